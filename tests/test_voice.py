@@ -85,7 +85,8 @@ def test_ratings_are_those_of_another_implementation(
 
 def test_jitter_buffer_waits_for_late_packets_or_gives_them_up() -> None:
     few = call([0.020, 0.500], [999, 1], 0.0)
-    assert (few.playout, few.late) == (0.020, pytest.approx(0.001))
+    assert few.playout == 0.020
+    assert few.late == pytest.approx(0.001)
     many = call([0.020, 0.060], [50, 50], 0.0)
     assert (many.playout, many.late) == (0.060, 0.0)
     assert many.delay == pytest.approx(0.080)  # 20 ms of speech in a packet

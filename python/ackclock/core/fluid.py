@@ -20,6 +20,7 @@ from .accessors import presented
 from .delay import Parameter
 from .engine_result import EngineResult, plain
 from .errors import Diagnostic, ScenarioError
+from .scenario import Scenario, ScenarioLike, scenario_of
 from .simulate import list_algorithms
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from .scenario import Scenario
 
 Form = Literal["ack", "rate"]
 """
@@ -309,7 +309,7 @@ def _python_laws(scenario: Scenario) -> dict[str, object]:
 
 
 def fluid(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     *,
     duration: str | float | None = None,
     window: float = 1.0,
@@ -358,6 +358,7 @@ def fluid(
     AnalysisError
         If the integration fails, or if a smooth trajectory is asked for and there is no equilibrium.
     """
+    scenario = scenario_of(scenario)
     choices = choices_for(
         scenario,
         form=form,

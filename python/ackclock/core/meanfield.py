@@ -17,6 +17,7 @@ from .. import _core
 from .accessors import presented
 from .engine_result import EngineResult, flatten, plain
 from .errors import Diagnostic, ScenarioError
+from .scenario import ScenarioLike, scenario_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from .scenario import Scenario
 
 Hazard = Literal["packet", "event"]
 """A window decreases at each lost packet (the paper's equation), or at the losses of one round trip together."""
@@ -56,7 +56,7 @@ class Raw(TypedDict):
 
 
 def meanfield(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     *,
     hazard: Hazard = "packet",
     closure: Closure = "delay-line",
@@ -107,6 +107,7 @@ def meanfield(
     Interrupted
         On Ctrl-C.
     """
+    scenario = scenario_of(scenario)
     if scenario._controllers or scenario._managers:
         tree = scenario.canonical
         names = [tree["flows"][index]["congestion"]["kind"] for index in scenario._controllers]

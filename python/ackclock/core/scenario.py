@@ -199,6 +199,28 @@ def _without_waiting(path: str, flags: int) -> int:
     return opened
 
 
+ScenarioLike = Scenario | str | os.PathLike[str]
+"""A scenario, or the name of its file."""
+
+
+def scenario_of(given: ScenarioLike) -> Scenario:
+    """
+    Return a scenario, or read the file of that name: everything that takes a scenario takes its file, too.
+
+    Raises
+    ------
+    ScenarioError, OSError
+        As `load`.
+    TypeError
+        If it is neither.
+    """
+    if isinstance(given, Scenario):
+        return given
+    if isinstance(given, (str, os.PathLike)):
+        return load(given)
+    raise TypeError(f"a scenario or the name of its file, not {type(given).__name__}")
+
+
 def loads(text: str | bytes, *, origin: str = "text", form: str = "toml") -> Scenario:
     """Read a scenario from a TOML text (or JSON, with ``form="json"``); see `load`."""
     return Scenario._parse(text.encode() if isinstance(text, str) else text, origin, form)

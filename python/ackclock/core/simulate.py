@@ -14,10 +14,10 @@ from .. import _core
 from . import contained
 from .captures import Capture, CaptureFiles
 from .files import whole_file
+from .scenario import Scenario, ScenarioLike, scenario_of
 
 if TYPE_CHECKING:
     from .result import Replications, Result, Timing
-    from .scenario import Scenario
     from .traces import TraceFile
 
 FlowTraces = Literal["all"] | int | Sequence[int] | None
@@ -36,7 +36,7 @@ class Progress(TypedDict):
 
 
 def run(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     *,
     seed: int | None = None,
     trace_links: bool = False,
@@ -79,6 +79,7 @@ def run(
     Interrupted
         On Ctrl-C.
     """
+    scenario = scenario_of(scenario)
     seeds = [scenario.seed if seed is None else seed]
     with ExitStack() as outputs:
         if isinstance(traces_to, str | os.PathLike):
@@ -91,7 +92,7 @@ def run(
 
 
 def replicate(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     count: int,
     *,
     seed: int | None = None,
@@ -107,6 +108,7 @@ def replicate(
     Each replication equals `run` with its seed; they do not depend on `threads` (default: as many as there are
     processors). All other parameters and the errors are those of `run`.
     """
+    scenario = scenario_of(scenario)
     from .result import Replications
 
     if count < 1:

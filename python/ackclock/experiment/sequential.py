@@ -78,7 +78,7 @@ seeds lock into one pattern and half into another, four are of one kind by chanc
 """
 TUNE: Final = Policy(seeds=(3, 8, 24), packets=1_000_000)
 """Each run of `tune`."""
-FAIR: Final = Policy(seeds=(3,), packets=600_000)
+FAIR: Final = Policy(seeds=(3,), packets=600_000, sure=40_000_000)
 """Each run of `fair`."""
 EVALUATE: Final = Policy(seeds=(10,))
 """Each scenario of `evaluate`, ..."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .. import _core
 from ..core.accessors import presented
+from ..core.card import Card
 from ..core.errors import AckclockError
 from ..core.scenario import Scenario, dumbbell, flows
 from ..core.simulate import run
@@ -60,8 +61,8 @@ class Place:
     """Simulated time of each run, s."""
 
 
-@dataclass(frozen=True)
-class Fair:
+@dataclass(frozen=True, repr=False)
+class Fair(Card):
     """The map; its text is `str(...)`."""
 
     first: str
@@ -72,6 +73,11 @@ class Fair:
     """Style of the TCP endpoints: ``"linux"`` or ``"rfc"``."""
     places: tuple[Place, ...]
     seeds: int
+
+    @property
+    def headline(self) -> str:
+        """Who gets more, and where that turns."""
+        return self.sentence.text
 
     @property
     def table(self) -> pd.DataFrame:
@@ -96,7 +102,7 @@ class Fair:
             f"{names[1]} in {len(less)}; in {len(told) - len(more) - len(less)} it is even or not decided"
         )
         if len(told) < len(self.places):
-            text += f", {len(self.places) - len(told)} need longer runs"
+            text += f", {len(self.places) - len(told)} need longer runs (--until-sure)"
         low, high = (sorted({one.buffer for one in part}) for part in (more, less))
         if low and high and max(low) < min(high):
             text += f"; it turns between buffers of {max(low):g} and {min(high):g} bandwidth-delay products"
@@ -153,6 +159,7 @@ def fair(
     counts: tuple[int, int] = (1, 1),
     style: str = "linux",
     seeds: int = FAIR.seeds[0],
+    until_sure: bool = False,
     watch: Callable[[int, int], None] | None = None,
 ) -> Fair:
     """
@@ -174,6 +181,8 @@ def fair(
         What the TCP endpoints do beside the documents: ``"linux"``, as Linux does it, or ``"rfc"``.
     seeds
         Runs of each combination.
+    until_sure
+        Simulate up to 40 million packets a run before a place is left open, instead of 600 000.
     watch
         Called with the number of combinations done and of all.
 
@@ -193,17 +202,26 @@ def fair(
             raise FairError(f"{text}: {error}") from None
         if has != kind or not value > 0:
             raise FairError(f"{text} is not a {kind} above zero")
+    budget = FAIR.sure if until_sure else BUDGET
     found: list[Place] = []
     for rtt in rtts:
         for buffer in buffers:
-            found.append(_place(first, second, rate, rtt, buffer, counts, style, seeds))
+            found.append(_place(first, second, rate, rtt, buffer, counts, style, seeds, budget))
             if watch:
                 watch(len(found), len(rtts) * len(buffers))
     return Fair(first, second, rate, counts, style, tuple(found), seeds)
 
 
 def _place(
-    first: str, second: str, rate: str, rtt: str, buffer: float, counts: tuple[int, int], style: str, seeds: int
+    first: str,
+    second: str,
+    rate: str,
+    rtt: str,
+    buffer: float,
+    counts: tuple[int, int],
+    style: str,
+    seeds: int,
+    budget: float,
 ) -> Place:
     seconds = _core.quantity(rtt)[0]
     speed = _core.quantity(rate)[0] / 12_000
@@ -218,7 +236,7 @@ def _place(
         duration="10 s",
     )
     length = needed(scenario.canonical, "bottleneck")
-    if length.total * speed > BUDGET:
+    if length.total * speed > budget:
         return Place(seconds, buffer, packets, math.nan, math.nan, length.total)
     made = Scenario(timed(scenario.canonical, length))
     shares = []

@@ -17,6 +17,7 @@ from ..analysis import Call, call
 from ..core.errors import AckclockError
 from ..core.scenario import Scenario
 from ..core.simulate import run
+from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from .causes.interventions import returning
 from .causes.scales import Length, bits, bulk, quantities, timed
@@ -138,6 +139,7 @@ def people(trees: Mapping[str, Mapping[str, Any]], link: str, length: Length, se
     chosen = _length(first, user, length)
     if chosen is None:
         return People({}, path, "runs long enough take too many packets")
+    tell("probes: a call and pages beside the traffic")
     try:
         jobs = [
             (key, place, Scenario(made))

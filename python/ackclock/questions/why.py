@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..core._words import finite, listed
 from ..core.accessors import presented
+from ..core.card import Card
 from ..core.errors import AckclockError
-from ..core.scenario import Scenario, dumbbell, flows
+from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, scenario_of
 from ..core.simulate import list_algorithms, run
 from ..experiment.runner import parallel
 from ..experiment.sequential import WHY
@@ -49,6 +51,9 @@ FEW: Final = 8
 """Links beside the judged one that are looked at."""
 BUSY: Final = 0.5
 """A link with endless flows that transmits for longer than this part of the time is judged."""
+
+SHAPERS: Final = ("htb", "hfsc", "tbf", "cbq")
+"""Linux queueing disciplines that shape, and leave the waiting to another."""
 
 State = Literal["stands", "swings", "short", "empty"]
 
@@ -83,8 +88,8 @@ class Judged:
         }
 
 
-@dataclass(frozen=True)
-class Why:
+@dataclass(frozen=True, repr=False)
+class Why(Card):
     """The answer; its text is `str(...)`."""
 
     sentences: tuple[Sentence, ...]
@@ -120,6 +125,11 @@ class Why:
     def sentence(self) -> str:
         """All sentences; where several links are judged, each link's under its name and the remedy's last."""
         return " ".join(self.lines)
+
+    @property
+    def headline(self) -> str:
+        """All sentences."""
+        return self.sentence
 
     @property
     def lines(self) -> list[str]:
@@ -195,10 +205,10 @@ def _setting(one: Setting) -> dict[str, Any]:
 
 
 def why(
-    rate: str | None = None,
+    rate: ScenarioLike | None = None,
     rtt: str | None = None,
     *,
-    scenario: Scenario | None = None,
+    scenario: ScenarioLike | None = None,
     link: str | None = None,
     buffer: str = "100 ms",
     count: int = 1,
@@ -225,7 +235,8 @@ def why(
     Parameters
     ----------
     rate, rtt
-        Rate of the link, such as ``"50 Mbit/s"``, and round trip without queueing, such as ``"40 ms"``.
+        Rate of the link, such as ``"50 Mbit/s"``, and round trip without queueing, such as ``"40 ms"``; or a scenario,
+        or the name of its file, in place of the rate.
     scenario, link
         A whole scenario instead of these, and the name of a link in it; by default the first that endless flows cross.
     buffer
@@ -258,11 +269,14 @@ def why(
     WhyError, ScenarioError
         If it cannot be computed.
     """
+    if isinstance(rate, (Scenario, os.PathLike)) or (rate is not None and rate.endswith((".toml", ".json"))):
+        rate, scenario = None, rate
+    scenario = None if scenario is None else scenario_of(scenario)
     there = {"call": call, "game": game, "web": web}
     if scenario is None:
         queue = {**_named(aqm), "capacity": buffer}
         scenario = _described(
-            rate, down, up, rtt, queue, {"count": count, "congestion": congestion, "seed": seed}, there
+            rate, down, up, rtt, queue, {"count": count, "congestion": congestion.strip().lower(), "seed": seed}, there
         )
     elif any((down, up, *there.values())):
         raise WhyError("a scenario has its own links and traffic: down, up, call, game and web do not go with it")
@@ -413,7 +427,9 @@ def _first_cause(findings: tuple[Finding, ...], undecided: tuple[Sentence, ...])
 
 def _named(aqm: str) -> dict[str, Any]:
     """A queue by the name of its AQM or scheduler."""
-    name = aqm.strip()
+    name = aqm.strip().lower()
+    if name in SHAPERS:
+        raise WhyError(f'"{aqm}" only holds the rate; name the queue behind it, such as fq_codel or drop-tail')
     schedulers = {str(one["kind"]) for one in list_algorithms()["scheduler"]}
     return {"scheduler": name} if name.replace("-", "_") in schedulers else {"aqm": name}
 

@@ -33,6 +33,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--style", choices=("linux", "rfc"), default="linux", help="what the TCP endpoints do (default: linux)"
     )
     parser.add_argument("--seeds", metavar="N", type=count(1), default=3, help="runs of each combination (default: 3)")
+    parser.add_argument("--until-sure", action="store_true", help="run as long as each place needs")
     parser.add_argument("--plot", metavar="OUT.svg", type=Path, help="draw the map")
     json_argument(parser)
 
@@ -54,6 +55,7 @@ def _run(options: argparse.Namespace) -> None:
                 counts=(first[1], second[1]),
                 style=options.style,
                 seeds=options.seeds,
+                until_sure=options.until_sure,
                 watch=(lambda done, of: show(f"{done} of {of} places", done / of)) if show else None,
             )
         except FairError as error:

@@ -7,9 +7,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from ... import _core
+from ...experiment.progress import told_to
 from ._arguments import count, json_argument, load_file, report_argument
 from ._command import Command
-from ._output import WrongInputError, output_file, print_json, print_written, writing_report
+from ._output import WrongInputError, output_file, print_json, print_written, progress_bar, writing_report
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,6 +75,7 @@ def _run(options: argparse.Namespace) -> None:
     scenario = None if options.file is None else load_file(options.file)
     with ExitStack() as outputs:
         report = output_file(outputs, options.report)
+        outputs.enter_context(told_to(outputs.enter_context(progress_bar())))
         try:
             told = why(
                 options.rate,

@@ -17,6 +17,7 @@ from ...core._words import listed
 from ...core.errors import ScenarioError
 from ...core.scenario import Scenario
 from ...core.simulate import run
+from ...experiment.progress import tell
 from ...experiment.runner import parallel
 from ...experiment.sequential import WHY, Effort
 from .interventions import GENERAL, SPECIFIC, Change, Intervention, Tree, returning, sized
@@ -183,6 +184,7 @@ class Lab:
         Where the first runs find longer delays than the buffer's size made expect, they are done again for longer.
         """
         length, enough, count = self._length(tree, needed(tree, self.link), seeds, factor)
+        tell(f"{self.link}, {key}: {count} runs of {time(length.total)}")
         found = self._runs(tree, length, count, first)
         waits = [one.delay_p99 for one in found[self.link] if not math.isnan(one.delay_p99)]
         wait = max(waits, default=0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...core.errors import AckclockError, AnalysisError, Interrupted, RunError, ScenarioError
-from ...core.scenario import Scenario
+from ...core.scenario import ScenarioLike, scenario_of
 from ...core.simulate import run
 from ..stability import stability
 from .comparison import Comparison
@@ -18,7 +18,7 @@ __all__ = ["Comparison", "Disagreement", "Lines", "cell", "compare"]
 
 
 def compare(
-    scenario: Scenario, *, seed: int | None = None, progress: Callable[[str], None] | None = None
+    scenario: ScenarioLike, *, seed: int | None = None, progress: Callable[[str], None] | None = None
 ) -> Comparison:
     """
     Run one scenario in every engine that can represent it, and compare the results.
@@ -47,6 +47,7 @@ def compare(
     AnalysisError
         If nothing was measured, as a run "until done" ended before its measurement window opened.
     """
+    scenario = scenario_of(scenario)
     say = progress or (lambda _text: None)
     result = run(
         scenario,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ...core._words import listed
 from ...core.accessors import presented
+from ...core.card import Card
 from ...core.scenario import Scenario
 from .evidence import Disagreement
 from .values import ENGINES, UNITS, Lines, row_name
@@ -15,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass
-class Comparison:
+@dataclass(repr=False)
+class Comparison(Card):
     """The engines beside one another."""
 
     scenario: Scenario
@@ -30,6 +32,12 @@ class Comparison:
     window: tuple[float, float] | None = None
     """The measured part, s."""
     disagreements: list[Disagreement] = field(default_factory=list)
+
+    @property
+    def headline(self) -> str:
+        """The engines, and in how many measures they disagree."""
+        differing = sum("no" in str(one) for one in self.table["agree"]) if self.values else 0
+        return f"{self.scenario.name}: {listed(list(self.lines))}; {differing} of {len(self.values)} measures differ"
 
     @property
     def table(self) -> pd.DataFrame:

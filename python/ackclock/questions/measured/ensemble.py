@@ -20,6 +20,7 @@ from ...analysis.modes import (
 )
 from ...core.errors import AnalysisError
 from ...core.intervals import student_quantile
+from ...core.scenario import Scenario, ScenarioLike, scenario_of
 from ...core.simulate import replicate
 from ...experiment.sequential import MEASURED, seeds_needed
 from ..causes.scales import quantities
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ...core.result import Result
-    from ...core.scenario import Scenario
 
 Verdict = Literal["oscillates", "does not oscillate", "cannot tell"]
 
@@ -111,7 +111,7 @@ _PREDICATE = {
 
 
 def measured_stability(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     *,
     link: str | None = None,
     tolerance: float = TOLERANCE,
@@ -150,6 +150,7 @@ def measured_stability(
     ScenarioError
         If the packet engine cannot represent the scenario.
     """
+    scenario = scenario_of(scenario)
     ensemble = Ensemble(scenario, link, threads)
     judged = ensemble.pilot()
     while True:

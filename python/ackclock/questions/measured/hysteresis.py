@@ -12,11 +12,12 @@ import pandas as pd
 
 from ...core.errors import AnalysisError
 from ...core.intervals import mean_interval
+from ...core.scenario import ScenarioLike, scenario_of
 from ...core.simulate import replicate
 from .ensemble import Ensemble, queue_of
 
 if TYPE_CHECKING:
-    from ...core.scenario import Scenario
+    pass
 
 RUNS: Final = 4
 HOLD_PERIODS: Final = 60
@@ -52,7 +53,7 @@ class Hysteresis:
 
 
 def measured_hysteresis(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     key: str,
     values: Sequence[str | float],
     *,
@@ -82,6 +83,7 @@ def measured_hysteresis(
     ScenarioError
         If `key` cannot change during a run.
     """
+    scenario = scenario_of(scenario)
     if len(values) < 2:  # noqa: PLR2004
         raise AnalysisError("hysteresis needs two values or more", "too few values")
     ensemble = Ensemble(scenario, link, threads)

@@ -12,11 +12,12 @@ import numpy as np
 from ...analysis.modes import CYCLE_RATIO, NOISE_RATIO, Estimate
 from ...core.errors import AnalysisError
 from ...core.intervals import student_quantile
+from ...core.scenario import ScenarioLike, scenario_of
 from ..sweep import changed
 from .ensemble import MeasuredStability, measured_stability
 
 if TYPE_CHECKING:
-    from ...core.scenario import Scenario
+    pass
 
 HALVINGS: Final = 4
 """Bisections of the bracket of the limit, on a logarithmic scale."""
@@ -65,7 +66,7 @@ class MeasuredLimit:
 
 
 def measured_limit(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     parameter: str,
     span: tuple[float, float],
     *,
@@ -94,6 +95,7 @@ def measured_limit(
     AnalysisError
         If the verdict is the same at both ends, or too few stable points can be measured.
     """
+    scenario = scenario_of(scenario)
     found: dict[float, MeasuredStability] = {}
 
     def at(value: float) -> MeasuredStability:

@@ -11,13 +11,13 @@ import numpy as np
 from ... import _core
 from ...analysis.modes import Estimate, decaying_oscillation
 from ...core.errors import AnalysisError
+from ...core.scenario import Scenario, ScenarioLike, scenario_of
 from ...core.simulate import replicate
 from .ensemble import Ensemble, queue_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ...core.scenario import Scenario
 
 DEPTH: Final = 0.1
 """The link loses this part of its rate for one median base round trip: small beside what it carries."""
@@ -50,7 +50,7 @@ class Response:
 
 
 def measured_response(
-    scenario: Scenario, *, link: str | None = None, runs: int = RUNS, threads: int | None = None
+    scenario: ScenarioLike, *, link: str | None = None, runs: int = RUNS, threads: int | None = None
 ) -> Response:
     """
     Measure decay rate and frequency of a queue from its mean response to a coherent disturbance.
@@ -65,6 +65,7 @@ def measured_response(
         If the link's rate already varies, if conditions change with time, or if the response does not rise above the
         noise.
     """
+    scenario = scenario_of(scenario)
     ensemble = Ensemble(scenario, link, threads)
     judged = ensemble.pilot()
     if judged.mode is None:

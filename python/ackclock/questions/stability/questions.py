@@ -27,6 +27,7 @@ from ...core.fluid import (
     SmallWindows,
     choices_for,
 )
+from ...core.scenario import Scenario, ScenarioLike, scenario_of
 from ...core.simulate import list_algorithms
 from .answer import Answer
 from .at_rest import AtRest, Span
@@ -36,7 +37,6 @@ from .limits import POINTS as RANGE_POINTS
 from .limits import EquilibriumBranch, Kind, Limit, between, continuation, special_point
 
 if TYPE_CHECKING:
-    from ...core.scenario import Scenario
     from ..measured import MeasuredStability
 
 _Found = TypeVar("_Found")
@@ -52,7 +52,7 @@ FEWEST_POINTS = 40
 
 @overload
 def stability(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     *,
     source: Literal["equations"] = "equations",
     equilibrium: int | None = None,
@@ -70,7 +70,7 @@ def stability(
 
 @overload
 def stability(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     *,
     source: Literal["auto"],
     equilibrium: int | None = None,
@@ -87,7 +87,7 @@ def stability(
 
 
 def stability(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     *,
     source: Literal["equations", "auto"] = "equations",
     equilibrium: int | None = None,
@@ -147,6 +147,7 @@ def stability(
     >>> round(point.parameters["rtt"], 7)  # s: figure 2 of Manjunath and Raina
     0.0848341
     """
+    scenario = scenario_of(scenario)
     choices = choices_for(
         scenario,
         form=form,

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.errors import Interrupted
-from ...core.scenario import Scenario
+from ...core.scenario import ScenarioLike, scenario_of
 from .axes import MOST_POINTS, Axis, SweepError, axis, changed
 from .plan import Point, metric_names, plan
 from .store import DamagedError, Store
@@ -73,7 +73,7 @@ class SweepInterrupted(Interrupted):
 
 
 def sweep(
-    scenario: Scenario,
+    scenario: ScenarioLike,
     vary: Mapping[str, str | Sequence[Any]],
     *,
     store: str | os.PathLike[str],
@@ -119,6 +119,7 @@ def sweep(
     SweepInterrupted
         On Ctrl-C. What was computed until then is kept.
     """
+    scenario = scenario_of(scenario)
     axes = [axis(key, given) for key, given in vary.items()]
     known = metric_names(scenario) if metrics else []
     for name in metrics:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ...core.accessors import presented
+from ...core.card import Card
 from .axes import Axis, SweepError
 from .plan import Point
 from .store import value_text
@@ -92,7 +93,7 @@ def metric_of(name: str, known: Sequence[str]) -> str:
     raise SweepError(f'there is no metric "{name}"{hint}\nmetrics are {", ".join(short)}')
 
 
-class Sweep:
+class Sweep(Card):
     """Results of a sweep: `table` has a row each point; `summary` means over seeds; `plot` draws a metric."""
 
     def __init__(
@@ -110,6 +111,15 @@ class Sweep:
         """Names of what was measured."""
         self.notes = list(notes)
         """Caveats about how this came about."""
+
+    @property
+    def headline(self) -> str:
+        """The axes, and how many points there are."""
+        axes = ", ".join(f"{one.key} with {len(one.values)} values" for one in self.axes)
+        return f"{len(self.points)} points of {axes}; {len(self.metrics)} metrics"
+
+    def __str__(self) -> str:
+        return f"{self.headline}\n{self.table.to_string(max_rows=20, max_cols=8)}"
 
     def metric(self, name: str) -> str:
         """

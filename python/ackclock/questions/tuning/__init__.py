@@ -21,7 +21,7 @@ from ... import _core
 from ...core._words import nearest
 from ...core.devices import DEVICES, DeviceError, Queue, devices_of, express
 from ...core.errors import AnalysisError, ScenarioError
-from ...core.scenario import Scenario, dumbbell, flows
+from ...core.scenario import Scenario, ScenarioLike, dumbbell, flows, scenario_of
 from ...core.simulate import list_algorithms
 from ...experiment.sequential import TUNE
 from ..why import styled
@@ -54,7 +54,7 @@ _Point = tuple[tuple[str, float], ...]
 
 
 def tune(
-    scenario: Scenario | None = None,
+    scenario: ScenarioLike | None = None,
     ranges: Mapping[str, str] | None = None,
     *,
     aqm: str = "pie",
@@ -112,6 +112,8 @@ def tune(
     ScenarioError
         If the range leads to an invalid scenario.
     """
+    if scenario is not None:
+        scenario = scenario_of(scenario)
     say = watch or (lambda _text: None)
     kind = aqm.strip().replace("_", "-") if aqm.strip() != "fq_codel" else "fq_codel"
     family = _family(kind)

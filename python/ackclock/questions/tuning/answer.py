@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ... import _core
 from ...core.accessors import presented
+from ...core.card import Card
 from ...core.devices import Commands, Queue, express, shaped
 from ...core.engine_result import plain
 from ..agreement import near
@@ -46,8 +47,8 @@ class Other:
     meets: bool = True
 
 
-@dataclass(frozen=True)
-class Tuned:
+@dataclass(frozen=True, repr=False)
+class Tuned(Card):
     """The result of a tuning; its text is `str(...)`."""
 
     name: str
@@ -80,6 +81,11 @@ class Tuned:
     """Settings that were looked at."""
     alone: bool = False
     """Whether packet runs alone decided, so that nothing is known of margins."""
+
+    @property
+    def headline(self) -> str:
+        """The answer."""
+        return self.sentence
 
     @property
     def undecided(self) -> bool:

@@ -1,0 +1,108 @@
+"""Variants of a scenario beside one another: a row a measure, a column a variant, and the best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import pandas as pd
+
+from ...core.result import Replications, Result
+from ...questions.causes.sentences import rate_text, share, time
+
+DECIDED: Final = (
+    "best: the one of all that differ by more than 2 %; each is one run, and --seeds 10 says what is chance"
+)
+DECIDED_BY_SEEDS: Final = "best: the one whose 95 % interval lies apart from all others"
+_ALIKE: Final = 0.02
+_MEASURES: Final[tuple[tuple[str, str, str, bool, Callable[[float], str]], ...]] = (
+    ("links", "utilization", "utilisation", True, share),
+    ("links", "delay_s_p50", "median delay", False, time),
+    ("links", "delay_s_mean", "mean delay", False, time),
+    ("links", "delay_s_p99", "p99 delay", False, time),
+    ("links", "loss", "loss", False, share),
+    ("flows", "goodput_bps", "goodput", True, rate_text),
+    ("flows", "jain", "Jain's index", True, "{:.3f}".format),
+    ("flows", "fct_s_mean", "mean completion", False, time),
+)
+"""Branch and key of the summary, its words, whether more is better, and how it is shown."""
+
+
+def comparison(labels: Sequence[Mapping[str, Any]], results: Sequence[Result | Replications]) -> pd.DataFrame | None:
+    """
+    Return variants beside one another; None where they have no measure in common.
+
+    Parameters
+    ----------
+    labels
+        File and changed keys of each variant.
+    results
+        In the same order.
+    """
+    names = _names(labels)
+    trees = [_means(one) for one in results]
+    rows = {}
+    for branch, key, words, more, show in _MEASURES:
+        for of in dict.fromkeys(name for tree in trees for name in tree[branch]):
+            found = [tree[branch].get(of, {}).get(key, (math.nan, 0.0)) for tree in trees]
+            if key == "jain" and all(mean == 1 for mean, _ in found):
+                continue  # a flow alone
+            if sum(math.isfinite(mean) for mean, _ in found) > 1 and any(mean for mean, _ in found):
+                cells = [_cell(mean, half, show) for mean, half in found]
+                rows[f"{of}: {words}"] = dict(zip(names, cells, strict=True)) | {"best": _best(found, names, more)}
+    if not rows:
+        return None
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.index.name = "measure"
+    return table
+
+
+def _names(labels: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Name each variant by what differs: the values alone where one key does."""
+    keys = [key for key in dict.fromkeys(key for one in labels for key in one["set"])
+            if len({str(one["set"].get(key)) for one in labels}) > 1]  # fmt: skip
+    files = len({one["file"] for one in labels}) > 1
+    names = []
+    for one in labels:
+        parts = [str(one["set"].get(key, "")) if len(keys) == 1 else f"{key.rpartition('.')[2]}={one['set'].get(key)}"
+                 for key in keys]  # fmt: skip
+        names.append(", ".join([*([one["file"]] if files else []), *parts]))
+    return [name if names.count(name) == 1 else f"{name} ({place + 1})" for place, name in enumerate(names)]
+
+
+def _means(result: Result | Replications) -> dict[str, dict[str, dict[str, tuple[float, float]]]]:
+    """Mean and half the interval, by branch, name and key."""
+    if isinstance(result, Result):
+        tree = result.json()
+        return {
+            branch: {
+                of: {key: (float(value), 0.0) for key, value in told.items() if isinstance(value, (int, float))}
+                for of, told in tree[branch].items()
+            }
+            for branch in ("links", "flows")
+        }
+    found: dict[str, dict[str, dict[str, tuple[float, float]]]] = {"links": {}, "flows": {}}
+    for path, told in result.json()["summary"].items():
+        branch, rest = path.split(".", 1)
+        of, key = rest.rsplit(".", 1)
+        if branch in found and told["mean"] is not None:
+            found[branch].setdefault(of, {})[key] = (float(told["mean"]), float(told["ci95"] or 0.0))
+    return found
+
+
+def _cell(mean: float, half: float, show: Callable[[float], str]) -> str:
+    if math.isnan(mean):
+        return ""
+    return f"{show(mean)} ± {show(half)}" if half else show(mean)
+
+
+def _best(found: Sequence[tuple[float, float]], names: Sequence[str], more: bool) -> str:
+    """The variant that is decidedly the best; empty where none is."""
+    ranked = sorted(
+        ((mean, half, name) for (mean, half), name in zip(found, names, strict=True) if math.isfinite(mean)),
+        reverse=more,
+    )
+    (first, half, name), (second, other, _) = ranked[:2]
+    sure = half + other if half or other else _ALIKE * max(abs(first), abs(second))
+    return name if abs(first - second) > sure else ""

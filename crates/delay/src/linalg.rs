@@ -6,6 +6,7 @@ use std::ops::{AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::lu::partial_pivoting::{factor, solve as substitution};
+use faer::perm::PermRef;
 use faer::{Mat, Par, c64, prelude::Solve};
 
 use crate::error::{Error, Result};
@@ -178,7 +179,7 @@ pub(crate) fn solve(n: usize, a: &[f64], b: &[f64], what: &'static str) -> Resul
 /// Linear systems of one large size, solved one after the other in the same memory: to ask the
 /// system for some megabytes anew each time took a third of the time.
 pub(crate) struct LargeSystem {
-    /// To be filled before [`LargeSystem::solve`], whose factors take its place.
+    /// To be filled before [`LargeSystem::factorise`], whose factors take its place.
     pub(crate) matrix: Mat<f64>,
     /// The right-hand side; after [`LargeSystem::solve`] the solution.
     pub(crate) vector: Mat<f64>,
@@ -199,9 +200,8 @@ impl LargeSystem {
         }
     }
 
-    /// Solves matrix x = vector.
-    pub(crate) fn solve(&mut self, what: &'static str) -> Result<()> {
-        let (_, order) = factor::lu_in_place(
+    pub(crate) fn factorise(&mut self) {
+        factor::lu_in_place(
             self.matrix.as_mut(),
             &mut self.order.0,
             &mut self.order.1,
@@ -209,10 +209,15 @@ impl LargeSystem {
             MemStack::new(&mut self.memory),
             Default::default(),
         );
+    }
+
+    /// Solves matrix x = vector by the factors of the last [`LargeSystem::factorise`].
+    pub(crate) fn solve(&mut self, what: &'static str) -> Result<()> {
+        let n = self.order.0.len();
         substitution::solve_in_place(
             self.matrix.as_ref(),
             self.matrix.as_ref(),
-            order,
+            PermRef::new_checked(&self.order.0, &self.order.1, n),
             self.vector.as_mut(),
             Par::Seq,
             MemStack::new(&mut self.memory),

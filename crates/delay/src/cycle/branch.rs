@@ -72,9 +72,9 @@ impl Equations for Orbit<'_> {
             &p,
             Some(self.free),
             residual,
-            &mut |r, c, _, v| {
+            Some(&mut |r, c, _, v| {
                 jacobian[r * columns + c] += v;
-            },
+            }),
         )?;
         let phase = phase_condition(&self.reference, 2);
         residual.push(phase.row.iter().zip(u).map(|(a, b)| a * b).sum::<f64>() - phase.target);
@@ -333,9 +333,9 @@ fn parameter_slope(
         &cycle.p,
         Some(free),
         &mut residual,
-        &mut |r, c, _, v| {
+        Some(&mut |r, c, _, v| {
             a[r * total + c] += v * unit(c) / scales[r % n];
-        },
+        }),
     )?;
     let (cos, sin) = collocation.harmonic(component);
     for k in 0..size {

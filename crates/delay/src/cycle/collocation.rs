@@ -86,8 +86,9 @@ impl Collocation {
         row
     }
 
-    /// Residuals of u' = T f at the Gauss points, and their derivatives handed to `entry(row,
-    /// column, periods back, value)`; the columns after the nodes are T and the free parameter.
+    /// Residuals of u' = T f at the Gauss points, and their derivatives, if wanted, handed to
+    /// `entry(row, column, periods back, value)`; the columns after the nodes are T and the free
+    /// parameter.
     #[allow(clippy::too_many_arguments)] // all of them independent
     pub(super) fn assemble(
         &self,
@@ -97,7 +98,7 @@ impl Collocation {
         p: &[f64],
         free: Option<usize>,
         residual: &mut Vec<f64>,
-        entry: &mut dyn FnMut(usize, usize, usize, f64),
+        mut entry: Option<&mut dyn FnMut(usize, usize, usize, f64)>,
     ) -> Result<()> {
         let n = self.n;
         let size = self.size();
@@ -110,7 +111,12 @@ impl Collocation {
                 let row = (interval * DEGREE + g) * n;
                 let (value, slope) = (&self.reference.value[g], &self.reference.slope[g]);
                 let base = interval * DEGREE;
-                for direction in 0..point.directions() {
+                let directions = if entry.is_some() {
+                    point.directions()
+                } else {
+                    1
+                };
+                for direction in 0..directions {
                     point.rates_along(direction);
                     for i in 0..n {
                         if direction == 0 {
@@ -120,9 +126,9 @@ impl Collocation {
                             residual.push(own / h - period * point.rates[i].re);
                         }
                         let derivative = -(point.rates[i] * point.length).eps;
-                        if derivative == 0.0 {
+                        let Some(entry) = entry.as_mut().filter(|_| derivative != 0.0) else {
                             continue;
-                        }
+                        };
                         match point.direction(direction) {
                             Direction::Now(k) => {
                                 for l in 0..=DEGREE {
@@ -140,9 +146,11 @@ impl Collocation {
                         }
                     }
                 }
-                for i in 0..n {
-                    for l in 0..=DEGREE {
-                        entry(row + i, (base + l) * n + i, 0, slope[l] / h);
+                if let Some(entry) = &mut entry {
+                    for i in 0..n {
+                        for l in 0..=DEGREE {
+                            entry(row + i, (base + l) * n + i, 0, slope[l] / h);
+                        }
                     }
                 }
             }
@@ -151,8 +159,10 @@ impl Collocation {
         let last = size - n;
         for i in 0..n {
             residual.push(nodes[i] - nodes[last + i]);
-            entry(last + i, i, 0, 1.0);
-            entry(last + i, last + i, 1, -1.0);
+            if let Some(entry) = &mut entry {
+                entry(last + i, i, 0, 1.0);
+                entry(last + i, last + i, 1, -1.0);
+            }
         }
         if residual.iter().all(|r| r.is_finite()) {
             Ok(())
@@ -161,16 +171,16 @@ impl Collocation {
         }
     }
 
-    /// Puts matrix and residual of a step of Newton's method from a cycle into `equations`: those of
-    /// the states in units of their `scales`, then the conditions, each row of these in units of its
-    /// largest entry; columns in `units`.
+    /// Puts the residual of a step of Newton's method from a cycle into `equations`, and if `anew`
+    /// the factors of its matrix: those of the states in units of their `scales`, then the
+    /// conditions, each row of these in units of its largest entry; columns in `units`.
     fn linearise(
         &self,
         system: &dyn DynSystem,
         (cycle, free): (&Cycle, Option<usize>),
         conditions: &[Condition],
         (scales, units): (&[f64], &[f64]),
-        equations: &mut LargeSystem,
+        (equations, anew): (&mut LargeSystem, bool),
     ) -> Result<()> {
         let (n, size) = (self.n, self.size());
         let Cycle {
@@ -178,7 +188,12 @@ impl Collocation {
         } = cycle;
         let mut residual = Vec::with_capacity(size);
         let a = &mut equations.matrix;
-        a.fill(0.0);
+        if anew {
+            a.fill(0.0);
+        }
+        let mut entry = |row: usize, column: usize, _: usize, value: f64| {
+            a[(row, column)] += value * units[column] / scales[row % n];
+        };
         self.assemble(
             system,
             nodes,
@@ -186,9 +201,7 @@ impl Collocation {
             p,
             free,
             &mut residual,
-            &mut |row, column, _, value| {
-                a[(row, column)] += value * units[column] / scales[row % n];
-            },
+            anew.then_some(&mut entry),
         )?;
         for (i, r) in residual.iter().enumerate() {
             equations.vector[(i, 0)] = r / scales[i % n];
@@ -203,14 +216,18 @@ impl Collocation {
             let row = size + i;
             let mut value = -condition.target;
             for (k, (c, unknown)) in condition.row.iter().zip(unknowns.clone()).enumerate() {
-                a[(row, k)] = c * units[k];
-                largest = largest.max(a[(row, k)].abs());
+                largest = largest.max((c * units[k]).abs());
                 value += c * unknown;
             }
-            for k in 0..units.len() {
-                a[(row, k)] /= largest;
+            if anew {
+                for (k, (c, unit)) in condition.row.iter().zip(units).enumerate() {
+                    equations.matrix[(row, k)] = c * unit / largest;
+                }
             }
             equations.vector[(row, 0)] = value / largest;
+        }
+        if anew {
+            equations.factorise();
         }
         Ok(())
     }
@@ -381,6 +398,10 @@ pub(super) fn newton(
     conditions: &[Condition],
 ) -> Result<Cycle> {
     const ITERATIONS: usize = 20;
+    /// Steps shorter than this are followed by some with the same factors, as long as each is
+    /// shorter than this part of the last.
+    const KEEP_BELOW: f64 = 0.02;
+    const KEEP_WHILE: f64 = 0.1;
     let collocation = Collocation::of(cycle);
     let (n, size) = (cycle.n, collocation.size());
     let total = size + conditions.len();
@@ -393,26 +414,33 @@ pub(super) fn newton(
     };
     let mut last = f64::INFINITY;
     let mut equations = LargeSystem::new(total);
+    let mut units = Vec::new();
+    // close to the solution the factors of an earlier step serve as well
+    let mut anew = true;
     for _ in 0..ITERATIONS {
-        crate::work::spend(total * total * total / 32)?;
-        // each unknown in units of its size
-        let units: Vec<f64> = (0..total)
-            .map(|k| {
-                if k < size {
-                    scales[k % n]
-                } else if k == size {
-                    new.period
-                } else {
-                    free.map_or(1.0, |f| if new.p[f] == 0.0 { 1.0 } else { new.p[f].abs() })
-                }
-            })
-            .collect();
+        if anew {
+            crate::work::spend(total * total * total / 32)?;
+            // each unknown in units of its size
+            units = (0..total)
+                .map(|k| {
+                    if k < size {
+                        scales[k % n]
+                    } else if k == size {
+                        new.period
+                    } else {
+                        free.map_or(1.0, |f| if new.p[f] == 0.0 { 1.0 } else { new.p[f].abs() })
+                    }
+                })
+                .collect();
+        } else {
+            crate::work::spend(total * total / 4)?;
+        }
         collocation.linearise(
             system,
             (&new, free),
             conditions,
             (&scales, &units),
-            &mut equations,
+            (&mut equations, anew),
         )?;
         equations.solve("a cycle")?;
         let step: Vec<f64> = equations.vector.col(0).iter().copied().collect();
@@ -441,6 +469,7 @@ pub(super) fn newton(
                 Ok(new)
             };
         }
+        anew = length > KEEP_BELOW || !anew && length > KEEP_WHILE * last;
         last = length;
     }
     Err(failed(last))

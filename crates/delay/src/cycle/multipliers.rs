@@ -66,7 +66,7 @@ pub fn floquet(system: &dyn DynSystem, cycle: &Cycle, smallest: f64) -> Result<F
         &cycle.p,
         None,
         &mut residual,
-        &mut |row, column, back, value| {
+        Some(&mut |row, column, back, value| {
             if back > 8 {
                 too_far = true;
             } else if column < size {
@@ -75,7 +75,7 @@ pub fn floquet(system: &dyn DynSystem, cycle: &Cycle, smallest: f64) -> Result<F
                 }
                 parts[back][(row, column)] += value * scales[column % n] / scales[row % n];
             }
-        },
+        }),
     )?;
     if too_far {
         return Err(Error::Argument(

@@ -1,5 +1,6 @@
 """Causes by experiment: a sample of planted ones, two at once, the vocabulary, and how long runs must be."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,8 @@ import pytest
 
 import ackclock as ac
 from ackclock.questions import causes
+from ackclock.questions.causes import experiment
+from ackclock.questions.causes.measures import numbers
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "validation" / "causes"))
 
@@ -127,3 +130,28 @@ def test_rem_is_measured_after_its_price_has_risen() -> None:
     assert found.measured >= found.adapted
     tree["link"][0]["queue"] = queue | {"capacity": "800 packets"}  # the fuller the buffer, the faster it rises
     assert causes.needed(ac.Scenario(tree).canonical, "link").adapted < 6
+
+
+def test_no_run_is_done_twice_and_each_record_is_what_its_runs_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[tuple[str, int]] = []
+
+    def counted(scenario: ac.Scenario, *, seed: int, trace_links: bool) -> ac.Result:
+        done.append((json.dumps(scenario.canonical), seed))
+        return ac.run(scenario, seed=seed, trace_links=trace_links)
+
+    monkeypatch.setattr(experiment, "run", counted)
+    flows = [ac.flows(1, name, rtt="40 ms", start="uniform 0 s .. 1 s", name=name) for name in ("reno", "cubic")]
+    scenario = ac.dumbbell(
+        rate="3 Mbit/s", queue={"aqm": "drop-tail", "capacity": "400 ms"}, flows=flows, duration="9 s"
+    )
+    told = causes.diagnose(scenario)
+    assert len(done) == len(set(done)) == told.lab.simulated
+    recorded = [(one["scenario"], one["seeds"], one["numbers"]) for one in told.lab.record.values()]
+    assert sum(len(seeds) for _, seeds, _ in recorded) > len(done)  # some settings began with the runs of others
+    for tree, seeds, kept in recorded:
+        for seed, said in list(zip(seeds, kept, strict=True))[-2:]:
+            result = ac.run(ac.Scenario(tree), seed=seed, trace_links=True)
+            assert said["delay_p50"] == numbers(result, told.link).delay_p50
+    whole = told.lab.result(scenario.canonical, told.present.length, 1)
+    assert len(done) == told.lab.simulated  # the run that is shown was kept
+    assert numbers(whole, told.link).delay_p50 == told.present.numbers[0].delay_p50

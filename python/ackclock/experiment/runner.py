@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from queue import Empty, SimpleQueue
@@ -25,16 +25,17 @@ def completed(
     tasks: Iterable[_Task],
     threads: int | None = None,
     tell: Callable[[], object] | None = None,
+    imports: Sequence[str] = ("pandas", "xarray"),
 ) -> Iterator[tuple[int, _Found]]:
     """
     Yield the number of each task and what `work` finds for it, as they are completed.
 
     The engines leave Python's lock alone, so threads of this process (default: one per processor) are enough. Where one
     fails, at Ctrl-C, or when nobody wants more, no other task begins, and engines and analyses that are under way end
-    within a moment. `tell` is called once a second while this waits.
+    within a moment. `tell` is called once a second while this waits. `imports` are packages that the tasks use.
     """
     listed = list(tasks)
-    for name in ("pandas", "xarray"):
+    for name in imports:
         import_module(name)  # half a second, which Ctrl-C ends here, but not in a thread
     halt = threading.Event()
 
@@ -72,7 +73,9 @@ def _next(done: SimpleQueue[Future[_Found]], tell: Callable[[], object] | None) 
                 tell()
 
 
-def parallel(work: Callable[[_Task], _Found], tasks: Iterable[_Task]) -> list[_Found]:
+def parallel(
+    work: Callable[[_Task], _Found], tasks: Iterable[_Task], *, imports: Sequence[str] = ("pandas", "xarray")
+) -> list[_Found]:
     """Return what `work` finds for each task, in their order; see `completed`."""
-    found = dict(completed(work, tasks))
+    found = dict(completed(work, tasks, imports=imports))
     return [found[number] for number in range(len(found))]

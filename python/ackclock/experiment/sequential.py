@@ -39,7 +39,10 @@ class Policy:
     sure: float = math.inf
     """The same where the answer is to be sure (``--until-sure``)."""
     fewest: int = 0
-    """Seeds of longer runs at least, where as many as before take too many packets; by default as many."""
+    """
+    Seeds of longer runs at least, where the first number of seeds takes too many packets. Where it is given, longer
+    runs begin with the first number of seeds again; by default they have as many as the shorter ones.
+    """
 
     @property
     def first(self) -> Effort:
@@ -58,8 +61,11 @@ class Policy:
 GLANCE: Final = 4_000_000
 """Packets that a report simulates unasked, to tell what its own run does not: some two seconds."""
 
-WHY: Final = Policy(seeds=(3, 8, 24), longer=(1, 2, 4, 8, 16), packets=8_000_000, sure=200_000_000)
-"""Each setting of `why`: few seeds, since most symptoms are far from their limits."""
+WHY: Final = Policy(seeds=(3, 8, 24), longer=(1, 2, 4, 8, 16), packets=8_000_000, sure=200_000_000, fewest=3)
+"""
+Each setting of `why`: few seeds, since most symptoms are far from their limits; longer runs begin with few again, as
+their means vary less.
+"""
 COMPARE: Final = Policy(seeds=(8, 24), longer=(1, 4), packets=100_000_000, fewest=4)
 """Each side of an experiment of `compare`: engines may differ by little."""
 STABILITY: Final = Policy(seeds=(1,), packets=8_000_000)

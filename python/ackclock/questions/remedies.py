@@ -10,13 +10,12 @@ from typing import Any, Final
 
 from ..core._words import listed
 from ..core.devices import SHAPED, shaped, through_ifb
-from ..core.scenario import Scenario
-from ..core.simulate import run
+from ..experiment.sequential import WHY
 from .causes.experiment import Lab, Measured
 from .causes.interventions import with_queue
 from .causes.remedy import Balance, Effect, Preference, effects
 from .causes.scales import bits as bits_of
-from .causes.scales import bulk, timed
+from .causes.scales import bulk
 from .causes.sentences import Sentence, share, time
 from .setting import PACKET, Setting, averaged, bits_at, measured
 
@@ -94,8 +93,8 @@ def other_queue(
             parts[name] = SHAPED
     if not queues:
         return None
-    after = lab.measure("instead: FQ-CoDel", made, len(present.numbers), seed)
-    result = again(made, after, seed)
+    after, balance = _compared(lab, "instead: FQ-CoDel", made, present, seed, parts)
+    result = lab.result(made, after.length, seed)
     settings = {}
     for name, queue in queues.items():
         words = f"FQ-CoDel, target {queue['target']}, interval {queue['interval']}"
@@ -107,7 +106,7 @@ def other_queue(
         if _fixed(link, tree):
             other = _with_commands(other, bits_of(link), queue, name in incoming)
         settings[name] = other
-    return Remedy("FQ-CoDel", made, settings, Balance(effects(present, after, parts)))
+    return Remedy("FQ-CoDel", made, settings, balance)
 
 
 def _fixed(link: Mapping[str, Any], tree: Mapping[str, Any]) -> bool:
@@ -140,8 +139,8 @@ def other_senders(
             one["congestion"] = {"kind": "bbr"}
     if not own:
         return None
-    after = lab.measure("senders: BBR", made, len(present.numbers), seed)
-    result = again(made, after, seed)
+    after, balance = _compared(lab, "senders: BBR", made, present, seed, dict.fromkeys(names, 1.0))
+    result = lab.result(made, after.length, seed)
     settings = {}
     for name, words in names.items():
         other = measured(result, name, bits_at(made, name), f"{words}; BBR at the senders")
@@ -150,12 +149,19 @@ def other_senders(
             tc="modprobe tcp_bbr  # on each sender\nsysctl -w net.ipv4.tcp_congestion_control=bbr",
             undo=f"sysctl -w net.ipv4.tcp_congestion_control={min(own)}",
         )
-    return Remedy("BBR", made, settings, Balance(effects(present, after, dict.fromkeys(names, 1.0))))
+    return Remedy("BBR", made, settings, balance)
 
 
-def again(tree: Mapping[str, Any], found: Measured, seed: int) -> Any:
-    """Run the first seed of a setting again, with its traces."""
-    return run(Scenario(timed(tree, found.length)), seed=seed, trace_links=True)
+def _compared(
+    lab: Lab, key: str, made: dict[str, Any], present: Measured, seed: int, parts: Mapping[str, float]
+) -> tuple[Measured, Balance]:
+    """Run another setting with more seeds, as many as the present one has, until its effects are decided."""
+    for seeds in WHY.seeds:
+        after = lab.measure(key, made, min(seeds, len(present.numbers)), seed, traces=True)
+        balance = Balance(effects(present, after, parts))
+        if seeds >= len(present.numbers) or all(one.decided for one in balance.effects):
+            break
+    return after, balance
 
 
 def _priced(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentence:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from .causes.measures import ClassNumbers, Numbers
+from .causes.measures import ClassNumbers, Numbers, numbers, queued
 from .causes.scales import bits as bits_of
 
 if TYPE_CHECKING:
@@ -52,17 +52,16 @@ class Setting:
 
 def measured(result: Result, name: str, bits: float, words: str) -> Setting:
     """Return the numbers of link `name`, which has `bits` bit/s, in a run that traced its links."""
-    link: dict[Any, Any] = result.links.loc[name].to_dict()
-    begin, end = result.window
-    trace = result.traces["link_queue_bytes"].sel(link=name, time=slice(begin, end)).to_numpy() * 8 / bits
+    found = numbers(result, name)
+    trace = queued(result, name, bits)
     return Setting(
         queue=words,
         tc="",
         undo="",
-        delay_p50=float(link["delay_p50"]),
-        delay_p99=float(link["delay_p99"]),
-        utilization=float(link["utilization"]),
-        loss=float(link["loss"]),
+        delay_p50=found.delay_p50,
+        delay_p99=found.delay_p99,
+        utilization=found.utilization,
+        loss=found.loss,
         spark=_spark(trace),
         peak=float(trace.max(initial=0.0)),
         result=result,

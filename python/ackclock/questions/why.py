@@ -12,6 +12,7 @@ Why a link is slow: what its queue does, what causes it, and what another settin
 from __future__ import annotations
 
 import copy
+import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -27,7 +28,7 @@ from ..core.simulate import list_algorithms, run
 from ..experiment.runner import parallel
 from ..experiment.sequential import WHY
 from .agreement import Trust, near
-from .causes.experiment import SYMPTOMS, Diagnosis, Finding, Lab, Measured, chosen, diagnose
+from .causes.experiment import SYMPTOMS, Diagnosis, Finding, Lab, Measured, RunCache, chosen, diagnose
 from .causes.interventions import called, returning
 from .causes.measures import Numbers, numbers
 from .causes.remedy import Effect, Preference
@@ -35,7 +36,7 @@ from .causes.scales import bulk, capacity, timed
 from .causes.sentences import Evidence, Sentence, share, time
 from .home import DOWN, doing, home
 from .people import People, people
-from .remedies import Remedy, again, other_queue, other_senders
+from .remedies import Remedy, other_queue, other_senders
 from .setting import PACKET, Setting, averaged, bits_at, measured
 
 if TYPE_CHECKING:
@@ -294,15 +295,14 @@ def why(
         raise WhyError(f"no flow crosses the link {name}")
     crossed = [one["name"] for one in tree["link"] if one["name"] != name and _crosses(tree, one["name"])]
     also = () if link is not None else tuple(crossed[:FEW])
-    options: dict[str, Any] = {"budget": WHY.sure if until_sure else WHY.packets, "length": length}
+    options: dict[str, Any] = {"budget": WHY.sure if until_sure else WHY.packets, "length": length, "cache": RunCache()}
     lab = Lab(name, also=also, **options)
     told = diagnose(scenario, name, lab=lab, seed=seed)
-    result = again(tree, told.present, seed)
-    main = _judged(told, result, tree, name)
+    main = _judged(told, tree, name, seed)
     beside = []
     for one in (one for one in also if _loaded(told.present, tree, one)):
         found = diagnose(scenario, one, lab=Lab(one, **options), seed=seed)
-        beside.append(_judged(found, again(tree, found.present, seed), tree, one))
+        beside.append(_judged(found, tree, one, seed))
     judged = [main, *beside]
     remedies: list[Remedy] = []
     if told.present.enough:
@@ -315,9 +315,9 @@ def why(
     main, *rest = judged = _advised(judged, remedies, prefer)
     sentences = [*main.sentences, *(one.sentence(one.balance.wanted(prefer), prefer) for one in remedies)]
     trees = {"now": tree} | {{"FQ-CoDel": "instead", "BBR": "with BBR"}[one.name]: one.tree for one in remedies}
-    record = [run for one in judged for run in one.diagnosis.lab.record.values()]
+    labs = [one.diagnosis.lab for one in judged]
+    settings = {json.dumps(run["scenario"]) for lab in labs for run in lab.record.values()}
     trust = near(tree, name)
-    computed = sum(one.diagnosis.lab.computed for one in judged)
     return Why(
         sentences=tuple(sentences),
         state=main.state,
@@ -330,8 +330,8 @@ def why(
         people=people(trees, name, told.present.length, seed),
         senders=next((one for one in remedies if one.name == "BBR"), None),
         checked=(
-            f"Checked by {sum(len(one['seeds']) for one in record)} runs of {len(record)} settings, "
-            f"{computed / 1e6:.2g} M packets: the present "
+            f"Checked by {sum(lab.simulated for lab in labs)} runs of {len(settings)} settings, "
+            f"{sum(lab.computed for lab in labs) / 1e6:.2g} M packets: the present "
             f"one for {time(told.present.length.measured)} after a warm-up of {time(told.present.length.warm)}, the "
             f"others for as long as each needs; seeds from {seed}. Not covered: {listed(_uncovered(tree))}."
             f"{_left_out(link, crossed, also)}\n"
@@ -386,8 +386,9 @@ def _loaded(present: Measured, tree: Mapping[str, Any], name: str) -> bool:
     return busy or any(symptoms)
 
 
-def _judged(told: Diagnosis, result: Result, tree: Mapping[str, Any], name: str) -> Judged:
+def _judged(told: Diagnosis, tree: dict[str, Any], name: str, seed: int) -> Judged:
     """A diagnosis with what the queue does, in the same runs."""
+    result = told.lab.result(tree, told.present.length, seed)
     setting = measured(result, name, bits_at(tree, name), _words(tree, name))
     state, first = stated(told.present.numbers, tree, name, told.present.key)
     if not told.present.enough:
@@ -520,10 +521,10 @@ def _style(tree: dict[str, Any], name: str, told: Diagnosis, cells: bool) -> str
         made = styled(tree, "linux")
     except AckclockError:
         return ""
-    seeds = told.lab.record[told.present.key]["seeds"]
+    seeds = told.lab.record[told.present.key]["seeds"][: WHY.seeds[0]]
     try:
         linux = Scenario(timed(made, told.present.length))
-        found = parallel(lambda seed: numbers(run(linux, seed=seed, trace_links=True), name), seeds)
+        found = parallel(lambda seed: numbers(run(linux, seed=seed, trace_links=True), name), seeds, imports=())
     except AckclockError:
         return ""
 

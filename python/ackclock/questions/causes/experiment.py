@@ -8,6 +8,7 @@ the cause is "not found". All runs use the same seeds, so that differences are p
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -27,6 +28,7 @@ from .sentences import Evidence, Sentence, interval, share, time
 
 if TYPE_CHECKING:
     from ...analysis import Interval
+    from ...core.result import Result
 
 DOSE: Final = 0.8
 """Half of a buffer that is a cause brings the symptom to less than this part of what it was."""
@@ -164,6 +166,15 @@ class Measured:
 
 
 @dataclass
+class RunCache:
+    """Every run of an answer, done once: by its scenario, the links that were looked at, and its seed."""
+
+    numbers: dict[tuple[str, tuple[str, ...], int], list[Numbers]] = field(default_factory=dict)
+    results: dict[tuple[str, int], Result] = field(default_factory=dict)
+    """Whole results of the settings whose traces are shown."""
+
+
+@dataclass
 class Lab:
     """Runs settings once each, and keeps what they said."""
 
@@ -176,22 +187,35 @@ class Lab:
     computed: int = 0
     also: tuple[str, ...] = ()
     """Other links of which every run is to tell the numbers."""
+    cache: RunCache = field(default_factory=RunCache)
+    """Runs that are done already; those who judge other links of the same scenario may share it."""
+    simulated: int = 0
+    """Number of runs."""
 
-    def measure(self, key: str, tree: Tree, seeds: int = WHY.seeds[0], first: int = 1, factor: float = 1.0) -> Measured:
+    def measure(
+        self,
+        key: str,
+        tree: Tree,
+        seeds: int = WHY.seeds[0],
+        first: int = 1,
+        factor: float = 1.0,
+        *,
+        traces: bool = False,
+    ) -> Measured:
         """
-        Run a setting for as long as it needs, within the budget.
+        Run a setting for as long as it needs, within the budget; with `traces` its first run is kept whole.
 
         Where the first runs find longer delays than the buffer's size made expect, they are done again for longer.
         """
         length, enough, count = self._length(tree, needed(tree, self.link), seeds, factor)
         tell(f"{self.link}, {key}: {count} runs of {time(length.total)}")
-        found = self._runs(tree, length, count, first)
+        found = self._runs(tree, length, count, first, traces)
         waits = [one.delay_p99 for one in found[self.link] if not math.isnan(one.delay_p99)]
         wait = max(waits, default=0.0)
         longer, whole, again = self._length(tree, needed(tree, self.link, wait), seeds, factor)
         if longer.measured > 1.2 * length.measured and longer.total > length.total:
             length, enough, count = longer, whole, again
-            found = self._runs(tree, length, count, first)
+            found = self._runs(tree, length, count, first, traces)
         elif not enough:
             enough = length.measured >= 0.99 * longer.measured and whole  # delays are shorter than was feared
         self.record[key] = {
@@ -227,18 +251,33 @@ class Lab:
         part = self.budget / (wanted.total * rate)
         return Length(wanted.warm * part, wanted.measured * part, wanted.sample * part, asked.reason), False, 1
 
-    def _runs(self, tree: Tree, length: Length, seeds: int, first: int) -> dict[str, list[Numbers]]:
+    def _runs(self, tree: Tree, length: Length, seeds: int, first: int, traces: bool) -> dict[str, list[Numbers]]:
         """Return the numbers of each seed, by link."""
         scenario = Scenario(timed(tree, length))
         links = (self.link, *self.also)
 
+        text = json.dumps(scenario.canonical)
+        wanted = range(first, first + seeds)
+        missing = [seed for seed in wanted if (text, links, seed) not in self.cache.numbers]
+
         def one(seed: int) -> list[Numbers]:
             result = run(scenario, seed=seed, trace_links=True)
+            if traces and seed == first:
+                self.cache.results[text, seed] = result
             return [numbers(result, name) for name in links]
 
-        found = parallel(one, range(first, first + seeds))
-        self.computed += sum(one[0].computed for one in found)
+        done = parallel(one, missing, imports=()) if missing else []
+        self.computed += sum(one[0].computed for one in done)
+        self.simulated += len(done)
+        self.cache.numbers |= {(text, links, seed): found for seed, found in zip(missing, done, strict=True)}
+        found = [self.cache.numbers[text, links, seed] for seed in wanted]
         return {name: [one[k] for one in found] for k, name in enumerate(links)}
+
+    def result(self, tree: Tree, length: Length, seed: int) -> Result:
+        """Return a whole run with its traces of links, the one that was measured where it is still there."""
+        scenario = Scenario(timed(tree, length))
+        kept = self.cache.results.get((json.dumps(scenario.canonical), seed))
+        return run(scenario, seed=seed, trace_links=True) if kept is None else kept
 
 
 def _plain(value: Any) -> Any:
@@ -313,7 +352,7 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
     tree = scenario.canonical
     name = link or chosen(tree)
     lab = lab or Lab(name)
-    present = lab.measure("present", tree, first=seed)
+    present = lab.measure("present", tree, first=seed, traces=True)
     verdicts: list[tuple[Symptom, Evidence | _Open]] = []
     for symptom in SYMPTOMS:
         if _asked(symptom, tree, name):
@@ -373,16 +412,18 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
             return evidence, present
         if told and told_before and not (alike and open_ and evidence.value < CONVERGED * before.value):
             return evidence, present
-        if (
-            lab.length is not None
-            or (not present.enough and lab.budget <= WHY.packets)
-            or present.factor >= WHY.longer[-1]
-        ):
+        # shares of flows that are alike even out with time: more seeds of a short run would not tell
+        moving = evidence.decided or (alike and open_)
+        more = WHY.more(Effort(asked, present.factor), moving=moving)
+        if lab.length is not None or (not present.enough and lab.budget <= WHY.packets) or not more:
             return _cannot_tell(lab, present, symptom, evidence), present
-        effort = WHY.more(Effort(asked, present.factor), moving=evidence.decided)[0]
-        how = f"{effort.seeds} seeds" if effort.seeds > asked else f"{effort.longer:g} times as long"
+        effort = more[0]
+        how = ", ".join(
+            [f"{effort.longer:g} times as long"] * (effort.longer > 1)
+            + [f"{effort.seeds} seeds"] * (effort.seeds > WHY.seeds[0])
+        )
         asked = effort.seeds
-        again = lab.measure(f"present, {how}", tree, asked, seed, effort.longer)
+        again = lab.measure(f"present, {how}", tree, asked, seed, effort.longer, traces=True)
         if lab.budget <= WHY.packets and not again.enough:
             return _cannot_tell(lab, present, symptom, evidence), present
         present = again

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from .scales import bits
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ...core.result import Result
 
 _PACKET: Final = 8 * 1500
@@ -83,7 +86,7 @@ def numbers(result: Result, name: str) -> Numbers:
     begin, end = result.window
     times = raw["traces"]["time"]
     inside = (times >= begin) & (times <= end)
-    waits = np.asarray(raw["traces"]["link_queue_bytes"][place], dtype=np.float64)[inside] * 8 / rate
+    waits = queued(result, name, rate)
     dropped = np.asarray(raw["traces"]["link_drops"][place], dtype=np.float64)[inside]
     classes = raw["flows"]["class"].astype(int)
     over = [k for k, one in enumerate(tree["flows"]) if name in one["path"]]
@@ -125,6 +128,19 @@ def numbers(result: Result, name: str) -> Numbers:
         stream_packets=0 if stream is None else stream.sent,
         classes=named,
     )
+
+
+def queued(result: Result, name: str, rate: float) -> NDArray[np.float64]:
+    """Return the samples of a link's queue in the measured time, s at a rate in bit/s."""
+    import numpy as np
+
+    raw: Any = result._raw
+    traces = raw["traces"]
+    place = next(k for k, one in enumerate(raw["links"]) if one["name"] == name)
+    begin, end = result.window
+    inside = (traces["time"] >= begin) & (traces["time"] <= end)
+    samples: NDArray[np.float64] = np.asarray(traces["link_queue_bytes"][place], dtype=np.float64)[inside]
+    return samples * 8 / rate
 
 
 def _classes(raw: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, ClassNumbers]:

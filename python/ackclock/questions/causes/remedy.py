@@ -57,6 +57,11 @@ class Effect:
         """After less before."""
         return self.after - self.before
 
+    @property
+    def decided(self) -> bool:
+        """True if the change does not count, or its interval is without zero."""
+        return _better(self.key, self.before, self.after, 0.0) is None or abs(self.change) > self.half
+
     def json(self) -> dict[str, Any]:
         """Plain values."""
         return {

@@ -101,7 +101,14 @@ class Store:
         table = pa.table(columns | {name: [value] for name, value in numbers.items()})
         mark = json.dumps({"metrics": list(numbers), "digest": _digest(table)})
         with whole_file(place) as beside:
-            pq.write_table(table.replace_schema_metadata({_MARK: mark.encode()}), beside)
+            # one row: dictionaries, statistics and compression would only cost time
+            pq.write_table(
+                table.replace_schema_metadata({_MARK: mark.encode()}),
+                beside,
+                use_dictionary=False,
+                write_statistics=False,
+                compression="none",
+            )
 
     def query(self, sql: str, *, unsafe: bool = False) -> pd.DataFrame:
         """
@@ -195,7 +202,8 @@ def _checked(place: Path) -> tuple[pa.Table, dict[str, float]]:
     if not place.stat().st_size:
         raise DamagedError("is empty")
     try:
-        table = pq.read_table(place)
+        with pq.ParquetFile(place) as file:
+            table = file.read()
         mark = json.loads((table.schema.metadata or {})[_MARK])
         metrics = {str(name): float(table[name][0].as_py()) for name in mark["metrics"]}
         key, digest = table["key"][0].as_py(), mark["digest"]

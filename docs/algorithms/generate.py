@@ -31,6 +31,11 @@ GROUPS = {
     ),
     "aqm": ("Active queue management", "aqm", "What a queue does to packets: `aqm` of a link's queue."),
     "scheduler": ("Schedulers", "scheduler", "Which of several queues sends next: `scheduler` of a link's queue."),
+    "class_scheduler": (
+        "Schedulers with classes",
+        "classes",
+        "Which class of a queue sends next, and when: `scheduler` of a queue with `classes`.",
+    ),
     "loss": ("Losses on the wire", "impairment", "Which packets a link loses outside its queue: `loss` of a link."),
 }
 LAWS = {
@@ -137,6 +142,9 @@ def _usage(group: str, entry: Entry) -> str:
     required = "".join(
         f", {parameter['name']} = ..." for parameter in entry["parameters"] if parameter["default"] is None
     )
+    if group == "class_scheduler":
+        scheduler = f'{{ kind = "{entry["kind"]}"{required} }}' if required else f'"{entry["kind"]}"'
+        return f'queue = {{ scheduler = {scheduler}, classes = [ {{ name = "a", ... }}, ... ] }}'
     if group == "aqm" or not required:
         return f'{group} = "{entry["kind"]}"{required}'
     return f'{group} = {{ kind = "{entry["kind"]}"{required} }}'
@@ -154,6 +162,16 @@ def _reach(entry: Entry) -> str:
 
 def _link(path: str) -> str:
     return f"[`{path}`](../../../{path})"
+
+
+def _parameters(parameters: Sequence[Entry]) -> list[str]:
+    if not parameters:
+        return ["None."]
+    lines = ["| name | default | allowed | what | source |", "|---|---|---|---|---|"]
+    for parameter in parameters:
+        cells = (_value(parameter), parameter["allowed"], parameter["doc"], parameter["source"])
+        lines.append(f"| `{parameter['name']}` | {' | '.join(map(_cell, cells))} |")
+    return lines
 
 
 def _page(group: str, entry: Entry, source: Source) -> str:
@@ -177,14 +195,9 @@ def _page(group: str, entry: Entry, source: Source) -> str:
             lines += [f"- {title}: {text}" for title, text in source.laws(group)]
             lines += [""] if source.laws(group) else []
 
-    lines += ["## Parameters", ""]
-    if entry["parameters"]:
-        lines += ["| name | default | allowed | what | source |", "|---|---|---|---|---|"]
-        for parameter in entry["parameters"]:
-            cells = (_value(parameter), parameter["allowed"], parameter["doc"], parameter["source"])
-            lines.append(f"| `{parameter['name']}` | {' | '.join(map(_cell, cells))} |")
-    else:
-        lines.append("None.")
+    lines += ["## Parameters", "", *_parameters(entry["parameters"])]
+    if group == "class_scheduler":
+        lines += ["", "## Parameters of a class", "", *_parameters(entry["class_parameters"])]
 
     lines += ["", "## Validation", ""]
     for check in checks_of(group, entry["kind"]):

@@ -20,6 +20,7 @@
 //! calls its parts: see `aqm/adaptive_red.rs`.
 
 pub mod aqm;
+pub mod classes;
 pub mod congestion;
 pub mod fluid;
 mod forward;

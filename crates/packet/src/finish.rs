@@ -240,6 +240,10 @@ fn link_outcome(
     end: u64,
 ) -> Result<LinkOutcome, Error> {
     let ledger = check(|| format!("link \"{name}\""), link.ledger(end))?;
+    let mut classes = link.ledgers_of_classes();
+    for (class, ledger) in &mut classes {
+        *ledger = check(|| format!("link \"{name}\", class \"{class}\""), *ledger)?;
+    }
     let (a, b) = (link.at_opening, link.at_closing.unwrap_or(link.counters));
     let mut outcome = LinkOutcome {
         name,
@@ -255,6 +259,7 @@ fn link_outcome(
         bytes: b.started_bytes - a.started_bytes,
         utilization: 1.0 - (b.idle - a.idle) as f64 / (to - from) as f64,
         ledger,
+        classes,
         ..LinkOutcome::default()
     };
     if let Some((clock, busy, delays)) = link.window_statistics() {

@@ -77,6 +77,8 @@ pub struct LinkOutcome {
     pub delay_histogram: Vec<(f64, u64)>,
     /// Conservation over the whole run.
     pub ledger: Ledger,
+    /// The same for each class of a queue that has some, by name (with a dot below another).
+    pub classes: Vec<(String, Ledger)>,
 }
 
 /// Packets of one class on their way, as its receivers see them inside the measurement window.

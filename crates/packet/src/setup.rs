@@ -16,6 +16,7 @@ use crate::flow::{Flow, FlowSlot, make_flow};
 use crate::link::impairments::Impairments;
 use crate::link::schedule::{Rate, Schedule};
 use crate::link::scheduled::Scheduled;
+use crate::link::tree::{Context, Tree};
 use crate::link::{Extras, Link, in_packets};
 use crate::one_way::OneWay;
 use crate::outcome::{FlowTrace, LinkTrace};
@@ -218,7 +219,7 @@ fn build_link(
         window,
         general,
     );
-    match build_extras(scenario, link, &view, seed) {
+    match build_extras(scenario, link, &view, mean_packet, seed) {
         Some(extras) => built.with(extras),
         None => built,
     }
@@ -229,27 +230,36 @@ fn build_extras(
     scenario: &Scenario,
     link: &ackclock_scenario::Link,
     view: &LinkView,
+    mean_packet: u32,
     seed: u64,
 ) -> Option<Extras> {
     let impaired = link.policer.is_some()
         || link.shaper.is_some()
         || link.loss.is_some()
         || link.jitter.is_some();
-    if !impaired && link.scheduler.is_none() {
+    if !impaired && link.scheduler.is_none() && link.tree.is_none() {
         return None;
     }
     let owner = entity(&link.name, 0);
-    let scheduled = link.scheduler.map(|scheduler| {
-        let flows = (0..scenario.flows.len()).map(|id| scenario.max_count(id));
-        let scheduler = scheduler.build(&SchedulerView {
-            flows: flows.sum(),
-            salt: Stream::new(seed, Owner::Scheduler, owner).bits(),
-            rate: link.rate,
-        });
-        Scheduled::new(scheduler, link.aqm.clone(), *view)
-    });
+    let flows = (0..scenario.flows.len()).map(|id| scenario.max_count(id));
+    let seen = SchedulerView {
+        flows: flows.sum(),
+        salt: Stream::new(seed, Owner::Scheduler, owner).bits(),
+        rate: link.rate,
+    };
+    let scheduled = link
+        .scheduler
+        .map(|scheduler| Scheduled::new(scheduler.build(&seen), link.aqm.clone(), *view));
+    let context = Context {
+        flows: &scenario.flows,
+        scheduler: seen,
+        delay: view.delay,
+        mean_packet: f64::from(mean_packet),
+    };
+    let tree = link.tree.as_ref();
     Some(Extras {
         scheduled,
+        tree: tree.and_then(|tree| Tree::new(tree, view.rate, &context)),
         impairments: Impairments::new(link, seed, owner),
         reorders: link.jitter.as_ref().is_some_and(|jitter| jitter.reorder),
         shaped: false,

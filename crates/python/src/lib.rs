@@ -17,6 +17,7 @@ mod watch;
 
 use std::collections::HashMap;
 
+use ackclock_algorithms::classes::{class_schedulers, class_specs};
 use ackclock_algorithms::impairment::loss_models;
 use ackclock_algorithms::meta::Meta;
 use ackclock_algorithms::registry::{aqms, congestion};
@@ -97,12 +98,20 @@ fn registry(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         ("congestion", congestion()),
         ("aqm", aqms()),
         ("scheduler", schedulers()),
+        ("class_scheduler", class_schedulers()),
         ("loss", loss_models()),
     ] {
         let list = entries
             .iter()
             .map(|meta| algorithm(py, meta))
             .collect::<PyResult<Vec<_>>>()?;
+        if group == "class_scheduler" {
+            for (entry, meta) in list.iter().zip(entries) {
+                let specs = class_specs(meta).iter();
+                let classes = specs.map(|spec| parameter(py, spec));
+                entry.set_item("class_parameters", classes.collect::<PyResult<Vec<_>>>()?)?;
+            }
+        }
         dict.set_item(group, list)?;
     }
     Ok(dict)

@@ -4,6 +4,7 @@
 use std::marker::PhantomData;
 
 use ackclock_algorithms::Time;
+use ackclock_algorithms::classes::ClassSchedulerSpec;
 use ackclock_algorithms::impairment::{LossSpec, PolicerParams, ShaperParams};
 use ackclock_algorithms::registry::CongestionSpec;
 use ackclock_algorithms::scheduler::SchedulerSpec;
@@ -91,6 +92,10 @@ forms! {
     Times: Distribution, Kind::Distribution, |reader, item| reader.distribution(item), |times| written::distribution(times);
     /// A scheduler with its parameters.
     SchedulerOf: SchedulerSpec, Kind::Scheduler, |reader, item| reader.scheduler(item), |it| written::named(it.meta(), &it.values());
+    /// A scheduler with classes, and its own parameters.
+    ClassScheduler: ClassSchedulerSpec, Kind::ClassScheduler, |reader, item| reader.class_scheduler(item), |it| written::named(it.meta(), &it.values());
+    /// Names of classes of flows.
+    Names: Vec<String>, Kind::Names, |reader, item| reader.names(item), |names| written::array(names.iter().map(Node::text));
     /// A token bucket that drops.
     Policer: PolicerParams, Kind::Policer, |reader, item| reader.bucket(item), |it| written::bucket(it);
     /// A token bucket that holds back.

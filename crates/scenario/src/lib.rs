@@ -30,7 +30,7 @@ mod written;
 pub use diagnostic::Diagnostic;
 pub use model::{
     Capacity, Change, ClassId, Distribution, End, FlowClass, Jitter, Link, LinkId, Queue, Scenario,
-    Setting, Tcp, Traffic,
+    Setting, SharedTree, Tcp, Traffic, Tree, TreeClass,
 };
 pub use options::*;
 pub use reference::reference;

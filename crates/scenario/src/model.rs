@@ -4,7 +4,7 @@
 
 use ackclock_algorithms::Time;
 
-pub use crate::keys::{FlowClass, Jitter, Link, Queue, Tcp, Traffic};
+pub use crate::keys::{FlowClass, Jitter, Link, Queue, SharedTree, Tcp, Traffic, Tree, TreeClass};
 pub use crate::value::{Capacity, Distribution, LinkId};
 
 /// Index of a class in [`Scenario::flows`].
@@ -46,6 +46,9 @@ impl Link {
     #[must_use]
     pub fn packet_only(&self) -> Option<String> {
         let has = [
+            self.tree
+                .as_ref()
+                .map(|tree| format!("queue with classes ({})", tree.scheduler.kind())),
             self.scheduler
                 .map(|scheduler| format!("scheduler {}", scheduler.kind())),
             self.trace.is_some().then(|| "rate trace".to_owned()),

@@ -21,6 +21,11 @@ pub fn reference() -> String {
             "link" => {
                 for (title, section) in [
                     ("`queue = { ... }`", keys::QUEUE),
+                    (
+                        "`queue = { scheduler = \"htb\", classes = [ ... ] }`",
+                        keys::TREE,
+                    ),
+                    ("`classes = [ { ... } ]`", keys::CLASS),
                     ("`rate = { ... }`", keys::TRACE),
                     ("`jitter = { ... }`", keys::JITTER),
                 ] {
@@ -65,6 +70,9 @@ fn value(key: &Key) -> String {
         Kind::Text => "text".to_owned(),
         Kind::Flag => "`true` or `false`".to_owned(),
         Kind::Integer(..) => "whole number".to_owned(),
+        Kind::ClassScheduler => "scheduler with classes".to_owned(),
+        Kind::Classes => "list of classes".to_owned(),
+        Kind::Names => "list of names".to_owned(),
         Kind::Time => "time".to_owned(),
         Kind::Span => "time above zero".to_owned(),
         Kind::Rate => "rate".to_owned(),

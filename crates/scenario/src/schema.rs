@@ -1,6 +1,7 @@
 //! JSON Schema (draft 2020-12) of scenario files, for editors: generated from the tables of keys
 //! and the registry of algorithms.
 
+use ackclock_algorithms::classes::{class_schedulers, class_specs};
 use ackclock_algorithms::impairment::{PolicerParams, ShaperParams, loss_models};
 use ackclock_algorithms::library::{LIBRARY_KEYS, LibraryKind};
 use ackclock_algorithms::meta::{Algorithm, Meta};
@@ -35,6 +36,11 @@ pub fn json_schema() -> Value {
     let definitions: Map<String, Value> = DEFINED
         .iter()
         .map(|(name, shared)| ((*name).to_owned(), kind(*shared)))
+        .chain(
+            class_schedulers()
+                .iter()
+                .map(|meta| (class_of(meta), class(meta))),
+        )
         .collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -182,6 +188,7 @@ fn kind(kind: Kind) -> Value {
                 .map(|meta| algorithm(meta, "aqm", keys::QUEUE.keys))
                 .collect();
             tables.extend(schedulers().iter().map(as_aqm));
+            tables.extend(class_schedulers().iter().map(tree));
             tables.push(names(aqms()));
             tables.push(names(schedulers()));
             json!({"anyOf": tables})
@@ -207,7 +214,7 @@ fn kind(kind: Kind) -> Value {
             json!({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, pattern(&quantity(&[Dimension::Percent]))]})
         }
         Kind::RateOrTrace => json!({"anyOf": [reference(Kind::Rate), table(&keys::TRACE)]}),
-        Kind::Scheduler => named(schedulers()),
+        Kind::Scheduler | Kind::ClassScheduler | Kind::Classes | Kind::Names => of_classes(kind),
         Kind::Loss => {
             let mut schema = named(loss_models());
             if let Some(forms) = schema["anyOf"].as_array_mut() {
@@ -225,6 +232,18 @@ fn kind(kind: Kind) -> Value {
             let rate = pattern(&quantity(&[Dimension::Rate]));
             let step = json!({"type": "array", "prefixItems": [pattern(&time), rate], "minItems": 2, "maxItems": 2});
             json!({"type": "array", "items": step, "minItems": 1})
+        }
+    }
+}
+
+/// Kinds of schedulers, with classes and without.
+fn of_classes(kind: Kind) -> Value {
+    match kind {
+        Kind::Scheduler => named(schedulers()),
+        Kind::ClassScheduler => named(class_schedulers()),
+        Kind::Classes => json!({"type": "array", "items": {"type": "object"}, "minItems": 1}),
+        _ => {
+            json!({"anyOf": [{"type": "array", "items": reference(Kind::Name)}, reference(Kind::Name)]})
         }
     }
 }
@@ -339,6 +358,44 @@ fn as_aqm(meta: &Meta) -> Value {
                 .iter()
                 .map(|spec| (spec.name.to_owned(), parameter(spec))),
         );
+    }
+    schema
+}
+
+/// A queue with classes.
+fn tree(meta: &Meta) -> Value {
+    let mut schema = table(&keys::TREE);
+    let own = algorithm(meta, "kind", &[]);
+    schema["properties"]["scheduler"] =
+        json!({"anyOf": [own, {"const": meta.kind, "description": meta.summary}]});
+    schema["properties"]["classes"]["items"] =
+        json!({"$ref": format!("#/$defs/{}", class_of(meta))});
+    schema
+}
+
+/// The name of the definition of a scheduler's classes.
+fn class_of(meta: &Meta) -> String {
+    format!("class-{}", meta.kind)
+}
+
+/// A class of a queue.
+fn class(meta: &Meta) -> Value {
+    let mut schema = table(&keys::CLASS);
+    schema["properties"]["classes"]["items"] =
+        json!({"$ref": format!("#/$defs/{}", class_of(meta))});
+    let specs = class_specs(meta);
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        properties.extend(
+            specs
+                .iter()
+                .map(|spec| (spec.name.to_owned(), parameter(spec))),
+        );
+    }
+    let required = specs
+        .iter()
+        .filter(|spec| spec.default == DefaultValue::Required);
+    if let Some(names) = schema["required"].as_array_mut() {
+        names.extend(required.map(|spec| json!(spec.name)));
     }
     schema
 }
@@ -521,7 +578,12 @@ mod tests {
         }
         // a queue may name a scheduler, too: its tables and its names; a congestion control, a library
         for (name, tag, known, more) in [
-            ("queue", "aqm", aqms(), schedulers().len() + 1),
+            (
+                "queue",
+                "aqm",
+                aqms(),
+                schedulers().len() + class_schedulers().len() + 1,
+            ),
             ("congestion", "kind", congestion(), LibraryKind::ALL.len()),
         ] {
             let tables = schema["$defs"][name]["anyOf"].as_array().unwrap();

@@ -3,7 +3,7 @@
 use ackclock_algorithms::Value as Setpoint;
 use ackclock_algorithms::scheduler::SchedulerSpec;
 
-use crate::keys::Queue;
+use crate::keys::{Queue, Tree};
 use crate::model::{Change, End, FlowClass, Link, LinkId, Scenario, Setting, Tcp, Traffic};
 use crate::options::{Named as _, PacketSizes};
 use crate::read::traffic_kind;
@@ -77,7 +77,12 @@ fn link(link: &Link) -> Node {
     let mut entries = link.write(|key| match key {
         "name" => Some(Node::text(&link.name)),
         "rate" => Some(rate(link)),
-        "queue" => Some(queue(link)),
+        "queue" => Some(queue(&Queue {
+            scheduler: link.scheduler,
+            aqm: link.aqm.clone(),
+            capacity: link.capacity,
+            tree: link.tree.clone(),
+        })),
         _ => None,
     });
     // the longest goes last
@@ -85,12 +90,10 @@ fn link(link: &Link) -> Node {
     Node::table(entries)
 }
 
-fn queue(link: &Link) -> Node {
-    let queue = Queue {
-        scheduler: link.scheduler,
-        aqm: link.aqm.clone(),
-        capacity: link.capacity,
-    };
+fn queue(queue: &Queue) -> Node {
+    if let Some(tree) = &queue.tree {
+        return self::tree(tree);
+    }
     let judges = |it: SchedulerSpec| it.default_aqm().is_none();
     let keys = queue.write(|key| match key {
         "aqm" if queue.scheduler.is_some_and(judges) => None,
@@ -101,6 +104,39 @@ fn queue(link: &Link) -> Node {
     let specs = queue.aqm.meta().map_or(&[][..], |meta| meta.parameters);
     let values = queue.aqm.values();
     Node::table(keys.into_iter().chain(parameters(specs, &values)))
+}
+
+/// A queue with classes.
+fn tree(tree: &Tree) -> Node {
+    let name = |class: usize| Node::text(&tree.classes[class].name);
+    Node::table(tree.write(|key| match key {
+        "default" => tree.default.map(name),
+        "classes" => Some(classes(tree, None)),
+        _ => None,
+    }))
+}
+
+/// The classes that belong to one, or to none.
+fn classes(tree: &Tree, parent: Option<usize>) -> Node {
+    let members = tree.classes.iter().enumerate();
+    let own = members.filter(|(_, class)| class.parent == parent);
+    array(own.map(|(id, class)| {
+        let keys = class.write(|key| match key {
+            "name" => Some(Node::text(&class.name)),
+            "queue" => class.queue.as_ref().map(|it| queue(it)),
+            "classes" => class.queue.is_none().then(|| classes(tree, Some(id))),
+            _ => None,
+        });
+        let inner = class.queue.is_none();
+        let keys = keys
+            .into_iter()
+            .filter(|(key, _)| !(inner && *key == "flows"));
+        let (mut entries, last): (Vec<_>, Vec<_>) =
+            keys.partition(|(key, _)| !["queue", "classes"].contains(key));
+        let values = class.params.values();
+        entries.extend(parameters(tree.scheduler.class_specs(), &values));
+        Node::table(entries.into_iter().chain(last))
+    }))
 }
 
 fn path(path: &[LinkId], scenario: &Scenario) -> Node {

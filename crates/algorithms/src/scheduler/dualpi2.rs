@@ -377,6 +377,7 @@ mod tests {
             source: false,
             destination: false,
         },
+        class: 0,
     };
 
     fn params() -> DualPi2Params {

@@ -85,6 +85,8 @@ pub struct Label {
     pub hosts: Ends<u32>,
     /// The hosts that stand behind a network address translator.
     pub translated: Translated,
+    /// The class of flows of the scenario.
+    pub class: u32,
 }
 
 impl Label {

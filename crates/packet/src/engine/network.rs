@@ -27,6 +27,7 @@ impl Engine {
                 dscp: if washed { 0 } else { class.hosts.dscp },
                 hosts: flow.hosts,
                 translated: class.hosts.translated,
+                class: flow.class,
             };
             state.label = if back { label.reversed() } else { label };
         }

@@ -6,7 +6,8 @@ use ackclock_algorithms::aqm::{Aqm as _, QueueView, Verdict};
 use ackclock_scenario::Capacity;
 
 use super::scheduled::Scheduled;
-use super::{Fate, Link, Offer, scheduled_in};
+use super::tree::{Moment, Tree};
+use super::{Fate, Link, Offer, scheduled_in, tree_in};
 use crate::packet::Packet;
 
 impl Link {
@@ -156,6 +157,122 @@ impl Link {
         }
     }
 
+    /// A packet arrives at a link whose queue has classes.
+    #[inline(never)]
+    pub(super) fn offer_tree(&mut self, now: u64, packet: &mut Packet) -> Offer {
+        let sending = self.serving.is_some() || self.free > now;
+        let before = (self.length(), self.bytes);
+        let label = self.label;
+        let Some((tree, mut moment)) = self.moment(now) else {
+            return Offer::Dropped;
+        };
+        let joined = tree.arrive(&mut moment, packet, label);
+        let bytes = tree.bytes();
+        self.clock.account(now, before.0, before.1);
+        self.bytes = bytes;
+        if !joined {
+            return Offer::Dropped;
+        }
+        if self.serving.is_none() && sending {
+            // the link's own shaper has its bucket overdrawn
+            let free = self.free;
+            return match tree_in(&mut self.extras).and_then(|tree| tree.ask_at(free)) {
+                Some(at) => Offer::Acts(at),
+                None => Offer::Waits,
+            };
+        }
+        if sending {
+            return Offer::Waits;
+        }
+        match self.send_from_tree(now) {
+            Some(at) => Offer::Acts(at),
+            None => Offer::Waits,
+        }
+    }
+
+    /// The queue with classes, and what it works with.
+    fn moment(&mut self, now: u64) -> Option<(&mut Tree, Moment<'_>)> {
+        let rate = self.transmitter.rate_at(now);
+        let tree = tree_in(&mut self.extras)?;
+        let moment = Moment {
+            now,
+            rate,
+            random: &mut self.random,
+            counters: &mut self.counters,
+            judged: &mut self.judged,
+        };
+        Some((tree, moment))
+    }
+
+    pub(super) fn timer_of_tree(&mut self, now: u64, rate: f64) -> bool {
+        let Some((tree, moment)) = self.moment(now) else {
+            return false;
+        };
+        tree.on_timer(&mut Moment { rate, ..moment });
+        true
+    }
+
+    /// The transmitter is free: the next packet of a queue with classes goes into service, or what
+    /// waits is asked again. When the transmitter acts next.
+    fn send_from_tree(&mut self, now: u64) -> Option<u64> {
+        let before = (self.length(), self.bytes);
+        let (tree, mut moment) = self.moment(now)?;
+        let next = tree.send(&mut moment);
+        let bytes = tree.bytes();
+        self.clock.account(now, before.0, before.1);
+        self.bytes = bytes;
+        match next {
+            Ok(leaving) => {
+                self.busy.gap(self.idle_from(), now);
+                let follows = self.free == now;
+                let Offer::Acts(finish) = self.begin(now, leaving.arrival, leaving.packet, follows)
+                else {
+                    return None;
+                };
+                tree_in(&mut self.extras)?.finish = finish;
+                Some(finish)
+            }
+            Err(at) => {
+                self.counters.finished += u64::from(self.in_service);
+                self.in_service = false;
+                at
+            }
+        }
+    }
+
+    /// The transmitter of a link whose queue has classes acts: a transmission ends, or packets that
+    /// were held back may go. Times to ask again that have been overtaken mean nothing.
+    #[inline(never)]
+    fn transmit_from_tree(&mut self, now: u64) -> (Option<Packet>, Option<u64>) {
+        let Some(tree) = tree_in(&mut self.extras) else {
+            return (None, None);
+        };
+        let asked = tree.wakes(now);
+        let ends = self.serving.is_some() && now >= tree.finish;
+        if !(ends || asked && self.serving.is_none()) {
+            return (None, None);
+        }
+        let mut sent = if ends { self.serving.take() } else { None };
+        if let Some(packet) = sent
+            && let Some(extras) = &mut self.extras
+            && extras.impairments.loses()
+        {
+            self.in_service = false;
+            self.counters.losses += 1;
+            self.judged.push((packet, Fate::Lost));
+            sent = None;
+        }
+        if self.free > now {
+            // the link's own shaper has its bucket overdrawn
+            self.counters.finished += u64::from(self.in_service);
+            self.in_service = false;
+            let free = self.free;
+            let at = tree_in(&mut self.extras).and_then(|tree| tree.ask_at(free));
+            return (sent, at);
+        }
+        (sent, self.send_from_tree(now))
+    }
+
     fn is_over_capacity(&self) -> bool {
         match self.capacity {
             Capacity::Packets(limit) => self.length() > limit as usize,
@@ -218,6 +335,9 @@ impl Link {
     /// Event-driven departures: the transmission that ends now has sent this packet; and when the
     /// next ends, if one begins. What becomes of packets on the way out is left in `judged`.
     pub(crate) fn transmit(&mut self, now: u64) -> (Option<Packet>, Option<u64>) {
+        if tree_in(&mut self.extras).is_some() {
+            return self.transmit_from_tree(now);
+        }
         if let Some(extras) = &mut self.extras {
             if extras.wake.is_some_and(|wake| wake <= now) {
                 extras.wake = None;

@@ -9,6 +9,7 @@ mod events;
 pub(crate) mod impairments;
 pub(crate) mod schedule;
 pub(crate) mod scheduled;
+pub(crate) mod tree;
 
 use std::collections::VecDeque;
 
@@ -25,6 +26,7 @@ use crate::ring::Ring;
 use impairments::Impairments;
 use schedule::{Rate, Schedule, Transmitter};
 use scheduled::Scheduled;
+use tree::Tree;
 
 /// A packet that waits for a precomputed departure.
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,6 +75,7 @@ pub(crate) enum Fate {
 /// Parts that only a few links have.
 pub(crate) struct Extras {
     pub(crate) scheduled: Option<Scheduled>,
+    pub(crate) tree: Option<Tree>,
     pub(crate) impairments: Impairments,
     /// Whether packets may overtake each other.
     pub(crate) reorders: bool,
@@ -83,6 +86,10 @@ pub(crate) struct Extras {
     pub(crate) finish: u64,
     /// When the transmitter looks again whether a scheduler that shapes lets a packet go.
     pub(crate) wake: Option<u64>,
+}
+
+fn tree_in(extras: &mut Option<Box<Extras>>) -> Option<&mut Tree> {
+    extras.as_mut()?.tree.as_mut()
 }
 
 fn scheduled_in(extras: &mut Option<Box<Extras>>) -> Option<&mut Scheduled> {
@@ -197,7 +204,7 @@ impl Link {
     /// The same link with a scheduler or impairments.
     pub(crate) fn with(mut self, extras: Extras) -> Self {
         self.event_driven = true;
-        self.labelled |= extras.scheduled.is_some();
+        self.labelled |= extras.scheduled.is_some() || extras.tree.is_some();
         self.extras = Some(Box::new(extras));
         self
     }
@@ -209,6 +216,8 @@ impl Link {
             self.waiting.len()
         } else if let Some(scheduled) = self.scheduled() {
             scheduled.packets()
+        } else if let Some(tree) = self.tree() {
+            tree.packets()
         } else {
             self.queue.len()
         }
@@ -216,6 +225,10 @@ impl Link {
 
     fn scheduled(&self) -> Option<&Scheduled> {
         self.extras.as_ref()?.scheduled.as_ref()
+    }
+
+    fn tree(&self) -> Option<&Tree> {
+        self.extras.as_ref()?.tree.as_ref()
     }
 
     fn scheduled_mut(&mut self) -> Option<&mut Scheduled> {
@@ -316,6 +329,9 @@ impl Link {
             }
             if extras.scheduled.is_some() {
                 return self.offer_scheduled(now, packet);
+            }
+            if extras.tree.is_some() {
+                return self.offer_tree(now, packet);
             }
         }
         let view = self.view(now, size);
@@ -512,6 +528,9 @@ impl Link {
 
     /// The AQM's timer, if it has one.
     pub(crate) fn next_timer(&self) -> Option<u64> {
+        if let Some(tree) = self.tree() {
+            return tree.next_timer();
+        }
         match self.scheduled() {
             Some(scheduled) => scheduled.next_timer(),
             None => self.aqm.next_timer().map(|time| time.0),
@@ -525,6 +544,9 @@ impl Link {
             scheduled.on_timer(now, rate, sending, &mut self.random);
             return;
         }
+        if self.timer_of_tree(now, rate) {
+            return;
+        }
         let view = self.view(now, 0);
         self.aqm.on_timer(Time(now), &view, &mut self.random);
     }
@@ -536,6 +558,9 @@ impl Link {
         let transmitter = &self.transmitter;
         if let Some(scheduled) = scheduled_in(&mut self.extras) {
             scheduled.on_link_change(now, rate, |time| transmitter.rate_at(time));
+        }
+        if let Some(tree) = tree_in(&mut self.extras) {
+            tree.on_link_change(now, rate);
         }
     }
 
@@ -614,6 +639,15 @@ impl Link {
         }
     }
 
+    /// The account of each class of a queue that has some.
+    pub(crate) fn ledgers_of_classes(&self) -> Vec<(String, Ledger)> {
+        let mut ledgers = Vec::new();
+        if let Some(tree) = self.tree() {
+            tree.ledgers("", &mut ledgers);
+        }
+        ledgers
+    }
+
     /// The AQM's inner state.
     pub(crate) fn observe(&self) -> Observation {
         self.scheduled()
@@ -623,11 +657,16 @@ impl Link {
     /// Event-driven departures: packets of each flow that wait or are being sent.
     pub(crate) fn held(&self) -> impl Iterator<Item = &Packet> {
         let scheduled = self.scheduled().into_iter().flat_map(Scheduled::held);
+        let mut classes = Vec::new();
+        if let Some(tree) = self.tree() {
+            tree.held(&mut classes);
+        }
         self.queue
             .iter()
             .map(|(_, packet)| packet)
             .chain(&self.serving)
             .chain(scheduled)
+            .chain(classes)
     }
 }
 

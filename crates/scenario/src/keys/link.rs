@@ -9,10 +9,9 @@ use ackclock_algorithms::scheduler::SchedulerSpec;
 
 use super::Fallback::{Derived, Required, Text};
 use super::declare::keys;
-use super::{Key, Kind, Section};
+use super::{Key, Kind, Section, SharedTree};
 use crate::form::{
-    AddedDelay, AnyTime, AqmName, ByHand, Flag, Form, Limit, Loss, Name, Or, Policer, RateOrTrace,
-    SchedulerOf, Shaper,
+    AddedDelay, AnyTime, ByHand, Flag, Form, Loss, Name, Or, Policer, RateOrTrace, Shaper,
 };
 use crate::options::{Named as _, Style, TraceFormat};
 use crate::reader::{Item, Reader, Table};
@@ -69,30 +68,9 @@ keys! {
         aqm: AqmSpec,
         /// Scheduler of the sub-queues; `None`: a single queue.
         scheduler: Option<SchedulerSpec>,
+        /// The classes of a queue that has some, in place of capacity, AQM and scheduler.
+        tree: SharedTree,
     }
-}
-
-/// `queue = { ... }`; the parameters of the AQM stand beside these keys.
-pub const QUEUE: Section = Section {
-    name: "queue",
-    repeated: false,
-    doc: "A link's queue: its AQM, the AQM's parameters, its limit. The packet in service is not counted.",
-    keys: Queue::KEYS,
-};
-
-keys! {
-    /// A queue: its AQM, its limit, and what chooses among sub-queues.
-    pub struct Queue / QueueDraft {
-        /// Several sub-queues that take turns, each under the AQM, instead of a single queue; they
-        /// share the capacity.
-        scheduler: Option<SchedulerSpec> as Or<SchedulerOf> = "none", or "none" = "a single queue, first in, first out";
-        /// Active queue management. A scheduler's name stands for that scheduler with its own AQM.
-        aqm: AqmSpec as ByHand<AqmName> = Derived("drop-tail; with a scheduler, what belongs to it (fq_codel: codel)");
-        /// Largest number of packets or bytes that wait. A time means the bytes that the link sends
-        /// in it, at its rate at the start.
-        capacity: Capacity as ByHand<Limit> = Derived("`\"100 ms\"`; with scheduler fq_codel `\"10240 packets\"`"), changeable = true;
-    }
-    with {}
 }
 
 /// `rate = { ... }` of a link.

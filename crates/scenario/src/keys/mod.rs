@@ -10,15 +10,17 @@ mod link;
 mod tcp;
 mod templates;
 mod traffic;
+mod tree;
 
 pub use crate::key::{Fallback, Key, Kind, Section};
 pub(crate) use flows::FlowClassDraft;
 pub use flows::{FLOWS, FlowClass};
-pub use link::{JITTER, Jitter, LINK, Link, QUEUE, Queue, TRACE};
+pub use link::{JITTER, Jitter, LINK, Link, TRACE};
 pub(crate) use tcp::RULES;
 pub use tcp::Tcp;
 pub use templates::{DUMBBELL, PARKING_LOT, REVERSE};
 pub use traffic::{TRAFFIC, Traffic, TrafficKind};
+pub use tree::{CLASS, QUEUE, Queue, SharedTree, TREE, Tree, TreeClass};
 
 use crate::options::*;
 

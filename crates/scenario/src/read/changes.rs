@@ -49,8 +49,14 @@ impl LinkKeys {
         let changeable = |keys: &'static [Key]| keys.iter().filter(|key| key.changeable).collect();
         Self {
             link: changeable(keys::LINK.keys),
-            queue: changeable(keys::QUEUE.keys),
-            parameters: link.aqm.meta().map_or(&[][..], |meta| meta.parameters),
+            queue: match link.tree {
+                Some(_) => Vec::new(),
+                None => changeable(keys::QUEUE.keys),
+            },
+            parameters: match (&link.tree, link.aqm.meta()) {
+                (None, Some(meta)) => meta.parameters,
+                _ => &[],
+            },
         }
     }
 

@@ -7,6 +7,7 @@ mod network;
 mod routes;
 mod tcp;
 mod traffic;
+mod tree;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -35,6 +36,7 @@ pub(crate) fn scenario(
         source,
         files,
         errors: RefCell::default(),
+        filtered: RefCell::default(),
         more: Cell::new(0),
     };
     let scenario = reader.root(root);
@@ -103,6 +105,7 @@ impl Reader<'_> {
         let links: Option<Vec<Link>> = net?.links.into_iter().collect();
         let (classes, links, changes) = (classes?, links?, changes?);
         self.buckets(&table, &links, &classes);
+        self.filters(&links, &classes);
         if run.end == End::UntilDone
             && !classes
                 .iter()

@@ -7,6 +7,7 @@ use ackclock_algorithms::Time;
 use ackclock_algorithms::registry::{AqmSpec, aqms};
 use ackclock_algorithms::scheduler::schedulers;
 
+use super::tree::{below, has_classes};
 use super::{Item, Place, Reader, Rule, Seen, Table, join};
 use crate::keys::{self, Key, Queue};
 use crate::model::{Capacity, Link, LinkId};
@@ -193,6 +194,7 @@ impl Reader<'_> {
                 link.capacity = Some(queue.capacity);
                 link.aqm = Some(queue.aqm);
                 link.scheduler = Some(queue.scheduler);
+                link.tree = Some(queue.tree);
             }
             net.push(known, ends, link.finish());
         }
@@ -200,17 +202,11 @@ impl Reader<'_> {
     }
 
     /// `queue = { ... }` of a link, or the default queue.
-    fn queue(&self, link: &Table<'_>, rate: Option<f64>) -> Option<Queue> {
+    pub(super) fn queue(&self, link: &Table<'_>, rate: Option<f64>) -> Option<Queue> {
         let empty = Node::table([]);
         let (node, place) = match link.find("queue") {
             Some(entry) => (&entry.1, link.place_of(entry)),
-            None => (
-                &empty,
-                Place {
-                    key: join(&link.place.key, "queue"),
-                    span: link.place.span.clone(),
-                },
-            ),
+            None => (&empty, below(link, "queue")),
         };
         self.queue_node(node, place, rate)
     }
@@ -221,6 +217,15 @@ impl Reader<'_> {
         // a queue may also be given by the name of its scheduler, where an AQM's may stand
         let scheduled = with_scheduler(node);
         let node = scheduled.as_ref().unwrap_or(node);
+        if has_classes(node) {
+            let tree = self.tree(node, place, rate)?;
+            return Some(Queue {
+                scheduler: None,
+                aqm: AqmSpec::from_values("drop-tail", &[]).ok()?,
+                capacity: Capacity::Unlimited,
+                tree: Some(tree),
+            });
+        }
         // the valid names depend on the AQM, which is therefore read first
         let Value::Table(entries) = &node.value else {
             self.table(node, place, keys::QUEUE.keys, &[]);
@@ -232,6 +237,7 @@ impl Reader<'_> {
             keys: keys::QUEUE.keys,
         };
         let mut queue = Queue::read(self, &table, Style::default());
+        queue.tree = Some(None);
         let known = queue.scheduler.flatten();
         queue.capacity = match (table.given("capacity"), known) {
             (Some(item), _) => self.capacity(&item, rate),
@@ -384,6 +390,7 @@ fn plain(rate: f64, delay: Time, queue: Queue) -> Link {
         capacity: queue.capacity,
         aqm: queue.aqm,
         scheduler: queue.scheduler,
+        tree: queue.tree,
         policer: None,
         shaper: None,
         loss: None,

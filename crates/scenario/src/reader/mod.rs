@@ -3,9 +3,11 @@
 mod algorithms;
 mod values;
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
+use std::sync::Arc;
 
 use ackclock_algorithms::{Fault, Kind as ParameterKind, ParameterSpec, ValueError};
 
@@ -131,10 +133,28 @@ pub(crate) fn join(path: &str, key: &str) -> String {
     }
 }
 
+/// Names of classes of flows in a value, to be looked up when the classes are known.
+pub(crate) struct Filtered {
+    /// The value.
+    pub(crate) of: Arc<dyn Any>,
+    pub(crate) place: Place,
+    /// The names, and where they stand.
+    pub(crate) asked: Vec<(String, Place)>,
+}
+
+impl Filtered {
+    /// True if `value` is the one that they stand in.
+    pub(crate) fn is_of<T>(&self, value: &Arc<T>) -> bool {
+        std::ptr::addr_eq(Arc::as_ptr(&self.of), Arc::as_ptr(value))
+    }
+}
+
 pub(crate) struct Reader<'s> {
     pub(crate) source: &'s Source<'s>,
     pub(crate) files: Files<'s>,
     pub(crate) errors: RefCell<Vec<Diagnostic>>,
+    /// Queues with classes, whose filters name classes of flows that come later.
+    pub(crate) filtered: RefCell<Vec<Filtered>>,
     /// Mistakes beyond those that are kept.
     pub(crate) more: Cell<usize>,
 }

@@ -7,3 +7,4 @@ mod language;
 mod properties;
 mod shipped;
 mod traffic;
+mod trees;

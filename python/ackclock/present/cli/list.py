@@ -33,6 +33,7 @@ def _run(options: argparse.Namespace) -> None:
             "congestion": "congestion control",
             "aqm": "active queue management",
             "scheduler": "schedulers of queues",
+            "class_scheduler": "schedulers of queues with classes",
             "loss": "losses on the wire",
         }
         for group, title in titles.items():
@@ -84,7 +85,14 @@ def _print_algorithm(entry: dict[str, Any]) -> None:
     print(f"  engines: {', '.join(engines)}")
     if entry["approximation"]:
         print(f"  {'' if entry['has_fluid'] else 'no '}fluid law: {entry['approximation']}")
-    for parameter in entry["parameters"]:
+    _print_parameters(entry, entry["parameters"])
+    if entry.get("class_parameters"):
+        print("\n  of each class:")
+        _print_parameters(entry, entry["class_parameters"])
+
+
+def _print_parameters(entry: dict[str, Any], parameters: list[dict[str, Any]]) -> None:
+    for parameter in parameters:
         default = "required" if parameter["default"] is None else f"default {_quantity(parameter)}"
         print(f"\n  {parameter['name']}: {parameter['doc']}")
         if parameter["name"] in entry["linux"]:

@@ -1,0 +1,563 @@
+//! Hierarchical token bucket.
+//!
+//! Each class has a bucket for its rate and one for its ceiling. Below its rate a class sends on its
+//! own account; above, it borrows from its parent, which may borrow in turn; above its ceiling it
+//! waits. A packet is taken from the buckets of its leaf and of all classes above it; on the way up
+//! to the class that lends, rates are spared and only ceilings pay. A bucket may be overdrawn by a
+//! packet: a class may send while its bucket is not below zero.
+//!
+//! Classes that may send on their own account go before those that borrow, lenders near the leaves
+//! before those near the root; within a level the lowest priority number goes first, and classes of
+//! equal priority take turns by deficit round robin with their quanta. The way of serving, the
+//! wait queues and the order of charges are those of Linux.
+
+use std::collections::BTreeSet;
+
+use super::{ClassAlgorithm, ClassScheduler, Declared, Turn, sending_time};
+use crate::meta::{About, Algorithm};
+use crate::params::inconsistent;
+use crate::scheduler::Backlog;
+use crate::{Interval, Time, ValueError, parameters};
+
+/// Levels of classes, leaves included (TC_HTB_MAXDEPTH).
+const LEVELS: usize = 8;
+/// Priorities there are (TC_HTB_NUMPRIO).
+const PRIORITIES: usize = 8;
+/// Longest silence for which a bucket is filled, ps: a minute.
+const LONGEST: i64 = 60_000_000_000_000;
+
+parameters! {
+    /// Parameters of the hierarchical token bucket.
+    pub struct HtbParams {
+        /// Rate, in bytes per second, over the quantum of a class that is given none.
+        r2q: number = 10.0, in Interval::between(1.0, 1e9), "Linux, tc-htb(8): r2q";
+    }
+}
+
+parameters! {
+    /// A class of the hierarchical token bucket.
+    pub struct HtbClassParams {
+        /// Rate that the class may send on its own account.
+        rate: rate = required, in Interval::above(0.0), "Linux, tc-htb(8): rate";
+        /// The most that it may send, with what it borrows. "rate": it never borrows.
+        ceil: rate("rate") = word "rate", in Interval::above(0.0), "Linux, tc-htb(8): ceil";
+        /// Bytes that may go at once above `rate` after a silence.
+        burst: bytes = 1600.0, in Interval::between(1.0, 4e9), "Linux, tc-htb(8): burst; iproute2: one packet of 1600 B where the clock is fine";
+        /// Bytes that may go at once above `ceil` after a silence.
+        cburst: bytes = 1600.0, in Interval::between(1.0, 4e9), "Linux, tc-htb(8): cburst; iproute2, as burst";
+        /// 0 to 7: classes with a lower number go first, on their own account and in borrowing.
+        prio: number = 0.0, in Interval::between(0.0, 7.0), "Linux, tc-htb(8): prio";
+        /// Bytes of a turn among classes of equal priority. "auto": `rate` over `r2q`, from 1000 B
+        /// to 200,000 B.
+        quantum: bytes("auto") = word "auto", in Interval::between(1.0, 1e9), "Linux, tc-htb(8): quantum";
+    }
+}
+
+impl Algorithm for HtbParams {
+    const ABOUT: About = About {
+        kind: "htb",
+        title: "Hierarchical token bucket",
+        summary: "Classes with a guaranteed rate each, which borrow what others leave, up to a ceiling.",
+        citation: "M. Devera, HTB Linux queuing discipline, 2002; Linux, tc-htb(8)",
+        ecn: false,
+    };
+}
+
+impl HtbClassParams {
+    fn ceil(&self) -> f64 {
+        self.ceil.or_else(|_| self.rate)
+    }
+}
+
+impl ClassAlgorithm for HtbParams {
+    type Class = HtbClassParams;
+    type Scheduler = Htb;
+
+    const LEVELS: usize = LEVELS;
+
+    fn check_class(class: &HtbClassParams, _leaf: bool) -> Result<(), ValueError> {
+        if class.ceil() < class.rate {
+            let rate = class.rate;
+            return Err(inconsistent(
+                "ceil",
+                class.ceil(),
+                format!("at least rate, {rate} bit/s"),
+            ));
+        }
+        if class.prio.fract() != 0.0 {
+            return Err(inconsistent(
+                "prio",
+                class.prio,
+                "a whole number from 0 to 7".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+
+    fn class_rate(&self, class: &HtbClassParams) -> Option<f64> {
+        Some(class.ceil())
+    }
+
+    fn build(&self, classes: &[Declared<HtbClassParams>]) -> Htb {
+        let mut levels = vec![0; classes.len()];
+        for (class, declared) in classes.iter().enumerate().rev() {
+            // inner classes without a parent are on top, as in Linux
+            if !declared.leaf && declared.parent.is_none() {
+                levels[class] = LEVELS - 1;
+            } else if let Some(parent) = declared.parent {
+                levels[parent] = levels[parent].max(levels[class] + 1);
+            }
+        }
+        let auto = |rate: f64| (rate / 8.0 / self.r2q).floor().clamp(1000.0, 200_000.0);
+        let built = |(class, declared): (usize, &Declared<HtbClassParams>)| {
+            let params = &declared.params;
+            let (most, most_of_ceil) = (
+                sending_time(params.burst, params.rate),
+                sending_time(params.cburst, params.ceil()),
+            );
+            Class {
+                parent: declared.parent,
+                level: levels[class],
+                rate: params.rate,
+                ceil: params.ceil(),
+                most,
+                most_of_ceil,
+                tokens: most,
+                tokens_of_ceil: most_of_ceil,
+                filled: Time::ZERO,
+                mode: Mode::Sends,
+                prio: params.prio as usize,
+                quantum: params.quantum.or_else(|_| auto(params.rate)) as i64,
+                deficit: [0; LEVELS],
+                active: 0,
+                feeds: (!declared.leaf).then(Box::default),
+                wakes: None,
+            }
+        };
+        Htb {
+            classes: classes.iter().enumerate().map(built).collect(),
+            rows: Default::default(),
+            waiting: Default::default(),
+            chosen: (0, 0),
+        }
+    }
+}
+
+/// Permission of a class to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Send on its own account.
+    Sends,
+    /// Send if its parent lends.
+    Borrows,
+    /// Wait: it is above its ceiling.
+    Waits,
+}
+
+/// Classes that take turns: the one from `at` on is next.
+#[derive(Clone, Debug, Default)]
+struct Round {
+    members: BTreeSet<usize>,
+    at: usize,
+}
+
+impl Round {
+    fn current(&self) -> Option<usize> {
+        self.members.range(self.at..).next().copied()
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Class {
+    parent: Option<usize>,
+    level: usize,
+    rate: f64,
+    ceil: f64,
+    /// Full buckets, and what is in them, as the time in which it comes, ps.
+    most: i64,
+    most_of_ceil: i64,
+    tokens: i64,
+    tokens_of_ceil: i64,
+    /// When the buckets were last filled.
+    filled: Time,
+    mode: Mode,
+    prio: usize,
+    quantum: i64,
+    deficit: [i64; LEVELS],
+    /// The priorities in which it, or a class below that it lends to, has packets: a bit each.
+    active: u8,
+    /// In an inner class: the classes that borrow from it, by priority.
+    feeds: Option<Box<[Round; PRIORITIES]>>,
+    /// When it is looked at again, if it stands in a wait queue.
+    wakes: Option<Time>,
+}
+
+impl Class {
+    /// Its mode after `passed`, ps, and how long until that may change.
+    fn mode_after(&self, passed: i64) -> (Mode, i64) {
+        let of_ceil = self.tokens_of_ceil + passed;
+        if of_ceil < 0 {
+            return (Mode::Waits, -of_ceil);
+        }
+        let own = self.tokens + passed;
+        if own >= 0 {
+            return (Mode::Sends, 0);
+        }
+        (Mode::Borrows, -own)
+    }
+
+    fn passed(&self, now: Time) -> i64 {
+        (now.0.saturating_sub(self.filled.0) as i64).min(LONGEST)
+    }
+}
+
+/// The hierarchical token bucket at work.
+#[derive(Debug)]
+pub struct Htb {
+    classes: Vec<Class>,
+    /// By level and priority: classes with packets that send on their own account.
+    rows: [[Round; PRIORITIES]; LEVELS],
+    /// By level: when classes that borrow or wait are looked at again.
+    waiting: [BTreeSet<(Time, usize)>; LEVELS],
+    /// Level and priority at which the class chosen last was found.
+    chosen: (usize, usize),
+}
+
+impl Htb {
+    fn round(&mut self, level: usize, prio: usize, parent: Option<usize>) -> &mut Round {
+        let feed = parent.and_then(|parent| self.classes[parent].feeds.as_mut());
+        match feed {
+            Some(feeds) => &mut feeds[prio],
+            None => &mut self.rows[level][prio],
+        }
+    }
+
+    /// Puts an active class where its mode has it: in the row of its level, or among what its parent
+    /// feeds, and so on up.
+    fn activate(&mut self, mut class: usize) {
+        let mut mask = self.classes[class].active;
+        while self.classes[class].mode == Mode::Borrows && mask != 0 {
+            let Some(parent) = self.classes[class].parent else {
+                return;
+            };
+            let mut new = mask;
+            for prio in (0..PRIORITIES).filter(|prio| mask & (1 << prio) != 0) {
+                let feed = self.round(0, prio, Some(parent));
+                if !feed.members.is_empty() {
+                    new &= !(1 << prio); // the parent is active in it already
+                }
+                feed.members.insert(class);
+            }
+            self.classes[parent].active |= new;
+            (class, mask) = (parent, new);
+        }
+        if self.classes[class].mode == Mode::Sends {
+            let level = self.classes[class].level;
+            for prio in (0..PRIORITIES).filter(|prio| mask & (1 << prio) != 0) {
+                self.rows[level][prio].members.insert(class);
+            }
+        }
+    }
+
+    /// Takes an active class from where its mode had it.
+    fn deactivate(&mut self, mut class: usize) {
+        let mut mask = self.classes[class].active;
+        while self.classes[class].mode == Mode::Borrows && mask != 0 {
+            let Some(parent) = self.classes[class].parent else {
+                return;
+            };
+            let mut gone = 0;
+            for prio in (0..PRIORITIES).filter(|prio| mask & (1 << prio) != 0) {
+                let feed = self.round(0, prio, Some(parent));
+                feed.members.remove(&class);
+                if feed.members.is_empty() {
+                    gone |= 1 << prio;
+                }
+            }
+            self.classes[parent].active &= !gone;
+            (class, mask) = (parent, gone);
+        }
+        if self.classes[class].mode == Mode::Sends {
+            let level = self.classes[class].level;
+            for prio in (0..PRIORITIES).filter(|prio| mask & (1 << prio) != 0) {
+                self.rows[level][prio].members.remove(&class);
+            }
+        }
+    }
+
+    fn change_mode(&mut self, class: usize, mode: Mode) {
+        if self.classes[class].mode == mode {
+            return;
+        }
+        let active = self.classes[class].active != 0;
+        if active && self.classes[class].mode != Mode::Waits {
+            self.deactivate(class);
+        }
+        self.classes[class].mode = mode;
+        if active && mode != Mode::Waits {
+            self.activate(class);
+        }
+    }
+
+    fn sleep(&mut self, class: usize, until: Option<Time>) {
+        let level = self.classes[class].level;
+        if let Some(before) = self.classes[class].wakes.take() {
+            self.waiting[level].remove(&(before, class));
+        }
+        if let Some(until) = until {
+            self.waiting[level].insert((until, class));
+            self.classes[class].wakes = Some(until);
+        }
+    }
+
+    /// Looks again at the classes of a level whose time has come.
+    fn wake(&mut self, level: usize, now: Time) {
+        while let Some(&(at, class)) = self.waiting[level].first()
+            && at <= now
+        {
+            let (mode, rest) = {
+                let state = &self.classes[class];
+                state.mode_after(state.passed(now))
+            };
+            self.change_mode(class, mode);
+            let later = (mode != Mode::Sends).then(|| Time(now.0 + rest.max(1) as u64));
+            self.sleep(class, later);
+        }
+    }
+
+    /// The leaf whose turn it is in a row.
+    fn leaf(&mut self, level: usize, prio: usize) -> Option<usize> {
+        let mut path: Vec<Option<usize>> = vec![None]; // of whose feed the walk is in
+        loop {
+            let of = *path.last()?;
+            if let Some(class) = self.round(level, prio, of).current() {
+                if self.classes[class].feeds.is_none() {
+                    return Some(class);
+                }
+                path.push(Some(class));
+                continue;
+            }
+            // at its end it begins anew, and the one above goes on
+            let round = self.round(level, prio, of);
+            if round.members.is_empty() {
+                return None;
+            }
+            round.at = 0;
+            if path.len() > 1 {
+                path.pop();
+                let above = *path.last()?;
+                let round = self.round(level, prio, above);
+                round.at = round.current()? + 1;
+            }
+        }
+    }
+
+    /// Takes a packet of `size` bytes from the buckets of a leaf and all above it, `level` being
+    /// that of the class that lends.
+    fn charge(&mut self, now: Time, leaf: usize, level: usize, size: u32) {
+        let bytes = f64::from(size);
+        let mut next = Some(leaf);
+        while let Some(class) = next {
+            let state = &mut self.classes[class];
+            let passed = state.passed(now);
+            if state.level >= level {
+                let left =
+                    (state.tokens + passed).min(state.most) - sending_time(bytes, state.rate);
+                state.tokens = left.max(1 - LONGEST);
+            } else {
+                state.tokens += passed;
+            }
+            let left = (state.tokens_of_ceil + passed).min(state.most_of_ceil)
+                - sending_time(bytes, state.ceil);
+            state.tokens_of_ceil = left.max(1 - LONGEST);
+            state.filled = now;
+            next = state.parent;
+            let before = state.mode;
+            let (mode, rest) = state.mode_after(0);
+            if mode != before {
+                self.change_mode(class, mode);
+                let later = (mode != Mode::Sends).then(|| Time(now.0 + rest.max(1) as u64));
+                self.sleep(class, later);
+            }
+        }
+    }
+}
+
+impl ClassScheduler for Htb {
+    fn joined(&mut self, _now: Time, class: usize, _backlog: &[Backlog]) {
+        if self.classes[class].active == 0 {
+            self.classes[class].active = 1 << self.classes[class].prio;
+            if self.classes[class].mode != Mode::Waits {
+                self.activate(class);
+            }
+        }
+    }
+
+    fn next(&mut self, now: Time, backlog: &[Backlog]) -> Turn {
+        for level in 0..LEVELS {
+            self.wake(level, now);
+            for prio in 0..PRIORITIES {
+                if !self.rows[level][prio].members.is_empty()
+                    && let Some(leaf) = self.leaf(level, prio)
+                {
+                    self.chosen = (level, prio);
+                    return Turn::Send(leaf);
+                }
+            }
+        }
+        if backlog.iter().all(|class| class.packets == 0) {
+            return Turn::Idle;
+        }
+        let first = self
+            .waiting
+            .iter()
+            .filter_map(BTreeSet::first)
+            .map(|it| it.0);
+        first.min().map_or(Turn::Idle, Turn::Wait)
+    }
+
+    fn sent(&mut self, now: Time, class: usize, size: u32, backlog: &[Backlog]) {
+        let (level, prio) = self.chosen;
+        let state = &mut self.classes[class];
+        state.deficit[level] -= i64::from(size);
+        if state.deficit[level] < 0 {
+            state.deficit[level] += state.quantum;
+            let parent = if level > 0 { state.parent } else { None };
+            self.round(level, prio, parent).at = class + 1;
+        }
+        if backlog[class].packets == 0 {
+            self.emptied(now, class);
+        }
+        self.charge(now, class, level, size);
+    }
+
+    fn emptied(&mut self, _now: Time, class: usize) {
+        if self.classes[class].mode != Mode::Waits {
+            self.deactivate(class);
+        }
+        self.classes[class].active = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NumberOr;
+    use crate::classes::test::Queues;
+
+    fn class(
+        parent: Option<usize>,
+        leaf: bool,
+        rate: f64,
+        ceil: f64,
+        prio: f64,
+    ) -> Declared<HtbClassParams> {
+        Declared {
+            parent,
+            leaf,
+            params: HtbClassParams {
+                rate,
+                ceil: NumberOr::Number(ceil),
+                burst: 15_000.0,
+                cburst: 15_000.0,
+                prio,
+                quantum: NumberOr::Word("auto"),
+            },
+        }
+    }
+
+    /// Shares, bit/s, of backlogged classes on a link of 100 Mbit/s.
+    fn shares(classes: &[Declared<HtbClassParams>], busy: &[usize]) -> Vec<f64> {
+        let scheduler = HtbParams { r2q: 10.0 }.build(classes);
+        let window = (Time::from_seconds(1.0), Time::from_seconds(21.0));
+        let sent = Queues::new(scheduler, classes.len()).saturate(busy, 1500, 100e6, window);
+        sent.iter()
+            .map(|bytes| *bytes as f64 * 8.0 / 20.0)
+            .collect()
+    }
+
+    fn near(found: f64, expected: f64) {
+        assert!(
+            (found - expected).abs() < 0.005 * expected,
+            "{found} and {expected}"
+        );
+    }
+
+    #[test]
+    fn a_class_alone_reaches_its_ceiling() {
+        let classes = [
+            class(None, false, 10e6, 10e6, 0.0),
+            class(Some(0), true, 4e6, 8e6, 0.0),
+            class(Some(0), true, 6e6, 10e6, 0.0),
+        ];
+        near(shares(&classes, &[1])[1], 8e6);
+        near(shares(&classes, &[2])[2], 10e6);
+    }
+
+    #[test]
+    fn classes_that_cannot_all_have_more_have_their_rates() {
+        let classes = [
+            class(None, false, 10e6, 10e6, 0.0),
+            class(Some(0), true, 4e6, 10e6, 0.0),
+            class(Some(0), true, 6e6, 10e6, 0.0),
+        ];
+        let found = shares(&classes, &[1, 2]);
+        near(found[1], 4e6);
+        near(found[2], 6e6);
+    }
+
+    /// 10 Mbit/s, of which 2 and 3 are guaranteed: the 5 left are lent by quanta, 2 to 3.
+    #[test]
+    fn what_is_left_is_lent_by_quanta() {
+        let classes = [
+            class(None, false, 10e6, 10e6, 0.0),
+            class(Some(0), true, 2e6, 10e6, 0.0),
+            class(Some(0), true, 3e6, 10e6, 0.0),
+        ];
+        let found = shares(&classes, &[1, 2]);
+        near(found[1], 4e6);
+        near(found[2], 6e6);
+    }
+
+    #[test]
+    fn the_lower_number_borrows_first() {
+        let classes = [
+            class(None, false, 10e6, 10e6, 0.0),
+            class(Some(0), true, 2e6, 10e6, 1.0),
+            class(Some(0), true, 3e6, 10e6, 0.0),
+        ];
+        let found = shares(&classes, &[1, 2]);
+        near(found[1], 2e6);
+        near(found[2], 8e6);
+    }
+
+    /// Devera's agencies: A has 5 of 10, with a web of 3 and a mail of 2 inside; B has 5. What A's
+    /// mail leaves goes to A's web, not to B.
+    #[test]
+    fn a_class_lends_to_its_own_first() {
+        let classes = [
+            class(None, false, 10e6, 10e6, 0.0),
+            class(Some(0), false, 5e6, 10e6, 0.0),
+            class(Some(1), true, 3e6, 10e6, 0.0),
+            class(Some(1), true, 2e6, 10e6, 0.0),
+            class(Some(0), true, 5e6, 10e6, 0.0),
+        ];
+        let found = shares(&classes, &[2, 4]);
+        near(found[2], 5e6);
+        near(found[4], 5e6);
+    }
+
+    /// A root of less than the sum of its classes' rates does not hold them back: rates are
+    /// promises, and only ceilings bind.
+    #[test]
+    fn rates_above_the_parents_are_kept() {
+        let classes = [
+            class(None, false, 5e6, 5e6, 0.0),
+            class(Some(0), true, 4e6, 4e6, 0.0),
+            class(Some(0), true, 4e6, 4e6, 0.0),
+        ];
+        let found = shares(&classes, &[1, 2]);
+        near(found[1], 4e6);
+        near(found[2], 4e6);
+    }
+}

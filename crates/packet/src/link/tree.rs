@@ -1,0 +1,684 @@
+//! A queue with classes, in place of a link's single one: a class scheduler over queues of any
+//! kind, also with classes.
+//!
+//! A class whose own queue holds its packets back (a shaper below a scheduler that does not shape)
+//! counts as empty for those above until that queue lets one go.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use ackclock_algorithms::aqm::{Aqm as _, LinkView, QueueView, Verdict};
+use ackclock_algorithms::classes::{AnyClassScheduler, ClassScheduler as _, Turn};
+use ackclock_algorithms::registry::AqmInstance;
+use ackclock_algorithms::scheduler::{Backlog, Label, SchedulerView};
+use ackclock_algorithms::{Stream, Time};
+use ackclock_scenario::{Capacity, FlowClass, Queue, Tree as Declared};
+
+use super::scheduled::Scheduled;
+use super::{Counters, Fate, Link};
+use crate::outcome::Ledger;
+use crate::packet::{Flags, Packet};
+
+/// No class: packets of a class of flows that never crosses the link.
+const NOWHERE: usize = usize::MAX;
+
+/// Surroundings of queues while a packet arrives or leaves.
+pub(super) struct Moment<'l> {
+    pub(super) now: u64,
+    pub(super) rate: f64,
+    pub(super) random: &'l mut Stream,
+    pub(super) counters: &'l mut Counters,
+    /// Fates of packets that waited.
+    pub(super) judged: &'l mut Vec<(Packet, Fate)>,
+}
+
+impl Moment<'_> {
+    fn dropped(&mut self, size: u32, full: bool) {
+        self.counters.drops += 1;
+        self.counters.dropped_bytes += u64::from(size);
+        self.counters.overflows += u64::from(full);
+    }
+
+    /// As [`Link::mark`].
+    fn marked(&mut self, packet: &mut Packet) -> bool {
+        let new = packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
+        if new {
+            packet.flags.0 |= Flags::CE;
+            self.counters.marks += 1;
+        }
+        new
+    }
+}
+
+/// A packet that leaves.
+#[derive(Clone, Copy)]
+pub(super) struct Leaving {
+    pub(super) arrival: u64,
+    pub(super) packet: Packet,
+}
+
+/// Answer of a queue that is to send.
+enum Next {
+    Packet(Leaving),
+    /// Packets wait until then.
+    Wait(u64),
+    /// It is empty.
+    Nothing,
+}
+
+/// A first in, first out queue under an AQM.
+struct Fifo {
+    waiting: VecDeque<(u64, Packet)>,
+    bytes: u64,
+    aqm: AqmInstance,
+    capacity: Capacity,
+    /// When it was emptied.
+    free: u64,
+}
+
+impl Fifo {
+    fn view(&self, moment: &Moment<'_>, size: u32) -> QueueView {
+        let packets = self.waiting.len() as u32;
+        let full = match self.capacity {
+            Capacity::Packets(limit) => packets >= limit,
+            Capacity::Bytes(limit) => self.bytes + u64::from(size) > limit,
+            Capacity::Unlimited => false,
+        };
+        QueueView {
+            packets,
+            bytes: self.bytes,
+            full: full && packets > 0,
+            idle_since: (packets == 0).then_some(Time(self.free)),
+            rate: moment.rate,
+        }
+    }
+
+    /// False if the packet is dropped.
+    fn arrive(&mut self, moment: &mut Moment<'_>, packet: &mut Packet) -> bool {
+        let view = self.view(moment, packet.size);
+        let seen = Link::packet_view(packet);
+        let verdict = self
+            .aqm
+            .enqueue(Time(moment.now), &seen, &view, moment.random);
+        if view.full || verdict == Verdict::Drop {
+            moment.dropped(packet.size, view.full);
+            return false;
+        }
+        if verdict == Verdict::Mark {
+            moment.marked(packet);
+        }
+        self.waiting.push_back((moment.now, *packet));
+        self.bytes += u64::from(packet.size);
+        true
+    }
+
+    fn take(&mut self, moment: &mut Moment<'_>) -> Next {
+        while let Some((arrival, mut packet)) = self.waiting.pop_front() {
+            self.bytes -= u64::from(packet.size);
+            if self.waiting.is_empty() {
+                self.free = moment.now;
+            }
+            if self.aqm.decides_at_dequeue() {
+                let view = QueueView {
+                    idle_since: None,
+                    ..self.view(moment, packet.size)
+                };
+                let sojourn = Time(moment.now - arrival);
+                let seen = Link::packet_view(&packet);
+                let now = Time(moment.now);
+                match self.aqm.dequeue(now, sojourn, &seen, &view, moment.random) {
+                    Verdict::Accept => {}
+                    Verdict::Mark => {
+                        if moment.marked(&mut packet) {
+                            moment.judged.push((packet, Fate::Marked));
+                        }
+                    }
+                    Verdict::Drop => {
+                        moment.dropped(packet.size, false);
+                        moment.judged.push((packet, Fate::Dropped));
+                        continue;
+                    }
+                }
+            }
+            return Next::Packet(Leaving { arrival, packet });
+        }
+        Next::Nothing
+    }
+}
+
+/// Sub-queues that share a capacity under a scheduler without classes.
+struct Shared {
+    scheduled: Scheduled,
+    bytes: u64,
+    capacity: Capacity,
+}
+
+impl Shared {
+    fn is_over(&self) -> bool {
+        match self.capacity {
+            Capacity::Packets(limit) => self.scheduled.packets() > limit as usize,
+            Capacity::Bytes(limit) => self.bytes > limit,
+            Capacity::Unlimited => false,
+        }
+    }
+
+    fn arrive(&mut self, moment: &mut Moment<'_>, packet: &mut Packet, label: Label) -> bool {
+        let view = Link::packet_view(packet);
+        let (now, rate) = (moment.now, moment.rate);
+        let scheduled = &mut self.scheduled;
+        let queue = scheduled.classify(now, &view, label);
+        let seen = (&view, label);
+        match scheduled.judge_arrival(queue, now, seen, |_| rate, true, moment.random) {
+            Verdict::Accept => {}
+            Verdict::Mark => {
+                moment.marked(packet);
+            }
+            Verdict::Drop => {
+                moment.dropped(packet.size, false);
+                if let Some(also) = scheduled.also_dropped(now, queue) {
+                    self.lose(moment, also, false);
+                }
+                return false;
+            }
+        }
+        scheduled.push(queue, now, packet);
+        self.bytes += u64::from(packet.size);
+        if let Some(old) = scheduled.superseded(now, queue) {
+            self.lose(moment, old, false);
+        }
+        while self.is_over() || self.scheduled.overflows() {
+            let mut gone = Vec::new();
+            self.scheduled
+                .overflow(now, queue, |packet| gone.push(*packet));
+            if gone.is_empty() {
+                break;
+            }
+            for packet in gone {
+                self.lose(moment, packet, true);
+            }
+        }
+        true
+    }
+
+    /// A packet that waited has been dropped.
+    fn lose(&mut self, moment: &mut Moment<'_>, packet: Packet, full: bool) {
+        self.bytes -= u64::from(packet.size);
+        moment.dropped(packet.size, full);
+        moment.judged.push((packet, Fate::Dropped));
+    }
+
+    fn take(&mut self, moment: &mut Moment<'_>) -> Next {
+        let (now, rate) = (moment.now, moment.rate);
+        while let Some(mut taken) =
+            self.scheduled
+                .take(now, rate, false, Link::packet_view, moment.random)
+        {
+            self.bytes -= u64::from(taken.packet.size);
+            match taken.verdict {
+                Verdict::Accept => {}
+                Verdict::Mark => {
+                    if moment.marked(&mut taken.packet) {
+                        moment.judged.push((taken.packet, Fate::Marked));
+                    }
+                }
+                Verdict::Drop => {
+                    moment.dropped(taken.packet.size, false);
+                    moment.judged.push((taken.packet, Fate::Dropped));
+                    continue;
+                }
+            }
+            self.scheduled.sends(&taken, now);
+            return Next::Packet(Leaving {
+                arrival: taken.arrival,
+                packet: taken.packet,
+            });
+        }
+        self.scheduled.opens(now).map_or(Next::Nothing, Next::Wait)
+    }
+}
+
+/// Place of a class's packets.
+enum Inner {
+    /// In the classes below it.
+    Classes,
+    Fifo(Box<Fifo>),
+    Shared(Box<Shared>),
+    Tree(Box<Tree>),
+}
+
+impl Inner {
+    fn new(queue: &Queue, view: &LinkView, context: &Context<'_>) -> Option<Self> {
+        if let Some(tree) = &queue.tree {
+            return Some(Self::Tree(Box::new(Tree::new(tree, view.rate, context)?)));
+        }
+        Some(match queue.scheduler {
+            Some(scheduler) => Self::Shared(Box::new(Shared {
+                scheduled: Scheduled::new(
+                    scheduler.build(&SchedulerView {
+                        rate: view.rate,
+                        ..context.scheduler
+                    }),
+                    queue.aqm.clone(),
+                    *view,
+                ),
+                bytes: 0,
+                capacity: queue.capacity,
+            })),
+            None => Self::Fifo(Box::new(Fifo {
+                waiting: VecDeque::new(),
+                bytes: 0,
+                aqm: queue.aqm.build(view),
+                capacity: queue.capacity,
+                free: 0,
+            })),
+        })
+    }
+
+    fn take(&mut self, moment: &mut Moment<'_>) -> Next {
+        match self {
+            Self::Classes => Next::Nothing,
+            Self::Fifo(fifo) => fifo.take(moment),
+            Self::Shared(shared) => shared.take(moment),
+            Self::Tree(tree) => tree.take(moment),
+        }
+    }
+
+    fn packets(&self) -> usize {
+        match self {
+            Self::Classes => 0,
+            Self::Fifo(fifo) => fifo.waiting.len(),
+            Self::Shared(shared) => shared.scheduled.packets(),
+            Self::Tree(tree) => tree.packets,
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Classes => 0,
+            Self::Fifo(fifo) => fifo.bytes,
+            Self::Shared(shared) => shared.bytes,
+            Self::Tree(tree) => tree.bytes,
+        }
+    }
+
+    /// The size of the packet that leaves next, 0 where only taking it tells.
+    fn head(&self) -> u32 {
+        match self {
+            Self::Fifo(fifo) if !fifo.aqm.decides_at_dequeue() => {
+                fifo.waiting.front().map_or(0, |(_, packet)| packet.size)
+            }
+            _ => 0,
+        }
+    }
+}
+
+struct Class {
+    name: String,
+    inner: Inner,
+    /// A packet that has left the queue and waits in front of it.
+    front: Option<Leaving>,
+    /// Its queue lets nothing go before then; for the scheduler it is empty.
+    held: Option<u64>,
+    arrived: u64,
+    sent: u64,
+    dropped: u64,
+}
+
+impl Class {
+    fn packets(&self) -> usize {
+        self.inner.packets() + usize::from(self.front.is_some())
+    }
+}
+
+/// Circumstances that a tree is made in, beside its declaration.
+pub(crate) struct Context<'s> {
+    pub(crate) flows: &'s [FlowClass],
+    pub(crate) scheduler: SchedulerView,
+    pub(crate) delay: f64,
+    pub(crate) mean_packet: f64,
+}
+
+/// A queue with classes.
+pub(crate) struct Tree {
+    scheduler: AnyClassScheduler,
+    classes: Vec<Class>,
+    backlog: Vec<Backlog>,
+    /// The class of each class of flows.
+    class_of: Vec<usize>,
+    packets: usize,
+    bytes: u64,
+    /// Classes that their own queues hold back.
+    held: Vec<usize>,
+    /// When the link asks again although nothing is sent.
+    wake: Option<u64>,
+    /// When the packet in service will have been sent.
+    pub(super) finish: u64,
+}
+
+impl Tree {
+    /// The tree at the start; `None` where parameters of classes are of another scheduler.
+    pub(crate) fn new(declared: &Arc<Declared>, rate: f64, context: &Context<'_>) -> Option<Self> {
+        let class = |class: &ackclock_scenario::TreeClass| {
+            let rate = declared
+                .scheduler
+                .class_rate(&class.params)
+                .map_or(rate, |own| own.min(rate));
+            let inner = match &class.queue {
+                Some(queue) => {
+                    let view = LinkView {
+                        rate,
+                        delay: context.delay,
+                        capacity_packets: super::in_packets(queue.capacity, context.mean_packet),
+                    };
+                    Inner::new(queue, &view, context)?
+                }
+                None => Inner::Classes,
+            };
+            Some(Class {
+                name: class.name.clone(),
+                inner,
+                front: None,
+                held: None,
+                arrived: 0,
+                sent: 0,
+                dropped: 0,
+            })
+        };
+        let classes: Vec<Class> = declared.classes.iter().map(class).collect::<Option<_>>()?;
+        let places = context
+            .flows
+            .iter()
+            .map(|flows| declared.class_of(flows).unwrap_or(NOWHERE));
+        Some(Self {
+            scheduler: declared.build()?,
+            backlog: vec![Backlog::default(); classes.len()],
+            classes,
+            class_of: places.collect(),
+            packets: 0,
+            bytes: 0,
+            held: Vec::new(),
+            wake: None,
+            finish: 0,
+        })
+    }
+
+    /// Packets waiting.
+    pub(crate) fn packets(&self) -> usize {
+        self.packets
+    }
+
+    /// Bytes waiting.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Brings what the scheduler is told of a class up to date.
+    fn count(&mut self, class: usize) {
+        let state = &self.classes[class];
+        let (packets, bytes) = match &state.front {
+            Some(front) => (
+                state.inner.packets() + 1,
+                state.inner.bytes() + u64::from(front.packet.size),
+            ),
+            None => (state.inner.packets(), state.inner.bytes()),
+        };
+        let backlog = &mut self.backlog[class];
+        // of what its queue holds back, the scheduler is not told
+        if state.held.is_none() {
+            backlog.packets = packets as u32;
+            backlog.bytes = bytes;
+            backlog.head = match &state.front {
+                Some(front) => front.packet.size,
+                None => state.inner.head(),
+            };
+        }
+    }
+
+    /// A packet arrives: false if it is dropped.
+    pub(super) fn arrive(
+        &mut self,
+        moment: &mut Moment<'_>,
+        packet: &mut Packet,
+        label: Label,
+    ) -> bool {
+        let place = self.class_of.get(label.class as usize);
+        let Some(class) = place.copied().filter(|class| *class != NOWHERE) else {
+            moment.dropped(packet.size, false);
+            return false;
+        };
+        let state = &mut self.classes[class];
+        let (packets, bytes) = (state.packets(), state.inner.bytes());
+        state.arrived += 1;
+        let joined = match &mut state.inner {
+            Inner::Classes => {
+                moment.dropped(packet.size, false);
+                false
+            }
+            Inner::Fifo(fifo) => fifo.arrive(moment, packet),
+            Inner::Shared(shared) => shared.arrive(moment, packet, label),
+            Inner::Tree(tree) => tree.arrive(moment, packet, label),
+        };
+        let after = state.packets();
+        state.dropped += (packets + 1 - after) as u64;
+        self.packets = self.packets + after - packets;
+        self.bytes = self.bytes + state.inner.bytes() - bytes;
+        if !joined {
+            // another packet may have gone with it
+            let before = self.backlog[class].packets;
+            self.count(class);
+            if before > 0 && self.backlog[class].packets == 0 {
+                self.scheduler.emptied(Time(moment.now), class);
+            }
+            return false;
+        }
+        // a queue that holds its packets back may let this one go
+        self.release(class);
+        let fresh = self.backlog[class].packets == 0;
+        if fresh {
+            self.backlog[class].since = Time(moment.now);
+        }
+        self.count(class);
+        if after > 0 {
+            self.scheduler
+                .joined(Time(moment.now), class, &self.backlog);
+        } else if !fresh {
+            self.scheduler.emptied(Time(moment.now), class);
+        }
+        true
+    }
+
+    fn release(&mut self, class: usize) {
+        if self.classes[class].held.take().is_some() {
+            self.held.retain(|other| *other != class);
+        }
+    }
+
+    /// Lets classes take part again whose queues have held them back until now.
+    fn release_due(&mut self, now: u64) {
+        if self.held.is_empty() {
+            return;
+        }
+        let due = |class: &usize| self.classes[*class].held.is_some_and(|until| until <= now);
+        let released: Vec<usize> = self.held.iter().copied().filter(due).collect();
+        for class in released {
+            self.release(class);
+            self.count(class);
+            if self.backlog[class].packets > 0 {
+                self.scheduler.joined(Time(now), class, &self.backlog);
+            }
+        }
+    }
+
+    /// Takes a packet from a class's queue; the class is taken from the scheduler where that is nothing.
+    fn take_from(&mut self, moment: &mut Moment<'_>, class: usize) -> Option<Leaving> {
+        let state = &mut self.classes[class];
+        if let Some(front) = state.front.take() {
+            self.packets -= 1;
+            self.bytes -= u64::from(front.packet.size);
+            return Some(front);
+        }
+        let (packets, bytes) = (state.inner.packets(), state.inner.bytes());
+        let next = state.inner.take(moment);
+        let taken = usize::from(matches!(next, Next::Packet(_)));
+        let after = state.inner.packets();
+        state.dropped += (packets - after - taken) as u64;
+        self.packets = self.packets + after - packets;
+        self.bytes = self.bytes + state.inner.bytes() - bytes;
+        match next {
+            Next::Packet(leaving) => Some(leaving),
+            Next::Wait(until) => {
+                state.held = Some(until);
+                self.held.push(class);
+                (self.backlog[class].packets, self.backlog[class].bytes) = (0, 0);
+                self.backlog[class].head = 0;
+                self.scheduler.emptied(Time(moment.now), class);
+                None
+            }
+            Next::Nothing => {
+                self.count(class);
+                self.scheduler.emptied(Time(moment.now), class);
+                None
+            }
+        }
+    }
+
+    fn take(&mut self, moment: &mut Moment<'_>) -> Next {
+        let now = moment.now;
+        self.release_due(now);
+        loop {
+            match self.scheduler.next(Time(now), &self.backlog) {
+                Turn::Send(class) => {
+                    let Some(leaving) = self.take_from(moment, class) else {
+                        continue;
+                    };
+                    self.count(class);
+                    self.classes[class].sent += 1;
+                    let size = leaving.packet.size;
+                    self.scheduler.sent(Time(now), class, size, &self.backlog);
+                    return Next::Packet(leaving);
+                }
+                Turn::Peek(class) => {
+                    if let Some(leaving) = self.take_from(moment, class) {
+                        self.packets += 1;
+                        self.bytes += u64::from(leaving.packet.size);
+                        self.classes[class].front = Some(leaving);
+                        self.count(class);
+                    }
+                }
+                Turn::Wait(until) => {
+                    return Next::Wait(self.earliest(Some(until.0)).unwrap_or(until.0));
+                }
+                Turn::Idle => return self.earliest(None).map_or(Next::Nothing, Next::Wait),
+            }
+        }
+    }
+
+    fn earliest(&self, until: Option<u64>) -> Option<u64> {
+        let held = self
+            .held
+            .iter()
+            .filter_map(|class| self.classes[*class].held);
+        held.chain(until).min()
+    }
+
+    /// The packet that the link sends next; `Err` with the time to ask again, if packets wait and
+    /// the link does not know yet.
+    pub(super) fn send(&mut self, moment: &mut Moment<'_>) -> Result<Leaving, Option<u64>> {
+        match self.take(moment) {
+            Next::Packet(leaving) => Ok(leaving),
+            Next::Nothing => Err(None),
+            Next::Wait(until) => Err(self.ask_at(until.max(moment.now + 1))),
+        }
+    }
+
+    /// The link is to ask again at `until`, unless it will before.
+    pub(super) fn ask_at(&mut self, until: u64) -> Option<u64> {
+        if self.wake.is_some_and(|wake| wake <= until) {
+            return None;
+        }
+        self.wake = Some(until);
+        self.wake
+    }
+
+    /// Whether the link was to ask again at `now`.
+    pub(super) fn wakes(&mut self, now: u64) -> bool {
+        self.wake.take_if(|wake| *wake == now).is_some()
+    }
+
+    fn each_queue(&mut self, act: &mut impl FnMut(&mut Inner)) {
+        for class in &mut self.classes {
+            match &mut class.inner {
+                Inner::Tree(tree) => tree.each_queue(act),
+                inner => act(inner),
+            }
+        }
+    }
+
+    /// The earliest timer of an AQM.
+    pub(crate) fn next_timer(&self) -> Option<u64> {
+        let timers = self.classes.iter().filter_map(|class| match &class.inner {
+            Inner::Classes => None,
+            Inner::Fifo(fifo) => fifo.aqm.next_timer().map(|time| time.0),
+            Inner::Shared(shared) => shared.scheduled.next_timer(),
+            Inner::Tree(tree) => tree.next_timer(),
+        });
+        timers.min()
+    }
+
+    pub(super) fn on_timer(&mut self, moment: &mut Moment<'_>) {
+        let now = moment.now;
+        self.each_queue(&mut |queue| match queue {
+            Inner::Fifo(fifo) if fifo.aqm.next_timer().is_some_and(|time| time.0 <= now) => {
+                let view = fifo.view(moment, 0);
+                fifo.aqm.on_timer(Time(now), &view, moment.random);
+            }
+            Inner::Shared(shared) if shared.scheduled.next_timer().is_some_and(|it| it <= now) => {
+                let (rate, sending) = (moment.rate, true);
+                shared.scheduled.on_timer(now, rate, sending, moment.random);
+            }
+            _ => {}
+        });
+    }
+
+    pub(crate) fn on_link_change(&mut self, now: u64, rate: f64) {
+        self.each_queue(&mut |queue| match queue {
+            Inner::Fifo(fifo) => fifo.aqm.on_link_change(Time(now), rate),
+            Inner::Shared(shared) => shared.scheduled.on_link_change(now, rate, |_| rate),
+            _ => {}
+        });
+    }
+
+    /// Every packet that waits.
+    pub(crate) fn held<'t>(&'t self, out: &mut Vec<&'t Packet>) {
+        for class in &self.classes {
+            out.extend(class.front.iter().map(|front| &front.packet));
+            match &class.inner {
+                Inner::Classes => {}
+                Inner::Fifo(fifo) => out.extend(fifo.waiting.iter().map(|(_, packet)| packet)),
+                Inner::Shared(shared) => out.extend(shared.scheduled.held()),
+                Inner::Tree(tree) => tree.held(out),
+            }
+        }
+    }
+
+    /// The account of each class with a queue, by name.
+    pub(crate) fn ledgers(&self, above: &str, out: &mut Vec<(String, Ledger)>) {
+        for class in &self.classes {
+            if matches!(class.inner, Inner::Classes) {
+                continue;
+            }
+            let name = format!("{above}{}", class.name);
+            let ledger = Ledger {
+                sent: class.arrived,
+                delivered: class.sent,
+                dropped: class.dropped,
+                lost: 0,
+                in_flight: class.packets() as u64,
+            };
+            if let Inner::Tree(tree) = &class.inner {
+                tree.ledgers(&format!("{name}."), out);
+            }
+            out.push((name, ledger));
+        }
+    }
+}

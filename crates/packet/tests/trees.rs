@@ -1,0 +1,240 @@
+//! Queues with classes: shares against closed forms, queues of every kind at the leaves, and the
+//! same account in each class whatever happens.
+
+mod common;
+
+use ackclock_packet::{Options, Outcome, run};
+use common::{difference, outcome, scenario};
+
+/// A link of 100 Mbit/s for 10 s with this queue, and classes of flows that are UDP of the given
+/// rates, or TCP without one.
+fn network(queue: &str, classes: &[(&str, Option<&str>)]) -> String {
+    let flows = classes.iter().map(|(name, rate)| {
+        let traffic = match rate {
+            Some(rate) => format!("traffic = {{ kind = \"cbr\", rate = \"{rate}\" }}"),
+            None => "congestion = \"cubic\"\ncount = 3".to_owned(),
+        };
+        format!("[[flows]]\nname = \"{name}\"\npath = [\"link\"]\nrtt = \"20 ms\"\n{traffic}\n")
+    });
+    format!(
+        "[scenario]\nduration = \"10 s\"\nmeasure = \"2 s .. 10 s\"\n[[link]]\nname = \"link\"\nrate = \"100 Mbit/s\"\nqueue = {queue}\n{}",
+        flows.collect::<String>()
+    )
+}
+
+/// Goodput by class of flows with its headers, Mbit/s.
+fn rates(outcome: &Outcome) -> Vec<f64> {
+    let classes = outcome
+        .flows
+        .iter()
+        .map(|flow| flow.class)
+        .max()
+        .unwrap_or(0);
+    (0..=classes)
+        .map(|class| {
+            let own = outcome.flows.iter().filter(|flow| flow.class == class);
+            own.map(|flow| flow.goodput).sum::<f64>() / 1e6 * 1500.0 / 1460.0
+        })
+        .collect()
+}
+
+fn near(found: f64, expected: f64) {
+    assert!(
+        (found / expected - 1.0).abs() < 0.01,
+        "{found} and {expected}"
+    );
+}
+
+/// Two classes of 20 Mbit/s: alone each has all, together each has its rate and what is left is
+/// lent by quanta, in proportion to the rates.
+#[test]
+fn htb_lends_what_is_left() {
+    let queue = r#"{ scheduler = "htb", classes = [ { name = "root", rate = "20 Mbit/s", classes = [
+        { name = "a", rate = "2 Mbit/s", ceil = "20 Mbit/s", flows = ["a"] },
+        { name = "b", rate = "6 Mbit/s", ceil = "20 Mbit/s", flows = ["b"] } ] } ] }"#;
+    let flood = Some("50 Mbit/s");
+    let alone = rates(&outcome(&network(
+        queue,
+        &[("a", flood), ("b", Some("1 Mbit/s"))],
+    )));
+    near(alone[0], 19.0);
+    near(alone[1], 1.0);
+    let both = rates(&outcome(&network(queue, &[("a", flood), ("b", flood)])));
+    near(both[0], 5.0);
+    near(both[1], 15.0);
+    let tcp = rates(&outcome(&network(queue, &[("a", None), ("b", flood)])));
+    // what waited out of order before the window counts inside it
+    assert!((5.0..5.25).contains(&tcp[0]), "{tcp:?}");
+}
+
+/// Nine leaves under three sites: a site's unused rate goes to its own leaves first.
+#[test]
+fn htb_of_nine_classes() {
+    let site = |site: usize| {
+        let leaves: Vec<String> = (0..3)
+            .map(|leaf| {
+                let name = format!("s{site}l{leaf}");
+                format!("{{ name = \"{name}\", rate = \"{} Mbit/s\", ceil = \"30 Mbit/s\", flows = [\"{name}\"] }}", leaf + 1)
+            })
+            .collect();
+        let leaves = leaves.join(", ");
+        format!(
+            "{{ name = \"site-{site}\", rate = \"10 Mbit/s\", ceil = \"30 Mbit/s\", classes = [ {leaves} ] }}"
+        )
+    };
+    let sites: Vec<String> = (0..3).map(site).collect();
+    let queue = format!(
+        "{{ scheduler = \"htb\", classes = [ {{ name = \"root\", rate = \"30 Mbit/s\", classes = [ {} ] }} ] }}",
+        sites.join(", ")
+    );
+    let names: Vec<String> = (0..9).map(|at| format!("s{}l{}", at / 3, at % 3)).collect();
+    // in the first site all three, in the second the last, in the third none but a trickle
+    let offered = [
+        "40 Mbit/s",
+        "40 Mbit/s",
+        "40 Mbit/s",
+        "10 kbit/s",
+        "10 kbit/s",
+        "40 Mbit/s",
+        "10 kbit/s",
+        "10 kbit/s",
+        "10 kbit/s",
+    ];
+    let classes: Vec<_> = names
+        .iter()
+        .map(String::as_str)
+        .zip(offered.map(Some))
+        .collect();
+    let found = rates(&outcome(&network(&queue, &classes)));
+    // each site has its 10, and the 10 that nobody wants are lent to both by the root
+    let sites: Vec<f64> = found.chunks(3).map(|site| site.iter().sum()).collect();
+    near(sites.iter().sum(), 30.0);
+    assert!(sites[0] > 9.99 && sites[1] > 9.99, "{sites:?}");
+    // inside the first, 1, 2 and 3 are theirs, and what it borrows goes by quanta, 1 to 2 to 3
+    near(found[1] / found[0], 2.0);
+    near(found[2] / found[0], 3.0);
+}
+
+#[test]
+fn a_shaper_below_strict_priority_leaves_the_link_to_others() {
+    let queue = r#"{ scheduler = "prio", classes = [
+        { name = "first", flows = ["a"], queue = { scheduler = { kind = "tbf", rate = "5 Mbit/s" }, classes = [ { name = "held", flows = ["a"] } ] } },
+        { name = "rest", flows = ["b"], queue = { aqm = "codel" } } ] }"#;
+    let found = rates(&outcome(&network(
+        queue,
+        &[("a", Some("50 Mbit/s")), ("b", Some("200 Mbit/s"))],
+    )));
+    near(found[0], 5.0);
+    near(found[1], 95.0);
+}
+
+#[test]
+fn ets_shares_by_quanta_over_queues_that_judge_at_departure() {
+    let queue = r#"{ scheduler = "ets", default = "two", classes = [
+        { name = "strict", strict = true, flows = ["a"] },
+        { name = "one", quantum = "4500 B", flows = ["b"], queue = { aqm = "codel" } },
+        { name = "two", quantum = "1500 B", queue = { scheduler = "fq_codel" } } ] }"#;
+    let flood = Some("150 Mbit/s");
+    let found = rates(&outcome(&network(
+        queue,
+        &[("a", Some("20 Mbit/s")), ("b", flood), ("c", flood)],
+    )));
+    near(found[0], 20.0);
+    near(found[1], 60.0);
+    near(found[2], 20.0);
+}
+
+#[test]
+fn hfsc_shares_and_limits() {
+    let queue = r#"{ scheduler = "hfsc", classes = [
+        { name = "site", ls_m2 = "60 Mbit/s", ul_m2 = "40 Mbit/s", classes = [
+            { name = "calls", rt_m2 = "10 Mbit/s", ls_m2 = "1 Mbit/s", flows = ["a"], queue = { aqm = "codel" } },
+            { name = "web", ls_m2 = "9 Mbit/s", flows = ["b"], queue = { scheduler = "fq_codel" } } ] },
+        { name = "other", ls_m2 = "40 Mbit/s", flows = ["c"] } ] }"#;
+    let flood = Some("150 Mbit/s");
+    let found = rates(&outcome(&network(
+        queue,
+        &[("a", flood), ("b", flood), ("c", flood)],
+    )));
+    assert!(found[0] > 9.9, "{found:?}");
+    near(found[0] + found[1], 40.0);
+    near(found[2], 60.0);
+}
+
+/// Both paths of the engine give the same bits over every scheduler, and every class's account
+/// closes (else a run fails).
+#[test]
+fn both_paths_and_every_account() {
+    let leaves = |keys: [&str; 2]| {
+        format!(
+            "[ {{ name = \"x\", flows = [\"a\"], {} queue = {{ aqm = \"pie\", capacity = \"50 packets\" }} }}, \
+             {{ name = \"y\", flows = [\"b\", \"c\"], {} queue = {{ scheduler = \"fq_codel\", capacity = \"40 packets\" }} }} ]",
+            keys[0], keys[1]
+        )
+    };
+    let tcp = [("a", None), ("b", None), ("c", Some("3 Mbit/s"))];
+    for (scheduler, keys) in [
+        (
+            "htb",
+            [
+                "rate = \"5 Mbit/s\", ceil = \"9 Mbit/s\",",
+                "rate = \"1 Mbit/s\",",
+            ],
+        ),
+        (
+            "hfsc",
+            [
+                "rt_m2 = \"4 Mbit/s\",",
+                "ls_m2 = \"5 Mbit/s\", ul_m2 = \"9 Mbit/s\",",
+            ],
+        ),
+        ("prio", ["", ""]),
+        ("ets", ["", "quantum = \"3000 B\","]),
+    ] {
+        let queue = format!(
+            "{{ scheduler = \"{scheduler}\", classes = {} }}",
+            leaves(keys)
+        );
+        let text = network(&queue, &tcp).replace("\"100 Mbit/s\"", "\"10 Mbit/s\"");
+        let scenario = scenario(&text);
+        let general = Options {
+            general: true,
+            ..Options::default()
+        };
+        let fast = run(&scenario, &Options::default()).unwrap();
+        assert_eq!(
+            difference(&fast, &run(&scenario, &general).unwrap()),
+            None,
+            "{scheduler}"
+        );
+        let classes = &fast.links[0].classes;
+        assert_eq!(classes.len(), 2);
+        for (name, ledger) in classes {
+            assert!(
+                ledger.delivered > 0 && ledger.dropped > 0,
+                "{scheduler} {name}: {ledger:?}"
+            );
+        }
+        let sum = classes.iter().map(|(_, ledger)| ledger.sent).sum::<u64>();
+        assert_eq!(sum, fast.links[0].ledger.sent, "{scheduler}");
+    }
+}
+
+/// A shaper set above the modem's rate: the packets wait in the modem's FIFO, not in the shaper.
+#[test]
+fn a_modem_behind_a_shaper_that_is_set_too_high() {
+    let delays = |shaped: &str| {
+        let text = format!(
+            "[scenario]\nduration = \"20 s\"\nmeasure = \"5 s .. 20 s\"\n\
+             [[link]]\nname = \"router\"\nrate = \"1 Gbit/s\"\nqueue = {{ scheduler = \"htb\", classes = [ {{ name = \"all\", rate = \"{shaped}\", flows = [\"web\"], queue = {{ scheduler = \"fq_codel\" }} }} ] }}\n\
+             [[link]]\nname = \"modem\"\nrate = \"10 Mbit/s\"\nqueue = {{ capacity = \"300 packets\" }}\n\
+             [[flows]]\nname = \"web\"\ncount = 2\npath = [\"router\", \"modem\"]\nrtt = \"40 ms\"\n"
+        );
+        let found = outcome(&text);
+        [found.links[0].delay_mean, found.links[1].delay_mean]
+    };
+    let [shaper, modem] = delays("9.5 Mbit/s");
+    assert!(shaper > modem && modem < 0.002, "{shaper} {modem}");
+    let [shaper, modem] = delays("12 Mbit/s");
+    assert!(shaper < 0.005 && modem > 0.1, "{shaper} {modem}");
+}

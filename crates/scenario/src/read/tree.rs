@@ -1,0 +1,294 @@
+//! Queues with classes.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use ackclock_algorithms::Value as Setpoint;
+use ackclock_algorithms::classes::{ClassSchedulerSpec, class_schedulers};
+
+use super::{Item, Place, Reader, Seen, Table, join};
+use crate::diagnostic::quoted_list;
+use crate::keys::{self, Tree, TreeClass};
+use crate::model::{FlowClass, Link};
+use crate::options::Style;
+use crate::reader::Filtered;
+use crate::tree::{Node, Value};
+
+/// Where the classes of a tree are collected.
+struct Branch<'t> {
+    spec: ClassSchedulerSpec,
+    /// The most that the tree sends, bit/s.
+    rate: Option<f64>,
+    seen: &'t mut Seen,
+    asked: &'t mut Vec<(String, Place)>,
+    classes: &'t mut Vec<TreeClass>,
+}
+
+/// Whether a queue names a scheduler that has classes.
+pub(super) fn has_classes(node: &Node) -> bool {
+    let Value::Table(entries) = &node.value else {
+        return false;
+    };
+    let find = |entries: &[(crate::tree::Name, Node)], key: &str| {
+        let entry = entries.iter().find(|(name, _)| name.text == key);
+        entry.map(|(_, node)| node.value.clone())
+    };
+    let kind = match find(entries, "scheduler") {
+        Some(Value::Text(kind)) => Some(kind),
+        Some(Value::Table(inner)) => match find(&inner, "kind") {
+            Some(Value::Text(kind)) => Some(kind),
+            _ => None,
+        },
+        _ => None,
+    };
+    find(entries, "classes").is_some()
+        || kind.is_some_and(|kind| class_schedulers().iter().any(|meta| meta.kind == kind))
+}
+
+impl Reader<'_> {
+    /// A scheduler with classes, and its parameters.
+    pub(crate) fn class_scheduler(&self, item: &Item<'_>) -> Option<ClassSchedulerSpec> {
+        if !matches!(item.node.value, Value::Text(_) | Value::Table(_)) {
+            self.wrong_kind(item);
+            return None;
+        }
+        let (meta, values) = self.named(item, class_schedulers(), "scheduler with classes")?;
+        self.made(item, ClassSchedulerSpec::from_values(meta.kind, &values))
+    }
+
+    /// Names in a list.
+    pub(crate) fn names(&self, item: &Item<'_>) -> Option<Vec<String>> {
+        Some(
+            self.named_places(item)?
+                .into_iter()
+                .map(|it| it.0)
+                .collect(),
+        )
+    }
+
+    fn named_places(&self, item: &Item<'_>) -> Option<Vec<(String, Place)>> {
+        let nodes = match &item.node.value {
+            Value::Array(nodes) => nodes.as_slice(),
+            Value::Text(_) => std::slice::from_ref(&*item.node),
+            _ => {
+                self.wrong_kind(item);
+                return None;
+            }
+        };
+        let name = |node: &Node| {
+            let place = Place {
+                span: node.span.clone().or_else(|| item.place.span.clone()),
+                ..item.place.clone()
+            };
+            let one = Item {
+                node: Cow::Owned(node.clone()),
+                place: place.clone(),
+                rule: item.rule,
+            };
+            Some((self.name(&one)?, place))
+        };
+        nodes.iter().map(name).collect()
+    }
+
+    /// A queue with classes; `rate` is the most that its class or its link sends.
+    pub(super) fn tree(&self, node: &Node, place: Place, rate: Option<f64>) -> Option<Arc<Tree>> {
+        let table = self.table(node, place.clone(), keys::TREE.keys, &[])?;
+        let mut tree = Tree::read(self, &table, Style::default());
+        let Some(list) = table.given("classes") else {
+            self.missing(&table.place, "classes", keys::TREE.keys[2].allowed());
+            return None;
+        };
+        let mut classes = Vec::new();
+        let (mut seen, mut asked) = (Seen::new(), Vec::new());
+        let mut branch = Branch {
+            spec: tree.scheduler?,
+            rate,
+            seen: &mut seen,
+            asked: &mut asked,
+            classes: &mut classes,
+        };
+        self.classes(&list, None, 1, &mut branch)?;
+        tree.default = match table.given("default") {
+            None => Some(None),
+            Some(item) => {
+                let name = self.name(&item)?;
+                let leaf = |class: &TreeClass| class.queue.is_some();
+                let found = classes.iter().position(|it| it.name == name && leaf(it));
+                if found.is_none() {
+                    let leaves = classes.iter().filter(|class| leaf(class));
+                    let names: Vec<&str> = leaves.map(|class| class.name.as_str()).collect();
+                    let problem = format!("there is no class \"{name}\" with a queue");
+                    self.unknown_name(&item.place, problem, &name, &names);
+                    return None;
+                }
+                Some(found)
+            }
+        };
+        tree.classes = Some(classes);
+        let tree = Arc::new(tree.finish()?);
+        self.filtered.borrow_mut().push(Filtered {
+            of: tree.clone(),
+            place,
+            asked,
+        });
+        Some(tree)
+    }
+
+    /// The classes of a list, below `parent`.
+    fn classes(
+        &self,
+        list: &Item<'_>,
+        parent: Option<usize>,
+        level: usize,
+        branch: &mut Branch<'_>,
+    ) -> Option<()> {
+        let Value::Array(nodes) = &list.node.value else {
+            self.wrong_kind(list);
+            return None;
+        };
+        if nodes.is_empty() {
+            self.wrong(list, "there are no classes");
+            return None;
+        }
+        if level > branch.spec.levels() {
+            let most = match branch.spec.levels() {
+                1 => "one level of classes".to_owned(),
+                levels => format!("{levels} levels of classes"),
+            };
+            self.refuse(list, format!("too deep for {}", branch.spec.kind()), most);
+            return None;
+        }
+        let mut good = true;
+        for (at, node) in nodes.iter().enumerate() {
+            let place = Place {
+                key: format!("{}[{at}]", list.place.key),
+                span: node.span.clone().or_else(|| list.place.span.clone()),
+            };
+            if branch.classes.len() >= branch.spec.most_classes() {
+                self.push(&place, "too many classes", |diagnostic| {
+                    let (most, kind) = (branch.spec.most_classes(), branch.spec.kind());
+                    diagnostic.allowed = Some(format!("{most} with {kind}"));
+                });
+                return None;
+            }
+            good &= self.class(node, place, parent, level, branch).is_some();
+        }
+        good.then_some(())
+    }
+
+    fn class(
+        &self,
+        node: &Node,
+        place: Place,
+        parent: Option<usize>,
+        level: usize,
+        branch: &mut Branch<'_>,
+    ) -> Option<()> {
+        let specs = branch.spec.class_specs();
+        let names: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
+        let table = self.table(node, place, keys::CLASS.keys, &names)?;
+        let mut class = TreeClass::read(self, &table, Style::default());
+        let name = self.item(&table, "name")?;
+        class.name = self.name(&name);
+        self.unique(branch.seen, class.name.as_ref()?, &name.place);
+        let flows = table.given("flows");
+        let inner = table.given("classes");
+        if let (Some(_), Some(item)) = (&inner, flows.as_ref().or(table.given("queue").as_ref())) {
+            self.push(
+                &item.place,
+                "a class with classes of its own has no packets",
+                |diagnostic| {
+                    diagnostic.allowed = Some("in a class without `classes`".to_owned());
+                },
+            );
+            return None;
+        }
+        match flows {
+            Some(item) => branch.asked.extend(self.named_places(&item)?),
+            None => class.flows = Some(Vec::new()),
+        }
+        let values: Vec<(String, Setpoint)> = self.specified(&table, specs)?;
+        let params = branch.spec.class_from_values(&values, inner.is_none());
+        let params = params
+            .map_err(|error| self.refused(&Self::place_of_parameter(&table, &error.name), &error))
+            .ok()?;
+        class.params = Some(params);
+        class.parent = Some(parent);
+        let own = branch.spec.class_rate(&params);
+        let rate = match (own, branch.rate) {
+            (Some(own), Some(rate)) => Some(own.min(rate)),
+            (own, rate) => own.or(rate),
+        };
+        class.queue = match inner {
+            Some(_) => Some(None),
+            None => Some(Some(Box::new(self.queue(&table, rate)?))),
+        };
+        let id = branch.classes.len();
+        branch.classes.push(class.finish()?);
+        match inner {
+            Some(list) => self.classes(&list, Some(id), level + 1, branch),
+            None => Some(()),
+        }
+    }
+
+    /// Filters name classes of flows, and every class of flows that crosses a tree has a class
+    /// there.
+    pub(super) fn filters(&self, links: &[Link], flows: &[FlowClass]) {
+        let names: Vec<&str> = flows.iter().map(|class| class.name.as_str()).collect();
+        let filtered = self.filtered.take();
+        let mut good = true;
+        for (name, place) in filtered.iter().flat_map(|tree| &tree.asked) {
+            if !names.contains(&name.as_str()) {
+                good = false;
+                let problem = format!("there is no class of flows \"{name}\"");
+                self.unknown_name(place, problem, name, &names);
+            }
+        }
+        for (id, link) in links.iter().enumerate() {
+            if let Some(tree) = link.tree.as_ref().filter(|_| good) {
+                let crosses = |class: &&FlowClass| {
+                    let back = class.reverse_path.as_deref().unwrap_or(&[]);
+                    class.path.contains(&id) || back.contains(&id)
+                };
+                self.covered(
+                    tree,
+                    &flows.iter().filter(crosses).collect::<Vec<_>>(),
+                    &filtered,
+                );
+            }
+        }
+    }
+
+    fn covered(&self, tree: &Arc<Tree>, flows: &[&FlowClass], filtered: &[Filtered]) {
+        let mut lost = flows.iter().filter(|class| tree.class_of(class).is_none());
+        if let Some(first) = lost.next()
+            && let Some(known) = filtered.iter().find(|it| it.is_of(tree))
+        {
+            let problem = format!("no class takes the packets of flows \"{}\"", first.name);
+            self.push(&known.place, problem, |diagnostic| {
+                let leaves = tree.classes.iter().filter(|class| class.queue.is_some());
+                let names = quoted_list(leaves.map(|class| class.name.as_str()));
+                diagnostic.allowed = Some(format!(
+                    "`flows` of a class that name them, or `default`, one of {names}"
+                ));
+            });
+        }
+        for (at, class) in tree.classes.iter().enumerate() {
+            if let Some(inner) = class.queue.as_ref().and_then(|queue| queue.tree.as_ref()) {
+                let own = flows
+                    .iter()
+                    .copied()
+                    .filter(|flows| tree.class_of(flows) == Some(at));
+                self.covered(inner, &own.collect::<Vec<_>>(), filtered);
+            }
+        }
+    }
+}
+
+/// A place below a table, for what a queue says where nothing is given.
+pub(super) fn below(table: &Table<'_>, key: &str) -> Place {
+    Place {
+        key: join(&table.place.key, key),
+        span: table.place.span.clone(),
+    }
+}

@@ -5,6 +5,7 @@ Compare the packet engine with Linux's own TCP and queues, cell by cell.
     ./validate.py                    the committed runs of the kernel beside ours; prints the matrix
     ./validate.py --run              first runs what the store lacks in the guest (builds the kernel if it is not there)
     ./validate.py --only "cubic, pfifo"   cells whose name contains this
+    ./validate.py --deployed         only CAKE and the other queues of a covering array
     ./validate.py --write            also writes docs/validation-linux.md, its figure and the counts for `ackclock why`
 """
 
@@ -28,6 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import guest
 from causes import cause
 from cells import (
+    DEPLOYED,
+    DEPLOYED_CONGESTION,
     MARGINS,
     QUEUES,
     Cell,
@@ -213,6 +216,33 @@ def put(text: str, name: str, content: str) -> str:
     return f"{head}{begin}\n{content}\n{end}{rest.split(end)[1]}"
 
 
+def overview_deployed(judged: Sequence[Judged]) -> str:
+    """Give equivalent cells of all of the queues that people deploy, and those that differ."""
+    cells = counts(judged)["cells"]
+    assert isinstance(cells, dict)
+    rows = []
+    for queue in DEPLOYED:
+        if queue in cells:
+            shares = [cells.get(f"{name}/{queue}") for name in DEPLOYED_CONGESTION]
+            rows.append(
+                [queue, *(f"{one[0]} of {one[1]}" if one else "" for one in shares), "{} of {}".format(*cells[queue])]
+            )
+    rows.append(
+        [
+            "all",
+            *("{} of {}".format(*cells[name]) for name in DEPLOYED_CONGESTION),
+            "**{} of {}**".format(*cells["all"]),
+        ]
+    )
+    return f"{table(['', *DEPLOYED_CONGESTION, 'all'], rows)}\n\n{differing(judged)}"
+
+
+def write_deployed(judged: Sequence[Judged]) -> None:
+    """Put the table of the queues that people deploy into the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(put(text, "deployed", overview_deployed(judged)), encoding="utf-8")
+
+
 def write(judged: Sequence[Judged]) -> None:
     """Put the tables into the page, and the counts beside the package."""
     text = PAGE.read_text(encoding="utf-8")
@@ -239,6 +269,7 @@ def main() -> int:
     """
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument("--only", default="", help="cells whose name contains this")
+    parser.add_argument("--deployed", action="store_true", help="only cells of the queues that people deploy")
     parser.add_argument("--run", action="store_true", help="run in the guest what the store lacks")
     parser.add_argument("--rates", type=int, nargs="+", default=[10, 100], help="Mb/s (default: 10 100)")
     parser.add_argument(
@@ -248,12 +279,22 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write the page")
     args = parser.parse_args()
     cells, store = chosen(args.only, args.rates), guest.Store()
+    if args.deployed:
+        cells = [cell for cell in cells if cell.queue in DEPLOYED]
     if args.run:
         run_guest(cells, store, args.seeds, args.jobs)
     judged = judge(cells, store, args.jobs)
     if not judged:
         print("no such cell, or no run of the kernel of it", file=sys.stderr)
         return 2
+    beside = [one for one in judged if one[0].queue in DEPLOYED]
+    judged = [one for one in judged if one[0].queue not in DEPLOYED]
+    if beside:
+        print(overview_deployed(beside), "", sep="\n")
+        if args.write:
+            write_deployed(beside)
+    if not judged:
+        return 0
     print(overview(judged), "", differing(judged), "", sep="\n")
     good, all_ = counts(judged)["cells"]["all"]  # type: ignore[index]
     unexplained = sum(not equivalent(comparison) and cause(cell) == "f" for cell, comparison, _ in judged)

@@ -133,7 +133,7 @@ impl Default for Choices {
 }
 
 impl Choices {
-    /// What is taken for a scenario where nobody chooses, as the packets have it: round trips with
+    /// The choices for a scenario where nobody chooses, as the packets have it: round trips with
     /// queueing, small windows with their own law, weights as exact rates, clamped; senders with a
     /// memory as at rest, which alone gives CUBIC its Reno-friendly region and a verdict.
     #[must_use]

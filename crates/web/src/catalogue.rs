@@ -1,4 +1,4 @@
-//! What can be chosen: algorithms with their parameters, keys of scenarios with their meaning.
+//! The choices of a page: algorithms with their parameters, keys of scenarios with their meaning.
 
 use ackclock_algorithms::DefaultValue;
 use ackclock_algorithms::impairment::loss_models;

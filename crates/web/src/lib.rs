@@ -122,7 +122,7 @@ fn parsed(text: &str) -> Result<Scenario, Refusal> {
     ackclock_scenario::parse(text, ORIGIN).map_err(Refusal::Diagnostics)
 }
 
-/// What a scenario says, as given and with every default: JSON in texts, which keep the order of keys.
+/// The keys of a scenario, as given and with every default: JSON in texts, which keep their order.
 fn check(text: &str) -> Answer {
     let scenario = parsed(text)?;
     let given = ackclock_scenario::toml_to_json(text, ORIGIN).map_err(Refusal::Diagnostics)?;

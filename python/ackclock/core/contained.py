@@ -195,8 +195,11 @@ def serve(call_cpu_s: float = CALL_CPU_S) -> None:
                 text = pickle.dumps((kind, content))
             except Exception as error:  # an exception of any class may hold anything
                 text = pickle.dumps((kind, RunError(f"{content} ({error})")))
-            answers.write(text)
-            answers.flush()
+            try:
+                answers.write(text)
+                answers.flush()
+            except BrokenPipeError:
+                os._exit(0)  # whoever asked is gone
 
     def tell(kind: str, *content: Any) -> None:
         say(kind, content)

@@ -10,7 +10,10 @@ from .core.simulate import Progress
 
 __all__ = [
     "MAX_BYTES",
+    "REVISION",
+    "RUSTC",
     "SQUARE_ROOT_LAW",
+    "TARGET",
     "VERSION",
     "Ack",
     "Cycle",
@@ -55,6 +58,9 @@ __all__ = [
 ]
 
 VERSION: Final[str]
+REVISION: Final[str]
+RUSTC: Final[str]
+TARGET: Final[str]
 MAX_BYTES: Final[int]
 SQUARE_ROOT_LAW: Final[float]
 

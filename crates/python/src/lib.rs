@@ -69,6 +69,18 @@ mod _core {
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+    /// Commit that the core was built from, or "release" where it was built from a source archive.
+    #[pymodule_export]
+    const REVISION: &str = env!("ACKCLOCK_REVISION");
+
+    /// Compiler of the core.
+    #[pymodule_export]
+    const RUSTC: &str = env!("ACKCLOCK_RUSTC");
+
+    /// Machine that the core was built for.
+    #[pymodule_export]
+    const TARGET: &str = env!("ACKCLOCK_TARGET");
+
     /// The constant alpha of the square-root law, `E[w] = alpha / sqrt(loss)`.
     #[pymodule_export]
     const SQUARE_ROOT_LAW: f64 = ackclock_meanfield::SQUARE_ROOT_LAW;

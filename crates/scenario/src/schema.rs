@@ -334,7 +334,18 @@ fn algorithm(meta: &Meta, tag: &str, more: &'static [Key]) -> Value {
         .iter()
         .find(|key| key.name == tag)
         .map(|key| key.default);
-    if default != Some(Fallback::Text(meta.kind)) {
+    let implied = match default {
+        Some(Fallback::Text(kind)) => kind == meta.kind,
+        // drop-tail, or what belongs to a scheduler
+        Some(Fallback::Derived(_)) => {
+            meta.kind == "drop-tail"
+                || schedulers()
+                    .iter()
+                    .any(|one| own_aqm(one) == Some(meta.kind))
+        }
+        _ => false,
+    };
+    if !implied {
         required.insert(0, tag);
     }
     object(
@@ -344,14 +355,17 @@ fn algorithm(meta: &Meta, tag: &str, more: &'static [Key]) -> Value {
     )
 }
 
+/// The AQM that belongs to a scheduler, if one does.
+fn own_aqm(scheduler: &Meta) -> Option<&'static str> {
+    let spec = SchedulerSpec::from_values(scheduler.kind, &[]).ok()?;
+    spec.default_aqm().map(|(kind, _)| kind)
+}
+
 /// A queue that names its scheduler where an AQM's name may stand: the parameters of the scheduler
 /// and of its AQM stand beside it.
 fn as_aqm(meta: &Meta) -> Value {
     let mut schema = algorithm(meta, "aqm", keys::QUEUE.keys);
-    let own = SchedulerSpec::from_values(meta.kind, &[])
-        .ok()
-        .and_then(|scheduler| scheduler.default_aqm())
-        .and_then(|(kind, _)| aqms().iter().find(|meta| meta.kind == kind));
+    let own = own_aqm(meta).and_then(|kind| aqms().iter().find(|meta| meta.kind == kind));
     if let (Some(own), Some(properties)) = (own, schema["properties"].as_object_mut()) {
         properties.extend(
             own.parameters
@@ -547,6 +561,24 @@ mod tests {
                 "{target}"
             );
         }
+    }
+
+    /// A queue may leave its AQM out where a default means one.
+    #[test]
+    fn an_implied_aqm_need_not_be_named() {
+        let schema = json_schema();
+        let forms = schema["$defs"]["queue"]["anyOf"].as_array().unwrap();
+        let names_it = |kind: &str| {
+            let form = forms
+                .iter()
+                .find(|form| form["properties"]["aqm"]["const"] == kind)
+                .unwrap();
+            form["required"]
+                .as_array()
+                .is_some_and(|keys| keys.iter().any(|key| key == "aqm"))
+        };
+        assert!(!names_it("drop-tail") && !names_it("codel"));
+        assert!(names_it("pie") && names_it("red"));
     }
 
     #[test]

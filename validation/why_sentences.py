@@ -14,6 +14,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import ackclock as ac
+import people_checker
 from checkers import check
 from run_checker import random_scenario
 from verdict_variants import Variant, made, random_line, random_link
@@ -46,6 +47,8 @@ def false(told: dict[str, Any], scenario: Any) -> list[str]:
         check(told)
     except AssertionError as error:
         wrong.append(f"derived again: {error}")
+    if told.get("people") and told["people"]["settings"]:
+        wrong += people_checker.wrong(told["people"], scenario)
     if len(scenario.canonical["link"]) > 1:
         return wrong  # the judged links are not known beforehand
     length = max(run["length_s"] for key, run in told["runs"].items() if key.startswith("present"))

@@ -1,0 +1,87 @@
+"""A judge of the verdict for people in an answer of `why`, which shares no code with what said it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import ackclock as ac
+
+GRADES = {"A+": (0, 5), "A": (5, 30), "B": (30, 60), "C": (60, 200), "D": (200, 400), "F": (400, 1e9)}
+"""Added round trips of the grades of dslreports.com, ms."""
+USERS = {
+    "very satisfied": (4.33, 4.51),
+    "satisfied": (4.02, 4.35),
+    "some users dissatisfied": (3.59, 4.03),
+    "many users dissatisfied": (3.09, 3.61),
+    "nearly all users dissatisfied": (2.57, 3.11),
+    "not recommended": (1.0, 2.59),
+}
+"""Mean opinion scores of the categories of ITU-T G.107, table B.1."""
+APART = 1.5
+"""Factor between the wait that probes see and the packets' mean wait in another run, ..."""
+NEAR = 0.008
+"""... or this much, s."""
+
+
+def wrong(told: Mapping[str, Any], scenario: Any, seed: int = 77) -> list[str]:
+    """
+    Return what is false in the verdict for people.
+
+    The grade and the score are derived again, and the added round trip is held against a run with another seed where
+    all packets wait in one queue each way.
+    """
+    found = []
+    for name, one in told["settings"].items():
+        if one["grade"] is None or one["call"] is None:
+            continue  # nothing is said
+        added = 1e3 * max(one["ping_s"] - one["ping_base_s"], 0.0)
+        low, high = GRADES[one["grade"]]
+        if not low <= added < high:
+            found.append(f"{name}: grade {one['grade']} for {added:.4g} ms more")
+        call = one["call"]
+        r = max(min(call["rating"], 100.0), 0.0)
+        mos = max(1.0, 1 + r * (0.035 + 7e-6 * (r - 60) * (100 - r)))
+        if abs(mos - call["mos"]) > 1e-6:
+            found.append(f"{name}: MOS {call['mos']:.4g} of a rating of {r:.4g}, not {mos:.4g}")
+        least, most = USERS[call["words"]]
+        if not least <= call["mos"] <= most:
+            found.append(f"{name}: {call['words']} at MOS {call['mos']:.3g}")
+        if call["playout"] < 0.9 * one["ping_base_s"] / 2:
+            found.append(f"{name}: packets are played before they can arrive")
+        rtts = [ac._core.quantity(str(flow["rtt"]))[0] for flow in scenario.canonical["flows"] if _plain(flow["rtt"])]
+        if rtts and not 0.99 * min(rtts) <= one["ping_base_s"] <= 1.01 * max(rtts):
+            found.append(f"{name}: a round trip of {one['ping_base_s']:.4g} s without queues")
+    return found + _beside(told, scenario, seed)
+
+
+def _plain(rtt: Any) -> bool:
+    """True if a class has one round trip, not a range of them."""
+    return isinstance(rtt, str) and len(rtt.split()) == 2
+
+
+def _beside(told: Mapping[str, Any], scenario: Any, seed: int) -> list[str]:
+    """The added round trip now, against a run of as long with another seed."""
+    tree = scenario.canonical
+    user = next(one for one in tree["flows"] if list(one["path"]) == list(told["path"]) and "congestion" in one)
+    back = [] if user.get("reverse_path", "none") == "none" else list(user["reverse_path"])
+    crossed = [*told["path"], *back]
+    plain = all(
+        one["queue"].get("scheduler", "none") == "none" for one in tree["link"] if one["name"] in crossed
+    ) and not tree.get("change")
+    if not plain:
+        return []  # where flows take turns, a probe does not wait as the others do
+    now = told["settings"]["now"]
+    if now["grade"] is None:
+        return []
+    length = now["measured_s"]
+    longer = {
+        "duration": f"{2.5 * length + 5:.6g} s",
+        "measure": f"{0.5 * length + 5:.6g} s .. {2.5 * length + 5:.6g} s",
+    }
+    result = ac.run(scenario.with_({f"scenario.{key}": value for key, value in longer.items()}), seed=seed)
+    waits = float(result.links["delay_mean"].loc[crossed].sum())
+    added = now["ping_s"] - now["ping_base_s"]
+    if abs(added - waits) > NEAR and not waits / APART < added < waits * APART:
+        return [f"a game's packets wait {added:.4g} s more, those of a longer run {waits:.4g} s"]
+    return []

@@ -55,7 +55,7 @@ class Cell:
         """Make the scenario that both sides run; `flows` are further keys of its class, or others in place of these."""
         begin, end = self.window
         spread = {1: "0 s", 10: "uniform 0 s .. 0.5 s"}.get(self.flows, "uniform 0 s .. 3 s")
-        keys = {
+        keys: dict[str, Any] = {
             "style": "linux",
             "rtt": f"{self.loop} ms",
             "start": spread,

@@ -187,7 +187,7 @@ def _shaped(link: Mapping[str, Any]) -> bool:
 
 def _shapes_itself(queue: Mapping[str, Any]) -> bool:
     scheduler = queue["scheduler"]
-    return scheduler != "none" and scheduler["kind"] == "cake" and scheduler["bandwidth"] != "unlimited"
+    return bool(scheduler != "none" and scheduler["kind"] == "cake" and scheduler["bandwidth"] != "unlimited")
 
 
 def _hosts(flows: Mapping[str, Any]) -> int:

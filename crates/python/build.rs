@@ -1,4 +1,4 @@
-//! What the results of a build depend on beside its version, for `ackclock --version`.
+//! Revision, compiler and machine of a build, for `ackclock --version`.
 
 use std::path::Path;
 use std::process::Command;

@@ -413,8 +413,11 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         if told and told_before and not (alike and open_ and evidence.value < CONVERGED * before.value):
             return evidence, present
         # shares of flows that are alike even out with time: more seeds of a short run would not tell
-        moving = evidence.decided or (alike and open_)
+        fixed = bool(tree.get("change"))  # a scenario that changes with time has its own length
+        moving = not fixed and (evidence.decided or (alike and open_))
         more = WHY.more(Effort(asked, present.factor), moving=moving)
+        if fixed:
+            more = [one for one in more if one.longer == present.factor]
         if lab.length is not None or (not present.enough and lab.budget <= WHY.packets) or not more:
             return _cannot_tell(lab, present, symptom, evidence), present
         effort = more[0]

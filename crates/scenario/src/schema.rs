@@ -228,12 +228,15 @@ fn kind(kind: Kind) -> Value {
         }
         Kind::Shaper => bucket::<ShaperParams>(),
         Kind::Policer => bucket::<PolicerParams>(),
-        Kind::Steps => {
-            let rate = pattern(&quantity(&[Dimension::Rate]));
-            let step = json!({"type": "array", "prefixItems": [pattern(&time), rate], "minItems": 2, "maxItems": 2});
-            json!({"type": "array", "items": step, "minItems": 1})
-        }
+        Kind::Steps => steps(&time),
     }
+}
+
+/// Steps of a rate over time.
+fn steps(time: &str) -> Value {
+    let rate = pattern(&quantity(&[Dimension::Rate]));
+    let step = json!({"type": "array", "prefixItems": [pattern(time), rate], "minItems": 2, "maxItems": 2});
+    json!({"type": "array", "items": step, "minItems": 1})
 }
 
 /// Kinds of schedulers, with classes and without.

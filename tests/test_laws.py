@@ -13,7 +13,7 @@ from ackclock import algorithms
 from ackclock.cli import main
 from ackclock.questions.measured import measured_pairs
 from ackclock.questions.measured.pairs import all_pairs
-from ackclock.questions.stability import apart
+from ackclock.questions.stability import discrepancy
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "validation" / "laws"))
@@ -151,7 +151,7 @@ def test_without_equations_packets_are_measured(tmp_path: Path, capsys: pytest.C
 
 def test_equations_and_packets_beside_each_other() -> None:
     s = ac.loads(CODEL.replace("AQM", "red"))
-    beside = apart(ac.stability(s), ac.measured_stability(s, packets=200_000))
+    beside = discrepancy(ac.stability(s), ac.measured_stability(s, packets=200_000))
     assert "queue (packets)" in beside.numbers
     assert any("10 flows" in cause for cause in beside.causes)
     assert beside.sentences[0].startswith(("both", "they differ", "the equations"))

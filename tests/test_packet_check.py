@@ -9,7 +9,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.cli import main
-from ackclock.questions.stability.beside import apart
+from ackclock.questions.stability.comparison import discrepancy
 from ackclock.questions.stability.packets import PacketCheck, packet_check
 from test_readme import blocks
 
@@ -100,6 +100,6 @@ def test_the_readmes_own_example(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_measured_and_computed_cycles_are_compared() -> None:
     """The measured period stood beside that of the linear root, 0.68 of the equations' own cycle."""
     asked = ac.stability(ac.load(Path(__file__).parents[1] / "scenarios" / "compound-red-200ms.toml"))
-    found = apart(asked, ac.measured_stability(asked.scenario, packets=2_000_000))
+    found = discrepancy(asked, ac.measured_stability(asked.scenario, packets=2_000_000))
     assert found.numbers["period (s)"][0] == pytest.approx(asked.disturbed.period)
     assert found.numbers["period (s)"][0] != pytest.approx(math.tau / abs(asked.rightmost.imag), rel=0.05)

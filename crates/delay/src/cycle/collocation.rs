@@ -420,18 +420,7 @@ pub(super) fn newton(
     for _ in 0..ITERATIONS {
         if anew {
             crate::work::spend(total * total * total / 32)?;
-            // each unknown in units of its size
-            units = (0..total)
-                .map(|k| {
-                    if k < size {
-                        scales[k % n]
-                    } else if k == size {
-                        new.period
-                    } else {
-                        free.map_or(1.0, |f| if new.p[f] == 0.0 { 1.0 } else { new.p[f].abs() })
-                    }
-                })
-                .collect();
+            units = units_of(&new, free, &scales, (size, total));
         } else {
             crate::work::spend(total * total / 4)?;
         }
@@ -473,6 +462,20 @@ pub(super) fn newton(
         last = length;
     }
     Err(failed(last))
+}
+
+/// Each unknown's unit, its size: nodes, period, free parameter.
+fn units_of(
+    cycle: &Cycle,
+    free: Option<usize>,
+    scales: &[f64],
+    (size, total): (usize, usize),
+) -> Vec<f64> {
+    let parameter = free.map_or(1.0, |f| cycle.p[f].abs());
+    let parameter = if parameter == 0.0 { 1.0 } else { parameter };
+    let nodes = (0..size).map(|k| scales[k % cycle.n]);
+    let others = [cycle.period, parameter].into_iter().take(total - size);
+    nodes.chain(others).collect()
 }
 
 /// Solves, adapts the mesh, and solves again until the error estimate is below the tolerance.

@@ -17,7 +17,7 @@ from ._output import WrongInputError, output_file, print_json, print_notes, prin
 if TYPE_CHECKING:
     from ...core.scenario import Scenario
     from ...questions.measured import MeasuredStability
-    from ...questions.stability import Apart, Cycle, Stability
+    from ...questions.stability import Cycle, Discrepancy, Stability
     from ...questions.stability.answer import Answer
     from ...questions.stability.packets import PacketCheck
 
@@ -94,14 +94,16 @@ def _judged(options: argparse.Namespace, title: str, asked: Stability, each: Seq
                     reports.write(report, answer, spans)
         except ValueError as error:
             raise WrongInputError(f"ackclock stability: {error}") from None
-        beside = _beside(options, asked) if options.source == "both" else None
+        comparison = _comparison(options, asked) if options.source == "both" else None
         check = _packets(options, answer) if options.source == "auto" else None
         if options.json:
             tree = answer.json()
             if len(each) > 1:
                 tree["equilibria"] = [_plain(one) for one in each]
             tree |= {} if check is None else {"packets": check.json()}
-            print_json(tree | ({} if beside is None else {"measured": beside[0].json(), "apart": beside[1].json()}))
+            print_json(
+                tree | ({} if comparison is None else {"measured": comparison[0].json(), "apart": comparison[1].json()})
+            )
         else:
             if len(each) > 1:
                 print(f"{title}: {len(each)} equilibria; what follows is of number {_which(asked, each)}\n")
@@ -117,9 +119,9 @@ def _judged(options: argparse.Namespace, title: str, asked: Stability, each: Seq
             print()
             if answer.limits:
                 print_table(limits_table(answer))
-            if beside is not None:
-                print(f"From packets: {beside[0].sentence}")
-                print("\n".join([*beside[1].sentences, ""]))
+            if comparison is not None:
+                print(f"From packets: {comparison[0].sentence}")
+                print("\n".join([*comparison[1].sentences, ""]))
             print_notes([*asked.notes, *answer.caveats, f"equations: {asked.choices.text()}"])
     print_written(options)
 
@@ -150,12 +152,12 @@ def _plain(one: Stability) -> dict[str, Any]:
     return found
 
 
-def _beside(options: argparse.Namespace, asked: Stability) -> tuple[MeasuredStability, Apart]:
+def _comparison(options: argparse.Namespace, asked: Stability) -> tuple[MeasuredStability, Discrepancy]:
     from ...questions.measured import measured_stability
-    from ...questions.stability import apart
+    from ...questions.stability import discrepancy
 
     measured = measured_stability(asked.scenario, **budget_of_packets(options))
-    return measured, apart(asked, measured)
+    return measured, discrepancy(asked, measured)
 
 
 def _moving(options: argparse.Namespace, title: str, scenario: Scenario, moved: Cycle) -> None:

@@ -7,22 +7,22 @@ factor on all rates of change (Manjunath and Raina's kappa).
 """
 
 from .answer import Answer
-from .at_rest import Span
-from .beside import Apart, apart
+from .comparison import Discrepancy, discrepancy
 from .diagram import BifurcationDiagram, Chart, PhasePortrait
+from .equilibria import Span
 from .equilibrium import FluidEquilibrium, Margins
 from .large_signal import LargeSignal
+from .limit_cycle import Cycle, cycle
 from .limits import EquilibriumBranch, Limit, SpecialPoint
-from .moving import Cycle, cycle
 from .questions import BUDGET, Stability, stability
 
 __all__ = [
     "BUDGET",
     "Answer",
-    "Apart",
     "BifurcationDiagram",
     "Chart",
     "Cycle",
+    "Discrepancy",
     "EquilibriumBranch",
     "FluidEquilibrium",
     "LargeSignal",
@@ -32,7 +32,7 @@ __all__ = [
     "Span",
     "SpecialPoint",
     "Stability",
-    "apart",
     "cycle",
+    "discrepancy",
     "stability",
 ]

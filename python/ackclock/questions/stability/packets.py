@@ -13,7 +13,7 @@ from ...experiment.sequential import STABILITY
 from ..causes.scales import Length, bits, capacity, needed, timed
 from ..verdicts import judged
 from .answer import schedule_words
-from .beside import LARGE, MANY, SELDOM
+from .comparison import LARGE, MANY, SELDOM
 
 if TYPE_CHECKING:
     from .answer import Answer

@@ -30,8 +30,8 @@ from ...core.fluid import (
 from ...core.scenario import Scenario, ScenarioLike, scenario_of
 from ...core.simulate import list_algorithms
 from .answer import Answer
-from .at_rest import AtRest, Span
 from .diagram import BifurcationDiagram, Chart
+from .equilibria import EquilibriumAnalysis, Span
 from .large_signal import STEPS, LargeSignal, large_signal
 from .limits import POINTS as RANGE_POINTS
 from .limits import EquilibriumBranch, Kind, Limit, between, continuation, special_point
@@ -199,7 +199,7 @@ def _frozen(asked: Stability) -> Scenario:
     return scenario.with_(changes)
 
 
-class Stability(AtRest):
+class Stability(EquilibriumAnalysis):
     """The equilibrium of a scenario, and questions about it. Made by `ackclock.stability`."""
 
     # one parameter

@@ -24,7 +24,7 @@ LOOK = 30.0
 
 
 @dataclass(frozen=True)
-class Apart:
+class Discrepancy:
     """Equations and packets side by side."""
 
     agree: bool | None
@@ -49,7 +49,7 @@ class Apart:
         return {"agree": self.agree, "verdicts": self.verdicts, "numbers": numbers, "causes": self.causes}
 
 
-def apart(asked: Stability, measured: MeasuredStability) -> Apart:
+def discrepancy(asked: Stability, measured: MeasuredStability) -> Discrepancy:
     """Compare the answer of the equations with a measurement of the same scenario."""
     roots = asked.unstable_roots
     says = "cannot tell" if roots is None else "does not oscillate" if roots == 0 else "oscillates"
@@ -72,7 +72,7 @@ def apart(asked: Stability, measured: MeasuredStability) -> Apart:
     causes = _causes(asked.scenario, at.window)
     if asked.schedules:
         causes.insert(0, f"the senders' own schedule, but for its average: {schedule_words(asked.schedules)}")
-    return Apart(agree, verdicts, numbers, causes)
+    return Discrepancy(agree, verdicts, numbers, causes)
 
 
 def _period(asked: Stability, root: complex) -> float:

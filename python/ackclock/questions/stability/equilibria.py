@@ -31,7 +31,7 @@ _UNCERTIFIED = ("not certified", "root on the line", "no eigenvalues")
 """Kinds of errors that leave the rightmost root unknown, and the rest of an answer as it is."""
 
 
-class AtRest:
+class EquilibriumAnalysis:
     """The equilibrium of a scenario, and what follows small and large disturbances of it."""
 
     def __init__(self, scenario: Scenario, choices: Choices, which: int | None = None) -> None:

@@ -580,8 +580,10 @@ mod tests {
                 .as_array()
                 .is_some_and(|keys| keys.iter().any(|key| key == "aqm"))
         };
-        assert!(!names_it("drop-tail") && !names_it("codel"));
-        assert!(names_it("pie") && names_it("red"));
+        for implied in ["drop-tail", "codel", "pie"] {
+            assert!(!names_it(implied), "{implied}");
+        }
+        assert!(names_it("blue") && names_it("red"));
     }
 
     #[test]

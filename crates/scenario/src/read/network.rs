@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use ackclock_algorithms::Time;
+use ackclock_algorithms::meta::Meta;
 use ackclock_algorithms::registry::{AqmSpec, aqms};
 use ackclock_algorithms::scheduler::schedulers;
 
@@ -413,26 +414,36 @@ fn named_alone(node: &Node) -> Option<Node> {
     })
 }
 
-/// `{ aqm = "fq_codel", quantum = "300 B", target = "5 ms" }` in full: the scheduler and its parameters
-/// in a table of their own, those of its AQM beside it. `None` where the queue names an AQM, or a
-/// scheduler as well.
+/// `{ aqm = "fq_codel", quantum = "300 B", target = "5 ms" }` or `{ scheduler = "cake", isolation = "hosts" }`
+/// in full: the scheduler and its parameters in a table of their own, those of its AQM beside it. `None`
+/// where the queue names no scheduler so.
 fn with_scheduler(node: &Node) -> Option<Node> {
     let Value::Table(entries) = &node.value else {
         return None;
     };
     let find = |key: &str| entries.iter().find(|(name, _)| name.text == key);
-    let (tag, kind) = find("aqm")?;
-    let Value::Text(text) = &kind.value else {
-        return None;
+    let text = |key: &str| match find(key) {
+        Some((tag, kind)) => match &kind.value {
+            Value::Text(text) => Some((tag, kind, text.as_str())),
+            _ => None,
+        },
+        None => None,
     };
-    let meta = schedulers().iter().find(|meta| meta.kind == text)?;
-    let none = |node: &Node| matches!(&node.value, Value::Text(text) if text == "none");
-    if find("scheduler").is_some_and(|(_, other)| !none(other)) {
-        return None;
-    }
+    let named = |kind: &str| schedulers().iter().find(|meta| meta.kind == kind);
+    let other = find("scheduler")
+        .is_some_and(|(_, node)| !matches!(&node.value, Value::Text(text) if text == "none"));
+    let (tag, kind, meta) = match text("aqm") {
+        Some((tag, kind, text)) if !other && named(text).is_some() => (tag, kind, named(text)?),
+        _ => {
+            let (tag, kind, text) = text("scheduler")?;
+            (tag, kind, named(text)?)
+        }
+    };
+    // what an AQM beside it may have, too, is the AQM's
+    let aqm = text("aqm").and_then(|(_, _, text)| aqms().iter().find(|meta| meta.kind == text));
     let is_its = |(name, _): &&(Name, Node)| {
-        let name = name.text.as_str();
-        meta.parameters.iter().any(|spec| spec.name == name)
+        let has = |meta: &Meta| meta.parameters.iter().any(|spec| spec.name == name.text);
+        has(meta) && !aqm.is_some_and(has)
     };
     let name = |text: &str| Name {
         text: text.to_owned(),
@@ -448,7 +459,8 @@ fn with_scheduler(node: &Node) -> Option<Node> {
         },
     )];
     let rest = |entry: &&(Name, Node)| {
-        !is_its(entry) && !["aqm", "scheduler"].contains(&entry.0.text.as_str())
+        let key = entry.0.text.as_str();
+        !is_its(entry) && key != "scheduler" && key != tag.text
     };
     queue.extend(entries.iter().filter(rest).cloned());
     Some(Node {

@@ -467,6 +467,13 @@ fn a_scheduler_is_named_where_an_aqm_is() {
     let full = "{ scheduler = { kind = \"fq_codel\", quantum = \"300 B\" }, target = \"2 ms\" }";
     let short = "{ aqm = \"fq_codel\", quantum = \"300 B\", target = \"2 ms\" }";
     assert_eq!(read(short), read(full));
+    let named = "{ scheduler = \"fq_codel\", quantum = \"300 B\", target = \"2 ms\" }";
+    assert_eq!(read(named), read(full));
+    // ECN is CoDel's where both are named, the quantum the scheduler's
+    let both = "{ scheduler = \"drr\", quantum = \"300 B\", aqm = \"codel\", ecn = true }";
+    let apart =
+        "{ scheduler = { kind = \"drr\", quantum = \"300 B\" }, aqm = \"codel\", ecn = true }";
+    assert_eq!(read(both), read(apart));
     assert_eq!(read("\"dualpi2\""), read("{ scheduler = \"dualpi2\" }"));
 }
 

@@ -187,7 +187,9 @@ fn kind(kind: Kind) -> Value {
                 .iter()
                 .map(|meta| algorithm(meta, "aqm", keys::QUEUE.keys))
                 .collect();
-            tables.extend(schedulers().iter().map(as_aqm));
+            for tag in ["aqm", "scheduler"] {
+                tables.extend(schedulers().iter().map(|meta| flat(meta, tag)));
+            }
             tables.extend(class_schedulers().iter().map(tree));
             tables.push(names(aqms()));
             tables.push(names(schedulers()));
@@ -364,10 +366,10 @@ fn own_aqm(scheduler: &Meta) -> Option<&'static str> {
     spec.default_aqm().map(|(kind, _)| kind)
 }
 
-/// A queue that names its scheduler where an AQM's name may stand: the parameters of the scheduler
-/// and of its AQM stand beside it.
-fn as_aqm(meta: &Meta) -> Value {
-    let mut schema = algorithm(meta, "aqm", keys::QUEUE.keys);
+/// A queue that names its scheduler under `tag`, the parameters of the scheduler and of its AQM beside
+/// it.
+fn flat(meta: &Meta, tag: &'static str) -> Value {
+    let mut schema = algorithm(meta, tag, keys::QUEUE.keys);
     let own = own_aqm(meta).and_then(|kind| aqms().iter().find(|meta| meta.kind == kind));
     if let (Some(own), Some(properties)) = (own, schema["properties"].as_object_mut()) {
         properties.extend(
@@ -619,7 +621,7 @@ mod tests {
                 "queue",
                 "aqm",
                 aqms(),
-                schedulers().len() + class_schedulers().len() + 1,
+                2 * schedulers().len() + class_schedulers().len() + 1,
             ),
             ("congestion", "kind", congestion(), LibraryKind::ALL.len()),
         ] {

@@ -106,11 +106,10 @@ impl Link {
         if let Some(scheduled) = self.scheduled_mut() {
             scheduled.push(queue, now, packet);
         }
-        let joined = self.length();
-        if let Some(old) =
-            scheduled_in(&mut self.extras).and_then(|scheduled| scheduled.superseded(now, queue))
-        {
-            self.drop_waiting(now, joined, old);
+        let superseded =
+            scheduled_in(&mut self.extras).and_then(|scheduled| scheduled.superseded(now, queue));
+        if let Some(old) = superseded {
+            self.drop_waiting(now, self.length() + 1, old);
         }
         let acts = if sending {
             None
@@ -335,10 +334,10 @@ impl Link {
     /// Event-driven departures: the transmission that ends now has sent this packet; and when the
     /// next ends, if one begins. What becomes of packets on the way out is left in `judged`.
     pub(crate) fn transmit(&mut self, now: u64) -> (Option<Packet>, Option<u64>) {
-        if tree_in(&mut self.extras).is_some() {
-            return self.transmit_from_tree(now);
-        }
         if let Some(extras) = &mut self.extras {
+            if extras.tree.is_some() {
+                return self.transmit_from_tree(now);
+            }
             if extras.wake.is_some_and(|wake| wake <= now) {
                 extras.wake = None;
             }

@@ -88,6 +88,18 @@ pub(crate) struct Extras {
     pub(crate) wake: Option<u64>,
 }
 
+impl Extras {
+    /// Number of packets that wait in its own queues, if it has some.
+    #[inline]
+    fn packets(&self) -> Option<usize> {
+        match (&self.scheduled, &self.tree) {
+            (Some(scheduled), _) => Some(scheduled.packets()),
+            (None, Some(tree)) => Some(tree.packets()),
+            (None, None) => None,
+        }
+    }
+}
+
 fn tree_in(extras: &mut Option<Box<Extras>>) -> Option<&mut Tree> {
     extras.as_mut()?.tree.as_mut()
 }
@@ -212,14 +224,10 @@ impl Link {
     /// Number of waiting packets.
     #[inline]
     pub(crate) fn length(&self) -> usize {
-        if !self.event_driven {
-            self.waiting.len()
-        } else if let Some(scheduled) = self.scheduled() {
-            scheduled.packets()
-        } else if let Some(tree) = self.tree() {
-            tree.packets()
-        } else {
-            self.queue.len()
+        match &self.extras {
+            Some(extras) => extras.packets().unwrap_or(self.queue.len()),
+            None if self.event_driven => self.queue.len(),
+            None => self.waiting.len(),
         }
     }
 
@@ -528,12 +536,14 @@ impl Link {
 
     /// The AQM's timer, if it has one.
     pub(crate) fn next_timer(&self) -> Option<u64> {
-        if let Some(tree) = self.tree() {
-            return tree.next_timer();
-        }
-        match self.scheduled() {
-            Some(scheduled) => scheduled.next_timer(),
-            None => self.aqm.next_timer().map(|time| time.0),
+        let own = || self.aqm.next_timer().map(|time| time.0);
+        let Some(extras) = &self.extras else {
+            return own();
+        };
+        match (&extras.scheduled, &extras.tree) {
+            (Some(scheduled), _) => scheduled.next_timer(),
+            (None, Some(tree)) => tree.next_timer(),
+            (None, None) => own(),
         }
     }
 

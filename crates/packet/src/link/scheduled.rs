@@ -33,6 +33,9 @@ pub(crate) const SUB_QUEUE: u64 = (size_of::<SubQueue>() + size_of::<Backlog>())
 /// The sub-queues of a link and their scheduler.
 pub(crate) struct Scheduled {
     scheduler: AnyScheduler,
+    /// Whether the scheduler judges packets itself: only then it may shape, drop what waits, or have
+    /// limits of its own.
+    judges: bool,
     queues: Vec<SubQueue>,
     backlog: Vec<Backlog>,
     /// Parameters of the AQM of a sub-queue.
@@ -60,6 +63,7 @@ impl Scheduled {
         let mut scheduled = Self {
             queues: Vec::with_capacity(count),
             backlog: Vec::with_capacity(count),
+            judges: scheduler.judges(),
             scheduler,
             link,
             packets: 0,
@@ -174,7 +178,7 @@ impl Scheduled {
         sending: bool,
         random: &mut Stream,
     ) -> Verdict {
-        if self.scheduler.judges() {
+        if self.judges {
             return self.scheduler.judge_arrival(
                 Time(now),
                 queue,
@@ -257,6 +261,9 @@ impl Scheduled {
     /// The packet that goes with the one that has just been dropped as it came to `queue`.
     #[inline]
     pub(crate) fn also_dropped(&mut self, now: u64, queue: usize) -> Option<Packet> {
+        if !self.judges {
+            return None;
+        }
         let index = self.scheduler.also_drops()?;
         self.remove(now, queue, index)
     }
@@ -264,7 +271,7 @@ impl Scheduled {
     /// The ACK that the last packet of `queue` makes needless.
     #[inline]
     pub(crate) fn superseded(&mut self, now: u64, queue: usize) -> Option<Packet> {
-        if !self.scheduler.filters_acks() {
+        if !self.judges || !self.scheduler.filters_acks() {
             return None;
         }
         let waiting = &self.queues[queue].waiting;
@@ -276,13 +283,14 @@ impl Scheduled {
     }
 
     /// Whether packets must give way, whatever the capacity of the link.
+    #[inline]
     pub(crate) fn overflows(&self) -> bool {
-        self.scheduler.overflows()
+        self.judges && self.scheduler.overflows()
     }
 
     /// When the scheduler lets a packet go, if some wait for that alone.
     pub(crate) fn opens(&self, now: u64) -> Option<u64> {
-        if self.packets == 0 {
+        if self.packets == 0 || !self.judges {
             return None;
         }
         self.scheduler.opens(Time(now)).map(|time| time.0)
@@ -323,7 +331,7 @@ impl Scheduled {
         let queue = next?;
         let (arrival, packet) = self.pop(queue, true)?;
         let sojourn = Time(now - arrival);
-        let verdict = if self.scheduler.judges() {
+        let verdict = if self.judges {
             let view = view_of(&packet);
             self.scheduler
                 .judge(queue, sojourn, &view, &self.backlog, random)

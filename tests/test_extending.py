@@ -66,7 +66,7 @@ def apply(change: str, text: str) -> str:
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The sources as the page leaves them: the floors up to the packet engine."""
     root = tmp_path_factory.mktemp("extended")
-    for name in ("algorithms", "scenario", "packet"):
+    for name in ("endpoint", "algorithms", "scenario", "packet"):
         shutil.copytree(ROOT / "crates" / name, root / "crates" / name, ignore=shutil.ignore_patterns("target"))
     shutil.copy(ROOT / "Cargo.toml", root)
     shutil.copy(ROOT / "Cargo.lock", root)

@@ -158,9 +158,11 @@ $(WASM): $(SOURCES)
 	RUSTFLAGS= cargo build --profile wasm --target wasm32-unknown-unknown --package ackclock-web --lib
 	@touch $@
 
+# `npm ci` refuses a lock that lacks optional packages of other platforms
 page/node_modules/.package-lock.json: page/package.json page/package-lock.json
 	@command -v npm >/dev/null || { echo "the page needs Node 20.19 or later: https://nodejs.org"; exit 1; }
-	cd page && npm ci --no-fund --no-audit --loglevel=error
+	cd page && npm install --no-fund --no-audit --loglevel=error
+	@touch $@
 
 BROWSER ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 BITS ?= 200

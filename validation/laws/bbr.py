@@ -8,7 +8,8 @@ The laws of BBR, versions 1 and 3, beside the packet engine on fifty random link
 The links are drawn once, by their number: rate, round trip, buffer, number of flows, the control that they share with
 and the queue. The queue agrees within 15 %, the share of the link within 0.10 of the mean of three packet runs of 80 s.
 The verdict agrees where both say that the queue oscillates, or both that it does not; a motion of the packets with the
-period of the senders' own schedule, which the equations state beside their verdict, is no oscillation of the loop.
+period of the senders' own schedule, or half of it, which the equations state beside their verdict, is no oscillation of
+the loop.
 """
 
 from __future__ import annotations

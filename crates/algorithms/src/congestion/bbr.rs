@@ -220,7 +220,8 @@ impl FluidTcp for BbrParams {
     ///
     /// - dw/dt = min(b - w / R, (W - w) / r): paced at b it gains what it sends beyond what is
     ///   delivered, towards the mean W of a window that begins at b r after each ProbeRTT, grows
-    ///   while there is room and stays at its cap of `cwnd_gain` b r and three bursts;
+    ///   while there is room and stays at its cap of `cwnd_gain` b r and three bursts (b less
+    ///   `pacing_margin`, and more below the drained window, where the phase after a pulse ends early);
     /// - db/dt = (m - b) / (8 r): m is the delivery rate of the pulse of each cycle of eight phases,
     ///   which adds b r / 4 to the window where its cap leaves room;
     /// - dr/dt = (r' - r) / `probe_rtt_interval`: r' is the round trip where all senders of this kind

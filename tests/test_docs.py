@@ -176,6 +176,7 @@ def test_the_page_of_deciding_states_the_policies() -> None:
 
 POLICIES = (
     sequential.WHY,
+    sequential.PEOPLE,
     sequential.COMPARE,
     sequential.STABILITY,
     sequential.MEASURED,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from ackclock.present.cli import main
 from ackclock.present.text.people import sentence, table
 from ackclock.questions.causes.scales import Length
 from ackclock.questions.home import home
-from ackclock.questions.people import GRADES, PAGE, Experience, people
+from ackclock.questions.people import GRADES, PAGE, Experience, People, people
 from ackclock.questions.why import WhyError
 
 LENGTH = Length(5.0, 20.0, 0.05, "a test")
@@ -121,3 +122,31 @@ def test_scenario_and_traffic_do_not_go_together() -> None:
 def test_half_a_question_is_refused(capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
     assert main(["why", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def _told(*pages: float) -> Experience:
+    runs = tuple(
+        Experience(None, 0.05, 0.03, 0.06, page, 5, math.nan, 20.0) for page in pages
+    )  # what each of the seeds says
+    return replace(runs[0], page=sum(pages) / len(pages), runs=runs)
+
+
+def test_page_that_may_be_slower_by_chance_is_not_told_to_be() -> None:
+    now, scattered, slower = _told(1.9, 2.0, 2.1), _told(1.8, 2.6, 2.0), _told(2.9, 3.0, 3.1)
+    assert not now.differs(scattered, "page")
+    assert "Cannot tell whether a page loads sooner" in sentence(People({"now": now, "instead": scattered}, ("a",)))
+    assert now.differs(slower, "page")
+    assert "Cannot tell" not in sentence(People({"now": now, "instead": slower}, ("a",)))
+
+
+def test_interval_is_students_over_the_seeds() -> None:
+    told = _told(1.9, 2.0, 2.1)
+    assert told.half("page") == pytest.approx(4.302653 * 0.1 / math.sqrt(3), rel=1e-6)  # t of 2 degrees at 97.5 %
+    assert "2 s ± 0.25 s" in sentence(People({"now": told}, ("a",)))
+
+
+def test_grades_are_those_that_the_interval_reaches() -> None:
+    runs = tuple(Experience(None, 0.03 + added, 0.03, 0.06, 1.0, 5, math.nan, 20.0) for added in (0.05, 0.06, 0.07))
+    told = replace(runs[1], runs=runs)
+    assert told.grades == ("B", "C")  # 60 ms +- 25 ms; the grades turn at 60 ms, and at 30 and 200
+    assert "grade B to C" in sentence(People({"now": told}, ("a",)))

@@ -66,6 +66,8 @@ WHY: Final = Policy(seeds=(3, 8, 24), longer=(1, 2, 4, 8, 16), packets=8_000_000
 Each setting of `why`: few seeds, since most symptoms are far from their limits; longer runs begin with few again, as
 their means vary less.
 """
+PEOPLE: Final = Policy(seeds=(3,), packets=2_000_000)
+"""Each run of the probes of a verdict for people, in each setting."""
 COMPARE: Final = Policy(seeds=(8, 24), longer=(1, 4), packets=100_000_000, fewest=4)
 """Each side of an experiment of `compare`: engines may differ by little."""
 STABILITY: Final = Policy(seeds=(1,), packets=8_000_000)

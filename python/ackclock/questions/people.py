@@ -11,7 +11,7 @@ import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..analysis import Call, call
 from ..core.errors import AckclockError
@@ -19,8 +19,10 @@ from ..core.scenario import Scenario
 from ..core.simulate import run
 from ..experiment.progress import tell
 from ..experiment.runner import parallel
+from ..experiment.sequential import PEOPLE
 from .causes.interventions import returning
 from .causes.scales import Length, bits, bulk, quantities, timed
+from .causes.sentences import interval
 
 if TYPE_CHECKING:
     from ..core.result import Result
@@ -35,9 +37,9 @@ DOWNLOAD: Final = 100_000_000
 """Bytes of a download."""
 GRADES: Final = ((0.005, "A+"), (0.030, "A"), (0.060, "B"), (0.200, "C"), (0.400, "D"), (math.inf, "F"))
 """Increase of the round trip under load below which a grade is given, s (dslreports.com, FAQ 17930)."""
-PACKETS: Final = 2_000_000
+PACKETS: Final = PEOPLE.packets
 """Packets of each run at most."""
-LONGEST: Final = 60.0
+LONGEST: Final = 40.0
 """Measured time of each run at most, s, unless pages take longer."""
 WANTED: Final = 10
 """Pages that are to be loaded, where the packets allow it."""
@@ -45,12 +47,15 @@ FEWEST: Final = 3
 """Pages that must be loaded for their time to be told."""
 LIGHT: Final = 0.02
 """Pages that are less than this part of a link's rate load beside the call, else in a run of their own."""
+Measure = Literal["mos", "added", "ping", "page", "download"]
+MEASURES: Final[tuple[Measure, ...]] = ("mos", "added", "ping", "page", "download")
+"""Numbers of an experience that have an interval: see `Experience`."""
 NAMES: Final = ("probe: call there", "probe: call back", "probe: pages")
 
 
 @dataclass(frozen=True)
 class Experience:
-    """Quality of what people do with one setting of the queues. NaN or None: not told by the run."""
+    """Quality of what people do with one setting of the queues, means over seeds. NaN or None: the runs do not tell."""
 
     call: Call | None
     """The worse direction of a call."""
@@ -67,7 +72,9 @@ class Experience:
     download: float
     """Time of a download of `DOWNLOAD` bytes at the mean rate of an endless flow, s."""
     seconds: float
-    """Measured time, s."""
+    """Measured time of each run, s."""
+    runs: tuple[Experience, ...] = ()
+    """The results of each seed, where this is their mean."""
 
     @property
     def added(self) -> float:
@@ -75,9 +82,35 @@ class Experience:
         return max(self.ping - self.ping_base, 0.0)
 
     @property
+    def mos(self) -> float:
+        """Mean opinion score of the call; NaN where there is none."""
+        return self.call.mos if self.call else math.nan
+
+    @property
     def grade(self) -> str:
         """The grade for bufferbloat, A+ to F; empty where it is not known."""
-        return next(letter for below, letter in GRADES if self.added < below) if math.isfinite(self.ping) else ""
+        return _grade(self.added) if math.isfinite(self.ping) else ""
+
+    @property
+    def grades(self) -> tuple[str, ...]:
+        """The grades that the interval of the added round trip reaches, the best first; empty where it is not known."""
+        if not self.grade:
+            return ()
+        half = self.half("added")
+        letters = [letter for _, letter in GRADES]
+        best, worst = (letters.index(_grade(max(self.added + k * half, 0.0))) for k in (-1, 1))
+        return tuple(letters[best : worst + 1])
+
+    def half(self, measure: Measure) -> float:
+        """Half the 95 % interval of a mean over the seeds; 0 with one seed."""
+        found = interval([float(getattr(one, measure)) for one in self.runs] or [float(getattr(self, measure))])
+        return found.half if math.isfinite(found.half) else 0.0
+
+    def differs(self, other: Experience, measure: Measure) -> bool:
+        """Whether a measure differs from that of another setting, decidedly: paired by seed, at 95 %."""
+        pairs = zip(self.runs, other.runs, strict=True)
+        found = interval([float(getattr(two, measure) - getattr(one, measure)) for one, two in pairs])
+        return found.count > 1 and abs(found.mean) > found.half
 
     def json(self) -> dict[str, Any]:
         """Plain values."""
@@ -94,8 +127,15 @@ class Experience:
             "pages": self.pages,
             "download_s": self.download,
             "grade": self.grade or None,
+            "grades": list(self.grades),
+            "half": {name: self.half(name) for name in MEASURES},
+            "seeds": len(self.runs),
             "measured_s": self.seconds,
         }
+
+
+def _grade(added: float) -> str:
+    return next(letter for below, letter in GRADES if added < below)
 
 
 @dataclass(frozen=True)
@@ -131,7 +171,7 @@ def people(trees: Mapping[str, Mapping[str, Any]], link: str, length: Length, se
     length
         Time that the first of the scenarios needs.
     seed
-        Seed of all runs.
+        First seed of the runs of each setting.
     """
     first = next(iter(trees.values()))
     user = _user(first, link)
@@ -141,18 +181,34 @@ def people(trees: Mapping[str, Mapping[str, Any]], link: str, length: Length, se
         return People({}, path, "runs long enough take too many packets")
     tell("probes: a call and pages beside the traffic")
     try:
-        jobs = [
-            (key, place, Scenario(made))
-            for key, tree in trees.items()
-            for place, made in enumerate(_probed(tree, user, chosen))
-        ]
-        results = parallel(lambda job: run(job[2], seed=seed), jobs)
+        probed = {key: [Scenario(made) for made in _probed(tree, user, chosen)] for key, tree in trees.items()}
+        seeds = range(seed, seed + PEOPLE.seeds[0])
+        jobs = [(key, one) for key in probed for one in seeds]
+        found = parallel(
+            lambda job: _experience(user, [run(made, seed=job[1]) for made in probed[job[0]]]), jobs, imports=()
+        )
     except AckclockError as error:
         return People({}, path, f"the probes cannot run here: {str(error).splitlines()[0]}")
-    found: dict[str, list[Result]] = {}
-    for (key, _, _), result in zip(jobs, results, strict=True):
-        found.setdefault(key, []).append(result)
-    return People({key: _experience(user, ones) for key, ones in found.items()}, path)
+    told: dict[str, list[Experience]] = {}
+    for (key, _), one in zip(jobs, found, strict=True):
+        told.setdefault(key, []).append(one)
+    return People({key: _mean(ones) for key, ones in told.items()}, path)
+
+
+def _mean(runs: Sequence[Experience]) -> Experience:
+    """Average what the seeds tell; nothing is told where one of them does not tell it."""
+
+    def average(values: Sequence[float]) -> float:
+        return sum(values) / len(values)
+
+    calls = [one.call for one in runs if one.call is not None]
+    told = None
+    if len(calls) == len(runs):
+        numbers = ("rating", "delay", "playout", "late", "lost")
+        told = Call(**{name: average([getattr(one, name) for one in calls]) for name in numbers})
+    times = ("ping", "ping_base", "ping_p99", "page", "download", "seconds")
+    means = {name: average([getattr(one, name) for one in runs]) for name in times}
+    return Experience(call=told, pages=sum(one.pages for one in runs), runs=tuple(runs), **means)
 
 
 def _user(tree: Mapping[str, Any], link: str) -> Mapping[str, Any]:

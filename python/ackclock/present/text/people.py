@@ -6,8 +6,12 @@ import math
 
 import pandas as pd
 
-from ...questions.causes.sentences import time
-from ...questions.people import DOWNLOAD, PAGE, Experience, People
+from ...core._words import counted
+from ...questions.causes.sentences import time, time_within
+from ...questions.people import DOWNLOAD, PAGE, Experience, Measure, People
+
+EXACT = 0.01
+"""An interval that is narrower than this share of its value is not stated."""
 
 
 def table(people: People) -> pd.DataFrame:
@@ -21,36 +25,64 @@ def table(people: People) -> pd.DataFrame:
 def _cells(one: Experience) -> dict[str, str]:
     voice = "" if one.call is None else f"MOS {one.call.mos:.1f}, {one.call.words}"
     there = "" if math.isnan(one.ping) else f"{time(one.ping)}, 1 in 100 {time(one.ping_p99)}"
-    grade = f"{one.grade} (+{time(one.added)})" if one.grade else ""
     return {
         "a call": voice,
         "a game, there and back": there,
-        f"a page of {PAGE / 1e6:g} MB": _known(one.page),
-        f"a download of {DOWNLOAD / 1e6:g} MB": _known(one.download),
-        "bufferbloat grade": grade,
+        f"a page of {PAGE / 1e6:g} MB": _known(one, "page"),
+        f"a download of {DOWNLOAD / 1e6:g} MB": _known(one, "download"),
+        "bufferbloat grade": f"{_grades(one)} (+{time(one.added)})" if one.grade else "",
     }
 
 
-def _known(seconds: float) -> str:
-    return "not known" if math.isnan(seconds) else time(seconds)
+def _known(one: Experience, measure: Measure) -> str:
+    """A time with its interval, where that is wider than a hundredth of it."""
+    value = float(getattr(one, measure))
+    if math.isnan(value):
+        return "not known"
+    half = one.half(measure)
+    return time_within(value, half) if half > EXACT * value else time(value)
+
+
+def _grades(one: Experience) -> str:
+    """The grade, or the two ends of what its interval reaches."""
+    return one.grades[0] if len(one.grades) == 1 else f"{one.grades[0]} to {one.grades[-1]}"
 
 
 def sentence(people: People) -> str:
-    """Return the verdict in one sentence: the grade and the call, now and with each other setting."""
+    """Return the verdict in one sentence: the grade, the call and a page, now and with each other setting."""
     if not people.settings:
         return f"For people: cannot tell; {people.reason}."
     parts = [f"{name} {_short(one)}" for name, one in people.settings.items()]
-    return f"For people: {'; '.join(parts)}."
+    now, *others = people.settings.items()
+    same = [_alike(now[1], name, one) for name, one in others]
+    return f"For people: {'; '.join(parts)}.{''.join(same)}"
+
+
+def _alike(now: Experience, name: str, other: Experience) -> str:
+    """What cannot be told to differ, though its numbers do."""
+    measures: dict[Measure, str] = {"mos": "a call is better", "page": "a page loads sooner"}
+    open_ = [
+        words
+        for measure, words in measures.items()
+        if math.isfinite(getattr(now, measure) + getattr(other, measure)) and not now.differs(other, measure)
+        if _shown(now, measure) != _shown(other, measure)
+    ]
+    return f" Cannot tell whether {' or '.join(open_)} {name}." if open_ else ""
+
+
+def _shown(one: Experience, measure: Measure) -> str:
+    value = float(getattr(one, measure))
+    return f"{value:.1f}" if measure == "mos" else time(value)
 
 
 def _short(one: Experience) -> str:
     told = []
     if one.grade:
-        told.append(f"bufferbloat grade {one.grade}")
+        told.append(f"bufferbloat grade {_grades(one)}")
     if one.call is not None:
         told.append(f"a call has MOS {one.call.mos:.1f} ({one.call.words})")
     if math.isfinite(one.page):
-        told.append(f"a page loads in {time(one.page)}")
+        told.append(f"a page loads in {_known(one, 'page')}")
     return ", ".join(told) or "nothing to tell"
 
 
@@ -59,8 +91,10 @@ def footnote(people: People) -> str:
     first = next(iter(people.settings.values()), None)
     if first is None:
         return ""
+    links = " and ".join(people.path)
     return (
-        f"For people: from probes beside the traffic, over {' and '.join(people.path)}, one run of "
-        f"{time(first.seconds)} a setting. Calls: G.711 with concealment, the best jitter buffer, E-model of ITU-T "
-        "G.107; a page loads over one new connection. The grade is DSLReports' of the added round trip."
+        f"For people: from probes beside the traffic, over {links}, {counted(len(first.runs), 'seed')} of "
+        f"{time(first.seconds)} a setting; ± is the 95 % interval of the mean. Calls: G.711 with concealment, the best "
+        "jitter buffer, E-model of ITU-T G.107; a page loads over one new connection. The grade is DSLReports' of the "
+        "added round trip."
     )

@@ -102,11 +102,21 @@ def interval(values: Sequence[float], spread: float = math.nan) -> Interval:
 
 def time(seconds: float) -> str:
     """Return a time for people: three digits, in s, ms or us."""
-    if abs(seconds) >= 1:
-        return f"{seconds:.3g} s"
-    if abs(seconds) < 1e-9:  # noqa: PLR2004  rounding of picoseconds
-        return "0 ms"
-    return f"{seconds * 1e3:.3g} ms" if abs(seconds) >= 1e-4 else f"{seconds * 1e6:.3g} us"  # noqa: PLR2004
+    scale, unit = _time_unit(seconds)
+    return f"{seconds * scale:.3g} {unit}" if unit else "0 ms"
+
+
+def time_within(seconds: float, half: float) -> str:
+    """Return a time with half its interval, both in the unit of the time: "2.13 s ± 0.87 s"."""
+    scale, unit = _time_unit(max(abs(seconds), half))
+    return f"{seconds * scale:.3g} {unit} ± {half * scale:.2g} {unit}" if unit else "0 ms"
+
+
+def _time_unit(seconds: float) -> tuple[float, str]:
+    """Factor and name of the unit that people read a time in; no name for what is rounding of picoseconds."""
+    if abs(seconds) < 1e-9:  # noqa: PLR2004
+        return 1.0, ""
+    return (1.0, "s") if abs(seconds) >= 1 else (1e3, "ms") if abs(seconds) >= 1e-4 else (1e6, "us")  # noqa: PLR2004
 
 
 def share(part: float) -> str:

@@ -59,7 +59,7 @@ def sentence(people: People) -> str:
 
 
 def _alike(now: Experience, name: str, other: Experience) -> str:
-    """What cannot be told to differ, though its numbers do."""
+    """The open questions: measures whose numbers differ, though not decidedly."""
     measures: dict[Measure, str] = {"mos": "a call is better", "page": "a page loads sooner"}
     open_ = [
         words

@@ -184,6 +184,7 @@ POLICIES = (
     sequential.SYNCHRONISATION,
     sequential.TUNE,
     sequential.FAIR,
+    sequential.BUFFER,
     sequential.EVALUATE,
     sequential.CI,
 )

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .core.scenario import Scenario, dumbbell, flows, load, loads, parking_lot
     from .core.simulate import list_algorithms, replicate, run, schema
     from .questions import design
+    from .questions.buffer import Buffer, BufferSizeError, buffer
     from .questions.compare import Comparison, compare
     from .questions.evaluate import Dossier, EvaluateError, evaluate
     from .questions.fair import Fair, FairError, fair
@@ -59,6 +60,8 @@ __version__ = _core.VERSION
 __all__ = [
     "AckclockError",
     "AnalysisError",
+    "Buffer",
+    "BufferSizeError",
     "CaptureError",
     "Comparison",
     "Diagnostic",
@@ -90,6 +93,7 @@ __all__ = [
     "Why",
     "WhyError",
     "__version__",
+    "buffer",
     "compare",
     "coverage",
     "delay",
@@ -134,6 +138,7 @@ _NAMES = {
     "core.result": ("Replications", "Result"),
     "core.scenario": ("Scenario", "dumbbell", "flows", "load", "loads", "parking_lot"),
     "core.simulate": ("list_algorithms", "replicate", "run", "schema"),
+    "questions.buffer": ("Buffer", "BufferSizeError", "buffer"),
     "questions.compare": ("Comparison", "compare"),
     "questions.evaluate": ("Dossier", "EvaluateError", "evaluate"),
     "questions.fair": ("Fair", "FairError", "fair"),

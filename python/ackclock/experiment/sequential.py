@@ -88,6 +88,8 @@ TUNE: Final = Policy(seeds=(3, 8, 24), packets=1_000_000)
 """Each run of `tune`."""
 FAIR: Final = Policy(seeds=(3,), packets=600_000, sure=40_000_000)
 """Each run of `fair`."""
+BUFFER: Final = Policy(seeds=(3, 8), packets=20_000_000, sure=200_000_000)
+"""All runs of one size of `buffer`."""
 EVALUATE: Final = Policy(seeds=(10,))
 """Each scenario of `evaluate`, ..."""
 EVALUATE_QUICK: Final = Policy(seeds=(5,))

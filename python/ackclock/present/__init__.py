@@ -10,6 +10,11 @@ from __future__ import annotations
 from ..core.accessors import register
 
 _PLACES = {
+    "Buffer.__str__": "text.buffer:text",
+    "Buffer.draw": "plot.buffer:write",
+    "Buffer.sentences": "text.buffer:sentences",
+    "Buffer.plot": "plot.buffer:utilization",
+    "Buffer.plot_delay": "plot.buffer:delay",
     "BifurcationDiagram.plot": "plot.stability:bifurcation_diagram",
     "Branch.plot": "plot.stability:branch",
     "Chart.plot": "plot.stability:chart",

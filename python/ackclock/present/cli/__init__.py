@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from ...core import _starting
 from . import (
+    buffer,
     check,
     ci,
     compare,
@@ -51,6 +52,7 @@ COMMANDS = (
     query.COMMAND,
     tune.COMMAND,
     fair.COMMAND,
+    buffer.COMMAND,
     evaluate.COMMAND,
     ci.COMMAND,
     paper.COMMAND,

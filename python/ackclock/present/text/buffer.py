@@ -1,0 +1,136 @@
+"""How large a buffer has to be, as text."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+
+from ...core._words import counted, listed
+from ...questions.buffer import Buffer, Size
+from ...questions.causes.interventions import called
+from ...questions.causes.sentences import rate_text, share, time
+from ..tables import text_table
+
+NEAR = 0.01
+"""Utilisations of packets and equations that differ by less agree."""
+MANY = 30
+"""Flows from which on an average over them is expected to hold."""
+
+
+def text(told: Buffer) -> str:
+    """Return the sentences, and the table of all sizes."""
+    controls = listed([called(one) for one in told.controls])
+    head = f"{counted(told.flows, 'flow')} of {controls} over {rate_text(told.rate)}, round trip {time(told.rtt)}"
+    return "\n".join([*sentences(told), "", head, "", text_table(table(told))])
+
+
+def sentences(told: Buffer) -> list[str]:
+    """Return the size that is enough, its price beside the rules of thumb, and what this rests on."""
+    return [_enough(told), *_price(told), _equations(told), _rests(told)]
+
+
+def table(told: Buffer) -> pd.DataFrame:
+    """Return what packets and equations say of each size, as text."""
+    rows = {}
+    for one in told.sizes:
+        rows[f"{one.packets} packets"] = {
+            "time": time(one.seconds),
+            "BDP": f"{one.bdp:.2g}",
+            "utilisation": _used(one),
+            "mean wait": _known(one.delay_mean),
+            "99 % wait at most": _known(one.delay_p99),
+            "lost": "" if math.isnan(one.loss) else share(one.loss),
+        }
+        if not told.reason and one.equations is not None:
+            rows[f"{one.packets} packets"] |= {
+                "utilisation, equations": share(one.equations.utilization),
+                "mean wait, equations": time(one.equations.delay_mean),
+            }
+    found = pd.DataFrame.from_dict(rows, orient="index").fillna("")
+    found.index.name = "buffer"
+    return found
+
+
+def _used(one: Size) -> str:
+    if math.isnan(one.utilization):
+        return "too short"
+    return share(one.utilization) + (f" ± {share(one.half)}" if share(one.half) != "0.0 %" else "")
+
+
+def _known(seconds: float) -> str:
+    return "" if math.isnan(seconds) else time(seconds)
+
+
+def _size(one: Size) -> str:
+    return f"{one.packets} packets ({time(one.seconds)}, {one.bdp:.2g} bandwidth-delay products)"
+
+
+def _enough(told: Buffer) -> str:
+    target, high, low = share(told.target), told.enough, told.too_small
+    last = told.sizes[-1]
+    if all(math.isnan(one.utilization) for one in told.sizes):
+        return (
+            f"Cannot tell: runs as long as this link needs ({time(last.length)}) take too many packets; go on with "
+            "--until-sure."
+        )
+    if high is None:
+        if last.decided(told.target) is False:
+            head = f"No buffer that was tried is enough for a utilisation of {target}"
+        else:
+            head = f"Cannot tell which buffer is enough for a utilisation of {target}"
+        return f"{head}: with {_size(last)} it is {_used(last)}."
+    if high is told.sizes[0]:
+        return (
+            f"The smallest buffer that was tried is enough for a utilisation of {target}: with {_size(high)} it is "
+            f"{_used(high)}."
+        )
+    head = f"A buffer of {_size(high)} is enough for a utilisation of {target}: it is {_used(high)}"
+    if low is None:
+        return f"{head}; whether less is enough cannot be told."
+    open_ = any(low.packets < one.packets < high.packets for one in told.sizes)
+    return f"{head}, and {_used(low)} with {low.packets} packets{'; between them it cannot be told' * open_}."
+
+
+def _price(told: Buffer) -> list[str]:
+    one = told.enough
+    root = f", divided by the root of {told.flows} flows {told.root:.0f}" if told.flows > 1 else ""
+    rules = f"The rule of rate times round trip says {told.product:.0f} packets{root}."
+    if one is None:
+        return [rules]
+    price = f"With it the mean wait is {time(one.delay_mean)}, 99 % wait at most {time(one.delay_p99)}"
+    return [f"{price}, and {share(one.loss)} are lost. {rules}"]
+
+
+def _equations(told: Buffer) -> str:
+    if told.reason:
+        return f"The equations say nothing: {told.reason}."
+    said, worst = told.by_equations, told.apart
+    fewer = " or fewer" * (said is told.sizes[0])
+    what = f"The equations say {said.packets} packets{fewer}" if said else "By the equations no size is enough"
+    if worst is None or worst.equations is None:
+        return f"{what}; no packet run checks them."
+    gap = abs(worst.equations.utilization - worst.utilization)
+    if gap <= NEAR + worst.half:
+        return f"{what}; at every size they agree with packets within {100 * gap:.1g} points of utilisation."
+    few = f": averages hold for many flows, and there {'is' if told.flows == 1 else 'are'} {told.flows}"
+    return (
+        f"{what}; with {worst.packets} packets they give {share(worst.equations.utilization)} where packets have "
+        f"{share(worst.utilization)}. Trust the packets{few * (told.flows < MANY)}."
+    )
+
+
+def _rests(told: Buffer) -> str:
+    ran = [one for one in told.sizes if one.seeds]
+    parts = []
+    if ran:
+        seeds, lengths = sorted({one.seeds for one in ran}), sorted({one.length for one in ran})
+        many = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
+        spans = f"{time(lengths[0])} to {time(lengths[-1])}" if len(lengths) > 1 else time(lengths[0])
+        runs = "packet run" if seeds == [1] else "packet runs"
+        parts.append(f"{many} {runs} of {spans} at each of {counted(len(ran), 'size')}; ± is the 95 % interval")
+    if len(ran) < len(told.sizes):
+        short = len(told.sizes) - len(ran)
+        parts.append(f"{counted(short, 'size needs', 'sizes need')} longer runs (--until-sure)")
+    alike = " All flows have the same round trip and may lose together, which asks for more."
+    return f"Rests on {'; '.join(parts)}.{alike * told.alike}"

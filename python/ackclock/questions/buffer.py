@@ -1,0 +1,417 @@
+"""
+How large a buffer has to be: utilisation and delay of a link against its size, from packets and from equations.
+
+    >>> import ackclock as ac
+    >>> found = ac.buffer("20 Mbit/s", "40 ms", count=4, seeds=2, refine=0)
+    >>> bool(found.enough is not None and found.enough.utilization >= found.target)
+    True
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from .. import _core
+from ..analysis import Interval, batch_means, mean_interval
+from ..core._words import finite
+from ..core.accessors import presented
+from ..core.card import Card
+from ..core.errors import AckclockError
+from ..core.meanfield import meanfield
+from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, scenario_of
+from ..core.simulate import run
+from ..experiment.progress import tell
+from ..experiment.runner import parallel
+from ..experiment.sequential import BUFFER, CONFIDENCE
+from .causes.experiment import chosen
+from .causes.scales import Length, bits, bulk, needed, quantities, timed
+from .setting import PACKET
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..core.result import Result
+
+SIZES: Final = 8
+"""Sizes of the grid, at equal ratios."""
+LARGEST: Final = 2.0
+"""Largest size of the grid, in bandwidth-delay products."""
+SMALLEST: Final = 0.125
+"""Smallest, in the same unit; with n flows a quarter of 1 / sqrt(n), where that is less."""
+LEAST: Final = 4
+"""Packets of a buffer at least."""
+CLOSE: Final = 1.1
+"""Sizes whose ratio is below this are not told apart."""
+BATCHES: Final = 10
+"""Pieces of a single run, whose means give its interval."""
+
+
+class BufferSizeError(AckclockError, ValueError):
+    """The request makes no sense."""
+
+
+@dataclass(frozen=True)
+class Averages:
+    """Results of the mean-field equations for one size."""
+
+    utilization: float
+    delay_mean: float
+    """Mean queueing delay, s."""
+    loss: float
+
+
+@dataclass(frozen=True)
+class Size:
+    """A size of the buffer, and what packets and equations say of the link with it."""
+
+    packets: int
+    seconds: float
+    """Time that it takes to empty, s."""
+    bdp: float
+    """Bandwidth-delay products, at the mean round trip without queueing."""
+    utilization: float
+    """Mean over the seeds; NaN, as all that follows from packets, where the runs would take too many packets."""
+    half: float
+    """Half the width of its 95 % interval."""
+    delay_mean: float
+    """Mean queueing delay, s."""
+    delay_p99: float
+    loss: float
+    """Part of the packets that is dropped."""
+    seeds: int
+    length: float
+    """Simulated time of each run, s."""
+    equations: Averages | None
+
+    def decided(self, target: float) -> bool | None:
+        """Whether it reaches a utilisation; None where the interval holds it, or there is no run."""
+        if not abs(self.utilization - target) > self.half:
+            return None
+        return self.utilization > target
+
+
+@dataclass(frozen=True, repr=False)
+class Buffer(Card):
+    """The answer; its text is `str(...)`."""
+
+    link: str
+    rate: float
+    """bit/s."""
+    rtt: float
+    """Mean round trip without queueing, s."""
+    flows: int
+    """Endless flows."""
+    controls: tuple[str, ...]
+    target: float
+    """Utilisation that is to be reached, 0..1."""
+    sizes: tuple[Size, ...]
+    """In ascending order."""
+    reason: str
+    """The reason why the equations say nothing; empty where they do."""
+    alike: bool
+    """Whether all flows have the same round trip, so that they may reduce their windows together."""
+    scenario: Scenario
+
+    @property
+    def product(self) -> float:
+        """The bandwidth-delay product, packets: the rule for one flow (Villamizar and Song 1994)."""
+        return self.rate * self.rtt / (8 * PACKET)
+
+    @property
+    def root(self) -> float:
+        """It over the root of the number of flows, packets: the rule of Appenzeller, Keslassy and McKeown (2004)."""
+        return self.product / math.sqrt(self.flows)
+
+    @property
+    def enough(self) -> Size | None:
+        """The smallest size that reaches the target, decidedly, with all larger ones; None where there is none."""
+        found = None
+        for one in reversed(self.sizes):
+            if not one.decided(self.target):
+                break
+            found = one
+        return found
+
+    @property
+    def too_small(self) -> Size | None:
+        """The largest size below `enough`, or of all, that misses the target, decidedly; None where there is none."""
+        most = self.enough.packets if self.enough else math.inf
+        below = [one for one in self.sizes if one.packets < most and one.decided(self.target) is False]
+        return below[-1] if below else None
+
+    @property
+    def apart(self) -> Size | None:
+        """The size at which packets and equations differ most in utilisation; None without equations."""
+        both = [one for one in self.sizes if one.equations is not None and math.isfinite(one.utilization)]
+        return max(both, key=_gap, default=None)
+
+    @property
+    def by_equations(self) -> Size | None:
+        """The smallest size from which on the equations say that the target is reached."""
+        found = None
+        for one in reversed(self.sizes):
+            if one.equations is None or one.equations.utilization < self.target:
+                break
+            found = one
+        return found
+
+    @property
+    def headline(self) -> str:
+        """The size that is enough, its price, and what this rests on."""
+        return " ".join(self.sentences())
+
+    @presented
+    def sentences(self) -> list[str]:
+        """The sentences of the answer."""
+        raise NotImplementedError
+
+    @presented
+    def __str__(self) -> str:
+        raise NotImplementedError
+
+    @presented
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the utilisation against the size, from packets with intervals and from equations."""
+        raise NotImplementedError
+
+    @presented
+    def plot_delay(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the queueing delay against the size, from packets and from equations."""
+        raise NotImplementedError
+
+    @presented
+    def draw(self, path: Any, kind: str = "svg") -> None:
+        """Write both figures as one picture."""
+        raise NotImplementedError
+
+    def json(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        made: dict[str, Any] = finite(
+            {
+                "sentences": self.sentences(),
+                "link": self.link,
+                "rate_bps": self.rate,
+                "rtt_s": self.rtt,
+                "flows": self.flows,
+                "congestion": list(self.controls),
+                "target": self.target,
+                "enough_packets": self.enough.packets if self.enough else None,
+                "too_small_packets": self.too_small.packets if self.too_small else None,
+                "equations_packets": self.by_equations.packets if self.by_equations else None,
+                "rules": {"rate_rtt_packets": self.product, "rate_rtt_over_root_packets": self.root},
+                "no_equations": self.reason or None,
+                "sizes": [asdict(one) for one in self.sizes],
+            }
+        )
+        return made
+
+
+def _gap(one: Size) -> float:
+    return abs(one.equations.utilization - one.utilization) if one.equations else 0.0
+
+
+def buffer(
+    rate: ScenarioLike | None = None,
+    rtt: str | None = None,
+    *,
+    scenario: ScenarioLike | None = None,
+    link: str | None = None,
+    count: int = 1,
+    congestion: str = "cubic",
+    style: str = "linux",
+    target: float = 0.99,
+    sizes: Sequence[str] = (),
+    seeds: int = BUFFER.seeds[0],
+    refine: int = 3,
+    until_sure: bool = False,
+) -> Buffer:
+    """
+    Find how large the buffer of a link has to be, and what a larger one costs in delay.
+
+    Packet runs and mean-field equations give utilisation, delay and loss for a range of sizes. Where one size reaches
+    the target and the next smaller one does not, sizes between them are tried.
+
+    Parameters
+    ----------
+    rate, rtt
+        Rate of a drop-tail link, such as ``"10 Gbit/s"``, and round trips without queueing, such as ``"50 ms"`` or
+        ``"uniform 20 ms .. 80 ms"``; or a scenario, or the name of its file, in place of the rate.
+    scenario, link
+        A whole scenario instead, and the link in it; by default the first that endless flows cross.
+    count, congestion, style
+        Number of endless flows, their congestion control, and ``"linux"`` or ``"rfc"``: what their endpoints do.
+    target
+        Utilisation that is to be reached, above 0 and below 1.
+    sizes
+        Sizes to try: times at the link's rate, packets or bytes; by default eight up to two bandwidth-delay products.
+    seeds
+        Runs of each size; eight where these do not tell whether it is enough.
+    refine
+        Sizes that are tried between those that decide.
+    until_sure
+        Simulate up to 200 million packets a run, instead of 20 million.
+
+    Raises
+    ------
+    BufferSizeError, ScenarioError
+        If it cannot be computed.
+    """
+    if isinstance(rate, (Scenario, os.PathLike)) or (rate is not None and rate.endswith((".toml", ".json"))):
+        rate, scenario = None, rate
+    if not 0 < target < 1:
+        raise BufferSizeError(f"target: a utilisation above 0 and below 1, not {target:g}")
+    if seeds < 1 or refine < 0:
+        raise BufferSizeError("a run of each size is needed at least, and no fewer than 0 sizes between others")
+    if scenario is None:
+        scenario = _described(rate, rtt, count, congestion, style)
+    elif rtt is not None:
+        raise BufferSizeError("a scenario has its own round trips")
+    scenario = scenario_of(scenario)
+    tree = scenario.canonical
+    name = link or chosen(tree)
+    entry = next((one for one in tree["link"] if one["name"] == name), None)
+    if entry is None:
+        raise BufferSizeError(f"there is no link {name}; there are {', '.join(one['name'] for one in tree['link'])}")
+    endless = bulk(tree, name)
+    if not endless:
+        raise BufferSizeError(f"no endless TCP flow crosses the link {name}: nothing asks for a buffer there")
+    if not isinstance(entry["rate"], str) or tree.get("change"):
+        raise BufferSizeError(f"the rate of {name} or its traffic varies: each part of the time needs its own buffer")
+    number = sum(int(one["count"]) for one in endless)
+    speed = bits(entry)
+    trips = [sum(given) / len(given) for one in endless if (given := quantities(one["rtt"]))]
+    trip = sum(trips) / len(trips) if trips else 0.1
+    lab = _Lab(tree, name, speed, trip, target, seeds, BUFFER.sure if until_sure else BUFFER.packets)
+    wanted = [_packets(text, speed) for text in sizes] or _grid(speed * trip / (8 * PACKET), number)
+    found = {one.packets: one for one in map(lab.size, sorted(set(wanted)))}
+    told = Buffer(
+        link=name,
+        rate=speed,
+        rtt=trip,
+        flows=number,
+        controls=tuple(dict.fromkeys(str(one["congestion"]["kind"]) for one in endless)),
+        target=target,
+        sizes=tuple(found.values()),
+        reason=lab.reason,
+        alike=number > 1 and len({str(one["rtt"]) for one in endless}) == 1 and len(quantities(endless[0]["rtt"])) == 1,
+        scenario=scenario,
+    )
+    for _ in range(refine if not sizes else 0):
+        low, high = told.too_small, told.enough
+        if low is None or high is None or high.packets <= CLOSE * low.packets:
+            break
+        between = round(math.sqrt(low.packets * high.packets))
+        if any(between < CLOSE * size and size < CLOSE * between for size in found):
+            break
+        found[between] = lab.size(between)
+        told = replace(told, sizes=tuple(found[key] for key in sorted(found)))
+    return told
+
+
+def _described(rate: object, rtt: str | None, count: int, congestion: str, style: str) -> Scenario:
+    if not isinstance(rate, str) or rtt is None:
+        raise BufferSizeError("a rate and a round trip are needed, such as 10gbit and 50ms, or a scenario")
+    kind = congestion.strip().lower()
+    return dumbbell(
+        rate=rate,
+        queue={"aqm": "drop-tail", "capacity": "100 packets"},
+        flows=flows(count, kind, rtt=rtt, start="uniform 0 s .. 1 s", style=style),
+        duration="10 s",
+        name="buffer",
+    )
+
+
+def _packets(text: str, speed: float) -> int:
+    """A size in packets."""
+    try:
+        value, kind = _core.quantity(text.strip())
+    except ValueError as error:
+        raise BufferSizeError(f"size {text}: {error}") from None
+    bytes_of = text.strip().endswith("B")
+    found = value * speed / (8 * PACKET) if kind == "time" else value / PACKET if bytes_of else value
+    if kind not in ("time", "size", "number", "packets") or not found >= 1:
+        raise BufferSizeError(f"size {text}: must be a time, packets or bytes, of one packet or more")
+    return round(found)
+
+
+def _grid(product: float, number: int) -> list[int]:
+    """Sizes at equal ratios, from below what the rule for many flows says."""
+    low = min(SMALLEST, 0.25 / math.sqrt(number))
+    factors = [low * (LARGEST / low) ** (k / (SIZES - 1)) for k in range(SIZES)]
+    return [max(round(product * factor), LEAST) for factor in factors]
+
+
+@dataclass
+class _Lab:
+    """Runs of one scenario with buffers of any size."""
+
+    tree: Mapping[str, Any]
+    link: str
+    speed: float
+    rtt: float
+    target: float
+    seeds: int
+    budget: float
+    reason: str = ""
+
+    def size(self, packets: int) -> Size:
+        """Return what packets and equations say of a size."""
+        made = copy.deepcopy(dict(self.tree))
+        entry = next(one for one in made["link"] if one["name"] == self.link)
+        entry["queue"]["capacity"] = f"{packets} packets"
+        length = needed(made, self.link)
+        scenario = Scenario(timed(made, length))
+        wanted = length.total * sum(bits(one) for one in made["link"]) / (8 * PACKET)
+        first = int(made["scenario"]["seed"])
+        runs: list[Result] = []
+        found = Interval(math.nan, math.nan, 0)
+        for count in (self.seeds, *(count for count in BUFFER.seeds if count > self.seeds)):
+            seeds = min(count, int(self.budget / wanted))
+            if seeds <= len(runs) or (runs and abs(found.mean - self.target) > found.half):
+                break
+            tell(f"{self.link}, {packets} packets: {seeds} runs of {length.total:.3g} s")
+            runs += parallel(lambda seed: run(scenario, seed=seed), range(first + len(runs), first + seeds))
+            found = self._used(runs)
+
+        def average(key: str) -> float:
+            values = [float(one.json()["links"][self.link][key]) for one in runs]
+            return sum(values) / len(values) if values else math.nan
+
+        return Size(
+            packets=packets,
+            seconds=packets * 8 * PACKET / self.speed,
+            bdp=packets * 8 * PACKET / (self.speed * self.rtt),
+            utilization=found.mean,
+            half=found.half if math.isfinite(found.half) else 0.0,
+            delay_mean=average("delay_s_mean"),
+            delay_p99=average("delay_s_p99"),
+            loss=average("loss"),
+            seeds=len(runs),
+            length=length.total,
+            equations=self._averages(scenario, length),
+        )
+
+    def _used(self, runs: Sequence[Result]) -> Interval:
+        """The utilisation, with its interval over the seeds; of a single run, from the means of its pieces."""
+        values = [one.json()["links"][self.link]["utilization"] for one in runs]
+        if len(values) == 1:
+            pieces = runs[0].utilization_1s[self.link]
+            half = batch_means(pieces, min(BATCHES, len(pieces)), CONFIDENCE).half if len(pieces) > 1 else 0.0
+            return Interval(float(values[0]), half, 1)
+        return mean_interval(values)
+
+    def _averages(self, scenario: Scenario, length: Length) -> Averages | None:
+        if self.reason:
+            return None
+        tell(f"{self.link}: mean-field equations over {length.total:.3g} s")
+        try:
+            row: Any = meanfield(scenario).json()["links"][self.link]
+        except (AckclockError, ValueError) as error:
+            self.reason = str(error).splitlines()[0].rstrip(".")
+            return None
+        return Averages(float(row["utilization"]), float(row["delay_s_mean"]), float(row["loss"]))

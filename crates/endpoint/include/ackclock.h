@@ -53,7 +53,7 @@ struct ackclock_ack {
     double rate;              /* delivery rate sampled (draft-ietf-ccwg-bbr, section 4.1); 0: none */
     uint8_t app_limited;      /* the sample was taken while the application left the window unused */
     uint8_t cwnd_limited;     /* the window was full since that segment was sent */
-    uint8_t in_recovery;      /* a loss is being repaired */
+    uint8_t in_recovery;      /* out of order, fast recovery, or after a mark; not after a timeout */
 };
 
 struct ackclock_controller {

@@ -215,7 +215,8 @@ pub struct AckSample {
     pub app_limited: bool,
     /// Whether the window was full since the newest segment delivered was sent.
     pub cwnd_limited: bool,
-    /// Whether the sender repairs a loss.
+    /// Whether the window does not grow: segments arrive out of order, in fast recovery, and in the
+    /// window of data after a mark. Not after a timeout, which slow start follows.
     pub in_recovery: bool,
 }
 

@@ -188,7 +188,7 @@ impl CongestionControl for Steering {
             rate: (!delivery.rate.is_nan()).then_some(delivery.rate * self.payload),
             app_limited: delivery.app_limited,
             cwnd_limited: delivery.cwnd_limited,
-            in_recovery: delivery.ca_state != CaState::Open,
+            in_recovery: !matches!(delivery.ca_state, CaState::Open | CaState::Loss),
         };
         self.lost = 0;
         self.call(delivery.now, window, |inner| inner.on_ack(&sample));

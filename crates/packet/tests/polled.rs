@@ -488,6 +488,30 @@ fn a_controller_beside_the_engines_own() {
     assert!((0.8..1.25).contains(&(own / tcp)), "{own} {tcp}");
 }
 
+/// After a timeout with many segments in flight a controller's slow start is as fast as the engine's.
+#[test]
+fn a_controller_returns_from_a_timeout() {
+    let delivered = |own: bool| {
+        let text = "[scenario]\nduration = \"12 s\"\nmeasure = \"4 s .. 12 s\"\n[[link]]\nname = \"out\"\nrate = { steps = [[\"0 s\", \"50 Mbit/s\"], [\"5 s\", \"0 bit/s\"], [\"7 s\", \"50 Mbit/s\"]] }\ndelay = \"5 ms\"\nqueue = { aqm = \"drop-tail\", capacity = \"100 packets\" }\n\
+             [[flows]]\nname = \"own\"\npath = [\"out\"]\nrtt = \"100 ms\"\ncongestion = \"reno\"\ninitial_ssthresh = \"400 packets\"\n";
+        let mut scenario = ackclock_scenario::parse(text.as_bytes(), "test").expect("it is right");
+        let abort = Abort::default();
+        if own {
+            with_controllers(&mut scenario, "own", Arc::new(InBytes("")), "", &abort)
+                .expect("a class");
+        }
+        let options = Options {
+            abort: Some(abort),
+            ..Options::default()
+        };
+        let outcome = run(&scenario, &options).expect("it runs");
+        assert!(outcome.flows[0].timeouts > 0);
+        outcome.flows[0].goodput
+    };
+    let (own, tcp) = (delivered(true), delivered(false));
+    assert!(own > 0.9 * tcp, "{own} {tcp}");
+}
+
 #[test]
 fn a_faulty_controller_gives_a_line_that_names_it() {
     for (fault, words) in [

@@ -403,11 +403,7 @@ fn refuse_library(class: &FlowClass) -> Result<(), Error> {
             class.name, library.path
         )));
     }
-    let taken = matches!(
-        class.traffic,
-        Traffic::Bulk | Traffic::Transfer { .. } | Traffic::AppLimited { .. }
-    );
-    if congestion.is_endpoint() && !taken {
+    if congestion.is_endpoint() && !class.traffic.fits_endpoint() {
         return Err(Error::Unsupported(format!(
             "flows \"{}\": an endpoint carries bulk, transfer or app-limited traffic, no other",
             class.name

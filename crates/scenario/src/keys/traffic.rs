@@ -84,6 +84,15 @@ impl Traffic {
         )
     }
 
+    /// Whether a transport of others can carry it: one connection from the start of the flow.
+    #[must_use]
+    pub fn fits_endpoint(&self) -> bool {
+        matches!(
+            self,
+            Self::Bulk | Self::Transfer { .. } | Self::AppLimited { .. }
+        )
+    }
+
     /// Whether connections come and go: each flow of the class is then a source of connections, not
     /// a connection.
     #[must_use]

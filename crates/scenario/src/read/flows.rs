@@ -124,9 +124,25 @@ impl Reader<'_> {
         self.headers(table, &mut class);
         self.hosts(table, &mut class);
         class.tcp = self.tcp(table);
+        self.refuse_traffic_of_endpoint(table, &class);
         class.name = name;
         (class.path, class.reverse_path) = route.unzip();
         class.finish()
+    }
+
+    /// A transport of others carries one connection a flow.
+    fn refuse_traffic_of_endpoint(&self, table: &Table<'_>, class: &FlowClassDraft) {
+        if let (Some(tcp), Some(traffic)) = (&class.tcp, &class.traffic)
+            && tcp.congestion.is_endpoint()
+            && !traffic.fits_endpoint()
+            && let Some(item) = table.given("traffic")
+        {
+            self.refuse(
+                &item,
+                "an endpoint does not carry it",
+                "\"bulk\", \"transfer\" or \"app-limited\"",
+            );
+        }
     }
 
     /// A class of UDP has none of TCP's keys.

@@ -8,6 +8,7 @@ a worker, which stays for the next run; what goes wrong there is an error here, 
 from __future__ import annotations
 
 import atexit
+import hashlib
 import os
 import pickle
 import signal
@@ -17,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import IO, TYPE_CHECKING, Any
@@ -35,10 +36,29 @@ CALL_WALL_S = 120.0
 _LOOK_S = 0.05
 """Time between two looks at Ctrl-C, s."""
 
+ENDPOINT = "endpoint"
+"""The congestion control that stands for a whole stack of the user's own, from a library."""
+
 _idle: list[_Worker] = []
 _lock = threading.Lock()
 _process = {"serves": False}
 """True in a worker, which runs what it is given itself."""
+
+
+def digests(scenario: _core.Scenario) -> list[str]:
+    """Return what a store knows the contents of a scenario's libraries by; of a file that cannot be read, nothing."""
+    found = []
+    for path in dict.fromkeys(scenario.libraries):
+        with suppress(OSError):
+            about = Path(path).stat()
+            found.append(_digest(path, about.st_mtime_ns, about.st_size))
+    return found
+
+
+@cache
+def _digest(path: str, changed: int, size: int) -> str:
+    del changed, size  # the same file may have other contents then
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def needed(scenario: _core.Scenario) -> bool:

@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from .causes.interventions import called
+from .causes.interventions import called, control
 from .causes.scales import bits, bulk, quantities
 
 NEAREST: Final = 4
@@ -147,7 +147,7 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
     kernel = str(_counts()["kernel"])
     entry = next(one for one in tree["link"] if one["name"] == link)
     flows = bulk(tree, link)
-    kinds = {str(one["congestion"]["kind"]) for one in flows}
+    kinds = {control(one) for one in flows}
     queue = _queue(entry["queue"])
     others = [one for one in tree["flows"] if link in one["path"] and one not in flows]
     congestion = " and ".join(sorted(kinds)) or "no endless flow"

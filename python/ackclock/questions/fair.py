@@ -19,12 +19,13 @@ from .. import _core
 from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError
-from ..core.scenario import Scenario, dumbbell, flows
+from ..core.scenario import Scenario, dumbbell
 from ..core.simulate import run
 from ..experiment.sequential import FAIR
 from .causes.interventions import called
 from .causes.scales import needed, timed
 from .causes.sentences import Evidence, Sentence, interval
+from .evaluate.subject import Entry, EvaluateError, subject
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,8 +151,8 @@ class Fair(Card):
 
 
 def fair(
-    first: str,
-    second: str,
+    first: Any,
+    second: Any,
     *,
     rate: str = "20 Mbit/s",
     rtts: Sequence[str] = ROUND_TRIPS,
@@ -170,7 +171,7 @@ def fair(
     Parameters
     ----------
     first, second
-        Congestion controls.
+        Congestion controls: names of the catalogue, ``"FILE.py:Class"``, ``"FILE.so:OPTIONS"``, tables or classes.
     rate
         Rate of the link.
     rtts, buffers
@@ -202,24 +203,29 @@ def fair(
             raise FairError(f"{text}: {error}") from None
         if has != kind or not value > 0:
             raise FairError(f"{text} is not a {kind} above zero")
+    try:
+        sides = subject(first, {}, style), subject(second, {}, style)
+    except EvaluateError as error:
+        raise FairError(str(error)) from None
+    for one in sides:
+        if one.kind != "sender":
+            raise FairError(f"{one.name} is a queue; this compares congestion controls")
     budget = FAIR.sure if until_sure else BUDGET
     found: list[Place] = []
     for rtt in rtts:
         for buffer in buffers:
-            found.append(_place(first, second, rate, rtt, buffer, counts, style, seeds, budget))
+            found.append(_place(sides, rate, rtt, buffer, counts, seeds, budget))
             if watch:
                 watch(len(found), len(rtts) * len(buffers))
-    return Fair(first, second, rate, counts, style, tuple(found), seeds)
+    return Fair(sides[0].name, sides[1].name, rate, counts, style, tuple(found), seeds)
 
 
 def _place(
-    first: str,
-    second: str,
+    sides: tuple[Entry, Entry],
     rate: str,
     rtt: str,
     buffer: float,
     counts: tuple[int, int],
-    style: str,
     seeds: int,
     budget: float,
 ) -> Place:
@@ -230,8 +236,8 @@ def _place(
         rate=rate,
         queue={"aqm": "drop-tail", "capacity": f"{packets} packets"},
         flows=[
-            flows(counts[0], first, name="first", rtt=rtt, start="uniform 0 s .. 1 s", style=style),
-            flows(counts[1], second, name="second", rtt=rtt, start="uniform 0 s .. 1 s", style=style),
+            one.flows(count, name, rtt=rtt, start="uniform 0 s .. 1 s")
+            for one, count, name in zip(sides, counts, ("first", "second"), strict=True)
         ],
         duration="10 s",
     )

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..analysis import Call, call
+from ..core.contained import ENDPOINT
 from ..core.errors import AckclockError
 from ..core.scenario import Scenario
 from ..core.simulate import run
@@ -252,6 +253,8 @@ def _probed(tree: Mapping[str, Any], user: Mapping[str, Any], length: Length) ->
     calls = [voice | {"name": NAMES[0], "path": list(user["path"])}]
     calls += [voice | {"name": NAMES[1], "path": back}] if back else []
     congestion = user.get("congestion", {"kind": "cubic"})
+    if congestion["kind"] == ENDPOINT:  # it carries no pages
+        congestion = {"kind": "cubic"}
     page: dict[str, Any] = {**keys, "name": NAMES[2], "path": list(user["path"]), "congestion": congestion}
     page |= {"reverse_path": back} if back else {}
     page |= {"style": user["style"]} if "style" in user else {}

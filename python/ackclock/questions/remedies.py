@@ -12,7 +12,7 @@ from ..core._words import listed
 from ..core.devices import SHAPED, shaped, through_ifb
 from ..experiment.sequential import WHY
 from .causes.experiment import Lab, Measured
-from .causes.interventions import with_queue
+from .causes.interventions import control, with_queue
 from .causes.remedy import Balance, Effect, Preference, effects
 from .causes.scales import bits as bits_of
 from .causes.scales import bulk
@@ -135,7 +135,7 @@ def other_senders(
     own = set()
     for one in (one for name in names for one in bulk(made, name)):
         if one["congestion"]["kind"] not in BBR:
-            own.add(str(one["congestion"]["kind"]))
+            own.add(control(one))
             one["congestion"] = {"kind": "bbr"}
     if not own:
         return None
@@ -147,7 +147,7 @@ def other_senders(
         settings[name] = replace(
             averaged(other, after.beside.get(name, after.numbers)),
             tc="modprobe tcp_bbr  # on each sender\nsysctl -w net.ipv4.tcp_congestion_control=bbr",
-            undo=f"sysctl -w net.ipv4.tcp_congestion_control={min(own)}",
+            undo=f"sysctl -w net.ipv4.tcp_congestion_control={min(own)}" if min(own).isidentifier() else "",
         )
     return Remedy("BBR", made, settings, balance)
 

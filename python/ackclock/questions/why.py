@@ -514,7 +514,7 @@ def stated(ones: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
 def _style(tree: dict[str, Any], name: str, told: Diagnosis, cells: bool) -> str:
     """How far the run's own style is from style "linux", in which the matrix was compared."""
     flows_of = bulk(tree, name)
-    styles = {str(one["style"]) for one in flows_of}
+    styles = {str(one["style"]) for one in flows_of if "style" in one}
     if not told.present.enough or not styles or styles == {"linux"}:
         return ""
     try:
@@ -553,7 +553,7 @@ def styled(tree: Mapping[str, Any], style: str) -> dict[str, Any]:
     """
     made = copy.deepcopy(dict(tree))
     for place, one in enumerate(made["flows"]):
-        if "congestion" not in one or one["style"] == style:
+        if "congestion" not in one or one.get("style", style) == style:
             continue
         fixed = {key: one[key] for key in ALWAYS if key in one}
         kind = {"kind": one["congestion"]["kind"]}

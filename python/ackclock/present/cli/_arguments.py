@@ -26,7 +26,7 @@ def set_argument(command: argparse.ArgumentParser, more: str = "") -> None:
         action="append",
         default=[],
         dest="changes",
-        help=f"change a key, such as flows.rtt or link.NAME.rate; an algorithm of your own is FILE.py:Class{more}",
+        help=f"change a key, such as flows.rtt or link.NAME.rate; your own algorithm is FILE.py:Class or FILE.so{more}",
     )
 
 
@@ -195,16 +195,17 @@ def assignments(changes: Sequence[str], example: str) -> Iterator[tuple[str, Any
 
 
 def _own_algorithm(key: str, value: Any) -> Any:
-    """The class that FILE.py:Class means where an algorithm is named; any other value as it is."""
+    """Read FILE.py:Class or FILE.so:OPTIONS where an algorithm is named; leave any other value as it is."""
     if not (isinstance(value, str) and key.rpartition(".")[2] in ("congestion", "aqm")):
         return value
     path, _, wanted = value.rpartition(":")
-    if not path.endswith(".py"):
-        return value
-    from ...questions.evaluate.subject import EvaluateError, from_file
+    own = path.endswith(".py")
+    from ...questions.evaluate.subject import EvaluateError, from_file, is_library, subject
 
+    if not own and not is_library(value):
+        return value
     try:
-        return from_file(Path(path), wanted)[0]
+        return from_file(Path(path), wanted)[0] if own else subject(value, {}, "rfc").algorithm
     except EvaluateError as error:
         raise WrongInputError(f"--set {key}={value}: {error}") from None
 

@@ -12,7 +12,9 @@ from ._output import WrongInputError, output_file, print_json, print_written, pr
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "algorithm", metavar="ALGORITHM", help="a congestion control, a queue, or a class of your own as FILE.py:Class"
+        "algorithm",
+        metavar="ALGORITHM",
+        help="a congestion control, a queue, or your own as FILE.py:Class or FILE.so:OPTIONS",
     )
     parser.add_argument(
         "--set",

@@ -13,7 +13,11 @@ from ._output import WrongInputError, output_file, print_json, progress_bar
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("first", metavar="FIRST[:N]", help="a congestion control and its flows, such as bbr or bbr:1")
+    parser.add_argument(
+        "first",
+        metavar="FIRST[:N]",
+        help="a congestion control and its flows, such as bbr or bbr:1, FILE.py:Class or FILE.so:OPTIONS",
+    )
     parser.add_argument("second", metavar="SECOND[:N]", help="the other, such as cubic:10")
     parser.add_argument("--rate", default="20 Mbit/s", help="rate of the link (default: 20 Mbit/s)")
     parser.add_argument(
@@ -73,9 +77,9 @@ def _run(options: argparse.Namespace) -> None:
 
 def _side(text: str, flows: int) -> tuple[str, int]:
     """A congestion control and its number of flows."""
-    name, colon, number = text.partition(":")
-    if not colon:
-        return name, flows
+    name, colon, number = text.rpartition(":")
+    if not colon or (Path(name).suffix and not number.isdecimal()):  # FILE.py:Class or FILE.so:OPTIONS
+        return text, flows
     if not number.isdecimal() or int(number) < 1:
         raise WrongInputError(f"ackclock fair: {text}: must be NAME or NAME:N with N of 1 or more, such as cubic:10")
     return name, int(number)

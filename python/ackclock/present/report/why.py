@@ -7,6 +7,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ...questions.causes.interventions import control
 from ...questions.causes.sentences import time
 from .. import plot
 from ..text import people
@@ -109,7 +110,7 @@ def _evidence(told: Why) -> dict[str, Any]:
 
 def _kind(flows: dict[str, Any]) -> str:
     """Their congestion control, or the kind of their traffic."""
-    return str(flows["congestion"]["kind"] if "congestion" in flows else flows["traffic"]["kind"])
+    return control(flows) if "congestion" in flows else str(flows["traffic"]["kind"])
 
 
 def _rate(link: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from ... import _core
@@ -143,16 +144,19 @@ def _mixed(place: int) -> Callable[[Tree, str, str], Change | None]:
         del symptom
         count: Counter[str] = Counter()
         for one in bulk(tree, name):
-            count[str(one["congestion"]["kind"])] += int(one["count"])
+            count[control(one)] += int(one["count"])
         if len(count) < 2 or place >= len(count):  # noqa: PLR2004
             return None
         kind = count.most_common()[place][0]
-        chosen = next(one for one in bulk(tree, name) if one["congestion"]["kind"] == kind)
+        chosen = next(one for one in bulk(tree, name) if control(one) == kind)
         made = copy.deepcopy(tree)
         for one in bulk(made, name):
             one["congestion"] = copy.deepcopy(chosen["congestion"])
-            for key in ("pacing", "loss_detection", "hystart", "ecn"):
-                one[key] = chosen[key]
+            for key in one.keys() - chosen.keys():  # an endpoint of the user's own has no keys of TCP
+                del one[key]
+            for key in chosen:
+                if key not in one or key in ("pacing", "loss_detection", "hystart", "ecn"):
+                    one[key] = copy.deepcopy(chosen[key])
         words = " beside ".join(called(one) for one in count)
         return made, f"different congestion controls, {words}", f"with {called(kind)} for all"
 
@@ -300,7 +304,7 @@ def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
 
 def _control(other: str) -> Callable[[Tree, str, str], Change | None]:
     def apply(tree: Tree, name: str, symptom: str) -> Change | None:
-        kinds = {str(one["congestion"]["kind"]) for one in bulk(tree, name)}
+        kinds = {control(one) for one in bulk(tree, name)}
         if not kinds or kinds == {other} or symptom == "unfair":
             return None
         made = copy.deepcopy(tree)
@@ -366,8 +370,16 @@ GENERAL: Final = (
 """Properties that every path has, and could have otherwise. The first that removes a symptom is named first."""
 
 
+def control(flows: Tree) -> str:
+    """Return the congestion control of a class of flows: its kind, or the file of its library."""
+    table = flows["congestion"]
+    return Path(str(table["library"])).name if "library" in table else str(table["kind"])
+
+
 def called(kind: str) -> str:
     """Return how a congestion control is written in a sentence."""
+    if "." in kind:
+        return kind  # a file of the user's own
     capitals = ("bbr", "cubic", "aimd", "fast", "pert", "dctcp", "ledbat", "africa")
     special = {"bbr3": "BBRv3", "htcp": "H-TCP", "yeah": "YeAH", "highspeed": "HighSpeed TCP", "cx": "Cx-TCP"}
     return special.get(kind, kind.upper() if kind in capitals else kind.capitalize())

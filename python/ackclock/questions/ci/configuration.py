@@ -12,7 +12,7 @@ from typing import Any
 
 from ...core._words import nearest
 from ...core.errors import AckclockError
-from ..evaluate.subject import Entry, EvaluateError, subject
+from ..evaluate.subject import Entry, EvaluateError, is_library, subject
 
 LIMIT_S = 60.0
 """Real time of a run after which it counts as hanging, s."""
@@ -41,7 +41,7 @@ class Configuration:
 
 
 _KEYS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
-    "subject": ((str, dict), "an algorithm, FILE.py:Class, or a table with kind"),
+    "subject": ((str, dict), "an algorithm, FILE.py:Class, FILE.so:OPTIONS, or a table with kind"),
     "base": ((str, dict), "the same, or git:REVISION"),
     "style": (str, '"rfc" or "linux"'),
     "like": (str, "an algorithm of the catalogue"),
@@ -90,8 +90,10 @@ def read(path: Path) -> Configuration:
 
 
 def _sender(path: Path, key: str, value: Any, style: str) -> Entry:
-    if isinstance(value, str) and value.rpartition(":")[0].endswith(".py"):
+    if isinstance(value, str) and (value.rpartition(":")[0].endswith(".py") or is_library(value)):
         value = str(path.parent / value)
+    if isinstance(value, Mapping) and "library" in value:
+        value = {**value, "library": str(path.parent / str(value["library"]))}
     try:
         entry = subject(value, {}, style)
     except EvaluateError as error:

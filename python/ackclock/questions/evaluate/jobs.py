@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from ... import _core
+from ...core.contained import digests
 from ...core.errors import RunError
 from ...core.scenario import Scenario
 from ...core.simulate import Progress, run
@@ -39,7 +40,7 @@ class Job:
 def job(scenario: Scenario, entry: Entry, seed: int) -> Job:
     """Return a run; a class is known by the contents of its file."""
     tree = scenario.canonical
-    own = entry.source if scenario._controllers or scenario._managers else ""
+    own = entry.source if scenario._controllers or scenario._managers else "".join(digests(scenario._core))
     identity = {"scenario": tree | {"scenario": {**tree["scenario"], "seed": seed}}, "own": own}
     text = json.dumps(identity | {"version": _core.VERSION, "numbers": 1}, sort_keys=True)
     return Job(hashlib.sha256(text.encode()).hexdigest()[:32], scenario, seed)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...core._words import among, nearest
+from ...core.contained import ENDPOINT
 from ...core.errors import AckclockError
 from ...core.scenario import Tree, flows
 from ...core.simulate import list_algorithms
@@ -48,6 +49,8 @@ class Entry:
         """Return a class of flows under the sender that is evaluated; without ``ecn`` where it takes no marks."""
         if not self.marks:
             keys.pop("ecn", None)
+        if isinstance(self.algorithm, Mapping) and self.algorithm.get("kind") == ENDPOINT:
+            return flows(count, self.algorithm, name=name, **keys)  # a whole stack has no keys of ours
         return flows(count, self.algorithm, name=name, style=self.style, **{**self.keys, **keys})
 
     def others(self, count: int, congestion: str, name: str, **keys: Any) -> Tree:
@@ -60,8 +63,10 @@ class Entry:
         return table | {"capacity": f"{max(round(packets), LEAST)} packets"} | keys
 
 
-ENDPOINT = "endpoint"
-"""The congestion control that stands for an endpoint of the user's own, from a library."""
+LIBRARIES: Mapping[str, bytes] = {ENDPOINT: b"ackclock_endpoints_v1", "controller": b"ackclock_controller_v1"}
+"""Kinds of congestion control that come from a library of the user's own, and the function that it exports."""
+SUFFIXES = (".so", ".dylib", ".dll")
+"""Files that are taken for libraries."""
 LEAST = 4
 """Packets of the shortest buffer."""
 
@@ -78,7 +83,7 @@ def queue(name: str) -> Entry:
 
 def subject(algorithm: Any, parameters: Mapping[str, Any], style: str) -> Entry:
     """
-    Return who is meant by a name, ``FILE.py:Class``, a table with its name and parameters, or a class.
+    Return who is meant by a name, ``FILE.py:Class``, ``FILE.so:OPTIONS``, a table with its parameters, or a class.
 
     Raises
     ------
@@ -90,10 +95,14 @@ def subject(algorithm: Any, parameters: Mapping[str, Any], style: str) -> Entry:
         name = table.pop("kind", None) or table.pop("aqm", None)
         if name is None:
             raise EvaluateError('an algorithm as a table needs its name: {"kind": "compound", "gamma": 30}')
-        if name == ENDPOINT:
-            return Entry(_endpoint_name(table), "sender", {"kind": name} | table | dict(parameters), style)
+        if name in LIBRARIES:
+            return _of_library(str(name), table | dict(parameters), style)
         return subject(name, table | dict(parameters), style)
     if isinstance(algorithm, str):
+        if is_library(algorithm):
+            _refuse_parameters(parameters)
+            file, _, options = algorithm.partition(":")
+            return _of_library(_kind_of_library(Path(file)), {"library": file, "options": options}, style)
         path, colon, wanted = algorithm.rpartition(":")
         if colon and path.endswith(".py"):
             _refuse_parameters(parameters)
@@ -107,8 +116,30 @@ def subject(algorithm: Any, parameters: Mapping[str, Any], style: str) -> Entry:
     return _of_class(algorithm, getattr(named, "__name__", type(named).__name__), style, "")
 
 
-def _endpoint_name(table: Mapping[str, Any]) -> str:
-    return Path(str(table.get("library", ENDPOINT))).stem
+def is_library(text: str) -> bool:
+    """Return True for FILE.so and FILE.so:OPTIONS."""
+    return Path(text.partition(":")[0]).suffix in SUFFIXES
+
+
+def _of_library(kind: str, table: Mapping[str, Any], style: str) -> Entry:
+    if "library" not in table:
+        raise EvaluateError(f'{kind}: the key library is missing: {{"kind": "{kind}", "library": "FILE.so"}}')
+    file = Path(str(table["library"])).absolute()
+    options = str(table.get("options", ""))
+    name = file.stem.removeprefix("lib") + (f" {options}" if options else "")
+    return Entry(name, "sender", {"kind": kind} | dict(table) | {"library": str(file)}, style)
+
+
+def _kind_of_library(file: Path) -> str:
+    """Return what a library exports, by the names in it: it is not opened."""
+    try:
+        contents = file.read_bytes()
+    except OSError as error:
+        raise EvaluateError(f"{file}: {error.strerror}") from None
+    found = [kind for kind, symbol in LIBRARIES.items() if symbol in contents]
+    if not found:
+        raise EvaluateError(f"{file}: exports neither endpoints nor controllers (ackclock.h)")
+    return found[0]
 
 
 def _refuse_parameters(parameters: Mapping[str, Any]) -> None:
@@ -136,7 +167,7 @@ def _of_catalogue(name: str, parameters: Mapping[str, Any], style: str) -> Entry
             table = {"aqm": name} | dict(parameters)
             return Entry(called, "queue", table, style, scheduler=group == "scheduler", parameters=own)
     names = [str(entry["kind"]) for group in ("congestion", "aqm", "scheduler") for entry in known[group]]
-    raise EvaluateError(f'there is no algorithm "{name}"{among(name, names)}, and FILE.py:Class')
+    raise EvaluateError(f'there is no algorithm "{name}"{among(name, names)}, FILE.py:Class and FILE.so:OPTIONS')
 
 
 def _parameters(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from ... import _core
+from ...core.contained import digests
 from ...core.scenario import Scenario
 from .axes import MOST_POINTS, Axis, SweepError, changed, value_at
 
@@ -66,7 +67,12 @@ def plan(scenario: Scenario, axes: Sequence[Axis], *, seeds: int = 1, latin: int
 
 def _key(scenario: Scenario, seed: int) -> str:
     tree = scenario.canonical
-    identity = {"scenario": tree | {"scenario": {**tree["scenario"], "seed": seed}}, "version": _core.VERSION}
+    identity: dict[str, Any] = {
+        "scenario": tree | {"scenario": {**tree["scenario"], "seed": seed}},
+        "version": _core.VERSION,
+    }
+    if libraries := digests(scenario._core):
+        identity["libraries"] = libraries
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
 
 

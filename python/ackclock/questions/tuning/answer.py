@@ -218,8 +218,9 @@ class Tuned(Card):
                 f"a search of {len(self.searched)} "
                 "other places for worse ones"
             )
-            styles = sorted({str(one.entry["style"]) for one in self.problem.classes})
-            lines.append(f'with TCP endpoints in style "{" and ".join(styles)}" (--style has the other)')
+            styles = sorted({str(one.entry["style"]) for one in self.problem.classes if "style" in one.entry})
+            if styles:
+                lines.append(f'with TCP endpoints in style "{" and ".join(styles)}" (--style has the other)')
             lines.append(_near(self))
         lines.append("not looked at: places between these, other traffic than the file's, rates that change")
         return lines

@@ -1,7 +1,7 @@
 //! Estimate of the memory that a run needs.
 
-use ackclock_algorithms::scheduler::{Scheduler as _, SchedulerView};
-use ackclock_scenario::{Capacity, End, FlowClass, Scenario, Traffic};
+use ackclock_algorithms::scheduler::{Scheduler as _, SchedulerSpec, SchedulerView};
+use ackclock_scenario::{Capacity, End, FlowClass, Scenario, Traffic, Tree, TreeClass};
 
 use crate::packet::{Outbound, Packet};
 use crate::{FlowSelection, Options, Simulation};
@@ -58,26 +58,76 @@ impl Simulation {
             };
             bytes = bytes.saturating_add(traced.saturating_mul(samples).saturating_mul(32));
         }
+        let flows = (0..scenario.flows.len()).map(|id| scenario.max_count(id));
+        let flows = flows.fold(0_u32, |sum, count| count.saturating_add(sum));
         for (link, (packets, size)) in scenario.links.iter().zip(bursts) {
-            let waiting = link::in_packets(link.capacity, 64.0).min(link.rate / 512.0);
+            let (capacity, tree) = (link.capacity, link.tree.as_deref());
+            let waiting = room(capacity, tree, 64.0, link.rate, &|rate| rate / 512.0);
             let waiting = (waiting.min(1e12) as u64).min(1 << 40) * 24;
-            let burst = packets.min(link::in_packets(link.capacity, f64::from(size)) as u64);
+            let most = room(capacity, tree, f64::from(size), link.rate, &|_| {
+                f64::INFINITY
+            });
+            let burst = packets.min(most as u64);
             bytes = bytes.saturating_add(waiting.max(places(burst) * WAITING));
-            if let Some(scheduler) = &link.scheduler {
-                let flows = (0..scenario.flows.len()).map(|id| scenario.max_count(id));
-                let queues = scheduler.build(&SchedulerView {
-                    flows: flows.fold(0, |sum, count| count.saturating_add(sum)),
-                    salt: 0,
-                    rate: link.rate,
-                });
-                bytes = bytes.saturating_add(queues.queues() as u64 * link::scheduled::SUB_QUEUE);
-            }
+            let held = of_queues(link.scheduler.as_ref(), tree, link.rate, flows);
+            bytes = bytes.saturating_add(held);
             if options.traces.links {
                 bytes = bytes.saturating_add(samples.saturating_mul(64));
             }
         }
         bytes
     }
+}
+
+/// Packets of `size` bytes for which a queue has room, at a rate and no more than `limit` says of
+/// that rate: of one with classes, those of its leaves.
+fn room(
+    capacity: Capacity,
+    tree: Option<&Tree>,
+    size: f64,
+    rate: f64,
+    limit: &dyn Fn(f64) -> f64,
+) -> f64 {
+    let Some(tree) = tree else {
+        return link::in_packets(capacity, size).min(limit(rate));
+    };
+    let mut of_classes = vec![0.0; tree.classes.len()];
+    let mut all = 0.0;
+    for (id, class) in tree.classes.iter().enumerate().rev() {
+        let rate = tree.class_rate(class, rate);
+        let packets = match &class.queue {
+            Some(queue) => room(queue.capacity, queue.tree.as_deref(), size, rate, limit),
+            None => f64::min(of_classes[id], limit(rate)),
+        };
+        match class.parent {
+            Some(parent) => of_classes[parent] += packets,
+            None => all += packets,
+        }
+    }
+    all.min(limit(rate))
+}
+
+/// Bytes of a queue without its packets: classes, and sub-queues with what schedulers keep of them.
+fn of_queues(scheduler: Option<&SchedulerSpec>, tree: Option<&Tree>, rate: f64, flows: u32) -> u64 {
+    if let Some(tree) = tree {
+        let class = |class: &TreeClass| {
+            let rate = tree.class_rate(class, rate);
+            let queue = class.queue.as_deref();
+            let inner = queue.map_or(0, |queue| {
+                of_queues(queue.scheduler.as_ref(), queue.tree.as_deref(), rate, flows)
+            });
+            link::tree::CLASS.saturating_add(inner)
+        };
+        return tree.classes.iter().map(class).fold(0, u64::saturating_add);
+    }
+    scheduler.map_or(0, |scheduler| {
+        let view = SchedulerView {
+            flows,
+            salt: 0,
+            rate,
+        };
+        scheduler.build(&view).queues() as u64 * link::scheduled::SUB_QUEUE
+    })
 }
 
 /// Segments of a flow's initial window, as far as it has data for them, where they are more than

@@ -165,3 +165,42 @@ fn initial_windows_are_part_of_the_need() {
         );
     }
 }
+
+/// The room of a queue with classes was taken to be the link's; of its leaves nothing was known.
+#[test]
+fn leaves_are_part_of_the_need() {
+    let leaves = |count: usize, queue: &str| {
+        let leaf = |at| {
+            format!(
+                "{{ name = \"{at}\", rate = \"1 Mbit/s\", {}queue = {queue} }}",
+                if at == 0 { "flows = [\"one\"], " } else { "" }
+            )
+        };
+        (0..count).map(leaf).collect::<Vec<_>>().join(", ")
+    };
+    for (link, leaves) in [
+        ("1 Gbit/s", leaves(300, "{ scheduler = \"fq_codel\" }")),
+        ("1 Gbit/s", leaves(50, "{ scheduler = \"cake\" }")),
+        (
+            "1 Gbit/s",
+            leaves(5000, "{ aqm = \"codel\", capacity = \"2 packets\" }"),
+        ),
+        ("1 Tbit/s", leaves(300, "{ scheduler = \"fq_codel\" }")),
+    ] {
+        let scenario = scenario(&format!(
+            "[scenario]\nduration = \"1 s\"\n[[link]]\nname = \"link\"\nrate = \"{link}\"\n\
+             queue = {{ scheduler = \"htb\", classes = [ {{ name = \"root\", rate = \"10 Mbit/s\", classes = [ {leaves} ] }} ] }}\n\
+             [[flows]]\nname = \"one\"\npath = [\"link\"]\nrtt = \"40 ms\"\n"
+        ));
+        let before = HELD.get();
+        let simulation = Simulation::new(&scenario, &Options::default()).expect("it can be built");
+        let held = (HELD.get() - before) as u64;
+        let estimate = Simulation::memory_estimate(&scenario, &Options::default());
+        assert!(
+            estimate > held / 2 && estimate < 2 * held,
+            "{estimate} B where {held} B are held, {} B of leaves",
+            leaves.len()
+        );
+        drop(simulation);
+    }
+}

@@ -324,6 +324,10 @@ struct Class {
     dropped: u64,
 }
 
+/// Bytes of a class with an empty queue.
+pub(crate) const CLASS: u64 =
+    (size_of::<Class>() + size_of::<Backlog>() + size_of::<Fifo>()) as u64;
+
 impl Class {
     fn packets(&self) -> usize {
         self.inner.packets() + usize::from(self.front.is_some())
@@ -359,10 +363,7 @@ impl Tree {
     /// The tree at the start; `None` where parameters of classes are of another scheduler.
     pub(crate) fn new(declared: &Arc<Declared>, rate: f64, context: &Context<'_>) -> Option<Self> {
         let class = |class: &ackclock_scenario::TreeClass| {
-            let rate = declared
-                .scheduler
-                .class_rate(&class.params)
-                .map_or(rate, |own| own.min(rate));
+            let rate = declared.class_rate(class, rate);
             let inner = match &class.queue {
                 Some(queue) => {
                     let view = LinkView {

@@ -109,6 +109,13 @@ impl Tree {
         self.classes.iter().position(asks).or(self.default)
     }
 
+    /// The most that a class sends, bit/s, where the queue sends `rate`.
+    #[must_use]
+    pub fn class_rate(&self, class: &TreeClass, rate: f64) -> f64 {
+        let own = self.scheduler.class_rate(&class.params);
+        own.map_or(rate, |own| own.min(rate))
+    }
+
     /// The scheduler at work.
     #[must_use]
     pub fn build(&self) -> Option<AnyClassScheduler> {

@@ -265,7 +265,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// Returns the identity of a packet that routers hash.
+    /// Returns the hash that the sender's host gave a packet.
     #[inline]
     pub(crate) fn hashed(&self, packet: &Packet) -> u32 {
         self.identity

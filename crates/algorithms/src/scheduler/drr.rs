@@ -100,7 +100,7 @@ impl Scheduler for Drr {
 
     #[inline]
     fn classify(&mut self, packet: &PacketView, label: Label) -> usize {
-        self.hash.queue(packet.flow, label)
+        self.hash.queue(packet.flow, label.flow_hash)
     }
 
     #[inline]

@@ -366,6 +366,7 @@ mod tests {
 
     const SCALABLE: Label = Label {
         identity: 0,
+        flow_hash: 0,
         priority: 0,
         l4s: true,
         dscp: 0,

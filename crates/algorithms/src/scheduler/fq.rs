@@ -64,7 +64,7 @@ impl Scheduler for Fq {
 
     #[inline]
     fn classify(&mut self, packet: &PacketView, label: Label) -> usize {
-        self.hash.queue(packet.flow, label)
+        self.hash.queue(packet.flow, label.flow_hash)
     }
 
     #[inline]

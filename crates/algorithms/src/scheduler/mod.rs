@@ -75,6 +75,10 @@ pub struct Backlog {
 pub struct Label {
     /// Addresses and ports as hash functions see them.
     pub identity: u32,
+    /// The hash that the sender's host gives the flow: in Linux another one after each timeout
+    /// (`sk_rethink_txhash`). Queues that take it instead of hashing the header put what is sent from
+    /// then on into another sub-queue.
+    pub flow_hash: u32,
     /// Priority, 0 to 7, as a priority code point (IEEE 802.1Q): higher ones go first.
     pub priority: u8,
     /// ECN codepoint ECT(1): the flow has a scalable congestion control (RFC 9331).
@@ -433,12 +437,13 @@ impl Hash {
         }
     }
 
+    /// The sub-queue of a flow with this hash.
     #[inline]
-    fn queue(&self, flow: u32, label: Label) -> usize {
+    fn queue(&self, flow: u32, hash: u32) -> usize {
         let Some(salt) = self.salt else {
             return flow as usize;
         };
-        let hash = crate::random::mix(u64::from(label.identity) ^ salt);
+        let hash = crate::random::mix(u64::from(hash) ^ salt);
         // the high half of the product: unbiased enough, and no division
         ((u128::from(hash) * u128::from(self.queues)) >> 64) as usize
     }
@@ -586,13 +591,7 @@ mod tests {
             rate: 1e8,
         };
         let hash = Hash::new(NumberOr::Number(16.0), &view(5));
-        let queue = |hash: &Hash, identity| {
-            let label = Label {
-                identity,
-                ..Label::default()
-            };
-            hash.queue(0, label)
-        };
+        let queue = |hash: &Hash, flow| hash.queue(0, flow);
         let mut counts = [0; 16];
         for identity in 0..16_000 {
             counts[queue(&hash, identity)] += 1;

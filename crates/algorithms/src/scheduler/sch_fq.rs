@@ -124,7 +124,7 @@ impl Scheduler for SchFq {
     }
 
     fn classify(&mut self, packet: &PacketView, label: Label) -> usize {
-        self.hash.queue(packet.flow, label)
+        self.hash.queue(packet.flow, label.flow_hash)
     }
 
     fn judges(&self) -> bool {

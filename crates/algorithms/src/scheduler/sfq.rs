@@ -176,7 +176,7 @@ impl Scheduler for Sfq {
     }
 
     fn classify(&mut self, packet: &PacketView, label: Label) -> usize {
-        self.hash.queue(packet.flow, label)
+        self.hash.queue(packet.flow, label.identity)
     }
 
     fn judges(&self) -> bool {

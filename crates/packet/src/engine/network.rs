@@ -21,7 +21,8 @@ impl Engine {
             let back = packet.flags.has(Flags::ACK);
             let washed = packet.hop > class.hosts.washed[usize::from(back)];
             let label = Label {
-                identity: flow.hashed(&packet),
+                identity: flow.identity,
+                flow_hash: flow.hashed(&packet),
                 priority: class.priority,
                 l4s: packet.flags.is_scalable(),
                 dscp: if washed { 0 } else { class.hosts.dscp },

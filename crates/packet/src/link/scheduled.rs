@@ -490,7 +490,7 @@ mod tests {
             let flow = if step % 500 < 50 { step % 20 } else { step % 5 };
             let packet = Packet::new(Place::of_number(flow as usize), 0, now, 1500, Flags(0));
             let label = Label {
-                identity: (flow as u32).wrapping_mul(0x9e37_79b9),
+                flow_hash: (flow as u32).wrapping_mul(0x9e37_79b9),
                 ..Label::default()
             };
             let queue = queues.classify(now, &view_of(&packet), label);

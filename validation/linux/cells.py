@@ -21,11 +21,20 @@ from ackclock import _core, analysis
 QUEUES = ("pfifo", "red", "pie", "codel", "fq_codel")
 DEPLOYED = (
     "cake", "cake_hosts", "cake_flowblind", "cake_diffserv4", "cake_ingress", "fq_pie", "sfq", "sfb", "choke", "fq",
+    "htb2", "htb9", "hfsc", "tbf", "ack_all", "ack_filter", "ack_aggressive",
 )  # fmt: skip
-"""Queues that people deploy, compared in the cells of a covering array. Those named after an option have that, and CAKE a shaper of its own."""
+"""
+Queues that people deploy, compared in the cells of a covering array.
+
+Those named after an option of CAKE have that, and a shaper of their own. `htb2`, `htb9`, `hfsc` and `tbf` are trees that
+shape; the flows are dealt to their leaves in turn. Before `ack_...` (FQ-CoDel) ACKs return through CAKE at an eightieth of
+the rate, with or without its filter.
+"""
 DEPLOYED_CONGESTION = ("reno", "cubic", "bbr", "vegas")
 HOSTS = 6
 """Sending hosts where there are several: ten flows make four busy with two and two with one."""
+LEAVES = {"htb2": 2, "htb9": 9, "hfsc": 2, "tbf": 1}
+"""Leaves of the trees, and hosts that send."""
 FLOWS = (1, 10, 60)
 LOOPS = (10, 40, 200)
 """Round trips without queueing, one packet's transmission included, ms."""
@@ -55,6 +64,8 @@ class Cell:
         """Make the scenario that both sides run; `flows` are further keys of its class, or others in place of these."""
         begin, end = self.window
         spread = {1: "0 s", 10: "uniform 0 s .. 0.5 s"}.get(self.flows, "uniform 0 s .. 3 s")
+        if self.is_tree and flows is not None:
+            raise ValueError("a tree's flows are in several classes")
         keys: dict[str, Any] = {
             "style": "linux",
             "rtt": f"{self.loop} ms",
@@ -66,15 +77,33 @@ class Cell:
         if self.queue.startswith("cake"):
             several = self.queue == "cake_hosts"
             keys |= {"source": "senders", "source_hosts": HOSTS if several else 1, "destination": "receiver"}
+        if self.is_tree:
+            # the host of each leaf sends every so-many-th flow
+            leaves = LEAVES[self.queue]
+            counts = [len(range(leaf, self.flows, leaves)) for leaf in range(leaves)]
+            every = [
+                ac.flows(
+                    count, self.congestion, name=f"leaf-{leaf}", source=f"host-{leaf}", destination="receiver", **keys
+                )
+                for leaf, count in enumerate(counts)
+                if count
+            ]
+        else:
+            every = [ac.flows(self.flows, self.congestion, **keys | (flows or {}))]
         made = ac.dumbbell(
             name=self.name,
             rate=LINE,
             queue=self._queue(),
-            flows=ac.flows(self.flows, self.congestion, **keys | (flows or {})),
+            flows=every,
             duration=f"{end:g} s",
             measure=f"{begin:g} s .. {end:g} s",
         )
-        if self.queue.startswith("cake"):
+        if self.queue.startswith("ack_"):
+            tree = made.tree
+            tree["link"].append(self._uplink())
+            tree["flows"][0] |= {"reverse_path": ["uplink"]}
+            made = ac.Scenario(tree)
+        if self.shapes_itself:
             return made
         shaper = {"rate": f"{self.rate} Mbit/s", "burst": f"{PACKET} B", "discipline": "htb"}
         return made.with_({"link.bottleneck.shaper": shaper})
@@ -94,12 +123,76 @@ class Cell:
         )
 
     @property
+    def is_tree(self) -> bool:
+        """Whether the queue has classes."""
+        return self.queue in LEAVES
+
+    @property
+    def shapes_itself(self) -> bool:
+        """Whether the queue holds packets back to the rate, with nothing above it."""
+        return self.queue.startswith("cake") or self.is_tree
+
+    @property
     def share(self) -> float:
         """The share of the link that the queue shapes to; 1 where something else does."""
-        return 1e6 * self.rate / float(_core.quantity(LINE)[0]) if self.queue.startswith("cake") else 1.0
+        return 1e6 * self.rate / float(_core.quantity(LINE)[0]) if self.shapes_itself else 1.0
+
+    def _uplink(self) -> dict[str, Any]:
+        """Give the way of the ACKs, at an eightieth of the rate: without a filter they need more than that."""
+        names = {"ack_all": "no-ack-filter", "ack_filter": "ack-filter", "ack_aggressive": "ack-filter-aggressive"}
+        cake = {
+            "kind": "cake",
+            "bandwidth": f"{self.rate / 80:g} Mbit/s",
+            "tins": "besteffort",
+            "ack_filter": names[self.queue],
+        }
+        return {"name": "uplink", "rate": LINE, "delay": "0 s", "queue": {"scheduler": cake}}
+
+    def _tree(self) -> dict[str, Any]:
+        """Trees that shape to the rate; every leaf may have all of it and is FQ-CoDel, but for tbf's, which is a FIFO."""
+        all_ = f"{self.rate} Mbit/s"
+        hosts = min(self.flows, LEAVES[self.queue])
+
+        def leaf(at: int, **keys: Any) -> dict[str, Any]:
+            fq_codel = {
+                "scheduler": {"kind": "fq_codel", "spare_by_total": True},
+                "aqm": "codel",
+                "max_packet": f"{PACKET} B",
+                "newton": True,
+                "ecn": False,
+            }
+            return {"name": f"class-{at}", "queue": fq_codel} | ({"flows": [f"leaf-{at}"]} if at < hosts else {}) | keys
+
+        def rate(share: float) -> str:
+            return f"{self.rate * share:.6g} Mbit/s"
+
+        if self.queue == "tbf":
+            fifo = {"aqm": "drop-tail", "capacity": f"{round(max(40, self.loop) * 33 * self.rate / 400)} packets"}
+            return {
+                "scheduler": {"kind": "tbf", "rate": all_, "burst": f"{10 * PACKET} B"},
+                "classes": [leaf(0, queue=fifo)],
+            }
+        if self.queue == "htb2":
+            below = [leaf(at, rate=rate(share), ceil=all_) for at, share in enumerate((0.25, 0.75))]
+            return {"scheduler": "htb", "classes": [{"name": "root", "rate": all_, "classes": below}]}
+        if self.queue == "htb9":
+            sites = [
+                {
+                    "name": f"site-{site}",
+                    "rate": rate(0.3),
+                    "ceil": all_,
+                    "classes": [leaf(3 * site + at, rate=rate(0.05 * (at + 1)), ceil=all_) for at in range(3)],
+                }
+                for site in range(3)
+            ]
+            return {"scheduler": "htb", "classes": [{"name": "root", "rate": all_, "classes": sites}]}
+        below = [leaf(at, rt_m2=rate(share), ls_m2=rate(share)) for at, share in enumerate((0.25, 0.75))]
+        return {"scheduler": "hfsc", "classes": [{"name": "root", "ls_m2": all_, "ul_m2": all_, "classes": below}]}
 
     def _queue(self) -> dict[str, Any]:
         """Queues as tc sets them; those that mark do so for DCTCP."""
+        if self.is_tree:
+            return self._tree()
         ecn = self.congestion == "dctcp"
         scale = self.rate / 10
         if self.queue == "pfifo":
@@ -200,14 +293,14 @@ def deployed() -> Iterator[Cell]:
     """
     Cells of the queues that people deploy.
 
-    Of each queue every congestion control meets every round trip, and every number of flows both rates, all round trips
-    and all congestion controls.
+    Of each queue every congestion control meets every round trip and both rates, and every number of flows both rates, all
+    round trips and all congestion controls.
     """
     for at, queue in enumerate(DEPLOYED):
         for i, congestion in enumerate(DEPLOYED_CONGESTION):
+            yield Cell(100, queue, LOOPS[(at + i) % 3], FLOWS[(at + i + i // 3 + at // 3) % 3], congestion)
             for j, loop in enumerate((40, 10, 200)):
-                flows = FLOWS[(at + i + j) % 3]
-                yield Cell(100 if (at + i + 2 * j) % 4 == 3 else 10, queue, loop, flows, congestion)
+                yield Cell(10, queue, loop, FLOWS[(at + i + j) % 3], congestion)
 
 
 @dataclass(frozen=True)

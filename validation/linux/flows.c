@@ -3,6 +3,8 @@
 //
 //   -n FLOWS -c CONGESTION -t SECONDS -w SECONDS_LEFT_OUT -u FROM:SPAN (starts, s, uniform, drawn from -s SEED)
 //   -h HOSTS (sending addresses, 10.0.9.1 and on, to which flows are dealt in turn)
+//   -d (prints "FLOW number goodput_mbps rtt_ms" for each, its smoothed round trip looked at each 0.1 s)
+//   -c may be several, CONGESTION:CONGESTION:..., and -a PLACE:PLACE:... says the hosts in place of -h; flows take them in turn
 //   -q DEVICE:HANDLE (of the queue) -e (ECN) -i SAMPLE_MS -l LOW_WATER_MARK_OF_THE_RECEIVERS -o TRACE_FILE -f (trace flows too)
 //
 // System calls are what a run of the guest costs (each is a switch between two processes of the host), so it makes few.
@@ -208,6 +210,20 @@ static void add(int epoll, unsigned events, uint64_t tag, int fd)
 		die("epoll");
 }
 
+// The entry of "a:b:c" that is number i's, in turn.
+static const char *dealt(const char *list, int i)
+{
+	static char entry[64];
+	int count = 1;
+
+	for (const char *c = list; *c; c++)
+		count += *c == ':';
+	for (i %= count; i > 0; i--)
+		list = strchr(list, ':') + 1;
+	snprintf(entry, sizeof entry, "%.*s", (int)strcspn(list, ":"), list);
+	return entry;
+}
+
 enum { LISTENER = 1, RECEIVING };
 #define TAG(what) ((uint64_t)(what) << 32)
 
@@ -216,10 +232,11 @@ int main(int argc, char **argv)
 	int flows = 1, interval = 10, low = 0, trace_flows = 0, ecn = 0, hosts = 0, option;
 	double duration = 10, left_out = 0, from = 0, span = 0;
 	uint64_t seed = 1;
-	const char *congestion = "reno", *output = 0;
+	const char *congestion = "reno", *output = 0, *places = 0;
+	int detail = 0;
 	char *queue_name = 0;
 
-	while ((option = getopt(argc, argv, "n:c:t:w:u:s:q:ei:l:o:fh:")) > 0)
+	while ((option = getopt(argc, argv, "n:c:t:w:u:s:q:ei:l:o:fh:da:")) > 0)
 		switch (option) {
 		case 'n': flows = atoi(optarg); break;
 		case 'c': congestion = optarg; break;
@@ -234,6 +251,8 @@ int main(int argc, char **argv)
 		case 'o': output = optarg; break;
 		case 'f': trace_flows = 1; break;
 		case 'h': hosts = atoi(optarg); break;
+		case 'd': detail = 1; break;
+		case 'a': places = optarg; break;
 		default: return 2;
 		}
 	char *colon = queue_name ? strchr(queue_name, ':') : 0;
@@ -262,7 +281,8 @@ int main(int argc, char **argv)
 	if (low)
 		setsockopt(listener, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof low);
 	// DCTCP's echo of marks is the receiver's, which takes it from its listener
-	if (setsockopt(listener, IPPROTO_TCP, TCP_CONGESTION, congestion, strlen(congestion)) ||
+	const char *echo = dealt(congestion, 0);
+	if (setsockopt(listener, IPPROTO_TCP, TCP_CONGESTION, echo, strlen(echo)) ||
 	    bind(listener, (void *)&address, sizeof address) || listen(listener, MOST))
 		die("listen");
 
@@ -275,6 +295,7 @@ int main(int argc, char **argv)
 	static double start[MOST];
 	static uint64_t acked[MOST];
 	static unsigned resent[MOST];
+	static double trips[MOST];
 	static char payload[65536];
 	for (int i = 0; i < flows; i++) {
 		double at = from + span * uniform(&seed);
@@ -285,7 +306,7 @@ int main(int argc, char **argv)
 	}
 
 	double begin = now(), since = 0, tick = 1e-3 * interval, next = tick, sum = 0, squares = 0;
-	long samples = 0, timeouts = 0, probes = 0;
+	long samples = 0, timeouts = 0, probes = 0, looks = 0;
 	int started = 0, warm = 0;
 	struct queue first = { 0 }, last = { 0 };
 	struct epoll_event events[64];
@@ -295,12 +316,13 @@ int main(int argc, char **argv)
 			break;
 		while (started < flows && start[started] <= t) {
 			int s = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), unsent = 131072;
-			if (s < 0 || setsockopt(s, IPPROTO_TCP, TCP_CONGESTION, congestion, strlen(congestion)))
+			const char *own = dealt(congestion, started);
+			if (s < 0 || setsockopt(s, IPPROTO_TCP, TCP_CONGESTION, own, strlen(own)))
 				die("TCP_CONGESTION");
 			setsockopt(s, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
-			if (hosts) {
+			if (hosts || places) {
 				struct sockaddr_in own = { .sin_family = AF_INET };
-				own.sin_addr.s_addr = htonl(0x0a000901 + started % hosts);
+				own.sin_addr.s_addr = htonl(0x0a000901 + (places ? atoi(dealt(places, started)) : started % hosts));
 				if (bind(s, (void *)&own, sizeof own))
 					die("bind");
 			}
@@ -330,6 +352,11 @@ int main(int argc, char **argv)
 				samples++;
 				sum += last.packets;
 				squares += (double)last.packets * last.packets;
+				if (detail && samples % 10 == 0) {
+					looks++;
+					for (int i = 0; i < started; i++)
+						trips[i] += 1e-3 * info(fd[i]).tcpi_rtt;
+				}
 			}
 			for (int i = 0; trace && trace_flows && i < started; i++) {
 				struct tcp_info f = info(fd[i]);
@@ -367,6 +394,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < started; i++) {
 		struct tcp_info f = info(fd[i]);
 		double goodput = (f.tcpi_bytes_acked - acked[i]) * 8 / elapsed / 1e6;
+		if (detail)
+			printf("FLOW %d %.5f %.3f\n", i, goodput, trips[i] / looks);
 		total += goodput;
 		square += goodput * goodput;
 		retransmissions += f.tcpi_total_retrans - resent[i];

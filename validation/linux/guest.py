@@ -15,7 +15,7 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,6 +78,8 @@ class Job:
     """Sending hosts; 0: one that is not named."""
     root: bool = False
     """True if the queue itself shapes to the rate, with nothing above it."""
+    uplink: str = ""
+    """Arguments of tc for the queue that ACKs pass; none without one."""
 
     def arguments(self, seed: int, trace: Path | None = None) -> list[str]:
         """Give the kernel's command line."""
@@ -94,12 +96,15 @@ class Job:
             f"queue={self.queue.replace(' ', ',')}",
             f"flows={flows}",
             *(["hosts=1"] if self.hosts else []),
+            *([f"uplink={self.uplink.replace(' ', ',')}"] if self.uplink else []),
         ]
 
     @property
     def key(self) -> str:
         """What tells it from others."""
-        said = str(self) if self.hosts or self.root else str(self).replace(", hosts=0, root=False", "")
+        said = str(self).replace(", uplink=''", "")
+        if not self.hosts and not self.root:
+            said = said.replace(", hosts=0, root=False", "")
         return hashlib.sha256(f"{GUEST} {said}".encode()).hexdigest()[:12]
 
 
@@ -118,15 +123,23 @@ def translate(scenario: ac.Scenario) -> Job:
     """
     tree = scenario.canonical
     links, classes = tree["link"], tree["flows"]
-    if len(links) != 1 or len(classes) != 1:
-        raise Refused(f"{len(links)} links and {len(classes)} classes of flows: the guest has one of each")
+    link, *further = links
+    uplink = ""
+    if [one["name"] for one in further] == ["uplink"] and classes[0]["reverse_path"] == ["uplink"]:
+        if not _shaped(further[0]):
+            raise Refused("link.uplink: ACKs pass CAKE with a bandwidth")
+        uplink = _queue(further[0]["queue"], 0.0)
+    elif further:
+        raise Refused(f"{len(links)} links: the guest has one, and an uplink for the ACKs")
+    if len(classes) > 1:
+        _leaves(link["queue"], classes)
     if tree.get("change"):
         raise Refused("change: nothing changes in the guest")
-    link, flows, run = links[0], classes[0], tree["scenario"]
+    flows, run = classes[0], tree["scenario"]
     shapes_itself = _shaped(link)
     expected = {
         "traffic": {"kind": "bulk"},
-        "reverse_path": "none",
+        "reverse_path": ["uplink"] if uplink else "none",
         "access_rate": "unlimited",
         "stop": "never",
         "packet_size": "1514 B",
@@ -155,8 +168,8 @@ def translate(scenario: ac.Scenario) -> Job:
     left_out, end = (_number(part) for part in run["measure"].split(".."))
     if end != duration:
         raise Refused("scenario.measure: the guest measures to the end")
-    hosts = _hosts(flows)
-    rate = _number(link["queue"]["scheduler"]["bandwidth"] if shapes_itself else link["shaper"]["rate"])
+    hosts = len(classes) if len(classes) > 1 else _hosts(flows)
+    rate = _root_rate(link["queue"]) if shapes_itself else _number(link["shaper"]["rate"])
     return Job(
         rate=round(rate),
         hosts=hosts,
@@ -165,11 +178,48 @@ def translate(scenario: ac.Scenario) -> Job:
         queue=_queue(link["queue"], rate),
         ecn=bool(flows["ecn"]),
         congestion=congestion,
-        flows=flows["count"],
+        flows=sum(one["count"] for one in classes),
         start=_start(flows["start"]),
         duration=duration,
         left_out=left_out,
+        uplink=uplink,
     )
+
+
+def _leaves(queue: Mapping[str, Any], classes: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse classes of flows that are not dealt in turn to the leaves of a tree."""
+    if "classes" not in queue:
+        raise Refused(f"{len(classes)} classes of flows: the guest has one of them but for a queue with classes")
+    count = sum(one["count"] for one in classes)
+    own = ("name", "count", "source")
+    for at, one in enumerate(classes):
+        if any(one[key] != classes[0][key] for key in one if key not in own):
+            raise Refused(f"flows.{one['name']}: classes differ in more than name, count and source")
+        if one["count"] != len(range(at, count, len(classes))) or one["source"] == "own":
+            raise Refused(f"flows.{one['name']}: the guest deals flows to its hosts in turn")
+    if [leaf["flows"] for leaf in _leaves_of(queue) if leaf["flows"]] != [[one["name"]] for one in classes]:
+        raise Refused("queue.classes: in the guest each leaf takes the flows of one host, in order")
+
+
+def _leaves_of(queue: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Leaves of a tree in order."""
+    found: list[Mapping[str, Any]] = []
+    for one in queue["classes"]:
+        found.extend(_leaves_of(one) if "classes" in one else [one])
+    return found
+
+
+def _root_rate(queue: Mapping[str, Any]) -> float:
+    """Rate to which a queue shapes that does so itself."""
+    scheduler = queue["scheduler"]
+    if scheduler["kind"] == "cake":
+        return _number(scheduler["bandwidth"])
+    if scheduler["kind"] == "tbf":
+        return _number(scheduler["rate"])
+    if len(queue["classes"]) != 1:
+        raise Refused("queue.classes: one at the root, which has the rate")
+    root = queue["classes"][0]
+    return _number(root["ul_m2"] if scheduler["kind"] == "hfsc" else root["rate"])
 
 
 def _shaped(link: Mapping[str, Any]) -> bool:
@@ -187,7 +237,12 @@ def _shaped(link: Mapping[str, Any]) -> bool:
 
 def _shapes_itself(queue: Mapping[str, Any]) -> bool:
     scheduler = queue["scheduler"]
-    return bool(scheduler != "none" and scheduler["kind"] == "cake" and scheduler["bandwidth"] != "unlimited")
+    if scheduler == "none":
+        return False
+    return bool(
+        scheduler["kind"] in ("htb", "hfsc", "tbf")
+        or (scheduler["kind"] == "cake" and scheduler["bandwidth"] != "unlimited")
+    )
 
 
 def _hosts(flows: Mapping[str, Any]) -> int:
@@ -223,6 +278,8 @@ def _packets(queue: Mapping[str, Any], name: str) -> int:
 def _queue(queue: Mapping[str, Any], rate: float) -> str:
     """Arguments of tc for a queue."""
     scheduler = queue["scheduler"]
+    if "classes" in queue:
+        return _tree(queue)
     if scheduler != "none":
         if scheduler["kind"] in SCHEDULERS:
             return SCHEDULERS[scheduler["kind"]](queue)
@@ -325,6 +382,82 @@ SCHEDULERS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "sch_fq": _fq,
 }
 """Queues of the kernel that are schedulers here, in tc's terms."""
+
+
+def _tree(queue: Mapping[str, Any]) -> str:
+    """
+    Give lines of tc for a queue with classes, joined by " + ".
+
+    The first is the queue's own, the others say what else is added to the device. Leaves have minor numbers from 11 on,
+    that of the first host; inner classes those from 1 on, and a leaf's queue has its class's number as its handle.
+    """
+    scheduler = queue["scheduler"]
+    kind = scheduler["kind"]
+    head = {
+        "htb": lambda: f"htb r2q {scheduler['r2q']:g}",
+        "hfsc": lambda: "hfsc",
+        "prio": lambda: f"prio bands {len(queue['classes'])}",
+        "ets": lambda: _ets(queue["classes"]),
+        "tbf": lambda: f"tbf rate {_bit(scheduler['rate'])} burst {round(_number(scheduler['burst']))} limit 100000000",
+    }
+    if kind not in head:
+        raise Refused(f"queue.scheduler = {kind!r}: trees of {', '.join(head)}")
+    if kind == "tbf":
+        _only(scheduler, {"peakrate": "none"}, "queue.scheduler.")
+    lines, leaves, inner = [head[kind]()], 0, 0
+    flat = kind in ("prio", "ets", "tbf")
+
+    def add(classes: Sequence[Mapping[str, Any]], parent: str) -> None:
+        nonlocal leaves, inner
+        for one in classes:
+            if "classes" in one:
+                inner += 1
+                minor = str(inner)
+            else:
+                leaves += 1
+                minor = str(leaves) if flat else f"{0x10 + leaves:x}"
+            if not flat:
+                lines.append(f"class parent {parent} classid 10:{minor} {kind} {_class(kind, one)}")
+            if "classes" in one:
+                add(one["classes"], f"10:{minor}")
+            else:
+                lines.append(
+                    f"qdisc parent 10:{minor} handle {minor if not flat else 10 + leaves}: {_queue(one['queue'], 0.0)}"
+                )
+
+    add(queue["classes"], "10:")
+    if leaves > 1:
+        base = "10:1" if flat else "10:11"
+        lines.append(f"filter parent 10: protocol ip handle 1 flow map key src addend -0x0a000901 baseclass {base}")
+    return " + ".join(lines)
+
+
+def _class(kind: str, one: Mapping[str, Any]) -> str:
+    """Parameters of a class in tc's terms."""
+    if kind == "hfsc":
+        for curve in ("rt", "ls", "ul"):
+            if any(_number(one[f"{curve}_{piece}"]) for piece in ("m1", "d")):
+                raise Refused(f"classes.{one['name']}.{curve}_m1: curves of one piece")
+        curves = {curve: one[f"{curve}_m2"] for curve in ("rt", "ls", "ul") if _number(one[f"{curve}_m2"])}
+        return " ".join(f"{curve} rate {_bit(rate)}" for curve, rate in curves.items())
+    ceil = one["rate"] if one["ceil"] == "rate" else one["ceil"]
+    quantum = "" if one["quantum"] == "auto" else f" quantum {round(_number(one['quantum']))}"
+    bursts = " ".join(f"{key} {round(_number(one[key]))}" for key in ("burst", "cburst"))
+    return f"rate {_bit(one['rate'])} ceil {_bit(ceil)} {bursts} prio {one['prio']:g}{quantum}"
+
+
+def _ets(classes: Sequence[Mapping[str, Any]]) -> str:
+    """ETS in tc's terms: strict classes come first."""
+    strict = [one["strict"] for one in classes]
+    if strict != sorted(strict, reverse=True):
+        raise Refused("queue.classes: ets has its strict classes first")
+    quanta = " ".join(str(round(_number(one["quantum"]))) for one in classes if not one["strict"])
+    words = f"ets bands {len(classes)}" + (f" strict {sum(strict)}" if any(strict) else "")
+    return words + (f" quanta {quanta}" if quanta else "")
+
+
+def _bit(rate: str) -> str:
+    return f"{round(_number(rate))}bit"
 
 
 def _pie(queue: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The guest's init. Its variables come from the kernel's command line:
-# dir (where the files are), rate (bit/s; 0: the queue is the root and shapes itself), hosts (any value: senders may have addresses of 10.0.9.0/24), delay (us, of the ACK path), queue (arguments of tc, commas for blanks), flows (arguments of ./flows, commas for blanks).
+# dir (where the files are), rate (bit/s; 0: the queue is the root and shapes itself), hosts (any value: senders may have addresses of 10.0.9.0/24), delay (us, of the ACK path), queue (arguments of tc, commas for blanks; after each "+" a further thing to be added), uplink (arguments of tc for the queue of the ACKs), flows (arguments of ./flows, commas for blanks).
 # Few processes, since a process is the dearest thing here: starting one costs as much as a second of virtual time.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 busybox mount -t proc proc /proc
@@ -49,14 +49,32 @@ fi
 IFS=,
 set -- $queue # commas to blanks
 IFS=' '
+queue="$*" further=
+case $queue in *" + "*)
+  rest=${queue#* + } queue=${queue%% + *}
+  while [ -n "$rest" ]; do
+    line=${rest%% + *}
+    case $rest in *" + "*) rest=${rest#* + } ;; *) rest= ;; esac
+    further="$further
+${line%% *} add dev r1 ${line#* }"
+  done ;;
+esac
 tc -n d qdisc add dev d0 root netem delay "$delay"us limit 1000000
+if [ -n "$uplink" ]; then
+  IFS=,
+  set -- $uplink
+  IFS=' '
+  tc -n r qdisc add dev r0 root handle 20: $*
+fi
 if [ "$rate" = 0 ]; then
-  tc -n r qdisc add dev r1 root handle 10: $*
-else
   tc -n r -batch - 2>/dev/null <<END # htb warns of its quantum
+qdisc add dev r1 root handle 10: $queue$further
+END
+else
+  tc -n r -batch - 2>/dev/null <<END
 qdisc add dev r1 root handle 1: htb default 1
 class add dev r1 parent 1: classid 1:1 htb rate ${rate}bit ceil ${rate}bit burst 1514 cburst 1514
-qdisc add dev r1 parent 1:1 handle 10: $*
+qdisc add dev r1 parent 1:1 handle 10: $queue$further
 END
 fi
 IFS=,

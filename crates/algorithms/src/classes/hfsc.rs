@@ -6,6 +6,10 @@
 //! with packets that their upper limits do not hold back. Curves have two pieces: `m1` for a time
 //! `d` from when a class becomes active, then `m2`; a first piece steeper than the second one gives a
 //! class a low delay for a small rate.
+//!
+//! A deadline needs the size of the first packet. As in Linux that packet leaves a real-time leaf's
+//! queue as soon as it is the first, not in its turn: a queue that judges packets at their departure
+//! (CoDel) judges it one packet earlier than in a leaf without a real-time curve.
 
 use std::collections::BTreeSet;
 
@@ -131,6 +135,7 @@ impl ClassAlgorithm for HfscParams {
         Hfsc {
             classes: built,
             eligible: BTreeSet::new(),
+            unseen: Vec::new(),
             real_time: false,
         }
     }
@@ -309,6 +314,8 @@ pub struct Hfsc {
     classes: Vec<Class>,
     /// Leaves with packets and a real-time curve, by eligible time.
     eligible: BTreeSet<(u64, usize)>,
+    /// Those among them, if any, of which the size of the first packet must be known before anything else.
+    unseen: Vec<usize>,
     /// Whether the class chosen last was chosen by its deadline.
     real_time: bool,
 }
@@ -337,6 +344,9 @@ impl Hfsc {
             state.d = deadline.time_of(state.cumulative + f64::from(size));
             self.eligible.insert((key(state.e), class));
             state.listed = true;
+            if size == 0 {
+                self.unseen.push(class);
+            }
         }
     }
 
@@ -516,12 +526,14 @@ impl ClassScheduler for Hfsc {
 
     fn next(&mut self, now: Time, backlog: &[Backlog]) -> Turn {
         let time = now.seconds();
-        let known = |class: usize| backlog[class].head > 0;
+        while let Some(class) = self.unseen.pop() {
+            if self.classes[class].listed && backlog[class].head == 0 {
+                self.unseen.push(class);
+                return Turn::Peek(class);
+            }
+        }
         let ready = self.eligible.range(..=(key(time), usize::MAX));
         let ready: Vec<usize> = ready.map(|(_, class)| *class).collect();
-        if let Some(&class) = ready.iter().find(|class| !known(**class)) {
-            return Turn::Peek(class);
-        }
         for &class in &ready {
             // its size may have become known since
             let state = &mut self.classes[class];

@@ -314,7 +314,7 @@ pub struct Hfsc {
     classes: Vec<Class>,
     /// Leaves with packets and a real-time curve, by eligible time.
     eligible: BTreeSet<(u64, usize)>,
-    /// Those among them, if any, of which the size of the first packet must be known before anything else.
+    /// Classes whose first packet has a size that is not known yet; some may be listed no longer.
     unseen: Vec<usize>,
     /// Whether the class chosen last was chosen by its deadline.
     real_time: bool,

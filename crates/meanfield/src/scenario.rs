@@ -9,7 +9,7 @@ use ackclock_algorithms::Time;
 use ackclock_algorithms::fluid::{Averaging, Path};
 use ackclock_algorithms::registry::TcpLaw;
 use ackclock_averages::{self as averages, Flows, Refusal};
-use ackclock_scenario::{Distribution, End, FlowClass, LinkId, Scenario};
+use ackclock_scenario::{Change, Distribution, End, FlowClass, LinkId, Scenario, Setting};
 
 use self::changes::Changes;
 use crate::engine::MeanField;
@@ -191,6 +191,10 @@ impl<'a> Reader<'a> {
                     class.name
                 ));
             }
+        }
+        let set = |change: &Change| matches!(change.set, Setting::LinkLoss(..));
+        if scenario.changes.iter().any(set) {
+            notes.push("changes of losses are not applied: they stay as at the start".to_owned());
         }
         let packet_size = averages::packet_size(scenario)?;
         let mut reader = Self {

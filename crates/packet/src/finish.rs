@@ -240,9 +240,10 @@ fn link_outcome(
     end: u64,
 ) -> Result<LinkOutcome, Error> {
     let ledger = check(|| format!("link \"{name}\""), link.ledger(end))?;
-    let mut classes = link.ledgers_of_classes();
-    for (class, ledger) in &mut classes {
-        *ledger = check(|| format!("link \"{name}\", class \"{class}\""), *ledger)?;
+    let mut classes = link.accounts_of_classes();
+    for class in &mut classes {
+        let what = || format!("link \"{name}\", class \"{}\"", class.name);
+        class.ledger = check(what, class.ledger)?;
     }
     let (a, b) = (link.at_opening, link.at_closing.unwrap_or(link.counters));
     let mut outcome = LinkOutcome {

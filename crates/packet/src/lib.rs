@@ -37,8 +37,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ackclock_algorithms::Time;
 
 pub use outcome::{
-    ClassOutcome, FlowOutcome, FlowTrace, Ledger, LinkOutcome, LinkTrace, Outcome, Traces,
-    TransferOutcome,
+    ClassOutcome, FlowOutcome, FlowTrace, Ledger, LinkOutcome, LinkTrace, Outcome, QueueAccount,
+    Traces, TransferOutcome,
 };
 pub use simulation::{Simulation, run, with_controllers, with_endpoints};
 pub use steering::Controllers;

@@ -77,8 +77,31 @@ pub struct LinkOutcome {
     pub delay_histogram: Vec<(f64, u64)>,
     /// Conservation over the whole run.
     pub ledger: Ledger,
-    /// The same for each class of a queue that has some, by name (with a dot below another).
-    pub classes: Vec<(String, Ledger)>,
+    /// The account of each class of a queue that has some.
+    pub classes: Vec<QueueAccount>,
+}
+
+/// A class with a queue of its own, inside the measurement window (the ledger: the whole run).
+#[derive(Clone, Debug, Default)]
+pub struct QueueAccount {
+    /// Its name; of a tree in a tree, behind that of the class which holds it, and a dot.
+    pub name: String,
+    /// Packets that arrived.
+    pub arrivals: u64,
+    /// Packets that left to be sent.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Time in the queue of departing packets, mean, s; NaN without any.
+    pub delay_mean: f64,
+    /// Time in the queue: 50th, 95th, 99th percentile, s (within 1.6 %).
+    pub delay_percentiles: [f64; 3],
+    /// Longest time in the queue, s.
+    pub delay_max: f64,
+    /// Conservation over the whole run.
+    pub ledger: Ledger,
 }
 
 /// Packets of one class on their way, as its receivers see them inside the measurement window.

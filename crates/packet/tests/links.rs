@@ -3,8 +3,8 @@
 
 mod common;
 
-use ackclock_packet::{FlowOutcome, Outcome};
-use common::outcome;
+use ackclock_packet::{FlowOutcome, Options, Outcome, run};
+use common::{difference, outcome, scenario};
 
 const RATE: f64 = 10e6;
 /// Transmission time of 1500 B at [`RATE`], s.
@@ -361,4 +361,42 @@ fn htb_lets_one_packet_more_than_the_burst_go() {
     assert_eq!(htb.links[0].packets, tbf.links[0].packets);
     let ledger = &htb.links[0].ledger;
     assert_eq!(ledger.sent, ledger.delivered + ledger.in_flight);
+}
+
+/// Slots of 5 s, each with a rate and a loss of its own, in turn: what a slot sends and loses is
+/// arithmetic, the same as with a change written down for each, on both paths.
+#[test]
+fn rate_and_loss_follow_slots() {
+    let text = |changes: &str| {
+        format!(
+            "[scenario]\nduration = \"40 s\"\n[[link]]\nname = \"link\"\nrate = \"10 Mbit/s\"\nloss = \"0 %\"\n{}{changes}",
+            flood("40 Mbit/s")
+        )
+    };
+    let periodic = "[[change]]\nat = \"5 s\"\nevery = \"5 s\"\nlink = \"link\"\nrate = [\"20 Mbit/s\", \"10 Mbit/s\"]\nloss = [\"10 %\", \"0 %\", \"0 %\", \"0 %\"]\n";
+    let written: String = (1..8)
+        .map(|slot| {
+            let rate = [10, 20][slot % 2];
+            let loss = if slot % 4 == 1 { 10 } else { 0 };
+            format!("[[change]]\nat = \"{} s\"\nlink = \"link\"\nrate = \"{rate} Mbit/s\"\nloss = \"{loss} %\"\n", 5 * slot)
+        })
+        .collect();
+    let periodic = scenario(&text(periodic));
+    let found = run(&periodic, &Options::default()).unwrap();
+    let by_hand = run(&scenario(&text(&written)), &Options::default()).unwrap();
+    assert_eq!(difference(&found, &by_hand), None);
+    let general = Options {
+        general: true,
+        ..Options::default()
+    };
+    assert_eq!(difference(&found, &run(&periodic, &general).unwrap()), None);
+    // four slots of 10 and four of 20 Mbit/s; a tenth of what two slots of 20 send is lost: 1667
+    // of 16,667 packets, with a deviation of 39
+    let link = &found.links[0];
+    assert!(
+        (8e-6 * link.bytes as f64 - 600.0).abs() < 0.1,
+        "{}",
+        link.bytes
+    );
+    assert!(link.losses.abs_diff(1667) < 160, "{}", link.losses);
 }

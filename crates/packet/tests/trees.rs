@@ -209,13 +209,13 @@ fn both_paths_and_every_account() {
         );
         let classes = &fast.links[0].classes;
         assert_eq!(classes.len(), 2);
-        for (name, ledger) in classes {
+        for class in classes {
             assert!(
-                ledger.delivered > 0 && ledger.dropped > 0,
-                "{scheduler} {name}: {ledger:?}"
+                class.ledger.delivered > 0 && class.ledger.dropped > 0,
+                "{scheduler} {class:?}"
             );
         }
-        let sum = classes.iter().map(|(_, ledger)| ledger.sent).sum::<u64>();
+        let sum = classes.iter().map(|class| class.ledger.sent).sum::<u64>();
         assert_eq!(sum, fast.links[0].ledger.sent, "{scheduler}");
     }
 }
@@ -237,4 +237,44 @@ fn a_modem_behind_a_shaper_that_is_set_too_high() {
     assert!(shaper > modem && modem < 0.002, "{shaper} {modem}");
     let [shaper, modem] = delays("12 Mbit/s");
     assert!(shaper < 0.005 && modem > 0.1, "{shaper} {modem}");
+}
+
+/// Two constant streams of 6 and 2 Mbit/s into prio classes found by code point, over 5 Mbit/s:
+/// the account of each class in the window is arithmetic.
+#[test]
+fn code_points_choose_classes_and_each_has_an_account() {
+    let stream = |name: &str, rate: &str, dscp: &str, more: &str| {
+        format!(
+            "[[flows]]\nname = \"{name}\"\npath = [{more}\"link\"]\nrtt = \"20 ms\"\ndscp = \"{dscp}\"\npacket_size = \"1250 B\"\ntraffic = {{ kind = \"cbr\", rate = \"{rate}\" }}\n"
+        )
+    };
+    let text = |washed: &str| {
+        let before = format!(
+            "[[link]]\nname = \"before\"\nrate = \"1 Gbit/s\"\nqueue = {{ scheduler = {{ kind = \"cake\", wash = {washed} }} }}\n"
+        );
+        let queue = r#"{ scheduler = "prio", default = "rest", classes = [ { name = "first", dscp = ["ef", "cs6"] }, { name = "rest", queue = { capacity = "20 packets" } } ] }"#;
+        let head = "[scenario]\nduration = \"12 s\"\nmeasure = \"2 s .. 12 s\"\n";
+        let link = format!("[[link]]\nname = \"link\"\nrate = \"5 Mbit/s\"\nqueue = {queue}\n");
+        let call = stream("call", "2 Mbit/s", "ef", "\"before\", ");
+        let bulk = stream("bulk", "6 Mbit/s", "cs0", "\"before\", ");
+        format!("{head}{before}{link}{call}{bulk}")
+    };
+    let found = outcome(&text("false"));
+    let [first, rest] = &found.links[1].classes[..] else {
+        panic!("two classes: {:?}", found.links[1].classes)
+    };
+    // 2 Mbit/s of 10,000 bits a packet for ten seconds; the rest has 3 of its 6
+    assert!(
+        first.packets.abs_diff(2000) <= 1 && first.drops == 0,
+        "{first:?}"
+    );
+    assert!(rest.packets.abs_diff(3000) <= 2, "{rest:?}");
+    assert!(rest.drops.abs_diff(3000) <= 2, "{rest:?}");
+    assert_eq!(rest.bytes, 1250 * rest.packets);
+    // a call waits for what is in service, at most 2 ms; the full queue of 20 for its own turn: a
+    // packet of the class goes each 10/3 ms
+    assert!(first.delay_max <= 0.002 + 1e-9, "{first:?}");
+    near(rest.delay_mean, 20.0 / 300.0);
+    let washed = outcome(&text("true"));
+    assert_eq!(washed.links[1].classes[0].ledger.sent, 0);
 }

@@ -1,8 +1,8 @@
 //! An outcome as Python dictionaries and numpy arrays.
 
 use ackclock_packet::{
-    ClassOutcome, FlowOutcome, FlowTrace, Ledger, LinkOutcome, LinkTrace, Outcome, Traces,
-    TransferOutcome,
+    ClassOutcome, FlowOutcome, FlowTrace, Ledger, LinkOutcome, LinkTrace, Outcome, QueueAccount,
+    Traces, TransferOutcome,
 };
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
@@ -86,6 +86,26 @@ fn link<'py>(py: Python<'py>, link: LinkOutcome) -> PyResult<Bound<'py, PyDict>>
     dict.set_item("ledger_dropped", dropped)?;
     dict.set_item("ledger_lost", lost)?;
     dict.set_item("ledger_in_flight", in_flight)?;
+    let classes = PyList::empty(py);
+    for class in link.classes {
+        classes.append(account(py, class)?)?;
+    }
+    dict.set_item("classes", classes)?;
+    Ok(dict)
+}
+
+fn account<'py>(py: Python<'py>, class: QueueAccount) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", class.name)?;
+    dict.set_item("arrivals", class.arrivals)?;
+    dict.set_item("packets", class.packets)?;
+    dict.set_item("bytes", class.bytes)?;
+    dict.set_item("drops", class.drops)?;
+    dict.set_item("delay_mean", class.delay_mean)?;
+    for (name, value) in ["p50", "p95", "p99"].iter().zip(class.delay_percentiles) {
+        dict.set_item(format!("delay_{name}"), value)?;
+    }
+    dict.set_item("delay_max", class.delay_max)?;
     Ok(dict)
 }
 

@@ -10,7 +10,7 @@ use ackclock_algorithms::registry::CongestionSpec;
 use ackclock_algorithms::scheduler::SchedulerSpec;
 
 use crate::key::{Fallback, Key, Kind};
-use crate::options::{Named, Style};
+use crate::options::{Dscp, Named, Style};
 use crate::reader::{Item, Reader};
 use crate::tree::Node;
 use crate::units::{format_packets, format_rate, format_size, format_time};
@@ -96,6 +96,8 @@ forms! {
     ClassScheduler: ClassSchedulerSpec, Kind::ClassScheduler, |reader, item| reader.class_scheduler(item), |it| written::named(it.meta(), &it.values());
     /// Names of classes of flows.
     Names: Vec<String>, Kind::Names, |reader, item| reader.names(item), |names| written::array(names.iter().map(Node::text));
+    /// Code points in the header.
+    CodePoints: Vec<Dscp>, Kind::CodePoints(Dscp::CHOICES), |reader, item| reader.code_points(item), |codes| written::array(codes.iter().map(|code| Node::text(code.name())));
     /// A token bucket that drops.
     Policer: PolicerParams, Kind::Policer, |reader, item| reader.bucket(item), |it| written::bucket(it);
     /// A token bucket that holds back.

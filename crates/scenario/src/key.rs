@@ -48,6 +48,8 @@ pub enum Kind {
     Classes,
     /// Names of classes of flows.
     Names,
+    /// Code points in the header, by their names.
+    CodePoints(&'static [(&'static str, &'static str)]),
     /// A loss model with its parameters, or a probability.
     Loss,
     /// A distribution of delays, or a table of one.
@@ -111,6 +113,7 @@ impl Kind {
             Self::ClassScheduler => r#"a name such as "htb", or a table such as { kind = "htb", r2q = 10 }"#.to_owned(),
             Self::Classes => r#"a list of tables such as { name = "calls", rate = "2 Mbit/s", flows = ["calls"], queue = { aqm = "codel" } }"#.to_owned(),
             Self::Names => r#"names of classes of flows, such as ["web", "video"]"#.to_owned(),
+            Self::CodePoints(_) => r#"code points, such as ["ef", "cs6"]"#.to_owned(),
             Self::Loss => r#"a probability such as "0.1 %", or a table such as { kind = "gilbert-elliott", good_to_bad = 0.01, bad_to_good = 0.3 }"#.to_owned(),
             Self::Jitter => format!(
                 r#"what is added to each packet's delay: {}; or a table such as {{ delay = "exponential 2 ms", reorder = true }}"#,

@@ -3,6 +3,7 @@
 //! This is the one description that every engine reads.
 
 use ackclock_algorithms::Time;
+use ackclock_algorithms::impairment::LossSpec;
 
 pub use crate::keys::{FlowClass, Jitter, Link, Queue, SharedTree, Tcp, Traffic, Tree, TreeClass};
 pub use crate::value::{Capacity, Distribution, LinkId};
@@ -78,6 +79,8 @@ pub enum Setting {
     LinkRate(LinkId, f64),
     /// Propagation delay of a link.
     LinkDelay(LinkId, Time),
+    /// Losses on a link's wire.
+    LinkLoss(LinkId, LossSpec),
     /// Limit of a link's queue.
     LinkCapacity(LinkId, Capacity),
     /// A numeric parameter of a link's AQM, by its registered name, in SI units.

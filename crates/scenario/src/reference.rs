@@ -73,6 +73,7 @@ fn value(key: &Key) -> String {
         Kind::ClassScheduler => "scheduler with classes".to_owned(),
         Kind::Classes => "list of classes".to_owned(),
         Kind::Names => "list of names".to_owned(),
+        Kind::CodePoints(_) => "list of code points, as `dscp` of `[[flows]]` has them".to_owned(),
         Kind::Time => "time".to_owned(),
         Kind::Span => "time above zero".to_owned(),
         Kind::Rate => "rate".to_owned(),

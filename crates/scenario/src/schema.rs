@@ -216,7 +216,6 @@ fn kind(kind: Kind) -> Value {
             json!({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, pattern(&quantity(&[Dimension::Percent]))]})
         }
         Kind::RateOrTrace => json!({"anyOf": [reference(Kind::Rate), table(&keys::TRACE)]}),
-        Kind::Scheduler | Kind::ClassScheduler | Kind::Classes | Kind::Names => of_classes(kind),
         Kind::Loss => {
             let mut schema = named(loss_models());
             if let Some(forms) = schema["anyOf"].as_array_mut() {
@@ -231,6 +230,7 @@ fn kind(kind: Kind) -> Value {
         Kind::Shaper => bucket::<ShaperParams>(),
         Kind::Policer => bucket::<PolicerParams>(),
         Kind::Steps => steps(&time),
+        _ => of_classes(kind),
     }
 }
 
@@ -247,6 +247,10 @@ fn of_classes(kind: Kind) -> Value {
         Kind::Scheduler => named(schedulers()),
         Kind::ClassScheduler => named(class_schedulers()),
         Kind::Classes => json!({"type": "array", "items": {"type": "object"}, "minItems": 1}),
+        Kind::CodePoints(choices) => {
+            let one = json!({"enum": choices.iter().map(|(name, _)| *name).collect::<Vec<_>>()});
+            json!({"anyOf": [{"type": "array", "items": one}, one]})
+        }
         _ => {
             json!({"anyOf": [{"type": "array", "items": reference(Kind::Name)}, reference(Kind::Name)]})
         }

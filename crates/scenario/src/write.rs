@@ -10,7 +10,9 @@ use crate::read::traffic_kind;
 use crate::sizes::Sizes;
 use crate::tree::{Node, Value};
 use crate::units::{format_packets, format_rate, format_seconds, format_size, format_time};
-use crate::written::{array, capacity, distribution, flag, integer, none, parameter, parameters};
+use crate::written::{
+    array, capacity, distribution, flag, integer, named, none, parameter, parameters,
+};
 
 pub(crate) fn scenario(scenario: &Scenario) -> Node {
     let end = match scenario.end {
@@ -130,7 +132,7 @@ fn classes(tree: &Tree, parent: Option<usize>) -> Node {
         let inner = class.queue.is_none();
         let keys = keys
             .into_iter()
-            .filter(|(key, _)| !(inner && *key == "flows"));
+            .filter(|(key, _)| !(inner && matches!(*key, "flows" | "dscp")));
         let (mut entries, last): (Vec<_>, Vec<_>) =
             keys.partition(|(key, _)| !["queue", "classes"].contains(key));
         let values = class.params.values();
@@ -280,6 +282,7 @@ fn change(change: &Change, scenario: &Scenario) -> Node {
     let (target, setting) = match &change.set {
         Setting::LinkRate(id, rate) => (link(id), ("rate", Node::text(format_rate(*rate)))),
         Setting::LinkDelay(id, delay) => (link(id), ("delay", Node::text(format_time(*delay)))),
+        Setting::LinkLoss(id, loss) => (link(id), ("loss", named(loss.meta(), &loss.values()))),
         Setting::LinkCapacity(id, limit) => (link(id), in_queue("capacity", capacity(*limit))),
         Setting::AqmParameter(id, name, value) => {
             let specs = scenario.links[*id]

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict
 
 import numpy as np
 
@@ -137,7 +137,7 @@ class Result(EngineResult):
         """One row a link, by name. `delay` is the sojourn time in the queue; `ledger_*` count the whole run."""
         import pandas as pd
 
-        arrays = ("utilization_1s", "delay_edges", "delay_counts")
+        arrays = ("utilization_1s", "delay_edges", "delay_counts", "classes")
         rows = [{key: value for key, value in link.items() if key not in arrays} for link in self._raw["links"]]
         table = pd.DataFrame(rows).set_index("name")
         table.index.name = "link"
@@ -145,6 +145,24 @@ class Result(EngineResult):
         for place, name in enumerate(("utilization_min_1s", "loss", "marked", "loss_bytes"), 1):
             table.insert(place, name, [one[name] for one in derived])
         return table
+
+    @cached_property
+    def queue_classes(self) -> pd.DataFrame:
+        """
+        One row a class with a queue of its own, by link and class; empty where no queue has classes.
+
+        Counts are of the measured window; `rate` is what left (bit/s), `delay` the time in the class's queue (s). A
+        class of a tree in a tree has the name of the class that holds it before its own, with a dot.
+        """
+        import pandas as pd
+
+        rows = [
+            {"link": link["name"], "class": row["name"], **_class_numbers(row, self.window)}
+            for link in self._raw["links"]
+            for row in link.get("classes", [])
+        ]
+        columns = ["link", "class", *_CLASS_NUMBERS]
+        return pd.DataFrame(rows, columns=columns).set_index(["link", "class"])
 
     @cached_property
     def flows(self) -> pd.DataFrame:
@@ -339,7 +357,10 @@ class Result(EngineResult):
             "seed": self.seed,
             "window_s": list(self.window),
             "end_s": self.end,
-            "links": {str(link["name"]): _link_json(link | _derived(link)) for link in self._raw["links"]},
+            "links": {
+                str(link["name"]): _link_json(link | _derived(link)) | _classes_json(link, self.window)
+                for link in self._raw["links"]
+            },
             "flows": self._groups,
             "notes": self.notes,
         }
@@ -528,6 +549,34 @@ def _derived(link: Mapping[str, Any]) -> dict[str, float]:
         "marked": link["marks"] / arrivals if arrivals else math.nan,
         "loss_bytes": link["dropped_bytes"] / arrived if arrived else math.nan,
     }
+
+
+_CLASS_NUMBERS: Final = (
+    "arrivals", "packets", "bytes", "drops", "loss", "rate", "delay_mean", "delay_p50", "delay_p95", "delay_p99",
+    "delay_max",
+)  # fmt: skip
+
+
+def _class_numbers(row: Mapping[str, Any], window: tuple[float, float]) -> dict[str, Any]:
+    """Return the account of a class of a queue, by the columns of `Result.queue_classes`."""
+    span = window[1] - window[0]
+    derived = {
+        "loss": row["drops"] / row["arrivals"] if row["arrivals"] else math.nan,
+        "rate": 8 * row["bytes"] / span if span > 0 else math.nan,
+    }
+    return {name: derived[name] if name in derived else row[name] for name in _CLASS_NUMBERS}
+
+
+def _classes_json(link: Mapping[str, Any], window: tuple[float, float]) -> dict[str, Any]:
+    if not link.get("classes"):
+        return {}
+    units = {"rate": "rate_bps"}
+
+    def key(name: str) -> str:
+        return name.replace("delay_", "delay_s_") if name.startswith("delay_") else units.get(name, name)
+
+    rows = {row["name"]: _class_numbers(row, window) for row in link["classes"]}
+    return {"classes": {name: {key(one): value for one, value in row.items()} for name, row in rows.items()}}
 
 
 def _link_json(row: Mapping[str, Any]) -> dict[str, Any]:

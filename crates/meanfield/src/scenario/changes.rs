@@ -90,7 +90,10 @@ impl<'a> Changes<'a> {
                 });
             }
             // another link carries ACKs alone, which do not queue here
-            Setting::LinkRate(..) | Setting::LinkCapacity(..) | Setting::AqmParameter(..) => {}
+            Setting::LinkRate(..)
+            | Setting::LinkCapacity(..)
+            | Setting::AqmParameter(..)
+            | Setting::LinkLoss(..) => {}
             Setting::LinkDelay(link, delay) => self.link_delay(*link, delay.seconds()),
             Setting::Rtt(class, rtt) => {
                 let mut values = quantiles(rtt, 1000);

@@ -18,6 +18,7 @@ impl Engine {
         match set {
             Setting::LinkRate(link, rate) => self.links[link].on_rate_change(now, rate),
             Setting::LinkDelay(..) => {} // the link's schedule knows
+            Setting::LinkLoss(link, loss) => self.links[link].set_loss(&loss),
             Setting::LinkCapacity(link, capacity) => {
                 self.links[link].advance(now);
                 self.links[link].set_capacity(capacity);

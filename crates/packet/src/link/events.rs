@@ -199,6 +199,7 @@ impl Link {
             random: &mut self.random,
             counters: &mut self.counters,
             judged: &mut self.judged,
+            measured: (self.window.0..self.window.1).contains(&now),
         };
         Some((tree, moment))
     }

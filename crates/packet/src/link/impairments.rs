@@ -1,6 +1,6 @@
 //! Effects of a link on packets beside queueing: policing, shaping, losses on the wire, jitter.
 
-use ackclock_algorithms::impairment::{AnyLoss, Discipline, Loss as _, TokenBucket};
+use ackclock_algorithms::impairment::{AnyLoss, Discipline, Loss as _, LossSpec, TokenBucket};
 use ackclock_algorithms::{Owner, Stream, Time};
 use ackclock_scenario::{Distribution, Link};
 
@@ -86,6 +86,13 @@ impl Impairments {
     pub(crate) fn idle_from(&self, free: u64) -> u64 {
         self.overdrawable()
             .map_or(free, |bucket| bucket.full_at().0.max(free))
+    }
+
+    /// From now on packets are lost by another model, which draws from the same stream.
+    pub(crate) fn set_loss(&mut self, loss: &LossSpec) {
+        if let Some((model, random)) = &mut self.loss {
+            *model = loss.build(random);
+        }
     }
 
     /// Whether the wire loses the next packet.

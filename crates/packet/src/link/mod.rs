@@ -14,12 +14,13 @@ pub(crate) mod tree;
 use std::collections::VecDeque;
 
 use ackclock_algorithms::aqm::{Aqm as _, Observation, PacketView, QueueView, Verdict};
+use ackclock_algorithms::impairment::LossSpec;
 use ackclock_algorithms::registry::AqmInstance;
 use ackclock_algorithms::scheduler::Label;
 use ackclock_algorithms::{Stream, Time};
 use ackclock_scenario::Capacity;
 
-use crate::outcome::Ledger;
+use crate::outcome::{Ledger, QueueAccount};
 use crate::packet::{Flags, Packet};
 use crate::probe::{BusyClock, DelayHistogram, QueueClock};
 use crate::ring::Ring;
@@ -590,6 +591,13 @@ impl Link {
         self.capacity = capacity;
     }
 
+    /// Changes the losses on the wire of a link that has some.
+    pub(crate) fn set_loss(&mut self, loss: &LossSpec) {
+        if let Some(extras) = &mut self.extras {
+            extras.impairments.set_loss(loss);
+        }
+    }
+
     /// Brings the counters up to `now`.
     pub(crate) fn flush(&mut self, now: u64) {
         self.advance(now);
@@ -606,6 +614,9 @@ impl Link {
     pub(crate) fn open_window(&mut self, now: u64) {
         self.flush(now);
         self.at_opening = self.counters;
+        if let Some(tree) = tree_in(&mut self.extras) {
+            tree.window(true);
+        }
         self.clock.restart(now);
         self.busy.gap(self.idle_from(), now);
         self.busy.restart(now);
@@ -615,6 +626,9 @@ impl Link {
     pub(crate) fn close_window(&mut self, now: u64) {
         self.flush(now);
         self.at_closing = Some(self.counters);
+        if let Some(tree) = tree_in(&mut self.extras) {
+            tree.window(false);
+        }
         self.busy.gap(self.idle_from(), now);
         self.frozen = Some((self.clock.clone(), self.busy.clone()));
     }
@@ -650,12 +664,12 @@ impl Link {
     }
 
     /// The account of each class of a queue that has some.
-    pub(crate) fn ledgers_of_classes(&self) -> Vec<(String, Ledger)> {
-        let mut ledgers = Vec::new();
+    pub(crate) fn accounts_of_classes(&self) -> Vec<QueueAccount> {
+        let mut accounts = Vec::new();
         if let Some(tree) = self.tree() {
-            tree.ledgers("", &mut ledgers);
+            tree.accounts("", &mut accounts);
         }
-        ledgers
+        accounts
     }
 
     /// The AQM's inner state.

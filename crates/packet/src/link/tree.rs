@@ -12,12 +12,13 @@ use ackclock_algorithms::classes::{AnyClassScheduler, ClassScheduler as _, Turn}
 use ackclock_algorithms::registry::AqmInstance;
 use ackclock_algorithms::scheduler::{Backlog, Label, SchedulerView};
 use ackclock_algorithms::{Stream, Time};
-use ackclock_scenario::{Capacity, FlowClass, Queue, Tree as Declared};
+use ackclock_scenario::{Capacity, Dscp, FlowClass, Queue, Tree as Declared};
 
 use super::scheduled::Scheduled;
 use super::{Counters, Fate, Link};
-use crate::outcome::Ledger;
+use crate::outcome::{Ledger, QueueAccount};
 use crate::packet::{Flags, Packet};
+use crate::probe::DelayHistogram;
 
 /// No class: packets of a class of flows that never crosses the link.
 const NOWHERE: usize = usize::MAX;
@@ -30,6 +31,8 @@ pub(super) struct Moment<'l> {
     pub(super) counters: &'l mut Counters,
     /// Fates of packets that waited.
     pub(super) judged: &'l mut Vec<(Packet, Fate)>,
+    /// Whether the measurement window is open.
+    pub(super) measured: bool,
 }
 
 impl Moment<'_> {
@@ -321,7 +324,13 @@ struct Class {
     held: Option<u64>,
     arrived: u64,
     sent: u64,
+    sent_bytes: u64,
     dropped: u64,
+    /// The same when the measurement window opened, and when it closed.
+    at_opening: [u64; 4],
+    at_closing: Option<[u64; 4]>,
+    /// Time in the queue of packets that left it inside the window.
+    delays: DelayHistogram,
 }
 
 /// Bytes of a class with an empty queue.
@@ -329,6 +338,10 @@ pub(crate) const CLASS: u64 =
     (size_of::<Class>() + size_of::<Backlog>() + size_of::<Fifo>()) as u64;
 
 impl Class {
+    fn counted(&self) -> [u64; 4] {
+        [self.arrived, self.sent, self.sent_bytes, self.dropped]
+    }
+
     fn packets(&self) -> usize {
         self.inner.packets() + usize::from(self.front.is_some())
     }
@@ -347,8 +360,8 @@ pub(crate) struct Tree {
     scheduler: AnyClassScheduler,
     classes: Vec<Class>,
     backlog: Vec<Backlog>,
-    /// The class of each class of flows.
-    class_of: Vec<usize>,
+    /// The class of each class of flows: of packets with its code point, and without.
+    class_of: [Vec<usize>; 2],
     packets: usize,
     bytes: u64,
     /// Classes that their own queues hold back.
@@ -382,19 +395,28 @@ impl Tree {
                 held: None,
                 arrived: 0,
                 sent: 0,
+                sent_bytes: 0,
                 dropped: 0,
+                at_opening: [0; 4],
+                at_closing: None,
+                delays: DelayHistogram::default(),
             })
         };
         let classes: Vec<Class> = declared.classes.iter().map(class).collect::<Option<_>>()?;
-        let places = context
-            .flows
-            .iter()
-            .map(|flows| declared.class_of(flows).unwrap_or(NOWHERE));
+        let place = |flows: &FlowClass, code| declared.class_of(flows, code).unwrap_or(NOWHERE);
+        let flows = context.flows.iter();
+        let places = [
+            flows
+                .clone()
+                .map(|flows| place(flows, flows.dscp))
+                .collect(),
+            flows.map(|flows| place(flows, Dscp::Cs0)).collect(),
+        ];
         Some(Self {
             scheduler: declared.build()?,
             backlog: vec![Backlog::default(); classes.len()],
             classes,
-            class_of: places.collect(),
+            class_of: places,
             packets: 0,
             bytes: 0,
             held: Vec::new(),
@@ -442,7 +464,7 @@ impl Tree {
         packet: &mut Packet,
         label: Label,
     ) -> bool {
-        let place = self.class_of.get(label.class as usize);
+        let place = self.class_of[usize::from(label.dscp == 0)].get(label.class as usize);
         let Some(class) = place.copied().filter(|class| *class != NOWHERE) else {
             moment.dropped(packet.size, false);
             return false;
@@ -553,8 +575,13 @@ impl Tree {
                         continue;
                     };
                     self.count(class);
-                    self.classes[class].sent += 1;
                     let size = leaving.packet.size;
+                    let state = &mut self.classes[class];
+                    state.sent += 1;
+                    state.sent_bytes += u64::from(size);
+                    if moment.measured {
+                        state.delays.record(now - leaving.arrival);
+                    }
                     self.scheduler.sent(Time(now), class, size, &self.backlog);
                     return Next::Packet(leaving);
                 }
@@ -662,13 +689,31 @@ impl Tree {
         }
     }
 
+    /// The measurement window opens or closes.
+    pub(super) fn window(&mut self, opens: bool) {
+        for class in &mut self.classes {
+            let counted = class.counted();
+            if opens {
+                class.at_opening = counted;
+            } else {
+                class.at_closing = Some(counted);
+            }
+            if let Inner::Tree(tree) = &mut class.inner {
+                tree.window(opens);
+            }
+        }
+    }
+
     /// The account of each class with a queue, by name.
-    pub(crate) fn ledgers(&self, above: &str, out: &mut Vec<(String, Ledger)>) {
+    pub(crate) fn accounts(&self, above: &str, out: &mut Vec<QueueAccount>) {
         for class in &self.classes {
             if matches!(class.inner, Inner::Classes) {
                 continue;
             }
             let name = format!("{above}{}", class.name);
+            if let Inner::Tree(tree) = &class.inner {
+                tree.accounts(&format!("{name}."), out);
+            }
             let ledger = Ledger {
                 sent: class.arrived,
                 delivered: class.sent,
@@ -676,10 +721,20 @@ impl Tree {
                 lost: 0,
                 in_flight: class.packets() as u64,
             };
-            if let Inner::Tree(tree) = &class.inner {
-                tree.ledgers(&format!("{name}."), out);
-            }
-            out.push((name, ledger));
+            let end = class.at_closing.unwrap_or_else(|| class.counted());
+            let [arrivals, packets, bytes, drops] =
+                std::array::from_fn(|at| end[at] - class.at_opening[at]);
+            out.push(QueueAccount {
+                name,
+                arrivals,
+                packets,
+                bytes,
+                drops,
+                delay_mean: class.delays.mean(),
+                delay_percentiles: [0.5, 0.95, 0.99].map(|part| class.delays.percentile(part)),
+                delay_max: class.delays.max(),
+                ledger,
+            });
         }
     }
 }

@@ -49,7 +49,7 @@ keys! {
         shaper: Option<ShaperParams> as Or<Shaper> = "none", or "none" = "the link always sends at its own rate";
         /// Packets lost on the wire, after transmission: a probability, or a loss model with its
         /// parameters.
-        loss: Option<LossSpec> as Or<Loss> = "none", or "none" = "nothing is lost";
+        loss: Option<LossSpec> as Or<Loss> = "none", or "none" = "nothing is lost", changeable = true;
         /// Delay that is added to each packet's propagation.
         jitter: Option<Jitter> as Or<JitterOf> = "none", or "none" = "every packet has the same propagation delay";
         [

@@ -74,10 +74,22 @@ pub const CHANGE: Section = Section {
             "With `count`: flows enter or leave one after the other, evenly from `at` to so much later.",
         ),
         Key::new(
+            "every",
+            Kind::Span,
+            Derived("once"),
+            "The change comes again after each such time, until the end of the run. Values of a link's keys may then be lists, of which each time has the next: rate, delay and loss by slot.",
+        ),
+        Key::new(
+            "until",
+            Kind::Time,
+            Derived("the end of the run"),
+            "With `every`: it does not come again after that.",
+        ),
+        Key::new(
             "link",
             Kind::Name,
             Derived("none"),
-            "The link that changes: `rate`, `delay`, `capacity`, numeric parameters of its AQM.",
+            "The link that changes: `rate`, `delay`, `loss`, `capacity`, numeric parameters of its AQM.",
         ),
         Key::new(
             "flows",

@@ -9,8 +9,10 @@ use ackclock_algorithms::scheduler::SchedulerSpec;
 use super::Fallback::{Derived, Required};
 use super::declare::keys;
 use super::{FlowClass, Key, Kind, Section};
-use crate::form::{AqmName, ByHand, ClassScheduler, Form, Limit, Name, Names, Or, SchedulerOf};
-use crate::options::Style;
+use crate::form::{
+    AqmName, ByHand, ClassScheduler, CodePoints, Form, Limit, Name, Names, Or, SchedulerOf,
+};
+use crate::options::{Dscp, Style};
 use crate::reader::{Reader, Table};
 use crate::tree::Node;
 use crate::value::Capacity;
@@ -84,6 +86,8 @@ keys! {
         /// Classes of flows whose packets it takes, ACKs included; the first class that asks for
         /// one gets it.
         flows: Vec<String> as Names = Derived("none");
+        /// Code points whose packets it takes, of classes of flows that no class asks for by name.
+        dscp: Vec<Dscp> as CodePoints = Derived("none");
         [
             /// Queue of the class: any queue, also one with classes.
             queue: Queue = Derived("drop-tail with the default capacity, a time at the most that the class can send");
@@ -102,11 +106,13 @@ keys! {
 }
 
 impl Tree {
-    /// The class that takes the packets of a class of flows.
+    /// The class that takes packets of a class of flows with this code point.
     #[must_use]
-    pub fn class_of(&self, flows: &FlowClass) -> Option<usize> {
-        let asks = |class: &TreeClass| class.flows.contains(&flows.name);
-        self.classes.iter().position(asks).or(self.default)
+    pub fn class_of(&self, flows: &FlowClass, code: Dscp) -> Option<usize> {
+        let by_name = |class: &TreeClass| class.flows.contains(&flows.name);
+        let by_code = |class: &TreeClass| class.dscp.contains(&code);
+        let find = |asks: &dyn Fn(&TreeClass) -> bool| self.classes.iter().position(asks);
+        find(&by_name).or_else(|| find(&by_code)).or(self.default)
     }
 
     /// The most that a class sends, bit/s, where the queue sends `rate`.

@@ -34,6 +34,9 @@ struct World<'w> {
     end: Option<End>,
 }
 
+/// A change is repeated at most so many times.
+const MOST_REPEATS: u64 = 100_000;
+
 /// A change of a number of flows over some time has at most so many steps.
 const MOST_STEPS: u32 = 1000;
 
@@ -73,8 +76,19 @@ impl LinkKeys {
     }
 }
 
-/// New values, and where they stand.
-type Settings<'n> = Vec<(Setting, Item<'n>)>;
+/// New values, where they stand, and which of the repetitions of a change they belong to: every
+/// `.1`th from the `.0`th on.
+type Settings<'n> = Vec<(Setting, Item<'n>, (u64, u64))>;
+
+/// A `[[change]]`: from when on, how often, over what time, and its settings.
+type Planned<'n> = (Time, Repeats, Time, Settings<'n>);
+
+/// When a change comes again.
+#[derive(Clone, Copy)]
+struct Repeats {
+    every: Time,
+    times: u64,
+}
 
 impl Reader<'_> {
     /// `[[change]]`.
@@ -97,19 +111,22 @@ impl Reader<'_> {
         };
         let mut drafts = Vec::new();
         let mut good = true;
-        for (group, (place, node)) in self.repeated(root, "change")?.into_iter().enumerate() {
-            let (at, over, settings) = self.change(node, place, &world);
-            if let (Some(at), Some(over), Some(settings)) = (at, over, settings) {
-                let draft = |(setting, item)| Draft {
-                    at,
-                    setting,
-                    item,
+        let mut group = 0;
+        for (place, node) in self.repeated(root, "change")? {
+            let Some((at, repeats, over, settings)) = self.change(node, place, &world) else {
+                good = false;
+                continue;
+            };
+            for turn in 0..repeats.times {
+                group += 1;
+                let due = settings.iter().filter(|it| turn % it.2.1 == it.2.0);
+                drafts.extend(due.map(|(setting, item, _)| Draft {
+                    at: Time(at.0 + turn * repeats.every.0),
+                    setting: setting.clone(),
+                    item: item.clone(),
                     over,
                     group,
-                };
-                drafts.extend(settings.into_iter().map(draft));
-            } else {
-                good = false;
+                }));
             }
         }
         drafts.sort_by_key(|draft| draft.at);
@@ -118,15 +135,10 @@ impl Reader<'_> {
         self.replay(drafts, net, flows).filter(|_| good)
     }
 
-    fn change<'n>(
-        &self,
-        node: &'n Node,
-        place: Place,
-        world: &World<'_>,
-    ) -> (Option<Time>, Option<Time>, Option<Settings<'n>>) {
+    fn change<'n>(&self, node: &'n Node, place: Place, world: &World<'_>) -> Option<Planned<'n>> {
         let Value::Table(entries) = &node.value else {
             self.table(node, place, keys::CHANGE.keys, &[]);
-            return (None, None, None);
+            return None;
         };
         let table = Table {
             place,
@@ -155,7 +167,48 @@ impl Reader<'_> {
                 None
             }
         };
-        (at, over, settings)
+        let repeats = self.repeats(&table, at, world.end);
+        Some((at?, repeats?, over?, settings?))
+    }
+
+    /// How often a change comes.
+    fn repeats(&self, table: &Table<'_>, at: Option<Time>, end: Option<End>) -> Option<Repeats> {
+        let (every, until) = (table.given("every"), table.given("until"));
+        let Some(item) = every else {
+            if let Some(item) = until {
+                self.push(&item.place, "nothing is repeated", |diagnostic| {
+                    diagnostic.allowed = Some("together with `every`".to_owned());
+                });
+                return None;
+            }
+            return Some(Repeats {
+                every: Time::ZERO,
+                times: 1,
+            });
+        };
+        let every = self.time(&item)?;
+        let last = match (&until, end?) {
+            (Some(item), _) => self.time_of_change(item, end)?,
+            (None, End::At(end)) => Time(end.0 - 1),
+            (None, End::UntilDone) => {
+                self.refuse(
+                    &item,
+                    "a run that lasts until all is done has no end to repeat to",
+                    "together with `until`, or in a run with a duration".to_owned(),
+                );
+                return None;
+            }
+        };
+        let times = 1 + last.0.saturating_sub(at?.0) / every.0.max(1);
+        if times > MOST_REPEATS {
+            self.refuse(
+                &item,
+                format!("the change would come {times} times"),
+                format!("at most {MOST_REPEATS} times"),
+            );
+            return None;
+        }
+        Some(Repeats { every, times })
     }
 
     /// How long flows enter or leave.
@@ -270,16 +323,17 @@ impl Reader<'_> {
         for entry in table.entries {
             let place = table.place_of(entry);
             match (entry.0.text.as_str(), &entry.1.value) {
-                ("at" | "link" | "over", _) => continue,
+                ("at" | "link" | "over" | "every" | "until", _) => continue,
                 ("queue", Value::Table(inner)) => {
                     for entry in inner {
                         let place = Place {
                             key: join(&place.key, &entry.0.text),
                             span: entry.1.span.clone(),
                         };
-                        let setting = self.link_setting(entry, place, id, link, &keys, true);
+                        let setting =
+                            self.link_setting((&entry.0, &entry.1), place, id, link, &keys, true);
                         good &= setting.is_some();
-                        settings.extend(setting);
+                        settings.extend(setting.map(|(set, item)| (set, item, (0, 1))));
                     }
                 }
                 ("queue", _) => {
@@ -290,10 +344,27 @@ impl Reader<'_> {
                     });
                     good = false;
                 }
+                (_, Value::Array(values))
+                    if table.find("every").is_some() && !values.is_empty() =>
+                {
+                    let count = values.len() as u64;
+                    for (turn, value) in values.iter().enumerate() {
+                        let place = Place {
+                            key: format!("{}[{turn}]", place.key),
+                            span: value.span.clone().or_else(|| place.span.clone()),
+                        };
+                        let setting =
+                            self.link_setting((&entry.0, value), place, id, link, &keys, false);
+                        good &= setting.is_some();
+                        let turn = turn as u64;
+                        settings.extend(setting.map(|(set, item)| (set, item, (turn, count))));
+                    }
+                }
                 _ => {
+                    let entry = (&entry.0, &entry.1);
                     let setting = self.link_setting(entry, place, id, link, &keys, false);
                     good &= setting.is_some();
-                    settings.extend(setting);
+                    settings.extend(setting.map(|(set, item)| (set, item, (0, 1))));
                 }
             }
             found = true;
@@ -305,14 +376,14 @@ impl Reader<'_> {
     /// One key of a change to a link, directly in the change or in its `queue`.
     fn link_setting<'n>(
         &self,
-        entry: &'n (Name, Node),
+        (key, node): (&'n Name, &'n Node),
         place: Place,
         id: LinkId,
         link: &Link,
         keys: &LinkKeys,
         in_queue: bool,
     ) -> Option<(Setting, Item<'n>)> {
-        let name = entry.0.text.as_str();
+        let name = key.text.as_str();
         let allowed = || match in_queue {
             true => keys.names_in_queue(),
             false => ["at", "link"].into_iter().chain(keys.names()).collect(),
@@ -326,25 +397,21 @@ impl Reader<'_> {
             span: None,
         };
         let item = |rule| Item {
-            node: Cow::Borrowed(&entry.1),
+            node: Cow::Borrowed(node),
             place,
             rule,
         };
         if let Some(key) = keys.link.iter().find(|key| key.name == name && !in_queue) {
             let item = item(Rule::Key(key));
-            if key.name == "rate" && link.trace.is_some() {
-                self.push(
-                    &item.place,
-                    "the link's rate follows a trace, which cannot change",
-                    |diagnostic| {
-                        diagnostic.allowed =
-                            Some("a step of the trace, or a constant rate of the link".to_owned());
-                    },
-                );
+            if let Some((problem, allowed)) = fixed(key.name, link) {
+                self.push(&item.place, problem, |diagnostic| {
+                    diagnostic.allowed = Some(allowed.to_owned());
+                });
                 return None;
             }
             let setting = match key.name {
                 "rate" => Setting::LinkRate(id, self.rate(&item)?),
+                "loss" => Setting::LinkLoss(id, self.loss(&item)?),
                 _ => Setting::LinkDelay(id, self.time(&item)?),
             };
             return Some((setting, item));
@@ -355,7 +422,7 @@ impl Reader<'_> {
             return Some((Setting::LinkCapacity(id, capacity), item));
         }
         let Some(spec) = keys.parameters.iter().find(|spec| spec.name == name) else {
-            self.unknown_key(&parent, &entry.0, &allowed());
+            self.unknown_key(&parent, key, &allowed());
             return None;
         };
         let item = item(Rule::Parameter(spec));
@@ -411,7 +478,10 @@ impl Reader<'_> {
         let mut good = true;
         let mut found = false;
         for entry in table.entries {
-            if matches!(entry.0.text.as_str(), "at" | "flows" | "over") {
+            if matches!(
+                entry.0.text.as_str(),
+                "at" | "flows" | "over" | "every" | "until"
+            ) {
                 continue;
             }
             found = true;
@@ -431,7 +501,7 @@ impl Reader<'_> {
             };
             let setting = self.flows_setting(&item, key, id, class, world.net);
             good &= setting.is_some();
-            settings.extend(setting.map(|setting| (setting, item)));
+            settings.extend(setting.map(|setting| (setting, item, (0, 1))));
         }
         self.not_idle(table, found, &names)?;
         good.then_some(settings)
@@ -593,5 +663,20 @@ impl Reader<'_> {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// Why a key of a link cannot change, and what there could be instead.
+fn fixed(key: &str, link: &Link) -> Option<(&'static str, &'static str)> {
+    match key {
+        "rate" if link.trace.is_some() => Some((
+            "the link's rate follows a trace, which cannot change",
+            "a step of the trace, or a constant rate of the link",
+        )),
+        "loss" if link.loss.is_none() => Some((
+            "the link has no loss that could change",
+            "give the link a loss, such as \"0 %\"",
+        )),
+        _ => None,
     }
 }

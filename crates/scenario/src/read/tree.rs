@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use ackclock_algorithms::Value as Setpoint;
 use ackclock_algorithms::classes::{ClassSchedulerSpec, class_schedulers};
+use ackclock_algorithms::scheduler::SchedulerSpec;
 
 use super::{Item, Place, Reader, Seen, Table, join};
 use crate::diagnostic::quoted_list;
 use crate::keys::{self, Tree, TreeClass};
-use crate::model::{FlowClass, Link};
-use crate::options::Style;
+use crate::model::{FlowClass, Link, LinkId};
+use crate::options::{Dscp, Style};
 use crate::reader::Filtered;
 use crate::tree::{Node, Value};
 
@@ -64,6 +65,33 @@ impl Reader<'_> {
                 .map(|it| it.0)
                 .collect(),
         )
+    }
+
+    /// Code points, in the order of their numbers.
+    pub(crate) fn code_points(&self, item: &Item<'_>) -> Option<Vec<Dscp>> {
+        let nodes = match &item.node.value {
+            Value::Array(nodes) => nodes.as_slice(),
+            Value::Text(_) => std::slice::from_ref(&*item.node),
+            _ => {
+                self.wrong_kind(item);
+                return None;
+            }
+        };
+        let code = |node: &Node| {
+            let place = Place {
+                span: node.span.clone().or_else(|| item.place.span.clone()),
+                ..item.place.clone()
+            };
+            self.option(&Item {
+                node: Cow::Owned(node.clone()),
+                place,
+                rule: item.rule,
+            })
+        };
+        let mut codes: Vec<Dscp> = nodes.iter().map(code).collect::<Option<_>>()?;
+        codes.sort_by_key(|code| code.code());
+        codes.dedup();
+        Some(codes)
     }
 
     fn named_places(&self, item: &Item<'_>) -> Option<Vec<(String, Place)>> {
@@ -193,7 +221,8 @@ impl Reader<'_> {
         self.unique(branch.seen, class.name.as_ref()?, &name.place);
         let flows = table.given("flows");
         let inner = table.given("classes");
-        if let (Some(_), Some(item)) = (&inner, flows.as_ref().or(table.given("queue").as_ref())) {
+        let taken = ["flows", "dscp", "queue"].map(|key| table.given(key));
+        if let (Some(_), Some(item)) = (&inner, taken.iter().flatten().next()) {
             self.push(
                 &item.place,
                 "a class with classes of its own has no packets",
@@ -206,6 +235,9 @@ impl Reader<'_> {
         match flows {
             Some(item) => branch.asked.extend(self.named_places(&item)?),
             None => class.flows = Some(Vec::new()),
+        }
+        if table.given("dscp").is_none() {
+            class.dscp = Some(Vec::new());
         }
         let values: Vec<(String, Setpoint)> = self.specified(&table, specs)?;
         let params = branch.spec.class_from_values(&values, inner.is_none());
@@ -246,22 +278,28 @@ impl Reader<'_> {
         }
         for (id, link) in links.iter().enumerate() {
             if let Some(tree) = link.tree.as_ref().filter(|_| good) {
-                let crosses = |class: &&FlowClass| {
-                    let back = class.reverse_path.as_deref().unwrap_or(&[]);
-                    class.path.contains(&id) || back.contains(&id)
+                let washes = |link: &LinkId| {
+                    let scheduler = links[*link].scheduler.as_ref();
+                    scheduler.is_some_and(SchedulerSpec::washes)
                 };
-                self.covered(
-                    tree,
-                    &flows.iter().filter(crosses).collect::<Vec<_>>(),
-                    &filtered,
-                );
+                let mut crossing = Vec::new();
+                for class in flows {
+                    let back = class.reverse_path.as_deref().unwrap_or(&[]);
+                    let mut path = class.path.iter().chain(back);
+                    if path.clone().any(|other| *other == id) {
+                        crossing.push((class, class.dscp));
+                        crossing.extend(path.any(washes).then_some((class, Dscp::Cs0)));
+                    }
+                }
+                self.covered(tree, &crossing, &filtered);
             }
         }
     }
 
-    fn covered(&self, tree: &Arc<Tree>, flows: &[&FlowClass], filtered: &[Filtered]) {
-        let mut lost = flows.iter().filter(|class| tree.class_of(class).is_none());
-        if let Some(first) = lost.next()
+    /// Every class of flows, with each code point that its packets may have, has a class.
+    fn covered(&self, tree: &Arc<Tree>, flows: &[(&FlowClass, Dscp)], filtered: &[Filtered]) {
+        let lost = |it: &&(&FlowClass, Dscp)| tree.class_of(it.0, it.1).is_none();
+        if let Some((first, _)) = flows.iter().find(lost)
             && let Some(known) = filtered.iter().find(|it| it.is_of(tree))
         {
             let problem = format!("no class takes the packets of flows \"{}\"", first.name);
@@ -269,7 +307,7 @@ impl Reader<'_> {
                 let leaves = tree.classes.iter().filter(|class| class.queue.is_some());
                 let names = quoted_list(leaves.map(|class| class.name.as_str()));
                 diagnostic.allowed = Some(format!(
-                    "`flows` of a class that name them, or `default`, one of {names}"
+                    "`flows` of a class that name them, `dscp` of one (a queue on the way may wash it off), or `default`, one of {names}"
                 ));
             });
         }
@@ -278,7 +316,7 @@ impl Reader<'_> {
                 let own = flows
                     .iter()
                     .copied()
-                    .filter(|flows| tree.class_of(flows) == Some(at));
+                    .filter(|(flows, code)| tree.class_of(flows, *code) == Some(at));
                 self.covered(inner, &own.collect::<Vec<_>>(), filtered);
             }
         }

@@ -203,7 +203,7 @@ fn missing_key() {
         "29:1",
         &[
             "change[0]: a change that changes nothing",
-            "rate, delay, queue, capacity",
+            "rate, delay, loss, queue, capacity",
             "max_threshold",
         ],
     );

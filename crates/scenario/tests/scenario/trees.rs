@@ -1,6 +1,6 @@
 //! Queues with classes: what may stand in them, what is written back, and what is said of mistakes.
 
-use ackclock_scenario::{parse, parse_json, to_json};
+use ackclock_scenario::{Dscp, parse, parse_json, to_json};
 
 const GOOD: &str = r#"
 [scenario]
@@ -41,7 +41,7 @@ fn what_is_written_reads_back() {
     // a time of queue means the bytes of the most that the class can send
     let calls = tree.classes[1].queue.as_ref().unwrap();
     assert_eq!(calls.capacity, ackclock_scenario::Capacity::Bytes(250_000));
-    assert_eq!(tree.class_of(&scenario.flows[1]), Some(2));
+    assert_eq!(tree.class_of(&scenario.flows[1], Dscp::Ef), Some(2));
     let text = to_json(&scenario);
     let again = parse_json(&text, "again.json").unwrap_or_else(|errors| panic!("{errors:?}"));
     assert_eq!(to_json(&again), text);
@@ -85,7 +85,7 @@ fn mistakes() {
     refused(
         "flows = \"web\"",
         "flows = []",
-        "no class takes the packets of flows \"web\"; allowed: `flows` of a class that name them, or `default`",
+        "no class takes the packets of flows \"web\"; allowed: `flows` of a class that name them, `dscp` of one (a queue on the way may wash it off), or `default`",
     );
     refused(
         "prio = 0",
@@ -140,4 +140,80 @@ fn changes_of_a_queue_with_classes() {
         "{}",
         errors[0]
     );
+}
+
+#[test]
+fn code_points_are_asked_for() {
+    let text = GOOD
+        .replace("flows = [\"calls\"]", "dscp = [\"ef\", \"cs6\", \"ef\"]")
+        .replace("rtt = \"40 ms\"", "rtt = \"40 ms\"\ndscp = \"ef\"");
+    let scenario = parse(&text, "home.toml").unwrap_or_else(|errors| panic!("{errors:?}"));
+    let tree = scenario.links[0].tree.as_ref().unwrap();
+    assert_eq!(tree.classes[1].dscp, [Dscp::Ef, Dscp::Cs6]);
+    // calls by their code point, web by its name, whatever its code point
+    assert_eq!(tree.class_of(&scenario.flows[0], Dscp::Ef), Some(1));
+    assert_eq!(tree.class_of(&scenario.flows[0], Dscp::Cs0), Some(2));
+    let written = to_json(&scenario);
+    assert_eq!(
+        to_json(&parse_json(&written, "again.json").unwrap()),
+        written
+    );
+    refused(
+        "flows = [\"calls\"]",
+        "dscp = [\"eff\"]",
+        "did you mean \"ef\"",
+    );
+    // packets that have lost their code point would have no class
+    let lost = text.replace("default = \"bulk\", ", "").replace(
+        "{ name = \"bulk\",",
+        "{ name = \"bulk\", flows = [\"web\", \"rest\"],",
+    );
+    assert!(parse(&lost, "home.toml").is_ok());
+    let before = "[[link]]\nname = \"first\"\nrate = \"1 Gbit/s\"\nqueue = { scheduler = { kind = \"cake\", wash = true } }\n\n[[link]]\n";
+    let lost = lost
+        .replacen("[[link]]\n", before, 1)
+        .replace("path = [\"up\"]", "path = [\"first\", \"up\"]");
+    let errors = parse(&lost, "home.toml").unwrap_err();
+    assert!(
+        errors[0].problem.contains("packets of flows \"calls\""),
+        "{errors:?}"
+    );
+}
+
+#[test]
+fn changes_that_come_again() {
+    let text = |more: &str| {
+        let changes = format!("[[change]]\nat = \"1 s\"\nlink = \"up\"\n{more}");
+        parse(format!("{GOOD}{changes}"), "home.toml")
+    };
+    let scenario = text(
+        "every = \"2 s\"\nuntil = \"6 s\"\nrate = [\"1 Mbit/s\", \"2 Mbit/s\"]\ndelay = \"5 ms\"\n",
+    );
+    let scenario = scenario.unwrap_or_else(|errors| panic!("{errors:?}"));
+    let times: Vec<f64> = scenario.changes.iter().map(|it| it.at.seconds()).collect();
+    assert_eq!(times, [1.0, 1.0, 3.0, 3.0, 5.0, 5.0]);
+    let text_of = to_json(&scenario);
+    let again = parse_json(&text_of, "again.json").unwrap_or_else(|errors| panic!("{errors:?}"));
+    assert_eq!(again.changes.len(), 6);
+    for (more, told) in [
+        (
+            "until = \"6 s\"\nrate = \"1 Mbit/s\"\n",
+            "nothing is repeated",
+        ),
+        (
+            "every = \"1 us\"\nrate = \"1 Mbit/s\"\n",
+            "at most 100000 times",
+        ),
+        ("every = \"0 s\"\nrate = \"1 Mbit/s\"\n", "zero"),
+        (
+            "every = \"1 s\"\nrate = [\"1 Mbit/s\", \"x\"]\n",
+            "change[0].rate[1]",
+        ),
+        ("rate = [\"1 Mbit/s\", \"2 Mbit/s\"]\n", "change[0].rate"),
+        ("loss = \"1 %\"\n", "no loss that could change"),
+    ] {
+        let errors = text(more).expect_err(more);
+        let all: String = errors.iter().map(ToString::to_string).collect();
+        assert!(all.contains(told), "{more}: {all}");
+    }
 }

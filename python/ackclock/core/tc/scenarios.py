@@ -1,0 +1,308 @@
+"""Scenarios of what tc, sqm-scripts and LibreQoS have, and the way back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from ..scenario import Scenario
+from . import libreqos, sqm, trees, units
+from .kinds import Queue, number, write_leaf
+from .records import Place, Read, read
+
+PORT: Final = "1 Gbit/s"
+"""Rate of an interface whose queue holds packets back itself."""
+IFB: Final = "ifb"
+TCP: Final = {
+    "style": "linux", "congestion": "cubic", "packet_size": "1514 B", "header_size": "66 B", "ack_size": "66 B",
+}  # fmt: skip
+"""Senders of Linux; packets count with the Ethernet header, as Linux's queues count them."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A configuration as a scenario."""
+
+    scenario: Scenario
+    notes: tuple[str, ...] = field(default=())
+    """Parts that were left out, and why."""
+
+
+def import_tc(
+    files: Sequence[tuple[str, str]], *, rate: str | None = None, rtt: str = "40 ms", congestion: str = "cubic"
+) -> Imported:
+    """
+    Read the queues of a configuration into a scenario.
+
+    Parameters
+    ----------
+    files
+        Names and texts: tc's commands, its output, its JSON; /etc/config/sqm; or network.json with ShapedDevices.csv.
+    rate
+        Rate of the interface, such as ``"100 Mbit/s"``. It is needed where its queue does not hold packets back itself.
+    rtt
+        Round trip of the flows that the scenario gets, without queueing.
+    congestion
+        Their congestion control.
+
+    Raises
+    ------
+    ScenarioError
+        With file, line or key, what was found and what is allowed.
+
+    Examples
+    --------
+    >>> made = import_tc([("home", "tc qdisc replace dev eth0 root cake bandwidth 20mbit nat")])
+    >>> made.scenario.canonical["link"][0]["queue"]["scheduler"]["nat"]
+    True
+    """
+    notes: list[str] = []
+    if any(_is_network(text) for _, text in files):
+        return _provider(files, rate, rtt, congestion)
+    found = Read()
+    for name, text in files:
+        one = sqm.records(text, name) if sqm.configured(text) else read(text, name)
+        found.records += one.records
+        found.notes += one.notes
+    notes += found.notes
+    links: dict[str, tuple[Queue, list[str]]] = {}
+    for device in trees.devices(found.records):
+        made = trees.queue_of(device, notes)
+        if made is not None:
+            links[device.name or "link"] = made
+    if not links:
+        Place(files[0][0] if files else "tc", None).wrong(
+            "there is no queue at the root of an interface", None, "what tc qdisc show prints, or commands"
+        )
+    return Imported(_scenario(links, files[0][0], rate, rtt, congestion, notes), tuple(notes))
+
+
+def _is_network(text: str) -> bool:
+    return text.lstrip().startswith("{") and "BandwidthMbps" in text
+
+
+def shaped(queue: Mapping[str, Any]) -> bool:
+    """Whether a queue holds packets back to a rate of its own."""
+    scheduler = queue.get("scheduler", "none")
+    kind = scheduler["kind"] if isinstance(scheduler, Mapping) else scheduler
+    if kind == "cake":
+        return bool(isinstance(scheduler, Mapping) and scheduler.get("bandwidth", "unlimited") != "unlimited")
+    return kind in ("htb", "tbf") or (
+        kind == "hfsc" and all(number(row.get("ul_m2", "0 bit/s")) for row in queue["classes"])
+    )
+
+
+def _scenario(
+    links: Mapping[str, tuple[Queue, list[str]]],
+    file: str,
+    rate: str | None,
+    rtt: str,
+    congestion: str,
+    notes: list[str],
+) -> Scenario:
+    for name, (queue, _) in links.items():
+        if rate is None and not shaped(queue):
+            Place(file, None, name).wrong(
+                "the queue has no rate of its own", None, "--rate with that of the interface, such as 100mbit"
+            )
+    flows: list[dict[str, Any]] = []
+    seen: set[str] = set()
+    for name, (queue, asked) in links.items():
+        back = _back(name, links)
+        ways = {"path": [name], **({"reverse_path": [back]} if back else {})}
+        wanted = [(one, "cs0") for one in sorted(asked)]
+        wanted += [(f"{code}", code) for code in _codes(queue)]
+        wanted.append(("rest", "cs0"))
+        for one, code in wanted:
+            own = one if one not in seen else f"{one} over {name}"
+            if own != one and one in asked:
+                _rename(queue, one, own)
+            seen.add(own)
+            flows.append({"name": own, **ways, "rtt": rtt, "dscp": code, **TCP, "congestion": congestion})
+    lost = [flow for flow in flows if not _has_class(links, flow)]
+    for flow in lost:
+        own = f'packets of "{flow["name"]}"' if flow["name"] != "rest" else "packets that no filter asks for"
+        notes.append(f"{file}: {own} have no class: they go around the queue, and are left out")
+        for name in flow["path"]:
+            _rename(links[name][0], flow["name"], None)
+    if len(lost) == len(flows):
+        Place(file, None).wrong("no packets have a class with a queue", None, "default with such a class, or filters")
+    tree = {
+        "scenario": {"name": Path(file).stem or "tc", "duration": "60 s", "measure": "20 s .. 60 s"},
+        "link": [{"name": name, "rate": rate or PORT, "queue": queue} for name, (queue, _) in links.items()],
+        "flows": [flow for flow in flows if flow not in lost],
+    }
+    return Scenario(tree, origin=file)
+
+
+def _back(name: str, links: Mapping[str, Any]) -> str | None:
+    """The interface of the other way: an ifb has the name of its interface in its own."""
+    if name.startswith("ifb4"):
+        return next((one for one in links if one != name and one.endswith(name[4:])), None)
+    return next((one for one in links if one.startswith("ifb4") and name.endswith(one[4:])), None)
+
+
+def _leaves(queue: Mapping[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for row in queue.get("classes", []):
+        found += _leaves(row) if "classes" in row else [row]
+    return found
+
+
+def _codes(queue: Mapping[str, Any]) -> list[str]:
+    """A code point of each class that asks for some, also in trees below."""
+    found = []
+    for row in _leaves(queue):
+        found += row.get("dscp", [])[:1]
+        found += _codes(row.get("queue", {}))
+    return list(dict.fromkeys(found))
+
+
+def _rename(queue: Mapping[str, Any], old: str, new: str | None) -> None:
+    """Give a class of flows another name in the filters, or none."""
+    for row in _leaves(queue):
+        if old in row.get("flows", []):
+            row["flows"] = [one for name in row["flows"] if (one := new if name == old else name)]
+        _rename(row.get("queue", {}), old, new)
+
+
+def _has_class(links: Mapping[str, tuple[Queue, list[str]]], flow: Mapping[str, Any]) -> bool:
+    """Whether a class of the queues takes a class of flows; others would go around the queue."""
+    return all(_takes(links[name][0], flow) for name in flow["path"])
+
+
+def _takes(queue: Mapping[str, Any], flow: Mapping[str, Any]) -> bool:
+    if "classes" not in queue:
+        return True
+    leaves = _leaves(queue)
+    own = [row for row in leaves if flow["name"] in row.get("flows", [])]
+    own = own or [row for row in leaves if flow["dscp"] in row.get("dscp", [])]
+    own = own or [row for row in leaves if row["name"] == queue.get("default")]
+    return bool(own) and _takes(own[0].get("queue", {}), flow)
+
+
+def _provider(files: Sequence[tuple[str, str]], rate: str | None, rtt: str, congestion: str) -> Imported:
+    notes: list[str] = []
+    top: list[libreqos.Node] = []
+    for name, text in files:
+        if _is_network(text):
+            top = libreqos.network(text, name)
+    rest = [(name, text) for name, text in files if not _is_network(text)]
+    if not rest:
+        Place(files[0][0], None).wrong("the circuits are missing", None, "ShapedDevices.csv, too")
+    for name, text in rest:
+        libreqos.circuits(text, name, top)
+    every = [one for node in top for below in node.every() for one in below.circuits]
+    links, flows = [], []
+    for way, key in enumerate(libreqos.WAYS):
+        whole = sum(node.rates[way] for node in top)
+        queue = libreqos.queue(top, way, notes if way == 0 else [])
+        links.append({"name": key, "rate": rate or units.scenario_rate(whole), "queue": queue})
+        other = libreqos.WAYS[1 - way]
+        # the class of a circuit takes the ACKs of its other way, too
+        for row in _leaves(queue):
+            row["flows"].append(row["flows"][0].replace(key, other))
+        flows += [
+            {
+                "name": f"{one.name} {key}",
+                "path": [key],
+                "reverse_path": [other],
+                "rtt": rtt,
+                **TCP,
+                "congestion": congestion,
+            }
+            for one in every
+        ]
+    head = {"name": Path(files[0][0]).stem, "duration": "60 s", "measure": "20 s .. 60 s"}
+    return Imported(Scenario({"scenario": head, "link": links, "flows": flows}, origin=files[0][0]), tuple(notes))
+
+
+# Out
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A scenario's queues in the words of what sets them."""
+
+    files: Mapping[str, str]
+    """Texts by the name of the file."""
+    notes: tuple[str, ...]
+    """Parts that they do not say, and where they differ."""
+
+
+FORMATS: Final = ("tc", "sqm", "libreqos")
+
+
+def export_tc(scenario: Scenario, form: str = "tc", devices: Mapping[str, str] | None = None) -> Exported:
+    """
+    Write the queues of a scenario as commands of tc, as configuration of sqm-scripts, or as files of LibreQoS.
+
+    Parameters
+    ----------
+    scenario
+        The scenario; links whose queue is a plain drop-tail queue without a shaper are left out if others have more.
+    form
+        One of `FORMATS`.
+    devices
+        Interfaces by the names of links; by default the links' own names.
+
+    Raises
+    ------
+    ValueError
+        Naming the key, of what cannot be said.
+    """
+    tree = scenario.canonical
+    names = {link["name"]: (devices or {}).get(link["name"], link["name"]) for link in tree["link"]}
+    if form == "libreqos":
+        by_name = {link["name"]: link["queue"] for link in tree["link"]}
+        if set(by_name) != set(libreqos.WAYS):
+            raise ValueError(f"LibreQoS has the links {' and '.join(libreqos.WAYS)}; found {', '.join(by_name)}")
+        first, second = libreqos.written(by_name["download"], by_name["upload"])
+        return Exported({"network.json": first, "ShapedDevices.csv": second}, ())
+    notes: list[str] = []
+    if form == "sqm":
+        return Exported({"sqm": _sqm(tree, names, notes)}, tuple(notes))
+    lines: list[str] = []
+    for at, link in enumerate(tree["link"]):
+        writer = trees.Writer(_device(names[link["name"]]))
+        trees.write(link["queue"], writer, f"link[{at}].queue")
+        if link["shaper"] != "none":
+            raise ValueError(
+                f"link[{at}].shaper: a shaper behind the queue; allowed: htb or tbf, or cake with a bandwidth"
+            )
+        lines += writer.lines
+        notes += writer.notes
+        notes += [
+            f'packets of "{name}" must carry the mark {mark}: nft or iptables set it'
+            for name, mark in writer.marks.items()
+        ]
+    return Exported({"tc": "\n".join([*lines, ""])}, tuple(notes))
+
+
+def _device(name: str) -> str:
+    if not name or len(name) > 15 or any(letter.isspace() or letter == "/" for letter in name):  # noqa: PLR2004  IFNAMSIZ
+        raise ValueError(
+            f"an interface has a name of up to 15 letters, no blanks; found {json.dumps(name)}; allowed: --dev LINK=DEV"
+        )
+    return name
+
+
+def _sqm(tree: Mapping[str, Any], names: Mapping[str, str], notes: list[str]) -> str:
+    links: dict[str, tuple[str, float, str]] = {}
+    for at, link in enumerate(tree["link"]):
+        scheduler = link["queue"].get("scheduler", "none")
+        if not isinstance(scheduler, Mapping) or scheduler["kind"] != "cake" or scheduler["bandwidth"] == "unlimited":
+            raise ValueError(
+                f"link[{at}].queue: sqm-scripts are written with cake and a bandwidth; found another queue"
+            )
+        words = write_leaf(link["queue"], f"link[{at}].queue", notes).split()
+        bits = number(scheduler["bandwidth"])
+        if bits % 1000:
+            raise ValueError(
+                f"link[{at}].queue.scheduler.bandwidth: sqm-scripts have whole kbit/s; found {scheduler['bandwidth']}"
+            )
+        links[_device(names[link["name"]])] = ("", bits, " ".join(words[3:]))
+    return sqm.written(links)

@@ -1,0 +1,667 @@
+"""Qdiscs, classes and filters put together into the queue of a link, and taken apart again."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from .._words import nearest
+from . import kinds, units
+from .kinds import Queue
+from .records import Place, Record
+
+CODES: Final = {
+    "cs0": 0, "le": 1, "cs1": 8, "af11": 10, "af12": 12, "af13": 14, "cs2": 16, "af21": 18, "af22": 20, "af23": 22,
+    "cs3": 24, "af31": 26, "af32": 28, "af33": 30, "cs4": 32, "af41": 34, "af42": 36, "af43": 38, "cs5": 40,
+    "voice-admit": 44, "ef": 46, "cs6": 48, "cs7": 56,
+}  # fmt: skip
+"""Code points by name."""
+_NAMES: Final = {number: name for name, number in CODES.items()}
+_PRIORITIES: Final = (0, 0, 0, 0, 2, 2, 2, 2, 6, 6, 6, 6, 4, 4, 4, 4)
+"""Priority that Linux gives a packet by the upper four bits of its type of service (rt_tos2priority)."""
+_PRIOMAP: Final = (1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
+"""Band of each priority where nothing is said (tc-prio(8))."""
+CLASSFUL: Final = ("htb", "hfsc", "prio", "ets", "drr", "tbf", "pfifo_fast")
+_OURS: Final = {"drr": "ets", "pfifo_fast": "prio"}
+_CURVES: Final = ("rt", "ls", "ul")
+
+
+@dataclass
+class Device:
+    """Qdiscs, classes and filters of an interface."""
+
+    name: str
+    qdiscs: list[Record] = field(default_factory=list)
+    classes: list[Record] = field(default_factory=list)
+    filters: list[Record] = field(default_factory=list)
+
+
+def devices(records: Sequence[Record]) -> list[Device]:
+    """Sort records by interface; the last root of each counts, as with ``replace``."""
+    found: dict[str, Device] = {}
+    for number, record in enumerate(records):
+        own = found.setdefault(record.dev, Device(record.dev))
+        if record.what == "qdisc" and not record.handle:
+            record.handle = f"{0x8001 + number:x}:"
+        {"qdisc": own.qdiscs, "class": own.classes, "filter": own.filters}[record.what].append(record)
+    return list(found.values())
+
+
+def queue_of(device: Device, notes: list[str]) -> tuple[Queue, list[str]] | None:
+    """
+    Return the queue at the root of an interface, and the names of packets that its filters ask for; None without one.
+
+    Raises
+    ------
+    ScenarioError
+        At what has no counterpart.
+    """
+    roots = [one for one in device.qdiscs if one.parent == "root" and one.kind not in ("noqueue", "ingress", "clsact")]
+    if not roots:
+        return None
+    asked: list[str] = []
+    return _built(roots[-1], device, notes, asked), asked
+
+
+def _built(qdisc: Record, device: Device, notes: list[str], asked: list[str]) -> Queue:
+    if qdisc.kind in kinds.NAMES:
+        return kinds.read_leaf(qdisc.kind, qdisc.words, qdisc.place, notes, qdisc.printed)
+    if qdisc.kind not in CLASSFUL:
+        known = [*kinds.NAMES, *CLASSFUL]
+        hint = nearest(qdisc.kind, known)
+        more = {"netem": " (a link has delay, jitter and loss of its own)", "mq": " (import one of its queues)"}
+        qdisc.place.wrong(
+            f"{qdisc.kind} has no counterpart{more.get(qdisc.kind, '')}", qdisc.kind, ", ".join(known), hint
+        )
+    return _Tree(qdisc, device, notes, asked).queue()
+
+
+class _Tree:
+    """A qdisc with classes."""
+
+    def __init__(self, qdisc: Record, device: Device, notes: list[str], asked: list[str]) -> None:
+        self.qdisc, self.device, self.notes, self.asked = qdisc, device, notes, asked
+        self.major = qdisc.handle
+        self.scheduler: dict[str, Any] = {"kind": _OURS.get(qdisc.kind, qdisc.kind)}
+        self.default = ""
+        self.rows: dict[str, dict[str, Any]] = {}
+        self.parents: dict[str, str] = {}
+        self.names: dict[str, str] = {}
+        self.tails: dict[str, Queue] = {}
+        """Queues of classes to which nothing is attached."""
+
+    def queue(self) -> Queue:
+        qdisc = self.qdisc
+        getattr(self, f"_{qdisc.kind}")()
+        for one in self.device.classes:
+            if (
+                one.kind == qdisc.kind
+                and one.handle.split(":")[0] + ":" == self.major
+                and one.kind in ("htb", "hfsc", "drr")
+            ):
+                if one.kind == "hfsc" and one.handle == self.major:
+                    continue  # its root, which tc prints as a class
+                self._class(one)
+        self._filtered()
+        inner = set(self.parents.values())
+        for handle, row in self.rows.items():
+            if handle in inner:
+                if any(row.pop(key, "0") not in ("0 bit/s", "0 ms", "0") for key in ("rt_m1", "rt_d", "rt_m2")):
+                    self.notes.append(
+                        f"{qdisc.place.where}: class {handle}: left out: a real-time curve above other classes, which "
+                        "Linux does not use"
+                    )
+                if row.get("flows") or row.get("dscp"):
+                    qdisc.place.wrong(
+                        f"packets are sent to class {handle}, which has classes of its own",
+                        handle,
+                        "a class with a queue",
+                    )
+                continue
+            row["queue"] = self._leaf(handle)
+        if self.default and (self.default not in self.rows or self.default in inner):
+            self.notes.append(
+                f"{qdisc.place.where}: default {self.default} is no class with a queue: such packets go out unshaped"
+            )
+            self.default = ""
+        made: Queue = {"scheduler": self.scheduler, "classes": self._below(self.major)}
+        if not made["classes"]:
+            qdisc.place.wrong(
+                "there are no classes", qdisc.handle, "tc class add ..., or what tc class show prints, too"
+            )
+        if self.default:
+            made["default"] = self.names.get(self.default, self.default)
+        return made
+
+    def _below(self, parent: str) -> list[dict[str, Any]]:
+        rows = []
+        for handle, above in self.parents.items():
+            if above == parent:
+                row = self.rows[handle]
+                below = self._below(handle)
+                rows.append({**row, "classes": below} if below else row)
+        return rows
+
+    def _leaf(self, handle: str) -> Queue:
+        own = [one for one in self.device.qdiscs if one.parent == handle]
+        if own:
+            return _built(own[-1], self.device, self.notes, self.asked)
+        return self.tails.get(handle, {"aqm": "drop-tail", "capacity": f"{kinds.LENGTH} packets"})
+
+    def _add(self, handle: str, parent: str, row: dict[str, Any], name: str = "") -> None:
+        self.names[handle] = name or handle
+        self.rows[handle] = {"name": self.names[handle], **row}
+        self.parents[handle] = parent
+
+    # kinds
+
+    def _options(self, counts: Mapping[str, int]) -> dict[str, list[str]]:
+        """Words of the qdisc with their values; those that no kind knows are refused."""
+        words, found, at = self.qdisc.words, {}, 0
+        while at < len(words):
+            if words[at] not in counts:
+                known = list(counts)
+                self.qdisc.place.at(self.qdisc.kind).wrong(
+                    f"{words[at]} has no counterpart", words[at], ", ".join(known), nearest(words[at], known)
+                )
+            count = counts[words[at]]
+            end = (
+                at + 1 + count
+                if count >= 0
+                else next((k for k in range(at + 1, len(words)) if not words[k].lstrip("-").isdigit()), len(words))
+            )
+            found[words[at]] = words[at + 1 : end]
+            at = end
+        return found
+
+    def _whole(self, word: str, text: str) -> int:
+        try:
+            return int(text, 0)
+        except ValueError:
+            return self.qdisc.place.at(word).wrong("not a whole number", text, "a whole number")
+
+    def _htb(self) -> None:
+        given = self._options(
+            {"default": 1, "r2q": 1, "direct_packets_stat": 1, "ver": 1, "direct_qlen": 1, "debug": 1}
+        )
+        self.scheduler["r2q"] = self._whole("r2q", (given.get("r2q") or ["10"])[0])
+        self._default(given.get("default"))
+
+    def _hfsc(self) -> None:
+        self._default(self._options({"default": 1}).get("default"))
+
+    def _drr(self) -> None:
+        self._options({})
+
+    def _default(self, words: list[str] | None) -> None:
+        if words:
+            minor = int(words[0].removeprefix("0x").rpartition(":")[2], 16)
+            self.default = f"{self.major}{minor:x}" if minor else ""
+
+    def _prio(self) -> None:
+        given = self._options({"bands": 1, "priomap": -1, "multiqueue": 0, "nomultiqueue": 0})
+        bands = self._whole("bands", (given.get("bands") or ["3"])[0])
+        self._bands(bands, [self._whole("priomap", word) for word in given.get("priomap", [])] or list(_PRIOMAP))
+
+    def _pfifo_fast(self) -> None:
+        self._prio()
+        self.notes.append(
+            f"{self.qdisc.place.where}: pfifo_fast: each of its bands has room for {kinds.LENGTH} packets here"
+        )
+
+    def _ets(self) -> None:
+        given = self._options({"bands": 1, "strict": 1, "quanta": -1, "priomap": -1})
+        quanta = [self._whole("quanta", word) for word in given.get("quanta", [])]
+        strict = self._whole("strict", (given.get("strict") or ["0"])[0])
+        bands = self._whole("bands", (given.get("bands") or [str(strict + len(quanta))])[0])
+        quanta += [1514] * (bands - strict - len(quanta))
+        rows = [{"strict": True}] * strict + [{"strict": False, "quantum": f"{one} B"} for one in quanta]
+        self._bands(
+            bands, [self._whole("priomap", word) for word in given.get("priomap", [])] or [bands - 1] * 16, rows
+        )
+
+    def _bands(self, bands: int, priomap: list[int], rows: Sequence[dict[str, Any]] = ()) -> None:
+        if not 1 <= bands <= 16 or any(not 0 <= band < bands for band in priomap):  # noqa: PLR2004  TCQ_PRIO_BANDS
+            self.qdisc.place.at("bands").wrong(
+                "bands and priomap do not go together", f"{bands}, {priomap}", "1 to 16 bands"
+            )
+        comments = self.qdisc.comments
+        for band in range(bands):
+            handle = f"{self.major}{band + 1:x}"
+            row: dict[str, Any] = dict(rows[band]) if rows else {}
+            codes = [
+                name for name, code in CODES.items() if code and priomap[_PRIORITIES[(code << 2 & 0x1E) >> 1]] == band
+            ]
+            if codes and band != priomap[0]:
+                row["dscp"] = codes
+            self._add(handle, self.major, row, comments.get(f"class{band + 1}", ""))
+        self.default = f"{self.major}{priomap[0] + 1:x}"
+
+    def _tbf(self) -> None:
+        place = self.qdisc.place.at("tbf")
+        counts = dict.fromkeys(
+            (
+                "rate",
+                "burst",
+                "buffer",
+                "maxburst",
+                "limit",
+                "latency",
+                "lat",
+                "peakrate",
+                "mtu",
+                "minburst",
+                "mpu",
+                "overhead",
+                "linklayer",
+            ),
+            1,
+        )
+        given = self._options(counts)
+
+        def value(form: kinds.Form, *words: str) -> Any:
+            word = next((one for one in words if one in given), None)
+            if word is None:
+                return None
+            try:
+                return form.read(given[word][0])
+            except (ValueError, IndexError):
+                return place.at(word).wrong("not a value", " ".join(given[word]), form.allowed)
+
+        self._plain(given, place)
+        rate, burst = value(kinds.RATE, "rate"), value(kinds.BYTES, "burst", "buffer", "maxburst")
+        if rate is None or burst is None:
+            place.wrong("rate and burst are needed", " ".join(self.qdisc.words))
+        self.scheduler |= {"rate": rate, "burst": burst}
+        peak, mtu = value(kinds.RATE, "peakrate"), value(kinds.BYTES, "mtu", "minburst")
+        self.scheduler |= {"peakrate": peak} if peak else {}
+        self.scheduler |= {"mtu": mtu} if mtu and peak else {}
+        limit, wait = value(kinds.BYTES, "limit"), value(kinds.TIME, "latency", "lat")
+        if limit is None and wait is None:
+            place.wrong("limit or latency is needed", " ".join(self.qdisc.words))
+        if limit is None:
+            room = [kinds.number(rate) / 8 * kinds.number(wait) + kinds.number(burst)]
+            room += [kinds.number(peak) / 8 * kinds.number(wait) + kinds.number(mtu or 0)] if peak else []
+            limit = f"{int(min(room))} B"
+        handle = f"{self.major}1"
+        self._add(handle, self.major, {}, self.qdisc.comments.get("class", ""))
+        self.tails[handle] = {"aqm": "drop-tail", "capacity": limit}
+        self.default = handle
+
+    def _plain(self, given: Mapping[str, list[str]], place: Place) -> None:
+        for word in ("mpu", "overhead", "linklayer"):
+            text = (given.get(word) or ["0"])[0]
+            if text not in ("0", "0b", "ethernet"):
+                place.at(word).wrong(
+                    "packets count as they are", text, "0 and ethernet; cake has overhead, mpu, atm and ptm"
+                )
+
+    def _class(self, one: Record) -> None:
+        place = Place(one.place.file, one.place.line, one.place.key or f"class {one.handle}")
+        parent = self.major if one.parent in ("root", "", self.major) else one.parent
+        row = {"htb": self._htb_class, "hfsc": self._hfsc_class, "drr": self._drr_class}[one.kind](one.words, place)
+        self._add(one.handle, parent, row, one.comments.get("class", ""))
+
+    def _htb_class(self, words: Sequence[str], place: Place) -> dict[str, Any]:
+        forms = {"rate": kinds.RATE, "ceil": kinds.RATE, "burst": kinds.BYTES, "cburst": kinds.BYTES,
+                 "prio": kinds.COUNT,
+                 "quantum": kinds.BYTES, "buffer": kinds.BYTES, "maxburst": kinds.BYTES,
+                 "cbuffer": kinds.BYTES}  # fmt: skip
+        skipped = ("mpu", "overhead", "linklayer", "level", "mtu", "leaf")
+        row: dict[str, Any] = {}
+        given: dict[str, list[str]] = {}
+        at = 0
+        while at + 1 < len(words):
+            word = words[at]
+            if word in forms:
+                key = {"buffer": "burst", "maxburst": "burst", "cbuffer": "cburst"}.get(word, word)
+                row[key] = kinds._value(forms[word], words, at, place)
+            elif word in skipped:
+                given[word] = [words[at + 1]]
+            else:
+                place.wrong(f"{word} has no counterpart", word, ", ".join(forms), nearest(word, forms))
+            at += 2
+        self._plain(given, place)
+        if "rate" not in row:
+            place.wrong("rate is missing", " ".join(words), kinds.RATE.allowed)
+        if row.get("ceil") == row["rate"]:
+            del row["ceil"]
+        return row
+
+    def _drr_class(self, words: Sequence[str], place: Place) -> dict[str, Any]:
+        quantum = kinds._value(kinds.BYTES, words, words.index("quantum"), place) if "quantum" in words else "1514 B"
+        return {"strict": False, "quantum": quantum}
+
+    def _hfsc_class(self, words: Sequence[str], place: Place) -> dict[str, Any]:
+        row: dict[str, Any] = {}
+        at = 0
+        while at < len(words):
+            curve, at = words[at], at + 1
+            if curve not in (*_CURVES, "sc"):
+                place.wrong(f"{curve} has no counterpart", curve, "sc, rt, ls, ul")
+            parts: dict[str, str] = {}
+            while at + 1 < len(words) and words[at] in ("m1", "d", "m2", "umax", "dmax", "rate"):
+                parts[words[at]] = words[at + 1]
+                at += 2
+            try:
+                m1, d, m2 = _curve(parts)
+            except ValueError as error:
+                place.at(curve).wrong(
+                    "not a service curve",
+                    str(error),
+                    "m1 RATE d TIME m2 RATE, or umax SIZE dmax TIME rate RATE, or rate RATE",
+                )
+            for one in ("rt", "ls") if curve == "sc" else (curve,):
+                row |= {f"{one}_m1": m1, f"{one}_d": d, f"{one}_m2": m2}
+        return row
+
+    # filters
+
+    def _filtered(self) -> None:
+        done: set[str] = set()
+        ordered = sorted(
+            (one for one in self.device.filters if one.parent in ("root", "", self.major) or one.parent in self.rows),
+            key=lambda one: one.order or 0x10000,
+        )
+        for one in ordered:
+            if self.qdisc.kind == "tbf":
+                one.place.wrong("tbf takes no filters", " ".join(one.words), "classes of htb, hfsc, prio, ets or drr")
+            match, target = split_filter(one)
+            target = target if not target.startswith(":") else f"{self.major}{target[1:]}"
+            if target not in self.rows:
+                if target.split(":")[0] + ":" != self.major:
+                    continue
+                one.place.wrong(f"there is no class {target}", " ".join(one.words), ", ".join(self.rows))
+            if match in done:
+                continue  # the first filter wins
+            done.add(match)
+            row = self.rows[target]
+            code = code_point(match)
+            if match == "matchall":
+                self.default = self.default if self.qdisc.kind == "htb" and self.default else target
+            elif code is not None and "flows" not in one.comments:
+                if code in done:
+                    continue
+                done.add(code)
+                row["dscp"] = sorted({*row.get("dscp", []), code}, key=lambda name: CODES[name])
+                for other in self.rows.values():  # a filter goes before a priomap
+                    if (
+                        other is not row
+                        and code in other.get("dscp", [])
+                        and self.qdisc.kind not in ("htb", "hfsc", "drr")
+                    ):
+                        other["dscp"] = [name for name in other["dscp"] if name != code]
+            else:
+                name = one.comments.get("flows", match)
+                row.setdefault("flows", [])
+                if name not in row["flows"]:
+                    row["flows"].append(name)
+                if name not in self.asked:
+                    self.asked.append(name)
+
+
+def _curve(parts: Mapping[str, str]) -> tuple[str, str, str]:
+    """Return both slopes of a service curve and how long the first holds."""
+    rate = units.scenario_rate
+    if "umax" in parts or "dmax" in parts:
+        size, wait = units.size(parts.get("umax", "0")), units.time(parts["dmax"])
+        slope = units.rate(parts["rate"])
+        if size * 8 > slope * wait:
+            return rate(round(size / wait) * 8), units.scenario_time(wait), rate(slope)
+        return "0 bit/s", units.scenario_time(wait - size * 8 / slope), rate(slope)
+    if "rate" in parts:
+        return "0 bit/s", "0 ms", rate(units.rate(parts["rate"]))
+    if "m2" not in parts:
+        raise ValueError(" ".join(f"{key} {value}" for key, value in parts.items()))
+    first, wait = units.rate(parts.get("m1", "0bit")), units.time(parts.get("d", "0us"))
+    return rate(first) if wait else "0 bit/s", units.scenario_time(wait), rate(units.rate(parts["m2"]))
+
+
+def split_filter(one: Record) -> tuple[str, str]:
+    """Return what a filter asks for, as tc's words, and its class."""
+    words = [word for word in one.words if word not in ("*flowid", "not_in_hw", "in_hw", "skip_hw")]
+    for key in ("flowid", "classid", "*flowid"):
+        if key in one.words:
+            at = one.words.index(key)
+            if at + 1 >= len(one.words):
+                one.place.wrong(f"nothing follows {key}", " ".join(one.words))
+            target = one.words[at + 1]
+            rest = one.words[:at] + one.words[at + 2 :]
+            break
+    else:
+        one.place.wrong("a filter without flowid", " ".join(words), "flowid MAJOR:MINOR; actions have no counterpart")
+    rest = [word for word in rest if word not in ("*flowid", "not_in_hw", "in_hw", "skip_hw")]
+    while rest and rest[0] in ("fh", "order", "key", "ht", "bkt", "terminal", "link", "chain"):
+        rest = rest[2:] if rest[0] not in ("key", "terminal") else rest[1:]
+    words = [one.kind, *map(shlex.quote, rest)] if one.kind != "matchall" else ["matchall"]
+    major, _, minor = target.partition(":")
+    return " ".join(words), f"{int(major, 16):x}:{int(minor or '0', 16):x}" if major else f":{int(minor or '0', 16):x}"
+
+
+def code_point(match: str) -> str | None:
+    """Return the code point that a filter of u32 asks for; None where it asks for something else."""
+    spoken = re.fullmatch(r"u32 match ip (?:tos|dsfield) (0x[0-9a-f]+|\d+) (0x[0-9a-f]+|\d+)", match)
+    if spoken:
+        value, mask = int(spoken[1], 0), int(spoken[2], 0)
+    else:
+        shown = re.fullmatch(r"u32 match ([0-9a-f]{8})/([0-9a-f]{8}) at 0", match)
+        if not shown or int(shown[2], 16) & ~0x00FF0000:
+            return None
+        value, mask = int(shown[1], 16) >> 16, int(shown[2], 16) >> 16
+    if mask & 0xFC != 0xFC:  # noqa: PLR2004  all six bits
+        return None
+    return _NAMES.get(value >> 2)
+
+
+# From a scenario
+
+
+@dataclass
+class Writer:
+    """Lines of one interface."""
+
+    dev: str
+    lines: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    used: set[int] = field(default_factory=set)
+    marks: dict[str, int] = field(default_factory=dict)
+    """Marks of classes of flows that tc cannot tell apart otherwise."""
+
+    def add(self, line: str, **comments: str) -> None:
+        """Add a line; names that are tc's own need no comment."""
+        said = " ".join(f"{key} = {json.dumps(value)}" for key, value in comments.items())
+        self.lines.append(f"tc {line}" + (f"  # {said}" if said else ""))
+
+    def free(self) -> int:
+        """Return the number of a qdisc that none has."""
+        number = next(one for one in range(1, 0x8000) if one not in self.used)
+        self.used.add(number)
+        return number
+
+
+def write(queue: Mapping[str, Any], writer: Writer, place: str = "queue", parent: str = "root") -> None:
+    """
+    Add the lines that make a canonical queue.
+
+    Raises
+    ------
+    ValueError
+        Naming the key, of what tc has no words for.
+    """
+    if parent == "root":
+        _reserve(queue, writer)
+    at = f"dev {writer.dev} {parent if parent == 'root' else f'parent {parent}'}"
+    if "classes" not in queue:
+        writer.add(f"qdisc replace {at} {kinds.write_leaf(queue, place, writer.notes)}")
+        return
+    scheduler = queue["scheduler"]
+    kind = str(scheduler["kind"] if isinstance(scheduler, Mapping) else scheduler)
+    major = _major(queue) or writer.free()
+    ids = _identifiers(queue, major, kind)
+    default = ids[queue["default"]] if queue.get("default") else None
+    flat = list(_flat(queue["classes"], f"{major:x}:", place))
+    if kind in ("htb", "hfsc"):
+        minor = default.partition(":")[2] if default else "0"
+        more = f" r2q {scheduler['r2q']:g}" if kind == "htb" else ""
+        writer.add(
+            f"qdisc replace {at} handle {major:x}: {kind} default {minor if kind == 'hfsc' else '0x' + minor}{more}"
+        )
+        for row, above, where in flat:
+            own = ids[row["name"]]
+            name = {} if row["name"] == own else {"class": row["name"]}
+            words = _class_words(kind, row, where, writer.notes)
+            writer.add(
+                f"class replace dev {writer.dev} parent {ids.get(above, above)} classid {own} {kind} {words}", **name
+            )
+    elif kind == "tbf":
+        _write_tbf(queue, writer, at, major)
+    else:
+        _write_bands(kind, queue, writer, at, major, default)
+    for row, _, where in flat:
+        if row.get("queue"):
+            plain = row["queue"] in (_tail(kind, row), {**_tail(kind, row), "scheduler": "none"})
+            if not plain:
+                write(row["queue"], writer, f"{where}.queue", ids[row["name"]])
+    if kind != "tbf":  # all packets are its class's: it takes no filters
+        _write_filters(flat, ids, writer, f"{major:x}:")
+
+
+def _tail(kind: str, row: Mapping[str, Any]) -> Queue:
+    """The queue that the kernel puts where nothing is attached."""
+    if kind == "tbf" and "classes" not in row["queue"] and kinds.kind_of(row["queue"]) == "bfifo":
+        return dict(row["queue"])
+    return {"aqm": "drop-tail", "capacity": f"{kinds.LENGTH} packets"}
+
+
+_ID: Final = re.compile(r"([0-9a-f]{1,4}):([0-9a-f]{1,4})")
+
+
+def _flat(rows: Sequence[Mapping[str, Any]], above: str, place: str) -> list[tuple[Mapping[str, Any], str, str]]:
+    found = []
+    for at, row in enumerate(rows):
+        where = f"{place}.classes[{at}]"
+        found.append((row, above, where))
+        found += _flat(row.get("classes", []), str(row["name"]), where)
+    return found
+
+
+def _reserve(queue: Mapping[str, Any], writer: Writer) -> None:
+    if "classes" in queue:
+        if number := _major(queue):
+            writer.used.add(number)
+        for row, _, _ in _flat(queue["classes"], "", ""):
+            _reserve(row.get("queue", {}), writer)
+
+
+def _major(queue: Mapping[str, Any]) -> int:
+    """The number before the colon, where all classes have the same; 0 where not."""
+    found = [_ID.fullmatch(str(row["name"])) for row, _, _ in _flat(queue["classes"], "", "")]
+    majors = {one[1] for one in found if one}
+    return int(next(iter(majors)), 16) if len(majors) == 1 else 0
+
+
+def _identifiers(queue: Mapping[str, Any], major: int, kind: str) -> dict[str, str]:
+    """Numbers of classes by name: their names where those are numbers."""
+    rows = [str(row["name"]) for row, _, _ in _flat(queue["classes"], "", "")]
+    ids: dict[str, str] = {}
+    if kind not in ("htb", "hfsc"):
+        return {name: f"{major:x}:{at + 1:x}" for at, name in enumerate(rows)}
+    for name in rows:
+        found = _ID.fullmatch(name)
+        if found and int(found[1], 16) == major:
+            ids[name] = name
+    taken = set(ids.values())
+    for name in rows:
+        if name not in ids:
+            ids[name] = next(one for k in range(1, 0x10000) if (one := f"{major:x}:{k:x}") not in taken)
+            taken.add(ids[name])
+    return ids
+
+
+def _class_words(kind: str, row: Mapping[str, Any], place: str, notes: list[str]) -> str:
+    if kind == "hfsc":
+        words = []
+        for one in _CURVES:
+            m1, d, m2 = (kinds.number(row[f"{one}_{part}"]) for part in ("m1", "d", "m2"))
+            if m1 or m2:
+                words += [one, "m1", units.rate_text(m1), "d", units.time_text(d), "m2", units.rate_text(m2)]
+        if not words:
+            raise ValueError(
+                f"{place}: the kernel refuses a class of hfsc without a curve; allowed: rt_m2 or ls_m2 above zero"
+            )
+        return " ".join(words)
+    rate = kinds.number(row["rate"])
+    ceil = rate if row["ceil"] == "rate" else kinds.number(row["ceil"])
+    words = ["rate", units.rate_text(rate), "ceil", units.rate_text(ceil)]
+    words += [f"{key} {round(kinds.number(row[key]))}" for key in ("burst", "cburst")]
+    words += [f"prio {round(kinds.number(row['prio']))}"]
+    words += [] if row["quantum"] == "auto" else [f"quantum {round(kinds.number(row['quantum']))}"]
+    if rate != units.rate(units.rate_text(rate)):
+        notes.append(f"{place}.rate: whole bytes a second in tc")
+    return " ".join(words)
+
+
+def _write_tbf(queue: Mapping[str, Any], writer: Writer, at: str, major: int) -> None:
+    scheduler, row = queue["scheduler"], queue["classes"][0]
+    words = f"rate {units.rate_text(kinds.number(scheduler['rate']))} burst {round(kinds.number(scheduler['burst']))}"
+    if scheduler["peakrate"] != "none":
+        peak, mtu = (kinds.number(scheduler[key]) for key in ("peakrate", "mtu"))
+        words += f" peakrate {units.rate_text(peak)} mtu {round(mtu)}"
+    inner = row["queue"]
+    own = "classes" not in inner and kinds.kind_of(inner) == "bfifo"
+    limit = round(kinds.number(inner["capacity"])) if own else 1514 * kinds.LENGTH
+    name = {} if row["name"] == f"{major:x}:1" else {"class": str(row["name"])}
+    writer.add(f"qdisc replace {at} handle {major:x}: tbf {words} limit {limit}", **name)
+
+
+def _write_bands(kind: str, queue: Mapping[str, Any], writer: Writer, at: str, major: int, default: str | None) -> None:
+    rows = queue["classes"]
+    names = {
+        f"class{at + 1}": str(row["name"]) for at, row in enumerate(rows) if row["name"] != f"{major:x}:{at + 1:x}"
+    }
+    band = int(default.partition(":")[2], 16) - 1 if default else len(rows) - 1
+    if kind == "prio" and len(rows) < 2:  # noqa: PLR2004  TCQ_MIN_PRIO_BANDS
+        raise ValueError("prio: Linux has two bands or more; found one class")
+    if kind == "prio":
+        writer.add(
+            f"qdisc replace {at} handle {major:x}: prio bands {len(rows)} priomap {' '.join([str(band)] * 16)}", **names
+        )
+        return
+    strict = [bool(row["strict"]) for row in rows]
+    if strict != sorted(strict, reverse=True):
+        raise ValueError("ets: in Linux strict classes come first; found one behind another that is not strict")
+    quanta = [f"{round(kinds.number(row['quantum']))}" for row in rows if not row["strict"]]
+    words = f"bands {len(rows)} strict {sum(strict)}" + (f" quanta {' '.join(quanta)}" if quanta else "")
+    writer.add(f"qdisc replace {at} handle {major:x}: ets {words} priomap {' '.join([str(band)] * 16)}", **names)
+
+
+_MATCHES: Final = ("u32 ", "fw ", "basic ", "flower ", "route ", "flow ", "cgroup", "bpf ", "handle ")
+
+
+def _write_filters(
+    flat: Sequence[tuple[Mapping[str, Any], str, str]], ids: Mapping[str, str], writer: Writer, parent: str
+) -> None:
+    order = 1
+    begin = f"filter add dev {writer.dev} parent {parent} protocol"
+    for row, _, _ in flat:
+        for name in row.get("flows", []):
+            own = name.startswith(_MATCHES)
+            if not own:
+                writer.marks.setdefault(name, len(writer.marks) + 1)
+            kind, _, words = name.partition(" ") if own else ("fw", "", "")
+            words = words if own else f"handle {writer.marks[name]}"
+            comment = {} if own else {"flows": name}
+            ahead, words = (
+                (f"{words.split(' flowid')[0]} {kind}", "") if words.startswith("handle ") else (kind, f" {words}")
+            )
+            writer.add(f"{begin} ip prio {order} {ahead}{words} flowid {ids[row['name']]}", **comment)
+            order += 1
+    for row, _, _ in flat:
+        for code in row.get("dscp", []):
+            target = ids[row["name"]]
+            writer.add(f"{begin} ip prio {order} u32 match ip dsfield 0x{CODES[code] << 2:02x} 0xfc flowid {target}")
+            order += 1

@@ -1,0 +1,530 @@
+"""Queues of Linux in and out: what tc says, sqm-scripts and LibreQoS, as scenarios and back."""
+
+# ruff: noqa: E501  lines of tc and of its output
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ackclock as ac
+from ackclock.core.tc import units
+from ackclock.core.tc.scenarios import export_tc, import_tc
+from conftest import Command
+
+RATE = "100 Mbit/s"
+
+
+def again(scenario: ac.Scenario, form: str = "tc") -> ac.Scenario:
+    """What is read of what is written."""
+    made = export_tc(scenario, form)
+    return import_tc(
+        [(scenario.origin, text) for text in made.files.values()], rate=scenario.canonical["link"][0]["rate"]
+    ).scenario
+
+
+# Units: tc(8), and what tc of iproute2 6.1 prints on Linux 6.1
+
+
+def test_units_are_those_of_tc() -> None:
+    assert [units.rate(text) for text in ("20mbit", "1gibit", "100kbps", "8000", "2.5Mbit")] == [
+        20_000_000, 1_073_741_824, 800_000, 8000, 2_500_000,
+    ]  # fmt: skip
+    assert [units.size(text) for text in ("15k", "1514b", "32Mb", "15Kb/1", "1600")] == [
+        15360,
+        1514,
+        33554432,
+        15360,
+        1600,
+    ]
+    assert [units.time(text) for text in ("5ms", "100", "1.5s")] == pytest.approx([0.005, 0.0001, 1.5])
+    # CoDel keeps 1024 ns: tc prints 4999 of 5 ms, and 999 us of 1 ms
+    assert [units.codel_time(text) for text in ("4999us", "999us", "11999us", "5ms", "4998us")] == [
+        0.005,
+        0.001,
+        0.012,
+        0.005,
+        0.004998,
+    ]
+    for wrong in ("fast", "-5mbit", "1e999mbit", "20 mbit", ""):
+        with pytest.raises(ValueError):  # noqa: PT011
+            units.rate(wrong)
+
+
+SHOWN: dict[str, tuple[str, str, str]] = {
+    "codel": (
+        "codel limit 1000 target 3ms interval 50ms ecn",
+        '{"limit":1000,"target":2999,"interval":49999,"ecn":true}',
+        "limit 1000p target 3ms interval 50ms ecn ",
+    ),
+    "fq_codel": (
+        "fq_codel limit 800 flows 512 quantum 300 target 12ms interval 100ms ce_threshold 1ms noecn drop_batch 32",
+        '{"limit":800,"flows":512,"quantum":300,"target":11999,"ce_threshold":999,"interval":99999,"memory_limit":4194304,"drop_batch":32}',
+        "limit 800p flows 512 quantum 300 target 12ms ce_threshold 999us interval 100ms memory_limit 4Mb drop_batch 32 ",
+    ),
+    "fq": (
+        "fq limit 5000 flow_limit 50 quantum 3028 initial_quantum 15140 maxrate 20mbit",
+        '{"limit":5000,"flow_limit":50,"buckets":1024,"orphan_mask":1023,"quantum":3028,"initial_quantum":15140,"maxrate":2500000,"low_rate_threshold":68750,"refill_delay":40000,"timer_slack":10000,"horizon":10000000,"horizon_drop":null}',
+        "limit 5000p flow_limit 50p buckets 1024 orphan_mask 1023 quantum 3028b initial_quantum 15140b maxrate 20Mbit low_rate_threshold 550Kbit refill_delay 40ms timer_slack 10us horizon 10s horizon_drop ",
+    ),
+    "pie": (
+        "pie limit 500 target 20ms tupdate 15ms alpha 2 beta 20 ecn",
+        '{"limit":500,"target":20000,"tupdate":15000,"alpha":2,"beta":20,"ecn":true}',
+        "limit 500p target 20ms tupdate 15ms alpha 2 beta 20 ecn ",
+    ),
+    "sfq": (
+        "sfq perturb 10 limit 127 quantum 1514",
+        '{"limit":127,"quantum":1514,"depth":127,"flows":127,"divisor":1024,"perturb":10}',
+        "limit 127p quantum 1514b depth 127 flows 127 divisor 1024 perturb 10sec ",
+    ),
+    "cake": (
+        "cake bandwidth 1gbit besteffort flowblind ingress overhead 44 mpu 84 atm",
+        '{"bandwidth":125000000,"diffserv":"besteffort","flowmode":"flowblind","nat":false,"wash":false,"ingress":true,"ack-filter":"disabled","split_gso":true,"rtt":100000,"raw":false,"atm":"atm","overhead":44,"mpu":84,"fwmark":"0"}',
+        "bandwidth 1Gbit besteffort flowblind nonat nowash ingress no-ack-filter split-gso rtt 100ms atm overhead 44 mpu 84 ",
+    ),
+    "tbf": (
+        "tbf rate 10mbit burst 32k latency 50ms",
+        '{"rate":1250000,"burst":"32Kb/1","mpu":0,"lat":50000,"linklayer":"ethernet"}',
+        "rate 10Mbit burst 32Kb/1 mpu 0b lat 50ms linklayer ethernet ",
+    ),
+    "ets": (
+        "ets bands 4 strict 2 quanta 4000 2000",
+        '{"bands":4,"strict":2,"quanta":[4000,2000],"priomap":[3,3,3,3,3,3,3,3,3,3,3,3,3,3,3,3]}',
+        "bands 4 strict 2 quanta 4000 2000 priomap 3 3 3 3 3 3 3 3 3 3 3 3 3 3 3 3 ",
+    ),
+}
+"""Commands, and what `tc -j qdisc show` and `tc qdisc show` (6.1.0) printed of each on Linux 6.1.192."""
+
+
+@pytest.mark.parametrize("kind", SHOWN)
+def test_commands_json_and_lines_say_the_same(kind: str) -> None:
+    command, options, line = SHOWN[kind]
+    texts = (
+        f"tc qdisc replace dev eth0 handle 8001: root {command}",
+        f'[{{"kind":"{kind}","handle":"8001:","dev":"eth0","root":true,"refcnt":2,"options":{options}}}]',
+        f"qdisc {kind} 8001: dev eth0 root refcnt 2 {line}\n Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0)\n",
+    )
+    queues = [import_tc([("x", text)], rate=RATE).scenario.canonical["link"][0]["queue"] for text in texts]
+    assert queues[0] == queues[1] == queues[2]
+
+
+CLASSES = """\
+class htb 1:10 parent 1:1 leaf 10: prio 1 quantum 3000 rate 5Mbit ceil 20Mbit linklayer ethernet burst 1600b/1 mpu 0b cburst 1600b/1 mpu 0b level 0
+class htb 1:1 root rate 20Mbit ceil 20Mbit linklayer ethernet burst 15Kb/1 mpu 0b cburst 1600b/1 mpu 0b level 7
+class htb 1:20 parent 1:1 leaf 20: prio 2 quantum 31250 rate 5Mbit ceil 20Mbit linklayer ethernet burst 6Kb/1 mpu 0b cburst 3Kb/1 mpu 0b level 0
+"""
+QDISCS = """\
+[{"kind":"htb","handle":"1:","root":true,"refcnt":2,"options":{"r2q":20,"default":"0x20","direct_packets_stat":0,"direct_qlen":1000}},\
+{"kind":"fq_codel","handle":"10:","parent":"1:10","options":{"limit":10240,"flows":1024,"quantum":1514,"target":4999,"interval":99999,"memory_limit":33554432,"ecn":true,"drop_batch":64}}]
+"""
+FILTERS = """\
+[{"parent":"1:","protocol":"ip","pref":1,"kind":"u32","chain":0},\
+{"parent":"1:","protocol":"ip","pref":1,"kind":"u32","chain":0,"options":{"fh":"800::800","order":2048,"key_ht":"800","bkt":"0","flowid":"1:10","not_in_hw":true,"match":{"value":"b80000","mask":"fc0000","offmask":"","off":0}}},\
+{"parent":"1:","protocol":"ip","pref":3,"kind":"fw","chain":0,"options":{handle 0x6 classid 1:10 }}]
+"""
+
+
+def test_a_tree_as_tc_prints_it() -> None:
+    """Classes come as lines, although -j was asked for, and a mark's filter is no JSON (iproute2 6.1)."""
+    made = import_tc([("qdisc", QDISCS), ("class", CLASSES), ("filter", FILTERS)]).scenario
+    queue = made.canonical["link"][0]["queue"]
+    (root,) = queue["classes"]
+    assert (queue["default"], queue["scheduler"]["r2q"], root["name"], root["burst"]) == ("1:20", 20, "1:1", "15360 B")
+    first, second = root["classes"]
+    assert (first["dscp"], first["flows"], first["ceil"], first["quantum"]) == (
+        ["ef"],
+        ["fw handle 0x6"],
+        "20 Mbit/s",
+        "3 kB",
+    )
+    assert (first["queue"]["target"], second["queue"]["capacity"]) == ("5 ms", "1000 packets")
+    assert [one["name"] for one in made.canonical["flows"]] == ["fw handle 0x6", "ef", "rest"]
+    assert again(made) == made
+
+
+# Import, export, import is the identity
+
+
+class Some:
+    """Random trees of queues in tc's commands."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.lines: list[str] = []
+        self.major = 1
+
+    def leaf(self) -> str:
+        one, whole = self.random, self.random.randint
+        micros = f"{whole(1, 200) * 100}us"
+        ecn = one.choice(["", " ecn", " noecn"])
+        link = one.choice(
+            [
+                "",
+                "raw",
+                f"overhead {whole(-64, 256)} {one.choice(['atm', 'ptm', 'noatm', ''])} mpu {whole(1, 256)}",
+                "docsis",
+                "pppoe-ptm",
+                "ethernet ether-vlan",
+            ]
+        )
+        return one.choice(
+            [
+                f"pfifo limit {whole(1, 9999)}",
+                f"bfifo limit {whole(2000, 10**6)}",
+                f"codel limit {whole(1, 9999)} target {micros} interval {whole(20, 300)}ms{ecn}",
+                f"fq_codel limit {whole(1, 9999)} flows {whole(1, 4096)} quantum {whole(256, 9000)} target {micros}{ecn}",
+                f"pie limit {whole(1, 9999)} target {whole(1, 90)}ms alpha {whole(1, 32)} beta {whole(1, 32)}{ecn}",
+                f"fq_pie flows {whole(1, 4096)} quantum {whole(256, 9000)} tupdate {whole(1, 40)}ms",
+                f"fq flow_limit {whole(1, 999)} maxrate {whole(1, 99)}mbit",
+                f"sfq limit 127 perturb {whole(0, 60)} depth {whole(1, 127)} {one.choice(['', 'headdrop'])}",
+                f"sfb limit {whole(1, 999)} max {whole(25, 99)} target 20",
+                f"choke limit {4 * whole(30, 99)} min {whole(5, 9)} bandwidth {whole(1, 99)}mbit probability 0.1{one.choice(['', ' ecn'])}",
+                f"red limit 400000 min {whole(10, 30)}000 max 90000 avpkt 1000 burst {whole(55, 99)} probability 0.0{whole(1, 9)}",
+                f"cake {one.choice(['unlimited', f'bandwidth {whole(64, 10**6)}kbit'])} {one.choice(['besteffort', 'diffserv4', 'precedence'])}"
+                f" {one.choice(['dual-srchost', 'flows', 'hosts'])} {one.choice(['nat', 'nonat'])} {one.choice(['wash', ''])}"
+                f" {one.choice(['ingress', ''])} {one.choice(['ack-filter', ''])} rtt {whole(1, 900)}ms {link} memlimit {whole(1, 64)}mb",
+            ]
+        )
+
+    def tree(self, at: str, depth: int) -> None:
+        """A qdisc at this place, with classes or without."""
+        kind = self.random.choice(
+            ["leaf", "leaf", "htb", "hfsc", "prio", "ets", "drr", "tbf"] if depth < 3 else ["leaf"]
+        )
+        if depth == 0 and kind == "leaf":
+            kind = "htb"
+        if kind == "leaf":
+            if self.random.random() < 0.9:
+                self.lines.append(f"tc qdisc add dev eth0 {at} {self.leaf()}")
+            return
+        self.major += 1
+        handle, major = f"{self.major:x}:", self.major
+        count = self.random.randint(2, 4)
+        leaves = [f"{major:x}:{k + 1:x}" for k in range(count)]
+        if kind in ("htb", "hfsc", "drr"):
+            default = f" default {self.random.randint(2 if count > 2 else 1, count)}" if kind != "drr" else ""
+            self.lines.append(f"tc qdisc add dev eth0 {at} handle {handle} {kind}{default}")
+            leaves = self.classes(kind, handle, count)
+            if kind == "drr":
+                self.lines.append(
+                    f"tc filter add dev eth0 parent {handle} protocol all prio 99 matchall flowid {leaves[0]}"
+                )
+        elif kind == "tbf":
+            rate = self.random.randint(1, 99)
+            self.lines.append(
+                f"tc qdisc add dev eth0 {at} handle {handle} tbf rate {rate}mbit burst {rate}kb latency {rate}ms"
+            )
+            leaves = leaves[:1]
+        else:
+            words = {
+                "prio": f"bands {count} priomap {' '.join(str(self.random.randrange(count)) for _ in range(16))}",
+                "ets": f"bands {count} strict 1 quanta {' '.join(str(1514 * self.random.randint(1, 9)) for _ in range(count - 1))}",
+            }
+            self.lines.append(f"tc qdisc add dev eth0 {at} handle {handle} {kind} {words[kind]}")
+        for leaf in leaves:
+            if kind != "tbf" and self.random.random() < 0.4:
+                match = self.random.choice(
+                    [
+                        "handle 6 fw",
+                        "u32 match ip dsfield 0xb8 0xfc",
+                        "u32 match ip dst 10.0.0.0/24",
+                        "u32 match ip dsfield 0x20 0xfc",
+                    ]
+                )
+                self.lines.append(
+                    f"tc filter add dev eth0 parent {handle} protocol ip prio {self.random.randint(1, 9)} {match} flowid {leaf}"
+                )
+            self.tree(f"parent {leaf}", depth + 1)
+
+    def classes(self, kind: str, handle: str, count: int) -> list[str]:
+        """Classes of htb, hfsc or drr, some below others; those with queues."""
+        whole = self.random.randint
+        begin, leaves, above = "tc class add dev eth0 parent", [], handle
+        for k in range(count):
+            own = f"{handle}{k + 1:x}"
+            rate = whole(1, 500)
+            words = {
+                "htb": f"rate {rate * 8}kbit ceil {rate * whole(8, 80)}kbit burst {whole(1600, 99999)} prio {whole(0, 7)}",
+                "hfsc": f"ls m1 {rate}mbit d {whole(1, 90)}ms m2 {rate * 8}kbit ul rate {rate * 16}kbit",
+                "drr": f"quantum {whole(1514, 9000)}",
+            }
+            self.lines.append(f"{begin} {above} classid {own} {kind} {words[kind]}")
+            leaves.append(own)
+            if k == 0 and kind != "drr" and count > 2:  # the others are below the first
+                above = own
+                leaves = []
+        return leaves
+
+
+def test_import_export_import_is_the_identity() -> None:
+    seen = set()
+    for seed in range(120):
+        some = Some(seed)
+        some.tree("root", 0)
+        text = "\n".join(some.lines)
+        made = import_tc([("x", text)], rate=RATE).scenario
+        written = export_tc(made).files["tc"]
+        read = import_tc([("x", written)], rate=RATE).scenario
+        assert read.canonical == made.canonical, f"{seed}\n{text}\n{written}"
+        assert export_tc(read).files["tc"] == written
+        seen |= {word for line in some.lines for word in line.split()}
+    assert {"htb", "hfsc", "prio", "ets", "drr", "tbf", "cake", "fq_codel", "sfb", "red"} <= seen
+
+
+def test_names_of_a_scenario_survive_tc() -> None:
+    queue = {
+        "scheduler": "htb", "default": "rest", "classes": [
+            {"name": "all", "rate": "20 Mbit/s", "classes": [
+                {"name": "calls and games", "rate": "1 Mbit/s", "ceil": "20 Mbit/s", "flows": ["call"], "dscp": ["ef"]},
+                {"name": "rest", "rate": "9 Mbit/s", "queue": {"scheduler": "prio", "default": "slow", "classes": [
+                    {"name": "fast", "flows": ["web"], "queue": {"aqm": "codel", "capacity": "99 packets"}},
+                    {"name": "slow", "queue": {"scheduler": "cake"}}]}}]}],
+    }  # fmt: skip
+    for row in (queue["classes"][0]["classes"][0],):  # type: ignore[index]
+        row["queue"] = {"aqm": "drop-tail", "capacity": "1000 packets"}  # type: ignore[index]
+    flows = [ac.flows(1, "cubic", rtt="20 ms", name=name, path=["eth0"]) for name in ("call", "web", "all the rest")]
+    given = ac.Scenario(
+        {
+            "scenario": {"name": "x", "duration": "1 s"},
+            "link": [{"name": "eth0", "rate": RATE, "queue": queue}],
+            "flows": flows,
+        }
+    )
+    made = export_tc(given)
+    read = import_tc([("x", made.files["tc"])], rate=RATE).scenario
+
+    def shape(rows: list[dict[str, Any]]) -> list[Any]:
+        return [
+            (
+                row["name"],
+                row.get("flows"),
+                row.get("dscp"),
+                row.get("rate"),
+                shape(row.get("classes", []) or row.get("queue", {}).get("classes", [])),
+            )
+            for row in rows
+        ]
+
+    ours, theirs = (one.canonical["link"][0]["queue"] for one in (given, read))
+    assert shape(ours["classes"]) == shape(theirs["classes"])
+    assert ours["default"] == theirs["default"]
+    assert any("newton: False here, True in Linux" in note for note in made.notes)
+    assert any('"call" must carry the mark' in note for note in made.notes)
+    assert again(read) == read
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("tc qdisc add dev eth0 root htb\ntc qdisc add dev eth0 root netem delay 20ms", "x:2: netem has no counterpart (a link has delay"),
+        ("tc qdisc add dev eth0 root fq_codle", 'x:1: fq_codle has no counterpart; found fq_codle; did you mean "fq_codel"?'),
+        ("tc qdisc add dev eth0 root fq_codel targt 5ms", 'did you mean "target"?'),
+        ("tc qdisc add dev eth0 root fq_codel target fast", "x:1: fq_codel.target: not a value; found fast; allowed: a time such as 5ms"),
+        ("tc qdisc add dev eth0 root fq_codel target", "x:1: fq_codel.target: nothing follows; allowed"),
+        ("tc qdisc add dev $IF root cake", "x:1: a variable of a shell; found $IF"),
+        ("tc qdisc add dev eth0 root handle 1: htb default 1", "x:1: there are no classes"),
+        (
+            "tc qdisc add dev eth0 root handle 1: htb\ntc class add dev eth0 parent 1: classid 1:1 htb rate 1mbit overhead 20",
+            "class 1:1.overhead: packets count as they are; found 20",
+        ),
+        (
+            "tc qdisc add dev eth0 root handle 1: htb\ntc class add dev eth0 parent 1: classid 1:1 htb rate 1mbit\n"
+            "tc filter add dev eth0 parent 1: protocol ip u32 match ip dport 80 0xffff flowid 1:7",
+            "x:3: there is no class 1:7",
+        ),
+        ("tc qdisc add dev eth0 root stab overhead 20 linklayer atm htb", "(stab) have no counterpart"),
+        ("tc qdisc add dev eth0 root cake autorate-ingress bandwidth 1mbit", "autorate-ingress has no counterpart"),
+        ("tc qdisc add dev eth0 root cake fwmark 0xff", "tins are chosen by code points"),
+        ("tc qdisc add dev eth0 root pfifo", "x: eth0: the queue has no rate of its own; allowed: --rate"),
+        ("", "x: there is no queue at the root of an interface"),
+        (
+            "tc qdisc add dev eth0 root handle 1: htb\ntc class add dev eth0 parent 1: classid 1:1 htb rate 1mbit",
+            "x: no packets have a class with a queue",
+        ),
+        ('[{"kind": "cake", "options": {"rtt": "soon"}, "root": true}]', "x: [0].cake.rtt: not a value; found soon"),
+        ('[{"kind": "cake"', "x:1: not JSON"),
+        ("config queue\n\toption qdics 'cake'", 'x:2: sqm-scripts has no option qdics; did you mean "qdisc"?'),
+        ("config queue\n\toption upload 'fast'", "x:2: upload: not a whole number; found fast; allowed: kbit/s"),
+        ("config queue\n\toption upload '1000'\n\toption script 'my.qos'", "x:3: script: a script that is not known; found my.qos"),
+    ],
+)  # fmt: skip
+def test_mistakes_have_a_place_and_what_is_allowed(text: str, told: str) -> None:
+    with pytest.raises(ac.ScenarioError) as found:
+        import_tc([("x", text)])
+    assert told in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("queue", "told"),
+    [
+        ({"scheduler": "dualpi2"}, 'link[0].queue: Linux has no "dualpi2"; allowed: pfifo'),
+        ({"aqm": "codel", "capacity": "1 MB"}, "link[0].queue.capacity: codel counts packets; found 1 MB"),
+        (
+            {
+                "aqm": "red",
+                "capacity": "90 kB",
+                "min_threshold": "9 packets",
+                "max_threshold": "20 packets",
+                "weight": 0.002,
+            },
+            "powers of two",
+        ),
+        (
+            {"scheduler": "ets", "default": "a", "classes": [{"name": "a"}, {"name": "b", "strict": True}]},
+            "in Linux strict classes come first",
+        ),
+    ],
+)
+def test_what_tc_cannot_say_is_refused_by_name(queue: dict[str, Any], told: str) -> None:
+    made = ac.dumbbell(rate=RATE, queue=queue, flows=ac.flows(1, "reno", rtt="20 ms"), duration="1 s")
+    with pytest.raises(ValueError) as found:  # noqa: PT011  asserted below
+        export_tc(made)
+    assert told in str(found.value)
+
+
+# sqm-scripts and LibreQoS
+
+SQM = """
+config queue 'eth1'
+	option enabled '1'
+	option interface 'eth1'
+	option download '{down}'
+	option upload '{up}'
+	option qdisc '{qdisc}'
+	option script '{script}'
+	option linklayer '{layer}'
+	option overhead '44'
+	option squash_ingress '0'
+	option eqdisc_opts '{more}'
+"""
+
+
+def test_cake_of_sqm_scripts() -> None:
+    text = SQM.format(down=85000, up=10000, qdisc="cake", script="layer_cake.qos", layer="atm", more="nat dual-srchost")
+    made = import_tc([("sqm", text)]).scenario
+    up, down = (link["queue"]["scheduler"] for link in made.canonical["link"])
+    assert (up["bandwidth"], up["framing"], up["overhead"], up["nat"], up["tins"]) == (
+        "10 Mbit/s",
+        "atm",
+        "44 B",
+        True,
+        "diffserv3",
+    )
+    assert (down["bandwidth"], down["nat"], down["isolation"]) == ("85 Mbit/s", False, "triple-isolate")
+    # both ways belong together: ACKs of what arrives go out
+    assert {tuple(one["path"]): one["reverse_path"] for one in made.canonical["flows"]} == {
+        ("eth1",): ["ifb4eth1"],
+        ("ifb4eth1",): ["eth1"],
+    }
+    assert again(made) == made
+    assert again(made, "sqm") == made
+
+
+def test_simple_qos_has_three_tiers() -> None:
+    text = SQM.format(down=85000, up=3000, qdisc="fq_codel", script="simple.qos", layer="none", more="")
+    made = import_tc([("sqm", text)]).scenario
+    for link, rate, target in zip(made.canonical["link"], (3_000_000, 85_000_000), ("6 ms", "5 ms"), strict=True):
+        (root,) = link["queue"]["classes"]
+        fast, best, slow = root["classes"]
+        assert [row["dscp"] for row in (fast, best, slow)] == [["af42", "ef", "cs6"], [], ["cs1"]]
+        assert units.rate(best["ceil"].replace(" ", "").replace("/s", "")) == (rate - 16_000) // 8 * 8
+        # a packet and a half of 1500 B takes 6 ms at 3 Mbit/s, and interval grows with it
+        assert (best["queue"]["target"], best["queue"]["capacity"]) == (target, "1001 packets")
+    assert again(made) == made
+    with pytest.raises(ac.ScenarioError, match=r"sqm:8: linklayer: simple.qos sets sizes of the link layer"):
+        import_tc(
+            [
+                (
+                    "sqm",
+                    SQM.format(down=1, up=1000, qdisc="fq_codel", script="simple.qos", layer="atm", more="").lstrip(
+                        "\n"
+                    ),
+                )
+            ]
+        )
+
+
+NETWORK = json.dumps(
+    {
+        "Site": {
+            "downloadBandwidthMbps": 1000, "uploadBandwidthMbps": 500, "type": "Site", "children": {
+                "AP_1": {"downloadBandwidthMbps": 120, "uploadBandwidthMbps": 60},
+                "AP_2": {"downloadBandwidthMbps": 80.5, "uploadBandwidthMbps": 40}}
+        }
+    }
+)  # fmt: skip
+DEVICES = """# a comment
+Circuit ID,Circuit Name,Device ID,Device Name,Parent Node,MAC,IPv4,IPv6,Download Min Mbps,Upload Min Mbps,Download Max Mbps,Upload Max Mbps,Comment,sqm
+7,"1, Main Street",1,one,AP_1,,100.64.0.1,,1,1,155,20,,
+7,"1, Main Street",2,two,AP_1,,100.64.0.2,,1,1,155,20,,
+8,x,3,three,AP_2,,100.64.0.3,,2.5,0.5,25,10,,cake/fq_codel
+9,x,4,four,Site,,100.64.0.4,,1,1,50,50,,/none
+"""
+
+
+def test_a_providers_tree_of_libreqos() -> None:
+    made = import_tc([("network.json", NETWORK), ("ShapedDevices.csv", DEVICES)]).scenario
+    down, up = (link["queue"]["classes"][0] for link in made.canonical["link"])
+    assert [row["name"] for row in down["classes"]] == ["AP_1", "AP_2", "circuit 9"]
+    circuit = up["classes"][1]["classes"][0]
+    assert (circuit["rate"], circuit["ceil"], circuit["queue"]["scheduler"]["kind"]) == (
+        "500 kbit/s",
+        "10 Mbit/s",
+        "fq_codel",
+    )
+    # ACKs of a download wait in the circuit's own class of the uplink
+    assert circuit["flows"] == ["circuit 8 upload", "circuit 8 download"]
+    assert len(made.canonical["flows"]) == 6
+    written = export_tc(made, "libreqos").files
+    read = import_tc(
+        [("network.json", written["network.json"]), ("ShapedDevices.csv", written["ShapedDevices.csv"])]
+    ).scenario
+    assert read.canonical == made.canonical
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (
+            "AP_2,,100",
+            "AP_3,,100",
+            'ShapedDevices.csv:5: Parent Node: there is no such node; found AP_3; did you mean "AP_',
+        ),
+        (",25,10,", ",0,10,", "ShapedDevices.csv:5: Download Max Mbps: not a bandwidth; found 0"),
+        ("2.5,0.5,25", "30,0.5,25", "a minimum above its maximum"),
+        ("cake/fq_codel", "htb", "ShapedDevices.csv:5: sqm: a queue that is not known; found htb"),
+        ("1,1,155,20,,\n8", "1,1,155,30,,\n8", "ShapedDevices.csv:4: devices of one circuit differ"),
+        ("Parent Node", "Parent", 'the column "Parent Node" is missing'),
+    ],
+)
+def test_mistakes_in_a_providers_files(old: str, new: str, told: str) -> None:
+    assert old in DEVICES
+    with pytest.raises(ac.ScenarioError) as found:
+        import_tc([("network.json", NETWORK), ("ShapedDevices.csv", DEVICES.replace(old, new, 1))])
+    assert told in str(found.value)
+
+
+def test_commands(ackclock: Command, tmp_path: Path) -> None:
+    (tmp_path / "home.sh").write_text(
+        "tc qdisc replace dev eth0 root cake bandwidth 20mbit nat\nip link set eth0 up\n", encoding="utf-8"
+    )
+    done = ackclock("import", "tc", tmp_path / "home.sh")
+    assert done.returncode == 0
+    assert "home.sh:2: left out: ip link set eth0 up" in done.stderr
+    (tmp_path / "home.toml").write_text(done.stdout, encoding="utf-8")
+    done = ackclock("export", "tc", tmp_path / "home.toml", "--dev", "eth0=wan")
+    assert done.stdout.startswith("tc qdisc replace dev wan root cake bandwidth 20mbit diffserv3 triple-isolate nat ")
+    done = ackclock("export", "tc", tmp_path / "home.toml", "--dev", "eth1=wan")
+    assert (done.returncode, done.stderr) == (2, "--dev eth1=wan: LINK=DEV, with a link of the scenario: eth0\n")
+    done = ackclock("export", "libreqos", tmp_path / "home.toml")
+    assert done.returncode == 2
+    assert "LibreQoS has the links download and upload" in done.stderr
+    done = ackclock("import", "tc", tmp_path / "none.sh")
+    assert (done.returncode, done.stderr) == (2, f"{tmp_path / 'none.sh'}: cannot be read: No such file or directory\n")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ackclock import paper
-from ackclock.paper import Lab, Paper, PaperError, Verdict
+from ackclock.paper import Lab, Paper, PaperError, Verdict, ns2
 from ackclock.present import cli
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
@@ -51,6 +51,9 @@ def test_the_ledger_is_judged_by_the_causes_and_written_into_the_readme(key: str
     of.folder = tmp_path / key
     of.folder.mkdir()
     (of.folder / "README.md").write_text(text)
+    for name in ("ns2.toml", "ns2.csv"):
+        if (PAPERS / key / name).is_file():
+            (of.folder / name).write_bytes((PAPERS / key / name).read_bytes())
     paper.write_readme(of, kept)
     assert (of.folder / "README.md").read_text() == text
 
@@ -363,3 +366,54 @@ def test_counts_of_all_papers_and_what_their_runs_took(tmp_path: Path, capsys: p
     assert cli.main(options) == cli.DONE  # nothing is run again
     assert paper.cost(of, [paper.Outcome(name, "", "") for name in of.items], out) == cost
     assert index.read_text() == text
+
+
+FAKE_NS = """#!{python}
+import sys
+options = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+print("noise", file=sys.stderr)
+for k in range(400):
+    now = k * 0.5
+    print("SERIES", now, 10 + 5 * (k % 8 < 4), 9, 20 + now, 40 + 2 * now, 7 + k % 3, 9 - k % 3, file=sys.stderr)
+print("RESULT util=0.9", "loss=0.0" + options["seed"], file=sys.stderr)
+print("FLOW 0 goodput=1", file=sys.stderr)
+"""
+
+
+def test_runs_of_ns2_are_kept_while_their_set_up_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs, folder = tmp_path / "programs", tmp_path / "papers" / "one"
+    for made in (programs, folder, tmp_path / "validation" / "ns2"):
+        made.mkdir(parents=True)
+    (programs / "ns").write_text(FAKE_NS.replace("{python}", sys.executable))
+    (programs / "ns").chmod(0o755)
+    text = '[fig]\nshow = ["loss", "period"]\na = { script = "s.tcl", seeds = 2, options = { rtt = 1, warm = 100 } }\n'
+    (folder / "ns2.toml").write_text(text)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(PaperError, match="install ns-2"):
+        paper.run_missing(folder)
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    said: list[str] = []
+    assert paper.run_missing(folder, progress=said.append) == 2
+    assert said == ["one fig/a seed 1: 1 of 2", "one fig/a seed 2: 2 of 2"]
+    rows = ns2.rows(folder)
+    assert [row["loss"] for row in rows.values()] == [0.01, 0.02]
+    row = rows["fig/a", 1]
+    assert row["period"] == pytest.approx(4.0, rel=0.05)
+    assert (row["queue_min"], row["queue_max"]) == (10, 15)
+    assert row["ratio"] == pytest.approx(2.0)
+    assert row["correlation"] == pytest.approx(-1.0)
+    assert ns2.lines(folder, "fig") == ["ns-2, a (2 seeds): loss 0.015 (0.01 to 0.02), period 4"]
+    assert paper.run_missing(folder) == 0
+    (folder / "ns2.toml").write_text(text.replace("rtt = 1", "rtt = 2"))
+    assert ns2.rows(folder) == {}
+    assert paper.run_missing(folder, only="other") == 0
+    assert paper.run_missing(folder, only="fig/a") == 2
+
+
+@pytest.mark.parametrize("key", paper.keys(PAPERS))
+def test_ns2_has_runs_of_the_papers_own_items(key: str) -> None:
+    of = paper.paper(PAPERS, key)
+    made = paper.setups(of.folder)
+    assert {name.partition("/")[0] for name in made} <= set(of.items)
+    assert all((PAPERS.parent / "validation" / "ns2" / one.script).is_file() for one in made.values())
+    assert {name for name, _ in ns2.rows(of.folder)} <= set(made)

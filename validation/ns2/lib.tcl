@@ -19,6 +19,7 @@ proc defaults {args} {
         size 1500       window 20000    minrto 0.2
         delack 0        sample 0.001    accbuf 1000
         set {}          trace 0
+        series 0        series_from 0   series_flows 15
     }
     foreach {name value} $args { set opt($name) $value }
 }
@@ -159,6 +160,7 @@ proc begin_measuring {} {
     $m(bint) newpoint $now [$m(bint) set lasty_]
     set m(psum) [$m(pint) set sum_]
     set m(bsum) [$m(bint) set sum_]
+    set m(high) 0; set m(above) 0
     set m(n) 0; set m(s1) 0.0; set m(s2) 0.0; set m(b1) 0.0; set m(b2) 0.0
     set m(wn) 0; set m(w1) 0.0; set m(a1) 0.0; set m(a2) 0.0
     set m(bin) [$m(qmon) set bdepartures_]
@@ -189,6 +191,8 @@ proc take_sample {} {
     set q [$m(qmon) set pkts_]
     set b [$m(qmon) set size_]
     incr m(n)
+    if {$q > $m(high)} { set m(high) $q }
+    if {[info exists opt(maxth)] && $q > $opt(maxth)} { incr m(above) }
     set m(s1) [expr {$m(s1) + $q}]
     set m(s2) [expr {$m(s2) + double($q) * $q}]
     set m(b1) [expr {$m(b1) + $b}]
@@ -262,6 +266,8 @@ proc report {} {
     set r(stdq) [expr {sqrt(max(0.0, $m(s2) / $n - ($m(s1) / $n) ** 2))}]
     set r(stdq_bytes) [expr {sqrt(max(0.0, $m(b2) / $n - ($m(b1) / $n) ** 2))}]
     set r(peakq) $m(peak)
+    set r(maxq) $m(high)
+    set r(above) [expr {double($m(above)) / $n}]
     if {[info exists m(red)]} {
         set r(ave) [expr {$m(a1) / $n}]
         set r(ave_std) [expr {sqrt(max(0.0, $m(a2) / $n - ($m(a1) / $n) ** 2))}]
@@ -319,6 +325,25 @@ proc trace_window {} {
     $ns at [expr {[$ns now] + $opt(trace)}] trace_window
 }
 
+# Time, queue, RED's average, mean windows of the flows before and from opt(split) on, and the windows of the first
+# opt(series_flows), every opt(series) seconds from opt(series_from) on, on stderr.
+proc take_series {} {
+    global ns m opt flows
+    set i 0
+    set first 0.0; set rest 0.0; set shown {}
+    foreach f $flows {
+        set w [[lindex $f 0] set cwnd_]
+        if {$i < $opt(split)} { set first [expr {$first + $w}] } else { set rest [expr {$rest + $w}] }
+        if {$i < $opt(series_flows)} { lappend shown [format %.3f $w] }
+        incr i
+    }
+    set first [expr {$first / $opt(split)}]
+    set rest [expr {$i > $opt(split) ? $rest / ($i - $opt(split)) : 0}]
+    set average [expr {[info exists m(red)] ? [$m(queue) set ave_] : 0}]
+    puts stderr [format "SERIES %.3f %d %.2f %.4f %.4f %s" [$ns now] [$m(qmon) set pkts_] $average $first $rest $shown]
+    $ns at [expr {[$ns now] + $opt(series)}] take_series
+}
+
 # Flows 0 .. counted-1 go through the measured link; later ones are reverse.
 proc run_and_report {counted} {
     global ns opt m
@@ -326,6 +351,8 @@ proc run_and_report {counted} {
     if {[string match Queue/RED* [$m(queue) info class]]} { set m(red) 1 }
     $ns at 0.0 take_peak
     if {$opt(trace) > 0} { $ns at 0.0 trace_window }
+    if {![info exists opt(split)]} { set opt(split) $counted }
+    if {$opt(series) > 0} { $ns at $opt(series_from) take_series }
     $ns at $opt(warm) begin_measuring
     # A moment after the last bin, so that the bin at the stop is taken first.
     $ns at [expr {$opt(stop) + 1e-9}] report

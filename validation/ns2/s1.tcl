@@ -4,6 +4,7 @@
 # From the paper: 60 flows, 2 Mb/s access, 100 Mb/s bottleneck, 1500 byte packets,
 # buffer 2084 packets, starts uniform in [0, 10] s, RED 50/100 with linterm 10 and
 # the automatic weight, measured over the last 25 s.
+# `rtts` is a list of round trips that the flows take in turn, `rtt` their mean.
 # Ours: 100 s instead of 500 s; mean_pktsize 1500 with ns-2's default byte mode;
 # the reverse direction is an ample drop-tail queue for ACKs.
 #   - rtt is the propagation round trip. Half of it lies on the bottleneck (rtt/4
@@ -16,7 +17,7 @@
 #   - timestamps on; nothing in S1 changes without them.
 source [file join [file dirname [info script]] lib.tcl]
 defaults rtt 0.01 flows 60 access 2e6 rate 100e6 limit 2084 minth 50 maxth 100 \
-    meanpkt 1500 jitter 0.2 starts 10 rxaccess 1 queue RED
+    meanpkt 1500 jitter 0.2 starts 10 rxaccess 1 queue RED rtts {}
 if {[info exists preset]} { array set opt $preset }
 read_options
 apply_settings
@@ -37,17 +38,22 @@ $ns queue-limit $left $right $opt(limit)
 $ns queue-limit $right $left 10000
 monitor_link $left $right $opt(rate)
 
-proc side_delay {} {
+# What a flow's base round trip has beside the bottleneck's, in four parts.
+proc side_delay {i} {
     global opt
-    return [expr {$opt(rtt) / 8 * [uniform [expr {1 - $opt(jitter)}] [expr {1 + $opt(jitter)}]]}]
+    set rtt $opt(rtt)
+    if {[llength $opt(rtts)]} {
+        set rtt [expr {2 * ([lindex $opt(rtts) [expr {$i % [llength $opt(rtts)]}]] - $opt(rtt) / 2)}]
+    }
+    return [expr {$rtt / 8 * [uniform [expr {1 - $opt(jitter)}] [expr {1 + $opt(jitter)}]]}]
 }
 
 set flows {}
 for {set i 0} {$i < $opt(flows)} {incr i} {
     set source [$ns node]
     set target [$ns node]
-    access $source $left $opt(access) [side_delay]
-    access $right $target [expr {$opt(rxaccess) ? $opt(access) : 1e9}] [side_delay]
+    access $source $left $opt(access) [side_delay $i]
+    access $right $target [expr {$opt(rxaccess) ? $opt(access) : 1e9}] [side_delay $i]
     lappend flows [flow $source $target [uniform 0 $opt(starts)] $i]
 }
 run_and_report $opt(flows)

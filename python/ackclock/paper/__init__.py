@@ -37,6 +37,7 @@ from .claims import (
 )
 from .lab import Item, Lab, Paper
 from .ledger import merged, read_ledger, write_ledger
+from .ns2 import Setup, run_missing, setups
 from .readme import BEGIN, COLUMNS, COUNTS, END, END_OF_COUNTS, causes_of, write_counts, write_readme
 from .store import Cost, Store
 
@@ -58,6 +59,7 @@ __all__ = [
     "Outcome",
     "Paper",
     "PaperError",
+    "Setup",
     "Store",
     "Table",
     "Verdict",
@@ -74,6 +76,8 @@ __all__ = [
     "papers_folder",
     "read_ledger",
     "reproduce",
+    "run_missing",
+    "setups",
     "stale",
     "summary",
     "within",

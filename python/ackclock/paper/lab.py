@@ -18,6 +18,7 @@ from ..core.files import whole_file
 from ..core.scenario import Scenario, load
 from ..core.simulate import FlowTraces, run
 from ..experiment.runner import completed
+from . import ns2
 from .causes import Cause, read_causes
 from .claims import Cell, Claim, Drawing, Outcome, PaperError, Table
 from .store import Store
@@ -265,6 +266,22 @@ class Lab:
             jobs[key] = (place, job)
         self._all(jobs.values())
         return {key: json.loads(place.read_text(encoding="utf-8")) for key, (place, _) in jobs.items()}
+
+    def ns2(self, name: str, measure: str) -> list[float]:
+        """
+        Return a measure of ns-2's runs of a set-up in ``ns2.toml``, for each seed that ``ns2.csv`` has.
+
+        Raises
+        ------
+        PaperError
+            If there is no such set-up, or no run of it yet: ``ackclock paper KEY --ns2`` makes them.
+        """
+        if name not in ns2.setups(self.paper.folder):
+            raise PaperError(f'{self.paper.key} has no set-up "{name}" in ns2.toml')
+        rows = [row for (one, _), row in ns2.rows(self.paper.folder).items() if one == name]
+        if not rows:
+            raise PaperError(f"{self.paper.key}: ns2.csv has no run of {name}: ackclock paper {self.paper.key} --ns2")
+        return [row[measure] for row in rows]
 
     def _all(self, jobs: Iterable[tuple[Path, Callable[[], None]]]) -> None:
         """Do the jobs whose results are not there, in threads: the engines leave Python's lock alone."""

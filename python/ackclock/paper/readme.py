@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..core.files import whole_file
+from . import ns2
 from .causes import Cause
 from .claims import JUDGED, Claim, Outcome, PaperError, Verdict, chosen, counts
 
@@ -97,14 +98,15 @@ def cause_list(of: Paper, outcomes: Sequence[Outcome]) -> str:
     return "\n".join(parts)
 
 
-def claim_list(outcomes: Sequence[Outcome]) -> str:
-    """Return all claims of each item as a list in Markdown: those that do not hold first."""
+def claim_list(outcomes: Sequence[Outcome], folder: Path) -> str:
+    """Return all claims of each item as a list in Markdown: those that do not hold first, ns-2's results last."""
     parts = []
     for outcome in outcomes:
         parts.append(f"### {outcome.id}: {outcome.title}\n\n{_wrapped(f'{outcome.source}.')}\n")
         printed = [claim for claim in outcome.claims if claim.printed]
         parts += map(_entry, sorted(printed, key=lambda one: one.verdict is Verdict.HOLDS))
         parts += [_statement(claim) for claim in outcome.claims if not claim.printed]
+        parts += [_wrapped(f"- {_markdown(line)}", rest="  ") for line in ns2.lines(folder, outcome.id)]
         parts.append("")
     return "\n".join(parts).rstrip()
 
@@ -152,7 +154,11 @@ def write_counts(folder: Path, outcomes: Mapping[str, Sequence[Outcome]]) -> Non
 def write_readme(of: Paper, outcomes: Sequence[Outcome]) -> None:
     """Put counts, causes and claims into the paper's README, and the figures of items that were drawn beside it."""
     causes = cause_list(of, outcomes)
-    parts = [count_table([(of.key, outcomes)]), *([f"Causes:\n\n{causes}"] if causes else []), claim_list(outcomes)]
+    parts = [
+        count_table([(of.key, outcomes)]),
+        *([f"Causes:\n\n{causes}"] if causes else []),
+        claim_list(outcomes, of.folder),
+    ]
     _put(of.folder / "README.md", (BEGIN, END), "verdicts", "\n\n".join(parts))
     figures = of.folder / "figures"
     figures.mkdir(exist_ok=True)

@@ -37,6 +37,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="run nothing: judge the results in the papers' directories again by verdicts.toml, and write them",
     )
     parser.add_argument(
+        "--ns2",
+        action="store_true",
+        help="run the set-ups of ns2.toml that ns2.csv lacks (of KEY, or those of ID), with ns-2 where it is installed",
+    )
+    parser.add_argument(
         "--set",
         metavar="KEY=VALUE",
         action="append",
@@ -64,6 +69,9 @@ def _run(options: argparse.Namespace) -> None:
         return
     if options.judge:
         _judge(folder, found)
+        return
+    if options.ns2:
+        _run_ns2(options, found)
         return
     changes = dict(assignments(options.changes, "flows.rtt=10ms"))
     try:
@@ -127,6 +135,19 @@ def _judge(folder: Path, found: Sequence[Paper]) -> None:
         print(f"{one.key}: {papers.summary(outcomes)}")
     _write_counts(folder)
     _refuse(wrong)
+
+
+def _run_ns2(options: argparse.Namespace, found: Sequence[Paper]) -> None:
+    """Run what is missing of ns-2."""
+    from ... import paper as papers
+
+    for one in found:
+        with progress_bar() as show:
+            try:
+                made = sum(papers.run_missing(one.folder, only=name, progress=show) for name in options.ids or [""])
+            except papers.PaperError as error:
+                raise WrongInputError(f"ackclock paper --ns2: {error}") from None
+        print(f"{one.key}: {made} runs of ns-2, {one.folder / 'ns2.csv'}")
 
 
 def _refuse(wrong: Sequence[str]) -> None:

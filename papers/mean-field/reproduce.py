@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import mean_field_analysis as theory
 import numpy as np
 from numpy.typing import NDArray
 
@@ -388,6 +389,14 @@ def corollary_1(lab: Lab) -> None:
     lab.number("loss K below which the bound holds (%); 54 % is its square root", "54", 100 * root**2)
 
 
+for name, title, source, make in (
+    ("thm-1", "The law of the window", "section 3.2, theorems 1 and 2", theory.theorem_1),
+    ("eq-18", "Second moment of the window", "section 4.1, equation (18)", theory.equation_18),
+    ("lemma-1", "Roots of the characteristic equation", "section 4.3, lemma 1", theory.lemma_1),
+):
+    paper.item(name, title, source)(make)
+
+
 @paper.item("thm-3", "Stability of RED", "section 4, theorem 3")
 def theorem_3(lab: Lab) -> None:
     """Compare the bound with the true threshold."""
@@ -441,6 +450,105 @@ def theorem_4(lab: Lab) -> None:
         printed="too high to achieve a stabilization in every case",
         exact=True,
         robust=True,
+    )
+
+
+@paper.item("sec-5.1.1", "Before and at the beginning of congestion", "sections 5 and 5.1")
+def few_users(lab: Lab) -> None:
+    """Numbers of the set-up, and queue and utilisation of 18 to 25 users over drop-tail."""
+    base = lab.scenario("drop-tail")
+    link, [users] = base.canonical["link"][0], base.canonical["flows"]
+    rate = _number(link["rate"], "Mbit/s") * 1e6 / (8 * _number(users["packet_size"], "B"))
+    trip, most = 1e-3 * _number(users["rtt"], "ms"), _number(users["max_window"], "packets")
+    room = _number(link["queue"]["capacity"], "packets")
+    data = 8 * (_number(users["packet_size"], "B") - _number(users["header_size"], "B"))
+    lab.number("capacity of the router (1e5 packets/s)", "1.17", rate / 1e5)
+    lab.number("its buffer of 2 ms (packets)", "235", 2e-3 * rate)
+    lab.number("throughput of a user at the largest window (Mbit/s)", "52", most / trip * data / 1e6)
+    lab.claim(
+        "18 users cannot fill the link, and 19 can",
+        18 * most / trip < rate <= 19 * most / trip,
+        ours=f"{rate * trip / most:.2f} users fill it",
+        printed="for less than 19 users",
+        exact=True,
+        robust=True,
+    )
+    queue = {n: n * most - rate * trip for n in (20, 21, 22, 23)}
+    lab.claim(
+        "largest windows of 22 users fill the buffer, and do not exceed it; those of 23 do",
+        0.97 * room < queue[22] <= room < queue[23],
+        ours="; ".join(f"{n} users: {value:.0f} packets" for n, value in queue.items()),
+        printed="from 20 to 22 users the queue increases steadily to its maximal value",
+        robust=True,
+    )
+    found = fields(lab, "drop-tail", {n: {"flows.count": n} for n in (22, 24)})
+    lab.claim(
+        "24 users, mean field: utilisation is 99 % or more",
+        found[24][0] >= 0.99,
+        ours=f"{found[24][0]:.2%}",
+        printed="the bandwidth still stays around its maximum",
+    )
+    with lab.against_print(PACKETS):
+        runs = seeded(lab, "drop-tail", {25: {"flows.count": 25}})[25]
+        used = [100 * one[0] for one in runs]
+        lab.claim(
+            "25 users, packets: utilisation 99 %, to within half a point, in every seed",
+            all(abs(one - 99) <= 0.5 for one in used),
+            ours=spread(used, "{:.2f}") + " %",
+            printed="drops to 99 % for NS-2",
+        )
+
+
+def _number(text: str, unit: str) -> float:
+    """Return a value of a scenario in a unit that its canonical form may have a multiple of."""
+    value, _, given = text.partition(" ")
+    scale = {"Gbit/s": 1e3, "Mbit/s": 1.0, "kbit/s": 1e-3, "s": 1e3, "us": 1e-3}
+    if given != unit and unit in ("Mbit/s", "ms"):
+        return float(value) * scale[given]
+    return float(value)
+
+
+@paper.item("sec-5.2.2", "RED in its working regime, and beyond", "sections 5.2.2 and 5.2.3")
+def working_regime(lab: Lab) -> None:
+    """Equilibrium queue against the number of users, and the queue of 100 and 129 users."""
+    lab.takes()
+    delays = {}
+    for count in np.arange(19.0, 90.0, 0.5):
+        try:
+            delays[float(count)] = 1e3 * ac.red_stability(flows=float(count), max_probability=0.005, **SETTING).delay
+        except ValueError:  # no equilibrium
+            continue
+    low, high, end = min(delays), max(n for n, d in delays.items() if d <= 1), max(delays)
+    with lab.figure("queue", "Equilibrium queue of RED; dotted: the printed ranges.", size=(6, 2.9)) as axes:
+        ax = axes[0][0]
+        ax.plot(list(delays), list(delays.values()), color=style.BLUE)
+        for x, y in (([21, 70, 70], [1, 1, 0]), ([71, 80, 80], [2, 2, 0])):
+            ax.plot(x, y, color=style.BLACK, linestyle=style.DOTTED, linewidth=0.9)
+        ax.set(xlabel="users", ylabel="queueing delay (ms)", xlim=(15, 90), ylim=(0, 2.1))
+    lab.claim(
+        "equilibrium queue at most 1 ms up to 70 users",
+        high >= 70,
+        ours=f"up to {high:g} users; at 70 users {delays[70.0]:.2f} ms",
+        printed="from 21 to 70 users the queue size goes from 0 to 1 ms",
+        exact=True,
+        robust=True,
+    )
+    lab.claim(
+        "there is an equilibrium from 20 to 80 users",
+        low <= 20 and end >= 80,
+        ours=f"from {low:g} to {end:g} users",
+        printed="from 20 to 80 users, RED permits to have a steady state",
+        exact=True,
+        robust=True,
+    )
+    many = lab.fields({n: lab.scenario("red").with_({**SHORT, "flows.count": n}) for n in (85, 129)}, sample=0.001)
+    lowest = {n: tree["links"]["router"]["queue_packets_min"] for n, tree in many.items()}
+    lab.claim(
+        "85 and 129 users, mean field: the queue never empties",
+        min(lowest.values()) > 0,
+        ours="; ".join(f"{n} users: at least {value:.1f} packets" for n, value in lowest.items()),
+        printed="for less than 130 users the queue never empties",
+        exact=True,
     )
 
 

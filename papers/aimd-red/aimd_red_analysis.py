@@ -119,6 +119,7 @@ def figures_3_to_5(lab: Lab) -> None:
 
 def theorems(lab: Lab) -> None:
     """Lyapunov functions along random states, and the delayed system's true Hopf point."""
+    lab.takes()
     groups = [(100, TCP)]
     w0, q0 = equilibrium(groups)
     random = np.random.default_rng(1)

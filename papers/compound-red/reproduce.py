@@ -266,6 +266,15 @@ def averaging(lab: Lab, file: str) -> None:
         ours=f"{above['without averaging']:.1f} % and {above['with averaging']:.1f} % of the time",
         printed="qualitative difference",
     )
+    hard = {"link__queue__gentle": False, "link__queue__mode": "packets", "link__queue__weight": "off"}
+    cut = lab.run({"": at(lab, file, 25, **hard)}, seeds=seeds_of(lab, file, SEEDS), trace_links=True)[""]
+    most = [float(inside(run, "link_queue_packets")[1].max()) for run in cut]
+    lab.claim(
+        "25 ms, without averaging, without the gentle slope and with thresholds in packets: the queue never exceeds "
+        "100 packets, in every seed",
+        max(most) <= 100,
+        ours=f"at most {spread(most, '{:.0f}')} packets",
+    )
     times = lab.pick(ROUND_TRIPS, FEW)
     sweep = lab.run(
         {

@@ -79,6 +79,7 @@ def result(
         "notes": [] if notes is None else notes,
         "links": [_link("bottleneck", waiting[inside], busy), _link("back", np.zeros(inside.sum()), np.full(50, 0.02))],
         "flows": _flows(goodput),
+        "classes": [dict.fromkeys(("jitter", "delay_p50", "delay_p99"), np.nan) | {"received": 700_000, "measured": 0}],
         "traces": traces,
     }
     queue = {

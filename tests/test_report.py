@@ -4,12 +4,14 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from matplotlib import pyplot as plt
 
 from ackclock import plot, report
 from ackclock.analysis import Interval
+from ackclock.present.report._charts import charts
 from ackclock.present.report._groups import differences, grouped, settings
 from ackclock.present.report._template import scenario_toml
 from ackclock.present.report._words import MEGABITS, PACKETS, PERCENT, Unit, show
@@ -69,7 +71,57 @@ def test_a_report_needs_nothing_from_elsewhere() -> None:
     assert all(link.startswith("#") for link in found.links)
     assert {link[1:] for link in found.links} <= set(found.ids)
     assert len(found.ids) == len(set(found.ids))
-    assert "script" not in found.tags
+    assert found.tags.count("script") == 2  # uPlot, and what calls it
+    assert "src" not in found.attributes
+
+
+class Charts(HTMLParser):
+    """Collects the data of the charts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: dict[str, list[dict[str, Any]]] = {}
+        self.feed(text)
+
+    def handle_starttag(self, _tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if text := values.get("data-charts"):
+            self.found[str(values["aria-label"])] = json.loads(text)
+
+
+def test_charts_hold_what_the_figures_draw() -> None:
+    run = result()
+    found = Charts(report.page(run, "Title")).found
+    (queue,) = next(value for key, value in found.items() if key.startswith("Queue: "))
+    line = next(one for one in queue["series"] if one["name"] == "queue")
+    waiting = run.traces["link_queue_packets"].sel(link="bottleneck")
+    assert [line["x"][0], line["x"][-1]] == [float(waiting["time"][0]), float(waiting["time"][-1])]
+    assert max(line["y"]) == pytest.approx(float(waiting.max()), rel=1e-5)
+    assert queue["shades"][0][1] == run.window[0]
+    (use,) = next(value for key, value in found.items() if key.startswith("Utilisation: "))
+    stairs = next(one for one in use["series"] if one.get("steps"))
+    assert stairs["y"][:-1] == pytest.approx([100 * value for value in run.utilization_1s["bottleneck"]], rel=1e-5)
+    assert queue["x"]["label"].startswith("time (s)")  # the words before the comma make them one group
+    assert use["x"]["label"] == "time (s)"
+
+
+def test_figures_that_are_more_than_lines_stay_pictures() -> None:
+    figure = plt.figure()
+    figure.subplots().imshow([[1, 2], [3, 4]])
+    assert str(charts(figure, "map")) == ""
+    figure = plt.figure()
+    figure.subplots().plot([0, 1, 0.5], [0, 1, 2])  # goes back
+    assert str(charts(figure, "portrait")) == ""
+    plt.close("all")
+
+
+def test_library_is_that_of_the_page() -> None:
+    root = Path(__file__).parents[1]
+    lock = json.loads((root / "page" / "package-lock.json").read_text(encoding="utf-8"))
+    version = lock["packages"]["node_modules/uplot"]["version"]
+    kept = root / "python" / "ackclock" / "present" / "report" / "uplot"
+    assert f"uPlot (v{version})" in (kept / "uPlot.iife.min.js").read_text(encoding="utf-8")
+    assert "MIT" in (kept / "LICENSE").read_text(encoding="utf-8")
 
 
 def test_the_summary_comes_first_and_says_what_the_queue_does() -> None:
@@ -94,7 +146,7 @@ def test_several_results_stand_side_by_side_on_one_scale() -> None:
     page = report.page([result("RTT 10 ms", swing=5.0), result("RTT 200 ms")], "Both")
     found = Checker(page)
     kinds = ("Queue", "Queue, close-up", "Congestion windows", "Utilisation", "Queueing delay", "Goodput")
-    assert found.tags.count("svg") == 2 * len(kinds)
+    assert found.tags.count("svg") == 2 * len(kinds) + 1  # and all over one another
     assert (
         "Where the scenarios differ 1 setting differs setting RTT 10 ms RTT 200 ms scenario.name RTT 10 ms"
         in found.text
@@ -118,7 +170,8 @@ def test_user_text_is_escaped_everywhere() -> None:
     page = report.page(
         [result(f"{bad}{k}", flow_class=bad, notes=[bad], swing=swing) for k, swing in ((1, 5.0), (2, 70.0))], bad
     )
-    assert "<script" not in page
+    assert page.count("<script") == 2
+    assert "<script>alert" not in page
     found = Checker(page)
     assert bad in found.text
     assert not any(attribute.startswith("on") for attribute in found.attributes)

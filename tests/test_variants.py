@@ -9,7 +9,9 @@ import pytest
 import ackclock as ac
 from ackclock.experiment.progress import tell, told_to
 from ackclock.present.cli import main
+from ackclock.present.plot.variants import figure
 from ackclock.present.text.variants import comparison
+from ackclock.present.text.verdict import verdict
 
 SCENARIO = """
 [scenario]
@@ -89,3 +91,31 @@ def test_the_work_is_told_where_somebody_listens(file: Path) -> None:
 def test_names_of_algorithms_in_any_case(aqm: str, found: str) -> None:
     told = ac.why("2 Mbit/s", "20 ms", aqm=aqm, congestion="Cubic", length=2.0)
     assert told.present.queue.startswith(found)
+
+
+def test_variants_are_drawn_over_one_another(file: Path, tmp_path: Path) -> None:
+    words = ["run", str(file), "--set", "link.l.queue.aqm=drop-tail", "--set", "link.l.queue.aqm=codel"]
+    for kind in ("time", "phase"):
+        path = tmp_path / f"{kind}.svg"
+        assert main([*words, "--plot", str(path), "--plot-kind", kind]) == 0
+        drawn = path.read_text(encoding="utf-8")
+        assert drawn.count(">drop-tail</text>") == drawn.count(">codel</text>") == 1
+    result = ac.run(file, trace_links=True, trace_flows=1)
+    axes = figure([("a", result), ("b", result)]).axes
+    assert [len(one.lines) for one in axes] == [2, 2]
+    inside = result.traces["link_queue_packets"].sel(link="l", time=slice(2, 6))
+    assert float(axes[0].lines[0].get_ydata().max()) == float(inside.max())
+
+
+def test_verdict_on_a_run_is_that_of_its_numbers(file: Path) -> None:
+    deep = ac.run(file, trace_links=True)  # 200 packets at 5 Mbit/s: 480 ms
+    told = verdict([deep])
+    assert told is not None
+    assert told.problem
+    wait = float(deep.links.loc["l", "delay_p50"])
+    assert f"Bufferbloat: half of the packets wait {1e3 * wait:.3g} ms or more" in told.text
+    short = ac.run(ac.load(file).with_({"link.l.queue.aqm": "codel", "flows.rtt": "80 ms"}), trace_links=True)
+    told = verdict([short])
+    assert told is not None
+    assert "ufferbloat" not in told.text
+    assert verdict([ac.run(file)]) is None

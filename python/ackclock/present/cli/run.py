@@ -63,6 +63,15 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         type=_flows,
         help=f"trace the first N flows of each class, or all (default: {TRACED_FLOWS})",
     )
+    parser.add_argument(
+        "--plot", metavar="OUT.svg", type=Path, help="draw queue and windows, all variants over one another"
+    )
+    parser.add_argument(
+        "--plot-kind",
+        choices=("time", "phase"),
+        default="time",
+        help="over time (default), or the mean window against the queue",
+    )
     parser.add_argument("--pcap", metavar="OUT.pcapng", type=Path, help="write the packets of a link, for Wireshark")
     parser.add_argument("--pcap-link", metavar="LINK", help="the link of --pcap, where the scenario has several")
     parser.add_argument(
@@ -93,7 +102,7 @@ def _run(options: argparse.Namespace) -> None:
     loaded = [(path, load_file(path)) for path in options.files]
     changes = [*options.changes, *([] if options.duration is None else [f"scenario.duration={options.duration}"])]
     variants = [variant for path, scenario in loaded for variant in variants_of(path, scenario, changes)]
-    if (options.report or options.until_sure) and not options.traces:
+    if (options.report or options.until_sure or options.plot) and not options.traces:
         variants = _sampled(variants)
     labels = [label for label, _ in variants]
     if (options.pcap or options.qlog or options.flent) and (options.seeds is not None or len(variants) > 1):
@@ -104,7 +113,8 @@ def _run(options: argparse.Namespace) -> None:
         report = output_file(outputs, options.report)
         # a single run each and no report, which shows them: traces need not be kept
         flent = output_file(outputs, options.flent)
-        kept = report or flent or options.until_sure or options.seeds is not None
+        picture = output_file(outputs, options.plot)
+        kept = report or flent or picture or options.until_sure or options.seeds is not None
         streamed = bool(traces and not kept)
         if traces and streamed:
             results = _simulate_to(traces, variants, options)
@@ -116,6 +126,8 @@ def _run(options: argparse.Namespace) -> None:
             from .. import flent as flent_files
 
             flent_files.write(next(_each(results)), flent, options.flent.name)
+        if picture:
+            _draw(picture, labels, results, options)
         if options.until_sure:
             _judge(results)
         if report:
@@ -126,7 +138,23 @@ def _run(options: argparse.Namespace) -> None:
                 reports.write(report, _shown(results), title)
         _print(options, labels, results)
         sys.stdout.flush()
-    print_written(options, options.traces, options.pcap, options.qlog, options.flent)
+    print_written(options, options.traces, options.plot, options.pcap, options.qlog, options.flent)
+
+
+def _draw(
+    picture: Path, labels: list[dict[str, Any]], results: Sequence[Result | Replications], options: argparse.Namespace
+) -> None:
+    """Draw the first run of each variant over the others'."""
+    from ..plot import variants
+    from ..text.variants import names_of
+
+    firsts = [next(_each([one])) for one in results]
+    with writing(options.plot):
+        try:
+            form = options.plot.suffix.lstrip(".") or "svg"
+            variants.write(list(zip(names_of(labels), firsts, strict=True)), picture, options.plot_kind, form)
+        except ValueError as error:
+            raise WrongInputError(f"--plot: {error}") from None
 
 
 def _sampled(variants: list[tuple[dict[str, Any], Scenario]]) -> list[tuple[dict[str, Any], Scenario]]:
@@ -204,7 +232,7 @@ def _simulate_to(
 def _simulate(
     scenario: Scenario, options: argparse.Namespace, traces: TraceFile | None = None
 ) -> Result | Replications:
-    wanted = bool(options.traces or options.report or options.until_sure or options.flent)
+    wanted = bool(options.traces or options.report or options.plot or options.until_sure or options.flent)
     traced: FlowTraces = options.trace_flows if options.trace_flows is not None else TRACED_FLOWS
     common: dict[str, Any] = {
         "seed": options.seed,
@@ -345,6 +373,7 @@ COMMAND = Command(
         ("home.toml", "summary on the screen"),
         ("home.toml --seeds 10 --json", "ten replications, mean and 95 % interval"),
         ("home.toml --traces out.parquet --report out.html", "traces of links and flows, and a page of figures"),
+        ("home.toml --set aqm=red --set aqm=codel --plot out.svg", "two queues over one another in a figure"),
         ("home.toml --until-sure", "whether its queues oscillate, from as long a run as that takes"),
         ("home.toml --pcap out.pcapng --pcap-link down --qlog out.sqlog", "files for Wireshark and qvis"),
         ('home.toml --set flows.rtt="10 ms" --set flows.rtt="200 ms"', "two variants beside one another"),

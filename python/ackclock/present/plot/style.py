@@ -92,7 +92,14 @@ class Label:
 
 
 def label_right(ax: Axes, labels: Sequence[Label]) -> None:
-    """Write ``labels`` to the right of the axes, apart from one another; call it when the limits are final."""
+    """Write ``labels`` to the right of the axes, apart from one another; call it when the limits are final.
+
+    Each names the first line of its colour that has no name yet.
+    """
+    for label in labels:
+        lines = (line for line in ax.lines if str(line.get_label()).startswith("_") and line.get_color() == label.color)
+        if (line := next(lines, None)) is not None:
+            line.set_label(label.text)
     bottom, top = ax.get_ylim()
     height = max(ax.get_window_extent().height, 1.0)
     line = 1.3 * mpl.rcParams["font.size"] * ax.figure.dpi / 72 / height

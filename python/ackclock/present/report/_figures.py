@@ -13,7 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from .. import plot
-from ..plot import style
+from ..plot import style, variants
+from ._charts import charts
 from ._facts import links_worth_showing, queue_facts
 from ._groups import Group
 
@@ -49,7 +50,9 @@ class Panel:
 def panels(groups: Sequence[Group]) -> list[Panel]:
     """Draw everything that the runs have data for; figures of one kind share their scale."""
     links = links_worth_showing([result for group in groups for result in group.results])
-    made = []
+    made: list[Panel | None] = []
+    if len(groups) > 1 and all(_traced(group, links[0]) for group in groups):
+        made.append(_overlaid(groups, links[0]))
     for link in links:
         name = f" of {link}" if len(links) > 1 else ""
         waiting = f"Packets waiting at {link}; the one in service is not counted."
@@ -81,8 +84,18 @@ def _panel(title: str, caption: str, groups: Sequence[Group], link: str, draw: D
             figure = _figure(_SIZE)
             if draw(group, link, figure.axes[0], limits) is not None:
                 prefix = re.sub(r"\W+", "-", title.lower()) + f"-{k}-"
-                drawings.append((group.label, _svg(figure, prefix, f"{title}: {group.label}")))
+                drawings.append((group.label, _figure_of(figure, prefix, f"{title}: {group.label}")))
     return Panel(title, caption, drawings)
+
+
+def _overlaid(groups: Sequence[Group], link: str) -> Panel:
+    """The queues of all groups in one figure."""
+    with style.context():
+        figure = _figure(_SIZE)
+        variants.queues([(group.label, group.first) for group in groups], link, ax=figure.axes[0])
+        figure.axes[0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+        label = f"Queue of {link}, all over one another"
+        return Panel(label, "", [("", _figure_of(figure, "overlaid-", label))])
 
 
 def _limits(group: Group, link: str, draw: Draw, scale: str) -> Span | None:
@@ -115,6 +128,11 @@ def _svg(figure: Figure, prefix: str, label: str) -> Markup:
     text = re.sub(r'(xlink:href="#|url\(#)', rf"\1{prefix}", text)
     least = f"--least: {_LEAST * 72 * figure.get_figwidth():.0f}px"
     return Markup(text.replace("<svg ", Markup('<svg role="img" aria-label="{}" style="{}" ').format(label, least), 1))
+
+
+def _figure_of(figure: Figure, prefix: str, label: str) -> Markup:
+    """Return a figure as a picture, and where it is lines alone as the data of charts beside it."""
+    return Markup("{}{}").format(_svg(figure, prefix, label), charts(figure, label))
 
 
 def _queue(group: Group, link: str, ax: Axes, limits: Span | None) -> Axes | None:

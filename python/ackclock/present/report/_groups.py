@@ -62,6 +62,9 @@ def _labels(names: list[str], differ: dict[str, list[str]]) -> list[str]:
         labels = [", ".join(f"{key.rpartition('.')[2]} {differ[key][k]}" for key in told) for k in range(len(names))]
         if len(set(labels)) == len(labels):
             return labels
+    for key in told:  # the first setting that tells all apart, such as the AQM, which brings parameters of its own
+        if len(set(differ[key])) == len(names):
+            return [f"{key.rpartition('.')[2]} {value}" for value in differ[key]]
     return [f"{name} ({k})" for k, name in enumerate(names, 1)]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...core.files import whole_file
 from ...core.result import Result
+from ..text.verdict import verdict
 from ._figures import panels
 from ._groups import Group, differences, grouped
 from ._tables import tables
@@ -40,6 +41,7 @@ def page(results: Result | Iterable[Result | Replications], title: str) -> str:
         "page.html",
         title=title,
         groups=groups,
+        verdicts=[(group.label, told) for group in groups if (told := verdict(group.results))],
         summaries=[(group.label, summary(group)) for group in groups],
         sections=tables(groups),
         panels=panels(groups),

@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from ... import _core
 from ...core.errors import ScenarioError
+from ._charts import library
 
 _COMMAND: ContextVar[str | None] = ContextVar("command", default=None)
 
@@ -41,7 +42,8 @@ def render(template: str, **values: Any) -> str:
     )
     environment.filters["toml"] = scenario_toml
     environment.filters["anchor"] = anchor
-    return environment.get_template(template).render(command=_COMMAND.get(), **values)
+    page = environment.get_template(template).render(command=_COMMAND.get(), **values)
+    return page.replace("<!-- charts -->\n", f"{library()}\n" if " data-charts=" in page else "")
 
 
 def scenario_toml(scenario: str) -> str:

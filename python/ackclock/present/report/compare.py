@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ...questions.compare import cell
-from ._figures import _svg
+from ._figures import _figure_of
 from .stability import Section, _cells, _rendered, _write
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ def page(found: Comparison) -> str:
             *(one.sentence for one in found.disagreements),
             *(f"The {engine} engine cannot take it: {reason}" for engine, reason in found.refused.items()),
         ],
-        sections=[Section("Over one another", [_svg(found.plot(), "engines-", "queues and windows of all engines")])],
+        sections=[
+            Section("Over one another", [_figure_of(found.plot(), "engines-", "queues and windows of all engines")])
+        ],
         scenario_json=found.scenario.to_json(),
     )

@@ -15,7 +15,7 @@ from ...core.meanfield import MeanFieldResult
 from ..plot import meanfield as plots
 from ..plot import style
 from ..text.results import mean_field_tables
-from ._figures import _figure, _svg
+from ._figures import _figure, _figure_of
 from ._template import render
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _drawn(name: str, draw: Any) -> Markup:
         figure: Figure = _figure(_SIZE)
         ax: Axes = figure.axes[0]
         draw(ax)
-        return _svg(figure, f"{name.replace(' ', '-')}-", name)
+        return _figure_of(figure, f"{name.replace(' ', '-')}-", name)
 
 
 def _of_class(result: MeanFieldResult, name: str, number: int) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ..plot import stability as plots
 from ..plot import style
 from ..text.results import fluid_table
 from ..text.stability import facts, limits_table
-from ._figures import _figure, _svg
+from ._figures import _figure, _figure_of
 from ._template import render
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _drawn(name: str, draw: Callable[..., object], size: tuple[float, float] = _
     with style.context():
         figure: Figure = _figure(size)
         draw(ax=figure.axes[0])
-        return _svg(figure, f"{name.replace(' ', '-')}-", name)
+        return _figure_of(figure, f"{name.replace(' ', '-')}-", name)
 
 
 def _over_time(run: FluidResult, period: float, title: str) -> Section:

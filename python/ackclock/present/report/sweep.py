@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ._figures import _svg
+from ._figures import _figure_of
 from .stability import Section, _cells, _rendered, _write
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def page(done: Sweep, scenario: Scenario, metrics: Sequence[str], against: Seque
     shown = shown.head(_ROWS)
     keys = [f"{one.key}: {_values(list(map(str, dict.fromkeys(one.values))))}" for one in done.axes]
     drawings = [
-        _svg(done.figure([name], against), f"metric-{k}-", f"{done.metric(name)} against {' and '.join(against)}")
+        _figure_of(done.figure([name], against), f"metric-{k}-", f"{done.metric(name)} against {' and '.join(against)}")
         for k, name in enumerate(metrics)
     ]
     means = f", means over {len(seeds)} seeds; bands are 95 % intervals" if len(seeds) > 1 else ""

@@ -40,7 +40,7 @@ def comparison(labels: Sequence[Mapping[str, Any]], results: Sequence[Result | R
     results
         In the same order.
     """
-    names = _names(labels)
+    names = names_of(labels)
     trees = [_means(one) for one in results]
     rows = {}
     for branch, key, words, more, show in _MEASURES:
@@ -58,7 +58,7 @@ def comparison(labels: Sequence[Mapping[str, Any]], results: Sequence[Result | R
     return table
 
 
-def _names(labels: Sequence[Mapping[str, Any]]) -> list[str]:
+def names_of(labels: Sequence[Mapping[str, Any]]) -> list[str]:
     """Name each variant by what differs: the values alone where one key does."""
     keys = [key for key in dict.fromkeys(key for one in labels for key in one["set"])
             if len({str(one["set"].get(key)) for one in labels}) > 1]  # fmt: skip

@@ -355,7 +355,7 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
     present = lab.measure("present", tree, first=seed, traces=True)
     verdicts: list[tuple[Symptom, Evidence | _Open]] = []
     for symptom in SYMPTOMS:
-        if _asked(symptom, tree, name):
+        if asked(symptom, tree, name):
             verdict, present = _decide(lab, tree, present, symptom, seed)
             verdicts.append((symptom, verdict))
     findings: list[Finding] = []
@@ -387,7 +387,7 @@ def chosen(tree: Tree) -> str:
     return next((name for name in names if bulk(tree, name)), names[0])
 
 
-def _asked(symptom: Symptom, tree: Tree, name: str) -> bool:
+def asked(symptom: Symptom, tree: Tree, name: str) -> bool:
     """Whether a symptom makes sense here: only endless flows are to fill a link and to share it evenly."""
     endless = [
         one for one in tree["flows"] if name in one["path"] and one["traffic"]["kind"] in ("bulk", "app-limited")

@@ -1,0 +1,91 @@
+"""The verdict on a run in a sentence: whether packets wait long, are lost, or the link stands idle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...core._words import listed
+from ...core.series import slowest_link
+from ...questions.causes.experiment import SYMPTOMS, asked
+from ...questions.causes.measures import Numbers, numbers
+from ...questions.causes.sentences import interval, share, time
+
+if TYPE_CHECKING:
+    from ...core.result import Result
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The judgement of the links of a run, by the limits of `why`."""
+
+    problem: bool
+    text: str
+
+
+def verdict(results: Sequence[Result]) -> Verdict | None:
+    """
+    Judge the links that flows cross by the limits of `ackclock why`; with several seeds, by their means.
+
+    A measure whose interval holds its limit is called open. Without traces of links nothing is said.
+    """
+    first = results[0]
+    if any(one.traces.sizes["time"] == 0 or len(one.traces["link"]) < len(one.links) for one in results):
+        return None
+    problems, open_ = [], []
+    names = [str(name) for name in first.links.index if first.links["packets"][name] > 0]
+    for name in names:
+        found = [numbers(one, name) for one in results]
+        where = f" at {name}" if len(names) > 1 else ""
+        for symptom in SYMPTOMS:
+            values = [symptom.value(one) for one in found]
+            if not asked(symptom, first._scenario, name) or any(math.isnan(value) for value in values):
+                continue
+            mean, limit = interval(values), symptom.limit(found[0])
+            half = mean.half if math.isfinite(mean.half) else 0.0
+            if mean.mean - half > limit:
+                problems.append(_words(symptom.key, mean.mean, found[0], where))
+            elif mean.mean + half > limit:
+                open_.append(f"{_OPEN[symptom.key]}{where}")
+    unknown = f" Not decided by these seeds: whether {listed(open_)}." if open_ else ""
+    if problems:
+        return Verdict(True, f"{_capital('; '.join(problems))}. `ackclock why` says what causes it.{unknown}")
+    slowest = slowest_link(first)
+    return Verdict(False, f"Nothing is wrong: {_healthy([numbers(one, slowest) for one in results])}.{unknown}")
+
+
+_OPEN = {
+    "delay": "packets wait long",
+    "loss": "many packets are lost",
+    "stream": "streams without congestion control lose packets",
+    "idle": "the link stands idle",
+    "unfair": "the flows share unevenly",
+}
+
+
+def _words(key: str, value: float, one: Numbers, where: str) -> str:
+    """A problem in words."""
+    return {
+        "delay": f"bufferbloat{where}: half of the packets wait {time(value)} or more, on top of a round trip of "
+        f"{time(one.rtt)}",
+        "loss": f"{share(value)} of the packets are lost{where}",
+        "stream": f"streams without congestion control lose up to {share(value)} of their packets{where}",
+        "idle": f"the link stands idle {share(value)} of the time{where}",
+        "unfair": f"the flows share unevenly{where}: Jain's index is {1 - value:.2f}",
+    }[key]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _healthy(found: Sequence[Numbers]) -> str:
+    wait, lost, used = (
+        sum(getattr(one, key) for one in found) / len(found) for key in ("delay_p50", "loss", "utilization")
+    )
+    return (
+        f"half of the packets wait at most {time(wait)}, {share(lost)} are lost, and the link is used {share(used)} of "
+        "the time"
+    )

@@ -15,10 +15,9 @@ from ..text.why import classes, commands
 from .stability import Section, _drawn, _rendered, _write
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ...questions.setting import Setting
     from ...questions.why import Why
+    from ..tables import TextTable
 
 
 _EXACT = 1e-9
@@ -88,9 +87,8 @@ def page(told: Why) -> str:
     )
 
 
-def _table(heading: str, of: pd.DataFrame) -> dict[str, Any]:
-    lines = [(str(name), [str(cell) for cell in of.loc[name]]) for name in of.index]
-    return {"heading": heading, "columns": list(of.columns), "rows": lines}
+def _table(heading: str, of: TextTable) -> dict[str, Any]:
+    return {"heading": heading, "columns": list(of.columns), "rows": of.rows}
 
 
 def _evidence(told: Why) -> dict[str, Any]:

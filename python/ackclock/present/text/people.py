@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import math
 
-import pandas as pd
-
 from ...core._words import counted
 from ...questions.causes.sentences import time, time_within
 from ...questions.people import DOWNLOAD, PAGE, Experience, Measure, People
+from ..tables import TextTable
 
 EXACT = 0.01
 """An interval that is narrower than this share of its value is not stated."""
 
 
-def table(people: People) -> pd.DataFrame:
+def table(people: People) -> TextTable:
     """Return what people notice, a column a setting."""
-    columns = {name: _cells(one) for name, one in people.settings.items()}
-    found = pd.DataFrame(columns)
-    found.index.name = "for people"
-    return found
+    return TextTable("for people", {name: _cells(one) for name, one in people.settings.items()})
 
 
 def _cells(one: Experience) -> dict[str, str]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import pandas as pd
-
+from ...questions.causes.measures import ClassNumbers
 from ...questions.causes.sentences import rate_text, share, time
 from ...questions.setting import Setting
 from ...questions.why import Why
-from ..tables import text_table
+from ..tables import TextTable, text_table
 from . import people
 
 
@@ -58,20 +57,21 @@ def _device(setting: Setting) -> str:
     return "in place of DEV: the interface that sends into the link"
 
 
-def classes(why: Why) -> pd.DataFrame:
-    """Return what the classes of flows get, now and instead, as text."""
+def classes(why: Why) -> TextTable:
+    """Return what the classes of flows get, now and instead."""
     counts = {str(one["name"]): int(one["count"]) for one in why.scenario.canonical["flows"]}
-    columns = {"now": why.present} | ({"instead": why.other} if why.other else {})
-    rows = {
-        name: {"flows": str(counts[name])}
-        | {f"goodput {key}": rate_text(one.classes[name].goodput) for key, one in columns.items()}
-        | {f"lost {key}": _known(one.classes[name].loss, share) for key, one in columns.items()}
-        | {f"one-way p99 {key}": _known(one.classes[name].one_way_p99, time) for key, one in columns.items()}
-        for name in why.present.classes
-    }
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index.name = "class"
-    return table
+    settings = {"now": why.present} | ({"instead": why.other} if why.other else {})
+
+    def column(show: Callable[[ClassNumbers], str], of: Setting) -> dict[str, str]:
+        return {name: show(of.classes[name]) for name in why.present.classes}
+
+    return TextTable(
+        "class",
+        {"flows": {name: str(counts[name]) for name in why.present.classes}}
+        | {f"goodput {key}": column(lambda one: rate_text(one.goodput), of) for key, of in settings.items()}
+        | {f"lost {key}": column(lambda one: _known(one.loss, share), of) for key, of in settings.items()}
+        | {f"one-way p99 {key}": column(lambda one: _known(one.one_way_p99, time), of) for key, of in settings.items()},
+    )
 
 
 def _known(value: float, show: Callable[[float], str]) -> str:

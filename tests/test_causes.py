@@ -10,6 +10,8 @@ import pytest
 import ackclock as ac
 from ackclock.questions import causes
 from ackclock.questions.causes import experiment
+from ackclock.questions.causes.experiment import Lab, diagnose
+from ackclock.questions.causes.interventions import GENERAL
 from ackclock.questions.causes.measures import numbers
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "validation" / "causes"))
@@ -155,3 +157,61 @@ def test_no_run_is_done_twice_and_each_record_is_what_its_runs_say(monkeypatch: 
     whole = told.lab.result(scenario.canonical, told.present.length, 1)
     assert len(done) == told.lab.simulated  # the run that is shown was kept
     assert numbers(whole, told.link).delay_p50 == told.present.numbers[0].delay_p50
+
+
+def test_length_of_a_change_follows_the_defaults_of_the_new_control() -> None:
+    """With Reno's sawtooth in place of BBR's intervals, runs with BBR took four times as long as they have to."""
+    tree = ac.dumbbell(
+        rate="5 Mbit/s", queue={"capacity": "400 ms"}, flows=ac.flows(1, "reno", rtt="40 ms"), duration="9 s"
+    ).canonical
+    lab = Lab("bottleneck")
+    bbr = next(one for one in GENERAL if one.key == "control")
+    change = bbr.apply(tree, "bottleneck", "delay")
+    assert change is not None
+    found = lab.measure("with BBR", change[0], 1)
+    assert "sawtooth" not in found.length.reason
+    assert found.length.total < 60
+
+
+CHANGING = """
+[scenario]
+duration = "40 s"
+[[link]]
+name = "radio"
+rate = "100 Mbit/s"
+queue = { capacity = "60 packets" }
+[[flows]]
+path = ["radio"]
+count = 12
+rtt = "40 ms"
+[[change]]
+at = "20 s"
+link = "radio"
+rate = "2 Mbit/s"
+"""
+
+
+def test_halves_of_a_scenario_that_changes_are_not_compared() -> None:
+    """They differ by the change: more is lost of the second; and its length is the scenario's own."""
+    scenario = ac.loads(CHANGING)
+    told = diagnose(scenario, "radio")
+    halves = [
+        ac.run(ac.loads(CHANGING.replace('"40 s"', f'"40 s"\nmeasure = "{part}"'))).links["loss"]["radio"]
+        for part in ("0 s .. 20 s", "20 s .. 40 s")
+    ]
+    assert halves[0] < 0.01 < halves[1]
+    assert told.present.length.total == 40
+    assert "halves" not in " ".join(one.text for one in told.sentences)
+    assert all(run["length_s"] == 40 for run in told.lab.record.values())
+
+
+def test_what_changes_nothing_is_run_once() -> None:
+    told = diagnose(
+        ac.dumbbell(rate="10 Mbit/s", queue={"capacity": "300 ms"}, flows=ac.flows(4, rtt="30 ms"), duration="9 s")
+    )
+    (finding,) = (one for one in told.findings if one.symptom == "delay")
+    runs = {key: len(one["seeds"]) for key, one in told.lab.record.items() if key.startswith("delay: with")}
+    named = {f"delay: {one.done}" for one in finding.causes}
+    assert named
+    assert {key: count for key, count in runs.items() if key in named} == dict.fromkeys(named, 3)
+    assert 1 in runs.values()

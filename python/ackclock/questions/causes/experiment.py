@@ -20,10 +20,10 @@ from ...core.scenario import Scenario
 from ...core.simulate import run
 from ...experiment.progress import tell
 from ...experiment.runner import parallel
-from ...experiment.sequential import WHY, Effort
+from ...experiment.sequential import WHY, Effort, seeds_in_words, seeds_needed
 from .interventions import GENERAL, SPECIFIC, Change, Intervention, Tree, returning, sized
 from .measures import UNRESPONSIVE, Numbers, numbers
-from .scales import Length, bits, bulk, capacity, needed, quantities, timed
+from .scales import Length, bits, bulk, capacity, lasting, needed, quantities, timed
 from .sentences import Evidence, Sentence, interval, share, time
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ STREAM_LOSS: Final = 1e-3
 """Loss that a stream without congestion control bears: the objective of classes 0 and 1 of ITU-T Y.1541."""
 PAIRS: Final = 6
 """Things of which pairs are tried."""
+FAR: Final = 2.0
+"""A change whose first run leaves this many times as much as a removal may leave is not run again."""
 
 
 @dataclass(frozen=True)
@@ -207,6 +209,7 @@ class Lab:
 
         Where the first runs find longer delays than the buffer's size made expect, they are done again for longer.
         """
+        tree = Scenario(tree).canonical  # with the defaults of what was changed, by which its length is told
         length, enough, count = self._length(tree, needed(tree, self.link), seeds, factor)
         tell(f"{self.link}, {key}: {count} runs of {time(length.total)}")
         found = self._runs(tree, length, count, first, traces)
@@ -230,10 +233,16 @@ class Lab:
         return Measured(key, tuple(found[self.link]), length, enough, factor, beside)
 
     def _length(self, tree: Tree, asked: Length, seeds: int, factor: float) -> tuple[Length, bool, int]:
-        """Fit a length into the budget: with fewer seeds first, then shorter; and say whether it is enough."""
+        """
+        Fit a length into the budget: with fewer seeds first, then shorter; and say whether it is enough.
+
+        A scenario with changes over time has its own length, and is run with a few seeds whatever they take.
+        """
         wanted = Length(asked.warm * factor, asked.measured * factor, asked.sample, asked.reason)
-        if tree.get("change"):
-            return wanted, True, seeds
+        own = lasting(tree, asked) if tree.get("change") else None
+        if own is not None:
+            affordable = self.budget / (own.total * _pace(tree))
+            return own, True, min(seeds, max(int(affordable), WHY.fewest))
         if self.length is not None:
             part = self.length / wanted.total
             if part < 1:
@@ -243,8 +252,7 @@ class Lab:
                     seeds,
                 )
             return Length(wanted.warm, self.length - wanted.warm, wanted.sample, asked.reason), True, seeds
-        crossed = {name for one in tree["flows"] for name in [*one["path"], *returning(one)]}
-        rate = sum(bits(one) / 12_000 for one in tree["link"] if one["name"] in crossed)
+        rate = _pace(tree)
         for count in range(seeds, 0, -1):
             if wanted.total * rate * count <= self.budget:
                 return wanted, True, count
@@ -264,7 +272,9 @@ class Lab:
             result = run(scenario, seed=seed, trace_links=True)
             if traces and seed == first:
                 self.cache.results[text, seed] = result
-            return [numbers(result, name) for name in links]
+            found = [numbers(result, name) for name in links]
+            # where conditions change, halves of the time differ by these
+            return [replace(one, halves={}) for one in found] if tree.get("change") else found
 
         done = parallel(one, missing, imports=()) if missing else []
         self.computed += sum(one[0].computed for one in done)
@@ -278,6 +288,12 @@ class Lab:
         scenario = Scenario(timed(tree, length))
         kept = self.cache.results.get((json.dumps(scenario.canonical), seed))
         return run(scenario, seed=seed, trace_links=True) if kept is None else kept
+
+
+def _pace(tree: Tree) -> float:
+    """Packets that a scenario's links carry in a second at most."""
+    crossed = {name for one in tree["flows"] for name in [*one["path"], *returning(one)]}
+    return sum(bits(one) / 12_000 for one in tree["link"] if one["name"] in crossed)
 
 
 def _plain(value: Any) -> Any:
@@ -454,12 +470,16 @@ class _Open:
     what: str
     reason: str
     needs: float
+    """Length of a run that would tell, s; NaN where more seeds would."""
     evidence: Evidence
 
 
 def _cannot_tell(lab: Lab, present: Measured, symptom: Symptom, evidence: Evidence) -> _Open:
-    need = needed(lab.record[present.key]["scenario"], lab.link, _longest(present)).total
-    if present.enough:
+    tree = lab.record[present.key]["scenario"]
+    need = needed(tree, lab.link, _longest(present)).total
+    if tree.get("change"):
+        need = math.nan
+    elif present.enough:
         need = max(2 * present.length.total, need)
     reason = (
         f"the run of {time(present.length.total)} is shorter than {present.length.reason}"
@@ -485,17 +505,24 @@ def _joined(lab: Lab, present: Measured, questions: Sequence[_Open]) -> tuple[Se
     for reason in dict.fromkeys(one.reason for one in questions):
         those = [one for one in questions if one.reason == reason]
         need = max(one.needs for one in those)
+        seeds = [seeds_needed(len(present.numbers), one.evidence.half, _apart(one.evidence)) for one in those]
+        more = seeds_in_words(max(seeds)) if math.isnan(need) else f"needs about {_round_up(need)}"
         text = f"Cannot tell from this run whether {listed([one.what for one in those])}: {reason}"
         found.append(
             Sentence(
                 f"link {lab.link}",
                 "cannot-tell",
-                f"{text}; needs about {_round_up(need)}.",
+                f"{text}; {more}.",
                 {"needs_s": need, "length_s": present.length.total},
                 [one.evidence for one in those],
             )
         )
     return tuple(found)
+
+
+def _apart(evidence: Evidence) -> float:
+    """How far a mean is from its limit."""
+    return abs(evidence.value - evidence.limit)
 
 
 def _longest(present: Measured) -> float:
@@ -538,6 +565,9 @@ def _changes(of: Iterable[Intervention], tree: Tree, link: str, symptom: Symptom
 def _try(lab: Lab, key: str, change: Change, symptom: Symptom, before: float, seed: int) -> Cause | None:
     made, words, done = change
     try:
+        after = lab.measure(f"{symptom.key}: {done}", made, 1, seed)
+        if _far(after, symptom, before):
+            return None
         after = lab.measure(f"{symptom.key}: {done}", made, first=seed)
     except ScenarioError:
         return None  # what is left cannot be: the thing cannot be taken away here
@@ -550,6 +580,13 @@ def _try(lab: Lab, key: str, change: Change, symptom: Symptom, before: float, se
     if not after.enough or not removes(evidence, symptom):
         return None
     return Cause(key, words, done, (evidence,))
+
+
+def _far(first: Measured, symptom: Symptom, before: float) -> bool:
+    """Return True if one run, and each half of it, leaves so much of a symptom that more seeds would not help."""
+    one = first.numbers[0]
+    left = FAR * max(first.limit(symptom), LITTLE * before)
+    return all(value > left for value in (symptom.value(one), *one.halves.get(symptom.key, ())))
 
 
 def removes(evidence: Evidence, symptom: Symptom) -> bool:

@@ -225,3 +225,13 @@ def timed(tree: Mapping[str, Any], length: Length) -> dict[str, Any]:
         head["duration"] = f"{length.total:.9g} s"
         head["measure"] = f"{length.warm:.9g} s .. {length.total:.9g} s"
     return {**tree, "scenario": head}
+
+
+def lasting(tree: Mapping[str, Any], asked: Length) -> Length | None:
+    """Return the length that a scenario itself has, with the samples of another; None if it ends with its transfers."""
+    head = tree["scenario"]
+    end = quantities(head["duration"])
+    if not end:
+        return None
+    begin, *_ = quantities(head["measure"]) or [0.0]
+    return Length(begin, end[0] - begin, asked.sample, "the scenario itself")

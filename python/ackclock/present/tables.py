@@ -20,7 +20,7 @@ class TextTable:
     """A table of texts that needs no pandas, which takes a quarter of a second to import."""
 
     name: str
-    """Of its rows."""
+    """Name of what the rows are."""
     columns: Mapping[str, Mapping[str, str]]
     """Cells by the names of column and row; each column has every row."""
 

@@ -98,25 +98,27 @@ VARY = "20 ms..80 ms:12"
 
 
 def damaged_store(seed: int) -> str | None:
-    """Files of a store are cut, emptied, swapped and flipped; the sweep gives the same table."""
+    """Lines of a store are cut, emptied, swapped and flipped; the sweep gives the same table."""
     rng = random.Random(seed)
     base = ac.Scenario(SWEPT)
     with tempfile.TemporaryDirectory() as folder:
         alone = ac.sweep(base, {"rtt": VARY}, store=folder, threads=1)
-        places = sorted(Path(folder, "points").glob("*.parquet"))
-        for place in rng.sample(places, 4):
-            data = bytearray(place.read_bytes())
+        (place,) = Path(folder, "points").glob("*.jsonl")
+        lines = place.read_bytes().splitlines(keepends=True)
+        for number in rng.sample(range(len(lines)), 4):
+            data = bytearray(lines[number])
             match rng.randrange(4):
                 case 0:
                     data = data[: rng.randrange(len(data))]
                 case 1:
-                    data = bytearray(rng.choice(places).read_bytes())
+                    data = bytearray(rng.choice(lines))
                 case 2:
                     data = bytearray(rng.randbytes(rng.randrange(200)))
                 case _:
                     for _ in range(rng.randint(1, 20)):
                         data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-            place.write_bytes(bytes(data))
+            lines[number] = bytes(data)
+        place.write_bytes(b"".join(lines))
         again = ac.sweep(base, {"rtt": VARY}, store=folder, threads=1)
         return None if again.table.equals(alone.table) else "another table after the damage"
 

@@ -36,7 +36,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     beside = final.with_name(f".{final.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
     held = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        _locked(held)
+        locked(held)
         yield beside
         with beside.open("rb+") as written:
             os.fsync(written.fileno())
@@ -59,13 +59,13 @@ def remove_leftovers(folder: Path) -> None:
         with suppress(OSError):
             held = os.open(left, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
             try:
-                if _locked(held):
+                if locked(held):
                     left.unlink()
             finally:
                 os.close(held)
 
 
-def _locked(file: int) -> bool:
+def locked(file: int) -> bool:
     """
     Lock an open file until it is closed, or its process ends; False where another one has it.
 

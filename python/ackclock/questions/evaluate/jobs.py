@@ -60,7 +60,7 @@ def measured(
     """
     from ..sweep import SweepInterrupted
     from ..sweep.plan import Point
-    from ..sweep.store import DamagedError, Store
+    from ..sweep.store import Store
 
     wanted = {one.key: one for one in jobs}
     kept = None if store is None else Store(store)
@@ -69,12 +69,10 @@ def measured(
         return Point((), one.seed, one.scenario, one.key)
 
     if kept is not None:
+        kept.repair()
         for key, one in wanted.items():
             if key not in found and _known(one):
-                try:
-                    there = kept.take(point(one))
-                except DamagedError:
-                    there = None
+                there = kept.take(point(one))
                 if there is not None:
                     found[key] = there
 
@@ -108,6 +106,9 @@ def measured(
         if kept is None:
             raise
         raise SweepInterrupted(sum(key in found for key in wanted), len(wanted), str(store)) from None
+    finally:
+        if kept is not None:
+            kept.close()
     return found
 
 

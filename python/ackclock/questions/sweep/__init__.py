@@ -9,9 +9,9 @@ Parameter sweeps of the packet engine, kept in a store that survives any interru
     >>> len(done.points)
     12
 
-Each point (a combination of values and a seed) is one Parquet file under a name made from what it depends on: the
-whole scenario, the seed and the version. It is written under another name and renamed, so a sweep that was killed
-resumes where it stopped. A damaged file is computed again.
+Each point (a combination of values and a seed) is a line with a key made from what it depends on: the whole scenario,
+the seed and the version. It is appended as soon as it is computed, so a sweep that was killed resumes where it stopped.
+A damaged line is computed again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ...core.errors import Interrupted
 from ...core.scenario import ScenarioLike, scenario_of
 from .axes import MOST_POINTS, Axis, SweepError, axis, changed
 from .plan import Point, metric_names, plan
-from .store import DamagedError, Store
+from .store import Store
 from .table import Sweep, metric_of
 from .workers import compute, workers
 
@@ -95,7 +95,7 @@ def sweep(
         Keys and their values; see `axis` and `changed`.
     store
         Directory of results, created if it does not exist. Points that it holds are not computed again, unless their
-        files are damaged; `Sweep.notes` lists those.
+        lines are damaged; `Sweep.notes` lists those.
     seeds
         Replications of each combination, with the scenario's seed and those that follow it.
     latin
@@ -131,7 +131,7 @@ def sweep(
     rows = Counter(point.key for point in points)
     found: dict[str, Mapping[str, float]] = {}
     todo: list[Point] = []
-    notes: list[str] = []
+    notes = kept.repair()
 
     def tell() -> None:
         if progress:
@@ -140,11 +140,7 @@ def sweep(
 
     try:
         for point in {point.key: point for point in points}.values():
-            try:
-                there = kept.take(point)
-            except DamagedError as error:
-                notes.append(f"{kept.place(point).name} {error}: computed again")
-                there = None
+            there = kept.take(point)
             if there is None:
                 todo.append(point)
             else:
@@ -159,4 +155,6 @@ def sweep(
                     tell()
     except KeyboardInterrupt:
         raise SweepInterrupted(sum(rows[key] for key in found), len(points), str(store)) from None
+    finally:
+        kept.close()
     return Sweep(axes, points, found, notes)

@@ -1,16 +1,29 @@
-"""The store of sweeps: a directory of results, a Parquet file each, which survives interruption and damage."""
+"""
+The store of sweeps: a directory of results, a line of JSON each, which survives interruption and damage.
+
+A file a point would cost ten times what a short run costs. Each process that computes points appends them to a file of
+its own; a line is one whole result with a digest of itself, written at once, so that a killed process leaves what it
+had computed. Lines of the same point say the same of it, and are joined.
+"""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import math
 import os
+import secrets
+import sys
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from ...core.files import remove_leftovers, whole_file
+from ...core._words import counted
+from ...core.files import locked, remove_leftovers, whole_file
 from .axes import SweepError, si_number
 from .plan import Point
 
@@ -19,33 +32,50 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-FORMAT = 3
-"""Format of the store; one with a higher number was written by a later version."""
-_MARK: Final = b"ackclock"
-"""Name of the entry in a file's metadata with the names of the metrics and the digest of all columns."""
+FORMAT = 4
+"""Format of the store: its number grows with each change that others cannot read."""
+_SYNCED: Final = 1.0
+"""A crash of the machine loses the points of so many seconds at most; one of the process loses none."""
+_OPENING: Final = b'{"digest": "'
+_BODY: Final = len(_OPENING) + 64 + len('", ')
+"""Where in a line begins what its digest (SHA-256) is of."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Place of a line in a store."""
+
+    file: Path
+    begin: int
+    size: int
 
 
 class Store:
     """
-    A directory of results, a Parquet file each.
+    A directory of results, a line each in the files of its folder ``points``.
 
     Raises
     ------
     SweepError
-        If the directory holds something else, or was written by a later version.
+        If the directory holds something else, or was written by another version.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
+        self._own: BinaryIO | None = None
+        self._synced = 0.0
+        self._appending = threading.Lock()
+        self._index: dict[str, list[_Place]] | None = None
         mark = self.folder / "store.json"
         if mark.exists():
             try:
                 written = int(json.loads(mark.read_text(encoding="utf-8"))["format"])
             except (ValueError, KeyError, TypeError):
                 raise SweepError(f"{mark}: is not the mark of a store of sweeps") from None
-            if written > FORMAT:
+            if written != FORMAT:
+                other = "a later" if written > FORMAT else "an earlier"
                 raise SweepError(
-                    f"{self.folder}: was written by a later version of ackclock (format {written}, "
+                    f"{self.folder}: was written by {other} version of ackclock (format {written}, "
                     f"this one reads {FORMAT}); nothing was touched"
                 )
             self.points.mkdir(exist_ok=True)
@@ -62,53 +92,89 @@ class Store:
         """Where the points are."""
         return self.folder / "points"
 
-    def place(self, point: Point) -> Path:
-        """Where the result of `point` is or will be."""
-        return self.points / f"{point.key}.parquet"
+    def repair(self) -> list[str]:
+        """Remove lines that are no whole results, and say which; files that are being written stay as they are."""
+        notes = []
+        for place in sorted(self.points.glob("*.jsonl")):
+            if not place.is_file():
+                raise SweepError(f"{place}: is no file")
+            lines = list(_lines(place))
+            damaged = sum(not whole for _, whole in lines)
+            if damaged and not _is_written(place):
+                with whole_file(place) as beside:
+                    beside.write_bytes(b"".join(line for line, whole in lines if whole))
+                notes.append(f"{place.name}: {counted(damaged, 'damaged line')} removed; computed again where needed")
+        return notes
 
     def write(self, point: Point, metrics: Mapping[str, float]) -> None:
         """Keep a result: the values as text, as SI numbers where they are numbers, and every metric."""
-        self._write(self.place(point), {"scenario": point.scenario.name, "seed": point.seed} | _row(point), metrics)
+        self._append(point, _row(point), metrics)
 
     def take(self, point: Point) -> dict[str, float] | None:
         """
         Return the metrics of `point`, None if they are not there.
 
         The values by which a query finds it are added where another sweep, of other keys, has left it.
-
-        Raises
-        ------
-        DamagedError
-            If its file is truncated, empty, changed, or that of another point.
         """
-        place = self.place(point)
-        if not place.exists():
+        if self._index is None:
+            self._index = self._places()
+        lines = [_parsed(self._line(place)) for place in self._index.get(point.key, ())]
+        if not lines:
             return None
-        table, metrics = _checked(place)
+        known = {name for line in lines for name in line["values"]}
+        metrics = _numbers(lines[0]["metrics"])
         own = _row(point)
-        if not own.keys() <= set(table.column_names):
-            known = {name: table[name][0].as_py() for name in table.column_names if name not in ("key", *metrics)}
-            self._write(place, known | own, metrics)
+        if not own.keys() <= known:
+            self._append(point, own, metrics)
         return metrics
 
-    def _write(self, place: Path, row: Mapping[str, Any], metrics: Mapping[str, float]) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+    def close(self) -> None:
+        """Have the disk hold what was written; the next point begins another file."""
+        with self._appending:
+            if self._own is not None:
+                os.fsync(self._own.fileno())
+                self._own.close()
+                self._own = None
 
-        key = place.stem
-        columns: dict[str, list[Any]] = {"key": [key]} | {name: [value] for name, value in row.items()}
-        numbers = {name: float(value) for name, value in metrics.items()}
-        table = pa.table(columns | {name: [value] for name, value in numbers.items()})
-        mark = json.dumps({"metrics": list(numbers), "digest": _digest(table)})
-        with whole_file(place) as beside:
-            # one row: dictionaries, statistics and compression would only cost time
-            pq.write_table(
-                table.replace_schema_metadata({_MARK: mark.encode()}),
-                beside,
-                use_dictionary=False,
-                write_statistics=False,
-                compression="none",
-            )
+    def _append(self, point: Point, values: Mapping[str, Any], metrics: Mapping[str, float]) -> None:
+        row = {"key": point.key, "scenario": point.scenario.name, "seed": point.seed}
+        body = json.dumps(row | {"values": _plain(values), "metrics": _plain(metrics)}, allow_nan=False)[1:].encode()
+        line = _OPENING + hashlib.sha256(body).hexdigest().encode() + b'", ' + body + b"\n"
+        with self._appending:
+            if self._own is None:
+                # not the number of the process alone: another machine, or another container, may write here too
+                place = self.points / f"{os.getpid()}-{secrets.token_hex(4)}.jsonl"
+                self._own = place.open("xb", buffering=0)
+                locked(self._own.fileno())
+                self._synced = time.monotonic()
+            end = self._own.tell()
+            try:
+                written = self._own.write(line)
+            except OSError:
+                written = 0
+            if written != len(line):  # the disk is full
+                self._own.truncate(end)
+                self._own.seek(end)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._own.name)
+            if time.monotonic() - self._synced > _SYNCED:
+                os.fsync(self._own.fileno())
+                self._synced = time.monotonic()
+
+    def _places(self) -> dict[str, list[_Place]]:
+        """The places of all whole lines, by key."""
+        found: dict[str, list[_Place]] = {}
+        for file in sorted(self.points.glob("*.jsonl")):
+            begin = 0
+            for line, whole in _lines(file):
+                if whole:
+                    found.setdefault(_key(line), []).append(_Place(file, begin, len(line)))
+                begin += len(line)
+        return found
+
+    def _line(self, place: _Place) -> bytes:
+        with place.file.open("rb") as file:
+            file.seek(place.begin)
+            return file.read(place.size)
 
     def query(self, sql: str, *, unsafe: bool = False) -> pd.DataFrame:
         """
@@ -143,28 +209,70 @@ class Store:
         """All results, or which of them are damaged."""
         import pyarrow as pa
 
-        places = sorted(self.points.glob("*.parquet"))
-        if not places:
-            raise SweepError(f"{self.folder}: there are no results yet")
-        tables, damaged = [], []
-        for place in places:
-            try:
-                tables.append(_checked(place)[0].replace_schema_metadata())
-            except DamagedError as error:
-                damaged.append(f"{place}: {error}")
+        rows: dict[str, dict[str, Any]] = {}
+        damaged = []
+        for place in sorted(self.points.glob("*.jsonl")):
+            if not place.is_file():
+                damaged.append(f"{place}: is no file")
+                continue
+            lines = list(_lines(place))
+            if lines and not lines[-1][0].endswith(b"\n") and _is_written(place):
+                lines.pop()  # it is being written
+            bad = [str(number) for number, (_, whole) in enumerate(lines, 1) if not whole]
+            if bad:
+                more = f" and {len(bad) - _NAMED} more" if len(bad) > _NAMED else ""
+                damaged.append(f"{place}: holds other values than were written (line {', '.join(bad[:_NAMED])}{more})")
+            for line in (_parsed(line) for line, whole in lines if whole):
+                known = {name: line[name] for name in ("key", "scenario", "seed")}
+                rows.setdefault(line["key"], known | _numbers(line["metrics"])).update(line["values"])
         if damaged:
-            more = [f"... and {len(damaged) - _NAMED} more"] if len(damaged) > _NAMED else []
+            more = f"\n... and {len(damaged) - _NAMED} more files" if len(damaged) > _NAMED else ""
             advice = "the sweep, run again, computes them again; or remove them"
-            raise SweepError("\n".join([*damaged[:_NAMED], *more, advice]))
-        return pa.concat_tables(tables, promote_options="permissive")
+            raise SweepError("\n".join(damaged[:_NAMED]) + f"{more}\n{advice}")
+        if not rows:
+            raise SweepError(f"{self.folder}: there are no results yet")
+        names = dict.fromkeys(name for row in rows.values() for name in row)
+        return pa.table({name: [row.get(name) for row in rows.values()] for name in names})
 
 
 _NAMED = 5
-"""Damaged points that are named one by one."""
+"""Damaged lines and files that are named one by one."""
 
 
-class DamagedError(Exception):
-    """A file of the store is not the result whose name it has; the message says why."""
+def _lines(file: Path) -> Iterator[tuple[bytes, bool]]:
+    """Each line of a file, and whether it is a whole result."""
+    with file.open("rb") as read:
+        for line in read:
+            body = line[_BODY:-1]
+            digest = hashlib.sha256(body).hexdigest().encode()
+            yield line, line[:_BODY] == _OPENING + digest + b'", ' and line.endswith(b"\n")
+
+
+def _key(line: bytes) -> str:
+    """The key of a whole line."""
+    begin = _BODY + len('"key": "')
+    return line[begin : line.index(b'"', begin)].decode()
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(line)
+    return found
+
+
+def _is_written(file: Path) -> bool:
+    """Whether a process that lives has a file open to write."""
+    with file.open("rb") as held:
+        return not locked(held.fileno())
+
+
+def _plain(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with null in place of what is no number."""
+    return {name: None if isinstance(one, float) and math.isnan(one) else one for name, one in numbers.items()}
+
+
+def _numbers(metrics: Mapping[str, float | None]) -> dict[str, float]:
+    """Metrics of a line: NaN where there is none."""
+    return {sys.intern(name): math.nan if one is None else float(one) for name, one in metrics.items()}
 
 
 def _row(point: Point) -> dict[str, Any]:
@@ -184,38 +292,6 @@ def value_text(value: Any) -> str:
 def _begins_a_store(entry: Path) -> bool:
     """Whether a sweep that begins at the same time may have made this entry of a folder before its mark."""
     return entry.name in ("points", "store.json") or entry.match(".store.json.*.part")
-
-
-def _digest(table: pa.Table) -> str:
-    """Return a digest of all columns, their names and their values."""
-    (row,) = table.to_pylist()
-    said = [f"{name} {value.hex() if isinstance(value, float) else json.dumps(value)}" for name, value in row.items()]
-    return hashlib.sha256("\n".join(said).encode()).hexdigest()
-
-
-def _checked(place: Path) -> tuple[pa.Table, dict[str, float]]:
-    """The table and the metrics of a file."""
-    import pyarrow.parquet as pq
-
-    if not place.is_file():
-        raise DamagedError("is no file")
-    if not place.stat().st_size:
-        raise DamagedError("is empty")
-    try:
-        with pq.ParquetFile(place) as file:
-            table = file.read()
-        mark = json.loads((table.schema.metadata or {})[_MARK])
-        metrics = {str(name): float(table[name][0].as_py()) for name in mark["metrics"]}
-        key, digest = table["key"][0].as_py(), mark["digest"]
-    except (KeyError, IndexError, TypeError):
-        raise DamagedError("is not a result of a sweep") from None
-    except Exception as error:  # whatever stands there instead
-        raise DamagedError(f"cannot be read ({str(error).splitlines()[0]})") from None
-    if key != place.stem:
-        raise DamagedError("holds another point than its name says")
-    if table.num_rows != 1 or digest != _digest(table):
-        raise DamagedError("holds other values than were written")
-    return table, metrics
 
 
 def _answered(connection: duckdb.DuckDBPyConnection, sql: str) -> pd.DataFrame:

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import ackclock as ac
@@ -66,6 +67,10 @@ def test_two_sweeps_in_one_store(tiny: ac.Scenario, tmp_path: Path) -> None:
     asked = Store(tmp_path).query('SELECT rtt, "flows.count" AS n, "flows.rtt" AS own FROM points ORDER BY ALL')
     assert (0.02, 2.0, 0.02) in set(asked.itertuples(index=False, name=None))
     assert sorted(asked["rtt"].dropna()) == [0.02, 0.03, 0.05]
+    # and other programs by a table
+    whole = Store(tmp_path).query("SELECT * FROM points ORDER BY key, seed")
+    table = pd.read_parquet(tmp_path / "points.parquet").sort_values(["key", "seed"], ignore_index=True)
+    pd.testing.assert_frame_equal(table, whole, check_dtype=False)
 
 
 def test_units_are_kept(tiny: ac.Scenario, tmp_path: Path) -> None:

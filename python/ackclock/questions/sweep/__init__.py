@@ -157,4 +157,6 @@ def sweep(
         raise SweepInterrupted(sum(rows[key] for key in found), len(points), str(store)) from None
     finally:
         kept.close()
+    if computed:
+        kept.write_table()
     return Sweep(axes, points, found, notes)

@@ -3,7 +3,8 @@ The store of sweeps: a directory of results, a line of JSON each, which survives
 
 A file a point would cost ten times what a short run costs. Each process that computes points appends them to a file of
 its own; a line is one whole result with a digest of itself, written at once, so that a killed process leaves what it
-had computed. Lines of the same point say the same of it, and are joined.
+had computed. Lines of the same point say the same of it, and are joined. A sweep that ends writes all results of the
+store as a table for other programs, ``points.parquet``.
 """
 
 from __future__ import annotations
@@ -135,6 +136,13 @@ class Store:
                 os.fsync(self._own.fileno())
                 self._own.close()
                 self._own = None
+
+    def write_table(self) -> None:
+        """Write all results as one table, ``points.parquet``, for other programs; queries read the lines."""
+        import pyarrow.parquet as pq
+
+        with whole_file(self.folder / "points.parquet") as beside:
+            pq.write_table(self._table(), beside)
 
     def _append(self, point: Point, values: Mapping[str, Any], metrics: Mapping[str, float]) -> None:
         row = {"key": point.key, "scenario": point.scenario.name, "seed": point.seed}

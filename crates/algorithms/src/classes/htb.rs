@@ -154,7 +154,7 @@ enum Mode {
     Waits,
 }
 
-/// Classes that take turns: the one from `at` on is next.
+/// Classes that take turns: the first one from `at` on is next.
 #[derive(Clone, Debug, Default)]
 struct Round {
     members: BTreeSet<usize>,
@@ -162,8 +162,12 @@ struct Round {
 }
 
 impl Round {
-    fn current(&self) -> Option<usize> {
-        self.members.range(self.at..).next().copied()
+    /// The class whose turn it is. It keeps its turn: one before it that was away for a while, at
+    /// its ceiling, waits until the turn has come round.
+    fn current(&mut self) -> Option<usize> {
+        let class = self.members.range(self.at..).next().copied()?;
+        self.at = class;
+        Some(class)
     }
 }
 
@@ -280,7 +284,11 @@ impl Htb {
         if self.classes[class].mode == Mode::Sends {
             let level = self.classes[class].level;
             for prio in (0..PRIORITIES).filter(|prio| mask & (1 << prio) != 0) {
-                self.rows[level][prio].members.remove(&class);
+                let row = &mut self.rows[level][prio];
+                row.members.remove(&class);
+                if row.at == class {
+                    row.at += 1; // its turn is over, also if it is soon back
+                }
             }
         }
     }

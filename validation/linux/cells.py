@@ -74,7 +74,7 @@ class Cell:
             "header_size": "66 B",
             "ack_size": "66 B",
         }
-        if self.queue.startswith("cake"):
+        if self.queue.startswith(("cake", "ack_")):
             several = self.queue == "cake_hosts"
             keys |= {"source": "senders", "source_hosts": HOSTS if several else 1, "destination": "receiver"}
         if self.is_tree:
@@ -298,9 +298,13 @@ def deployed() -> Iterator[Cell]:
     """
     for at, queue in enumerate(DEPLOYED):
         for i, congestion in enumerate(DEPLOYED_CONGESTION):
-            yield Cell(100, queue, LOOPS[(at + i) % 3], FLOWS[(at + i + i // 3 + at // 3) % 3], congestion)
+            fast = {(LOOPS[(at + i) % 3], FLOWS[(at + i + i // 3 + at // 3) % 3])}
             for j, loop in enumerate((40, 10, 200)):
-                yield Cell(10, queue, loop, FLOWS[(at + i + j) % 3], congestion)
+                flows = FLOWS[(at + i + j) % 3]
+                yield Cell(10, queue, loop, flows, congestion)
+                if (at + i + 2 * j) % 4 == 3:
+                    fast.add((loop, flows))
+            yield from (Cell(100, queue, loop, flows, congestion) for loop, flows in sorted(fast))
 
 
 @dataclass(frozen=True)

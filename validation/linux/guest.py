@@ -81,7 +81,7 @@ class Job:
     uplink: str = ""
     """Arguments of tc for the queue that ACKs pass; none without one."""
 
-    def arguments(self, seed: int, trace: Path | None = None) -> list[str]:
+    def arguments(self, seed: int, trace: Path | None = None, *, detail: bool = False) -> list[str]:
         """Give the kernel's command line."""
         begin, span = self.start
         flows = (
@@ -89,6 +89,7 @@ class Job:
             f"-l,{LOW_WATER}{',-e' * self.ecn}"
             + (f",-h,{self.hosts}" if self.hosts else "")
             + (f",-o,/mnt/{trace.name},-f" if trace else "")
+            + (",-d" if detail else "")
         )
         return [
             f"rate={0 if self.root else self.rate}",
@@ -123,14 +124,7 @@ def translate(scenario: ac.Scenario) -> Job:
     """
     tree = scenario.canonical
     links, classes = tree["link"], tree["flows"]
-    link, *further = links
-    uplink = ""
-    if [one["name"] for one in further] == ["uplink"] and classes[0]["reverse_path"] == ["uplink"]:
-        if not _shaped(further[0]):
-            raise Refused("link.uplink: ACKs pass CAKE with a bandwidth")
-        uplink = _queue(further[0]["queue"], 0.0)
-    elif further:
-        raise Refused(f"{len(links)} links: the guest has one, and an uplink for the ACKs")
+    link, uplink = links[0], _uplink(links[1:], classes)
     if len(classes) > 1:
         _leaves(link["queue"], classes)
     if tree.get("change"):
@@ -168,7 +162,7 @@ def translate(scenario: ac.Scenario) -> Job:
     left_out, end = (_number(part) for part in run["measure"].split(".."))
     if end != duration:
         raise Refused("scenario.measure: the guest measures to the end")
-    hosts = len(classes) if len(classes) > 1 else _hosts(flows)
+    hosts = 0 if uplink else len(classes) if len(classes) > 1 else _hosts(flows)
     rate = _root_rate(link["queue"]) if shapes_itself else _number(link["shaper"]["rate"])
     return Job(
         rate=round(rate),
@@ -184,6 +178,19 @@ def translate(scenario: ac.Scenario) -> Job:
         left_out=left_out,
         uplink=uplink,
     )
+
+
+def _uplink(further: Sequence[Mapping[str, Any]], classes: Sequence[Mapping[str, Any]]) -> str:
+    """Arguments of tc for the queue of a link that ACKs pass; none without one."""
+    if not further:
+        return ""
+    if [one["name"] for one in further] != ["uplink"] or classes[0]["reverse_path"] != ["uplink"]:
+        raise Refused(f"{1 + len(further)} links: the guest has one, and an uplink for the ACKs")
+    if not _shaped(further[0]):
+        raise Refused("link.uplink: ACKs pass CAKE with a bandwidth")
+    if len(classes) > 1 or _hosts(classes[0]) != 1:
+        raise Refused("flows.source: flows whose ACKs pass CAKE, which sees hosts, have one host at each end")
+    return _queue(further[0]["queue"], 0.0)
 
 
 def _leaves(queue: Mapping[str, Any], classes: Sequence[Mapping[str, Any]]) -> None:
@@ -396,7 +403,7 @@ def _tree(queue: Mapping[str, Any]) -> str:
     head = {
         "htb": lambda: f"htb r2q {scheduler['r2q']:g}",
         "hfsc": lambda: "hfsc",
-        "prio": lambda: f"prio bands {len(queue['classes'])}",
+        "prio": lambda: f"prio bands {len(queue['classes'])} priomap {' '.join('0' * 16)}",
         "ets": lambda: _ets(queue["classes"]),
         "tbf": lambda: f"tbf rate {_bit(scheduler['rate'])} burst {round(_number(scheduler['burst']))} limit 100000000",
     }
@@ -546,9 +553,11 @@ def version() -> str:
     return (BUILD / "version").read_text(encoding="ascii").strip()
 
 
-def boot(job: Job, seed: int, *, trace: Path | None = None, limit: float = 300.0) -> tuple[dict[str, float], str]:
+def boot(
+    job: Job, seed: int, *, trace: Path | None = None, detail: bool = False, limit: float = 300.0
+) -> tuple[dict[str, float], str]:
     """
-    Run a job in the guest.
+    Run a job in the guest. With `detail` it also prints a line "FLOW number goodput_mbps rtt_ms" for each flow.
 
     Returns
     -------
@@ -564,7 +573,7 @@ def boot(job: Job, seed: int, *, trace: Path | None = None, limit: float = 300.0
     command = [
         "setarch", "-R", str(PLACE / "linux-tt"), "mem=512M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro",
         f"init={PLACE}/guest.sh", f"dir={PLACE}", "con=null", "con0=fd:0,fd:1", "quiet",
-        *job.arguments(seed, trace), "time-travel=inf-cpu", "time-travel-start=1000000000",
+        *job.arguments(seed, trace, detail=detail), "time-travel=inf-cpu", "time-travel-start=1000000000",
     ]  # fmt: skip
     with subprocess.Popen(
         command,

@@ -1,5 +1,6 @@
 """
-Short scenarios that cover all pairs of choices: schedulers, AQMs, congestion controls, traffic and every option of TCP.
+Short scenarios that cover all pairs of choices: trees, schedulers, AQMs, congestion controls, traffic and every option
+of TCP.
 
 Most faults need two choices at once and some number that happens to fit; of scenarios that grow key by key one in 300
 has both of two rare choices. Here each row of a covering array is a scenario, so that every pair that the reader allows
@@ -64,6 +65,7 @@ def traffic_kinds() -> list[str]:
 
 
 FACTORS: dict[str, list[Any]] = {
+    "tree": ["none", *ALGORITHMS["class_scheduler"]],
     "scheduler": ["none", *ALGORITHMS["scheduler"]],
     "aqm": ALGORITHMS["aqm"],
     "congestion": ALGORITHMS["congestion"],
@@ -88,7 +90,7 @@ HOSTS: dict[str, dict[str, Any]] = {
 }
 
 
-FAST: Row = {"scheduler": "none", "traffic": "bulk", "path": "one link", "wire": "plain"}
+FAST: Row = {"tree": "none", "scheduler": "none", "traffic": "bulk", "path": "one link", "wire": "plain"}
 """What the fast path of the engine needs (`crates/packet/src/engine/fast_path.rs`)."""
 
 
@@ -147,6 +149,52 @@ class Numbers:
             return {"kind": kind, "rate": f"{self.near(self.rate):.3f} bit/s"}
         return filled(variant_by_kind(kind), self.rng)
 
+    def tree(self, kind: str, queue: dict[str, Any]) -> dict[str, Any]:
+        """A tree of classes with that queue at its leaves, one for the flows and one for all others."""
+
+        def rate(above: float = 0) -> str:
+            return f"{above + self.near(self.rate):.3f} bit/s"
+
+        def parameters(leaf: bool) -> dict[str, Any]:
+            some: dict[str, Any] = {}
+            must: dict[str, Any] = {}
+            match kind:
+                case "htb":
+                    own = self.near(self.rate)
+                    some = {"ceil": rate(own), "burst": octets(), "cburst": octets(), "quantum": octets()}
+                    some["prio"] = self.rng.randint(0, 7)
+                    must = {"rate": f"{own:.3f} bit/s"}
+                case "hfsc":
+                    curves = ("rt", "ls", "ul") if leaf else ("ls", "ul")
+                    wait = f"{self.near(self.rtt):.9f} s"
+                    some = {f"{curve}_m2": rate() for curve in curves}
+                    some |= {f"{self.rng.choice(curves)}_m1": rate(), f"{self.rng.choice(curves)}_d": wait}
+                    must = {"ls_m2": rate()}
+                case "ets":
+                    some = {"strict": True, "quantum": octets()}
+            return {**{key: word for key, word in some.items() if self.rng.random() < 0.4}, **must}
+
+        def octets() -> str:
+            return f"{round(self.near(self.packet)) + 1} B"
+
+        def leaf(name: str, flows: list[str]) -> dict[str, Any]:
+            return {"name": name, **parameters(True), "flows": flows, "queue": queue}
+
+        scheduler: Any = kind
+        if kind == "tbf":
+            own = self.near(self.rate)
+            burst = max(64, self.packet * self.rng.choice((1, 2, 10)))
+            scheduler = {"kind": kind, "rate": f"{own:.3f} bit/s", "burst": f"{burst} B"}
+            if self.rng.random() < 0.3:
+                scheduler |= {"peakrate": rate(own), "mtu": f"{max(64, self.packet)} B"}
+            return {"scheduler": scheduler, "classes": [leaf("all", [])], "default": "all"}
+        classes = [leaf("first", ["one"]), leaf("other", [])]
+        if self.rng.random() < 0.5:
+            classes.reverse()
+        if kind in ("htb", "hfsc") and self.rng.random() < 0.5:
+            classes = [{"name": "root", **parameters(False), "classes": classes}]
+        return {"scheduler": scheduler, "classes": classes, "default": "other"}
+
     def wire(self, kind: str) -> dict[str, Any]:
         """What else a link does."""
         some = f"{self.near(self.rtt):.9f} s"
@@ -200,6 +248,8 @@ def built(row: Mapping[str, Any], rng: random.Random, sparse: bool = False) -> d
     if chosen["scheduler"] != "none":
         options = scheduler_options(chosen["scheduler"], rng)
         queue["scheduler"] = {"kind": chosen["scheduler"], **options} if options else chosen["scheduler"]
+    if chosen["tree"] != "none":
+        queue = numbers.tree(chosen["tree"], queue)
     rate = f"{numbers.rate:.3f} bit/s"
     links = [{"name": "a", "rate": rate, "queue": queue, **numbers.wire(chosen["wire"])}]
     flows: dict[str, Any] = {
@@ -243,9 +293,9 @@ def built(row: Mapping[str, Any], rng: random.Random, sparse: bool = False) -> d
     return tree
 
 
-def chosen_in(tree: Mapping[str, Any]) -> Row:
+def chosen_in(scenario: Mapping[str, Any]) -> Row:
     """The row that a scenario stands for, read from the scenario itself."""
-    link, flows = tree["link"][0], tree["flows"][0]
+    link, flows = scenario["link"][0], scenario["flows"][0]
     path, back = flows["path"], flows.get("reverse_path")
     wires = {"loss": "loss", "shaper": "shaper", "policer": "policer"}
     wire = next((name for key, name in wires.items() if key in link), "plain")
@@ -253,12 +303,18 @@ def chosen_in(tree: Mapping[str, Any]) -> Row:
         wire = "reordering" if isinstance(link["jitter"], dict) else "jitter"
     if isinstance(link["rate"], dict):
         wire = "steps"
-    if "change" in tree:
+    if "change" in scenario:
         wire = "change"
-    scheduler = link["queue"].get("scheduler", "none")
+    queue, tree = link["queue"], "none"
+    if "classes" in queue:
+        tree = scheduler_of(queue)
+        while "queue" not in queue:
+            queue = queue["classes"][0]
+        queue = queue["queue"]
     return {
-        "scheduler": scheduler["kind"] if isinstance(scheduler, dict) else scheduler,
-        **{key: word for key, word in link["queue"].items() if key == "aqm"},
+        "tree": tree,
+        "scheduler": scheduler_of(queue),
+        **{key: word for key, word in queue.items() if key == "aqm"},
         **{key: word for key, word in flows.items() if key == "congestion"},
         "traffic": flows["traffic"]["kind"],
         "path": {("b",): "ACKs share a link", ("a",): "ACKs share the link"}.get(
@@ -269,6 +325,12 @@ def chosen_in(tree: Mapping[str, Any]) -> Row:
         "hosts": next(name for name, keys in reversed(HOSTS.items()) if keys.items() <= flows.items()),
         **{f"flows.{key}": word for key, word in flows.items() if f"flows.{key}" in FACTORS},
     }
+
+
+def scheduler_of(queue: Mapping[str, Any]) -> str:
+    """The kind of a queue's scheduler."""
+    scheduler = queue.get("scheduler", "none")
+    return str(scheduler["kind"] if isinstance(scheduler, dict) else scheduler)
 
 
 def pairs_of(row: Mapping[str, Any]) -> Iterator[Pair]:

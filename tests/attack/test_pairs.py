@@ -57,6 +57,8 @@ def test_what_is_refused_can_not_be(begun: Begun) -> None:
     assert pair("traffic", "cbr", "flows.style", "linux") in refused
     assert pair("flows.hystart", True, "flows.search", True) in refused
     assert pair("scheduler", "fq_codel", "flows.style", "linux") in rows
+    assert pair("tree", "htb", "scheduler", "cake") in rows
+    assert pair("tree", "hfsc", "aqm", "codel") in rows
     # need a third choice, which is found
     assert pair("flows.ecn_feedback", "accecn", "aqm", "red") in rows
     assert pair("flows.recovery", "reno", "flows.loss_detection", "rack") in rows

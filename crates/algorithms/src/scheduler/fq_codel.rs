@@ -120,7 +120,7 @@ impl Scheduler for FqCodel {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, _now: Time, backlog: &[Backlog]) -> Option<usize> {
         loop {
             let is_new = !self.new.is_empty();

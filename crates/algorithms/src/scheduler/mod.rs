@@ -246,7 +246,8 @@ forwarded! { $ forward_scheduler;
             false
         }
 
-        /// A sub-queue that was found empty in its turn since this was last asked.
+        /// A sub-queue that was found empty in its turn since this was last asked. Called only with
+        /// [`Scheduler::shows_total`].
         fn found_empty(&mut self) -> Option<usize> {
             None
         }

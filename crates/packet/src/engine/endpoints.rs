@@ -79,7 +79,7 @@ impl Engine {
     /// A segment leaves the sender at `now`, by its clock.
     #[inline(always)]
     fn send_segment(&mut self, flow: usize, now: u64, seq: u64, flags: Flags) {
-        let state = &self.flows[flow];
+        let mut state = &self.flows[flow];
         let class = &self.classes[state.class as usize];
         let mut size = class.packet_size;
         if class.finite && seq + 1 == state.total {
@@ -87,8 +87,8 @@ impl Engine {
         }
         if self.capture.is_some() {
             self.log_sent(flow, now, seq, size);
+            state = &self.flows[flow];
         }
-        let state = &self.flows[flow];
         self.launch(flow, Packet::new(state.place, seq, now, size, flags), now);
     }
 
@@ -247,7 +247,7 @@ impl Engine {
     #[inline]
     pub(super) fn deliver_data(&mut self, packet: Packet, at: u64) {
         let flow = packet.slot as usize;
-        let state = &mut self.flows[flow];
+        let mut state = &mut self.flows[flow];
         let mut arrival = at;
         if packet.flags.has(Flags::SYN) {
             state.controls -= 1;
@@ -269,15 +269,14 @@ impl Engine {
         state.last_arrival = arrival;
         if self.capture.is_some() {
             self.capture_delivery(&packet, arrival);
+            state = &mut self.flows[flow];
         }
-        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
         if !packet.flags.has(Flags::SYN) {
-            let class = &self.classes[state.class as usize];
             let (sent, seq) = (packet.stamp, packet.seq);
             let (now, end) = (self.now, self.end);
             state.expect(arrival, sent, seq, now, end, self.window, class);
         }
-        let class = &self.classes[state.class as usize];
         if class.coalesced && class.reverse.is_none() {
             self.receive(flow, &packet, arrival);
             return;
@@ -312,8 +311,8 @@ impl Engine {
         if at > self.end {
             return;
         }
-        let state = &mut self.flows[flow];
-        let class = &self.classes[state.class as usize];
+        let mut state = &mut self.flows[flow];
+        let mut class = &self.classes[state.class as usize];
         if class.reuses_flow_state && packet.stamp < state.opened {
             return; // of a connection that is over
         }
@@ -324,9 +323,9 @@ impl Engine {
             let due = receiver.due;
             let reply = receiver.on_due();
             self.reply(flow, reply, due, Flags::ACK);
+            state = &mut self.flows[flow];
+            class = &self.classes[state.class as usize];
         }
-        let state = &mut self.flows[flow];
-        let class = &self.classes[state.class as usize];
         if packet.flags.has(Flags::SYN) {
             if let Ends::Tcp { receiver, .. } = &mut state.ends {
                 receiver.on_syn(at);
@@ -351,15 +350,15 @@ impl Engine {
                     .size
                     .saturating_sub(class.packet_size - class.payload),
             );
-            self.record_payload(flow, at, payload);
+            state.accept(at, self.now, self.end, self.window, class, payload);
             return;
         };
         if receiver.must_flush(packet.flags, &class.receiver) {
             let reply = receiver.flush();
             self.reply(flow, reply, at, Flags::ACK);
+            state = &mut self.flows[flow];
+            class = &self.classes[state.class as usize];
         }
-        let state = &mut self.flows[flow];
-        let class = &self.classes[state.class as usize];
         let Ends::Tcp { receiver, .. } = &mut state.ends else {
             return;
         };
@@ -369,20 +368,11 @@ impl Engine {
         if class.finite && receiver.next == state.total && payload > 0 {
             payload -= u64::from(class.payload - state.tail);
         }
-        self.record_payload(flow, at, payload);
+        state.accept(at, self.now, self.end, self.window, class, payload);
         match reply {
             Some(reply) => self.reply(flow, reply, at, Flags::ACK),
             None => self.arm_delayed_ack(flow),
         }
-    }
-
-    /// The application gets new payload at `at`: counted when it happens, since the run may end
-    /// before.
-    #[inline]
-    fn record_payload(&mut self, flow: usize, at: u64, payload: u64) {
-        let state = &mut self.flows[flow];
-        let class = &self.classes[state.class as usize];
-        state.accept(at, self.now, self.end, self.window, class, payload);
     }
 
     /// Keeps one entry of the delayed-ACK timer in the calendar.
@@ -443,16 +433,14 @@ impl Engine {
         flags: u8,
         size: u32,
     ) {
-        let state = &mut self.flows[flow];
+        let mut state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
         let flags = Flags(flags | reply.flags);
-        let private = class.reverse.is_none();
-        if private && self.capture.is_some() {
-            self.capture_reply(flow, &reply, at, flags);
-        }
-        let state = &mut self.flows[flow];
-        let class = &self.classes[state.class as usize];
-        if private {
+        if class.reverse.is_none() {
+            if self.capture.is_some() {
+                self.capture_reply(flow, &reply, at, flags);
+                state = &mut self.flows[flow];
+            }
             let ack = Ack {
                 at: at + state.delays.receiver_return + state.clock_offset,
                 cum: reply.cum,
@@ -560,9 +548,9 @@ impl Engine {
     /// An ACK reaches its sender.
     #[inline(never)]
     pub(crate) fn on_ack(&mut self, flow: usize, ack: &Ack) {
-        let state = &mut self.flows[flow];
+        let mut state = &mut self.flows[flow];
         let now = ack.at - state.clock_offset;
-        let class = &self.classes[state.class as usize];
+        let mut class = &self.classes[state.class as usize];
         if class.reuses_flow_state && ack.echo < state.opened {
             return; // of a connection that is over
         }
@@ -576,7 +564,6 @@ impl Engine {
             return;
         }
         state.record_window(now, self.window);
-        let class = &self.classes[state.class as usize];
         if let Some(first) = class.fast_path {
             if let Ends::Tcp { sender, .. } = &mut state.ends {
                 sender.on_ack(now, ack, &[], &class.sender, &mut state.random);
@@ -604,9 +591,9 @@ impl Engine {
         sender.on_ack(now, ack, &blocks, &class.sender, &mut state.random);
         if self.capture.is_some() {
             self.log_ack(flow, now, ack, &blocks);
+            state = &mut self.flows[flow];
+            class = &self.classes[state.class as usize];
         }
-        let state = &mut self.flows[flow];
-        let class = &self.classes[state.class as usize];
         let Ends::Tcp { sender, .. } = &mut state.ends else {
             return;
         };

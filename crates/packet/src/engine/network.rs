@@ -59,10 +59,15 @@ impl Engine {
     }
 
     /// Records the fate of packets that a link held.
+    #[inline]
     fn record_judged(&mut self, link: usize) {
-        if self.links[link].judged.is_empty() {
-            return;
+        if !self.links[link].judged.is_empty() {
+            self.record_fates(link);
         }
+    }
+
+    #[inline(never)]
+    fn record_fates(&mut self, link: usize) {
         let mut judged = std::mem::take(&mut self.links[link].judged);
         for (packet, fate) in judged.drain(..) {
             match fate {

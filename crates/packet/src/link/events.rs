@@ -142,18 +142,23 @@ impl Link {
     #[inline]
     fn make_room(&mut self, now: u64, arrived: usize) {
         while self.is_over_capacity() || self.scheduled().is_some_and(Scheduled::overflows) {
-            let Some(scheduled) = scheduled_in(&mut self.extras) else {
-                break;
-            };
-            let (judged, counters, bytes) = (&mut self.judged, &mut self.counters, &mut self.bytes);
-            scheduled.overflow(now, arrived, |packet| {
-                counters.drops += 1;
-                counters.dropped_bytes += u64::from(packet.size);
-                counters.overflows += 1;
-                *bytes -= u64::from(packet.size);
-                judged.push((*packet, Fate::Dropped));
-            });
+            self.drop_victims(now, arrived);
         }
+    }
+
+    #[inline(never)]
+    fn drop_victims(&mut self, now: u64, arrived: usize) {
+        let Some(scheduled) = scheduled_in(&mut self.extras) else {
+            return;
+        };
+        let (judged, counters, bytes) = (&mut self.judged, &mut self.counters, &mut self.bytes);
+        scheduled.overflow(now, arrived, |packet| {
+            counters.drops += 1;
+            counters.dropped_bytes += u64::from(packet.size);
+            counters.overflows += 1;
+            *bytes -= u64::from(packet.size);
+            judged.push((*packet, Fate::Dropped));
+        });
     }
 
     /// A packet arrives at a link whose queue has classes.

@@ -102,6 +102,12 @@ impl Impairments {
             .is_some_and(|(model, random)| model.loses(random))
     }
 
+    /// True if propagation delays have an addition ([`Impairments::extra_delay`]).
+    #[inline]
+    pub(crate) fn has_jitter(&self) -> bool {
+        self.jitter.is_some()
+    }
+
     /// Returns the addition to the next packet's propagation delay, ps.
     pub(crate) fn extra_delay(&mut self) -> u64 {
         let Some(Jitter {

@@ -517,8 +517,9 @@ impl Link {
     }
 
     /// As [`Link::exit`], on a link that may have jitter and let packets overtake each other.
+    #[inline]
     pub(crate) fn exit_event_driven(&mut self, finish: u64) -> u64 {
-        let Some(extras) = &mut self.extras else {
+        let Some(extras) = (self.extras.as_mut()).filter(|it| it.impairments.has_jitter()) else {
             return self.exit(finish);
         };
         let (delay, _) = self.delay.get(finish);

@@ -36,6 +36,8 @@ pub(crate) struct Scheduled {
     /// Whether the scheduler judges packets itself: only then it may shape, drop what waits, or have
     /// limits of its own.
     judges: bool,
+    /// Whether AQMs are shown the total, and told of sub-queues that were found empty.
+    shows_total: bool,
     queues: Vec<SubQueue>,
     backlog: Vec<Backlog>,
     /// Parameters of the AQM of a sub-queue.
@@ -64,6 +66,7 @@ impl Scheduled {
             queues: Vec::with_capacity(count),
             backlog: Vec::with_capacity(count),
             judges: scheduler.judges(),
+            shows_total: scheduler.shows_total(),
             scheduler,
             link,
             packets: 0,
@@ -325,8 +328,10 @@ impl Scheduled {
         random: &mut Stream,
     ) -> Option<Taken> {
         let next = self.scheduler.next(Time(now), &self.backlog);
-        while let Some(empty) = self.scheduler.found_empty() {
-            self.queues[empty].aqm.on_empty();
+        if self.shows_total {
+            while let Some(empty) = self.scheduler.found_empty() {
+                self.queues[empty].aqm.on_empty();
+            }
         }
         let queue = next?;
         let (arrival, packet) = self.pop(queue, true)?;
@@ -340,7 +345,7 @@ impl Scheduled {
                 idle_since: None,
                 ..self.view(queue, now, rate, true)
             };
-            if self.scheduler.shows_total() {
+            if self.shows_total {
                 view.bytes = self.bytes;
             }
             self.queues[queue]

@@ -497,9 +497,8 @@ impl CongestionControl for Cubic {
         };
         self.cwnd_prior = used;
         self.epoch_start = Time::NEVER;
-        //= RFC 9438 4.6/5: deviation, the window after a mark is two segments at least, as after a
-        //=   loss
-        window.ssthresh = (self.beta * used).max(MIN_SSTHRESH);
+        let remaining = self.beta * used;
+        window.ssthresh = remaining.max(MIN_SSTHRESH);
         if let Some(segments) = &mut self.segments {
             self.w_max = self.w_max.floor();
             window.ssthresh = window.ssthresh.floor();
@@ -511,6 +510,10 @@ impl CongestionControl for Cubic {
             if let Some(segments) = &mut self.segments {
                 segments.found = (Time::ZERO, 0.0);
             }
+        } else if reduction.signal == Signal::Ecn && self.segments.is_none() {
+            //= RFC 9438 4.6/5: done, test section_4_6_marks_leave_one_segment
+            //= RFC 9438 4.6/5 (`form = "linux"`): deviation, two segments, as after a loss
+            window.cwnd = remaining.max(1.0);
         } else {
             window.cwnd = window.ssthresh;
         }
@@ -629,6 +632,39 @@ mod tests {
             let later = acks(&mut control, &mut window, now, 2.0);
             let gap = window.cwnd - control.curve(later);
             assert!(gap.abs() < 15.0, "{signal:?}: {gap}");
+        }
+    }
+
+    /// RFC 9438, section 4.6: two segments are left after a loss, one after a mark; ssthresh is two
+    /// after both.
+    #[test]
+    fn section_4_6_marks_leave_one_segment() {
+        for (used, signal, cwnd) in [
+            (2.0, Signal::Loss, 2.0),
+            (2.0, Signal::Ecn, 1.4),
+            (1.4, Signal::Ecn, 1.0),
+            (1.0, Signal::Ecn, 1.0),
+            (10.0, Signal::Ecn, 7.0),
+        ] {
+            for linux in [false, true] {
+                let mut control = params().build(0);
+                if linux {
+                    control.segments = Some(Box::default());
+                }
+                let mut window = Window {
+                    cwnd: used,
+                    ssthresh: used,
+                };
+                control.on_congestion(
+                    &Reduction {
+                        signal,
+                        ..loss(used)
+                    },
+                    &mut window,
+                );
+                let expected = if linux { cwnd.max(2.0) } else { cwnd };
+                assert_eq!((window.cwnd, window.ssthresh), (expected, cwnd.max(2.0)));
+            }
         }
     }
 

@@ -277,6 +277,9 @@ pub struct Cubic {
 /// The state that a needless response to a loss is taken back to (RFC 9438, section 4.9).
 #[derive(Clone, Copy, Debug)]
 struct Before {
+    /// cwnd then, and the ssthresh of the response.
+    cwnd: f64,
+    ssthresh: f64,
     w_max: f64,
     cwnd_prior: f64,
     w_est: f64,
@@ -418,9 +421,11 @@ impl Cubic {
 }
 
 impl Cubic {
-    /// Remembers what a loss changes.
-    fn keep(&mut self) {
+    /// Remembers what a loss changes that leaves `ssthresh` of `cwnd`.
+    fn keep(&mut self, cwnd: f64, ssthresh: f64) {
         let before = Before {
+            cwnd,
+            ssthresh,
             w_max: self.w_max,
             cwnd_prior: self.cwnd_prior,
             w_est: self.w_est,
@@ -483,10 +488,11 @@ impl CongestionControl for Cubic {
     }
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
-        if self.segments.is_none() && reduction.signal != Signal::Ecn {
-            self.keep();
-        }
         let used = reduction.window_used;
+        let remaining = self.beta * used;
+        if self.segments.is_none() && reduction.signal != Signal::Ecn {
+            self.keep(window.cwnd, remaining.max(MIN_SSTHRESH));
+        }
         //= RFC 9438 4.7/1: done, test section_4_7_fast_convergence
         //= RFC 9438 4.7/2: not applicable, a sender does not know that it is alone;
         //=   `fast_convergence` is a parameter
@@ -497,7 +503,6 @@ impl CongestionControl for Cubic {
         };
         self.cwnd_prior = used;
         self.epoch_start = Time::NEVER;
-        let remaining = self.beta * used;
         window.ssthresh = remaining.max(MIN_SSTHRESH);
         if let Some(segments) = &mut self.segments {
             self.w_max = self.w_max.floor();
@@ -520,9 +525,14 @@ impl CongestionControl for Cubic {
     }
 
     /// RFC 9438, section 4.9. Linux's form goes on from where it is, as Linux does.
-    fn on_spurious_recovery(&mut self, _now: Time, _window: &mut Window) {
-        //= RFC 9438 4.9.2/1: deviation, the values come back even where the window is larger by then
+    fn on_spurious_recovery(&mut self, _now: Time, window: &mut Window) {
         if let Some(before) = &self.before {
+            //= RFC 9438 4.9.2/1: done, test section_4_9_2_a_larger_window_goes_on
+            //= RFC 9438 4.9.2/1 (`form = "linux"`): done, no test; nothing comes back
+            if window.cwnd > before.cwnd {
+                window.ssthresh = before.ssthresh;
+                return;
+            }
             self.w_max = before.w_max;
             self.cwnd_prior = before.cwnd_prior;
             self.w_est = before.w_est;
@@ -632,6 +642,28 @@ mod tests {
             let later = acks(&mut control, &mut window, now, 2.0);
             let gap = window.cwnd - control.curve(later);
             assert!(gap.abs() < 15.0, "{signal:?}: {gap}");
+        }
+    }
+
+    /// RFC 9438, section 4.9.2: a window that has grown beyond the one before the needless response
+    /// by the time that this is found out goes on as it is.
+    #[test]
+    fn section_4_9_2_a_larger_window_goes_on() {
+        for (later, goes_on) in [(999.0, false), (1000.0, false), (1001.0, true)] {
+            let (mut control, mut window) = after_loss(0.0, 1000.0);
+            let now = acks(&mut control, &mut window, 0.0, 3.0);
+            let (w_max, k, start) = (control.w_max, control.k, control.epoch_start);
+            assert_eq!(w_max, 1000.0);
+            // the sender has taken cwnd and ssthresh back, where they are smaller
+            (window.cwnd, window.ssthresh) = (later, f64::INFINITY);
+            control.on_spurious_recovery(Time::from_seconds(now), &mut window);
+            let expected = if goes_on {
+                (w_max, k, start, 700.0)
+            } else {
+                (0.0, 0.0, Time::NEVER, f64::INFINITY)
+            };
+            let found = (control.w_max, control.k, control.epoch_start);
+            assert_eq!((found.0, found.1, found.2, window.ssthresh), expected);
         }
     }
 

@@ -227,6 +227,7 @@ pub(crate) struct Flow {
     pub(crate) written_from: u64,
     /// Segments written until then.
     pub(crate) written_before: u64,
+    /// When the first SYN left.
     pub(crate) connect_sent: u64,
     pub(crate) connect_retries: u32,
     /// SYNs on their way to the receiver, and ACKs on a way back that others use.

@@ -7,8 +7,8 @@ use crate::calendar::{Class as Order, Kind, Tag};
 use crate::flow::Ends;
 use crate::packet::{Ack, Flags, NONE, Packet};
 use crate::polled::{RECEIVER, SENDER};
-use crate::tcp::State;
 use crate::tcp::receiver::Reply;
+use crate::tcp::{Handshake, State};
 
 impl Engine {
     /// Sends all that the sender may send now.
@@ -197,7 +197,9 @@ impl Engine {
     pub(super) fn connect(&mut self, flow: usize) {
         let state = &mut self.flows[flow];
         let sent = self.now - state.connect_clock_offset;
-        state.connect_sent = sent;
+        if state.connect_retries == 0 {
+            state.connect_sent = sent;
+        }
         state.controls += 1;
         let class = &self.classes[state.class as usize];
         let ect = if class.sender.ecn_always {
@@ -217,8 +219,8 @@ impl Engine {
         self.launch(flow, packet, sent);
     }
 
-    /// The connection stands: data may flow. `rtt` is the handshake's sample, or 0.
-    pub(super) fn establish(&mut self, flow: usize, rtt: u64) {
+    /// The connection stands: data may flow.
+    pub(super) fn establish(&mut self, flow: usize, handshake: Handshake) {
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
         let Ends::Tcp { sender, .. } = &mut state.ends else {
@@ -228,7 +230,7 @@ impl Engine {
             return; // the answer to a SYN that was sent twice
         }
         let now = self.now - state.clock_offset;
-        sender.open(now, rtt, state.connect_retries > 0, &class.sender);
+        sender.open(now, handshake, &class.sender);
         state.watch.since = self.now - state.clock_offset;
         if state.server_delay == 0 {
             sender.written = state.total;
@@ -239,7 +241,7 @@ impl Engine {
         }
         self.send(flow);
         if self.capture.is_some() {
-            self.log_metrics(flow, now, rtt);
+            self.log_metrics(flow, now, handshake.rtt);
         }
     }
 
@@ -555,12 +557,17 @@ impl Engine {
             return; // of a connection that is over
         }
         if ack.flags.has(Flags::SYN) {
-            let rtt = if state.connect_retries == 0 {
-                now - state.connect_sent
-            } else {
-                0
+            let retries = state.connect_retries;
+            let handshake = Handshake {
+                rtt: if retries == 0 {
+                    now - state.connect_sent
+                } else {
+                    0
+                },
+                retries,
+                lost: ack.echo > state.connect_sent,
             };
-            self.establish(flow, rtt);
+            self.establish(flow, handshake);
             return;
         }
         state.record_window(now, self.window);

@@ -16,7 +16,7 @@ use crate::calendar::{Class as Order, Kind, Place, Tag};
 use crate::flow::{Ends, Flow};
 use crate::packet::{Flags, Packet};
 use crate::tcp::receiver::Receiver;
-use crate::tcp::{Sender, State};
+use crate::tcp::{Handshake, Sender, State};
 use crate::traffic::packmime::PackMime;
 use crate::{class, draw};
 
@@ -75,7 +75,7 @@ impl Engine {
                     self.connect(flow);
                     self.arm_timer(flow);
                 } else {
-                    self.establish(flow, 0);
+                    self.establish(flow, Handshake::default());
                 }
             }
         }

@@ -9,7 +9,7 @@ use ackclock_scenario::Tcp;
 
 use super::accecn::{ace_bits, bits};
 use super::negotiation::{Agreement, agreed};
-use super::{Config, Sender};
+use super::{Config, Handshake, Sender};
 use crate::packet::{Ack, Flags, NONE};
 
 /// The sending half of a connection, driven by hand. Sequence numbers count segments from 0.
@@ -122,7 +122,11 @@ impl Endpoint {
 
     /// The connection stands. `rtt` is the handshake's round trip, zero without one.
     pub fn open(&mut self, now: Time, rtt: Time) {
-        self.sender.open(now.0, rtt.0, false, &self.config);
+        let handshake = Handshake {
+            rtt: rtt.0,
+            ..Handshake::default()
+        };
+        self.sender.open(now.0, handshake, &self.config);
     }
 
     /// The SYN-ACK has come with these header bits: AE, CWR and ECE. To be called before

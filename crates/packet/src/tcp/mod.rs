@@ -53,7 +53,7 @@ use crate::packet::{Ack, Flags, NONE};
 use accecn::AccEcn;
 use ack_summary::{AckSummary, Wanted, reported_duplicate};
 pub(crate) use config::Config;
-use config::{PacingPolicy, RecoveryPolicy, RtoPolicy, TimerPolicy};
+use config::{PacingPolicy, RecoveryPolicy, RtoPolicy, TimeoutPolicy, TimerPolicy};
 use ecn::EcnReaction;
 use loss::rack::Rack;
 use pacing::Pacer;
@@ -181,6 +181,17 @@ pub(crate) struct Sender {
     pub(crate) controller: Controller,
 }
 
+/// Outcome of a handshake, as its sender sees it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Handshake {
+    /// Its sample of the round trip, ps; 0 without a usable one.
+    pub(crate) rtt: u64,
+    /// SYNs sent after the first.
+    pub(crate) retries: u32,
+    /// One of these is answered: those before it, or the answers to them, were lost.
+    pub(crate) lost: bool,
+}
+
 impl Sender {
     pub(crate) fn new(controller: Controller, config: &Config, ssthresh: f64) -> Self {
         let needs = controller.needs();
@@ -284,14 +295,22 @@ impl Sender {
         self.una >= total
     }
 
-    /// The connection stands; `rtt` is the handshake's sample, 0 without a usable one.
-    pub(crate) fn open(&mut self, now: u64, rtt: u64, syn_retransmitted: bool, config: &Config) {
+    /// The connection stands.
+    pub(crate) fn open(&mut self, now: u64, handshake: Handshake, config: &Config) {
+        let Handshake { rtt, retries, lost } = handshake;
         self.state = State::Open;
         self.timers.stop_rto();
         self.update_no_loss_pending(config);
         //= RFC 5681 3.1/4: done, test the_handshake_leaves_the_window_as_it_is
-        //= RFC 5681 3.1/5: deviation, a SYN that was lost leaves the initial window as it is
-        self.rtt.open(rtt == 0 && syn_retransmitted, config);
+        //= RFC 5681 3.1/5: done, test a_lost_syn_leaves_one_segment; where the answer echoes the
+        //=   first SYN, only the timer was early (RFC 6928, section 2)
+        //= RFC 5681 3.1/5 (style "linux"): deviation, only from the second retransmission on (RFC
+        //=   6928, section 2)
+        let patient = config.timeout == TimeoutPolicy::Linux;
+        if lost && (retries > 1 || !patient) {
+            self.window.cwnd = self.window.cwnd.min(1.0);
+        }
+        self.rtt.open(rtt == 0 && retries > 0, config);
         if rtt > 0 {
             self.sample(now, rtt, 1, config);
         }

@@ -30,6 +30,14 @@ fn options(recovery: Recovery, initial_window: f64) -> Tcp {
     }
 }
 
+/// A handshake without losses, its sample `rtt`.
+fn first_syn(rtt: u64) -> Handshake {
+    Handshake {
+        rtt,
+        ..Handshake::default()
+    }
+}
+
 struct Bench {
     sender: Sender,
     config: Config,
@@ -42,7 +50,7 @@ impl Bench {
         let config = Config::new(&options(recovery, initial_window));
         let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
         let mut sender = Sender::new(reno.build(0), &config, f64::INFINITY);
-        sender.open(1000 * MS, 0, false, &config);
+        sender.open(1000 * MS, first_syn(0), &config);
         sender.written = u64::MAX;
         Self {
             sender,

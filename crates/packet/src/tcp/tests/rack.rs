@@ -9,7 +9,7 @@ fn rack_bench() -> (Bench, u64) {
     bench.config.rack = true;
     let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
     bench.sender = Sender::new(reno.build(0), &bench.config, f64::INFINITY);
-    bench.sender.open(1000 * MS, 0, false, &bench.config);
+    bench.sender.open(1000 * MS, first_syn(0), &bench.config);
     bench.sender.written = u64::MAX;
     bench.now = 1000 * MS;
     bench.sent();

@@ -13,7 +13,9 @@ fn resuming(rtt: u64) -> Bench {
     });
     let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
     bench.sender = Sender::new(reno.build(0), &bench.config, f64::INFINITY);
-    bench.sender.open(1000 * MS, 100 * MS, false, &bench.config);
+    bench
+        .sender
+        .open(1000 * MS, first_syn(100 * MS), &bench.config);
     bench.sender.written = u64::MAX;
     bench.now = 1000 * MS;
     assert_eq!(bench.sent().len(), 10);

@@ -135,13 +135,46 @@ fn an_idle_sender_begins_again() {
 /// was sent twice makes the first timeout 3 s.
 #[test]
 fn the_handshake_leaves_the_window_as_it_is() {
-    for (resent, timeout) in [(false, 1000), (true, 3000)] {
+    for (retries, timeout) in [(0, 1000), (1, 3000)] {
         let config = Config::new(&options(Recovery::Sack, 10.0));
         let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
         let mut sender = Sender::new(reno.build(0), &config, f64::INFINITY);
-        sender.open(1000 * MS, 0, resent, &config);
+        let handshake = Handshake {
+            retries,
+            ..Handshake::default()
+        };
+        sender.open(1000 * MS, handshake, &config);
         assert_eq!(sender.window.cwnd, 10.0);
         assert_eq!(sender.timeout(&config), timeout * MS);
+    }
+}
+
+/// RFC 5681, section 3.1: one segment after a SYN or its answer was lost; in style "linux" only
+/// where two were (RFC 6928, section 2). A timer that was early loses nothing.
+#[test]
+fn a_lost_syn_leaves_one_segment() {
+    for (retries, lost, rfc, linux) in [
+        (0, false, 10.0, 10.0),
+        (1, false, 10.0, 10.0),
+        (1, true, 1.0, 10.0),
+        (2, true, 1.0, 1.0),
+    ] {
+        for (style, expected) in [(Style::Rfc, rfc), (Style::Linux, linux)] {
+            let tcp = Tcp {
+                style,
+                ..options(Recovery::Sack, 10.0)
+            };
+            let config = Config::new(&tcp);
+            let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
+            let mut sender = Sender::new(reno.build(0), &config, f64::INFINITY);
+            let handshake = Handshake {
+                rtt: 0,
+                retries,
+                lost,
+            };
+            sender.open(1000 * MS, handshake, &config);
+            assert_eq!(sender.window.cwnd, expected, "{style:?}, {handshake:?}");
+        }
     }
 }
 
@@ -158,7 +191,7 @@ fn hystart_limits_an_ack_and_divides_growth() {
         let config = Config::new(&tcp);
         let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
         let mut sender = Sender::new(reno.build(0), &config, f64::INFINITY);
-        sender.open(1000 * MS, 0, false, &config);
+        sender.open(1000 * MS, first_syn(0), &config);
         sender.written = u64::MAX;
         Bench {
             sender,

@@ -12,7 +12,7 @@ impl Bench {
         let config = Config::new(&tcp);
         let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
         let mut sender = Sender::new(reno.build(0), &config, 8.0);
-        sender.open(1000 * MS, 100 * MS, false, &config);
+        sender.open(1000 * MS, first_syn(100 * MS), &config);
         sender.written = u64::MAX;
         let mut bench = Self {
             sender,

@@ -29,14 +29,21 @@ impl Sender {
 
     /// Reduces the window when `outstanding` segments are, or were before the ACK that says so.
     pub(super) fn reduce(&mut self, now: u64, signal: Signal, outstanding: u64, config: &Config) {
+        let used = self.window_used(outstanding, config);
+        self.prior_cwnd = self.window.cwnd;
+        self.respond(now, signal, used, config);
+    }
+
+    /// The congestion control reduces what was used of the window.
+    pub(super) fn respond(&mut self, now: u64, signal: Signal, used: f64, config: &Config) {
         let reduction = Reduction {
             now: Time(now),
             signal,
-            window_used: self.window_used(outstanding, config),
+            window_used: used,
             min_rtt: Time(self.rtt.min_rtt).seconds(),
             srtt: Time(self.rtt.srtt).seconds(),
         };
-        self.prior_cwnd = self.window.cwnd;
+        self.reduced_at = now;
         //= RFC 5681 3.1/9, 3.1/15: done, tests retransmission_timer,
         //=   congestion_is_answered_once_a_window
         //= RFC 5681 3.2/7: done, tests fast_retransmit_and_fast_recovery, partial_acknowledgements

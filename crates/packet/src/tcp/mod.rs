@@ -128,6 +128,8 @@ pub(crate) struct Sender {
     recover: u64,
     /// cwnd when the recovery began: what the window was when the data outstanding was sent.
     prior_cwnd: f64,
+    /// When the window was reduced last.
+    reduced_at: u64,
     /// Retransmissions of this recovery went up to here (exclusive).
     high_resent: u64,
     /// The next segment out is this one, whatever the window says (fast retransmit).
@@ -228,6 +230,7 @@ impl Sender {
             //= RFC 6582 3.2/1: done, test partial_acknowledgements
             recover: 0,
             prior_cwnd: 0.0,
+            reduced_at: 0,
             high_resent: 0,
             retransmit_next: NONE,
             rescued: false,

@@ -58,7 +58,7 @@ impl Sender {
             self.controller.on_restart(Time(now), &mut self.window);
         }
         if self.in_cwr || matches!(self.state, State::Recovery | State::Loss) {
-            self.record_sent_in_recovery(segment, config);
+            self.record_sent_in_recovery(now, segment, config);
         }
         self.last_sent = now;
         self.start_rto(now, config);

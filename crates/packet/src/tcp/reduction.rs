@@ -61,6 +61,7 @@ impl Sender {
     /// A segment leaves during a recovery.
     pub(super) fn record_sent_in_recovery(
         &mut self,
+        now: u64,
         (seq, retransmission): (u64, bool),
         config: &Config,
     ) {
@@ -70,7 +71,7 @@ impl Sender {
             self.halving = self.halving.min(pipe.saturating_sub(1).max(1));
         }
         if config.detect_lost && retransmission {
-            self.scoreboard.remember(seq, self.next);
+            self.scoreboard.remember(seq, self.next, now);
         }
     }
 }

@@ -5,6 +5,14 @@ use std::collections::VecDeque;
 
 use crate::bitmap::Bitmap;
 
+/// A retransmission: when it left, and the next new segment at that time.
+#[derive(Clone, Copy, Debug)]
+struct Resent {
+    seq: u64,
+    next: u64,
+    sent: u64,
+}
+
 /// State of the segments between the first unacknowledged one and the next new one.
 ///
 /// `IsLost` of RFC 6675, section 4, counts from above: a segment is lost when
@@ -15,9 +23,8 @@ use crate::bitmap::Bitmap;
 pub(crate) struct Scoreboard {
     sacked: Bitmap,
     retransmitted: Bitmap,
-    /// Retransmissions in order, each with the next new segment at that time; kept only where lost
-    /// ones are looked for.
-    resent: VecDeque<(u64, u64)>,
+    /// Retransmissions in order; kept only where lost ones are looked for.
+    resent: VecDeque<Resent>,
     /// The highest segments acknowledged selectively, descending; at most `dup_threshold` of them
     /// count.
     highest: Vec<u64>,
@@ -214,25 +221,30 @@ impl Scoreboard {
     }
 
     /// Retransmissions that are lost because something sent after them has been acknowledged
-    /// selectively: they may go out again.
-    pub(crate) fn find_lost_retransmissions(&mut self, una: u64, mut lost: impl FnMut(u64)) {
+    /// selectively: they may go out again. Each with the time at which it left.
+    pub(crate) fn find_lost_retransmissions(&mut self, una: u64, mut lost: impl FnMut(u64, u64)) {
         let Some(&highest) = self.highest.first() else {
             return;
         };
-        while let Some(&(seq, next)) = self.resent.front()
+        while let Some(&Resent { seq, next, sent }) = self.resent.front()
             && next <= highest
         {
             self.resent.pop_front();
             if seq >= una && self.retransmitted.remove(una, seq) {
                 self.all_resent_below = self.all_resent_below.min(seq);
-                lost(seq);
+                lost(seq, sent);
             }
         }
     }
 
-    /// Remembers that `seq` was sent again while `next` was the next new segment.
-    pub(crate) fn remember(&mut self, seq: u64, next: u64) {
-        self.resent.push_back((seq, next));
+    /// Remembers that `seq` was sent again at `sent` while `next` was the next new segment.
+    pub(crate) fn remember(&mut self, seq: u64, next: u64, sent: u64) {
+        self.resent.push_back(Resent { seq, next, sent });
+    }
+
+    /// True if `seq` was sent again and is not known to be lost since.
+    pub(crate) fn is_resent(&self, una: u64, seq: u64) -> bool {
+        self.retransmitted.contains(una, seq)
     }
 
     /// The first lost segment that is not on its way again.
@@ -398,13 +410,13 @@ mod tests {
                     }
                     5 if draw(20) == 0 => board.forgive(una, 3),
                     6 if board.late.is_none() && draw(20) == 0 => board.lose_all(una, next),
-                    7 => board.find_lost_retransmissions(una, |_| {}),
+                    7 => board.find_lost_retransmissions(una, |_, _| {}),
                     _ => {
                         let found = board.next_lost_not_resent(una);
                         assert_eq!(found, slow_next(&board, una, next));
                         if let Some(seq) = found {
                             board.retransmit(una, seq);
-                            board.remember(seq, next - draw(100));
+                            board.remember(seq, next - draw(100), 0);
                         }
                     }
                 }

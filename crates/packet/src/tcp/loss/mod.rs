@@ -37,7 +37,7 @@ impl Sender {
         if summary.sacked > 0 {
             self.record_lost(now, edge);
             if config.detect_lost {
-                summary.loses = self.find_lost_retransmissions(now);
+                summary.loses = self.find_lost_retransmissions(now, config);
             }
         }
         ANY && config.rack && self.find_late(now, config)
@@ -133,7 +133,11 @@ impl Sender {
         let (late, longest) = sent_packets.late(now, window, |seq| {
             (una..next).contains(&seq) && scoreboard.is_in_network(una, seq)
         });
+        let mut resent_at = None;
         for seq in late {
+            if self.scoreboard.is_resent(self.una, seq) {
+                resent_at = resent_at.max(Some(sent_packets.sent(seq)));
+            }
             self.scoreboard.lose(self.una, seq);
             let lost = sent_packets.lose(now, seq);
             if self.delivery {
@@ -144,6 +148,7 @@ impl Sender {
             return false;
         };
         rack.lost_again = self.scoreboard.resent() < resent;
+        self.reduce_again(now, resent_at, config);
         if longest == 0 {
             return false;
         }

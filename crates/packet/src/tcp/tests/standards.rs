@@ -84,6 +84,60 @@ fn duplicates_of_what_a_timeout_sends_again_start_no_recovery() {
     }
 }
 
+/// RFC 5681, section 4.3, and RFC 8985, section 9.3: a retransmission that is lost, too, brings
+/// ssthresh and cwnd down again, once for all that were sent before; one that was sent after that,
+/// again. Not with rate halving (Linux 2.6).
+#[test]
+fn a_lost_retransmission_reduces_again() {
+    for (reduction, expected) in [
+        (WindowReduction::AtOnce, &[20.0, 10.0, 5.0, 2.5][..]),
+        (WindowReduction::RateHalving, &[20.0, 10.0]),
+    ] {
+        for rack in [false, true] {
+            let mut bench = Bench::new(Recovery::Sack, 20.0);
+            let mut tcp = options(Recovery::Sack, 20.0);
+            tcp.reduction = reduction;
+            tcp.detect_lost_retransmissions = !rack;
+            if rack {
+                tcp.loss_detection = LossDetection::Rack;
+            }
+            bench.config = Config::new(&tcp);
+            let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
+            bench.sender = Sender::new(reno.build(0), &bench.config, f64::INFINITY);
+            bench
+                .sender
+                .open(1000 * MS, first_syn(100 * MS), &bench.config);
+            bench.sender.written = u64::MAX;
+            bench.now = 2000 * MS;
+            bench.sent();
+            bench.sender.window.ssthresh = 20.0;
+            let (mut seen, mut resent) = (vec![20.0], 0);
+            // segments 0 and 1 are lost, and lost again twice; everything else arrives
+            for seq in 2..200 {
+                if seq >= bench.sender.high {
+                    break;
+                }
+                bench.now += 40 * MS;
+                let sent = bench.ack(0, seq, 0);
+                if seen.last() != Some(&bench.sender.window.ssthresh) {
+                    seen.push(bench.sender.window.ssthresh);
+                    // the first reduction is for what was sent first
+                    assert!(
+                        seen.len() - 2 <= resent,
+                        "{seen:?}, sent again {resent} times"
+                    );
+                }
+                resent += sent.iter().filter(|&&segment| segment == 0).count();
+                if seen.ends_with(&[2.5]) {
+                    break;
+                }
+            }
+            assert!(resent > 1, "{resent}");
+            assert_eq!(seen, expected, "{reduction:?}, RACK {rack}");
+        }
+    }
+}
+
 /// RFC 6675, section 4, NextSeg: new data where nothing that is lost waits (rule 2), then a hole
 /// that is not lost yet (rule 3), then the highest hole once (rule 4), then nothing (rule 5).
 #[test]

@@ -38,11 +38,7 @@ impl Sender {
                     self.dup_acks += 1;
                     //= RFC 5681 3.2/3: done, tests fast_retransmit_and_fast_recovery,
                     //=   partial_acknowledgements
-                    //= RFC 6582 3.2/2: deviation, an ACK of all below recover is enough, and none
-                    //=   of a segment more is asked for (as RFC 6675 has it)
-                    // RFC 6582, section 3.2, step 2: no second reduction for losses of the window
-                    // that was reduced already
-                    if self.dup_acks == config.dup_threshold && self.una >= self.recover {
+                    if self.dup_acks == config.dup_threshold && self.may_retransmit_fast(config) {
                         self.retransmit_fast(summary, config);
                     }
                 }
@@ -81,6 +77,16 @@ impl Sender {
             }
             State::Closed => {}
         }
+    }
+
+    /// Whether duplicate ACKs may tell of a loss that is not answered yet: no second reduction for
+    /// losses of the window that was reduced already. To NewReno duplicates of the ACK that ends
+    /// that window tell of what was sent again needlessly.
+    fn may_retransmit_fast(&self, config: &Config) -> bool {
+        //= RFC 6582 3.2/2: done, tests duplicates_of_the_last_acknowledgement_start_no_recovery,
+        //=   duplicates_of_what_a_timeout_sends_again_start_no_recovery
+        let covers_more = self.una > self.recover || self.recover == 0;
+        covers_more || (self.una == self.recover && config.recovery != RecoveryPolicy::NewReno)
     }
 
     /// The duplicate ACKs are enough: fast retransmit, and fast recovery but for Tahoe.

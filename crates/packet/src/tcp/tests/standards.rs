@@ -138,6 +138,44 @@ fn a_lost_retransmission_reduces_again() {
     }
 }
 
+/// RFC 6582, section 3.2, step 2: three duplicates of the ACK of all that was sent before a
+/// recovery or a timeout start no fast retransmit in NewReno; of one segment more they do. Reno
+/// and Tahoe (RFC 5681) know nothing of it.
+#[test]
+fn duplicates_of_the_last_acknowledgement_start_no_recovery() {
+    for recovery in [Recovery::NewReno, Recovery::Reno, Recovery::Tahoe] {
+        for timeout in [false, true] {
+            for more in [0, 1] {
+                let mut bench = ten_out(recovery);
+                if timeout {
+                    bench.now = bench.sender.timers.rto();
+                    bench.sender.on_timeout(bench.now, &bench.config);
+                    bench.sent();
+                } else {
+                    for _ in 0..3 {
+                        bench.ack(0, NONE, 0);
+                    }
+                }
+                let (before, recover) =
+                    (bench.sender.counters.fast_recoveries, bench.sender.recover);
+                bench.ack(recover, NONE, 0);
+                bench.sender.window.cwnd = 10.0;
+                bench.sent();
+                if more > 0 {
+                    bench.ack(recover + more, NONE, 0);
+                }
+                assert_eq!(bench.sender.state, State::Open);
+                for _ in 0..3 {
+                    bench.ack(recover + more, NONE, 0);
+                }
+                let starts = bench.sender.counters.fast_recoveries > before;
+                let expected = more > 0 || recovery != Recovery::NewReno;
+                assert_eq!(starts, expected, "{recovery:?}, {timeout}, {more}");
+            }
+        }
+    }
+}
+
 /// RFC 6675, section 4, NextSeg: new data where nothing that is lost waits (rule 2), then a hole
 /// that is not lost yet (rule 3), then the highest hole once (rule 4), then nothing (rule 5).
 #[test]

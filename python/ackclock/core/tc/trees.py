@@ -376,25 +376,16 @@ class _Tree:
                 if target.split(":")[0] + ":" != self.major:
                     continue
                 one.place.wrong(f"there is no class {target}", " ".join(one.words), ", ".join(self.rows))
-            if match in done:
+            code = code_point(match) if "flows" not in one.comments else None
+            if match in done or code in done:
                 continue  # the first filter wins
-            done.add(match)
+            done |= {match} if code is None else {match, code}
             row = self.rows[target]
-            code = code_point(match)
             if match == "matchall":
                 self.default = self.default if self.qdisc.kind == "htb" and self.default else target
-            elif code is not None and "flows" not in one.comments:
-                if code in done:
-                    continue
-                done.add(code)
+            elif code is not None:
                 row["dscp"] = sorted({*row.get("dscp", []), code}, key=lambda name: CODES[name])
-                for other in self.rows.values():  # a filter goes before a priomap
-                    if (
-                        other is not row
-                        and code in other.get("dscp", [])
-                        and self.qdisc.kind not in ("htb", "hfsc", "drr")
-                    ):
-                        other["dscp"] = [name for name in other["dscp"] if name != code]
+                self._unmapped(row, code)
             else:
                 name = one.comments.get("flows", match)
                 row.setdefault("flows", [])
@@ -402,6 +393,12 @@ class _Tree:
                     row["flows"].append(name)
                 if name not in self.asked:
                     self.asked.append(name)
+
+    def _unmapped(self, row: Mapping[str, Any], code: str) -> None:
+        """A filter goes before a priomap: no other class keeps its code point."""
+        for other in self.rows.values():
+            if other is not row and code in other.get("dscp", []):
+                other["dscp"] = [name for name in other["dscp"] if name != code]
 
 
 def _curve(parts: Mapping[str, str]) -> tuple[str, str, str]:

@@ -47,6 +47,8 @@ _PLACES = {
     "Result.plot_queue": "plot.figures:queue",
     "Result.plot_windows": "plot.figures:windows",
     "Stability.__str__": "text.stability:equilibrium_text",
+    "Subscribers.__str__": "text.provider:text",
+    "Subscribers.draw": "plot.provider:write",
     "Sweep.figure": "plot.sweep:figure",
     "Sweep.heat": "plot.sweep:heat",
     "Sweep.plot": "plot.sweep:line",

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ..core._words import listed
 from ..core.devices import SHAPED, shaped, through_ifb
+from ..core.scenario import Scenario
+from ..core.tc.trees import Writer, write
 from ..experiment.sequential import WHY
+from .causes import shapers
 from .causes.experiment import Lab, Measured
-from .causes.interventions import control, with_queue
+from .causes.interventions import control, lacking, with_queue
 from .causes.remedy import Balance, Effect, Preference, effects
 from .causes.scales import bits as bits_of
 from .causes.scales import bulk
-from .causes.sentences import Sentence, share, time
+from .causes.sentences import Sentence, rate_text, share, time
 from .setting import PACKET, Setting, averaged, bits_at, measured
 
 UNSEEN: Final = 5e-4
@@ -39,6 +42,8 @@ class Remedy:
     settings: Mapping[str, Setting]
     """Results by link."""
     balance: Balance
+    title: str = ""
+    """Its title in sentences, where that is not the name."""
 
     def sentence(self, wanted: bool, prefer: Preference | None) -> Sentence:
         """Say what it gives and takes, from the list of its effects."""
@@ -54,7 +59,7 @@ def other_queue(
     incoming: Sequence[str] = (),
 ) -> Remedy | None:
     """
-    Try FQ-CoDel at every judged link that lacks it, behind the shaper that its commands set.
+    Try FQ-CoDel, or CAKE by host, at every judged link that lacks it; or the shaper before it at a better rate.
 
     Parameters
     ----------
@@ -75,16 +80,27 @@ def other_queue(
     -------
     None where every judged link has it.
     """
+    behind = [name for name in rtts if shapers.before(tree, name) is not None]
+    if behind:
+        return _other_shaper(lab, tree, list(rtts), present, seed, behind)
     made = copy.deepcopy(tree)
     queues: dict[str, dict[str, Any]] = {}
     parts: dict[str, float] = {}
     for name, rtt in rtts.items():
         link = next(entry for entry in made["link"] if entry["name"] == name)
-        scheduler = link["queue"].get("scheduler", "none")
         parts[name] = 1.0
-        if (scheduler["kind"] if isinstance(scheduler, Mapping) else scheduler) == "fq_codel":
+        if (fair := lacking(tree, name)) is not None:
+            queues[name] = fair
+            made = with_queue(made, name, fair)
+            continue
+        if shapers.managed(link["queue"]):
             continue
         rate = bits_of(link)
+        if shapers.starved(tree, name) and _fixed(link, tree):
+            queues[name] = _sparing(rate)
+            parts[name] = SHAPED
+            made = with_queue(made, name, queues[name])
+            continue
         queues[name] = _fq_codel(rate, rtt)
         made = with_queue(made, name, queues[name])
         link = next(entry for entry in made["link"] if entry["name"] == name)
@@ -93,10 +109,21 @@ def other_queue(
             parts[name] = SHAPED
     if not queues:
         return None
-    after, balance = _compared(lab, "instead: FQ-CoDel", made, present, seed, parts)
+    cake = _title(queues.values())
+    after, balance = _compared(lab, f"instead: {cake or 'FQ-CoDel'}", made, present, seed, parts)
+    spared = [name for name, queue in queues.items() if "ack_filter" in str(queue)]
+    # ACKs that the filter drops are no losses
+    balance = Balance(tuple(one for one in balance.effects if one.key != "loss" or one.subject not in spared))
     result = lab.result(made, after.length, seed)
     settings = {}
     for name, queue in queues.items():
+        if "target" not in queue:
+            words = "CAKE, " + ", ".join(
+                value for key, value in queue["scheduler"].items() if key in ("isolation", "ack_filter")
+            )
+            words += f", at {parts[name]:.0%}" if parts[name] < 1 else ""
+            settings[name] = _in_tc(_averaged_at(lab, made, name, after, seed, words), made, name)
+            continue
         words = f"FQ-CoDel, target {queue['target']}, interval {queue['interval']}"
         if parts[name] < 1:
             words += f", behind a shaper at {parts[name]:.0%}"
@@ -106,7 +133,73 @@ def other_queue(
         if _fixed(link, tree):
             other = _with_commands(other, bits_of(link), queue, name in incoming)
         settings[name] = other
-    return Remedy("FQ-CoDel", made, settings, balance)
+    return Remedy("FQ-CoDel", made, settings, balance, cake)
+
+
+def _sparing(rate: float) -> dict[str, Any]:
+    """CAKE just below a rate that drops ACKs which later ones make needless."""
+    bandwidth = f"{round(SHAPED * rate / 8) * 8} bit/s"
+    return {"scheduler": {"kind": "cake", "bandwidth": bandwidth, "ack_filter": "ack-filter"}}
+
+
+def _title(queues: Collection[Mapping[str, Any]]) -> str:
+    """Name of other queues, where they are not all FQ-CoDel."""
+    kinds = {str(one["scheduler"]["kind"]) if "target" not in one else "" for one in queues}
+    hosts = any("isolation" in one["scheduler"] for one in queues if "target" not in one)
+    name = "CAKE by host" if hosts else "CAKE with an ACK filter"
+    return "" if kinds <= {""} else name if "" not in kinds else f"FQ-CoDel and {name}"
+
+
+def _averaged_at(lab: Lab, made: dict[str, Any], name: str, after: Measured, seed: int, words: str) -> Setting:
+    other = measured(lab.result(made, after.length, seed), name, bits_at(made, name), words)
+    return averaged(other, after.beside.get(name, after.numbers))
+
+
+def _in_tc(setting: Setting, tree: Mapping[str, Any], name: str) -> Setting:
+    """Add the commands of the whole queue of a link."""
+    link = next(entry for entry in Scenario(dict(tree)).canonical["link"] if entry["name"] == name)
+    writer = Writer("DEV")
+    try:
+        write(link["queue"], writer)
+    except ValueError:
+        return setting
+    lines = [line.split("  # ")[0] for line in writer.lines]
+    return replace(setting, tc="\n".join(lines), undo="tc qdisc del dev DEV root")
+
+
+def _other_shaper(
+    lab: Lab, tree: dict[str, Any], names: list[str], present: Measured, seed: int, behind: list[str]
+) -> Remedy | None:
+    """
+    Try the shapers before links at a part of what these send, with the overhead of their layer.
+
+    None where they are set so.
+    """
+    made, firsts = copy.deepcopy(tree), {}
+    for name in behind:
+        first = str(shapers.before(tree, name))
+        link, shaper = (next(entry for entry in made["link"] if entry["name"] == one) for one in (name, first))
+        layer = shapers.framed(link)
+        lacks = layer is not None and shapers.scheduler(shaper)[0] == "cake" and shapers.framed(shaper) is None
+        if not lacks and shapers.RIGHT[0] <= bits_of(shaper) / bits_of(link) <= shapers.RIGHT[1]:
+            continue
+        if lacks and layer is not None:
+            shaper["queue"]["scheduler"] |= layer
+        made = shapers.at_rate(made, first, shapers.KEPT * bits_of(link))
+        firsts[name] = first
+    if not firsts:
+        return None
+    after, balance = _compared(lab, "instead: the shaper", made, present, seed, dict.fromkeys(names, 1.0))
+    # the wait has moved to the shaper: the delays there are no price of their own
+    waits = ("delay_p50", "delay_p99")
+    kept = [one for one in balance.effects if one.subject not in firsts.values() or one.key not in waits]
+    balance = Balance(tuple(kept))
+    settings = {}
+    for name, first in firsts.items():
+        words = f"behind the shaper at {first}, which lets {rate_text(bits_at(made, first))} through"
+        settings[name] = _in_tc(_averaged_at(lab, made, name, after, seed, words), made, first)
+    title = f"The shaper at {listed(list(dict.fromkeys(firsts.values())))} set to {shapers.KEPT:.0%} of the link"
+    return Remedy("FQ-CoDel", made, settings, balance, title)
 
 
 def _fixed(link: Mapping[str, Any], tree: Mapping[str, Any]) -> bool:
@@ -166,7 +259,7 @@ def _compared(
 
 def _priced(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentence:
     balance, name = remedy.balance, remedy.name
-    what = f"{name} at the senders" if name == "BBR" else name
+    what = f"{name} at the senders" if name == "BBR" else remedy.title or name
     many = len({one.subject for one in balance.effects if one.key == "rate"}) > 1
     where = f" at {listed(list(remedy.settings))}" if many else ""
     gains = _by_link(balance.gains, balance, many)

@@ -33,7 +33,8 @@ from .causes.interventions import called, returning
 from .causes.measures import Numbers, numbers
 from .causes.remedy import Effect, Preference
 from .causes.scales import bulk, capacity, timed
-from .causes.sentences import Evidence, Sentence, share, time
+from .causes.sentences import Evidence, Sentence, rate_text, share, time
+from .causes.shapers import held
 from .home import DOWN, doing, home
 from .people import People, people
 from .remedies import Remedy, other_queue, other_senders
@@ -460,7 +461,11 @@ def _words(tree: Mapping[str, Any], name: str) -> str:
     inner = scheduler if scheduler != "none" else queue["aqm"]
     kind = str(inner["kind"] if isinstance(inner, Mapping) else inner)
     room = capacity(link, PACKET)
-    text = str(queue.get("capacity", ""))
+    let = held(link)
+    kind = kind if let is None else f"{kind}, which lets {rate_text(let)} through"
+    text = "" if kind.startswith("cake") else str(queue.get("capacity", ""))  # it has a limit of memory
+    if not text:
+        return kind
     size = text if text.endswith("packets") else time(room)
     return kind if math.isinf(room) else f"{kind}, room for {size}"
 

@@ -25,6 +25,7 @@ from .interventions import GENERAL, SPECIFIC, Change, Intervention, Tree, return
 from .measures import UNRESPONSIVE, Numbers, numbers
 from .scales import Length, bits, bulk, capacity, lasting, needed, quantities, timed
 from .sentences import Evidence, Sentence, interval, share, time
+from .shapers import RIGHT, before, held, hosts
 
 if TYPE_CHECKING:
     from ...analysis import Interval
@@ -111,6 +112,15 @@ SYMPTOMS: Final = (
         lambda _: 0.2,
         0.5,
         "one less Jain's index of the goodputs",
+        lambda value: f"{1 - value:.2f}",
+    ),
+    Symptom(
+        "hosts",
+        "shares-unevenly-by-host",
+        lambda one: 1 - one.jain_hosts,
+        lambda _: 0.2,
+        0.5,
+        "one less Jain's index of the goodputs of hosts",
         lambda value: f"{1 - value:.2f}",
     ),
 )
@@ -409,10 +419,26 @@ def asked(symptom: Symptom, tree: Tree, name: str) -> bool:
         one for one in tree["flows"] if name in one["path"] and one["traffic"]["kind"] in ("bulk", "app-limited")
     ]
     if symptom.key == "idle":
-        return bool(endless)
+        return bool(endless) and not _spared(tree, name)
+    if symptom.key == "hosts":
+        return hosts(tree, name) is not None
     if symptom.key == "stream":
         return any(one["traffic"]["kind"] in UNRESPONSIVE for one in tree["flows"] if name in one["path"])
+    if symptom.key == "unfair" and hosts(tree, name) is not None:
+        return False
     return symptom.key != "unfair" or sum(int(one["count"]) for one in bulk(tree, name)) > 1
+
+
+def _spared(tree: Tree, name: str) -> bool:
+    """Whether a link is not to be full: a shaper that is set right stands before it, or a slower link behind it."""
+    links = {one["name"]: one for one in tree["link"]}
+    shaper = before(tree, name)
+    if shaper is not None and RIGHT[0] <= bits(links[shaper]) / bits(links[name]) <= RIGHT[1]:
+        return True
+    after = [one["path"][one["path"].index(name) + 1 :] for one in bulk(tree, name)]
+    return held(links[name]) is not None and any(
+        bits(links[place]) < bits(links[name]) for path in after for place in path
+    )
 
 
 def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int) -> tuple[Evidence | _Open, Measured]:
@@ -559,7 +585,8 @@ def _causes(
 
 
 def _changes(of: Iterable[Intervention], tree: Tree, link: str, symptom: Symptom) -> list[tuple[Intervention, Change]]:
-    return [(one, change) for one in of if (change := one.apply(tree, link, symptom.key)) is not None]
+    fit = [one for one in of if (one.key == "by-host") == (symptom.key == "hosts")]
+    return [(one, change) for one in fit if (change := one.apply(tree, link, symptom.key)) is not None]
 
 
 def _try(lab: Lab, key: str, change: Change, symptom: Symptom, before: float, seed: int) -> Cause | None:
@@ -647,6 +674,7 @@ def sentence(finding: Finding, link: str) -> Sentence:
         f"(calls bear {share(STREAM_LOSS)})",
         "idle": f"The link stands idle {value} of the time",
         "unfair": f"The flows share unevenly: Jain's index is {value}",
+        "hosts": f"The hosts share unevenly: Jain's index over hosts is {value}",
     }[symptom.key]
     if not finding.causes:
         tried = f" (taken away one by one: {', '.join(finding.tried)})" if finding.tried else ""
@@ -664,7 +692,7 @@ def sentence(finding: Finding, link: str) -> Sentence:
 def _shown(evidence: Evidence, symptom: Symptom) -> str:
     """A value, with its interval where that is wider than a hundredth of it."""
     text = symptom.show(evidence.value)
-    if symptom.key == "unfair" or not evidence.half > 0.01 * abs(evidence.value):
+    if symptom.key in ("unfair", "hosts") or not evidence.half > 0.01 * abs(evidence.value):
         return text
     return f"{text} ± {symptom.show(evidence.half)}"
 

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from ... import _core
+from . import shapers
 from .measures import UNRESPONSIVE
 from .scales import bits, bulk, capacity, quantities
-from .sentences import time
+from .sentences import rate_text, share, time
 
 Tree = dict[str, Any]
 Change = tuple[Tree, str, str]
@@ -345,7 +346,68 @@ def _count_changes(tree: Tree, name: str, counted: Callable[[int], int]) -> None
             change["count"] = counted(int(change["count"]))
 
 
+def _shaper(tree: Tree, name: str, symptom: str) -> Change | None:
+    """Set the shaper before a link to its rate: below it where packets wait here, up to it where it stands idle."""
+    first = shapers.before(tree, name)
+    if first is None or symptom not in ("delay", "idle") or _overhead(tree, name, symptom) is not None:
+        return None
+    let, rate = bits(_link(tree, first)), bits(_link(tree, name))
+    low, high = shapers.RIGHT
+    if (symptom == "idle" and let > low * rate) or (symptom == "delay" and let < high * rate):
+        return None
+    wanted = (shapers.KEPT if symptom == "delay" else high) * rate
+    words = f"the shaper at {first}, which lets {rate_text(let)} through, {share(let / rate)} of this link's rate"
+    return shapers.at_rate(tree, first, wanted), words, f"with {rate_text(wanted)}"
+
+
+def _overhead(tree: Tree, name: str, symptom: str) -> Change | None:
+    """Let the CAKE before a link count what the link's own layer adds."""
+    first, layer = shapers.before(tree, name), shapers.framed(_link(tree, name))
+    if first is None or layer is None or symptom != "delay":
+        return None
+    if shapers.scheduler(_link(tree, first))[0] != "cake" or shapers.framed(_link(tree, first)) is not None:
+        return None
+    made = copy.deepcopy(tree)
+    _link(made, first)["queue"]["scheduler"] |= layer
+    added = "cells of ATM" if layer["framing"] == "atm" else "overhead of the link layer"
+    words = f"the {added} at {name}, which cake at {first} does not count"
+    return made, words, f"with overhead {layer['overhead']} and {layer['framing']} at {first}"
+
+
+def by_host(tree: Tree, name: str) -> Tree | None:
+    """Return CAKE that shares a link by host, with the rate of the present queue; None where hosts have no names."""
+    side = shapers.hosts(tree, name)
+    if side is None:
+        return None
+    held = shapers.held(_link(tree, name))
+    rate = "unlimited" if held is None else f"{round(held / 8) * 8} bit/s"
+    modes = {"destination": "dual-dsthost", "source": "dual-srchost"}
+    return {"scheduler": {"kind": "cake", "bandwidth": rate, "isolation": modes[side]}}
+
+
+def lacking(tree: Tree, name: str) -> Tree | None:
+    """Return `by_host`, where the present queue does not share so."""
+    queue = by_host(tree, name)
+    kind, values = shapers.scheduler(_link(tree, name))
+    if queue is None or (kind == "cake" and values["isolation"] in (queue["scheduler"]["isolation"], "triple-isolate")):
+        return None
+    return queue
+
+
+def _hosts(tree: Tree, name: str, symptom: str) -> Change | None:
+    queue = lacking(tree, name)
+    if queue is None or symptom != "hosts":
+        return None
+    isolation = queue["scheduler"]["isolation"]
+    kind = shapers.scheduler(_link(tree, name))[0]
+    here = kind or _link(tree, name)["queue"].get("aqm", "the queue")
+    return with_queue(tree, name, queue), f"{here}, which does not share by host", f"with CAKE and {isolation}"
+
+
 SPECIFIC: Final = (
+    Intervention("link-layer", _overhead),
+    Intervention("shaper", _shaper),
+    Intervention("by-host", _hosts),
     Intervention("policer", _wire("policer", "a policer")),
     Intervention("wire-loss", _wire("loss", "losses on the wire")),
     Intervention("jitter", _wire("jitter", "delay that varies from packet to packet")),

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from .scales import bits
+from .scales import bits, quantities
+from .shapers import held, hosts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,7 +48,10 @@ class Numbers:
     loss: float
     """Part of the packets offered to the link that its queue and its policer drop."""
     jain: float
-    """Fairness index of the goodputs of the endless flows over the link; NaN with fewer than two."""
+    """
+    Fairness index of the goodputs of the endless flows over the link, of their hosts where these are named; NaN with
+    fewer than two.
+    """
     goodput: float
     """Goodput of the endless flows over the link together, bit/s."""
     standing: float
@@ -70,6 +74,8 @@ class Numbers:
     """That this class sent."""
     classes: Mapping[str, ClassNumbers] = field(default_factory=dict)
     """Every class of the scenario, over this link or not."""
+    jain_hosts: float = math.nan
+    """Fairness index of the goodputs of hosts with endless flows over the link; NaN where they are not named."""
 
 
 def numbers(result: Result, name: str) -> Numbers:
@@ -95,8 +101,11 @@ def numbers(result: Result, name: str) -> Numbers:
     goodputs = raw["flows"]["goodput"][np.isin(classes, greedy)]
     offered = link["arrivals"] + link["policed"]
     loss = (link["drops"] + link["policed"]) / offered if offered else math.nan
+    jain_hosts = _by_host(raw, tree, name, greedy)
     middle = waits.size // 2
     seconds = link["utilization_1s"]
+    line = quantities(entry["rate"])[0] if isinstance(entry["rate"], str) else rate
+    part = line / rate if held(entry) else 1.0  # a shaper in the queue is used, not the line behind it
     half = len(seconds) // 2
     halves = {}
     if middle:
@@ -105,7 +114,7 @@ def numbers(result: Result, name: str) -> Numbers:
         if both and not link["policed"]:
             halves["loss"] = (2 * loss * first / both, 2 * loss * (1 - first / both))
     if half:
-        halves["idle"] = (1 - float(np.mean(seconds[:half])), 1 - float(np.mean(seconds[half:])))
+        halves["idle"] = (1 - part * float(np.mean(seconds[:half])), 1 - part * float(np.mean(seconds[half:])))
     named = _classes(raw, tree)
     streams = [named[tree["flows"][k]["name"]] for k in over if tree["flows"][k]["traffic"]["kind"] in UNRESPONSIVE]
     stream = max((one for one in streams if one.sent), key=lambda one: one.loss, default=None)
@@ -113,9 +122,9 @@ def numbers(result: Result, name: str) -> Numbers:
         delay_p50=_number(link["delay_p50"]),
         delay_p99=_number(link["delay_p99"]),
         delay_mean=_number(link["delay_mean"]),
-        utilization=float(link["utilization"]),
+        utilization=part * float(link["utilization"]),
         loss=loss,
-        jain=jain_index(goodputs) if len(goodputs) > 1 else math.nan,
+        jain=jain_hosts if hosts(tree, name) else jain_index(goodputs) if len(goodputs) > 1 else math.nan,
         goodput=float(raw["flows"]["goodput"][np.isin(classes, endless)].sum()),
         standing=float(np.percentile(waits, 2)) if waits.size else math.nan,
         peak=float(waits.max(initial=0.0)),
@@ -127,7 +136,27 @@ def numbers(result: Result, name: str) -> Numbers:
         stream_loss=math.nan if stream is None else stream.loss,
         stream_packets=0 if stream is None else stream.sent,
         classes=named,
+        jain_hosts=jain_hosts,
     )
+
+
+def _by_host(raw: Mapping[str, Any], tree: Mapping[str, Any], name: str, greedy: list[int]) -> float:
+    """Jain's index over hosts: the flows of a class are dealt to its hosts in turn."""
+    import numpy as np
+
+    from ...analysis import jain_index
+
+    side = hosts(tree, name)
+    if side is None:
+        return math.nan
+    rates: dict[tuple[str, int], float] = {}
+    of = raw["flows"]["class"].astype(int)
+    for place in greedy:
+        one = tree["flows"][place]
+        for number, goodput in enumerate(raw["flows"]["goodput"][of == place]):
+            host = (str(one[side]), number % int(one[f"{side}_hosts"]))
+            rates[host] = rates.get(host, 0.0) + float(goodput)
+    return float(jain_index(np.array(list(rates.values())))) if len(rates) > 1 else math.nan
 
 
 def queued(result: Result, name: str, rate: float) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ... import _core
+from .shapers import held
 
 PACKETS: Final = 1000
 """Packets at least that a measured time must hold."""
@@ -77,12 +78,17 @@ def quantities(value: Any) -> list[float]:
 
 
 def bits(link: Mapping[str, Any]) -> float:
-    """Return the rate of a link, its shaper's where it has one, bit/s; the mean of what is given of a varying one."""
+    """
+    Return the rate of a link, bit/s: its shaper's where it has one, behind the queue or in it.
+
+    Of a rate that varies it is the mean of what is given.
+    """
     rate = link["shaper"]["rate"] if isinstance(link.get("shaper"), Mapping) else link["rate"]
     found = quantities(rate) or [1e6]
     if isinstance(rate, Mapping) and isinstance(rate.get("steps"), list):
         found = [_core.quantity(str(one[1]))[0] for one in rate["steps"]]
-    return sum(found) / len(found)
+    mean = sum(found) / len(found)
+    return min(mean, held(link) or mean)
 
 
 def capacity(link: Mapping[str, Any], packet: float) -> float:

@@ -1,0 +1,36 @@
+"""The busy hour of a provider's node: distributions over subscribers and seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ...questions.provider import Hour, Subscribers
+from . import style
+
+
+def write(told: Subscribers, path: Any, kind: str = "svg") -> None:
+    """Write three distributions as a picture: used part of a second, delay and rate of a subscriber."""
+    with style.context():
+        figure = Figure(figsize=(9.6, 3.4), layout="constrained")
+        axes = figure.subplots(1, 3)
+        parts: tuple[tuple[str, float, str, Callable[[Hour], Any]], ...] = (
+            ("used part of a second", 100.0, "%", lambda one: np.sort(one.seconds)),
+            ("p95 queueing delay of a subscriber", 1e3, "ms", lambda one: one.delays),
+            ("rate of a subscriber", 1e-6, "Mbit/s", lambda one: one.rates),
+        )
+        for ax, (label, scale, unit, values) in zip(axes, parts, strict=True):
+            for name, one in (("now", told.now), (f"{told.more} more", told.after)):
+                found = values(one)
+                if found.size:
+                    ax.plot(scale * found, 100 * np.arange(1, found.size + 1) / found.size, label=name)
+            ax.set_xlabel(f"{label} ({unit})")
+        axes[0].set_xlim(0, 102)
+        axes[1].set_xscale("symlog", linthresh=1)
+        axes[0].set_ylabel("at most this (%)")
+        axes[0].legend()
+        figure.suptitle(f"{told.node}: {told.now.count} and {told.after.count} subscribers in the busy hour")
+        figure.savefig(path, format=kind)

@@ -1,0 +1,35 @@
+"""The busy hour of a provider's node, as text."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ...questions.causes.sentences import rate_text, share, time
+from ...questions.provider import Subscribers
+from ..tables import text_table
+
+
+def text(told: Subscribers) -> str:
+    """Return the sentence, a table of both cases, and how it was found."""
+    import numpy as np
+
+    rows = {}
+    for name, one in (("now", told.now), (f"{told.more} more", told.after)):
+        waits = [time(float(np.percentile(one.delays, part))) if one.delays.size else "none" for part in (50, 95)]
+        rows[name] = {
+            "subscribers": str(one.count),
+            "full": share(one.full),
+            "utilisation": share(one.utilization),
+            "p95 delay, median": waits[0],
+            "p95 delay, 1 in 20": waits[1],
+            "a download": rate_text(one.downloads),
+        }
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.index.name = told.node
+    mix = told.mix
+    return (
+        f"{told.sentence}\n\n{text_table(table)}\n\n"
+        f"{told.way.capitalize()}, {rate_text(told.rate)}; {told.samples} samples of the busy hour, {told.length:g} s "
+        f"each. At a moment {share(mix.video)} watch a video of {mix.rate}, {share(mix.web)} open pages, "
+        f"{share(mix.call)} call and {share(mix.download)} download. Nodes above {told.node} are taken as free."
+    )

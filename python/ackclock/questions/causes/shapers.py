@@ -1,0 +1,166 @@
+"""
+Queues that hold packets back to a rate of their own: how much they let through, and the same with another rate.
+
+They stand before a modem or a radio whose queue they are to keep empty, and may be set too high, too low, or without
+the overhead of its link layer.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ... import _core
+
+PACKET: Final = 1500
+"""Bytes of a full packet, without a link's header."""
+RIGHT: Final = (0.9, 0.98)
+"""A shaper that lets this part of the next link's rate through is set right: it costs some, and keeps the queue."""
+KEPT: Final = 0.95
+"""Part of the rate to which a shaper is set instead."""
+LAYERS: Final[Mapping[str, tuple[int, int, str]]] = {
+    "conservative": (48, 0, "atm"), "ethernet": (38, 84, "noatm"), "ether-vlan": (42, 84, "noatm"),
+    "docsis": (18, 64, "noatm"), "ipoa-vcmux": (8, 0, "atm"), "ipoa-llcsnap": (16, 0, "atm"),
+    "bridged-vcmux": (24, 0, "atm"), "bridged-llcsnap": (32, 0, "atm"), "pppoa-vcmux": (10, 0, "atm"),
+    "pppoa-llc": (14, 0, "atm"), "pppoe-vcmux": (32, 0, "atm"), "pppoe-llcsnap": (40, 0, "atm"),
+    "pppoe-ptm": (30, 0, "ptm"), "bridged-ptm": (22, 0, "ptm"),
+}  # fmt: skip
+"""Overhead, least size and framing of CAKE's keywords (tc-cake(8))."""
+
+
+def _number(value: Any) -> float:
+    return _core.quantity(value)[0] if isinstance(value, str) else float(value)
+
+
+_DEFAULTS: Final = {
+    "bandwidth": "unlimited", "isolation": "triple-isolate", "link": "raw", "overhead": "auto", "mpu": "auto",
+    "framing": "auto", "link_header": "0 B",
+}  # fmt: skip
+"""Keys of CAKE that a scenario may leave out."""
+
+
+def scheduler(link: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return the kind of a link's scheduler, and its parameters; empty without one."""
+    found = link["queue"].get("scheduler", "none")
+    if isinstance(found, Mapping):
+        return str(found["kind"]), {**(_DEFAULTS if found["kind"] == "cake" else {}), **found}
+    return ("", {}) if found == "none" else (str(found), {})
+
+
+def counted(cake: Mapping[str, Any], size: float) -> float:
+    """Return the bytes that a packet of `size` bytes, without a link's header, counts to a CAKE."""
+    overhead, least, framing = LAYERS.get(str(cake["link"]), (None, 0, "noatm"))
+    given = overhead if cake["overhead"] == "auto" else _number(cake["overhead"])
+    whole = size + (_number(cake["link_header"]) if given is None else given)
+    whole = max(whole, least if cake["mpu"] == "auto" else _number(cake["mpu"]))
+    framing = framing if cake["framing"] == "auto" else cake["framing"]
+    if framing == "atm":
+        return math.ceil(whole / 48) * 53.0
+    return whole + math.ceil(whole / 64) if framing == "ptm" else whole
+
+
+def held(link: Mapping[str, Any]) -> float | None:
+    """Return the rate at which a link's queue lets full packets through, their link headers counted, bit/s."""
+    kind, values = scheduler(link)
+    if kind == "cake" and values["bandwidth"] != "unlimited":
+        size = PACKET + _number(values["link_header"])
+        return _number(values["bandwidth"]) * size / counted(values, PACKET)
+    if kind == "tbf":
+        return _number(values["rate"])
+    rows = link["queue"].get("classes", [])
+    if kind == "htb":
+        return sum(_number(row["rate"] if row.get("ceil", "rate") == "rate" else row["ceil"]) for row in rows)
+    if kind == "hfsc" and all(_number(row.get("ul_m2", 0)) for row in rows):
+        return sum(_number(row["ul_m2"]) for row in rows)
+    return None
+
+
+def at_rate(tree: Mapping[str, Any], name: str, rate: float) -> dict[str, Any]:
+    """Return the scenario with the shaper of a link's queue at another rate; rates of its classes in proportion."""
+    made = copy.deepcopy(dict(tree))
+    link = next(one for one in made["link"] if one["name"] == name)
+    part = rate / (held(link) or rate)
+    values = link["queue"]["scheduler"]
+
+    def scaled(row: Any, *keys: str) -> None:
+        for key in keys:
+            if row.get(key, "rate") not in ("rate", "none", "unlimited") and _number(row[key]):
+                row[key] = f"{max(round(_number(row[key]) * part / 8) * 8, 8)} bit/s"
+
+    scaled(values, "bandwidth", "rate", "peakrate")
+
+    def classes(rows: list[Any]) -> None:
+        for row in rows:
+            scaled(row, "rate", "ceil", *(key for key in row if key.endswith(("_m1", "_m2"))))
+            classes(row.get("classes", []))
+
+    classes(link["queue"].get("classes", []))
+    return made
+
+
+def before(tree: Mapping[str, Any], name: str) -> str | None:
+    """Return the link with a shaper that all endless flows over `name` cross before it; None without one."""
+    flows = [one for one in tree["flows"] if name in one["path"] and one["traffic"]["kind"] == "bulk"]
+    links = {one["name"]: one for one in tree["link"]}
+    found = [{place for place in one["path"][: one["path"].index(name)] if held(links[place])} for one in flows]
+    common = set.intersection(*found) if found else set()
+    return min(common, key=lambda one: held(links[one]) or math.inf) if common else None
+
+
+def framed(link: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the keys of the link layer of a CAKE that counts one; None of others."""
+    kind, values = scheduler(link)
+    if kind != "cake" or counted(values, PACKET) == PACKET + _number(values["link_header"]):
+        return None
+    overhead, least, framing = LAYERS.get(str(values["link"]), (None, 0, "noatm"))
+    given = values["overhead"] if values["overhead"] != "auto" else f"{overhead or 0} B"
+    return {
+        "link": "raw",
+        "overhead": given,
+        "mpu": values["mpu"] if values["mpu"] != "auto" else f"{least} B",
+        "framing": values["framing"] if values["framing"] != "auto" else framing,
+    }
+
+
+def hosts(tree: Mapping[str, Any], name: str) -> str | None:
+    """Return the side, ``"destination"`` or ``"source"``, on which a link's endless flows belong to several hosts."""
+    flows = [one for one in tree["flows"] if name in one["path"] and one["traffic"]["kind"] == "bulk"]
+    for side in ("destination", "source"):
+        named = [one.get(side, "own") for one in flows]
+        count = len(set(named)) + sum(int(one.get(f"{side}_hosts", 1)) - 1 for one in flows)
+        if named and "own" not in named and count > 1:
+            return side
+    return None
+
+
+STARVED: Final = 0.5
+"""ACKs that want this part of their link's rate, one for two packets of the other way, starve it."""
+
+
+def starved(tree: Mapping[str, Any], name: str) -> bool:
+    """Whether ACKs of endless flows, whose data fill other links, want a large part of a link's rate."""
+    links = {one["name"]: one for one in tree["link"]}
+
+    def rate(one: Mapping[str, Any]) -> float:
+        return _number(one["rate"]) if isinstance(one["rate"], str) else math.inf
+
+    wanted = 0.0
+    for one in tree["flows"]:
+        back = one.get("reverse_path", "none")
+        if one["traffic"]["kind"] == "bulk" and back != "none" and name in back:
+            slowest = min(rate(links[place]) for place in one["path"])
+            wanted = max(wanted, slowest * _number(one["ack_size"]) / (2 * _number(one["packet_size"])))
+    return wanted > STARVED * rate(links[name]) and not math.isinf(wanted)
+
+
+def managed(queue: Mapping[str, Any]) -> bool:
+    """Whether every queue below is one of several flows under an AQM: CAKE, FQ-CoDel, FQ-PIE."""
+    if queue.get("classes"):
+        return all(
+            managed(row["queue"]) if "queue" in row else managed({"classes": row["classes"]})
+            for row in queue["classes"]
+        )
+    found = queue.get("scheduler", "none")
+    return (found["kind"] if isinstance(found, Mapping) else found) in ("cake", "fq_codel", "fq_pie")

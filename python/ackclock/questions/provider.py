@@ -1,0 +1,308 @@
+r"""
+A provider's node in the busy hour: what happens to its subscribers if there are more of them.
+
+The node is a link of its rate, its circuits classes of HTB below it. In each sample of the busy hour every subscriber
+does something by chance, by the shares of `Mix`; samples are independent seeds.
+
+    >>> network = '{"AP": {"downloadBandwidthMbps": 20, "uploadBandwidthMbps": 10}}'
+    >>> head = "Circuit ID,Parent Node,Download Min Mbps,Upload Min Mbps,Download Max Mbps,Upload Max Mbps"
+    >>> devices = head + "".join(f"\n{k},AP,1,1,20,5" for k in range(8))
+    >>> told = subscribers(("n.json", network), ("d.csv", devices), "AP", 30, samples=2, seconds=6)
+    >>> bool(told.after.full > told.now.full)
+    True
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from ..core._words import finite
+from ..core.accessors import presented
+from ..core.card import Card
+from ..core.errors import AckclockError
+from ..core.scenario import Scenario
+from ..core.simulate import run
+from ..core.tc import libreqos, units
+from ..experiment.runner import parallel
+from .causes.sentences import rate_text, share, time
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..core.result import Result
+
+FULL: Final = 0.98
+"""A second in which the node sends for this part of it is full."""
+TCP: Final = {
+    "style": "linux", "congestion": "cubic", "packet_size": "1514 B", "header_size": "66 B", "ack_size": "66 B",
+}  # fmt: skip
+WARM: Final = 2.0
+"""Time that is left out before each sample, s."""
+
+
+class ProviderError(AckclockError, ValueError):
+    """The request makes no sense."""
+
+
+@dataclass(frozen=True)
+class Mix:
+    """Shares of the subscribers who do something at a moment of the busy hour; nobody does two things at once."""
+
+    video: float = 0.15
+    """Watch a video of `rate`."""
+    web: float = 0.1
+    """Open pages of 2 MB, with ten seconds to read each."""
+    call: float = 0.05
+    """Call, 80 kbit/s (G.711)."""
+    download: float = 0.005
+    """Download without end."""
+    rate: str = "5 Mbit/s"
+    """Rate of a video."""
+
+    @property
+    def kinds(self) -> list[tuple[float, dict[str, Any]]]:
+        """Shares with the traffic of each."""
+        return [
+            (self.video, {**TCP, "traffic": {"kind": "app-limited", "rate": self.rate}}),
+            (self.web, {**TCP, "traffic": {"kind": "http", "size": "2 MB", "think": "10 s"}}),
+            (self.call, {"packet_size": "214 B", "traffic": {"kind": "cbr", "rate": "85.6 kbit/s"}}),
+            (self.download, {**TCP, "traffic": {"kind": "bulk"}}),
+        ]
+
+
+@dataclass(frozen=True)
+class Hour:
+    """A node with so many subscribers, over all samples."""
+
+    count: int
+    """Subscribers."""
+    full: float
+    """Share of the seconds in which the node is full."""
+    utilization: float
+    delays: NDArray[Any]
+    """95th percentile of the queueing delay of each busy subscriber, s, ascending."""
+    rates: NDArray[Any]
+    """Mean rate of each busy subscriber, bit/s, ascending."""
+    downloads: float
+    """Median rate of those who download, bit/s; NaN without any."""
+    seconds: NDArray[Any]
+    """Used part of each second, all samples."""
+
+    def json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {key: value if isinstance(value, int | float) else value.tolist() for key, value in asdict(self).items()}
+
+
+@dataclass(frozen=True, repr=False)
+class Subscribers(Card):
+    """The answer; its text is `str(...)`."""
+
+    node: str
+    more: int
+    way: str
+    rate: float
+    """Rate of the node, bit/s."""
+    now: Hour
+    after: Hour
+    samples: int
+    length: float
+    """Length of a sample, s."""
+    mix: Mix
+
+    @property
+    def sentence(self) -> str:
+        """Return the answer in a line."""
+        import numpy as np
+
+        waits = [float(np.median(one.delays)) if one.delays.size else math.nan for one in (self.now, self.after)]
+        return (
+            f"{self.node} with {self.more} more subscribers ({self.after.count}): full in {share(self.after.full)} of "
+            f"the busy hour (now {share(self.now.full)}); half of the busy subscribers wait {time(waits[1])} or more "
+            f"in 1 of 20 packets (now {time(waits[0])}); a download gets {rate_text(self.after.downloads)} (now "
+            f"{rate_text(self.now.downloads)})."
+        )
+
+    @property
+    def headline(self) -> str:
+        """The sentence."""
+        return self.sentence
+
+    @presented
+    def __str__(self) -> str:
+        raise NotImplementedError
+
+    @presented
+    def draw(self, path: Any, kind: str = "svg") -> None:
+        """Write the distributions over subscribers and seconds as a picture."""
+        raise NotImplementedError
+
+    def json(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        made: dict[str, Any] = finite(
+            {
+                "sentence": self.sentence,
+                "node": self.node,
+                "more": self.more,
+                "way": self.way,
+                "rate_bps": self.rate,
+                "samples": self.samples,
+                "length_s": self.length,
+                "mix": asdict(self.mix),
+                "now": self.now.json(),
+                "after": self.after.json(),
+            }
+        )
+        return made
+
+
+def busy_hour(
+    node: libreqos.Node, circuits: Sequence[libreqos.Circuit], way: int, mix: Mix, seed: int, seconds: float
+) -> Scenario | None:
+    """
+    Return a sample of the busy hour of a node; None where nobody does anything.
+
+    Parameters
+    ----------
+    node
+        Its rates and name; nodes below it have their own rates.
+    circuits
+        Its subscribers, those below it included.
+    way
+        0 down, 1 up.
+    mix
+        What subscribers do.
+    seed
+        Chooses who does what.
+    seconds
+        Length of the measured time.
+    """
+    import numpy as np
+
+    random = np.random.default_rng([seed, len(circuits)])
+    doing = {}
+    for one, chance in zip(circuits, random.random(len(circuits)), strict=True):
+        left = chance
+        for part, keys in mix.kinds:
+            if left < part:
+                doing[one.name] = keys
+                break
+            left -= part
+    if not doing:
+        return None
+    kept = _kept(node, doing, circuits)
+    queue = libreqos.queue([kept], way, [])
+    flows = [
+        {"name": f"{name} {libreqos.WAYS[way]}", "path": [node.name], "rtt": "uniform 20 ms .. 60 ms", **keys}
+        | ({"start": f"uniform 0 s .. {WARM:g} s"})
+        for name, keys in doing.items()
+    ]
+    head = {"name": node.name, "duration": f"{WARM + seconds:g} s", "measure": f"{WARM:g} s .. {WARM + seconds:g} s"}
+    rate = units.scenario_rate(node.rates[way])
+    link = {"name": node.name, "rate": rate, "queue": queue}
+    return Scenario({"scenario": {**head, "seed": seed}, "link": [link], "flows": flows}, origin=node.name)
+
+
+def _kept(node: libreqos.Node, doing: Mapping[str, Any], circuits: Sequence[libreqos.Circuit]) -> libreqos.Node:
+    """The node with those of its circuits that do something."""
+    below = [_kept(child, doing, [one for one in circuits if one.parent != node.name]) for child in node.children]
+    own = [one for one in circuits if one.parent == node.name and one.name in doing]
+    return replace(node, children=[one for one in below if any(two.circuits for two in one.every())], circuits=own)
+
+
+def subscribers(
+    network: tuple[str, str],
+    devices: tuple[str, str],
+    node: str,
+    more: int,
+    *,
+    way: str = "download",
+    mix: Mix | None = None,
+    samples: int = 8,
+    seconds: float = 30.0,
+    seed: int = 1,
+) -> Subscribers:
+    """
+    Answer whether a node bears more subscribers.
+
+    Parameters
+    ----------
+    network, devices
+        Names and texts of network.json and ShapedDevices.csv (LibreQoS).
+    node
+        Name of a site or an access point.
+    more
+        Further subscribers of it: copies of its own in turn.
+    way
+        ``"download"`` or ``"upload"``.
+    mix
+        What subscribers do in the busy hour.
+    samples, seconds
+        Moments of the busy hour, and the length of each, s.
+    seed
+        Of the first sample.
+
+    Raises
+    ------
+    ProviderError, ScenarioError
+        If the node does not exist or has no circuits, or a file is wrong.
+    """
+    mix = mix or Mix()
+    if way not in libreqos.WAYS:
+        raise ProviderError(f'way: "{way}" is neither "download" nor "upload"')
+    if more < 0 or samples < 1 or seconds <= 0:
+        raise ProviderError("more, samples and seconds: not below 0, 1 and 0")
+    if not 0 < sum(part for part, _ in mix.kinds) <= 1:
+        raise ProviderError("the shares of what subscribers do must add up to more than 0 and at most 1")
+    top = libreqos.network(network[1], network[0])
+    libreqos.circuits(devices[1], devices[0], top)
+    every = {one.name: one for first in top for one in first.every()}
+    if node not in every:
+        raise ProviderError(f'there is no node "{node}"; there are {", ".join(every)}')
+    found = every[node]
+    own = [circuit for one in found.every() for circuit in one.circuits]
+    if not own:
+        raise ProviderError(f'the node "{node}" has no circuits')
+    added = [replace(own[k % len(own)], name=f"circuit more-{k + 1}") for k in range(more)]
+    number = libreqos.WAYS.index(way)
+    hours = [_hour(found, [*own, *extra], number, mix, range(seed, seed + samples), seconds) for extra in ([], added)]
+    return Subscribers(node, more, way, found.rates[number], hours[0], hours[1], samples, seconds, mix)
+
+
+def _hour(
+    node: libreqos.Node, circuits: Sequence[libreqos.Circuit], way: int, mix: Mix, seeds: range, seconds: float
+) -> Hour:
+    import numpy as np
+
+    def sample(seed: int) -> Result | None:
+        made = busy_hour(node, circuits, way, mix, seed, seconds)
+        return None if made is None else run(made, seed=seed)
+
+    delays, rates, used, downloads = [], [], [], []
+    for result in parallel(sample, list(seeds), imports=()):
+        if result is None:
+            used.append(np.zeros(math.floor(seconds)))
+            continue
+        used.append(np.asarray(result.utilization_1s[node.name]))
+        bulk = {one["name"] for one in result._scenario["flows"] if one["traffic"]["kind"] == "bulk"}
+        names = result.queue_classes.index.get_level_values(1)
+        for name, (_, row) in zip(names, result.queue_classes.iterrows(), strict=True):
+            if row["packets"]:
+                delays.append(float(row["delay_p95"]))
+                rates.append(float(row["rate"]))
+                downloads += [float(row["rate"])] if f"{name} {libreqos.WAYS[way]}" in bulk else []
+    each = np.concatenate(used)
+    return Hour(
+        count=len(circuits),
+        full=float(np.mean(each >= FULL)),
+        utilization=float(np.mean(each)),
+        delays=np.sort(np.array(delays)),
+        rates=np.sort(np.array(rates)),
+        downloads=float(np.median(downloads)) if downloads else math.nan,
+        seconds=each,
+    )
+
+
+__all__ = ["Hour", "Mix", "ProviderError", "Subscribers", "busy_hour", "subscribers"]

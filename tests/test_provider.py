@@ -1,0 +1,69 @@
+"""Whether a node bears more subscribers, against arithmetic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ackclock.questions.provider import Mix, ProviderError, subscribers
+from conftest import Command
+
+NETWORK = (
+    '{"Site": {"downloadBandwidthMbps": 100, "uploadBandwidthMbps": 50, "children": '
+    '{"AP": {"downloadBandwidthMbps": 20, "uploadBandwidthMbps": 10}}}}'
+)
+HEAD = "Circuit ID,Parent Node,Download Min Mbps,Upload Min Mbps,Download Max Mbps,Upload Max Mbps"
+FILES = ("network.json", NETWORK), ("ShapedDevices.csv", HEAD + "".join(f"\n{k},AP,1,1,10,5" for k in range(10)))
+
+
+def test_calls_take_what_they_send() -> None:
+    """Ten calls of 85.6 kbit/s are 4.3 % of 20 Mbit/s, twenty 8.6 %; nobody waits."""
+    told = subscribers(*FILES, "AP", 10, mix=Mix(0, 0, 1.0, 0), samples=1, seconds=5)
+    assert told.now.utilization == pytest.approx(0.0428, abs=0.0005)
+    assert told.after.utilization == pytest.approx(0.0856, abs=0.001)
+    assert (told.now.count, told.after.count, told.now.full, told.after.full) == (10, 20, 0.0, 0.0)
+    assert np.allclose(told.after.rates, 85_600, rtol=0.01)
+    assert told.after.delays.max() < 0.001
+
+
+def test_downloads_share_what_there_is() -> None:
+    """Ten downloads of at most 10 Mbit/s fill 20 Mbit/s, each with 2; with ten more each has 1."""
+    told = subscribers(*FILES, "AP", 10, mix=Mix(0, 0, 0, 1.0), samples=1, seconds=8)
+    assert told.now.full == told.after.full == 1.0
+    assert told.now.downloads == pytest.approx(2e6, rel=0.05)
+    assert told.after.downloads == pytest.approx(1e6, rel=0.05)
+
+
+def test_a_download_has_no_more_than_its_plan() -> None:
+    """At the site, which sends 100 Mbit/s, the access point and the plan hold."""
+    told = subscribers(*FILES, "Site", 0, mix=Mix(0, 0, 0, 0.1), samples=4, seconds=6)
+    assert told.now.rates.max() <= 10.1e6
+    assert told.now.utilization < 0.21
+    assert told.now.json() == told.after.json()
+
+
+def test_mistakes() -> None:
+    for node, more, mix, said in (
+        ("AQ", 1, Mix(), 'there is no node "AQ"; there are Site, AP'),
+        ("AP", -1, Mix(), "not below 0"),
+        ("AP", 1, Mix(video=1.0), "at most 1"),
+    ):
+        with pytest.raises(ProviderError) as found:
+            subscribers(*FILES, node, more, mix=mix)
+        assert said in str(found.value)
+
+
+def test_command(ackclock: Command, tmp_path: Path) -> None:
+    paths = []
+    for name, text in FILES:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        paths.append(tmp_path / name)
+    few = ("--samples", "1", "--seconds", "3", "--call", "0.9", "--video", "0", "--web", "0", "--download", "0")
+    done = ackclock("subscribers", *paths, "--node", "AP", "--more", "5", *few, "--plot", tmp_path / "ap.svg")
+    assert done.returncode == 0
+    assert done.stdout.startswith("AP with 5 more subscribers (15): full in 0.0 % of the busy hour (now 0.0 %);")
+    assert (tmp_path / "ap.svg").read_text(encoding="utf-8").startswith("<?xml")
+    done = ackclock("subscribers", *paths, "--node", "AQ")
+    assert (done.returncode, done.stderr) == (2, 'ackclock subscribers: there is no node "AQ"; there are Site, AP\n')

@@ -1,0 +1,152 @@
+"""`why` of links as people deploy them: CAKE, HTB over FQ-CoDel, modems behind shapers, hosts and their flows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import ackclock as ac
+from ackclock.core.tc.scenarios import export_tc, import_tc
+from ackclock.questions import causes
+from ackclock.questions.causes import shapers
+from ackclock.questions.causes.scales import bits
+
+RATE = 16
+"""Of the modem, Mbit/s."""
+SENDERS = {
+    "style": "linux",
+    "rtt": "30 ms",
+    "congestion": {"kind": "cubic"},
+    "packet_size": "1514 B",
+    "header_size": "66 B",
+}
+
+
+def cake(rate: float, **keys: Any) -> dict[str, Any]:
+    scheduler = {"kind": "cake", "bandwidth": f"{rate} Mbit/s", "link_header": "14 B", **keys}
+    return {"scheduler": scheduler}
+
+
+def sqm(rate: float) -> dict[str, Any]:
+    leaf = {"name": "all", "rate": f"{rate} Mbit/s", "queue": {"scheduler": "fq_codel"}}
+    return {"scheduler": "htb", "default": "all", "classes": [leaf]}
+
+
+FIFO = {"capacity": "300 ms"}
+CELLS = cake(
+    RATE, tins="besteffort", isolation="flowblind", rtt="interplanetary", target="100 s", framing="atm",
+    overhead="44 B",
+    memory_limit="1 MB",
+)  # fmt: skip
+"""A modem's FIFO whose line carries ATM cells: a CAKE that neither drops nor shares before its memory is full."""
+
+
+def home(router: dict[str, Any], modem: dict[str, Any], *, own: bool = False) -> ac.Scenario:
+    links = [
+        {"name": "router", "rate": "1 Gbit/s", "queue": router},
+        {"name": "modem", "rate": "1 Gbit/s" if own else f"{RATE} Mbit/s", "queue": modem},
+    ]
+    flows = [{"name": "up", "count": 4, "path": ["router", "modem"], **SENDERS}]
+    return ac.Scenario({"scenario": {"name": "home", "duration": "9 s"}, "link": links, "flows": flows})
+
+
+def told(scenario: ac.Scenario, link: str = "modem") -> dict[str, list[str]]:
+    found = causes.diagnose(scenario, link).findings
+    return {one.symptom: [cause.key for cause in one.causes] for one in found}
+
+
+def waits(scenario: ac.Scenario) -> dict[str, tuple[float, float]]:
+    """Median wait and used part of each link, in a run of our own."""
+    made = scenario.with_({"scenario.duration": "40 s", "scenario.measure": "10 s .. 40 s", "scenario.seed": 77})
+    table = ac.run(made).links
+    return {str(name): (float(row["delay_p50"]), float(row["utilization"])) for name, row in table.iterrows()}
+
+
+def test_cake_that_is_set_right_has_nothing_wrong() -> None:
+    scenario = home(cake(0.95 * RATE), FIFO)
+    assert told(scenario) == told(scenario, "router") == {}
+    assert waits(scenario)["modem"][0] < 0.001
+
+
+def test_a_shaper_that_is_set_too_high_leaves_the_queue_to_the_modem() -> None:
+    scenario = home(sqm(1.1 * RATE), FIFO)
+    assert told(scenario)["delay"] == ["shaper"]
+    found = waits(scenario)["modem"][0], waits(home(sqm(0.95 * RATE), FIFO))["modem"][0]
+    assert found[0] > 0.1
+    assert found[1] < 0.001
+
+
+def test_sqm_at_85_per_cent_leaves_a_part_of_the_link() -> None:
+    scenario = home(sqm(0.85 * RATE), FIFO)
+    assert told(scenario) == {"idle": ["shaper"]}
+    assert told(scenario, "router") == {}
+    assert waits(scenario)["modem"][1] == pytest.approx(0.85, abs=0.01)
+
+
+def test_cells_that_cake_does_not_count() -> None:
+    """1500 B and 44 are 33 cells of 53 B: 95 % of the rate are 110 % of what the line carries (tc-cake(8))."""
+    scenario = home(cake(0.95 * RATE), CELLS, own=True)
+    assert bits(scenario.canonical["link"][1]) == pytest.approx(1e6 * RATE * 1514 / (33 * 53))
+    assert told(scenario)["delay"] == ["link-layer"]
+    right = home(cake(0.95 * RATE, framing="atm", overhead="44 B"), CELLS, own=True)
+    assert waits(scenario)["modem"][0] > 0.1
+    assert waits(right)["modem"][0] < 0.001
+    assert told(right) == {}
+
+
+def test_acks_that_starve() -> None:
+    links = [
+        {"name": "down", "rate": "20 Mbit/s", "queue": {"capacity": "100 ms"}},
+        {"name": "up", "rate": "0.5 Mbit/s", "queue": FIFO},
+    ]
+    both = (("download", "down", "up"), ("upload", "up", "down"))
+    flows = [
+        {"name": name, "path": [way], "reverse_path": [back], **SENDERS, "ack_size": "66 B"} for name, way, back in both
+    ]
+    scenario = ac.Scenario({"scenario": {"name": "acks", "duration": "9 s"}, "link": links, "flows": flows})
+    assert "ack-path" in told(scenario, "down")["idle"]
+    assert [shapers.starved(scenario.canonical, name) for name in ("down", "up")] == [False, True]
+    filtered = scenario.with_({"link.up.queue": cake(0.475, ack_filter="ack-filter")})
+    assert waits(filtered)["down"][1] > waits(scenario)["down"][1] + 0.02
+    assert waits(filtered)["up"][0] < 0.2 * waits(scenario)["up"][0]
+
+
+def test_one_host_with_forty_flows_beside_one_with_one() -> None:
+    many, one = ({"name": name, "path": ["down"], "destination": name, **SENDERS} for name in ("many", "one"))
+    queue = {"scheduler": "fq_codel"}
+    base = ac.Scenario(
+        {
+            "scenario": {"name": "hosts", "duration": "9 s"},
+            "link": [{"name": "down", "rate": "20 Mbit/s", "queue": queue}],
+            "flows": [{**many, "count": 40}, one],
+        }
+    )
+    assert told(base, "down")["hosts"] == ["by-host"]
+    fair = base.with_({"link.down.queue": {"scheduler": {"kind": "cake", "isolation": "dual-dsthost"}}})
+    assert "hosts" not in told(fair, "down")
+    shares = []
+    for scenario in (base, fair):
+        made = ac.run(
+            scenario.with_({"scenario.duration": "30 s", "scenario.measure": "10 s .. 30 s", "scenario.seed": 77})
+        )
+        rates = made.classes["goodput_bps"]
+        shares.append(float(rates["one"] / rates["all"]))
+    assert shares[0] < 0.05
+    assert shares[1] > 0.35
+
+
+def test_what_shapers_let_through() -> None:
+    """CAKE's arithmetic as tc-cake(8) has it; HTB by what its roots may send; the remedy in lines that read back."""
+    link = home(cake(19, framing="ptm", overhead="22 B"), FIFO).canonical["link"][0]
+    # 1500 + 22 + 24 codes of 64 B: 1546 on the wire for 1514 in the scenario
+    assert shapers.held(link) == pytest.approx(19e6 * 1514 / 1546)
+    tree = home(sqm(10), FIFO).canonical
+    assert shapers.before(tree, "modem") == "router"
+    made = ac.Scenario(shapers.at_rate(tree, "router", 3.8e6))
+    assert shapers.held(made.canonical["link"][0]) == 3.8e6
+    text = export_tc(made, "tc").files["tc"]
+    read = import_tc([("x", text)], rate="1 Gbit/s").scenario.canonical["link"][0]
+    assert shapers.held(read) == 3.8e6
+    assert not shapers.managed(FIFO)
+    assert shapers.managed(tree["link"][0]["queue"])

@@ -35,7 +35,34 @@ def check(told: dict[str, Any]) -> int:
         said += len(part["sentences"])
         for key in ("delay_p50", "delay_p99", "utilization", "loss"):
             _tabled(part, key, runs)
+        _peaks(part, runs)
+        _offered(part, told)
+    for effect in told["effects"]:
+        if effect["better"] is not None:
+            up = effect["key"] in ("jain", "rate")
+            assert effect["better"] == ((effect["after"] > effect["before"]) == up), effect
     return said
+
+
+def _peaks(part: dict[str, Any], runs: _Runs) -> None:
+    """The highest queue of the table is that of the first run's samples."""
+    (present,) = part["sentences"][0]["evidence"][0]["runs"]
+    one = runs.of(present)[0]
+    begin, end = one.window
+    trace = one.traces["link_queue_bytes"].sel(link=runs.link)
+    inside = (trace["time"] >= begin) & (trace["time"] <= end)
+    highest = float(trace.values[inside.values].max(initial=0.0)) * 8 / _bits(one, runs)
+    _near(part["present"]["peak"], highest, {"text": "the table's highest queue"}, 1e-6)
+
+
+def _offered(part: dict[str, Any], told: dict[str, Any]) -> None:
+    """Where another setting is tried, it is tried at every judged link that has another queue."""
+    if told["other"] is None and not any(one["other"] for one in told.get("beside", [])):
+        return
+    entry = next(one for run in part["runs"].values() for one in run["scenario"]["link"] if one["name"] == part["link"])
+    scheduler = entry["queue"].get("scheduler", "none")
+    kind = scheduler["kind"] if isinstance(scheduler, dict) else scheduler
+    assert part["other"] is not None or kind == "fq_codel", f"{part['link']} has no other setting"
 
 
 def _tabled(part: dict[str, Any], key: str, runs: _Runs) -> None:

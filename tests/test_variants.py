@@ -12,6 +12,8 @@ from ackclock.present.cli import main
 from ackclock.present.plot.variants import figure
 from ackclock.present.text.variants import comparison
 from ackclock.present.text.verdict import verdict
+from ackclock.questions.sweep.axes import changed
+from conftest import Command
 
 SCENARIO = """
 [scenario]
@@ -119,3 +121,39 @@ def test_verdict_on_a_run_is_that_of_its_numbers(file: Path) -> None:
     assert told is not None
     assert "ufferbloat" not in told.text
     assert verdict([ac.run(file)]) is None
+
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("name", ["mixed-traffic", "parking-lot"])
+def test_links_written_out_are_those_of_the_template(name: str) -> None:
+    scenario = ac.load(ROOT / "scenarios" / f"{name}.toml")
+    assert "link" not in scenario.tree
+    same = changed(
+        scenario, {f"link.{scenario.canonical['link'][0]['name']}.loss": scenario.canonical["link"][0]["loss"]}
+    )
+    assert same.canonical == scenario.canonical
+
+
+@pytest.mark.parametrize("name", ["mixed-traffic", "parking-lot", "home"])
+def test_keys_are_the_same_in_every_file(name: str) -> None:
+    scenario = ac.load(ROOT / "scenarios" / f"{name}.toml")
+    link = scenario.canonical["link"][0]["name"]
+    made = changed(scenario, {"rate": "7 Mbit/s", "aqm": "codel", "buffer": "90 ms", "flows": 3}).canonical
+    assert {one["rate"] for one in made["link"]} == {"7 Mbit/s"}
+    assert {one["queue"]["aqm"]["kind"] if isinstance(one["queue"]["aqm"], dict) else one["queue"]["aqm"]
+            for one in made["link"] if one["queue"].get("scheduler", "none") == "none"} <= {"codel"}  # fmt: skip
+    assert made["link"][0]["queue"]["capacity"] == "78750 B"  # 90 ms at that rate
+    assert {one["count"] for one in made["flows"]} == {3}
+    alone = changed(scenario, {f"link.{link}.rate": "7 Mbit/s"}).canonical
+    assert alone["link"][0]["rate"] == "7 Mbit/s"
+    assert [one["rate"] for one in alone["link"][1:]] == [one["rate"] for one in scenario.canonical["link"][1:]]
+
+
+def test_set_is_in_every_command_that_takes_a_file(ackclock: Command) -> None:
+    said = {
+        name: ackclock(name, "--help").stdout
+        for name in ("run", "why", "tune", "sweep", "stability", "compare", "buffer")
+    }
+    assert [name for name, text in said.items() if "--set" not in text] == []

@@ -139,6 +139,15 @@ impl<'a> Source<'a> {
     }
 }
 
+/// First bytes of pcap files (seconds with micro- and nanoseconds, either byte order) and of pcapng files.
+const CAPTURES: [[u8; 4]; 5] = [
+    [0xd4, 0xc3, 0xb2, 0xa1],
+    [0xa1, 0xb2, 0xc3, 0xd4],
+    [0x4d, 0x3c, 0xb2, 0xa1],
+    [0xa1, 0xb2, 0x3c, 0x4d],
+    [0x0a, 0x0d, 0x0d, 0x0a],
+];
+
 /// Refuses what cannot be a scenario at all.
 pub(crate) fn decode<'a>(bytes: &'a [u8], origin: &str) -> Result<&'a str, Vec<Diagnostic>> {
     let source = Source::new(origin, "");
@@ -147,6 +156,16 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], origin: &str) -> Result<&'a str, Vec<D
         error.position = Some((1, 1));
         error.found = Some(format!("{} bytes", bytes.len()));
         error.allowed = Some(format!("at most {MAX_BYTES} bytes (16 MiB)"));
+        return Err(vec![error]);
+    }
+    if CAPTURES.iter().any(|magic| bytes.starts_with(magic)) {
+        let mut error = source.diagnostic(None, "", "a capture of packets, not a scenario");
+        error.position = Some((1, 1));
+        error.allowed = Some(
+            "a scenario that describes the link and its traffic, or \
+             `ackclock why --rate 50mbit --rtt 40ms --buffer 250ms` with what the capture shows"
+                .to_owned(),
+        );
         return Err(vec![error]);
     }
     let text = std::str::from_utf8(bytes).map_err(|error| {

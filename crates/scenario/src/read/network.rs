@@ -13,6 +13,7 @@ use super::{Item, Place, Reader, Rule, Seen, Table, join};
 use crate::keys::{self, Key, Queue};
 use crate::model::{Capacity, Link, LinkId};
 use crate::options::Style;
+use crate::reader::is_named;
 use crate::tree::{Name, Node, Value};
 
 /// The links of a scenario while it is read.
@@ -429,7 +430,7 @@ fn with_scheduler(node: &Node) -> Option<Node> {
         },
         None => None,
     };
-    let named = |kind: &str| schedulers().iter().find(|meta| meta.kind == kind);
+    let named = |kind: &str| schedulers().iter().find(|meta| is_named(meta, kind));
     let other = find("scheduler")
         .is_some_and(|(_, node)| !matches!(&node.value, Value::Text(text) if text == "none"));
     let (tag, kind, meta) = match text("aqm") {
@@ -440,7 +441,7 @@ fn with_scheduler(node: &Node) -> Option<Node> {
         }
     };
     // what an AQM beside it may have, too, is the AQM's
-    let aqm = text("aqm").and_then(|(_, _, text)| aqms().iter().find(|meta| meta.kind == text));
+    let aqm = text("aqm").and_then(|(_, _, text)| aqms().iter().find(|meta| is_named(meta, text)));
     let is_its = |(name, _): &&(Name, Node)| {
         let has = |meta: &Meta| meta.parameters.iter().any(|spec| spec.name == name.text);
         has(meta) && !aqm.is_some_and(has)

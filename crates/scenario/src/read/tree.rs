@@ -12,7 +12,7 @@ use crate::diagnostic::quoted_list;
 use crate::keys::{self, Tree, TreeClass};
 use crate::model::{FlowClass, Link, LinkId};
 use crate::options::{Dscp, Style};
-use crate::reader::Filtered;
+use crate::reader::{Filtered, is_named};
 use crate::tree::{Node, Value};
 
 /// Where the classes of a tree are collected.
@@ -43,7 +43,7 @@ pub(super) fn has_classes(node: &Node) -> bool {
         _ => None,
     };
     find(entries, "classes").is_some()
-        || kind.is_some_and(|kind| class_schedulers().iter().any(|meta| meta.kind == kind))
+        || kind.is_some_and(|kind| class_schedulers().iter().any(|meta| is_named(meta, &kind)))
 }
 
 impl Reader<'_> {

@@ -16,6 +16,7 @@ use crate::key::{Fallback, Key, RENAMED};
 use crate::options::Style;
 use crate::tree::{Files, Name, Node, Source, Value};
 use crate::units::{Dimension, shorten};
+pub(crate) use values::is_named;
 
 /// So many are kept to find those that come first in the file.
 const MOST_KEPT: usize = 200;

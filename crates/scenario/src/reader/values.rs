@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use ackclock_algorithms::classes::class_schedulers;
 use ackclock_algorithms::meta::Meta;
 use ackclock_algorithms::{
     DefaultValue, Kind as ParameterKind, ParameterSpec, Time, Value as Setpoint,
@@ -686,12 +687,19 @@ impl Reader<'_> {
         noun: &str,
     ) -> Option<&'static Meta> {
         let kind = self.text(item)?;
-        let found = known.iter().find(|meta| meta.kind == kind);
+        let found = known.iter().find(|meta| is_named(meta, kind));
         if found.is_none() {
             let names: Vec<_> = known.iter().map(|meta| meta.kind).collect();
+            let tree = class_schedulers().iter().find(|meta| is_named(meta, kind));
+            let hint = tree.map_or_else(String::new, |meta| {
+                format!(
+                    " (it is a scheduler with classes: scheduler = \"{}\")",
+                    meta.kind
+                )
+            });
             self.unknown_name(
                 &item.place,
-                format!("there is no {noun} \"{}\"", shorten(kind)),
+                format!("there is no {noun} \"{}\"{hint}", shorten(kind)),
                 kind,
                 &names,
             );
@@ -705,4 +713,16 @@ impl Reader<'_> {
             .find(name)
             .map_or_else(|| table.place.clone(), |entry| table.place_of(entry))
     }
+}
+
+/// Whether a word names an algorithm: in any case, with either kind of dash.
+pub(crate) fn is_named(meta: &Meta, word: &str) -> bool {
+    let plain = |letter: u8| {
+        if letter == b'_' {
+            b'-'
+        } else {
+            letter.to_ascii_lowercase()
+        }
+    };
+    meta.kind.len() == word.len() && meta.kind.bytes().map(plain).eq(word.bytes().map(plain))
 }

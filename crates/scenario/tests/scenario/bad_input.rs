@@ -1,6 +1,6 @@
 //! Errors of a scenario are reported with its place, the key and what is allowed.
 
-use ackclock_scenario::{MAX_BYTES, parse, parse_json};
+use ackclock_scenario::{MAX_BYTES, parse, parse_json, to_json};
 
 /// A scenario without mistakes, whose lines the tests replace.
 const GOOD: &str = r#"[scenario]
@@ -137,6 +137,14 @@ fn misspelt_word() {
             "\"drop-tail\"",
         ],
     );
+    one(
+        &with("aqm = \"red\"", "aqm = \"HTB\""),
+        "9:17",
+        &["there is no AQM \"HTB\" (it is a scheduler with classes: scheduler = \"htb\")"],
+    );
+    let capitals = GOOD.replacen("aqm = \"red\"", "aqm = \"RED\"", 1);
+    let json = |text: &str| to_json(&parse(text, "home.toml").unwrap());
+    assert_eq!(json(&capitals), json(GOOD));
     one(
         &with("kind = \"reno\"", "kind = \"rneo\""),
         "21:23",
@@ -1016,6 +1024,11 @@ fn not_a_scenario_file() {
         &messages(b"[scenario]\nname = \"caf\xe9\"\n"),
         "2:12",
         &["the file is not UTF-8 text, found byte 0xe9"],
+    );
+    one(
+        &messages(b"\xd4\xc3\xb2\xa1\x02\x00\x04\x00"),
+        "1:1",
+        &["a capture of packets, not a scenario", "ackclock why"],
     );
     one(&messages("[scenario\n"), "1:10", &["not TOML: "]);
     one(&messages("duration 5"), "1:10", &["not TOML: "]);

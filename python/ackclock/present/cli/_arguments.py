@@ -165,6 +165,15 @@ def one_variant(options: argparse.Namespace, command: str) -> tuple[str, Scenari
     return f"{scenario.name}{' with ' if changes else ''}{changes}", scenario
 
 
+def file_variant(options: argparse.Namespace, command: str) -> Scenario | None:
+    """Return the scenario of a command whose file may be left out, with the changes of --set."""
+    if options.file is not None:
+        return one_variant(options, command)[1]
+    if options.changes:
+        raise WrongInputError(f"ackclock {command}: --set changes a scenario file")
+    return None
+
+
 def variants_of(path: Path, scenario: Scenario, changes: Sequence[str]) -> list[tuple[dict[str, Any], Scenario]]:
     """The scenario with every combination of the values that keys were given, and what tells them apart."""
     from ...questions.sweep import SweepError, changed

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...core.files import writing
 from ...experiment.progress import told_to
-from ._arguments import count, json_argument, one_variant, report_argument, set_argument, within
+from ._arguments import count, file_variant, json_argument, report_argument, set_argument, within
 from ._command import Command
 from ._output import WrongInputError, output_file, print_json, print_written, progress_bar, writing_report
 
@@ -54,9 +54,7 @@ def _run(options: argparse.Namespace) -> None:
         raise WrongInputError(
             "ackclock buffer: give a scenario file, or --rate and --rtt, such as --rate 10gbit --rtt 50ms"
         )
-    if options.file is None and options.changes:
-        raise WrongInputError("ackclock buffer: --set changes a scenario file")
-    scenario = None if options.file is None else one_variant(options, "buffer")[1]
+    scenario = file_variant(options, "buffer")
     with ExitStack() as outputs:
         picture = output_file(outputs, options.plot)
         report = output_file(outputs, options.report)

@@ -179,13 +179,16 @@ def _moving(options: argparse.Namespace, title: str, scenario: Scenario, moved: 
 
 def _vary(text: str) -> tuple[str, tuple[str, str] | None]:
     """A key, and its range if one is given."""
+    from ...questions.sweep.axes import ALIASES
+
     key, equals, span = text.partition("=")
+    key = ALIASES.get(key.strip(), key.strip()).removeprefix("link.")
     if not equals:
-        return key.strip(), None
+        return key, None
     low, dots, high = span.partition("..")
     if not dots:
         raise WrongInputError(f"--vary {text}: must be KEY or KEY=FROM..TO, such as rtt=10ms..400ms")
-    return key.strip(), (low.strip(), high.strip())
+    return key, (low.strip(), high.strip())
 
 
 COMMAND = Command(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...core._words import counted
 from ...core.files import writing
-from ._arguments import count, file_argument, json_argument, load_file, report_argument
+from ._arguments import count, file_argument, json_argument, one_variant, report_argument, set_argument
 from ._command import Command
 from ._output import (
     WrongInputError,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     file_argument(parser)
+    set_argument(parser)
     parser.add_argument(
         "--vary",
         metavar="KEY=VALUES",
@@ -93,7 +94,7 @@ def _run(options: argparse.Namespace) -> None:
     for key in options.against:
         if key not in vary or len(options.against) > 2:  # noqa: PLR2004
             raise WrongInputError(f"--against {key}: must be one or two of the varied keys: {', '.join(vary)}")
-    scenario = load_file(options.file)
+    _, scenario = one_variant(options, "sweep")
     with ExitStack() as outputs:
         picture = output_file(outputs, options.plot)
         report = output_file(outputs, options.report)

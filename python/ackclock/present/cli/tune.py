@@ -6,12 +6,13 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
-from ._arguments import count, load_file
+from ._arguments import count, file_variant, set_argument
 from ._command import Command
 from ._output import NotFoundError, WrongInputError, output_file, print_json, progress_bar, writing_report
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
+    set_argument(parser)
     parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="scenario; without one: --rate and --rtt")
     parser.add_argument(
         "--for",
@@ -78,7 +79,7 @@ def _run(options: argparse.Namespace) -> None:
         gain = float(options.gain_margin.strip().lower().removesuffix("db"))
     except ValueError:
         raise WrongInputError(f"--gain-margin {options.gain_margin}: must be a number of dB, such as 6dB") from None
-    scenario = None if options.file is None else load_file(options.file)
+    scenario = file_variant(options, "tune")
     with ExitStack() as outputs:
         report = output_file(outputs, options.report)
         show = outputs.enter_context(progress_bar())

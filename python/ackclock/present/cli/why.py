@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ... import _core
 from ...experiment.progress import told_to
-from ._arguments import count, json_argument, load_file, report_argument
+from ._arguments import count, file_variant, json_argument, report_argument, set_argument
 from ._command import Command
 from ._output import WrongInputError, output_file, print_json, print_written, progress_bar, writing_report
 
@@ -21,6 +21,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="scenario; or --rate, or --down and --up",
     )
+    set_argument(parser)
     parser.add_argument("--link", metavar="NAME", help="which link of FILE (default: the first of endless flows)")
     parser.add_argument("--rate", help="rate of the link, such as 50mbit")
     parser.add_argument("--down", metavar="RATE", help="rate towards a home, such as 100mbit, in place of --rate")
@@ -72,7 +73,7 @@ def _run(options: argparse.Namespace) -> None:
     if options.file is None and options.rtt is None:
         raise WrongInputError(f"ackclock why: --{'down' if both else 'rate'} needs --rtt, such as --rtt 40ms")
     length = None if options.duration is None else _seconds(options.duration)
-    scenario = None if options.file is None else load_file(options.file)
+    scenario = file_variant(options, "why")
     with ExitStack() as outputs:
         report = output_file(outputs, options.report)
         outputs.enter_context(told_to(outputs.enter_context(progress_bar())))

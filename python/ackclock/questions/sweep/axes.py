@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,9 @@ SHORT = {
     **dict.fromkeys(("duration", "measure"), "scenario"),
 }
 """Keys that may be written without the part of the file that they stand in, which is this."""
+
+ALIASES = {"flows": "flows.count", "aqm": "link.queue.aqm", "buffer": "link.queue.capacity"}
+"""Words that other commands have for a key."""
 
 _RANGE = re.compile(
     r"\s*(?P<low>[^\s.]\S*?(?:\.\d+)?.*?)\s*\.\.\s*(?P<high>.+?)\s*(?::\s*(?P<count>\d+)\s*(?P<log>log)?)?\s*"
@@ -185,20 +189,50 @@ def changed(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
     ScenarioError
         If the result is no valid scenario.
     """
+    values = {_full(key): value for key, value in values.items()}
     result = scenario
     try:
+        template = {key: value for key, value in values.items() if key.startswith(TEMPLATES)}
+        result = result.with_(template) if template else result
+        if any(key.startswith("link") for key in values):
+            result = _expanded(result)
         # AQMs first: the parameters that follow are of the new one
         for key, value in values.items():
-            if key.endswith("queue.aqm"):
+            if key.endswith("queue.aqm") and key not in template:
                 result = _with_aqm(result, key.removesuffix("queue.aqm").rstrip("."), value)
-        others = {_full(key): value for key, value in values.items() if not key.endswith("queue.aqm")}
+        others = {key: value for key, value in values.items() if not key.endswith("queue.aqm") and key not in template}
         # together: one may be valid with the other only
         return result.with_(others) if others else result
     except KeyError as error:
         raise SweepError(f"--vary {error.args[0]}") from None
 
 
+TEMPLATES = ("dumbbell", "parking_lot")
+"""Tables that stand for links."""
+
+
+def _expanded(scenario: Scenario) -> Scenario:
+    """The same scenario with its links written out, where a template stands for them."""
+    tree: dict[str, Any] = copy.deepcopy(dict(scenario.tree))
+    templates = [tree.pop(name) for name in TEMPLATES if name in tree]
+    if not templates:
+        return scenario
+    full = scenario.canonical
+    tree["link"] = full["link"]
+    for link in tree["link"]:
+        # what is given of its queue, without the defaults of its AQM: another one has others
+        of = templates[0].get("reverse", {}) if link["name"].endswith("-reverse") else templates[0]
+        if isinstance(of, Mapping) and "queue" in of:
+            link["queue"] = {"aqm": of["queue"]} if isinstance(of["queue"], str) else of["queue"]
+    for given, whole in zip(tree["flows"], full["flows"], strict=True):
+        for end in ("from", "to"):
+            given.pop(end, None)
+        given |= {key: whole[key] for key in ("path", "reverse_path") if key in whole}
+    return Scenario(tree, origin=scenario.origin)
+
+
 def _full(key: str) -> str:
+    key = ALIASES.get(key, key)
     head = re.split(r"[.\[]", key, maxsplit=1)[0]
     return f"{SHORT[head]}.{key}" if head in SHORT else key
 

@@ -314,6 +314,18 @@ def test_a_paper_is_written_into_its_readme(tmp_path: Path, capsys: pytest.Captu
     assert "http" not in page.replace("http://www.w3.org", "")
 
 
+def test_data_of_figures_are_written(tmp_path: Path) -> None:
+    made(tmp_path)
+    options = ["paper", "small", "thing", "--papers", str(tmp_path / "papers"), "--out", str(tmp_path / "out")]
+    assert cli.main([*options, "--data", str(tmp_path / "data")]) == cli.DONE
+    first = {path.name: path.read_bytes() for path in (tmp_path / "data" / "small").iterdir()}
+    assert sorted(first) == ["thing-line.csv", "thing-line.pdf", "thing-line.svg"]
+    assert first["thing-line.csv"] == b"panel,series,x,y\n1,1,0,0\n1,1,1,1\n"
+    assert first["thing-line.pdf"].startswith(b"%PDF")
+    assert cli.main([*options, "--data", str(tmp_path / "data")]) == cli.DONE
+    assert {path.name: path.read_bytes() for path in (tmp_path / "data" / "small").iterdir()} == first
+
+
 def test_the_list_and_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made(tmp_path)
     papers = ["--papers", str(tmp_path / "papers")]

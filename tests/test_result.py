@@ -131,6 +131,21 @@ def test_saved_without_traces(tmp_path: Path) -> None:
     assert loaded.traces.identical(bare.traces)
 
 
+def test_saved_with_classes(tmp_path: Path) -> None:
+    two = ac.dumbbell(
+        rate="10 Mbit/s",
+        queue={"scheduler": "prio", "classes": [{"name": "first", "flows": ["a"]}, {"name": "other", "flows": ["b"]}]},
+        flows=[ac.flows(1, name="a", rtt="20 ms"), ac.flows(1, name="b", rtt="20 ms")],
+        duration="1 s",
+    )
+    ran = ac.run(two)
+    ran.save(tmp_path / "two")
+    loaded = ac.Result.load(tmp_path / "two")
+    assert [*ran.queue_classes.index] == [("bottleneck", "first"), ("bottleneck", "other")]
+    assert loaded.queue_classes.equals(ran.queue_classes)
+    assert loaded.json() == ran.json()
+
+
 def test_saving_destroys_nothing_else(result: ac.Result, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")

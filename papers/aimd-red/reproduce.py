@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock import Result, Scenario, analysis
-from ackclock.paper import Lab, Paper
+from ackclock.paper import Lab, Paper, Series, during, spread
 from ackclock.plot import style
 
 paper = Paper(
@@ -26,8 +26,6 @@ paper = Paper(
 SEEDS = 3
 PAIRS = ((0.09677, 0.9375), (0.2, 0.875), (0.4286, 0.75))
 """TCP-friendly (alpha, beta), as printed."""
-Series = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""Times and values."""
 
 
 def at(lab: Lab, name: str = "packets", rtt: int = 100, **keys: Any) -> Scenario:
@@ -75,18 +73,6 @@ def settled(result: Result, share: float = 0.95) -> float:
 def fifth_second(result: Result) -> float:
     """Return the mean window over the fifth second, as a share of that in the measurement window."""
     return during(window(result), 4, 5) / float(steady(window(result), result).mean())
-
-
-def during(series: Series, start: float, stop: float) -> float:
-    """Return the mean of a series between two times, s."""
-    times, values = series
-    return float(values[(times > start) & (times <= stop)].mean())
-
-
-def spread(values: Sequence[float] | NDArray[np.float64], form: str = "{:.3g}") -> str:
-    """Return a mean over seeds, and their range."""
-    mean, low, high = (form.format(x) for x in (np.mean(values), np.min(values), np.max(values)))
-    return mean if len(values) == 1 else f"{mean} ({low} to {high} over {len(values)} seeds)"
 
 
 def rises(values: Iterable[Sequence[float]]) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock import Result, Scenario
-from ackclock.paper import Lab, Paper
+from ackclock.paper import Lab, Paper, Series, spread, standard_error
 from ackclock.plot import style
 
 paper = Paper(
@@ -32,8 +32,6 @@ HIGHSPEED = {"delay-based": {"congestion.base": "highspeed"}, "loss-based": {"co
 NEWRENO = "NewReno's recovery, where table I has Reno"
 """With Reno's the ratio of figure 5 is 0.65 (its table)."""
 Changes = Mapping[str, Any]
-Series = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""Times and values."""
 
 
 def at(lab: Lab, name: str, changes: Changes | None = None, *, highspeed: bool = False) -> Scenario:
@@ -71,12 +69,6 @@ def rates(result: Result, *kinds: str) -> NDArray[np.float64]:
     """Return goodputs of the flows of some classes, Mbit/s."""
     flows = result.flows
     return np.asarray(flows["goodput"][flows["class"].isin(kinds)], dtype=float) / 1e6
-
-
-def spread(values: Sequence[float] | NDArray[np.float64], form: str = "{:.3g}") -> str:
-    """Return a mean over seeds, and their range."""
-    mean, low, high = (form.format(x) for x in (np.mean(values), np.min(values), np.max(values)))
-    return mean if len(values) == 1 else f"{mean} ({low} to {high} over {len(values)} seeds)"
 
 
 # over time
@@ -629,7 +621,8 @@ def pert(lab: Lab) -> None:
     lost = {name: [during(losses(run), *WHILE) for run in runs] for name, runs in found.items()}
     lab.claim(
         "PERT: more loss than with Cx-TCP while loss-based flows are there (105 to 250 s), by two standard errors",
-        np.mean(lost["PERT"]) - np.mean(lost["Cx-TCP"]) > 2 * np.hypot(error(lost["PERT"]), error(lost["Cx-TCP"])),
+        np.mean(lost["PERT"]) - np.mean(lost["Cx-TCP"])
+        > 2 * np.hypot(standard_error(lost["PERT"]), standard_error(lost["Cx-TCP"])),
         ours=each(lost, " %"),
         printed="can lead to high loss rates",
     )
@@ -641,11 +634,6 @@ def pert(lab: Lab) -> None:
         ours=each(share, "", "{:.1%}"),
         printed="fails to solve the coexistence problem",
     )
-
-
-def error(values: Sequence[float]) -> float:
-    """Return the standard error of a mean over seeds; zero of one."""
-    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
 
 def beside(result: Result) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import ackclock as ac
 from ackclock.core.meanfield import ALPHA
-from ackclock.paper import Lab, Paper
+from ackclock.paper import Lab, Paper, spread
 from ackclock.plot import style
 
 paper = Paper(
@@ -64,12 +64,6 @@ def seeded(lab: Lab, queue: str, variants: Mapping[Any, Changes]) -> dict[Any, l
     scenarios = {key: base.with_({**SHORT, **SPREAD, **change}) for key, change in variants.items()}
     found = lab.run(scenarios, seeds=lab.pick(SEEDS, 1))
     return {key: [triple(run.json()) for run in runs] for key, runs in found.items()}
-
-
-def spread(values: Sequence[float], form: str) -> str:
-    """Return a mean over seeds, and their range."""
-    mean, low, high = (form.format(x) for x in (np.mean(values), min(values), max(values)))
-    return mean if len(values) == 1 else f"{mean} ({low} to {high} over {len(values)} seeds)"
 
 
 def listing(values: Mapping[Any, float], form: str = "{:.4f}") -> str:
@@ -513,7 +507,7 @@ def working_regime(lab: Lab) -> None:
     """Equilibrium queue against the number of users, and the queue of 100 and 129 users."""
     lab.takes()
     delays = {}
-    for count in np.arange(19.0, 90.0, 0.5):
+    for count in np.arange(19.0, 78.0, lab.pick(1.0, 3.0)):
         try:
             delays[float(count)] = 1e3 * ac.red_stability(flows=float(count), max_probability=0.005, **SETTING).delay
         except ValueError:  # no equilibrium

@@ -26,7 +26,8 @@ NO_REVERSE = "no reverse flows, which the text has"
 CHAPTER_6 = f"{NO_REVERSE}; 10 ms on the bottleneck and HTTP without ECN, neither printed"
 SETTINGS = {
     "5-1": f"{NO_REVERSE}, and delays that change in the forward direction alone",
-    **dict.fromkeys(("5-2", "5-3", "5-4", "5-5"), NO_REVERSE),
+    "5-2": f"{NO_REVERSE}, and 2000 s, of which the text gives the first 1600 s",
+    **dict.fromkeys(("5-3", "5-4", "5-5"), NO_REVERSE),
     **dict.fromkeys(("6-1", "6-2", "6-3", "6-4", "6-5"), f"{CHAPTER_6}; h_s of ST-RED ten times the printed one"),
 }
 """What the tables are run with against the print, or without it: with it more of their cells agree."""
@@ -36,6 +37,7 @@ ITEMS = (
     ("boxes", "The AQMs of chapters 2 and 3, each as in its box", "sections 2.2 and 3.2 to 3.7", reviewed.boxes),
     ("others", "Exponential RED, LRED, SRED, WRED", "sections 1.2, 2.5 and 3.1, which name them", reviewed.others),
     ("prop-4.9", "Scaling of RED's parameters, and stability", "sections 4.3 to 4.5", theory.proposition_4_9),
+    ("eq-4.10", "The stability proposition's proof, and scaling", "section 4.3.3", theory.equations_4_10),
     ("fig-4.3", "ARED and AP-RED where the parameters suit", "section 4.5.1, figure 4.3", scaling.figure_4_3),
     ("fig-4.4", "ARED and AP-RED in a smaller network", "section 4.5.2, figure 4.4", scaling.figure_4_4),
     ("fig-4.5", "ARED and AP-RED in a larger network", "section 4.5.3, figure 4.5", scaling.figure_4_5),

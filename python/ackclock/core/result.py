@@ -655,6 +655,6 @@ def _listed(value: Any) -> Any:
 
 
 def _unlisted(key: str, value: Any) -> Any:
-    if isinstance(value, list):
+    if isinstance(value, list) and key != "classes":
         return np.array(value, dtype=np.uint64 if key in ("delay_counts", "fct_counts") else np.float64)
     return math.nan if value is None else value

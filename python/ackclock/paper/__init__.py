@@ -37,6 +37,7 @@ from .claims import (
 )
 from .lab import Item, Lab, Paper
 from .ledger import merged, read_ledger, write_ledger
+from .measures import Series, during, spread, standard_error
 from .ns2 import Setup, run_missing, setups
 from .readme import BEGIN, COLUMNS, COUNTS, END, END_OF_COUNTS, causes_of, write_counts, write_readme
 from .store import Cost, Store
@@ -59,6 +60,7 @@ __all__ = [
     "Outcome",
     "Paper",
     "PaperError",
+    "Series",
     "Setup",
     "Store",
     "Table",
@@ -67,6 +69,7 @@ __all__ = [
     "chosen",
     "cost",
     "counts",
+    "during",
     "judged",
     "keys",
     "merged",
@@ -78,7 +81,9 @@ __all__ = [
     "reproduce",
     "run_missing",
     "setups",
+    "spread",
     "stale",
+    "standard_error",
     "summary",
     "within",
     "words",

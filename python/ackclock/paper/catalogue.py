@@ -77,6 +77,7 @@ def reproduce(
     workers: int = 2,
     progress: Callable[[str], None] | None = None,
     changes: Mapping[str, Any] | None = None,
+    data: Path | None = None,
 ) -> list[Outcome]:
     """
     Regenerate `items` of a paper (all by default), judge them and write them below `out`.
@@ -84,6 +85,8 @@ def reproduce(
     With `changes`, keys of scenarios (``flows.rtt``) and printed numbers (``printed.fig-3.window``) have other values
     in every run, whatever the item sets: a cause was established without them, and where a value moves it no longer
     applies. Where the item's computation has no answer then, that is a failing claim.
+
+    With `data`, each figure is written there as ``KEY/ID-NAME.csv``, PDF and SVG.
 
     There come figures ``KEY/ID-NAME.png``, numbers ``KEY/ID.json``, and the page ``KEY.html`` (``KEY-ID.html`` of
     single items). The store is ``store`` in there; removing it starts anew.
@@ -98,7 +101,8 @@ def reproduce(
     for item in of.items.values() if items is None else items:
         if progress:
             progress(f"{of.key} {item.id}")
-        lab = Lab(of, item, store, quick=quick, workers=workers, progress=progress, changes=changes)
+        place = data / of.key if data else None
+        lab = Lab(of, item, store, quick=quick, workers=workers, progress=progress, changes=changes, data=place)
         try:
             item.make(lab)
         except (PaperError, ScenarioError):

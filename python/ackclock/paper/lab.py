@@ -21,6 +21,7 @@ from ..experiment.runner import completed
 from . import ns2
 from .causes import Cause, read_causes
 from .claims import Cell, Claim, Drawing, Outcome, PaperError, Table
+from .figures import write_figure
 from .store import Store
 
 if TYPE_CHECKING:
@@ -112,6 +113,8 @@ class Lab:
     changes
         Keys of scenarios (``flows.rtt``) and printed numbers (``printed.fig-3.window``) with other values, which stand
         against whatever the item sets.
+    data
+        Where each figure goes as CSV, PDF and SVG too, if anywhere.
     """
 
     def __init__(
@@ -124,9 +127,11 @@ class Lab:
         workers: int = 2,
         progress: Callable[[str], None] | None = None,
         changes: Mapping[str, Any] | None = None,
+        data: Path | None = None,
     ) -> None:
         self.paper = paper
         self.quick = quick
+        self._data = data
         self.outcome = Outcome(item.id, item.title, item.source)
         self._store = store
         self._workers = workers
@@ -401,6 +406,9 @@ class Lab:
             drawn.savefig(png, metadata={"Software": None})
             text = str(_svg(drawn, f"{self.outcome.id}-{name}-", f"{self.outcome.title}: {caption}"))
             self.outcome.drawings.append(Drawing(name, caption, text, png.getvalue()))
+            if self._data:
+                self._data.mkdir(parents=True, exist_ok=True)
+                write_figure(drawn, self._data / f"{self.outcome.id}-{name}")
 
 
 def _cell(value: object) -> str:

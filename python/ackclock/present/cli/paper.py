@@ -24,6 +24,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="DIR", type=Path, default=Path("out/papers"), help="where to write (default: out/papers)"
     )
+    parser.add_argument(
+        "--data",
+        metavar="DIR",
+        type=Path,
+        help="write the data of each figure there as CSV, the figure as PDF and SVG",
+    )
     parser.add_argument("--papers", metavar="DIR", type=Path, help="the papers (default: papers/ of the checkout)")
     parser.add_argument("--threads", metavar="N", type=count(1), help="runs in parallel (default: one per processor)")
     parser.add_argument(
@@ -74,10 +80,7 @@ def _run(options: argparse.Namespace) -> None:
         _run_ns2(options, found)
         return
     changes = dict(assignments(options.changes, "flows.rtt=10ms"))
-    try:
-        options.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WrongInputError(f"{options.out}: cannot be written: {error.strerror}") from None
+    _make_folders([options.out, *([options.data] if options.data else [])])
     tree: dict[str, Any] = {}
     wrong: list[str] = []
     for one in found:
@@ -91,6 +94,7 @@ def _run(options: argparse.Namespace) -> None:
                 workers=options.threads or os.cpu_count() or 1,
                 progress=show,
                 changes=changes,
+                data=options.data,
             )
         if options.write:
             _write(one, outcomes)
@@ -111,6 +115,15 @@ def _run(options: argparse.Namespace) -> None:
     if options.json:
         print_json(tree)
     _refuse(wrong)
+
+
+def _make_folders(places: Sequence[Path]) -> None:
+    """Make directories to write to."""
+    for place in places:
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WrongInputError(f"{place}: cannot be written: {error.strerror}") from None
 
 
 def _check(options: argparse.Namespace) -> None:

@@ -400,7 +400,7 @@ def test_fluctuations_shrink_with_the_number_of_flows() -> None:
     assert 0.4 < (many.packet / many.queue) / (few.packet / few.queue) < 0.6
     told = json.loads(json.dumps(found.json()))
     assert check_comparison(scenario, told) == []
-    false = [row | {"sentence": row["sentence"].replace("0.10", "0.20")} for row in told["disagreements"]]
+    false = [row | {"sentence": row["sentence"].replace("not 0.11", "not 0.21")} for row in told["disagreements"]]
     assert any("of the mean queue, not" in text for text in check_comparison(scenario, told | {"disagreements": false}))
 
 

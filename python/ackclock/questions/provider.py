@@ -287,8 +287,8 @@ def _hour(
             continue
         used.append(np.asarray(result.utilization_1s[node.name]))
         bulk = {one["name"] for one in result._scenario["flows"] if one["traffic"]["kind"] == "bulk"}
-        names = result.queue_classes.index.get_level_values(1)
-        for name, (_, row) in zip(names, result.queue_classes.iterrows(), strict=True):
+        table = result.queue_classes.reset_index()
+        for name, row in zip(table["class"], table.to_dict("records"), strict=True):
             if row["packets"]:
                 delays.append(float(row["delay_p95"]))
                 rates.append(float(row["rate"]))

@@ -37,7 +37,7 @@ from . import (
     why,
 )
 from ._command import parser_of
-from ._output import DONE, FAILED, INTERRUPTED, WRONG_INPUT, failure, standard_streams
+from ._output import DONE, FAILED, INTERRUPTED, WRONG_INPUT, Unread, failure, standard_streams
 
 __all__ = ["COMMANDS", "DONE", "FAILED", "INTERRUPTED", "WRONG_INPUT", "main", "parser"]
 
@@ -84,11 +84,11 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
     words = sys.argv[1:] if arguments is None else arguments
-    with standard_streams():
-        return _answered(words)
+    with standard_streams() as written:
+        return _answered(words, written)
 
 
-def _answered(words: Sequence[str]) -> int:
+def _answered(words: Sequence[str], written: Unread) -> int:
     try:
         _starting.over()
         options = parser().parse_args(words)
@@ -101,8 +101,11 @@ def _answered(words: Sequence[str]) -> int:
     except BaseException as error:  # a panic of the core is one, and no traceback is for people
         _starting.ending()
         code = failure(error)
-        with suppress(OSError):
+        try:
             sys.stdout.flush()
+        except OSError:
+            with suppress(OSError):
+                written.drop()
         return code
     finally:
         _starting.ending()

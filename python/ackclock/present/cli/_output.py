@@ -177,6 +177,10 @@ class Unread:
         except BrokenPipeError:
             self._drop(0)
 
+    def drop(self) -> None:
+        """Drop what is buffered and cannot be written, which would be tried again at the end."""
+        self._drop(0)
+
     def _drop(self, count: int) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
         return count
@@ -186,16 +190,16 @@ class Unread:
 
 
 @contextmanager
-def standard_streams() -> Iterator[None]:
+def standard_streams() -> Iterator[Unread]:
     """Let a command write to standard outputs that are closed, or that nobody reads any more."""
     before = sys.stdout, sys.stderr
     with ExitStack() as opened:
         for name in ("stdout", "stderr"):
             if getattr(sys, name) is None:  # closed, as by `>&-`; a file that is opened would take its number
                 setattr(sys, name, opened.enter_context(open(os.devnull, "w", encoding="utf-8")))  # noqa: PTH123
-        sys.stdout = Unread(sys.stdout)
+        sys.stdout = written = Unread(sys.stdout)
         try:
-            yield
+            yield written
         finally:
             sys.stdout, sys.stderr = before
 

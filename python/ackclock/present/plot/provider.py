@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from ...questions.provider import Hour, Subscribers
 from . import style
@@ -17,7 +18,7 @@ def write(told: Subscribers, path: Any, kind: str = "svg") -> None:
     with style.context():
         figure = Figure(figsize=(9.6, 3.4), layout="constrained")
         axes = figure.subplots(1, 3)
-        parts: tuple[tuple[str, float, str, Callable[[Hour], Any]], ...] = (
+        parts: tuple[tuple[str, float, str, Callable[[Hour], NDArray[Any]]], ...] = (
             ("used part of a second", 100.0, "%", lambda one: np.sort(one.seconds)),
             ("p95 queueing delay of a subscriber", 1e3, "ms", lambda one: one.delays),
             ("rate of a subscriber", 1e-6, "Mbit/s", lambda one: one.rates),

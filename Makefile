@@ -47,7 +47,7 @@ SCRIPTS := benches benches/peers docs/algorithms docs/examples docs/extension do
 types: setup ## types of Python: the package against its core, and the scripts folder by folder
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest ackclock._core
-	@for folder in $(SCRIPTS); do MYPYPATH=validation/agreement:validation/l4s:tests:docs/algorithms $(BIN)/mypy --no-error-summary $$folder/*.py || exit 1; done
+	@for folder in $(SCRIPTS); do MYPYPATH=validation/agreement:validation/l4s:validation/linux:tests:docs/algorithms $(BIN)/mypy --no-error-summary $$folder/*.py || exit 1; done
 
 check: lint ## lints, types and the quick tests: two minutes once everything is built
 	cargo test --release --quiet -p ackclock-algorithms -p ackclock-scenario

@@ -400,7 +400,7 @@ def _tree(queue: Mapping[str, Any]) -> str:
     """
     scheduler = queue["scheduler"]
     kind = scheduler["kind"]
-    head = {
+    head: Mapping[str, Callable[[], str]] = {
         "htb": lambda: f"htb r2q {scheduler['r2q']:g}",
         "hfsc": lambda: "hfsc",
         "prio": lambda: f"prio bands {len(queue['classes'])} priomap {' '.join('0' * 16)}",

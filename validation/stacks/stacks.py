@@ -8,6 +8,7 @@ Stacks of others and ackclock's senders over six paths: tables and figures from 
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
@@ -15,13 +16,14 @@ import matplotlib as mpl
 import pandas as pd
 
 HERE = Path(__file__).parent
+KERNEL = "Linux 6.1"
 
 
 def table(frame: pd.DataFrame, form: str) -> str:
     """A table in Markdown: a row a sender, a column a path."""
     head = "| sender | " + " | ".join(frame.columns) + " |\n|---|" + "---:|" * len(frame.columns) + "\n"
     rows = [
-        f"| {sender} | " + " | ".join(format(value, form) for value in row) + " |"
+        f"| {sender} | " + " | ".join("" if math.isnan(value) else format(value, form) for value in row) + " |"
         for sender, *row in frame.itertuples()
     ]
     return head + "\n".join(rows) + "\n"
@@ -30,12 +32,20 @@ def table(frame: pd.DataFrame, form: str) -> str:
 def means(results: pd.DataFrame, column: str) -> pd.DataFrame:
     """Mean over seeds of a column, by sender and path."""
     found = results.groupby(["sender", "path"], sort=False)[column].mean().unstack()
-    return found.loc[list(dict.fromkeys(results["sender"])), list(dict.fromkeys(results["path"]))]
+    return found.reindex(index=ordered(results["sender"]), columns=list(dict.fromkeys(results["path"])))
 
 
-def write_tables(results: pd.DataFrame) -> None:
+def ordered(senders: pd.Series) -> list[str]:
+    """Senders as the laboratory has them, the kernel's after ours."""
+    every = list(dict.fromkeys(senders))
+    pairs = ((one, one.replace("ours", KERNEL)) for one in every if not one.startswith(KERNEL))
+    return [name for pair in pairs for name in dict.fromkeys(pair) if name in every]
+
+
+def write_tables(results: pd.DataFrame, kernel: pd.DataFrame) -> None:
     """Put the tables between the marks of the README."""
     alone, beside = (results[results["beside"] == flag].copy() for flag in (0, 1))
+    alone = pd.concat([alone, kernel])
     beside["share"] = beside["goodput_mbps"] / (beside["goodput_mbps"] + beside["beside_mbps"])
     total = results.groupby("sender", sort=False)[["packets", "cpu_s"]].sum()
     speed = (total["packets"] / total["cpu_s"] * 1e-6).to_frame("million packets per CPU-second")
@@ -59,14 +69,16 @@ def draw_windows(path: Path) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    traces = pd.read_csv(path)
-    groups = traces.groupby(["stack", "option"], sort=False)
-    figure, axes = plt.subplots(4, 4, figsize=(12, 8), sharex=True, sharey=True, layout="constrained")
+    traces = pd.concat([pd.read_csv(path), pd.read_csv(HERE / "kernel-windows.csv")])
+    names = (traces["stack"] + " " + traces["option"]).rename("sender")
+    by = dict(list(traces.groupby(names)))
+    groups = [(name, by[name]) for name in ordered(names)]
+    figure, axes = plt.subplots(5, 4, figsize=(12, 10), sharex=True, sharey=True, layout="constrained")
     for ax in axes.flat[len(groups) :]:
         ax.set_visible(False)
-    for ax, ((stack, option), trace) in zip(axes.flat, groups, strict=False):
+    for ax, (sender, trace) in zip(axes.flat, groups, strict=False):
         ax.plot(trace["time_s"], trace["cwnd"], linewidth=0.8)
-        ax.set_title(f"{stack} {option}", fontsize=9)
+        ax.set_title(sender, fontsize=9)
         ax.set_ylim(0, 300)
         ax.grid(visible=True, alpha=0.3)
     figure.supxlabel("time (s)")
@@ -74,9 +86,32 @@ def draw_windows(path: Path) -> None:
     figure.savefig(HERE / "windows.png", dpi=100)
 
 
+def draw_shares(results: pd.DataFrame) -> None:
+    """A point a sender and path: its share of the goodput beside one CUBIC of ours."""
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    beside = results[results["beside"] == 1].copy()
+    beside["share"] = beside["goodput_mbps"] / (beside["goodput_mbps"] + beside["beside_mbps"])
+    shares = means(beside, "share")
+    figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
+    for mark, path in zip("osD^vx", shares.columns, strict=True):
+        ax.plot(shares[path], range(len(shares)), mark, label=path, markersize=6, alpha=0.8)
+    ax.axvline(0.5, color="grey", linewidth=0.8)
+    ax.set_yticks(range(len(shares)), shares.index)
+    ax.invert_yaxis()
+    ax.set_xlim(0, 1)
+    ax.set_xlabel("share of the goodput beside one CUBIC of ours")
+    ax.grid(visible=True, alpha=0.3)
+    figure.legend(loc="outside upper center", ncols=6)
+    figure.savefig(HERE / "shares.png", dpi=100)
+
+
 if __name__ == "__main__":
-    found = pd.read_csv(HERE / "results.csv")
-    found["sender"] = found["stack"] + " " + found["option"]
-    write_tables(found)
+    found, kernel = pd.read_csv(HERE / "results.csv"), pd.read_csv(HERE / "kernel.csv")
+    for one in (found, kernel):
+        one["sender"] = one["stack"] + " " + one["option"]
+    write_tables(found, kernel)
+    draw_shares(found)
     if len(sys.argv) > 1:
         draw_windows(Path(sys.argv[1]))

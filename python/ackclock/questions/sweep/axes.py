@@ -217,7 +217,7 @@ def _expanded(scenario: Scenario) -> Scenario:
     templates = [tree.pop(name) for name in TEMPLATES if name in tree]
     if not templates:
         return scenario
-    full = scenario.canonical
+    full = copy.deepcopy(scenario.canonical)
     tree["link"] = full["link"]
     for link in tree["link"]:
         # what is given of its queue, without the defaults of its AQM: another one has others

@@ -119,12 +119,12 @@ class Buffer(Card):
 
     @property
     def product(self) -> float:
-        """The bandwidth-delay product, packets: the rule for one flow (Villamizar and Song 1994)."""
+        """The bandwidth-delay product in packets, the rule for one flow (Villamizar and Song 1994)."""
         return self.rate * self.rtt / (8 * PACKET)
 
     @property
     def root(self) -> float:
-        """It over the root of the number of flows, packets: the rule of Appenzeller, Keslassy and McKeown (2004)."""
+        """The same over the root of the number of flows, in packets, the rule of Appenzeller, Keslassy and McKeown (2004)."""
         return self.product / math.sqrt(self.flows)
 
     @property

@@ -124,7 +124,7 @@ class Buffer(Card):
 
     @property
     def root(self) -> float:
-        """The same over the root of the number of flows, in packets, the rule of Appenzeller, Keslassy and McKeown (2004)."""
+        """That over the root of the number of flows, in packets (Appenzeller, Keslassy and McKeown 2004)."""
         return self.product / math.sqrt(self.flows)
 
     @property

@@ -956,7 +956,7 @@ def lock_out(lab: Lab) -> None:
         "Fifty access links of 2 Mbit/s are exactly the bottleneck's rate. Once fifty flows keep their access queues "
         "busy, each packet of theirs finds the slot that the last one left, and the others find the queue full: a "
         "state that ends only by accident. At 10 and 20 ms both engines are in it within a minute. At 25 ms ours "
-        "comes to it after half a minute to four minutes, and ns-2 in neither of two seeds of 300 s; until then loss, "
+        "comes to it after half a minute to four minutes, ns-2 in two of seven seeds within 100 s; until then loss, "
         "queue, windows and timeouts agree. Timers, recovery, thresholds of 14 to 16 packets, access buffers of 50 and "
         "the spread of round trips do not keep ours from it (six seeds each); without limited transmit four escape."
     )

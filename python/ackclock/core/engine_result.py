@@ -30,16 +30,18 @@ class EngineResult:
         return json.dumps(self._scenario, indent=2, ensure_ascii=False)
 
 
-def flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, float]:
-    """Numbers of `links` and `flows` of a result's JSON by dotted path; NaN where there is none."""
+def flatten(tree: dict[str, Any]) -> dict[str, float]:
+    """Return the numbers of `links` and `flows` of a result's tree by dotted path; NaN where there is none."""
     numbers: dict[str, float] = {}
-    branches = tree.items() if prefix else ((key, tree[key]) for key in ("links", "flows"))
-    for key, value in branches:
-        path = f"{prefix}.{key}" if prefix else key
-        if isinstance(value, dict):
-            numbers |= flatten(value, path)
-        else:
-            numbers[path] = math.nan if value is None else float(value)
+
+    def walk(branch: dict[str, Any], prefix: str) -> None:
+        for key, value in branch.items():
+            if isinstance(value, dict):
+                walk(value, f"{prefix}{key}.")
+            else:
+                numbers[prefix + key] = float(value) if value is not None and math.isfinite(value) else math.nan
+
+    walk({key: tree[key] for key in ("links", "flows")}, "")
     return numbers
 
 

@@ -230,8 +230,11 @@ class Result(EngineResult):
         """Every number of `json` by its path, such as ``links.bottleneck.utilization``."""
         import pandas as pd
 
-        numbers = flatten(self.json())
-        return pd.DataFrame({"value": pd.Series(numbers, dtype=float)})
+        return pd.DataFrame({"value": pd.Series(self.numbers(), dtype=float)})
+
+    def numbers(self) -> dict[str, float]:
+        """Return every number of `json` about links and flows by its path; NaN where a quantity has no value."""
+        return flatten({"links": self._links_json(), "flows": self._groups})
 
     @property
     def utilization_1s(self) -> dict[str, NDArray[np.float64]]:
@@ -294,19 +297,21 @@ class Result(EngineResult):
     def _groups(self) -> dict[str, dict[str, Any]]:
         """Measures of all flows and of each class."""
         classes = self._raw["flows"]["class"]
-        groups = {"all": self._group(np.ones(len(classes), dtype=bool), range(len(self._scenario["flows"])))}
-        for index, entry in enumerate(self._scenario["flows"]):
-            groups[entry["name"]] = self._group(classes == index, [index])
-        return groups
+        names = [entry["name"] for entry in self._scenario["flows"]]
+        every = self._group(np.ones(len(classes), dtype=bool), range(len(names)))
+        if len(names) == 1:
+            return {"all": every, names[0]: every}
+        return {"all": every, **{name: self._group(classes == index, [index]) for index, name in enumerate(names)}}
 
     def _group(self, member: NDArray[np.bool_], classes: Sequence[int]) -> dict[str, Any]:
         flows = {name: column[member] for name, column in self._raw["flows"].items()}
-        traffic = [str(entry["traffic"]["kind"]) for entry in self._scenario["flows"]]
+        kinds = [str(entry["traffic"]["kind"]) for entry in self._scenario["flows"]]
+        owner = flows["class"].astype(np.intp)
         started = ~np.isnan(flows["start"])
-        endless = np.isin(flows["class"], [index for index in classes if traffic[index] in _ENDLESS])
+        endless = np.array([kind in _ENDLESS for kind in kinds])[owner]
         competing = flows["goodput"][started & endless]
         begin, end = self.window
-        transfers = np.isin(flows["class"], [index for index in classes if traffic[index] == "transfer"])
+        transfers = np.array([kind == "transfer" for kind in kinds])[owner]
         inside = transfers & started & (flows["start"] >= begin) & (flows["start"] < end)
         completion = flows["completion"][inside]
         finished = completion[~np.isnan(completion)]
@@ -357,10 +362,7 @@ class Result(EngineResult):
             "seed": self.seed,
             "window_s": list(self.window),
             "end_s": self.end,
-            "links": {
-                str(link["name"]): _link_json(link | _derived(link)) | _classes_json(link, self.window)
-                for link in self._raw["links"]
-            },
+            "links": self._links_json(),
             "flows": self._groups,
             "notes": self.notes,
         }
@@ -369,6 +371,12 @@ class Result(EngineResult):
         if timing and self.timing is not None:
             tree["timing"] = {**self.timing, "events": self.events, "departures": self.departures}
         return plain_tree(tree)
+
+    def _links_json(self) -> dict[str, dict[str, Any]]:
+        return {
+            str(link["name"]): _link_json(link | _derived(link)) | _classes_json(link, self.window)
+            for link in self._raw["links"]
+        }
 
     def _transfers_json(self) -> dict[str, dict[str, dict[str, Any]]]:
         """Transfers by class and range of sizes."""
@@ -503,7 +511,7 @@ class Replications(Sequence[Result]):
 
         columns: dict[str, list[float]] = {}
         for result in self._results:
-            for path, value in flatten(result.json()).items():
+            for path, value in result.numbers().items():
                 columns.setdefault(path, []).append(value)
         intervals = {}
         for path, values in columns.items():

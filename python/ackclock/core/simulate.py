@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
@@ -178,6 +179,7 @@ def _run(
     return results, timing
 
 
+@cache
 def _memory() -> int | None:
     """Bytes of memory that this process may use, where the system tells."""
     limits = []

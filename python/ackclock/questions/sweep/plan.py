@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import math
+import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -61,19 +62,23 @@ def plan(scenario: Scenario, axes: Sequence[Axis], *, seeds: int = 1, latin: int
         values = tuple((one.key, value) for one, value in zip(axes, combination, strict=True))
         variant = changed(scenario, dict(values))
         every = range(scenario.seed, scenario.seed + seeds)
-        points.extend(Point(values, seed, variant, _key(variant, seed)) for seed in every)
+        points.extend(Point(values, seed, variant, key) for seed, key in zip(every, _keys(variant, every), strict=True))
     return points
 
 
-def _key(scenario: Scenario, seed: int) -> str:
+def _keys(scenario: Scenario, seeds: Sequence[int]) -> Iterator[str]:
+    """Return the key of a scenario with each seed: a digest of its JSON, which differs in the seed alone."""
     tree = scenario.canonical
+    place = secrets.token_hex(16)
     identity: dict[str, Any] = {
-        "scenario": tree | {"scenario": {**tree["scenario"], "seed": seed}},
+        "scenario": tree | {"scenario": {**tree["scenario"], "seed": place}},
         "version": _core.VERSION,
     }
     if libraries := digests(scenario._core):
         identity["libraries"] = libraries
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
+    before, _, after = json.dumps(identity, sort_keys=True).partition(f'"{place}"')
+    for seed in seeds:
+        yield hashlib.sha256(f"{before}{seed}{after}".encode()).hexdigest()[:32]
 
 
 def _hypercube(axes: Sequence[Axis], count: int, seed: int) -> list[tuple[Any, ...]]:
@@ -100,11 +105,11 @@ def metric_names(scenario: Scenario) -> list[str]:
         "links": [str(entry["name"]) for entry in tree["link"]],
         "flows": [*(str(entry["name"]) for entry in tree["flows"]), "all"],
     }
-    return [f"{group}.{name}.{key}" for group, members in names.items() for name in members for key in _keys(group)]
+    return [f"{group}.{name}.{key}" for group, members in names.items() for name in members for key in _measures(group)]
 
 
 @cache
-def _keys(group: str) -> tuple[str, ...]:
+def _measures(group: str) -> tuple[str, ...]:
     """Return the names of the measures of a link or of flows, as the smallest run has them."""
     from ...core.scenario import dumbbell, flows
     from ...core.simulate import run

@@ -275,12 +275,13 @@ def _is_written(file: Path) -> bool:
 
 def _plain(numbers: Mapping[str, Any]) -> dict[str, Any]:
     """The same with null in place of what is no number."""
-    return {name: None if isinstance(one, float) and math.isnan(one) else one for name, one in numbers.items()}
+    # only NaN differs from itself
+    return {name: one if one == one else None for name, one in numbers.items()}  # noqa: PLR0124
 
 
 def _numbers(metrics: Mapping[str, float | None]) -> dict[str, float]:
     """Metrics of a line: NaN where there is none."""
-    return {sys.intern(name): math.nan if one is None else float(one) for name, one in metrics.items()}
+    return {sys.intern(name): math.nan if one is None else one for name, one in metrics.items()}
 
 
 def _row(point: Point) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from ...core.accessors import presented
@@ -107,7 +108,7 @@ class Sweep(Card):
         self.points = list(points)
         self.table = rows_of(axes, points, metrics)
         """A row each point: ``key``, ``scenario``, ``seed``, the values, every metric."""
-        self.metrics = list(dict.fromkeys(name for found in metrics.values() for name in found))
+        self.metrics = list(dict.fromkeys(chain.from_iterable(metrics.values())))
         """Names of what was measured."""
         self.notes = list(notes)
         """Caveats about how this came about."""

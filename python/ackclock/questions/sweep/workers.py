@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
-from ...core.engine_result import flatten
 from ...core.scenario import Scenario
 from ...core.simulate import run
 from ...experiment.runner import completed
@@ -30,7 +29,7 @@ def compute(scenario: str, seed: int) -> dict[str, float]:
 
 
 def _metrics(scenario: Scenario, seed: int) -> dict[str, float]:
-    return flatten(run(scenario, seed=seed).json())
+    return run(scenario, seed=seed).numbers()
 
 
 class Workers(Protocol):

@@ -429,3 +429,13 @@ def test_ns2_has_runs_of_the_papers_own_items(key: str) -> None:
     assert {name.partition("/")[0] for name in made} <= set(of.items)
     assert all((PAPERS.parent / "validation" / "ns2" / one.script).is_file() for one in made.values())
     assert {name for name, _ in ns2.rows(of.folder)} <= set(made)
+
+
+def test_scaling_of_red_has_both_branches_of_its_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+    """(4.6) of the thesis by hand: 1 / (k_r k_c) where windows are below two packets, k_n / (k_r k_c)^2 elsewhere."""
+    monkeypatch.syspath_prepend(str(PAPERS / "st-red"))
+    from st_red_analysis import Network, scaled
+
+    first = Network(50.0, 2500.0, 0.12)  # R C = 300 packets
+    assert scaled(first, Network(100.0, 5000.0, 0.12)) == pytest.approx(2**3 / 2**5)
+    assert scaled(first, Network(200.0, 625.0, 0.03)) == pytest.approx(4**2 * 16**3 * 16)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import compound_red_analysis as theory
+import compound_red_appendix as normal_form
 import numpy as np
 from numpy.typing import NDArray
 
@@ -963,4 +964,15 @@ def lock_out(lab: Lab) -> None:
 
 
 paper.item("eq-40", "Conditions for the threshold policy", "section VI, equations (40) to (44)")(theory.equations_40)
-paper.item("fig-20", "Kind of the Hopf bifurcation", "appendix B, figure 20")(theory.figure_20)
+
+
+@paper.item("fig-20", "Kind of the Hopf bifurcation", "appendix B, figure 20")
+def figure_20(lab: Lab) -> None:
+    """As printed, and how far the cycles exist."""
+    theory.figure_20(lab)
+    normal_form.figure_20(lab)
+
+
+paper.item("appendix", "The terms of (47), and (57) to (68) in numbers", "appendix, table II, (45) to (68)")(
+    normal_form.appendix
+)

@@ -13,6 +13,14 @@ from ackclock.paper import Lab
 MOST = 64
 """W_max, packets."""
 LOSSES = (2e-4, 1.5e-3, 5e-3)
+THEIRS = {
+    "rate": 1e9 / (8 * 1064),
+    "rtt": 0.01,
+    "max_window": float(MOST),
+    "min_threshold": 4e-4,
+    "max_threshold": 2e-3,
+}
+"""Router and users of section 5, for `ackclock.red_stability`."""
 
 
 def product(i: int) -> float:
@@ -127,5 +135,21 @@ def lemma_1(lab: Lab) -> None:
         ours=f"a = b = 1, c = -1: roots {roots[0]:.3f} and {roots[1]:.3f}; it is so where c > 0",
         printed="if and only if b > 0",
         exact=True,
+        robust=True,
+    )
+    users = ac.red_stability(flows=20.0, max_probability=0.005, **THEIRS)
+    law, rate = ac.stationary(users.loss, MOST, windows=[]), THEIRS["rate"] / 20
+    slope = 0.999 * users.theorem_3
+    y = (1 - users.loss) / (rate + slope * law.mean)  # (27)
+    constant = {
+        name: users.loss * MOST * (users.loss * law.mean + (1 - law.atom) * slope * y / users.loss)
+        + factor * law.atom * users.loss * MOST
+        - law.atom * MOST * slope * y
+        for name, factor in (("(29) as printed", users.rtt), ("without its R^e, as (20) has it", 1.0))
+    }
+    lab.claim(
+        "and in the paper's own set-up, 20 users and a slope just below (31), c of (29) and (30) is negative",
+        max(constant.values()) < 0,
+        ours="; ".join(f"{name} {value:.4f}" for name, value in constant.items()),
         robust=True,
     )

@@ -43,6 +43,12 @@ ITEMS = (
     ("fig-4.5", "ARED and AP-RED in a larger network", "section 4.5.3, figure 4.5", scaling.figure_4_5),
     ("measured", "AP-RED that measures its network", "section 4.4", scaling.measured),
     ("fig-5.2", "Variance and detection function", "section 5.3, figure 5.2", detection.figure_5_2),
+    (
+        "eq-5.11",
+        "ST-RED's factors and thresholds, and the time constant",
+        "sections 5.3.2 and 5.4",
+        detection.equations_5_11,
+    ),
     ("eq-6.3", "PI: design, stability, scaling", "section 6.2, equations (6.1) to (6.10)", theory.equations_6_3),
     *((f"table-{key}", title, source, of_table(key)) for key, (title, source, _) in tables.TABLES.items()),
     ("cells", "The ten tables, counted", "sections 5.5 and 6.4, tables 5-1 to 6-5", tables.all_cells),

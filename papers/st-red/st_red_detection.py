@@ -1,13 +1,17 @@
-"""Figure 5.2 of Chen's thesis: variance and detection function on a prepared queue."""
+"""Figure 5.2 of Chen's thesis, variance and detection function on a prepared queue, and (5.11) to (5.16)."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import st_red_analysis as theory
 from numpy.typing import NDArray
 
+from ackclock import delay
 from ackclock.paper import Lab
 from ackclock.plot import style
 
@@ -141,3 +145,122 @@ def figure_5_2(lab: Lab) -> None:
         printed="is moved to the current value of the variance; is reset",
         robust=True,
     )
+
+
+SHAPES = {
+    "a sine": np.sin(2 * math.pi * (np.arange(20_000) + 0.5) / 20_000),
+    "a triangle": 1 - 2 * np.abs(2 * (np.arange(20_000) + 0.5) / 20_000 - 1),
+    "two levels": np.where(np.arange(20_000) < 10_000, 1.0, -1.0),
+}
+"""Oscillations of amplitude 1 around zero, over a period."""
+AMPLITUDES = tuple(0.05 * step for step in range(1, 20))
+"""Of q_ref; at 1 the queue is empty at its lowest."""
+
+
+def steady_state(shape: NDArray[np.float64], amplitude: float) -> tuple[float, float]:
+    """Return g and sigma over q_ref that (5.7), (5.8) and (5.5), (5.6) come to; NaN where the queue avoids d_range."""
+    away = amplitude * shape
+    near = np.abs(away) < GAMMA
+    return (
+        float(np.sqrt(np.mean(away[near] ** 2))) if near.any() else math.nan,
+        float(np.sqrt(np.mean(away[np.abs(away) < 1] ** 2))),
+    )
+
+
+def equations_5_11(lab: Lab) -> None:
+    """(5.11) to (5.15) for oscillations in their steady state, and (5.16) with all poles and the delay."""
+    lab.takes()
+    states = {(name, size): steady_state(shape, size) for name, shape in SHAPES.items() for size in AMPLITUDES}
+    seen = {key: pair for key, pair in states.items() if not math.isnan(pair[0])}
+    most = max(g / sigma for g, sigma in seen.values())
+    kinds = f"{', '.join(SHAPES)} of 5 to 95 % of q_ref"
+    lab.claim(
+        f"(5.11): in the steady state g is at most sigma ({kinds})",
+        most <= 1 + 1e-12,
+        ours=f"{most:.6f} of it at most",
+        printed="(5.11)",
+        exact=True,
+        robust=True,
+    )
+    loud = {key: pair for key, pair in seen.items() if pair[0] > LARGE}
+    factors = [sigma / LARGE for _, sigma in loud.values()]
+    lab.claim(
+        "(5.12): k is above 1 wherever a large variance is detected, and with it (5.13) holds of the same oscillation: "
+        "g is at most h_l k q_ref",
+        min(factors) > 1 and all(g <= LARGE * (sigma / LARGE) * (1 + 1e-12) for g, sigma in loud.values()),
+        ours=f"k {min(factors):.4f} to {max(factors):.4f} in {len(loud)} of {len(states)} states",
+        printed="(5.12), (5.13)",
+        exact=True,
+        robust=True,
+    )
+    inside = {key: pair for key, pair in seen.items() if key[1] < GAMMA}
+    apart = max(abs(g / sigma - 1) for g, sigma in inside.values())
+    lab.claim(
+        "(5.14), (5.15): with k = sigma / (h_s q_ref) the lower threshold is sigma, which g has where the queue stays "
+        "in d_range",
+        apart < 1e-12,
+        ours=f"g and sigma apart by {apart:.0e} at most in {len(inside)} states",
+        printed="(5.14), (5.15)",
+        exact=True,
+        robust=True,
+    )
+    uniform = [steady_state(SHAPES["a triangle"], size)[0] for size in AMPLITUDES if size >= GAMMA]
+    lab.claim(
+        "a queue that is uniform over gamma q_ref or more to both sides brings g to the upper threshold, h_l = gamma / "
+        "root 3 (section 5.4.2)",
+        max(abs(g / LARGE - 1) for g in uniform) < 1e-3,
+        ours=f"{min(uniform) / LARGE:.5f} to {max(uniform) / LARGE:.5f} of it",
+        printed="a steady-state value that the detection function can reach",
+        exact=True,
+        robust=True,
+    )
+    time_constant(lab)
+
+
+NETWORKS = (
+    *((100, 2500, rtt) for rtt in (0.1, 0.3, 0.5, 0.7, 0.9)),
+    *((100, capacity, 0.1) for capacity in (5000, 7500, 10_000, 12_500)),
+    *((flows, 2500, 0.1) for flows in (30, 50, 150, 200)),
+)
+"""Sections 5.5.1 to 5.5.3: flows, packets/s, round trip (s)."""
+
+
+def time_constant(lab: Lab) -> None:
+    """(5.16) beside the slowest root of the loop that it approximates."""
+    rows, shares = [], []
+    for flows, capacity, rtt in NETWORKS:
+        net = theory.Network(float(flows), float(capacity), rtt)
+        for weight in (1 / (10 * rtt * capacity), 5e-5):
+            slope = theory.bound_4_9(net) / weight
+            gain = slope * (rtt * capacity) ** 3 / (2 * flows) ** 2
+            exact = -1 / closed_loop_root(net, gain, weight).real
+            bound = 1 / (weight * capacity)
+            shares.append(exact / bound)
+            rows.append([str(flows), str(capacity), f"{rtt:g}", weight, exact, bound / (gain + 1), bound])
+    lab.table(
+        "Time constant of the closed loop at the bound of (4.9), s",
+        ["N", "C (packets/s)", "R (s)", "w_q", "with all poles and the delay", "(5.16)", "1 / (w_q C)"],
+        rows,
+    )
+    lab.claim(
+        "(5.16), an approximation: the time constant of the closed loop with all its poles and its delay is at most "
+        "1 / (w_q C), to within a quarter, in the thirteen networks of 5.5.1 to 5.5.3, with w_q 1 / (10 R C) and 5e-5",
+        max(shares) <= 1.25,
+        ours=f"{min(shares):.3f} to {max(shares):.3f} of it",
+        printed="(5.16)",
+        robust=True,
+    )
+
+
+def closed_loop_root(net: theory.Network, gain: float, weight: float) -> complex:
+    """Return the rightmost root of 1 + (4.10) with the first form of its right side, 1/s."""
+    poles = 2 * net.flows / (net.rtt**2 * net.capacity), 1 / net.rtt, weight * net.capacity
+    scale = math.prod(poles)
+    pairs = sum(a * b for a, b in itertools.combinations(poles, 2))
+
+    def rhs(x: Any, past: Any, _p: Any) -> list[Any]:
+        return [x.y1, x.y2, -scale * (gain * past[0].y + x.y) - pairs * x.y1 - sum(poles) * x.y2]
+
+    system = delay.System(rhs, states=["y", "y1", "y2"], delays=[net.rtt], parameters={})
+    found: complex = system.roots(system.equilibrium(y=0.0, y1=0.0, y2=0.0), 4).rightmost
+    return found

@@ -87,7 +87,7 @@ published: setup ## play what others measured on testbeds, cell by cell, and wri
 	$(BIN)/python validation/published/published.py
 
 test-adapters: ## stacks of others at the ends of flows: quinn, noq, smoltcp, s2n-quic (their crates come from the registry; Rust 1.95)
-	cd adapters && CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/adapters cargo test --release --quiet
+	cd adapters && RUSTFLAGS='$(RUSTFLAGS) --cfg getrandom_backend="custom"' CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/adapters cargo test --release --quiet
 
 bench-instructions: ## instructions per packet of the packet engine, against benches/instructions.json (needs valgrind)
 	$(PYTHON) benches/instructions.py

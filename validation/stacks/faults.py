@@ -54,9 +54,10 @@ def build(stack: str, version: str) -> str:
     if not target.exists():
         work = BUILD / f"{stack}-{version}"
         shutil.rmtree(work, ignore_errors=True)
-        shutil.copytree(ROOT / "adapters" / stack, work / stack)
+        for folder in (stack, "random", ".cargo"):
+            shutil.copytree(ROOT / "adapters" / folder, work / folder)
         top = (ROOT / "adapters" / "Cargo.toml").read_text(encoding="utf-8")
-        top = top.replace('"laboratory", "noq", "quinn", "s2n", "smoltcp"', f'"{stack}"')
+        top = re.sub("members = .*", f'members = ["{stack}", "random"]', top)
         top = top.replace("../crates/endpoint", str(ROOT / "crates" / "endpoint"))
         (work / "Cargo.toml").write_text(top, encoding="utf-8")
         manifest = work / stack / "Cargo.toml"

@@ -3,6 +3,9 @@
 //! Options: `new-reno`, `cubic` (the default, as in noq) or `bbr3`. Cryptography is [`null`]; all
 //! flow-control windows are too large to matter; path MTU discovery is off, since the path takes
 //! [`Setup::max_datagram`] and the stack is told so. Everything else is noq's default.
+//!
+//! BBRv3 draws a seed from the system when it is made; `ackclock_random` gives it one that follows
+//! from the scenario's.
 
 mod null;
 
@@ -13,7 +16,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use ackclock_endpoint::{Ecn, Endpoint, EndpointFactory, Ends, Setup, Status, export_endpoints};
 use bytes::{Bytes, BytesMut};
-use noq_proto::congestion::{Bbr3Config, ControllerFactory, CubicConfig, NewRenoConfig};
+use noq_proto::congestion::{
+    Bbr3Config, Controller, ControllerFactory, CubicConfig, NewRenoConfig,
+};
 use noq_proto::{
     ClientConfig, Connection, ConnectionHandle, ConnectionId, ConnectionIdGenerator, DatagramEvent,
     Dir, EcnCodepoint, EndpointConfig, Event, FourTuple, PathId, ServerConfig, StreamId,
@@ -66,11 +71,36 @@ impl TimeSource for Epoch {
     }
 }
 
-fn controller(options: &str) -> Result<Arc<dyn ControllerFactory + Send + Sync>, String> {
+/// BBRv3 whose random numbers follow from a seed.
+struct Seeded {
+    config: Arc<Bbr3Config>,
+    seed: u64,
+}
+
+impl ControllerFactory for Seeded {
+    fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
+        ackclock_random::seeded(self.seed, || Arc::clone(&self.config).build(now, mtu))
+    }
+}
+
+fn controller(
+    options: &str,
+    seed: u64,
+) -> Result<Arc<dyn ControllerFactory + Send + Sync>, String> {
     Ok(match options {
         "new-reno" => Arc::new(NewRenoConfig::default()),
         "" | "cubic" => Arc::new(CubicConfig::default()),
-        "bbr3" => Arc::new(Bbr3Config::default()),
+        "bbr3" if !ackclock_random::CHOSEN => {
+            return Err(
+                "bbr3 draws random numbers: build with --cfg getrandom_backend=\"custom\", \
+                        as adapters/.cargo/config.toml has it where RUSTFLAGS is not set"
+                    .into(),
+            );
+        }
+        "bbr3" => Arc::new(Seeded {
+            config: Arc::new(Bbr3Config::default()),
+            seed,
+        }),
         _ => {
             return Err(format!(
                 "options are \"new-reno\", \"cubic\" or \"bbr3\", not {options:?}"
@@ -95,7 +125,7 @@ impl EndpointFactory for Noq {
             .ok_or("QUIC needs datagrams of 1200 to 65535 bytes (RFC 9000, section 14)")?;
         let mut transport = TransportConfig::default();
         transport
-            .congestion_controller_factory(controller(&setup.options)?)
+            .congestion_controller_factory(controller(&setup.options, setup.seed)?)
             .initial_mtu(mtu)
             .mtu_discovery_config(None)
             .enable_segmentation_offload(false)

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use ackclock_endpoint::{Ecn, Endpoint, EndpointFactory, Ends, Setup, Status, export_endpoints};
+use ackclock_random as _; // the source of quinn's random numbers, if it asks for any
 use bytes::{Bytes, BytesMut};
 use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::{

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...core.scenario import Scenario
-from ..evaluate.model import Case, Demand, Heading, Quantity
+from ..evaluate.model import Case, Demand, Heading, Numbers, Quantity
 from ..evaluate.scenes import (
     LOSS,
     MEDIAN,
@@ -26,6 +26,10 @@ START_RATE, START_RTT = 50.0, 100.0
 START_TIMES = (1.0, 2.0, 4.0)
 """Seconds after the start at which bytes are counted."""
 LINUX = {"style": "linux"}
+PACE = 1.0
+"""Packets by which Reno's window grows in a round trip."""
+FULL = 0.9
+"""Utilisation from which a link has no room."""
 
 
 def start_references(style: str) -> Mapping[str, Entry]:
@@ -140,6 +144,26 @@ def _short_buffer(entry: Entry) -> Scenario:
     return line([entry.flows(1)], rate=100, rtt=50, queue=room, window=(5, 15))
 
 
+def _large_window(entry: Entry) -> Scenario:
+    """Four times the rate once the window has filled the path: thousands of packets, and a link to take up."""
+    room = {"aqm": "drop-tail", "capacity": f"{round(bdp(100, 400))} packets"}
+    steps = [["0 s", "100 Mbit/s"], ["16 s", "400 Mbit/s"]]
+    return line([entry.flows(1)], rtt=400, queue=room, steps=steps, window=(20, 40))
+
+
+def _grown(numbers: Numbers) -> float:
+    """Packets a round trip; a window that fills the link has no need to grow."""
+    growth = numbers["flows.x.window_growth"]
+    return max(growth, PACE) if numbers["links.bottleneck.utilization"] >= FULL else growth
+
+
+def _unused(entry: Entry) -> Scenario:
+    """An application that writes little for 20 s, and then all that it can."""
+    traffic = {"kind": "app-limited", "rate": "1 Mbit/s"}
+    more = [{"at": "20 s", "flows": "x", "rate": "1 Gbit/s"}]
+    return line([entry.flows(1, traffic=traffic)], rate=20, change=more, window=(20, 22))
+
+
 def _no_marks(entry: Entry) -> str:
     return "" if entry.marks else "it takes no marks, so that its flows do not negotiate ECN"
 
@@ -233,5 +257,31 @@ HEADINGS = (
             Quantity("rate", "%", (Case("30 packets", _short_buffer, goodput_of("x", 100)),)),
         ),
         demands=(Demand("packets dropped at the queue", "at most", 0.005, 1.5),),
+    ),
+    Heading(
+        "C.10",
+        "Large Windows",
+        "Does a window of thousands of packets still grow where the path has room?",
+        "Its window grows on, however large it is",
+        "Its window stops growing once it is large",
+        setting="One flow, 400 ms; the link goes from 100 to 400 Mbit/s at 16 s. Largest window from 20 s to 40 s over "
+        "that at 20 s, by round trip: Reno gains a packet (RFC 5681). One that fills the link need not grow.",
+        quantities=(
+            Quantity(
+                "growth in a round trip", "packets", (Case("400 Mbit/s, 400 ms", _large_window, _grown, traced=True),)
+            ),
+        ),
+        demands=(Demand("growth in a round trip", "at least", PACE / 2),),
+    ),
+    Heading(
+        "C.11",
+        "Unused Windows",
+        "Does an application that wrote little, and then writes much, not flood the path?",
+        "A window that was not used does not flood the path",
+        "A window that was not used floods the path",
+        setting="One flow over 20 Mbit/s, 40 ms, 1 BDP, whose application writes 1 Mbit/s for 20 s and then all that "
+        "it can; counted for 2 s. A window that is not used is not to grow (RFC 7661; RFC 9002, section 7.8).",
+        quantities=(same("packets dropped at the queue", "%", LOSS, [("after 20 s of 1 Mbit/s", _unused, True)]),),
+        demands=(Demand("packets dropped at the queue", "at most", 0.05, 1.5),),
     ),
 )

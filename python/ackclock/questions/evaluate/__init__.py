@@ -144,7 +144,7 @@ def examine(
                             raise  # a scenario of ours is wrong
                         refused[heading.number] = f"it cannot stand in this scenario ({error.diagnostics[0].problem})"
                         continue
-                    made = [job(scenario, one, seed) for seed in seeds]
+                    made = [job(scenario, one, seed, traced=case.traced) for seed in seeds]
                     jobs[heading.number, quantity.name, case.name, name] = made
     wanted = [one for key, made in jobs.items() if key[0] not in refused for one in made]
     found = measured(wanted, store, progress, {} if known is None else known, limit_s)

@@ -35,6 +35,8 @@ class Case:
     value: Callable[[Numbers], float]
     quick: bool = True
     """Whether a quick dossier has it, too."""
+    traced: bool = False
+    """Whether it needs the first flow's window over time: ``flows.x.window_growth``."""
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def _swaying(entry: Entry) -> Scenario:
 
 def _small(rate: float, rtt: float) -> Build:
     def build(entry: Entry) -> Scenario:
-        sized = {"packet_size": "576 B"}
+        sized = {"packet_size": "1280 B"}
         room = {"aqm": "drop-tail", "capacity": "12 packets"}
         return line([entry.flows(2, **sized)], rate=rate, rtt=rtt, queue=room, window=(30, 150))
 
@@ -194,7 +194,8 @@ HEADINGS = (
         "Does it work where only a few packets fit into the path?",
         "It works at very low rates",
         "It fails at very low rates",
-        setting="Two flows of packets of 576 B over 100 and 20 kbit/s, 200 ms and 1 s, room for 12 packets.",
+        setting="Two flows of packets of 1280 B (the least MTU of IPv6) over 100 and 20 kbit/s, 200 ms and "
+        "1 s, room for 12 packets.",
         quantities=(utilization(_THINGS), same("packets dropped at the queue", "%", LOSS, _THINGS)),
         demands=(
             Demand("utilisation", "at least", 0.9, 0.95),

@@ -10,6 +10,9 @@ from __future__ import annotations
 from ..core.accessors import register
 
 _PLACES = {
+    "Answer.sentence": "text.stability:sentence",
+    "Answer.unsafe": "text.stability:unsafe",
+    "Assumption.__str__": "text.stability:assumption",
     "Buffer.__str__": "text.buffer:text",
     "Buffer.draw": "plot.buffer:write",
     "Buffer.sentences": "text.buffer:sentences",
@@ -21,6 +24,9 @@ _PLACES = {
     "Comparison.__str__": "text.compare:text",
     "Comparison.plot": "plot.comparison:figure",
     "Curve.plot": "plot.stability:hopf_curve",
+    "Cycle.sentence": "text.stability:cycle",
+    "Difference.__str__": "text.stability:difference",
+    "Discrepancy.sentences": "text.stability:discrepancy",
     "Dossier.__str__": "text.evaluate:text",
     "Dossier.report": "report.evaluate:report",
     "Fair.__str__": "text.fair:text",
@@ -30,6 +36,7 @@ _PLACES = {
     "FluidResult.plot_loss": "plot.stability:probabilities",
     "FluidResult.plot_queue": "plot.stability:queues",
     "FluidResult.plot_windows": "plot.stability:windows",
+    "LargeSignal.swing": "text.stability:swing",
     "MeanFieldResult._repr_html_": "text.results:mean_field_html",
     "MeanFieldResult.plot_density": "plot.meanfield:density",
     "MeanFieldResult.plot_loss": "plot.meanfield:loss",
@@ -37,6 +44,7 @@ _PLACES = {
     "MeanFieldResult.plot_rates": "plot.meanfield:utilization",
     "MeanFieldResult.plot_stationary": "plot.meanfield:stationary",
     "MeanFieldResult.plot_windows": "plot.meanfield:windows",
+    "PacketCheck.sentence": "text.stability:packet_check",
     "PhasePortrait.plot": "plot.stability:phase_portrait",
     "Replications.__str__": "text.results:replications_text",
     "Replications._repr_html_": "text.results:replications_html",

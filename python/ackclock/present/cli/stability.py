@@ -91,7 +91,7 @@ def _judged(options: argparse.Namespace, title: str, asked: Stability, each: Seq
                 from ..report import stability as reports
 
                 with writing_report(options):
-                    reports.write(report, answer, spans)
+                    reports.write(report, asked, answer, spans)
         except ValueError as error:
             raise WrongInputError(f"ackclock stability: {error}") from None
         comparison = _comparison(options, asked) if options.source == "both" else None

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from ...core.delay import Branch, Curve, Spectrum
     from ...core.fluid import FluidResult
-    from ...questions.stability import BifurcationDiagram, Chart, PhasePortrait, Stability
+    from ...questions.stability import BifurcationDiagram, Chart, PhasePortrait
+    from ...questions.stability.equilibria import EquilibriumAnalysis
 
 STABLE, UNSTABLE = "#cfe6f5", "#ffffff"
 """The stable side is tinted, so that it is darker in grey print too."""
@@ -87,7 +88,7 @@ def _over_time(
 # the loop
 
 
-def bode_gain(bode: pd.DataFrame, of: Stability, *, ax: Axes | None = None) -> Axes:
+def bode_gain(bode: pd.DataFrame, of: EquilibriumAnalysis, *, ax: Axes | None = None) -> Axes:
     """Draw the gain of the loop over the frequency, with the gain margin."""
     margins = of.margins()
     frequency, gain = _column(bode.index), _column(bode["gain"])
@@ -111,7 +112,7 @@ def bode_gain(bode: pd.DataFrame, of: Stability, *, ax: Axes | None = None) -> A
         return ax
 
 
-def bode_phase(bode: pd.DataFrame, of: Stability, *, ax: Axes | None = None) -> Axes:
+def bode_phase(bode: pd.DataFrame, of: EquilibriumAnalysis, *, ax: Axes | None = None) -> Axes:
     """Draw the phase of the loop over the frequency, with the phase margin."""
     margins = of.margins()
     frequency, phase = _column(bode.index), _column(bode["phase"])

@@ -16,7 +16,7 @@ from ... import _core
 from ...core.errors import AnalysisError
 from ...core.files import whole_file
 from ...core.fluid import FluidResult
-from ...questions.stability import Answer, Span
+from ...questions.stability import Answer, Span, Stability
 from ..plot import stability as plots
 from ..plot import style
 from ..text.results import fluid_table
@@ -43,9 +43,11 @@ class Section:
     caption: str = ""
 
 
-def write(path: str | os.PathLike[str], answer: Answer, spans: Mapping[str, Span | None] | None = None) -> None:
-    """Write a report of `answer` to `path`; `spans` are the parameters that it varied."""
-    _write(path, page(answer, spans))
+def write(
+    path: str | os.PathLike[str], of: Stability, answer: Answer, spans: Mapping[str, Span | None] | None = None
+) -> None:
+    """Write a report of an answer of `of` to `path`; `spans` are the parameters that it varied."""
+    _write(path, page(of, answer, spans))
 
 
 def write_fluid(path: str | os.PathLike[str], result: FluidResult) -> None:
@@ -53,16 +55,15 @@ def write_fluid(path: str | os.PathLike[str], result: FluidResult) -> None:
     _write(path, fluid_page(result))
 
 
-def page(answer: Answer, spans: Mapping[str, Span | None] | None = None) -> str:
+def page(of: Stability, answer: Answer, spans: Mapping[str, Span | None] | None = None) -> str:
     """Return the report that :func:`write` writes."""
-    of = answer.of
     names = list(dict.fromkeys(limit.parameter for limit in answer.limits))
     ranges = {name: (spans or {}).get(name) for name in names}
     notes = [*of.notes, *answer.caveats]
     sections = []
     if answer.disturbed is not None:
         sections.append(_over_time(answer.disturbed.run, answer.disturbed.period, "From empty queues"))
-    sections += [*_loop(answer), *_parameters(answer, ranges, notes)]
+    sections += [*_loop(answer), *_parameters(of, answer, ranges, notes)]
     return _rendered(
         title=f"{of.name}: stability",
         name=of.name,
@@ -155,8 +156,7 @@ def _loop(answer: Answer) -> list[Section]:
     return [Section("At the equilibrium", drawings, caption)]
 
 
-def _parameters(answer: Answer, ranges: Mapping[str, Span | None], notes: list[str]) -> list[Section]:
-    of = answer.of
+def _parameters(of: Stability, answer: Answer, ranges: Mapping[str, Span | None], notes: list[str]) -> list[Section]:
     sections = []
     for number, (name, span) in enumerate(ranges.items()):
         try:
@@ -173,12 +173,11 @@ def _parameters(answer: Answer, ranges: Mapping[str, Span | None], notes: list[s
             caption += f" Equilibria in the same laws end: {diagram.end}."
         sections.append(Section(f"{name}: equilibria and oscillations", [drawing], caption))
     if len(ranges) > 1:
-        sections += _plane(answer, dict(list(ranges.items())[:2]), notes)
+        sections += _plane(of, answer, dict(list(ranges.items())[:2]), notes)
     return sections
 
 
-def _plane(answer: Answer, ranges: Mapping[str, Span | None], notes: list[str]) -> list[Section]:
-    of = answer.of
+def _plane(of: Stability, answer: Answer, ranges: Mapping[str, Span | None], notes: list[str]) -> list[Section]:
     (first, one), (second, two) = ranges.items()
     one, two = one or _around(answer, first), two or _around(answer, second)
     chart = of.chart(first, second, one, two, points=_CHART)

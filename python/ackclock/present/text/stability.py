@@ -1,4 +1,4 @@
-"""An answer about stability as text and tables."""
+"""Answers about stability as sentences and tables."""
 
 from __future__ import annotations
 
@@ -6,12 +6,43 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...core._words import digits, quantity
+from ...core._words import digits, listed, quantity
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ...questions.stability import Answer, Stability
+    from ...questions.stability import Answer, Cycle, Discrepancy, LargeSignal, Limit, Stability
+    from ...questions.stability.comparison import Assumption
+    from ...questions.stability.equilibria import EquilibriumAnalysis
+    from ...questions.stability.packets import Difference, PacketCheck
+
+ASSUMPTIONS = {
+    "losses at once": "the law has all flows lose together when the buffer overflows, in packets they lose at "
+    "different times",
+    "marks at random": "the law marks packets at random, a threshold marks them in runs",
+    "no schedules": "the law has the average of the senders' schedule alone ({schedules})",
+    "many flows": "the law averages over many flows, {count} fluctuate by themselves (about {fluctuation})",
+    "large windows": "the law is for large windows, those of {flows} have {count} packets",
+    "no timeouts": "the law has no timeouts, the run {count} in {seconds}",
+}
+DIFFERENCES = {
+    "oscillates": "whether it oscillates",
+    "mean": "the mean queue ({by_law} and {seen} packets)",
+    "deviation": "the swing (standard deviation {by_law} and {seen} packets)",
+    "signal": "the share of lost or marked packets ({by_law} and {seen})",
+}
+PACKET_VERDICTS = {
+    True: "the queue oscillates",
+    False: "it does not oscillate",
+    None: "cannot tell whether it oscillates",
+}
+PARAMETERS = {
+    "rtt": "the RTT",
+    "flows.rtt": "the RTT",
+    "rate": "the rate",
+    "count": "the number of flows",
+    "flows.count": "the number of flows",
+}
 
 
 def equilibrium_text(of: Stability) -> str:
@@ -21,7 +52,7 @@ def equilibrium_text(of: Stability) -> str:
     return "\n".join([*lines, *(f"{name}: {text}" for name, text in at_rest(of).items())])
 
 
-def at_rest(of: Stability) -> dict[str, str]:
+def at_rest(of: EquilibriumAnalysis) -> dict[str, str]:
     """Return the lines about an equilibrium: name and value."""
     at = of.equilibrium
     rows: dict[str, str] = {}
@@ -105,3 +136,195 @@ def limits_table(answer: Answer) -> pd.DataFrame:
 
 def _percent(value: float) -> str:
     return f"{value:.3%}" if value < 0.1 else f"{value:.2%}"  # noqa: PLR2004
+
+
+def sentence(answer: Answer) -> str:
+    """Return the answer: the verdict, how far each parameter may move, and whether the margins alone are safe."""
+    text = "; ".join([_verdict(answer), *filter(None, map(_limit, answer.limits))]) + "."
+    if answer.unsafe:
+        text += f" Margins alone are unsafe here: {'; '.join(answer.unsafe)}."
+    return text
+
+
+def unsafe(answer: Answer) -> list[str]:
+    """Return why the margins alone do not tell that the queue is safe."""
+    if not answer.of.stable:
+        return []
+    reasons = []
+    run = answer.disturbed
+    if run is not None and run.settles is False:
+        reasons.append(f"after a large disturbance {run.swing} beside the stable equilibrium")
+    for limit in answer.limits:
+        if limit.reaches_now is not None and limit.onset is not None:
+            size = digits(limit.reaches_now.amplitude(limit.onset.component))
+            reasons.append(
+                f"a disturbance of {limit.onset.component} by about {size} packets tips it (an unstable cycle)"
+            )
+    for limit in answer.limits:
+        if limit.coexist_from is not None and limit.reaches_now is None:
+            there = quantity(limit.coexist_from, limit.unit)
+            reasons.append(
+                f"from {limit.parameter} = {there} on, a large enough disturbance tips the queue before the limit is "
+                f"reached"
+            )
+    if not reasons and any(limit.onset is not None and not limit.onset.gradual for limit in answer.limits):
+        reasons.append("near a sudden onset a large enough disturbance tips the queue before the limit is reached")
+    return reasons
+
+
+def _verdict(answer: Answer) -> str:
+    roots, run = answer.of.unstable_roots, answer.disturbed
+    if roots is None:
+        pair = answer.rightmost
+        if pair is None:
+            return "Cannot tell: the characteristic roots cannot be counted, the equations are too stiff"
+        if abs(pair.imag) > 1e3 * abs(pair.real):
+            period = quantity(math.tau / abs(pair.imag), "s")
+            return f"On the boundary of stability: a pair of roots lies on the imaginary axis (period {period})"
+        return "Cannot tell: a characteristic root lies at zero whatever the parameters"
+    text = "Stable" if roots == 0 else "Unstable"
+    if roots == 0 and answer.of.schedules:
+        text += f" but for the schedule of the senders ({schedules(answer.of.schedules)})"
+    if roots and run is not None and run.settles is False:
+        text += f": {run.swing}"
+        if math.isfinite(run.period):
+            text += f" with a period of {quantity(run.period, 's')}"
+    return text
+
+
+def _limit(limit: Limit) -> str:
+    name = PARAMETERS.get(limit.parameter, limit.parameter)
+    now, there = quantity(limit.now, limit.unit), quantity(limit.value, limit.unit)
+    if limit.unstable_now is None:
+        return _from_the_boundary(limit, name) if limit.changes else ""
+    stable = limit.unstable_now == 0
+    if limit.changes:
+        return _until_unstable(limit, name, now, there) if stable else _until_stable(limit, name, now, there)
+    if limit.kind == "none" and stable:
+        return f"{name} may {_verb(limit)} to {there}, {limit.reason}"
+    way = "up" if limit.upwards else "down"
+    text = f"{way} to {name} = {there} {'nothing changes' if stable else 'the queue does not settle'}"
+    return text if limit.kind == "none" else f"{text}; there {limit.reason.partition(';')[0]}"
+
+
+def _from_the_boundary(limit: Limit, name: str) -> str:
+    """From a scenario that lies on a Hopf point."""
+    more = "larger" if limit.upwards else "smaller"
+    if limit.unstable_beyond == 0:
+        return f"with {name} {more} the equilibrium is stable"
+    return f"with {name} {more} the queue oscillates"
+
+
+def _until_unstable(limit: Limit, name: str, now: str, there: str) -> str:
+    """From a stable equilibrium to an unstable one."""
+    more = [] if limit.onset is None else [f"onset {limit.onset.onset}"]
+    run = limit.beyond
+    if run is not None and run.settles is False:
+        more.append(f"at {quantity(limit.beyond_at, limit.unit)} {run.swing}")
+    if limit.point is not None:
+        what = f"the queue oscillates with a period of {quantity(limit.point.period, 's')}"
+    else:
+        what = "the equilibrium is no longer stable"
+        more.insert(0, limit.reason or "a real root passes zero")
+    return f"{name} may {_verb(limit)} from {now} to {there} before {what} ({'; '.join(more)})"
+
+
+def _until_stable(limit: Limit, name: str, now: str, there: str) -> str:
+    """From an unstable equilibrium to a stable one."""
+    more = [limit.reason] if limit.reason else []
+    more += [] if limit.onset is None else [f"onset {limit.onset.onset}"]
+    if limit.settles:
+        what = "for the queue to settle"
+    else:
+        what = "for the equilibrium to be stable"
+        run = limit.beyond
+        if run is not None and run.settles is False:
+            more.append(f"at {quantity(limit.beyond_at, limit.unit)} from empty queues {run.swing} beside it")
+    more.append(f"{'up' if limit.upwards else 'down'} to {quantity(limit.holds_to, limit.unit)}")
+    return f"{name} must {_verb(limit)} from {now} to {there} {what} ({'; '.join(more)})"
+
+
+def _verb(limit: Limit) -> str:
+    return "grow" if limit.upwards else "fall"
+
+
+def swing(run: LargeSignal) -> str:
+    """Return the range of the oscillation at the end of a run."""
+    if run.queued and not run.empty:
+        return f"the queue oscillates between {digits(run.low)} and {digits(run.high)} packets"
+    over = " over an empty queue" if run.empty else ""
+    return f"windows oscillate between {digits(run.window_low)} and {digits(run.window_high)} packets{over}"
+
+
+def schedules(each: Sequence[tuple[str, str, float]]) -> str:
+    """Return what senders do by a clock of their own."""
+    return ", ".join(f"{what} of flows {name} every {quantity(period, 's')}" for name, what, period in each)
+
+
+def cycle(moved: Cycle) -> str:
+    """Return where equations without an equilibrium lead."""
+    why = moved.why.removeprefix("no equilibrium: ").rstrip(".")
+    text = f"There is no equilibrium: {why}. From empty queues the queue of {moved.link} moves between "
+    text += f"{digits(moved.low)} and {digits(moved.high)} packets"
+    if math.isfinite(moved.period):
+        return f"{text} with a period of {quantity(moved.period, 's')}."
+    return f"{text}; no period stands out."
+
+
+def packet_check(told: PacketCheck) -> str:
+    """Return what the equations and a packet run say, and which to trust."""
+    run = told.run
+    law = _queue(told.oscillates_by_law, *told.range_by_law)
+    seen = _queue(run.oscillates, run.low, run.high)
+    holds = f"queue {digits(run.queue_mean)} ± {digits(run.queue_std)} packets"
+    text = f"The equations say: {law}. A packet run of {run.seconds:.3g} s says: {seen} ({holds})."
+    if told.trust == "both":
+        return f"{text} They agree."
+    if told.trust == "packets":
+        all_of_it = any(one.what == "oscillates" for one in told.differences)
+        reasons = f": {'; '.join(map(str, told.assumptions))}" if told.assumptions else ""
+        differ = listed([str(one) for one in told.differences])
+        return f"{text} They differ in {differ}; trust the packets{'' if all_of_it else ' for that'}{reasons}."
+    if run.enough:
+        return f"{text} Nothing else differs; --from both runs for as long as it takes to tell."
+    return f"{text} This run is shorter than it would have to be; --from both measures for longer."
+
+
+def _queue(oscillates: bool | None, low: float, high: float) -> str:
+    verdict = PACKET_VERDICTS[oscillates]
+    if math.isnan(low):
+        return verdict
+    if high - low < 1:
+        return f"{verdict}, at {digits(0.5 * (low + high))} packets"
+    return f"{verdict}, between {digits(low)} and {digits(high)} packets"
+
+
+def difference(one: Difference) -> str:
+    """Return in what equations and packets differ, with both numbers."""
+    shown = [f"{100 * value:.2g} %" if one.what == "signal" else digits(value) for value in (one.by_law, one.seen)]
+    return DIFFERENCES[one.what].format(by_law=shown[0], seen=shown[1])
+
+
+def assumption(one: Assumption) -> str:
+    """Return an assumption of the equations that is not kept."""
+    return ASSUMPTIONS[one.kind].format(
+        count=digits(one.count) if one.kind == "large windows" else f"{one.count:.0f}",
+        fluctuation=f"{1 / math.sqrt(one.count):.0%}" if one.count > 0 else "",
+        flows=one.flows,
+        seconds=quantity(one.seconds, "s"),
+        schedules=schedules(one.schedules),
+    )
+
+
+def discrepancy(found: Discrepancy) -> list[str]:
+    """Return how far equations and a measurement are apart."""
+    if found.agree:
+        verdicts = f'both say "{found.by_law}"'
+    else:
+        apart = "" if found.agree is None else "they differ: "
+        verdicts = f'{apart}the equations say "{found.by_law}", the packets "{found.measured}"'
+    numbers = []
+    for name, (by_law, seen) in found.numbers.items():
+        far = f" ({by_law / seen - 1:+.0%})" if seen else ""
+        numbers.append(f"{name}: {by_law:.3g} by the equations, {seen:.3g} measured{far}")
+    return [verdicts, *numbers, *(f"what the equations leave out here: {one}" for one in found.assumptions)]

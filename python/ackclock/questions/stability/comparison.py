@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from .answer import schedule_words
+from ...core.accessors import presented
+from .equilibria import EquilibriumAnalysis
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ...core.scenario import Scenario
     from ..measured import MeasuredStability
-    from .questions import Stability
 
 MANY = 50
 """Below so many flows their fluctuations are not small: a queue's are in proportion to 1 / sqrt(N)."""
@@ -24,42 +26,59 @@ LOOK = 30.0
 
 
 @dataclass(frozen=True)
+class Assumption:
+    """An assumption of the equations that a scenario or a run does not keep, with the number that says so."""
+
+    kind: Literal["losses at once", "marks at random", "no schedules", "many flows", "large windows", "no timeouts"]
+    count: float = math.nan
+    """Flows of the scenario, packets of a window, or timeouts of a run."""
+    flows: str = ""
+    """Class of the window."""
+    seconds: float = math.nan
+    """Time in which the timeouts were counted."""
+    schedules: tuple[tuple[str, str, float], ...] = ()
+    """Senders' own clocks: their class, what it starts, and its period (s)."""
+
+    @presented
+    def __str__(self) -> str:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
 class Discrepancy:
     """Equations and packets side by side."""
 
-    agree: bool | None
-    """Whether both have the same verdict; None where one has none."""
-    verdicts: str
+    by_law: str
+    """Verdict of the equations."""
+    measured: str
+    """Verdict of the packets."""
     numbers: dict[str, tuple[float, float]]
     """Numbers that both have: by the equations, and as measured."""
-    causes: list[str]
+    assumptions: list[Assumption]
+    """Assumptions of the equations that do not hold here."""
 
     @property
+    def agree(self) -> bool | None:
+        """Whether both have the same verdict; None where one has none."""
+        return None if "cannot tell" in (self.by_law, self.measured) else self.by_law == self.measured
+
+    @property
+    @presented
     def sentences(self) -> list[str]:
-        """The comparison in words."""
-        told = [self.verdicts]
-        for name, (by_law, seen) in self.numbers.items():
-            far = f" ({by_law / seen - 1:+.0%})" if seen else ""
-            told.append(f"{name}: {by_law:.3g} by the equations, {seen:.3g} measured{far}")
-        return told + [f"what the equations leave out here: {cause}" for cause in self.causes]
+        """The comparison in words: the verdicts, the numbers, the assumptions."""
+        raise NotImplementedError
 
     def json(self) -> dict[str, Any]:
         """Return it as plain values."""
         numbers = {name: {"equations": a, "measured": b} for name, (a, b) in self.numbers.items()}
-        return {"agree": self.agree, "verdicts": self.verdicts, "numbers": numbers, "causes": self.causes}
+        causes = [str(one) for one in self.assumptions]
+        return {"agree": self.agree, "verdicts": self.sentences[0], "numbers": numbers, "causes": causes}
 
 
-def discrepancy(asked: Stability, measured: MeasuredStability) -> Discrepancy:
+def discrepancy(asked: EquilibriumAnalysis, measured: MeasuredStability) -> Discrepancy:
     """Compare the answer of the equations with a measurement of the same scenario."""
     roots = asked.unstable_roots
-    says = "cannot tell" if roots is None else "does not oscillate" if roots == 0 else "oscillates"
-    agree = None if "cannot tell" in (says, measured.verdict) else says == measured.verdict
-    if agree is None:
-        verdicts = f'the equations say "{says}", the packets "{measured.verdict}"'
-    elif agree:
-        verdicts = f'both say "{says}"'
-    else:
-        verdicts = f'they differ: the equations say "{says}", the packets "{measured.verdict}"'
+    by_law = "cannot tell" if roots is None else "does not oscillate" if roots == 0 else "oscillates"
     at, root = asked.equilibrium, asked.certified
     numbers = {}
     queue = at.state.get(f"{measured.link}.queue")
@@ -69,13 +88,27 @@ def discrepancy(asked: Stability, measured: MeasuredStability) -> Discrepancy:
         numbers["period (s)"] = (_period(asked, root), measured.period)
         if root.real < 0 and measured.mode.is_cycle is False:
             numbers["decay rate (1/s)"] = (-root.real, measured.mode.decay.value)
-    causes = _causes(asked.scenario, at.window)
-    if asked.schedules:
-        causes.insert(0, f"the senders' own schedule, but for its average: {schedule_words(asked.schedules)}")
-    return Discrepancy(agree, verdicts, numbers, causes)
+    run = _short_run(asked.scenario)
+    lost, timeouts = int((run["drops"] + run["losses"]).sum()), int(run["timeouts"].sum())
+    return Discrepancy(by_law, measured.verdict, numbers, not_kept(asked, timeouts, lost, LOOK * 2 / 3))
 
 
-def _period(asked: Stability, root: complex) -> float:
+def not_kept(of: EquilibriumAnalysis, timeouts: int, lost: int, seconds: float) -> list[Assumption]:
+    """Return the assumptions of averages that do not hold; `timeouts` and `lost` packets are those of a packet run."""
+    found = []
+    if of.schedules:
+        found.append(Assumption("no schedules", schedules=tuple(of.schedules)))
+    flows = sum(int(entry["count"]) for entry in of.scenario.canonical["flows"])
+    if flows < MANY:
+        found.append(Assumption("many flows", flows))
+    small = {name: window for name, window in of.equilibrium.window.items() if window < LARGE}
+    found += [Assumption("large windows", window, name) for name, window in small.items()]
+    if timeouts > SELDOM * max(lost, 1):
+        found.append(Assumption("no timeouts", timeouts, seconds=seconds))
+    return found
+
+
+def _period(asked: EquilibriumAnalysis, root: complex) -> float:
     """Period of the equations' limit cycle where they have one, else of the small oscillation at the equilibrium."""
     if root.real > 0:
         large = asked.disturbed
@@ -84,24 +117,10 @@ def _period(asked: Stability, root: complex) -> float:
     return math.tau / abs(root.imag)
 
 
-def _causes(scenario: Scenario, windows: dict[str, float]) -> list[str]:
-    """Which of the assumptions of averages do not hold, with the numbers that say so."""
+def _short_run(scenario: Scenario) -> pd.DataFrame:
+    """The flows of a short packet run."""
     from ...core.simulate import run
 
-    flows = sum(int(entry["count"]) for entry in scenario.canonical["flows"])
-    causes = []
-    if flows < MANY:
-        causes.append(
-            f"{flows} flows: their windows fluctuate by themselves, about {1 / math.sqrt(flows):.0%} of the whole"
-        )
-    for name, window in windows.items():
-        if window < LARGE:
-            causes.append(f"windows of {window:.3g} packets (flows {name}): one packet and one timeout count")
-    seconds = {"scenario.duration": f"{LOOK} s", "scenario.measure": f"{LOOK / 3} s .. {LOOK} s"}
-    seen = run(scenario.with_(seconds)).flows
-    lost, timeouts = float((seen["drops"] + seen["losses"]).sum()), float(seen["timeouts"].sum())
-    if timeouts > SELDOM * lost:
-        causes.append(
-            f"timeouts ({timeouts:.0f} in {LOOK * 2 / 3:.0f} s): each begins a slow start that the laws do not have"
-        )
-    return causes
+    return run(
+        scenario.with_({"scenario.duration": f"{LOOK} s", "scenario.measure": f"{LOOK / 3} s .. {LOOK} s"})
+    ).flows

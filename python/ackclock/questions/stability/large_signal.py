@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...core._words import digits
+from ...core.accessors import presented
 from ...core.fluid import FluidResult, solution
 
 if TYPE_CHECKING:
@@ -48,12 +48,10 @@ class LargeSignal:
         return self.queued and self.high < 0.01  # noqa: PLR2004
 
     @property
+    @presented
     def swing(self) -> str:
-        """Return the range of the oscillation at the end of the run, in words."""
-        if self.queued and not self.empty:
-            return f"the queue oscillates between {digits(self.low)} and {digits(self.high)} packets"
-        over = " over an empty queue" if self.empty else ""
-        return f"windows oscillate between {digits(self.window_low)} and {digits(self.window_high)} packets{over}"
+        """The range of the oscillation at the end of the run, in words."""
+        raise NotImplementedError
 
     def json(self) -> dict[str, Any]:
         """Return it as plain values, without the run."""

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...core._words import digits, quantity
+from ...core.accessors import presented
 from ...core.fluid import fluid
 
 if TYPE_CHECKING:
@@ -35,14 +35,10 @@ class Cycle:
     run: FluidResult
 
     @property
+    @presented
     def sentence(self) -> str:
         """The answer in words."""
-        swing = f"between {digits(self.low)} and {digits(self.high)} packets"
-        why = self.why.removeprefix("no equilibrium: ").rstrip(".")
-        text = f"There is no equilibrium: {why}. From empty queues the queue of {self.link} moves {swing}"
-        if math.isfinite(self.period):
-            return f"{text} with a period of {quantity(self.period, 's')}."
-        return f"{text}; no period stands out."
+        raise NotImplementedError
 
     def json(self) -> dict[str, Any]:
         """Return it as plain values, without the run."""

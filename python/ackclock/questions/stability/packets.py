@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from ...core._words import digits, listed, quantity
+from ...core.accessors import presented
 from ...core.scenario import Scenario
 from ...core.simulate import run
 from ...experiment.sequential import STABILITY
 from ..causes.scales import Length, bits, capacity, needed, timed
 from ..verdicts import judged
-from .answer import schedule_words
-from .comparison import LARGE, MANY, SELDOM
+from .comparison import Assumption, not_kept
 
 if TYPE_CHECKING:
     from .answer import Answer
+    from .equilibria import EquilibriumAnalysis
     from .large_signal import LargeSignal
 
 PACKETS: Final = int(STABILITY.packets)
@@ -27,8 +28,6 @@ SMALL: Final = 3.0
 """... or where they are less than so many packets apart."""
 PART: Final = 98.0
 """A queue's range is that in which it is for so much of the time, per cent."""
-
-WHETHER: Final = "whether it oscillates"
 
 Trust = Literal["both", "packets", "neither"]
 
@@ -61,6 +60,20 @@ class PacketRun:
 
 
 @dataclass(frozen=True)
+class Difference:
+    """A number in which the equations and the packet run differ."""
+
+    what: Literal["oscillates", "mean", "deviation", "signal"]
+    """Whether the queue oscillates; its mean or standard deviation, packets; the part of packets dropped or marked."""
+    by_law: float
+    seen: float
+
+    @presented
+    def __str__(self) -> str:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
 class PacketCheck:
     """Equations and a packet run, side by side."""
 
@@ -72,10 +85,9 @@ class PacketCheck:
     signal_by_law: float
     """Part of the packets that is dropped or marked at the equations' equilibrium."""
     oscillates_by_law: bool | None
-    agree: bool
-    differences: tuple[str, ...]
+    differences: tuple[Difference, ...]
     """In what the two differ."""
-    assumptions: tuple[str, ...]
+    assumptions: tuple[Assumption, ...]
     """Which assumptions of the equations do not hold here."""
 
     @property
@@ -86,39 +98,15 @@ class PacketCheck:
         return "packets" if self.differences else "both"
 
     @property
-    def sentence(self) -> str:
-        """Both, and which to trust."""
-        law = self._words(self.oscillates_by_law, *self.range_by_law)
-        seen = self._words(self.run.oscillates, self.run.low, self.run.high)
-        holds = f"queue {digits(self.run.queue_mean)} ± {digits(self.run.queue_std)} packets"
-        text = f"The equations say: {law}. A packet run of {self.run.seconds:.3g} s says: {seen} ({holds})."
-        reasons = f": {'; '.join(self.assumptions)}" if self.assumptions else ""
-        if self.trust == "both":
-            return f"{text} They agree."
-        if self.trust == "packets":
-            return (
-                f"{text} They differ in {listed(list(self.differences))}; trust the packets{self._for_that}{reasons}."
-            )
-        if self.run.enough:
-            return f"{text} Nothing else differs; --from both runs for as long as it takes to tell."
-        return f"{text} This run is shorter than it would have to be; --from both measures for longer."
+    def agree(self) -> bool:
+        """Whether they differ in nothing."""
+        return not self.differences
 
     @property
-    def _for_that(self) -> str:
-        return "" if WHETHER in self.differences else " for that"
-
-    @staticmethod
-    def _words(oscillates: bool | None, low: float, high: float) -> str:
-        verdict = {
-            True: "the queue oscillates",
-            False: "it does not oscillate",
-            None: "cannot tell whether it oscillates",
-        }[oscillates]
-        if math.isnan(low):
-            return verdict
-        if high - low < 1:
-            return f"{verdict}, at {digits(0.5 * (low + high))} packets"
-        return f"{verdict}, between {digits(low)} and {digits(high)} packets"
+    @presented
+    def sentence(self) -> str:
+        """Both, and which to trust."""
+        raise NotImplementedError
 
     def json(self) -> dict[str, Any]:
         """Plain values."""
@@ -129,8 +117,8 @@ class PacketCheck:
                 "sentence": self.sentence,
                 "trust": self.trust,
                 "agree": self.agree,
-                "differences": list(self.differences),
-                "assumptions": list(self.assumptions),
+                "differences": [str(one) for one in self.differences],
+                "assumptions": [str(one) for one in self.assumptions],
                 "run": asdict(self.run),
                 "equations": {
                     "oscillates": self.oscillates_by_law,
@@ -199,25 +187,21 @@ def packet_check(answer: Answer, packets: int = PACKETS) -> PacketCheck:
     signal = at.probability.get(link, math.nan)
     differences = []
     if by_law is not None and seen.oscillates is not None and by_law != seen.oscillates:
-        differences.append(WHETHER)
+        differences.append(Difference("oscillates", by_law, seen.oscillates))
     if not math.isnan(mean) and not _alike(mean, seen.queue_mean):
-        differences.append(f"the mean queue ({digits(mean)} and {digits(seen.queue_mean)} packets)")
+        differences.append(Difference("mean", mean, seen.queue_mean))
     if by_law and not math.isnan(std) and not _alike(std, seen.queue_std):
-        differences.append(f"the swing (standard deviation {digits(std)} and {digits(seen.queue_std)} packets)")
+        differences.append(Difference("deviation", std, seen.queue_std))
     if seen.lost + seen.signal > 0 and not math.isnan(signal) and not _ratio(signal, seen.signal):
-        differences.append(f"the share of lost or marked packets ({_percent(signal)} and {_percent(seen.signal)})")
-    holds = _assumptions(answer, seen, link, signal)
-    return PacketCheck(seen, span, std, signal, by_law, not differences, tuple(differences), holds)
+        differences.append(Difference("signal", signal, seen.signal))
+    assumptions = (*_of_the_queue(of, seen, link, signal), *not_kept(of, seen.timeouts, seen.lost, seen.seconds))
+    return PacketCheck(seen, span, std, signal, by_law, tuple(differences), assumptions)
 
 
 def _moments(large: LargeSignal, place: int) -> tuple[float, float]:
     """Mean and standard deviation of a queue at the end of the equations' run, its last quarter."""
     queue = large.run._states[-len(large.run._states) // 4 :, place]
     return float(queue.mean()), float(queue.std())
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.2g} %"
 
 
 def _ratio(one: float, other: float) -> bool:
@@ -228,29 +212,11 @@ def _alike(one: float, other: float) -> bool:
     return abs(one - other) <= SMALL or _ratio(one, other)
 
 
-def _assumptions(answer: Answer, seen: PacketRun, link: str, signal: float) -> tuple[str, ...]:
-    """Which assumptions of the equations the scenario or the run does not keep, with the numbers that say so."""
-    tree = answer.of.scenario.canonical
-    entry = next(one for one in tree["link"] if one["name"] == link)
+def _of_the_queue(of: EquilibriumAnalysis, seen: PacketRun, link: str, signal: float) -> Iterator[Assumption]:
+    """The assumptions about a queue that do not hold."""
+    entry = next(one for one in of.scenario.canonical["link"] if one["name"] == link)
     aqm = entry["queue"].get("aqm")
-    found = []
     if aqm == "drop-tail" and math.isfinite(capacity(entry, 1500.0)):
-        found.append(
-            "the law has all flows lose together when the buffer overflows, in packets they lose at different times"
-        )
+        yield Assumption("losses at once")
     if aqm == "threshold" and not _ratio(signal, seen.signal):
-        found.append("the law marks packets at random, a threshold marks them in runs")
-    schedules = answer.of.schedules
-    if schedules:
-        found.append(f"the law has the average of the senders' schedule alone ({schedule_words(schedules)})")
-    flows = sum(int(one["count"]) for one in tree["flows"])
-    if flows < MANY:
-        found.append(
-            f"the law averages over many flows, {flows} fluctuate by themselves (about {1 / math.sqrt(flows):.0%})"
-        )
-    for name, window in answer.of.equilibrium.window.items():
-        if window < LARGE:
-            found.append(f"the law is for large windows, those of {name} have {digits(window)} packets")
-    if seen.timeouts > SELDOM * max(seen.lost, 1):
-        found.append(f"the law has no timeouts, the run {seen.timeouts} in {quantity(seen.seconds, 's')}")
-    return tuple(found)
+        yield Assumption("marks at random")

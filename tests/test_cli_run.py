@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -97,8 +98,11 @@ def test_summary_for_people(ackclock: Command, small: Path) -> None:
         assert word in done.stdout
     assert "nan" not in done.stdout.lower()
     several = ackclock("run", small, "--seeds", "3", "--timing")
-    assert "links.bottleneck.utilization " in several.stdout
-    assert "flows.short.fct_s_mean " in several.stdout
+    for column in ("utilisation", "goodput", "FCT", "jitter"):  # the same tables as of one run, with intervals
+        assert column in done.stdout
+        assert column in several.stdout
+    assert re.search(r"bottleneck +[0-9.]+ ± [0-9.]+ %", several.stdout)
+    assert "e+" not in several.stdout
     assert "CPU time" in several.stdout
 
 

@@ -132,3 +132,21 @@ def test_what_compiled_code_makes_of_ctrl_c_is_an_interruption(
         _starting._interrupt(signal.SIGINT, None)
     assert failure(error) == 130
     assert capsys.readouterr().err == "ackclock: interrupted\n"
+
+
+def test_prose_wraps_at_the_terminals_width(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Lines of an answer were as long as its sentences, and the terminal broke them within words."""
+    from ackclock.present.cli._output import print_text
+
+    told = f"{'one word after another ' * 8}.\n  tc qdisc replace {'dev DEV ' * 12}\nclass  flows  {'goodput  ' * 12}"
+    print_text(told)
+    assert capsys.readouterr().out == f"{told}\n"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    print_text(told)
+    *prose, command, table = capsys.readouterr().out.splitlines()
+    assert len(prose) > 3
+    assert max(map(len, prose)) <= 60
+    assert [command, table] == told.splitlines()[1:]

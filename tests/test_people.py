@@ -142,7 +142,7 @@ def test_page_that_may_be_slower_by_chance_is_not_told_to_be() -> None:
 def test_interval_is_students_over_the_seeds() -> None:
     told = _told(1.9, 2.0, 2.1)
     assert told.half("page") == pytest.approx(4.302653 * 0.1 / math.sqrt(3), rel=1e-6)  # t of 2 degrees at 97.5 %
-    assert "2 s ± 0.25 s" in sentence(People({"now": told}, ("a",)))
+    assert "2.00 s ± 0.25 s" in sentence(People({"now": told}, ("a",)))
 
 
 def test_grades_are_those_that_the_interval_reaches() -> None:

@@ -63,7 +63,7 @@ def test_command(ackclock: Command, tmp_path: Path) -> None:
     few = ("--samples", "1", "--seconds", "3", "--call", "0.9", "--video", "0", "--web", "0", "--download", "0")
     done = ackclock("subscribers", *paths, "--node", "AP", "--more", "5", *few, "--plot", tmp_path / "ap.svg")
     assert done.returncode == 0
-    assert done.stdout.startswith("AP with 5 more subscribers (15): full in 0.0 % of the busy hour (now 0.0 %);")
+    assert done.stdout.startswith("AP with 5 more subscribers (15): full in 0 % of the busy hour (now 0 %);")
     assert (tmp_path / "ap.svg").read_text(encoding="utf-8").startswith("<?xml")
     done = ackclock("subscribers", *paths, "--node", "AQ")
     assert (done.returncode, done.stderr) == (2, 'ackclock subscribers: there is no node "AQ"; there are Site, AP\n')

@@ -17,7 +17,7 @@ import ackclock as ac
 import checkers
 import run_checker
 from ackclock.experiment.sequential import WHY
-from ackclock.questions.causes import scales, sentences
+from ackclock.questions.causes import scales
 from ackclock.questions.causes.experiment import Measured
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.causes.remedy import effects
@@ -169,12 +169,6 @@ def test_another_style_keeps_what_the_file_says() -> None:
     assert {flow["style"] for flow in told.scenario.canonical["flows"]} == {"linux"}
     with pytest.raises(ac.WhyError, match="neither"):
         ac.why("10 Mbit/s", "40 ms", style="bsd")
-
-
-def test_zero_is_zero() -> None:
-    """ "With a buffer of 5 ms: 1.6e-05 us"."""
-    assert sentences.time(1.6e-11) == "0 ms"
-    assert sentences.time(2e-9) == "0.002 us"
 
 
 def test_dctcp_needs_no_seconds_for_its_sawtooth() -> None:
@@ -517,3 +511,12 @@ def test_json_of_a_link_that_tells_nothing_has_no_numbers_that_are_none() -> Non
     for length in (0.1, 1.0):
         tree = ac.why(scenario=scenario, length=length).json()
         assert json.loads(json.dumps(tree, allow_nan=False)) == tree
+
+
+def test_runs_of_the_first_link_serve_those_beside_it() -> None:
+    """Every loaded link had runs of its own of the same scenario: a fifth of the time of `why` of a home."""
+    told = ac.why(down="4 Mbit/s", up="2 Mbit/s", rtt="40 ms", buffer="200 ms")
+    (beside,) = told.beside
+    runs = beside.diagnosis.lab.record["present"]
+    assert runs["length_s"] in {run["length_s"] for run in told.diagnosis.lab.record.values()}
+    assert beside.diagnosis.lab.simulated < sum(len(run["seeds"]) for run in beside.diagnosis.lab.record.values())

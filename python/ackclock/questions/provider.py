@@ -26,8 +26,8 @@ from ..core.errors import AckclockError
 from ..core.scenario import Scenario
 from ..core.simulate import run
 from ..core.tc import libreqos, units
+from ..core.units import rate_text, share, time
 from ..experiment.runner import parallel
-from .causes.sentences import rate_text, share, time
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

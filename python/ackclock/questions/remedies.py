@@ -12,6 +12,7 @@ from ..core._words import listed
 from ..core.devices import SHAPED, shaped, through_ifb
 from ..core.scenario import Scenario
 from ..core.tc.trees import Writer, write
+from ..core.units import rate_text, share, time
 from ..experiment.sequential import WHY
 from .causes import shapers
 from .causes.experiment import Lab, Measured
@@ -19,7 +20,7 @@ from .causes.interventions import control, lacking, with_queue
 from .causes.remedy import Balance, Effect, Preference, effects
 from .causes.scales import bits as bits_of
 from .causes.scales import bulk
-from .causes.sentences import Sentence, rate_text, share, time
+from .causes.sentences import Sentence
 from .setting import PACKET, Setting, averaged, bits_at, measured
 
 UNSEEN: Final = 5e-4

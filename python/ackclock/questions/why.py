@@ -25,6 +25,7 @@ from ..core.card import Card
 from ..core.errors import AckclockError
 from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, scenario_of
 from ..core.simulate import list_algorithms, run
+from ..core.units import rate_text, share, time
 from ..experiment.runner import parallel
 from ..experiment.sequential import WHY
 from .agreement import Trust, near
@@ -33,7 +34,7 @@ from .causes.interventions import called, returning
 from .causes.measures import Numbers, numbers
 from .causes.remedy import Effect, Preference
 from .causes.scales import bulk, capacity, timed
-from .causes.sentences import Evidence, Sentence, rate_text, share, time
+from .causes.sentences import Evidence, Sentence
 from .causes.shapers import held
 from .home import DOWN, doing, home
 from .people import People, people
@@ -302,7 +303,7 @@ def why(
     main = _judged(told, tree, name, seed)
     beside = []
     for one in (one for one in also if _loaded(told.present, tree, one)):
-        found = diagnose(scenario, one, lab=Lab(one, **options), seed=seed)
+        found = diagnose(scenario, one, lab=Lab(one, **options, known=told.present.length), seed=seed)
         beside.append(_judged(found, tree, one, seed))
     judged = [main, *beside]
     remedies: list[Remedy] = []

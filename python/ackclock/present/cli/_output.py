@@ -6,7 +6,9 @@ import argparse
 import json
 import os
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -95,6 +97,22 @@ def print_json(tree: object) -> None:
     print(json.dumps(finite(tree), indent=2, ensure_ascii=False, allow_nan=False))
 
 
+def print_text(text: object) -> None:
+    """
+    Print an answer; on a terminal its prose wraps at the width of that.
+
+    Lines of tables and commands stay as they are: they are indented, or have two spaces between their columns.
+    """
+    print("\n".join(_wrapped(line) for line in str(text).split("\n")))
+
+
+def _wrapped(line: str) -> str:
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    if not 0 < width < len(line) or line.startswith(" ") or "  " in line:
+        return line
+    return textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+
+
 def print_title(text: str) -> None:
     """Print what the tables below are about."""
     _print_styled(text, "bold")
@@ -104,7 +122,7 @@ def print_title(text: str) -> None:
 def print_notes(notes: Sequence[str]) -> None:
     """Print the notes of a result."""
     for note in notes:
-        _print_styled(f"note: {note}", "dim")
+        _print_styled(_wrapped(f"note: {note}"), "dim")
 
 
 def print_table(table: pd.DataFrame) -> None:

@@ -10,7 +10,7 @@ from ...core.files import writing
 from ...experiment.progress import told_to
 from ._arguments import count, file_variant, json_argument, report_argument, set_argument, within
 from ._command import Command
-from ._output import WrongInputError, output_file, print_json, print_written, progress_bar, writing_report
+from ._output import WrongInputError, output_file, print_json, print_text, print_written, progress_bar, writing_report
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,7 +86,7 @@ def _run(options: argparse.Namespace) -> None:
         if options.json:
             print_json(told.json())
         else:
-            print(told)
+            print_text(told)
     print_written(options, options.plot)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from ...core.files import writing
 from ._arguments import file_argument, json_argument, one_variant, report_argument, set_argument
 from ._command import Command
-from ._output import output_file, print_json, print_written, progress_bar, writing_report
+from ._output import output_file, print_json, print_text, print_written, progress_bar, writing_report
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def _run(options: argparse.Namespace) -> None:
         if options.json:
             print_json(found.json())
         else:
-            print(f"{scenario.name}\n\n{found}")
+            print_text(f"{scenario.name}\n\n{found}")
     print_written(options, options.plot)
 
 

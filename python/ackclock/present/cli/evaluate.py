@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from ._arguments import assignments, count, json_argument, report_argument
 from ._command import Command
-from ._output import WrongInputError, output_file, print_json, print_written, progress_bar, writing_report
+from ._output import WrongInputError, output_file, print_json, print_text, print_written, progress_bar, writing_report
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +68,7 @@ def _run(options: argparse.Namespace) -> None:
         if options.json:
             print_json(told.json())
         else:
-            print(told)
+            print_text(told)
     print_written(options)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from ...core.files import writing
 from ._arguments import count, json_argument
 from ._command import Command
-from ._output import WrongInputError, output_file, print_json, progress_bar
+from ._output import WrongInputError, output_file, print_json, print_text, progress_bar
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +70,7 @@ def _run(options: argparse.Namespace) -> None:
     if options.json:
         print_json(found.json())
     else:
-        print(found)
+        print_text(found)
         if options.plot:
             print(f"written: {options.plot}")
 

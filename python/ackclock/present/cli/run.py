@@ -338,7 +338,7 @@ def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) ->
     from ...core.result import Result
     from ...questions.aftermath import aftermath
     from ..text.aftermath import note
-    from ..text.results import main_numbers, run_tables
+    from ..text.results import run_tables
 
     title = result.name
     if changes:
@@ -346,11 +346,11 @@ def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) ->
     if isinstance(result, Result):
         begin, end = result.window
         print_title(f"{title}: seed {result.seed}, measured from {begin:g} s to {end:g} s")
-        tables, notes = run_tables(result), [*result.notes, *map(note, aftermath(result))]
+        notes = [*result.notes, *map(note, aftermath(result))]
     else:
         print_title(f"{title}: {counted(len(result), 'replication')}, mean and half the 95 % interval")
-        tables, notes = [main_numbers(result)], list(dict.fromkeys(note for one in result for note in one.notes))
-    for table in tables:
+        notes = list(dict.fromkeys(note for one in result for note in one.notes))
+    for table in run_tables(result):
         print_table(table)
     print_notes(notes)
 

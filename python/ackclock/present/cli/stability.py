@@ -12,7 +12,16 @@ from ...core.errors import AnalysisError, ScenarioError
 from ._arguments import chosen_equations, count, equation_arguments, file_argument, one_variant
 from ._command import Command
 from ._measured import budget_of_packets, measured_arguments, run_measured
-from ._output import WrongInputError, output_file, print_json, print_notes, print_table, print_written, writing_report
+from ._output import (
+    WrongInputError,
+    output_file,
+    print_json,
+    print_notes,
+    print_table,
+    print_text,
+    print_written,
+    writing_report,
+)
 
 if TYPE_CHECKING:
     from ...core.scenario import Scenario
@@ -106,12 +115,12 @@ def _judged(options: argparse.Namespace, title: str, asked: Stability, each: Seq
             )
         else:
             if len(each) > 1:
-                print(f"{title}: {len(each)} equilibria; what follows is of number {_which(asked, each)}\n")
+                print_text(f"{title}: {len(each)} equilibria; what follows is of number {_which(asked, each)}\n")
                 print_table(equilibria_table(each))
                 print()
-            print(f"{title}: {answer.sentence}\n")
+            print_text(f"{title}: {answer.sentence}\n")
             if check is not None:
-                print(f"{check.sentence}\n")
+                print_text(f"{check.sentence}\n")
             known = facts(answer)
             width = max(map(len, known))
             for name, text in known.items():
@@ -120,8 +129,8 @@ def _judged(options: argparse.Namespace, title: str, asked: Stability, each: Seq
             if answer.limits:
                 print_table(limits_table(answer))
             if comparison is not None:
-                print(f"From packets: {comparison[0].sentence}")
-                print("\n".join([*comparison[1].sentences, ""]))
+                print_text(f"From packets: {comparison[0].sentence}")
+                print_text("\n".join([*comparison[1].sentences, ""]))
             print_notes([*asked.notes, *answer.caveats, f"equations: {asked.choices.text()}"])
     print_written(options)
 
@@ -170,9 +179,9 @@ def _moving(options: argparse.Namespace, title: str, scenario: Scenario, moved: 
     if options.json:
         print_json({"cycle": moved.json()} | ({} if measured is None else {"measured": measured.json()}))
         return
-    print(f"{title}: {moved.sentence}")
+    print_text(f"{title}: {moved.sentence}")
     if measured is not None:
-        print(f"From packets: {measured.sentence}")
+        print_text(f"From packets: {measured.sentence}")
         if measured.mode is not None and math.isfinite(moved.period):
             print(f"period: {moved.period:.3g} s by the equations, {measured.period:.3g} s measured")
 

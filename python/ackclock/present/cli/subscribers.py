@@ -9,7 +9,7 @@ from pathlib import Path
 from ...core.files import writing
 from ._arguments import count, json_argument
 from ._command import Command
-from ._output import WrongInputError, output_file, print_json
+from ._output import WrongInputError, output_file, print_json, print_text
 
 _SHARES = ("video", "web", "call", "download")
 
@@ -70,7 +70,7 @@ def _run(options: argparse.Namespace) -> None:
     if options.json:
         print_json(told.json())
         return
-    print(told)
+    print_text(told)
     if options.plot:
         print(f"written: {options.plot}")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ._arguments import count, file_variant, set_argument
 from ._command import Command
-from ._output import NotFoundError, WrongInputError, output_file, print_json, progress_bar, writing_report
+from ._output import NotFoundError, WrongInputError, output_file, print_json, print_text, progress_bar, writing_report
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -115,7 +115,7 @@ def _run(options: argparse.Namespace) -> None:
     if options.json:
         print_json(told.json())
     else:
-        print(told)
+        print_text(told)
         if report:
             print(f"\nwritten: {options.report}")
     if not told.found:

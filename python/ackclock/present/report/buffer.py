@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from functools import partial
 
+from ...core.units import rate_text, time
 from ...questions.buffer import Buffer
-from ...questions.causes.sentences import rate_text, time
 from ..plot import buffer as plots
 from ..text import buffer as words
 from .stability import Section, _cells, _drawn, _rendered, _write

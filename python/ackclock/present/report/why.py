@@ -7,8 +7,8 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ...core.units import time
 from ...questions.causes.interventions import control
-from ...questions.causes.sentences import time
 from .. import plot
 from ..text import people
 from ..text.why import classes, commands

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from ...core._words import listed
+from ...core.units import rate_text
 from ...questions.aftermath import Aftermath
-from ...questions.causes.sentences import rate_text
 
 
 def note(found: Aftermath) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...core._words import counted
-from ...questions.causes.sentences import time, time_within
+from ...core.units import time, time_within
 from ...questions.people import DOWNLOAD, PAGE, Experience, Measure, People
 from ..tables import TextTable
 
@@ -20,7 +20,7 @@ def table(people: People) -> TextTable:
 
 def _cells(one: Experience) -> dict[str, str]:
     voice = "" if one.call is None else f"MOS {one.call.mos:.1f}, {one.call.words}"
-    there = "" if math.isnan(one.ping) else f"{time(one.ping)}, 1 in 100 {time(one.ping_p99)}"
+    there = "" if math.isnan(one.ping) else f"{_known(one, 'ping')}, 1 in 100 {time(one.ping_p99)}"
     return {
         "a call": voice,
         "a game, there and back": there,

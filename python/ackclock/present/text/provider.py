@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ...questions.causes.sentences import rate_text, share, time
+from ...core.units import rate_text, share, time
 from ...questions.provider import Subscribers
 from ..tables import text_table
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterable
+from typing import Final
 
 import pandas as pd
 
@@ -11,108 +13,89 @@ from ...core._words import counted
 from ...core.fluid import FluidResult
 from ...core.meanfield import MeanFieldResult
 from ...core.result import Replications, Result
+from ...core.units import PLAIN, interval, number, share, time
 from ..tables import text_table
 
+_LINKS: Final = {
+    "utilisation": ("utilization", "share"),
+    "minimum 1-s utilisation": ("utilization_min_1s", "share"),
+    "loss": ("loss", "share"),
+    "marked": ("marks", "share"),
+}
+_QUEUES: Final = {
+    "mean (packets)": ("queue_packets_mean", "number"),
+    "standard deviation": ("queue_packets_std", "number"),
+    "p95": ("queue_packets_p95", "number"),
+    "delay": ("delay_s_mean", "time"),
+    "p99": ("delay_s_p99", "time"),
+}
+_CLASSES: Final = {
+    "flows": ("count", "number"),
+    "goodput": ("goodput_bps", "rate"),
+    "Jain index": ("jain", "index"),
+    "starved": ("starved", "number"),
+    "cwnd (packets)": ("cwnd_mean", "number"),
+    "RTT": ("rtt_s_mean", "time"),
+    "loss": ("loss", "share"),
+    "timeouts": ("timeouts", "number"),
+    "completed": ("completed", "number"),
+    "FCT": ("fct_s_mean", "time"),
+}
+_ONE_WAY: Final = {
+    "mean": ("one_way_s_mean", "time"),
+    "p50": ("one_way_s_p50", "time"),
+    "p95": ("one_way_s_p95", "time"),
+    "p99": ("one_way_s_p99", "time"),
+    "jitter": ("jitter_s", "time"),
+    "loss": ("one_way_loss", "share"),
+}
+"""Columns of each table: key of the summary, and what kind of quantity it is."""
 
-def run_tables(result: Result) -> list[pd.DataFrame]:
-    """Return the tables of links, their queues, classes of flows, and what the classes receive."""
-    links = result.links
-    used = pd.DataFrame(
-        {
-            "utilisation": links["utilization"].map("{:.2%}".format),
-            "minimum 1-s utilisation": links["utilization_min_1s"].map("{:.2%}".format),
-            "loss": links["loss"].map("{:.3%}".format),
-            "marked": links["marked"].map("{:.3%}".format),
-        }
-    )
-    queues = pd.DataFrame(
-        {
-            "mean (packets)": links["queue_packets_mean"].map("{:.1f}".format),
-            "standard deviation": links["queue_packets_std"].map("{:.1f}".format),
-            "p95": links["queue_packets_p95"],
-            "delay (ms)": (1e3 * links["delay_mean"]).map("{:.2f}".format),
-            "p99 (ms)": (1e3 * links["delay_p99"]).map("{:.2f}".format),
-        }
-    )
-    queues.index.name = "queue"
-    groups = result.classes
-    if len(groups) == 2:  # noqa: PLR2004  one class: it says the same as all
-        groups = groups.drop(index="all")
-    classes = pd.DataFrame(
-        {
-            "flows": groups["count"],
-            "goodput (Mbit/s)": (groups["goodput_bps"] / 1e6).map("{:.3f}".format),
-            "Jain index": groups["jain"].map("{:.4f}".format),
-            "starved": groups["starved"],
-            "cwnd (packets)": groups["cwnd_mean"].map("{:.2f}".format),
-            "RTT (ms)": (1e3 * groups["rtt_s_mean"]).map("{:.1f}".format),
-            "loss": groups["loss"].map("{:.3%}".format),
-            "timeouts": groups["timeouts"],
-            "completed": groups["completed"],
-            "FCT (s)": groups["fct_s_mean"].map("{:.3f}".format),
-        }
-    )
-    delays = {f"{name} (ms)": groups[f"one_way_s_{name}"] for name in ("mean", "p50", "p95", "p99")}
-    one_way = pd.DataFrame(
-        {
-            **{title: (1e3 * seconds).map("{:.2f}".format) for title, seconds in delays.items()},
-            "jitter (ms)": (1e3 * groups["jitter_s"]).map("{:.3f}".format),
-            "loss": groups["one_way_loss"].map("{:.3%}".format),
-        }
-    )
-    one_way.index.name = "one-way delay"
+
+def run_tables(result: Result | Replications) -> list[pd.DataFrame]:
+    """Return the tables of links, their queues, classes of flows, and what the classes receive; of several with ±."""
+    first = result if isinstance(result, Result) else result[0]
+    links, classes = list(first.links.index), list(first.classes.index)
+    if len(classes) == len(("all", "its only class")):
+        classes.remove("all")  # it says the same
+    summary = result.summary
+    half = summary["ci95"] if "ci95" in summary else pd.Series(0.0, summary.index)
+    means = dict(zip(summary.index, zip(summary.iloc[:, 0], half, strict=True), strict=True))
     tables = []
-    for table in (used, queues, classes, one_way):
-        text = table.astype(object).where(table.notna(), "").replace({"nan": "", "nan%": ""})
-        tables.append(text.loc[:, (text != "").any()])
+    for name, branch, rows, columns in (
+        ("link", "links", links, _LINKS),
+        ("queue", "links", links, _QUEUES),
+        ("class", "flows", classes, _CLASSES),
+        ("one-way delay", "flows", classes, _ONE_WAY),
+    ):
+        cells = {
+            title: [_cell(means.get(f"{branch}.{row}.{key}"), kind) for row in rows]
+            for title, (key, kind) in columns.items()
+        }
+        table = pd.DataFrame(cells, index=pd.Index(rows, name=name))
+        shown = table.loc[(table != "").any(axis=1), (table != "").any()] if name == "one-way delay" else table
+        tables.append(shown.loc[:, (shown != "").any()])
     if not len(tables[-1].columns):
         tables.pop()  # an older version saved this
     return tables
 
 
-_MAIN = {
-    "links": (
-        *("utilization", "utilization_min_1s", "loss", "marks", "queue_packets_mean", "queue_packets_std"),
-        *("delay_s_mean", "delay_s_p99"),
-    ),
-    "flows": (
-        "goodput_bps",
-        "jain",
-        "starved",
-        "cwnd_mean",
-        "rtt_s_mean",
-        "one_way_s_mean",
-        "one_way_s_p99",
-        "jitter_s",
-        "loss",
-        "timeouts",
-        "fct_s_mean",
-        "censored",
-    ),
-}
-"""Columns of the summary of replications; the rest is in --json."""
-
-
-def main_numbers(replications: Replications) -> pd.DataFrame:
-    """Return the table of the main numbers: means and intervals."""
-    summary = replications.summary
-    one_class = len(replications[0].classes) == len(("all", "its only class"))
-    rows = []
-    for path in summary.index:
-        branch, rest = path.split(".", 1)
-        name, key = rest.rsplit(".", 1)
-        if key in _MAIN[branch] and not (branch == "flows" and name == "all" and one_class):
-            rows.append(path)
-    shown = summary.loc[rows].map("{:.6g}".format).replace("nan", "")
-    shown.index.name = ""
-    return shown
+def _cell(told: tuple[float, float] | None, kind: str) -> str:
+    """A number with its interval; nothing where there is none."""
+    return "" if told is None or math.isnan(told[0]) else interval(*told, kind)
 
 
 def fluid_table(result: FluidResult) -> pd.DataFrame:
-    """Return the table of a fluid solution."""
-    units = {"window": "packets", "rtt": "s", "queue": "packets", "probability": ""}
-    shown = result.summary.round(9).map("{:.5g}".format)
-    shown.insert(0, "unit", [units[str(path).rpartition(".")[2]] for path in shown.index])
+    """Return the table of a fluid solution; windows and queues are in packets."""
+    kinds = {"window": "number", "rtt": "time", "queue": "number", "probability": "share"}
+    summary = result.summary.round(9)
+    shown = pd.DataFrame(
+        {
+            str(path): [PLAIN[kinds[str(path).rpartition(".")[2]]](value) for value in row]
+            for path, row in summary.iterrows()
+        },
+        index=summary.columns,
+    ).T
     shown.index.name = ""
     return shown
 
@@ -122,14 +105,14 @@ def mean_field_tables(result: MeanFieldResult) -> list[pd.DataFrame]:
     raw = result._raw["link"]
     link = pd.DataFrame(
         {
-            "utilisation": f"{raw['utilization']:.4%}",
-            "loss": f"{raw['loss']:.4%}",
-            "marked": f"{raw['marks']:.4%}",
-            "queue (packets)": f"{raw['queue_packets_mean']:.2f} ± {raw['queue_packets_std']:.2f}",
-            "from .. to": f"{raw['queue_packets_min']:.1f} .. {raw['queue_packets_max']:.1f}",
-            "delay (ms)": f"{1e3 * raw['delay_s_mean']:.3f}",
-            "full": f"{raw['full']:.1%}",
-            "empty": f"{raw['empty']:.1%}",
+            "utilisation": share(raw["utilization"]),
+            "loss": share(raw["loss"]),
+            "marked": share(raw["marks"]),
+            "queue (packets)": interval(raw["queue_packets_mean"], raw["queue_packets_std"], "number"),
+            "from .. to": f"{number(raw['queue_packets_min'])} .. {number(raw['queue_packets_max'])}",
+            "delay": time(raw["delay_s_mean"]),
+            "full": share(raw["full"]),
+            "empty": share(raw["empty"]),
         },
         index=pd.Index([result.link], name="link"),
     )
@@ -139,12 +122,12 @@ def mean_field_tables(result: MeanFieldResult) -> list[pd.DataFrame]:
         rows.append(
             {
                 "flows": f"{entry['flows']:.6g}",
-                "base RTT (ms)": f"{1e3 * entry['rtt_s']:.3f}",
-                "window (packets)": f"{entry['window_mean']:.3f}",
-                "at the largest": f"{entry['atom']:.3%}",
-                "packets/s per flow": f"{entry['throughput_pps']:.1f}",
-                "stationary window": f"{law.mean:.3f}" if law else "",
-                "at the largest ": f"{law.atom:.3%}" if law else "",
+                "base RTT": time(entry["rtt_s"]),
+                "window (packets)": number(entry["window_mean"]),
+                "at the largest": share(entry["atom"]),
+                "packets/s per flow": number(entry["throughput_pps"]),
+                "stationary window": number(law.mean) if law else "",
+                "at the largest ": share(law.atom) if law else "",
             }
         )
     return [link, pd.DataFrame(rows, index=pd.Index(result.classes, name="flows"))]
@@ -159,7 +142,7 @@ def replications_text(results: Replications) -> str:
     """Return the main numbers of replications, and the notes of all."""
     head = f"{results.name}: {counted(len(results), 'replication')}, mean and half the 95 % interval"
     notes = dict.fromkeys(note for result in results for note in result.notes)
-    return _joined(head, [text_table(main_numbers(results))], notes)
+    return _joined(head, [*map(text_table, run_tables(results))], notes)
 
 
 def run_html(result: Result) -> str:
@@ -171,9 +154,9 @@ def run_html(result: Result) -> str:
 
 
 def replications_html(results: Replications) -> str:
-    """Return every number of replications for a notebook."""
-    head = f"<p><b>{html.escape(results.name)}</b>: {len(results)} replications, mean and 95 % interval</p>"
-    return head + results.summary.to_html(na_rep="", escape=True, border=0)
+    """Return the tables of replications for a notebook; every number is in `Replications.summary`."""
+    head = f"<p><b>{html.escape(results.name)}</b>: {len(results)} replications, mean and half the 95 % interval</p>"
+    return head + "".join(table.to_html(escape=True, border=0) for table in run_tables(results))
 
 
 def fluid_html(result: FluidResult) -> str:

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import pandas as pd
 
 from ...core.result import Replications, Result
-from ...questions.causes.sentences import rate_text, share, time
+from ...core.units import interval
 
 DECIDED: Final = (
     "best: the one of all that differ by more than 2 %; each is one run, and --seeds 10 says what is chance"
 )
 DECIDED_BY_SEEDS: Final = "best: the one whose 95 % interval lies apart from all others"
 _ALIKE: Final = 0.02
-_MEASURES: Final[tuple[tuple[str, str, str, bool, Callable[[float], str]], ...]] = (
-    ("links", "utilization", "utilisation", True, share),
-    ("links", "delay_s_p50", "median delay", False, time),
-    ("links", "delay_s_mean", "mean delay", False, time),
-    ("links", "delay_s_p99", "p99 delay", False, time),
-    ("links", "loss", "loss", False, share),
-    ("flows", "goodput_bps", "goodput", True, rate_text),
-    ("flows", "jain", "Jain's index", True, "{:.3f}".format),
-    ("flows", "fct_s_mean", "mean completion", False, time),
+_MEASURES: Final[tuple[tuple[str, str, str, bool, str], ...]] = (
+    ("links", "utilization", "utilisation", True, "share"),
+    ("links", "delay_s_p50", "median delay", False, "time"),
+    ("links", "delay_s_mean", "mean delay", False, "time"),
+    ("links", "delay_s_p99", "p99 delay", False, "time"),
+    ("links", "loss", "loss", False, "share"),
+    ("flows", "goodput_bps", "goodput", True, "rate"),
+    ("flows", "jain", "Jain's index", True, "index"),
+    ("flows", "fct_s_mean", "mean completion", False, "time"),
 )
-"""Branch and key of the summary, its words, whether more is better, and how it is shown."""
+"""Branch and key of the summary, its words, whether more is better, and what kind of quantity it is."""
 
 
 def comparison(labels: Sequence[Mapping[str, Any]], results: Sequence[Result | Replications]) -> pd.DataFrame | None:
@@ -43,13 +43,13 @@ def comparison(labels: Sequence[Mapping[str, Any]], results: Sequence[Result | R
     names = names_of(labels)
     trees = [_means(one) for one in results]
     rows = {}
-    for branch, key, words, more, show in _MEASURES:
+    for branch, key, words, more, kind in _MEASURES:
         for of in dict.fromkeys(name for tree in trees for name in tree[branch]):
             found = [tree[branch].get(of, {}).get(key, (math.nan, 0.0)) for tree in trees]
             if key == "jain" and all(mean == 1 for mean, _ in found):
                 continue  # a flow alone
             if sum(math.isfinite(mean) for mean, _ in found) > 1 and any(mean for mean, _ in found):
-                cells = [_cell(mean, half, show) for mean, half in found]
+                cells = ["" if math.isnan(mean) else interval(mean, half, kind) for mean, half in found]
                 rows[f"{of}: {words}"] = dict(zip(names, cells, strict=True)) | {"best": _best(found, names, more)}
     if not rows:
         return None
@@ -89,12 +89,6 @@ def _means(result: Result | Replications) -> dict[str, dict[str, dict[str, tuple
         if branch in found and told["mean"] is not None:
             found[branch].setdefault(of, {})[key] = (float(told["mean"]), float(told["ci95"] or 0.0))
     return found
-
-
-def _cell(mean: float, half: float, show: Callable[[float], str]) -> str:
-    if math.isnan(mean):
-        return ""
-    return f"{show(mean)} ± {show(half)}" if half else show(mean)
 
 
 def _best(found: Sequence[tuple[float, float]], names: Sequence[str], more: bool) -> str:

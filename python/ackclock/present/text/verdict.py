@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from ...core._words import listed
 from ...core.series import slowest_link
+from ...core.units import share, time
 from ...questions.causes.experiment import SYMPTOMS, asked
 from ...questions.causes.measures import Numbers, numbers
-from ...questions.causes.sentences import interval, share, time
+from ...questions.causes.sentences import interval
 
 if TYPE_CHECKING:
     from ...core.result import Result

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from ...core.units import rate_text, share, time
 from ...questions.causes.measures import ClassNumbers
-from ...questions.causes.sentences import rate_text, share, time
 from ...questions.setting import Setting
 from ...questions.why import Why
 from ..tables import TextTable, text_table
@@ -22,8 +22,8 @@ def text(why: Why) -> str:
             head = f"{link}, {name}: " if many else f"{name:8}"
             lines += [f"{head}{one.queue}", f"  queue |{one.spark}| peak {time(one.peak)}"]
             lines += [
-                f"  delay p50 {time(one.delay_p50)}, p99 {time(one.delay_p99)}; utilisation {one.utilization:.1%}; "
-                f"loss {one.loss:.2%}",
+                f"  delay p50 {time(one.delay_p50)}, p99 {time(one.delay_p99)}; utilisation {share(one.utilization)}; "
+                f"loss {share(one.loss)}",
                 "",
             ]
     if len(why.present.classes) > 1:

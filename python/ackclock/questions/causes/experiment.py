@@ -18,13 +18,14 @@ from ...core._words import listed
 from ...core.errors import ScenarioError
 from ...core.scenario import Scenario
 from ...core.simulate import run
+from ...core.units import share, time
 from ...experiment.progress import tell
 from ...experiment.runner import parallel
 from ...experiment.sequential import WHY, Effort, seeds_in_words, seeds_needed
 from .interventions import GENERAL, SPECIFIC, Change, Intervention, Tree, returning, sized
 from .measures import UNRESPONSIVE, Numbers, numbers
 from .scales import Length, bits, bulk, capacity, lasting, needed, quantities, timed
-from .sentences import Evidence, Sentence, interval, share, time
+from .sentences import Evidence, Sentence, interval
 from .shapers import RIGHT, before, held, hosts
 
 if TYPE_CHECKING:
@@ -179,9 +180,10 @@ class Measured:
 
 @dataclass
 class RunCache:
-    """Every run of an answer, done once: by its scenario, the links that were looked at, and its seed."""
+    """Every run of an answer, done once: by its scenario and seed."""
 
-    numbers: dict[tuple[str, tuple[str, ...], int], list[Numbers]] = field(default_factory=dict)
+    numbers: dict[tuple[str, int], dict[str, Numbers]] = field(default_factory=dict)
+    """By the links that were looked at."""
     results: dict[tuple[str, int], Result] = field(default_factory=dict)
     """Whole results of the settings whose traces are shown."""
 
@@ -203,6 +205,8 @@ class Lab:
     """Runs that are done already; those who judge other links of the same scenario may share it."""
     simulated: int = 0
     """Number of runs."""
+    known: Length | None = None
+    """Length of runs of the present setting that are in the cache: taken where it is no shorter than what is needed."""
 
     def measure(
         self,
@@ -220,12 +224,13 @@ class Lab:
         Where the first runs find longer delays than the buffer's size made expect, they are done again for longer.
         """
         tree = Scenario(tree).canonical  # with the defaults of what was changed, by which its length is told
-        length, enough, count = self._length(tree, needed(tree, self.link), seeds, factor)
+        known = self.known if key.startswith("present") else None
+        length, enough, count = self._length(tree, needed(tree, self.link), seeds, factor, known)
         tell(f"{self.link}, {key}: {count} runs of {time(length.total)}")
         found = self._runs(tree, length, count, first, traces)
         waits = [one.delay_p99 for one in found[self.link] if not math.isnan(one.delay_p99)]
         wait = max(waits, default=0.0)
-        longer, whole, again = self._length(tree, needed(tree, self.link, wait), seeds, factor)
+        longer, whole, again = self._length(tree, needed(tree, self.link, wait), seeds, factor, known)
         if longer.measured > 1.2 * length.measured and longer.total > length.total:
             length, enough, count = longer, whole, again
             found = self._runs(tree, length, count, first, traces)
@@ -242,7 +247,9 @@ class Lab:
         beside = {name: tuple(found[name]) for name in self.also}
         return Measured(key, tuple(found[self.link]), length, enough, factor, beside)
 
-    def _length(self, tree: Tree, asked: Length, seeds: int, factor: float) -> tuple[Length, bool, int]:
+    def _length(
+        self, tree: Tree, asked: Length, seeds: int, factor: float, known: Length | None
+    ) -> tuple[Length, bool, int]:
         """
         Fit a length into the budget: with fewer seeds first, then shorter; and say whether it is enough.
 
@@ -263,6 +270,8 @@ class Lab:
                 )
             return Length(wanted.warm, self.length - wanted.warm, wanted.sample, asked.reason), True, seeds
         rate = _pace(tree)
+        if known and known.warm >= wanted.warm and known.measured >= wanted.measured:
+            wanted = known
         for count in range(seeds, 0, -1):
             if wanted.total * rate * count <= self.budget:
                 return wanted, True, count
@@ -276,22 +285,23 @@ class Lab:
 
         text = json.dumps(scenario.canonical)
         wanted = range(first, first + seeds)
-        missing = [seed for seed in wanted if (text, links, seed) not in self.cache.numbers]
+        cached = self.cache.numbers
+        missing = [seed for seed in wanted if not cached.get((text, seed), {}).keys() >= set(links)]
 
-        def one(seed: int) -> list[Numbers]:
+        def one(seed: int) -> dict[str, Numbers]:
             result = run(scenario, seed=seed, trace_links=True)
             if traces and seed == first:
                 self.cache.results[text, seed] = result
-            found = [numbers(result, name) for name in links]
+            found = {name: numbers(result, name) for name in links}
             # where conditions change, halves of the time differ by these
-            return [replace(one, halves={}) for one in found] if tree.get("change") else found
+            return {name: replace(one, halves={}) for name, one in found.items()} if tree.get("change") else found
 
         done = parallel(one, missing, imports=()) if missing else []
-        self.computed += sum(one[0].computed for one in done)
+        self.computed += sum(one[self.link].computed for one in done)
         self.simulated += len(done)
-        self.cache.numbers |= {(text, links, seed): found for seed, found in zip(missing, done, strict=True)}
-        found = [self.cache.numbers[text, links, seed] for seed in wanted]
-        return {name: [one[k] for one in found] for k, name in enumerate(links)}
+        for seed, found in zip(missing, done, strict=True):
+            cached[text, seed] = cached.get((text, seed), {}) | found
+        return {name: [cached[text, seed][name] for seed in wanted] for name in links}
 
     def result(self, tree: Tree, length: Length, seed: int) -> Result:
         """Return a whole run with its traces of links, the one that was measured where it is still there."""

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from ... import _core
+from ...core.units import rate_text, share, time
 from . import shapers
 from .measures import UNRESPONSIVE
 from .scales import bits, bulk, capacity, quantities
-from .sentences import rate_text, share, time
 
 Tree = dict[str, Any]
 Change = tuple[Tree, str, str]

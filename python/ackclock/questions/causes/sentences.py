@@ -98,38 +98,3 @@ def interval(values: Sequence[float], spread: float = math.nan) -> Interval:
     if found.count == 1:
         return Interval(found.mean, 0.0 if math.isnan(spread) else spread, 1)
     return found
-
-
-def time(seconds: float) -> str:
-    """Return a time for people: three digits, in s, ms or us."""
-    scale, unit = _time_unit(seconds)
-    return f"{seconds * scale:.3g} {unit}" if unit else "0 ms"
-
-
-def time_within(seconds: float, half: float) -> str:
-    """Return a time with half its interval, both in the unit of the time: "2.13 s ± 0.87 s"."""
-    scale, unit = _time_unit(max(abs(seconds), half))
-    return f"{seconds * scale:.3g} {unit} ± {half * scale:.2g} {unit}" if unit else "0 ms"
-
-
-def _time_unit(seconds: float) -> tuple[float, str]:
-    """Factor and name of the unit that people read a time in; no name for what is rounding of picoseconds."""
-    if abs(seconds) < 1e-9:  # noqa: PLR2004
-        return 1.0, ""
-    return (1.0, "s") if abs(seconds) >= 1 else (1e3, "ms") if abs(seconds) >= 1e-4 else (1e6, "us")  # noqa: PLR2004
-
-
-def share(part: float) -> str:
-    """Return a share for people, in per cent."""
-    percent = 100 * part
-    if percent != 0 and abs(percent) < 0.95:  # noqa: PLR2004  per cent
-        return f"{percent:.2g} %"
-    return f"{percent:.1f} %"
-
-
-def rate_text(bits: float) -> str:
-    """Return a rate for people: three digits, in Gbit/s, Mbit/s, kbit/s or bit/s."""
-    for scale, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
-        if abs(bits) >= 0.9995 * scale:
-            return f"{bits / scale:.3g} {unit}"
-    return f"{bits:.3g} bit/s"

@@ -1,0 +1,113 @@
+"""Quantities as people read them: a unit that fits the size, no false digits, and 0 for nothing."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+NOTHING: Final = 1e-9
+"""Times below this are the rounding of picoseconds, s."""
+DIGITS: Final = 5
+"""Digits of a value beside its interval at most."""
+
+
+def time(seconds: float) -> str:
+    """Return a time for people: three digits, in s, ms or us."""
+    scale, unit = _time_unit(seconds)
+    return f"{_three(seconds * scale)} {unit}" if unit else "0 ms"
+
+
+def time_within(seconds: float, half: float) -> str:
+    """Return a time with half its interval, both in the unit of the time: "2.13 s ± 0.87 s"."""
+    scale, unit = _time_unit(max(abs(seconds), half))
+    if not unit:
+        return "0 ms"
+    value, wide = _within(seconds * scale, half * scale)
+    return f"{value} {unit} ± {wide} {unit}"
+
+
+def share(part: float) -> str:
+    """
+    Return a share for people, in per cent.
+
+    Neither 0 % nor 100 % is said of what is not.
+    """
+    percent = 100 * part
+    rest = 100 - percent
+    if percent in (0, 100) or abs(rest) < 1e-4:  # noqa: PLR2004  per cent; rounding of byte counts
+        return f"{percent:.0f} %"
+    if abs(percent) < 0.95:  # noqa: PLR2004  per cent
+        return f"{percent:.2g} %"
+    if 0 < rest < 0.05:  # noqa: PLR2004  per cent
+        return f"{percent:.{-math.floor(math.log10(rest))}f} %"
+    return f"{percent:.1f} %"
+
+
+def rate_text(bits: float) -> str:
+    """Return a rate for people: three digits, in Gbit/s, Mbit/s, kbit/s or bit/s."""
+    scale, unit = _rate_unit(bits)
+    return f"{_three(bits / scale)} {unit}"
+
+
+def number(value: float) -> str:
+    """Return a count or a mean of counts for people: three digits, all of an integer."""
+    return f"{value:.0f}" if float(value).is_integer() else _three(value)
+
+
+def index(value: float) -> str:
+    """Return an index between 0 and 1, such as Jain's, for people."""
+    return f"{value:.3f}"
+
+
+def interval(value: float, half: float, kind: str) -> str:
+    """
+    Return a value with half its interval and one unit: "27.3 ± 1.2 ms".
+
+    `kind` is "time", "share", "rate", "number" or "index"; an interval of zero or NaN is left out.
+    """
+    if not half > 0:
+        return PLAIN[kind](value)
+    if kind == "share":
+        scale, unit = 100.0, " %"
+    elif kind == "time":
+        scale, unit = _time_unit(max(abs(value), half))
+        unit = f" {unit or 'ms'}"
+    elif kind == "rate":
+        part, name = _rate_unit(max(abs(value), half))
+        scale, unit = 1 / part, f" {name}"
+    else:
+        scale, unit = 1.0, ""
+    shown, wide = _within(value * scale, half * scale)
+    return f"{shown} ± {wide}{unit}" if float(wide) else PLAIN[kind](value)
+
+
+PLAIN: Final = {"time": time, "share": share, "rate": rate_text, "number": number, "index": index}
+"""The form of a value without an interval, by its kind."""
+
+
+def _within(value: float, half: float) -> tuple[str, str]:
+    """A value to the digits that its interval leaves, and half the interval in two digits."""
+    places = 1 - math.floor(math.log10(half)) if half > 0 else 2
+    whole = math.floor(math.log10(max(abs(value), half))) + 1 if value or half else 1
+    places = max(min(places, DIGITS - whole), 0)
+    return f"{value:.{places}f}", f"{half:.{places}f}"
+
+
+def _three(value: float) -> str:
+    """Three digits, and never a power of ten."""
+    short = f"{value:.3g}"
+    return f"{value:.0f}" if "e+" in short else short
+
+
+def _time_unit(seconds: float) -> tuple[float, str]:
+    """Factor and name of the unit that people read a time in; no name for what is rounding of picoseconds."""
+    if abs(seconds) < NOTHING:
+        return 1.0, ""
+    return (1.0, "s") if abs(seconds) >= 1 else (1e3, "ms") if abs(seconds) >= 1e-4 else (1e6, "us")  # noqa: PLR2004
+
+
+def _rate_unit(bits: float) -> tuple[float, str]:
+    for scale, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
+        if abs(bits) >= 0.9995 * scale:
+            return scale, unit
+    return 1.0, "bit/s"

@@ -1,0 +1,41 @@
+"""Quantities as people read them."""
+
+import pytest
+
+from ackclock.core.units import interval, rate_text, share, time, time_within
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0 ms"),
+        (1.6e-11, "0 ms"),
+        (2e-9, "0.002 us"),
+        (4.2e-5, "42 us"),
+        (7.23e-3, "7.23 ms"),
+        (0.4, "400 ms"),
+        (64.25, "64.2 s"),
+        (1234.0, "1234 s"),
+    ],
+)
+def test_time(seconds: float, text: str) -> None:
+    assert time(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [(0.0, "0 %"), (1.0, "100 %"), (0.99996, "99.996 %"), (0.9997, "99.97 %"), (0.999, "99.9 %"), (0.0031, "0.31 %")],
+)
+def test_nothing_rounds_to_none_or_all(part: float, text: str) -> None:
+    assert share(part) == text
+
+
+def test_intervals_leave_the_digits_that_are_known() -> None:
+    assert time_within(506.0, 121.0) == "506 s ± 121 s"  # "506 s ± 1.2e+02 s"
+    assert interval(0.0273, 0.00121, "time") == "27.3 ± 1.2 ms"
+    assert interval(0.0273, 0.0, "time") == "27.3 ms"
+    assert interval(15.2345e-3, 1e-12, "time") == "15.2 ms"
+    assert interval(0.717, 0.0763, "share") == "71.7 ± 7.6 %"
+    assert interval(19.18e6, 0.22e6, "rate") == "19.18 ± 0.22 Mbit/s"
+    assert interval(9.0, 38.1, "number") == "9 ± 38"
+    assert rate_text(999.9e6) == "1 Gbit/s"

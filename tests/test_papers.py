@@ -1,6 +1,7 @@
 """Published results: quick mode gives the robust verdicts, a killed reproduction resumes to the same bytes, errors."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -51,6 +52,7 @@ def test_the_ledger_is_judged_by_the_causes_and_written_into_the_readme(key: str
     of.folder = tmp_path / key
     of.folder.mkdir()
     (of.folder / "README.md").write_text(text)
+    (of.folder / "figures").symlink_to(PAPERS / key / "figures")
     for name in ("ns2.toml", "ns2.csv"):
         if (PAPERS / key / name).is_file():
             (of.folder / name).write_bytes((PAPERS / key / name).read_bytes())
@@ -439,3 +441,25 @@ def test_scaling_of_red_has_both_branches_of_its_weight(monkeypatch: pytest.Monk
     first = Network(50.0, 2500.0, 0.12)  # R C = 300 packets
     assert scaled(first, Network(100.0, 5000.0, 0.12)) == pytest.approx(2**3 / 2**5)
     assert scaled(first, Network(200.0, 625.0, 0.03)) == pytest.approx(4**2 * 16**3 * 16)
+
+
+def test_a_new_paper_runs_and_is_not_written_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    shutil.copytree(PAPERS / "mean-field", papers / "mean-field")
+    assert cli.main(["paper", "new", "red-2002", "--papers", str(papers)]) == 0
+    assert cli.main(["paper", "new", "red-2002", "--papers", str(papers)]) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert cli.main(["paper", "new", "Red 2002", "--papers", str(papers)]) == 2
+    options = ["--papers", str(papers), "--out", str(tmp_path / "out"), "--quick"]
+    assert cli.main(["paper", "red-2002", *options]) == 0
+    assert "holds: the link is used" in capsys.readouterr().out
+
+
+def test_verdicts_for_each_value_of_a_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    word = "printed.fig-3.window=100,110"
+    assert cli.main(["paper", "aimd-red", "fig-3", "--quick", "--out", str(tmp_path), "--vary", word]) == 0
+    text = capsys.readouterr().out
+    assert "  printed.fig-3.window=100: holds; 100\n  printed.fig-3.window=110: fails; 100\n" in text
+    assert cli.main(["paper", "aimd-red", "fig-3", "--vary", "flows.count"]) == 2
+    assert "must be KEY=VALUES" in capsys.readouterr().err

@@ -40,6 +40,7 @@ from .ledger import merged, read_ledger, write_ledger
 from .measures import Series, during, spread, standard_error
 from .ns2 import Setup, run_missing, setups
 from .readme import BEGIN, COLUMNS, COUNTS, END, END_OF_COUNTS, causes_of, write_counts, write_readme
+from .scaffold import scaffold
 from .store import Cost, Store
 
 __all__ = [
@@ -80,6 +81,7 @@ __all__ = [
     "read_ledger",
     "reproduce",
     "run_missing",
+    "scaffold",
     "setups",
     "spread",
     "stale",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 BEGIN, END = "<!-- verdicts -->\n", "<!-- end of verdicts -->"
-"""Between these lines of a paper's README stand its counts, causes and claims."""
+"""Between these lines of a paper's README stand its counts, causes, figures and claims."""
 
 
 COUNTS, END_OF_COUNTS = "<!-- counts -->\n", "<!-- end of counts -->"
@@ -64,6 +64,18 @@ def count_table(rows: Iterable[tuple[str, Sequence[Outcome]]]) -> str:
     return "\n".join(lines)
 
 
+def item_table(outcomes: Sequence[Outcome]) -> str:
+    """Return how many printed numbers and claims of each item have each verdict, as a table in Markdown."""
+    heads = [HEADS[verdict] for verdict in JUDGED]
+    lines = [f"| item | what | {' | '.join(heads)} |", f"|---|---|{'---|' * len(heads)}"]
+    for outcome in outcomes:
+        found = counts([outcome])
+        if sum(found.values()):
+            numbers = " | ".join(str(found[verdict] or "") for verdict in JUDGED)
+            lines.append(f"| {outcome.id} | {_markdown(outcome.title)} | {numbers} |")
+    return "\n".join(lines)
+
+
 def causes_of(of: Paper, outcomes: Sequence[Outcome]) -> list[tuple[Cause, list[str], int]]:
     """Return the causes that claims have, the items they are in, and how many claims and cells each covers."""
     found = []
@@ -99,10 +111,12 @@ def cause_list(of: Paper, outcomes: Sequence[Outcome]) -> str:
 
 
 def claim_list(outcomes: Sequence[Outcome], folder: Path) -> str:
-    """Return all claims of each item as a list in Markdown: those that do not hold first, ns-2's results last."""
+    """Return figures and claims of each item in Markdown: claims that do not hold first, ns-2's results last."""
     parts = []
     for outcome in outcomes:
         parts.append(f"### {outcome.id}: {outcome.title}\n\n{_wrapped(f'{outcome.source}.')}\n")
+        drawn = sorted((folder / "figures").glob(f"{outcome.id}-*.png"))
+        parts += [f"![{outcome.id}: {one.stem.removeprefix(outcome.id)[1:]}](figures/{one.name})\n" for one in drawn]
         printed = [claim for claim in outcome.claims if claim.printed]
         parts += map(_entry, sorted(printed, key=lambda one: one.verdict is Verdict.HOLDS))
         parts += [_statement(claim) for claim in outcome.claims if not claim.printed]
@@ -153,13 +167,6 @@ def write_counts(folder: Path, outcomes: Mapping[str, Sequence[Outcome]]) -> Non
 
 def write_readme(of: Paper, outcomes: Sequence[Outcome]) -> None:
     """Put counts, causes and claims into the paper's README, and the figures of items that were drawn beside it."""
-    causes = cause_list(of, outcomes)
-    parts = [
-        count_table([(of.key, outcomes)]),
-        *([f"Causes:\n\n{causes}"] if causes else []),
-        claim_list(outcomes, of.folder),
-    ]
-    _put(of.folder / "README.md", (BEGIN, END), "verdicts", "\n\n".join(parts))
     figures = of.folder / "figures"
     figures.mkdir(exist_ok=True)
     for outcome in outcomes:
@@ -168,6 +175,14 @@ def write_readme(of: Paper, outcomes: Sequence[Outcome]) -> None:
                 old.unlink()
         for drawing in outcome.drawings:
             (figures / f"{outcome.id}-{drawing.name}.png").write_bytes(drawing.png)
+    causes = cause_list(of, outcomes)
+    parts = [
+        count_table([(of.key, outcomes)]),
+        item_table(outcomes),
+        *([f"Causes:\n\n{causes}"] if causes else []),
+        claim_list(outcomes, of.folder),
+    ]
+    _put(of.folder / "README.md", (BEGIN, END), "verdicts", "\n\n".join(parts))
 
 
 def _put(readme: Path, lines: tuple[str, str], what: str, text: str) -> None:

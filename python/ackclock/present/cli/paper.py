@@ -14,11 +14,13 @@ from ._command import Command
 from ._output import WrongInputError, print_json, progress_bar
 
 if TYPE_CHECKING:
-    from ...paper import Outcome, Paper
+    from ...paper import Item, Outcome, Paper
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("key", metavar="KEY", nargs="?", help="a paper, or all (default: list the papers)")
+    parser.add_argument(
+        "key", metavar="KEY", nargs="?", help="a paper, or all; new with a name: begin one (default: list the papers)"
+    )
     parser.add_argument("ids", metavar="ID", nargs="*", help="figures or tables (default: all of the paper)")
     parser.add_argument("--quick", action="store_true", help="shorter runs and fewer points; verdicts may differ")
     parser.add_argument(
@@ -56,6 +58,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="change a key in every run, such as flows.rtt or link.NAME.rate, or a printed number, such as "
         "printed.fig-3.window; what fails then is ours",
     )
+    parser.add_argument(
+        "--vary",
+        metavar="KEY=VALUES",
+        help="run the items with each of these values of a key, such as flows.recovery=reno,newreno,sack, and show the "
+        "verdict of each claim for each",
+    )
     json_argument(parser)
 
 
@@ -64,6 +72,9 @@ def _run(options: argparse.Namespace) -> None:
 
     try:
         folder = papers.papers_folder(options.papers)
+        if options.key == "new":
+            _begin(folder, options.ids)
+            return
         names = papers.keys(folder) if options.key in (None, "all") else [options.key]
         found = [papers.paper(folder, name) for name in names]
         chosen = [found[0].find(name) for name in options.ids] if options.ids and options.key != "all" else None
@@ -72,13 +83,22 @@ def _run(options: argparse.Namespace) -> None:
     _check(options)
     if options.key is None:
         _print_papers(options, found)
-        return
-    if options.judge:
+    elif options.judge:
         _judge(folder, found)
-        return
-    if options.ns2:
+    elif options.ns2:
         _run_ns2(options, found)
-        return
+    elif options.vary:
+        _vary(options, found[0], chosen)
+    else:
+        _reproduce(options, folder, found, chosen)
+
+
+def _reproduce(
+    options: argparse.Namespace, folder: Path, found: Sequence[Paper], chosen: Sequence[Item] | None
+) -> None:
+    """Regenerate papers, or items of one."""
+    from ... import paper as papers
+
     changes = dict(assignments(options.changes, "flows.rtt=10ms"))
     _make_folders([options.out, *([options.data] if options.data else [])])
     tree: dict[str, Any] = {}
@@ -132,8 +152,60 @@ def _check(options: argparse.Namespace) -> None:
         raise WrongInputError("ackclock paper all: takes no ID")
     if options.write and (options.quick or options.changes):
         raise WrongInputError("ackclock paper --write: needs a full run, without --quick and --set")
-    if options.changes and options.key in (None, "all"):
-        raise WrongInputError("ackclock paper --set: needs a KEY")
+    for name, given in (("--set", options.changes), ("--vary", options.vary)):
+        if given and options.key in (None, "all"):
+            raise WrongInputError(f"ackclock paper {name}: needs a KEY")
+    if options.vary and (options.write or options.data):
+        raise WrongInputError("ackclock paper --vary: writes nothing: without --write and --data")
+
+
+def _begin(folder: Path, names: Sequence[str]) -> None:
+    """Write the files of a new paper."""
+    from ... import paper as papers
+
+    if len(names) != 1:
+        raise WrongInputError("ackclock paper new: needs one name, such as: ackclock paper new red-2002")
+    place = papers.scaffold(folder, names[0])
+    print(f"written: {place}; now: ackclock paper {names[0]}")
+
+
+def _vary(options: argparse.Namespace, one: Paper, chosen: Sequence[Item] | None) -> None:
+    """Show the verdict of each claim for each value of a key."""
+    from ... import paper as papers
+
+    key, equals, values = options.vary.partition("=")
+    if not (equals and values):
+        raise WrongInputError(f"--vary {options.vary}: must be KEY=VALUES, such as flows.recovery=reno,newreno,sack")
+    found: dict[str, dict[str, tuple[str, str]]] = {}
+    names = values.split(",")
+    for value in names:
+        changes = dict(assignments([*options.changes, f"{key}={value}"], "flows.rtt=10ms"))
+        with progress_bar() as show:
+            outcomes = papers.reproduce(
+                one,
+                chosen,
+                out=options.out,
+                quick=options.quick,
+                workers=options.threads or os.cpu_count() or 1,
+                progress=show,
+                changes=changes,
+            )
+        for outcome in outcomes:
+            for text, claim in papers.named(outcome):
+                found.setdefault(text, {})[value] = ("holds" if claim.holds else "fails", claim.ours)
+    if options.json:
+        print_json(
+            {text: {value: {"verdict": v, "ours": o} for value, (v, o) in of.items()} for text, of in found.items()}
+        )
+        return
+    for text, of in found.items():
+        print(text)
+        for value in names:
+            verdict, ours = of.get(value, ("none", ""))
+            print(f"  {key}={value}: {verdict}{f'; {ours}' if ours else ''}")
+    for value in names:
+        good = sum(of.get(value, ("",))[0] == "holds" for of in found.values())
+        print(f"{key}={value}: {good} of {len(found)} hold")
 
 
 def _judge(folder: Path, found: Sequence[Paper]) -> None:
@@ -236,6 +308,7 @@ COMMAND = Command(
         ("", "the papers"),
         ("compound-red fig-6", "regenerate a published figure and judge its claims"),
         ("compound-red fig-6 --set flows.rtt=20ms", "the same with another round trip in every run"),
+        ("mean-field fig-7 --vary flows.recovery=reno,newreno", "verdicts for each value of what is not printed"),
     ),
     _arguments,
     _run,

@@ -12,6 +12,8 @@ from ackclock.cli import main
 from ackclock.questions import ci
 from ackclock.questions.ci import Configuration, Status, check, read
 from ackclock.questions.ci.envelope import Envelope, conformance
+from ackclock.questions.ci.headings import HEADINGS
+from ackclock.questions.evaluate.jobs import job, measured
 from ackclock.questions.evaluate.subject import subject
 
 ROOT = Path(__file__).parents[1]
@@ -52,6 +54,20 @@ class Slow(Reno):
         window.cwnd += 0.05 * ack.acked if window.cwnd < window.ssthresh else ack.acked / window.cwnd
 
 
+class Unlimited(Reno):
+    def on_ack(self, ack, window, random):
+        acked = window.slow_start(ack.acked)
+        window.cwnd += acked / window.cwnd
+
+
+class Rounded(Reno):
+    # bytes a round trip, rounded down at each ACK: none once the window has 2920 packets
+    def on_ack(self, ack, window, random):
+        if ack.cwnd_limited:
+            acked = round(window.slow_start(ack.acked))
+            window.cwnd += 1460 * 1460 * acked // round(1460 * window.cwnd) / 1460
+
+
 class Raises(Reno):
     def on_congestion(self, reduction, window):
         raise ValueError("index out of range <&\\x00>")
@@ -86,11 +102,30 @@ def test_a_healthy_controller_passes(folder: Path) -> None:
     assert "misses it, too" in known[0].sentence or "miss it, too" in known[0].sentence
 
 
-@pytest.mark.parametrize(("fault", "only"), [("StuckAfterTimeout", "C.3"), ("DeafToMarks", "C.6"), ("Slow", "C.1")])
+@pytest.mark.parametrize(
+    ("fault", "only"),
+    [("StuckAfterTimeout", "C.3"), ("DeafToMarks", "C.6"), ("Slow", "C.1"), ("Unlimited", "C.11")],
+)
 def test_a_fault_is_found(fault: str, only: str, folder: Path) -> None:
     made = verdict(folder, f'subject = "mine.py:{fault}"\nonly = ["{only}"]')
     assert {one.status for one in made.bad} == {Status.FAIL}, str(made)
     assert all("other seeds" in one.sentence for one in made.bad), "a failure is repeated"
+
+
+def test_a_window_that_stops_growing_is_found(folder: Path) -> None:
+    heading = next(one for one in HEADINGS if one.number == "C.10")
+    case, demand = heading.quantities[0].cases[0], heading.demands[0]
+    assert demand.limit is not None
+
+    def growth(algorithm: str) -> float:
+        entry = subject(algorithm, {}, "rfc")
+        found = measured([job(case.build(entry), entry, 1, traced=True)], None, None, {})
+        numbers = next(iter(found.values()))
+        assert not isinstance(numbers, str)
+        return case.value(numbers)
+
+    assert growth("reno") == pytest.approx(1, abs=0.05)  # a packet a round trip (RFC 5681, section 3.1)
+    assert growth(f"{folder / 'mine.py'}:Rounded") < 0.1 < demand.limit
 
 
 def test_worse_than_the_base(folder: Path) -> None:

@@ -1,0 +1,167 @@
+"""
+The verdicts of ``ackclock ci`` on controls without a fault, and on planted faults.
+
+    python validation/stacks/verdicts.py healthy [SETS]    # verdicts with seeds of their own: how many checks fail
+    python validation/stacks/verdicts.py faults            # which faults fail, and by which heading
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from faults import ByteByByte, GentleThrice, Halved, HalvedThrice, InRecoveryForGood, Rounded, Unlimited
+from scipy.stats import beta
+
+from ackclock.algorithms import Ack, Reduction, Window
+from ackclock.questions.ci import Configuration, Status, check
+from ackclock.questions.evaluate.subject import subject
+
+FAULTY: tuple[str, ...] = ("5.1", "6.1", "C")
+"""Headings that faults are asked; all, in a build."""
+APART = 100
+"""Seeds of a set begin so far after those of the last one."""
+
+
+class NoSlowStart(Halved):
+    """Congestion avoidance from the first packet on."""
+
+    def on_ack(self, ack: Ack, window: Window, _: object) -> None:
+        """Grow by a packet a round trip."""
+        if ack.cwnd_limited:
+            window.cwnd += ack.acked / window.cwnd
+
+
+class SlowStartForGood(Halved):
+    """Slow start goes on after losses."""
+
+    def on_ack(self, ack: Ack, window: Window, _: object) -> None:
+        """Double each round trip."""
+        if ack.cwnd_limited:
+            window.cwnd += ack.acked
+
+
+class StopsAt16(Halved):
+    """The window stays at 16 packets or less."""
+
+    def on_ack(self, ack: Ack, window: Window, random: object) -> None:
+        """Grow up to there."""
+        super().on_ack(ack, window, random)
+        window.cwnd = min(window.cwnd, 16.0)
+
+
+class Tahoe(Halved):
+    """Slow start after each loss."""
+
+    def on_congestion(self, reduction: Reduction, window: Window) -> None:
+        """Start over."""
+        super().on_congestion(reduction, window)
+        window.cwnd = 1.0
+
+
+class BurstAtFirst(Halved):
+    """An initial window of 400 packets."""
+
+    has_begun = False
+
+    def on_ack(self, ack: Ack, window: Window, random: object) -> None:
+        """Open the window with the first ACK."""
+        super().on_ack(ack, window, random)
+        if not self.has_begun:
+            window.cwnd, self.has_begun = 400.0, True
+
+
+class DeafToLosses(Halved):
+    """Losses are ignored."""
+
+    def on_congestion(self, reduction: Reduction, window: Window) -> None:
+        """Go on, but after a timeout."""
+        if reduction.signal == "timeout":
+            super().on_congestion(reduction, window)
+
+
+class DeafToMarks(Halved):
+    """Marks are ignored."""
+
+    def on_congestion(self, reduction: Reduction, window: Window) -> None:
+        """Take losses alone."""
+        if reduction.signal != "ecn":
+            super().on_congestion(reduction, window)
+
+
+class StuckAfterTimeout(Halved):
+    """Four packets for good after a timeout."""
+
+    is_stuck = False
+
+    def on_congestion(self, reduction: Reduction, window: Window) -> None:
+        """Remember it."""
+        super().on_congestion(reduction, window)
+        self.is_stuck = self.is_stuck or reduction.signal == "timeout"
+
+    def on_ack(self, ack: Ack, window: Window, random: object) -> None:
+        """Grow unless stuck."""
+        if self.is_stuck:
+            window.cwnd = window.ssthresh = 4.0
+        else:
+            super().on_ack(ack, window, random)
+
+
+PLANTED: Mapping[str, Any] = {
+    "halved at each of three duplicate ACKs": HalvedThrice,
+    "CUBIC's cut at each of three duplicate ACKs": GentleThrice,
+    "a byte a round trip": ByteByByte,
+    "growth is rounded down": Rounded,
+    "recovery never ends": InRecoveryForGood,
+    "an unused window grows": Unlimited,
+    "no slow start": NoSlowStart,
+    "slow start for good": SlowStartForGood,
+    "a window that stops at 16": StopsAt16,
+    "Tahoe's recovery": Tahoe,
+    "a first window of 400 packets": BurstAtFirst,
+    "ignores losses": DeafToLosses,
+    "ignores marks": DeafToMarks,
+    "stuck after a timeout": StuckAfterTimeout,
+    "CUBIC keeps 0.98 of its window": {"kind": "cubic", "beta": 0.98},
+    "CUBIC keeps 0.1 of its window": {"kind": "cubic", "beta": 0.1},
+    "CUBIC's C a hundred times as large": {"kind": "cubic", "c": 40},
+}
+
+
+def verdict(algorithm: Any, style: str, after: int, only: tuple[str, ...] = ()) -> tuple[int, list[str]]:
+    """How many checks there are, and those that fail."""
+    found = check(Configuration(subject(algorithm, {}, style), only=only), after=after)
+    bad = [f"{one.id}: {one.sentence}" for one in found.checks if one.status in (Status.FAIL, Status.ERROR)]
+    return len(found.checks), bad
+
+
+def healthy(sets: int) -> None:
+    """Count the checks that fail without a fault."""
+    checks, false = 0, 0
+    for after in range(0, sets * APART, APART):
+        for algorithm in ("cubic", "reno"):
+            for style in ("rfc", "linux"):
+                count, bad = verdict(algorithm, style, after)
+                checks, false = checks + count, false + len(bad)
+                most = float(beta.ppf(0.95, false + 1, checks - false))
+                print(f"{algorithm} {style} after {after}: {len(bad)} of {count} fail; "
+                      f"{false} of {checks}, below {most:.2%} (95 %)", *bad, sep="\n  ", flush=True)  # fmt: skip
+
+
+def faults() -> None:
+    """Say which faults fail."""
+    caught = 0
+    for name, algorithm in PLANTED.items():
+        count, bad = verdict(algorithm, "rfc", 0, FAULTY)
+        caught += bool(bad)
+        by = ", ".join(dict.fromkeys(one.split()[0] for one in bad)) or "nothing"
+        print(f"| {name} | {len(bad)} of {count} | {by} |", flush=True)
+    print(f"{caught} of {len(PLANTED)}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["faults"]:
+        faults()
+    else:
+        healthy(int(sys.argv[2]) if len(sys.argv) > 2 else 10)

@@ -389,3 +389,27 @@ def test_documentation_says_what_something_is(tmp_path: Path) -> None:
         if POINTING.match(first)
     ]
     assert pointing == []
+
+
+UNITS = {"MS", "MICROSECOND", "NANOSECOND", "SECOND"}
+HEADERS = {"TCP", "UDP", "ABI", "SYN", "ACK", "ECT", "ECT1", "CE", "ECE", "CWR", "AE", "NONE"}
+"""Bits and numbers of protocols by their own names, and the number that stands for none."""
+KINDS = {"LEVELS", "CLASSES", "CLASS"}
+"""Numbers that each kind of a tree's nodes declares: `Htb::LEVELS`."""
+CAKE = {"NEW", "OLD", "DECAYING", "QUEUES", "WAYS", "BOOKKEEPING", "NOBODY", "TRANSLATOR"}
+"""CAKE's lists of flows, and what it is made of, in a file of its own."""
+
+
+def bare_numbers(text: str) -> set[str]:
+    """Numeric constants of one word: neither what they are of nor their unit is said where they are used."""
+    number = r"(?:[fiu]\d+|[iu]size|Time)"
+    head = r"^\s*(?:pub(?:\([a-z: ]+\))? )?const"
+    found = set(re.findall(rf"{head} ([A-Z][A-Z0-9]*): {number}\b", text, re.MULTILINE))
+    return found - UNITS - HEADERS - KINDS - CAKE
+
+
+def test_constants_say_what_they_are_of() -> None:
+    assert bare_numbers("const LEAST: f64 = 3.0;\nconst MIN_MEASURED_S: f64 = 3.0;\nconst ACK: u8 = 1;") == {"LEAST"}
+    bare = {f"{crate.name}::{name}": bare_numbers(text) for crate in CRATES for name, text in sources(crate).items()}
+    assert len(bare) > 250
+    assert {name: words for name, words in bare.items() if words} == {}

@@ -299,7 +299,7 @@ pub enum Averaging {
 
 /// How near to an end of its range the integral of [`held_at_ends`] slows down. Of PIE and PI2 it
 /// is a probability below 1e-7.
-const EDGE: f64 = 1e-4;
+const EDGE_WIDTH: f64 = 1e-4;
 
 /// The speed of an integral that stands still where the sum of which it is a part is clipped to 0
 /// .. `top`, and would be clipped further: `change`, which falls to nothing within a narrow edge.
@@ -308,10 +308,10 @@ const EDGE: f64 = 1e-4;
 /// rises while it stands still.
 pub fn held_at_ends<S: Scalar>(sum: S, top: f64, change: S) -> S {
     let room = if change.re() < 0.0 { sum } else { -sum + top };
-    if room.re() >= EDGE {
+    if room.re() >= EDGE_WIDTH {
         change
     } else if room.re() > 0.0 {
-        change * room / EDGE
+        change * room / EDGE_WIDTH
     } else {
         S::from_f64(0.0)
     }

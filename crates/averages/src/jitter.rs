@@ -3,9 +3,9 @@
 use ackclock_scenario::{Distribution, Jitter};
 
 /// Parts into which the range of delays is cut.
-const PARTS: u32 = 400;
+const DELAY_PARTS: u32 = 400;
 /// The tail of a distribution that no longer counts.
-const NEGLIGIBLE: f64 = 1e-12;
+const NEGLIGIBLE_TAIL: f64 = 1e-12;
 
 /// Mean of what is added to the delay, s, where `rate` packets/s leave the link.
 ///
@@ -18,7 +18,7 @@ pub(crate) fn mean_jitter(jitter: &Jitter, rate: f64) -> f64 {
         Distribution::Uniform(low, high) | Distribution::Range(low, high) => {
             (0.5 * (low + high), high)
         }
-        Distribution::Exponential(mean) => (mean, mean * -libm::log(NEGLIGIBLE)),
+        Distribution::Exponential(mean) => (mean, mean * -libm::log(NEGLIGIBLE_TAIL)),
         Distribution::Normal(mean, deviation) => {
             (mean_above_zero(mean, deviation), mean + 8.0 * deviation)
         }
@@ -30,8 +30,8 @@ pub(crate) fn mean_jitter(jitter: &Jitter, rate: f64) -> f64 {
     if jitter.reorder {
         return mean;
     }
-    let step = top / f64::from(PARTS);
-    (0..PARTS)
+    let step = top / f64::from(DELAY_PARTS);
+    (0..DELAY_PARTS)
         .map(|part| step * (f64::from(part) + 0.5))
         .map(|x| step * (1.0 - none_above(&jitter.delay, x, top, rate)))
         .sum()
@@ -41,7 +41,7 @@ pub(crate) fn mean_jitter(jitter: &Jitter, rate: f64) -> f64 {
 fn none_above(delay: &Distribution, x: f64, top: f64, rate: f64) -> f64 {
     let mut product = 1.0;
     let mut at = x;
-    while at < top && product > NEGLIGIBLE {
+    while at < top && product > NEGLIGIBLE_TAIL {
         product *= below(delay, at);
         at += 1.0 / rate;
     }

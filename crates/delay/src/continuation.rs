@@ -154,8 +154,8 @@ fn scale_rows(a: &mut [f64], columns: usize, rows: usize, mut residual: Option<&
 
 /// The error that Newton's method may leave, in scaled unknowns, and below which size of its steps
 /// it is trusted to be quadratic.
-const LEFT: f64 = 1e-14;
-const QUADRATIC: f64 = 0.01;
+const NEWTON_ERROR: f64 = 1e-14;
+const QUADRATIC_STEP: f64 = 0.01;
 
 /// Newton's method with one linear condition `row . (u - anchor) / scales = 0` appended; returns
 /// the iterations spent.
@@ -167,11 +167,11 @@ pub(crate) fn correct(
     anchor: &[f64],
     what: &'static str,
 ) -> Result<usize> {
-    const ITERATIONS: usize = 12;
+    const NEWTON_ITERATIONS: usize = 12;
     let m = u.len();
     let (mut residual, mut jacobian) = (Vec::new(), Vec::new());
     let mut last = f64::INFINITY;
-    for iteration in 1..=ITERATIONS {
+    for iteration in 1..=NEWTON_ITERATIONS {
         equations.evaluate(u, &mut residual, &mut jacobian)?;
         let mut a = vec![0.0; m * m];
         for i in 0..m - 1 {
@@ -193,12 +193,12 @@ pub(crate) fn correct(
         }
         let size = step.iter().fold(0.0_f64, |s, v| s.max(v.abs()));
         // what a quadratic iteration leaves after this step, from the ratio of the last two
-        let left = if last < QUADRATIC {
+        let left = if last < QUADRATIC_STEP {
             size * (size / last).powi(2)
         } else {
             f64::INFINITY
         };
-        if size < 1e-12 || size < 1e-9 && size > 0.3 * last || size < 1e-5 && left < LEFT {
+        if size < 1e-12 || size < 1e-9 && size > 0.3 * last || size < 1e-5 && left < NEWTON_ERROR {
             return Ok(iteration);
         }
         if size > 1e3 || iteration > 3 && size > 2.0 * last {
@@ -208,7 +208,7 @@ pub(crate) fn correct(
     }
     Err(Error::NewtonFailed {
         what,
-        iterations: ITERATIONS,
+        iterations: NEWTON_ITERATIONS,
         residual: last,
     })
 }

@@ -37,13 +37,13 @@ pub fn equilibrium(system: &dyn DynSystem, guess: &[f64], p: &[f64]) -> Result<V
 
 /// Newton's method on f(x, ..., x, p) = 0, without a look at clamps.
 pub(crate) fn newton(system: &dyn DynSystem, guess: &[f64], p: &[f64]) -> Result<Vec<f64>> {
-    const ITERATIONS: usize = 60;
+    const NEWTON_ITERATIONS: usize = 60;
     let n = guess.len();
     let mut x = guess.to_vec();
     let mut step = vec![0.0; n];
     let mut lu = Lu::new(n);
     let (mut f, mut jacobian) = steady(system, &x, p, &[]);
-    for _ in 0..ITERATIONS {
+    for _ in 0..NEWTON_ITERATIONS {
         // rows in units of their own derivatives, so that the residuals of different states can be
         // compared
         let weights = row_weights(n, &jacobian, &x);
@@ -97,7 +97,7 @@ pub(crate) fn newton(system: &dyn DynSystem, guess: &[f64], p: &[f64]) -> Result
     }
     Err(Error::NewtonFailed {
         what: "the equilibrium",
-        iterations: ITERATIONS,
+        iterations: NEWTON_ITERATIONS,
         residual,
     })
 }

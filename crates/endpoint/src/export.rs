@@ -246,14 +246,14 @@ pub fn endpoints<F: EndpointFactory + Default>() -> *const abi::Endpoints {
     }))
 }
 
-/// A controller; one that panicked has a window of [`PANICKED`].
+/// A controller; one that panicked has a window of [`PANICKED_WINDOW`].
 struct Steering {
     inner: Box<dyn Controller>,
     panicked: bool,
 }
 
 /// The window of a controller that panicked: no window, so that the loader refuses it.
-const PANICKED: u64 = NONE;
+const PANICKED_WINDOW: u64 = NONE;
 
 impl Steering {
     unsafe fn call(this: *mut c_void, call: impl FnOnce(&mut dyn Controller)) {
@@ -331,7 +331,7 @@ unsafe extern "C" fn on_ecn(this: *mut c_void, now: u64, in_flight: u64) {
 }
 
 unsafe extern "C" fn cwnd(this: *const c_void) -> u64 {
-    unsafe { Steering::ask(this, PANICKED, |inner| inner.cwnd()) }
+    unsafe { Steering::ask(this, PANICKED_WINDOW, |inner| inner.cwnd()) }
 }
 
 unsafe extern "C" fn pacing_rate(this: *const c_void) -> f64 {

@@ -16,11 +16,11 @@ use crate::{
 };
 
 /// Bytes before and after a buffer that a library must leave alone, and what is in them.
-const GUARD: usize = 64;
+const GUARD_BYTES: usize = 64;
 const GUARD_BYTE: u8 = 0xa5;
 
 /// A text for the reason why a connection cannot be made.
-const REASON: usize = 256;
+const REASON_BYTES: usize = 256;
 
 /// A shared library of endpoints or controllers. It stays open while anything that it made exists.
 ///
@@ -252,17 +252,17 @@ impl EndpointFactory for LoadedEndpoints {
         let options = options_of(setup)?;
         let raw = raw_setup(setup, &options);
         let mut ends = [std::ptr::null_mut(); 2];
-        let mut words = [0; REASON];
+        let mut words = [0; REASON_BYTES];
         // SAFETY: the arguments are what the header declares, and live through the call
         let refused = unsafe {
             (self.functions.connect)(
                 &raw const raw,
                 ends.as_mut_ptr(),
                 words.as_mut_ptr(),
-                REASON,
+                REASON_BYTES,
             )
         };
-        words[REASON - 1] = 0;
+        words[REASON_BYTES - 1] = 0;
         if refused != 0 {
             return Err(reason(&words));
         }
@@ -274,7 +274,7 @@ impl EndpointFactory for LoadedEndpoints {
             Box::new(LoadedEnd {
                 end,
                 functions: self.functions,
-                buffer: vec![GUARD_BYTE; capacity + 2 * GUARD],
+                buffer: vec![GUARD_BYTE; capacity + 2 * GUARD_BYTES],
                 capacity,
                 failure: None,
                 _library: self.library.clone(),
@@ -298,7 +298,7 @@ unsafe impl Send for LoadedEnd {}
 impl LoadedEnd {
     /// Whether the library has left alone what lies around its buffer.
     fn guards_stand(&self) -> bool {
-        let (before, rest) = self.buffer.split_at(GUARD);
+        let (before, rest) = self.buffer.split_at(GUARD_BYTES);
         let after = &rest[self.capacity..];
         before.iter().chain(after).all(|byte| *byte == GUARD_BYTE)
     }
@@ -315,7 +315,7 @@ impl Endpoint for LoadedEnd {
             (self.functions.poll_transmit)(
                 self.end,
                 nanoseconds(now),
-                self.buffer.as_mut_ptr().add(GUARD),
+                self.buffer.as_mut_ptr().add(GUARD_BYTES),
                 self.capacity,
                 &raw mut ecn,
             )
@@ -343,7 +343,7 @@ impl Endpoint for LoadedEnd {
             ));
             return None;
         };
-        datagram.extend_from_slice(&self.buffer[GUARD..GUARD + length]);
+        datagram.extend_from_slice(&self.buffer[GUARD_BYTES..GUARD_BYTES + length]);
         Some(ecn)
     }
 
@@ -437,10 +437,11 @@ impl ControllerFactory for LoadedControllers {
     fn build(&self, setup: &Setup) -> Result<Box<dyn Controller>, String> {
         let options = options_of(setup)?;
         let raw = raw_setup(setup, &options);
-        let mut words = [0; REASON];
+        let mut words = [0; REASON_BYTES];
         // SAFETY: the arguments are what the header declares, and live through the call
-        let this = unsafe { (self.functions.init)(&raw const raw, words.as_mut_ptr(), REASON) };
-        words[REASON - 1] = 0;
+        let this =
+            unsafe { (self.functions.init)(&raw const raw, words.as_mut_ptr(), REASON_BYTES) };
+        words[REASON_BYTES - 1] = 0;
         if this.is_null() {
             return Err(reason(&words));
         }

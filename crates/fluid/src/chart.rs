@@ -10,7 +10,7 @@ use crate::{equilibrium::Equilibrium, error::Result, model::Model};
 const SHORTEST_STEP: f64 = 1.0 / 16.0;
 /// Cells from which the chart may begin where the nearest one has no equilibrium: so many along
 /// each axis.
-const STARTS: usize = 8;
+const STARTS_PER_AXIS: usize = 8;
 
 impl Model {
     /// For every pair of values of two parameters: the number of unstable roots (argument
@@ -168,7 +168,9 @@ impl Chart<'_> {
         ) else {
             return Vec::new();
         };
-        let spread = |count: usize| (0..STARTS).map(move |k| k * (count - 1) / (STARTS - 1));
+        let spread = |count: usize| {
+            (0..STARTS_PER_AXIS).map(move |k| k * (count - 1) / (STARTS_PER_AXIS - 1))
+        };
         let mut others: Vec<usize> = spread(self.values.0.len())
             .flat_map(|j| spread(columns).map(move |k| j * columns + k))
             .collect();

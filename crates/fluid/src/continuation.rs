@@ -16,18 +16,18 @@ use crate::{equilibrium::Equilibrium, error::Result, model::Model};
 /// The most switching boundaries that are crossed in one direction.
 const MOST_BOUNDARIES: usize = 24;
 /// A crossing is located from a bracket that is narrower than this, relative to the parameter.
-const NARROW: f64 = 1e-3;
+const BRACKET_WIDTH: f64 = 1e-3;
 /// A state that moves by less (in packets, probabilities) between two points has not moved far.
 const SMALLEST_MOVE: f64 = 1e-3;
 /// The most work for one count of roots: some tenths of a second.
-const COUNTING: u64 = 5_000_000;
+const MAX_ROOT_COUNT_WORK: u64 = 5_000_000;
 /// Why the way ends where roots cannot be counted.
 const UNCOUNTED: &str =
     "its characteristic roots cannot be counted (one on the axis, or too stiff)";
 /// Why a window comes to a switching boundary.
 const LAW_CHANGES: &str = "where its sender's law changes";
 /// How far beyond a switching boundary its other side is looked at, relative to the way.
-const ASTRIDE: f64 = 1e-6;
+const BOUNDARY_STEP: f64 = 1e-6;
 
 /// The equilibrium at one value of the parameter.
 #[derive(Clone, Debug, PartialEq)]
@@ -365,7 +365,7 @@ impl<'a> Continuation<'a> {
         let linear = Linear::of(&self.model.frozen(&regimes), &x, &p);
         ContinuationPoint {
             value,
-            unstable: bounded(COUNTING, || count_right_of(&linear, 0.0).ok())
+            unstable: bounded(MAX_ROOT_COUNT_WORK, || count_right_of(&linear, 0.0).ok())
                 .ok()
                 .flatten(),
             x,
@@ -426,7 +426,7 @@ impl<'a> Continuation<'a> {
         let way = (target - edge.value)
             .abs()
             .max(1e-3 * edge.value.abs().max(target.abs()));
-        let beyond = edge.value + ASTRIDE * way * (target - edge.value).signum();
+        let beyond = edge.value + BOUNDARY_STEP * way * (target - edge.value).signum();
         for (link, count) in self.model.regime_counts().into_iter().enumerate() {
             for regime in (0..count).filter(|k| *k != edge.regimes[link]) {
                 let mut other = edge.clone();
@@ -497,7 +497,7 @@ impl<'a> Continuation<'a> {
         }
         let width = (a.value - b.value).abs();
         let size = a.value.abs().max(b.value.abs());
-        if width < NARROW * size
+        if width < BRACKET_WIDTH * size
             && first.abs_diff(second) == 2
             && let Some(point) = self.hopf(a, b)
         {

@@ -7,12 +7,12 @@ use ackclock_delay::{
 use crate::{equilibrium::Equilibrium, error::Result, model::Model, validity::Outside};
 
 /// Factor between the amplitudes of neighbours on a branch, at first and at least.
-const GROWTH: f64 = 1.3;
+const AMPLITUDE_FACTOR: f64 = 1.3;
 const LEAST_GROWTH: f64 = 1.01;
 /// Amplitude of the first cycle, relative to the state whose amplitude counts.
 const FIRST_AMPLITUDE: f64 = 0.02;
 /// Bisections for the largest cycle within the laws.
-const BISECTIONS: usize = 10;
+const MAX_BISECTIONS: usize = 10;
 
 /// A branch of cycles.
 #[derive(Clone, Debug)]
@@ -133,7 +133,7 @@ impl Growing<'_> {
             first,
             &self.resolution,
         )?];
-        let (mut factor, mut end) = (GROWTH, CycleEnd::Points);
+        let (mut factor, mut end) = (AMPLITUDE_FACTOR, CycleEnd::Points);
         while cycles.len() < points {
             let last = &cycles[cycles.len() - 1];
             let amplitude = last.amplitude(component);
@@ -215,7 +215,7 @@ impl Growing<'_> {
     /// if any.
     fn up_to_boundary(&self, near: &Cycle, (mut good, mut bad): (f64, f64)) -> Option<Cycle> {
         let mut largest: Option<Cycle> = None;
-        for _ in 0..BISECTIONS {
+        for _ in 0..MAX_BISECTIONS {
             let middle = 0.5 * (good + bad);
             let found = self.with_amplitude(middle, largest.as_ref().unwrap_or(near));
             let Ok(found) = found else { break };

@@ -14,7 +14,7 @@ use crate::{
 
 /// How far beyond the last point of a curve that cannot be continued its other side is looked at,
 /// relative to the unknown that moves most. The last step was a thousand times shorter.
-const BEYOND: f64 = 1e-4;
+const BEYOND_END: f64 = 1e-4;
 
 impl Model {
     /// The Hopf points as parameter `free` runs over a range, by rising value: the equilibrium is
@@ -217,7 +217,7 @@ impl Model {
         if moved == 0.0 {
             return end;
         }
-        let ahead = |a: &f64, b: &f64| a + (a - b) * BEYOND / moved;
+        let ahead = |a: &f64, b: &f64| a + (a - b) * BEYOND_END / moved;
         let x: Vec<f64> = last
             .x
             .iter()

@@ -5,22 +5,22 @@ use ackclock_delay::{Tolerance, Trajectory, c64, count_right_of, rightmost_roots
 use crate::{equilibrium::Equilibrium, error::Result, model::Model};
 
 /// A queue has settled when it stays this near its equilibrium, relative to it.
-const SETTLED: f64 = 0.02;
+const SETTLED_DEVIATION: f64 = 0.02;
 /// So many rises through the mean make a period.
-const RISES: usize = 3;
+const RISES_OF_PERIOD: usize = 3;
 /// A run that did not show them, or still is on its way, is made so many times longer, so often.
-const LONGER: f64 = 3.0;
-const EXTENSIONS: usize = 2;
+const EXTENSION_FACTOR: f64 = 3.0;
+const MAX_EXTENSIONS: usize = 2;
 /// A swing has arrived when its ends move by less than this part of it from one eighth of a run to
 /// the next.
-const STEADY: f64 = 0.1;
+const STEADY_SWING: f64 = 0.1;
 /// An oscillation lasts if it keeps so much of its size over a quarter of a run, and a small one
 /// would keep less.
-const LASTING: f64 = 0.97;
+const LASTING_SHARE: f64 = 0.97;
 /// Relative error of a run.
-const RELATIVE: f64 = 1e-6;
+const RELATIVE_ERROR: f64 = 1e-6;
 /// Samples of each of the last two quarters of a run.
-const QUARTER: usize = 12_000;
+const QUARTER_SAMPLES: usize = 12_000;
 /// Every so many of them the windows are looked at.
 const WINDOWS_EVERY: usize = 20;
 
@@ -120,12 +120,12 @@ impl Model {
         let empty = self.empty(1.0);
         let start = start.unwrap_or(&empty);
         let mut found = self.judged(at, roots, start, end, steps)?;
-        for _ in 0..EXTENSIONS {
+        for _ in 0..MAX_EXTENSIONS {
             // an oscillation of a period longer than the linear one was not seen three times
             if found.settles != Some(false) || (found.period.is_finite() && found.steady) {
                 break;
             }
-            end *= LONGER;
+            end *= EXTENSION_FACTOR;
             found = self.judged(at, roots, start, end, steps)?;
         }
         Ok(found)
@@ -140,14 +140,14 @@ impl Model {
         steps: usize,
     ) -> Result<LargeSignal> {
         let tolerance = Tolerance {
-            relative: RELATIVE,
-            absolute: 1e-3 * RELATIVE,
+            relative: RELATIVE_ERROR,
+            absolute: 1e-3 * RELATIVE_ERROR,
             steps,
             ..Tolerance::default()
         };
         let run = self.trajectory(None, start, end, &tolerance)?;
         let (states, step) = last_half(&run, end);
-        let (earlier, tail) = states.split_at(QUARTER);
+        let (earlier, tail) = states.split_at(QUARTER_SAMPLES);
         let watched = self.watched();
         let of = |states: &[Vec<f64>], index: usize| -> Vec<f64> {
             states.iter().map(|x| x[index]).collect()
@@ -157,25 +157,25 @@ impl Model {
         let from_rest =
             |values: &[f64]| values.iter().fold(0.0_f64, |m, v| m.max((v - rest).abs()));
         let ((low, high), mean) = (extent(&last), average(&last));
-        let (one, other) = last.split_at(QUARTER / 2);
+        let (one, other) = last.split_at(QUARTER_SAMPLES / 2);
         let (one, other) = (extent(one), extent(other));
         let moved = (one.0 - other.0).abs().max((one.1 - other.1).abs());
         let away = from_rest(&last);
         let kept = away / from_rest(&of(earlier, watched)).max(1e-300);
         let moves = (0..at.x.len()).any(|index| {
             let (low, high) = extent(&of(tail, index));
-            high - low > SETTLED * low.abs().max(high.abs()).max(1e-9)
+            high - low > SETTLED_DEVIATION * low.abs().max(high.abs()).max(1e-9)
         });
-        let dies_out = libm::exp(0.25 * root.re * end) < 2.0 * LASTING - 1.0;
-        let settles = if unstable == Some(0) && away <= SETTLED * rest.abs().max(1.0) {
+        let dies_out = libm::exp(0.25 * root.re * end) < 2.0 * LASTING_SHARE - 1.0;
+        let settles = if unstable == Some(0) && away <= SETTLED_DEVIATION * rest.abs().max(1.0) {
             Some(true)
-        } else if moves && (root.re > 0.0 || (kept > LASTING && dies_out)) {
+        } else if moves && (root.re > 0.0 || (kept > LASTING_SHARE && dies_out)) {
             Some(false)
         } else {
             None
         };
         // the queue may rest while windows move
-        let resting = high - low <= SETTLED * high.max(0.01);
+        let resting = high - low <= SETTLED_DEVIATION * high.max(0.01);
         let moving = if resting { of(tail, 0) } else { last };
         let period = if settles == Some(false) {
             step * samples_a_period(&moving)
@@ -197,7 +197,7 @@ impl Model {
             period,
             window_low,
             window_high,
-            steady: moved <= (STEADY * (high - low)).max(SETTLED * high.max(0.01)),
+            steady: moved <= (STEADY_SWING * (high - low)).max(SETTLED_DEVIATION * high.max(0.01)),
             run,
         })
     }
@@ -205,22 +205,22 @@ impl Model {
 
 /// The states of the last two quarters of a run, and the time between two of them.
 fn last_half(run: &Trajectory, end: f64) -> (Vec<Vec<f64>>, f64) {
-    let step = 0.5 * end / (2 * QUARTER) as f64;
+    let step = 0.5 * end / (2 * QUARTER_SAMPLES) as f64;
     let time = |k: usize| {
-        if k == 2 * QUARTER {
+        if k == 2 * QUARTER_SAMPLES {
             end
         } else {
             0.5 * end + k as f64 * step
         }
     };
-    let states = (1..=2 * QUARTER).map(|k| run.state(time(k)));
+    let states = (1..=2 * QUARTER_SAMPLES).map(|k| run.state(time(k)));
     (states.collect(), step)
 }
 
 /// Samples from one rise through the mean to the next, on average; NaN where there are too few.
 fn samples_a_period(values: &[f64]) -> f64 {
     match rises(values).as_slice() {
-        rises @ [first, .., last] if rises.len() >= RISES => {
+        rises @ [first, .., last] if rises.len() >= RISES_OF_PERIOD => {
             (last - first) as f64 / (rises.len() - 1) as f64
         }
         _ => f64::NAN,

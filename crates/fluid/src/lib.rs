@@ -29,7 +29,7 @@ pub use error::{Error, Result};
 pub use large_signal::LargeSignal;
 pub use limits::{Limit, LimitKind};
 pub use margins::{Loop, Margins, margins};
-pub use model::{Choices, Decrease, Form, LARGEST, Memory, Model, Rtt};
+pub use model::{Choices, Decrease, Form, MAX_LINKS, Memory, Model, Rtt};
 pub use survey::Place;
 pub use user::WindowLaw;
 pub use validity::Outside;

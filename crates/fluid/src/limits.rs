@@ -14,16 +14,16 @@ use crate::{
 /// Steps in which a range is gone through.
 const STEPS_OF_A_RANGE: usize = 120;
 /// How far beyond a limit the clamped equations are run, relative to the limit.
-const BEYOND: f64 = 0.05;
+const BEYOND_LIMIT: f64 = 0.05;
 /// How far beyond a limit cycles are followed, relative to the way to it.
 const CYCLES_BEYOND: f64 = 0.2;
 /// The most cycles of a branch that is followed back from a limit, and their error.
-const CYCLES: usize = 40;
-const TOLERANCE: f64 = 1e-9;
+const MAX_CYCLES: usize = 40;
+const CYCLE_TOLERANCE: f64 = 1e-9;
 /// A cycle is at the limit itself where its parameter is nearer to it than this, relative to it.
 const AT_LIMIT: f64 = 1e-4;
 /// A branch reaches a value that its last cycle meets to this, relative to it.
-const MET: f64 = 1e-6;
+const MET_TOLERANCE: f64 = 1e-6;
 
 /// Event at which a parameter is stopped.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,7 +105,7 @@ impl Model {
         {
             limit.onset = Some(self.onset(&change.at, point, free, self.watched())?);
         }
-        let step = (BEYOND * limit.value.abs()).min(0.5 * (holds_to - limit.value).abs());
+        let step = (BEYOND_LIMIT * limit.value.abs()).min(0.5 * (holds_to - limit.value).abs());
         limit.beyond_at = limit.value + if end > now { step } else { -step };
         Ok(limit)
     }
@@ -153,8 +153,8 @@ impl Model {
             free,
             range: (now.min(far), now.max(far)),
             component: self.watched(),
-            points: CYCLES,
-            tolerance: TOLERANCE,
+            points: MAX_CYCLES,
+            tolerance: CYCLE_TOLERANCE,
         };
         let mut cycles = self.cycles_from(regime, point, &options)?.cycles;
         let near =
@@ -169,6 +169,9 @@ impl Model {
             inside.reduce(f64::max)
         };
         let last = cycles.pop();
-        Ok((last.filter(|one| near(one.cycle.p[free], now, MET)), from))
+        Ok((
+            last.filter(|one| near(one.cycle.p[free], now, MET_TOLERANCE)),
+            from,
+        ))
     }
 }

@@ -31,7 +31,7 @@ use crate::error::{Error, Result};
 use crate::user::WindowLaw;
 
 /// At most so many links, and as many classes: sums over them live on the stack.
-pub const LARGEST: usize = 16;
+pub const MAX_LINKS: usize = 16;
 
 /// Which form of the window equation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Samples of the frequency in a survey's scan for crossovers; each is then bisected.
-const SAMPLES: usize = 800;
+const FREQUENCY_SAMPLES: usize = 800;
 
 /// Result of a survey at one place.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,7 +90,7 @@ impl Model {
         let queue = self.queue_of(0).map_or(f64::NAN, |(index, _)| at.x[index]);
         Ok(Place {
             unstable: count_right_of(&closed, 0.0).ok(),
-            margins: margins(&late, 1e-7 * bound, 10.0 * bound, SAMPLES),
+            margins: margins(&late, 1e-7 * bound, 10.0 * bound, FREQUENCY_SAMPLES),
             window,
             queue,
             equilibrium: at,

@@ -6,17 +6,17 @@ use libm::cos;
 use num_complex::Complex64;
 
 /// Order of the polynomials.
-pub(crate) const ORDER: usize = 16;
+pub(crate) const POLYNOMIAL_ORDER: usize = 16;
 
 /// Values at the nodes of a panel.
-pub(crate) type Nodes = [f64; ORDER + 1];
+pub(crate) type Nodes = [f64; POLYNOMIAL_ORDER + 1];
 
 /// Collocation on Chebyshev's extreme points, in falling order from 1 to -1.
 pub(crate) struct Chebyshev {
     pub(crate) points: Nodes,
     /// Derivative with respect to the parameter that rises from 0 (at the first point) to 1 (at the
     /// last).
-    derivative: [Nodes; ORDER + 1],
+    derivative: [Nodes; POLYNOMIAL_ORDER + 1],
     /// Integral over that parameter.
     pub(crate) weights: Nodes,
 }
@@ -24,11 +24,17 @@ pub(crate) struct Chebyshev {
 impl Chebyshev {
     pub(crate) fn new() -> Self {
         use std::f64::consts::PI;
-        let points: Nodes = std::array::from_fn(|i| cos(PI * i as f64 / ORDER as f64));
-        let c = |i: usize| if i == 0 || i == ORDER { 2.0 } else { 1.0 };
-        let mut derivative = [[0.0; ORDER + 1]; ORDER + 1];
-        for i in 0..=ORDER {
-            for j in 0..=ORDER {
+        let points: Nodes = std::array::from_fn(|i| cos(PI * i as f64 / POLYNOMIAL_ORDER as f64));
+        let c = |i: usize| {
+            if i == 0 || i == POLYNOMIAL_ORDER {
+                2.0
+            } else {
+                1.0
+            }
+        };
+        let mut derivative = [[0.0; POLYNOMIAL_ORDER + 1]; POLYNOMIAL_ORDER + 1];
+        for i in 0..=POLYNOMIAL_ORDER {
+            for j in 0..=POLYNOMIAL_ORDER {
                 if i != j {
                     let sign = if (i + j) % 2 == 0 { 1.0 } else { -1.0 };
                     // points fall by 2 while the parameter rises by 1
@@ -37,16 +43,17 @@ impl Chebyshev {
             }
             derivative[i][i] = -derivative[i].iter().sum::<f64>();
         }
-        let mut weights = [0.0; ORDER + 1];
+        let mut weights = [0.0; POLYNOMIAL_ORDER + 1];
         for (i, weight) in weights.iter_mut().enumerate() {
             // Clenshaw and Curtis, on an interval of length 1
-            let sum: f64 = (1..=ORDER / 2)
+            let sum: f64 = (1..=POLYNOMIAL_ORDER / 2)
                 .map(|k| {
-                    let b = if 2 * k == ORDER { 1.0 } else { 2.0 };
-                    b / (4.0 * (k * k) as f64 - 1.0) * cos(2.0 * PI * (k * i) as f64 / ORDER as f64)
+                    let b = if 2 * k == POLYNOMIAL_ORDER { 1.0 } else { 2.0 };
+                    b / (4.0 * (k * k) as f64 - 1.0)
+                        * cos(2.0 * PI * (k * i) as f64 / POLYNOMIAL_ORDER as f64)
                 })
                 .sum();
-            *weight = (1.0 - sum) / (ORDER as f64 * c(i));
+            *weight = (1.0 - sum) / (POLYNOMIAL_ORDER as f64 * c(i));
         }
         Self {
             points,
@@ -88,7 +95,7 @@ impl Chebyshev {
             // a derivative with respect to the panel's parameter, which now runs slower
             source[i] = part * self.interpolate(&old, x);
         }
-        nodes[ORDER] = floor;
+        nodes[POLYNOMIAL_ORDER] = floor;
     }
 
     /// Derivative at the nodes of the polynomial with these values.
@@ -114,23 +121,24 @@ impl Chebyshev {
     /// value of `f` at the first node in place of the source there; on return the solutions.
     pub(crate) fn solve_all<T: Number>(
         &self,
-        weight: &[T; ORDER + 1],
-        problems: &mut [[T; ORDER + 1]],
+        weight: &[T; POLYNOMIAL_ORDER + 1],
+        problems: &mut [[T; POLYNOMIAL_ORDER + 1]],
     ) {
-        let mut a: [[T; ORDER + 1]; ORDER + 1] = self.derivative.map(|row| row.map(T::from));
-        for i in 1..=ORDER {
+        let mut a: [[T; POLYNOMIAL_ORDER + 1]; POLYNOMIAL_ORDER + 1] =
+            self.derivative.map(|row| row.map(T::from));
+        for i in 1..=POLYNOMIAL_ORDER {
             a[i][i] = a[i][i] + weight[i];
         }
-        a[0] = [T::from(0.0); ORDER + 1];
+        a[0] = [T::from(0.0); POLYNOMIAL_ORDER + 1];
         a[0][0] = T::from(1.0);
         // Gaussian elimination with partial pivoting, 17 by 17
-        for column in 0..ORDER {
-            let pivot = (column..=ORDER)
+        for column in 0..POLYNOMIAL_ORDER {
+            let pivot = (column..=POLYNOMIAL_ORDER)
                 .max_by(|&r, &s| a[r][column].size().total_cmp(&a[s][column].size()))
                 .unwrap_or(column);
             a.swap(column, pivot);
             problems.iter_mut().for_each(|f| f.swap(column, pivot));
-            for row in column + 1..=ORDER {
+            for row in column + 1..=POLYNOMIAL_ORDER {
                 let factor = a[row][column] / a[column][column];
                 let (above, below) = a.split_at_mut(row);
                 for (value, pivot) in below[0].iter_mut().zip(&above[column]).skip(column) {
@@ -142,8 +150,9 @@ impl Chebyshev {
             }
         }
         for f in problems {
-            for row in (0..=ORDER).rev() {
-                let rest = (row + 1..=ORDER).fold(T::from(0.0), |sum, k| sum + a[row][k] * f[k]);
+            for row in (0..=POLYNOMIAL_ORDER).rev() {
+                let rest = (row + 1..=POLYNOMIAL_ORDER)
+                    .fold(T::from(0.0), |sum, k| sum + a[row][k] * f[k]);
                 f[row] = (f[row] - rest) / a[row][row];
             }
         }
@@ -174,15 +183,15 @@ impl Number for Complex64 {
 /// function.
 pub(crate) fn barycentric(nodes: &Nodes, values: &Nodes, at: f64) -> f64 {
     let (mut above, mut below) = (0.0, 0.0);
-    for i in 0..=ORDER {
+    for i in 0..=POLYNOMIAL_ORDER {
         let difference = at - nodes[i];
         if difference == 0.0 {
             return values[i];
         }
         // for nodes that are not exactly Chebyshev's the weights are products of differences
-        let product: f64 = (0..=ORDER)
+        let product: f64 = (0..=POLYNOMIAL_ORDER)
             .filter(|&j| j != i)
-            .map(|j| (nodes[i] - nodes[j]) / (nodes[0] - nodes[ORDER]) * 4.0)
+            .map(|j| (nodes[i] - nodes[j]) / (nodes[0] - nodes[POLYNOMIAL_ORDER]) * 4.0)
             .product();
         let weight = 1.0 / (product * difference);
         above += weight * values[i];

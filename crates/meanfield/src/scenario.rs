@@ -18,9 +18,9 @@ use crate::law::WindowLaw;
 use crate::model::{Action, Bottleneck, Class, Event, Model, Options, RegisteredAqm, Unresponsive};
 
 /// Flows of a class with different round trips are put into so many groups.
-const GROUPS: usize = 8;
+const RTT_GROUPS: usize = 8;
 /// Cells of a window grid where the largest window is large beside the share of a flow.
-const CELLS: f64 = 1024.0;
+const GRID_CELLS: f64 = 1024.0;
 /// Flows from which the mean-field limit is accurate with drop-tail, and with an AQM (Reynier 2006,
 /// sections 2 and 5).
 const ENOUGH: (f64, f64) = (10.0, 25.0);
@@ -227,7 +227,7 @@ impl<'a> Reader<'a> {
         let mut distinct = values.clone();
         distinct.sort_by(f64::total_cmp);
         distinct.dedup();
-        if distinct.len() <= GROUPS {
+        if distinct.len() <= RTT_GROUPS {
             let mut start = 0.0;
             return distinct
                 .into_iter()
@@ -241,13 +241,13 @@ impl<'a> Reader<'a> {
                 .collect();
         }
         self.notes.push(format!(
-            "flows `{}`: their round trips are represented by {GROUPS} groups of equal size",
+            "flows `{}`: their round trips are represented by {RTT_GROUPS} groups of equal size",
             self.scenario.flows[class].name
         ));
         let mut sorted = values;
         sorted.sort_by(f64::total_cmp);
-        let edge = |group: usize| group * sorted.len() / GROUPS;
-        (0..GROUPS)
+        let edge = |group: usize| group * sorted.len() / RTT_GROUPS;
+        (0..RTT_GROUPS)
             .map(|group| {
                 let members = &sorted[edge(group)..edge(group + 1)];
                 let n = sorted.len() as f64;
@@ -289,7 +289,7 @@ impl<'a> Reader<'a> {
             .map(|group| self.class(group, &bottleneck, flows))
             .collect::<Result<Vec<_>, Error>>()?;
         self.notes.dedup();
-        options.most_cells = options.most_cells.min(CELLS);
+        options.most_cells = options.most_cells.min(GRID_CELLS);
         let unresponsive = self
             .traffic
             .clone()

@@ -181,7 +181,7 @@ impl RedLink {
     }
 
     /// The constant of theorem 4 as printed.
-    pub const PRINTED: f64 = SQUARE_ROOT_LAW * SQUARE_ROOT_LAW;
+    pub const PRINTED_CONSTANT: f64 = SQUARE_ROOT_LAW * SQUARE_ROOT_LAW;
 
     /// The slope and frequency at which the equilibrium loses its stability when RED's slope is
     /// raised about it (its place held fixed), with an average of the queue that follows it at

@@ -78,7 +78,7 @@ fn theorem_3() {
 fn theorem_4() {
     let link = example(20.0);
     close(
-        link.theorem_4(RedLink::PRINTED),
+        link.theorem_4(RedLink::PRINTED_CONSTANT),
         0.003_574_298_348_752_821,
         1e-10,
     );

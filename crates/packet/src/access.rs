@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use ackclock_scenario::Capacity;
 
-use crate::link::schedule::NEVER;
+use crate::link::schedule::NEVER_PS;
 
 /// A private FIFO with a rate and perhaps a limited queue. Departures are known at arrival.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ impl Access {
         if self.size != size {
             self.look_up(size);
         }
-        self.free = (start + self.time).min(NEVER);
+        self.free = (start + self.time).min(NEVER_PS);
         Some(self.free)
     }
 }
@@ -133,7 +133,7 @@ mod tests {
     fn queues_of_months_end_never() {
         let mut access = Access::new(1.0, Capacity::Unlimited);
         for packet in 1..100_u64 {
-            let end = packet.saturating_mul(524_280_000_000_000_000).min(NEVER);
+            let end = packet.saturating_mul(524_280_000_000_000_000).min(NEVER_PS);
             assert_eq!(access.offer(0, 65_535), Some(end));
         }
     }

@@ -95,30 +95,30 @@ pub(crate) struct Place(u64);
 
 impl Place {
     /// Flows and slots that can be told apart.
-    pub(crate) const MOST: usize = (1 << 27) - 1;
+    pub(crate) const MAX_NUMBER: usize = (1 << 27) - 1;
     /// Slot of a flow whose state is not made yet.
-    const NOWHERE: usize = Self::MOST;
+    const NO_SLOT: usize = Self::MAX_NUMBER;
     /// Flows come after everything else that is numbered.
-    const FLOW: u64 = 1 << 28;
+    const FIRST_FLOW: u64 = 1 << 28;
 
     #[inline]
     pub(crate) fn new(number: usize, slot: usize) -> Self {
-        Self(((Self::FLOW | number as u64) << 32) | slot as u64)
+        Self(((Self::FIRST_FLOW | number as u64) << 32) | slot as u64)
     }
 
     /// A flow whose slot is not asked for, or not known.
     pub(crate) fn of_number(number: usize) -> Self {
-        Self::new(number, Self::NOWHERE)
+        Self::new(number, Self::NO_SLOT)
     }
 
     #[inline]
     pub(crate) fn number(self) -> usize {
-        (self.0 >> 32 & (Self::FLOW - 1)) as usize
+        (self.0 >> 32 & (Self::FIRST_FLOW - 1)) as usize
     }
 
     #[inline]
     pub(crate) fn slot(self) -> usize {
-        (self.0 & Self::MOST as u64) as usize
+        (self.0 & Self::MAX_NUMBER as u64) as usize
     }
 }
 
@@ -151,7 +151,7 @@ impl Tag {
     /// Number of a link, or of an entry of the scenario's list of changes.
     #[inline]
     pub(crate) fn entity(self) -> usize {
-        (self.0 >> 32 & (Place::FLOW - 1)) as usize
+        (self.0 >> 32 & (Place::FIRST_FLOW - 1)) as usize
     }
 
     /// Number of a flow.
@@ -163,12 +163,12 @@ impl Tag {
     /// Slot of the flow's state, if it was made when the entry was.
     #[inline]
     pub(crate) fn slot(self) -> usize {
-        (self.0 & Place::MOST as u64) as usize
+        (self.0 & Place::MAX_NUMBER as u64) as usize
     }
 
     /// Whether the flow's state was made when the entry was.
     pub(crate) fn has_slot(self) -> bool {
-        self.slot() != Place::NOWHERE
+        self.slot() != Place::NO_SLOT
     }
 }
 
@@ -280,16 +280,16 @@ struct Node {
     next: u32,
 }
 
-const END: u32 = u32::MAX;
+const LIST_END: u32 = u32::MAX;
 
 impl Default for Wheel {
     fn default() -> Self {
         Self {
-            current: END,
-            free: END,
+            current: LIST_END,
+            free: LIST_END,
             cursor: 0,
             shift: 26,
-            heads: vec![END; 256],
+            heads: vec![LIST_END; 256],
             occupied: vec![0; 4],
             nodes: Vec::new(),
             count: 0,
@@ -329,7 +329,10 @@ impl Wheel {
     #[cold]
     #[inline(never)]
     fn add_node(&mut self, entry: Entry) -> u32 {
-        self.nodes.push(Node { entry, next: END });
+        self.nodes.push(Node {
+            entry,
+            next: LIST_END,
+        });
         self.nodes.len() as u32 - 1
     }
 
@@ -367,7 +370,7 @@ impl Wheel {
     #[inline]
     fn insert(&mut self, place: u32) {
         let key = self.nodes[place as usize].entry.key();
-        let (mut before, mut after) = (END, self.current);
+        let (mut before, mut after) = (LIST_END, self.current);
         while let Some(node) = self.nodes.get(after as usize)
             && node.entry.key() < key
         {
@@ -394,8 +397,8 @@ impl Wheel {
         let slot = word * 64 + bits.trailing_zeros() as usize;
         self.cursor += ((slot.wrapping_sub(self.cursor as usize + 1)) & mask) as u64 + 1;
         self.occupied[word] &= !(1 << (slot % 64));
-        self.current = std::mem::replace(&mut self.heads[slot], END);
-        if self.nodes[self.current as usize].next != END {
+        self.current = std::mem::replace(&mut self.heads[slot], LIST_END);
+        if self.nodes[self.current as usize].next != LIST_END {
             self.sort();
         }
     }
@@ -403,7 +406,7 @@ impl Wheel {
     /// Sorts the bucket in hand.
     #[inline]
     fn sort(&mut self) {
-        let mut place = std::mem::replace(&mut self.current, END);
+        let mut place = std::mem::replace(&mut self.current, LIST_END);
         while let Some(node) = self.nodes.get(place as usize) {
             let next = node.next;
             self.insert(place);
@@ -413,7 +416,7 @@ impl Wheel {
 
     #[inline(always)]
     fn first(&mut self) -> Option<&Entry> {
-        if self.current == END && self.count > 0 {
+        if self.current == LIST_END && self.count > 0 {
             self.rotate();
         }
         self.nodes
@@ -467,7 +470,7 @@ impl Wheel {
         *self = Self {
             cursor: now >> shift,
             shift,
-            heads: vec![END; slots],
+            heads: vec![LIST_END; slots],
             occupied: vec![0; slots / 64],
             from: now,
             period: self.period,
@@ -571,13 +574,13 @@ impl Calendar {
             return Held(self.near.take());
         }
         self.pop_far();
-        Held(END)
+        Held(LIST_END)
     }
 
     /// Returns the next event as far as is known while an event is taken out.
     #[inline(always)]
     pub(crate) fn look_ahead(&mut self) -> Option<Tag> {
-        if self.near.current == END && self.near.count > 1 {
+        if self.near.current == LIST_END && self.near.count > 1 {
             self.near.rotate();
         }
         let node = self.near.nodes.get(self.near.current as usize)?;
@@ -587,7 +590,7 @@ impl Calendar {
     /// Another near event in place of the one that was taken out.
     #[inline(always)]
     pub(crate) fn put(&mut self, held: Held, time: u64, tag: Tag) {
-        if held.0 == END || self.near.is_beyond(time) {
+        if held.0 == LIST_END || self.near.is_beyond(time) {
             self.put_far(held, time, tag);
             return;
         }
@@ -607,7 +610,7 @@ impl Calendar {
     /// Nothing in place of the event that was taken out.
     #[inline(always)]
     pub(crate) fn drop(&mut self, held: Held) {
-        if held.0 != END {
+        if held.0 != LIST_END {
             self.near.free(held.0);
         }
         if self.near.left == 0 {

@@ -11,7 +11,7 @@ use crate::{flow, link, setup, tcp};
 const IN_FLIGHT: u64 = 64;
 
 /// Bytes of a packet of a burst that waits: it and its time, and half as much while the ring grows.
-const WAITING: u64 = size_of::<(u64, Packet)>() as u64 * 3 / 2;
+const WAITING_BYTES: u64 = size_of::<(u64, Packet)>() as u64 * 3 / 2;
 
 impl Simulation {
     /// A rough estimate of the memory that a run will need, in bytes: flows with their initial
@@ -68,7 +68,7 @@ impl Simulation {
                 f64::INFINITY
             });
             let burst = packets.min(most as u64);
-            bytes = bytes.saturating_add(waiting.max(places(burst) * WAITING));
+            bytes = bytes.saturating_add(waiting.max(places(burst) * WAITING_BYTES));
             let held = of_queues(link.scheduler.as_ref(), tree, link.rate, flows);
             bytes = bytes.saturating_add(held);
             if options.traces.links {
@@ -152,7 +152,7 @@ fn burst(class: &FlowClass) -> u64 {
 fn of_burst(class: &FlowClass, burst: u64) -> u64 {
     let config = tcp::Config::new(&class.tcp);
     let remembered = if config.remembers(&class.tcp.congestion.needs()) {
-        places(burst) * tcp::SEGMENT
+        places(burst) * tcp::SEGMENT_BYTES
     } else {
         0
     };

@@ -10,17 +10,17 @@ use std::cell::RefCell;
 use crate::probe::Histogram;
 
 /// Bins an octave: percentiles are known to 0.8 %. Of a long path the queue is a small part.
-const BINS: u64 = 128;
+const BINS_PER_OCTAVE: u64 = 128;
 
 /// Turns of a wheel from one segment to the next, as a part of 2^32: one in 32.36 (twenty times the
 /// golden ratio), which is no near multiple of any rhythm that a sender may have.
-const TURN: u32 = 132_721_787;
+const WHEEL_TURN: u32 = 132_721_787;
 
 /// Whether segment `seq` of an endless flow is measured: of each turn the first two, neighbours.
 /// That is one in sixteen; to measure every packet would take 8 % more instructions.
 #[inline(always)]
 pub(crate) fn is_chosen(seq: u64) -> bool {
-    (seq as u32).wrapping_mul(TURN) < 2 * TURN
+    (seq as u32).wrapping_mul(WHEEL_TURN) < 2 * WHEEL_TURN
 }
 
 /// One-way delays of a class in the measurement window.
@@ -36,7 +36,7 @@ pub(crate) struct OneWay {
 
 #[derive(Debug)]
 struct Tally {
-    delays: Histogram<BINS>,
+    delays: Histogram<BINS_PER_OCTAVE>,
     /// Smallest delay, ps.
     least: u64,
     /// Absolute differences in delay of neighbours, ps, and their number.

@@ -282,7 +282,7 @@ fn split<T>(values: &mut Vec<T>, count: usize) -> Vec<T> {
 
 impl LinkTrace {
     /// Bytes of one sample.
-    pub(crate) const ROW: usize = 4 + 6 * 8;
+    pub(crate) const SAMPLE_BYTES: usize = 4 + 6 * 8;
 
     /// The first `count` samples; the others stay.
     pub(crate) fn take(&mut self, count: usize) -> Self {
@@ -301,7 +301,7 @@ impl LinkTrace {
 
 impl FlowTrace {
     /// Bytes of one sample.
-    pub(crate) const ROW: usize = 4 * 8;
+    pub(crate) const SAMPLE_BYTES: usize = 4 * 8;
 
     /// The first `count` samples; the others stay.
     pub(crate) fn take(&mut self, count: usize) -> Self {

@@ -29,7 +29,7 @@ impl Flags {
     /// On ACKs: the third bit of AccECN's count, beside CWR and ECE.
     pub(crate) const AE: u8 = 128;
     /// The segment that an ACK names has arrived twice (DSACK).
-    pub(crate) const TWICE: u8 = 64;
+    pub(crate) const SENT_TWICE: u8 = 64;
 
     #[inline]
     pub(crate) fn has(self, bit: u8) -> bool {
@@ -50,7 +50,7 @@ pub(crate) struct Packet {
     pub(crate) seq: u64,
     /// Data: when it was sent. ACK: the time echoed (0: none). Sender's clock, RFC 7323.
     pub(crate) stamp: u64,
-    /// ACK: the segment just received out of order, or [`NONE`].
+    /// ACK: the segment just received out of order, or [`NO_NUMBER`].
     pub(crate) sack: u64,
     /// Number of its flow, and slot of the flow's state.
     pub(crate) flow: u32,
@@ -80,7 +80,7 @@ impl Packet {
             flow: self.flow,
             cumulative: self.seq,
             selective: (self.sack != NONE).then_some(self.sack),
-            duplicate: self.flags.has(Flags::TWICE),
+            duplicate: self.flags.has(Flags::SENT_TWICE),
             ecn_echo: self.flags.0 & (Flags::ECE | Flags::CWR | Flags::AE),
         })
     }

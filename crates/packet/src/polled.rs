@@ -22,8 +22,8 @@ const MAX_BURST: usize = 100_000;
 const MAX_TIMEOUTS: u32 = 1000;
 
 /// The end that sends, and the one that receives.
-pub(crate) const SENDER: usize = 0;
-pub(crate) const RECEIVER: usize = 1;
+pub(crate) const SENDING_END: usize = 0;
+pub(crate) const RECEIVING_END: usize = 1;
 
 /// A time of the engine by an endpoint's clock.
 fn clock(now: u64) -> Duration {
@@ -205,12 +205,12 @@ impl Polled {
 
     /// Data that the receiving application has read, in payloads of full packets.
     pub(crate) fn delivered(&self) -> u64 {
-        (self.read[RECEIVER] as f64 / self.payload) as u64
+        (self.read[RECEIVING_END] as f64 / self.payload) as u64
     }
 
     /// Bytes that the receiving application has read.
     pub(crate) fn received(&self) -> u64 {
-        self.read[RECEIVER]
+        self.read[RECEIVING_END]
     }
 
     /// Packets that the sender has declared lost.
@@ -254,7 +254,7 @@ impl Polled {
                 }
             }
         }
-        let written = if side == SENDER { self.written } else { 0 };
+        let written = if side == SENDING_END { self.written } else { 0 };
         let mut sending = Sending {
             datagrams: &mut self.datagrams[side],
             header: self.endpoints.factory.header(),
@@ -290,7 +290,7 @@ impl Polled {
         if let Some(failure) = status.failure {
             return Err(failure);
         }
-        if side == SENDER {
+        if side == SENDING_END {
             self.account(cause, status);
             if !leaving.is_empty() {
                 self.last_sent = time;

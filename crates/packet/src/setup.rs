@@ -313,10 +313,10 @@ impl Population {
     fn new(scenario: &Scenario, links: &[Link], seed: u64, general: bool) -> Result<Self, Error> {
         let counts = (0..scenario.flows.len()).map(|id| u64::from(scenario.max_count(id)));
         let most: u64 = counts.sum();
-        if most >= Place::MOST as u64 {
+        if most >= Place::MAX_NUMBER as u64 {
             return Err(Error::Unsupported(format!(
                 "{most} flows: fewer than {} are possible",
-                Place::MOST
+                Place::MAX_NUMBER
             )));
         }
         let mut population = Self {

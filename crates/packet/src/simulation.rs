@@ -43,7 +43,7 @@ impl Simulation {
     /// been stopped.
     pub fn step(&mut self, events: u64) -> Result<Progress, Error> {
         let done = self.engine.step(events)?;
-        if self.engine.now >= link::schedule::NEVER {
+        if self.engine.now >= link::schedule::NEVER_PS {
             return Err(Error::Unsupported(
                 "the transfers are not done within 106 days of simulated time, the most that a run \
                  can take"

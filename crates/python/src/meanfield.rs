@@ -376,7 +376,7 @@ pub(crate) fn red_stability<'py>(
     dict.set_item("theorem_3", found.theorem_3())?;
     dict.set_item("u", found.u(link.slope()))?;
     dict.set_item("corollary_1", found.corollary_1())?;
-    dict.set_item("theorem_4", link.theorem_4(RedLink::PRINTED))?;
+    dict.set_item("theorem_4", link.theorem_4(RedLink::PRINTED_CONSTANT))?;
     dict.set_item("theorem_4_sharp", link.theorem_4(2.0 * (1.0 - found.loss)))?;
     dict.set_item("critical_slope", crossing.map(|found| found.slope))?;
     dict.set_item("frequency", crossing.map(|found| found.frequency))?;

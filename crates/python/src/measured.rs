@@ -153,7 +153,7 @@ enum Column {
 }
 
 /// Flows whose columns are filled before their rows are given back.
-const PIECE: usize = 1 << 12;
+const PIECE_FLOWS: usize = 1 << 12;
 
 /// Rows become columns piece by piece, so that many flows need no memory for both.
 fn flows(py: Python<'_>, mut flows: Vec<FlowOutcome>) -> PyResult<Bound<'_, PyDict>> {
@@ -183,7 +183,7 @@ fn flows(py: Python<'_>, mut flows: Vec<FlowOutcome>) -> PyResult<Bound<'_, PyDi
         ("ledger_in_flight", count(|flow| flow.ledger.in_flight)),
     ];
     while !flows.is_empty() {
-        let first = flows.len().saturating_sub(PIECE);
+        let first = flows.len().saturating_sub(PIECE_FLOWS);
         for (_, column) in &mut columns {
             let piece = &flows[first..];
             match column {

@@ -70,7 +70,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// Looks between two reports of how far it is.
 const LOOKS_PER_REPORT: u32 = 4;
 /// Traces are handed over in pieces of so many bytes.
-const PIECE: usize = 1 << 22;
+const PIECE_BYTES: usize = 1 << 22;
 
 impl Job<'_> {
     /// Runs everything on up to `threads` threads. Results depend on the options alone, not on the
@@ -203,7 +203,7 @@ impl Job<'_> {
             standing
                 .departures
                 .store(progress.departures, Ordering::Relaxed);
-            let least = if progress.done { 1 } else { PIECE };
+            let least = if progress.done { 1 } else { PIECE_BYTES };
             self.hand_over(&mut simulation, least)?;
             self.hand_captures_over(&mut simulation, least)?;
             if progress.done {

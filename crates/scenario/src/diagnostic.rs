@@ -71,11 +71,11 @@ pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) 
 
 /// `"a", "b", "c"`, for messages; long lists are cut.
 pub(crate) fn quoted_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    const MOST: usize = 40;
+    const MAX_QUOTED: usize = 40;
     let mut names = names.into_iter();
     let mut list: Vec<_> = names
         .by_ref()
-        .take(MOST)
+        .take(MAX_QUOTED)
         .map(|name| format!("\"{name}\""))
         .collect();
     match names.count() {

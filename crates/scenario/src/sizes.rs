@@ -48,7 +48,7 @@ pub(crate) const WEB_SEARCH: [(f64, f64); 11] = [
 pub(crate) const WEB_SEARCH_SEGMENT: f64 = 1460.0;
 
 /// No transfer is larger: the tail of a heavy-tailed law has no end, but sequence numbers have.
-const LARGEST: f64 = 1e15;
+const MAX_TRANSFER_BYTES: f64 = 1e15;
 
 impl Sizes {
     /// The sizes of a web-search cluster.
@@ -94,7 +94,7 @@ impl Sizes {
             Self::Empirical(points) => quantile(points, random.uniform()),
         };
         // to the nearest byte; an exponential size of nothing would be no transfer
-        (bytes + 0.5).clamp(1.0, LARGEST) as u64
+        (bytes + 0.5).clamp(1.0, MAX_TRANSFER_BYTES) as u64
     }
 }
 

@@ -9,7 +9,7 @@ pub(crate) const MOST_STEPS: usize = 1_000_000;
 /// The shortest step: the engines go through all that lie between two packets.
 const SHORTEST_STEP: Time = Time(Time::PER_SECOND / 1_000_000);
 /// Bytes of a delivery opportunity in a Mahimahi trace.
-const OPPORTUNITY: f64 = 1500.0;
+const OPPORTUNITY_BYTES: f64 = 1500.0;
 
 /// A rate over time: constant from each step to the next.
 #[derive(Clone, Debug, PartialEq)]
@@ -214,7 +214,7 @@ impl RateTrace {
         }
         let mut steps: Vec<(Time, f64)> = Vec::new();
         for (slot, count) in opportunities.iter().enumerate() {
-            let rate = f64::from(*count) * OPPORTUNITY * 8e3;
+            let rate = f64::from(*count) * OPPORTUNITY_BYTES * 8e3;
             if steps.last().is_none_or(|step| step.1 != rate) {
                 steps.push((Time(slot as u64 * MS), rate));
             }

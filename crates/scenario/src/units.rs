@@ -325,11 +325,11 @@ impl Quantity {
 
 /// For messages: the text, cut where it would fill the screen.
 pub(crate) fn shorten(text: &str) -> String {
-    const LONGEST: usize = 60;
-    if text.chars().count() <= LONGEST {
+    const MAX_TEXT: usize = 60;
+    if text.chars().count() <= MAX_TEXT {
         text.to_owned()
     } else {
-        text.chars().take(LONGEST).chain("...".chars()).collect()
+        text.chars().take(MAX_TEXT).chain("...".chars()).collect()
     }
 }
 

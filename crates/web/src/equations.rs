@@ -10,7 +10,7 @@ use crate::question::{About, Chart, Limit, Trajectory};
 use crate::{Answer, Refusal, parsed};
 
 /// Roots that are listed.
-const ROOTS: usize = 6;
+const ROOTS_LISTED: usize = 6;
 /// Wanted error of a cycle.
 const CYCLE_TOLERANCE: f64 = 1e-6;
 /// Samples of a period.
@@ -73,7 +73,7 @@ pub(crate) fn stability(about: &About) -> Answer {
 }
 
 fn equilibrium(model: &Model, at: &Equilibrium, work: u64) -> Value {
-    let roots = within(work, || model.roots(at, ROOTS)).ok();
+    let roots = within(work, || model.roots(at, ROOTS_LISTED)).ok();
     let roots: Vec<(f64, f64)> = roots.map_or_else(Vec::new, |found| {
         found.roots.iter().map(|root| (root.re, root.im)).collect()
     });

@@ -18,7 +18,7 @@ use crate::params::inconsistent;
 use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, parameters};
 
 /// The target band leaves this part of the way from minimum to maximum threshold free at each end.
-const MARGIN: f64 = 0.4;
+const TARGET_MARGIN: f64 = 0.4;
 
 parameters! {
     /// Parameters of Adaptive RED: those of RED (`max_probability` is where it starts) and how it
@@ -128,14 +128,14 @@ impl FluidAqm for AdaptiveRedParams {
         rate: &mut [S],
     ) {
         let (average, min, max) = adapted::average_and_thresholds(&params.red, input, state);
-        let interval = params.interval.max(S::from_f64(SHORTEST));
+        let interval = params.interval.max(S::from_f64(MIN_INTERVAL_S));
         let steps = Steps {
             increment: params.increment,
             decrease: params.decrease,
             interval,
         };
         let top = state.last().copied().unwrap_or(params.red.max_probability);
-        let drift = steps.drift(average, min, max, MARGIN, top);
+        let drift = steps.drift(average, min, max, TARGET_MARGIN, top);
         let lowest = params.lowest.or_else(|_| S::from_f64(0.01));
         let bounds = (lowest, params.highest);
         adapted::derivative(&params.red, input, state, drift, bounds, interval, rate);
@@ -170,7 +170,7 @@ impl FluidAqm for AdaptiveRedParams {
 }
 
 /// An interval of zero is a step a packet: the equations take no shorter one than this, s.
-const SHORTEST: f64 = 1e-3;
+const MIN_INTERVAL_S: f64 = 1e-3;
 
 /// Adaptive RED at work.
 #[derive(Clone, Debug)]
@@ -188,7 +188,7 @@ pub struct AdaptiveRed {
 impl AdaptiveRed {
     fn adapt(&mut self, now: Time) {
         let (average, min, max) = self.red.average_and_thresholds();
-        let margin = MARGIN * (max - min);
+        let margin = TARGET_MARGIN * (max - min);
         if average < min + margin && self.max_probability > self.floor {
             self.max_probability *= self.params.decrease;
         } else if average > max - margin && self.max_probability < self.params.highest {

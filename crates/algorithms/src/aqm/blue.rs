@@ -91,7 +91,7 @@ impl FluidAqm for BlueParams {
                 zero
             };
             let idle = below(-input.queue, deviation);
-            let freeze = params.freeze_time.max(S::from_f64(SHORTEST));
+            let freeze = params.freeze_time.max(S::from_f64(MIN_FREEZE_TIME_S));
             let drift = (params.increment * lost - params.decrement * idle) / freeze;
             let outside =
                 (p.re() <= 0.0 && drift.re() < 0.0) || (p.re() >= 1.0 && drift.re() > 0.0);
@@ -125,7 +125,7 @@ impl FluidAqm for BlueParams {
 }
 
 /// A freeze time of zero is a step a packet: the equations take no shorter one than this, s.
-const SHORTEST: f64 = 1e-3;
+const MIN_FREEZE_TIME_S: f64 = 1e-3;
 
 /// BLUE at work.
 #[derive(Clone, Debug)]

@@ -75,7 +75,7 @@ fn period(params: &LredParams) -> Time {
 }
 
 /// A ratio below this is none: its square root would have no slope.
-const NOTHING: f64 = 1e-12;
+const MIN_RATIO: f64 = 1e-12;
 
 impl FluidAqm for LredParams {
     type Over<S: Scalar> = LredParams<S>;
@@ -142,7 +142,7 @@ impl FluidAqm for LredParams {
             0 => S::from_f64(0.0),
             1 => {
                 let distance = input.queue - params.reference;
-                ratio + params.beta * ratio.max(S::from_f64(NOTHING)).sqrt() * distance
+                ratio + params.beta * ratio.max(S::from_f64(MIN_RATIO)).sqrt() * distance
             }
             _ => S::from_f64(1.0),
         }

@@ -315,7 +315,7 @@ fn automatic_minimum(params: &RedParams, link: &LinkView) -> f64 {
 }
 
 /// An average below this, in packets or bytes, is none.
-const NOTHING: f64 = 1e-100;
+const MIN_AVERAGE: f64 = 1e-100;
 
 /// The thresholds and slopes of the hot path, in the unit of the queue (packets or bytes).
 #[derive(Clone, Copy, Debug)]
@@ -486,7 +486,7 @@ impl Red {
         if self.average < self.curve.min || !(drawn || enough()) {
             self.above = false;
             self.initial = 0.0;
-            if self.average < NOTHING {
+            if self.average < MIN_AVERAGE {
                 self.average = 0.0; // an average that fades for ever would end in slow subnormal numbers
             }
         } else if self.average >= self.curve.forced {

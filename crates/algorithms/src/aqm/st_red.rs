@@ -212,7 +212,7 @@ impl FluidAqm for StRedParams {
             interval: scaled.interval,
         };
         let top = state.last().copied().unwrap_or(params.red.max_probability);
-        let drift = steps.drift(average, min, max, MARGIN, top);
+        let drift = steps.drift(average, min, max, TARGET_MARGIN, top);
         let bounds = (S::from_f64(0.0), S::from_f64(1.0));
         adapted::derivative(
             &scaled.red,
@@ -256,7 +256,7 @@ impl FluidAqm for StRedParams {
 
 /// The target band of the average leaves this part of the way from minimum to maximum threshold
 /// free at each end.
-const MARGIN: f64 = 0.4;
+const TARGET_MARGIN: f64 = 0.4;
 
 /// ST-RED at work.
 #[derive(Clone, Debug)]

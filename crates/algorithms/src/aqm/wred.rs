@@ -17,7 +17,7 @@ use crate::meta::{About, Algorithm};
 use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, parameters};
 
 /// Priorities that there are.
-const PRIORITIES: u8 = 8;
+const PRIORITY_COUNT: u8 = 8;
 
 parameters! {
     /// Parameters of WRED: those of RED (the minimum threshold is that of priority 0) and how the
@@ -62,7 +62,7 @@ impl AqmAlgorithm for WredParams {
 
     fn build(&self, link: &LinkView) -> Wred {
         Wred {
-            reds: (0..PRIORITIES)
+            reds: (0..PRIORITY_COUNT)
                 .map(|priority| self.of(priority, link).build(link))
                 .collect(),
             last: 0,
@@ -80,7 +80,7 @@ impl<S: Scalar> WredParams<S> {
             number(self.red.min_threshold),
             number(self.red.max_threshold),
         );
-        let raised = self.step * (max - min) * f64::from(priority.min(PRIORITIES - 1));
+        let raised = self.step * (max - min) * f64::from(priority.min(PRIORITY_COUNT - 1));
         RedParams {
             min_threshold: NumberOr::Number(min + raised),
             ..self.red
@@ -157,9 +157,9 @@ impl FluidAqm for WredParams {
 
     fn regime<S: Scalar>(params: &WredParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
         let of = |priority| RedParams::regime(&params.at(priority), input, state);
-        match of(PRIORITIES - 1) {
-            0 => (0..PRIORITIES).filter(|i| of(*i) > 0).count(),
-            beyond => usize::from(PRIORITIES) + beyond - 1,
+        match of(PRIORITY_COUNT - 1) {
+            0 => (0..PRIORITY_COUNT).filter(|i| of(*i) > 0).count(),
+            beyond => usize::from(PRIORITY_COUNT) + beyond - 1,
         }
     }
 
@@ -170,8 +170,8 @@ impl FluidAqm for WredParams {
         state: &[S],
         regime: usize,
     ) -> S {
-        let last = usize::from(PRIORITIES);
-        let priority = usize::from(input.priority.min(PRIORITIES - 1));
+        let last = usize::from(PRIORITY_COUNT);
+        let priority = usize::from(input.priority.min(PRIORITY_COUNT - 1));
         let of_red = if regime > last {
             regime - last + 1
         } else {
@@ -208,7 +208,7 @@ impl Aqm for Wred {
         for red in &mut self.reds {
             red.sample(now, queue);
         }
-        self.last = usize::from(packet.priority.min(PRIORITIES - 1));
+        self.last = usize::from(packet.priority.min(PRIORITY_COUNT - 1));
         self.reds[self.last].judge(packet, queue, random)
     }
 
@@ -221,7 +221,7 @@ impl Aqm for Wred {
 
     fn set_parameter(&mut self, name: &str, value: f64) -> Result<(), ValueError> {
         self.params = changed(&self.params, name, value)?;
-        for (priority, red) in (0..PRIORITIES).zip(&mut self.reds) {
+        for (priority, red) in (0..PRIORITY_COUNT).zip(&mut self.reds) {
             red.replace(self.params.of(priority, &self.link));
         }
         Ok(())

@@ -22,9 +22,9 @@ use crate::{Interval, Time, ValueError, parameters};
 /// Levels of classes, leaves included (TC_HTB_MAXDEPTH).
 const LEVELS: usize = 8;
 /// Priorities there are (TC_HTB_NUMPRIO).
-const PRIORITIES: usize = 8;
+const PRIORITY_COUNT: usize = 8;
 /// Longest silence for which a bucket is filled, ps: a minute.
-const LONGEST: i64 = 60_000_000_000_000;
+const MAX_FILL_PS: i64 = 60_000_000_000_000;
 
 parameters! {
     /// Parameters of the hierarchical token bucket.
@@ -191,7 +191,7 @@ struct Class {
     /// The priorities in which it, or a class below that it lends to, has packets: a bit each.
     active: u8,
     /// In an inner class: the classes that borrow from it, by priority.
-    feeds: Option<Box<[Round; PRIORITIES]>>,
+    feeds: Option<Box<[Round; PRIORITY_COUNT]>>,
     /// When it is looked at again, if it stands in a wait queue.
     wakes: Option<Time>,
 }
@@ -211,7 +211,7 @@ impl Class {
     }
 
     fn passed(&self, now: Time) -> i64 {
-        (now.0.saturating_sub(self.filled.0) as i64).min(LONGEST)
+        (now.0.saturating_sub(self.filled.0) as i64).min(MAX_FILL_PS)
     }
 }
 
@@ -220,7 +220,7 @@ impl Class {
 pub struct Htb {
     classes: Vec<Class>,
     /// By level and priority: classes with packets that send on their own account.
-    rows: [[Round; PRIORITIES]; LEVELS],
+    rows: [[Round; PRIORITY_COUNT]; LEVELS],
     /// By level: when classes that borrow or wait are looked at again.
     waiting: [BTreeSet<(Time, usize)>; LEVELS],
     /// Level and priority at which the class chosen last was found.
@@ -245,7 +245,7 @@ impl Htb {
                 return;
             };
             let mut new = mask;
-            for prio in (0..PRIORITIES).filter(|prio| mask & (1 << prio) != 0) {
+            for prio in (0..PRIORITY_COUNT).filter(|prio| mask & (1 << prio) != 0) {
                 let feed = self.round(0, prio, Some(parent));
                 if !feed.members.is_empty() {
                     new &= !(1 << prio); // the parent is active in it already
@@ -257,7 +257,7 @@ impl Htb {
         }
         if self.classes[class].mode == Mode::Sends {
             let level = self.classes[class].level;
-            for prio in (0..PRIORITIES).filter(|prio| mask & (1 << prio) != 0) {
+            for prio in (0..PRIORITY_COUNT).filter(|prio| mask & (1 << prio) != 0) {
                 self.rows[level][prio].members.insert(class);
             }
         }
@@ -271,7 +271,7 @@ impl Htb {
                 return;
             };
             let mut gone = 0;
-            for prio in (0..PRIORITIES).filter(|prio| mask & (1 << prio) != 0) {
+            for prio in (0..PRIORITY_COUNT).filter(|prio| mask & (1 << prio) != 0) {
                 let feed = self.round(0, prio, Some(parent));
                 feed.members.remove(&class);
                 if feed.members.is_empty() {
@@ -283,7 +283,7 @@ impl Htb {
         }
         if self.classes[class].mode == Mode::Sends {
             let level = self.classes[class].level;
-            for prio in (0..PRIORITIES).filter(|prio| mask & (1 << prio) != 0) {
+            for prio in (0..PRIORITY_COUNT).filter(|prio| mask & (1 << prio) != 0) {
                 let row = &mut self.rows[level][prio];
                 row.members.remove(&class);
                 if row.at == class {
@@ -371,13 +371,13 @@ impl Htb {
             if state.level >= level {
                 let left =
                     (state.tokens + passed).min(state.most) - sending_time(bytes, state.rate);
-                state.tokens = left.max(1 - LONGEST);
+                state.tokens = left.max(1 - MAX_FILL_PS);
             } else {
                 state.tokens += passed;
             }
             let left = (state.tokens_of_ceil + passed).min(state.most_of_ceil)
                 - sending_time(bytes, state.ceil);
-            state.tokens_of_ceil = left.max(1 - LONGEST);
+            state.tokens_of_ceil = left.max(1 - MAX_FILL_PS);
             state.filled = now;
             next = state.parent;
             let before = state.mode;
@@ -404,7 +404,7 @@ impl ClassScheduler for Htb {
     fn next(&mut self, now: Time, backlog: &[Backlog]) -> Turn {
         for level in 0..LEVELS {
             self.wake(level, now);
-            for prio in 0..PRIORITIES {
+            for prio in 0..PRIORITY_COUNT {
                 if !self.rows[level][prio].members.is_empty()
                     && let Some(leaf) = self.leaf(level, prio)
                 {

@@ -137,7 +137,7 @@ impl<S: Scalar> Probe<'_, S> {
 }
 
 /// Phases of ProbeBW, in the equations.
-const CYCLES: f64 = CYCLE.len() as f64;
+const CYCLE_PHASES: f64 = CYCLE.len() as f64;
 
 /// Mean over `period` seconds of a window that begins at `low`, grows by `speed` packets a second
 /// and stays at `cap` once it is there.
@@ -180,7 +180,7 @@ impl FluidTcp for BbrParams {
             },
             Scheduled {
                 what: "the pulse of ProbeBW",
-                period: CYCLES * propagation,
+                period: CYCLE_PHASES * propagation,
             },
         ]
     }
@@ -252,10 +252,10 @@ impl FluidTcp for BbrParams {
         let mean = product + (mean - product) * (-lasts + 1.0);
         // the phase after a pulse ends as soon as the window is down again: below `low` the mean
         // pace is above the estimate
-        let ahead = smooth_share((low - window) / pulse) * pulse / (propagation * CYCLES);
+        let ahead = smooth_share((low - window) / pulse) * pulse / (propagation * CYCLE_PHASES);
         let pace = bandwidth * (-params.pacing_margin + 1.0) + ahead;
         rate[0] = (pace - window / path.rtt).min((mean - window) / propagation);
-        rate[1] = (measured - bandwidth) / (propagation * CYCLES);
+        rate[1] = (measured - bandwidth) / (propagation * CYCLE_PHASES);
         rate[2] = (path.bottleneck.drained_rtt - propagation) / params.probe_rtt_interval;
     }
 }
@@ -270,7 +270,7 @@ impl<S: Scalar> BbrParams<S> {
     /// The mean window, packets, of a sender that has emptied the queue of its own packets: Drain
     /// and the phase after a pulse leave three bursts; half of a pulse comes, half of it goes.
     fn drained_to(&self, rate: S, propagation: S) -> S {
-        rate * propagation * (1.0 + (CYCLE[0] - 1.0) / CYCLES) + mean_quantum(rate) * 3.0
+        rate * propagation * (1.0 + (CYCLE[0] - 1.0) / CYCLE_PHASES) + mean_quantum(rate) * 3.0
     }
 }
 
@@ -505,10 +505,10 @@ impl Policer {
     const LEAST_ROUNDS: u32 = 4;
     const MOST_ROUNDS: u32 = 16;
     /// Share of the delivered segments that are lost.
-    const LOSS: f64 = 50.0 / 256.0;
-    const AGREEMENT: f64 = 1.0 / 8.0;
+    const POLICED_LOSS: f64 = 50.0 / 256.0;
+    const RATE_AGREEMENT: f64 = 1.0 / 8.0;
     /// So much apart they agree, too, in Linux: 4 kbit/s in segments/s (`bbr_lt_bw_diff`).
-    const DIFFERENCE: f64 = 500.0 / (0.99 * 1448.0);
+    const RATE_DIFFERENCE: f64 = 500.0 / (0.99 * 1448.0);
     /// For so many rounds its rate is used.
     const USE_ROUNDS: u32 = 48;
 
@@ -564,11 +564,15 @@ impl Policer {
         let delivered = (delivery.delivered - self.delivered) as f64;
         let lost = (delivery.total_lost - self.lost) as f64;
         let past = delivery.now.since(self.begin).seconds();
-        if delivery.lost == 0 || delivered <= 0.0 || lost < Self::LOSS * delivered || past < 0.001 {
+        if delivery.lost == 0
+            || delivered <= 0.0
+            || lost < Self::POLICED_LOSS * delivered
+            || past < 0.001
+        {
             return false;
         }
         let rate = delivered / past;
-        let agreement = (Self::AGREEMENT * self.rate).max(Self::DIFFERENCE);
+        let agreement = (Self::RATE_AGREEMENT * self.rate).max(Self::RATE_DIFFERENCE);
         if self.rate > 0.0 && (rate - self.rate).abs() <= agreement {
             self.rate = 0.5 * (rate + self.rate);
             self.known = true;
@@ -594,9 +598,9 @@ pub(super) struct Aggregation {
 
 impl Aggregation {
     /// Rounds of a window.
-    pub(super) const ROUNDS: u32 = 5;
+    pub(super) const EXTRA_ACKED_ROUNDS: u32 = 5;
     /// The segments of so much time count at most, s.
-    const LONGEST: f64 = 0.1;
+    const MAX_EXTRA_ACKED_S: f64 = 0.1;
 
     pub(super) fn update(
         &mut self,
@@ -627,7 +631,7 @@ impl Aggregation {
     /// Segments to add to the window.
     pub(super) fn extra(&self, rate: f64) -> f64 {
         let most = self.most[0].max(self.most[1]);
-        most.min((rate * Self::LONGEST).floor())
+        most.min((rate * Self::MAX_EXTRA_ACKED_S).floor())
     }
 }
 
@@ -1052,9 +1056,13 @@ impl CongestionControl for Bbr {
         model.update_bandwidth(delivery, random);
         if model.params.ack_aggregation {
             let (rate, start) = (model.rate(), model.rounds.start);
-            model
-                .aggregation
-                .update(delivery, start, Aggregation::ROUNDS, rate, window.cwnd);
+            model.aggregation.update(
+                delivery,
+                start,
+                Aggregation::EXTRA_ACKED_ROUNDS,
+                rate,
+                window.cwnd,
+            );
         }
         if model.mode == Mode::ProbeBw {
             model.check_cycle(delivery);
@@ -1433,7 +1441,13 @@ pub(super) mod tests {
                 rate: 100.0,
                 ..base
             };
-            found.update(&delivery, start, Aggregation::ROUNDS, 100.0, 50.0);
+            found.update(
+                &delivery,
+                start,
+                Aggregation::EXTRA_ACKED_ROUNDS,
+                100.0,
+                50.0,
+            );
             found.extra(100.0)
         };
         assert_eq!(ack(1.0, 1, false), 1.0); // an epoch begins with its first ACK

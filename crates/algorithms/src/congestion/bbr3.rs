@@ -178,7 +178,8 @@ impl FluidTcp for Bbr3Params {
         } else {
             (-(-losses).exp() + 1.0) / losses
         };
-        let low = product.max(mean_quantum(bandwidth) * 3.0) + pulse * propagation / cycle * SWELL;
+        let low =
+            product.max(mean_quantum(bandwidth) * 3.0) + pulse * propagation / cycle * PROBE_SWELL;
         let gained = probe.gained(bandwidth, UP_GAIN) * free;
         let mean = mean_of_growth(low, top, gained, cycle);
         let lasts = (params.probe_rtt_duration + propagation) / params.probe_rtt_interval;
@@ -201,7 +202,7 @@ const PROBE_ROUNDS: f64 = 1.0 + UP_ROUNDS * (1.0 + (UP_GAIN - 1.0) / (1.0 - DOWN
 const UP_ROUNDS: f64 = 3.0;
 /// Mean that *up* and *down* add to the window, in pulses times propagation times: it rises by a pulse
 /// in each round of *up*, and falls.
-const SWELL: f64 = 0.5 * UP_ROUNDS * (PROBE_ROUNDS - 1.0);
+const PROBE_SWELL: f64 = 0.5 * UP_ROUNDS * (PROBE_ROUNDS - 1.0);
 
 /// Time from one probe for bandwidth to the next, s, of a bandwidth-delay product of `product` packets.
 fn cycle<S: Scalar>(product: S, propagation: S, rtt: S) -> S {
@@ -636,7 +637,7 @@ impl Model {
     fn update_aggregation(&mut self, delivery: &Delivery, cwnd: f64) {
         if self.is_linux() {
             let rounds = if self.full_bw_reached {
-                Aggregation::ROUNDS
+                Aggregation::EXTRA_ACKED_ROUNDS
             } else {
                 1
             };

@@ -208,7 +208,7 @@ impl HyStart {
     const TRAIN_GAP: f64 = 0.002;
     /// The delay that the host may add to the spacing of a train, s.
     const TRAIN_SLACK: f64 = 0.001;
-    const SAMPLES: u32 = 8;
+    const HYSTART_SAMPLES: u32 = 8;
 
     /// Whether slow start is over, by an ACK with a window of `cwnd`.
     fn over(&mut self, ack: &Ack, cwnd: f64) -> bool {
@@ -229,7 +229,7 @@ impl HyStart {
             over = ack.now.since(self.round).seconds() > 0.5 * (ack.min_rtt + Self::TRAIN_SLACK);
         }
         self.least = self.least.min(ack.rtt);
-        if self.samples < Self::SAMPLES {
+        if self.samples < Self::HYSTART_SAMPLES {
             self.samples += 1;
         } else {
             over |= self.least > ack.min_rtt + (ack.min_rtt / 8.0).clamp(0.004, 0.016);
@@ -239,8 +239,8 @@ impl HyStart {
 }
 
 /// A tick of Linux's clock, ps, and how many of them its curve is not looked at anew.
-const TICK: u64 = 1_000_000_000;
-const STILL: u64 = 31;
+const TICK_PS: u64 = 1_000_000_000;
+const TICKS_STILL: u64 = 31;
 
 /// CUBIC at work.
 #[derive(Clone, Debug)]
@@ -364,9 +364,9 @@ impl Cubic {
         mut cwnd: f64,
     ) -> f64 {
         segments.estimate_count += acked;
-        let ticks = |time: Time| time.0 / TICK;
+        let ticks = |time: Time| time.0 / TICK_PS;
         let (now, (found, window)) = (ticks(ack.now), segments.found);
-        let still = window == cwnd && now.saturating_sub(ticks(found)) <= STILL;
+        let still = window == cwnd && now.saturating_sub(ticks(found)) <= TICKS_STILL;
         if !still {
             let begins = self.epoch_start == Time::NEVER;
             if begins || now != ticks(found) {

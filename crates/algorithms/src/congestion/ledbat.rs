@@ -60,19 +60,19 @@ impl FluidTcp for LedbatParams {
 }
 
 /// Parts of the base delay's history.
-const PARTS: usize = 10;
+const BASE_HISTORY: usize = 10;
 /// Samples of the current delay.
-const FILTER: usize = 4;
+const CURRENT_FILTER: usize = 4;
 
 impl CongestionAlgorithm for LedbatParams {
     type Controller = Ledbat;
 
     fn build(&self, _flow: u32) -> Ledbat {
         Ledbat {
-            base: [f32::INFINITY; PARTS],
+            base: [f32::INFINITY; BASE_HISTORY],
             part: 0,
-            part_end: Time::from_seconds(self.base_history / PARTS as f64),
-            current: [f32::INFINITY; FILTER],
+            part_end: Time::from_seconds(self.base_history / BASE_HISTORY as f64),
+            current: [f32::INFINITY; CURRENT_FILTER],
             next: 0,
             params: *self,
         }
@@ -84,11 +84,11 @@ impl CongestionAlgorithm for LedbatParams {
 pub struct Ledbat {
     /// Smallest delay in each part of the history, s; single precision (a nanosecond) keeps it
     /// small.
-    base: [f32; PARTS],
+    base: [f32; BASE_HISTORY],
     part: u8,
     part_end: Time,
     /// The last samples, s.
-    current: [f32; FILTER],
+    current: [f32; CURRENT_FILTER],
     next: u8,
     params: LedbatParams,
 }
@@ -96,9 +96,9 @@ pub struct Ledbat {
 impl Ledbat {
     fn sample(&mut self, now: Time, rtt: f64) {
         while now >= self.part_end {
-            self.part = (self.part + 1) % PARTS as u8;
+            self.part = (self.part + 1) % BASE_HISTORY as u8;
             self.base[usize::from(self.part)] = f32::INFINITY;
-            let length = Time::from_seconds(self.params.base_history / PARTS as f64);
+            let length = Time::from_seconds(self.params.base_history / BASE_HISTORY as f64);
             // a long pause passes in one step
             self.part_end = if now.since(self.part_end) > length {
                 now + length
@@ -110,7 +110,7 @@ impl Ledbat {
         let base = &mut self.base[usize::from(self.part)];
         *base = base.min(rtt);
         self.current[usize::from(self.next)] = rtt;
-        self.next = (self.next + 1) % FILTER as u8;
+        self.next = (self.next + 1) % CURRENT_FILTER as u8;
     }
 
     /// Queueing delay, s; `None` before the first sample.

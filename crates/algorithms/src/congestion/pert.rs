@@ -65,9 +65,9 @@ const CHANGE_EVERY: f64 = 5.0;
 const LEAST_RANGE: f64 = 0.01;
 /// Share of the largest queueing delay from which early responses are certain and the increase has
 /// its full target.
-const CERTAIN: f64 = 0.65;
+const CERTAIN_SHARE: f64 = 0.65;
 /// Share of it from which others are taken to fill the buffer.
-const COMPETING: f64 = 0.5;
+const COMPETING_SHARE: f64 = 0.5;
 
 impl<S: Scalar> PertParams<S> {
     /// Probability of an early response at a queueing delay, s; zero where it is not known.
@@ -291,9 +291,9 @@ impl Adaptive {
             0.0
         };
         // a hyperbola with its pole a hundredth below COMPETING, from 0 there to 1 at CERTAIN
-        let pole = COMPETING - 0.01;
-        let rise = 1.0 / (COMPETING - pole) - 1.0 / (CERTAIN - pole);
-        let part = (1.0 / (COMPETING - pole) - 1.0 / (share - pole)) / rise;
+        let pole = COMPETING_SHARE - 0.01;
+        let rise = 1.0 / (COMPETING_SHARE - pole) - 1.0 / (CERTAIN_SHARE - pole);
+        let part = (1.0 / (COMPETING_SHARE - pole) - 1.0 / (share - pole)) / rise;
         1.0 + more * part.clamp(0.0, 1.0)
     }
 
@@ -305,7 +305,7 @@ impl Adaptive {
         let range = self.range(ack.min_rtt);
         if delay <= min_threshold {
             self.low += acked;
-        } else if delay >= COMPETING * range {
+        } else if delay >= COMPETING_SHARE * range {
             self.high += acked;
         } else {
             (self.low, self.high) = (0.0, 0.0);
@@ -359,7 +359,7 @@ impl CongestionControl for Pert {
             adaptive.max_rtt = adaptive.max_rtt.max(ack.rtt); // of two, the one that is a number
             adaptive.on_ack(ack, delay, window.cwnd, self.params.min_threshold);
             let range = adaptive.range(ack.min_rtt);
-            let certain = (CERTAIN * range).max(2.0 * self.params.max_threshold);
+            let certain = (CERTAIN_SHARE * range).max(2.0 * self.params.max_threshold);
             let decrease = delay.max(0.0) / (delay.max(0.0) + range);
             (
                 self.params.curve(delay, certain),

@@ -165,11 +165,11 @@ impl<S: Scalar> PragueParams<S> {
     /// The time that a round trip counts as, s: the longer of itself and the target, with the
     /// corner between them rounded off.
     fn round(&self, rtt: S) -> S {
-        const CORNER: f64 = 0.02;
+        const CORNER_SHARE: f64 = 0.02;
         match self.rtt_control {
             RttControl::None => rtt,
             RttControl::Rate => {
-                let (beyond, corner) = (rtt - self.rtt_target, self.rtt_target * CORNER);
+                let (beyond, corner) = (rtt - self.rtt_target, self.rtt_target * CORNER_SHARE);
                 (rtt + self.rtt_target + (beyond * beyond + corner * corner).sqrt()) * 0.5
             }
         }
@@ -179,7 +179,7 @@ impl<S: Scalar> PragueParams<S> {
 /// Passive detection of a queue that marks as RFC 3168 wants it.
 #[derive(Clone, Copy, Debug)]
 struct ClassicQueue {
-    /// From 0, certainly not, to [`ClassicQueue::CERTAIN`].
+    /// From 0, certainly not, to [`ClassicQueue::CLASSIC_SCORE`].
     score: f64,
     /// Smallest and smoothed round trip and its mean deviation, s.
     least: f64,
@@ -203,8 +203,8 @@ impl Default for ClassicQueue {
 
 impl ClassicQueue {
     /// Up to here nothing changes; a step further the answer is the classic one.
-    const STICKY: f64 = 8.0;
-    const CERTAIN: f64 = 2.0 * Self::STICKY + 1.0;
+    const STICKY_SCORE: f64 = 8.0;
+    const CLASSIC_SCORE: f64 = 2.0 * Self::STICKY_SCORE + 1.0;
 
     fn sample(&mut self, rtt: f64) {
         self.least = self.least.min(rtt);
@@ -230,12 +230,12 @@ impl ClassicQueue {
         if depth > 2e-3 {
             self.score += 0.5 * libm::log2(depth / 2e-3);
         }
-        self.score = self.score.clamp(0.0, Self::CERTAIN);
+        self.score = self.score.clamp(0.0, Self::CLASSIC_SCORE);
     }
 
     /// The smallest alpha to answer with.
     fn alpha(&self) -> f64 {
-        0.625 * (self.score - Self::STICKY).clamp(0.0, 1.0)
+        0.625 * (self.score - Self::STICKY_SCORE).clamp(0.0, 1.0)
     }
 }
 

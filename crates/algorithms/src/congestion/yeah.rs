@@ -77,13 +77,14 @@ impl CongestionAlgorithm for YeahParams {
 }
 
 /// Part of a threshold over which the share of flows above it rises in the equations.
-const SPREAD: f64 = 0.1;
+const THRESHOLD_SPREAD: f64 = 0.1;
 
 impl<S: Scalar> YeahParams<S> {
     /// Backlog, the share of flows that drain it, and the share of slow flows.
     fn modes(&self, window: S, path: &Path<S>) -> (S, S, S) {
         let backlog = window * path.delay() / path.measured;
-        let above = |value: S, threshold: S| smooth_share((value / threshold - 1.0) / SPREAD);
+        let above =
+            |value: S, threshold: S| smooth_share((value / threshold - 1.0) / THRESHOLD_SPREAD);
         let crowded = above(backlog, self.max_backlog);
         let late = above(path.delay(), path.base_rtt / self.delay_share);
         (backlog, crowded, crowded + late - crowded * late)

@@ -80,7 +80,7 @@ impl Algorithm for DualPi2Params {
     };
 }
 
-const CLASSIC: usize = 0;
+const CLASSIC_QUEUE: usize = 0;
 const LOW_LATENCY: usize = 1;
 
 /// A full packet to Linux (`psched_mtu` of Ethernet), bytes.
@@ -188,7 +188,7 @@ impl DualPi2 {
         let mut squared = || random.uniform() < base && random.uniform() < base;
         let waiting: u64 = backlog.iter().map(|state| state.bytes).sum();
         let judges = waiting as f64 >= 2.0 * LINUX_MTU;
-        if queue == CLASSIC {
+        if queue == CLASSIC_QUEUE {
             return match judges && squared() {
                 true if packet.ecn_capable && coupled <= 1.0 => Verdict::Mark,
                 true => Verdict::Drop,
@@ -234,7 +234,7 @@ impl Scheduler for DualPi2 {
         if label.l4s && packet.ecn_capable {
             LOW_LATENCY
         } else {
-            CLASSIC
+            CLASSIC_QUEUE
         }
     }
 
@@ -249,14 +249,14 @@ impl Scheduler for DualPi2 {
     #[inline]
     fn next(&mut self, _now: Time, backlog: &[Backlog]) -> Option<usize> {
         match (
-            backlog[CLASSIC].packets > 0,
+            backlog[CLASSIC_QUEUE].packets > 0,
             backlog[LOW_LATENCY].packets > 0,
         ) {
             (false, false) => None,
-            (true, false) => Some(CLASSIC),
+            (true, false) => Some(CLASSIC_QUEUE),
             (false, true) => Some(LOW_LATENCY),
             //= RFC 9332 2.5.1/4..6: done, test the_classic_queue_keeps_a_tenth
-            (true, true) if self.credit > 0.0 => Some(CLASSIC),
+            (true, true) if self.credit > 0.0 => Some(CLASSIC_QUEUE),
             (true, true) => Some(LOW_LATENCY),
         }
     }
@@ -266,9 +266,9 @@ impl Scheduler for DualPi2 {
     #[inline]
     fn sent(&mut self, queue: usize, size: u32, backlog: &[Backlog]) {
         let (size, share) = (f64::from(size), self.params.classic_share);
-        if queue == LOW_LATENCY && backlog[CLASSIC].packets > 0 {
+        if queue == LOW_LATENCY && backlog[CLASSIC_QUEUE].packets > 0 {
             self.credit += share * size;
-        } else if queue == CLASSIC && backlog[LOW_LATENCY].packets > 0 {
+        } else if queue == CLASSIC_QUEUE && backlog[LOW_LATENCY].packets > 0 {
             self.credit -= (1.0 - share) * size;
         }
         if backlog.iter().all(|state| state.packets == 0) {
@@ -318,7 +318,7 @@ impl Scheduler for DualPi2 {
             if self.recurs(LOW_LATENCY, native.max(coupled)) {
                 return Verdict::Mark;
             }
-        } else if self.recurs(CLASSIC, classic) {
+        } else if self.recurs(CLASSIC_QUEUE, classic) {
             return if packet.ecn_capable && coupled < 1.0 {
                 Verdict::Mark
             } else {
@@ -436,8 +436,11 @@ mod tests {
     fn packets_of_scalable_senders_have_a_queue_of_their_own() {
         let mut scheduler = params().build(&VIEW);
         assert_eq!(scheduler.classify(&capable(0), SCALABLE), LOW_LATENCY);
-        assert_eq!(scheduler.classify(&capable(0), Label::default()), CLASSIC);
-        assert_eq!(scheduler.classify(&of_flow(0, 40), SCALABLE), CLASSIC); // a pure ACK is not ECT
+        assert_eq!(
+            scheduler.classify(&capable(0), Label::default()),
+            CLASSIC_QUEUE
+        );
+        assert_eq!(scheduler.classify(&of_flow(0, 40), SCALABLE), CLASSIC_QUEUE); // a pure ACK is not ECT
     }
 
     /// Verdicts on 10,000 packets without delay of their own.
@@ -459,8 +462,11 @@ mod tests {
         scheduler.base = 0.125;
         // 2 x 0.125 against 0.125^2 = 1/64: exact but for the first packet
         assert_eq!(judge(&mut scheduler, LOW_LATENCY, &capable(0)), [2499, 0]);
-        assert_eq!(judge(&mut scheduler, CLASSIC, &of_flow(0, 1500)), [0, 156]);
-        assert_eq!(judge(&mut scheduler, CLASSIC, &capable(0)), [156, 0]);
+        assert_eq!(
+            judge(&mut scheduler, CLASSIC_QUEUE, &of_flow(0, 1500)),
+            [0, 156]
+        );
+        assert_eq!(judge(&mut scheduler, CLASSIC_QUEUE, &capable(0)), [156, 0]);
     }
 
     #[test]
@@ -471,7 +477,7 @@ mod tests {
             judge(&mut scheduler, LOW_LATENCY, &capable(0)),
             [7501, 2499]
         );
-        assert_eq!(judge(&mut scheduler, CLASSIC, &capable(0)), [0, 2499]);
+        assert_eq!(judge(&mut scheduler, CLASSIC_QUEUE, &capable(0)), [0, 2499]);
     }
 
     #[test]
@@ -514,12 +520,12 @@ mod tests {
             let (queue, _, _) = queues.take(Time::ZERO).unwrap();
             sent[queue] += 1;
         }
-        assert!((199..=201).contains(&sent[CLASSIC]), "{sent:?}");
+        assert!((199..=201).contains(&sent[CLASSIC_QUEUE]), "{sent:?}");
         // alone, each has all of it, and nothing is owed afterwards
         let mut queues = Queues::new(params().build(&VIEW));
         queues.put(Time::ZERO, capable(0), Label::default());
         queues.put(Time::ZERO, capable(0), Label::default());
-        assert_eq!(queues.take(Time::ZERO).unwrap().0, CLASSIC);
+        assert_eq!(queues.take(Time::ZERO).unwrap().0, CLASSIC_QUEUE);
         assert_eq!(queues.scheduler.credit, 0.0);
     }
 
@@ -577,7 +583,7 @@ mod tests {
         // five standard deviations
         let (scalable, classic) = (
             count(LOW_LATENCY, &capable(0), &waiting(5)),
-            count(CLASSIC, &of_flow(0, 1500), &waiting(5)),
+            count(CLASSIC_QUEUE, &of_flow(0, 1500), &waiting(5)),
         );
         assert!((scalable - 0.25).abs() < 0.011, "{scalable}");
         assert!((classic - 1.0 / 64.0).abs() < 0.0031, "{classic}");
@@ -588,7 +594,7 @@ mod tests {
             },
             Backlog::default(),
         ];
-        assert_eq!(count(CLASSIC, &of_flow(0, 1500), &one), 0.0);
+        assert_eq!(count(CLASSIC_QUEUE, &of_flow(0, 1500), &one), 0.0);
         assert_eq!(count(LOW_LATENCY, &capable(0), &one), 0.0);
     }
 
@@ -606,6 +612,6 @@ mod tests {
             .collect();
         // 1211.2 bytes at 150 a packet: the ninth pays the credit up
         assert_eq!(first[..9], [LOW_LATENCY; 9]);
-        assert_eq!(first[9], CLASSIC);
+        assert_eq!(first[9], CLASSIC_QUEUE);
     }
 }

@@ -10,7 +10,7 @@ use crate::meta::{About, Algorithm};
 use crate::{Time, parameters};
 
 /// Priorities there are: those of a priority code point.
-const LEVELS: usize = 8;
+const PRIORITY_LEVELS: usize = 8;
 
 parameters! {
     /// Strict priority has no parameters: the `priority` of each class of flows says where its
@@ -44,13 +44,13 @@ pub struct Priority;
 
 impl Scheduler for Priority {
     fn queues(&self) -> usize {
-        LEVELS
+        PRIORITY_LEVELS
     }
 
     #[inline]
     fn classify(&mut self, _packet: &PacketView, label: Label) -> usize {
         // the first sub-queue is the highest priority
-        LEVELS - 1 - usize::from(label.priority).min(LEVELS - 1)
+        PRIORITY_LEVELS - 1 - usize::from(label.priority).min(PRIORITY_LEVELS - 1)
     }
 
     #[inline]

@@ -55,10 +55,10 @@ impl Algorithm for SfbParams {
     };
 }
 
-const LEVELS: usize = 8;
-const BINS: usize = 16;
+const HASH_LEVELS: usize = 8;
+const LEVEL_BINS: usize = 16;
 /// The largest probability, in 65536ths.
-const CERTAIN: u32 = 0xffff;
+const MAX_PROBABILITY: u32 = 0xffff;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Bin {
@@ -71,14 +71,14 @@ struct Bin {
 #[derive(Clone, Debug)]
 struct Filter {
     salt: u64,
-    bins: [[Bin; BINS]; LEVELS],
+    bins: [[Bin; LEVEL_BINS]; HASH_LEVELS],
 }
 
 impl Filter {
     fn new(salt: u64) -> Self {
         Self {
             salt,
-            bins: [[Bin::default(); BINS]; LEVELS],
+            bins: [[Bin::default(); LEVEL_BINS]; HASH_LEVELS],
         }
     }
 
@@ -89,7 +89,7 @@ impl Filter {
     /// The bins of a hash, four of its bits a level.
     fn of(&mut self, hash: u32) -> impl Iterator<Item = &mut Bin> {
         let levels = self.bins.iter_mut().enumerate();
-        levels.map(move |(level, bins)| &mut bins[(hash >> (4 * level)) as usize % BINS])
+        levels.map(move |(level, bins)| &mut bins[(hash >> (4 * level)) as usize % LEVEL_BINS])
     }
 }
 
@@ -102,7 +102,8 @@ impl SchedulerAlgorithm for SfbParams {
     const CAPACITY: Option<u32> = Some(1000);
 
     fn build(&self, view: &SchedulerView) -> Sfb {
-        let steps = |p: f64| ((p * f64::from(CERTAIN) + 0.5) as u32).clamp(1, CERTAIN);
+        let steps =
+            |p: f64| ((p * f64::from(MAX_PROBABILITY) + 0.5) as u32).clamp(1, MAX_PROBABILITY);
         Sfb {
             params: *self,
             up: steps(self.increment),
@@ -147,7 +148,7 @@ impl Sfb {
             if bin.packets == 0 {
                 bin.probability = bin.probability.saturating_sub(down);
             } else if bin.packets >= target {
-                bin.probability = (bin.probability + up).min(CERTAIN);
+                bin.probability = (bin.probability + up).min(MAX_PROBABILITY);
             }
             packets = packets.min(bin.packets);
             probability = probability.min(bin.probability);
@@ -235,7 +236,7 @@ impl Scheduler for Sfb {
         if packets >= self.params.max as u32 {
             return Verdict::Drop;
         }
-        if probability >= CERTAIN {
+        if probability >= MAX_PROBABILITY {
             if warms_up {
                 let hash = self.filters[next].hash(label.identity);
                 self.arriving[next] = Some(hash);
@@ -251,7 +252,7 @@ impl Scheduler for Sfb {
         if drawn >= probability {
             return Verdict::Accept;
         }
-        let half = CERTAIN / 2;
+        let half = MAX_PROBABILITY / 2;
         let hopeless = probability > half && drawn < (probability - half) * 2;
         if self.params.ecn && packet.ecn_capable && !hopeless {
             Verdict::Mark
@@ -350,7 +351,11 @@ mod tests {
         let flood = [1; 10];
         let accepted: usize = let_in(&mut sfb, &flood, 1000).iter().sum();
         assert!(accepted < 1100, "{accepted}");
-        assert!(sfb.probability >= CERTAIN / 2, "{}", sfb.probability);
+        assert!(
+            sfb.probability >= MAX_PROBABILITY / 2,
+            "{}",
+            sfb.probability
+        );
         let before = sfb.probability;
         let_in(&mut sfb, &[2], 20);
         assert!(sfb.probability < before / 10, "{}", sfb.probability);
@@ -388,7 +393,7 @@ mod tests {
             .as_flattened()
             .iter()
             .filter(|bin| bin.packets > 0);
-        assert_eq!(learned.count(), LEVELS);
+        assert_eq!(learned.count(), HASH_LEVELS);
         let_in(&mut sfb, &[1], 1);
         let now = Time::from_seconds(5.1);
         assert!(!sfb.warms_up(now));

@@ -140,13 +140,13 @@ impl<'a> Augmented<'a> {
 
     /// Square Newton iteration (one free parameter) from a guess.
     fn solve(&mut self, guess: Vec<f64>, what: &'static str) -> Result<Vec<f64>> {
-        const ITERATIONS: usize = 30;
+        const NEWTON_ITERATIONS: usize = 30;
         let mut u = guess;
         let m = u.len();
         let (mut residual, mut jacobian) = (Vec::new(), Vec::new());
         let mut last = f64::INFINITY;
         let mut seen = vec![0.0; m];
-        for iteration in 0..ITERATIONS {
+        for iteration in 0..NEWTON_ITERATIONS {
             let scale = scales(&u, &mut seen);
             self.evaluate(&u, &mut residual, &mut jacobian)?;
             for i in 0..m {
@@ -180,7 +180,7 @@ impl<'a> Augmented<'a> {
         }
         Err(Error::NewtonFailed {
             what,
-            iterations: ITERATIONS,
+            iterations: NEWTON_ITERATIONS,
             residual: last,
         })
     }

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use faer::c64;
 use num_dual::Dual64;
 
-use super::{Cycle, DEGREE, Reference, Resolution, locate};
+use super::{Cycle, POLYNOMIAL_DEGREE, Reference, Resolution, locate};
 use crate::{
     bifurcation::{HopfPoint, Normalisation, criticality},
     error::{Error, Result},
@@ -30,7 +30,7 @@ impl Collocation {
     }
 
     pub(super) fn size(&self) -> usize {
-        self.n * ((self.mesh.len() - 1) * DEGREE + 1)
+        self.n * ((self.mesh.len() - 1) * POLYNOMIAL_DEGREE + 1)
     }
 
     /// The row that integrates weight(s) times state `i` over the cycle.
@@ -43,8 +43,8 @@ impl Collocation {
             );
             for (g, c) in self.reference.gauss.iter().enumerate() {
                 let factor = h * self.reference.quadrature[g] * weight(a + h * c);
-                for l in 0..=DEGREE {
-                    row[(interval * DEGREE + l) * self.n + i] +=
+                for l in 0..=POLYNOMIAL_DEGREE {
+                    row[(interval * POLYNOMIAL_DEGREE + l) * self.n + i] +=
                         factor * self.reference.value[g][l];
                 }
             }
@@ -67,17 +67,17 @@ impl Collocation {
         let n = self.n;
         let size: Vec<f64> = (0..n).map(|k| reference.size(k)).collect();
         for interval in 0..self.mesh.len() - 1 {
-            for g in 0..DEGREE {
+            for g in 0..POLYNOMIAL_DEGREE {
                 for k in 0..n {
-                    let slope: f64 = (0..=DEGREE)
+                    let slope: f64 = (0..=POLYNOMIAL_DEGREE)
                         .map(|l| {
                             self.reference.slope[g][l]
-                                * reference.nodes[(interval * DEGREE + l) * n + k]
+                                * reference.nodes[(interval * POLYNOMIAL_DEGREE + l) * n + k]
                         })
                         .sum::<f64>()
                         / (size[k] * size[k]);
-                    for l in 0..=DEGREE {
-                        row[(interval * DEGREE + l) * n + k] +=
+                    for l in 0..=POLYNOMIAL_DEGREE {
+                        row[(interval * POLYNOMIAL_DEGREE + l) * n + k] +=
                             self.reference.quadrature[g] * slope * self.reference.value[g][l];
                     }
                 }
@@ -106,11 +106,11 @@ impl Collocation {
         let mut point = GaussPoint::new(self, system, nodes, period, p, free);
         for interval in 0..self.mesh.len() - 1 {
             let h = self.mesh[interval + 1] - self.mesh[interval];
-            for g in 0..DEGREE {
+            for g in 0..POLYNOMIAL_DEGREE {
                 point.move_to(interval, g)?;
-                let row = (interval * DEGREE + g) * n;
+                let row = (interval * POLYNOMIAL_DEGREE + g) * n;
                 let (value, slope) = (&self.reference.value[g], &self.reference.slope[g]);
-                let base = interval * DEGREE;
+                let base = interval * POLYNOMIAL_DEGREE;
                 let directions = if entry.is_some() {
                     point.directions()
                 } else {
@@ -120,7 +120,7 @@ impl Collocation {
                     point.rates_along(direction);
                     for i in 0..n {
                         if direction == 0 {
-                            let own: f64 = (0..=DEGREE)
+                            let own: f64 = (0..=POLYNOMIAL_DEGREE)
                                 .map(|l| slope[l] * nodes[(base + l) * n + i])
                                 .sum();
                             residual.push(own / h - period * point.rates[i].re);
@@ -131,13 +131,13 @@ impl Collocation {
                         };
                         match point.direction(direction) {
                             Direction::Now(k) => {
-                                for l in 0..=DEGREE {
+                                for l in 0..=POLYNOMIAL_DEGREE {
                                     entry(row + i, (base + l) * n + k, 0, derivative * value[l]);
                                 }
                             }
                             Direction::Delayed(delay, k) => {
                                 let Place { back, first, basis } = &point.places[delay];
-                                for l in 0..=DEGREE {
+                                for l in 0..=POLYNOMIAL_DEGREE {
                                     let column = (first + l) * n + k;
                                     entry(row + i, column, *back, derivative * basis[l]);
                                 }
@@ -148,7 +148,7 @@ impl Collocation {
                 }
                 if let Some(entry) = &mut entry {
                     for i in 0..n {
-                        for l in 0..=DEGREE {
+                        for l in 0..=POLYNOMIAL_DEGREE {
                             entry(row + i, (base + l) * n + i, 0, slope[l] / h);
                         }
                     }
@@ -310,13 +310,13 @@ impl<'a> GaussPoint<'a> {
         let Collocation { reference, mesh, n } = self.collocation;
         let (nodes, n) = (self.nodes, *n);
         let at_node = |first: usize, weights: &[f64], k: usize| -> f64 {
-            (0..=DEGREE)
+            (0..=POLYNOMIAL_DEGREE)
                 .map(|l| weights[l] * nodes[(first + l) * n + k])
                 .sum()
         };
         let s = mesh[interval] + (mesh[interval + 1] - mesh[interval]) * reference.gauss[g];
         for k in 0..n {
-            self.x[k] = at_node(interval * DEGREE, &reference.value[g], k);
+            self.x[k] = at_node(interval * POLYNOMIAL_DEGREE, &reference.value[g], k);
         }
         self.places.clear();
         for j in 0..self.system.delays() {
@@ -333,7 +333,7 @@ impl<'a> GaussPoint<'a> {
             let at = s - tau / self.period;
             let (i, c) = locate(mesh, at - at.floor());
             let (basis, slope) = reference.basis(c);
-            let (first, width) = (i * DEGREE, mesh[i + 1] - mesh[i]);
+            let (first, width) = (i * POLYNOMIAL_DEGREE, mesh[i + 1] - mesh[i]);
             for k in 0..n {
                 self.past[j * n + k] = at_node(first, &basis, k);
                 self.past_slope[j * n + k] = at_node(first, &slope, k) / width;
@@ -397,7 +397,7 @@ pub(super) fn newton(
     free: Option<usize>,
     conditions: &[Condition],
 ) -> Result<Cycle> {
-    const ITERATIONS: usize = 20;
+    const NEWTON_ITERATIONS: usize = 20;
     /// Steps shorter than this are followed by some with the same factors, as long as each is
     /// shorter than this part of the last.
     const KEEP_BELOW: f64 = 0.02;
@@ -409,7 +409,7 @@ pub(super) fn newton(
     let scales: Vec<f64> = (0..n).map(|k| cycle.size(k)).collect();
     let failed = |residual| Error::NewtonFailed {
         what: "a cycle",
-        iterations: ITERATIONS,
+        iterations: NEWTON_ITERATIONS,
         residual,
     };
     let mut last = f64::INFINITY;
@@ -417,7 +417,7 @@ pub(super) fn newton(
     let mut units = Vec::new();
     // close to the solution the factors of an earlier step serve as well
     let mut anew = true;
-    for _ in 0..ITERATIONS {
+    for _ in 0..NEWTON_ITERATIONS {
         if anew {
             crate::work::spend(total * total * total / 32)?;
             units = units_of(&new, free, &scales, (size, total));
@@ -508,7 +508,7 @@ pub(super) fn refine(
             });
         }
         let growth = (moved_error / resolution.tolerance)
-            .powf(1.0 / (DEGREE + 1) as f64)
+            .powf(1.0 / (POLYNOMIAL_DEGREE + 1) as f64)
             .clamp(1.25, 2.0);
         let more = ((l as f64 * growth).ceil() as usize).min(resolution.largest);
         let finer = cycle.equidistributed(&density, more);

@@ -24,7 +24,7 @@ use crate::{
 use collocation::Collocation;
 
 /// Polynomial degree on a mesh interval.
-const DEGREE: usize = 7;
+const POLYNOMIAL_DEGREE: usize = 7;
 
 /// A periodic orbit: piecewise polynomials of the phase s = t / period in [0, 1).
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +37,7 @@ pub struct Cycle {
     pub error: f64,
     n: usize,
     mesh: Vec<f64>,
-    /// State values at DEGREE + 1 Chebyshev points of each interval, ends shared.
+    /// State values at POLYNOMIAL_DEGREE + 1 Chebyshev points of each interval, ends shared.
     nodes: Vec<f64>,
 }
 
@@ -77,7 +77,7 @@ struct Reference {
 
 impl Reference {
     fn new() -> Self {
-        let m = DEGREE;
+        let m = POLYNOMIAL_DEGREE;
         let nodes: Vec<f64> = (0..=m)
             .map(|k| 0.5 * (1.0 - (PI * k as f64 / m as f64).cos()))
             .collect();
@@ -122,8 +122,12 @@ impl Reference {
     /// Basis values and derivatives at a point of the unit interval.
     fn basis(&self, c: f64) -> (Vec<f64>, Vec<f64>) {
         let b = barycentric(&self.nodes, &self.weights, c);
-        let d = (0..=DEGREE)
-            .map(|j| (0..=DEGREE).map(|i| b[i] * self.differentiate[i][j]).sum())
+        let d = (0..=POLYNOMIAL_DEGREE)
+            .map(|j| {
+                (0..=POLYNOMIAL_DEGREE)
+                    .map(|i| b[i] * self.differentiate[i][j])
+                    .sum()
+            })
             .collect();
         (b, d)
     }
@@ -191,7 +195,7 @@ impl Cycle {
 
     fn fill(&mut self, profile: &dyn Fn(f64, &mut [f64])) {
         let reference = Reference::new();
-        let count = self.intervals() * DEGREE + 1;
+        let count = self.intervals() * POLYNOMIAL_DEGREE + 1;
         self.nodes = vec![0.0; count * self.n];
         for k in 0..count {
             profile(
@@ -218,7 +222,7 @@ impl Cycle {
         let b = barycentric(&reference.nodes, &reference.weights, c);
         out.fill(0.0);
         for (l, b) in b.iter().enumerate() {
-            let node = (i * DEGREE + l) * self.n;
+            let node = (i * POLYNOMIAL_DEGREE + l) * self.n;
             for k in 0..self.n {
                 out[k] += b * self.nodes[node + k];
             }
@@ -368,11 +372,11 @@ impl Cycle {
     fn estimate(&self) -> (f64, Vec<f64>) {
         let reference = Reference::new();
         let (n, l) = (self.n, self.intervals());
-        let factorial: f64 = (1..=DEGREE).map(|k| k as f64).product();
+        let factorial: f64 = (1..=POLYNOMIAL_DEGREE).map(|k| k as f64).product();
         // the m-th divided difference over the nodes is the m-th derivative / m!
-        let differences: Vec<f64> = (0..=DEGREE)
+        let differences: Vec<f64> = (0..=POLYNOMIAL_DEGREE)
             .map(|k| {
-                1.0 / (0..=DEGREE)
+                1.0 / (0..=POLYNOMIAL_DEGREE)
                     .filter(|j| *j != k)
                     .map(|j| reference.nodes[k] - reference.nodes[j])
                     .product::<f64>()
@@ -385,10 +389,10 @@ impl Cycle {
             let top: Vec<f64> = (0..l)
                 .map(|i| {
                     let h = self.mesh[i + 1] - self.mesh[i];
-                    let sum: f64 = (0..=DEGREE)
-                        .map(|a| differences[a] * self.nodes[(i * DEGREE + a) * n + k])
+                    let sum: f64 = (0..=POLYNOMIAL_DEGREE)
+                        .map(|a| differences[a] * self.nodes[(i * POLYNOMIAL_DEGREE + a) * n + k])
                         .sum();
-                    sum * factorial / h.powi(DEGREE as i32)
+                    sum * factorial / h.powi(POLYNOMIAL_DEGREE as i32)
                 })
                 .collect();
             let jump = |i: usize| {
@@ -401,10 +405,11 @@ impl Cycle {
                 let slope = 0.5 * (jump(i) + jump((i + l - 1) % l)) / size[k];
                 let h = self.mesh[i + 1] - self.mesh[i];
                 error = error.max(
-                    slope * h.powi(DEGREE as i32 + 1) / (factorial * (DEGREE + 1) as f64)
-                        * 2.0_f64.powi(1 - 2 * DEGREE as i32),
+                    slope * h.powi(POLYNOMIAL_DEGREE as i32 + 1)
+                        / (factorial * (POLYNOMIAL_DEGREE + 1) as f64)
+                        * 2.0_f64.powi(1 - 2 * POLYNOMIAL_DEGREE as i32),
                 );
-                density[i] = f64::max(density[i], slope.powf(1.0 / (DEGREE + 1) as f64));
+                density[i] = f64::max(density[i], slope.powf(1.0 / (POLYNOMIAL_DEGREE + 1) as f64));
             }
         }
         (error, density)
@@ -455,6 +460,6 @@ fn locate(mesh: &[f64], s: f64) -> (usize, f64) {
 }
 
 fn node_phase(mesh: &[f64], reference: &Reference, k: usize) -> f64 {
-    let i = (k / DEGREE).min(mesh.len() - 2);
-    mesh[i] + (mesh[i + 1] - mesh[i]) * reference.nodes[k - i * DEGREE]
+    let i = (k / POLYNOMIAL_DEGREE).min(mesh.len() - 2);
+    mesh[i] + (mesh[i + 1] - mesh[i]) * reference.nodes[k - i * POLYNOMIAL_DEGREE]
 }

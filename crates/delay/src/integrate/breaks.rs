@@ -1,6 +1,6 @@
 //! Discontinuities of the solution, which delays carry on.
 
-use super::SMOOTH;
+use super::SMOOTH_ORDER;
 
 /// Where derivatives jump: time, and the order of the derivative.
 pub(super) type Break = (f64, usize);
@@ -43,7 +43,7 @@ impl Breaks {
     fn carry_on(&mut self, time: f64, order: usize) {
         for tau in self.constant.iter().filter(|tau| **tau > 0.0) {
             let next = time + tau;
-            if order < SMOOTH
+            if order < SMOOTH_ORDER
                 && next > self.t0
                 && next < self.t1
                 && !self

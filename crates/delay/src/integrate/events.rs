@@ -1,7 +1,7 @@
 //! Events that are located within a step: discontinuities that delayed arguments pass, bounds
 //! reached and left, switches.
 
-use super::{EventKind, Run, SMOOTH, trajectory::dense};
+use super::{EventKind, Run, SMOOTH_ORDER, trajectory::dense};
 use crate::{
     error::Result,
     system::{Args, DynSystem},
@@ -38,7 +38,7 @@ pub(super) fn crossed_break<D: DynSystem + ?Sized>(
             .iter()
             .filter(|(old, order)| {
                 // a start on the discontinuity itself is not a crossing
-                *order < SMOOTH
+                *order < SMOOTH_ORDER
                     && (from - old) * (to - old) < 0.0
                     && (from - old).abs() > 1e-8 * (to - from).abs() + 1e-12 * old.abs()
             })

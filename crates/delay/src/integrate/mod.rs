@@ -146,9 +146,9 @@ const DENSE: [f64; 7] = [
 ];
 /// A discontinuity in a derivative of higher order than this does not disturb a method of order
 /// five.
-const SMOOTH: usize = 5;
+const SMOOTH_ORDER: usize = 5;
 /// Discontinuities that are kept before the old ones are looked for.
-const REMEMBERED: usize = 64;
+const DISCONTINUITIES_KEPT: usize = 64;
 
 struct Run<'a, D: DynSystem + ?Sized> {
     system: &'a D,
@@ -457,7 +457,7 @@ impl<'a, D: DynSystem + ?Sized> Integration<'a, D> {
             x,
             k: vec![vec![0.0; n]; 7],
             breaks: Breaks::new(&tolerance.breakpoints, constant, t0, t1),
-            remembered: REMEMBERED,
+            remembered: DISCONTINUITIES_KEPT,
             signs,
             restart: true,
             leaving: None,
@@ -633,8 +633,8 @@ impl<'a, D: DynSystem + ?Sized> Integration<'a, D> {
         let longest = self.run.delays(&self.x).fold(0.0, f64::max);
         self.breaks
             .passed
-            .retain(|(time, order)| *time >= t - 2.0 * longest && *order < SMOOTH);
-        self.remembered = REMEMBERED.max(2 * self.breaks.passed.len());
+            .retain(|(time, order)| *time >= t - 2.0 * longest && *order < SMOOTH_ORDER);
+        self.remembered = DISCONTINUITIES_KEPT.max(2 * self.breaks.passed.len());
         Ok(())
     }
 }

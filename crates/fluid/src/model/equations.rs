@@ -5,12 +5,12 @@ use ackclock_algorithms::registry::{AqmLaw, TcpLaw};
 use ackclock_averages::Access;
 use ackclock_delay::{Args, Bound, Scalar, Settled, System};
 
-use super::{Class, Decrease, Form, LARGEST, Model, Rtt};
+use super::{Class, Decrease, Form, MAX_LINKS, Model, Rtt};
 use crate::user;
 
 /// How fast a queue that is held at its limit returns to it, in times that the link needs to send a
 /// full queue.
-const RETURN: f64 = 10.0;
+const RETURN_TIMES: f64 = 10.0;
 
 /// Parts that follow from the parameters alone: the laws of every class and link, with the enrolled
 /// parameters in them, and sums over flows.
@@ -34,22 +34,22 @@ pub(super) struct Prepared<S> {
 
 /// State of the network at one point.
 pub(super) struct Network<S> {
-    pub(super) probability: [S; LARGEST],
-    pub(super) arrivals: [S; LARGEST],
+    pub(super) probability: [S; MAX_LINKS],
+    pub(super) arrivals: [S; MAX_LINKS],
     /// Rates that enter each queue, a full queue's overflow not taken off.
-    pub(super) entering: [S; LARGEST],
-    pub(super) rtt: [S; LARGEST],
+    pub(super) entering: [S; MAX_LINKS],
+    pub(super) rtt: [S; MAX_LINKS],
     /// Packets/s of one flow of each class.
-    pub(super) rate: [S; LARGEST],
+    pub(super) rate: [S; MAX_LINKS],
     /// Fraction of a class's packets that are on their way still, and that have met no signal.
-    pub(super) left: [S; LARGEST],
-    pub(super) unsignalled: [S; LARGEST],
+    pub(super) left: [S; MAX_LINKS],
+    pub(super) unsignalled: [S; MAX_LINKS],
     pub(super) mean_rtt: S,
 }
 
 impl<S: Scalar> Network<S> {
     pub(super) fn new() -> Self {
-        let zero = [S::from(0.0); LARGEST];
+        let zero = [S::from(0.0); MAX_LINKS];
         Self {
             probability: zero,
             arrivals: zero,
@@ -665,7 +665,7 @@ impl Model {
                 out[q] = if self.frozen_full(l) {
                     // the queue stands at its limit: a fast return to it in place of the equation
                     // that has no meaning there
-                    (-at.x[q] + link.limit) * at.p[1 + l] * (RETURN / link.limit)
+                    (-at.x[q] + link.limit) * at.p[1 + l] * (RETURN_TIMES / link.limit)
                 } else {
                     now.entering[l] - at.p[1 + l]
                 };

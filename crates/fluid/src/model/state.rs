@@ -4,7 +4,7 @@ use ackclock_algorithms::fluid::{AqmStart, Frozen, Path, Scheduled};
 use ackclock_delay::{Args, Bound, System};
 
 use super::equations::Network;
-use super::{Class, LARGEST, Model, Rtt};
+use super::{Class, MAX_LINKS, Model, Rtt};
 use crate::error::Error;
 
 impl Model {
@@ -81,8 +81,8 @@ impl Model {
     /// packet in each, and rests at 1e-9 of itself where a loss is wrong by 1e-6 of itself. Newton's
     /// method goes on in all states there, and its answer is taken where it is nearer to rest.
     pub(crate) fn polished(&self, x: Vec<f64>, p: &[f64]) -> Vec<f64> {
-        const BALANCED: f64 = 1e-6;
-        const NEAR: f64 = 1e-5;
+        const BALANCE_TOLERANCE: f64 = 1e-6;
+        const NEAR_BOUNDARY: f64 = 1e-5;
         let (here, moved) = self.slopes(&x, p);
         let left = |f: &[f64]| {
             f.iter()
@@ -91,7 +91,7 @@ impl Model {
                 .fold(0.0, f64::max)
         };
         let before = left(&here);
-        if before <= BALANCED {
+        if before <= BALANCE_TOLERANCE {
             return x;
         }
         match ackclock_delay::equilibrium(self, &x, p) {
@@ -100,7 +100,7 @@ impl Model {
                     && better
                         .iter()
                         .zip(&x)
-                        .all(|(a, b)| (a - b).abs() <= NEAR * b.abs()) =>
+                        .all(|(a, b)| (a - b).abs() <= NEAR_BOUNDARY * b.abs()) =>
             {
                 better
             }
@@ -192,7 +192,7 @@ impl Model {
         let mut net = Network::new();
         match self.prepare::<f64>(p) {
             Some(prepared) => self.network(&prepared, x, p, &mut net),
-            None => net.rate = [f64::NAN; LARGEST],
+            None => net.rate = [f64::NAN; MAX_LINKS],
         }
         let (classes, links) = (self.classes.len(), self.links.len());
         let windows = (0..classes).map(|c| net.rate[c] * net.rtt[c]).collect();
@@ -285,7 +285,9 @@ impl Model {
         let mut net = Network::new();
         match self.prepare::<f64>(p) {
             Some(prepared) => self.network(&prepared, x, p, &mut net),
-            None => (net.probability, net.unsignalled) = ([f64::NAN; LARGEST], [f64::NAN; LARGEST]),
+            None => {
+                (net.probability, net.unsignalled) = ([f64::NAN; MAX_LINKS], [f64::NAN; MAX_LINKS]);
+            }
         }
         (
             net.probability[..self.links.len()].to_vec(),

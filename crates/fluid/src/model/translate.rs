@@ -5,7 +5,7 @@ use ackclock_averages::{self as averages, Flows, Refusal, Sender};
 use ackclock_scenario::{Distribution, FlowClass, Scenario};
 
 use super::alone::{alone, coupled, low_latency};
-use super::{Choices, Class, Coupled, LARGEST, Link, Memory, Model, Rtt, unsupported};
+use super::{Choices, Class, Coupled, Link, MAX_LINKS, Memory, Model, Rtt, unsupported};
 use crate::error::{Error, Result};
 
 impl From<Refusal> for Error {
@@ -29,14 +29,14 @@ impl Model {
     /// [`Error::Unsupported`] names what has no equations: finite transfers, shared reverse paths,
     /// algorithms without a fluid law, unequal packets.
     pub fn from_scenario(scenario: &Scenario, choices: Choices) -> Result<Self> {
-        if scenario.links.len() > LARGEST || scenario.flows.len() > LARGEST {
+        if scenario.links.len() > MAX_LINKS || scenario.flows.len() > MAX_LINKS {
             return unsupported(
                 format!(
                     "{} links and {} classes",
                     scenario.links.len(),
                     scenario.flows.len()
                 ),
-                format!("at most {LARGEST} of each"),
+                format!("at most {MAX_LINKS} of each"),
             );
         }
         if let Some((alone, note)) = coupled(scenario)? {

@@ -6,12 +6,12 @@ use crate::model::Closure;
 use crate::outcome::{ClassSummary, LinkSummary, Outcome, Snapshot, Traces};
 
 /// Allowed violation of the balance of mass, relative.
-const MASS: f64 = 1e-12;
+const MASS_TOLERANCE: f64 = 1e-12;
 /// Allowed violation of the balances of packets, relative.
-const PACKETS: f64 = 1e-9;
+const PACKET_TOLERANCE: f64 = 1e-9;
 
 /// Cells that a mean window should be wide.
-const CELLS: f64 = 2.0;
+const MIN_MEAN_CELLS: f64 = 2.0;
 
 /// A sum that does not lose what is small beside it (Neumaier).
 #[derive(Clone, Copy, Debug, Default)]
@@ -153,7 +153,7 @@ impl MeanField {
                 let total = state.grid.mass();
                 let mass = (total - state.flows).abs() / state.flows;
                 self.balance.mass = self.balance.mass.max(mass);
-                if mass <= MASS {
+                if mass <= MASS_TOLERANCE {
                     // near an equilibrium every step rounds the same way: put right before it adds
                     // up
                     self.balance.rounding += mass;
@@ -173,9 +173,17 @@ impl MeanField {
         let packets = rest.abs() / arrived.max(1.0);
         self.balance.packets = self.balance.packets.max(packets);
         for (what, error, allowed) in [
-            ("mass", self.balance.mass, MASS),
-            ("packets at the queue", self.balance.packets, PACKETS),
-            ("packets in flight", self.balance.in_flight, PACKETS),
+            ("mass", self.balance.mass, MASS_TOLERANCE),
+            (
+                "packets at the queue",
+                self.balance.packets,
+                PACKET_TOLERANCE,
+            ),
+            (
+                "packets in flight",
+                self.balance.in_flight,
+                PACKET_TOLERANCE,
+            ),
         ] {
             if error > allowed || error.is_nan() {
                 return Err(Error::Balance {
@@ -236,7 +244,7 @@ impl MeanField {
         for state in &self.classes {
             let mean = state.measured.windows / state.measured.flows;
             let width = state.grid.lowest_width();
-            if mean < CELLS * width {
+            if mean < MIN_MEAN_CELLS * width {
                 let name = &state.class.name;
                 notes.push(format!(
                     "flows `{name}`: cells of {width:.3} packets, and a mean window of {mean:.3}: \

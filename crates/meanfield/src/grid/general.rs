@@ -7,9 +7,9 @@ use crate::error::{Error, check};
 use crate::law::{Hazard, WindowLaw};
 
 /// Offsets within a cell for which the geometry is tabulated.
-const PHASES: usize = 16;
+const CELL_PHASES: usize = 16;
 /// Nodes of the table of windows, a cell.
-const NODES: usize = 4 * PHASES;
+const CELL_NODES: usize = 4 * CELL_PHASES;
 
 /// Contents of the moving cells.
 ///
@@ -141,8 +141,8 @@ impl General {
         )?;
         let width = 1.0 / (cells_per_packet * fastest);
         let (count, width) = span(law, w_max, width)?;
-        let table = tabulate(law, w_max, count, width / NODES as f64);
-        let phases = (0..PHASES)
+        let table = tabulate(law, w_max, count, width / CELL_NODES as f64);
+        let phases = (0..CELL_PHASES)
             .map(|phase| Phase::new(law, &table, count, phase, w_max))
             .collect();
         let cells = Cells::new(count, width);
@@ -194,8 +194,8 @@ impl General {
 
     fn drift(&mut self, rounds: f64) {
         let renumbered = self.cells.drift(rounds);
-        let phase =
-            ((self.cells.offset / self.cells.width * PHASES as f64) as usize).min(PHASES - 1);
+        let phase = ((self.cells.offset / self.cells.width * CELL_PHASES as f64) as usize)
+            .min(CELL_PHASES - 1);
         if renumbered || phase != self.phase {
             self.phase = phase;
             self.sum();
@@ -261,7 +261,7 @@ impl General {
     /// Distance of the offset from the middle of the tabulated phase.
     #[inline]
     fn excess(&self) -> f64 {
-        self.cells.offset - (self.phase as f64 + 0.5) / PHASES as f64 * self.cells.width
+        self.cells.offset - (self.phase as f64 + 0.5) / CELL_PHASES as f64 * self.cells.width
     }
 
     fn windows_now(&self) -> Vec<f64> {
@@ -373,9 +373,9 @@ fn descend(law: &dyn WindowLaw, window: f64, step: f64) -> f64 {
 
 fn tabulate(law: &dyn WindowLaw, w_max: f64, count: usize, step: f64) -> Table {
     let floor = law.floor();
-    let mut window = Vec::with_capacity(count * NODES + 1);
+    let mut window = Vec::with_capacity(count * CELL_NODES + 1);
     window.push(w_max);
-    for node in 0..count * NODES {
+    for node in 0..count * CELL_NODES {
         window.push(descend(law, window[node], step).max(floor));
     }
     Table {
@@ -405,9 +405,10 @@ impl Phase {
     fn new(law: &dyn WindowLaw, table: &Table, count: usize, phase: usize, w_max: f64) -> Self {
         // half nodes below the top of the centre of cell j at the middle of this phase
         let centre = |j: usize| {
-            2.0 * (NODES as f64 * ((count - j) as f64 + 0.5 - (phase as f64 + 0.5) / PHASES as f64))
+            2.0 * (CELL_NODES as f64
+                * ((count - j) as f64 + 0.5 - (phase as f64 + 0.5) / CELL_PHASES as f64))
         };
-        let middle_of_top = NODES as f64 * (1.0 - (phase as f64 + 0.5) / PHASES as f64);
+        let middle_of_top = CELL_NODES as f64 * (1.0 - (phase as f64 + 0.5) / CELL_PHASES as f64);
         let mut window: Vec<f64> = (0..count).map(|j| table.at(centre(j))).collect();
         window.push(table.at(middle_of_top));
         window.push(w_max);

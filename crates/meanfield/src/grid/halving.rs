@@ -7,7 +7,7 @@ use super::{LARGEST_HAZARD, Step, flush};
 use crate::law::Hazard;
 
 /// Zeros in front of the scratch arrays, so that pair `b - 1` exists for `b = 0`.
-const FRONT: usize = 1;
+const LEADING_ZEROS: usize = 1;
 
 /// Values of the cells: `even[b]` belongs to cell `2 b`, `odd[b]` to cell `2 b + 1`.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ pub(crate) struct Halving {
     middle: Vec<f64>,
     /// Hazard of each cell in this step.
     rate: Split,
-    /// Mass that jumps out of each cell, behind `FRONT` zeros.
+    /// Mass that jumps out of each cell, behind `LEADING_ZEROS` zeros.
     out: Split,
     /// The mass that came and jumps again within the step, likewise.
     again: Split,
@@ -75,8 +75,8 @@ impl Halving {
             hazard,
             middle: (0..length).map(|b| (2 * b) as f64 * width).collect(),
             rate: Split::zeros(length),
-            out: Split::zeros(FRONT + length + 4),
-            again: Split::zeros(FRONT + length + 4),
+            out: Split::zeros(LEADING_ZEROS + length + 4),
+            again: Split::zeros(LEADING_ZEROS + length + 4),
             gain: vec![0.0; 2 * (pairs / 2 + 2)],
             sums: [0.0; 2],
         }
@@ -202,14 +202,14 @@ impl Halving {
         leave(
             &mut self.mass.even,
             &self.rate.even,
-            &mut self.out.even[FRONT..],
+            &mut self.out.even[LEADING_ZEROS..],
         );
         leave(
             &mut self.mass.odd,
             &self.rate.odd,
-            &mut self.out.odd[FRONT..],
+            &mut self.out.odd[LEADING_ZEROS..],
         );
-        let out_top = std::mem::take(&mut self.out.even[FRONT + self.pairs]);
+        let out_top = std::mem::take(&mut self.out.even[LEADING_ZEROS + self.pairs]);
         let out_atom = self.atom * (atom_rate - 0.5 * atom_rate * atom_rate);
         self.atom -= out_atom;
         shares.join(&self.out, &mut self.gain);
@@ -223,14 +223,14 @@ impl Halving {
         respond(
             &mut self.mass.even,
             &self.rate.even,
-            &mut self.again.even[FRONT..],
+            &mut self.again.even[LEADING_ZEROS..],
             gains,
             0,
         );
         respond(
             &mut self.mass.odd,
             &self.rate.odd,
-            &mut self.again.odd[FRONT..],
+            &mut self.again.odd[LEADING_ZEROS..],
             gains,
             1,
         );

@@ -2,11 +2,11 @@
 
 use num_complex::Complex64;
 
-use crate::chebyshev::{Chebyshev, ORDER};
+use crate::chebyshev::{Chebyshev, POLYNOMIAL_ORDER};
 use crate::error::{Error, check};
 use crate::stationary::RenoStationary;
 
-type Panel<T> = [T; ORDER + 1];
+type Panel<T> = [T; POLYNOMIAL_ORDER + 1];
 
 /// Transfer function from the loss probability of a Reno window to its mean, about the stationary
 /// law.
@@ -152,9 +152,9 @@ impl WindowResponse {
                 }
                 chebyshev.solve_all(&weight, &mut problems);
                 for (index, solution) in problems.iter().enumerate() {
-                    start[index] = solution[ORDER];
+                    start[index] = solution[POLYNOMIAL_ORDER];
                     let unknown = if index <= octave { index } else { particular };
-                    for i in 0..=ORDER {
+                    for i in 0..=POLYNOMIAL_ORDER {
                         let part = solution[i] * (chebyshev.weights[i] * length);
                         basis.mass[unknown] += part;
                         basis.first[unknown] += part * window[i];
@@ -182,7 +182,7 @@ impl WindowResponse {
         above: Option<&Vec<Panel<Complex64>>>,
     ) -> Vec<Panel<Complex64>> {
         let zero = Complex64::from(0.0);
-        let mut problems = vec![[zero; ORDER + 1]; octave + 2];
+        let mut problems = vec![[zero; POLYNOMIAL_ORDER + 1]; octave + 2];
         // of the octave above: all but the last are responses to unknown values, as here
         for (unknown, source) in above.into_iter().flatten().enumerate() {
             let problem = if unknown < octave {
@@ -190,7 +190,7 @@ impl WindowResponse {
             } else {
                 octave + 1
             };
-            for i in 0..=ORDER {
+            for i in 0..=POLYNOMIAL_ORDER {
                 problems[problem][i] = source[i] * (4.0 * self.loss * window[i] * length);
             }
         }

@@ -1,18 +1,18 @@
 //! The stationary law for any increase and decrease.
 
-use crate::chebyshev::{Chebyshev, Nodes, ORDER, barycentric};
+use crate::chebyshev::{Chebyshev, Nodes, POLYNOMIAL_ORDER, barycentric};
 use crate::error::{Error, check};
 use crate::law::{Hazard, WindowLaw};
 
 /// Decreases expected on the way up to an effectively unlimited window: mass of the order
-/// `exp(-HAZARD)` is cut off.
-const HAZARD: f64 = 300.0;
+/// `exp(-MAX_HAZARD)` is cut off.
+const MAX_HAZARD: f64 = 300.0;
 /// Generations of decreases that are followed; the density falls faster than any geometric law
 /// along them.
-const GENERATIONS: usize = 400;
+const MAX_GENERATIONS: usize = 400;
 
 /// Relative error that moments may have.
-const ROUNDING: f64 = 1e-6;
+const MOMENT_TOLERANCE: f64 = 1e-6;
 
 /// Density, atom and moments of the window of any [`WindowLaw`] at a constant loss probability.
 ///
@@ -80,12 +80,12 @@ impl Stationary {
         // as of any distribution between the floor and the top; near loss 1 the collocation leaves
         // that range
         let (mean, second) = (found.mean, found.second);
-        let low = law.floor() * (1.0 - ROUNDING);
-        let high = top * (1.0 + ROUNDING);
-        let resolved = (0.0..=1.0 + ROUNDING).contains(&found.atom)
+        let low = law.floor() * (1.0 - MOMENT_TOLERANCE);
+        let high = top * (1.0 + MOMENT_TOLERANCE);
+        let resolved = (0.0..=1.0 + MOMENT_TOLERANCE).contains(&found.atom)
             && mean >= low
             && mean <= high
-            && second >= mean * mean * (1.0 - ROUNDING)
+            && second >= mean * mean * (1.0 - MOMENT_TOLERANCE)
             && second <= high * mean;
         if !resolved {
             return Err(Error::NoEquilibrium(format!(
@@ -118,7 +118,7 @@ impl Stationary {
     pub fn density(&self, window: f64) -> f64 {
         let at = self
             .panels
-            .partition_point(|panel| panel.window[ORDER] > window);
+            .partition_point(|panel| panel.window[POLYNOMIAL_ORDER] > window);
         let Some(panel) = self
             .panels
             .get(at)
@@ -130,7 +130,7 @@ impl Stationary {
     }
 }
 
-/// `w_max`, or a lower window that is reached with probability below `exp(-HAZARD)`.
+/// `w_max`, or a lower window that is reached with probability below `exp(-MAX_HAZARD)`.
 fn effective_top(rate: &dyn Fn(f64) -> f64, law: &dyn WindowLaw, w_max: f64) -> Result<f64, Error> {
     let mut low = law.floor().max(1.0);
     let mut sum = 0.0;
@@ -142,7 +142,7 @@ fn effective_top(rate: &dyn Fn(f64) -> f64, law: &dyn WindowLaw, w_max: f64) -> 
         let high = 1.1 * low;
         sum += (high - low) / 6.0 * (rate(low) + 4.0 * rate(0.5 * (low + high)) + rate(high));
         low = high;
-        if sum > HAZARD {
+        if sum > MAX_HAZARD {
             return Ok(low);
         }
     }
@@ -169,13 +169,13 @@ fn solve(
     // with an atom of mass 1 (before normalisation); a window that was cut off has none, but the
     // flux through the cut starts the solution
     let mut flux = hazard.rate(loss, top);
-    let mut sources: Vec<Nodes> = vec![[0.0; ORDER + 1]; steps];
+    let mut sources: Vec<Nodes> = vec![[0.0; POLYNOMIAL_ORDER + 1]; steps];
     let mut found = Unnormalised {
         sums: if cut { [0.0; 3] } else { [1.0, top, top * top] },
         panels: Vec::new(),
         atom: 1.0,
     };
-    'generations: for generation in 0..GENERATIONS {
+    'generations: for generation in 0..MAX_GENERATIONS {
         let before = found.sums[0];
         if generation == 1 {
             flux -= hazard.rate(loss, top) * found.atom;
@@ -187,7 +187,7 @@ fn solve(
                 if nodes[0] <= floor {
                     break 'generations;
                 }
-                if nodes[ORDER] < floor {
+                if nodes[POLYNOMIAL_ORDER] < floor {
                     // decreases from lower windows end at the floor: the density does too
                     chebyshev.cut(&above, nodes, &mut sources[k], &jump, floor);
                 }
@@ -195,7 +195,7 @@ fn solve(
             let slope = chebyshev.derivative(nodes);
             let weight: Nodes = std::array::from_fn(|i| rate(nodes[i]) * slope[i]);
             let f = chebyshev.solve(&weight, &sources[k], flux);
-            flux = f[ORDER];
+            flux = f[POLYNOMIAL_ORDER];
             let density = std::array::from_fn(|i| f[i] / (nodes[i] * law.increase(nodes[i])));
             sources[k] = std::array::from_fn(|i| weight[i] * f[i]);
             // minus: nodes fall as the parameter rises
@@ -210,7 +210,7 @@ fn solve(
                     .flatten()
                     .for_each(|value| *value *= down);
             }
-            if nodes[ORDER] <= floor * (1.0 + 1e-12) {
+            if nodes[POLYNOMIAL_ORDER] <= floor * (1.0 + 1e-12) {
                 break 'generations;
             }
         }
@@ -231,7 +231,7 @@ struct Unnormalised {
 
 impl Unnormalised {
     fn add(&mut self, window: Nodes, density: Nodes, weight: impl Fn(usize) -> f64) {
-        for i in 0..=ORDER {
+        for i in 0..=POLYNOMIAL_ORDER {
             let mass = weight(i) * density[i];
             self.sums[0] += mass;
             self.sums[1] += mass * window[i];

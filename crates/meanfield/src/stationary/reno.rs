@@ -41,10 +41,10 @@ pub struct RenoStationary {
 }
 
 /// `b_i`, until further terms vanish beside one.
-fn coefficients() -> [f64; TERMS] {
-    let mut b = [1.0; TERMS];
+fn coefficients() -> [f64; SERIES_TERMS] {
+    let mut b = [1.0; SERIES_TERMS];
     let mut power = 1.0;
-    for i in 1..TERMS {
+    for i in 1..SERIES_TERMS {
         power *= 4.0;
         b[i] = b[i - 1] * 4.0 / (1.0 - power);
     }
@@ -52,10 +52,10 @@ fn coefficients() -> [f64; TERMS] {
 }
 
 /// `b_9` is about 4^-36, far below the rounding of the first term.
-const TERMS: usize = 10;
+const SERIES_TERMS: usize = 10;
 /// Halvings below the typical window after which the density has vanished: it falls faster than any
 /// power.
-const DEPTH: usize = 14;
+const HALVING_DEPTH: usize = 14;
 
 impl RenoStationary {
     /// The law at loss probability `loss` (0 to 1) with largest window `w_max` packets, which may
@@ -79,9 +79,9 @@ impl RenoStationary {
         )?;
         let b = coefficients();
         if w_max.is_infinite() {
-            let unit: f64 =
-                (0..TERMS).map(|i| b[i] / power2(i)).sum::<f64>() * (FRAC_PI_2 / loss).sqrt();
-            let first: f64 = (0..TERMS)
+            let unit: f64 = (0..SERIES_TERMS).map(|i| b[i] / power2(i)).sum::<f64>()
+                * (FRAC_PI_2 / loss).sqrt();
+            let first: f64 = (0..SERIES_TERMS)
                 .map(|i| b[i] / (loss * power2(i) * power2(i)))
                 .sum();
             return Ok(Self {
@@ -96,7 +96,7 @@ impl RenoStationary {
         }
         let e = 0.5 * loss * w_max * w_max;
         // the window stays near min(w_max, 1/sqrt(k)), that is log2(sqrt(2 E)) octaves down
-        let octaves = DEPTH
+        let octaves = HALVING_DEPTH
             + if e > 0.5 {
                 (0.5 * libm::log2(2.0 * e)) as usize
             } else {
@@ -116,7 +116,7 @@ impl RenoStationary {
         for n in (0..=octaves).rev() {
             let high = w_max / power2(n);
             let low = 0.5 * high;
-            for i in 0..TERMS.min(n + 1) {
+            for i in 0..SERIES_TERMS.min(n + 1) {
                 let rate = 0.5 * loss * power2(i) * power2(i);
                 let term = b[i] * alpha[n - i];
                 mass += term * gauss_integral(rate, low, high);
@@ -172,7 +172,7 @@ impl RenoStationary {
             libm::floor(libm::log2(self.w_max / window)) as usize
         };
         let last = self.alpha.len() - 1;
-        let series: f64 = (0..TERMS.min(n + 1))
+        let series: f64 = (0..SERIES_TERMS.min(n + 1))
             .map(|i| {
                 b[i] * self.alpha[(n - i).min(last)]
                     * exp(-0.5 * self.loss * power2(2 * i) * window * window)

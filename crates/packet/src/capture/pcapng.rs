@@ -6,18 +6,18 @@
 use std::fmt::Write as _;
 
 /// Blocks of the file.
-const SECTION: u32 = 0x0A0D_0D0A;
-const INTERFACE: u32 = 1;
-const NAMES: u32 = 4;
-const PACKET: u32 = 6;
+const SECTION_BLOCK: u32 = 0x0A0D_0D0A;
+const INTERFACE_BLOCK: u32 = 1;
+const NAMES_BLOCK: u32 = 4;
+const PACKET_BLOCK: u32 = 6;
 /// LINKTYPE_RAW: an IP header comes first.
 const RAW_IP: u16 = 101;
 /// Options of blocks.
-const END: u16 = 0;
-const COMMENT: u16 = 1;
+const END_OPTION: u16 = 0;
+const COMMENT_OPTION: u16 = 1;
 const INTERFACE_NAME: u16 = 2;
 const TIME_RESOLUTION: u16 = 9;
-const APPLICATION: u16 = 4;
+const APPLICATION_OPTION: u16 = 4;
 
 /// Longest IP and TCP header.
 pub(crate) const SNAP_LENGTH: usize = 120;
@@ -26,9 +26,9 @@ const UDP_HEADER: usize = 8;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 /// Where hosts are: senders in 10.0.0.0/9, receivers in 10.128.0.0/9.
-const RECEIVERS: u32 = 0x0A80_0001;
-const SENDERS: u32 = 0x0A00_0001;
-const HOSTS: u32 = (1 << 23) - 2;
+const RECEIVER_ADDRESSES: u32 = 0x0A80_0001;
+const SENDER_ADDRESSES: u32 = 0x0A00_0001;
+const MAX_HOSTS: u32 = (1 << 23) - 2;
 const RECEIVER_PORT: u16 = 44_444;
 const FIRST_SENDER_PORT: u16 = 49_152;
 const SENDER_PORTS: u32 = 16_384;
@@ -49,8 +49,8 @@ pub(crate) struct Connection {
 
 impl Connection {
     fn addresses(self) -> (u32, u32) {
-        let host = self.flow % HOSTS;
-        (SENDERS + host, RECEIVERS + host)
+        let host = self.flow % MAX_HOSTS;
+        (SENDER_ADDRESSES + host, RECEIVER_ADDRESSES + host)
     }
 
     fn sender_port(self) -> u16 {
@@ -201,18 +201,18 @@ pub(crate) fn head(application: &str, comment: &str, interface: &str) -> Vec<u8>
     section.extend(0x1A2B_3C4D_u32.to_le_bytes());
     section.extend([1, 0, 0, 0]);
     section.extend(u64::MAX.to_le_bytes()); // of a length not known
-    option(&mut section, COMMENT, comment.as_bytes());
-    option(&mut section, APPLICATION, application.as_bytes());
-    option(&mut section, END, &[]);
-    block(&mut out, SECTION, &section);
+    option(&mut section, COMMENT_OPTION, comment.as_bytes());
+    option(&mut section, APPLICATION_OPTION, application.as_bytes());
+    option(&mut section, END_OPTION, &[]);
+    block(&mut out, SECTION_BLOCK, &section);
     let mut body = Vec::new();
     body.extend(RAW_IP.to_le_bytes());
     body.extend([0, 0]);
     body.extend((SNAP_LENGTH as u32).to_le_bytes());
     option(&mut body, INTERFACE_NAME, interface.as_bytes());
     option(&mut body, TIME_RESOLUTION, &[9]);
-    option(&mut body, END, &[]);
-    block(&mut out, INTERFACE, &body);
+    option(&mut body, END_OPTION, &[]);
+    block(&mut out, INTERFACE_BLOCK, &body);
     out
 }
 
@@ -240,7 +240,7 @@ pub(crate) fn names(out: &mut Vec<u8>, flow: u32, class: &str, index: usize) {
         padded(&mut body, &record);
     }
     body.extend([0; 4]); // no more
-    block(out, NAMES, &body);
+    block(out, NAMES_BLOCK, &body);
 }
 
 /// A packet at `time`, ns.
@@ -252,7 +252,7 @@ pub(crate) fn packet(out: &mut Vec<u8>, time: u64, captured: &[u8], length: u32)
     body.extend((captured.len() as u32).to_le_bytes());
     body.extend(length.to_le_bytes());
     padded(&mut body, captured);
-    block(out, PACKET, &body);
+    block(out, PACKET_BLOCK, &body);
 }
 
 #[cfg(test)]

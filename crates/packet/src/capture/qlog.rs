@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 /// Begins a record (RFC 7464, section 2.2).
 const RECORD: char = '\x1e';
 /// Transmission of a segment that is acknowledged.
-const ACKNOWLEDGED: u64 = u64::MAX;
+const ACKNOWLEDGED_SEGMENT: u64 = u64::MAX;
 
 /// State of a sender after an event; times in ps, windows in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -102,7 +102,7 @@ impl SenderLog {
         self.sent += 1;
         let place = seq.saturating_sub(self.base) as usize;
         if place >= self.transmissions.len() {
-            self.transmissions.resize(place + 1, ACKNOWLEDGED);
+            self.transmissions.resize(place + 1, ACKNOWLEDGED_SEGMENT);
         }
         self.transmissions[place] = number;
         let data = format!(
@@ -125,7 +125,7 @@ impl SenderLog {
         for &(from, to) in blocks {
             for seq in from.max(self.base)..to {
                 if let Some(number) = self.transmissions.get_mut((seq - self.base) as usize) {
-                    numbers.push(std::mem::replace(number, ACKNOWLEDGED));
+                    numbers.push(std::mem::replace(number, ACKNOWLEDGED_SEGMENT));
                 }
             }
         }
@@ -136,7 +136,7 @@ impl SenderLog {
             numbers.push(number);
         }
         self.base = self.base.max(cumulative);
-        numbers.retain(|number| *number != ACKNOWLEDGED);
+        numbers.retain(|number| *number != ACKNOWLEDGED_SEGMENT);
         numbers.sort_unstable();
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         for number in numbers {

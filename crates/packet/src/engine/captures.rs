@@ -340,7 +340,7 @@ impl Engine {
         if selective {
             let range = |&(from, to): &(u64, u64)| (byte(from, class.payload), end_of(to));
             let mut ranges = Vec::new();
-            if flags.has(Flags::TWICE) && sack != NONE {
+            if flags.has(Flags::SENT_TWICE) && sack != NONE {
                 ranges.push(range(&(sack, sack + 1)));
             }
             ranges.extend(blocks.iter().map(range));

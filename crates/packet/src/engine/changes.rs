@@ -6,7 +6,7 @@ use ackclock_scenario::{Distribution, Setting, Traffic};
 use super::Engine;
 use crate::calendar::{Class as Order, Kind};
 use crate::flow::{Ends, FlowSlot};
-use crate::polled::{Cause, SENDER};
+use crate::polled::{Cause, SENDING_END};
 use crate::tcp::State;
 use crate::{Error, draw};
 
@@ -121,7 +121,7 @@ impl Engine {
                 state.stopped = false;
                 match &state.ends {
                     Ends::ConnectionSource => self.resume(flow),
-                    Ends::Polled(_) => self.wake_polled(flow, SENDER, Cause::Application),
+                    Ends::Polled(_) => self.wake_polled(flow, SENDING_END, Cause::Application),
                     Ends::Udp(_) => self.schedule_source(flow, now),
                     // what was outstanding is repaired by the timer, which may have expired unheard
                     Ends::Tcp { .. } => {

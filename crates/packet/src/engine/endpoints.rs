@@ -6,7 +6,7 @@ use super::Engine;
 use crate::calendar::{Class as Order, Kind, Tag};
 use crate::flow::Ends;
 use crate::packet::{Ack, Flags, NONE, Packet};
-use crate::polled::{RECEIVER, SENDER};
+use crate::polled::{RECEIVING_END, SENDING_END};
 use crate::tcp::receiver::Reply;
 use crate::tcp::{Handshake, State};
 
@@ -148,7 +148,7 @@ impl Engine {
         self.last_act = self.last_act.max(now - clock_offset);
         let class = &self.classes[state.class as usize];
         let Ends::Tcp { sender, .. } = &mut state.ends else {
-            self.on_polled_timer(flow, SENDER);
+            self.on_polled_timer(flow, SENDING_END);
             return;
         };
         if !sender.timers.is_running() {
@@ -344,7 +344,7 @@ impl Engine {
         }
         let Ends::Tcp { receiver, .. } = &mut state.ends else {
             if let Ends::Polled(_) = &state.ends {
-                self.take_datagram(flow, RECEIVER, packet.seq, packet.flags);
+                self.take_datagram(flow, RECEIVING_END, packet.seq, packet.flags);
                 return;
             }
             let payload = u64::from(
@@ -403,7 +403,7 @@ impl Engine {
         let class = &self.classes[state.class as usize];
         let lag = state.due_offset(class);
         let Ends::Tcp { receiver, .. } = &mut state.ends else {
-            self.on_polled_timer(flow, RECEIVER);
+            self.on_polled_timer(flow, RECEIVING_END);
             return;
         };
         if receiver.due == 0 {

@@ -5,7 +5,7 @@ use crate::Error;
 use crate::calendar::{Kind, Tag};
 
 /// Events after which a user's own algorithm is asked again whether it failed.
-const UNWATCHED: u64 = 256;
+const EVENTS_UNWATCHED: u64 = 256;
 
 impl Engine {
     /// Runs at most `budget` events; true when the run is over.
@@ -19,7 +19,7 @@ impl Engine {
             {
                 return Err(Error::Algorithm { at, message });
             }
-            let some = left.min(UNWATCHED);
+            let some = left.min(EVENTS_UNWATCHED);
             left -= some;
             for taken in 0..some {
                 if self.take_next()? {

@@ -10,7 +10,7 @@ use super::Engine;
 use crate::calendar::{Class as Order, Kind};
 use crate::flow::Ends;
 use crate::packet::{Ack, Flags, NONE, Packet};
-use crate::polled::{Cause, Leaving, RECEIVER, SENDER};
+use crate::polled::{Cause, Leaving, RECEIVING_END, SENDING_END};
 use crate::tcp::receiver::Reply;
 
 impl Engine {
@@ -37,8 +37,8 @@ impl Engine {
             let tag = self.flow_tag(flow, Kind::Application, Order::Sender);
             self.calendar.push_far(at, tag);
         }
-        self.wake_polled(flow, RECEIVER, Cause::Application);
-        self.wake_polled(flow, SENDER, Cause::Application);
+        self.wake_polled(flow, RECEIVING_END, Cause::Application);
+        self.wake_polled(flow, SENDING_END, Cause::Application);
     }
 
     /// The application of a sender that is limited by it writes more.
@@ -58,7 +58,7 @@ impl Engine {
         let due = state.written_from + (writes as f64 * interval) as u64;
         let tag = self.flow_tag(flow, Kind::Application, Order::Sender);
         self.calendar.push_far(due.max(self.now + 1), tag);
-        self.wake_polled(flow, SENDER, Cause::Application);
+        self.wake_polled(flow, SENDING_END, Cause::Application);
     }
 
     /// The endpoint cannot go on: the run ends.
@@ -89,13 +89,13 @@ impl Engine {
         let Ends::Polled(polled) = &mut state.ends else {
             return;
         };
-        if !polled.is_connected() || (stopped && side == SENDER) {
+        if !polled.is_connected() || (stopped && side == SENDING_END) {
             if let Cause::Datagram(number, _) = cause {
                 polled.forget(1 - side, number);
             }
             return;
         }
-        if side == SENDER {
+        if side == SENDING_END {
             let watch = &mut state.watch;
             watch.record_edges(now, window, polled.cwnd(), &polled.counters);
         }
@@ -108,7 +108,7 @@ impl Engine {
             }
         };
         let inside = now >= window.0 && now < window.1;
-        if side == SENDER {
+        if side == SENDING_END {
             let sent = turn.leaving.len() as u64;
             state.whole.sent += sent;
             if inside {
@@ -128,7 +128,7 @@ impl Engine {
             self.on_completion(now);
         }
         for leaving in &turn.leaving {
-            if side == SENDER {
+            if side == SENDING_END {
                 let place = self.flows[flow].place;
                 let &Leaving {
                     number,
@@ -170,7 +170,7 @@ impl Engine {
         }
         let at = timer.max(self.now + 1);
         let state = &mut self.flows[flow];
-        let (entry, kind, order) = if side == SENDER {
+        let (entry, kind, order) = if side == SENDING_END {
             (&mut state.timer_at, Kind::Timer, Order::Sender)
         } else {
             (&mut state.due_at, Kind::DelayedAck, Order::Receiver)
@@ -204,7 +204,7 @@ impl Engine {
 
     /// A datagram that reaches the sender over the way of ACKs.
     pub(super) fn take_returned(&mut self, flow: usize, ack: &Ack) {
-        self.take_datagram(flow, SENDER, ack.cum, ack.flags);
+        self.take_datagram(flow, SENDING_END, ack.cum, ack.flags);
     }
 
     /// The network has taken a packet: an endpoint's datagram is forgotten.
@@ -213,9 +213,9 @@ impl Engine {
     pub(super) fn forget_datagram(&mut self, slot: u32, seq: u64, flags: Flags) {
         if let Ends::Polled(polled) = &mut self.flows[slot as usize].ends {
             let side = if flags.has(Flags::ACK) {
-                RECEIVER
+                RECEIVING_END
             } else {
-                SENDER
+                SENDING_END
             };
             polled.forget(side, seq);
         }

@@ -29,7 +29,8 @@ impl Recorder {
     /// The complete samples, if they are at least `bytes` bytes.
     pub(crate) fn take(&mut self, bytes: usize) -> Option<Traces> {
         let count = self.complete();
-        let row = LinkTrace::ROW * self.links.len() + FlowTrace::ROW * self.flows.len();
+        let row =
+            LinkTrace::SAMPLE_BYTES * self.links.len() + FlowTrace::SAMPLE_BYTES * self.flows.len();
         if count == 0 || count * row < bytes {
             return None;
         }

@@ -22,7 +22,7 @@ use crate::{class, draw};
 
 /// How long a flow rests after its connection is over, beside the lag of its events behind its
 /// clock: nearly always long enough that nothing of the old connection is on its way any more.
-const REST: u64 = Time::PER_SECOND;
+const REST_PS: u64 = Time::PER_SECOND;
 
 impl Engine {
     pub(super) fn on_start(&mut self, tag: Tag) {
@@ -292,7 +292,7 @@ impl Engine {
                 return slot as usize;
             }
             let number = state.place.number() as u32;
-            self.flows[source].add_at_rest(self.now + REST, number, slot);
+            self.flows[source].add_at_rest(self.now + REST_PS, number, slot);
         }
         let built = &self.classes[class];
         let sender = Sender::new(
@@ -396,7 +396,7 @@ impl Engine {
         }
         let lag = class::clock_offsets(class, &state.delays);
         let Some(application) = &mut state.application else {
-            let from = now + lag.into_iter().max().unwrap_or(0) + REST;
+            let from = now + lag.into_iter().max().unwrap_or(0) + REST_PS;
             let (number, owner) = (state.place.number() as u32, state.owner);
             if let Some(source) = self.rows[owner as usize].slot() {
                 self.flows[source].add_at_rest(from, number, flow as u32);

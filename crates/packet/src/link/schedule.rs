@@ -115,8 +115,8 @@ impl Rate {
         let bits = sent + bits;
         let periods = (libm::ceil(bits / whole) - 1.0).max(0.0);
         let begin = (from - within) as f64 + periods * period.0 as f64;
-        if begin >= NEVER as f64 {
-            return (NEVER.max(from), 0.0);
+        if begin >= NEVER_PS as f64 {
+            return (NEVER_PS.max(from), 0.0);
         }
         let rest = (bits - periods * whole).clamp(0.0, whole);
         let step = carried.partition_point(|&end| end < rest);
@@ -145,14 +145,14 @@ pub(crate) struct Transmitter {
     fraction: u32,
 }
 
-const FRACTION: f64 = 4_294_967_296.0;
+const FRACTIONS_PER_PS: f64 = 4_294_967_296.0;
 /// 2^62 ps, 53 days: what a transmission takes while a trace's rate is zero; longer than any step.
-const STANDSTILL: f64 = 4_611_686_018_427_387_904.0 * FRACTION;
+const STANDSTILL_TIME: f64 = 4_611_686_018_427_387_904.0 * FRACTIONS_PER_PS;
 /// 2^63 ps, 106 days: a transmission that would end later ends then, or over a trace in the step
 /// after. Half of what a time can hold, so that no sum of times overflows; no run gets there.
-pub(crate) const NEVER: u64 = 1 << 63;
+pub(crate) const NEVER_PS: u64 = 1 << 63;
 /// Steps of a trace that a transmission goes through one by one before it skips what repeats.
-const STEPS: u32 = 1000;
+const MAX_SINGLE_STEPS: u32 = 1000;
 
 impl Transmitter {
     pub(crate) fn new(rate: Rate) -> Self {
@@ -194,11 +194,11 @@ impl Transmitter {
         finish
     }
 
-    /// The rate at `time`, and until when it holds: [`NEVER`] at most, so that a transmission that
+    /// The rate at `time`, and until when it holds: [`NEVER_PS`] at most, so that a transmission that
     /// would end later is found without a further comparison.
     fn rate_before_never(&mut self, time: u64) -> (f64, u64) {
         let (rate, until) = self.rate.get(time);
-        (rate, until.min(NEVER))
+        (rate, until.min(NEVER_PS))
     }
 
     #[cold]
@@ -207,7 +207,8 @@ impl Transmitter {
         if start >= self.until {
             (self.present, self.until) = self.rate_before_never(start);
         }
-        let time = (f64::from(size) * 8e12 / self.present * FRACTION).min(STANDSTILL) as u128;
+        let time =
+            (f64::from(size) * 8e12 / self.present * FRACTIONS_PER_PS).min(STANDSTILL_TIME) as u128;
         self.cached = ((time >> 32) as u64, time as u32);
         self.cached_size = size;
     }
@@ -220,7 +221,7 @@ impl Transmitter {
         let mut from = start;
         self.fraction = 0;
         let mut steps = 0;
-        while from < NEVER {
+        while from < NEVER_PS {
             let (rate, until) = self.rate_before_never(from);
             (self.present, self.until) = (rate, until);
             self.cached_size = 0;
@@ -231,7 +232,7 @@ impl Transmitter {
             bits -= (until - from) as f64 * 1e-12 * rate;
             from = until;
             steps += 1;
-            if steps == STEPS {
+            if steps == MAX_SINGLE_STEPS {
                 (from, bits) = self.rate.skip(from, bits);
             }
         }
@@ -275,7 +276,7 @@ mod tests {
             free = slow.finish(free, 65_535, packet > 1);
             assert_eq!(
                 free,
-                packet.saturating_mul(524_280_000_000_000_000).min(NEVER)
+                packet.saturating_mul(524_280_000_000_000_000).min(NEVER_PS)
             );
         }
     }
@@ -299,7 +300,7 @@ mod tests {
             "2592000 s",
         );
         let never = transmitter.finish(0, 1500, false);
-        assert!(never >= NEVER);
+        assert!(never >= NEVER_PS);
         assert_eq!(transmitter.finish(never, 1500, true), never);
         // 0.136383 bits every 5 s: 12,000 bits end in period 87,987, which has 0.13168.. to send
         let mut transmitter =

@@ -21,7 +21,7 @@ use crate::packet::{Flags, Packet};
 use crate::probe::DelayHistogram;
 
 /// No class: packets of a class of flows that never crosses the link.
-const NOWHERE: usize = usize::MAX;
+const NO_CLASS: usize = usize::MAX;
 
 /// Surroundings of queues while a packet arrives or leaves.
 pub(super) struct Moment<'l> {
@@ -403,7 +403,7 @@ impl Tree {
             })
         };
         let classes: Vec<Class> = declared.classes.iter().map(class).collect::<Option<_>>()?;
-        let place = |flows: &FlowClass, code| declared.class_of(flows, code).unwrap_or(NOWHERE);
+        let place = |flows: &FlowClass, code| declared.class_of(flows, code).unwrap_or(NO_CLASS);
         let flows = context.flows.iter();
         let places = [
             flows
@@ -465,7 +465,7 @@ impl Tree {
         label: Label,
     ) -> bool {
         let place = self.class_of[usize::from(label.dscp == 0)].get(label.class as usize);
-        let Some(class) = place.copied().filter(|class| *class != NOWHERE) else {
+        let Some(class) = place.copied().filter(|class| *class != NO_CLASS) else {
             moment.dropped(packet.size, false);
             return false;
         };

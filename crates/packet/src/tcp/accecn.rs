@@ -44,15 +44,15 @@ use super::{AckSummary, Config, Sender};
 use crate::packet::{Ack, Flags};
 
 /// Count that both ends begin with (section 3.2.1).
-const INITIAL: u64 = 5;
+const INITIAL_COUNT: u64 = 5;
 /// ACE goes round after so many marks.
-const ACE: u64 = 8;
+const ACE_MODULUS: u64 = 8;
 /// The option's counter goes round after so many.
-const OPTION: u64 = 1 << 16;
+const OPTION_MODULUS: u64 = 1 << 16;
 
 /// The header bits of a count.
 pub(super) fn bits(marked: u64) -> u8 {
-    ace_bits((marked + INITIAL) % ACE)
+    ace_bits((marked + INITIAL_COUNT) % ACE_MODULUS)
 }
 
 /// The header bits of what ACE says.
@@ -67,7 +67,7 @@ fn count(flags: Flags) -> u64 {
     //= RFC 9768 3.2.2/1, 3.2.2/3: done, test the_first_count_is_five; ACKs of SYNs are taken
     //=   elsewhere
     let ace = bit(4, Flags::AE) + bit(2, Flags::CWR) + bit(1, Flags::ECE);
-    (ace + ACE - INITIAL) % ACE
+    (ace + ACE_MODULUS - INITIAL_COUNT) % ACE_MODULUS
 }
 
 /// Knowledge of a sender about the receiver's count.
@@ -88,15 +88,18 @@ impl AccEcn {
     /// (section 3.2.2.5.2, appendix A.2).
     pub(super) fn take(&mut self, flags: Flags, option: Option<u16>, delivered: u64) -> u64 {
         let new = match option {
-            Some(counter) => (u64::from(counter) + OPTION - self.marked % OPTION) % OPTION,
+            Some(counter) => {
+                (u64::from(counter) + OPTION_MODULUS - self.marked % OPTION_MODULUS)
+                    % OPTION_MODULUS
+            }
             None => {
-                let least = (count(flags) + ACE - self.marked % ACE) % ACE;
+                let least = (count(flags) + ACE_MODULUS - self.marked % ACE_MODULUS) % ACE_MODULUS;
                 //= RFC 9768 3.2.2.5.2/1..2: done, test a_lossy_way_back
                 //= RFC 9768 3.2.3.2.3/1: done, test a_lossy_way_back
-                if delivered < ACE {
+                if delivered < ACE_MODULUS {
                     least
                 } else {
-                    least + delivered.saturating_sub(least) / ACE * ACE
+                    least + delivered.saturating_sub(least) / ACE_MODULUS * ACE_MODULUS
                 }
             }
         };
@@ -134,7 +137,7 @@ mod tests {
         assert_eq!(bits(0), Flags::AE | Flags::ECE);
         assert_eq!(bits(3), 0);
         for marked in 0..20 {
-            assert_eq!(count(Flags(bits(marked))), marked % ACE);
+            assert_eq!(count(Flags(bits(marked))), marked % ACE_MODULUS);
         }
     }
 

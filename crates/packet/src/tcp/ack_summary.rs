@@ -75,7 +75,9 @@ pub(super) struct Wanted {
 /// section 4) or as the segment that it is for.
 pub(super) fn reported_duplicate(ack: &Ack, blocks: &[(u64, u64)]) -> Option<(u64, u64)> {
     match blocks {
-        _ if ack.sack < ack.cum || ack.flags.has(Flags::TWICE) => Some((ack.sack, ack.sack + 1)),
+        _ if ack.sack < ack.cum || ack.flags.has(Flags::SENT_TWICE) => {
+            Some((ack.sack, ack.sack + 1))
+        }
         [block, ..] if block.1 <= ack.cum => Some(*block),
         [block, (from, to), ..] if *from <= block.0 && block.1 <= *to => Some(*block),
         _ => None,

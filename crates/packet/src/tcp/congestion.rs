@@ -7,7 +7,7 @@ use ackclock_algorithms::registry::Controller;
 use ackclock_algorithms::{Stream, Time};
 
 use super::config::{RecoveryPolicy, ReductionBase, RtoPolicy};
-use super::linux_timer_wheel::TICK;
+use super::linux_timer_wheel::TICK_PS;
 use super::{AckSummary, Config, Sender, State};
 
 impl Sender {
@@ -225,7 +225,7 @@ impl Sender {
         let mut sample = sent_packets.sample(summary.now, self.rtt.min_rtt);
         if config.rto == RtoPolicy::Linux {
             let moves = summary.acked > 0;
-            sample.rtt = sent_packets.rtt_of_linux(summary.now, summary.echo, moves, TICK);
+            sample.rtt = sent_packets.rtt_of_linux(summary.now, summary.echo, moves, TICK_PS);
             if sample.rtt > 0 {
                 self.rtt.min_rtt = self.rtt.min_rtt.min(sample.rtt);
             }

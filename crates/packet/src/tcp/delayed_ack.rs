@@ -1,7 +1,7 @@
 //! When a receiver acknowledges what comes in order: every second segment (RFC 5681, section 4.2),
 //! or as Linux does, which learns how long an ACK may wait.
 
-use super::linux_timer_wheel::TICK;
+use super::linux_timer_wheel::TICK_PS;
 
 /// How ACKs are delayed, where they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl AckPolicy {
 }
 
 /// ACKs that Linux sends at once at the beginning, and after a duplicate.
-const QUICK: u32 = 16;
+const QUICK_ACKS: u32 = 16;
 /// The window that a Linux receiver offers begins with 64 kB and opens by two segments for each
 /// that arrives, up to half of a receive buffer of 4 MB.
 const FIRST_WINDOW: u32 = 65_535;
@@ -37,9 +37,9 @@ const LAST_WINDOW: u32 = 2 << 20;
 const MAX_DELAY: u64 = 200;
 /// Duplicate ACKs that Linux sends at once; further ones wait for a twentieth of the round trip, a
 /// millisecond at most, and the slack of that timer.
-const DUPLICATES: u8 = 3;
-const MAX_COMPRESSION: u64 = TICK;
-const COMPRESSION_SLACK: u64 = TICK / 10;
+const PROMPT_DUPLICATES: u8 = 3;
+const MAX_COMPRESSION: u64 = TICK_PS;
+const COMPRESSION_SLACK: u64 = TICK_PS / 10;
 
 /// How many segments of so many bytes open the window that a Linux receiver offers.
 pub(crate) fn opening(payload: u32) -> u16 {
@@ -69,7 +69,7 @@ pub(super) struct QuickAcks {
 impl Default for QuickAcks {
     fn default() -> Self {
         Self {
-            quick: QUICK,
+            quick: QUICK_ACKS,
             last_arrival: 0,
             ato: 0,
             late: false,
@@ -103,14 +103,14 @@ impl QuickAcks {
         let AckPolicy::LinuxQuickAck { min_rto, opening } = policy else {
             return;
         };
-        let least = (timeout / TICK) as u16;
+        let least = (timeout / TICK_PS) as u16;
         if seq >= next && self.opened < opening {
             self.opened += 1;
             self.quick |= 1; // tcp_grow_window
         }
         if self.ato == 0 {
             if self.last_arrival > 0 {
-                self.rtt = ((now - self.last_arrival) / (TICK / 1000)) as u32;
+                self.rtt = ((now - self.last_arrival) / (TICK_PS / 1000)) as u32;
             }
             (self.ato, self.last_arrival) = (least, now);
             return;
@@ -119,7 +119,7 @@ impl QuickAcks {
         let rto = if rtt == 0 {
             1000
         } else {
-            rtt + (2 * rtt).max(min_rto / TICK)
+            rtt + (2 * rtt).max(min_rto / TICK_PS)
         };
         let bound = |ato: u64| ato.min(rto) as u16;
         if self.late {
@@ -127,15 +127,15 @@ impl QuickAcks {
             self.ato = bound(2 * u64::from(self.ato));
         }
         if seq < next {
-            (self.quick, self.ato) = (QUICK, least);
+            (self.quick, self.ato) = (QUICK_ACKS, least);
         } else if seq == next {
-            let gap = now / TICK - self.last_arrival / TICK;
+            let gap = now / TICK_PS - self.last_arrival / TICK_PS;
             if gap <= u64::from(least / 2) {
                 self.ato = self.ato / 2 + least / 2;
             } else if gap < u64::from(self.ato) {
                 self.ato = bound(u64::from(self.ato / 2) + gap);
             } else if gap > rto {
-                self.quick = QUICK;
+                self.quick = QUICK_ACKS;
             }
             self.last_arrival = now;
         }
@@ -143,12 +143,12 @@ impl QuickAcks {
 
     /// How long an ACK may wait (`tcp_send_delayed_ack`), ps.
     pub(super) fn longest_delay(&self, timeout: u64) -> u64 {
-        let least = timeout / TICK;
+        let least = timeout / TICK_PS;
         let bound = match u64::from(self.rtt) / 1000 {
             0 => MAX_DELAY,
             rtt => rtt.max(least),
         };
-        u64::from(self.ato).min(bound.min(MAX_DELAY)) * TICK
+        u64::from(self.ato).min(bound.min(MAX_DELAY)) * TICK_PS
     }
 
     /// Takes one of the ACKs that are not delayed, if any is left.
@@ -158,7 +158,7 @@ impl QuickAcks {
         }
         self.quick -= 1;
         if self.quick == 0 {
-            self.ato = (timeout / TICK) as u16;
+            self.ato = (timeout / TICK_PS) as u16;
         }
         true
     }
@@ -176,7 +176,7 @@ impl QuickAcks {
 
     /// Whether the next duplicate ACK waits for others.
     pub(super) fn compresses(&self) -> bool {
-        self.quick == 0 && self.duplicates >= DUPLICATES
+        self.quick == 0 && self.duplicates >= PROMPT_DUPLICATES
     }
 
     /// A duplicate ACK goes at once.
@@ -184,7 +184,7 @@ impl QuickAcks {
         if self.quick > 0 {
             self.quick -= 1;
         } else {
-            self.duplicates = DUPLICATES.min(self.duplicates + 1);
+            self.duplicates = PROMPT_DUPLICATES.min(self.duplicates + 1);
         }
     }
 
@@ -195,6 +195,6 @@ impl QuickAcks {
 
     /// How long a duplicate ACK waits for others, ps.
     pub(super) fn compression(&self) -> u64 {
-        (u64::from(self.rtt) * (TICK / 1000) / 20).min(MAX_COMPRESSION) + COMPRESSION_SLACK
+        (u64::from(self.rtt) * (TICK_PS / 1000) / 20).min(MAX_COMPRESSION) + COMPRESSION_SLACK
     }
 }

@@ -16,7 +16,7 @@ const N_RTT_SAMPLE: u32 = 8;
 pub(super) const CSS_GROWTH_DIVISOR: f64 = 4.0;
 const CSS_ROUNDS: u32 = 5;
 /// Segments of one ACK that may count where segments are not paced.
-pub(super) const L: u32 = 8;
+pub(super) const MAX_SEGMENTS_PER_ACK: u32 = 8;
 
 /// Rounds and their round trips.
 #[derive(Debug)]

@@ -7,26 +7,26 @@
 //! (kernel/time/timer.c).
 
 /// A tick, ps.
-pub(crate) const TICK: u64 = 1_000_000_000;
+pub(crate) const TICK_PS: u64 = 1_000_000_000;
 
 /// Time that Linux adds to the delays of a probe and of the reordering window: `TCP_TIMEOUT_MIN`.
-pub(super) const LEAST_TIMEOUT: u64 = 2 * TICK;
+pub(super) const LEAST_TIMEOUT: u64 = 2 * TICK_PS;
 
 /// When a timer expires that is set at `now` for `delay`.
 pub(crate) fn expiry(now: u64, delay: u64) -> u64 {
-    let ticks = delay.div_ceil(TICK);
+    let ticks = delay.div_ceil(TICK_PS);
     let mut shift = 0;
     while shift < 24 && ticks >= 63 << shift {
         shift += 3;
     }
-    ((((now / TICK + ticks) >> shift) + 1) << shift) * TICK
+    ((((now / TICK_PS + ticks) >> shift) + 1) << shift) * TICK_PS
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const MS: u64 = TICK;
+    const MS: u64 = TICK_PS;
 
     #[test]
     fn never_early_and_an_eighth_late_at_most() {

@@ -61,7 +61,7 @@ use prr::Prr;
 use resume::Resume;
 use rtt::RttEstimator;
 use scoreboard::Scoreboard;
-pub(crate) use sent_packets::SEGMENT;
+pub(crate) use sent_packets::SEGMENT_BYTES;
 use sent_packets::SentPackets;
 use slow_start::SlowStart;
 use timers::Timers;
@@ -205,7 +205,7 @@ impl Sender {
         let sent_packets = remembers.then(|| {
             let tick = match config.timers {
                 TimerPolicy::Separate => 1,
-                TimerPolicy::Shared => linux_timer_wheel::TICK,
+                TimerPolicy::Shared => linux_timer_wheel::TICK_PS,
             };
             Box::new(SentPackets::new(rack, tick))
         });

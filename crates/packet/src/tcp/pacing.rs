@@ -7,7 +7,7 @@ use super::config::PacingPolicy;
 use super::{Config, Sender};
 
 /// Linux paces after this segment of a connection (`tcp_update_skb_after_send`).
-const UNPACED: u64 = 10;
+const UNPACED_SEGMENTS: u64 = 10;
 
 /// When the segments of a paced sender leave.
 #[derive(Clone, Copy, Debug)]
@@ -115,7 +115,7 @@ impl Sender {
             let burst = self.controller.pacing_burst();
             if burst > 1 {
                 self.pacer.space_burst(now, gap, burst);
-            } else if !config.linux_pacing || self.high >= UNPACED {
+            } else if !config.linux_pacing || self.high >= UNPACED_SEGMENTS {
                 self.pacer.space(now, gap, config.linux_pacing);
             }
         }

@@ -15,7 +15,7 @@ pub(crate) struct Reply {
     pub(crate) echo: u64,
     /// The segment just received out of order, or [`NONE`]. Below `cum`: it has arrived twice.
     pub(crate) sack: u64,
-    /// Header bits: [`Flags::ECE`], [`Flags::TWICE`]; the three of AccECN's count.
+    /// Header bits: [`Flags::ECE`], [`Flags::SENT_TWICE`]; the three of AccECN's count.
     pub(crate) flags: u8,
     /// Marked segments so far, modulo its range.
     pub(crate) marked: u16,
@@ -175,13 +175,13 @@ impl Receiver {
                     && !new
                     && reply.sack == NONE
                 {
-                    (reply.sack, reply.flags) = (seq, reply.flags | Flags::TWICE);
+                    (reply.sack, reply.flags) = (seq, reply.flags | Flags::SENT_TWICE);
                 }
                 reply
             } else {
                 let mut reply = self.reply(sack);
                 if config.dsack && !new {
-                    (reply.sack, reply.flags) = (seq, reply.flags | Flags::TWICE);
+                    (reply.sack, reply.flags) = (seq, reply.flags | Flags::SENT_TWICE);
                 }
                 Some(reply)
             };
@@ -438,13 +438,13 @@ mod tests {
         let mut receiver = linux_receiver();
         let reply = data(&mut receiver, 1010 * MS, 3, &LINUX).unwrap();
         assert_eq!((reply.cum, reply.sack), (17, 3));
-        assert!(reply.flags & Flags::TWICE != 0);
+        assert!(reply.flags & Flags::SENT_TWICE != 0);
         assert!(receiver.blocks(reply.sack).is_empty());
         // above what is acknowledged, too; the block that holds it follows
         for (seq, twice) in [(19, false), (20, false), (19, true)] {
             let reply = data(&mut receiver, 1011 * MS, seq, &LINUX).unwrap();
             assert_eq!((reply.cum, reply.sack), (17, seq));
-            assert_eq!(reply.flags & Flags::TWICE != 0, twice, "{seq}");
+            assert_eq!(reply.flags & Flags::SENT_TWICE != 0, twice, "{seq}");
             assert_eq!(
                 receiver.blocks(reply.sack),
                 [(19, if twice || seq == 20 { 21 } else { 20 })]
@@ -477,12 +477,15 @@ mod tests {
             (2, 2, true),
         ] {
             let reply = data(&mut receiver, 1, seq, &config).unwrap();
-            assert_eq!((reply.sack, reply.flags & Flags::TWICE != 0), (sack, twice));
+            assert_eq!(
+                (reply.sack, reply.flags & Flags::SENT_TWICE != 0),
+                (sack, twice)
+            );
         }
         assert_eq!(receiver.next, 3);
     }
 
-    const MS: u64 = wheel::TICK;
+    const MS: u64 = wheel::TICK_PS;
     const LINUX: Config = Config {
         delayed: true,
         timeout: 40 * MS,

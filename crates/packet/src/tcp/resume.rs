@@ -17,10 +17,10 @@ use super::{AckSummary, Config, Sender, State};
 const LEAST_RTT: f64 = 0.5;
 const MOST_RTT: f64 = 10.0;
 /// Share of the saved window that is taken on.
-const JUMP: f64 = 0.5;
+const JUMP_SHARE: f64 = 0.5;
 /// Share of what has come through that is left of the window by congestion; ssthresh is the same
 /// share of all that did.
-const RETREAT: f64 = 0.5;
+const RETREAT_SHARE: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
@@ -93,7 +93,7 @@ impl Sender {
                 }
             }
             Phase::Unvalidated { first, begin, rate } => {
-                let jump = JUMP * resume.window;
+                let jump = JUMP_SHARE * resume.window;
                 let passed = summary.now - begin > Time::from_seconds(jump / rate).0;
                 if self.una > first || passed || flight >= jump {
                     self.window.cwnd = flight.max(resume.pipe);
@@ -108,7 +108,7 @@ impl Sender {
             Phase::Retreat { last } => {
                 let over = self.una >= last;
                 if over {
-                    self.window.ssthresh = RETREAT * resume.pipe;
+                    self.window.ssthresh = RETREAT_SHARE * resume.pipe;
                 }
                 over
             }
@@ -120,7 +120,7 @@ impl Sender {
 
     /// The initial window has come through: true if the larger one is taken on.
     fn jump(&mut self, resume: &mut Resume, now: u64) -> bool {
-        let jump = JUMP * resume.window;
+        let jump = JUMP_SHARE * resume.window;
         let more = self.next < self.written;
         if !resume.knows(self.rtt.min_rtt) || jump <= self.window.cwnd || !more {
             return false;
@@ -149,7 +149,7 @@ impl Sender {
             Phase::Reconnaissance | Phase::Retreat { .. } => return,
         };
         resume.phase = Phase::Retreat { last };
-        let window = (RETREAT * resume.pipe).max(config.initial_window);
+        let window = (RETREAT_SHARE * resume.pipe).max(config.initial_window);
         self.window.cwnd = self.window.cwnd.min(window);
         self.window.ssthresh = self.window.ssthresh.min(window);
     }

@@ -7,7 +7,7 @@ use ackclock_algorithms::Time;
 use ackclock_scenario::RttSamples;
 
 use super::config::Config;
-use super::linux_timer_wheel::TICK;
+use super::linux_timer_wheel::TICK_PS;
 
 /// Knowledge of a sender about its round trip, ps.
 #[derive(Debug)]
@@ -154,8 +154,8 @@ impl RttEstimator {
     ) {
         if let Some(variation) = &mut self.linux {
             self.srtt = variation.sample(rtt, self.srtt, una, next, config.min_rto);
-            let ticks = (self.srtt + variation.margin()).div_ceil(TICK);
-            self.rto = (ticks * TICK).min(config.max_rto);
+            let ticks = (self.srtt + variation.margin()).div_ceil(TICK_PS);
+            self.rto = (ticks * TICK_PS).min(config.max_rto);
         }
         if !min_apart || self.min_rtt == u64::MAX {
             self.min_rtt = self.min_rtt.min(rtt);

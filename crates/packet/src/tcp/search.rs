@@ -6,19 +6,19 @@
 //! hold twice as much. The round trip need not grow for that, and may vary.
 
 /// Initial round trips in a window, and the bins that it is divided into.
-const WINDOW: f64 = 3.5;
-const BINS: u64 = 10;
+const WINDOW_RTTS: f64 = 3.5;
+const WINDOW_BINS: u64 = 10;
 /// How many bins a round trip may be long at most.
 const EXTRA_BINS: u64 = 15;
 /// Share of twice the earlier deliveries that is missing when slow start ends.
-const THRESHOLD: f64 = 0.35;
+const MISSING_SHARE: f64 = 0.35;
 /// Deliveries that are older than so many initial round trips are undone.
-const BACK: f64 = 2.0;
+const UNDONE_RTTS: f64 = 2.0;
 /// After so many initial round trips without an ACK the bins begin anew: their gap would pass for a
 /// bottleneck (version 3.1 of the authors' implementation).
-const SILENCE: f64 = 2.0;
+const SILENT_RTTS: f64 = 2.0;
 /// Ends of bins that are remembered: a window, a round trip, and one on either side of a fraction.
-const ENDS: usize = (BINS + EXTRA_BINS + 2) as usize;
+const BIN_ENDS: usize = (WINDOW_BINS + EXTRA_BINS + 2) as usize;
 
 /// Counts of what was delivered by the end of each of the last bins.
 #[derive(Debug, Default)]
@@ -28,9 +28,9 @@ pub(super) struct Search {
     /// When the present bin ends, and how many have ended.
     end: u64,
     ended: u64,
-    /// Segments delivered before the first bin, and by the end of bin `k` at `k % ENDS`.
+    /// Segments delivered before the first bin, and by the end of bin `k` at `k % BIN_ENDS`.
     first: u64,
-    delivered: [u64; ENDS],
+    delivered: [u64; BIN_ENDS],
 }
 
 impl Search {
@@ -42,7 +42,7 @@ impl Search {
             return None;
         }
         if self.bin == 0 {
-            self.bin = ((WINDOW * rtt as f64) as u64 / BINS).max(1);
+            self.bin = ((WINDOW_RTTS * rtt as f64) as u64 / WINDOW_BINS).max(1);
             self.begin(now, una);
             return None;
         }
@@ -50,7 +50,7 @@ impl Search {
             return None;
         }
         let passed = (now - self.end) / self.bin + 1;
-        if passed as f64 > SILENCE * self.initial_rtt() {
+        if passed as f64 > SILENT_RTTS * self.initial_rtt() {
             self.begin(now, una);
             return None;
         }
@@ -62,7 +62,7 @@ impl Search {
         self.close(una);
         self.end += passed * self.bin;
         self.is_flat(rtt).then(|| {
-            let back = (BACK * self.initial_rtt()) as u64;
+            let back = (UNDONE_RTTS * self.initial_rtt()) as u64;
             self.between(self.ended.saturating_sub(back), self.ended)
         })
     }
@@ -73,20 +73,20 @@ impl Search {
     }
 
     fn close(&mut self, delivered: u64) {
-        self.delivered[(self.ended % ENDS as u64) as usize] = delivered;
+        self.delivered[(self.ended % BIN_ENDS as u64) as usize] = delivered;
         self.ended += 1;
     }
 
     /// In bins.
     fn initial_rtt(&self) -> f64 {
-        BINS as f64 / WINDOW
+        WINDOW_BINS as f64 / WINDOW_RTTS
     }
 
     /// Segments delivered by the end of the first `bins` bins.
     fn by(&self, bins: u64) -> u64 {
         match bins {
             0 => self.first,
-            _ => self.delivered[((bins - 1) % ENDS as u64) as usize],
+            _ => self.delivered[((bins - 1) % BIN_ENDS as u64) as usize],
         }
     }
 
@@ -98,15 +98,15 @@ impl Search {
     fn is_flat(&self, rtt: u64) -> bool {
         let shift = rtt / self.bin;
         // one bin more than the earlier window, for the fraction
-        if shift > EXTRA_BINS || self.ended < shift + BINS + 1 {
+        if shift > EXTRA_BINS || self.ended < shift + WINDOW_BINS + 1 {
             return false;
         }
         let fraction = (rtt % self.bin) as f64 / self.bin as f64;
-        let window = |end: u64| self.between(end - BINS, end) as f64;
+        let window = |end: u64| self.between(end - WINDOW_BINS, end) as f64;
         let end = self.ended - shift;
         let earlier = (1.0 - fraction) * window(end) + fraction * window(end - 1);
         let present = window(self.ended);
-        earlier > 0.0 && 2.0 * earlier - present >= THRESHOLD * 2.0 * earlier
+        earlier > 0.0 && 2.0 * earlier - present >= MISSING_SHARE * 2.0 * earlier
     }
 }
 

@@ -29,7 +29,7 @@ struct Record {
 }
 
 /// Bytes that a sender remembers of a segment.
-pub(crate) const SEGMENT: u64 = size_of::<Record>() as u64;
+pub(crate) const SEGMENT_BYTES: u64 = size_of::<Record>() as u64;
 
 /// A delivery-rate sample.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -82,7 +82,7 @@ impl Sender {
         let over = state.on_ack(self.una, self.next, rtt);
         //= RFC 9406 4.3/4: done, test hystart_limits_an_ack_and_divides_growth
         if !self.pacer.is_on() {
-            event.acked = event.acked.min(hystart::L);
+            event.acked = event.acked.min(hystart::MAX_SEGMENTS_PER_ACK);
         }
         let before = self.window.cwnd;
         self.controller.on_ack(&event, &mut self.window, random);

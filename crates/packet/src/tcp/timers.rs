@@ -15,7 +15,7 @@ use super::{AckSummary, Config, Sender, State, rack_of};
 use crate::packet::NONE;
 
 /// A timer that is off.
-const OFF: u64 = u64::MAX;
+const TIMER_OFF: u64 = u64::MAX;
 
 /// Purpose of RACK-TLP's timer: it has one for both (RFC 8985).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,8 +42,8 @@ pub(crate) struct Timers {
 impl Default for Timers {
     fn default() -> Self {
         Self {
-            rto: OFF,
-            rack: OFF,
+            rto: TIMER_OFF,
+            rack: TIMER_OFF,
             purpose: Purpose::default(),
             pausing: false,
         }
@@ -54,8 +54,8 @@ impl Timers {
     /// When the next timer runs: the retransmission timer, or RACK's before it.
     #[inline(always)]
     pub(crate) fn next(&self) -> u64 {
-        if self.rto == OFF {
-            OFF
+        if self.rto == TIMER_OFF {
+            TIMER_OFF
         } else {
             self.rto.min(self.rack)
         }
@@ -70,7 +70,7 @@ impl Timers {
     /// Whether the retransmission timer is on.
     #[inline(always)]
     pub(crate) fn is_running(&self) -> bool {
-        self.rto != OFF
+        self.rto != TIMER_OFF
     }
 
     /// Whether nothing leaves before the retransmission timer expires.
@@ -81,7 +81,7 @@ impl Timers {
 
     /// Returns the purpose of RACK's timer, if it is on.
     fn pending(&self) -> Option<Purpose> {
-        (self.rack != OFF).then_some(self.purpose)
+        (self.rack != TIMER_OFF).then_some(self.purpose)
     }
 
     #[inline(always)]
@@ -91,7 +91,7 @@ impl Timers {
 
     #[inline(always)]
     pub(crate) fn stop_rto(&mut self) {
-        self.rto = OFF;
+        self.rto = TIMER_OFF;
     }
 
     /// Nothing leaves until `at`.
@@ -104,7 +104,7 @@ impl Timers {
     }
 
     pub(super) fn stop_rack(&mut self) {
-        self.rack = OFF;
+        self.rack = TIMER_OFF;
     }
 }
 
@@ -187,7 +187,7 @@ impl Sender {
                 .max(1);
         }
         self.timers
-            .set_rto(if idle { OFF } else { expiry(now, delay) });
+            .set_rto(if idle { TIMER_OFF } else { expiry(now, delay) });
     }
 
     /// Arms the probe's timer as Linux does; false where no probe is due. `acked`: an ACK of new

@@ -88,19 +88,19 @@ fn runs(rate: f64) -> [(f64, f64); 2] {
 /// Mean of a Weibull variable rounded up: the sum of P(X > k) over k = 0, 1, ...
 fn mean_rounded_up(shape: f64, scale: f64) -> f64 {
     /// So many terms are added one by one; at low rates there are up to 1e16.
-    const TERMS: u32 = 1000;
+    const MAX_TERMS: u32 = 1000;
     let beyond = |k: u32| libm::exp(-libm::pow(f64::from(k) / scale, shape));
-    let terms = (0..TERMS).map(beyond).take_while(|part| *part > 1e-12);
+    let terms = (0..MAX_TERMS).map(beyond).take_while(|part| *part > 1e-12);
     let sum = terms.sum::<f64>();
-    if beyond(TERMS) <= 1e-12 {
+    if beyond(MAX_TERMS) <= 1e-12 {
         return sum;
     }
     // the rest by Euler and Maclaurin: the integral from the next term on, half of it and a twelfth
     // of the slope there. With x = scale e^(z / shape) the integrand is smooth, and is nothing from
     // 40 deviations beyond its peak on (at e^z = 1 / shape); Simpson's rule
-    let next = f64::from(TERMS);
+    let next = f64::from(MAX_TERMS);
     let place = libm::pow(next / scale, shape);
-    let slope = -beyond(TERMS) * place * shape / next;
+    let slope = -beyond(MAX_TERMS) * place * shape / next;
     let (low, high) = (
         libm::log(place),
         libm::log(1.0 / shape + 40.0 * libm::sqrt(1.0 / shape) + 40.0),
@@ -117,7 +117,7 @@ fn mean_rounded_up(shape: f64, scale: f64) -> f64 {
         };
         weight * integrand(low + f64::from(k) * width)
     });
-    sum + weighted.sum::<f64>() * width / 3.0 + 0.5 * beyond(TERMS) - slope / 12.0
+    sum + weighted.sum::<f64>() * width / 3.0 + 0.5 * beyond(MAX_TERMS) - slope / 12.0
 }
 
 /// Mean size of a response at this rate of connections, bytes.
@@ -147,17 +147,17 @@ pub(crate) fn mean_size(rate: f64) -> f64 {
 }
 
 /// Number of past values on which fractional noise depends here.
-const MEMORY: usize = 1000;
+const NOISE_MEMORY: usize = 1000;
 /// Order of fractional differencing of the gaps.
-const ORDER: f64 = 0.33;
+const DIFFERENCING_ORDER: f64 = 0.33;
 
 /// Gaussian noise x(t) + x(t - 1) of unit variance, where x is fractionally differenced noise of
-/// [`ORDER`], by the Durbin-Levinson recursion (Hosking, Water Resources Research 20(12), 1984):
-/// exact up to [`MEMORY`] values, an autoregression of that length after.
+/// [`DIFFERENCING_ORDER`], by the Durbin-Levinson recursion (Hosking, Water Resources Research 20(12), 1984):
+/// exact up to [`NOISE_MEMORY`] values, an autoregression of that length after.
 #[derive(Clone, Debug, Default)]
 struct FractionalNoise {
     coefficients: Vec<f64>,
-    /// Past values, newest last, in a ring of [`MEMORY`].
+    /// Past values, newest last, in a ring of [`NOISE_MEMORY`].
     past: Vec<f64>,
     newest: usize,
     /// Variance of the next innovation, for unit variance of x.
@@ -175,7 +175,7 @@ impl FractionalNoise {
         if seen == 0 {
             self.variance = 1.0;
         } else if self.coefficients.len() < seen {
-            let partial = ORDER / (seen as f64 - ORDER);
+            let partial = DIFFERENCING_ORDER / (seen as f64 - DIFFERENCING_ORDER);
             let old = &self.coefficients;
             let mut new: Vec<f64> = (0..seen - 1)
                 .map(|k| old[k] - partial * old[seen - 2 - k])
@@ -192,11 +192,11 @@ impl FractionalNoise {
             .map(|(x, c)| x * c)
             .sum();
         let x = mean + self.variance.sqrt() * random.normal();
-        if seen < MEMORY {
+        if seen < NOISE_MEMORY {
             self.past.push(x);
             self.newest = seen;
         } else {
-            self.newest = (self.newest + 1) % MEMORY;
+            self.newest = (self.newest + 1) % NOISE_MEMORY;
             self.past[self.newest] = x;
         }
         // the first value has no predecessor: one of the same size keeps the variance
@@ -204,7 +204,7 @@ impl FractionalNoise {
         let scale = if seen == 0 {
             4.0
         } else {
-            2.0 + 2.0 * ORDER / (1.0 - ORDER)
+            2.0 + 2.0 * DIFFERENCING_ORDER / (1.0 - DIFFERENCING_ORDER)
         };
         sum / f64::sqrt(scale)
     }
@@ -414,7 +414,7 @@ mod tests {
         // rho(k) + rho(k-1) + rho(k+1)) / (2 + 2 rho(1))
         let rho = |lag: usize| {
             (1..=lag)
-                .map(|j| (j as f64 - 1.0 + ORDER) / (j as f64 - ORDER))
+                .map(|j| (j as f64 - 1.0 + DIFFERENCING_ORDER) / (j as f64 - DIFFERENCING_ORDER))
                 .product::<f64>()
         };
         for lag in [0, 1, 2, 5, 20] {

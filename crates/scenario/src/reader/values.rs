@@ -21,7 +21,7 @@ use crate::value::{Capacity, Distribution};
 const LARGEST_INITIAL_WINDOW: f64 = 100_000.0;
 
 /// The longest time that a scenario may name: sums of several stay far below the end of [`Time`].
-const LONGEST: Time = Time(30 * 24 * 3600 * Time::PER_SECOND);
+const MAX_TIME: Time = Time(30 * 24 * 3600 * Time::PER_SECOND);
 /// The slowest and fastest rates, bit/s: at the fastest a 40 B packet still takes 3 ps.
 const RATES: (f64, f64) = (1.0, 1e14);
 /// The largest packet, bytes (IPv4).
@@ -144,7 +144,7 @@ impl Reader<'_> {
 
     fn time_of(&self, item: &Item<'_>, quantity: Quantity) -> Option<Time> {
         let time = self.ok(item, quantity.time())?;
-        if time > LONGEST {
+        if time > MAX_TIME {
             self.wrong(item, "longer than 30 days");
             return None;
         }

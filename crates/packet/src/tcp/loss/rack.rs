@@ -14,7 +14,7 @@ use crate::packet::NONE;
 
 const MS: u64 = 1_000_000_000;
 /// Recoveries for which a wider reordering window is kept (section 6.2, step 4).
-const PERSIST: u8 = 16;
+const WINDOW_RECOVERIES: u8 = 16;
 /// Budget for a delayed ACK when one segment is in flight (section 7.2).
 const MAX_ACK_DELAY: u64 = 200 * MS;
 /// Probe timeout before the first round-trip sample.
@@ -138,7 +138,7 @@ impl Rack {
         }
         if self.duplicate {
             //= RFC 8985 3.3.2/3, 4/3: done, test duplicates_widen_the_reordering_window
-            (self.steps, self.persist) = (self.steps.saturating_add(1), PERSIST);
+            (self.steps, self.persist) = (self.steps.saturating_add(1), WINDOW_RECOVERIES);
             (self.duplicate, self.widened_at) = (false, delivered);
         } else if self.persist == 0 {
             self.steps = 1;
@@ -152,7 +152,7 @@ impl Rack {
 
     /// A recovery was needless: the window stays for one more.
     pub(crate) fn keep_window(&mut self) {
-        self.persist = (self.persist + 1).min(PERSIST);
+        self.persist = (self.persist + 1).min(WINDOW_RECOVERIES);
     }
 
     /// How long segment `seq`, sent at `sent`, may still come (step 5): zero, it is lost; `None`,
@@ -206,7 +206,7 @@ mod tests {
             rack.adapt_window(10 * round, 10 * round + 5);
             assert_eq!(window(&rack), expected * MS, "{round}");
         }
-        for _ in 0..PERSIST {
+        for _ in 0..WINDOW_RECOVERIES {
             assert_eq!(window(&rack), 120 * MS);
             rack.end_recovery();
             rack.adapt_window(1000, 1010);

@@ -196,7 +196,7 @@ fn linux_undoes_a_recovery_that_the_receiver_calls_needless() {
 /// counts all the same; a SACK block of it that is no such report does not.
 #[test]
 fn linux_counts_duplicates_above_what_is_acknowledged() {
-    for (flags, undone) in [(Flags::TWICE, true), (0, false)] {
+    for (flags, undone) in [(Flags::SENT_TWICE, true), (0, false)] {
         let mut bench = linux_bench();
         bench.sender.written = 20;
         let before = bench.sender.window;
@@ -209,7 +209,7 @@ fn linux_counts_duplicates_above_what_is_acknowledged() {
         // too soon for the retransmission: the first copies come
         bench.ack_of(0, 1, bench.now, 0);
         bench.ack_of(0, 1, bench.now, flags);
-        bench.ack_of(20, 0, bench.now, Flags::TWICE);
+        bench.ack_of(20, 0, bench.now, Flags::SENT_TWICE);
         assert_eq!(bench.sender.state, State::Open);
         assert_eq!(bench.sender.window.ssthresh == before.ssthresh, undone);
     }

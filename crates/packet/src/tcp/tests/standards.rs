@@ -292,7 +292,7 @@ fn hystart_limits_an_ack_and_divides_growth() {
             now: 1000 * MS,
         }
     };
-    for (pacing, grown) in [("auto", hystart::L), ("window", 20)] {
+    for (pacing, grown) in [("auto", hystart::MAX_SEGMENTS_PER_ACK), ("window", 20)] {
         let mut bench = hystart_of(pacing);
         for _ in 0..40 {
             // however paced, all of the window is out

@@ -123,7 +123,7 @@ fn duplicates_undo_a_recovery() {
         for sack in [2, 3, 4, 5, 6, 7, 8] {
             bench.ack_of(0, sack, first, 0);
         }
-        let twice = Flags::TWICE;
+        let twice = Flags::SENT_TWICE;
         // echoes say nothing here: times after the retransmission
         bench.ack_of(9, NONE, bench.now, 0);
         bench.ack_of(10, 0, bench.now, twice);

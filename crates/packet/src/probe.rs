@@ -174,14 +174,14 @@ impl<const BINS: u64> Default for Histogram<BINS> {
 pub(crate) type DelayHistogram = Histogram<64>;
 
 /// Delays below this many picoseconds (about a nanosecond) share the linear bins at the bottom.
-const SHIFT: u32 = 4;
+const LINEAR_BITS: u32 = 4;
 
 /// The bin of a delay: linear up to `BINS`, then the exponent and the first bits of the value as a
 /// floating-point number. (Exact below 2^57 ps, which is 40 hours; above, a delay within a rounding
 /// of an edge may be found in the next bin.)
 #[inline(always)]
 fn bin<const BINS: u64>(delay: u64) -> usize {
-    let value = delay >> SHIFT;
+    let value = delay >> LINEAR_BITS;
     if value < BINS {
         return value as usize;
     }
@@ -195,10 +195,10 @@ fn bin<const BINS: u64>(delay: u64) -> usize {
 fn upper_edge<const BINS: u64>(bin: usize) -> u64 {
     let next = bin as u64 + 1;
     if next <= 2 * BINS {
-        return next << SHIFT;
+        return next << LINEAR_BITS;
     }
     let octave = (next - BINS) / BINS;
-    (next - octave * BINS) << (octave + u64::from(SHIFT))
+    (next - octave * BINS) << (octave + u64::from(LINEAR_BITS))
 }
 
 impl<const BINS: u64> Histogram<BINS> {

@@ -325,7 +325,7 @@ def check_answer(answer: Any, draw: random.Random, *, runs: bool = True, looks: 
     for limit in answer.limits:
         wrong += check_limit(answer, limit, draw, looks)
     if runs:
-        wrong += check_run(of, answer.disturbed)
+        wrong += check_run(of, answer.large_signal)
         for limit in answer.limits:
             if limit.beyond is not None:
                 wrong += check_run(of, limit.beyond, limit.parameter, limit.beyond_at)

@@ -114,8 +114,8 @@ def test_a_fault_is_found(fault: str, only: str, folder: Path) -> None:
 
 def test_a_window_that_stops_growing_is_found(folder: Path) -> None:
     heading = next(one for one in HEADINGS if one.number == "C.10")
-    case, demand = heading.quantities[0].cases[0], heading.demands[0]
-    assert demand.limit is not None
+    case, criterion = heading.quantities[0].cases[0], heading.criteria[0]
+    assert criterion.limit is not None
 
     def growth(algorithm: str) -> float:
         entry = subject(algorithm, {}, "rfc")
@@ -125,7 +125,7 @@ def test_a_window_that_stops_growing_is_found(folder: Path) -> None:
         return case.value(numbers)
 
     assert growth("reno") == pytest.approx(1, abs=0.05)  # a packet a round trip (RFC 5681, section 3.1)
-    assert growth(f"{folder / 'mine.py'}:Rounded") < 0.1 < demand.limit
+    assert growth(f"{folder / 'mine.py'}:Rounded") < 0.1 < criterion.limit
 
 
 def test_worse_than_the_base(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Dossiers: headings of RFC 9743 and RFC 7928, answered; numbers and answers are found again without the module."""
+"""Evaluations: headings of RFC 9743 and RFC 7928, answered; numbers and answers are found again without the module."""
 
 import json
 import math
@@ -16,7 +16,7 @@ import ackclock as ac
 from ackclock.algorithms import Queue, Random
 from ackclock.questions.evaluate import Finding, headings
 from ackclock.questions.evaluate.judge import answer
-from ackclock.questions.evaluate.model import Case, Demand, Heading, Quantity
+from ackclock.questions.evaluate.model import Case, Criterion, Quantity, Question
 from conftest import Command
 
 ROOT = Path(__file__).parents[1]
@@ -108,26 +108,26 @@ def test_every_heading_of_both_documents_is_there() -> None:
     assert queues >= {"8.2.6", "8.3", "9.1", "9.2", "10", "11", "12", "2.7", "4.4", "4.5", "4.6"}
 
 
-def heading(demand: Demand) -> Heading:
+def heading(criterion: Criterion) -> Question:
     case = Case("case", lambda _: None, lambda _: 0.0)
-    return Heading(
+    return Question(
         "0",
         "Title",
         "Asks?",
         "It does",
         "It does not",
         quantities=(Quantity("wait", "ms", (case,)),),
-        demands=(demand,),
+        criteria=(criterion,),
     )
 
 
-def judged(mine: tuple[float, ...], theirs: tuple[float, ...], demand: Demand) -> Finding:
+def judged(mine: tuple[float, ...], theirs: tuple[float, ...], criterion: Criterion) -> Finding:
     values = {"wait": {"case": {"": mine, "reno": theirs}}}
-    return answer(heading(demand), values, ["reno"], []).finding
+    return answer(heading(criterion), values, ["reno"], []).finding
 
 
 def test_an_answer_needs_an_interval_on_one_side() -> None:
-    bound = Demand("wait", "at most", 0.1)
+    bound = Criterion("wait", "at most", 0.1)
     assert judged((0.01, 0.02, 0.03), (0.0,) * 3, bound) is Finding.YES
     assert judged((0.21, 0.22, 0.23), (0.0,) * 3, bound) is Finding.NO
     assert judged((0.01, 0.1, 0.2), (0.0,) * 3, bound) is Finding.CANNOT_TELL
@@ -137,28 +137,28 @@ def test_an_answer_needs_an_interval_on_one_side() -> None:
 def test_a_bound_beside_others_is_paired_by_seed() -> None:
     """Seeds that are hard for both do not blur the comparison."""
     hard = (0.1, 1.0, 10.0)
-    relative = Demand("wait", "at most", factor=1.0)
+    relative = Criterion("wait", "at most", factor=1.0)
     assert judged(tuple(value - 0.05 for value in hard), hard, relative) is Finding.YES
     assert judged(tuple(value + 0.05 for value in hard), hard, relative) is Finding.NO
     assert judged(tuple(1.1 * value for value in hard), hard, relative) is Finding.CANNOT_TELL
-    least = Demand("wait", "at least", 0.9, 0.5)
+    least = Criterion("wait", "at least", 0.9, 0.5)
     assert judged((0.8, 0.81, 0.82), (0.5, 0.5, 0.5), least) is Finding.YES
     assert judged((0.1, 0.11, 0.12), (0.5, 0.5, 0.5), least) is Finding.NO
 
 
 def test_a_number_that_keeps_the_fixed_bound_is_not_left_open_by_a_reference_that_spreads() -> None:
     """BBR's Jain index of 0.999 keeps 0.9; "cannot tell", as 0.95 times CUBIC's spread from 0.5 to 1."""
-    demand = Demand("wait", "at least", 0.9, 0.95)
+    criterion = Criterion("wait", "at least", 0.9, 0.95)
     wide = (0.55, 0.98, 0.99, 0.97, 0.6)
-    assert judged((0.999, 0.998, 1.0, 0.997, 0.999), wide, demand) is Finding.YES
-    assert judged((0.7, 0.98, 0.99, 0.8, 0.75), wide, demand) is Finding.CANNOT_TELL
-    assert judged((0.1, 0.11, 0.12, 0.1, 0.1), wide, demand) is Finding.NO
-    most = Demand("wait", "at most", 0.1, 2.0)
+    assert judged((0.999, 0.998, 1.0, 0.997, 0.999), wide, criterion) is Finding.YES
+    assert judged((0.7, 0.98, 0.99, 0.8, 0.75), wide, criterion) is Finding.CANNOT_TELL
+    assert judged((0.1, 0.11, 0.12, 0.1, 0.1), wide, criterion) is Finding.NO
+    most = Criterion("wait", "at most", 0.1, 2.0)
     assert judged((0.03, 0.02, 0.03), (0.01, 0.2, 0.3), most) is Finding.YES
 
 
 def test_transfers_that_never_end_are_a_no() -> None:
-    bound = Demand("wait", "at most", factor=1.5)
+    bound = Criterion("wait", "at most", factor=1.5)
     assert judged((math.inf,) * 3, (1.0, 1.1, 0.9), bound) is Finding.NO
     assert judged((1.0, 1.1, 0.9), (math.inf,) * 3, bound) is Finding.YES
     assert judged((math.nan,) * 3, (1.0, 1.1, 0.9), bound) is Finding.CANNOT_TELL
@@ -177,7 +177,7 @@ def test_the_bad_control_fails_where_it_must_and_reno_does_not() -> None:
 def test_a_store_keeps_runs_of_names_and_of_files(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
 
-    def dossier(algorithm: str) -> ac.Dossier:
+    def evaluation(algorithm: str) -> ac.Evaluation:
         seen.clear()
         return ac.evaluate(
             algorithm, only=["7.2"], quick=True, seeds=2, store=tmp_path / "kept", progress=lambda *at: seen.append(at)
@@ -185,13 +185,13 @@ def test_a_store_keeps_runs_of_names_and_of_files(tmp_path: Path) -> None:
 
     own = tmp_path / "own.py"
     own.write_text((ROOT / "docs" / "examples" / "never_slows_down.py").read_text(encoding="utf-8"), encoding="utf-8")
-    first = dossier(f"{own}:NeverSlowsDown")
+    first = evaluation(f"{own}:NeverSlowsDown")
     assert seen[0] == (0, 12)
-    again = dossier(f"{own}:NeverSlowsDown")
+    again = evaluation(f"{own}:NeverSlowsDown")
     assert seen == [(12, 12)]
     assert json.dumps(first.json()) == json.dumps(again.json())
     own.write_text(own.read_text(encoding="utf-8").replace("2000.0", "100.0"), encoding="utf-8")
-    dossier(f"{own}:NeverSlowsDown")
+    evaluation(f"{own}:NeverSlowsDown")
     assert seen[0] == (8, 12), "those of CUBIC and Reno are kept, those of another class are not"
 
 

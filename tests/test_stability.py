@@ -149,8 +149,8 @@ def test_sudden_onset_makes_margins_unsafe() -> None:
     assert answer.margins.gain > 1
     assert not up.reaches_now.stable
     assert up.reaches_now.amplitude("bottleneck.queue") == pytest.approx(97.9, rel=1e-2)
-    assert answer.disturbed.settles is False
-    assert answer.disturbed.high - answer.disturbed.low > 2 * 97.9
+    assert answer.large_signal.settles is False
+    assert answer.large_signal.high - answer.large_signal.low > 2 * 97.9
     assert "onset sudden" in answer.sentence
     assert "Margins alone are unsafe" in answer.sentence
 
@@ -169,10 +169,10 @@ def test_cycles_and_integration_agree() -> None:
 def test_packet_set_up_is_stable_at_10_ms_and_oscillates_at_200_ms() -> None:
     steady = ac.stability(ac.load(SCENARIOS / "compound-red.toml"))
     assert steady.stable
-    assert steady.disturbed.settles
+    assert steady.large_signal.settles
     rough = ac.stability(ac.load(SCENARIOS / "compound-red-200ms.toml"))
     assert not rough.stable
-    assert rough.disturbed.settles is False
+    assert rough.large_signal.settles is False
     answer = rough.answer()
     assert answer.sentence.startswith("Unstable: the queue oscillates between")
     down = next(limit for limit in answer.limits if not limit.upwards)
@@ -295,7 +295,7 @@ def test_printed_it_says_the_essential() -> None:
 
 def test_values_that_do_not_exist_are_null() -> None:
     tree = ac.stability(ac.load(SCENARIOS / "compound-red.toml")).answer(["rtt"]).json()
-    assert tree["disturbed"]["period_s"] is None
+    assert tree["large_signal"]["period_s"] is None
     assert math.isfinite(tree["margins"]["gain"])
 
 
@@ -439,7 +439,7 @@ def test_runs_last_until_an_oscillation_has_shown_its_period() -> None:
     # a period of 28 s, 0.5 % of it full: a run of the linear oscillation's length said "between 0
     # and 0 packets"
     s = ac.stability(first().with_({"flows.rtt": "400 ms"}))
-    run = s.disturbed
+    run = s.large_signal
     assert run.settles is False
     assert run.period == pytest.approx(28.3, rel=0.01)
     assert run.run.end > 8 * run.period
@@ -452,7 +452,7 @@ def test_a_swing_is_told_when_it_has_arrived_and_of_what_moves() -> None:
     """Windows that still grew towards their cycle gave its lower end, and were called a queue: "91.8 to 105.7"."""
     answer = ac.stability(random_scenario(820000)).answer()
     assert "windows oscillate between 100.3 and 105.7 packets" in answer.sentence
-    assert answer.json()["disturbed"]["queue_low"] is None
+    assert answer.json()["large_signal"]["queue_low"] is None
     assert check_answer(answer, random.Random(0), looks=1) == []
 
 
@@ -484,7 +484,7 @@ def test_a_window_that_grows_slowly_balances_too() -> None:
 @pytest.mark.parametrize("seed", [129, 7008])
 def test_a_clipped_integral_does_not_chatter(seed: int) -> None:
     """The integral of PIE and of PI2 was switched on and off at zero, thousands of times a second: minutes of work."""
-    found = ac.stability(random_scenario(seed)).disturbed_from(steps=20_000)
+    found = ac.stability(random_scenario(seed)).large_signal_from(steps=20_000)
     assert found.settles is False
     assert found.period > 1
 
@@ -637,4 +637,4 @@ def test_large_disturbances_of_windows_below_a_packet_start_where_the_equations_
     at = ac.stability(slow, memory="rest", small_windows="law")
     assert max(at.equilibrium.window.values()) < 0.5
     for factor in (0.1, 2.0):
-        assert at.disturbed_from(factor).low >= 0
+        assert at.large_signal_from(factor).low >= 0

@@ -40,9 +40,9 @@ def checked(_asked: Any, told: Any, seed: int) -> dict[str, Any]:
         wrong = [str(error)]
     return {
         "texts": [told.sentence, *unsure],
-        "sentences": 1 + len(told.limits) + (told.disturbed is not None),
+        "sentences": 1 + len(told.limits) + (told.large_signal is not None),
         "limits": len(told.limits),
-        "empty": None if told.disturbed is None else told.disturbed.settles,
+        "empty": None if told.large_signal is None else told.large_signal.settles,
         "open": len(unsure) + unknown,
         "false": wrong,
     }

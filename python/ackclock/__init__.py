@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .questions import design
     from .questions.buffer import Buffer, BufferSizeError, buffer
     from .questions.compare import Comparison, compare
-    from .questions.evaluate import Dossier, EvaluateError, evaluate
+    from .questions.evaluate import EvaluateError, Evaluation, evaluate
     from .questions.fair import Fair, FairError, fair
     from .questions.measured import (
         Hysteresis,
@@ -65,8 +65,8 @@ __all__ = [
     "CaptureError",
     "Comparison",
     "Diagnostic",
-    "Dossier",
     "EvaluateError",
+    "Evaluation",
     "Fair",
     "FairError",
     "FluidResult",
@@ -140,7 +140,7 @@ _NAMES = {
     "core.simulate": ("list_algorithms", "replicate", "run", "schema"),
     "questions.buffer": ("Buffer", "BufferSizeError", "buffer"),
     "questions.compare": ("Comparison", "compare"),
-    "questions.evaluate": ("Dossier", "EvaluateError", "evaluate"),
+    "questions.evaluate": ("Evaluation", "EvaluateError", "evaluate"),
     "questions.fair": ("Fair", "FairError", "fair"),
     "questions.measured": (
         "Hysteresis",

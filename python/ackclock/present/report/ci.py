@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ... import _core
 from ...core.files import whole_file
 from ...questions.ci.verdict import Status
-from ..plot import dossier as plots
+from ..plot import evaluation as plots
 from ..text.ci import headline
 from ._template import render
 from .stability import _drawn
@@ -41,14 +41,14 @@ def report(verdict: Verdict, path: str | os.PathLike[str]) -> None:
 def page(verdict: Verdict) -> str:
     """Return the page. The same verdict gives the same bytes."""
     parts = []
-    for dossier in verdict.dossiers:
-        for answer in dossier.answers:
+    for evaluation in verdict.evaluations:
+        for answer in evaluation.answers:
             if not answer.values:
                 continue
             drawings = [
                 _drawn(
                     f"h{answer.heading.number.replace('.', '-')} {at} {quantity}",
-                    partial(plots.cases, dossier, answer, quantity),
+                    partial(plots.cases, evaluation, answer, quantity),
                     _SIZE,
                 )
                 for at, quantity in enumerate(answer.values)

@@ -1,4 +1,4 @@
-"""The page of a dossier: one self-contained HTML file."""
+"""The page of an evaluation: one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from ... import _core
 from ...core._words import listed
 from ...core.files import whole_file
-from ...questions.evaluate.dossier import RFC, rows
+from ...questions.evaluate.evaluation import RFC, rows
 from ...questions.evaluate.judge import bound, label, show
 from ...questions.evaluate.model import Finding
-from ..plot import dossier as plots
+from ..plot import evaluation as plots
 from ._template import render
 from .stability import _drawn
 
 if TYPE_CHECKING:
-    from ...questions.evaluate import Answer, Dossier
+    from ...questions.evaluate import Answer, Evaluation
 
 MARKS = {
     Finding.YES: "holds",
@@ -30,14 +30,14 @@ MARKS = {
 _SIZE = (7.2, 2.6)
 
 
-def report(told: Dossier, path: str | os.PathLike[str]) -> None:
+def report(told: Evaluation, path: str | os.PathLike[str]) -> None:
     """Write the page of `told` to `path`."""
     with whole_file(path) as beside:
         beside.write_text(page(told), encoding="utf-8")
 
 
-def page(told: Dossier) -> str:
-    """Return the page that `write` writes. The same dossier gives the same bytes."""
+def page(told: Evaluation) -> str:
+    """Return the page that `write` writes. The same evaluation gives the same bytes."""
     return render(
         "evaluate.html",
         version=_core.VERSION,
@@ -53,7 +53,7 @@ def page(told: Dossier) -> str:
     )
 
 
-def _part(told: Dossier, answer: Answer) -> dict[str, Any]:
+def _part(told: Evaluation, answer: Answer) -> dict[str, Any]:
     """Return the part of the page about a heading."""
     prefix = f"h{answer.heading.number.replace('.', '-')}"
     drawings = []

@@ -61,8 +61,8 @@ def page(of: Stability, answer: Answer, spans: Mapping[str, Span | None] | None 
     ranges = {name: (spans or {}).get(name) for name in names}
     notes = [*of.notes, *answer.caveats]
     sections = []
-    if answer.disturbed is not None:
-        sections.append(_over_time(answer.disturbed.run, answer.disturbed.period, "From empty queues"))
+    if answer.large_signal is not None:
+        sections.append(_over_time(answer.large_signal.run, answer.large_signal.period, "From empty queues"))
     sections += [*_loop(answer), *_parameters(of, answer, ranges, notes)]
     return _rendered(
         title=f"{of.name}: stability",

@@ -49,10 +49,10 @@ def equilibrium_text(of: Stability) -> str:
     """Return whether the equilibrium is stable, and its values."""
     verdict = {True: "stable", False: "unstable"}.get(bool(of.stable)) if of.unstable_roots is not None else None
     lines = [f"{of.name}: {verdict or 'cannot tell whether it is stable'}; .answer() has the limits of its parameters"]
-    return "\n".join([*lines, *(f"{name}: {text}" for name, text in at_rest(of).items())])
+    return "\n".join([*lines, *(f"{name}: {text}" for name, text in equilibrium_lines(of).items())])
 
 
-def at_rest(of: EquilibriumAnalysis) -> dict[str, str]:
+def equilibrium_lines(of: EquilibriumAnalysis) -> dict[str, str]:
     """Return the lines about an equilibrium: name and value."""
     at = of.equilibrium
     rows: dict[str, str] = {}
@@ -75,14 +75,14 @@ def at_rest(of: EquilibriumAnalysis) -> dict[str, str]:
 
 def facts(answer: Answer) -> dict[str, str]:
     """Return the lines about the equilibrium and the loop: name and value."""
-    rows = at_rest(answer.of)
+    rows = equilibrium_lines(answer.of)
     margins = answer.margins
     if margins is not None:
         text = f"gain {digits(margins.gain)}" if math.isfinite(margins.gain) else "gain unlimited"
         if math.isfinite(margins.phase):
             text += f", phase {digits(margins.phase)} degrees, delay {quantity(margins.delay, 's')}"
         rows["margins"] = text + (" (unsafe alone)" if answer.unsafe else "")
-    run = answer.disturbed
+    run = answer.large_signal
     if run is not None:
         verdict = {True: "settles", False: "keeps oscillating", None: "cannot tell from this run"}[run.settles]
         windows = f"windows {digits(run.window_low)} to {digits(run.window_high)} packets"
@@ -151,7 +151,7 @@ def unsafe(answer: Answer) -> list[str]:
     if not answer.of.stable:
         return []
     reasons = []
-    run = answer.disturbed
+    run = answer.large_signal
     if run is not None and run.settles is False:
         reasons.append(f"after a large disturbance {run.swing} beside the stable equilibrium")
     for limit in answer.limits:
@@ -173,7 +173,7 @@ def unsafe(answer: Answer) -> list[str]:
 
 
 def _verdict(answer: Answer) -> str:
-    roots, run = answer.of.unstable_roots, answer.disturbed
+    roots, run = answer.of.unstable_roots, answer.large_signal
     if roots is None:
         pair = answer.rightmost
         if pair is None:

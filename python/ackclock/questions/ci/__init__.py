@@ -17,10 +17,10 @@ from ...core.errors import AckclockError
 from ...core.intervals import mean_interval
 from ...core.simulate import run
 from ...experiment.sequential import CI
-from ..evaluate import SENDERS, Dossier, Entry, examine
+from ..evaluate import SENDERS, Entry, Evaluation, examine
 from ..evaluate import headings as of_rfc
 from ..evaluate.judge import interval, misses, show, stated
-from ..evaluate.model import Answer, Case, Check, Demand, Finding, Heading, Numbers, Quantity
+from ..evaluate.model import Answer, Case, Check, Criterion, Finding, Numbers, Quantity, Question
 from ..evaluate.subject import sender
 from . import envelope
 from .configuration import CiError, Configuration, read
@@ -53,7 +53,7 @@ class _Examiner:
         self._after = after
         self._known: Known = {}
 
-    def ask(self, asked: Sequence[Heading], count: int, *, other: bool = False) -> Dossier:
+    def ask(self, asked: Sequence[Question], count: int, *, other: bool = False) -> Evaluation:
         return examine(
             self.entry,
             self._others,
@@ -65,7 +65,7 @@ class _Examiner:
             progress=self._progress,
         )
 
-    def until_decided(self, asked: Sequence[Heading]) -> Dossier:
+    def until_decided(self, asked: Sequence[Question]) -> Evaluation:
         """Answer with more seeds what few leave open."""
         first = self.ask(asked, CI.seeds[0])
         answers = {answer.heading.number: answer for answer in first.answers}
@@ -73,7 +73,7 @@ class _Examiner:
             again = [one.heading for one in answers.values() if _open(one)]
             if again:
                 answers |= {one.heading.number: one for one in self.ask(again, count).answers}
-        return Dossier(self.entry, first.references, tuple(answers.values()), first.seeds, True, len(self._known))
+        return Evaluation(self.entry, first.references, tuple(answers.values()), first.seeds, True, len(self._known))
 
     def repeated(self, answer: Answer) -> Answer:
         """Answer a heading with as many other seeds."""
@@ -117,26 +117,26 @@ def check(configuration: Configuration, *, after: int = 0, progress: Progress | 
         ((START,), start_references(entry.style)),
     ]
     found: list[Checked] = []
-    dossiers = []
+    evaluations = []
     for every, others in groups:
         asked = [one for one in every if one.quantities and _wanted(one.number, configuration.only)]
         if not asked:
             continue
         examiner = _Examiner(entry, others, configuration.limit_s, after, progress)
-        dossier = examiner.until_decided(asked)
-        dossiers.append(dossier)
-        for answer in dossier.answers:
+        evaluation = examiner.until_decided(asked)
+        evaluations.append(evaluation)
+        for answer in evaluation.answers:
             found.extend(_judged(examiner, answer, configuration))
         if configuration.base is not None:
             basis = _Examiner(configuration.base, {}, configuration.limit_s, after, progress)
-            found.extend(_compared(examiner, basis, dossier, configuration))
+            found.extend(_compared(examiner, basis, evaluation, configuration))
     measured = None
     if configuration.like and _wanted("C.9", configuration.only):
         measured, one = _conformance(configuration, after)
         found.append(one)
     if not found:
         raise CiError(f"there is no heading {', '.join(configuration.only)}")
-    return Verdict(configuration, tuple(found), tuple(dossiers), measured)
+    return Verdict(configuration, tuple(found), tuple(evaluations), measured)
 
 
 def _wanted(number: str, only: Sequence[str]) -> bool:
@@ -164,7 +164,7 @@ def _judged(examiner: _Examiner, answer: Answer, configuration: Configuration) -
     return made
 
 
-def _stopped(heading: Heading, answer: Answer) -> Checked:
+def _stopped(heading: Question, answer: Answer) -> Checked:
     case = next((case for quantity in heading.quantities for case in quantity.cases if case.quick), None)
     return Checked(heading.number, heading.title, "runs", Status.ERROR, f"{answer.failures[0]}.", case)
 
@@ -197,30 +197,32 @@ def _accepted(number: str, one: Check | None, configuration: Configuration) -> s
     return next((configuration.accept[name] for name in names if name in configuration.accept), None)
 
 
-def _case(heading: Heading, one: Check) -> Case | None:
+def _case(heading: Question, one: Check) -> Case | None:
     of = (case for quantity in heading.quantities if quantity.name == one.quantity for case in quantity.cases)
     return next((case for case in of if case.name == one.case), None)
 
 
-def _compared(examiner: _Examiner, basis: _Examiner, dossier: Dossier, configuration: Configuration) -> list[Checked]:
+def _compared(
+    examiner: _Examiner, basis: _Examiner, evaluation: Evaluation, configuration: Configuration
+) -> list[Checked]:
     """Compare every number that has a bound with the base's."""
     made = []
-    asked = [answer.heading for answer in dossier.answers if answer.checks and not answer.failures]
+    asked = [answer.heading for answer in evaluation.answers if answer.checks and not answer.failures]
     mine = {one.heading.number: one for one in examiner.ask(asked, CI.seeds[0]).answers} if asked else {}
     theirs = {one.heading.number: one for one in basis.ask(asked, CI.seeds[0]).answers} if asked else {}
     for heading in asked:
         if theirs[heading.number].failures:
             continue  # nothing to be compared with
-        for quantity, demand in _demanded(heading):
+        for quantity, criterion in _criteria(heading):
             for case in quantity.cases:
                 values = _values(mine, theirs, heading, quantity, case)
                 if values is not None:
-                    made.append(_worse(examiner, basis, heading, quantity, demand, case, values, configuration))
+                    made.append(_worse(examiner, basis, heading, quantity, criterion, case, values, configuration))
     return made
 
 
-def _demanded(heading: Heading) -> list[tuple[Quantity, Demand]]:
-    by = {demand.quantity: demand for demand in heading.demands}
+def _criteria(heading: Question) -> list[tuple[Quantity, Criterion]]:
+    by = {criterion.quantity: criterion for criterion in heading.criteria}
     return [(quantity, by[quantity.name]) for quantity in heading.quantities if quantity.name in by]
 
 
@@ -228,7 +230,7 @@ Pair = tuple[Sequence[float], Sequence[float]]
 
 
 def _values(
-    mine: Mapping[str, Answer], theirs: Mapping[str, Answer], heading: Heading, quantity: Quantity, case: Case
+    mine: Mapping[str, Answer], theirs: Mapping[str, Answer], heading: Question, quantity: Quantity, case: Case
 ) -> Pair | None:
     pair = [of[heading.number].values.get(quantity.name, {}).get(case.name, {}).get("", ()) for of in (mine, theirs)]
     return (pair[0], pair[1]) if all(pair) else None
@@ -237,9 +239,9 @@ def _values(
 def _worse(
     examiner: _Examiner,
     basis: _Examiner,
-    heading: Heading,
+    heading: Question,
     quantity: Quantity,
-    demand: Demand,
+    criterion: Criterion,
     case: Case,
     values: Pair,
     configuration: Configuration,
@@ -248,11 +250,11 @@ def _worse(
     name = f"{quantity.name} ({case.name}), against base"
     told = f"{quantity.name} ({case.name}) {show(values[0], unit)}, base {show(values[1], unit)}"
     status, more = Status.PASS, ""
-    if _is_worse(values, demand, unit):
+    if _is_worse(values, criterion, unit):
         count = len(values[0])
         other = [{heading.number: who.ask([heading], count, other=True).answers[0]} for who in (examiner, basis)]
         again = _values(other[0], other[1], heading, quantity, case)
-        if again is not None and _is_worse(again, demand, unit):
+        if again is not None and _is_worse(again, criterion, unit):
             status, more = Status.FAIL, f" With other seeds {show(again[0], unit)}, base {show(again[1], unit)}."
         else:
             status, more = Status.UNDECIDED, " Other seeds do not confirm it."
@@ -261,9 +263,9 @@ def _worse(
     return Checked(heading.number, heading.title, name, status, f"{told}.{more}", case)
 
 
-def _is_worse(values: Pair, demand: Demand, unit: str) -> bool:
+def _is_worse(values: Pair, criterion: Criterion, unit: str) -> bool:
     """Return True if a number is worse than the base's by more than the margin, for certain."""
-    sign = 1.0 if demand.relation == "at most" else -1.0
+    sign = 1.0 if criterion.relation == "at most" else -1.0
     margin = max(MARGIN * abs(interval(values[1]).mean), FLOORS[unit])
     apart = [sign * (one - other) - margin for one, other in zip(*values, strict=True)]
     found = mean_interval(apart)

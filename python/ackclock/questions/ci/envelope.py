@@ -17,7 +17,7 @@ import numpy as np
 
 from ...core.simulate import run
 from ...experiment.runner import parallel
-from ..evaluate.scenes import line
+from ..evaluate.scenarios import line
 from ..evaluate.subject import Entry
 
 if TYPE_CHECKING:

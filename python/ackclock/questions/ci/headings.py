@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...core.scenario import Scenario
-from ..evaluate.model import Case, Demand, Heading, Numbers, Quantity
-from ..evaluate.scenes import (
+from ..evaluate.model import Case, Criterion, Numbers, Quantity, Question
+from ..evaluate.scenarios import (
     LOSS,
     MEDIAN,
     UTILIZATION,
@@ -57,7 +57,7 @@ def _bytes(until: float) -> Value:
     return lambda numbers: numbers["flows.x.goodput_bps"] * until / 8
 
 
-START = Heading(
+START = Question(
     "C.1",
     "Start-up",
     "Does a new flow take up a free path about as soon as slow start does, without more loss?",
@@ -74,9 +74,9 @@ START = Heading(
         ),
         same("packets dropped at the queue", "%", LOSS, [("first 4 s", _start(START_TIMES[-1]), True)]),
     ),
-    demands=(
-        Demand("delivered since the start", "at least", factor=0.4, among=("slow start", "HyStart++")),
-        Demand("packets dropped at the queue", "at most", 0.05, 1.5, among=("slow start", "CUBIC")),
+    criteria=(
+        Criterion("delivered since the start", "at least", factor=0.4, among=("slow start", "HyStart++")),
+        Criterion("packets dropped at the queue", "at most", 0.05, 1.5, among=("slow start", "CUBIC")),
     ),
 )
 
@@ -169,7 +169,7 @@ def _no_marks(entry: Entry) -> str:
 
 
 HEADINGS = (
-    Heading(
+    Question(
         "C.2",
         "Beside the Kernel's Flows",
         "Do Linux's CUBIC and BBR keep a part of the link beside it?",
@@ -177,9 +177,9 @@ HEADINGS = (
         "It harms Linux's CUBIC or BBR",
         setting="Two flows beside two of Linux 6.1's CUBIC or BBR over 20 Mbit/s, 40 ms, drop-tail of 1 and 4 BDP.",
         quantities=(same("share of the others", "%", share("other", "x"), _KERNEL),),
-        demands=(Demand("share of the others", "at least", 0.25, 0.8),),
+        criteria=(Criterion("share of the others", "at least", 0.25, 0.8),),
     ),
-    Heading(
+    Question(
         "C.3",
         "After an Outage",
         "Does it take the link back after it was cut off for seconds?",
@@ -195,9 +195,9 @@ HEADINGS = (
                 [("3 s, once", _outage, True), ("1 s in every 10 s", _after_timeout, True)],
             ),
         ),
-        demands=(Demand("utilisation", "at least", 0.9, 0.9),),
+        criteria=(Criterion("utilisation", "at least", 0.9, 0.9),),
     ),
-    Heading(
+    Question(
         "C.4",
         "Thinned ACKs",
         "Does it use a link whose ACKs come back over a link that drops most of them?",
@@ -205,9 +205,9 @@ HEADINGS = (
         "Few ACKs make it leave the link idle",
         setting="Two flows over 20 Mbit/s, 40 ms; ACKs share 60 kbit/s and room for five.",
         quantities=(same("utilisation", "%", UTILIZATION, [("one ACK of four or less", _thinned, True)]),),
-        demands=(Demand("utilisation", "at least", 0.9, 0.9),),
+        criteria=(Criterion("utilisation", "at least", 0.9, 0.9),),
     ),
-    Heading(
+    Question(
         "C.5",
         "Bunched Deliveries",
         "Does it use a link that delivers in bursts, as radio frames and segmentation offload do?",
@@ -215,9 +215,9 @@ HEADINGS = (
         "Bursts make it leave the link idle",
         setting="Two flows, 40 ms, over a link that sends for 2 ms in every 10 ms: 10 Mbit/s on average.",
         quantities=(Quantity("rate", "%", (Case("2 ms in every 10 ms", _bunched, goodput_of("x", 10)),)),),
-        demands=(Demand("rate", "at least", 0.85, 0.9),),
+        criteria=(Criterion("rate", "at least", 0.85, 0.9),),
     ),
-    Heading(
+    Question(
         "C.6",
         "Marks",
         "Does it take a mark as a signal to slow down?",
@@ -228,13 +228,13 @@ HEADINGS = (
             same("median wait in the queue", "ms", MEDIAN, [("alone", _marked, True)]),
             same("share of CUBIC", "%", share("other", "x"), [("beside CUBIC", _marked_beside, True)]),
         ),
-        demands=(
-            Demand("median wait in the queue", "at most", 0.02, 1.5),
-            Demand("share of CUBIC", "at least", 0.25, 0.8),
+        criteria=(
+            Criterion("median wait in the queue", "at most", 0.02, 1.5),
+            Criterion("share of CUBIC", "at least", 0.25, 0.8),
         ),
         applies=_no_marks,
     ),
-    Heading(
+    Question(
         "C.7",
         "L4S",
         "Does a flow of L4S keep its part beside it in DualPI2?",
@@ -242,10 +242,10 @@ HEADINGS = (
         "It harms L4S",
         setting="One flow with ECN beside one of Prague in DualPI2 (RFC 9332), 20 Mbit/s, 20 ms.",
         quantities=(same("share of Prague", "%", share("other", "x"), [("beside Prague", _l4s, True)]),),
-        demands=(Demand("share of Prague", "at least", 0.25, 0.8),),
+        criteria=(Criterion("share of Prague", "at least", 0.25, 0.8),),
         applies=_no_marks,
     ),
-    Heading(
+    Question(
         "C.8",
         "Short Buffers",
         "Does it send without bursts that a short buffer cannot take?",
@@ -256,9 +256,9 @@ HEADINGS = (
             same("packets dropped at the queue", "%", LOSS, [("30 packets", _short_buffer, True)]),
             Quantity("rate", "%", (Case("30 packets", _short_buffer, goodput_of("x", 100)),)),
         ),
-        demands=(Demand("packets dropped at the queue", "at most", 0.005, 1.5),),
+        criteria=(Criterion("packets dropped at the queue", "at most", 0.005, 1.5),),
     ),
-    Heading(
+    Question(
         "C.10",
         "Large Windows",
         "Does a window of thousands of packets still grow where the path has room?",
@@ -271,9 +271,9 @@ HEADINGS = (
                 "growth in a round trip", "packets", (Case("400 Mbit/s, 400 ms", _large_window, _grown, traced=True),)
             ),
         ),
-        demands=(Demand("growth in a round trip", "at least", PACE / 2),),
+        criteria=(Criterion("growth in a round trip", "at least", PACE / 2),),
     ),
-    Heading(
+    Question(
         "C.11",
         "Unused Windows",
         "Does an application that wrote little, and then writes much, not flood the path?",
@@ -283,6 +283,6 @@ HEADINGS = (
         "it can; counted for three round trips, in which slow start does not fill path and buffer. A window that is "
         "not used is not to grow (RFC 7661; RFC 9002, section 7.8).",
         quantities=(same("packets dropped at the queue", "%", LOSS, [("after 20 s of 1 Mbit/s", _unused, True)]),),
-        demands=(Demand("packets dropped at the queue", "at most", 0.05),),
+        criteria=(Criterion("packets dropped at the queue", "at most", 0.05),),
     ),
 )

@@ -14,7 +14,7 @@ from ...core.accessors import presented
 if TYPE_CHECKING:
     import os
 
-    from ..evaluate import Dossier
+    from ..evaluate import Evaluation
     from ..evaluate.model import Case
     from .configuration import Configuration
     from .envelope import Conformance
@@ -72,7 +72,7 @@ class Verdict:
 
     configuration: Configuration
     checks: tuple[Checked, ...]
-    dossiers: tuple[Dossier, ...]
+    evaluations: tuple[Evaluation, ...]
     """Answers that the checks rest on: RFC 9743's headings and those of `ci`, start-up apart."""
     conformance: Conformance | None
 
@@ -105,7 +105,7 @@ class Verdict:
     @property
     def runs(self) -> int:
         """Runs that the numbers of the first round come from."""
-        return sum(dossier.runs for dossier in self.dossiers)
+        return sum(evaluation.runs for evaluation in self.evaluations)
 
     def json(self) -> dict[str, Any]:
         """Everything as plain values."""

@@ -1,5 +1,5 @@
 """
-Dossiers: what RFC 9743 asks of a congestion control, and RFC 7928 of a queue, answered by packet runs.
+Evaluations: what RFC 9743 asks of a congestion control, and RFC 7928 of a queue, answered by packet runs.
 
 Each heading is a set of scenarios, the same with the subject and with others in its place, a number with its interval
 over seeds, and a sentence. The sentence says yes or no only where the interval decides.
@@ -14,12 +14,23 @@ from typing import Any
 
 from ...core.errors import ScenarioError
 from ...experiment.sequential import EVALUATE, EVALUATE_QUICK
-from .dossier import RFC, Dossier
+from .evaluation import RFC, Evaluation
 from .judge import answer
-from .model import Answer, Check, Finding, Heading, Numbers
+from .model import Answer, Check, Finding, Numbers, Question
 from .subject import Entry, EvaluateError, subject
 
-__all__ = ["RFC", "Answer", "Check", "Dossier", "Entry", "EvaluateError", "Finding", "Heading", "evaluate", "headings"]
+__all__ = [
+    "RFC",
+    "Answer",
+    "Check",
+    "Entry",
+    "EvaluateError",
+    "Evaluation",
+    "Finding",
+    "Heading",
+    "evaluate",
+    "headings",
+]
 
 SENDERS = ("cubic", "reno")
 """References for a sender: the standards-track controls."""
@@ -29,7 +40,7 @@ SEEDS, QUICK_SEEDS = EVALUATE.seeds[0], EVALUATE_QUICK.seeds[0]
 """Runs of each scenario."""
 
 
-def headings(kind: str) -> tuple[Heading, ...]:
+def headings(kind: str) -> tuple[Question, ...]:
     """Return the headings of the RFC for a ``"sender"`` or a ``"queue"``."""
     if kind == "sender":
         from . import sender_alone, sender_beside, sender_paths, sender_special
@@ -56,7 +67,7 @@ def evaluate(
     style: str = "rfc",
     store: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Dossier:
+) -> Evaluation:
     """
     Answer what the headings of RFC 9743 ask of a sender, or those of RFC 7928 of a queue.
 
@@ -76,7 +87,7 @@ def evaluate(
     style
         ``"rfc"`` or ``"linux"``: where the defaults of the scenarios' TCP come from.
     store
-        A directory that keeps every run: an interrupted dossier resumes where it stopped.
+        A directory that keeps every run: an interrupted evaluation resumes where it stopped.
     progress
         Called with the runs done and all runs.
 
@@ -109,7 +120,7 @@ def evaluate(
 def examine(
     entry: Entry,
     others: Mapping[str, Entry],
-    asked: Sequence[Heading],
+    asked: Sequence[Question],
     seeds: Sequence[int],
     *,
     quick: bool = False,
@@ -117,7 +128,7 @@ def examine(
     known: dict[str, Numbers | str] | None = None,
     limit_s: float | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Dossier:
+) -> Evaluation:
     """
     Answer headings about `entry` from runs with these seeds, in comparison with `others`.
 
@@ -151,7 +162,7 @@ def examine(
     answers = [
         _answered(heading, entry, tuple(others), jobs, found, refused.get(heading.number, "")) for heading in asked
     ]
-    return Dossier(entry, tuple(others), tuple(answers), len(seeds), quick, len({one.key for one in wanted}))
+    return Evaluation(entry, tuple(others), tuple(answers), len(seeds), quick, len({one.key for one in wanted}))
 
 
 def _reference(name: str, entry: Entry) -> Entry:
@@ -162,7 +173,7 @@ def _reference(name: str, entry: Entry) -> Entry:
 
 def try_out(entry: Entry) -> None:
     """Raise where the parameters are wrong in themselves."""
-    from .scenes import line
+    from .scenarios import line
 
     if entry.kind == "sender":
         line([entry.flows(1)])
@@ -170,7 +181,7 @@ def try_out(entry: Entry) -> None:
         line([entry.others(1, "reno", "tcp")], queue=entry.queue(100))
 
 
-def _chosen(every: Sequence[Heading], only: Sequence[str]) -> list[Heading]:
+def _chosen(every: Sequence[Question], only: Sequence[str]) -> list[Question]:
     for word in only:
         if not any(_within(heading.number, word) for heading in every):
             numbers = ", ".join(heading.number for heading in every)
@@ -183,7 +194,7 @@ def _within(number: str, word: str) -> bool:
 
 
 def _answered(
-    heading: Heading,
+    heading: Question,
     entry: Entry,
     references: tuple[str, ...],
     jobs: Mapping[tuple[str, str, str, str], Sequence[Any]],

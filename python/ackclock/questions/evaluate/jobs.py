@@ -1,4 +1,4 @@
-"""The runs of a dossier: each distinct one once, in parallel, kept in a store where one is given."""
+"""The runs of an evaluation: each distinct one once, in parallel, kept in a store where one is given."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...core._words import listed
 from ...experiment.sequential import seeds_needed
-from .model import Answer, Check, Demand, Finding, Heading
+from .model import Answer, Check, Criterion, Finding, Question
 
 if TYPE_CHECKING:
     from ...core.intervals import Interval
@@ -67,14 +67,14 @@ def interval(values: Sequence[float]) -> Interval:
 
 
 def answer(
-    heading: Heading, values: Values, references: Sequence[str], failures: Sequence[str], name: str = ""
+    heading: Question, values: Values, references: Sequence[str], failures: Sequence[str], name: str = ""
 ) -> Answer:
     """
     Answer a heading's question from what was measured.
 
     The subject's numbers are those of the algorithm called ""; `name` is its name, which may be one of `references`.
     """
-    checks = [check for demand in heading.demands for check in _checks(heading, demand, values, references)]
+    checks = [check for criterion in heading.criteria for check in _checks(heading, criterion, values, references)]
     finding = _together(checks)
     if failures and finding is not Finding.NO:
         finding = Finding.CANNOT_TELL
@@ -98,40 +98,40 @@ def _together(checks: Sequence[Check]) -> Finding:
     return Finding.YES if checks else Finding.CANNOT_TELL
 
 
-def _checks(heading: Heading, demand: Demand, values: Values, references: Sequence[str]) -> list[Check]:
-    unit = next(quantity.unit for quantity in heading.quantities if quantity.name == demand.quantity)
+def _checks(heading: Question, criterion: Criterion, values: Values, references: Sequence[str]) -> list[Check]:
+    unit = next(quantity.unit for quantity in heading.quantities if quantity.name == criterion.quantity)
     found = []
-    for case, of in values.get(demand.quantity, {}).items():
-        if demand.cases and case not in demand.cases:
+    for case, of in values.get(criterion.quantity, {}).items():
+        if criterion.cases and case not in criterion.cases:
             continue
         mine = of.get("", ())
         if not mine:
             continue
-        found.append(_check(demand, unit, case, mine, of, references))
+        found.append(_check(criterion, unit, case, mine, of, references))
     return found
 
 
 def _check(
-    demand: Demand,
+    criterion: Criterion,
     unit: str,
     case: str,
     mine: tuple[float, ...],
     of: Mapping[str, tuple[float, ...]],
     references: Sequence[str],
 ) -> Check:
-    worse = max if demand.relation == "at most" else min
-    sign = 1.0 if demand.relation == "at most" else -1.0
-    bounds: list[tuple[str, list[float]]] = [("", [demand.limit] * len(mine))] if demand.limit is not None else []
-    compared = [name for name in demand.among or references if len(of.get(name, ())) == len(mine)]
-    if demand.factor is not None and compared:
+    worse = max if criterion.relation == "at most" else min
+    sign = 1.0 if criterion.relation == "at most" else -1.0
+    bounds: list[tuple[str, list[float]]] = [("", [criterion.limit] * len(mine))] if criterion.limit is not None else []
+    compared = [name for name in criterion.among or references if len(of.get(name, ())) == len(mine)]
+    if criterion.factor is not None and compared:
         means = {name: interval(of[name]).mean for name in compared}
         known = {name: mean for name, mean in means.items() if not math.isnan(mean)}
         if known:
             worst = worse(known, key=lambda name: known[name])
-            bounds.append((worst, [demand.factor * value for value in of[worst]]))
+            bounds.append((worst, [criterion.factor * value for value in of[worst]]))
     if not bounds:
         return Check(
-            demand.quantity, unit, case, demand.relation, mine, (), "", math.nan, Finding.CANNOT_TELL, math.inf
+            criterion.quantity, unit, case, criterion.relation, mine, (), "", math.nan, Finding.CANNOT_TELL, math.inf
         )
     judged = []
     for by, limits in bounds:
@@ -140,12 +140,12 @@ def _check(
     # the more lenient bound counts: a number that certainly keeps either keeps it, however widely the other spreads
     judged.sort(key=lambda one: -sign * interval(one[1]).mean)
     by, limits, finding, needs = next((one for one in judged if one[2] is Finding.YES), judged[0])
-    factor = demand.factor if by and demand.factor is not None else math.nan
-    return Check(demand.quantity, unit, case, demand.relation, mine, tuple(limits), by, factor, finding, needs)
+    factor = criterion.factor if by and criterion.factor is not None else math.nan
+    return Check(criterion.quantity, unit, case, criterion.relation, mine, tuple(limits), by, factor, finding, needs)
 
 
 def _decided(differences: Sequence[float]) -> tuple[Finding, float]:
-    """Whether differences are above zero (the demand is not kept) or not, and how many seeds that would take."""
+    """Whether differences are above zero (the criterion is not kept) or not, and how many seeds that would take."""
     ends = {value for value in differences if not math.isfinite(value)}
     if ends:
         if len(set(differences)) > 1 or math.isnan(next(iter(ends))):
@@ -166,7 +166,7 @@ def _whole(seeds: float) -> float:
 
 
 def _sentence(
-    heading: Heading,
+    heading: Question,
     finding: Finding,
     checks: Sequence[Check],
     values: Values,

@@ -1,4 +1,4 @@
-"""The parts of a dossier: headings, the measures of each, and its criteria."""
+"""The parts of an evaluation: headings, the measures of each, and its criteria."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Case:
     """The scenario with an algorithm in the place that is evaluated."""
     value: Callable[[Numbers], float]
     quick: bool = True
-    """Whether a quick dossier has it, too."""
+    """Whether a quick evaluation has it, too."""
     traced: bool = False
     """Whether it needs the first flow's window over time: ``flows.x.window_growth``."""
 
@@ -52,7 +52,7 @@ class Quantity:
 
 
 @dataclass(frozen=True)
-class Demand:
+class Criterion:
     """
     A bound for a quantity in its cases.
 
@@ -71,7 +71,7 @@ class Demand:
 
 
 @dataclass(frozen=True)
-class Heading:
+class Question:
     """A heading of an RFC: what it asks, and how that is answered."""
 
     number: str
@@ -84,7 +84,7 @@ class Heading:
     setting: str = ""
     """The scenarios in a sentence or two."""
     quantities: tuple[Quantity, ...] = ()
-    demands: tuple[Demand, ...] = ()
+    criteria: tuple[Criterion, ...] = ()
     besides: str = ""
     """Questions that a simulator leaves open."""
     applies: Callable[[Entry], str] | None = None
@@ -95,7 +95,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Check:
-    """A demand in one case: the number, its bound and whether it is kept."""
+    """A criterion in one case: the number, its bound and whether it is kept."""
 
     quantity: str
     unit: str
@@ -114,9 +114,9 @@ class Check:
 
 @dataclass(frozen=True)
 class Answer:
-    """A dossier's answer to a heading."""
+    """An evaluation's answer to a heading."""
 
-    heading: Heading
+    heading: Question
     finding: Finding
     sentence: str
     brief: str = ""
@@ -128,6 +128,6 @@ class Answer:
     """Runs that stopped with an error, in words."""
 
 
-def only_said(number: str, title: str, asks: str, sentence: str) -> Heading:
+def only_said(number: str, title: str, asks: str, sentence: str) -> Question:
     """Return a heading that a simulation does not answer, with the sentence that says so."""
-    return Heading(number, title, asks, "", "", besides=sentence)
+    return Question(number, title, asks, "", "", besides=sentence)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, flows
-from .model import Demand, Heading, Numbers
+from .model import Criterion, Numbers, Question
 from .queue_senders import ROOM, SHORTER, USED, under, waits
-from .scenes import LOSS, P95, Build, completion, line, of_flows, same, shorts, udp, utilization
+from .scenarios import LOSS, P95, Build, completion, line, of_flows, same, shorts, udp, utilization
 from .subject import Entry
 
 
@@ -80,9 +80,9 @@ def _sway(numbers: Numbers) -> float:
     return numbers["links.bottleneck.queue_packets_std"] / max(mean, 1.0)
 
 
-def _congestion(number: str, level: str, count: int, loss: str) -> Heading:
+def _congestion(number: str, level: str, count: int, loss: str) -> Question:
     cases = [(f"{count} Reno flows", _level(count), True)]
-    return Heading(
+    return Question(
         number,
         f"{level} Congestion",
         "Do packets wait less than under drop-tail, and does the link stay in use?",
@@ -91,12 +91,12 @@ def _congestion(number: str, level: str, count: int, loss: str) -> Heading:
         setting=f"{count} Reno flows over 10 Mbit/s, 100 ms: under drop-tail the loss should be about {loss} "
         "(the table shows what it is).",
         quantities=(waits(cases), utilization(cases), same("packets dropped at the queue", "%", LOSS, cases)),
-        demands=(SHORTER, USED),
+        criteria=(SHORTER, USED),
     )
 
 
 HEADINGS = (
-    Heading(
+    Question(
         "7",
         "Burst Absorption",
         "Do web pages, video and voice get through beside bulk transfers?",
@@ -109,16 +109,16 @@ HEADINGS = (
             same("video packets lost", "%", of_flows("loss", "video"), [("mix", _bursts, True)]),
             same("voice packets lost", "%", of_flows("loss", "voice"), [("mix", _bursts, True)]),
         ),
-        demands=(
-            Demand("mean completion time of web transfers", "at most", factor=1.0, among=("drop-tail",)),
-            Demand("video packets lost", "at most", 0.02, 1.5, among=("drop-tail",)),
-            Demand("voice packets lost", "at most", 0.01, 1.5, among=("drop-tail",)),
+        criteria=(
+            Criterion("mean completion time of web transfers", "at most", factor=1.0, among=("drop-tail",)),
+            Criterion("video packets lost", "at most", 0.02, 1.5, among=("drop-tail",)),
+            Criterion("voice packets lost", "at most", 0.01, 1.5, among=("drop-tail",)),
         ),
     ),
     _congestion("8.2.2", "Mild", 3, "0.1 %"),
     _congestion("8.2.3", "Medium", 7, "0.5 %"),
     _congestion("8.2.4", "Heavy", 10, "1 %"),
-    Heading(
+    Question(
         "8.2.5",
         "Varying the Congestion Level",
         "Does the wait stay short while flows come and go?",
@@ -130,13 +130,13 @@ HEADINGS = (
             utilization([("3, 7, 10 flows", _levels, True)]),
             same("wait, 95th percentile", "ms", P95, [("3, 7, 10 flows", _levels, True)]),
         ),
-        demands=(
+        criteria=(
             SHORTER,
             USED,
-            Demand("wait, 95th percentile", "at most", factor=1.0, among=("drop-tail",)),
+            Criterion("wait, 95th percentile", "at most", factor=1.0, among=("drop-tail",)),
         ),
     ),
-    Heading(
+    Question(
         "8.2.6",
         "Varying Available Capacity",
         "Does the wait stay short while the rate changes?",
@@ -148,9 +148,9 @@ HEADINGS = (
             utilization(_CHANGES),
             same("wait, 95th percentile", "ms", P95, _CHANGES, log=True),
         ),
-        demands=(SHORTER, Demand("utilisation", "at least", 0.9, 0.9, among=("drop-tail",))),
+        criteria=(SHORTER, Criterion("utilisation", "at least", 0.9, 0.9, among=("drop-tail",))),
     ),
-    Heading(
+    Question(
         "8.3",
         "Parameter Sensitivity and Stability Analysis",
         "Does it use the link, with its parameters as they are, over a range of round trips and loads?",
@@ -159,7 +159,7 @@ HEADINGS = (
         setting="2 to 20 Reno flows over 10 Mbit/s at 20, 100 and 300 ms, room for 83 packets. How far the queue sways "
         "is its standard deviation over its mean (of one packet at least): a number to know.",
         quantities=(utilization(_PLACES), same("sway of the queue", "", _sway, _PLACES), waits(_PLACES)),
-        demands=(USED,),
+        criteria=(USED,),
         tells=_by_equations,
     ),
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from ...core.scenario import Scenario, Tree, flows
-from .model import Demand, Heading, Numbers
+from .model import Criterion, Numbers, Question
 from .queue_senders import ROOM, RTT, SHORTER, USED, under, waits
-from .scenes import (
+from .scenarios import (
     LOSS,
     P95,
     Build,
@@ -129,7 +129,7 @@ _ROWS = (("CoDel next", _in_a_row("codel"), True), ("PIE next", _in_a_row("pie")
 _RATES = (("1 Mbit/s", _rate(1), True), ("10 Mbit/s", _rate(10), False), ("40 Mbit/s", _rate(40), True))
 
 BEFORE = (
-    Heading(
+    Question(
         "2.7",
         "Trade-Off Between Latency and Goodput",
         "Does it shorten the wait without giving up the link?",
@@ -142,9 +142,9 @@ BEFORE = (
             same("wait, 95th percentile", "ms", P95, _LOADS, log=True),
             same("packets dropped at the queue", "%", LOSS, _LOADS),
         ),
-        demands=(SHORTER, USED),
+        criteria=(SHORTER, USED),
     ),
-    Heading(
+    Question(
         "4.4",
         "Packet Sizes and Congestion Notification",
         "Does it drop small packets as often as large ones?",
@@ -153,12 +153,12 @@ BEFORE = (
         setting="UDP of 1 Mbit/s in packets of 1500 B and of 300 B beside four Reno flows; loss of the small over "
         "loss of the large ones, one where neither loses any.",
         quantities=(same("loss, small over large", "", _ratio, [("300 and 1500 B", _sizes, True)]),),
-        demands=(
-            Demand("loss, small over large", "at least", 0.67),
-            Demand("loss, small over large", "at most", 1.5),
+        criteria=(
+            Criterion("loss, small over large", "at least", 0.67),
+            Criterion("loss, small over large", "at most", 1.5),
         ),
     ),
-    Heading(
+    Question(
         "4.5",
         "Interaction with ECN",
         "Does it mark instead of dropping, and stay as short?",
@@ -170,10 +170,10 @@ BEFORE = (
             same("packets marked", "%", of_link("marks"), [("flows with ECN", _marking, True)]),
             waits([("flows with ECN", _marking, True)]),
         ),
-        demands=(Demand("packets dropped at the queue", "at most", 0.001), SHORTER),
+        criteria=(Criterion("packets dropped at the queue", "at most", 0.001), SHORTER),
         applies=_marks,
     ),
-    Heading(
+    Question(
         "4.6",
         "Interaction with Scheduling",
         "Does it work as the queue of each flow under a scheduler?",
@@ -184,13 +184,13 @@ BEFORE = (
             utilization([("under fq", _scheduled, True)]),
             same("voice packets lost", "%", of_flows("loss", "voice"), [("under fq", _scheduled, True)]),
         ),
-        demands=(USED, Demand("voice packets lost", "at most", 0.01)),
+        criteria=(USED, Criterion("voice packets lost", "at most", 0.01)),
         applies=lambda entry: "it is a scheduler itself" if entry.scheduler else "",
     ),
 )
 
 HEADINGS = (
-    Heading(
+    Question(
         "9.1",
         "Traffic Mix",
         "Do web, voice and games gain from it beside bulk transfers?",
@@ -203,13 +203,13 @@ HEADINGS = (
             waits([("mix", _mix, True)]),
             same("voice packets lost", "%", of_flows("loss", "voice"), [("mix", _mix, True)]),
         ),
-        demands=(
-            Demand("mean completion time of web transfers", "at most", factor=1.0, among=("drop-tail",)),
+        criteria=(
+            Criterion("mean completion time of web transfers", "at most", factor=1.0, among=("drop-tail",)),
             SHORTER,
-            Demand("voice packets lost", "at most", 0.01, 1.5, among=("drop-tail",)),
+            Criterion("voice packets lost", "at most", 0.01, 1.5, among=("drop-tail",)),
         ),
     ),
-    Heading(
+    Question(
         "9.2",
         "Bidirectional Traffic",
         "Does it serve both directions with short waits, with ACKs in its queues?",
@@ -220,9 +220,9 @@ HEADINGS = (
             utilization([("both ways", _both_ways, True)]),
             waits([("both ways", _both_ways, True)]),
         ),
-        demands=(USED, SHORTER),
+        criteria=(USED, SHORTER),
     ),
-    Heading(
+    Question(
         "10",
         "Example of a Multi-AQM Scenario",
         "Does it work before another AQM on the same path?",
@@ -230,9 +230,9 @@ HEADINGS = (
         "It does not work before another AQM",
         setting="Two links of 10 Mbit/s in a row, CoDel or PIE on the second; three CUBIC flows cross both, two each.",
         quantities=(utilization(_ROWS), waits(_ROWS)),
-        demands=(USED, SHORTER),
+        criteria=(USED, SHORTER),
     ),
-    Heading(
+    Question(
         "11",
         "Implementation Cost",
         "What does it cost in a device?",
@@ -240,7 +240,7 @@ HEADINGS = (
         "",
         besides="Cycles, memory and the effort of an implementation are a device's, not a simulator's.",
     ),
-    Heading(
+    Question(
         "12",
         "Operator Control and Auto-Tuning",
         "Does it serve links of 1 to 40 Mbit/s with its defaults?",
@@ -248,7 +248,7 @@ HEADINGS = (
         "Its defaults do not serve all links of 1 to 40 Mbit/s",
         setting="Two or four CUBIC flows over 1, 10 and 40 Mbit/s, 60 ms, room for two bandwidth-delay products.",
         quantities=(utilization(_RATES), waits(_RATES)),
-        demands=(USED, SHORTER),
+        criteria=(USED, SHORTER),
         tells=_knobs,
     ),
 )

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core.scenario import Scenario, Tree, flows
-from .model import Demand, Heading, Numbers
-from .scenes import LOSS, MEDIAN, Build, Value, bdp, goodput_of, line, of_flows, same, share, udp, utilization
+from .model import Criterion, Numbers, Question
+from .scenarios import LOSS, MEDIAN, Build, Value, bdp, goodput_of, line, of_flows, same, share, udp, utilization
 from .subject import Entry
 
 RATE, RTT = 10.0, 100.0
@@ -15,8 +15,8 @@ RATE, RTT = 10.0, 100.0
 ROOM = bdp(RATE, RTT)
 """Capacity of the queue, packets: a bandwidth-delay product (RFC 7928, section 3.2)."""
 
-SHORTER = Demand("median wait", "at most", factor=0.5, among=("drop-tail",))
-USED = Demand("utilisation", "at least", 0.9, 0.95, among=("drop-tail",))
+SHORTER = Criterion("median wait", "at most", factor=0.5, among=("drop-tail",))
+USED = Criterion("utilisation", "at least", 0.9, 0.95, among=("drop-tail",))
 """The purpose of a queue: short waits without giving up the link."""
 
 
@@ -84,7 +84,7 @@ def _smaller(numbers: Numbers) -> float:
 
 
 HEADINGS = (
-    Heading(
+    Question(
         "5.1.1",
         "TCP-Friendly Sender, Same Initial Window",
         "Do packets wait less than under drop-tail, and does the link stay in use?",
@@ -96,9 +96,9 @@ HEADINGS = (
             utilization(_FRIENDLY),
             same("packets dropped at the queue", "%", LOSS, _FRIENDLY),
         ),
-        demands=(SHORTER, USED),
+        criteria=(SHORTER, USED),
     ),
-    Heading(
+    Question(
         "5.1.2",
         "TCP-Friendly Sender, Different Initial Windows",
         "Does a flow that starts later with a larger window share with the first?",
@@ -108,12 +108,12 @@ HEADINGS = (
         quantities=(
             same("share of the late flow", "%", share("second", "first"), [("10 beside 3 packets", _newcomer, True)]),
         ),
-        demands=(
-            Demand("share of the late flow", "at least", 0.25, 0.8),
-            Demand("share of the late flow", "at most", 0.75),
+        criteria=(
+            Criterion("share of the late flow", "at least", 0.25, 0.8),
+            Criterion("share of the late flow", "at most", 0.75),
         ),
     ),
-    Heading(
+    Question(
         "5.2",
         "Aggressive Transport Sender",
         "Does Reno keep a part beside CUBIC, and does the wait stay short?",
@@ -124,9 +124,9 @@ HEADINGS = (
             same("share of Reno", "%", share("reno", "cubic"), [("beside CUBIC", _aggressive, True)]),
             waits([("beside CUBIC", _aggressive, True)]),
         ),
-        demands=(Demand("share of Reno", "at least", 0.25, 0.8, among=("drop-tail",)), SHORTER),
+        criteria=(Criterion("share of Reno", "at least", 0.25, 0.8, among=("drop-tail",)), SHORTER),
     ),
-    Heading(
+    Question(
         "5.3.1",
         "Unresponsive Transport Sender",
         "Do thin flows wait less, and lose no more, than under drop-tail beside UDP of more than the link carries?",
@@ -138,13 +138,13 @@ HEADINGS = (
             waits([("UDP, 120 %", _flood, True)]),
             same("voice packets lost", "%", of_flows("loss", "voice"), [("UDP, 120 %", _flood, True)]),
         ),
-        demands=(
-            Demand("wait of the thin TCP flow", "at most", factor=0.5, among=("drop-tail",)),
-            Demand("voice packets lost", "at most", 0.01, 1.2, among=("drop-tail",)),
+        criteria=(
+            Criterion("wait of the thin TCP flow", "at most", factor=0.5, among=("drop-tail",)),
+            Criterion("voice packets lost", "at most", 0.01, 1.2, among=("drop-tail",)),
         ),
         besides="Without isolation of flows every queue must drop a sixth of what comes.",
     ),
-    Heading(
+    Question(
         "5.3.2",
         "Unresponsive Transport Sender With TCP",
         "Does TCP get what UDP leaves, and does the wait stay short?",
@@ -155,12 +155,12 @@ HEADINGS = (
             same("goodput of TCP over what UDP leaves", "%", goodput_of("tcp", 4), [("UDP, 60 %", _beside_udp, True)]),
             waits([("UDP, 60 %", _beside_udp, True)]),
         ),
-        demands=(
-            Demand("goodput of TCP over what UDP leaves", "at least", 0.9, 0.9, among=("drop-tail",)),
+        criteria=(
+            Criterion("goodput of TCP over what UDP leaves", "at least", 0.9, 0.9, among=("drop-tail",)),
             SHORTER,
         ),
     ),
-    Heading(
+    Question(
         "5.4",
         "Less-than-Best-Effort Transport Sender",
         "Does LEDBAT still leave the link to Reno?",
@@ -169,9 +169,9 @@ HEADINGS = (
         setting="Two LEDBAT and two Reno flows over 10 Mbit/s, 100 ms. A queue shorter than LEDBAT's target hides "
         "from it what it should yield to.",
         quantities=(same("share of LEDBAT", "%", _LESS, [("beside Reno", _scavenger, True)]),),
-        demands=(Demand("share of LEDBAT", "at most", 0.4),),
+        criteria=(Criterion("share of LEDBAT", "at most", 0.4),),
     ),
-    Heading(
+    Question(
         "6",
         "Round-Trip Time Fairness",
         "Do flows of unlike round trips share no worse than under drop-tail?",
@@ -179,6 +179,6 @@ HEADINGS = (
         "Unlike round trips share worse than under drop-tail",
         setting="A Reno flow of 100 ms beside one of 10, 50 and 300 ms over 10 Mbit/s; 100 % is an even share.",
         quantities=(same("smaller rate over an even share", "%", _smaller, _BETWEEN),),
-        demands=(Demand("smaller rate over an even share", "at least", factor=0.8, among=("drop-tail",)),),
+        criteria=(Criterion("smaller rate over an even share", "at least", factor=0.8, among=("drop-tail",)),),
     ),
 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...core.scenario import Scenario
-from .model import Case, Demand, Heading, Quantity, only_said
-from .scenes import LOSS, MEDIAN, Build, completion, goodput_of, line, of_flows, same, share, shorts
+from .model import Case, Criterion, Quantity, Question, only_said
+from .scenarios import LOSS, MEDIAN, Build, completion, goodput_of, line, of_flows, same, share, shorts
 from .subject import Entry
 
 
@@ -25,7 +25,7 @@ BEFORE = (
         "3.1",
         "Guidelines for Authors about Evaluation",
         "Has it been evaluated in simulation, in a testbed and in the Internet?",
-        "This dossier is the part of a simulator; implementations, testbeds and the Internet are not.",
+        "This evaluation is the part of a simulator; implementations, testbeds and the Internet are not.",
     ),
     only_said(
         "3.2",
@@ -33,7 +33,7 @@ BEFORE = (
         "Is there a record of deployment?",
         "Status rests on measured deployment and on the consensus of the IETF, which a simulator cannot measure.",
     ),
-    Heading(
+    Question(
         "4",
         "Specifying Algorithms for Use in Controlled Environments",
         "Does it need a controlled environment?",
@@ -98,7 +98,7 @@ _ALIKE = (("2 flows", _alike(2), True), ("8 flows", _alike(8), True))
 _SHORTS = (("shorts of 10 %", _short(0.1), False), ("shorts of 30 %", _short(0.3), True))
 
 HEADINGS = (
-    Heading(
+    Question(
         "5.1.1",
         "Protection Against Congestion Collapse",
         "Does it fall to a packet a round trip or less, and keep the link at useful work, when congestion persists?",
@@ -139,15 +139,15 @@ HEADINGS = (
                 (Case("cut off", _cut_off, lambda numbers: numbers["flows.x.sent"] / 2),),
             ),
         ),
-        demands=(
-            Demand("useful work", "at least", 0.9, 0.9),
-            Demand("packets carried in vain", "at most", 0.05, 1.5),
-            Demand("packets sent in a round trip by a flow", "at most", 1.0),
-            Demand("packets sent in 40 s without any ACK", "at most", 10.0),
+        criteria=(
+            Criterion("useful work", "at least", 0.9, 0.9),
+            Criterion("packets carried in vain", "at most", 0.05, 1.5),
+            Criterion("packets sent in a round trip by a flow", "at most", 1.0),
+            Criterion("packets sent in 40 s without any ACK", "at most", 10.0),
         ),
         besides="Back-off after timeouts is the endpoint's (RFC 6298), whatever the congestion control.",
     ),
-    Heading(
+    Question(
         "5.1.2",
         "Protection Against Bufferbloat",
         "Does the standing queue leave a call 100 ms one way, however deep the buffer is?",
@@ -164,9 +164,9 @@ HEADINGS = (
                 log=True,
             ),
         ),
-        demands=(Demand("median wait in the queue", "at most", 0.08),),
+        criteria=(Criterion("median wait in the queue", "at most", 0.08),),
     ),
-    Heading(
+    Question(
         "5.1.3",
         "Protection Against High Packet Loss",
         "Does it avoid causing high loss, and send less when loss is high?",
@@ -187,12 +187,12 @@ HEADINGS = (
                 [("1 % lost", _loss("1 %"), False), ("20 % lost", _loss("20 %"), True)],
             ),
         ),
-        demands=(
-            Demand("packets dropped at the queue", "at most", 0.01, 1.5),
-            Demand("rate under random loss", "at most", 0.5, cases=("20 % lost",)),
+        criteria=(
+            Criterion("packets dropped at the queue", "at most", 0.01, 1.5),
+            Criterion("rate under random loss", "at most", 0.5, cases=("20 % lost",)),
         ),
     ),
-    Heading(
+    Question(
         "5.1.4",
         "Fairness Within the Proposed Congestion Control Algorithm",
         "Do its flows share the link alike, a late one included?",
@@ -210,12 +210,12 @@ HEADINGS = (
             Quantity("share of the late flow", "%", (Case("from 1 s to 41 s after it", _late, share("x", "first")),)),
             Quantity("share of the longer round trip", "%", (Case("160 and 40 ms", _round_trips, share("x", "near")),)),
         ),
-        demands=(
-            Demand("Jain's fairness index", "at least", 0.9, 0.95),
-            Demand("share of the late flow", "at least", 0.25, 0.8),
+        criteria=(
+            Criterion("Jain's fairness index", "at least", 0.9, 0.95),
+            Criterion("share of the late flow", "at least", 0.25, 0.8),
         ),
     ),
-    Heading(
+    Question(
         "5.1.5",
         "Short Flows",
         "Do short flows finish soon beside a long one, and does the long one keep its rate?",
@@ -227,9 +227,9 @@ HEADINGS = (
             same("mean completion time", "s", completion(), _SHORTS),
             same("rate of the long flow", "%", goodput_of("x", 10), _SHORTS),
         ),
-        demands=(
-            Demand("mean completion time", "at most", factor=1.25),
-            Demand("rate of the long flow", "at least", factor=0.8),
+        criteria=(
+            Criterion("mean completion time", "at most", factor=1.25),
+            Criterion("rate of the long flow", "at least", factor=0.8),
         ),
     ),
 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...core.scenario import Scenario
-from .model import Case, Demand, Heading, Quantity
-from .scenes import MEDIAN, P95, Build, completion, line, of_flows, same, share, shorts, udp
+from .model import Case, Criterion, Quantity, Question
+from .scenarios import MEDIAN, P95, Build, completion, line, of_flows, same, share, shorts, udp
 from .sender_alone import needs
 from .subject import Entry
 
@@ -46,7 +46,7 @@ def _others(entry: Entry) -> Scenario:
 
 
 HEADINGS = (
-    Heading(
+    Question(
         "5.2.1",
         "Existing General-Purpose Congestion Control",
         "Do CUBIC and Reno keep a fair part of the link beside it?",
@@ -58,9 +58,9 @@ HEADINGS = (
             same("share of the others", "%", share("other", "x"), _PAIRS),
             same("median wait in the queue", "ms", MEDIAN, _PAIRS),
         ),
-        demands=(Demand("share of the others", "at least", 0.25, 0.8),),
+        criteria=(Criterion("share of the others", "at least", 0.25, 0.8),),
     ),
-    Heading(
+    Question(
         "5.2.2",
         "Real-Time Congestion Control",
         "Do voice and video suffer no more beside it than beside CUBIC and Reno?",
@@ -77,13 +77,13 @@ HEADINGS = (
                 [("1 BDP", _real_time(1), True), ("4 BDP", _real_time(4), False)],
             ),
         ),
-        demands=(
-            Demand("wait, 95th percentile", "at most", 0.02, 1.1),
-            Demand("voice packets lost", "at most", 0.01, 1.5),
+        criteria=(
+            Criterion("wait, 95th percentile", "at most", 0.02, 1.1),
+            Criterion("voice packets lost", "at most", 0.01, 1.5),
         ),
         besides="Real-time controls that adapt their rate are not in the simulator; constant rates stand for them.",
     ),
-    Heading(
+    Question(
         "5.2.3",
         "Short and Long Flows",
         "Do short and long flows of CUBIC keep their times and rates beside it?",
@@ -95,12 +95,12 @@ HEADINGS = (
             Quantity("mean completion time", "s", (Case("CUBIC shorts", _others, completion()),)),
             Quantity("share of the long CUBIC flow", "%", (Case("long CUBIC", _others, share("long", "x")),)),
         ),
-        demands=(
-            Demand("mean completion time", "at most", factor=1.25),
-            Demand("share of the long CUBIC flow", "at least", 0.25, 0.8),
+        criteria=(
+            Criterion("mean completion time", "at most", factor=1.25),
+            Criterion("share of the long CUBIC flow", "at least", 0.25, 0.8),
         ),
     ),
-    Heading(
+    Question(
         "5.3.1",
         "Differences with Congestion Control Principles",
         "Does it deviate from RFC 2914 or RFC 7141?",
@@ -109,7 +109,7 @@ HEADINGS = (
         besides="The heading asks the authors for an explanation; 5.1.1 measures back-off, and the page of deviations "
         "lists those that ackclock's own code declares.",
     ),
-    Heading(
+    Question(
         "5.3.2",
         "Incremental Deployment",
         "Does it work in the equipment of today?",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...core.scenario import Scenario
-from .model import Demand, Heading
-from .scenes import LOSS, MEDIAN, P95, Build, bdp, line, same, share, utilization
+from .model import Criterion, Question
+from .scenarios import LOSS, MEDIAN, P95, Build, bdp, line, same, share, utilization
 from .subject import Entry
 
 
@@ -71,7 +71,7 @@ def _signals(entry: Entry) -> str:
 
 
 HEADINGS = (
-    Heading(
+    Question(
         "6.1",
         "Paths with Tail-Drop Queues",
         "Does it use drop-tail links of many rates, round trips and depths?",
@@ -83,9 +83,9 @@ HEADINGS = (
             same("median wait in the queue", "ms", MEDIAN, _GRID, log=True),
             same("packets dropped at the queue", "%", LOSS, _GRID),
         ),
-        demands=(Demand("utilisation", "at least", 0.9, 0.95),),
+        criteria=(Criterion("utilisation", "at least", 0.9, 0.95),),
     ),
-    Heading(
+    Question(
         "6.2",
         "Tunnel Behavior",
         "Does it hold its own, and let others live, where a tunnel hides its signals from routers?",
@@ -97,14 +97,14 @@ HEADINGS = (
             utilization([("alone", _hidden, True)]),
             same("share of CUBIC", "%", share("other", "x"), [("beside CUBIC", _hidden_beside, True)]),
         ),
-        demands=(
-            Demand("utilisation", "at least", 0.9, 0.95),
-            Demand("share of CUBIC", "at least", 0.25, 0.8),
+        criteria=(
+            Criterion("utilisation", "at least", 0.9, 0.95),
+            Criterion("share of CUBIC", "at least", 0.25, 0.8),
         ),
         besides="Encapsulation itself is not simulated.",
         applies=_signals,
     ),
-    Heading(
+    Question(
         "6.3",
         "Wired Paths",
         "Does it use a wired path, and lose little on it?",
@@ -116,12 +116,12 @@ HEADINGS = (
             same("wait, 95th percentile", "ms", P95, [("100 Mbit/s", _wired, True)]),
             same("packets dropped at the queue", "%", LOSS, [("100 Mbit/s", _wired, True)]),
         ),
-        demands=(
-            Demand("utilisation", "at least", 0.95, 0.95),
-            Demand("packets dropped at the queue", "at most", 0.01, 1.5),
+        criteria=(
+            Criterion("utilisation", "at least", 0.95, 0.95),
+            Criterion("packets dropped at the queue", "at most", 0.01, 1.5),
         ),
     ),
-    Heading(
+    Question(
         "6.4",
         "Wireless Paths",
         "Does it keep using a link with radio losses, jitter and a varying rate?",
@@ -130,7 +130,7 @@ HEADINGS = (
         setting="Two flows over 10 Mbit/s, 40 ms, with random losses, with jitter in order, and over a rate that "
         "changes every half second.",
         quantities=(utilization(_WIRELESS), same("wait, 95th percentile", "ms", P95, _WIRELESS, log=True)),
-        demands=(Demand("utilisation", "at least", 0.9, 0.95),),
+        criteria=(Criterion("utilisation", "at least", 0.9, 0.95),),
         besides="Medium access of a radio is not simulated.",
     ),
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.scenario import Scenario, Tree
-from .model import Case, Demand, Heading, Quantity
-from .scenes import (
+from .model import Case, Criterion, Quantity, Question
+from .scenarios import (
     LOSS,
     P95,
     UTILIZATION,
@@ -137,7 +137,7 @@ def _incast(entry: Entry) -> Scenario:
 
 
 HEADINGS = (
-    Heading(
+    Question(
         "7.1",
         "Active Queue Management (AQM)",
         "Does it use links under AQM, and heed their drops and marks?",
@@ -145,13 +145,13 @@ HEADINGS = (
         "It leaves the link idle under some AQM, or makes its queue long",
         setting="Four flows over 10 Mbit/s, 40 ms, under CoDel, PIE, FQ-CoDel and DualPI2, dropping or marking.",
         quantities=(utilization(_AQMS), same("wait, 95th percentile", "ms", P95, _AQMS, log=True)),
-        demands=(
-            Demand("utilisation", "at least", 0.9, 0.95),
-            Demand("wait, 95th percentile", "at most", 0.03, 1.5),
+        criteria=(
+            Criterion("utilisation", "at least", 0.9, 0.95),
+            Criterion("wait, 95th percentile", "at most", 0.03, 1.5),
         ),
         tells=lambda entry: "" if entry.marks else "It takes no marks, so its flows do not negotiate ECN.",
     ),
-    Heading(
+    Question(
         "7.2",
         "Operation with the Envelope Set by Network Circuit Breakers",
         "Does it reduce before a circuit breaker, which looks for lasting loss, would end its flows?",
@@ -167,9 +167,9 @@ HEADINGS = (
                 [(f"{at:g} to {at + 10:g} s after", _collapse(15 + at), at in (0, 20)) for at in (0, 10, 20)],
             ),
         ),
-        demands=(Demand("packets dropped at the queue", "at most", 0.1, 1.2, cases=("20 to 30 s after",)),),
+        criteria=(Criterion("packets dropped at the queue", "at most", 0.1, 1.2, cases=("20 to 30 s after",)),),
     ),
-    Heading(
+    Question(
         "7.3",
         "Paths with Varying Delay",
         "Does it keep using the link when the path's own delay changes?",
@@ -186,9 +186,9 @@ HEADINGS = (
                 ]
             ),
         ),
-        demands=(Demand("utilisation", "at least", 0.9, 0.95),),
+        criteria=(Criterion("utilisation", "at least", 0.9, 0.95),),
     ),
-    Heading(
+    Question(
         "7.4",
         "Internet of Things and Constrained Nodes",
         "Does it work where only a few packets fit into the path?",
@@ -197,13 +197,13 @@ HEADINGS = (
         setting="Two flows of packets of 1280 B (the least MTU of IPv6) over 100 and 20 kbit/s, 200 ms and "
         "1 s, room for 12 packets.",
         quantities=(utilization(_THINGS), same("packets dropped at the queue", "%", LOSS, _THINGS)),
-        demands=(
-            Demand("utilisation", "at least", 0.9, 0.95),
-            Demand("packets dropped at the queue", "at most", 0.02, 1.5),
+        criteria=(
+            Criterion("utilisation", "at least", 0.9, 0.95),
+            Criterion("packets dropped at the queue", "at most", 0.02, 1.5),
         ),
         besides="Energy and computation on a node are not simulated.",
     ),
-    Heading(
+    Question(
         "7.5",
         "Paths with High Delay",
         "Does it use a satellite path?",
@@ -218,9 +218,9 @@ HEADINGS = (
                 (Case("one flow", _first_full, of_link("full_after_s"), quick=False),),
             ),
         ),
-        demands=(Demand("utilisation", "at least", 0.9, 0.95),),
+        criteria=(Criterion("utilisation", "at least", 0.9, 0.95),),
     ),
-    Heading(
+    Question(
         "7.6",
         "Misbehaving Nodes",
         "Does it hold its own beside a sender that does not yield, and does it yield to a policer?",
@@ -232,13 +232,13 @@ HEADINGS = (
             same("goodput over the policed rate", "%", goodput_of("x", 10), [("policer", _policed, False)]),
             same("packets lost", "%", of_flows("loss"), [("policer", _policed, True)]),
         ),
-        demands=(
-            Demand("goodput over what UDP leaves", "at least", 0.9, 0.9),
-            Demand("packets lost", "at most", 0.02, 2.0),
+        criteria=(
+            Criterion("goodput over what UDP leaves", "at least", 0.9, 0.9),
+            Criterion("packets lost", "at most", 0.02, 2.0),
         ),
         besides="Receivers that lie about what has arrived, and attackers, are not in the simulator.",
     ),
-    Heading(
+    Question(
         "7.7",
         "Extreme Packet Reordering",
         "Does it use a path that reorders packets, as far as CUBIC and Reno do?",
@@ -246,11 +246,11 @@ HEADINGS = (
         "It copes with reordering worse than CUBIC and Reno",
         setting="Two flows over 10 Mbit/s, 40 ms, each packet delayed by an exponential time of its own.",
         quantities=(utilization(_DISORDER),),
-        demands=(Demand("utilisation", "at least", 0.9, 0.9),),
+        criteria=(Criterion("utilisation", "at least", 0.9, 0.9),),
         besides="How losses are told from reordering is the endpoint's, not the congestion control's: "
         "--style linux has RACK.",
     ),
-    Heading(
+    Question(
         "7.8",
         "Transient Events",
         "Does it yield to a sudden onset of congestion, and take the link back after it?",
@@ -261,12 +261,12 @@ HEADINGS = (
             same("packets dropped at the queue", "%", LOSS, [("first 3 s of the burst", _onset(20, 23), True)]),
             same("utilisation", "%", UTILIZATION, [("5 s after it", _onset(30, 35), True)]),
         ),
-        demands=(
-            Demand("packets dropped at the queue", "at most", 0.05, 1.5),
-            Demand("utilisation", "at least", 0.9, 0.9),
+        criteria=(
+            Criterion("packets dropped at the queue", "at most", 0.05, 1.5),
+            Criterion("utilisation", "at least", 0.9, 0.9),
         ),
     ),
-    Heading(
+    Question(
         "7.9",
         "Sudden Changes in the Path",
         "Does it adapt within seconds to a path of another rate?",
@@ -287,12 +287,12 @@ HEADINGS = (
                 [("2 to 10 Mbit/s, 10 s after", _step("2 Mbit/s", "10 Mbit/s", (20, 30)), True)],
             ),
         ),
-        demands=(
-            Demand("packets dropped at the queue", "at most", 0.05, 1.5),
-            Demand("utilisation", "at least", 0.9, 0.9),
+        criteria=(
+            Criterion("packets dropped at the queue", "at most", 0.05, 1.5),
+            Criterion("utilisation", "at least", 0.9, 0.9),
         ),
     ),
-    Heading(
+    Question(
         "7.10",
         "Multipath Transport",
         "Does it harm others where its paths share a link?",
@@ -300,7 +300,7 @@ HEADINGS = (
         "",
         applies=lambda _: "transports of the simulator use a single path",
     ),
-    Heading(
+    Question(
         "7.11",
         "Data Centers",
         "Does it fill a fast and short link, and does an incast end soon?",
@@ -312,9 +312,9 @@ HEADINGS = (
             utilization([("500 Mbit/s", _centre, True)]),
             Quantity("last of the incast ends", "s", (Case("24 of 60 kB", _incast, completion("x", "fct_s_p99")),)),
         ),
-        demands=(
-            Demand("utilisation", "at least", 0.9, 0.95),
-            Demand("last of the incast ends", "at most", factor=1.5),
+        criteria=(
+            Criterion("utilisation", "at least", 0.9, 0.95),
+            Criterion("last of the incast ends", "at most", factor=1.5),
         ),
     ),
 )

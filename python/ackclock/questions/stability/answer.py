@@ -20,7 +20,7 @@ class Answer:
 
     of: EquilibriumAnalysis
     margins: Margins | None
-    disturbed: LargeSignal | None
+    large_signal: LargeSignal | None
     limits: list[Limit]
     caveats: list[str]
 
@@ -50,7 +50,7 @@ class Answer:
         """Return everything as one tree of plain values."""
         from ...core.engine_result import plain
 
-        run, root = self.disturbed, self.rightmost
+        run, root = self.large_signal, self.rightmost
         tree: dict[str, Any] = plain(
             {
                 "scenario": self.of.name,
@@ -65,7 +65,7 @@ class Answer:
                 "equilibrium": self.of.equilibrium.tree(),
                 "rightmost_root": None if root is None else {"re": root.real, "im": abs(root.imag)},
                 "margins": None if self.margins is None else asdict(self.margins),
-                "disturbed": None if run is None else run.json(),
+                "large_signal": None if run is None else run.json(),
                 "limits": [limit.json() for limit in self.limits],
                 "notes": self.of.notes,
                 "caveats": self.caveats,

@@ -111,7 +111,7 @@ def not_kept(of: EquilibriumAnalysis, timeouts: int, lost: int, seconds: float) 
 def _period(asked: EquilibriumAnalysis, root: complex) -> float:
     """Period of the equations' limit cycle where they have one, else of the small oscillation at the equilibrium."""
     if root.real > 0:
-        large = asked.disturbed
+        large = asked.large_signal
         if large.settles is False and math.isfinite(large.period):
             return large.period
     return math.tau / abs(root.imag)

@@ -207,7 +207,7 @@ class EquilibriumAnalysis:
         Return gain, phase and delay margin of the loop, cut where the senders hear of losses and delays.
 
         With several links there is no single loop: `of` names the class that is cut off, the others left as they are.
-        They say nothing of large disturbances: see `Limit.reaches_now` and `disturbed`.
+        They say nothing of large disturbances: see `Limit.reaches_now` and `large_signal`.
 
         Raises
         ------
@@ -299,19 +299,19 @@ class EquilibriumAnalysis:
         return PhasePortrait(first, second, runs, self.equilibrium)
 
     @cached_property
-    def disturbed(self) -> LargeSignal:
+    def large_signal(self) -> LargeSignal:
         """
         The response to a large disturbance: all windows at one packet over empty queues, the clamped equations.
 
         A stable equilibrium to which the queue does not return then coexists with an oscillation.
         """
-        return self.disturbed_from()
+        return self.large_signal_from()
 
-    def disturbed_from(self, factor: float | None = None, *, steps: int = STEPS) -> LargeSignal:
+    def large_signal_from(self, factor: float | None = None, *, steps: int = STEPS) -> LargeSignal:
         """
         The response when all windows and queues are so many times those at rest (within what they can be).
 
-        Without a factor: all windows at one packet over empty queues, as for `disturbed`. `steps` bounds the work.
+        Without a factor: all windows at one packet over empty queues, as for `large_signal`. `steps` bounds the work.
         """
         at, start = self.equilibrium, None
         if factor is not None:

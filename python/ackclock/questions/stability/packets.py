@@ -179,7 +179,7 @@ def packet_check(answer: Answer, packets: int = PACKETS) -> PacketCheck:
     seen = packet_run(of.scenario, link, packets)
     queue = at.state.get(f"{link}.queue", math.nan)
     span, mean, std = (queue, queue), queue, 0.0 * queue
-    roots, large = of.unstable_roots, answer.disturbed
+    roots, large = of.unstable_roots, answer.large_signal
     by_law: bool | None = None if roots is None else roots > 0
     if by_law and large is not None and large.settles is False and large.queued:
         span = (large.low, large.high)

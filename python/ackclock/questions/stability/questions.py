@@ -612,7 +612,7 @@ class Stability(EquilibriumAnalysis):
                 return None
 
         margins = asked("margins", self.margins)
-        disturbed = asked("from empty queues", lambda: self.disturbed)
+        disturbed = asked("from empty queues", lambda: self.large_signal)
         limits = []
         for name, span in spans.items():
             free = self.equations.parameter(name)

@@ -1,4 +1,4 @@
-"""The figure of a dossier's heading: a number in each case, of the subject and of others in its place."""
+"""The figure of an evaluation's heading: a number in each case, of the subject and of others in its place."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ...questions.evaluate.judge import UNITS, interval, label
 from . import style
 
 if TYPE_CHECKING:
-    from ...questions.evaluate import Answer, Dossier
+    from ...questions.evaluate import Answer, Evaluation
 
 _WIDTH = 0.7
 """Width of a case's marks together, where cases are one apart."""
 
 
-def cases(told: Dossier, answer: Answer, quantity: str, *, ax: Axes | None = None) -> Axes:
+def cases(told: Evaluation, answer: Answer, quantity: str, *, ax: Axes | None = None) -> Axes:
     """
     Draw one number of a heading: means with intervals of 95 %, a group a case; bounds as short black lines.
 
@@ -68,7 +68,7 @@ def cases(told: Dossier, answer: Answer, quantity: str, *, ax: Axes | None = Non
         return axes
 
 
-def trade_off(told: Dossier, answer: Answer, *, ax: Axes | None = None) -> Axes:
+def trade_off(told: Evaluation, answer: Answer, *, ax: Axes | None = None) -> Axes:
     """
     Draw the median wait against the utilisation, a point an algorithm and case, with the deviation over seeds.
 

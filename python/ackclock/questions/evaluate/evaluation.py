@@ -1,4 +1,4 @@
-"""The dossier: all answers, as text and as JSON."""
+"""The evaluation: all answers, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ RFC = {
     "sender": "RFC 9743 (BCP 133), Specifying New Congestion Control Algorithms",
     "queue": "RFC 7928, Characterization Guidelines for Active Queue Management (AQM)",
 }
-"""Whose headings a dossier has."""
+"""Whose headings an evaluation has."""
 
 
 @dataclass(frozen=True)
-class Dossier:
+class Evaluation:
     """Answers to the questions of an RFC about a sender or a queue."""
 
     entry: Entry
@@ -61,7 +61,7 @@ class Dossier:
     @property
     def notes(self) -> list[str]:
         """Caveats about how the answers came about."""
-        quick = "; a quick dossier, which leaves out scenarios" if self.quick else ""
+        quick = "; a quick evaluation, which leaves out scenarios" if self.quick else ""
         return [
             f"{self.runs} runs of the packet engine, seeds 1 to {self.seeds}{quick}. Intervals are of 95 % over seeds; "
             "a bound counts as kept or not where the interval of the paired differences lies on one side of it.",
@@ -134,7 +134,7 @@ class Dossier:
 
     @presented
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write the dossier as one HTML file with figures."""
+        """Write the evaluation as one HTML file with figures."""
         raise NotImplementedError
 
 

@@ -147,5 +147,5 @@ def same(
     *,
     log: bool = False,
 ) -> Quantity:
-    """Return one number of several scenarios: their names, how they are built, whether quick dossiers have them."""
+    """Return one number of several scenarios: their names, how they are built, whether quick evaluations have them."""
     return Quantity(name, unit, tuple(Case(case, build, value, quick) for case, build, quick in cases), log)

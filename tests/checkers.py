@@ -246,6 +246,9 @@ def _healthy(sentence: dict[str, Any], runs: _Runs) -> None:
     one = runs.of(key)[0]
     assert runs.mean(key, _wait(0.5)) <= _wait_limit(one, runs)
     assert runs.mean(key, _lost) <= 0.01
+    said = re.findall(r"([0-9.e+-]*[0-9]) ?(us|ms|s|%)(?= |,)", sentence["text"])
+    for (text, unit), what in zip(said, (_wait(0.5), _lost, lambda one, runs: 1 - _idle(one, runs)), strict=True):
+        _near(float(text) * {"%": 0.01, **_UNIT}[unit], runs.mean(key, what), sentence, 6e-4)
     kinds = {entry["traffic"]["kind"] for entry in one._scenario["flows"] if runs.link in entry["path"]}
     if kinds & {"bulk", "app-limited"}:
         assert runs.mean(key, _idle) <= 0.05, sentence["text"]

@@ -54,15 +54,48 @@ def test_each_side_has_its_number_of_flows(ackclock: Command) -> None:
     assert tree["sentence"]["numbers"]["even"] == pytest.approx(1 / 11)
     (place,) = tree["places"]
     found = ac.fair("bbr", "cubic", rtts=("40 ms",), buffers=(1.0,), counts=(1, 10), seeds=3)
-    assert found.places[0].share == place["share"] > 2 / 11
+    assert found.places[0].share == place["shares"][0] > 2 / 11
     assert str(found).startswith('share of 1 BBR beside 10 CUBIC, 20 Mbit/s, style "linux"')
     textbook = ac.fair("bbr", "cubic", rtts=("40 ms",), buffers=(1.0,), counts=(1, 10), seeds=3, style="rfc")
     assert textbook.places[0].share != found.places[0].share
 
 
+def test_three_controls_at_once(ackclock: Command, tmp_path: Path) -> None:
+    """More than two were "one argument too many"."""
+    words = ["fair", "bbr:1", "cubic:2", "reno:1", "--rtt", "40ms", "--buffer", "4", "--seeds", "2"]
+    done = ackclock(*words, "--plot", tmp_path / "fair.svg")
+    assert done.returncode == 0, done.stderr
+    assert all(f"{side}, round trip" in done.stdout for side in ("1 BBR", "2 CUBIC", "1 Reno"))
+    tree = json.loads(ackclock(*words, "--json").stdout)
+    (place,) = tree["places"]
+    assert sum(place["shares"]) == pytest.approx(1)
+    scenario = ac.dumbbell(
+        rate="20 Mbit/s",
+        queue={"aqm": "drop-tail", "capacity": f"{place['buffer_packets']} packets"},
+        flows=[
+            ac.flows(count, kind, name=kind, rtt="40 ms", start="uniform 0 s .. 1 s", style="linux")
+            for kind, count in (("bbr", 1), ("cubic", 2), ("reno", 1))
+        ],
+        duration=f"{3 * place['length_s']} s",
+        measure=f"{place['length_s']} s .. {3 * place['length_s']} s",
+        seed=9,
+    )
+    got = ac.run(scenario).classes["goodput_bps"]
+    shares = [got[kind] / got[["bbr", "cubic", "reno"]].sum() for kind in ("bbr", "cubic", "reno")]
+    assert place["shares"] == pytest.approx(shares, abs=0.1)
+
+
+def test_few_places_of_a_fast_link_are_told() -> None:
+    """Every place of a fast link was "too short", however few were asked for."""
+    (place,) = fair("reno", "reno", rate="200 Mbit/s", rtts=("30 ms",), buffers=(1.0,), seeds=2).places
+    assert place.told
+    assert place.length * 200e6 / 12_000 > 600_000
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
+        (["bbr"], "two congestion controls or more"),
         (["bbr", "cubik"], 'did you mean "cubic"'),
         (["bbr", "cubic", "--rtt", "5"], "5"),
         (["bbr", "cubic", "--buffer", "0"], "above zero"),

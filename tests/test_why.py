@@ -18,7 +18,7 @@ import checkers
 import run_checker
 from ackclock.experiment.sequential import WHY
 from ackclock.questions.causes import scales
-from ackclock.questions.causes.experiment import Measured
+from ackclock.questions.causes.experiment import SYMPTOMS, Measured
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.causes.remedy import effects
 from ackclock.questions.why import styled
@@ -520,3 +520,27 @@ def test_runs_of_the_first_link_serve_those_beside_it() -> None:
     runs = beside.diagnosis.lab.record["present"]
     assert runs["length_s"] in {run["length_s"] for run in told.diagnosis.lab.record.values()}
     assert beside.diagnosis.lab.simulated < sum(len(run["seeds"]) for run in beside.diagnosis.lab.record.values())
+
+
+def test_nothing_is_wrong_in_all_seeds_not_in_the_first() -> None:
+    """ "The link is used 89.7 % of the time", the first seed's, above a table with 97.1 %."""
+    told = answer(rate="20 Mbit/s", rtt="40 ms", aqm="codel", count=4)
+    (healthy,) = (one for one in told.sentences if one.predicate == "healthy")
+    assert len({one.utilization for one in told.diagnosis.present.numbers}) > 1
+    assert healthy.numbers["utilization"] == pytest.approx(told.present.utilization, rel=1e-12)
+
+
+def test_what_still_moves_is_measured_for_longer() -> None:
+    """ "Idle 80.4 %" and "7.5 % lost" were the aftermath of slow start over LRED, and nothing of it was left later."""
+
+    def runs(*halves: tuple[float, float]) -> Measured:
+        numbers = tuple(
+            SimpleNamespace(loss=sum(pair) / 2, halves={"loss": pair}, transmission=1e-4, rtt=0.1) for pair in halves
+        )
+        return Measured("present", numbers, scales.Length(1.0, 1.0, 0.01, "any"), enough=True, factor=1.0)  # type: ignore[arg-type]
+
+    loss = next(one for one in SYMPTOMS if one.key == "loss")
+    assert runs((0.11, 0.093), (0.051, 0.037), (0.135, 0.118), (0.118, 0.105)).moves(loss)
+    assert not runs((0.11, 0.093), (0.037, 0.051), (0.118, 0.135), (0.118, 0.105)).moves(loss)
+    assert not runs((0.11, 0.08), (0.11, 0.08), (0.11, 0.08)).moves(loss)  # nothing is random: one run thrice
+    assert not runs((0.110, 0.109), (0.051, 0.050), (0.135, 0.134), (0.118, 0.117)).moves(loss)

@@ -6,12 +6,16 @@ seeds that run twice as long.
 """
 
 import json
+import math
+import statistics
 import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from scipy import stats
 
 import ackclock as ac
 import people_checker
@@ -21,23 +25,27 @@ from verdict_variants import Variant, made, random_line, random_link
 
 BESIDE = 0.15
 """A number this near to its limit may lie on either side of it with other seeds."""
-SEEDS = (101, 102, 103)
+SEEDS = range(101, 104)
+MANY = range(101, 125)
+"""Seeds where few seem to contradict an answer: one of them may be an odd one."""
 
 
-def measured(scenario: Any) -> dict[str, float]:
-    """What the link does, on average over other seeds."""
-    runs = [ac.run(scenario, seed=seed) for seed in SEEDS]
+def measured(scenario: Any, seeds: range = SEEDS) -> dict[str, tuple[float, float]]:
+    """What the link does, on average over other seeds, and half the 95 % interval of that."""
+    runs = [ac.run(scenario, seed=seed) for seed in seeds]
     rows: list[dict[Any, Any]] = [run.links.loc["link"].to_dict() for run in runs]
     endless = [one["name"] for one in scenario.canonical["flows"] if one["traffic"]["kind"] == "bulk"]
     flows = [run.flows["goodput"][run.flows["class"].isin(endless)].to_numpy() for run in runs]
-    return {
-        "wait": sum(float(row["delay_p50"]) for row in rows) / len(rows),
-        "loss": sum(float(row["drops"] / row["arrivals"]) for row in rows) / len(rows),
-        "idle": sum(1 - float(row["utilization"]) for row in rows) / len(rows),
-        "uneven": sum(1 - float(one.sum() ** 2 / (len(one) * (one**2).sum())) for one in flows) / len(flows),
-        "rtt": float(runs[0].flows["rtt"].mean()),
-        "rate": float(ac._core.quantity(str(scenario.canonical["link"][0]["rate"]))[0]),
+    columns = {
+        "wait": [float(row["delay_p50"]) for row in rows],
+        "loss": [float(row["drops"] / row["arrivals"]) for row in rows],
+        "idle": [1 - float(row["utilization"]) for row in rows],
+        "uneven": [1 - float(one.sum() ** 2 / (len(one) * (one**2).sum())) for one in flows],
     }
+    factor = float(stats.t.ppf(0.975, len(runs) - 1)) / math.sqrt(len(runs))
+    found = {key: (statistics.mean(ones), factor * statistics.stdev(ones)) for key, ones in columns.items()}
+    rate = float(ac._core.quantity(str(scenario.canonical["link"][0]["rate"]))[0])
+    return found | {"rtt": (float(runs[0].flows["rtt"].mean()), 0.0), "rate": (rate, 0.0)}
 
 
 def false(told: dict[str, Any], scenario: Any) -> list[str]:
@@ -54,23 +62,45 @@ def false(told: dict[str, Any], scenario: Any) -> list[str]:
     length = max(run["length_s"] for key, run in told["runs"].items() if key.startswith("present"))
     warm = 0.4 * length
     longer = {"duration": f"{warm + 2 * length:.6g} s", "measure": f"{warm:.6g} s .. {warm + 2 * length:.6g} s"}
-    found = measured(scenario.with_({f"scenario.{key}": value for key, value in longer.items()}))
+    made = scenario.with_({f"scenario.{key}": value for key, value in longer.items()})
+    return wrong + (contradicted(told, measured(made)) and contradicted(told, measured(made, MANY)))
+
+
+STATED = {"waits-long": "wait", "loses-much": "loss", "stands-idle": "idle", "shares-unevenly": "uneven"}
+"""The number of each symptom."""
+ASKED = {"waits-long": "wait long", "loses-much": "lost", "stands-idle": "idle", "shares-unevenly": "evenly"}
+APART = 2.0
+"""Factor by which a stated number may differ from that of a longer run, beside both intervals."""
+
+
+def contradicted(told: dict[str, Any], found: dict[str, tuple[float, float]]) -> list[str]:
+    """Return the symptoms of an answer that longer runs with other seeds have not, or have otherwise, decidedly."""
     limits = {
-        "waits-long": ("wait", max(found["rtt"] / 2, 0.01, 3 * 12_000 / found["rate"])),
-        "loses-much": ("loss", 0.01),
-        "stands-idle": ("idle", 0.05),
-        "shares-unevenly": ("uneven", 0.2),
+        "waits-long": max(found["rtt"][0] / 2, 0.01, 3 * 12_000 / found["rate"][0]),
+        "loses-much": 0.01,
+        "stands-idle": 0.05,
+        "shares-unevenly": 0.2,
     }
-    said = {one["predicate"] for one in told["sentences"]}
+    said = {one["predicate"]: one for one in told["sentences"]}
     open_ = " ".join(one["text"] for one in told["sentences"] if one["predicate"] == "cannot-tell")
-    asked = {"waits-long": "wait long", "loses-much": "lost", "stands-idle": "idle", "shares-unevenly": "evenly"}
-    for predicate, (key, limit) in limits.items():
-        if asked[predicate] in open_:
+    wrong = []
+    for predicate, limit in limits.items():
+        if ASKED[predicate] in open_:
             continue
-        if predicate in said and found[key] < (1 - BESIDE) * limit:
-            wrong.append(f"{predicate} is said, but {key} is {found[key]:.4g}, limit {limit:.4g}")
-        if predicate not in said and found[key] > (1 + BESIDE) * limit:
-            wrong.append(f"{predicate} is not said, but {key} is {found[key]:.4g}, limit {limit:.4g}")
+        key = STATED[predicate]
+        value, half = found[key]
+        if predicate not in said:
+            if value - half > (1 + BESIDE) * limit:
+                wrong.append(f"{predicate} is not said, but {key} is {value:.4g} ± {half:.2g}, limit {limit:.4g}")
+            continue
+        if value + half < (1 - BESIDE) * limit:
+            wrong.append(f"{predicate} is said, but {key} is {value:.4g} ± {half:.2g}, limit {limit:.4g}")
+        one = said[predicate]["evidence"][0]
+        low, high = one["value"] - one["half"], one["value"] + one["half"]
+        if high * APART < value - half or low > APART * (value + half):
+            wrong.append(
+                f"{key} is {one['value']:.4g} ± {one['half']:.2g}, that of longer runs {value:.4g} ± {half:.2g}"
+            )
     return wrong
 
 

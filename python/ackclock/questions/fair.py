@@ -1,5 +1,5 @@
 """
-How two congestion controls share a link: the share of the first, for a range of buffers and round trips.
+How congestion controls share a link: the share of each, for a range of buffers and round trips.
 
     >>> import ackclock as ac
     >>> from ackclock.questions.fair import fair
@@ -16,11 +16,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import _core
+from ..core._words import counted
 from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError
 from ..core.scenario import Scenario, dumbbell
 from ..core.simulate import run
+from ..core.units import time
+from ..experiment.runner import parallel
 from ..experiment.sequential import FAIR
 from .causes.interventions import called
 from .causes.scales import needed, timed
@@ -36,6 +39,8 @@ BUFFERS: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """In bandwidth-delay products."""
 BUDGET: Final = FAIR.packets
 """Packets of a run at most; where a place needs more, its share is not told."""
+WHOLE: Final = 60_000_000
+"""Packets of a whole map: where it has few places, each may take its part."""
 LEAST: Final = 4
 """Packets of a buffer at least."""
 
@@ -54,22 +59,37 @@ class Place:
     """Bandwidth-delay products."""
     packets: int
     """The same in packets."""
-    share: float
-    """Share of the first control in the goodput of both, mean over the seeds; NaN if the run is too short."""
-    half: float
-    """Half the width of its 95 % interval."""
+    shares: tuple[float, ...]
+    """Share of each control in the goodput of all, mean over the seeds; NaN if the run is too short."""
+    halves: tuple[float, ...]
+    """Half the width of their 95 % intervals."""
     length: float
     """Simulated time of each run, s."""
+
+    @property
+    def share(self) -> float:
+        """Share of the first control."""
+        return self.shares[0]
+
+    @property
+    def half(self) -> float:
+        """Half the width of its 95 % interval."""
+        return self.halves[0]
+
+    @property
+    def told(self) -> bool:
+        """Whether the run was long enough."""
+        return not math.isnan(self.shares[0])
 
 
 @dataclass(frozen=True, repr=False)
 class Fair(Card):
     """The map; its text is `str(...)`."""
 
-    first: str
-    second: str
+    controls: tuple[str, ...]
     rate: str
-    counts: tuple[int, int]
+    counts: tuple[int, ...]
+    """Number of flows of each."""
     style: str
     """Style of the TCP endpoints: ``"linux"`` or ``"rfc"``."""
     places: tuple[Place, ...]
@@ -81,36 +101,77 @@ class Fair(Card):
         return self.sentence.text
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The controls in words, numbered where one is there twice."""
+        words = [called(one) for one in self.controls]
+        return tuple(
+            f"{name} ({words[: k + 1].count(name)})" if words.count(name) > 1 else name for k, name in enumerate(words)
+        )
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The same with their numbers of flows, where one has several."""
+        many = max(self.counts) > 1
+        return tuple(f"{count} {name}" if many else name for name, count in zip(self.names, self.counts, strict=True))
+
+    @property
     def table(self) -> pd.DataFrame:
         """Shares of the first control: a row a round trip, a column a buffer in bandwidth-delay products."""
+        return self.share_of(0)
+
+    def share_of(self, which: int) -> pd.DataFrame:
+        """Return the same of the control of this number, from 0."""
         import pandas as pd
 
         rows: dict[str, dict[str, float]] = {}
         for one in self.places:
-            rows.setdefault(f"{1e3 * one.rtt:g} ms", {})[f"{one.buffer:g} BDP"] = one.share
+            rows.setdefault(time(one.rtt), {})[f"{one.buffer:g} BDP"] = one.shares[which]
         return pd.DataFrame.from_dict(rows, orient="index")
+
+    @property
+    def parts(self) -> tuple[float, ...]:
+        """The share of each control if every flow got the same."""
+        return tuple(count / sum(self.counts) for count in self.counts)
+
+    def _beyond(self, which: int) -> tuple[list[Place], list[Place]]:
+        """Places where a control decidedly gets more than its part, and less."""
+        told, even = [one for one in self.places if one.told], self.parts[which]
+        return (
+            [one for one in told if one.shares[which] - one.halves[which] > even],
+            [one for one in told if one.shares[which] + one.halves[which] < even],
+        )
 
     @property
     def sentence(self) -> Sentence:
         """Who gets more, and where that turns."""
-        told = [one for one in self.places if not math.isnan(one.share)]
-        even = self.counts[0] / sum(self.counts)
-        more = [one for one in told if one.share - one.half > even]
-        less = [one for one in told if one.share + one.half < even]
-        names = called(self.first), called(self.second)
-        text = (
-            f"{names[0]} gets more than its part ({even:.0%}) in {len(more)} of {len(self.places)} places, "
-            f"{names[1]} in {len(less)}; in {len(told) - len(more) - len(less)} it is even or not decided"
-        )
+        told = [one for one in self.places if one.told]
+        beyond = [self._beyond(k) for k in range(len(self.controls))]
+        if len(self.controls) == 2:  # noqa: PLR2004  what one has more the other has less
+            more, less = beyond[0]
+            text = (
+                f"{self.names[0]} gets more than its part ({self.parts[0]:.0%}) in {len(more)} of {len(self.places)} "
+                f"places, {self.names[1]} in {len(less)}; in {len(told) - len(more) - len(less)} it is even or not "
+                "decided"
+            )
+        else:
+            text = f"Of {counted(len(self.places), 'place')}, " + "; ".join(
+                f"{name} gets more than its part ({even:.0%}) in {len(more)} and less in {len(less)}"
+                for name, even, (more, less) in zip(self.names, self.parts, beyond, strict=True)
+            )
         if len(told) < len(self.places):
             text += f", {len(self.places) - len(told)} need longer runs (--until-sure)"
-        low, high = (sorted({one.buffer for one in part}) for part in (more, less))
-        if low and high and max(low) < min(high):
-            text += f"; it turns between buffers of {max(low):g} and {min(high):g} bandwidth-delay products"
+        if len(self.controls) == 2:  # noqa: PLR2004
+            low, high = (sorted({one.buffer for one in part}) for part in beyond[0])
+            if low and high and max(low) < min(high):
+                text += f"; it turns between buffers of {max(low):g} and {min(high):g} bandwidth-delay products"
         evidence = [
-            Evidence(f"share at {1e3 * one.rtt:g} ms, {one.buffer:g} BDP", one.share, one.half, even) for one in told
+            Evidence(f"share of {name} at {time(one.rtt)}, {one.buffer:g} BDP", one.shares[k], one.halves[k], even)
+            for k, (name, even) in enumerate(zip(self.names, self.parts, strict=True))
+            if k == 0 or len(self.controls) > 2  # noqa: PLR2004
+            for one in told
         ]
-        return Sentence(f"{self.first} beside {self.second}", "shares", text + ".", {"even": even}, evidence)
+        numbers = {"even": self.parts[0]}
+        return Sentence(" beside ".join(self.controls), "shares", text + ".", numbers, evidence)
 
     @presented
     def __str__(self) -> str:
@@ -119,8 +180,7 @@ class Fair(Card):
     def json(self) -> dict[str, Any]:
         """Everything as plain values."""
         return {
-            "first": self.first,
-            "second": self.second,
+            "controls": list(self.controls),
             "rate": self.rate,
             "counts": list(self.counts),
             "style": self.style,
@@ -130,8 +190,8 @@ class Fair(Card):
                     "rtt_s": one.rtt,
                     "buffer_bdp": one.buffer,
                     "buffer_packets": one.packets,
-                    "share": None if math.isnan(one.share) else one.share,
-                    "half": None if math.isnan(one.half) else one.half,
+                    "shares": list(one.shares) if one.told else None,
+                    "halves": [None if math.isnan(half) else half for half in one.halves] if one.told else None,
                     "length_s": one.length,
                 }
                 for one in self.places
@@ -140,50 +200,49 @@ class Fair(Card):
         }
 
     @presented
-    def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw the map: the colour is the share of the first control, a number stands in each place."""
+    def plot(self, *, which: int = 0, ax: Axes | None = None) -> Axes:
+        """Draw the map of a control, by its number from 0: the colour is its share, a number stands in each place."""
         raise NotImplementedError
 
     @presented
     def draw(self, path: Any, kind: str = "svg") -> None:
-        """Write the map as a picture."""
+        """Write the map as a picture; of three controls or more one beside the other."""
         raise NotImplementedError
 
 
 def fair(
-    first: Any,
-    second: Any,
-    *,
+    *controls: Any,
     rate: str = "20 Mbit/s",
     rtts: Sequence[str] = ROUND_TRIPS,
     buffers: Sequence[float] = BUFFERS,
-    counts: tuple[int, int] = (1, 1),
+    counts: Sequence[int] | None = None,
     style: str = "linux",
     seeds: int = FAIR.seeds[0],
     until_sure: bool = False,
     watch: Callable[[int, int], None] | None = None,
 ) -> Fair:
     """
-    Let endless flows of two congestion controls share a drop-tail link, at each round trip and buffer.
+    Let endless flows of two or more congestion controls share a drop-tail link, at each round trip and buffer.
 
-    Each run is as long as the slower control asks for (`ackclock.questions.causes.needed`).
+    Each run is as long as the slowest control asks for (`ackclock.questions.causes.needed`).
 
     Parameters
     ----------
-    first, second
+    controls
         Congestion controls: names of the catalogue, ``"FILE.py:Class"``, ``"FILE.so:OPTIONS"``, tables or classes.
     rate
         Rate of the link.
     rtts, buffers
         Round trips without queueing, and buffers in bandwidth-delay products.
     counts
-        Number of flows of each.
+        Number of flows of each; by default one.
     style
         What the TCP endpoints do beside the documents: ``"linux"``, as Linux does it, or ``"rfc"``.
     seeds
         Runs of each combination.
     until_sure
-        Simulate up to 40 million packets a run before a place is left open, instead of 600 000.
+        Simulate up to 40 million packets a run before a place is left open, instead of 600 000, or its part of 60
+        million for the whole map.
     watch
         Called with the number of combinations done and of all.
 
@@ -192,6 +251,9 @@ def fair(
     FairError, ScenarioError
         If the request is invalid.
     """
+    counts = tuple(counts or [1] * len(controls))
+    if len(controls) < 2 or len(counts) != len(controls):  # noqa: PLR2004
+        raise FairError("two congestion controls or more are needed, and a number of flows of each")
     if not rtts or not buffers or min(buffers) <= 0:
         raise FairError("round trips and buffers are needed, and buffers above zero")
     if min(counts) < 1:
@@ -204,50 +266,56 @@ def fair(
         if has != kind or not value > 0:
             raise FairError(f"{text} is not a {kind} above zero")
     try:
-        sides = subject(first, {}, style), subject(second, {}, style)
+        sides = [subject(one, {}, style) for one in controls]
     except EvaluateError as error:
         raise FairError(str(error)) from None
     for one in sides:
         if one.kind != "sender":
             raise FairError(f"{one.name} is a queue; this compares congestion controls")
-    budget = FAIR.sure if until_sure else BUDGET
+    budget = FAIR.sure if until_sure else max(BUDGET, WHOLE / (len(rtts) * len(buffers) * seeds))
     found: list[Place] = []
     for rtt in rtts:
         for buffer in buffers:
             found.append(_place(sides, rate, rtt, buffer, counts, seeds, budget))
             if watch:
                 watch(len(found), len(rtts) * len(buffers))
-    return Fair(sides[0].name, sides[1].name, rate, counts, style, tuple(found), seeds)
+    return Fair(tuple(one.name for one in sides), rate, counts, style, tuple(found), seeds)
 
 
 def _place(
-    sides: tuple[Entry, Entry],
+    sides: Sequence[Entry],
     rate: str,
     rtt: str,
     buffer: float,
-    counts: tuple[int, int],
+    counts: Sequence[int],
     seeds: int,
     budget: float,
 ) -> Place:
     seconds = _core.quantity(rtt)[0]
     speed = _core.quantity(rate)[0] / 12_000
     packets = max(round(buffer * speed * seconds), LEAST)
+    names = [f"side {k + 1}" for k in range(len(sides))]
     scenario = dumbbell(
         rate=rate,
         queue={"aqm": "drop-tail", "capacity": f"{packets} packets"},
         flows=[
             one.flows(count, name, rtt=rtt, start="uniform 0 s .. 1 s")
-            for one, count, name in zip(sides, counts, ("first", "second"), strict=True)
+            for one, count, name in zip(sides, counts, names, strict=True)
         ],
         duration="10 s",
     )
     length = needed(scenario.canonical, "bottleneck")
     if length.total * speed > budget:
-        return Place(seconds, buffer, packets, math.nan, math.nan, length.total)
+        unknown = (math.nan,) * len(sides)
+        return Place(seconds, buffer, packets, unknown, unknown, length.total)
     made = Scenario(timed(scenario.canonical, length))
-    shares = []
-    for seed in range(1, seeds + 1):
+
+    def one(seed: int) -> list[float]:
         got = run(made, seed=seed).classes["goodput_bps"]
-        shares.append(float(got["first"] / (got["first"] + got["second"])))
-    mean = interval(shares)
-    return Place(seconds, buffer, packets, mean.mean, mean.half, length.total)
+        return [float(got[name] / got[names].sum()) for name in names]
+
+    told = parallel(one, range(1, seeds + 1))
+    means = [interval(values) for values in zip(*told, strict=True)]
+    return Place(
+        seconds, buffer, packets, tuple(mean.mean for mean in means), tuple(mean.half for mean in means), length.total
+    )

@@ -529,7 +529,9 @@ def _style(tree: dict[str, Any], name: str, told: Diagnosis, cells: bool) -> str
         return ""
     seeds = told.lab.record[told.present.key]["seeds"][: WHY.seeds[0]]
     try:
-        linux = Scenario(timed(made, told.present.length))
+        own, longer = told.present.length, told.present.factor
+        once = replace(own, warm=own.warm / longer, measured=own.measured / longer)
+        linux = Scenario(timed(made, once))
         found = parallel(lambda seed: numbers(run(linux, seed=seed, trace_links=True), name), seeds, imports=())
     except AckclockError:
         return ""

@@ -1,4 +1,4 @@
-"""`ackclock fair`: how two congestion controls share a link, for a range of buffers and round trips."""
+"""`ackclock fair`: how congestion controls share a link, for a range of buffers and round trips."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ._output import WrongInputError, output_file, print_json, print_text, progr
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "first",
-        metavar="FIRST[:N]",
-        help="a congestion control and its flows, such as bbr or bbr:1, FILE.py:Class or FILE.so:OPTIONS",
+        "controls",
+        metavar="CONTROL[:N]",
+        nargs="+",
+        help="congestion controls and their flows, two or more, such as bbr or bbr:1, FILE.py:Class or FILE.so:OPTIONS",
     )
-    parser.add_argument("second", metavar="SECOND[:N]", help="the other, such as cubic:10")
     parser.add_argument("--rate", default="20 Mbit/s", help="rate of the link (default: 20 Mbit/s)")
     parser.add_argument(
         "--rtt", metavar="TIME", action="append", help="a round trip, repeatable (default: 10 ms to 160 ms)"
@@ -31,7 +31,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="a buffer in bandwidth-delay products, repeatable (default: 0.25 to 8)",
     )
     parser.add_argument(
-        "--flows", metavar="N", type=count(1), default=1, help="flows of a side that has no :N (default: 1)"
+        "--flows", metavar="N", type=count(1), default=1, help="flows of a control that has no :N (default: 1)"
     )
     parser.add_argument(
         "--style", choices=("linux", "rfc"), default="linux", help="what the TCP endpoints do (default: linux)"
@@ -45,18 +45,17 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> None:
     from ...questions.fair import BUFFERS, ROUND_TRIPS, FairError, fair
 
-    first, second = (_side(text, options.flows) for text in (options.first, options.second))
+    sides = [_side(text, options.flows) for text in options.controls]
     with ExitStack() as outputs:
         picture = output_file(outputs, options.plot)
         show = outputs.enter_context(progress_bar())
         try:
             found = fair(
-                first[0],
-                second[0],
+                *(name for name, _ in sides),
                 rate=options.rate,
                 rtts=options.rtt or ROUND_TRIPS,
                 buffers=options.buffer or BUFFERS,
-                counts=(first[1], second[1]),
+                counts=[count for _, count in sides],
                 style=options.style,
                 seeds=options.seeds,
                 until_sure=options.until_sure,
@@ -87,10 +86,11 @@ def _side(text: str, flows: int) -> tuple[str, int]:
 
 COMMAND = Command(
     "fair",
-    "show how two congestion controls share a link, for a range of buffers and round trips",
+    "show how congestion controls share a link, for a range of buffers and round trips",
     (
         ("bbr cubic --plot fair.svg", "BBR beside CUBIC: the map, and a figure"),
         ("bbr:1 cubic:10 --rtt 40ms", "one BBR flow beside ten of CUBIC"),
+        ("bbr cubic reno --rtt 40ms", "three at once"),
     ),
     _arguments,
     _run,

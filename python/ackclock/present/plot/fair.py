@@ -1,21 +1,22 @@
-"""The map of shares of two congestion controls."""
+"""The maps of shares of congestion controls."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...questions.causes.interventions import called
+from ...core._words import listed
 from ...questions.fair import Fair
 from . import style
 
 
-def share_map(fair: Fair, *, ax: Axes | None = None) -> Axes:
-    """Draw the map: the colour is the share of the first control, a number stands in each place."""
-    table = fair.table
+def share_map(fair: Fair, *, which: int = 0, ax: Axes | None = None) -> Axes:
+    """Draw the map of a control: the colour is its share, a number stands in each place."""
+    table = fair.share_of(which)
     with style.drawing(ax) as axes:
         image = axes.imshow(table.to_numpy(), vmin=0, vmax=1, cmap="RdBu", aspect="auto", origin="lower")
         for row, values in enumerate(table.to_numpy()):
@@ -28,13 +29,20 @@ def share_map(fair: Fair, *, ax: Axes | None = None) -> Axes:
         axes.set_yticks(range(table.shape[0]), [str(name) for name in table.index])
         axes.set_xlabel("buffer, bandwidth-delay products")
         axes.set_ylabel("round trip")
-        axes.figure.colorbar(image, ax=axes, label=f"share of {called(fair.first)} beside {called(fair.second)}")
+        axes.figure.colorbar(image, ax=axes, label=_label(fair, which))
     return axes
 
 
+def _label(fair: Fair, which: int) -> str:
+    sides = fair.sides
+    return f"share of {sides[which]} beside {listed([*sides[:which], *sides[which + 1 :]])}"
+
+
 def write(fair: Fair, path: Any, kind: str = "svg") -> None:
-    """Write the map as a picture."""
+    """Write the map as a picture, of three controls or more one of each."""
+    shown = 1 if len(fair.controls) == 2 else len(fair.controls)  # noqa: PLR2004
     with style.context():
-        figure = Figure(figsize=(6.4, 3.8))
-        share_map(fair, ax=figure.subplots())
+        figure = Figure(figsize=(6.4 * shown, 3.8))
+        for which, axes in enumerate(np.atleast_1d(figure.subplots(1, shown))):
+            share_map(fair, which=which, ax=axes)
         figure.savefig(path, format=kind)

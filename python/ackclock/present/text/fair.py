@@ -1,21 +1,23 @@
-"""How two congestion controls share a link, as text."""
+"""How congestion controls share a link, as text."""
 
 from __future__ import annotations
 
-import math
-
-from ...questions.causes.interventions import called
+from ...core.units import interval, time
 from ...questions.fair import Fair
-from ..tables import text_table
+from ..tables import TextTable, text_table
 
 
 def text(fair: Fair) -> str:
-    """Return the map as a table, and its sentence."""
-    sides = [
-        called(name) if fair.counts == (1, 1) else f"{count} {called(name)}"
-        for name, count in zip((fair.first, fair.second), fair.counts, strict=True)
-    ]
-    head = f'share of {sides[0]} beside {sides[1]}, {fair.rate}, style "{fair.style}"'
-    shown = fair.table.map(lambda value: "too short" if math.isnan(value) else f"{value:.1%}")
-    shown.index.name = "round trip"
-    return f"{head}\n\n{text_table(shown)}\n\n{fair.sentence.text}"
+    """Return the map as a table, of more than two controls a table of each, and its sentence."""
+    head = f'share of {" beside ".join(fair.sides)}, {fair.rate}, style "{fair.style}", {fair.seeds} seeds'
+    shown = fair.sides[:1] if len(fair.sides) == 2 else fair.sides  # noqa: PLR2004  what one has more the other has less
+    tables = [text_table(_table(fair, which, name)) for which, name in enumerate(shown)]
+    return "\n\n".join([head, *tables, fair.sentence.text])
+
+
+def _table(fair: Fair, which: int, name: str) -> TextTable:
+    columns: dict[str, dict[str, str]] = {}
+    for one in fair.places:
+        cell = interval(one.shares[which], one.halves[which], "share") if one.told else "too short"
+        columns.setdefault(f"{one.buffer:g} BDP", {})[time(one.rtt)] = cell
+    return TextTable(f"{name}, round trip", columns)

@@ -36,6 +36,12 @@ DOSE: Final = 0.8
 """Half of a buffer that is a cause brings the symptom to less than this part of what it was."""
 LITTLE: Final = 0.2
 """Largest share of a symptom that is left where its cause is gone, though it may still be above its limit."""
+MOVES: Final = 0.1
+"""A symptom whose halves differ by more than this part of it is measured for longer."""
+ALIKE: Final = 1e-9
+"""Seeds whose numbers differ by less than this part are one run."""
+SETTLED: Final = 4.0
+"""So many times as long at most, for that."""
 AHEAD: Final = 2.0
 """A number that moves while it is measured is extrapolated by this factor."""
 EVEN: Final = 2.0
@@ -176,6 +182,17 @@ class Measured:
         moved = interval([after - before for before, after in halves])
         ahead = second + AHEAD * moved.mean if moved.count > 1 and abs(moved.mean) > moved.half else second
         return (first > limit) == (second > limit) == (ahead > limit)
+
+    def moves(self, symptom: Symptom) -> bool:
+        """
+        Whether the number differs by more than a tenth of itself between the halves of the time, decidedly.
+
+        Where all seeds are the same run, as nothing in the scenario is random, they decide nothing.
+        """
+        halves = [one.halves[symptom.key] for one in self.numbers if symptom.key in one.halves]
+        moved = interval([after - before for before, after in halves])
+        alike = moved.half < ALIKE * abs(moved.mean)
+        return moved.count > 1 and not alike and abs(moved.mean) > max(moved.half, MOVES * abs(self.of(symptom).mean))
 
 
 @dataclass
@@ -389,11 +406,13 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
     name = link or chosen(tree)
     lab = lab or Lab(name)
     present = lab.measure("present", tree, first=seed, traces=True)
-    verdicts: list[tuple[Symptom, Evidence | _Open]] = []
-    for symptom in SYMPTOMS:
-        if asked(symptom, tree, name):
-            verdict, present = _decide(lab, tree, present, symptom, seed)
-            verdicts.append((symptom, verdict))
+    verdicts, present = _verdicts(lab, tree, present, seed)
+    while longer := _longer(lab, tree, present, verdicts):
+        words = f"{longer.longer:g} times as long, {len(present.numbers)} seeds"
+        again = lab.measure(f"present, {words}", tree, len(present.numbers), seed, longer.longer, traces=True)
+        if not again.enough:
+            break
+        verdicts, present = _verdicts(lab, tree, again, seed)
     findings: list[Finding] = []
     undecided: list[_Open] = []
     for symptom, verdict in verdicts:
@@ -405,6 +424,31 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
             findings.append(Finding(symptom.key, last, causes, tried))
     findings.sort(key=lambda one: -one.evidence.value / one.evidence.limit)
     return Diagnosis(name, present, tuple(findings), _joined(lab, present, undecided), lab)
+
+
+def _verdicts(
+    lab: Lab, tree: Tree, present: Measured, seed: int
+) -> tuple[list[tuple[Symptom, Evidence | _Open]], Measured]:
+    """Judge all symptoms that make sense; and the runs that the last of them needed."""
+    verdicts: list[tuple[Symptom, Evidence | _Open]] = []
+    for symptom in SYMPTOMS:
+        if asked(symptom, tree, lab.link):
+            verdict, present = _decide(lab, tree, present, symptom, seed)
+            verdicts.append((symptom, verdict))
+    return verdicts, present
+
+
+def _longer(
+    lab: Lab, tree: Tree, present: Measured, verdicts: Sequence[tuple[Symptom, Evidence | _Open]]
+) -> Effort | None:
+    """Return what runs on where a symptom is there, but still becomes less or more: the aftermath of the start."""
+    if lab.length is not None or tree.get("change") or not present.enough:
+        return None
+    found = (one for one, told in verdicts if isinstance(told, Evidence) and told.value > told.limit)
+    if not any(present.moves(one) for one in found):
+        return None
+    more = WHY.more(Effort(WHY.seeds[-1], present.factor), moving=True)
+    return next((one for one in more if one.longer <= SETTLED), None)
 
 
 def _again(lab: Lab, present: Measured, symptom: Symptom, verdict: Evidence) -> Evidence | _Open:
@@ -709,13 +753,13 @@ def _shown(evidence: Evidence, symptom: Symptom) -> str:
 
 def _healthy(told: Diagnosis) -> Sentence:
     judged = [_evidence(told.present, one) for one in SYMPTOMS if not math.isnan(told.present.of(one).mean)]
-    first = told.present.numbers[0]
+    wait, loss = (told.present.of(one).mean for one in SYMPTOMS[:2])
+    used = sum(one.utilization for one in told.present.numbers) / len(told.present.numbers)
     return Sentence(
         f"link {told.link}",
         "healthy",
-        f"Nothing is wrong: half of the packets wait at most {time(told.present.of(SYMPTOMS[0]).mean)}, "
-        f"{share(told.present.of(SYMPTOMS[1]).mean)} are lost, and the link is used "
-        f"{share(first.utilization)} of the time.",
-        {"delay_p50_s": first.delay_p50, "loss": first.loss, "utilization": first.utilization},
+        f"Nothing is wrong: half of the packets wait at most {time(wait)}, {share(loss)} are lost, and the link is "
+        f"used {share(used)} of the time.",
+        {"delay_p50_s": wait, "loss": loss, "utilization": used},
         judged,
     )

@@ -67,7 +67,10 @@ def figures_3_to_5(lab: Lab) -> None:
         mixes = {"100 TCP": mixes["100 TCP"]}
     end = lab.pick(END, 200.0)
     ends = {}
-    caption = "Windows (above) and queue (below) of the delay-free model, from windows of 1 packet and the threshold."
+    caption = (
+        "Windows (above) and queue (below) of the delay-free model, from windows of 1 packet and the threshold. "
+        "Dotted: the printed equilibrium window and threshold."
+    )
     with lab.figure("delay-free", caption, 2, len(mixes), size=(11, 5), sharex=True, sharey="row") as axes:
         for column, (name, groups) in enumerate(mixes.items()):
 
@@ -84,6 +87,10 @@ def figures_3_to_5(lab: Lab) -> None:
             for look, column_name, (_, pair) in zip(style.SERIES, names, groups, strict=False):
                 axes[0][column].plot(time, table[column_name], color=look["color"], label=f"AIMD{pair}")
             axes[1][column].plot(time, FLOOR + table["q"], color=style.BLUE)
+            if len(groups) == 1:
+                level = float(lab.printed["fig-3"]["window"])
+                axes[0][column].axhline(level, color=style.BLACK, linewidth=0.8, linestyle=style.DOTTED)
+            axes[1][column].axhline(FLOOR, color=style.BLACK, linewidth=0.8, linestyle=style.DOTTED)
             axes[0][column].set(title=name)
             axes[1][column].set(xlabel="time (s)", xlim=(0, 100))
             ends[name] = [*(float(table[one].iloc[-1]) for one in names), float(table["q"].iloc[-1])]

@@ -159,7 +159,10 @@ def onset(lab: Lab, changes: Mapping[str, Any], span: tuple[float, float]) -> An
 def figure_3(lab: Lab) -> None:
     """Phase portraits on both sides of the Hopf point in gamma."""
     end = {}
-    caption = "Window against the window a round trip earlier; round trip 171 ms, C = 100, model without clamps."
+    caption = (
+        "Window against the window a round trip earlier; round trip 171 ms, C = 100, model without clamps. Cross: the "
+        "printed equilibrium window."
+    )
     with lab.figure("portraits", caption, 1, 2, size=(8, 3.4)) as axes:
         for ax, (name, gamma) in zip(axes[0], (("a", 0.032), ("b", 0.028)), strict=True):
             at = model(lab, "fluid-red", {"flows.rtt": "171 ms", "link.queue.weight": gamma}, clamped=False)
@@ -168,6 +171,8 @@ def figure_3(lab: Lab) -> None:
             window = run.traces["window"].to_numpy()[0]
             ax.plot(window[10:], window[:-10], color=style.BLUE, linewidth=0.4)
             ax.plot(window[-1000:], window[-1010:-10], color=style.VERMILION, linewidth=1.4)
+            rest = float(lab.printed["fig-3"]["equilibrium_window"])
+            ax.plot([rest], [rest], color=style.BLACK, marker="x")
             ax.set(title=f"{name}: gamma = {gamma}", xlabel="w(t) (packets)", ylabel="w(t - 171 ms) (packets)")
             end[gamma] = float(np.ptp(window[-1000:]))
             if gamma == 0.032:

@@ -66,8 +66,12 @@ def figure_1(lab: Lab) -> None:
     wait = np.linspace(0, 0.1, 1001)
     law = power(0.1)
     p = np.where(wait < LOW, 0.0, np.where(wait < APEX, rising(wait), law(wait)))
-    with lab.figure("probability", "delta_max 100 ms, region B with power 4.", size=(5.5, 2.8)) as axes:
+    caption = "delta_max 100 ms, region B with power 4. Dotted: the printed delta_min, delta_th and p_max."
+    with lab.figure("probability", caption, size=(5.5, 2.8)) as axes:
         ax = axes[0][0]
+        for where in (5, 20):
+            ax.axvline(where, color=style.BLACK, linewidth=0.8, linestyle=style.DOTTED)
+        ax.axhline(0.05, color=style.BLACK, linewidth=0.8, linestyle=style.DOTTED)
         ax.plot(1e3 * wait, p, color=style.BLUE)
         for name, where in (("A", 12), ("B", 45)):
             ax.text(where, 0.055, name, ha="center")

@@ -75,8 +75,13 @@ def listing(values: Mapping[Any, float], form: str = "{:.4f}") -> str:
 def figure_2(lab: Lab) -> None:
     """Draw the law at a loss of 0.15 %."""
     law = ac.stationary(0.0015, 64)
-    with lab.figure("density", f"Loss 0.15 %; {law.atom:.3%} of the users are at 64 packets.", size=(6, 2.7)) as axes:
+    caption = f"Loss 0.15 %; {law.atom:.3%} of the users are at 64 packets, printed are 3.3 % (cross, right axis)."
+    with lab.figure("density", caption, size=(6, 2.7)) as axes:
         axes[0][0].plot(law.window, law.density, color=style.BLUE)
+        right = axes[0][0].twinx()
+        right.vlines([64], 0, [100 * law.atom], color=style.BLUE, linewidth=3, clip_on=False)
+        right.plot([64], [3.3], color=style.VERMILION, marker="x", clip_on=False)
+        right.set(ylabel="at 64 packets (%)", ylim=(0, 5))
         axes[0][0].set(xlabel="window (packets)", ylabel="density (1/packet)", xlim=(0, 64), ylim=(0, None))
     lab.claim(
         "users at 64 packets: 3.3 %, cut off after the digits printed",
@@ -99,11 +104,12 @@ def laws() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64
 def figure_3(lab: Lab) -> None:
     """Compare the exact fraction with theorem 2."""
     losses, atoms, _ = laws()
-    caption = "Exact (solid) and theorem 2 (dashed), linear and logarithmic."
+    caption = "Exact (solid) and theorem 2 (dashed), linear and logarithmic; cross: printed with figure 2."
     with lab.figure("atom", caption, 1, 2) as axes:
         for ax, scale in zip(axes[0], ("linear", "log"), strict=True):
             ax.plot(100 * losses, atoms, color=style.BLUE)
             ax.plot(100 * losses, np.exp(-losses * 64**2 / 2), color=style.VERMILION, linestyle=style.DASHED)
+            ax.plot([0.15], [0.033], color=style.BLACK, marker="x")
             ax.set(xlabel="loss (%)", xlim=(0, 0.4), yscale=scale, ylim=(None if scale == "linear" else 1e-4, 1.02))
         axes[0][0].set_ylabel("fraction at 64 packets")
     ratio = {loss: ac.stationary(loss, 64).atom / math.exp(-loss * 2048) for loss in (2e-4, 0.0015)}

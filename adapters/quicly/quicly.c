@@ -22,6 +22,7 @@
 
 #define WINDOW (1u << 30) /* quicly keeps 32 bits of it */
 #define MS 1000000u /* ns */
+#define BURST 10    /* datagrams that quicly makes at a time; probes come in pairs */
 #define LATER 1000  /* ms: quicly's clock is not at zero when a run begins */
 
 struct end {
@@ -41,6 +42,9 @@ struct end {
     uint64_t read;
     int is_client;
     char failure[64];
+    struct iovec made[BURST]; /* datagrams that wait for the network, in `buffer` */
+    size_t count, next;
+    uint8_t buffer[BURST * UINT16_MAX];
 };
 
 static _Thread_local struct end *current; /* whose random numbers are drawn */
@@ -236,22 +240,25 @@ static int connect_ends(const struct ackclock_setup *setup, void *ends[2], char 
 static size_t poll_transmit(void *of, uint64_t now, uint8_t *buffer, size_t capacity, uint8_t *ecn)
 {
     struct end *end = of;
-    quicly_address_t to, from;
-    struct iovec datagram;
-    size_t count = 1;
     enter(end, now);
     if (!end->conn || end->failure[0])
         return 0;
-    quicly_error_t failed = quicly_send(end->conn, &to, &from, &datagram, &count, buffer, capacity);
-    if (failed) {
-        snprintf(end->failure, sizeof end->failure, "quicly_send: error %lld", (long long)failed);
-        return 0;
+    if (end->next == end->count) {
+        quicly_address_t to, from;
+        end->next = 0, end->count = BURST;
+        quicly_error_t failed =
+            quicly_send(end->conn, &to, &from, end->made, &end->count, end->buffer, BURST * capacity);
+        if (failed) {
+            end->count = 0;
+            snprintf(end->failure, sizeof end->failure, "quicly_send: error %lld", (long long)failed);
+        }
+        if (end->count == 0)
+            return 0;
     }
-    if (count == 0)
-        return 0;
-    memmove(buffer, datagram.iov_base, datagram.iov_len);
+    const struct iovec *datagram = &end->made[end->next++];
+    memcpy(buffer, datagram->iov_base, datagram->iov_len);
     *ecn = quicly_send_get_ecn_bits(end->conn);
-    return datagram.iov_len;
+    return datagram->iov_len;
 }
 
 static void handle_datagram(void *of, uint64_t now, const uint8_t *bytes, size_t length, uint8_t ecn)

@@ -417,3 +417,24 @@ def test_result_names_the_class() -> None:
     tree = json.loads(result.scenario_json)
     assert tree["flows"][0]["congestion"] == {"kind": "python:Reno"}
     assert tree["link"][0]["queue"] == {"aqm": "python:Coin", "capacity": "50 packets"}
+
+
+class Failing(Reno):
+    def on_ack(self, ack: Ack, window: Window, random: Random) -> None:
+        raise ZeroDivisionError("no window")
+
+
+class Narrow(Reno):
+    def on_ack(self) -> None:  # type: ignore[override]
+        """Nothing is taken."""
+
+
+@pytest.mark.parametrize(("wrong", "words"), [(Failing, "no window"), (Narrow, "positional argument")])
+def test_an_error_tells_the_users_file_and_line(wrong: type, words: str) -> None:
+    """ "An algorithm raised an exception" alone said nothing of where."""
+    with pytest.raises(ac.RunError) as caught:
+        ac.run(scenario(wrong))
+    line = wrong.on_ack.__code__.co_firstlineno  # type: ignore[attr-defined]
+    told = str(caught.value)
+    assert words in told
+    assert any(f"{__file__}, line {line + k}" in told for k in (0, 1)), told

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import sys
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -49,11 +53,36 @@ class ScenarioError(AckclockError, ValueError):
 
 
 class RunError(AckclockError):
-    """A run stopped with an error, at simulated time `at` (seconds) where that is known."""
+    """
+    A run stopped with an error, at simulated time `at` (seconds) where that is known.
+
+    Where a user's algorithm raised an exception, that is its cause (`__cause__`), and the text tells its file and line.
+    """
 
     def __init__(self, message: str, at: float | None = None) -> None:
         super().__init__(message)
         self.at = at
+
+    def __str__(self) -> str:
+        cause = self.__cause__
+        text = super().__str__()
+        return text if cause is None else f"{text}: {_place(cause)}{type(cause).__name__}: {cause}"
+
+
+def _place(error: BaseException) -> str:
+    """File, line and function of the code that raised an exception, or of the function that was called wrongly."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if frames:
+        return f"{frames[-1].filename}, line {frames[-1].lineno}, in {frames[-1].name}: "
+    called = re.match(r"([\w.]+)\(\) ", str(error))  # "Reno.on_ack() takes 1 positional argument but 3 were given"
+    for module in list(sys.modules.values()) if called else ():
+        found: Any = module
+        for name in called[1].split(".") if called else ():
+            found = getattr(found, name, None)
+        code = getattr(found, "__code__", None)
+        if code is not None:
+            return f"{code.co_filename}, line {code.co_firstlineno}: "
+    return ""
 
 
 class AnalysisError(AckclockError):

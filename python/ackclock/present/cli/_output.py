@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from ...core import _starting
 from ...core._words import finite
-from ...core.errors import AckclockError, Interrupted, ScenarioError
+from ...core.errors import AckclockError, Interrupted, RunError, ScenarioError
 from ...core.files import whole_file, writing
 from ..tables import blocks, text_table
 
@@ -77,6 +77,8 @@ def _told(error: BaseException) -> tuple[str, int]:
             return f"ackclock: {error}", INTERRUPTED
         case KeyboardInterrupt():
             return "ackclock: interrupted", INTERRUPTED
+        case RunError():
+            return f"ackclock: {error}", FAILED
         case AckclockError():
             cause = f" ({type(error.__cause__).__name__}: {error.__cause__})" if error.__cause__ else ""
             return f"ackclock: {error}{cause}", FAILED

@@ -179,7 +179,9 @@ def test_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     summary = names["markdown"].read_text(encoding="utf-8")
     assert summary.startswith("### ❌ Slow fails ")
     assert summary.count("| ❌ |") == failed
-    assert "<svg" in names["report"].read_text(encoding="utf-8")
+    page = names["report"].read_text(encoding="utf-8")
+    assert "<svg" in page
+    assert 'data-charts="' not in page, "a figure whose axis has names has no scale to zoom"
     assert len(list((folder / "failed").glob("*.sqlog"))) == failed
     file.write_text('subject = "mine.py:Slow"\nonly = ["C.1"]\n[accept]\n"C.1" = "on purpose"', encoding="utf-8")
     assert main(["ci", str(file)]) == 0

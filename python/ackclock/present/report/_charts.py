@@ -20,7 +20,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle, StepPatch
-from matplotlib.ticker import FixedFormatter, PercentFormatter
+from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, PercentFormatter
 
 MOST: Final = 20_000
 """Points of a figure at most; one with more stays a picture."""
@@ -51,7 +51,7 @@ def library() -> Markup:
 
 def _chart(axes: Axes) -> Tree | None:
     """The lines of axes as data, or None where they hold something that is no line over an ascending axis."""
-    if axes.images or isinstance(axes.xaxis.get_major_formatter(), FixedFormatter):
+    if axes.images or _has_words(axes):
         return None
     if not all(isinstance(one, LineCollection) for one in axes.collections):
         return None
@@ -91,6 +91,12 @@ def _chart(axes: Axes) -> Tree | None:
         "bars": [bar for one in axes.collections if isinstance(one, LineCollection) for bar in _bars(one, times)],
         "shades": shades,
     }
+
+
+def _has_words(axes: Axes) -> bool:
+    """Whether words stand at the ticks of the lower axis, such as the names of cases: no scale to zoom."""
+    form, at = axes.xaxis.get_major_formatter(), axes.xaxis.get_major_locator()
+    return isinstance(form, FixedFormatter) or (isinstance(form, FuncFormatter) and isinstance(at, FixedLocator))
 
 
 def _below(axes: Axes) -> str:

@@ -118,3 +118,13 @@ def test_other_engines_refuse_by_name(ackclock: Command, tmp_path: Path, command
     # the equations know fq for flows of one class, but no shaper
     assert "shaper" in done.stderr or "scheduler fq" in done.stderr
     assert "bottleneck" in done.stderr
+
+
+def test_a_scheduler_that_judges_shows_its_state() -> None:
+    """The only sub-queue of SFB and CHOKe has no AQM, whose state was shown in place of theirs."""
+    for kind, name in (("sfb", "link_probability"), ("choke", "link_average_packets")):
+        link = {"name": "l", "rate": "5 Mbit/s", "queue": {"scheduler": kind}}
+        flows = {"path": ["l"], "rtt": "40 ms", "count": 5}
+        scenario = ac.Scenario({"scenario": {"duration": "5 s"}, "link": [link], "flows": [flows]})
+        done = ac.run(scenario, trace_links=True)
+        assert float(done.traces[name].max()) > 0.001

@@ -455,6 +455,17 @@ macro_rules! registry {
         }
 
         forward_aqm!([] AqmInstance { $($name,)* Custom });
+
+        impl AqmInstance {
+            /// Another one in the same state; `None` of a user's own.
+            #[must_use]
+            pub fn replica(&self) -> Option<Self> {
+                match self {
+                    $(Self::$name(aqm) => Some(Self::$name(aqm.clone())),)*
+                    Self::Custom(_) => None,
+                }
+            }
+        }
     };
 }
 

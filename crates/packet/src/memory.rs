@@ -58,8 +58,10 @@ impl Simulation {
             };
             bytes = bytes.saturating_add(traced.saturating_mul(samples).saturating_mul(32));
         }
-        let flows = (0..scenario.flows.len()).map(|id| scenario.max_count(id));
-        let flows = flows.fold(0_u32, |sum, count| count.saturating_add(sum));
+        let flows = scenario.flows.iter().enumerate();
+        let flows: Vec<Share<'_>> = flows
+            .map(|(id, class)| (class, scenario.max_count(id)))
+            .collect();
         for (link, (packets, size)) in scenario.links.iter().zip(bursts) {
             let (capacity, tree) = (link.capacity, link.tree.as_deref());
             let waiting = room(capacity, tree, 64.0, link.rate, &|rate| rate / 512.0);
@@ -69,7 +71,7 @@ impl Simulation {
             });
             let burst = packets.min(most as u64);
             bytes = bytes.saturating_add(waiting.max(places(burst) * WAITING_BYTES));
-            let held = of_queues(link.scheduler.as_ref(), tree, link.rate, flows);
+            let held = of_queues(link.scheduler.as_ref(), tree, link.rate, &flows);
             bytes = bytes.saturating_add(held);
             if options.traces.links {
                 bytes = bytes.saturating_add(samples.saturating_mul(64));
@@ -107,10 +109,24 @@ fn room(
     all.min(limit(rate))
 }
 
+/// A class of flows and their number.
+type Share<'s> = (&'s FlowClass, u32);
+
 /// Bytes of a queue without its packets: classes, and sub-queues with what schedulers keep of them.
-fn of_queues(scheduler: Option<&SchedulerSpec>, tree: Option<&Tree>, rate: f64, flows: u32) -> u64 {
+fn of_queues(
+    scheduler: Option<&SchedulerSpec>,
+    tree: Option<&Tree>,
+    rate: f64,
+    flows: &[Share<'_>],
+) -> u64 {
     if let Some(tree) = tree {
-        let class = |class: &TreeClass| {
+        let mut inside = vec![Vec::new(); tree.classes.len()];
+        for &(flows, count) in flows {
+            if let Some(class) = tree.class_of(flows, flows.dscp) {
+                inside[class].push((flows, count));
+            }
+        }
+        let class = |(class, flows): (&TreeClass, &Vec<Share<'_>>)| {
             let rate = tree.class_rate(class, rate);
             let queue = class.queue.as_deref();
             let inner = queue.map_or(0, |queue| {
@@ -118,15 +134,26 @@ fn of_queues(scheduler: Option<&SchedulerSpec>, tree: Option<&Tree>, rate: f64, 
             });
             link::tree::CLASS.saturating_add(inner)
         };
-        return tree.classes.iter().map(class).fold(0, u64::saturating_add);
+        let classes = tree.classes.iter().zip(&inside).map(class);
+        return classes.fold(0, u64::saturating_add);
     }
     scheduler.map_or(0, |scheduler| {
+        let counts = flows.iter().map(|(_, count)| *count);
+        let flows = counts.fold(0, u32::saturating_add);
         let view = SchedulerView {
             flows,
             salt: 0,
             rate,
         };
-        scheduler.build(&view).queues() as u64 * link::scheduled::SUB_QUEUE
+        let scheduler = scheduler.build(&view);
+        let queues = scheduler.queues() as u64;
+        if !scheduler.numbers_by_use() {
+            return queues * link::scheduled::SUB_QUEUE;
+        }
+        // those in use, and the table of all where there is one
+        let used = queues.min(u64::from(flows));
+        let table = if used == 0 { 0 } else { queues * 4 };
+        used * link::scheduled::SUB_QUEUE + table
     })
 }
 

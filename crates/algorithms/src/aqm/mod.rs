@@ -214,7 +214,7 @@ forwarded! { $ forward_aqm;
 /// Parameters that make an AQM.
 pub trait AqmAlgorithm: Algorithm {
     /// The AQM at work.
-    type Instance: Aqm;
+    type Instance: Aqm + Clone;
 
     /// The AQM of a link's queue. The parameters have been checked.
     fn build(&self, link: &LinkView) -> Self::Instance;

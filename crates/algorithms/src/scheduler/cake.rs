@@ -418,6 +418,7 @@ impl SchedulerAlgorithm for CakeParams {
             salt: view.salt,
             code_points,
             tins,
+            flows: vec![Flow::default()],
         }
     }
 }
@@ -607,13 +608,16 @@ enum Set {
     Decaying,
 }
 
+/// A sub-queue; the default is one that no packet has come to.
 #[derive(Clone, Debug, Default)]
 struct Flow {
+    tin: u8,
     cobalt: Cobalt,
     deficit: i64,
     set: Set,
     /// Hash of the flow that has the queue.
     tag: u32,
+    /// Numbers of its hosts.
     source: u16,
     destination: u16,
     /// Neighbours in its row.
@@ -628,6 +632,65 @@ struct Host {
     busy: u16,
 }
 
+/// Numbers of places in the order of their first use. A place that has not been used has number 0,
+/// which is nobody's; without any, there is no table.
+#[derive(Clone, Debug, Default)]
+struct Numbers(Vec<u16>);
+
+impl Numbers {
+    #[inline]
+    fn of(&self, place: usize) -> usize {
+        self.0.get(place).copied().map_or(0, usize::from)
+    }
+
+    /// The number of a place, which is `next` if it had none.
+    fn make(&mut self, place: usize, next: usize) -> usize {
+        if self.0.is_empty() {
+            self.0 = vec![0; QUEUES];
+        }
+        if self.0[place] == 0 {
+            self.0[place] = next as u16;
+        }
+        usize::from(self.0[place])
+    }
+}
+
+/// Hosts of a tin.
+#[derive(Clone, Debug, Default)]
+struct Hosts {
+    numbers: Numbers,
+    /// By their numbers; the first is that of places not used.
+    known: Vec<Host>,
+}
+
+impl Hosts {
+    /// The number of a host by its hash: at the place that has it, a free one of its set, or
+    /// another's.
+    fn find(&mut self, hash: u32) -> u16 {
+        if self.known.is_empty() {
+            self.known.push(Host::default());
+        }
+        let at = |place| &self.known[self.numbers.of(place)];
+        let place = ways(hash)
+            .find(|&place| at(place).tag == hash)
+            .or_else(|| ways(hash).find(|&place| at(place).busy == 0))
+            .unwrap_or(hash as usize % QUEUES);
+        let number = self.numbers.make(place, self.known.len());
+        if number == self.known.len() {
+            self.known.push(Host::default());
+        }
+        self.known[number].tag = hash;
+        number as u16
+    }
+}
+
+/// The places of a hash's set, its own first.
+fn ways(hash: u32) -> impl Iterator<Item = usize> {
+    let direct = hash as usize % QUEUES;
+    let set = direct - direct % WAYS;
+    (0..WAYS).map(move |way| set + (direct + way) % WAYS)
+}
+
 /// No flow.
 const NOBODY: u16 = u16::MAX;
 
@@ -638,15 +701,39 @@ struct Row {
     last: u16,
 }
 
+impl Row {
+    fn append(&mut self, flows: &mut [Flow], flow: usize) {
+        (flows[flow].before, flows[flow].after) = (self.last, NOBODY);
+        match self.last {
+            NOBODY => self.first = flow as u16,
+            last => flows[usize::from(last)].after = flow as u16,
+        }
+        self.last = flow as u16;
+    }
+
+    fn unlink(&mut self, flows: &mut [Flow], flow: usize) {
+        let Flow { before, after, .. } = flows[flow];
+        match before {
+            NOBODY => self.first = after,
+            before => flows[usize::from(before)].after = after,
+        }
+        match after {
+            NOBODY => self.last = before,
+            after => flows[usize::from(after)].before = before,
+        }
+    }
+}
+
 const NEW: usize = 0;
 const OLD: usize = 1;
 const DECAYING: usize = 2;
 
 #[derive(Clone, Debug)]
 struct Tin {
-    flows: Vec<Flow>,
-    sources: Vec<Host>,
-    destinations: Vec<Host>,
+    /// Sub-queues of its places.
+    queues: Numbers,
+    sources: Hosts,
+    destinations: Hosts,
     rows: [Row; 3],
     /// Busy flows, and those that have just become active.
     bulk: u32,
@@ -664,9 +751,9 @@ struct Tin {
 impl Tin {
     fn new(params: &CakeParams, (rate, weight): (u64, i64)) -> Self {
         Self {
-            flows: vec![Flow::default(); QUEUES],
-            sources: vec![Host::default(); QUEUES],
-            destinations: vec![Host::default(); QUEUES],
+            queues: Numbers::default(),
+            sources: Hosts::default(),
+            destinations: Hosts::default(),
             rows: [Row {
                 first: NOBODY,
                 last: NOBODY,
@@ -691,41 +778,6 @@ impl Tin {
 
     fn is_active(&self) -> bool {
         self.sparse + self.bulk > 0
-    }
-
-    fn append(&mut self, row: usize, flow: usize) {
-        let last = self.rows[row].last;
-        (self.flows[flow].before, self.flows[flow].after) = (last, NOBODY);
-        match last {
-            NOBODY => self.rows[row].first = flow as u16,
-            last => self.flows[usize::from(last)].after = flow as u16,
-        }
-        self.rows[row].last = flow as u16;
-    }
-
-    fn unlink(&mut self, row: usize, flow: usize) {
-        let Flow { before, after, .. } = self.flows[flow];
-        match before {
-            NOBODY => self.rows[row].first = after,
-            before => self.flows[usize::from(before)].after = after,
-        }
-        match after {
-            NOBODY => self.rows[row].last = before,
-            after => self.flows[usize::from(after)].before = before,
-        }
-    }
-
-    /// The place of a host's hash: the one that has it, a free one of its set, or another's.
-    fn place(hosts: &mut [Host], hash: u32) -> u16 {
-        let direct = hash as usize % QUEUES;
-        let set = direct - direct % WAYS;
-        let ways = || (0..WAYS).map(|way| set + (direct + way) % WAYS);
-        let place = ways()
-            .find(|&place| hosts[place].tag == hash)
-            .or_else(|| ways().find(|&place| hosts[place].busy == 0))
-            .unwrap_or(direct);
-        hosts[place].tag = hash;
-        place as u16
     }
 }
 
@@ -764,6 +816,9 @@ pub struct Cake {
     salt: u64,
     code_points: [u8; 64],
     tins: Vec<Tin>,
+    /// Sub-queues of all tins by their numbers, which they have in the order of their first use;
+    /// the first is that of places not used.
+    flows: Vec<Flow>,
 }
 
 impl Cake {
@@ -794,13 +849,14 @@ impl Cake {
     }
 
     /// A flow becomes busy, or is so no longer.
-    fn count_busy(&mut self, tin: usize, flow: usize, busy: bool) {
-        let tin = &mut self.tins[tin];
+    fn count_busy(&mut self, flow: usize, busy: bool) {
         let Flow {
+            tin,
             source,
             destination,
             ..
-        } = tin.flows[flow];
+        } = self.flows[flow];
+        let tin = &mut self.tins[usize::from(tin)];
         let count = |host: &mut Host| {
             host.busy = if busy {
                 (host.busy + 1).min(QUEUES as u16)
@@ -809,23 +865,23 @@ impl Cake {
             };
         };
         if self.by_source {
-            count(&mut tin.sources[usize::from(source)]);
+            count(&mut tin.sources.known[usize::from(source)]);
         }
         if self.by_destination {
-            count(&mut tin.destinations[usize::from(destination)]);
+            count(&mut tin.destinations.known[usize::from(destination)]);
         }
     }
 
     /// A flow's allowance for a turn.
-    fn quantum(&mut self, tin: usize, flow: usize) -> i64 {
-        let tin = &self.tins[tin];
-        let flow = &tin.flows[flow];
+    fn quantum(&mut self, flow: usize) -> i64 {
+        let flow = &self.flows[flow];
+        let tin = &self.tins[usize::from(flow.tin)];
         let mut load = 1;
         if self.by_source {
-            load = load.max(tin.sources[usize::from(flow.source)].busy);
+            load = load.max(tin.sources.known[usize::from(flow.source)].busy);
         }
         if self.by_destination {
-            load = load.max(tin.destinations[usize::from(flow.destination)].busy);
+            load = load.max(tin.destinations.known[usize::from(flow.destination)].busy);
         }
         let sum = tin.quantum * (65535 / u32::from(load)) + self.carry;
         self.carry = sum & 0xffff;
@@ -862,44 +918,52 @@ impl Cake {
     /// The queue of a packet in its tin, by set-associative hashing.
     fn queue_of(&mut self, tin: usize, label: Label) -> usize {
         if self.isolation == Isolation::FlowBlind {
-            return 0;
+            return self.number(tin, 0);
         }
         let [hash, source, destination] = self.hashes(label);
         let direct = hash as usize % QUEUES;
-        let flows = &self.tins[tin].flows;
-        if flows[direct].tag == hash && flows[direct].set != Set::None {
-            return direct;
+        let queues = &self.tins[tin].queues;
+        let queue = queues.of(direct);
+        if self.flows[queue].tag == hash && self.flows[queue].set != Set::None {
+            return queue;
         }
-        let set = direct - direct % WAYS;
-        let ways = || (0..WAYS).map(|way| set + (direct + way) % WAYS);
-        let own = ways().find(|&place| flows[place].tag == hash);
+        let at = |place| &self.flows[queues.of(place)];
+        let own = ways(hash).find(|&place| at(place).tag == hash);
         let place = own
-            .or_else(|| ways().find(|&place| flows[place].set == Set::None))
+            .or_else(|| ways(hash).find(|&place| at(place).set == Set::None))
             .unwrap_or(direct);
-        let known = own.is_some() && flows[place].set != Set::None;
-        let busy = flows[place].set == Set::Bulk;
+        let known = own.is_some() && at(place).set != Set::None;
+        let busy = at(place).set == Set::Bulk;
+        let queue = self.number(tin, place);
         if !known {
             if busy {
-                self.count_busy(tin, place, false);
+                self.count_busy(queue, false);
             }
-            let Tin {
-                flows,
-                sources,
-                destinations,
-                ..
-            } = &mut self.tins[tin];
-            flows[place].tag = hash;
+            let (flow, tin) = (&mut self.flows[queue], &mut self.tins[tin]);
+            flow.tag = hash;
             if self.by_source {
-                flows[place].source = Tin::place(sources, source);
+                flow.source = tin.sources.find(source);
             }
             if self.by_destination {
-                flows[place].destination = Tin::place(destinations, destination);
+                flow.destination = tin.destinations.find(destination);
             }
             if busy {
-                self.count_busy(tin, place, true);
+                self.count_busy(queue, true);
             }
         }
-        place
+        queue
+    }
+
+    /// The number of a place's sub-queue.
+    fn number(&mut self, tin: usize, place: usize) -> usize {
+        let number = self.tins[tin].queues.make(place, self.flows.len());
+        if number == self.flows.len() {
+            self.flows.push(Flow {
+                tin: tin as u8,
+                ..Flow::default()
+            });
+        }
+        number
     }
 
     /// The tin whose turn it is, if any has flows.
@@ -947,25 +1011,24 @@ impl Cake {
     /// Sends a flow that has used up its allowance to the end of the old ones, with a new one. It
     /// is busy from now on if it has packets.
     fn recharge(&mut self, at: usize, flow: usize, row: usize, empty: bool) {
-        match self.tins[at].flows[flow].set {
-            Set::Sparse if empty => self.tins[at].flows[flow].set = Set::SparseWait,
-            Set::Sparse => self.becomes_busy(at, flow),
+        match self.flows[flow].set {
+            Set::Sparse if empty => self.flows[flow].set = Set::SparseWait,
+            Set::Sparse => self.becomes_busy(flow),
             _ => {}
         }
-        let quantum = self.quantum(at, flow);
-        let tin = &mut self.tins[at];
-        tin.flows[flow].deficit += quantum;
-        tin.unlink(row, flow);
-        tin.append(OLD, flow);
+        self.flows[flow].deficit += self.quantum(flow);
+        let rows = &mut self.tins[at].rows;
+        rows[row].unlink(&mut self.flows, flow);
+        rows[OLD].append(&mut self.flows, flow);
     }
 
     /// A flow that counted as sparse counts as busy, and its hosts with it.
-    fn becomes_busy(&mut self, at: usize, flow: usize) {
-        let tin = &mut self.tins[at];
+    fn becomes_busy(&mut self, flow: usize) {
+        let tin = &mut self.tins[usize::from(self.flows[flow].tin)];
         tin.sparse -= 1;
         tin.bulk += 1;
-        tin.flows[flow].set = Set::Bulk;
-        self.count_busy(at, flow, true);
+        self.flows[flow].set = Set::Bulk;
+        self.count_busy(flow, true);
     }
 
     /// The flow of the current tin whose turn it is; none after one was found empty.
@@ -973,11 +1036,10 @@ impl Cake {
         let at = self.current;
         loop {
             let (flow, row) = self.first_in_line(at)?;
-            let queue = at * QUEUES + flow;
-            let empty = backlog[queue].packets == 0;
-            match (self.tins[at].flows[flow].deficit > 0, empty) {
+            let empty = backlog[flow].packets == 0;
+            match (self.flows[flow].deficit > 0, empty) {
                 (false, _) => self.recharge(at, flow, row, empty),
-                (true, false) => return Some(queue),
+                (true, false) => return Some(flow),
                 (true, true) => {
                     self.rests(at, flow, row, now);
                     return None;
@@ -989,20 +1051,19 @@ impl Cake {
     /// A flow had nothing to send in its turn.
     fn rests(&mut self, at: usize, flow: usize, row: usize, now: u64) {
         let tin = &mut self.tins[at];
-        let law = tin.law;
-        let state = &mut tin.flows[flow];
-        state.cobalt.empty(&law, now);
+        let state = &mut self.flows[flow];
+        state.cobalt.empty(&tin.law, now);
         let set = state.set;
         let decays = !state.cobalt.is_at_rest(now);
         state.set = if decays { Set::Decaying } else { Set::None };
-        tin.unlink(row, flow);
+        tin.rows[row].unlink(&mut self.flows, flow);
         if decays {
-            tin.append(DECAYING, flow);
+            tin.rows[DECAYING].append(&mut self.flows, flow);
         }
         match set {
             Set::Bulk => {
                 tin.bulk -= 1;
-                self.count_busy(at, flow, false);
+                self.count_busy(flow, false);
             }
             Set::Sparse | Set::SparseWait => tin.sparse -= 1,
             Set::None | Set::Decaying => {}
@@ -1021,9 +1082,13 @@ impl Scheduler for Cake {
         self.tins.len() * QUEUES
     }
 
+    fn numbers_by_use(&self) -> bool {
+        true
+    }
+
     fn classify(&mut self, _packet: &PacketView, label: Label) -> usize {
         let tin = usize::from(self.code_points[usize::from(label.dscp & 63)]);
-        tin * QUEUES + self.queue_of(tin, label)
+        self.queue_of(tin, label)
     }
 
     fn judges(&self) -> bool {
@@ -1040,7 +1105,7 @@ impl Scheduler for Cake {
         _backlog: &[Backlog],
         _random: &mut Stream,
     ) -> Verdict {
-        let tin = &mut self.tins[queue / QUEUES];
+        let tin = &mut self.tins[usize::from(self.flows[queue].tin)];
         if tin.packets == 0 {
             tin.time_next = tin.time_next.max(now.0);
             if self.packets == 0 && self.time_next < now.0 {
@@ -1054,20 +1119,19 @@ impl Scheduler for Cake {
     }
 
     fn joined(&mut self, queue: usize, _backlog: &[Backlog]) {
-        let (at, flow) = (queue / QUEUES, queue % QUEUES);
-        match self.tins[at].flows[flow].set {
+        match self.flows[queue].set {
             set @ (Set::None | Set::Decaying) => {
-                let quantum = self.quantum(at, flow);
-                let tin = &mut self.tins[at];
+                let quantum = self.quantum(queue);
+                let tin = &mut self.tins[usize::from(self.flows[queue].tin)];
                 if set == Set::Decaying {
-                    tin.unlink(DECAYING, flow);
+                    tin.rows[DECAYING].unlink(&mut self.flows, queue);
                 }
-                tin.append(NEW, flow);
+                tin.rows[NEW].append(&mut self.flows, queue);
                 tin.sparse += 1;
-                tin.flows[flow].set = Set::Sparse;
-                tin.flows[flow].deficit = quantum;
+                self.flows[queue].set = Set::Sparse;
+                self.flows[queue].deficit = quantum;
             }
-            Set::SparseWait => self.becomes_busy(at, flow),
+            Set::SparseWait => self.becomes_busy(queue),
             Set::Sparse | Set::Bulk => {}
         }
     }
@@ -1106,14 +1170,13 @@ impl Scheduler for Cake {
         backlog: &[Backlog],
         random: &mut Stream,
     ) -> Verdict {
-        let (at, flow) = (queue / QUEUES, queue % QUEUES);
+        let at = usize::from(self.flows[queue].tin);
         self.leaves(at, packet.size);
         let now = self.now.0;
-        let tin = &mut self.tins[at];
+        let tin = &self.tins[at];
         let busy = if self.ingress { u64::from(tin.bulk) } else { 0 };
-        let law = tin.law;
-        let cobalt = &mut tin.flows[flow].cobalt;
-        let verdict = cobalt.judge(&law, now, sojourn.0, busy, packet, random);
+        let cobalt = &mut self.flows[queue].cobalt;
+        let verdict = cobalt.judge(&tin.law, now, sojourn.0, busy, packet, random);
         if verdict != Verdict::Drop {
             return verdict;
         }
@@ -1122,7 +1185,7 @@ impl Scheduler for Cake {
         }
         if self.ingress {
             let length = self.advance(at, now, packet.size, true);
-            self.tins[at].flows[flow].deficit -= length;
+            self.flows[queue].deficit -= length;
             self.tins[at].deficit -= length;
             self.same_tin = true;
         } else {
@@ -1132,9 +1195,9 @@ impl Scheduler for Cake {
     }
 
     fn sent(&mut self, queue: usize, size: u32, _backlog: &[Backlog]) {
-        let (at, flow) = (queue / QUEUES, queue % QUEUES);
+        let at = usize::from(self.flows[queue].tin);
         let length = self.advance(at, self.now.0, size, false);
-        self.tins[at].flows[flow].deficit -= length;
+        self.flows[queue].deficit -= length;
         self.tins[at].deficit -= length;
     }
 
@@ -1144,15 +1207,15 @@ impl Scheduler for Cake {
 
     fn overflow_victim(&self, arrived: usize, backlog: &[Backlog]) -> Victim {
         let mut longest = arrived;
-        for (at, tin) in self.tins.iter().enumerate() {
+        for tin in &self.tins {
             for row in [NEW, OLD] {
                 let mut flow = tin.rows[row].first;
                 while flow != NOBODY {
-                    let queue = at * QUEUES + usize::from(flow);
+                    let queue = usize::from(flow);
                     if backlog[queue].bytes > backlog[longest].bytes {
                         longest = queue;
                     }
-                    flow = tin.flows[usize::from(flow)].after;
+                    flow = self.flows[queue].after;
                 }
             }
         }
@@ -1164,11 +1227,10 @@ impl Scheduler for Cake {
     }
 
     fn removed(&mut self, now: Time, queue: usize, size: u32, _backlog: &[Backlog]) {
-        let (at, flow) = (queue / QUEUES, queue % QUEUES);
+        let at = usize::from(self.flows[queue].tin);
         self.leaves(at, size);
         if !std::mem::take(&mut self.needless_ack) {
-            let tin = &mut self.tins[at];
-            tin.flows[flow].cobalt.overflow(&tin.law, now.0);
+            self.flows[queue].cobalt.overflow(&self.tins[at].law, now.0);
         }
         if self.ingress {
             self.advance(at, now.0, size, true);
@@ -1494,7 +1556,7 @@ mod tests {
             cake.joined(queue, &[]);
             places.push(queue);
         }
-        assert_eq!(places[8], first); // the ninth shares
+        assert_eq!(places[8], places[0]); // the ninth shares
         places.truncate(8);
         places.sort_unstable();
         places.dedup();

@@ -6,9 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::{
-    Alike, Backlog, Hash, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim, fattest,
-};
+use super::{Alike, Backlog, Hash, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim};
 use crate::aqm::PacketView;
 use crate::meta::{About, Algorithm};
 use crate::{Interval, Time, choices, parameters};
@@ -62,8 +60,8 @@ impl SchedulerAlgorithm for DrrParams {
             quantum: self.quantum as u64,
             overflow: self.overflow,
             active: VecDeque::new(),
-            deficit: vec![0; hash.queues as usize],
-            standing: vec![false; hash.queues as usize],
+            deficit: Vec::new(),
+            standing: Vec::new(),
             turn_begun: false,
             hash,
         }
@@ -96,6 +94,10 @@ impl Drr {
 impl Scheduler for Drr {
     fn queues(&self) -> usize {
         self.hash.queues as usize
+    }
+
+    fn numbers_by_use(&self) -> bool {
+        true
     }
 
     #[inline]
@@ -145,7 +147,7 @@ impl Scheduler for Drr {
     fn overflow_victim(&self, arrived: usize, backlog: &[Backlog]) -> Victim {
         Victim {
             queue: match self.overflow {
-                Overflow::Longest => fattest(backlog),
+                Overflow::Longest => self.hash.fattest(backlog),
                 Overflow::Arriving => arrived,
             },
             head: false,

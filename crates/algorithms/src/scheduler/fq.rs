@@ -7,9 +7,7 @@
 
 use std::collections::VecDeque;
 
-use super::{
-    Alike, Backlog, Hash, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim, fattest,
-};
+use super::{Alike, Backlog, Hash, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim};
 use crate::aqm::PacketView;
 use crate::meta::{About, Algorithm};
 use crate::{Interval, Time, parameters};
@@ -62,6 +60,10 @@ impl Scheduler for Fq {
         self.hash.queues as usize
     }
 
+    fn numbers_by_use(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn classify(&mut self, packet: &PacketView, label: Label) -> usize {
         self.hash.queue(packet.flow, label.flow_hash)
@@ -96,7 +98,7 @@ impl Scheduler for Fq {
 
     fn overflow_victim(&self, _arrived: usize, backlog: &[Backlog]) -> Victim {
         Victim {
-            queue: fattest(backlog),
+            queue: self.hash.fattest(backlog),
             head: false,
             packets: 1,
         }
@@ -115,8 +117,8 @@ mod tests {
         for flow in [0, 0, 0, 0, 3, 3, 5] {
             queues.put(Time::ZERO, of_flow(flow, 1000), Label::default());
         }
-        let order: Vec<usize> = std::iter::from_fn(|| queues.take(Time::ZERO))
-            .map(|(queue, ..)| queue)
+        let order: Vec<u32> = std::iter::from_fn(|| queues.take(Time::ZERO))
+            .map(|(.., packet)| packet.flow)
             .collect();
         assert_eq!(order, [0, 3, 5, 0, 3, 0, 0]);
     }
@@ -128,6 +130,7 @@ mod tests {
             queues.put(Time::ZERO, of_flow(flow, 1000), Label::default());
         }
         let victim = queues.scheduler.overflow_victim(4, &queues.backlog);
-        assert_eq!((victim.queue, victim.head, victim.packets), (2, false, 1));
+        // the second to be used
+        assert_eq!((victim.queue, victim.head, victim.packets), (1, false, 1));
     }
 }

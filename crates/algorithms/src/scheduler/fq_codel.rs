@@ -13,9 +13,7 @@
 
 use std::collections::VecDeque;
 
-use super::{
-    Alike, Backlog, Hash, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim, fattest,
-};
+use super::{Alike, Backlog, Hash, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim};
 use crate::aqm::PacketView;
 use crate::meta::{About, Algorithm};
 use crate::{Interval, Time, parameters};
@@ -74,8 +72,8 @@ impl SchedulerAlgorithm for FqCodelParams {
             empty: Vec::new(),
             new: VecDeque::new(),
             old: VecDeque::new(),
-            credits: vec![0; hash.queues as usize],
-            active: vec![false; hash.queues as usize],
+            credits: Vec::new(),
+            active: Vec::new(),
             hash,
         }
     }
@@ -100,6 +98,10 @@ pub struct FqCodel {
 impl Scheduler for FqCodel {
     fn queues(&self) -> usize {
         self.hash.queues as usize
+    }
+
+    fn numbers_by_use(&self) -> bool {
+        true
     }
 
     #[inline]
@@ -162,7 +164,7 @@ impl Scheduler for FqCodel {
     }
 
     fn overflow_victim(&self, _arrived: usize, backlog: &[Backlog]) -> Victim {
-        let queue = fattest(backlog);
+        let queue = self.hash.fattest(backlog);
         Victim {
             queue,
             head: true,
@@ -255,7 +257,8 @@ mod tests {
             queues.put(Time::ZERO, of_flow(4, 100), Label::default());
         }
         let victim = queues.scheduler.overflow_victim(4, &queues.backlog);
-        assert_eq!((victim.queue, victim.head, victim.packets), (3, true, 5));
+        // the first to be used
+        assert_eq!((victim.queue, victim.head, victim.packets), (0, true, 5));
         for _ in 0..200 {
             queues.put(Time::ZERO, of_flow(3, 1000), Label::default());
         }

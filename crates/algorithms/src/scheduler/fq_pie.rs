@@ -63,6 +63,10 @@ impl Scheduler for FqPie {
         self.0.queues()
     }
 
+    fn numbers_by_use(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn classify(&mut self, packet: &PacketView, label: Label) -> usize {
         self.0.classify(packet, label)

@@ -170,6 +170,12 @@ forwarded! { $ forward_scheduler;
         /// be.
         fn queues(&self) -> usize;
 
+        /// True if sub-queues are numbered in the order of their first use, so that none of
+        /// [`Scheduler::queues`] needs to be there before.
+        fn numbers_by_use(&self) -> bool {
+            false
+        }
+
         /// The sub-queue of a packet.
         fn classify(&mut self, packet: &PacketView, label: Label) -> usize;
 
@@ -417,12 +423,22 @@ macro_rules! schedulers_of {
 every_scheduler!(schedulers_of);
 
 /// Maps flows to sub-queues: by a salted hash into buckets, or each flow to its own.
-#[derive(Clone, Copy, Debug)]
+///
+/// Sub-queues are numbered in the order of their first use: those that no packet comes to take no
+/// memory.
+#[derive(Clone, Debug)]
 struct Hash {
     queues: u32,
     /// `None`: each flow has its own.
     salt: Option<u64>,
+    /// The sub-queue of each bucket, or [`NO_SUB_QUEUE`].
+    numbers: Vec<u32>,
+    /// The bucket of each sub-queue.
+    buckets: Vec<u32>,
 }
+
+/// No sub-queue.
+const NO_SUB_QUEUE: u32 = u32::MAX;
 
 impl Hash {
     fn new(buckets: NumberOr, view: &SchedulerView) -> Self {
@@ -430,23 +446,68 @@ impl Hash {
             NumberOr::Number(buckets) => Self {
                 queues: buckets as u32,
                 salt: Some(view.salt),
+                numbers: Vec::new(),
+                buckets: Vec::new(),
             },
             NumberOr::Word(_) => Self {
                 queues: view.flows.max(1),
                 salt: None,
+                numbers: Vec::new(),
+                buckets: Vec::new(),
             },
         }
     }
 
-    /// The sub-queue of a flow with this hash.
+    /// The bucket of a flow with this hash.
     #[inline]
-    fn queue(&self, flow: u32, hash: u32) -> usize {
+    fn bucket(&self, flow: u32, hash: u32) -> usize {
         let Some(salt) = self.salt else {
             return flow as usize;
         };
         let hash = crate::random::mix(u64::from(hash) ^ salt);
         // the high half of the product: unbiased enough, and no division
         ((u128::from(hash) * u128::from(self.queues)) >> 64) as usize
+    }
+
+    /// The sub-queue of a flow with this hash.
+    #[inline]
+    fn queue(&mut self, flow: u32, hash: u32) -> usize {
+        let bucket = self.bucket(flow, hash);
+        match self.numbers.get(bucket) {
+            Some(&number) if number != NO_SUB_QUEUE => number as usize,
+            _ => self.number(bucket),
+        }
+    }
+
+    /// A number for a bucket to which the first packet comes.
+    #[cold]
+    #[inline(never)]
+    fn number(&mut self, bucket: usize) -> usize {
+        if bucket >= self.numbers.len() {
+            let hashed = self.salt.map_or(0, |_| self.queues as usize);
+            self.numbers.resize(hashed.max(bucket + 1), NO_SUB_QUEUE);
+        }
+        let number = self.buckets.len();
+        self.numbers[bucket] = number as u32;
+        self.buckets.push(bucket as u32);
+        number
+    }
+
+    /// The sub-queue with most bytes; of equals the one whose first packet has waited longest, and
+    /// of those the one of the first bucket.
+    fn fattest(&self, backlog: &[Backlog]) -> usize {
+        let mut most = 0;
+        for (queue, state) in backlog.iter().enumerate() {
+            let first = &backlog[most];
+            let older = || {
+                let order = |queue: usize| self.buckets.get(queue).copied().unwrap_or(NO_SUB_QUEUE);
+                (state.since, order(queue)) < (first.since, order(most))
+            };
+            if state.bytes > first.bytes || (state.bytes == first.bytes && older()) {
+                most = queue;
+            }
+        }
+        most
     }
 }
 
@@ -460,19 +521,6 @@ fn whole_buckets(buckets: NumberOr) -> Result<(), ValueError> {
         )),
         _ => Ok(()),
     }
-}
-
-/// The sub-queue with most bytes; of equals the one whose first packet has waited longest, so that
-/// the numbers of sub-queues do not matter.
-fn fattest(backlog: &[Backlog]) -> usize {
-    let mut most = 0;
-    for (queue, state) in backlog.iter().enumerate() {
-        let first = &backlog[most];
-        if state.bytes > first.bytes || (state.bytes == first.bytes && state.since < first.since) {
-            most = queue;
-        }
-    }
-    most
 }
 
 #[cfg(test)]
@@ -591,19 +639,19 @@ mod tests {
             salt,
             rate: 1e8,
         };
-        let hash = Hash::new(NumberOr::Number(16.0), &view(5));
-        let queue = |hash: &Hash, flow| hash.queue(0, flow);
+        let buckets = |salt| Hash::new(NumberOr::Number(16.0), &view(salt));
+        let hash = buckets(5);
         let mut counts = [0; 16];
         for identity in 0..16_000 {
-            counts[queue(&hash, identity)] += 1;
+            counts[hash.bucket(0, identity)] += 1;
         }
         // binomial: mean 1000, deviation 31
         assert!(
             counts.iter().all(|count| (850..1150).contains(count)),
             "{counts:?}"
         );
-        let other = Hash::new(NumberOr::Number(16.0), &view(6));
-        assert!((0..100).any(|flow| queue(&hash, flow) != queue(&other, flow)));
+        let other = buckets(6);
+        assert!((0..100).any(|flow| hash.bucket(0, flow) != other.bucket(0, flow)));
         assert_eq!(FqParams::SPEC[0].name, "buckets");
     }
 }

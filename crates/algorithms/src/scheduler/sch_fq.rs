@@ -67,7 +67,7 @@ impl SchedulerAlgorithm for SchFqParams {
 
     fn build(&self, view: &SchedulerView) -> SchFq {
         let hash = Hash::new(self.buckets, view);
-        let mut fq = SchFq {
+        SchFq {
             params: *self,
             flows: Vec::new(),
             new: VecDeque::new(),
@@ -75,9 +75,7 @@ impl SchedulerAlgorithm for SchFqParams {
             throttled: BTreeSet::new(),
             now: Time::ZERO,
             hash,
-        };
-        fq.grow(hash.queues as usize);
-        fq
+        }
     }
 }
 
@@ -104,27 +102,26 @@ pub struct SchFq {
     now: Time,
 }
 
-impl SchFq {
-    fn grow(&mut self, count: usize) {
-        let new = Flow {
-            active: false,
-            credit: self.params.initial_quantum as i64,
-            rested: Time::ZERO,
-            next: Time::ZERO,
-        };
-        if self.flows.len() < count {
-            self.flows.resize(count, new);
-        }
-    }
-}
-
 impl Scheduler for SchFq {
     fn queues(&self) -> usize {
         self.hash.queues as usize
     }
 
+    fn numbers_by_use(&self) -> bool {
+        true
+    }
+
     fn classify(&mut self, packet: &PacketView, label: Label) -> usize {
-        self.hash.queue(packet.flow, label.flow_hash)
+        let queue = self.hash.queue(packet.flow, label.flow_hash);
+        if queue == self.flows.len() {
+            self.flows.push(Flow {
+                active: false,
+                credit: self.params.initial_quantum as i64,
+                rested: Time::ZERO,
+                next: Time::ZERO,
+            });
+        }
+        queue
     }
 
     fn judges(&self) -> bool {
@@ -141,7 +138,6 @@ impl Scheduler for SchFq {
         _random: &mut Stream,
     ) -> Verdict {
         self.now = now;
-        self.grow(queue + 1);
         if f64::from(backlog[queue].packets) >= self.params.flow_limit {
             Verdict::Drop
         } else {

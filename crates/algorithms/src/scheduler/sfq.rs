@@ -84,7 +84,7 @@ impl SchedulerAlgorithm for SfqParams {
         let hash = Hash::new(self.buckets, view);
         Sfq {
             row: VecDeque::new(),
-            slots: vec![Slot::default(); hash.queues as usize],
+            slots: Vec::new(),
             changes: 0,
             now: Time::ZERO,
             too_deep: None,
@@ -175,8 +175,16 @@ impl Scheduler for Sfq {
         self.hash.queues as usize
     }
 
+    fn numbers_by_use(&self) -> bool {
+        true
+    }
+
     fn classify(&mut self, packet: &PacketView, label: Label) -> usize {
-        self.hash.queue(packet.flow, label.identity)
+        let queue = self.hash.queue(packet.flow, label.identity);
+        if queue == self.slots.len() {
+            self.slots.push(Slot::default());
+        }
+        queue
     }
 
     fn judges(&self) -> bool {
@@ -193,9 +201,6 @@ impl Scheduler for Sfq {
         random: &mut Stream,
     ) -> Verdict {
         self.now = now;
-        if self.slots.len() <= queue {
-            self.slots.resize(queue + 1, Slot::default());
-        }
         let state = &backlog[queue];
         if state.packets == 0 {
             let slot = &mut self.slots[queue];
@@ -366,8 +371,9 @@ mod tests {
         };
         let mut random = Stream::new(1, Owner::Queue, 0);
         let mut queues = Queues::new(params.build(&VIEW));
+        let packet = of_flow(0, 1000);
+        queues.scheduler.classify(&packet, Label::default());
         let mut drops = |waiting: u32| {
-            let packet = of_flow(0, 1000);
             let backlog = [Backlog {
                 packets: waiting,
                 bytes: u64::from(waiting) * 1000,

@@ -97,7 +97,9 @@ def lines(folder: Path, item: str) -> list[str]:
     for name in setups(folder):
         of = [row for (one, _), row in known.items() if one == name]
         if name.partition("/")[0] == item and of:
-            values = ", ".join(f"{one} {spread([row[one] for row in of])}" for one in shown if one in of[0])
+            values = ", ".join(
+                f"{one} {spread([row[one] for row in of])}" for one in shown if all(one in row for row in of)
+            )
             found.append(f"ns-2, {name.partition('/')[2]} ({len(of)} {'seed' if len(of) == 1 else 'seeds'}): {values}")
     return found
 

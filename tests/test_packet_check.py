@@ -67,7 +67,7 @@ def test_many_flows_over_drop_tail() -> None:
     )
     assert told.trust == "packets", told.sentence
     assert {one.what for one in told.differences} & {"oscillates", "deviation"}
-    assert "in packets they lose at different times" in told.sentence
+    assert "packets are lost one by one" in told.sentence
 
 
 def test_marks_of_a_threshold_come_in_runs() -> None:
@@ -85,9 +85,9 @@ def test_the_readmes_own_example(tmp_path: Path, capsys: pytest.CaptureFixture[s
     file.write_text(blocks("toml")[0], encoding="utf-8")
     assert main(["stability", str(file)]) == 0
     shown = capsys.readouterr().out
-    assert "between 0 and 71.41 packets. A packet run of" in shown
+    assert "between 0 and 71.41 packets. In a packet run of" in shown
     assert "trust the packets" in shown
-    assert "10 fluctuate by themselves" in shown
+    assert "10 flows fluctuate by themselves" in shown
     assert main(["stability", str(file), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["packets"]
     assert told["trust"] == "packets"

@@ -151,7 +151,7 @@ def test_sudden_onset_makes_margins_unsafe() -> None:
     assert up.reaches_now.amplitude("bottleneck.queue") == pytest.approx(97.9, rel=1e-2)
     assert answer.large_signal.settles is False
     assert answer.large_signal.high - answer.large_signal.low > 2 * 97.9
-    assert "onset sudden" in answer.sentence
+    assert "the onset is sudden (subcritical)" in answer.sentence
     assert "Margins alone are unsafe" in answer.sentence
 
 
@@ -309,10 +309,10 @@ def test_command_answers_in_a_sentence(capsys: pytest.CaptureFixture[str], tmp_p
         == 0
     )
     out = capsys.readouterr().out
-    assert out.startswith("Compound over RED, 10 ms: Stable; ")
+    assert out.startswith("Compound over RED, 10 ms: Stable. ")
     # 53.82 ms without the access links' 12.32 ms of transmission
     assert "may grow from 10 ms to 41.5" in out
-    assert "onset gradual; at 43.5" in out
+    assert "; the onset is gradual (supercritical); at 43.5" in out
     assert "equations: growth with acknowledgements" in out
     page = report.read_text(encoding="utf-8")
     assert page.count("<svg") >= 8
@@ -431,7 +431,7 @@ def test_queue_settles_only_where_no_root_is_unstable() -> None:
     assert (up.kind, up.value, up.settles) == ("none", pytest.approx(1.5), None)
     assert [round(point.parameters["rtt"], 4) for point in s.crossings("rtt", ("50 ms", "1 s"))] == [0.5922]
     answer = s.answer()
-    assert "up to the RTT = 1.5 s the queue does not settle" in answer.sentence
+    assert "With the RTT up to 1.5 s the queue does not settle." in answer.sentence
     assert check_answer(answer, random.Random(1), runs=False) == []
 
 
@@ -530,7 +530,7 @@ def test_ranges_end_at_what_a_scenario_can_be() -> None:
     for span in (None, ("1 ms", "60 ms")):
         down, _ = s.limits("rtt", span, tipping=False)
         assert (down.kind, down.value, down.reason) == ("none", 0.005, "the propagation of its path")
-    assert "the RTT may fall to 5 ms, the propagation of its path;" in s.answer().sentence
+    assert "The RTT may fall to 5 ms, the propagation of its path." in s.answer().sentence
     with pytest.raises(ValueError, match="the range ends below the propagation of its path, 5 ms"):
         s.limits("rtt", ("1 ms", "4 ms"))
 
@@ -562,7 +562,7 @@ def test_scenario_on_a_hopf_point() -> None:
     assert all(cycle.stable for cycle in cycles)
     sentence = s.answer({"rtt": ("100 ms", "300 ms")}).sentence
     assert sentence.startswith("On the boundary of stability")
-    assert "with the RTT larger the queue oscillates" in sentence
+    assert "With the RTT larger the queue oscillates" in sentence
 
 
 def test_what_takes_too_long_is_not_decided() -> None:

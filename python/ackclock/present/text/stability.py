@@ -17,13 +17,12 @@ if TYPE_CHECKING:
     from ...questions.stability.packets import Difference, PacketCheck
 
 ASSUMPTIONS = {
-    "losses at once": "the law has all flows lose together when the buffer overflows, in packets they lose at "
-    "different times",
-    "marks at random": "the law marks packets at random, a threshold marks them in runs",
-    "no schedules": "the law has the average of the senders' schedule alone ({schedules})",
-    "many flows": "the law averages over many flows, {count} fluctuate by themselves (about {fluctuation})",
-    "large windows": "the law is for large windows, those of {flows} have {count} packets",
-    "no timeouts": "the law has no timeouts, the run {count} in {seconds}",
+    "losses at once": "the law has all flows lose together when the buffer overflows, but packets are lost one by one",
+    "marks at random": "the law marks packets at random, but a threshold marks them in runs",
+    "no schedules": "the law has only the average of the senders' schedule ({schedules})",
+    "many flows": "the law averages over many flows, but {count} flows fluctuate by themselves (about {fluctuation})",
+    "large windows": "the law is for large windows, but those of {flows} have {count} packets",
+    "no timeouts": "the law has no timeouts, but the run had {count} in {seconds}",
 }
 DIFFERENCES = {
     "oscillates": "whether it oscillates",
@@ -31,11 +30,7 @@ DIFFERENCES = {
     "deviation": "the swing (standard deviation {by_law} and {seen} packets)",
     "signal": "the share of lost or marked packets ({by_law} and {seen})",
 }
-PACKET_VERDICTS = {
-    True: "the queue oscillates",
-    False: "it does not oscillate",
-    None: "cannot tell whether it oscillates",
-}
+VERDICTS = {True: "it oscillates", False: "it does not oscillate", None: "whether it oscillates cannot be told"}
 PARAMETERS = {
     "rtt": "the RTT",
     "flows.rtt": "the RTT",
@@ -135,15 +130,15 @@ def limits_table(answer: Answer) -> pd.DataFrame:
 
 
 def _percent(value: float) -> str:
-    return f"{value:.3%}" if value < 0.1 else f"{value:.2%}"  # noqa: PLR2004
+    return f"{100 * value:.3f} %" if value < 0.1 else f"{100 * value:.2f} %"  # noqa: PLR2004
 
 
 def sentence(answer: Answer) -> str:
     """Return the answer: the verdict, how far each parameter may move, and whether the margins alone are safe."""
-    text = "; ".join([_verdict(answer), *filter(None, map(_limit, answer.limits))]) + "."
+    parts = [_verdict(answer), *filter(None, map(_limit, answer.limits))]
     if answer.unsafe:
-        text += f" Margins alone are unsafe here: {'; '.join(answer.unsafe)}."
-    return text
+        parts.append(f"Margins alone are unsafe here: {'; '.join(answer.unsafe)}")
+    return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
 
 
 def unsafe(answer: Answer) -> list[str]:
@@ -203,7 +198,7 @@ def _limit(limit: Limit) -> str:
     if limit.kind == "none" and stable:
         return f"{name} may {_verb(limit)} to {there}, {limit.reason}"
     way = "up" if limit.upwards else "down"
-    text = f"{way} to {name} = {there} {'nothing changes' if stable else 'the queue does not settle'}"
+    text = f"with {name} {way} to {there} {'nothing changes' if stable else 'the queue does not settle'}"
     return text if limit.kind == "none" else f"{text}; there {limit.reason.partition(';')[0]}"
 
 
@@ -217,7 +212,7 @@ def _from_the_boundary(limit: Limit, name: str) -> str:
 
 def _until_unstable(limit: Limit, name: str, now: str, there: str) -> str:
     """From a stable equilibrium to an unstable one."""
-    more = [] if limit.onset is None else [f"onset {limit.onset.onset}"]
+    more = _onset(limit)
     run = limit.beyond
     if run is not None and run.settles is False:
         more.append(f"at {quantity(limit.beyond_at, limit.unit)} {run.swing}")
@@ -226,22 +221,29 @@ def _until_unstable(limit: Limit, name: str, now: str, there: str) -> str:
     else:
         what = "the equilibrium is no longer stable"
         more.insert(0, limit.reason or "a real root passes zero")
-    return f"{name} may {_verb(limit)} from {now} to {there} before {what} ({'; '.join(more)})"
+    return "; ".join([f"{name} may {_verb(limit)} from {now} to {there} before {what}", *more])
 
 
 def _until_stable(limit: Limit, name: str, now: str, there: str) -> str:
     """From an unstable equilibrium to a stable one."""
     more = [limit.reason] if limit.reason else []
-    more += [] if limit.onset is None else [f"onset {limit.onset.onset}"]
+    far = f"{'up' if limit.upwards else 'down'} to {quantity(limit.holds_to, limit.unit)}"
     if limit.settles:
         what = "for the queue to settle"
+        more.append(f"it is stable {far}")
     else:
         what = "for the equilibrium to be stable"
         run = limit.beyond
         if run is not None and run.settles is False:
             more.append(f"at {quantity(limit.beyond_at, limit.unit)} from empty queues {run.swing} beside it")
-    more.append(f"{'up' if limit.upwards else 'down'} to {quantity(limit.holds_to, limit.unit)}")
-    return f"{name} must {_verb(limit)} from {now} to {there} {what} ({'; '.join(more)})"
+        more.append(f"that holds {far}")
+    return "; ".join([f"{name} must {_verb(limit)} from {now} to {there} {what}", *more, *_onset(limit)])
+
+
+def _onset(limit: Limit) -> list[str]:
+    if limit.onset is None:
+        return []
+    return [f"the onset is {limit.onset.onset} ({'super' if limit.onset.gradual else 'sub'}critical)"]
 
 
 def _verb(limit: Limit) -> str:
@@ -274,10 +276,9 @@ def cycle(moved: Cycle) -> str:
 def packet_check(told: PacketCheck) -> str:
     """Return what the equations and a packet run say, and which to trust."""
     run = told.run
-    law = _queue(told.oscillates_by_law, *told.range_by_law)
-    seen = _queue(run.oscillates, run.low, run.high)
-    holds = f"queue {digits(run.queue_mean)} ± {digits(run.queue_std)} packets"
-    text = f"The equations say: {law}. A packet run of {run.seconds:.3g} s says: {seen} ({holds})."
+    mean = f" (mean {digits(run.queue_mean)} ± {digits(run.queue_std)})"
+    text = f"By the equations {_queue(told.oscillates_by_law, *told.range_by_law)}. "
+    text += f"In a packet run of {run.seconds:.3g} s {_queue(run.oscillates, run.low, run.high, mean)}."
     if told.trust == "both":
         return f"{text} They agree."
     if told.trust == "packets":
@@ -287,16 +288,18 @@ def packet_check(told: PacketCheck) -> str:
         return f"{text} They differ in {differ}; trust the packets{'' if all_of_it else ' for that'}{reasons}."
     if run.enough:
         return f"{text} Nothing else differs; --from both runs for as long as it takes to tell."
-    return f"{text} This run is shorter than it would have to be; --from both measures for longer."
+    return f"{text} This run is too short for a verdict; --from both measures for longer."
 
 
-def _queue(oscillates: bool | None, low: float, high: float) -> str:
-    verdict = PACKET_VERDICTS[oscillates]
+def _queue(oscillates: bool | None, low: float, high: float, mean: str = "") -> str:
+    """Return where a queue is, and whether it oscillates there."""
     if math.isnan(low):
-        return verdict
+        return VERDICTS[oscillates]
     if high - low < 1:
-        return f"{verdict}, at {digits(0.5 * (low + high))} packets"
-    return f"{verdict}, between {digits(low)} and {digits(high)} packets"
+        where = f"at {digits(0.5 * (low + high))} packets{mean}"
+    else:
+        where = f"between {digits(low)} and {digits(high)} packets{mean}"
+    return f"the queue oscillates {where}" if oscillates else f"the queue is {where}; {VERDICTS[oscillates]}"
 
 
 def difference(one: Difference) -> str:
@@ -309,7 +312,7 @@ def assumption(one: Assumption) -> str:
     """Return an assumption of the equations that is not kept."""
     return ASSUMPTIONS[one.kind].format(
         count=digits(one.count) if one.kind == "large windows" else f"{one.count:.0f}",
-        fluctuation=f"{1 / math.sqrt(one.count):.0%}" if one.count > 0 else "",
+        fluctuation=f"{100 / math.sqrt(one.count):.0f} %" if one.count > 0 else "",
         flows=one.flows,
         seconds=quantity(one.seconds, "s"),
         schedules=schedules(one.schedules),

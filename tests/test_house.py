@@ -413,3 +413,13 @@ def test_constants_say_what_they_are_of() -> None:
     bare = {f"{crate.name}::{name}": bare_numbers(text) for crate in CRATES for name, text in sources(crate).items()}
     assert len(bare) > 250
     assert {name: words for name, words in bare.items() if words} == {}
+
+
+QUANTIFIERS = re.compile(r"^(?:LEAST|MOST|MANY|FEW|SOME|LATER|BOTH|EVEN|ONE|TWO)\b(?:: [\w.\[\]]+)? = ", re.MULTILINE)
+"""How many of what?"""
+
+
+def test_constants_of_the_package_say_of_what() -> None:
+    assert QUANTIFIERS.search("X = 1\nLEAST: Final = 4\n")
+    assert not QUANTIFIERS.search("MIN_BUFFER_PACKETS: Final = 4\n")
+    assert [name for name, path in modules().items() if QUANTIFIERS.search(path.read_text(encoding="utf-8"))] == []

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 EXCESS: Final = 1e-3
 """Goodput above a link's rate by this part of it was not carried in the measured time."""
-PACKETS: Final = 4_000_000
+MAX_WARM_UP_PACKETS: Final = 4_000_000
 """Packets that the search for a warm-up computes at most."""
 TRIES: Final = 3
 """Windows that it looks at, each as long as all before."""
@@ -49,7 +49,7 @@ class Aftermath:
     """The first later window in which no more is delivered than the link carries; None where none was found."""
 
 
-def aftermath(result: Result, packets: int = PACKETS) -> list[Aftermath]:
+def aftermath(result: Result, packets: int = MAX_WARM_UP_PACKETS) -> list[Aftermath]:
     """
     Find the links over which a run delivers more than they carry, and a warm-up after which it does not.
 

@@ -43,7 +43,7 @@ LARGEST: Final = 2.0
 """Largest size of the grid, in bandwidth-delay products."""
 SMALLEST: Final = 0.125
 """Smallest, in the same unit; with n flows a quarter of 1 / sqrt(n), where that is less."""
-LEAST: Final = 4
+MIN_BUFFER_PACKETS: Final = 4
 """Packets of a buffer at least."""
 CLOSE: Final = 1.1
 """Sizes whose ratio is below this are not told apart."""
@@ -343,7 +343,7 @@ def _grid(product: float, number: int) -> list[int]:
     """Sizes at equal ratios, from below what the rule for many flows says."""
     low = min(SMALLEST, 0.25 / math.sqrt(number))
     factors = [low * (LARGEST / low) ** (k / (SIZES - 1)) for k in range(SIZES)]
-    return [max(round(product * factor), LEAST) for factor in factors]
+    return [max(round(product * factor), MIN_BUFFER_PACKETS) for factor in factors]
 
 
 @dataclass

@@ -41,7 +41,7 @@ BUDGET: Final = FAIR.packets
 """Packets of a run at most; where a place needs more, its share is not told."""
 WHOLE: Final = 60_000_000
 """Packets of a whole map: where it has few places, each may take its part."""
-LEAST: Final = 4
+MIN_BUFFER_PACKETS: Final = 4
 """Packets of a buffer at least."""
 
 
@@ -293,7 +293,7 @@ def _place(
 ) -> Place:
     seconds = _core.quantity(rtt)[0]
     speed = _core.quantity(rate)[0] / 12_000
-    packets = max(round(buffer * speed * seconds), LEAST)
+    packets = max(round(buffer * speed * seconds), MIN_BUFFER_PACKETS)
     names = [f"side {k + 1}" for k in range(len(sides))]
     scenario = dumbbell(
         rate=rate,

@@ -38,7 +38,7 @@ DOWNLOAD: Final = 100_000_000
 """Bytes of a download."""
 GRADES: Final = ((0.005, "A+"), (0.030, "A"), (0.060, "B"), (0.200, "C"), (0.400, "D"), (math.inf, "F"))
 """Increase of the round trip under load below which a grade is given, s (dslreports.com, FAQ 17930)."""
-PACKETS: Final = PEOPLE.packets
+MAX_PACKETS: Final = PEOPLE.packets
 """Packets of each run at most."""
 LONGEST: Final = 40.0
 """Measured time of each run at most, s, unless pages take longer."""
@@ -238,7 +238,7 @@ def _length(tree: Mapping[str, Any], user: Mapping[str, Any], length: Length) ->
     measured = max(min(length.measured, LONGEST), WANTED * (page + 1))
     crossed = {name for one in tree["flows"] for name in [*one["path"], *returning(one)]}
     packets = sum(bits(one) / 12_000 for one in tree["link"] if one["name"] in crossed)
-    most = PACKETS / packets - length.warm
+    most = MAX_PACKETS / packets - length.warm
     if most < min(length.measured, 1.0):
         return None
     return Length(length.warm, min(measured, most), length.sample, length.reason)

@@ -24,7 +24,7 @@ from ..core.scenario import Scenario
 from ..core.series import link_trace, sample_times
 from ..core.simulate import run
 from ..experiment.sequential import RUN
-from .causes.scales import ROUND_TRIPS, Length, adapting, needed
+from .causes.scales import MIN_ROUND_TRIPS, Length, adapting, needed
 
 if TYPE_CHECKING:
     from ..core.result import Result
@@ -157,7 +157,7 @@ def _scales(result: Result, link: str) -> tuple[float, Length]:
     slow, reason = adapting(next(one for one in tree["link"] if one["name"] == link))
     if slow > length.measured:
         length = replace(length, measured=slow, reason=reason)
-    return float(times.mean()) if len(times) else length.measured / ROUND_TRIPS, length
+    return float(times.mean()) if len(times) else length.measured / MIN_ROUND_TRIPS, length
 
 
 def _longer(result: Result, link: str, packets: float) -> Judged | None:

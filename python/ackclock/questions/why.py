@@ -50,7 +50,7 @@ SHORT: Final = 0.5
 """A queue whose median wait is below this part of the round trip is called short."""
 FULL: Final = 0.98
 """A 99th percentile of the wait above this part of the buffer is the buffer itself."""
-FEW: Final = 8
+MAX_OTHER_LINKS: Final = 8
 """Links beside the judged one that are looked at."""
 BUSY: Final = 0.5
 """A link with endless flows that transmits for longer than this part of the time is judged."""
@@ -296,7 +296,7 @@ def why(
     if not any(name in one["path"] for one in tree["flows"]):
         raise WhyError(f"no flow crosses the link {name}")
     crossed = [one["name"] for one in tree["link"] if one["name"] != name and _crosses(tree, one["name"])]
-    also = () if link is not None else tuple(crossed[:FEW])
+    also = () if link is not None else tuple(crossed[:MAX_OTHER_LINKS])
     options: dict[str, Any] = {"budget": WHY.sure if until_sure else WHY.packets, "length": length, "cache": RunCache()}
     lab = Lab(name, also=also, **options)
     told = diagnose(scenario, name, lab=lab, seed=seed)

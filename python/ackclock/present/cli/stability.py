@@ -137,10 +137,10 @@ def _judged(options: argparse.Namespace, title: str, asked: Stability, each: Seq
 
 def _packets(options: argparse.Namespace, answer: Answer) -> PacketCheck | None:
     """A short packet run beside the answer; None where the packet engine cannot have the scenario."""
-    from ...questions.stability.packets import PACKETS, packet_check
+    from ...questions.stability.packets import MAX_PACKETS, packet_check
 
     try:
-        return packet_check(answer, min(PACKETS, budget_of_packets(options)["packets"]))
+        return packet_check(answer, min(MAX_PACKETS, budget_of_packets(options)["packets"]))
     except (AnalysisError, ScenarioError):
         return None
 

@@ -22,7 +22,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle, StepPatch
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, PercentFormatter
 
-MOST: Final = 20_000
+MAX_POINTS: Final = 20_000
 """Points of a figure at most; one with more stays a picture."""
 
 Tree = dict[str, Any]
@@ -73,7 +73,7 @@ def _chart(axes: Axes) -> Tree | None:
             shades.append(shade)
         else:
             return None
-    if not any(len(one["x"]) > 2 for one in series) or sum(len(one["x"]) for one in series) > MOST:  # noqa: PLR2004
+    if not any(len(one["x"]) > 2 for one in series) or sum(len(one["x"]) for one in series) > MAX_POINTS:  # noqa: PLR2004
         return None
     low, high = axes.get_ylim()
     if low > high or span[0] > span[1]:

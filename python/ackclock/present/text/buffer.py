@@ -14,7 +14,7 @@ from ..tables import text_table
 
 NEAR = 0.01
 """Utilisations of packets and equations that differ by less agree."""
-MANY = 30
+MIN_FLOWS_FOR_AVERAGES = 30
 """Flows from which on an average over them is expected to hold."""
 
 
@@ -116,7 +116,7 @@ def _equations(told: Buffer) -> str:
     few = f": averages hold for many flows, and there {'is' if told.flows == 1 else 'are'} {told.flows}"
     return (
         f"{what}; with {worst.packets} packets they give {share(worst.equations.utilization)} where packets have "
-        f"{share(worst.utilization)}. Trust the packets{few * (told.flows < MANY)}."
+        f"{share(worst.utilization)}. Trust the packets{few * (told.flows < MIN_FLOWS_FOR_AVERAGES)}."
     )
 
 

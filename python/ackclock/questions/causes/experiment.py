@@ -44,7 +44,7 @@ SETTLED: Final = 4.0
 """So many times as long at most, for that."""
 AHEAD: Final = 2.0
 """A number that moves while it is measured is extrapolated by this factor."""
-EVEN: Final = 2.0
+EVENNESS_FACTOR: Final = 2.0
 """Flows that share less evenly than this many times the limit are not asked whether they do over longer runs."""
 CONVERGED: Final = 0.8
 """Flows that are alike still converge if what they lack to evenness falls below this part in a run twice as long."""
@@ -504,7 +504,7 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         before, evidence = evidence, _evidence(present, symptom)
         told_before, told = told, evidence.decided and present.enough and present.steady(symptom)
         open_ = symptom.key == "unfair" and evidence.value > evidence.limit
-        if told and not (open_ and (alike or evidence.value < EVEN * evidence.limit)):
+        if told and not (open_ and (alike or evidence.value < EVENNESS_FACTOR * evidence.limit)):
             return evidence, present
         if told and told_before and not (alike and open_ and evidence.value < CONVERGED * before.value):
             return evidence, present

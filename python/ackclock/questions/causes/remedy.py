@@ -19,9 +19,9 @@ from .sentences import Evidence, interval
 GAIN: Final = 0.8
 """A delay or a share of lost packets is better if it falls below this part of what it was, worse if it grows by as
 much ..."""
-LEAST: Final = 0.002
+MIN_DELAY_GAIN_S: Final = 0.002
 """... a delay by this at least, s ..."""
-FEWER: Final = 0.001
+MIN_LOSS_GAIN: Final = 0.001
 """... a loss by this part of the packets at least."""
 FAIRER: Final = 0.05
 """Jain's index is better or worse if it moves by this at least."""
@@ -140,7 +140,7 @@ def _better(key: Key, old: float, new: float, half: float) -> bool | None:
         least = FAIRER if key == "jain" else FASTER * old
         counts, better = abs(new - old) >= least, new > old
     else:
-        least = LEAST if key.endswith(("p50", "p99")) else FEWER
+        least = MIN_DELAY_GAIN_S if key.endswith(("p50", "p99")) else MIN_LOSS_GAIN
         counts, better = abs(new - old) >= least and not GAIN * old < new < old / GAIN, new < old
     if not counts or (better and abs(new - old) <= half):
         return None

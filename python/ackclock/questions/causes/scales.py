@@ -16,9 +16,9 @@ from typing import Any, Final
 from ... import _core
 from .shapers import held
 
-PACKETS: Final = 1000
+MIN_MEASURED_PACKETS: Final = 1000
 """Packets at least that a measured time must hold."""
-ROUND_TRIPS: Final = 100
+MIN_ROUND_TRIPS: Final = 100
 """Round trips that a measured time must hold."""
 CYCLES: Final = 3
 """Sawtooth cycles that a measured time must hold."""
@@ -28,9 +28,9 @@ ADAPTED: Final = 2
 """Times that a queue which sets itself once in a while does so before a measurement."""
 RENO: Final = 1.5
 """Loss times the square of the window (packets) that it leaves to Reno (Mathis et al. 1997)."""
-MOST: Final = 0.25
+MAX_LOSS: Final = 0.25
 """Loss at most: with more, flows wait for their timers."""
-SHORTEST: Final = 5.0
+MIN_MEASURED_S: Final = 5.0
 """Measured time at least, s."""
 SAMPLES: Final = (1000, 40_000)
 """Samples of a trace at least and at most."""
@@ -138,7 +138,10 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
             wait = min(wait, 2 * quantities(link["queue"]["threshold"])[0] / rate)
     rtt = max((max(quantities(one["rtt"]) or [0.1]) for one in flows), default=0.1)
     rtt += wait
-    times = {f"{ROUND_TRIPS} round trips": ROUND_TRIPS * rtt, f"{PACKETS} packets": PACKETS / rate}
+    times = {
+        f"{MIN_ROUND_TRIPS} round trips": MIN_ROUND_TRIPS * rtt,
+        f"{MIN_MEASURED_PACKETS} packets": MIN_MEASURED_PACKETS / rate,
+    }
     cycle = adapted = 0.0
     count = sum(int(one["count"]) for one in flows if "congestion" in one)
     for one in flows:
@@ -164,7 +167,7 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
         adapted = max(adapted, rising)
         cycle = max(cycle, rising)
     reason = max(times, key=lambda key: times[key])
-    measured = max(times[reason], SHORTEST)
+    measured = max(times[reason], MIN_MEASURED_S)
     starts = max((max(quantities(one.get("start", "0 s")) or [0.0]) for one in tree["flows"]), default=0.0)
     warm = starts + max(cycle, 0.3 * min(measured, 60.0), 20 * rtt)
     sample = min(max(min(rtt / 4, measured / SAMPLES[0]), measured / SAMPLES[1]), measured / 20)
@@ -182,7 +185,7 @@ def _price(link: Mapping[str, Any], rate: float, packet: float, window: float) -
     room = capacity(link, packet) * rate
     if queue.get("aqm") != "rem" or math.isinf(room):
         return 0.0
-    loss = min(RENO / max(window, 1.0) ** 2, MOST)
+    loss = min(RENO / max(window, 1.0) ** 2, MAX_LOSS)
     step = float(queue["gamma"]) * float(queue["alpha"]) * (room - quantities(queue["reference"])[0])
     pace = step * quantities(queue["frequency"])[0] * math.log(float(queue["phi"]))
     return -math.log1p(-loss) / pace if pace > 0 else 0.0

@@ -12,7 +12,7 @@ from .values import TOLERANCES, UNITS, differ, row_name
 
 PART: Final = 0.5
 """Largest share of a difference that is left where its cause is removed."""
-SOME: Final = 0.7
+MAX_SHARE_LEFT: Final = 0.7
 """
 Largest share of a difference that is left where a part of its cause is removed. The interval of
 the seeds of both sides must show that the whole cause leaves no more than this, and a part of it less than everything.
@@ -162,7 +162,7 @@ def by_chance(measure: str, one: Tried, first: float) -> bool | None:
     if differ(measure, one.packet, one.other):
         return False if apart > doubt else None
     absolute, relative = TOLERANCES[measure]
-    within = apart <= SOME * first and apart + doubt <= max(absolute, relative * abs(one.packet))
+    within = apart <= MAX_SHARE_LEFT * first and apart + doubt <= max(absolute, relative * abs(one.packet))
     if within or apart + doubt <= PART * first:
         return True
     return False if apart - doubt > PART * first else None
@@ -171,7 +171,7 @@ def by_chance(measure: str, one: Tried, first: float) -> bool | None:
 def whole(measure: str, one: Tried, before: Tried) -> bool:
     """Whether a difference is closed: within the tolerance or the interval, and half of what it was at most."""
     closed = not differ(measure, one.packet, one.other) or abs(one.other - one.packet) <= one.half
-    return closed and one.apart <= PART * before.apart and one.leaves(SOME, before)
+    return closed and one.apart <= PART * before.apart and one.leaves(MAX_SHARE_LEFT, before)
 
 
 def fluctuations(many: Tried, few: Tried) -> str | None:
@@ -188,7 +188,7 @@ def fluctuations(many: Tried, few: Tried) -> str | None:
     left = (many.packet / many.queue) / (few.packet / few.queue)
     spread = left * math.hypot(many.half / many.packet, few.half / few.packet)
     root = 1 / math.sqrt(FACTOR)
-    if left - spread > root or left + spread >= SOME or left + spread < root**2 / SOME:
+    if left - spread > root or left + spread >= MAX_SHARE_LEFT or left + spread < root**2 / MAX_SHARE_LEFT:
         return None  # they shrink too little, or by much more: then something else changes, too
     return (
         "their random fluctuations, which the equations do not have, shrink as the root of their number "

@@ -19,9 +19,9 @@ from ..causes.scales import bits, quantities
 from .comparison import Comparison
 from .engines import EQUATIONS, add_packet, add_periods, packet_parts
 from .evidence import (
+    MAX_SHARE_LEFT,
     MOVES,
     PART,
-    SOME,
     Found,
     Tried,
     by_chance,
@@ -42,13 +42,13 @@ PACKET: Final = 12_000
 """bit."""
 MEMORY: Final = 400
 """Round trips that an experiment leaves out, and that it measures ..."""
-LEAST: Final = 8.0
+MIN_MEASURED_S: Final = 8.0
 """... and s that it measures at least."""
 BUSY: Final = 0.99
 """A link that is used so much is never idle."""
-BOTH: Final = "+"
+JOINT: Final = "+"
 """Joins the keys of two things."""
-LATER: Final = 4
+SETTLING_TIMES: Final = 4
 """Equations are measured so many times of that later."""
 LONGER: Final = COMPARE.longer[-1]
 """Times as long are runs whose measures move by as much as an experiment changes, and those that show chance."""
@@ -194,8 +194,8 @@ class Experiments:
             words += f", but {in_doubt(likely.one, likely.now)}"
             return Found("cannot-tell", words, tried=so_far.evidence(likely))
         tried = so_far.evidence()
-        names = ", ".join(one.key for one in tried[1:] if BOTH not in one.key) or "nothing to take away"
-        names += ", and two at once" if any(BOTH in one.key for one in tried) else ""
+        names = ", ".join(one.key for one in tried[1:] if JOINT not in one.key) or "nothing to take away"
+        names += ", and two at once" if any(JOINT in one.key for one in tried) else ""
         if large:
             keys, most = ", ".join(one.key for one in large), max(self._cost(one, _FEWEST) for one in large) / 1e6
             rest = f"not found in {names}; " if tried[1:] else ""
@@ -221,7 +221,7 @@ class Experiments:
             if _undecided(measure, one, now):
                 so_far.doubtful.append(made)
             elif whole(measure, one, now):
-                lead = "it takes both" if BOTH in one.key else "the cause is"
+                lead = "it takes both" if JOINT in one.key else "the cause is"
                 words = f"{lead} {one.words} ({one.done}: {pair(measure, one)})"
                 return Found(one.key, words, tried=so_far.evidence(made))
             else:
@@ -255,7 +255,7 @@ class Experiments:
             made = second.apply(self._trees[first.key])
             if made is None:
                 continue
-            key = f"{first.key}{BOTH}{second.key}"
+            key = f"{first.key}{JOINT}{second.key}"
             self._trees[key] = made
             both = Removal(key, "", f"{first.done} and {second.done}", lambda tree: tree)
             self._named[key] = f"{self._called(first)} and {self._called(second)}"
@@ -367,7 +367,7 @@ class Experiments:
 
 def _possible(one: Tried, now: Tried) -> bool:
     """Whether an experiment closes a part of a difference, or may close half of it for all that the seeds show."""
-    return one.apart < SOME * now.apart or one.may_leave(PART, now)
+    return one.apart < MAX_SHARE_LEFT * now.apart or one.may_leave(PART, now)
 
 
 def _busy(found: Comparison) -> bool:
@@ -378,7 +378,7 @@ def _busy(found: Comparison) -> bool:
 
 def _undecided(measure: str, one: Tried, now: Tried) -> bool:
     """Whether an experiment may close a difference, or a part of it, and does not do so for certain."""
-    return _possible(one, now) and (not changes(measure, one, now) or one.apart >= SOME * now.apart)
+    return _possible(one, now) and (not changes(measure, one, now) or one.apart >= MAX_SHARE_LEFT * now.apart)
 
 
 def _by_chance(measure: str, now: Tried) -> str:
@@ -425,7 +425,7 @@ def _brief(tree: dict[str, Any]) -> dict[str, Any]:
         return tree
     rtt = max((max(quantities(one["rtt"]) or [0.1]) for one in tree["flows"]), default=0.1)
     starts = max((max(quantities(one.get("start", "0 s")) or [0.0]) for one in tree["flows"]), default=0.0)
-    measured = max(MEMORY * rtt, LEAST)
+    measured = max(MEMORY * rtt, MIN_MEASURED_S)
     total = starts + 2 * measured
     if total >= end[0]:
         return tree
@@ -443,7 +443,7 @@ def _solved(scenario: Scenario, engine: str) -> list[Comparison]:
     parts: list[tuple[float, float]] = []
     if window := _window(scenario.canonical):
         first, last = window
-        end = last + LATER * (last - first)
+        end = last + SETTLING_TIMES * (last - first)
         parts = [(end - 2 * (last - first), end - (last - first)), (end - (last - first), end)]
         scenario = Scenario(_timed(scenario.canonical, parts[0][0], end))
     one = solve(scenario, lambda _text: None)

@@ -29,7 +29,7 @@ Values = Mapping[str, Mapping[str, Mapping[str, tuple[float, ...]]]]
 
 OWN = "its own"
 """Whose number a bound is, where the subject is itself one of the references."""
-MANY = 100
+MAX_SEEDS_ADVISED = 100
 """Seeds beyond which more are no advice."""
 
 
@@ -248,7 +248,7 @@ def _fails(check: Check, theirs: Sequence[float]) -> bool:
 
 
 def _what_would_tell(check: Check) -> str:
-    if check.needs <= MANY:
+    if check.needs <= MAX_SEEDS_ADVISED:
         return f"About {max(int(check.needs), len(check.values) + 1)} seeds would tell."
     if not any(map(math.isfinite, check.values)):
         return "The runs gave no such number."

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...core.scenario import Scenario, Tree, flows
 from .model import Case, Numbers, Quantity
-from .subject import LEAST, Entry
+from .subject import MIN_BUFFER_PACKETS, Entry
 
 Value = Callable[[Numbers], float]
 """Takes a number from a run."""
@@ -54,7 +54,7 @@ def line(
     change, link
         Entries of ``[[change]]``, and other keys of the link; a rate over time goes as ``steps``.
     """
-    packets = max(round(buffer * bdp(rate, rtt)), LEAST)
+    packets = max(round(buffer * bdp(rate, rtt)), MIN_BUFFER_PACKETS)
     if "steps" in link:
         steps = link.pop("steps")
         link["rate"] = steps if isinstance(steps, Mapping) else {"steps": steps}

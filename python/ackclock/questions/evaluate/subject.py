@@ -60,14 +60,14 @@ class Entry:
     def queue(self, packets: float, **keys: Any) -> Tree:
         """Return the queue that is evaluated, with room for so many packets."""
         table = dict(self.algorithm) if isinstance(self.algorithm, Mapping) else {"aqm": self.algorithm}
-        return table | {"capacity": f"{max(round(packets), LEAST)} packets"} | keys
+        return table | {"capacity": f"{max(round(packets), MIN_BUFFER_PACKETS)} packets"} | keys
 
 
 LIBRARIES: Mapping[str, bytes] = {ENDPOINT: b"ackclock_endpoints_v1", "controller": b"ackclock_controller_v1"}
 """Kinds of congestion control that come from a library of the user's own, and the function that it exports."""
 SUFFIXES = (".so", ".dylib", ".dll")
 """Files that are taken for libraries."""
-LEAST = 4
+MIN_BUFFER_PACKETS = 4
 """Packets of the shortest buffer."""
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...core.scenario import Scenario
 
 FLOWS: Final = 30
-PACKETS: Final = 5_000_000
+MAX_PACKETS: Final = 5_000_000
 """Packets that a pair's verdict may compute."""
 MARKED: Final = ("dctcp", "prague")
 """Senders that are about marks: they and their queues have ECN."""
@@ -69,7 +69,7 @@ def measured_pairs(
     store: str | Path,
     *,
     pairs: Sequence[tuple[str, str]] | None = None,
-    packets: int = PACKETS,
+    packets: int = MAX_PACKETS,
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:

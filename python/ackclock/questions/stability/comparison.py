@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from ...core.scenario import Scenario
     from ..measured import MeasuredStability
 
-MANY = 50
+MIN_FLOWS = 50
 """Below so many flows their fluctuations are not small: a queue's are in proportion to 1 / sqrt(N)."""
-LARGE = 20.0
+MIN_WINDOW = 20.0
 """Packets: in smaller windows one packet, one lost retransmission or a timeout counts."""
-SELDOM = 0.05
+MAX_TIMEOUTS_PER_LOSS = 0.05
 """Timeouts for each lost packet above which slow starts after them matter."""
 LOOK = 30.0
 """Seconds of the packet run that counts timeouts."""
@@ -99,11 +99,11 @@ def not_kept(of: EquilibriumAnalysis, timeouts: int, lost: int, seconds: float) 
     if of.schedules:
         found.append(Assumption("no schedules", schedules=tuple(of.schedules)))
     flows = sum(int(entry["count"]) for entry in of.scenario.canonical["flows"])
-    if flows < MANY:
+    if flows < MIN_FLOWS:
         found.append(Assumption("many flows", flows))
-    small = {name: window for name, window in of.equilibrium.window.items() if window < LARGE}
+    small = {name: window for name, window in of.equilibrium.window.items() if window < MIN_WINDOW}
     found += [Assumption("large windows", window, name) for name, window in small.items()]
-    if timeouts > SELDOM * max(lost, 1):
+    if timeouts > MAX_TIMEOUTS_PER_LOSS * max(lost, 1):
         found.append(Assumption("no timeouts", timeouts, seconds=seconds))
     return found
 

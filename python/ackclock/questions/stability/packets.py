@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .equilibria import EquilibriumAnalysis
     from .large_signal import LargeSignal
 
-PACKETS: Final = int(STABILITY.packets)
+MAX_PACKETS: Final = int(STABILITY.packets)
 """Packets at most of the run, and of longer ones that tell whether it oscillates: a few seconds of computing."""
 ALIKE: Final = 1.5
 """Means, swings and shares of lost or marked packets are alike up to this factor, either way ..."""
@@ -132,7 +132,7 @@ class PacketCheck:
         return tree
 
 
-def packet_run(scenario: Scenario, link: str, packets: int = PACKETS) -> PacketRun:
+def packet_run(scenario: Scenario, link: str, packets: int = MAX_PACKETS) -> PacketRun:
     """
     Run a scenario for as long as a link's slowest motion asks for, within so many packets, and say what its queue does.
 
@@ -172,7 +172,7 @@ def packet_run(scenario: Scenario, link: str, packets: int = PACKETS) -> PacketR
     )
 
 
-def packet_check(answer: Answer, packets: int = PACKETS) -> PacketCheck:
+def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
     """Put a packet run beside an answer of the equations, and say which to trust."""
     of, at = answer.of, answer.of.equilibrium
     link = of.equations.links[0] if of.equations.links else str(of.scenario.canonical["link"][0]["name"])

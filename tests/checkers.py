@@ -11,6 +11,8 @@ import math
 import re
 from typing import Any
 
+from scipy import stats
+
 import ackclock as ac
 
 CLOSE = 0.02
@@ -187,6 +189,8 @@ def _symptom(what: Any, limit: Any, gone: float) -> Any:
         bound = limit(runs.of(key)[0], runs)
         before = runs.mean(key, what)
         _near(symptom["value"], before, sentence)
+        half = _interval(symptom, runs, key, what, sentence)
+        assert before - half > bound * (1 - CLOSE), (sentence["text"], before, half, bound)  # decided, not by chance
         _near(_first_number(sentence["text"]), 1 - before if "Jain" in sentence["text"] else before, sentence, 6e-3)
         assert before > bound, (sentence["text"], before, bound)
         assert bool(causes) == ("cause not found" not in sentence["text"])
@@ -194,10 +198,26 @@ def _symptom(what: Any, limit: Any, gone: float) -> Any:
             (key,) = one["runs"]
             after = runs.mean(key, what)
             _near(one["value"], after, sentence)
+            _interval(one, runs, key, what, sentence)
             below = after <= limit(runs.of(key)[0], runs) + 1e-9 and after <= gone * before + 1e-9
             assert below or after <= 0.2 * before + 1e-9, (sentence["text"], key, after, before)
 
     return checked
+
+
+def _interval(evidence: dict[str, Any], runs: _Runs, key: str, what: Any, sentence: dict[str, Any]) -> float:
+    """Half the 95 % interval over the seeds, as it is stated and in the words; of one run, what it states."""
+    values = [what(one, runs) for one in runs.of(key)]
+    stated = float(evidence["half"] or 0.0)
+    if len(values) < 2:
+        return stated
+    spread = math.sqrt(sum((value - sum(values) / len(values)) ** 2 for value in values) / (len(values) - 1))
+    half = float(stats.t.ppf(0.975, len(values) - 1)) * spread / math.sqrt(len(values))
+    slack = 1e-3 * max(map(abs, values)) + 6e-4  # a packet more or less at the ends of the window
+    counted = "stream" in sentence["predicate"]  # packets are counted, too: the interval is no narrower than that tells
+    assert stated >= half * (1 - CLOSE) - slack, (sentence["text"], stated, half)
+    assert counted or stated <= half * (1 + CLOSE) + slack, (sentence["text"], stated, half)
+    return stated
 
 
 def _wait_limit(one: Any, runs: _Runs) -> float:
@@ -219,6 +239,8 @@ def _state(name: str) -> Any:
             assert median >= rtt / 2
             stands = low > 0.1 * mean
             assert stands == (name == "stands") or abs(low - 0.1 * mean) < 0.01 * mean, sentence["text"]
+        for text, unit in re.findall(r"round trip of ([0-9.e+-]+) (us|ms|s)\b", sentence["text"]):
+            _near(float(text) * _UNIT[unit], rtt, sentence)
         said = re.findall(r"(?:median wait is|wait at most) ([0-9.e+-]+) (us|ms|s)\b", sentence["text"])
         for (text, unit), value in zip(said, (median, tail), strict=False):
             _near(float(text) * {"us": 1e-6, "ms": 1e-3, "s": 1.0}[unit], value, sentence)
@@ -300,6 +322,14 @@ def _remedy(told: dict[str, Any], sentence: dict[str, Any], runs: _Runs) -> None
     now, instead = sentence["evidence"][0]["runs"]
     text = sentence["text"]
     links = [one["subject"] for one in told["effects"] if one["key"] == "delay_p50"]
+    before, after = (runs.record[key] for key in (now, instead))
+    shorter = min(len(before["seeds"]), len(after["seeds"]))
+    assert before["seeds"][:shorter] == after["seeds"][:shorter], (sentence["text"], before["seeds"], after["seeds"])
+    judged = [one for one in [told, *told.get("beside", [])] if one["other"] is not None]
+    queues = {one["name"]: [one["queue"], one.get("shaper")] for one in before["scenario"]["link"]}
+    for link in after["scenario"]["link"]:
+        if link["name"] in {one["link"] for one in judged}:
+            assert [link["queue"], link.get("shaper")] != queues[link["name"]], f"{link['name']} keeps its queue"
     for one in told["effects"]:
         of_class = one["key"] in ("one_way_p99", "goodput")
         own = runs if of_class else _Runs(runs.record, one["subject"], runs)

@@ -60,6 +60,22 @@ def test_each_side_has_its_number_of_flows(ackclock: Command) -> None:
     assert textbook.places[0].share != found.places[0].share
 
 
+def test_a_class_of_the_users_own(ackclock: Command, tmp_path: Path) -> None:
+    """There was "no congestion control python:Half"."""
+    file = tmp_path / "half.py"
+    file.write_text(
+        "from ackclock.algorithms import CongestionControl\n\n\nclass Half(CongestionControl):\n"
+        "    def on_ack(self, ack, window, random):\n        window.cwnd += ack.acked / window.cwnd\n\n"
+        "    def on_congestion(self, reduction, window):\n"
+        "        window.cwnd = window.ssthresh = max(window.cwnd / 2, 2.0)\n",
+        encoding="utf-8",
+    )
+    words = ["--rtt", "20ms", "--buffer", "1", "--seeds", "2", "--rate", "5mbit", "--style", "rfc"]
+    done = ackclock("fair", f"{file}:Half", "reno", *words)
+    assert done.returncode == 0, done.stderr
+    assert "share of Half beside Reno" in done.stdout
+
+
 def test_three_controls_at_once(ackclock: Command, tmp_path: Path) -> None:
     """More than two were "one argument too many"."""
     words = ["fair", "bbr:1", "cubic:2", "reno:1", "--rtt", "40ms", "--buffer", "4", "--seeds", "2"]

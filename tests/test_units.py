@@ -24,7 +24,15 @@ def test_time(seconds: float, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("part", "text"),
-    [(0.0, "0 %"), (1.0, "100 %"), (0.99996, "99.996 %"), (0.9997, "99.97 %"), (0.999, "99.9 %"), (0.0031, "0.31 %")],
+    [
+        (0.0, "0 %"),
+        (2.7e-134, "0 %"),
+        (1.0, "100 %"),
+        (0.99996, "99.996 %"),
+        (0.9997, "99.97 %"),
+        (0.999, "99.9 %"),
+        (0.0031, "0.31 %"),
+    ],
 )
 def test_nothing_rounds_to_none_or_all(part: float, text: str) -> None:
     assert share(part) == text

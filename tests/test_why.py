@@ -1,5 +1,7 @@
 """Why a link is slow: what is said is true, the cause is found by experiment, both settings have their price."""
 
+import copy
+import importlib
 import json
 import random
 import re
@@ -544,3 +546,47 @@ def test_what_still_moves_is_measured_for_longer() -> None:
     assert not runs((0.11, 0.093), (0.037, 0.051), (0.118, 0.135), (0.118, 0.105)).moves(loss)
     assert not runs((0.11, 0.08), (0.11, 0.08), (0.11, 0.08)).moves(loss)  # nothing is random: one run thrice
     assert not runs((0.110, 0.109), (0.051, 0.050), (0.135, 0.134), (0.118, 0.117)).moves(loss)
+
+
+@pytest.fixture(scope="module")
+def both_ways() -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(
+        json.dumps(ac.why(down="4 Mbit/s", up="2 Mbit/s", rtt="40 ms", buffer="200 ms").json())
+    )
+    checkers.check(told)
+    return told
+
+
+class TestPlanted:
+    """Faults of the product that the checkers of its sentences did not see."""
+
+    def test_seeds_of_the_other_setting(self, both_ways: dict[str, Any]) -> None:
+        wrong = copy.deepcopy(both_ways)
+        key = next(key for key in wrong["runs"] if key.startswith("instead"))
+        wrong["runs"][key]["seeds"] = [seed + 100 for seed in wrong["runs"][key]["seeds"]]
+        with pytest.raises(AssertionError):
+            checkers.check(wrong)
+
+    def test_remedy_at_one_link_only(self, both_ways: dict[str, Any]) -> None:
+        wrong = copy.deepcopy(both_ways)
+        key = next(key for key in wrong["runs"] if key.startswith("instead"))
+        now = {one["name"]: one for one in wrong["runs"]["present"]["scenario"]["link"]}
+        links = wrong["runs"][key]["scenario"]["link"]
+        wrong["runs"][key]["scenario"]["link"] = [now[one["name"]] if one["name"] == "up" else one for one in links]
+        with pytest.raises(AssertionError, match="up keeps its queue"):
+            checkers.check(wrong)
+
+    def test_intervals_not_looked_at(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        experiment = importlib.import_module("ackclock.questions.causes.experiment")
+        true = experiment.interval
+        monkeypatch.setattr(experiment, "interval", lambda *given: replace(true(*given), half=0.0))
+        told = ac.why(rate="10 Mbit/s", rtt="30 ms", buffer="200 ms", count=2, congestion="reno")
+        with pytest.raises(AssertionError):
+            checkers.check(json.loads(json.dumps(told.json())))
+
+    def test_short_beside_three_round_trips(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(importlib.import_module("ackclock.questions.why"), "SHORT", 3.0)
+        told = ac.why(rate="10 Mbit/s", rtt="60 ms", buffer="100 ms", count=2)
+        assert told.state == "short"
+        with pytest.raises(AssertionError):
+            checkers.check(json.loads(json.dumps(told.json())))

@@ -36,6 +36,8 @@ Closure = Literal["delay-line", "little"]
 ALPHA = _core.SQUARE_ROOT_LAW
 """Constant of the square-root law: an unlimited Reno window has the mean ALPHA / sqrt(loss)."""
 
+COARSE = (2.0, 50.0)
+"""Cells per packet and steps per round trip that are enough for a per cent, which is what a table or picture shows."""
 LEAST_STEPS, MOST_STEPS = 2, 100_000
 """Steps in a round trip: fewer cannot hold the delay, more add rounding and no accuracy."""
 

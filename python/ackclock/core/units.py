@@ -34,7 +34,7 @@ def share(part: float) -> str:
     """
     percent = 100 * part
     rest = 100 - percent
-    if percent in (0, 100) or abs(rest) < 1e-4:  # noqa: PLR2004  per cent; rounding of byte counts
+    if min(abs(percent), abs(rest)) < 1e-4:  # noqa: PLR2004  per cent: rounding of byte counts, tails of a law
         return f"{percent:.0f} %"
     if abs(percent) < 0.95:  # noqa: PLR2004  per cent
         return f"{percent:.2g} %"

@@ -20,7 +20,7 @@ from ..core._words import counted
 from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError
-from ..core.scenario import Scenario, dumbbell
+from ..core.scenario import dumbbell
 from ..core.simulate import run
 from ..core.units import time
 from ..experiment.runner import parallel
@@ -308,7 +308,8 @@ def _place(
     if length.total * speed > budget:
         unknown = (math.nan,) * len(sides)
         return Place(seconds, buffer, packets, unknown, unknown, length.total)
-    made = Scenario(timed(scenario.canonical, length))
+    head = timed(scenario.canonical, length)["scenario"]  # of the scenario itself, which may hold a user's class
+    made = scenario.with_({f"scenario.{key}": head[key] for key in ("duration", "measure", "sample")})
 
     def one(seed: int) -> list[float]:
         got = run(made, seed=seed).classes["goodput_bps"]

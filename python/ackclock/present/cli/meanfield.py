@@ -40,10 +40,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="packets in flight by a delay line (default), or by the usual approximation, for comparison",
     )
     parser.add_argument(
-        "--cells", metavar="N", type=within(0.01, 1e4), default=4.0, help="cells of the grid per packet (default: 4)"
+        "--cells", metavar="N", type=within(0.01, 1e4), help="cells of the grid per packet (default: 2, to a per cent)"
     )
     parser.add_argument(
-        "--steps", metavar="N", type=within(2, 1e5), default=200.0, help="steps per round trip (default: 200)"
+        "--steps", metavar="N", type=within(2, 1e5), help="steps per round trip (default: 50, to a per cent)"
     )
     parser.add_argument(
         "--snapshots",
@@ -56,7 +56,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from ...core.meanfield import meanfield
+    from ...core.meanfield import COARSE, meanfield
     from ..text.results import mean_field_tables
 
     title, scenario = one_variant(options, "meanfield")
@@ -74,8 +74,8 @@ def _run(options: argparse.Namespace) -> None:
                 scenario,
                 hazard=options.hazard,
                 closure=options.closure,
-                cells_per_packet=options.cells,
-                steps_per_rtt=options.steps,
+                cells_per_packet=options.cells or COARSE[0],
+                steps_per_rtt=options.steps or COARSE[1],
                 snapshot=end / (options.snapshots or SNAPSHOTS) if report and end else None,
                 progress=watch,
             )

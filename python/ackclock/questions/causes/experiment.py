@@ -587,6 +587,8 @@ def _joined(lab: Lab, present: Measured, questions: Sequence[_Open]) -> tuple[Se
         need = max(one.needs for one in those)
         seeds = [seeds_needed(len(present.numbers), one.evidence.half, _apart(one.evidence)) for one in those]
         more = seeds_in_words(max(seeds)) if math.isnan(need) else f"needs about {_round_up(need)}"
+        if lab.budget <= WHY.packets and lab.length is None:
+            more += " (--until-sure)"
         text = f"Cannot tell from this run whether {listed([one.what for one in those])}: {reason}"
         found.append(
             Sentence(

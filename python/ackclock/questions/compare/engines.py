@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ... import _core
 from ...core.fluid import fluid
-from ...core.meanfield import meanfield
+from ...core.meanfield import COARSE, meanfield
 from ...core.scenario import Scenario
 from ..stability.questions import within
 from .comparison import Comparison
@@ -19,8 +19,6 @@ from .values import Lines
 if TYPE_CHECKING:
     from ...core.result import Result
 
-COARSE: Final = (2.0, 50.0)
-"""Cells per packet and steps per round trip of the mean-field engine: to a per cent, which is what a picture shows."""
 FORGOTTEN: Final = 2000
 """Round trips after which the mean-field engine has forgotten how it began."""
 STEPS: Final = 300_000

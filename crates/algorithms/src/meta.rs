@@ -19,7 +19,7 @@ pub struct About {
     pub ecn: bool,
 }
 
-/// All that there is to know of a registered algorithm, as plain data.
+/// Everything known about a registered algorithm, as plain data.
 #[derive(Clone, Copy, Debug)]
 pub struct Meta {
     /// Its name in a scenario.

@@ -110,7 +110,7 @@ pub struct Endpoints {
     pub status: Option<unsafe extern "C" fn(*mut c_void, *mut Status)>,
 }
 
-/// See [`crate::AckSample`]; 0 for a sample that there is not.
+/// See [`crate::AckSample`]; 0 without a sample.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ack {

@@ -30,7 +30,7 @@ class Correlation:
     moving: int
     """Windows that it is taken over: those that change at all."""
     flows: int
-    """Windows that there are."""
+    """Number of windows."""
 
 
 def window_correlation(cwnd: ArrayLike) -> float:

@@ -166,9 +166,9 @@ def _claim(tree: Mapping[str, Any]) -> Claim:
 
 def counts(outcomes: Iterable[Outcome], *, as_printed: bool | None = None) -> dict[Verdict, int]:
     """
-    How many printed numbers and claims have each verdict; statements of ours do not count, cells count each.
+    Count printed numbers and claims by verdict: each cell counts, statements of ackclock's own do not.
 
-    `as_printed` takes those alone that are judged as printed, or those alone that are not.
+    With `as_printed` only those that are judged as printed count, or only the others.
     """
     verdicts = [
         verdict
@@ -182,7 +182,7 @@ def counts(outcomes: Iterable[Outcome], *, as_printed: bool | None = None) -> di
 
 
 def chosen(outcomes: Iterable[Outcome], *, as_printed: bool | None = None) -> tuple[int, int]:
-    """How many claims and cells are judged by a threshold of ours, and how many of these hold."""
+    """Count claims and cells that are judged by a threshold of ackclock's own, and those of them that hold."""
     verdicts = [
         verdict
         for outcome in outcomes

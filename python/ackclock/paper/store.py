@@ -45,7 +45,7 @@ class Store:
 
     def timed(self, place: Path, job: Callable[[], None]) -> None:
         """
-        Do a job and keep what it took: beside the results, since it is not the same in every run.
+        Do a job and record its CPU time, apart from the results, since it is not the same in every run.
 
         CPU time is the process's since the last job ended, so that the times of jobs that run at once add up.
         """

@@ -148,7 +148,7 @@ class People:
     path: tuple[str, ...]
     """Links that pages and downloads come over."""
     reason: str = ""
-    """The reason why nothing is told, where `settings` is empty."""
+    """Why there is no verdict, where `settings` is empty."""
 
     def json(self) -> dict[str, Any]:
         """Plain values."""
@@ -197,7 +197,7 @@ def people(trees: Mapping[str, Mapping[str, Any]], link: str, length: Length, se
 
 
 def _mean(runs: Sequence[Experience]) -> Experience:
-    """Average what the seeds tell; nothing is told where one of them does not tell it."""
+    """Average over the seeds; a measure that one of them lacks is left out."""
 
     def average(values: Sequence[float]) -> float:
         return sum(values) / len(values)

@@ -140,7 +140,7 @@ class Subscribers(Card):
         raise NotImplementedError
 
     def json(self) -> dict[str, Any]:
-        """Everything as plain values."""
+        """Return everything as plain values."""
         made: dict[str, Any] = finite(
             {
                 "sentence": self.sentence,

@@ -16,7 +16,7 @@ use crate::link::Spacing;
 use crate::meta::{About, Algorithm};
 use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, parameters};
 
-/// Priorities that there are.
+/// Number of priorities.
 const PRIORITY_COUNT: u8 = 8;
 
 parameters! {

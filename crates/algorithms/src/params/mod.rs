@@ -175,7 +175,7 @@ impl fmt::Display for Interval {
     }
 }
 
-/// All that there is to know of a parameter, as plain data.
+/// Everything known about a parameter, as plain data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParameterSpec {
     /// Key in a scenario.

@@ -155,7 +155,7 @@ pub struct Victim {
 /// A link as a scheduler sees it when it is set up.
 #[derive(Clone, Copy, Debug)]
 pub struct SchedulerView {
-    /// Flows that there are at the start; more may come during the run.
+    /// Flows at the start; more may come during the run.
     pub flows: u32,
     /// Salt of hash functions.
     pub salt: u64,

@@ -92,7 +92,7 @@ impl Model {
             jitter.push(link.jitter);
             model.add_link(link, background);
         }
-        // an AQM marks what can be marked only if it is told to
+        // an AQM marks what can be marked only if configured to
         for class in &mut model.classes {
             class.marked &= class.path.iter().all(|l| marks[*l]);
             class.jitter = class.path.iter().map(|l| jitter[*l]).sum();

@@ -1,4 +1,4 @@
-//! How the window grows and falls: what the congestion control is told, and when.
+//! How the window grows and falls: what the congestion control is given, and when.
 
 use ackclock_algorithms::congestion::{
     Ack as AckEvent, CaState, CongestionControl as _, Delivery, Reduction, Signal,

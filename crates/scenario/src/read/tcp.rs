@@ -10,7 +10,7 @@ use crate::tree::Value;
 impl Reader<'_> {
     /// The options of TCP. All are read before any is judged beside another.
     pub(super) fn tcp(&self, table: &Table<'_>) -> Option<Tcp> {
-        // whether it is a style is told with the other keys
+        // an unknown style is reported with the other keys
         let style = match table
             .given("style")
             .map(|item| item.node.into_owned().value)

@@ -564,7 +564,7 @@ impl Reader<'_> {
             self.time_of(&entry, quantity)?;
             self.ok(&entry, quantity.value())
         };
-        // every entry is read, so that every mistake is told
+        // every entry is read, so that every mistake is reported
         let list: Vec<Option<f64>> = items.iter().enumerate().map(read).collect();
         list.into_iter().collect()
     }

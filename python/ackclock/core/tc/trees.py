@@ -474,7 +474,7 @@ class Writer:
         self.lines.append(f"tc {line}" + (f"  # {said}" if said else ""))
 
     def free(self) -> int:
-        """Return the number of a qdisc that none has."""
+        """Return an unused number of a qdisc."""
         number = next(one for one in range(1, 0x8000) if one not in self.used)
         self.used.add(number)
         return number

@@ -27,7 +27,7 @@ class Command:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are a line or two and name the nearest word that there is."""
+    """A parser whose errors are a line or two and name the nearest valid word."""
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and where help is."""

@@ -70,7 +70,7 @@ def cases(told: Evaluation, answer: Answer, quantity: str, *, ax: Axes | None = 
 
 def trade_off(told: Evaluation, answer: Answer, *, ax: Axes | None = None) -> Axes:
     """
-    Draw the median wait against the utilisation, a point an algorithm and case, with the deviation over seeds.
+    Draw the median wait against the utilisation: points for each algorithm and case, standard deviations over seeds.
 
     RFC 7928, section 2.7, asks for delay and goodput in one figure; ellipses have half axes of one standard deviation.
     """

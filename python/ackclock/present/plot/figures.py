@@ -249,7 +249,7 @@ def _measured(result: Result, time: Floats) -> NDArray[np.bool_]:
 
 
 def _last(values: Floats) -> float:
-    """Return the last value that there is."""
+    """Return the last value that is not missing."""
     known = values[np.isfinite(values)]
     return float(known[-1]) if known.size else 0.0
 

@@ -29,7 +29,7 @@ Tree = dict[str, Any]
 
 
 def charts(figure: Figure, label: str) -> Markup:
-    """Return the charts of a figure, one for each of its axes; nothing where it is more than lines over an axis."""
+    """Return the charts of a figure, one for each of its axes; none if it shows more than lines over an axis."""
     found = [_chart(axes) for axes in figure.axes]
     if not found or any(one is None for one in found):
         return Markup("")

@@ -81,7 +81,7 @@ def bits(link: Mapping[str, Any]) -> float:
     """
     Return the rate of a link, bit/s: its shaper's where it has one, behind the queue or in it.
 
-    Of a rate that varies it is the mean of what is given.
+    For a rate that varies, the mean of the given values.
     """
     rate = link["shaper"]["rate"] if isinstance(link.get("shaper"), Mapping) else link["rate"]
     found = quantities(rate) or [1e6]

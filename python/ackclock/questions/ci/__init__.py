@@ -98,7 +98,7 @@ def check(configuration: Configuration, *, after: int = 0, progress: Progress | 
     Parameters
     ----------
     configuration
-        Of `read`, or made in Python.
+        Made by `read`, or in Python.
     after
         Seeds come after this one; another number gives an independent verdict.
     progress

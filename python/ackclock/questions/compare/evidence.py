@@ -152,11 +152,11 @@ class Disagreement:
 
 def by_chance(measure: str, one: Tried, first: float) -> bool | None:
     """
-    Whether the mean over other seeds has no such difference as the `first` run; None where that does not tell.
+    Return whether the difference of the `first` run is due to chance; None where this cannot be told.
 
-    It does not where they spread, or move with time, by as much.
-    Half of it is left at most, or it is within the tolerance. One that most is left of is not by chance, even where it
-    is now just within the tolerance.
+    It is if the mean over other seeds has at most half of it, or lies within the tolerance. A difference of which most
+    is left is not, even where it is now just within the tolerance. Seeds that spread by as much, and measures that move
+    by as much with time, do not tell.
     """
     apart, doubt = abs(one.other - one.packet), one.doubt
     if differ(measure, one.packet, one.other):

@@ -49,7 +49,7 @@ BUSY: Final = 0.99
 JOINT: Final = "+"
 """Joins the keys of two things."""
 SETTLING_TIMES: Final = 4
-"""Equations are measured so many times of that later."""
+"""Equations are measured later by this many times that length."""
 LONGER: Final = COMPARE.longer[-1]
 """Times as long are runs whose measures move by as much as an experiment changes, and those that show chance."""
 _FEWEST: Final = Effort(COMPARE.fewest)

@@ -25,7 +25,7 @@ class EvaluateError(AckclockError, ValueError):
 
 @dataclass(frozen=True)
 class Entry:
-    """An algorithm in the place that is evaluated."""
+    """An algorithm that takes the evaluated place in the scenarios."""
 
     name: str
     """Name in tables."""

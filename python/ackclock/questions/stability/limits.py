@@ -188,7 +188,7 @@ def special_point(equations: Equations, free: Parameter, raw: dict[str, Any]) ->
 
 
 def between(start: float, end: float, steps: int) -> list[float]:
-    """Values from start to end, in proportion where they span more than a factor of five."""
+    """Return values from start to end, spaced in proportion where they span more than a factor of five."""
     if start * end > 0 and max(start / end, end / start) > 5:  # noqa: PLR2004
         values = [start * (end / start) ** (k / steps) for k in range(steps)]
     else:

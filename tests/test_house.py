@@ -316,8 +316,11 @@ def test_functions_of_more_than_80_lines_are_one_table() -> None:
                     long.add((head[2], f"{path.parent.name}/{path.name}"))
     for path in ROOT.glob("python/ackclock/**/*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is None:
+            if isinstance(node, ast.FunctionDef):
                 lines = (node.end_lineno or 0) - node.lineno + 1
+                match node.body[0]:  # its documentation does not count
+                    case ast.Expr(value=ast.Constant(value=str())) as text:
+                        lines -= (text.end_lineno or 0) - text.lineno + 1
                 if lines > 80:
                     long.add((node.name, path.name))
     assert long == TABLES

@@ -285,16 +285,9 @@ def why(
         raise WhyError("a scenario has its own links and traffic: down, up, call, game and web do not go with it")
     if prefer not in (None, "delay", "rate"):
         raise WhyError(f'prefer: "{prefer}" is neither "delay" nor "rate"')
-    if style not in (None, "linux", "rfc"):
-        raise WhyError(f'style: "{style}" is neither "linux" nor "rfc"')
-    if style is not None:
-        scenario = Scenario(styled(scenario.canonical, style), origin=scenario.origin)
+    scenario = _in_style(scenario, style)
     tree = scenario.canonical
-    name = link or chosen(tree)
-    if all(one["name"] != name for one in tree["link"]):
-        raise WhyError(f"there is no link {name}; there are {', '.join(one['name'] for one in tree['link'])}")
-    if not any(name in one["path"] for one in tree["flows"]):
-        raise WhyError(f"no flow crosses the link {name}")
+    name = _link(tree, link)
     crossed = [one["name"] for one in tree["link"] if one["name"] != name and _crosses(tree, one["name"])]
     also = () if link is not None else tuple(crossed[:MAX_OTHER_LINKS])
     options: dict[str, Any] = {"budget": WHY.sure if until_sure else WHY.packets, "length": length, "cache": RunCache()}
@@ -317,8 +310,6 @@ def why(
     main, *rest = judged = _advised(judged, remedies, prefer)
     sentences = [*main.sentences, *(one.sentence(one.balance.wanted(prefer), prefer) for one in remedies)]
     trees = {"now": tree} | {{"FQ-CoDel": "instead", "BBR": "with BBR"}[one.name]: one.tree for one in remedies}
-    labs = [one.diagnosis.lab for one in judged]
-    settings = {json.dumps(run["scenario"]) for lab in labs for run in lab.record.values()}
     trust = near(tree, name)
     return Why(
         sentences=tuple(sentences),
@@ -331,17 +322,43 @@ def why(
         effects=next((one.balance.effects for one in remedies if one.name == "FQ-CoDel"), ()),
         people=people(trees, name, told.present.length, seed),
         senders=next((one for one in remedies if one.name == "BBR"), None),
-        checked=(
-            f"Checked by {sum(lab.simulated for lab in labs)} runs of {len(settings)} settings, "
-            f"{sum(lab.computed for lab in labs) / 1e6:.2g} M packets: the present "
-            f"one for {time(told.present.length.measured)} after a warm-up of {time(told.present.length.warm)}, the "
-            f"others for as long as each needs; seeds from {seed}. Not covered: {listed(_uncovered(tree))}."
-            f"{_left_out(link, crossed, also)}\n"
-            f"{trust.sentence}{_style(tree, name, told, bool(trust.cells))}"
-        ),
+        checked=f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}\n"
+        f"{trust.sentence}{_style(tree, name, told, bool(trust.cells))}",
         trust=trust,
         diagnosis=told,
         scenario=scenario,
+    )
+
+
+def _in_style(scenario: Scenario, style: str | None) -> Scenario:
+    """Return a scenario whose endpoints have a style; as it is where none is asked for."""
+    if style is None:
+        return scenario
+    if style not in ("linux", "rfc"):
+        raise WhyError(f'style: "{style}" is neither "linux" nor "rfc"')
+    return Scenario(styled(scenario.canonical, style), origin=scenario.origin)
+
+
+def _link(tree: dict[str, Any], link: str | None) -> str:
+    """Return the link that is judged: the one that is asked for, if flows cross it."""
+    name = link or chosen(tree)
+    if all(one["name"] != name for one in tree["link"]):
+        raise WhyError(f"there is no link {name}; there are {', '.join(one['name'] for one in tree['link'])}")
+    if not any(name in one["path"] for one in tree["flows"]):
+        raise WhyError(f"no flow crosses the link {name}")
+    return name
+
+
+def _checked(judged: Sequence[Judged], tree: dict[str, Any], seed: int) -> str:
+    """Say how many runs of what length an answer rests on."""
+    labs = [one.diagnosis.lab for one in judged]
+    settings = {json.dumps(run["scenario"]) for lab in labs for run in lab.record.values()}
+    length = judged[0].diagnosis.present.length
+    return (
+        f"Checked by {sum(lab.simulated for lab in labs)} runs of {len(settings)} settings, "
+        f"{sum(lab.computed for lab in labs) / 1e6:.2g} M packets: the present one for {time(length.measured)} after a "
+        f"warm-up of {time(length.warm)}, the others for as long as each needs; seeds from {seed}. Not covered: "
+        f"{listed(_uncovered(tree))}."
     )
 
 

@@ -33,10 +33,8 @@ PAIRS = ((0.09677, 0.9375), (0.2, 0.875), (0.4286, 0.75))
 def at(lab: Lab, name: str = "packets", rtt: int = 100, **keys: Any) -> Scenario:
     """Return a scenario file at a round trip in ms, with keys changed (two underscores for a full stop)."""
     changes = {"flows.rtt": f"uniform {rtt - 1} ms .. {rtt + 1} ms"} if rtt != 100 else {}
-    if rtt == 200:  # a period of the queue takes 10 s
-        changes |= {"scenario.duration": "200 s", "scenario.measure": "50 s .. 200 s"}
     if rtt > 200:  # growth by a packet every 400 ms takes 140 s to come to the end, and a period 41 s
-        changes |= {"scenario.duration": "500 s", "scenario.measure": "200 s .. 500 s"}
+        changes |= {"scenario.duration": "400 s", "scenario.measure": "200 s .. 400 s"}
     if lab.quick:
         changes |= {"scenario.duration": "20 s", "scenario.measure": "10 s .. 20 s"}
     return lab.scenario(name).with_({**changes, **{key.replace("__", "."): value for key, value in keys.items()}})
@@ -79,6 +77,12 @@ def fifth_second(result: Result, series: Callable[[Result], Series] = window) ->
     return during(series(result), 4, 5) / float(steady(series(result), result).mean())
 
 
+def converged(series: Series, result: Result) -> NDArray[np.float64]:
+    """Return the values from a fifth after convergence on: six periods or more at every round trip."""
+    times, values = series
+    return values[times >= 1.2 * settled(result)]
+
+
 def over_rounds(result: Result, series: Callable[[Result], Series]) -> float:
     """
     Return how much averages over a round vary: their standard deviation over that of the instantaneous values.
@@ -86,11 +90,11 @@ def over_rounds(result: Result, series: Callable[[Result], Series]) -> float:
     A round (the paper's footnote 2) is the period of the mean window; infinity where it has none.
     """
     interval = float(result.traces.attrs["interval"])
-    found = analysis.find_oscillation(steady(window(result), result), interval)
+    found = analysis.find_oscillation(converged(window(result), result), interval)
     if found is None:
         return float("inf")
     width = round(found.period / interval)
-    values = steady(series(result), result)
+    values = converged(series(result), result)
     return float(np.convolve(values, np.full(width, 1 / width), "valid").std() / values.std())
 
 

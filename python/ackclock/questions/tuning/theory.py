@@ -351,7 +351,7 @@ def coexisting(scenario: Scenario, point: Point | None = None, **choices: Any) -
         return Coexistence(point, "the equilibrium itself is unstable", True, 0.0, "")
     for name, factor in (("empty queues", None), ("overload", 2.0)):
         try:
-            after = of.disturbed_from(factor, steps=STEPS)
+            after = of.large_signal_from(factor, steps=STEPS)
         except AnalysisError as error:
             found.append(f"nothing is known from {name}: {error}")
             continue

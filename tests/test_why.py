@@ -480,6 +480,9 @@ def test_report(ackclock: Command, tmp_path: Path) -> None:
     done = ackclock("why", "--rate", "5mbit", "--rtt", "20ms", "--buffer", "250ms", "--report", report)
     assert done.returncode == 0, done.stderr
     text = report.read_text(encoding="utf-8")
+    evidence = text[text.index('<table class="evidence"') : text.index("</table>", text.index('class="evidence"'))]
+    assert not re.search(r"[0-9]e[-+][0-9]", evidence)  # "1.6e-11" s
+    assert ".\nFQ-CoDel instead: " in text  # a line a link and a remedy, not one paragraph
     assert "The queue does not drain" in text
     assert "Evidence for each sentence" in text
     assert "tc qdisc replace dev DEV root handle 1: htb default 1" in text

@@ -23,6 +23,7 @@ from ...analysis import (
 )
 from ...analysis.synchronisation import Correlation
 from ...core.series import competing
+from ...core.units import time
 from ._facts import FlowFacts, QueueFacts, facts_of_flows, links_worth_showing, queue_facts
 from ._groups import Group
 
@@ -153,11 +154,11 @@ def _besides(queues: Sequence[QueueFacts]) -> str:
     told = sorted((0.0 if math.isnan(needs) else needs, text) for needs, text in verdicts if text)
     longest = max(queue.continued for queue in queues)
     if told:
-        spread = f" Longer runs ({longest:.3g} s) show that it is not stable."
-        tried = f" Runs of {longest:.3g} s do not tell either."
+        spread = f" Longer runs ({time(longest)}) show that it is not stable."
+        tried = f" Runs of {time(longest)} do not tell either."
         return told[-1][1] + ((spread if all(queue.stable.decided for queue in queues) else tried) if longest else "")
     if longest:
-        return f"Longer runs ({longest:.3g} s) with several seeds show its behaviour; this one does not tell."
+        return f"Longer runs ({time(longest)}) with several seeds show its behaviour; this one does not tell."
     small = queues[0].oscillating if len(queues) == 1 else None
     return small.sentence if small is not None and not small and small.oscillation is not None else ""
 

@@ -112,10 +112,11 @@
     u.whole = chart.x.span;
     u.ready = true;
     group.push(u);
-    new ResizeObserver(() => {
+    // in the next frame: a change of size within the observer is an error of the page ("ResizeObserver loop")
+    new ResizeObserver(() => requestAnimationFrame(() => {
       const width = Math.max(place.clientWidth, 240);
       if (width !== u.width) u.setSize({ width, height: 250 });
-    }).observe(place);
+    })).observe(place);
   };
 
   for (const figure of document.querySelectorAll("[data-charts]")) {

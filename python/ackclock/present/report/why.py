@@ -7,7 +7,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...core.units import time
+from ...core.units import NOTHING, share, time
 from ...questions.causes.interventions import control
 from .. import plot
 from ..text import people
@@ -48,8 +48,8 @@ def page(told: Why) -> str:
         ("queueing delay, median", [time(one.delay_p50) for one in settings]),
         ("queueing delay, 99th percentile", [time(one.delay_p99) for one in settings]),
         ("highest queue", [time(one.peak) for one in settings]),
-        ("utilisation", [f"{one.utilization:.1%}" for one in settings]),
-        ("packets dropped", [f"{one.loss:.2%}" for one in settings]),
+        ("utilisation", [share(one.utilization) for one in settings]),
+        ("packets dropped", [share(one.loss) for one in settings]),
     ]
     if any(math.isfinite(one.jain) for one in settings):
         rows.append(("Jain's index", [f"{one.jain:.2f}" if math.isfinite(one.jain) else "" for one in settings]))
@@ -62,7 +62,7 @@ def page(told: Why) -> str:
             _drawn(f"delay {column}", partial(plot.delay, one.result, link, limits=(0.0, reach))),
         ]
         sections.append(Section(f"{column[0].upper()}{column[1:]}: {one.queue}", drawings))
-    tables = [{"heading": "", "columns": list(columns), "rows": rows}]
+    tables = [{"heading": "", "columns": list(columns), "rows": rows, "look": "wrapped"}]
     if told.people and told.people.settings:
         tables.insert(0, _table("For people", people.table(told.people)))
     if len(told.present.classes) > 1:
@@ -76,7 +76,7 @@ def page(told: Why) -> str:
         name=f"Why a link of {_rate(link)} with a round trip of {flows['rtt']} is slow",
         heading="Packet simulation",
         choices=f"Flows: {flows['count']}, {_kind(flows)}; seed {told.scenario.seed}",
-        sentence=" ".join([told.sentence, *([people.sentence(told.people)] if told.people else [])]),
+        sentence="\n".join([*told.lines, *([people.sentence(told.people)] if told.people else [])]),
         unsafe=bool(told.diagnosis.findings) or any(one.diagnosis.findings for one in told.beside),
         facts={},
         tables=[*tables, _evidence(told)],
@@ -96,14 +96,24 @@ def _evidence(told: Why) -> dict[str, Any]:
     rows: list[tuple[str, list[str]]] = []
     for number, one in enumerate([*told.sentences, *(one for part in told.beside for one in part.sentences)], 1):
         for part in one.evidence:
-            limit = "" if math.isnan(part.limit) else f"{part.limit:.4g}"
-            before = "" if math.isnan(part.before) else f"{part.before:.4g}"
+            limit = "" if math.isnan(part.limit) else _plain(part.limit)
+            before = "" if math.isnan(part.before) else _plain(part.before)
             margin = "" if math.isnan(part.margin) else f"{part.margin:+.0%}"
-            value = f"{part.value:.4g}" + (f" ± {part.half:.2g}" if part.half > _EXACT * abs(part.value) else "")
+            value = _plain(part.value) + (f" ± {_half(part.half)}" if part.half > _EXACT * abs(part.value) else "")
             rows.append((f"{number}. {one.predicate}", [", ".join(part.runs), part.how, before, value, limit, margin]))
     columns = ["runs", "measured", "before", "value", "threshold", "margin"]
     heading = "Evidence for each sentence (delays in s, all else as shares)"
     return {"heading": heading, "columns": columns, "rows": rows, "look": "evidence"}
+
+
+def _plain(value: float) -> str:
+    """Four digits, no power of ten, and 0 of what is rounding."""
+    return "0" if abs(value) < NOTHING else f"{value:.0f}" if abs(value) >= 1e4 else f"{value:.4g}"  # noqa: PLR2004
+
+
+def _half(value: float) -> str:
+    """Two digits, and all of an integer."""
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"  # noqa: PLR2004
 
 
 def _kind(flows: dict[str, Any]) -> str:

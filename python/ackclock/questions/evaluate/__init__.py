@@ -27,7 +27,7 @@ __all__ = [
     "EvaluateError",
     "Evaluation",
     "Finding",
-    "Heading",
+    "Question",
     "evaluate",
     "headings",
 ]

@@ -26,6 +26,8 @@ def port(tmp_path: Path) -> int:
     (tmp_path / "assets").mkdir()
     (tmp_path / "index.html").write_text("<title>ackclock</title>", encoding="utf-8")
     (tmp_path / "assets" / "engine.wasm").write_bytes(b"\0asm")
+    (tmp_path / "assets" / "engine.wasm.br").write_bytes(b"brotli")
+    (tmp_path / "assets" / "engine.wasm.gz").write_bytes(b"gzip")
     (tmp_path.parent / "secret").write_text("no", encoding="utf-8")
     told: list[str] = []
     ready = threading.Event()
@@ -39,10 +41,13 @@ def port(tmp_path: Path) -> int:
     return int(told[0].rstrip("/").rpartition(":")[2])
 
 
-def get(port: int, path: str, host: str | None = None, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
+def get(
+    port: int, path: str, host: str | None = None, method: str = "GET", takes: str = ""
+) -> tuple[int, dict[str, str], bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-    connection.putrequest(method, path, skip_host=True)
+    connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
     connection.putheader("Host", f"127.0.0.1:{port}" if host is None else host)
+    connection.putheader("Accept-Encoding", takes)
     connection.endheaders()
     answer = connection.getresponse()
     return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
@@ -55,6 +60,26 @@ def test_files_come_with_their_types_and_a_policy(port: int) -> None:
     assert "default-src 'none'" in headers["content-security-policy"]
     assert headers["x-frame-options"] == "DENY"
     assert get(port, "/assets/engine.wasm")[1]["content-type"] == "application/wasm"
+
+
+@pytest.mark.parametrize(
+    ("takes", "body", "encoding"),
+    [
+        ("", b"\0asm", None),
+        ("gzip, deflate", b"gzip", "gzip"),
+        ("gzip, deflate, br, zstd", b"brotli", "br"),
+        ("brotli, bread", b"\0asm", None),
+    ],
+)
+def test_a_browser_gets_the_smallest_form_that_it_takes(
+    port: int, takes: str, body: bytes, encoding: str | None
+) -> None:
+    status, headers, sent = get(port, "/assets/engine.wasm", takes=takes)
+    assert (status, sent, headers.get("content-encoding")) == (200, body, encoding)
+    assert (headers["content-type"], headers["content-length"]) == ("application/wasm", str(len(body)))
+    assert "default-src 'none'" in headers["content-security-policy"]
+    # what is not compressed comes as it is
+    assert get(port, "/", takes=takes)[2] == b"<title>ackclock</title>"
 
 
 @pytest.mark.parametrize(

@@ -416,7 +416,7 @@ def _look(queue: np.ndarray, interval: float, rtt: float) -> tuple[float, float,
 
 CHECKS: tuple[tuple[str, Callable[[Any, re.Match[str]], list[str]]], ...] = (
     (rf"mean ({NUMBER}) packets, standard deviation ({NUMBER}) \(([0-9]+)% of the mean\)", _mean),
-    (rf"Half of the packets wait at most ({NUMBER}) ms in it, 99% at most ({NUMBER}) ms", _delay),
+    (rf"Half of the packets wait at most ({NUMBER}) ms in the queue, 99% at most ({NUMBER}) ms", _delay),
     (rf"transmits ({NUMBER})% of the time(?:, in its worst second ({NUMBER})%(: it is underused)?)?", _use),
     (rf"Of the arriving packets (none is|{NUMBER}% are) dropped(?: and ({NUMBER})% marked)?", _lost),
     (rf"gets? ({NUMBER}) Mbit/s of goodput", _goodput),

@@ -9,6 +9,7 @@ seeds. Two faults whose versions were never published on their own are made agai
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -65,7 +66,8 @@ def build(stack: str, version: str) -> str:
         pinned = [re.sub('"=[0-9.]+"', f'"={version}"', line) for line in lines]
         manifest.write_text("\n".join(pinned) + "\n", encoding="utf-8")
         command = ["cargo", "build", "--release", "--quiet", "--target-dir", str(BUILD / "target")]
-        subprocess.run(command, cwd=work, check=True)
+        environment = {key: value for key, value in os.environ.items() if key != "RUSTFLAGS"}  # the folder's count
+        subprocess.run(command, cwd=work, check=True, env=environment)
         shutil.copy(BUILD / "target" / "release" / f"libackclock_{stack}.so", target)
     return str(target)
 

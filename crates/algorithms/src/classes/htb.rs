@@ -138,6 +138,7 @@ impl ClassAlgorithm for HtbParams {
             classes: classes.iter().enumerate().map(built).collect(),
             rows: Default::default(),
             waiting: Default::default(),
+            busy: 0,
             chosen: (0, 0),
         }
     }
@@ -223,6 +224,8 @@ pub struct Htb {
     rows: [[Round; PRIORITY_COUNT]; LEVELS],
     /// By level: when classes that borrow or wait are looked at again.
     waiting: [BTreeSet<(Time, usize)>; LEVELS],
+    /// Leaves with packets.
+    busy: usize,
     /// Level and priority at which the class chosen last was found.
     chosen: (usize, usize),
 }
@@ -395,13 +398,14 @@ impl ClassScheduler for Htb {
     fn joined(&mut self, _now: Time, class: usize, _backlog: &[Backlog]) {
         if self.classes[class].active == 0 {
             self.classes[class].active = 1 << self.classes[class].prio;
+            self.busy += 1;
             if self.classes[class].mode != Mode::Waits {
                 self.activate(class);
             }
         }
     }
 
-    fn next(&mut self, now: Time, backlog: &[Backlog]) -> Turn {
+    fn next(&mut self, now: Time, _backlog: &[Backlog]) -> Turn {
         for level in 0..LEVELS {
             self.wake(level, now);
             for prio in 0..PRIORITY_COUNT {
@@ -413,7 +417,7 @@ impl ClassScheduler for Htb {
                 }
             }
         }
-        if backlog.iter().all(|class| class.packets == 0) {
+        if self.busy == 0 {
             return Turn::Idle;
         }
         let first = self
@@ -443,6 +447,7 @@ impl ClassScheduler for Htb {
         if self.classes[class].mode != Mode::Waits {
             self.deactivate(class);
         }
+        self.busy -= usize::from(self.classes[class].active != 0);
         self.classes[class].active = 0;
     }
 }

@@ -116,9 +116,58 @@ impl Scalar for f64 {
 mod dual {
     use num_dual::DualNum;
 
-    use super::Scalar;
+    use super::{Scalar, power};
 
-    /// `f64` is among these numbers (`NDERIV` is zero) and keeps to `libm`, so that the feature changes no bit of it.
+    /// Most derivatives that a number carries, and one.
+    const MAX_TERMS: usize = 4;
+
+    /// A function of a dual number from its Taylor coefficients at the number's value, which are
+    /// exact: what is beside the value vanishes in a power beyond the last derivative.
+    #[inline]
+    fn taylor<T: DualNum<Primitive = f64> + Copy>(x: T, coefficients: [f64; MAX_TERMS]) -> T {
+        const { assert!(T::NDERIV < MAX_TERMS) };
+        let beside = x - x.re();
+        let last = T::from(coefficients[T::NDERIV]);
+        (coefficients[..T::NDERIV].iter().rev()).fold(last, |sum, c| sum * beside + *c)
+    }
+
+    fn exponential<T: DualNum<Primitive = f64> + Copy>(x: T) -> T {
+        let value = libm::exp(x.re());
+        taylor(x, [value, value, value / 2.0, value / 6.0])
+    }
+
+    fn logarithm<T: DualNum<Primitive = f64> + Copy>(x: T) -> T {
+        let slope = 1.0 / x.re();
+        let (square, cube) = (slope * slope, slope * slope * slope);
+        taylor(x, [libm::log(x.re()), slope, -square / 2.0, cube / 3.0])
+    }
+
+    fn constant_power<T: DualNum<Primitive = f64> + Copy>(x: T, y: f64) -> T {
+        let at = x.re();
+        let mut coefficients = [power(at, y), 0.0, 0.0, 0.0];
+        let (mut binomial, mut rest) = (1.0, coefficients[0]);
+        for (k, coefficient) in coefficients
+            .iter_mut()
+            .enumerate()
+            .take(T::NDERIV + 1)
+            .skip(1)
+        {
+            let order = k as f64;
+            binomial *= (y - (order - 1.0)) / order;
+            if binomial == 0.0 {
+                break;
+            }
+            rest = if at == 0.0 {
+                power(at, y - order)
+            } else {
+                rest / at
+            };
+            *coefficient = binomial * rest;
+        }
+        taylor(x, coefficients)
+    }
+
+    /// `f64` is among these numbers (`NDERIV` is zero). All keep to `libm`, as `num-dual` does not.
     impl<T: DualNum<Primitive = f64> + Copy> Scalar for T {
         #[inline]
         fn from_f64(value: f64) -> Self {
@@ -130,19 +179,11 @@ mod dual {
         }
         #[inline]
         fn exp(self) -> Self {
-            if T::NDERIV == 0 {
-                Self::from(libm::exp(self.re()))
-            } else {
-                DualNum::exp(&self)
-            }
+            exponential(self)
         }
         #[inline]
         fn ln(self) -> Self {
-            if T::NDERIV == 0 {
-                Self::from(libm::log(self.re()))
-            } else {
-                DualNum::ln(&self)
-            }
+            logarithm(self)
         }
         #[inline]
         fn sqrt(self) -> Self {
@@ -150,19 +191,17 @@ mod dual {
         }
         #[inline]
         fn powf(self, exponent: f64) -> Self {
-            if T::NDERIV == 0 {
-                Self::from(super::power(self.re(), exponent))
-            } else {
-                DualNum::powf(&self, exponent)
-            }
+            constant_power(self, exponent)
         }
         #[inline]
         fn pow(self, exponent: Self) -> Self {
-            if T::NDERIV == 0 {
-                Self::from(super::power(self.re(), exponent.re()))
-            } else {
-                DualNum::powd(&self, exponent)
+            let (x, y) = (self.re(), exponent.re());
+            if T::NDERIV == 0 || x == 0.0 {
+                return constant_power(self, y);
             }
+            // x^y exp(what y ln x has beside its value)
+            let log = logarithm(self) * exponent;
+            exponential(log - log.re()) * power(x, y)
         }
     }
 }
@@ -196,12 +235,52 @@ mod tests {
 
     #[cfg(feature = "autodiff")]
     mod autodiff {
-        use num_dual::{Dual3_64, Dual64, HyperDual64, HyperHyperDual64};
+        use num_dual::{Dual3_64, Dual64, DualNum, HyperDual64, HyperHyperDual64};
 
         use crate::aqm::LinkView;
         use crate::fluid::{AqmInput, Path};
         use crate::registry::{AqmSpec, CongestionSpec};
         use crate::{Scalar, Value};
+
+        /// All derivatives are those of `num-dual`, which has other formulas, to rounding.
+        #[test]
+        fn functions_of_dual_numbers() {
+            let parts = |z: HyperHyperDual64| {
+                [
+                    z.re,
+                    z.eps1,
+                    z.eps2,
+                    z.eps3,
+                    z.eps1eps2,
+                    z.eps1eps3,
+                    z.eps2eps3,
+                    z.eps1eps2eps3,
+                ]
+            };
+            let x = HyperHyperDual64::new(1.7, 0.3, -1.1, 0.7, 0.2, 0.9, -0.4, 1.3);
+            let y = HyperHyperDual64::new(-0.6, 1.2, 0.8, -0.5, 0.1, -0.7, 0.6, 0.2);
+            for (name, ours, theirs) in [
+                ("exp", Scalar::exp(x), DualNum::exp(&x)),
+                ("ln", Scalar::ln(x), DualNum::ln(&x)),
+                ("powf", Scalar::powf(x, 0.75), DualNum::powf(&x, 0.75)),
+                ("square", Scalar::powf(x, 2.0), x * x),
+                ("pow", Scalar::pow(x, y), DualNum::powd(&x, y)),
+            ] {
+                for (own, other) in parts(ours).into_iter().zip(parts(theirs)) {
+                    assert!(
+                        (own - other).abs() < 1e-14 * (1.0 + other.abs()),
+                        "{name}: {own} {other}"
+                    );
+                }
+            }
+            // at zero a square still has its derivatives
+            let zero = HyperHyperDual64::new(0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0);
+            assert_eq!(parts(Scalar::powf(zero, 2.0))[4], 2.0);
+            assert_eq!(
+                Scalar::powf(Dual64::from_re(0.0).derivative(), 1.0).eps,
+                1.0
+            );
+        }
 
         /// Compound's i(w) = alpha w^(k - 1) at w = 20, with derivatives by hand.
         #[test]

@@ -227,7 +227,7 @@ fn starts(lower: &[f64], upper: &[f64]) -> impl Iterator<Item = Vec<f64>> {
                 };
                 // boxes over decades are walked on a logarithmic scale
                 if lower[i] > 0.0 && upper[i] > 20.0 * lower[i] {
-                    lower[i] * (upper[i] / lower[i]).powf(fraction)
+                    lower[i] * libm::pow(upper[i] / lower[i], fraction)
                 } else {
                     lower[i] + fraction * (upper[i] - lower[i])
                 }

@@ -9,8 +9,10 @@
 #![allow(clippy::needless_range_loop)]
 
 mod bifurcation;
+mod complex;
 mod continuation;
 mod cycle;
+mod eigenvalues;
 mod equilibrium;
 mod error;
 mod integrate;
@@ -25,6 +27,7 @@ pub use bifurcation::{
     bautin_points, branch, critical_root, criticality, crossings, fold_curve, fold_near,
     hopf_curve, hopf_near,
 };
+pub use complex::{Elementary, c64};
 pub use continuation::{End, Follow};
 pub use cycle::{
     Cycle, CyclePoint, Floquet, Resolution, cycle_at, cycle_branch, cycle_fold, cycle_from_hopf,
@@ -32,8 +35,6 @@ pub use cycle::{
 };
 pub use equilibrium::{equilibria, equilibrium};
 pub use error::{Error, Result};
-/// Complex numbers, those of faer and num-complex.
-pub use faer::c64;
 pub use integrate::{Event, EventKind, Tolerance, Trajectory, integrate};
 pub use linear::Linear;
 pub use num_dual::{Dual64, DualNum, HyperDual64, HyperHyperDual64};

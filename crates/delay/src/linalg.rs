@@ -1,14 +1,14 @@
-//! Small dense matrices. Characteristic matrices have two to twenty rows and are factorised many
-//! thousand times a second, in place and without allocation; eigenvalues and the large systems of
-//! collocation go to faer.
+//! Dense matrices. Characteristic matrices have two to twenty rows and are factorised many thousand
+//! times a second, in place and without allocation; those of collocation have some hundred, mostly
+//! zeros.
+//!
+//! A general library chooses its vector instructions, and with them the order of its sums, when it
+//! runs. Here each sum has one order, so that results have the same bits on every machine.
 
-use std::ops::{AddAssign, Div, Mul, Neg, Sub, SubAssign};
+use std::ops::{AddAssign, Div, Index, IndexMut, Mul, Neg, Sub, SubAssign};
 
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::lu::partial_pivoting::{factor, solve as substitution};
-use faer::perm::PermRef;
-use faer::{Mat, Par, c64, prelude::Solve};
-
+use crate::complex::{Elementary, c64};
+use crate::eigenvalues::hessenberg_qr;
 use crate::error::{Error, Result};
 use crate::work::spend;
 
@@ -157,17 +157,18 @@ impl<T: Field> Lu<T> {
     }
 }
 
-/// Solves a dense real system, small ones in place and large ones by faer.
+/// Solves a dense real system.
 pub(crate) fn solve(n: usize, a: &[f64], b: &[f64], what: &'static str) -> Result<Vec<f64>> {
     let mut x = vec![0.0; n];
     if n <= 32 {
         Lu::of(n, a).solve(b, &mut x);
     } else {
-        let lu = Mat::from_fn(n, n, |i, j| a[i * n + j]).partial_piv_lu();
-        let solution = lu.solve(&Mat::from_fn(n, 1, |i, _| b[i]));
-        for (i, x) in x.iter_mut().enumerate() {
-            *x = solution[(i, 0)];
-        }
+        let mut large = LargeSystem::new(n);
+        large.matrix.values.copy_from_slice(a);
+        large.vector.copy_from_slice(b);
+        large.factorise();
+        large.solve(what)?;
+        x.copy_from_slice(&large.vector);
     }
     if x.iter().all(|v| v.is_finite()) {
         Ok(x)
@@ -176,57 +177,173 @@ pub(crate) fn solve(n: usize, a: &[f64], b: &[f64], what: &'static str) -> Resul
     }
 }
 
-/// Linear systems of one large size, solved one after the other in the same memory: to ask the
-/// system for some megabytes anew each time took a third of the time.
-pub(crate) struct LargeSystem {
-    /// To be filled before [`LargeSystem::factorise`], whose factors take its place.
-    pub(crate) matrix: Mat<f64>,
-    /// The right-hand side; after [`LargeSystem::solve`] the solution.
-    pub(crate) vector: Mat<f64>,
-    order: (Vec<usize>, Vec<usize>),
-    memory: MemBuffer,
+/// A real matrix, row by row.
+#[derive(Clone, Debug)]
+pub(crate) struct Matrix {
+    columns: usize,
+    pub(crate) values: Vec<f64>,
 }
 
-impl LargeSystem {
-    pub(crate) fn new(n: usize) -> Self {
-        let params = Default::default();
-        let factorises = factor::lu_in_place_scratch::<usize, f64>(n, n, Par::Seq, params);
-        let solves = substitution::solve_in_place_scratch::<usize, f64>(n, 1, Par::Seq);
+impl Matrix {
+    pub(crate) fn zeros(rows: usize, columns: usize) -> Self {
         Self {
-            matrix: Mat::zeros(n, n),
-            vector: Mat::zeros(n, 1),
-            order: (vec![0; n], vec![0; n]),
-            memory: MemBuffer::new(factorises.or(solves)),
+            columns,
+            values: vec![0.0; rows * columns],
         }
     }
 
-    pub(crate) fn factorise(&mut self) {
-        factor::lu_in_place(
-            self.matrix.as_mut(),
-            &mut self.order.0,
-            &mut self.order.1,
-            Par::Seq,
-            MemStack::new(&mut self.memory),
-            Default::default(),
+    pub(crate) fn row(&self, row: usize) -> &[f64] {
+        &self.values[row * self.columns..(row + 1) * self.columns]
+    }
+
+    /// Subtracts `factor` times row `source` from row `target`, in columns `span`.
+    fn subtract(&mut self, factor: f64, source: usize, target: usize, span: (usize, usize)) {
+        let width = self.columns;
+        let (low, high) = (source.min(target), source.max(target));
+        let (head, tail) = self.values.split_at_mut(high * width);
+        let (first, second) = (
+            &mut head[low * width..(low + 1) * width],
+            &mut tail[..width],
         );
+        let (from, to) = if source < target {
+            (&*first, second)
+        } else {
+            (&*second, first)
+        };
+        let (from, to) = (&from[span.0..span.1], &mut to[span.0..span.1]);
+        for (to, from) in to.iter_mut().zip(from) {
+            *to -= factor * from;
+        }
+    }
+}
+
+impl Index<(usize, usize)> for Matrix {
+    type Output = f64;
+    fn index(&self, (row, column): (usize, usize)) -> &f64 {
+        &self.values[row * self.columns + column]
+    }
+}
+
+impl IndexMut<(usize, usize)> for Matrix {
+    fn index_mut(&mut self, (row, column): (usize, usize)) -> &mut f64 {
+        &mut self.values[row * self.columns + column]
+    }
+}
+
+/// Linear systems of one large size, solved one after the other in the same memory. Most entries of
+/// a collocation matrix are zero, and many stay so: they are passed over.
+pub(crate) struct LargeSystem {
+    /// To be filled before [`LargeSystem::factorise`], whose factors take its place.
+    pub(crate) matrix: Matrix,
+    /// The right-hand side; after [`LargeSystem::solve`] the solution.
+    pub(crate) vector: Vec<f64>,
+    /// Row of the given matrix that stands at each place of the factors.
+    order: Vec<usize>,
+}
+
+/// Zeros between two entries of a row that are taken along: shorter gaps cost more than they save.
+const MAX_GAP: usize = 8;
+
+impl LargeSystem {
+    pub(crate) fn new(n: usize) -> Self {
+        Self {
+            matrix: Matrix::zeros(n, n),
+            vector: vec![0.0; n],
+            order: Vec::new(),
+        }
+    }
+
+    /// LU factors with row pivoting; a zero pivot is kept, as in [`Lu::factorise`].
+    pub(crate) fn factorise(&mut self) {
+        let n = self.vector.len();
+        let a = &mut self.matrix;
+        self.order = (0..n).collect();
+        let mut below: Vec<usize> = Vec::with_capacity(n);
+        let mut spans: Vec<(usize, usize)> = Vec::new();
+        for k in 0..n {
+            below.clear();
+            let (mut pivot, mut largest) = (k, a[(k, k)].abs());
+            for i in k + 1..n {
+                let size = a[(i, k)].abs();
+                // not a number counts as an entry: it must not be lost
+                if size != 0.0 {
+                    below.push(i);
+                }
+                if size > largest {
+                    (pivot, largest) = (i, size);
+                }
+            }
+            if pivot != k {
+                // the row that comes down may have a zero here: its update is then an empty one
+                let (head, tail) = a.values.split_at_mut(pivot * n);
+                head[k * n..(k + 1) * n].swap_with_slice(&mut tail[..n]);
+                self.order.swap(k, pivot);
+            }
+            let diagonal = a[(k, k)];
+            if diagonal == 0.0 {
+                continue;
+            }
+            spans.clear();
+            for (j, value) in a.row(k).iter().enumerate().skip(k + 1) {
+                if *value != 0.0 {
+                    match spans.last_mut() {
+                        Some(last) if j < last.1 + MAX_GAP => last.1 = j + 1,
+                        _ => spans.push((j, j + 1)),
+                    }
+                }
+            }
+            for i in &below {
+                let factor = a[(*i, k)] / diagonal;
+                a[(*i, k)] = factor;
+                if factor != 0.0 {
+                    for span in &spans {
+                        a.subtract(factor, k, *i, *span);
+                    }
+                }
+            }
+        }
     }
 
     /// Solves matrix x = vector by the factors of the last [`LargeSystem::factorise`].
     pub(crate) fn solve(&mut self, what: &'static str) -> Result<()> {
-        let n = self.order.0.len();
-        substitution::solve_in_place(
-            self.matrix.as_ref(),
-            self.matrix.as_ref(),
-            PermRef::new_checked(&self.order.0, &self.order.1, n),
-            self.vector.as_mut(),
-            Par::Seq,
-            MemStack::new(&mut self.memory),
-        );
-        if self.vector.col(0).iter().all(|v| v.is_finite()) {
+        let n = self.vector.len();
+        let mut x = Matrix::zeros(n, 1);
+        x.values.copy_from_slice(&self.vector);
+        let x = self.solve_all(&x);
+        self.vector.copy_from_slice(&x.values);
+        if self.vector.iter().all(|v| v.is_finite()) {
             Ok(())
         } else {
             Err(Error::Singular { what })
         }
+    }
+
+    /// Solves matrix X = B for several right-hand sides, the columns of `b`.
+    pub(crate) fn solve_all(&self, b: &Matrix) -> Matrix {
+        let (n, count) = (self.vector.len(), b.columns);
+        let mut x = Matrix::zeros(n, count);
+        for (i, row) in self.order.iter().enumerate() {
+            x.values[i * count..(i + 1) * count].copy_from_slice(b.row(*row));
+        }
+        for i in 0..n {
+            for (j, factor) in self.matrix.row(i)[..i].iter().enumerate() {
+                if *factor != 0.0 {
+                    x.subtract(*factor, j, i, (0, count));
+                }
+            }
+        }
+        for i in (0..n).rev() {
+            for (j, factor) in self.matrix.row(i).iter().enumerate().skip(i + 1) {
+                if *factor != 0.0 {
+                    x.subtract(*factor, j, i, (0, count));
+                }
+            }
+            let diagonal = self.matrix[(i, i)];
+            for value in &mut x.values[i * count..(i + 1) * count] {
+                *value /= diagonal;
+            }
+        }
+        x
     }
 }
 
@@ -236,9 +353,7 @@ pub(crate) fn eigenvalues(n: usize, a: &[f64], what: &'static str) -> Result<Vec
         return Err(Error::Eigenvalues(what));
     }
     spend(n * n * n / 16)?;
-    Mat::from_fn(n, n, |i, j| a[i * n + j])
-        .eigenvalues()
-        .map_err(|_| Error::Eigenvalues(what))
+    hessenberg_qr(n, a.to_vec()).ok_or(Error::Eigenvalues(what))
 }
 
 /// Right and left null vectors of a nearly singular complex matrix, of unit length, by bordered
@@ -248,7 +363,7 @@ pub(crate) fn null_vectors(
     a: &[c64],
     what: &'static str,
 ) -> Result<(Vec<c64>, Vec<c64>)> {
-    let scale = a.iter().fold(0.0_f64, |s, v| s.max(v.norm()));
+    let scale = a.iter().fold(0.0_f64, |s, v| s.max(v.modulus()));
     let mut shifted = a.to_vec();
     // a shift at rounding level keeps an exactly singular matrix solvable and does not move its
     // null vector

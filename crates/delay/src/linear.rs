@@ -1,10 +1,10 @@
 //! The linearisation at an equilibrium, its characteristic matrix, and multilinear forms of the
 //! full system.
 
-use faer::c64;
 use num_dual::{Dual64, HyperDual64, HyperHyperDual64};
 
 use crate::{
+    complex::{Elementary, c64},
     linalg::Lu,
     system::{Args, DynSystem, Scalar, constant, delays_at, evaluate, private::Evaluate},
 };
@@ -126,7 +126,7 @@ impl Linear {
             let e = if *tau == 0.0 {
                 c64::ONE
             } else {
-                (-lambda * *tau).exp()
+                (-lambda * *tau).exponential()
             };
             let slope = e * *tau;
             for k in 0..a.len() {
@@ -156,7 +156,7 @@ impl Linear {
         let n = self.n;
         let mut total = vec![0.0; n * n];
         for (tau, a) in self.delays.iter().zip(&self.matrices) {
-            let e = (-line * tau).exp();
+            let e = libm::exp(-line * tau);
             for (t, v) in total.iter_mut().zip(a) {
                 *t += v.abs() * e;
             }
@@ -219,14 +219,30 @@ impl Mode {
         if self.exponent == c64::ZERO {
             return S::from(a.re);
         }
-        let (sin, cos) = (theta * self.exponent.im).sin_cos();
+        let turn = theta * self.exponent.im;
+        let (sin, cos) = libm::sincos(turn.real());
+        let (sin, cos) = (
+            taylor(turn, [sin, cos, -sin / 2.0, -cos / 6.0]),
+            taylor(turn, [cos, -sin, -cos / 2.0, sin / 6.0]),
+        );
         let wave = cos * a.re - sin * a.im;
         if self.exponent.re == 0.0 {
             wave
         } else {
-            wave * (theta * self.exponent.re).exp()
+            let growth = theta * self.exponent.re;
+            let value = libm::exp(growth.real());
+            wave * taylor(growth, [value, value, value / 2.0, value / 6.0])
         }
     }
+}
+
+/// A function of a jet from its Taylor coefficients at the jet's value, by `libm`: the dual numbers'
+/// own functions are those of the platform.
+fn taylor<S: Scalar>(x: S, coefficients: [f64; 4]) -> S {
+    const { assert!(S::NDERIV < 4) };
+    let beside = x - x.real();
+    let last = S::from(coefficients[S::NDERIV]);
+    (coefficients[..S::NDERIV].iter().rev()).fold(last, |sum, c| sum * beside + *c)
 }
 
 /// The derivatives of the right-hand side at an equilibrium as multilinear forms on complex

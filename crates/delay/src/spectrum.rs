@@ -7,7 +7,7 @@
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
-use faer::c64;
+use crate::complex::{Elementary, c64};
 
 use crate::{
     error::{Error, Result},
@@ -112,7 +112,7 @@ impl<'a> Determinant<'a> {
             if !(rate.re.is_finite() && rate.im.is_finite()) {
                 return Err(t);
             }
-            let mut h = (0.9 / rate.norm()).min(end - t);
+            let mut h = (0.9 / rate.modulus()).min(end - t);
             loop {
                 if h < smallest && h < end - t || spend(self.work()).is_err() {
                     return Err(t);
@@ -121,7 +121,7 @@ impl<'a> Determinant<'a> {
                 let (lambda, velocity) = path(next);
                 let (e, slope) = self.at(lambda);
                 let new = slope * velocity;
-                let change = (e / d).arg();
+                let change = (e / d).argument();
                 // Im of the logarithmic derivative is the speed of the argument
                 let predicted = 0.5 * (next - t) * (rate.im + new.im);
                 if (change - predicted).abs() < 0.35 && change.abs() < 2.0 {
@@ -154,7 +154,7 @@ pub fn count_right_of(linear: &Linear, line: f64) -> Result<usize> {
     }
     // beyond `end` every eigenvalue of lambda^-1 (lambda I - Delta) is small: the remaining turn is
     // known
-    let end = bound / (FRAC_PI_2 / n as f64).sin() * 1.01;
+    let end = bound / libm::sin(FRAC_PI_2 / n as f64) * 1.01;
     let mut determinant = Determinant::new(linear);
     let turned = determinant
         .turn(
@@ -170,7 +170,7 @@ pub fn count_right_of(linear: &Linear, line: f64) -> Result<usize> {
     for _ in 0..n {
         ratio /= last;
     }
-    let whole = turned + n as f64 * (FRAC_PI_2 - last.arg()) - ratio.arg();
+    let whole = turned + n as f64 * (FRAC_PI_2 - last.argument()) - ratio.argument();
     let count = 0.5 * n as f64 - whole / PI;
     let rounded = count.round();
     if rounded < 0.0 || (count - rounded).abs() > 0.01 {
@@ -203,7 +203,7 @@ pub fn roots_right_of(linear: &Linear, line: f64) -> Result<Spectrum> {
             linear,
             candidates
                 .into_iter()
-                .filter(|z| z.re > line - 0.5 * z.norm())
+                .filter(|z| z.re > line - 0.5 * z.modulus())
                 .collect(),
         );
         roots.retain(|z| z.re > line);
@@ -252,17 +252,12 @@ fn certified(linear: &Linear, count: usize) -> Result<Spectrum> {
             continue;
         }
         // the line goes into the first gap after the wanted roots that is wide enough to count in
-        let mut cut = count.max(1);
-        while cut < polished.len()
-            && gap(&polished, cut) < 1e-6 * (1e-300 + polished[cut - 1].norm())
-        {
-            cut += 1;
-        }
-        let line = if cut < polished.len() {
+        let cut = first_gap(&polished, count);
+        let mut line = if cut < polished.len() {
             0.5 * (polished[cut - 1].re + polished[cut].re)
         } else {
             let last = polished[polished.len() - 1];
-            last.re - 0.1 * last.norm().max(1e-3 * linear.root_bound(0.0))
+            last.re - 0.1 * last.modulus().max(1e-3 * linear.root_bound(0.0))
         };
         let counted = match count_right_of(linear, line) {
             Ok(counted) => counted,
@@ -277,6 +272,12 @@ fn certified(linear: &Linear, count: usize) -> Result<Spectrum> {
             roots = with_multiplicity(linear, &roots);
         }
         if roots.len() == counted {
+            // a multiple root counts as so many of those wanted
+            let cut = first_gap(&roots, count);
+            if cut < roots.len() {
+                line = 0.5 * (roots[cut - 1].re + roots[cut].re);
+                roots.truncate(cut);
+            }
             return Ok(Spectrum { roots, line });
         }
         failure = Error::CertificateFailed {
@@ -288,8 +289,15 @@ fn certified(linear: &Linear, count: usize) -> Result<Spectrum> {
     Err(failure)
 }
 
-fn gap(roots: &[c64], cut: usize) -> f64 {
-    roots[cut - 1].re - roots[cut].re
+/// How many of the roots, at least `count`, lie right of a gap that is wide enough to count in.
+fn first_gap(roots: &[c64], count: usize) -> usize {
+    let mut cut = count.max(1);
+    while cut < roots.len()
+        && roots[cut - 1].re - roots[cut].re < 1e-6 * (1e-300 + roots[cut - 1].modulus())
+    {
+        cut += 1;
+    }
+    cut
 }
 
 /// The degrees of discretisation to try, by the size of the matrix they lead to.
@@ -316,7 +324,7 @@ fn discretised(linear: &Linear, degree: usize) -> Result<Vec<c64>> {
             if nodes == 1 {
                 0.0
             } else {
-                0.5 * longest * ((PI * k as f64 / degree as f64).cos() - 1.0)
+                0.5 * longest * (libm::cos(PI * k as f64 / degree as f64) - 1.0)
             }
         })
         .collect();
@@ -390,7 +398,7 @@ fn balance(linear: &Linear) -> Vec<f64> {
             }
             if row > 0.0 && column > 0.0 {
                 // powers of two do not round
-                scale[i] *= (row / column).sqrt().log2().round().exp2();
+                scale[i] *= libm::exp2(libm::log2((row / column).sqrt()).round());
             }
         }
     }
@@ -406,13 +414,14 @@ fn polish(linear: &Linear, candidates: Vec<c64>) -> Vec<c64> {
         let Some(root) = newton(&mut determinant, z) else {
             continue;
         };
-        let tolerance = 1e-7 * root.norm().max(1e-6 * z.norm());
-        let root = if root.im.abs() < 1e-10 * root.norm() {
+        let tolerance = 1e-7 * root.modulus().max(1e-6 * z.modulus());
+        // a double real root is found to the square root of rounding: its conjugate is the same root
+        let root = if 2.0 * root.im.abs() <= tolerance {
             c64::new(root.re, 0.0)
         } else {
             c64::new(root.re, root.im.abs())
         };
-        if !roots.iter().any(|r| (r - root).norm() <= tolerance) {
+        if !roots.iter().any(|r| (r - root).modulus() <= tolerance) {
             roots.push(root);
         }
     }
@@ -444,20 +453,25 @@ fn newton(determinant: &mut Determinant<'_>, start: c64) -> Option<c64> {
         if !(step.re.is_finite() && step.im.is_finite()) {
             return None;
         }
-        let size = step.norm();
-        if size <= 1e-13 * z.norm() && size >= 0.5 * last
-            || size <= 4e-16 * z.norm()
+        let size = step.modulus();
+        if size <= 1e-13 * z.modulus() && size >= 0.5 * last
+            || size <= 4e-16 * z.modulus()
             || size < 1e-300
         {
             return Some(z - step);
         }
+        if size >= last && last <= 1e-6 * z.modulus() {
+            // a multiple root is known to the square root of rounding: there steps no longer shrink
+            return Some(z);
+        }
         last = size;
         z -= step;
-        if (z - start).norm() > 0.7 * start.norm() + 1e-3 * determinant.linear.root_bound(0.0) {
+        if (z - start).modulus() > 0.7 * start.modulus() + 1e-3 * determinant.linear.root_bound(0.0)
+        {
             return None;
         }
     }
-    (last <= 1e-6 * z.norm()).then_some(z)
+    (last <= 1e-6 * z.modulus()).then_some(z)
 }
 
 /// Repeats each root as often as the argument principle on a small circle around it counts.
@@ -469,11 +483,11 @@ fn with_multiplicity(linear: &Linear, roots: &[c64]) -> Vec<c64> {
             .iter()
             .enumerate()
             .filter(|(j, _)| *j != k)
-            .map(|(_, r)| (r - root).norm())
-            .fold(root.norm().max(1e-6 * linear.root_bound(0.0)), f64::min);
-        let radius = (0.3 * nearest).min(1e-2 * root.norm().max(1e-6 * linear.root_bound(0.0)));
+            .map(|(_, r)| (r - root).modulus())
+            .fold(root.modulus().max(1e-6 * linear.root_bound(0.0)), f64::min);
+        let radius = (0.3 * nearest).min(1e-2 * root.modulus().max(1e-6 * linear.root_bound(0.0)));
         let circle = |t: f64| {
-            let e = c64::new(0.0, t).exp() * radius;
+            let e = c64::new(0.0, t).exponential() * radius;
             (root + e, e * c64::new(0.0, 1.0))
         };
         let count = determinant

@@ -155,7 +155,7 @@ impl Chart<'_> {
         let place = |values: &[f64], now: f64| {
             let far = |v: f64| {
                 if v * now > 0.0 {
-                    (v / now).ln().abs()
+                    libm::log(v / now).abs()
                 } else {
                     (v - now).abs()
                 }

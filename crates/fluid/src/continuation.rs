@@ -555,7 +555,7 @@ fn spaced(from: f64, to: f64, k: usize, steps: usize) -> f64 {
     if k == steps {
         to
     } else if from * to > 0.0 && (from / to).max(to / from) > 5.0 {
-        from * (to / from).powf(part)
+        from * libm::pow(to / from, part)
     } else {
         from + part * (to - from)
     }

@@ -3,7 +3,7 @@
 use std::f64::consts::FRAC_PI_2;
 
 use ackclock_algorithms::aqm::ap_red_factors;
-use ackclock_delay::c64;
+use ackclock_delay::{Elementary, c64};
 
 use crate::margins::Loop;
 
@@ -88,11 +88,11 @@ fn slope(red: &ApRed) -> f64 {
 /// The loop of TCP and RED linearised, without the delay of a window's own term (Hollot, Misra,
 /// Towsley and Gong 2001; Chen, equation (4.10)).
 pub fn red_loop(red: &ApRed, plant: &Plant) -> impl Loop + use<> {
-    let average = -(1.0 - red.weight).ln() * plant.rate;
+    let average = -libm::log(1.0 - red.weight) * plant.rate;
     let gain = slope(red) * (plant.rtt * plant.rate).powi(3) / (2.0 * plant.flows).powi(2);
     let (pole, rtt) = (plant.window_pole(), plant.rtt);
     move |s: c64| {
-        (-s * rtt).exp() * gain / ((s / average + 1.0) * (s / pole + 1.0) * (s * rtt + 1.0))
+        (-s * rtt).exponential() * gain / ((s / average + 1.0) * (s / pole + 1.0) * (s * rtt + 1.0))
     }
 }
 
@@ -143,7 +143,7 @@ pub fn pi_largest_lambda() -> f64 {
     let (mut low, mut high) = (0.0_f64, FRAC_PI_2);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
-        if middle + middle.atan() < FRAC_PI_2 {
+        if middle + libm::atan(middle) < FRAC_PI_2 {
             low = middle;
         } else {
             high = middle;
@@ -157,5 +157,5 @@ pub fn pi_loop(controller: &PiController, plant: &Plant) -> impl Loop + use<> {
     let (kp, z) = (controller.gain, controller.zero);
     let (pole, rtt) = (plant.window_pole(), plant.rtt);
     let gain = kp * plant.rate.powi(2) / (2.0 * plant.flows);
-    move |s: c64| (-s * rtt).exp() * gain * (s + z) / (s * (s + pole) * (s + 1.0 / rtt))
+    move |s: c64| (-s * rtt).exponential() * gain * (s + z) / (s * (s + pole) * (s + 1.0 / rtt))
 }

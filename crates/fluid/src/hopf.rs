@@ -65,7 +65,7 @@ impl Model {
         let now = self.lengthened(&at.p)[free];
         let far = |value: f64| {
             if value * now > 0.0 {
-                (value / now).ln().abs()
+                libm::log(value / now).abs()
             } else {
                 (value - now).abs()
             }

@@ -1,6 +1,6 @@
 //! Large-signal response: the clamped equations from far away.
 
-use ackclock_delay::{Tolerance, Trajectory, c64, count_right_of, rightmost_roots};
+use ackclock_delay::{Elementary, Tolerance, Trajectory, c64, count_right_of, rightmost_roots};
 
 use crate::{equilibrium::Equilibrium, error::Result, model::Model};
 
@@ -51,7 +51,7 @@ pub struct LargeSignal {
 
 /// [`Model::time_scale`] for the rightmost root (1/s) and the longest round trip (s).
 fn time_scale(root: c64, rtt: f64) -> f64 {
-    let rate = root.re.abs().max(0.003 * root.norm()).max(1e-9);
+    let rate = root.re.abs().max(0.003 * root.modulus()).max(1e-9);
     let periods = 30.0 * std::f64::consts::TAU / root.im.abs().max(rate);
     (12.0 / rate + periods).min(10_000.0 * rtt + 100.0 / rate)
 }

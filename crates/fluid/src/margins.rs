@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use ackclock_delay::{Linear, c64};
+use ackclock_delay::{Elementary, Linear, c64};
 
 use crate::{
     equilibrium::Equilibrium,
@@ -42,7 +42,7 @@ pub struct Margins {
 #[must_use]
 pub fn margins(open: &dyn Loop, low: f64, high: f64, samples: usize) -> Margins {
     let at = |w: f64| open.at(c64::new(0.0, w));
-    let frequency = |k: usize| low * (high / low).powf(k as f64 / samples as f64);
+    let frequency = |k: usize| low * libm::pow(high / low, k as f64 / samples as f64);
     let mut found = Margins {
         gain: f64::INFINITY,
         phase_crossover: f64::NAN,
@@ -69,16 +69,16 @@ pub fn margins(open: &dyn Loop, low: f64, high: f64, samples: usize) -> Margins 
         // the negative real axis is crossed
         if last.im * here.im < 0.0 && last.re + here.re < 0.0 {
             let w = bisect(a, b, &|w| at(w).im > 0.0);
-            let gain = 1.0 / at(w).norm();
+            let gain = 1.0 / at(w).modulus();
             // only |L| < 1 leaves room upwards; a crossing beyond 1 bounds the gain from below
             if gain >= 1.0 && gain < found.gain || found.phase_crossover.is_nan() {
                 found.gain = gain;
                 found.phase_crossover = w;
             }
         }
-        if (last.norm() - 1.0) * (here.norm() - 1.0) < 0.0 {
-            let w = bisect(a, b, &|w| at(w).norm() > 1.0);
-            let mut phase = at(w).arg() + PI;
+        if (last.modulus() - 1.0) * (here.modulus() - 1.0) < 0.0 {
+            let w = bisect(a, b, &|w| at(w).modulus() > 1.0);
+            let mut phase = at(w).argument() + PI;
             if phase > PI {
                 phase -= 2.0 * PI;
             }

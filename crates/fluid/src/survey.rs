@@ -1,6 +1,6 @@
 //! One setting over a range: verdict and margins at many places, fast.
 
-use ackclock_delay::{c64, count_right_of, equilibrium};
+use ackclock_delay::{Elementary, c64, count_right_of, equilibrium};
 
 use crate::{
     equilibrium::Equilibrium,
@@ -85,7 +85,7 @@ impl Model {
         let open = self.feedback_loop(&at)?;
         let closed = self.linearised(&at);
         let bound = closed.root_bound(0.0);
-        let late = |s: c64| open.at(s) * (-s * lag).exp();
+        let late = |s: c64| open.at(s) * (-s * lag).exponential();
         let window = self.windows(&at.x, &at.p).first().map_or(f64::NAN, |w| w.1);
         let queue = self.queue_of(0).map_or(f64::NAN, |(index, _)| at.x[index]);
         Ok(Place {

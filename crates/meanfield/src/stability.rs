@@ -269,7 +269,7 @@ impl RedEquilibrium {
         let round = s * self.rtt;
         let late = complex_exp(-round);
         let pass = 1.0 - self.loss;
-        let held = if round.norm() < 1e-6 {
+        let held = if libm::hypot(round.re, round.im) < 1e-6 {
             Complex64::from(self.rtt)
         } else {
             (Complex64::from(1.0) - late) / s

@@ -13,7 +13,7 @@ pub use curves::{BranchPoint, branch, fold_curve, hopf_curve};
 pub use normal_form::{Criticality, Normalisation, bautin_points, critical_root, criticality};
 pub use search::{Search, crossings};
 
-use faer::c64;
+use crate::complex::{Elementary, c64};
 
 use crate::{
     continuation::{End, Equations, scales},
@@ -109,7 +109,7 @@ impl<'a> Augmented<'a> {
                 let largest = v
                     .iter()
                     .copied()
-                    .max_by(|a, b| a.norm().total_cmp(&b.norm()))
+                    .max_by(|a, b| a.modulus().total_cmp(&b.modulus()))
                     .unwrap_or(c64::ONE);
                 for z in v.iter_mut() {
                     *z = c64::new((*z / largest).re, 0.0);

@@ -1,6 +1,6 @@
 //! The normal form of a Hopf bifurcation, and where on a curve it changes its sign.
 
-use faer::c64;
+use crate::complex::{Elementary, c64};
 
 use super::{Augmented, HopfPoint};
 use crate::{
@@ -84,7 +84,7 @@ pub fn criticality(
             .ok_or_else(|| Error::Argument(format!("component {k} of {n}")))?,
         // the null vectors come with unit length
         Normalisation::Unit => c64::new(1.0, 0.0),
-        Normalisation::Balanced => c64::new(against(&q, &left).norm().sqrt(), 0.0),
+        Normalisation::Balanced => c64::new(against(&q, &left).modulus().sqrt(), 0.0),
     };
     for v in &mut q {
         *v /= divisor;

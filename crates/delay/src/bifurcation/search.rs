@@ -1,6 +1,6 @@
 //! The losses and gains of stability met while one parameter runs over a range.
 
-use faer::c64;
+use crate::complex::c64;
 
 use super::{Crossing, FoldPoint, HopfPoint, hopf_near};
 use crate::{
@@ -68,7 +68,7 @@ pub fn crossings(
         if k == samples {
             to
         } else if geometric {
-            from * (to / from).powf(s)
+            from * libm::pow(to / from, s)
         } else {
             from + s * (to - from)
         }

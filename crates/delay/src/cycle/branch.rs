@@ -267,7 +267,7 @@ pub fn cycle_fold(
     let mut slope = |amplitude: f64| -> Result<(f64, Cycle)> {
         // walk there in steps that Newton's method can take
         let mut now = cycle.amplitude(component);
-        while (amplitude / now).ln().abs() > 0.3 {
+        while libm::log(amplitude / now).abs() > 0.3 {
             now *= if amplitude > now { 1.3 } else { 1.0 / 1.3 };
             cycle = cycle_with_amplitude(system, &cycle, free, component, now, resolution)?;
         }

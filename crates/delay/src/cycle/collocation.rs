@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use faer::c64;
+use crate::complex::{Elementary, c64};
 use num_dual::Dual64;
 
 use super::{Cycle, POLYNOMIAL_DEGREE, Reference, Resolution, locate};
@@ -55,8 +55,8 @@ impl Collocation {
     /// Rows of the cosine and sine coefficients of the first harmonic of state `i`.
     pub(super) fn harmonic(&self, i: usize) -> (Vec<f64>, Vec<f64>) {
         (
-            self.integral(i, &|s| 2.0 * (TAU * s).cos()),
-            self.integral(i, &|s| 2.0 * (TAU * s).sin()),
+            self.integral(i, &|s| 2.0 * libm::cos(TAU * s)),
+            self.integral(i, &|s| 2.0 * libm::sin(TAU * s)),
         )
     }
 
@@ -189,7 +189,7 @@ impl Collocation {
         let mut residual = Vec::with_capacity(size);
         let a = &mut equations.matrix;
         if anew {
-            a.fill(0.0);
+            a.values.fill(0.0);
         }
         let mut entry = |row: usize, column: usize, _: usize, value: f64| {
             a[(row, column)] += value * units[column] / scales[row % n];
@@ -204,7 +204,7 @@ impl Collocation {
             anew.then_some(&mut entry),
         )?;
         for (i, r) in residual.iter().enumerate() {
-            equations.vector[(i, 0)] = r / scales[i % n];
+            equations.vector[i] = r / scales[i % n];
         }
         let unknowns = nodes
             .iter()
@@ -224,7 +224,7 @@ impl Collocation {
                     equations.matrix[(row, k)] = c * unit / largest;
                 }
             }
-            equations.vector[(row, 0)] = value / largest;
+            equations.vector[row] = value / largest;
         }
         if anew {
             equations.factorise();
@@ -432,7 +432,7 @@ pub(super) fn newton(
             (&mut equations, anew),
         )?;
         equations.solve("a cycle")?;
-        let step: Vec<f64> = equations.vector.col(0).iter().copied().collect();
+        let step = &equations.vector;
         let length = step.iter().fold(0.0_f64, |s, v| s.max(v.abs()));
         // far from the solution a full step may leave the domain of the equations
         let damping = (1.0 / length).min(1.0);
@@ -507,9 +507,11 @@ pub(super) fn refine(
                 intervals: l,
             });
         }
-        let growth = (moved_error / resolution.tolerance)
-            .powf(1.0 / (POLYNOMIAL_DEGREE + 1) as f64)
-            .clamp(1.25, 2.0);
+        let growth = libm::pow(
+            moved_error / resolution.tolerance,
+            1.0 / (POLYNOMIAL_DEGREE + 1) as f64,
+        )
+        .clamp(1.25, 2.0);
         let more = ((l as f64 * growth).ceil() as usize).min(resolution.largest);
         let finer = cycle.equidistributed(&density, more);
         cycle = solve(&cycle.remeshed(finer))?;
@@ -565,12 +567,12 @@ pub fn cycle_with_amplitude(
     // turn the phase so that the harmonic of the component is a pure cosine
     let (cos, sin) = Collocation::of(guess).harmonic(component);
     let dot = |row: &[f64]| -> f64 { row.iter().zip(&guess.nodes).map(|(a, b)| a * b).sum() };
-    let shift = dot(&sin).atan2(dot(&cos)) / TAU;
+    let shift = libm::atan2(dot(&sin), dot(&cos)) / TAU;
     let reference = Reference::new();
     let mut turned = guess.clone();
     turned.fill(&|s, out| guess.at_with(&reference, s + shift, out));
     // and bring the amplitude near the wanted one
-    let factor = amplitude / dot(&cos).hypot(dot(&sin));
+    let factor = amplitude / libm::hypot(dot(&cos), dot(&sin));
     let means: Vec<f64> = (0..guess.n).map(|k| guess.mean(k)).collect();
     for (k, v) in turned.nodes.iter_mut().enumerate() {
         *v = means[k % guess.n] + factor * (*v - means[k % guess.n]);
@@ -613,7 +615,7 @@ pub fn cycle_from_hopf(
     let mut p = hopf.p.clone();
     p[free] += nf.mu2 * (0.5 * amplitude) * (0.5 * amplitude);
     let profile = |s: f64, out: &mut [f64]| {
-        let wave = c64::new(0.0, TAU * s).exp();
+        let wave = c64::new(0.0, TAU * s).exponential();
         for (k, o) in out.iter_mut().enumerate() {
             *o = hopf.x[k] + amplitude * (nf.q[k] * wave).re;
         }

@@ -79,7 +79,7 @@ impl Reference {
     fn new() -> Self {
         let m = POLYNOMIAL_DEGREE;
         let nodes: Vec<f64> = (0..=m)
-            .map(|k| 0.5 * (1.0 - (PI * k as f64 / m as f64).cos()))
+            .map(|k| 0.5 * (1.0 - libm::cos(PI * k as f64 / m as f64)))
             .collect();
         let weights: Vec<f64> = (0..=m)
             .map(|k| {
@@ -138,7 +138,7 @@ fn gauss_legendre(count: usize) -> (Vec<f64>, Vec<f64>) {
     let mut points = vec![0.0; count];
     let mut weights = vec![0.0; count];
     for k in 0..count {
-        let mut x = -(PI * (k as f64 + 0.75) / (count as f64 + 0.5)).cos();
+        let mut x = -libm::cos(PI * (k as f64 + 0.75) / (count as f64 + 0.5));
         let mut slope = 1.0;
         for _ in 0..50 {
             let (mut p0, mut p1) = (1.0, x);
@@ -287,7 +287,7 @@ impl Cycle {
         let collocation = Collocation::of(self);
         let (cos, sin) = collocation.harmonic(i);
         let dot = |row: &[f64]| -> f64 { row.iter().zip(&self.nodes).map(|(a, b)| a * b).sum() };
-        dot(&cos).hypot(dot(&sin))
+        libm::hypot(dot(&cos), dot(&sin))
     }
 
     /// Time average of state `i`.
@@ -409,7 +409,10 @@ impl Cycle {
                         / (factorial * (POLYNOMIAL_DEGREE + 1) as f64)
                         * 2.0_f64.powi(1 - 2 * POLYNOMIAL_DEGREE as i32),
                 );
-                density[i] = f64::max(density[i], slope.powf(1.0 / (POLYNOMIAL_DEGREE + 1) as f64));
+                density[i] = f64::max(
+                    density[i],
+                    libm::pow(slope, 1.0 / (POLYNOMIAL_DEGREE + 1) as f64),
+                );
             }
         }
         (error, density)

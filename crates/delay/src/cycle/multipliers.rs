@@ -1,11 +1,10 @@
 //! Floquet multipliers of a cycle.
 
-use faer::{Mat, c64, prelude::Solve};
-
 use super::{Cycle, collocation::Collocation};
 use crate::{
+    complex::{Elementary, c64},
     error::{Error, Result},
-    linalg::eigenvalues,
+    linalg::{LargeSystem, Matrix, eigenvalues},
     system::DynSystem,
 };
 
@@ -30,7 +29,11 @@ impl Floquet {
                 error: self.trivial_error,
             });
         }
-        Ok(self.multipliers.iter().filter(|m| m.norm() > 1.0).count())
+        Ok(self
+            .multipliers
+            .iter()
+            .filter(|m| m.modulus() > 1.0)
+            .count())
     }
 
     /// The real multiplier nearest to -1, if any is real and negative.
@@ -55,8 +58,9 @@ pub fn floquet(system: &dyn DynSystem, cycle: &Cycle, smallest: f64) -> Result<F
     let collocation = Collocation::of(cycle);
     let (n, size) = (cycle.n, collocation.size());
     let scales: Vec<f64> = (0..n).map(|k| cycle.size(k)).collect();
-    // parts[k] acts on the perturbation k periods ago
-    let mut parts: Vec<Mat<f64>> = vec![Mat::zeros(size, size), Mat::zeros(size, size)];
+    // past[k] acts on the perturbation k + 1 periods ago
+    let mut now = LargeSystem::new(size);
+    let mut past: Vec<Matrix> = vec![Matrix::zeros(size, size)];
     let mut residual = Vec::new();
     let mut too_far = false;
     collocation.assemble(
@@ -70,10 +74,14 @@ pub fn floquet(system: &dyn DynSystem, cycle: &Cycle, smallest: f64) -> Result<F
             if back > 8 {
                 too_far = true;
             } else if column < size {
-                while parts.len() <= back {
-                    parts.push(Mat::zeros(size, size));
+                while past.len() < back {
+                    past.push(Matrix::zeros(size, size));
                 }
-                parts[back][(row, column)] += value * scales[column % n] / scales[row % n];
+                let part = match back {
+                    0 => &mut now.matrix,
+                    _ => &mut past[back - 1],
+                };
+                part[(row, column)] += value * scales[column % n] / scales[row % n];
             }
         }),
     )?;
@@ -82,31 +90,8 @@ pub fn floquet(system: &dyn DynSystem, cycle: &Cycle, smallest: f64) -> Result<F
             "a delay spans more than eight periods of the cycle".into(),
         ));
     }
-    let lu = parts[0].partial_piv_lu();
-    let depth = parts.len() - 1;
-    // only these unknowns of the past matter
-    let used: Vec<usize> = (0..size)
-        .filter(|c| {
-            parts[1..]
-                .iter()
-                .any(|m| (0..size).any(|r| m[(r, *c)] != 0.0))
-        })
-        .collect();
-    let count = used.len();
-    let total = count * depth;
-    let mut map = vec![0.0; total * total];
-    for back in 1..=depth {
-        let columns = Mat::from_fn(size, count, |r, c| -parts[back][(r, used[c])]);
-        let image = lu.solve(&columns);
-        for (r, row) in used.iter().enumerate() {
-            for c in 0..count {
-                map[r * total + (back - 1) * count + c] = image[(*row, c)];
-            }
-        }
-    }
-    for k in count..total {
-        map[k * total + k - count] = 1.0;
-    }
+    now.factorise();
+    let (total, map) = monodromy(&now, &past);
     if map.iter().any(|v| !v.is_finite()) {
         return Err(Error::Singular { what: WHAT });
     }
@@ -114,15 +99,49 @@ pub fn floquet(system: &dyn DynSystem, cycle: &Cycle, smallest: f64) -> Result<F
     let trivial = (0..values.len())
         .min_by(|a, b| {
             (values[*a] - 1.0)
-                .norm()
-                .total_cmp(&(values[*b] - 1.0).norm())
+                .modulus()
+                .total_cmp(&(values[*b] - 1.0).modulus())
         })
         .ok_or(Error::Eigenvalues(WHAT))?;
-    let trivial_error = (values.swap_remove(trivial) - 1.0).norm();
-    values.retain(|v| v.norm() >= smallest);
-    values.sort_by(|a, b| b.norm().total_cmp(&a.norm()).then(b.im.total_cmp(&a.im)));
+    let trivial_error = (values.swap_remove(trivial) - 1.0).modulus();
+    values.retain(|v| v.modulus() >= smallest);
+    values.sort_by(|a, b| {
+        b.modulus()
+            .total_cmp(&a.modulus())
+            .then(b.im.total_cmp(&a.im))
+    });
     Ok(Floquet {
         multipliers: values,
         trivial_error,
     })
+}
+
+/// The map from one period's unknowns to the next's, with the periods before that still act, row by
+/// row, and its order: only unknowns of the past that matter have a place in it.
+fn monodromy(now: &LargeSystem, past: &[Matrix]) -> (usize, Vec<f64>) {
+    let size = now.vector.len();
+    let depth = past.len();
+    let used: Vec<usize> = (0..size)
+        .filter(|c| past.iter().any(|m| (0..size).any(|r| m[(r, *c)] != 0.0)))
+        .collect();
+    let count = used.len();
+    let total = count * depth;
+    let mut map = vec![0.0; total * total];
+    for (back, part) in past.iter().enumerate() {
+        let mut columns = Matrix::zeros(size, count);
+        for r in 0..size {
+            for (c, column) in used.iter().enumerate() {
+                columns[(r, c)] = -part[(r, *column)];
+            }
+        }
+        let image = now.solve_all(&columns);
+        for (r, row) in used.iter().enumerate() {
+            let place = r * total + back * count;
+            map[place..place + count].copy_from_slice(image.row(*row));
+        }
+    }
+    for k in count..total {
+        map[k * total + k - count] = 1.0;
+    }
+    (total, map)
 }

@@ -120,7 +120,8 @@ impl WindowResponse {
         let chebyshev = Chebyshev::new();
         // relative places 1 to 2 in an octave, in panels over which nothing turns or falls by more
         // than a few e-folds
-        let panels = 2 + ((z.norm() + loss * w_max) * 0.5 * w_max / 6.0).min(500.0) as usize;
+        let panels =
+            2 + ((libm::hypot(z.re, z.im) + loss * w_max) * 0.5 * w_max / 6.0).min(500.0) as usize;
         let place = |panel: usize| -> Panel<f64> {
             // the parameter rises with the window: nodes from 1 to -1 are read backwards
             chebyshev

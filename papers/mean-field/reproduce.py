@@ -580,6 +580,15 @@ def larger_latency(lab: Lab) -> None:
         printed="at early congestion",
         robust=True,
     )
+    worst_of = [min(use[rtt, "drop-tail"]) for rtt in (10, 20, 50)]
+    lab.claim(
+        "drop-tail: the worst utilisation falls as the latency rises, from 10 to 20 to 50 ms",
+        worst_of[0] > worst_of[1] > worst_of[2],
+        ours=", ".join(f"{value:.2%}" for value in worst_of),
+        printed="the buffer does not provide the same bandwidth insurance",
+        exact=True,
+        robust=True,
+    )
     lab.claim(
         "RED uses the link at least as well as drop-tail at every load and latency",
         all(a <= b + 1e-6 for rtt in (10, 20, 50) for a, b in zip(use[rtt, "drop-tail"], use[rtt, "RED"], strict=True)),

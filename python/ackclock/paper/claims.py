@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -31,6 +32,27 @@ class Verdict(StrEnum):
 
 JUDGED = tuple(verdict for verdict in Verdict if verdict is not Verdict.UNJUDGED)
 """Verdicts of a full run."""
+
+
+def agree(printed: str, ours: str) -> bool:
+    """
+    Tell whether a printed number, or range of numbers, and ours have a value in common.
+
+    Each is text, ``"2.5"``, ``"2.4 to 2.6"`` or ``"2.5 (2.4 to 2.6)"``, and is taken to be as wide as its rounding: a
+    number stands for less than half a unit of its last digit to either side.
+
+    >>> agree("98.81", "98.7 (98.6 to 98.8)"), agree("98.81", "98.79"), agree("0.9 to 1.06", "1.07 (1.07 to 1.2)")
+    (True, False, False)
+    """
+    (low, high), (least, most) = _bounds(printed), _bounds(ours)
+    return low <= most and least <= high
+
+
+def _bounds(text: str) -> tuple[float, float]:
+    """Return the least and the largest value that a number or range in words may stand for."""
+    found = re.findall(r"-?\d+(?:\.\d*)?", text)
+    ends = [(float(one), 0.4999999 * 10.0 ** -len(one.partition(".")[2])) for one in found[-2:]]
+    return min(value - half for value, half in ends), max(value + half for value, half in ends)
 
 
 @dataclass(frozen=True)

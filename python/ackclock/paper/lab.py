@@ -20,7 +20,7 @@ from ..core.simulate import FlowTraces, run
 from ..experiment.runner import completed
 from . import ns2
 from .causes import Cause, read_causes
-from .claims import Cell, Claim, Drawing, Outcome, PaperError, Table
+from .claims import Cell, Claim, Drawing, Outcome, PaperError, Table, agree
 from .figures import write_figure
 from .store import Store
 
@@ -331,20 +331,23 @@ class Lab:
             text, printed = f'{text} (the text: "{printed}")', ""
         self.outcome.claims.append(Claim(text, printed, ours, bool(holds), robust, not exact, self.setting))
 
-    def cells(self, text: str, found: Iterable[tuple[str, str, str, bool]], *, printed: str) -> None:
+    def cells(self, text: str, found: Iterable[tuple[str, str, str]], *, printed: str) -> None:
         """
         Put down the numbers of a table: each counts, and its cause is looked up as ``ITEM: text: name``.
+
+        A cell holds if the printed number or range and ours have a value in common (`agree`): nothing else is allowed
+        for.
 
         Parameters
         ----------
         found
-            Name, printed and our number of each, and whether they agree.
+            Name, printed and our number of each, with our range over seeds.
         """
-        cells = tuple(Cell(name, theirs, ours, bool(holds)) for name, theirs, ours, holds in found)
+        cells = tuple(Cell(name, theirs, ours, agree(theirs, ours)) for name, theirs, ours in found)
         good = sum(cell.holds for cell in cells)
         ours = f"{good} of {len(cells)}"
         holds = good == len(cells)
-        self.outcome.claims.append(Claim(text, printed, ours, holds, setting=self.setting, cells=cells))
+        self.outcome.claims.append(Claim(text, printed, ours, holds, chosen=False, setting=self.setting, cells=cells))
 
     @contextmanager
     def against_print(self, setting: str) -> Iterator[None]:

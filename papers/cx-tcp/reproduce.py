@@ -237,8 +237,9 @@ def figure_4(lab: Lab) -> None:
     )
     means = np.array([run.flows["cwnd_mean"].to_numpy() for run in runs])
     caption = (
-        "Utilisation in each second, mean and range over seeds; mean window of each flow; window of one flow while 31, "
-        "51, 21 flows run (means over 5 s, one seed), the newcomers with slow start and without."
+        "Utilisation in each second, mean and range over seeds (red: the printed range); mean window of each flow; "
+        "window of one flow while 31, 51, 21 flows run (means over 5 s, one seed), the newcomers with slow start and "
+        "without."
     )
     with lab.figure("features", caption, 1, 3, size=(11, 3)) as axes:
         left, middle, right = axes[0]
@@ -246,6 +247,7 @@ def figure_4(lab: Lab) -> None:
         times = runs[0].window[0] + np.arange(used.shape[1]) + 0.5
         band(left, [(times, one) for one in used], style.SERIES[0])
         left.axhline(used.mean(), color=style.BLACK, linewidth=0.8, linestyle=style.DASHED)
+        left.axhspan(*lab.printed["fig-4"]["utilization"], color=style.VERMILION, alpha=0.2, linewidth=0)
         left.set(xlabel="time (s)", ylabel="utilisation (%)", ylim=(80, 101), xlim=(0, 500))
         flows = np.arange(1, means.shape[1] + 1)
         low, high = (abs(means.mean(axis=0) - ends) for ends in (means.min(axis=0), means.max(axis=0)))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import st_red_analysis as theory
+import st_red_comparisons as comparisons
 import st_red_detection as detection
 import st_red_review as reviewed
 import st_red_scaling as scaling
 import st_red_tables as tables
+import st_red_transients as transients
 
 from ackclock.paper import Lab, Paper
 
@@ -19,7 +21,7 @@ paper = Paper(
 
 def of_table(name: str) -> Callable[[Lab], None]:
     """Return the function that regenerates a table."""
-    return lambda lab: tables.table(lab, name)
+    return lambda lab: tables.table(lab, name, transients.CLAIMS[name])
 
 
 NO_REVERSE = "no reverse flows, which the text has"
@@ -36,6 +38,7 @@ ITEMS = (
     ("ch2-claims", "Drop-tail and RED", "sections 2.1.3, 2.3.5 and 2.4", reviewed.review),
     ("boxes", "The AQMs of chapters 2 and 3, each as in its box", "sections 2.2 and 3.2 to 3.7", reviewed.boxes),
     ("others", "Exponential RED, LRED, SRED, WRED", "sections 1.2, 2.5 and 3.1, which name them", reviewed.others),
+    ("ch3-claims", "AQMs compared", "sections 3.2 to 3.8", comparisons.compared),
     ("prop-4.9", "Scaling of RED's parameters, and stability", "sections 4.3 to 4.5", theory.proposition_4_9),
     ("eq-4.10", "The stability proposition's proof, and scaling", "section 4.3.3", theory.equations_4_10),
     ("fig-4.3", "ARED and AP-RED where the parameters suit", "section 4.5.1, figure 4.3", scaling.figure_4_3),
@@ -53,7 +56,7 @@ ITEMS = (
     *((f"table-{key}", title, source, of_table(key)) for key, (title, source, _) in tables.TABLES.items()),
     ("cells", "The ten tables, counted", "sections 5.5 and 6.4, tables 5-1 to 6-5", tables.all_cells),
 )
-UNCOUNTED = ("ch2-claims", "boxes", "others", "fig-5.2")
+UNCOUNTED = ("ch2-claims", "boxes", "others", "ch3-claims", "fig-5.2")
 """Opinions of a survey about no network in particular, and tests of our algorithms: no claims."""
 
 for name, title, source, make in ITEMS:

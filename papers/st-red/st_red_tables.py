@@ -184,6 +184,14 @@ def without_reverse(scenario: Scenario, *, delay_one_way: bool) -> Scenario:
     )
 
 
+def bounds(window: str, whole: float) -> tuple[float, float]:
+    """Return begin and end of a window such as "400-500s", or of the run."""
+    if window == "whole run":
+        return 0.0, whole
+    begin, _, end = window.removesuffix("s").partition("-")
+    return float(begin), float(end)
+
+
 class Runs:
     """The runs of a table: by scheme and window, a list over seeds."""
 
@@ -212,16 +220,9 @@ class Runs:
         if one_way:
             base = without_reverse(base, delay_one_way=table == "5-1")
         whole = seconds(base.tree["scenario"]["duration"])
-
-        def bounds(window: str) -> tuple[float, float]:
-            if window == "whole run":
-                return 0.0, whole
-            begin, _, end = window.removesuffix("s").partition("-")
-            return float(begin), float(end)
-
         self.results = lab.run(
             {
-                (scheme, window): part(with_scheme(lab, base, self.chapter, scheme), *bounds(window), self.haste)
+                (scheme, window): part(with_scheme(lab, base, self.chapter, scheme), *bounds(window, whole), self.haste)
                 for scheme in self.schemes
                 for window in self.windows
             },
@@ -342,7 +343,8 @@ def draw(lab: Lab, runs: Runs) -> None:
     top = 500 if runs.chapter == "5" else 1000
     caption = (
         f"As figure {FIGURES[runs.table].removeprefix('fig-')}: queue (packets of 500 B) against time (s). Pale: one "
-        f"seed; dark: mean over 10 s, with its range over seeds ({runs.seeds}). The vertical range is the buffer."
+        f"seed; dark: mean over 10 s, with its range over seeds ({runs.seeds}). Red: the printed mean, or its range. "
+        "The vertical range is the buffer."
     )
     with lab.figure("queue", caption, lines, columns, size=(10, 2.3 * lines), sharex=True, sharey=True) as axes:
         flat = list(axes.flat)
@@ -355,6 +357,11 @@ def draw(lab: Lab, runs: Runs) -> None:
             middle = width * (np.arange(smooth.shape[1]) + 0.5)
             ax.fill_between(middle, smooth.min(axis=0), smooth.max(axis=0), color=style.BLUE, alpha=0.35, linewidth=0)
             ax.plot(middle, smooth.mean(axis=0), color=style.NAVY, linewidth=0.9)
+            for cell in runs.cells:
+                if (cell.scheme, cell.metric) == (scheme, "queue_mean"):
+                    begin, end = bounds(cell.window, results[0].end * runs.haste)
+                    for level in {cell.low, cell.high}:
+                        ax.hlines(level, begin / runs.haste, end / runs.haste, color=style.VERMILION, linewidth=1.1)
             ax.set(title=scheme, xlim=(0, results[0].end), ylim=(0, top))
         for ax in flat[len(shown) :]:
             ax.set_visible(False)
@@ -732,8 +739,8 @@ REVERSE = ("5-1", "5-3", "6-3")
 """Tables that are run with the reverse flows of the text, too."""
 
 
-def table(lab: Lab, name: str) -> None:
-    """Regenerate a table and its figure."""
+def table(lab: Lab, name: str, transients: Callable[[Lab, Runs], None]) -> None:
+    """Regenerate a table and its figure; `transients` are the claims about the latter."""
     runs = Runs(lab, name, one_way=True)
     text = Runs(lab, name, seeds=1) if name in REVERSE else None
     seeds = f"mean and range over {runs.seeds} seeds" if runs.seeds > 1 else "one seed"
@@ -746,6 +753,7 @@ def table(lab: Lab, name: str) -> None:
     )
     agreement(lab, runs)
     TABLES[name][2](lab, runs)
+    transients(lab, runs)
     if "ST-RED" in runs.schemes and (runs.chapter == "6" or name in ("5-1", "5-2")):
         larger(lab, runs)
     if name == "6-3":

@@ -442,12 +442,6 @@ def figure_6(lab: Lab) -> None:
         ours=f"{np.mean(share):.3f} and {np.mean(ratios(small)):.3f}",
         printed="constant",
     )
-    lab.claim(
-        "(400, 200): delay-based flows get less than loss-based ones, but more than half",
-        0.5 < np.mean(share) < 1,
-        ours=spread(share, "{:.3f}"),
-        printed="bias in favour of the loss-based flows",
-    )
 
 
 CAPACITIES = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100)

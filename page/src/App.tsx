@@ -62,12 +62,11 @@ export function App({ pool, start }: { pool: Pool; start: Shared | null }) {
   const [page, setPage] = useState<'laboratory' | 'lessons'>(
     location.hash.startsWith('#lesson') ? 'lessons' : 'laboratory',
   );
-  const [lesson, setLesson] = useState<Lesson | null>(null);
   const [writing, setWriting] = useState(false);
   const [copied, setCopied] = useState(false);
 
   const open = (one: Lesson) => {
-    setLesson(one);
+    lab.setLesson(one.key);
     lab.setKept(null);
     lab.setPlace({ link: 0, flows: 0 });
     lab.setText(one.scenario);
@@ -80,6 +79,7 @@ export function App({ pool, start }: { pool: Pool; start: Shared | null }) {
     if (found) open(found);
   }, []);
 
+  const lesson = LESSONS.find((one) => one.key === lab.lesson);
   const outcome = lab.packets.value;
   // figures are drawn anew when what they show changes, not with each report of a run's progress
   const figures = useMemo(
@@ -98,6 +98,7 @@ export function App({ pool, start }: { pool: Pool; start: Shared | null }) {
       lab.field.busy,
       lab.field.refusal,
       lab.kept,
+      lab.axis,
       lab.place,
       lab.checked,
       lab.catalogue,
@@ -127,7 +128,7 @@ export function App({ pool, start }: { pool: Pool; start: Shared | null }) {
             type="button"
             aria-current={page === 'lessons' ? 'page' : undefined}
             onClick={() => {
-              setLesson(null);
+              lab.setLesson(null);
               setPage('lessons');
             }}
           >
@@ -148,7 +149,7 @@ export function App({ pool, start }: { pool: Pool; start: Shared | null }) {
                 lesson={lesson}
                 lab={lab}
                 leave={() => {
-                  setLesson(null);
+                  lab.setLesson(null);
                   setPage('lessons');
                 }}
               />

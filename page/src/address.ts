@@ -8,6 +8,9 @@ export interface Shared {
   c?: number;
   /** A, beside which this is B. */
   a?: string;
+  /** The lesson above it, and the second axis of the stability chart. */
+  n?: string;
+  x?: string;
 }
 
 /** Characters of an address that are read, and of a scenario that comes out of one. */
@@ -59,7 +62,7 @@ export async function decode(text: string): Promise<Shared | null> {
     const [l, c] = [whole(state.l), whole(state.c)];
     if (l !== undefined) shared.l = l;
     if (c !== undefined) shared.c = c;
-    if (typeof state.a === 'string') shared.a = state.a;
+    for (const key of ['a', 'n', 'x'] as const) if (typeof state[key] === 'string') shared[key] = state[key];
     return shared;
   } catch {
     return null;

@@ -45,6 +45,9 @@ export function useLaboratory(pool: Pool, start: Shared | null) {
   const [course, setCourse] = useState<Pending<Trajectory>>(NONE);
   const [field, setField] = useState<Pending<Field>>(NONE);
   const [kept, setKept] = useState<Kept | null>(null);
+  /** Key of the lesson above the answer, and of the chart's second axis. */
+  const [lesson, setLesson] = useState(start?.n ?? null);
+  const [axis, setAxis] = useState(start?.x ?? 'count');
   /** The scenario that the packets on the screen are of. */
   const [shown, setShown] = useState('');
   const stop = useRef<AbortController | null>(null);
@@ -129,7 +132,10 @@ export function useLaboratory(pool: Pool, start: Shared | null) {
   }, [pool]);
 
   useEffect(() => {
-    const state: Shared = { t: text, l: place.link, c: place.flows, ...(kept ? { a: kept.text } : {}) };
+    const state: Shared = { t: text, l: place.link, c: place.flows };
+    if (kept) state.a = kept.text;
+    if (lesson) state.n = lesson;
+    if (axis !== 'count') state.x = axis;
     let current = true;
     const timer = setTimeout(async () => {
       const hash = await encode(state);
@@ -139,7 +145,7 @@ export function useLaboratory(pool: Pool, start: Shared | null) {
       current = false;
       clearTimeout(timer);
     };
-  }, [text, place, kept]);
+  }, [text, place, kept, lesson, axis]);
 
   const cancel = () => {
     stop.current?.abort();
@@ -171,6 +177,10 @@ export function useLaboratory(pool: Pool, start: Shared | null) {
     field,
     kept,
     setKept,
+    lesson,
+    setLesson,
+    axis,
+    setAxis,
     keep,
     holds,
     cancel,

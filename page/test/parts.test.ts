@@ -25,6 +25,8 @@ test.each(scenarios)('%s: what controls write says the same', (name) => {
 test('an address holds a scenario, and nonsense is null', async () => {
   const state = { t: read('home'), l: 1, c: 2, a: 'x "é\n' };
   expect(await decode(await encode(state))).toEqual(state);
+  const whole = { ...state, a: 'other', n: '04-red-hopf', x: 'rate' };
+  expect(await decode(await encode(whole))).toEqual(whole);
   for (const bad of ['', '!', 'AAAA', await encode({ t: 3 } as never), 'x'.repeat(70_000)])
     expect(await decode(bad)).toBeNull();
   // a bomb: a megabyte and more of the same letter

@@ -9,6 +9,11 @@ import { resample } from './resample';
 
 const COLORS = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6'];
 
+/** Names between backticks stand as code. */
+function withCode(text: string): ComponentChildren {
+  return text.split('`').map((part, k) => (k % 2 ? <code key={part}>{part}</code> : part));
+}
+
 function Figure({ title, note, children }: { title: string; note?: string | undefined; children: ComponentChildren }) {
   return (
     <figure class="figure">
@@ -154,6 +159,9 @@ function density(outcome: Outcome, klass: number, field: Field | null): { x: num
   return { x, lines };
 }
 
+/** Flows of one class that are listed. */
+const SHARES = 10;
+
 function Shares({ outcome }: { outcome: Outcome }) {
   const sums = outcome.classes.map((one, k) => ({
     name: one.name,
@@ -162,45 +170,71 @@ function Shares({ outcome }: { outcome: Outcome }) {
   }));
   const many = sums.length === 1 && outcome.flows.goodput.length > 1;
   const rows = many
-    ? outcome.flows.goodput.slice(0, 40).map((goodput, k) => ({ name: `flow ${k + 1}`, flows: 1, goodput }))
+    ? outcome.flows.goodput.slice(0, SHARES).map((goodput, k) => ({ name: `flow ${k + 1}`, flows: 1, goodput }))
     : sums;
   const most = Math.max(...rows.map((one) => one.goodput), 1);
   return (
-    <div class={`shares ${many ? 'dense' : ''}`} tabIndex={0} role="region" aria-label="Goodput of the flows">
-      <table>
-        <tbody>
-          {rows.map((one) => (
-            <tr key={one.name}>
-              <th scope="row">
-                {one.name}
-                {one.flows > 1 ? ` × ${one.flows}` : ''}
-              </th>
-              <td>
-                <meter min={0} max={most} value={one.goodput} aria-label={`goodput of ${one.name}`} />
-              </td>
-              <td class="number">{megabits(one.goodput)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <table class="shares" aria-label="Goodput of the flows">
+      <tbody>
+        {rows.map((one) => (
+          <tr key={one.name}>
+            <th scope="row">
+              {one.name}
+              {one.flows > 1 ? ` × ${one.flows}` : ''}
+            </th>
+            <td>
+              <meter min={0} max={most} value={one.goodput} aria-label={`goodput of ${one.name}`} />
+            </td>
+            <td class="number">{megabits(one.goodput)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 
-/** Rows of the table: what, and its value in a run. */
-const NUMBERS: [string, (outcome: Outcome, link: number) => string][] = [
-  ['utilisation', (o, l) => percent(o.links[l]?.utilization ?? 0)],
-  ['queue, mean (packets)', (o, l) => digits(o.links[l]?.queue_packets_mean ?? 0)],
-  ['queue, standard deviation', (o, l) => digits(o.links[l]?.queue_packets_std ?? 0)],
-  ['wait, median', (o, l) => milliseconds(o.links[l]?.delay_percentiles[0] ?? 0)],
-  ['wait, 99th percentile', (o, l) => milliseconds(o.links[l]?.delay_percentiles[2] ?? 0)],
-  ['dropped', (o, l) => percent((o.links[l]?.drops ?? 0) / Math.max(o.links[l]?.arrivals ?? 1, 1))],
-  ['marked', (o, l) => percent((o.links[l]?.marks ?? 0) / Math.max(o.links[l]?.arrivals ?? 1, 1))],
-  ['goodput, all flows', (o) => megabits(o.flows.goodput.reduce((sum, one) => sum + one, 0))],
-  ['timeouts', (o) => digits(o.flows.timeouts.reduce((sum, one) => sum + one, 0))],
+/** The least, median and most of flows that the table of shares leaves out. */
+function leftOut(outcome: Outcome): string | undefined {
+  const all = [...outcome.flows.goodput].sort((a, b) => a - b);
+  if (outcome.classes.length > 1 || all.length <= SHARES) return undefined;
+  const at = (share: number) => megabits(all[Math.round(share * (all.length - 1))] as number);
+  return `${SHARES} of ${all.length} flows. All of them: least ${at(0)}, median ${at(0.5)}, most ${at(1)}.`;
+}
+
+type Unit = 'share' | 'packets' | 'time' | 'rate' | 'count';
+
+/** Rows of the table: what, in which unit, and its value in a run. */
+const NUMBERS: [string, Unit, (outcome: Outcome, link: number) => number][] = [
+  ['utilisation', 'share', (o, l) => o.links[l]?.utilization ?? 0],
+  ['queue, mean (packets)', 'packets', (o, l) => o.links[l]?.queue_packets_mean ?? 0],
+  ['queue, standard deviation (packets)', 'packets', (o, l) => o.links[l]?.queue_packets_std ?? 0],
+  ['wait, median', 'time', (o, l) => o.links[l]?.delay_percentiles[0] ?? 0],
+  ['wait, 99th percentile', 'time', (o, l) => o.links[l]?.delay_percentiles[2] ?? 0],
+  ['dropped', 'share', (o, l) => (o.links[l]?.drops ?? 0) / Math.max(o.links[l]?.arrivals ?? 1, 1)],
+  ['marked', 'share', (o, l) => (o.links[l]?.marks ?? 0) / Math.max(o.links[l]?.arrivals ?? 1, 1)],
+  ['goodput, all flows', 'rate', (o) => o.flows.goodput.reduce((sum, one) => sum + one, 0)],
+  ['timeouts', 'count', (o) => o.flows.timeouts.reduce((sum, one) => sum + one, 0)],
 ];
 
+const WRITE: Record<Unit, (value: number) => string> = {
+  share: percent,
+  packets: (value) => digits(value),
+  time: milliseconds,
+  rate: megabits,
+  count: (value) => digits(value),
+};
+
+/** What B has more than A, with its sign; of shares in points. */
+function difference(unit: Unit, a: number, b: number): string {
+  const more = b - a;
+  if (more === 0) return '0';
+  const size = Math.abs(more);
+  const text = unit === 'share' ? `${digits(100 * size)} points` : WRITE[unit](size);
+  return `${more > 0 ? '+' : '−'}${text}`;
+}
+
 function Numbers({ outcome, link, kept }: { outcome: Outcome; link: number; kept: Laboratory['kept'] }) {
+  const other = Math.min(link, (kept?.outcome.links.length ?? 1) - 1);
   return (
     <div class="tablewrap" tabIndex={0} role="region" aria-label="Numbers">
       <table class="numbers">
@@ -209,14 +243,16 @@ function Numbers({ outcome, link, kept }: { outcome: Outcome; link: number; kept
             <th scope="col">measure</th>
             {kept && <th scope="col">A: {kept.name}</th>}
             <th scope="col">{kept ? 'B: now' : 'value'}</th>
+            {kept && <th scope="col">B − A</th>}
           </tr>
         </thead>
         <tbody>
-          {NUMBERS.map(([name, value]) => (
+          {NUMBERS.map(([name, unit, value]) => (
             <tr key={name}>
               <th scope="row">{name}</th>
-              {kept && <td class="number">{value(kept.outcome, Math.min(link, kept.outcome.links.length - 1))}</td>}
-              <td class="number">{value(outcome, link)}</td>
+              {kept && <td class="number">{WRITE[unit](value(kept.outcome, other))}</td>}
+              <td class="number">{WRITE[unit](value(outcome, link))}</td>
+              {kept && <td class="number">{difference(unit, value(kept.outcome, other), value(outcome, link))}</td>}
             </tr>
           ))}
         </tbody>
@@ -225,13 +261,28 @@ function Numbers({ outcome, link, kept }: { outcome: Outcome; link: number; kept
   );
 }
 
+/** Shares of the packets that wait longer, A's beside them. */
+function waitLines(outcome: Outcome, link: number, kept: Laboratory['kept']): { x: number[]; lines: Line[] } | null {
+  const here = waiting(outcome, link);
+  if (!here) return null;
+  const other = kept && waiting(kept.outcome, Math.min(link, kept.outcome.links.length - 1));
+  const line = (label: string, color: string, values: (number | null)[]): Line => ({ label, values, color, width: 2 });
+  if (!other) return { x: here.x, lines: [line('packets that wait longer', '--c1', here.y)] };
+  const x = [...new Set([...here.x, ...other.x])].sort((a, b) => a - b);
+  const lines = [
+    line('now', '--c1', resample(here.x, here.y, x)),
+    { ...line('A', '--c3', resample(other.x, other.y, x)), dashed: true },
+  ];
+  return { x, lines };
+}
+
 export function Answer({ lab, children }: { lab: Laboratory; children: ComponentChildren }) {
   const outcome = lab.packets.value;
   if (!outcome) return <section class="figures">{children}</section>;
   const link = Math.min(lab.place.link, outcome.links.length - 1);
   const klass = Math.min(lab.place.flows, outcome.classes.length - 1);
   const windows = windowLines(outcome, klass);
-  const waits = waiting(outcome, link);
+  const waits = waitLines(outcome, link, lab.kept);
   const spread = density(outcome, klass, lab.field.value);
   const time = outcome.traces.time;
   const name = outcome.classes[klass]?.name ?? '';
@@ -276,19 +327,10 @@ export function Answer({ lab, children }: { lab: Laboratory; children: Component
       )}
       {waits && (
         <Figure title="Queueing delay">
-          <Plot
-            title="Delay"
-            x={waits.x}
-            lines={[{ label: 'packets that wait longer', values: waits.y, color: '--c1', width: 2 }]}
-            xLabel="wait (ms)"
-            yLabel="longer than that (%)"
-          />
+          <Plot title="Delay" x={waits.x} lines={waits.lines} xLabel="wait (ms)" yLabel="longer than that (%)" />
         </Figure>
       )}
-      <Figure
-        title="Goodput"
-        note={outcome.classes.length === 1 && outcome.flows.goodput.length > 40 ? 'The first 40 flows.' : undefined}
-      >
+      <Figure title="Goodput" note={leftOut(outcome)}>
         <Shares outcome={outcome} />
       </Figure>
       {children}
@@ -312,7 +354,7 @@ export function Answer({ lab, children }: { lab: Laboratory; children: Component
       {(missing.length > 0 || outcome.notes.length > 0 || (lab.law.value?.notes.length ?? 0) > 0) && (
         <ul class="notes">
           {[...missing, ...outcome.notes, ...(lab.law.value?.notes ?? [])].map((one) => (
-            <li key={one}>{one}</li>
+            <li key={one}>{withCode(one)}</li>
           ))}
         </ul>
       )}

@@ -38,6 +38,14 @@ function follow(group: string, from: uPlot): void {
   }
 }
 
+/** Where the pointer is, or the last value there is: a legend is never empty. */
+function shown(plot: uPlot, series: number, value: number | null | undefined, digits: number): string {
+  let found = value;
+  const values = plot.data[series] ?? [];
+  for (let k = values.length - 1; k >= 0 && plot.cursor.idx == null && found == null; k--) found = values[k];
+  return found == null ? '–' : found.toPrecision(digits);
+}
+
 const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 function shade(plot: uPlot, window: [number, number]): void {
@@ -50,6 +58,15 @@ function shade(plot: uPlot, window: [number, number]): void {
   plot.ctx.fillRect(to, top, left + width - to, height);
   plot.ctx.restore();
 }
+
+/** Width of the longest number on an axis, with its tick. */
+const roomFor = (font: string) => (plot: uPlot, values: string[] | null) => {
+  plot.ctx.save();
+  plot.ctx.font = font;
+  const widths = (values ?? []).map((one) => plot.ctx.measureText(one).width);
+  plot.ctx.restore();
+  return Math.ceil(Math.max(24, ...widths)) + 14;
+};
 
 function options(props: PlotProps, width: number): uPlot.Options {
   const { lines, xLabel, yLabel, height = 220, group, window } = props;
@@ -72,15 +89,15 @@ function options(props: PlotProps, width: number): uPlot.Options {
       : {}),
     spanGaps: true,
     points: { show: false },
-    value: (_: uPlot, value: number | null) => (value === null ? '' : value.toPrecision(4)),
+    value: (plot: uPlot, value: number | null, index: number) => shown(plot, index, value, 4),
   }));
   return {
     width,
     height,
-    series: [{ label: xLabel, value: (_, value) => (value === null ? '' : value.toPrecision(5)) }, ...series],
+    series: [{ label: xLabel, value: (plot, value) => shown(plot, 0, value, 5) }, ...series],
     axes: [
       { ...axis, label: xLabel, size: 34 },
-      { ...axis, label: yLabel, size: 54 },
+      { ...axis, label: yLabel, size: roomFor(axis.font) },
     ],
     scales: {
       x: { time: false },

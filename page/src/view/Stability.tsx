@@ -89,11 +89,10 @@ function limitSentence(limit: Limit | null): string {
 }
 
 export function Stability({ lab, pool }: { lab: Laboratory; pool: Pool }) {
-  const [key, setKey] = useState('count');
   const [data, setData] = useState<ChartData | null>(null);
   const [limit, setLimit] = useState<Limit | null>(null);
   const [why, setWhy] = useState('');
-  const { checked, place, text, law } = lab;
+  const { checked, place, text, law, axis: key, setAxis: setKey } = lab;
   const link = Math.min(place.link, Math.max(listed(checked?.tree, 'link').length - 1, 0));
   const klass = Math.min(place.flows, Math.max(listed(checked?.tree, 'flows').length - 1, 0));
   const all = choices(lab, link, klass);

@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { marked } from 'marked';
 import { defineConfig, type Plugin } from 'vite';
 
@@ -52,13 +53,32 @@ function lessons(): Plugin {
   };
 }
 
+const OUT = fileURLToPath(new URL('../out/page', import.meta.url));
+
+/** Files worth it lie compressed beside themselves: servers that know how send those. */
+function compressed(): Plugin {
+  return {
+    name: 'compressed',
+    apply: 'build',
+    closeBundle() {
+      for (const name of readdirSync(OUT, { recursive: true, encoding: 'utf8' })) {
+        if (!/\.(?:js|css|html|wasm)$/.test(name)) continue;
+        const plain = readFileSync(`${OUT}/${name}`);
+        const size = { params: { [constants.BROTLI_PARAM_SIZE_HINT]: plain.length } };
+        writeFileSync(`${OUT}/${name}.br`, brotliCompressSync(plain, size));
+        writeFileSync(`${OUT}/${name}.gz`, gzipSync(plain, { level: 9 }));
+      }
+    },
+  };
+}
+
 export default defineConfig({
   base: './',
-  plugins: [policy(), lessons()],
+  plugins: [policy(), lessons(), compressed()],
   esbuild: { jsx: 'automatic', jsxImportSource: 'preact' },
   worker: { format: 'es' },
   build: {
-    outDir: fileURLToPath(new URL('../out/page', import.meta.url)),
+    outDir: OUT,
     emptyOutDir: true,
     target: 'es2022',
     assetsInlineLimit: 0,

@@ -126,7 +126,7 @@ growth: setup ## how the cost of a packet grows with flows, links, buffer and ra
 docs: setup ## the documentation as HTML, out/docs/index.html; pages made from the code are made, notebooks run; warnings are errors
 	$(BIN)/python -c 'import furo, latex2mathml, myst_nb, sphinx_copybutton, ziamath' 2>/dev/null || \
 		$(BIN)/python -m pip install --quiet $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
-	$(BIN)/python -m sphinx -W --keep-going -q -j 2 $(SPHINX) -d out/doctrees docs $(or $(PAGES),out/docs)
+	$(BIN)/python -m sphinx -W --keep-going -q -j 2 $(SPHINX) -d out/$(notdir $(or $(PAGES),out/docs))-trees docs $(or $(PAGES),out/docs)
 	@echo "written: $(or $(PAGES),out/docs)/index.html"
 
 reference: setup ## write the pages of docs/algorithms that are made from the registry (not in Git) without building the documentation

@@ -14,8 +14,11 @@ from typing import Any
 
 import pytest
 
+import ackclock as ac
+from ackclock.cli import parser
 from ackclock.present import server
 from ackclock.present.report import _words
+from ackclock.present.report._template import laboratory
 from conftest import Command
 
 GOLDEN = Path(__file__).parents[1] / "page" / "test" / "sentences.json"
@@ -104,6 +107,16 @@ def test_a_scenario_goes_into_the_address() -> None:
     packed = server.fragment(text).removeprefix("#s=")
     plain = zlib.decompress(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)), -15)
     assert json.loads(plain) == {"t": text}
+
+
+def test_reports_open_their_scenario_in_the_laboratory() -> None:
+    scenario = ac.load(Path(__file__).parents[1] / "scenarios" / "home.toml")
+    address = laboratory(scenario._core.json())
+    place, _, state = address.partition("#s=")
+    plain = zlib.decompress(base64.urlsafe_b64decode(state + "=" * (-len(state) % 4)), -15)
+    assert json.loads(plain) == {"t": scenario._core.toml()}
+    assert place == f"http://127.0.0.1:{parser().parse_args(['serve']).port}/"
+    assert laboratory('{"link": "none"}') == ""
 
 
 def test_a_page_that_was_not_built_is_said_so(tmp_path: Path) -> None:

@@ -5,12 +5,14 @@ Links between Markdown files are written as they lie in the checkout, so that th
 the directories beside this one are symbolic links in it. The pages of algorithms are written before any is read;
 `<!-- commands -->` becomes the reference of the command line, `<!-- keys -->` that of a scenario's keys,
 `<!-- algorithms -->` the table of all algorithms, and `<!-- standards -->` the tables of what RFCs ask for. Mathematics
-becomes MathML, which browsers draw without a script.
+becomes MathML, which browsers draw without a script. Where the laboratory is beside the pages (`make site`), a mark
+`<!-- laboratory: FILE ... -->` becomes links that open scenarios in it, and a paper's page lists all of its own.
 """
 
 from __future__ import annotations
 
 import argparse
+import html
 import importlib.util
 import os
 import re
@@ -21,6 +23,9 @@ from typing import TYPE_CHECKING
 import generate
 from latex2mathml.converter import convert
 
+from ackclock import load
+from ackclock.present.server import fragment
+
 if TYPE_CHECKING:
     from docutils import nodes
     from sphinx.application import Sphinx
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s#]+)(#[^()\s]*)?\)")
+MARK = re.compile(r"<!-- laboratory: (.+?) -->")
 CHILDREN = {"algorithms/README": "/algorithms/*/*", "papers/README": "/papers/*/README"}
 """Pages that list others, and their pattern."""
 
@@ -62,9 +68,31 @@ def _read(app: Sphinx, name: str, source: list[str]) -> None:
     for marker, text in GENERATED.items():
         if marker in source[0]:
             source[0] = source[0].replace(marker, text())
+    source[0] += _of_paper(path.resolve())
+    source[0] = MARK.sub(lambda found: _laboratory(app, name, path, found[1].split()), source[0])
     source[0] = LINK.sub(lambda found: _link(found, path), source[0])
     if name in CHILDREN:
         source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n:maxdepth: 1\n\n{CHILDREN[name]}\n```\n"
+
+
+def _of_paper(path: Path) -> str:
+    """The mark for all scenarios of a paper, under a heading; nothing on other pages."""
+    if path.parent.parent.name != "papers":
+        return ""
+    files = [one.name for one in sorted(path.parent.glob("*.toml")) if "[[flows]]" in one.read_text(encoding="utf-8")]
+    return f"\n<!-- laboratory: {' '.join(files)} -->\n" if files else ""
+
+
+def _laboratory(app: Sphinx, name: str, path: Path, files: list[str]) -> str:
+    """Links that open scenarios in the laboratory beside these pages; nothing where there is none."""
+    if not app.tags.has("site"):
+        return ""
+    place = os.path.relpath("laboratory/index.html", os.path.dirname(name) or ".")  # noqa: PTH120  a page's name
+    links = []
+    for file in files:
+        scenario = load(path.resolve().parent / file)
+        links.append(f'<a href="{place}{fragment(scenario._core.toml())}">{html.escape(scenario.name)}</a>')
+    return f'<p class="laboratory">Open in the laboratory: {", ".join(links)}</p>'
 
 
 def _link(found: re.Match[str], path: Path) -> str:

@@ -16,6 +16,8 @@ from typing import Any, Final
 from ..core.errors import AckclockError
 
 ADDRESS: Final = "127.0.0.1"
+PORT: Final = 5006
+"""Port unless another one is asked for; addresses in reports have it."""
 FILES: Final = Path(__file__).parent / "page_files"
 """Written by `make page`; wheels contain it."""
 POLICY: Final = (
@@ -25,6 +27,8 @@ POLICY: Final = (
 """Content security policy: the page's own files and nothing else."""
 ENCODINGS: Final = (("br", ".br"), ("gzip", ".gz"))
 """How files lie beside themselves compressed, the smallest first."""
+LONGEST: Final = 60_000
+"""Characters of an address that the page reads."""
 SILENT: Final = 20
 """Seconds after which a connection that sends no request is closed."""
 

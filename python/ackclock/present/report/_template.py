@@ -42,6 +42,7 @@ def render(template: str, **values: Any) -> str:
     )
     environment.filters["toml"] = scenario_toml
     environment.filters["anchor"] = anchor
+    environment.filters["laboratory"] = laboratory
     page = environment.get_template(template).render(command=_COMMAND.get(), **values)
     return page.replace("<!-- charts -->\n", f"{library()}\n" if " data-charts=" in page else "")
 
@@ -53,6 +54,17 @@ def scenario_toml(scenario: str) -> str:
     except (ScenarioError, ValueError):  # made by a newer version, or with algorithms of the user's own
         text = scenario
     return "\n".join(map(_cut, text.splitlines()))
+
+
+def laboratory(scenario: str) -> str:
+    """Return the address at which `ackclock serve` shows a scenario in JSON; nothing where the page cannot."""
+    from ..server import ADDRESS, LONGEST, PORT, fragment
+
+    try:
+        state = fragment(_core.Scenario(scenario.encode(), "scenario", "json").toml())
+    except (ScenarioError, ValueError):
+        return ""
+    return f"http://{ADDRESS}:{PORT}/{state}" if len(state) <= LONGEST else ""
 
 
 def _cut(line: str) -> str:

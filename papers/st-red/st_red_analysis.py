@@ -68,8 +68,7 @@ def proposition_4_9(lab: Lab) -> None:
         queue = equilibrium_queue(entry["flows"], entry["capacity"], entry["rtt"], low, high, slope)
         for name, rtt in (("R = d", entry["rtt"]), ("R = d + q / C", entry["rtt"] + queue / entry["capacity"])):
             net = Network(entry["flows"], entry["capacity"], rtt)
-            product = rtt * net.capacity
-            bound = 0.8 * net.flows**3 / product**5 if net.flows <= product / 2 else 0.4 * net.flows**2 / product**4
+            bound = bound_4_9(net)
             margin = red_gain_margin(net, slope, weight)
             rows.append([str(number), name, f"{slope * weight / bound:.5g}", f"{margin:.5g}", f"{queue:.4g}"])
             if slope * weight > bound:

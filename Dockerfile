@@ -1,6 +1,5 @@
 # The page of ackclock on this machine:
 #   docker build -t ackclock . && docker run --rm --network host ackclock
-# The page is built outside, by `make page` before `docker build`: this image has no Node.
 # It listens at 127.0.0.1 only, so that nobody else reaches it. Any other command works as well:
 #   docker run --rm -v "$PWD:/work" ackclock ackclock run home.toml
 FROM node:22-bookworm-slim AS node

@@ -11,14 +11,14 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from faults import ByteByByte, GentleThrice, Halved, HalvedThrice, InRecoveryForGood, Rounded, Unlimited
+from faults import SEGMENT, ByteByByte, GentleThrice, Halved, HalvedThrice, InRecoveryForGood, Rounded, Unlimited
 from scipy.stats import beta
 
 from ackclock.algorithms import Ack, Reduction, Window
 from ackclock.questions.ci import Configuration, Status, check
 from ackclock.questions.evaluate.subject import subject
 
-FAULTY = ("5.1.3", "6.1", "C.1", "C.3", "C.6", "C.8", "C.10", "C.11")
+FAULTY = ("5.1.3", "6.1", "7.2", "7.7", "C.1", "C.3", "C.6", "C.8", "C.10", "C.11")
 """Headings that faults are asked; all, in a build."""
 APART = 100
 """Seeds of a set begin so far after those of the last one."""
@@ -108,6 +108,54 @@ class StuckAfterTimeout(Halved):
             super().on_ack(ack, window, random)
 
 
+class NeverBelowTen(Halved):
+    """The initial window is the least one."""
+
+    def on_ack(self, ack: Ack, window: Window, random: object) -> None:
+        """Grow from there."""
+        super().on_ack(ack, window, random)
+        window.cwnd = max(window.cwnd, 10.0)
+
+    def on_congestion(self, reduction: Reduction, window: Window) -> None:
+        """Cut down to there."""
+        super().on_congestion(reduction, window)
+        window.ssthresh = window.cwnd = max(window.cwnd, 10.0)
+
+
+class Wraps(Halved):
+    """The window is kept in 16 bits of bytes, and wraps."""
+
+    def on_ack(self, ack: Ack, window: Window, random: object) -> None:
+        """Grow, and lose the 17th bit."""
+        super().on_ack(ack, window, random)
+        window.cwnd = max(window.cwnd % (2**16 / SEGMENT), 2.0)
+
+
+class CountsAcks(Halved):
+    """An ACK for many packets counts once in congestion avoidance (before RFC 3465)."""
+
+    def on_ack(self, ack: Ack, window: Window, _: object) -> None:
+        """Grow by the ACK."""
+        if not ack.cwnd_limited:
+            return
+        if window.cwnd < window.ssthresh:
+            window.slow_start(ack.acked)
+        else:
+            window.cwnd += 1.0 / window.cwnd
+
+
+class EverySecond(Halved):
+    """Takes every second congestion event alone, and all timeouts."""
+
+    events = 0
+
+    def on_congestion(self, reduction: Reduction, window: Window) -> None:
+        """Cut the window in turn."""
+        self.events += 1
+        if self.events % 2 == 0 or reduction.signal == "timeout":
+            super().on_congestion(reduction, window)
+
+
 PLANTED: Mapping[str, Any] = {
     "halved at each of three duplicate ACKs": HalvedThrice,
     "CUBIC's cut at each of three duplicate ACKs": GentleThrice,
@@ -123,6 +171,10 @@ PLANTED: Mapping[str, Any] = {
     "ignores losses": DeafToLosses,
     "ignores marks": DeafToMarks,
     "stuck after a timeout": StuckAfterTimeout,
+    "never below ten packets": NeverBelowTen,
+    "a window of 16 bits": Wraps,
+    "ACKs are counted, not packets": CountsAcks,
+    "every second loss is ignored": EverySecond,
     "CUBIC keeps 0.98 of its window": {"kind": "cubic", "beta": 0.98},
     "CUBIC keeps 0.1 of its window": {"kind": "cubic", "beta": 0.1},
     "CUBIC's C a hundred times as large": {"kind": "cubic", "c": 40},

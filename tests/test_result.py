@@ -10,6 +10,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.core.result import FORMAT
+from ackclock.present.text.results import run_tables
 from conftest import SMALL
 
 
@@ -50,6 +51,27 @@ def test_tables_agree_with_each_other(result: ac.Result) -> None:
     edges, counts = result.delay_histograms["bottleneck"]
     assert counts.sum() == link["packets"]
     assert (np.diff(edges) > 0).all()
+
+
+def test_losses_outside_of_queues_are_losses() -> None:
+    """A wire that loses 1 % of the packets: "loss 0 %" at the link and for the flows beside 1.0 % one way."""
+    wire = ac.dumbbell(
+        rate="100 Mbit/s", queue={"capacity": "400 kB"}, flows=ac.flows(2, "cubic", rtt="40 ms"), duration="20 s"
+    )
+    result = ac.run(wire.with_({"link.bottleneck.loss": 0.01}))
+    link, flows = result.links.loc["bottleneck"], result.classes.iloc[-1]
+    assert link["loss"] == 0
+    assert link["loss_wire"] == link["losses"] / link["packets"]
+    assert flows["loss"] == flows["losses"] / flows["sent"]
+    assert 0.005 < flows["loss"] < 0.02
+    assert {"queue loss", "lost on the wire"} <= set(run_tables(result)[0].columns)
+    policed = ac.run(wire.with_({"link.bottleneck.policer": {"rate": "10 Mbit/s", "burst": "20 kB"}}))
+    row = policed.links.loc["bottleneck"]
+    assert row["loss_policer"] == row["policed"] / (row["policed"] + row["arrivals"]) > 0
+    assert policed.classes.iloc[-1]["losses"] > 0
+    shown = set(run_tables(policed)[0].columns)
+    assert "policed" in shown
+    assert "lost on the wire" not in shown
 
 
 def test_ledgers_balance(result: ac.Result) -> None:

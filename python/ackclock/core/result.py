@@ -142,7 +142,7 @@ class Result(EngineResult):
         table = pd.DataFrame(rows).set_index("name")
         table.index.name = "link"
         derived = [_derived(link) for link in self._raw["links"]]
-        for place, name in enumerate(("utilization_min_1s", "loss", "marked", "loss_bytes"), 1):
+        for place, name in enumerate(derived[0] if derived else (), 1):
             table.insert(place, name, [one[name] for one in derived])
         return table
 
@@ -323,6 +323,7 @@ class Result(EngineResult):
         completed = len(finished) + sum(row["completed"] for row in tallies)
         total = math.fsum([*finished, *(row["fct_mean"] * row["completed"] for row in tallies if row["completed"])])
         counts = {name: int(flows[name].sum()) for name in _FLOW_COUNTS}
+        lost = counts["drops"] + counts["losses"]
         starved = starved_flows(competing, STARVED_SHARE)
         return {
             "count": len(started),
@@ -332,10 +333,10 @@ class Result(EngineResult):
             "starved": len(starved) if len(competing) else None,
             "cwnd_mean": _mean(flows["cwnd_mean"]),
             "rtt_s_mean": _mean(flows["rtt_mean"]),
-            # a window may see drops of packets sent before it
-            "loss": counts["drops"] / max(counts["sent"], counts["drops"]) if counts["sent"] else math.nan,
+            # a window may see losses of packets sent before it
+            "loss": lost / max(counts["sent"], lost) if counts["sent"] else math.nan,
             **counts,
-            **measures(self._received(classes), counts["drops"] + counts["losses"]),
+            **measures(self._received(classes), lost),
             "fct_s_mean": total / completed if completed else math.nan,
             **{f"fct_s_p{percent}": _percentile(times, numbers, percent) for percent in (50, 95, 99)},
             "completed": completed if transfers.any() or tallies else None,
@@ -551,11 +552,14 @@ class Replications(Sequence[Result]):
 def _derived(link: Mapping[str, Any]) -> dict[str, float]:
     """Return shares that follow from the counts of a link; `Result.links` has the same columns."""
     arrivals, arrived = int(link["arrivals"]), int(link["arrived_bytes"])
+    offered = arrivals + int(link["policed"])
     return {
         "utilization_min_1s": _least(link["utilization_1s"]),
         "loss": link["drops"] / arrivals if arrivals else math.nan,
         "marked": link["marks"] / arrivals if arrivals else math.nan,
         "loss_bytes": link["dropped_bytes"] / arrived if arrived else math.nan,
+        "loss_policer": link["policed"] / offered if offered else math.nan,
+        "loss_wire": link["losses"] / link["packets"] if link["packets"] else math.nan,
     }
 
 
@@ -593,6 +597,8 @@ def _link_json(row: Mapping[str, Any]) -> dict[str, Any]:
         "utilization_min_1s": "utilization_min_1s",
         "loss": "loss",
         "loss_bytes": "loss_bytes",
+        "loss_policer": "loss_policer",
+        "loss_wire": "loss_wire",
         "marks": "marked",
         "queue_packets_mean": "queue_packets_mean",
         "queue_packets_std": "queue_packets_std",

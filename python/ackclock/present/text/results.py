@@ -20,8 +20,12 @@ _LINKS: Final = {
     "utilisation": ("utilization", "share"),
     "minimum 1-s utilisation": ("utilization_min_1s", "share"),
     "loss": ("loss", "share"),
+    "policed": ("loss_policer", "share"),
+    "lost on the wire": ("loss_wire", "share"),
     "marked": ("marks", "share"),
 }
+_ELSEWHERE: Final = ("policed", "lost on the wire")
+"""Columns of losses outside of queues; left out where there are none."""
 _QUEUES: Final = {
     "mean (packets)": ("queue_packets_mean", "number"),
     "standard deviation": ("queue_packets_std", "number"),
@@ -68,9 +72,12 @@ def run_tables(result: Result | Replications) -> list[pd.DataFrame]:
         ("class", "flows", classes, _CLASSES),
         ("one-way delay", "flows", classes, _ONE_WAY),
     ):
+        found = {title: [means.get(f"{branch}.{row}.{key}") for row in rows] for title, (key, _) in columns.items()}
+        elsewhere = {title for title in _ELSEWHERE if any(cell and cell[0] > 0 for cell in found.get(title, ()))}
         cells = {
-            title: [_cell(means.get(f"{branch}.{row}.{key}"), kind) for row in rows]
-            for title, (key, kind) in columns.items()
+            "queue loss" if title == "loss" and elsewhere else title: [_cell(one, columns[title][1]) for one in row]
+            for title, row in found.items()
+            if title not in _ELSEWHERE or title in elsewhere
         }
         table = pd.DataFrame(cells, index=pd.Index(rows, name=name))
         shown = table.loc[(table != "").any(axis=1), (table != "").any()] if name == "one-way delay" else table

@@ -20,7 +20,7 @@ import checkers
 import run_checker
 from ackclock.experiment.sequential import WHY
 from ackclock.questions.causes import scales
-from ackclock.questions.causes.experiment import SYMPTOMS, Measured
+from ackclock.questions.causes.experiment import SYMPTOMS, Lab, Measured
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.causes.remedy import effects
 from ackclock.questions.why import styled
@@ -112,6 +112,38 @@ def test_what_was_before_is_the_mean_of_all_present_runs() -> None:
     assert found["loss"].before == pytest.approx(0.017)
     assert found["loss"].after == 0.5
     assert found["delay_p50"].change == pytest.approx(0)
+
+
+@pytest.mark.parametrize(("now", "instead", "longer", "better"), [
+    (0.67, 0.76, 0.5, True), (0.67, 0.76, 2.0, None), (0.90, 0.76, 0.5, None), (0.90, 0.76, 2.0, False),
+])  # fmt: skip
+def test_a_share_that_a_longer_run_may_explain_is_no_effect(
+    now: float, instead: float, longer: float, better: bool | None
+) -> None:
+    """2000 flows: "a more even share (0.67 to 0.76)" in runs of 15 s and "a less even share (0.90 to 0.76)" in 30 s."""
+
+    def run_of(key: str, jain: float, length: float) -> Measured:
+        one = SimpleNamespace(
+            delay_p50=0.1, delay_p99=0.2, utilization=1.0, loss=0.0, stream_loss=0.0, jain=jain, classes={}
+        )
+        return Measured(key, (one,), scales.Length(1.0, length, 0.01, "any"), enough=True, factor=1.0)  # type: ignore[arg-type]
+
+    found = effects(run_of("present", now, 10.0), run_of("other", instead, 10.0 * longer), {"link": 1.0})
+    assert next(one for one in found if one.key == "jain").better is better
+
+
+def test_a_fast_link_of_many_flows_gets_one_run_that_is_long_enough() -> None:
+    """10 Gbit/s with 2000 flows over a buffer of 100 ms: everything was "cannot tell", as three runs took too much."""
+    many = ac.dumbbell(
+        rate="10 Gbit/s",
+        queue={"capacity": "100 ms"},
+        flows=ac.flows(2000, "cubic", rtt="50 ms"),
+        duration="10 s",
+    ).canonical
+    length, enough, seeds = Lab("bottleneck")._length(many, scales.needed(many, "bottleneck"), 3, 1.0, None)
+    assert (enough, seeds) == (True, 1)
+    assert length.measured >= scales.MIN_ROUND_TRIPS * 0.150
+    assert Lab("bottleneck")._length(many, length, 3, 2.0, None)[1:] == (False, 1)
 
 
 def test_a_remedy_is_judged_by_more_than_the_longest_waits() -> None:

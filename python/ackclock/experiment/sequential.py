@@ -36,8 +36,10 @@ class Policy:
     """Times as long as at first: so far, one after the other, where a number still moves."""
     packets: float = math.inf
     """Packets that may be simulated without being asked for more."""
+    single: float = 0.0
+    """Packets of one run that is as long as it has to be, where so many of a few seeds exceed `packets`."""
     sure: float = math.inf
-    """The same where the answer is to be sure (``--until-sure``)."""
+    """Packets that may be simulated where the answer is to be sure (``--until-sure``)."""
     fewest: int = 0
     """
     Seeds of longer runs at least, where the first number of seeds takes too many packets. Where it is given, longer
@@ -61,10 +63,12 @@ class Policy:
 GLANCE: Final = 4_000_000
 """Packets that a report simulates unasked, to tell what its own run does not: some two seconds."""
 
-WHY: Final = Policy(seeds=(3, 8, 24), longer=(1, 2, 4, 8, 16), packets=8_000_000, sure=200_000_000, fewest=3)
+WHY: Final = Policy(
+    seeds=(3, 8, 24), longer=(1, 2, 4, 8, 16), packets=8_000_000, single=20_000_000, sure=200_000_000, fewest=3
+)
 """
 Each setting of `why`: few seeds, since most symptoms are far from their limits; longer runs begin with few again, as
-their means vary less.
+their means vary less. A link of 10 Gbit/s gets one run a setting, of some five seconds.
 """
 PEOPLE: Final = Policy(seeds=(3,), packets=2_000_000)
 """Each run of the probes of a verdict for people, in each setting."""

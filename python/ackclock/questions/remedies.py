@@ -114,7 +114,7 @@ def other_queue(
     after, balance = _compared(lab, f"instead: {cake or 'FQ-CoDel'}", made, present, seed, parts)
     spared = [name for name, queue in queues.items() if "ack_filter" in str(queue)]
     # ACKs that the filter drops are no losses
-    balance = Balance(tuple(one for one in balance.effects if one.key != "loss" or one.subject not in spared))
+    balance = balance.without("loss", spared)
     result = lab.result(made, after.length, seed)
     settings = {}
     for name, queue in queues.items():
@@ -192,9 +192,7 @@ def _other_shaper(
         return None
     after, balance = _compared(lab, "instead: the shaper", made, present, seed, dict.fromkeys(names, 1.0))
     # the wait has moved to the shaper: the delays there are no price of their own
-    waits = ("delay_p50", "delay_p99")
-    kept = [one for one in balance.effects if one.subject not in firsts.values() or one.key not in waits]
-    balance = Balance(tuple(kept))
+    balance = balance.without("delay_p50", firsts.values()).without("delay_p99", firsts.values())
     settings = {}
     for name, first in firsts.items():
         words = f"behind the shaper at {first}, which lets {rate_text(bits_at(made, first))} through"

@@ -299,14 +299,7 @@ def why(
         found = diagnose(scenario, one, lab=Lab(one, **options, known=told.present.length), seed=seed)
         beside.append(_judged(found, tree, one, seed))
     judged = [main, *beside]
-    remedies: list[Remedy] = []
-    if told.present.enough:
-        rtts = {one.link: one.diagnosis.present.numbers[0].rtt for one in judged}
-        queue_, senders = other_queue(lab, tree, rtts, told.present, seed, (DOWN,) if down is not None else ()), None
-        if own_senders:
-            words = {one.link: one.present.queue for one in judged}
-            senders = other_senders(lab, tree, words, told.present, seed)
-        remedies = [one for one in (queue_, senders) if one is not None]
+    remedies = _remedies(lab, tree, judged, seed, (DOWN,) if down is not None else (), own_senders=own_senders)
     main, *rest = judged = _advised(judged, remedies, prefer)
     sentences = [*main.sentences, *(one.sentence(one.balance.wanted(prefer), prefer) for one in remedies)]
     trees = {"now": tree} | {{"FQ-CoDel": "instead", "BBR": "with BBR"}[one.name]: one.tree for one in remedies}
@@ -354,9 +347,10 @@ def _checked(judged: Sequence[Judged], tree: dict[str, Any], seed: int) -> str:
     labs = [one.diagnosis.lab for one in judged]
     settings = {json.dumps(run["scenario"]) for lab in labs for run in lab.record.values()}
     length = judged[0].diagnosis.present.length
+    millions = sum(lab.computed for lab in labs) / 1e6
     return (
         f"Checked by {sum(lab.simulated for lab in labs)} runs of {len(settings)} settings, "
-        f"{sum(lab.computed for lab in labs) / 1e6:.2g} M packets: the present one for {time(length.measured)} after a "
+        f"{float(f'{millions:.2g}'):g} M packets: the present one for {time(length.measured)} after a "
         f"warm-up of {time(length.warm)}, the others for as long as each needs; seeds from {seed}. Not covered: "
         f"{listed(_uncovered(tree))}."
     )
@@ -379,6 +373,22 @@ def _described(
             raise WhyError("the rates of both ways are needed, down and up")
         return home(down, up, rtt, queue=queue, **bulk_of, **there)
     return _scenario(rate, rtt, queue, **bulk_of, there=there)
+
+
+def _remedies(
+    lab: Lab, tree: dict[str, Any], judged: Sequence[Judged], seed: int, incoming: Sequence[str], *, own_senders: bool
+) -> list[Remedy]:
+    """Try what can be changed, and leave out what the present runs leave open: whether flows share evenly."""
+    present = judged[0].diagnosis.present
+    if not present.enough:
+        return []
+    rtts = {one.link: one.diagnosis.present.numbers[0].rtt for one in judged}
+    queue_, senders = other_queue(lab, tree, rtts, present, seed, incoming), None
+    if own_senders:
+        words = {one.link: one.present.queue for one in judged}
+        senders = other_senders(lab, tree, words, present, seed)
+    open_ = [one.link for one in judged if "unfair" in one.diagnosis.open]
+    return [replace(one, balance=one.balance.without("jain", open_)) for one in (queue_, senders) if one is not None]
 
 
 def _advised(judged: Sequence[Judged], remedies: Sequence[Remedy], prefer: Preference | None) -> list[Judged]:

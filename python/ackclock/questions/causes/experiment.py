@@ -270,6 +270,8 @@ class Lab:
         """
         Fit a length into the budget: with fewer seeds first, then shorter; and say whether it is enough.
 
+        One run as long as it has to be may take more, up to the policy's `single`.
+
         A scenario with changes over time has its own length, and is run with a few seeds whatever they take.
         """
         wanted = Length(asked.warm * factor, asked.measured * factor, asked.sample, asked.reason)
@@ -292,6 +294,8 @@ class Lab:
         for count in range(seeds, 0, -1):
             if wanted.total * rate * count <= self.budget:
                 return wanted, True, count
+        if factor == 1 and wanted.total * rate <= WHY.single:
+            return wanted, True, 1
         part = self.budget / (wanted.total * rate)
         return Length(wanted.warm * part, wanted.measured * part, wanted.sample * part, asked.reason), False, 1
 
@@ -374,6 +378,8 @@ class Diagnosis:
     undecided: tuple[Sentence, ...]
     """Open questions, and what would decide them."""
     lab: Lab
+    open: frozenset[str] = frozenset()
+    """Keys of the symptoms that these questions are about."""
 
     @property
     def sentences(self) -> list[Sentence]:
@@ -415,15 +421,17 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
         verdicts, present = _verdicts(lab, tree, again, seed)
     findings: list[Finding] = []
     undecided: list[_Open] = []
+    open_: set[str] = set()
     for symptom, verdict in verdicts:
         last = verdict if isinstance(verdict, _Open) else _again(lab, present, symptom, verdict)
         if isinstance(last, _Open):
             undecided.append(last)
+            open_.add(symptom.key)
         elif last.value > last.limit:
             causes, tried = _causes(lab, tree, present, symptom, seed)
             findings.append(Finding(symptom.key, last, causes, tried))
     findings.sort(key=lambda one: -one.evidence.value / one.evidence.limit)
-    return Diagnosis(name, present, tuple(findings), _joined(lab, present, undecided), lab)
+    return Diagnosis(name, present, tuple(findings), _joined(lab, present, undecided), lab, frozenset(open_))
 
 
 def _verdicts(

@@ -8,7 +8,7 @@ setting is recommended, and every sentence on it, follows from the list of effec
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -25,6 +25,8 @@ MIN_LOSS_GAIN: Final = 0.001
 """... a loss by this part of the packets at least."""
 FAIRER: Final = 0.05
 """Jain's index is better or worse if it moves by this at least."""
+ALIKE: Final = 1.1
+"""Measured times that differ by less than this factor count as equal."""
 FASTER: Final = 0.01
 """Throughput counts if it moves by this part of itself at least."""
 PRICE: Final = 0.15
@@ -102,6 +104,7 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
     found = []
     keys = (present.key, after.key)
     many = len(parts) > 1
+    longer = after.length.measured / present.length.measured
 
     def pair(old: Sequence[float], new: Sequence[float], key: Key, subject: str, how: str) -> None:
         if not (old and new and all(map(math.isfinite, (*old, *new)))):
@@ -110,7 +113,11 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
         apart = interval([b - a for a, b in zip(old, new, strict=False)])  # of the seeds that both have
         half = 0.0 if math.isnan(apart.half) else apart.half
         evidence = Evidence(f"{how}, mean over {len(new)} seeds", now, half, before=before, runs=keys)
-        found.append(Effect(key, subject, before, now, half, _better(key, before, now, half), evidence))
+        better = _better(key, before, now, half)
+        # shares even out with time: what the longer of two runs may owe to its length does not count
+        if key == "jain" and ((better and longer > ALIKE) or (better is False and longer < 1 / ALIKE)):
+            better = None
+        found.append(Effect(key, subject, before, now, half, better, evidence))
 
     for link, part in parts.items():
         old, new = _of(present, link), _of(after, link)
@@ -162,6 +169,10 @@ class Balance:
     def costs(self) -> tuple[Effect, ...]:
         """Return the effects that are costs at a link."""
         return tuple(one for one in self.effects if one.better is False and one.key != "one_way_p99")
+
+    def without(self, key: Key, subjects: Collection[str]) -> Balance:
+        """Return the balance without a measure of some links or classes."""
+        return Balance(tuple(one for one in self.effects if one.key != key or one.subject not in subjects))
 
     def of(self, key: Key, subject: str) -> Effect | None:
         """Return an effect, if both settings have the measure."""

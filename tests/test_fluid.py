@@ -261,10 +261,22 @@ def test_exception_of_a_law_in_python() -> None:
             raise RuntimeError(f"no decrease of {window.real}")
 
     broken = scenario().with_({"flows.congestion": Broken})
-    with pytest.raises(RuntimeError, match="no decrease"):
+    with pytest.raises(ac.RunError, match=r"test_fluid.py, line \d+, in decrease: RuntimeError: no decrease") as found:
         ac.stability(broken).equilibria()
-    with pytest.raises(RuntimeError, match="no decrease"):
+    assert isinstance(found.value.__cause__, RuntimeError)
+    with pytest.raises(ac.RunError, match="no decrease"):
         ac.fluid(broken, duration=1)
+
+
+class NoRoundTrip(Cube):
+    def increase(self, window: Any) -> Any:  # type: ignore[override]
+        return 1 / window
+
+
+def test_law_with_a_wrong_signature_is_the_users_error() -> None:
+    """It was "a bug, please report it"."""
+    with pytest.raises(ac.RunError, match=r"test_fluid.py, line \d+: TypeError: NoRoundTrip.increase\(\) takes 2"):
+        ac.stability(scenario().with_({"flows.congestion": NoRoundTrip})).equilibria()
 
 
 def test_no_queue_is_negative_where_delays_cross_old_breaks() -> None:

@@ -2,9 +2,11 @@
 
 use ackclock_delay::{Dual64, HyperDual64, HyperHyperDual64};
 use ackclock_fluid::WindowLaw;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 use crate::dual::Face;
+use crate::run_error;
 use crate::watch::{Raised, keep};
 
 /// A user's Python object with methods `increase(window, rtt)` and `decrease(window)`.
@@ -15,6 +17,19 @@ pub(crate) struct UserLaw {
 }
 
 impl UserLaw {
+    /// The exception of the user's code as that: with its file and line. Ctrl-C stays what it is.
+    fn failed(cause: PyErr) -> PyErr {
+        Python::attach(|py| {
+            if cause.is_instance_of::<PyKeyboardInterrupt>(py) {
+                return cause;
+            }
+            let message = "an algorithm raised an exception in the equations".to_owned();
+            let error = run_error(py, message, None);
+            error.set_cause(py, Some(cause));
+            error
+        })
+    }
+
     fn rates<S: Face>(&self, window: S, rtt: S) -> (S, S) {
         let result = Python::attach(|py| -> PyResult<(S, S)> {
             let object = self.object.bind(py);
@@ -22,8 +37,8 @@ impl UserLaw {
             let fall = object.call_method1("decrease", (window.give(py)?,))?;
             Ok((S::take(&grow)?, S::take(&fall)?))
         });
-        result.unwrap_or_else(|error| {
-            keep(&self.raised, error);
+        result.unwrap_or_else(|cause| {
+            keep(&self.raised, Self::failed(cause));
             (S::from(f64::NAN), S::from(f64::NAN))
         })
     }

@@ -16,6 +16,7 @@ from ackclock.questions.sweep import Store, axis, changed, plan
 from conftest import SMALL, Command
 
 SHORT = SMALL.replace('"10 s"', '"3 s"').replace("2 s .. 10 s", "1 s .. 3 s").replace("3 s .. 9.999 s", "1 s .. 2 s")
+SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
 GRID = {"rtt": "20 ms..40 ms:2", "queue.aqm": "red,drop-tail"}
 
 
@@ -64,6 +65,27 @@ def test_values(given: Any, values: tuple[Any, ...]) -> None:
 def test_values_that_make_no_sense(given: Any, reason: str) -> None:
     with pytest.raises(SweepError, match=reason):
         axis("rtt", given)
+
+
+def test_an_aqm_or_a_scheduler_by_name_replaces_a_scheduler_with_an_aqm_of_its_own() -> None:
+    """`--set aqm=codel --set aqm=fq_codel` on a file with FQ-CoDel at one link: 'there is no AQM "fq_codel"'."""
+    home = ac.load(SCENARIOS / "home.toml")  # drop-tail down, FQ-CoDel up
+    fair = changed(home, {"aqm": "FQ-CoDel"}).canonical["link"]
+    assert [one["queue"]["scheduler"]["kind"] for one in fair] == ["fq_codel", "fq_codel"]
+    plain = changed(home, {"aqm": "drop-tail"}).canonical["link"]
+    assert [one["queue"].get("scheduler", "none") for one in plain] == ["none", "none"]
+    inner = home.with_({"link.up.queue": {"scheduler": "fq_codel", "aqm": "codel"}})
+    pie = changed(inner, {"link.up.queue.aqm": "pie"}).canonical["link"][1]["queue"]
+    assert (pie["scheduler"]["kind"], pie["aqm"]) == ("fq_codel", "pie")
+    turns = changed(home.with_({"link.up.queue": {"scheduler": "drr"}}), {"aqm": "codel"}).canonical["link"][1]["queue"]
+    assert (turns["scheduler"]["kind"], turns["aqm"]) == ("drr", "codel")
+
+
+def test_names_of_schedulers_are_among_those_that_are_allowed_for_an_aqm(base: ac.Scenario) -> None:
+    with pytest.raises(ac.ScenarioError, match=r'did you mean "fq_codel".*"drop-tail".*"cake"'):
+        changed(base, {"queue.aqm": "fq_code"})
+    with pytest.raises(ac.ScenarioError, match="it is a scheduler, and the queue has one"):
+        base.with_({"link.bottleneck.queue": {"scheduler": "drr", "aqm": "cake"}})
 
 
 def test_another_aqm_keeps_what_it_knows(base: ac.Scenario) -> None:

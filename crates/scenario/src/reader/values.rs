@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use ackclock_algorithms::classes::class_schedulers;
 use ackclock_algorithms::meta::Meta;
+use ackclock_algorithms::scheduler::schedulers;
 use ackclock_algorithms::{
     DefaultValue, Kind as ParameterKind, ParameterSpec, Time, Value as Setpoint,
 };
@@ -689,14 +690,22 @@ impl Reader<'_> {
         let kind = self.text(item)?;
         let found = known.iter().find(|meta| is_named(meta, kind));
         if found.is_none() {
-            let names: Vec<_> = known.iter().map(|meta| meta.kind).collect();
+            let mut names: Vec<_> = known.iter().map(|meta| meta.kind).collect();
             let tree = class_schedulers().iter().find(|meta| is_named(meta, kind));
-            let hint = tree.map_or_else(String::new, |meta| {
+            let mut hint = tree.map_or_else(String::new, |meta| {
                 format!(
                     " (it is a scheduler with classes: scheduler = \"{}\")",
                     meta.kind
                 )
             });
+            if noun == "AQM" {
+                if schedulers().iter().any(|meta| is_named(meta, kind)) {
+                    " (it is a scheduler, and the queue has one)".clone_into(&mut hint);
+                } else {
+                    // a scheduler's name may stand in place of an AQM's
+                    names.extend(schedulers().iter().map(|meta| meta.kind));
+                }
+            }
             self.unknown_name(
                 &item.place,
                 format!("there is no {noun} \"{}\"{hint}", shorten(kind)),

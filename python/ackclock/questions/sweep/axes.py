@@ -180,7 +180,8 @@ def changed(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
     Copy `scenario` with varied keys set; keys as in `Scenario.with_`, and the short ones of `SHORT`.
 
     A queue that is given another AQM by ``queue.aqm`` keeps the parameters that the new AQM also has and loses the
-    others.
+    others. A scheduler's name in its place, such as ``fq_codel``, replaces the scheduler, too; so does an AQM where the
+    file names a scheduler that has an AQM of its own, such as FQ-CoDel, and no AQM beside it.
 
     Raises
     ------
@@ -207,6 +208,8 @@ def changed(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
         raise SweepError(f"--vary {error.args[0]}") from None
 
 
+PLAIN_AQM = "drop-tail"
+"""AQM of the sub-queues of a scheduler that has none of its own."""
 TEMPLATES = ("dumbbell", "parking_lot")
 """Tables that stand for links."""
 
@@ -242,18 +245,20 @@ def _with_aqm(scenario: Scenario, link: str, aqm: Any) -> Scenario:
     links = scenario.canonical["link"]
     if name and name not in {entry["name"] for entry in links}:
         raise SweepError(f'--vary link.{name}.queue.aqm: there is no link "{name}"')
-    known = {str(entry["kind"]): entry for entry in list_algorithms()["aqm"]}
+    algorithms = list_algorithms()
+    known = {str(entry["kind"]): entry for entry in algorithms["aqm"]}
+    schedulers = {str(entry["kind"]) for entry in algorithms["scheduler"]}
     all_keys = {parameter["name"] for entry in known.values() for parameter in _parameters(entry)}
     kind = aqm.get("kind") if isinstance(aqm, Mapping) else aqm
     own = {parameter["name"] for parameter in _parameters(known[kind])} if kind in known else set()
+    scheduled = isinstance(kind, str) and kind.strip().lower().replace("-", "_") in schedulers
     result = scenario
     for entry in links:
         if name in ("", entry["name"]):
-            queue = {
-                key: value
-                for key, value in _given(scenario, entry["name"]).items()
-                if key in own or key not in all_keys
-            }
+            given = _given(scenario, entry["name"])
+            if "scheduler" in given and (scheduled or ("aqm" not in given and entry["queue"].get("aqm") != PLAIN_AQM)):
+                given = {key: value for key, value in given.items() if key == "capacity"}
+            queue = {key: value for key, value in given.items() if key in own or key not in all_keys}
             result = result.with_({f"link.{entry['name']}.queue": {**queue, "aqm": aqm}})
     return result
 

@@ -15,7 +15,11 @@ import ackclock as ac
 from ackclock import Hysteresis
 from ackclock.analysis.bands import bands
 from ackclock.analysis.modes import fluctuation_mode
+from ackclock.experiment.progress import told_to
+from ackclock.questions.measured.ensemble import Ensemble
 from ackclock.questions.measured.pairs import pair_scenario
+from ackclock.questions.stability.packets import packet_run
+from conftest import SMALL
 
 DECAY, OMEGA, STEP = 0.5, 6.0, 0.02
 
@@ -208,3 +212,12 @@ def test_a_class_that_starts_late_belongs_to_what_is_measured() -> None:
     assert means[1] == pytest.approx(means[0], rel=0.05)
     alone = early.with_({"flows.calls.traffic.rate": "1 kbit/s"})
     assert ac.measured_stability(alone, packets=20_000).queue_mean < 0.5 * means[0]
+
+
+def test_packet_runs_are_told_to_who_listens() -> None:
+    heard: list[str] = []
+    with told_to(heard.append):
+        packet_run(ac.loads(SMALL), "bottleneck", 20_000)
+        Ensemble(ac.loads(SMALL), "bottleneck", 1).pilot()
+    assert heard[0].startswith("bottleneck: a packet run of ")
+    assert any("packet runs of " in one and one.endswith(" M packets so far") for one in heard)

@@ -94,6 +94,8 @@ def run_measured(options: argparse.Namespace, title: str, scenario: Scenario, wh
         f"third left out ({judged.packets / 1e6:.3g} M packets). Mean queue {judged.queue_mean:.3g} packets, "
         f"standard deviation {judged.queue_std:.3g}."
     )
+    if judged.verdict == "cannot tell":
+        print(f"It stopped near --packets {options.packets:.0f}; --packets {10 * options.packets:.0f} goes on.")
     if options.vary:
         print(f"A limit is measured between two values: {_HOW_TO_VARY}.")
 

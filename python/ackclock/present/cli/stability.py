@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import AnalysisError, ScenarioError
+from ...experiment.progress import told_to
 from ._arguments import chosen_equations, count, equation_arguments, file_argument, one_variant
 from ._command import Command
 from ._measured import budget_of_packets, measured_arguments, run_measured
@@ -20,6 +21,7 @@ from ._output import (
     print_table,
     print_text,
     print_written,
+    progress_bar,
     writing_report,
 )
 
@@ -59,6 +61,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
+    with progress_bar() as show, told_to(show):
+        _answered(options)
+
+
+def _answered(options: argparse.Namespace) -> None:
+    """Print the answer."""
     from ...questions.stability import cycle, stability
 
     title, scenario = one_variant(options, "stability")

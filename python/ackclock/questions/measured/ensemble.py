@@ -22,6 +22,8 @@ from ...core.errors import AnalysisError
 from ...core.intervals import student_quantile
 from ...core.scenario import Scenario, ScenarioLike, scenario_of
 from ...core.simulate import replicate
+from ...core.units import number, time
+from ...experiment.progress import tell
 from ...experiment.sequential import MEASURED, seeds_needed
 from ..causes.scales import quantities
 
@@ -209,6 +211,7 @@ class Ensemble:
     def more(self, runs: int) -> None:
         """Add runs."""
         before = self.packets
+        tell(f"{runs} packet runs of {time(self.seconds)}; {number(self.packets / 1e6)} M packets so far")
         results = self._results(self.seconds, self.sample, runs, self.scenario.seed + self.runs)
         self.cost = (self.packets - before) / runs / (self.begin + self.seconds)
         if self.link is None:

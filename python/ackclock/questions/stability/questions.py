@@ -29,6 +29,7 @@ from ...core.fluid import (
 )
 from ...core.scenario import Scenario, ScenarioLike, scenario_of
 from ...core.simulate import list_algorithms
+from ...experiment.progress import tell
 from .answer import Answer
 from .diagram import BifurcationDiagram, Chart
 from .equilibria import EquilibriumAnalysis, Span
@@ -603,12 +604,13 @@ class Stability(EquilibriumAnalysis):
             caveats = self.equations.model.outside(self.equilibrium._raw)
 
         def asked(what: str, question: Callable[[], _Found]) -> _Found | None:
+            tell(f"equations: {what}")
             try:
                 with within(budget):
                     return question()
             except AnalysisError as error:
                 late = error.kind == "out of time"
-                caveats.append(f"{what}: not decided in {budget:g} s" if late else f"{what}: {error}")
+                caveats.append(f"{what}: not decided in {budget:g} s (--budget)" if late else f"{what}: {error}")
                 return None
 
         margins = asked("margins", self.margins)

@@ -13,7 +13,7 @@ from ackclock import plot, report
 from ackclock.analysis import Interval
 from ackclock.present.report._charts import charts
 from ackclock.present.report._groups import differences, grouped, settings
-from ackclock.present.report._template import scenario_toml
+from ackclock.present.report._template import prose, scenario_toml
 from ackclock.present.report._words import MEGABITS, PACKETS, PERCENT, Unit, show
 from synthetic_result import result
 
@@ -283,3 +283,7 @@ def test_settings_are_listed_by_path() -> None:
 )
 def test_numbers_are_written_to_the_digits_that_they_have(mean: float, half: float, unit: Unit, text: str) -> None:
     assert show(Interval(mean, half, 2), unit) == text
+
+
+def test_names_between_backticks_are_code_and_nothing_else_is_markup() -> None:
+    assert prose("flows `a<b`: <i>") == "flows <code>a&lt;b</code>: &lt;i&gt;"

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from ... import _core
 from ...core.errors import ScenarioError
@@ -43,6 +44,7 @@ def render(template: str, **values: Any) -> str:
     environment.filters["toml"] = scenario_toml
     environment.filters["anchor"] = anchor
     environment.filters["laboratory"] = laboratory
+    environment.filters["prose"] = prose
     page = environment.get_template(template).render(command=_COMMAND.get(), **values)
     return page.replace("<!-- charts -->\n", f"{library()}\n" if " data-charts=" in page else "")
 
@@ -71,6 +73,11 @@ def _cut(line: str) -> str:
     if len(line) <= _LONG:
         return line
     return f"{line[:_LONG]} ... # {len(line) - _LONG} characters more: ackclock check FILE prints them"
+
+
+def prose(text: object) -> Markup:
+    """Return a sentence as HTML, with what stands between backticks as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def anchor(heading: str) -> str:

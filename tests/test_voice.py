@@ -98,6 +98,12 @@ def test_lost_packets_lower_a_call() -> None:
     assert ratings[1] == pytest.approx(transmission_rating(0.040, 0.01))
 
 
+def test_defaults_give_the_rating_that_a_third_implementation_prints() -> None:
+    """The example of manucorporat/e-model (Go, of G.107 06/2015): all defaults, T = Tr = Ta = 0, Bpl = 1."""
+    found = transmission_rating(0, 0, Codec("as there", 0.0, 1.0), echo_round_trip=0.0)
+    assert found == pytest.approx(93.206208, abs=5e-7)
+
+
 @pytest.mark.parametrize(("edges", "counts", "lost"), [([], [], 0), ([0.1], [0], 0), ([0.2, 0.1], [1, 1], 0)])
 def test_no_histogram_is_refused(edges: list[float], counts: list[int], lost: float) -> None:
     with pytest.raises(ValueError, match="ascending edges"):

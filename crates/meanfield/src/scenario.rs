@@ -262,7 +262,7 @@ impl<'a> Reader<'a> {
 
     fn model(&mut self, options: &mut Options) -> Result<Model, Error> {
         let scenario = self.scenario;
-        let duration = match scenario.end {
+        let duration = match scenario.duration {
             End::At(time) => time.seconds(),
             End::UntilDone => {
                 return unsupported("`duration = \"until done\"`: its flows never end");

@@ -2,7 +2,7 @@
 
 use ackclock_algorithms::registry::CongestionSpec;
 use ackclock_algorithms::scheduler::{Ends, Translated};
-use ackclock_scenario::{Capacity, Distribution, Traffic};
+use ackclock_scenario::{Capacity, Distribution, PacketSizes, Traffic};
 
 use crate::access::transmission;
 use crate::calendar::{Class as Order, Kind, Place, Tag};
@@ -144,7 +144,7 @@ pub(crate) fn clock_offsets(class: &Class, delays: &Delays) -> [u64; 3] {
     let variable_size = matches!(
         class.traffic,
         Traffic::Poisson {
-            exponential_sizes: true,
+            sizes: PacketSizes::Exponential,
             ..
         }
     ) || class.reuses_flow_state;

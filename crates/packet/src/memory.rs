@@ -20,7 +20,7 @@ impl Simulation {
     #[must_use]
     pub fn memory_estimate(scenario: &Scenario, options: &Options) -> u64 {
         let mut bytes = 0_u64;
-        let samples = match scenario.end {
+        let samples = match scenario.duration {
             End::At(end) => end.0 / setup::sample_interval(scenario) + 1,
             End::UntilDone => 100_000,
         };
@@ -163,9 +163,9 @@ fn burst(class: &FlowClass) -> u64 {
     let payload = u64::from(class.packet_size.saturating_sub(class.header_size).max(1));
     let data = match &class.traffic {
         Traffic::Bulk => u64::MAX,
-        Traffic::Transfer { bytes } => bytes.div_ceil(payload),
-        Traffic::Http { sizes, .. } | Traffic::Arrivals { sizes, .. } => {
-            (sizes.mean() as u64).div_ceil(payload)
+        Traffic::Transfer { size } => size.div_ceil(payload),
+        Traffic::Http { size, .. } | Traffic::Arrivals { size, .. } => {
+            (size.mean() as u64).div_ceil(payload)
         }
         _ => 0,
     };

@@ -108,7 +108,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
         access_buffer: class.access_buffer,
         stop: class.stop.map_or(u64::MAX, |time| time.0),
         total: match class.traffic {
-            Traffic::Transfer { bytes } => bytes.div_ceil(u64::from(payload)),
+            Traffic::Transfer { size } => size.div_ceil(u64::from(payload)),
             _ => u64::MAX,
         },
         reclaimable: !is_endpoint
@@ -289,7 +289,7 @@ fn selected(
 
 /// The interval of traces, ps.
 pub(crate) fn sample_interval(scenario: &Scenario) -> u64 {
-    match (scenario.sample, scenario.end) {
+    match (scenario.sample, scenario.duration) {
         (Some(interval), _) => interval.0.max(1),
         (None, End::At(end)) => (end.0 / 1000).max(1_000_000_000),
         (None, End::UntilDone) => Time::PER_SECOND / 10,
@@ -414,7 +414,7 @@ fn refuse_library(class: &FlowClass) -> Result<(), Error> {
 
 /// How many transfers a run waits for that lasts until they are done.
 fn transfers_to_finish(scenario: &Scenario, classes: &[Class]) -> Result<Option<u64>, Error> {
-    if let End::At(_) = scenario.end {
+    if let End::At(_) = scenario.duration {
         return Ok(None);
     }
     let classes = classes.iter().zip(&scenario.flows);
@@ -449,7 +449,7 @@ fn first_events(scenario: &Scenario, links: &[Link], window: (u64, u64)) -> Cale
 /// Builds the engine of a run.
 pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Error> {
     let seed = options.seed.unwrap_or(scenario.seed);
-    let end = match scenario.end {
+    let end = match scenario.duration {
         End::At(end) => end.0,
         End::UntilDone => u64::MAX,
     };

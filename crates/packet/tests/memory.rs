@@ -50,7 +50,7 @@ fn bytes(flows: &str, count: u32, seconds: f64) -> (isize, isize) {
          [[flows]]\npath = [\"link\"]\nrtt = \"uniform 38 ms .. 42 ms\"\ncount = {count}\n{flows}"
     );
     let mut scenario = scenario(&text);
-    scenario.end = End::At(Time::from_seconds(seconds));
+    scenario.duration = End::At(Time::from_seconds(seconds));
     let before = HELD.get();
     PEAK.set(before);
     let mut simulation = Simulation::new(&scenario, &Options::default()).expect("it can be built");

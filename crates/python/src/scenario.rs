@@ -104,7 +104,7 @@ impl PyScenario {
     /// When the run ends, s; None if that is not known before.
     #[getter]
     fn duration(&self) -> Option<f64> {
-        match self.inner.end {
+        match self.inner.duration {
             End::At(time) => Some(time.seconds()),
             End::UntilDone => None,
         }

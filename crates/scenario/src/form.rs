@@ -10,11 +10,13 @@ use ackclock_algorithms::registry::CongestionSpec;
 use ackclock_algorithms::scheduler::SchedulerSpec;
 
 use crate::key::{Fallback, Key, Kind};
+use crate::keys::{Bottleneck, Traffic};
 use crate::options::{Dscp, Named, Style};
 use crate::reader::{Item, Reader};
+use crate::sizes::Sizes;
 use crate::tree::Node;
-use crate::units::{format_packets, format_rate, format_size, format_time};
-use crate::value::{Capacity, Distribution};
+use crate::units::{format_packets, format_rate, format_seconds, format_size, format_time};
+use crate::value::{Capacity, Distribution, End};
 use crate::written;
 
 /// Values that a scenario may give for a key.
@@ -35,8 +37,11 @@ pub(crate) trait Form<Value> {
     /// The default of a key that is declared without one.
     const DEFAULT: Option<Fallback> = None;
 
-    /// Whether the table's own code reads and writes the value.
-    const BY_HAND: bool = false;
+    /// True if the table's own code reads the value.
+    const READ_BY_HAND: bool = false;
+
+    /// True if the table's own code writes the value.
+    const WRITTEN_BY_HAND: bool = false;
 
     /// The value; `None` after a message about what is wrong.
     fn read(reader: &Reader<'_>, item: &Item<'_>, style: Style) -> Option<Value>;
@@ -70,12 +75,20 @@ macro_rules! forms {
 }
 
 forms! {
+    /// Any text.
+    AnyText: String, Kind::Text, |reader, item| reader.text(item).map(str::to_owned), |text| Node::text(text.clone());
     /// True or false.
     Flag: bool, Kind::Flag, |reader, item| reader.flag(item), |flag| written::flag(*flag);
     /// A time, zero allowed.
     AnyTime: Time, Kind::Time, |reader, item| reader.time(item), |time| Node::text(format_time(*time));
     /// A time above zero.
     Span: Time, Kind::Span, |reader, item| reader.time(item), |time| Node::text(format_time(*time));
+    /// A time above zero, s.
+    SpanSeconds: f64, Kind::Span, |reader, item| reader.seconds(item), |seconds| Node::text(format_seconds(*seconds));
+    /// Two times, the first before the second.
+    Window: (Time, Time), Kind::Window, |reader, item| reader.window(item), |window| Node::text(format!("{} .. {}", format_time(window.0), format_time(window.1)));
+    /// When a run ends: a time, or the word for the last acknowledgement.
+    EndOfRun: End, Kind::Span, |reader, item| reader.end(item), |end| written::end(*end);
     /// The size of a packet, bytes.
     PacketSize: u32, Kind::Size, |reader, item| reader.packet_size(item), |bytes| Node::text(format_size(u64::from(*bytes)));
     /// A number of packets, at least one.
@@ -84,10 +97,22 @@ forms! {
     WholePackets: u32, Kind::WholePackets, |reader, item| reader.whole_packets(item), |packets| Node::text(format_packets(f64::from(*packets)));
     /// A data rate above zero, bit/s.
     Rate: f64, Kind::Rate, |reader, item| reader.rate(item), |rate| Node::text(format_rate(*rate));
+    /// Connections a second.
+    Frequency: f64, Kind::Frequency, |reader, item| reader.frequency(item), |rate| written::per_second(*rate);
+    /// Connections a second of PackMime.
+    PackMimeRate: f64, Kind::Frequency, |reader, item| reader.packmime_rate(item), |rate| written::per_second(*rate);
+    /// The payload of a transfer, bytes.
+    Payload: u64, Kind::Size, |reader, item| reader.size(item, u64::MAX), |bytes| Node::text(format_size(*bytes));
+    /// A mean payload, bytes.
+    MeanPayload: f64, Kind::Size, |reader, item| reader.mean_size(item), |bytes| Node::text(written::bytes(*bytes));
+    /// Payload of transfers, drawn once a transfer.
+    PayloadSizes: Sizes, Kind::Sizes, |reader, item| reader.sizes(item), |sizes| written::sizes(sizes);
+    /// Traffic of the application.
+    TrafficOf: Traffic, Kind::Traffic, |reader, item| reader.traffic(item, &Bottleneck::default()), |traffic| Node::table(traffic.clone().write());
     /// A queue's limit.
     Limit: Capacity, Kind::Capacity, |reader, item| reader.capacity(item, None), |limit| written::capacity(*limit);
-    /// The name of hosts, or of what stands between them.
-    HostName: String, Kind::Name, |reader, item| reader.name(item), |name| Node::text(name.clone());
+    /// The name of something.
+    Name: String, Kind::Name, |reader, item| reader.name(item), |name| Node::text(name.clone());
     /// Times drawn once per flow.
     Times: Distribution, Kind::Distribution, |reader, item| reader.distribution(item), |times| written::distribution(times);
     /// A scheduler with its parameters.
@@ -111,13 +136,13 @@ forms! {
 }
 
 /// A whole number from `LOW` to `HIGH`.
-pub(crate) struct Integer<const LOW: u32, const HIGH: u32>;
+pub(crate) struct Integer<const LOW: i64, const HIGH: i64>;
 
-impl<T, const LOW: u32, const HIGH: u32> Form<T> for Integer<LOW, HIGH>
+impl<T, const LOW: i64, const HIGH: i64> Form<T> for Integer<LOW, HIGH>
 where
     T: Copy + Into<u64> + TryFrom<i64>,
 {
-    const KIND: Kind = Kind::Integer(LOW as i64, HIGH as i64);
+    const KIND: Kind = Kind::Integer(LOW, HIGH);
 
     fn read(reader: &Reader<'_>, item: &Item<'_>, _: Style) -> Option<T> {
         reader
@@ -235,26 +260,30 @@ impl Kinded for AqmName {
     const KIND: Kind = Kind::Text;
 }
 
-/// A name that no other of its kind has.
-pub(crate) struct Name;
+/// A value on which other keys have a say, too: the table's own code reads it.
+pub(crate) struct ReadByHand<F>(PhantomData<F>);
 
-impl Kinded for Name {
-    const KIND: Kind = Kind::Name;
+impl<T, F: Form<T>> Form<T> for ReadByHand<F> {
+    const KIND: Kind = F::KIND;
+    const DEFAULT: Option<Fallback> = F::DEFAULT;
+    const READ_BY_HAND: bool = true;
+
+    fn read(reader: &Reader<'_>, item: &Item<'_>, style: Style) -> Option<T> {
+        F::read(reader, item, style)
+    }
+
+    fn write(value: &T, key: &Key) -> Node {
+        F::write(value, key)
+    }
 }
 
-/// Traffic of the application.
-pub(crate) struct Sent;
-
-impl Kinded for Sent {
-    const KIND: Kind = Kind::Traffic;
-}
-
-/// A value that more than its own key has a say in: the table's own code reads and writes it.
+/// A value that stands for something else in the model: the table's own code reads and writes it.
 pub(crate) struct ByHand<F>(PhantomData<F>);
 
 impl<T, F: Kinded> Form<T> for ByHand<F> {
     const KIND: Kind = F::KIND;
-    const BY_HAND: bool = true;
+    const READ_BY_HAND: bool = true;
+    const WRITTEN_BY_HAND: bool = true;
 
     fn read(_: &Reader<'_>, _: &Item<'_>, _: Style) -> Option<T> {
         None

@@ -163,8 +163,6 @@ pub struct Key {
     pub default: Fallback,
     /// Default in style "linux", where that is another.
     pub linux: Option<Fallback>,
-    /// Whether a `[[change]]` may set it.
-    pub changeable: bool,
     /// Meaning.
     pub doc: &'static str,
 }
@@ -182,7 +180,6 @@ impl Key {
             word: None,
             default,
             linux: None,
-            changeable: false,
             doc,
         }
     }
@@ -194,16 +191,6 @@ impl Key {
 
     pub(crate) const fn linux(mut self, default: Fallback) -> Self {
         self.linux = Some(default);
-        self
-    }
-
-    pub(crate) const fn changeable_if(mut self, changeable: bool) -> Self {
-        self.changeable = changeable;
-        self
-    }
-
-    pub(crate) const fn changeable(mut self) -> Self {
-        self.changeable = true;
         self
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::keys::{self, Fallback, Key, Kind};
+use crate::keys::{self, Fallback, Key, Kind, Target};
 
 /// Every key of a scenario file with kind, default and meaning, as Markdown.
 ///
@@ -150,20 +150,16 @@ fn traffic(out: &mut String) {
 }
 
 fn changeable(out: &mut String) {
-    let names = |keys: &[Key]| {
-        let names: Vec<_> = keys
-            .iter()
-            .filter(|key| key.changeable)
-            .map(|key| format!("`{}`", key.name))
-            .collect();
+    let names = |table: Target| {
+        let names: Vec<_> = table.keys().map(|key| format!("`{}`", key.name)).collect();
         names.join(", ")
     };
     let _ = write!(
         out,
         "Beside these keys stand the new values: of a link {}, {} and the numeric parameters of its AQM, directly or in `queue = {{ ... }}`; \
          of a class {}, and the `rate` (or `density`, or `load`) of its traffic.\n\n",
-        names(keys::LINK.keys),
-        names(keys::QUEUE.keys),
-        names(keys::FLOWS.keys),
+        names(Target::Link),
+        names(Target::Queue),
+        names(Target::Class),
     );
 }

@@ -10,7 +10,7 @@ use ackclock_algorithms::scheduler::{SchedulerSpec, schedulers};
 use ackclock_algorithms::{DefaultValue, Kind as ParameterKind, ParameterSpec};
 use serde_json::{Map, Value, json};
 
-use crate::keys::{self, Fallback, Key, Kind, Section};
+use crate::keys::{self, Fallback, Key, Kind, Section, Target};
 use crate::units::{Dimension, unit_names};
 
 /// The schema of scenario files.
@@ -489,12 +489,8 @@ fn parameter(spec: &ParameterSpec) -> Value {
 fn change_table() -> Value {
     let mut properties: Map<String, Value> = keys::CHANGE.keys.iter().map(property).collect();
     let mut queue = Map::new();
-    let all = keys::LINK
-        .keys
-        .iter()
-        .chain(keys::FLOWS.keys)
-        .chain(keys::TRAFFIC.iter().flat_map(|kind| kind.keys));
-    for key in all.filter(|key| key.changeable) {
+    let all = [Target::Link, Target::Class, Target::Traffic];
+    for key in all.into_iter().flat_map(Target::keys) {
         let (name, mut schema) = property(&Key {
             word: None,
             default: Fallback::Required,
@@ -519,11 +515,7 @@ fn change_table() -> Value {
         .iter()
         .flat_map(|meta| meta.parameters)
         .filter(|spec| spec.kind.is_numeric());
-    let of_queue = keys::QUEUE
-        .keys
-        .iter()
-        .filter(|key| key.changeable)
-        .map(property);
+    let of_queue = Target::Queue.keys().map(property);
     for (name, schema) in
         of_queue.chain(numeric.map(|spec| (spec.name.to_owned(), parameter(spec))))
     {

@@ -1,7 +1,21 @@
 //! Values of keys that are more than a number.
 
+use ackclock_algorithms::Time;
+
 /// Index of a link in [`Scenario::links`](crate::Scenario::links).
 pub type LinkId = usize;
+
+/// Index of a class in [`Scenario::flows`](crate::Scenario::flows).
+pub type ClassId = usize;
+
+/// When a run ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum End {
+    /// At this time.
+    At(Time),
+    /// When the last finite transfer has been acknowledged completely.
+    UntilDone,
+}
 
 /// Limit of a queue, excluding the packet in service.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,44 +1,16 @@
 //! From a [`Scenario`] back to a tree with every default filled in.
 
-use ackclock_algorithms::Value as Setpoint;
 use ackclock_algorithms::scheduler::SchedulerSpec;
 
-use crate::keys::{Queue, Tree};
-use crate::model::{Change, End, FlowClass, Link, LinkId, Scenario, Setting, Tcp, Traffic};
-use crate::options::{Named as _, PacketSizes};
-use crate::read::traffic_kind;
-use crate::sizes::Sizes;
-use crate::tree::{Node, Value};
-use crate::units::{format_packets, format_rate, format_seconds, format_size, format_time};
-use crate::written::{
-    array, capacity, distribution, flag, integer, named, none, parameter, parameters,
-};
+use crate::keys::{Queue, Target, Tree};
+use crate::model::{Change, FlowClass, Link, LinkId, Scenario, Tcp};
+use crate::tree::Node;
+use crate::units::{format_rate, format_time};
+use crate::written::{array, flag, none, parameters};
 
 pub(crate) fn scenario(scenario: &Scenario) -> Node {
-    let end = match scenario.end {
-        End::At(end) => format_time(end),
-        End::UntilDone => "until done".to_owned(),
-    };
-    let measure = match scenario.measure {
-        Some((from, to)) => format!("{} .. {}", format_time(from), format_time(to)),
-        None => "whole run".to_owned(),
-    };
-    let run = Node::table([
-        ("name", Node::text(&scenario.name)),
-        ("duration", Node::text(end)),
-        ("measure", Node::text(measure)),
-        ("seed", integer(scenario.seed)),
-        (
-            "sample",
-            Node::text(
-                scenario
-                    .sample
-                    .map_or_else(|| "auto".to_owned(), format_time),
-            ),
-        ),
-    ]);
     let mut sections = vec![
-        ("scenario", run),
+        ("scenario", Node::table(scenario.write(|_| None))),
         ("link", array(scenario.links.iter().map(link))),
         (
             "flows",
@@ -77,7 +49,6 @@ fn rate(link: &Link) -> Node {
 
 fn link(link: &Link) -> Node {
     let mut entries = link.write(|key| match key {
-        "name" => Some(Node::text(&link.name)),
         "rate" => Some(rate(link)),
         "queue" => Some(queue(&Queue {
             scheduler: link.scheduler,
@@ -100,7 +71,6 @@ fn queue(queue: &Queue) -> Node {
     let keys = queue.write(|key| match key {
         "aqm" if queue.scheduler.is_some_and(judges) => None,
         "aqm" => Some(Node::text(queue.aqm.kind())),
-        "capacity" => Some(capacity(queue.capacity)),
         _ => None,
     });
     let specs = queue.aqm.meta().map_or(&[][..], |meta| meta.parameters);
@@ -124,7 +94,6 @@ fn classes(tree: &Tree, parent: Option<usize>) -> Node {
     let own = members.filter(|(_, class)| class.parent == parent);
     array(own.map(|(id, class)| {
         let keys = class.write(|key| match key {
-            "name" => Some(Node::text(&class.name)),
             "queue" => class.queue.as_ref().map(|it| queue(it)),
             "classes" => class.queue.is_none().then(|| classes(tree, Some(id))),
             _ => None,
@@ -148,103 +117,8 @@ fn path(path: &[LinkId], scenario: &Scenario) -> Node {
     )
 }
 
-fn traffic(traffic: &Traffic) -> Node {
-    let rate = |rate: &f64| ("rate", Node::text(format_rate(*rate)));
-    let kind = ("kind", Node::text(traffic_kind(traffic).kind));
-    let more = match traffic {
-        Traffic::Bulk => vec![],
-        Traffic::Transfer { bytes } => vec![("size", Node::text(format_size(*bytes)))],
-        Traffic::AppLimited { rate: value } | Traffic::Cbr { rate: value } => vec![rate(value)],
-        Traffic::OnOff {
-            rate: value,
-            on,
-            off,
-        } => {
-            vec![
-                rate(value),
-                ("on", Node::text(format_seconds(*on))),
-                ("off", Node::text(format_seconds(*off))),
-            ]
-        }
-        Traffic::Poisson {
-            rate: value,
-            exponential_sizes,
-        } => {
-            vec![
-                rate(value),
-                (
-                    "sizes",
-                    Node::text(if *exponential_sizes {
-                        PacketSizes::Exponential.name()
-                    } else {
-                        PacketSizes::Fixed.name()
-                    }),
-                ),
-            ]
-        }
-        Traffic::Http {
-            sizes: size,
-            think,
-            persistent,
-        } => vec![
-            ("size", sizes(size)),
-            ("think", Node::text(format_seconds(*think))),
-            ("persistent", flag(*persistent)),
-        ],
-        Traffic::Arrivals { rate, sizes: size } => {
-            vec![("rate", per_second(*rate)), ("size", sizes(size))]
-        }
-        Traffic::PackMime {
-            rate,
-            mean_size,
-            server_delay,
-        } => {
-            vec![
-                ("rate", per_second(*rate)),
-                (
-                    "mean_size",
-                    Node::text(mean_size.map_or_else(|| "model".to_owned(), format_bytes)),
-                ),
-                ("server_delay", flag(*server_delay)),
-            ]
-        }
-    };
-    Node::table(std::iter::once(kind).chain(more))
-}
-
-fn sizes(sizes: &Sizes) -> Node {
-    let s = |bytes: &f64| format_bytes(*bytes);
-    Node::text(match sizes {
-        Sizes::Fixed(bytes) => format_size(*bytes),
-        Sizes::Exponential(mean) => format!("exponential {}", s(mean)),
-        Sizes::Pareto { mean, shape } => format!("pareto {}, {shape}", s(mean)),
-        Sizes::LogNormal { mean, deviation } => format!("log-normal {}, {}", s(mean), s(deviation)),
-        Sizes::Empirical(points) => {
-            let point = |(size, part): &(f64, f64)| {
-                array([Node::text(s(size)), Value::Float(*part).into()].into_iter())
-            };
-            return array(points.iter().map(point));
-        }
-    })
-}
-
-/// A size that need not be whole.
-fn format_bytes(bytes: f64) -> String {
-    if bytes.fract() == 0.0 && bytes < 1e15 {
-        format_size(bytes as u64)
-    } else {
-        format!("{bytes} B")
-    }
-}
-
-/// Connections a second.
-fn per_second(rate: f64) -> Node {
-    Node::text(format!("{rate} /s"))
-}
-
 fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
     let mut entries = class.write(|key| match key {
-        "name" => Some(Node::text(&class.name)),
         "path" => Some(path(&class.path, scenario)),
         "reverse_path" => Some(
             class
@@ -252,9 +126,6 @@ fn flows(class: &FlowClass, scenario: &Scenario) -> Node {
                 .as_ref()
                 .map_or_else(none, |back| path(back, scenario)),
         ),
-        "rtt" => Some(distribution(&class.rtt)),
-        "access_buffer" => Some(capacity(class.access_buffer)),
-        "traffic" => Some(traffic(&class.traffic)),
         _ => None,
     });
     if class.traffic.is_tcp() {
@@ -276,41 +147,14 @@ fn endpoint(tcp: &Tcp) -> Vec<(&'static str, Node)> {
 }
 
 fn change(change: &Change, scenario: &Scenario) -> Node {
-    let link = |id: &LinkId| ("link", Node::text(&scenario.links[*id].name));
-    let class = |id: &usize| ("flows", Node::text(&scenario.flows[*id].name));
-    let in_queue = |name: &str, node: Node| ("queue", Node::table([(name, node)]));
-    let (target, setting) = match &change.set {
-        Setting::LinkRate(id, rate) => (link(id), ("rate", Node::text(format_rate(*rate)))),
-        Setting::LinkDelay(id, delay) => (link(id), ("delay", Node::text(format_time(*delay)))),
-        Setting::LinkLoss(id, loss) => (link(id), ("loss", named(loss.meta(), &loss.values()))),
-        Setting::LinkCapacity(id, limit) => (link(id), in_queue("capacity", capacity(*limit))),
-        Setting::AqmParameter(id, name, value) => {
-            let specs = scenario.links[*id]
-                .aqm
-                .meta()
-                .map_or(&[][..], |meta| meta.parameters);
-            let spec = specs.iter().find(|spec| spec.name == name);
-            (
-                link(id),
-                in_queue(name, parameter(spec, &Setpoint::Number(*value))),
-            )
-        }
-        Setting::Rtt(id, rtt) => (class(id), ("rtt", distribution(rtt))),
-        Setting::TrafficRate(id, rate) if scenario.flows[*id].traffic.opens_connections() => {
-            (class(id), ("rate", per_second(*rate)))
-        }
-        Setting::AccessRate(id, rate) | Setting::TrafficRate(id, rate) => {
-            let key = if matches!(change.set, Setting::AccessRate(..)) {
-                "access_rate"
-            } else {
-                "rate"
-            };
-            (class(id), (key, Node::text(format_rate(*rate))))
-        }
-        Setting::Count(id, count) => (class(id), ("count", integer(u64::from(*count)))),
-        Setting::MaxWindow(id, window) => (
-            class(id),
-            ("max_window", Node::text(format_packets(f64::from(*window)))),
+    let (table, id, key, value) = change.set.write(scenario);
+    let link = || ("link", Node::text(&scenario.links[id].name));
+    let (target, setting) = match table {
+        Target::Link => (link(), (key, value)),
+        Target::Queue => (link(), ("queue", Node::table([(key, value)]))),
+        Target::Class | Target::Traffic => (
+            ("flows", Node::text(&scenario.flows[id].name)),
+            (key, value),
         ),
     };
     Node::table([("at", Node::text(format_time(change.at))), target, setting])

@@ -3,9 +3,12 @@
 use ackclock_algorithms::meta::Meta;
 use ackclock_algorithms::{Kind as ParameterKind, ParameterSpec, Parameters, Value as Setpoint};
 
+use crate::sizes::Sizes;
 use crate::tree::{Node, Value};
-use crate::units::{format_frequency, format_packets, format_rate, format_seconds, format_size};
-use crate::value::{Capacity, Distribution};
+use crate::units::{
+    format_frequency, format_packets, format_rate, format_seconds, format_size, format_time,
+};
+use crate::value::{Capacity, Distribution, End};
 
 pub(crate) fn array(items: impl Iterator<Item = Node>) -> Node {
     Value::Array(items.collect()).into()
@@ -48,6 +51,44 @@ pub(crate) fn distribution(distribution: &Distribution) -> Node {
         Distribution::Normal(mean, deviation) => format!("normal {}, {}", s(mean), s(deviation)),
         Distribution::Exponential(mean) => format!("exponential {}", s(mean)),
     })
+}
+
+/// When a run ends.
+pub(crate) fn end(end: End) -> Node {
+    Node::text(match end {
+        End::At(end) => format_time(end),
+        End::UntilDone => "until done".to_owned(),
+    })
+}
+
+pub(crate) fn sizes(sizes: &Sizes) -> Node {
+    let s = |size: &f64| bytes(*size);
+    Node::text(match sizes {
+        Sizes::Fixed(bytes) => format_size(*bytes),
+        Sizes::Exponential(mean) => format!("exponential {}", s(mean)),
+        Sizes::Pareto { mean, shape } => format!("pareto {}, {shape}", s(mean)),
+        Sizes::LogNormal { mean, deviation } => format!("log-normal {}, {}", s(mean), s(deviation)),
+        Sizes::Empirical(points) => {
+            let point = |(size, part): &(f64, f64)| {
+                array([Node::text(s(size)), Value::Float(*part).into()].into_iter())
+            };
+            return array(points.iter().map(point));
+        }
+    })
+}
+
+/// A size that need not be whole.
+pub(crate) fn bytes(bytes: f64) -> String {
+    if bytes.fract() == 0.0 && bytes < 1e15 {
+        format_size(bytes as u64)
+    } else {
+        format!("{bytes} B")
+    }
+}
+
+/// Connections a second.
+pub(crate) fn per_second(rate: f64) -> Node {
+    Node::text(format!("{rate} /s"))
 }
 
 /// A parameter of an algorithm, with the unit of its kind.

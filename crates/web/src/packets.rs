@@ -18,7 +18,7 @@ pub(crate) struct Run {
 
 /// When the run ends, s; `None` where that is not known before.
 pub(crate) fn duration(scenario: &Scenario) -> Option<f64> {
-    match scenario.end {
+    match scenario.duration {
         End::At(time) => Some(time.seconds()),
         End::UntilDone => None,
     }

@@ -38,9 +38,11 @@ pub(crate) const SETUPS: [Setup; 13] = setups! {
 
 /// Ends a run after so many simulated seconds, if it lasts longer.
 pub(crate) fn cut(scenario: &mut Scenario, seconds: f64) {
-    let End::At(end) = scenario.end else { return };
+    let End::At(end) = scenario.duration else {
+        return;
+    };
     let end = end.min(Time::from_seconds(seconds));
-    scenario.end = End::At(end);
+    scenario.duration = End::At(end);
     scenario.changes.retain(|change| change.at < end);
     scenario.measure = scenario
         .measure

@@ -23,7 +23,7 @@ impl Engine {
             return;
         };
         polled.written = match class.traffic {
-            Traffic::Transfer { bytes } => bytes,
+            Traffic::Transfer { size } => size,
             Traffic::AppLimited { .. } => u64::from(class.payload),
             _ => u64::MAX,
         };
@@ -122,7 +122,7 @@ impl Engine {
             Ends::Polled(polled) => polled.received(),
             _ => 0,
         };
-        let done = matches!(class.traffic, Traffic::Transfer { bytes } if received >= bytes);
+        let done = matches!(class.traffic, Traffic::Transfer { size } if received >= size);
         if done && state.completion == u64::MAX {
             state.completion = now;
             self.on_completion(now);

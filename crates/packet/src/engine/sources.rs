@@ -8,7 +8,7 @@
 //! it.
 
 use ackclock_algorithms::{Owner, Stream, Time};
-use ackclock_scenario::Traffic;
+use ackclock_scenario::{PacketSizes, Traffic};
 
 use super::Engine;
 use crate::access::Access;
@@ -170,7 +170,7 @@ impl Engine {
         };
         let mut size = class.packet_size;
         if let Traffic::Poisson {
-            exponential_sizes: true,
+            sizes: PacketSizes::Exponential,
             ..
         } = class.traffic
         {

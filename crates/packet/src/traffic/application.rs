@@ -55,8 +55,8 @@ impl Application {
     pub(crate) fn draw_size(&mut self, traffic: &Traffic) -> u64 {
         match (&mut self.packmime, traffic) {
             (Some(packmime), _) => packmime.size(&mut self.sizes),
-            (None, Traffic::Http { sizes, .. } | Traffic::Arrivals { sizes, .. }) => {
-                sizes.draw(&mut self.sizes)
+            (None, Traffic::Http { size, .. } | Traffic::Arrivals { size, .. }) => {
+                size.draw(&mut self.sizes)
             }
             _ => 1,
         }

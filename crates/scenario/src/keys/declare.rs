@@ -1,6 +1,6 @@
 //! The declaration of a table's keys, from which all else about them follows.
 
-use crate::key::Fallback;
+use crate::key::{Fallback, Key};
 
 /// Declares the keys of a table, each once:
 ///
@@ -28,13 +28,12 @@ use crate::key::Fallback;
 macro_rules! keys {
     (
         $(#[$about:meta])+
-        pub struct $table:ident / $draft:ident {
+        $visible:vis struct $table:ident / $draft:ident {
             $(
                 $(#[doc = $doc:literal])+
                 $name:ident: $type:ty as $form:ty $(= $default:expr)?
                     $(, linux = $linux:expr)?
-                    $(, or $word:literal = $meaning:literal)?
-                    $(, changeable = $changeable:literal)?;
+                    $(, or $word:literal = $meaning:literal)?;
                 $([$(
                     $(#[doc = $bare_doc:literal])+
                     $bare:ident: $bare_kind:ident = $bare_default:expr;
@@ -47,14 +46,14 @@ macro_rules! keys {
     ) => {
         $(#[$about])+
         #[derive(Clone, Debug)]
-        pub struct $table {
+        $visible struct $table {
             $($(#[doc = $doc])+ pub $name: $type,)+
             $($(#[$extra_about])+ pub $extra: $extra_type,)*
         }
 
         impl $table {
             /// Its keys.
-            pub const KEYS: &'static [Key] = &[$(
+            $visible const KEYS: &'static [Key] = &[$(
                 Key::new(
                     stringify!($name),
                     <$form as Form<$type>>::KIND,
@@ -62,8 +61,7 @@ macro_rules! keys {
                     concat!($($doc),+).trim_ascii_start(),
                 )
                 $(.linux(crate::keys::declare::Literal($linux).fallback()))?
-                $(.or($word, $meaning))?
-                $(.changeable_if($changeable))?,
+                $(.or($word, $meaning))?,
                 $($(Key::new(
                     stringify!($bare),
                     Kind::$bare_kind,
@@ -75,7 +73,7 @@ macro_rules! keys {
             /// The values that follow from their own keys alone; a message for each mistake.
             pub(crate) fn read(reader: &Reader<'_>, table: &Table<'_>, style: Style) -> $draft {
                 $draft {
-                    $($name: if <$form as Form<$type>>::BY_HAND {
+                    $($name: if <$form as Form<$type>>::READ_BY_HAND {
                         None
                     } else {
                         reader
@@ -93,7 +91,7 @@ macro_rules! keys {
             ) -> Vec<(&'static str, Node)> {
                 let write = |key: &'static Key| {
                     let value = match key.name {
-                        $(stringify!($name) if !<$form as Form<$type>>::BY_HAND => {
+                        $(stringify!($name) if !<$form as Form<$type>>::WRITTEN_BY_HAND => {
                             Some(<$form as Form<$type>>::write(&self.$name, key))
                         })+
                         other => by_hand(other),
@@ -132,6 +130,21 @@ macro_rules! keys {
 }
 
 pub(crate) use keys;
+
+/// The keys of two tables in one.
+pub(crate) const fn joined<const N: usize>(some: &[Key], more: &[Key]) -> [Key; N] {
+    let mut all = [some[0]; N];
+    let mut at = 0;
+    while at < N {
+        all[at] = if at < some.len() {
+            some[at]
+        } else {
+            more[at - some.len()]
+        };
+        at += 1;
+    }
+    all
+}
 
 /// A default as a declaration gives it.
 pub(crate) struct Literal<T>(pub(crate) T);

@@ -3,10 +3,10 @@
 use ackclock_algorithms::Time;
 
 use super::Tcp;
-use super::declare::keys;
+use super::declare::{joined, keys};
 use crate::form::{
-    ByHand, Choice, Form, HostName, Integer, Limit, Name, Or, PacketSize, Path, Rate, Sent, Span,
-    Times,
+    ByHand, Choice, Form, Integer, Limit, Name, Or, PacketSize, Path, Rate, ReadByHand, Span,
+    Times, TrafficOf,
 };
 use crate::key::Fallback::Derived;
 use crate::key::{Key, Kind, Section};
@@ -28,9 +28,9 @@ keys! {
     /// Flows that share a description.
     pub struct FlowClass / FlowClassDraft {
         /// Unique name, used in changes and results.
-        name: String as ByHand<Name> = Derived("flows-1, flows-2, ... by position");
+        name: String as ReadByHand<Name> = Derived("flows-1, flows-2, ... by position");
         /// Number of flows (at the start, where a change sets it).
-        count: u32 as Integer<0, { u32::MAX }> = 1, changeable = true;
+        count: u32 as Integer<0, { u32::MAX as i64 }> = 1;
         /// Links that the data crosses, in order.
         path: Vec<LinkId> as ByHand<Path> = Derived("by `from` and `to`; in a topology template, its whole length");
         /// Links that the ACKs cross, in order, sharing those queues.
@@ -43,16 +43,16 @@ keys! {
         ]
         /// Base round-trip time: propagation alone, the links' included. What the links do not cover
         /// lies on the access sides.
-        rtt: Distribution as ByHand<Times> = Derived("the propagation of `path` and `reverse_path`; without a reverse path, twice that of `path`"), changeable = true;
+        rtt: Distribution as ReadByHand<Times> = Derived("the propagation of `path` and `reverse_path`; without a reverse path, twice that of `path`");
         /// Priority of the class's packets at links with a priority scheduler: higher ones go first.
         priority: u8 as Integer<0, 7> = 0;
         /// Name of the senders' hosts. Classes that give the same name share its hosts.
-        source: Option<String> as Or<HostName> = "own", or "own" = "each flow has a sending host of its own";
+        source: Option<String> as Or<Name> = "own", or "own" = "each flow has a sending host of its own";
         /// Number of hosts with that name: the flows, or connections, of a class are dealt to them
         /// in turn.
         source_hosts: u32 as Integer<1, 65536> = 1;
         /// Name of the receivers' hosts, which may be the `source` of other classes.
-        destination: Option<String> as Or<HostName> = "own", or "own" = "each flow has a receiving host of its own";
+        destination: Option<String> as Or<Name> = "own", or "own" = "each flow has a receiving host of its own";
         /// Number of hosts with that name.
         destination_hosts: u32 as Integer<1, 65536> = 1;
         /// Differentiated services code point of the class's packets, ACKs included.
@@ -62,17 +62,17 @@ keys! {
         nat: Nat as Choice;
         /// Name of a tunnel that carries the class: queues see one flow between two hosts, whatever
         /// it carries. Classes that give the same name share the tunnel.
-        tunnel: Option<String> as Or<HostName> = "none", or "none" = "each flow shows its own addresses and ports";
+        tunnel: Option<String> as Or<Name> = "none", or "none" = "each flow shows its own addresses and ports";
         /// Rate of the sender's uplink and of the receiver's downlink, each with a queue of its own.
-        access_rate: Option<f64> as Or<Rate> = "unlimited", or "unlimited" = "access adds delay only", changeable = true;
+        access_rate: Option<f64> as Or<Rate> = "unlimited", or "unlimited" = "access adds delay only";
         /// Limit of each access queue (drop-tail).
-        access_buffer: Capacity as ByHand<Limit> = "unlimited";
+        access_buffer: Capacity as ReadByHand<Limit> = "unlimited";
         /// When flows start.
         start: Distribution as Times = "0 s";
         /// When senders stop: they send nothing new, and nothing again.
         stop: Option<Time> as Or<Span> = "never", or "never" = "at the end of the run";
         /// Traffic that the application sends.
-        traffic: Traffic as ByHand<Sent> = "bulk";
+        traffic: Traffic as ReadByHand<TrafficOf> = "bulk";
         /// Size of a full data packet on the wire, headers included.
         packet_size: u32 as PacketSize = "1500 B";
         /// Headers in each data packet (IPv4 and TCP without options: 40 B).
@@ -82,18 +82,4 @@ keys! {
         /// How TCP classes behave. Unused by UDP traffic.
         tcp: Tcp,
     }
-}
-
-const fn joined<const N: usize>(some: &[Key], more: &[Key]) -> [Key; N] {
-    let mut all = [some[0]; N];
-    let mut at = 0;
-    while at < N {
-        all[at] = if at < some.len() {
-            some[at]
-        } else {
-            more[at - some.len()]
-        };
-        at += 1;
-    }
-    all
 }

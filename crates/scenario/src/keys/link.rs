@@ -11,7 +11,8 @@ use super::Fallback::{Derived, Required, Text};
 use super::declare::keys;
 use super::{Key, Kind, Section, SharedTree};
 use crate::form::{
-    AddedDelay, AnyTime, ByHand, Flag, Form, Loss, Name, Or, Policer, RateOrTrace, Shaper,
+    AddedDelay, AnyTime, ByHand, Flag, Form, Loss, Name, Or, Policer, RateOrTrace, ReadByHand,
+    Shaper,
 };
 use crate::options::{Named as _, Style, TraceFormat};
 use crate::reader::{Item, Reader, Table};
@@ -31,11 +32,11 @@ keys! {
     /// A directed link: a queue, a transmitter, a propagation delay.
     pub struct Link / LinkDraft {
         /// Unique name, used in paths, changes and results.
-        name: String as ByHand<Name> = Required;
+        name: String as ReadByHand<Name> = Required;
         /// Speed of the transmitter: constant but for changes, or a rate over time.
-        rate: f64 as ByHand<RateOrTrace> = Required, changeable = true;
+        rate: f64 as ByHand<RateOrTrace> = Required;
         /// Propagation delay in this direction.
-        delay: Time as AnyTime = "0 s", changeable = true;
+        delay: Time as AnyTime = "0 s";
         [
             /// Queue: what waits and who is dropped.
             queue: Queue = Derived("drop-tail with the default capacity");
@@ -49,7 +50,7 @@ keys! {
         shaper: Option<ShaperParams> as Or<Shaper> = "none", or "none" = "the link always sends at its own rate";
         /// Packets lost on the wire, after transmission: a probability, or a loss model with its
         /// parameters.
-        loss: Option<LossSpec> as Or<Loss> = "none", or "none" = "nothing is lost", changeable = true;
+        loss: Option<LossSpec> as Or<Loss> = "none", or "none" = "nothing is lost";
         /// Delay that is added to each packet's propagation.
         jitter: Option<Jitter> as Or<JitterOf> = "none", or "none" = "every packet has the same propagation delay";
         [

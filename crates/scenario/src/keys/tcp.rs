@@ -44,7 +44,7 @@ keys! {
         /// Initial slow-start threshold (RFC 5681, section 3.1: arbitrarily high).
         initial_ssthresh: f64 as PacketsOrInfinite = "unlimited", or "unlimited" = "slow start until the first loss or mark";
         /// Largest window that the receiver offers (W_max).
-        max_window: Option<u32> as Or<WholePackets> = "unlimited", or "unlimited" = "the receiver never limits", changeable = true;
+        max_window: Option<u32> as Or<WholePackets> = "unlimited", or "unlimited" = "the receiver never limits";
         /// Whether ECN is negotiated (RFC 3168). A congestion control that counts marks gets
         /// the accurate kind in either case.
         ecn: bool as ByHand<Flag> = Derived("false, as in today's stacks; \"accurate\" where the congestion control counts marks"), or "accurate" = "and the receiver echoes each mark as it came (RFC 8257, section 3.2)";

@@ -10,7 +10,8 @@ use super::Fallback::{Derived, Required};
 use super::declare::keys;
 use super::{FlowClass, Key, Kind, Section};
 use crate::form::{
-    AqmName, ByHand, ClassScheduler, CodePoints, Form, Limit, Name, Names, Or, SchedulerOf,
+    AqmName, ByHand, ClassScheduler, CodePoints, Form, Limit, Name, Names, Or, ReadByHand,
+    SchedulerOf,
 };
 use crate::options::{Dscp, Style};
 use crate::reader::{Reader, Table};
@@ -35,7 +36,7 @@ keys! {
         aqm: AqmSpec as ByHand<AqmName> = Derived("drop-tail; with a scheduler, what belongs to it (fq_codel: codel)");
         /// Largest number of packets or bytes that wait. A time means the bytes that the link sends
         /// in it, at its rate at the start.
-        capacity: Capacity as ByHand<Limit> = Derived("`\"100 ms\"`; with scheduler fq_codel `\"10240 packets\"`"), changeable = true;
+        capacity: Capacity as ReadByHand<Limit> = Derived("`\"100 ms\"`; with scheduler fq_codel `\"10240 packets\"`");
     }
     with {
         /// The classes of a queue that has some, in place of all others.
@@ -82,7 +83,7 @@ keys! {
     /// A class of a queue.
     pub struct TreeClass / TreeClassDraft {
         /// Name that no other class of this queue has.
-        name: String as ByHand<Name> = Required;
+        name: String as ReadByHand<Name> = Required;
         /// Classes of flows whose packets it takes, ACKs included; the first class that asks for
         /// one gets it.
         flows: Vec<String> as Names = Derived("none");

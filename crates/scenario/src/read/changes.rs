@@ -8,9 +8,8 @@ use ackclock_algorithms::{Fault, ParameterSpec, Time, Value as Setpoint, ValueEr
 use super::flows::NamedClass;
 use super::network::Net;
 use super::routes::{least, own};
-use super::traffic::traffic_kind;
 use super::{Item, Place, Reader, Rule, Table, join};
-use crate::keys::{self, Key, Tcp};
+use crate::keys::{self, Bottleneck, Key, Target, Tcp};
 use crate::model::{Change, ClassId, Distribution, End, FlowClass, Link, LinkId, Setting, Traffic};
 use crate::tree::{Name, Node, Value};
 use crate::units::format_time;
@@ -49,12 +48,11 @@ struct LinkKeys {
 
 impl LinkKeys {
     fn of(link: &Link) -> Self {
-        let changeable = |keys: &'static [Key]| keys.iter().filter(|key| key.changeable).collect();
         Self {
-            link: changeable(keys::LINK.keys),
+            link: Target::Link.keys().collect(),
             queue: match link.tree {
                 Some(_) => Vec::new(),
-                None => changeable(keys::QUEUE.keys),
+                None => Target::Queue.keys().collect(),
             },
             parameters: match (&link.tree, link.aqm.meta()) {
                 (None, Some(meta)) => meta.parameters,
@@ -323,7 +321,7 @@ impl Reader<'_> {
         for entry in table.entries {
             let place = table.place_of(entry);
             match (entry.0.text.as_str(), &entry.1.value) {
-                ("at" | "link" | "over" | "every" | "until", _) => continue,
+                (name, _) if keys::CHANGE.keys.iter().any(|key| key.name == name) => continue,
                 ("queue", Value::Table(inner)) => {
                     for entry in inner {
                         let place = Place {
@@ -409,17 +407,17 @@ impl Reader<'_> {
                 });
                 return None;
             }
-            let setting = match key.name {
-                "rate" => Setting::LinkRate(id, self.rate(&item)?),
-                "loss" => Setting::LinkLoss(id, self.loss(&item)?),
-                _ => Setting::LinkDelay(id, self.time(&item)?),
-            };
+            let setting = Setting::read(self, &item, (Target::Link, id), key)?;
             return Some((setting, item));
         }
         if let Some(key) = keys.queue.iter().find(|key| key.name == name) {
             let item = item(Rule::Key(key));
-            let capacity = self.capacity(&item, Some(link.rate))?;
-            return Some((Setting::LinkCapacity(id, capacity), item));
+            let setting = match key.name {
+                // a time means what the link sends in it
+                "capacity" => Setting::LinkCapacity(id, self.capacity(&item, Some(link.rate))?),
+                _ => Setting::read(self, &item, (Target::Queue, id), key)?,
+            };
+            return Some((setting, item));
         }
         let Some(spec) = keys.parameters.iter().find(|spec| spec.name == name) else {
             self.unknown_key(&parent, key, &allowed());
@@ -466,22 +464,19 @@ impl Reader<'_> {
         };
         let class = world.flows[id].1.as_ref()?;
         let is_tcp = class.traffic.is_tcp() && !class.tcp.congestion.is_endpoint();
-        let changeable: Vec<&'static Key> = keys::FLOWS
-            .keys
-            .iter()
-            .filter(|key| is_tcp || Tcp::KEYS.iter().all(|only| only.name != key.name))
-            .chain(traffic_kind(&class.traffic).keys)
-            .filter(|key| key.changeable)
+        let of_class = Target::Class
+            .keys()
+            .filter(|key| is_tcp || Tcp::KEYS.iter().all(|only| only.name != key.name));
+        let of_traffic = class.traffic.kind().keys.iter();
+        let changeable: Vec<&'static Key> = of_class
+            .chain(of_traffic.filter(|key| Target::Traffic.can_change(key)))
             .collect();
         let names: Vec<&str> = changeable.iter().map(|key| key.name).collect();
         let mut settings = Vec::new();
         let mut good = true;
         let mut found = false;
         for entry in table.entries {
-            if matches!(
-                entry.0.text.as_str(),
-                "at" | "flows" | "over" | "every" | "until"
-            ) {
+            if keys::CHANGE.keys.iter().any(|key| key.name == entry.0.text) {
                 continue;
             }
             found = true;
@@ -521,18 +516,6 @@ impl Reader<'_> {
             return None;
         }
         match key.name {
-            "count" => {
-                let count = u32::try_from(self.integer(item)?).ok()?;
-                Some(Setting::Count(id, count))
-            }
-            "rtt" => {
-                let rtt = self.distribution(item)?;
-                if class.traffic.opens_connections() && matches!(rtt, Distribution::Range(..)) {
-                    self.wrong(item, "connections that come and go cannot be spaced evenly");
-                    return None;
-                }
-                Some(Setting::Rtt(id, rtt))
-            }
             "access_rate" if class.access_rate.is_none() => {
                 self.push(
                     &item.place,
@@ -543,24 +526,33 @@ impl Reader<'_> {
                 );
                 None
             }
-            "access_rate" => Some(Setting::AccessRate(id, self.rate(item)?)),
-            "max_window" => Some(Setting::MaxWindow(id, self.whole_packets(item)?)),
             "density" | "load" => {
-                let share = self.share(item)? * net.slowest(&class.path)?;
-                let count = f64::from(class.count.max(1));
+                let path = Bottleneck {
+                    rate: net.slowest(&class.path),
+                    flows: Some(class.count),
+                };
+                let share = self.share(item)?;
                 let rate = match &class.traffic {
-                    Traffic::Arrivals { sizes, .. } => share / (8.0 * sizes.mean() * count),
-                    _ => share / count,
+                    Traffic::Arrivals { size, .. } => path.connections(share, size)?,
+                    _ => path.rate(share)?,
                 };
                 Some(Setting::TrafficRate(id, rate))
             }
-            _ if matches!(class.traffic, Traffic::PackMime { .. }) => {
-                Some(Setting::TrafficRate(id, self.packmime_rate(item)?))
+            "rate" => {
+                let rate = match class.traffic {
+                    Traffic::PackMime { .. } => self.packmime_rate(item)?,
+                    Traffic::Arrivals { .. } => self.frequency(item)?,
+                    _ => self.rate(item)?,
+                };
+                Some(Setting::TrafficRate(id, rate))
             }
-            _ if class.traffic.opens_connections() => {
-                Some(Setting::TrafficRate(id, self.frequency(item)?))
-            }
-            _ => Some(Setting::TrafficRate(id, self.rate(item)?)),
+            _ => match Setting::read(self, item, (Target::Class, id), key)? {
+                Setting::Rtt(_, Distribution::Range(..)) if class.traffic.opens_connections() => {
+                    self.wrong(item, "connections that come and go cannot be spaced evenly");
+                    None
+                }
+                setting => Some(setting),
+            },
         }
     }
 

@@ -6,7 +6,7 @@ use super::network::Net;
 use super::routes::Route;
 use super::routes::{earliest, own};
 use super::{Place, Reader, Seen, Table, join};
-use crate::keys::{self, FlowClassDraft, Tcp};
+use crate::keys::{self, Bottleneck, FlowClassDraft, Tcp};
 use crate::model::{Distribution, End, FlowClass, Traffic};
 use crate::options::Style;
 use crate::tree::{Node, Value};
@@ -110,7 +110,13 @@ impl Reader<'_> {
         let slowest = net
             .zip(route.as_ref())
             .and_then(|(net, (path, _))| net.slowest(path));
-        class.traffic = self.traffic(table, slowest, class.count);
+        let path = Bottleneck {
+            rate: slowest,
+            flows: class.count,
+        };
+        class.traffic = self
+            .item(table, "traffic")
+            .and_then(|item| self.traffic(&item, &path));
         let traffic = class.traffic.as_ref();
         if traffic.is_some_and(|traffic| !traffic.is_tcp()) {
             self.no_keys_of_tcp(table);

@@ -15,13 +15,12 @@ use std::collections::HashMap;
 use ackclock_algorithms::Time;
 
 use crate::diagnostic::{Diagnostic, quoted_list};
-use crate::keys::{self, Key};
+use crate::keys::{self, Key, ScenarioDraft};
 use crate::model::{End, FlowClass, Link, Scenario, Traffic};
+use crate::options::Style;
 use crate::reader::{Item, Place, Reader, Rule, Table, join};
 use crate::tree::{Files, Node, Source, Value};
 use crate::units::format_time;
-
-pub(crate) use traffic::traffic_kind;
 
 /// More messages than this help nobody.
 const MOST_ERRORS: usize = 50;
@@ -89,24 +88,20 @@ impl Reader<'_> {
                 None
             }
         };
-        let end = run
-            .as_ref()
-            .and_then(|(run, _)| run.as_ref())
-            .map(|run| run.end);
+        let end = run.as_ref().and_then(|(run, _)| run.duration);
         let net = self.net(&table);
         let flows = self.all_flows(&table, net.as_ref(), end);
         let changes = match (&net, &flows) {
             (Some(net), Some(flows)) => self.changes(&table, net, flows, end),
             _ => None,
         };
-        let (run, section) = run?;
-        let run = run?;
+        let (mut run, section) = run?;
         let classes: Option<Vec<FlowClass>> = flows?.into_iter().map(|(_, class)| class).collect();
         let links: Option<Vec<Link>> = net?.links.into_iter().collect();
         let (classes, links, changes) = (classes?, links?, changes?);
         self.buckets(&table, &links, &classes);
         self.filters(&links, &classes);
-        if run.end == End::UntilDone
+        if run.duration == Some(End::UntilDone)
             && !classes
                 .iter()
                 .any(|class| matches!(class.traffic, Traffic::Transfer { .. }))
@@ -124,70 +119,31 @@ impl Reader<'_> {
                 },
             );
         }
-        Some(Scenario {
-            links,
-            flows: classes,
-            changes,
-            ..run
-        })
+        (run.links, run.flows, run.changes) = (Some(links), Some(classes), Some(changes));
+        run.finish()
     }
 
     /// `[scenario]`.
-    fn run(&self, table: &Table<'_>) -> Option<Scenario> {
-        let name = self
-            .item(table, "name")
-            .and_then(|item| self.text(&item).map(str::to_owned));
-        let duration = self.item(table, "duration");
-        let end = duration.and_then(|item| {
-            if item.is_word() {
-                Some(End::UntilDone)
-            } else {
-                self.time(&item).map(End::At)
-            }
-        });
-        let measure = self.item(table, "measure").and_then(|item| {
-            if item.is_word() {
-                return Some(None);
-            }
-            let window = self.window(&item)?;
-            if let Some(End::At(end)) = end
-                && window.1 > end
-            {
-                self.push(
-                    &item.place,
-                    "the measurement ends after the run",
-                    |diagnostic| {
-                        diagnostic.found = Some(item.node.describe());
-                        diagnostic.allowed = Some(format!("times up to {}", format_time(end)));
-                    },
-                );
-                return None;
-            }
-            Some(Some(window))
-        });
-        let seed = self
-            .item(table, "seed")
-            .and_then(|item| self.integer(&item))
-            .and_then(|seed| u64::try_from(seed).ok());
-        let sample = self.item(table, "sample").and_then(|item| {
-            if item.is_word() {
-                let Some(End::At(end)) = end else {
-                    return Some(None);
-                };
-                return Some(Some(Time(end.0 / 1000).max(Time(Time::PER_SECOND / 1000))));
-            }
-            self.time(&item).map(Some)
-        });
-        Some(Scenario {
-            name: name?,
-            end: end?,
-            measure: measure?,
-            seed: seed?,
-            sample: sample?,
-            links: Vec::new(),
-            flows: Vec::new(),
-            changes: Vec::new(),
-        })
+    fn run(&self, table: &Table<'_>) -> ScenarioDraft {
+        let mut run = Scenario::read(self, table, Style::default());
+        let Some(End::At(end)) = run.duration else {
+            return run;
+        };
+        if let (Some(Some(window)), Some(item)) = (run.measure, table.given("measure"))
+            && window.1 > end
+        {
+            self.refuse(
+                &item,
+                "the measurement ends after the run",
+                format!("times up to {}", format_time(end)),
+            );
+            run.measure = None;
+        }
+        if run.sample == Some(None) {
+            let automatic = Time(end.0 / 1000).max(Time(Time::PER_SECOND / 1000));
+            run.sample = Some(Some(automatic));
+        }
+        run
     }
 
     /// A name that nothing before it has.

@@ -16,7 +16,7 @@ use crate::options::Named;
 use crate::sizes::Sizes;
 use crate::tree::{Node, Value};
 use crate::units::{Dimension, Quantity, QuantityError, shorten};
-use crate::value::{Capacity, Distribution};
+use crate::value::{Capacity, Distribution, End};
 
 /// The largest initial window, packets.
 const LARGEST_INITIAL_WINDOW: f64 = 100_000.0;
@@ -178,6 +178,15 @@ impl Reader<'_> {
         self.ok(item, quantity.value())
     }
 
+    /// When a run ends: a time, or the key's word.
+    pub(crate) fn end(&self, item: &Item<'_>) -> Option<End> {
+        if item.is_word() {
+            Some(End::UntilDone)
+        } else {
+            self.time(item).map(End::At)
+        }
+    }
+
     pub(crate) fn rate(&self, item: &Item<'_>) -> Option<f64> {
         let quantity = self.quantity(item, &[Dimension::Rate])?;
         let rate = self.ok(item, quantity.value())?;
@@ -242,6 +251,40 @@ impl Reader<'_> {
         }
         self.wrong(item, if share < 0.0 { "negative" } else { "zero" });
         None
+    }
+
+    /// A rate, or in its place the share of a link that it makes.
+    pub(crate) fn rate_or_share(
+        &self,
+        table: &Table<'_>,
+        key: &str,
+        rate: impl Fn(&Item<'_>) -> Option<f64>,
+        of_share: impl Fn(f64) -> Option<f64>,
+    ) -> Option<f64> {
+        match (table.given("rate"), table.given(key)) {
+            (Some(item), None) => rate(&item),
+            (None, Some(item)) => {
+                let value = of_share(self.share(&item)?)?;
+                if value.is_finite() && (1e-9..=1e14).contains(&value) {
+                    return Some(value);
+                }
+                self.wrong(&item, "gives no usable rate");
+                None
+            }
+            (None, None) => {
+                let allowed = table.key("rate").allowed();
+                self.missing(&table.place, "rate", format!("{allowed}; or `{key}`"));
+                None
+            }
+            (Some(_), Some(item)) => {
+                self.push(
+                    &item.place,
+                    format!("both `rate` and `{key}`"),
+                    |diagnostic| diagnostic.allowed = Some("one of them".to_owned()),
+                );
+                None
+            }
+        }
     }
 
     /// Sizes of transfers.
@@ -380,6 +423,11 @@ impl Reader<'_> {
             return None;
         }
         Some(bytes)
+    }
+
+    /// A mean size of transfers, bytes.
+    pub(crate) fn mean_size(&self, item: &Item<'_>) -> Option<f64> {
+        self.size(item, 1_000_000_000_000).map(|bytes| bytes as f64)
     }
 
     pub(crate) fn packet_size(&self, item: &Item<'_>) -> Option<u32> {

@@ -32,7 +32,7 @@ fn defaults() {
     let scenario = read(SMALL);
     assert_eq!(scenario.name, "scenario");
     assert_eq!(
-        (scenario.end, scenario.measure, scenario.seed),
+        (scenario.duration, scenario.measure, scenario.seed),
         (End::At(Time(10 * Time::PER_SECOND)), None, 1)
     );
     assert_eq!(scenario.sample, Some(Time(10 * MS)));
@@ -216,10 +216,10 @@ fn until_done() {
     let text = SMALL.replace("\"10 s\"", "\"until done\"")
         + "traffic = { kind = \"transfer\", size = \"1 MiB\" }\n";
     let scenario = read(&text);
-    assert_eq!((scenario.end, scenario.sample), (End::UntilDone, None));
+    assert_eq!((scenario.duration, scenario.sample), (End::UntilDone, None));
     assert_eq!(
         scenario.flows[0].traffic,
-        Traffic::Transfer { bytes: 1 << 20 }
+        Traffic::Transfer { size: 1 << 20 }
     );
 }
 

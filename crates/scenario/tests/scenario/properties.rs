@@ -4,7 +4,7 @@ use ackclock_algorithms::impairment::loss_models;
 use ackclock_algorithms::registry::{aqms, congestion};
 use ackclock_algorithms::scheduler::{SchedulerSpec, schedulers};
 use ackclock_algorithms::{DefaultValue, Kind, ParameterSpec};
-use ackclock_scenario::keys::{self, Key};
+use ackclock_scenario::keys::{self, Fallback, Key, Target};
 use ackclock_scenario::{canonical_toml, parse, parse_json, to_json};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -181,10 +181,15 @@ fn value(key: &Key) -> BoxedStrategy<String> {
             .prop_map(move |(name, _)| text((*name).to_owned()))
             .boxed(),
         keys::Kind::Time | keys::Kind::Span => time().prop_map(text).boxed(),
-        keys::Kind::Rate => rate().prop_map(text).boxed(),
+        keys::Kind::Rate | keys::Kind::RateOrTrace => rate().prop_map(text).boxed(),
         keys::Kind::Size => (1_u32..65_536)
             .prop_map(move |bytes| text(format!("{bytes} B")))
             .boxed(),
+        keys::Kind::Sizes => sizes().boxed(),
+        keys::Kind::Frequency => (0.001..1e6_f64)
+            .prop_map(move |rate| text(format!("{rate} /s")))
+            .boxed(),
+        keys::Kind::Share => (0.001..2.0_f64).prop_map(|share| share.to_string()).boxed(),
         keys::Kind::Packets => (1.0..1e4_f64)
             .prop_map(move |packets| text(format!("{packets} packets")))
             .boxed(),
@@ -230,31 +235,36 @@ fn sizes() -> impl Strategy<Value = String> {
     ]
 }
 
+/// Traffic of any kind: what must be given, and each of the other keys sometimes.
+fn traffic() -> impl Strategy<Value = String> {
+    let tables = keys::TRAFFIC.iter().map(|kind| {
+        let one = |key: &Key| {
+            let name = key.name;
+            let given = value(key).prop_map(move |value| format!(", {name} = {value}"));
+            match key.default {
+                Fallback::Required | Fallback::Derived(_) => given.boxed(),
+                _ => prop_oneof![given, Just(String::new())].boxed(),
+            }
+        };
+        // a share of the path's capacity would stand in place of a rate
+        let keys = kind.keys.iter().filter(|key| key.kind != keys::Kind::Share);
+        let keys: Vec<_> = keys.map(one).collect();
+        let tcp = if kind.tcp {
+            tcp().boxed()
+        } else {
+            Just(String::new()).boxed()
+        };
+        (tcp, keys)
+            .prop_map(|(tcp, keys)| {
+                let (name, keys) = (kind.kind, keys.concat());
+                format!("{tcp}traffic = {{ kind = \"{name}\"{keys} }}\n")
+            })
+            .boxed()
+    });
+    proptest::strategy::Union::new(tables)
+}
+
 fn flows() -> impl Strategy<Value = String> {
-    let udp = (rate(), select(vec!["cbr", "poisson", "on-off"]))
-        .prop_map(|(rate, kind)| format!("traffic = {{ kind = \"{kind}\", rate = \"{rate}\" }}\n"));
-    let tcp = (
-        tcp(),
-        prop_oneof![
-            Just("traffic = \"bulk\"\n".to_owned()),
-            (1_u64..u64::MAX).prop_map(|size| format!(
-                "traffic = {{ kind = \"transfer\", size = \"{size} B\" }}\n"
-            )),
-            rate().prop_map(|rate| format!(
-                "traffic = {{ kind = \"app-limited\", rate = \"{rate}\" }}\n"
-            )),
-            (sizes(), time(), any::<bool>()).prop_map(|(size, think, persistent)| format!(
-                "traffic = {{ kind = \"http\", size = {size}, think = \"{think}\", persistent = {persistent} }}\n"
-            )),
-            (sizes(), 1e-6..1e6_f64).prop_map(|(size, rate)| format!(
-                "traffic = {{ kind = \"poisson-arrivals\", size = {size}, rate = \"{rate} /s\" }}\n"
-            )),
-            (1e-6..1e6_f64).prop_map(|rate| format!(
-                "traffic = {{ kind = \"packmime\", mean_size = \"3 kB\", rate = \"{rate} /s\" }}\n"
-            )),
-        ],
-    )
-        .prop_map(|(tcp, traffic)| tcp + &traffic);
     let path = select(vec![
         "[\"a\"]",
         "[\"b\"]",
@@ -266,7 +276,7 @@ fn flows() -> impl Strategy<Value = String> {
         "reverse_path = \"none\"\n",
         "reverse_path = [\"b\"]\n",
     ]);
-    (prop_oneof![udp, tcp], path, back, distribution(), proptest::option::of(rate()), 41_u32..65_000, 1_u32..1000, capacity()).prop_map(
+    (traffic(), path, back, distribution(), proptest::option::of(rate()), 41_u32..65_000, 1_u32..1000, capacity()).prop_map(
         |(traffic, path, back, rtt, access, packet, count, buffer)| {
             let access = access.map_or_else(String::new, |rate| format!("access_rate = \"{rate}\"\naccess_buffer = \"{buffer}\"\n"));
             let rtt = if traffic.contains("arrivals") || traffic.contains("packmime") { rtt.replace("range", "uniform") } else { rtt };
@@ -285,14 +295,13 @@ fn scenario() -> impl Strategy<Value = String> {
         )
     });
     let links = ((rate(), queue()), (rate(), queue(), impairments()));
-    let change = prop_oneof![
-        rate().prop_map(|rate| format!("rate = \"{rate}\"")),
-        time().prop_map(|delay| format!("delay = \"{delay}\"")),
-        capacity().prop_map(|capacity| format!("capacity = \"{capacity}\"")),
-        (rate(), capacity()).prop_map(|(rate, capacity)| format!(
-            "rate = \"{rate}\"\nqueue.capacity = \"{capacity}\""
-        )),
-    ];
+    // link "a" has no loss that could change
+    let of_link = Target::Link.keys().filter(|key| key.name != "loss");
+    let of_queue = Target::Queue.keys().map(|key| ("queue.", key));
+    let changeable: Vec<_> = of_link.map(|key| ("", key)).chain(of_queue).collect();
+    let change = select(changeable).prop_flat_map(|(table, key)| {
+        value(key).prop_map(move |value| format!("{table}{} = {value}", key.name))
+    });
     let changes = proptest::collection::vec(change, 0..3);
     (
         head,

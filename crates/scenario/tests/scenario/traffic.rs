@@ -41,7 +41,7 @@ fn sizes(written: &str) -> Sizes {
         &format!("{{ kind = \"poisson-arrivals\", rate = \"10 /s\", size = {written} }}"),
         "",
     );
-    let Traffic::Arrivals { sizes, .. } = &scenario.flows[0].traffic else {
+    let Traffic::Arrivals { size: sizes, .. } = &scenario.flows[0].traffic else {
         panic!("arrivals");
     };
     sizes.clone()
@@ -54,7 +54,7 @@ fn sessions_have_defaults() {
         assert_eq!(
             read(traffic, "").flows[0].traffic,
             Traffic::Http {
-                sizes: sizes.clone(),
+                size: sizes.clone(),
                 think: 0.5,
                 persistent: false
             }
@@ -68,7 +68,7 @@ fn sessions_have_defaults() {
         .flows[0]
             .traffic,
         Traffic::Http {
-            sizes: Sizes::Fixed(3000),
+            size: Sizes::Fixed(3000),
             think: 2.0,
             persistent: true
         }

@@ -126,9 +126,9 @@ mod dual {
     #[inline]
     fn taylor<T: DualNum<Primitive = f64> + Copy>(x: T, coefficients: [f64; MAX_TERMS]) -> T {
         const { assert!(T::NDERIV < MAX_TERMS) };
-        let beside = x - x.re();
+        let offset = x - x.re();
         let last = T::from(coefficients[T::NDERIV]);
-        (coefficients[..T::NDERIV].iter().rev()).fold(last, |sum, c| sum * beside + *c)
+        (coefficients[..T::NDERIV].iter().rev()).fold(last, |sum, c| sum * offset + *c)
     }
 
     fn exponential<T: DualNum<Primitive = f64> + Copy>(x: T) -> T {

@@ -4,8 +4,9 @@
 use std::hint::black_box;
 
 use ackclock_delay::{
-    Crossing, Follow, Linear, Resolution, System, Tolerance, crossings, cycle_from_hopf,
-    cycle_with_amplitude, equilibrium, floquet, hopf_curve, integrate, is_stable, rightmost_roots,
+    ContinuationOptions, Crossing, Linear, Resolution, System, Tolerance, crossings,
+    cycle_from_hopf, cycle_with_amplitude, equilibrium, floquet, hopf_curve, integrate, is_stable,
+    rightmost_roots,
 };
 use common::{C, DEFAULTS, KAPPA, Policy, TAU, tcp, tcp_start};
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -55,7 +56,7 @@ fn speed(c: &mut Criterion) {
     };
     c.bench_function("Hopf curve of 500 points, 3 states", |b| {
         b.iter(|| {
-            let options = Follow {
+            let options = ContinuationOptions {
                 points: 250,
                 step: 0.005,
                 largest_step: 0.005,

@@ -52,9 +52,9 @@ pub enum End {
     Failed(Error),
 }
 
-/// How to follow a curve.
+/// How to continue a curve.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Follow {
+pub struct ContinuationOptions {
     /// The most points to compute in each direction.
     pub points: usize,
     /// First step, relative to the size of the unknowns.
@@ -63,7 +63,7 @@ pub struct Follow {
     pub largest_step: f64,
 }
 
-impl Default for Follow {
+impl Default for ContinuationOptions {
     fn default() -> Self {
         Self {
             points: 200,
@@ -220,13 +220,13 @@ pub(crate) type Visit<'a> = &'a mut dyn FnMut(&[f64], &[f64]) -> Option<End>;
 /// unknown `lead`.
 /// `visit` sees every point with its scaled tangent and may stop the curve.
 #[allow(clippy::too_many_arguments)] // all of them independent
-pub(crate) fn follow(
+pub(crate) fn continue_curve(
     equations: &mut dyn Equations,
     start: &[f64],
     lead: usize,
     sign: f64,
     limits: &[Limit],
-    options: &Follow,
+    options: &ContinuationOptions,
     what: &'static str,
     visit: Visit<'_>,
 ) -> End {
@@ -246,7 +246,7 @@ pub(crate) fn follow(
 /// A walk along a curve, with what it adapts on the way.
 struct Walk<'a> {
     equations: &'a mut dyn Equations,
-    options: &'a Follow,
+    options: &'a ContinuationOptions,
     what: &'static str,
     scales: Vec<f64>,
     seen: Vec<f64>,

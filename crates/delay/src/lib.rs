@@ -28,7 +28,7 @@ pub use bifurcation::{
     hopf_curve, hopf_near,
 };
 pub use complex::{Elementary, c64};
-pub use continuation::{End, Follow};
+pub use continuation::{ContinuationOptions, End};
 pub use cycle::{
     Cycle, CyclePoint, Floquet, Resolution, cycle_at, cycle_branch, cycle_fold, cycle_from_hopf,
     cycle_with_amplitude, floquet, period_doubling,

@@ -240,9 +240,9 @@ impl Mode {
 /// own functions are those of the platform.
 fn taylor<S: Scalar>(x: S, coefficients: [f64; 4]) -> S {
     const { assert!(S::NDERIV < 4) };
-    let beside = x - x.real();
+    let offset = x - x.real();
     let last = S::from(coefficients[S::NDERIV]);
-    (coefficients[..S::NDERIV].iter().rev()).fold(last, |sum, c| sum * beside + *c)
+    (coefficients[..S::NDERIV].iter().rev()).fold(last, |sum, c| sum * offset + *c)
 }
 
 /// The derivatives of the right-hand side at an equilibrium as multilinear forms on complex

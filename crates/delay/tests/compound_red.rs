@@ -5,8 +5,8 @@
 mod common;
 
 use ackclock_delay::{
-    Crossing, Follow, HopfPoint, Linear, Normalisation, c64, count_right_of, criticality,
-    crossings, equilibrium, hopf_curve, is_stable, rightmost_roots,
+    ContinuationOptions, Crossing, HopfPoint, Linear, Normalisation, c64, count_right_of,
+    criticality, crossings, equilibrium, hopf_curve, is_stable, rightmost_roots,
 };
 use common::{
     ALPHA, BETA, BMIN, C, DEFAULTS, GAMMA, K, KAPPA, Law, Policy, QTH, RHO, TAU, Tcp, close,
@@ -608,7 +608,7 @@ fn characteristic_equations_of_the_paper() {
 #[test]
 fn hopf_curves() {
     let start = hopf(&INSTANTANEOUS, &DEFAULTS, TAU, (0.1, 0.6));
-    let options = Follow {
+    let options = ContinuationOptions {
         points: 300,
         step: 0.02,
         largest_step: 0.05,

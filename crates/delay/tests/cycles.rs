@@ -6,8 +6,8 @@ mod common;
 use std::f64::consts::{FRAC_PI_2, TAU as TWO_PI};
 
 use ackclock_delay::{
-    Args, Crossing, Cycle, End, Error, Follow, HopfPoint, Normalisation, Resolution, Scalar,
-    System, Tolerance, c64, criticality, crossings, cycle_at, cycle_branch, cycle_fold,
+    Args, ContinuationOptions, Crossing, Cycle, End, Error, HopfPoint, Normalisation, Resolution,
+    Scalar, System, Tolerance, c64, criticality, crossings, cycle_at, cycle_branch, cycle_fold,
     cycle_from_hopf, cycle_with_amplitude, floquet, hopf_near, integrate, period_doubling,
 };
 use common::{
@@ -58,7 +58,7 @@ fn mackey_glass_period_doubling() {
     let hopf = hopf_near(&MackeyGlass, &[1.0], 3.9, &[2.0, 1.0, 10.0, 0.47], 3).unwrap();
     let resolution = Resolution::default();
     let small = cycle_from_hopf(&MackeyGlass, &hopf, 3, 0, 0.05, &resolution).unwrap();
-    let options = Follow {
+    let options = ContinuationOptions {
         points: 100,
         step: 0.05,
         largest_step: 0.3,
@@ -228,7 +228,7 @@ fn fold_of_cycles() {
     let set = floquet(&system, &beyond, 1e-3).unwrap();
     assert_eq!(set.unstable(1e-6).unwrap(), 1, "{set:?}");
     // the branch by arclength passes the fold too
-    let options = Follow {
+    let options = ContinuationOptions {
         points: 60,
         step: 0.05,
         largest_step: 0.2,
@@ -254,7 +254,7 @@ fn threshold_policy_oscillation() {
     let system = tcp(Policy::Threshold);
     let point = hopf(&system, &with(&[(TAU, 1.0)]), QTH, (20.0, 80.0));
     let small = cycle_from_hopf(&system, &point, QTH, 0, 0.3, &resolution).unwrap();
-    let options = Follow {
+    let options = ContinuationOptions {
         points: 200,
         step: 0.05,
         largest_step: 0.4,

@@ -6,8 +6,8 @@ use std::f64::consts::{FRAC_PI_2, PI};
 
 use ackclock_delay::{Args, Scalar};
 use ackclock_delay::{
-    Crossing, End, Error, Follow, HopfPoint, Normalisation, System, bautin_points, branch, c64,
-    critical_root, criticality, crossings, fold_near, hopf_curve, hopf_near,
+    ContinuationOptions, Crossing, End, Error, HopfPoint, Normalisation, System, bautin_points,
+    branch, c64, critical_root, criticality, crossings, fold_near, hopf_curve, hopf_near,
 };
 use common::{Humphries, MackeyGlass, NeuralField, Neuron, Wright, close, close_complex, system};
 
@@ -125,9 +125,9 @@ fn neuron() {
     close(two.p[6], 8.6340742189, 1e-8);
     close(two.omega, 0.3287154066, 1e-9);
     // the two Hopf curves cross there
-    let options = Follow {
+    let options = ContinuationOptions {
         points: 40,
-        ..Follow::default()
+        ..ContinuationOptions::default()
     };
     let curve = hopf_curve(&Neuron, &one, free, [(0.1, 0.4), (5.0, 12.0)], &options).unwrap();
     assert!(
@@ -234,7 +234,7 @@ system!(
 /// A branch passes its two folds, a = -+2/(3 sqrt 3), and stops at the ends of the range.
 #[test]
 fn a_branch_passes_folds() {
-    let options = Follow {
+    let options = ContinuationOptions {
         points: 500,
         step: 0.02,
         largest_step: 0.05,

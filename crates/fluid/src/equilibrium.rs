@@ -90,7 +90,7 @@ impl Model {
         near: &mut Option<Error>,
     ) {
         let frozen = regimes.map_or_else(|| self.clone(), |k| self.frozen(k));
-        let rest = frozen.at_rest();
+        let rest = frozen.without_memory();
         let solve = |fill: f64, stretch: f64, level: f64| match &rest {
             None => equilibrium(&frozen, &frozen.start(fill, stretch, level, p), p),
             Some(rest) => {

@@ -1,8 +1,8 @@
 //! Hopf points: in one parameter, their curves in two, and how oscillations set in there.
 
 use ackclock_delay::{
-    Criticality, Curve, End, Follow, HopfPoint, Normalisation, bautin_points, criticality,
-    hopf_curve,
+    ContinuationOptions, Criticality, Curve, End, HopfPoint, Normalisation, bautin_points,
+    criticality, hopf_curve,
 };
 
 use crate::{
@@ -184,7 +184,7 @@ impl Model {
         start: &HopfPoint,
         names: (&str, &str),
         ranges: [(f64, f64); 2],
-        options: &Follow,
+        options: &ContinuationOptions,
     ) -> Result<Curve<HopfPoint>> {
         let free = (self.parameter(names.0)?, self.parameter(names.1)?);
         let start = HopfPoint {

@@ -176,9 +176,9 @@ impl Model {
         };
         // the queue may rest while windows move
         let resting = high - low <= SETTLED_DEVIATION * high.max(0.01);
-        let moving = if resting { of(tail, 0) } else { last };
+        let oscillating = if resting { of(tail, 0) } else { last };
         let period = if settles == Some(false) {
-            step * samples_a_period(&moving)
+            step * samples_a_period(&oscillating)
         } else {
             f64::NAN
         };

@@ -3,8 +3,8 @@
 mod common;
 
 use ackclock_delay::{
-    Args, Bound, End, Error as Failure, Follow, Linear, Scalar, System, count_right_of, equilibria,
-    equilibrium, rightmost_roots, root_near,
+    Args, Bound, ContinuationOptions, End, Error as Failure, Linear, Scalar, System,
+    count_right_of, equilibria, equilibrium, rightmost_roots, root_near,
 };
 use ackclock_fluid::{Choices, Error, Model, Outside};
 use common::first_hopf;
@@ -122,7 +122,7 @@ fn a_curve_and_its_ends() {
             &start,
             ("link.slope", "tcp.rtt"),
             ranges,
-            &Follow::default(),
+            &ContinuationOptions::default(),
         )
         .unwrap();
     let mut ends = vec![];

@@ -41,7 +41,7 @@ fn hopf(model: &mut Model, at: &Equilibrium, from: f64, to: f64) -> HopfPoint {
 }
 
 /// The way from the equilibrium with `disturbance` packets added to the queue.
-fn disturbed(model: &Model, at: &Equilibrium, disturbance: f64, duration: f64) -> Trajectory {
+fn perturbed(model: &Model, at: &Equilibrium, disturbance: f64, duration: f64) -> Trajectory {
     let mut start = at.x.clone();
     start[1] += disturbance;
     let tolerance = Tolerance {
@@ -84,7 +84,7 @@ fn three_routes_to_one_hopf_point() {
     let rate = |tau: f64| {
         let model = compound("'off'", tau, false);
         let at = model.equilibrium().unwrap();
-        let path = disturbed(&model, &at, 0.01, 150.0);
+        let path = perturbed(&model, &at, 0.01, 150.0);
         let rate = (swing(&path, 130.0, 8.0) / swing(&path, 30.0, 8.0)).ln() / 100.0;
         let root = model.roots(&at, 1).unwrap().abscissa();
         // eight seconds are not whole periods: that leaves a few per cent in the rates
@@ -132,14 +132,14 @@ fn gradual_onset_in_time() {
     let at = model.equilibrium().unwrap();
     assert!(model.unstable_roots(&at).unwrap() > 0);
     for disturbance in [3.0, 50.0] {
-        let path = disturbed(&model, &at, disturbance, 30_000.0);
+        let path = perturbed(&model, &at, disturbance, 30_000.0);
         close(swing(&path, 29_900.0, 10.0), half, 2e-3);
     }
     let model = compound("0.008", 0.111, true);
     let at = model.equilibrium().unwrap();
     assert_eq!(model.unstable_roots(&at).unwrap(), 0);
     for disturbance in [3.0, 50.0] {
-        let path = disturbed(&model, &at, disturbance, 30_000.0);
+        let path = perturbed(&model, &at, disturbance, 30_000.0);
         assert!(swing(&path, 29_900.0, 10.0) < 0.01);
     }
 }
@@ -159,7 +159,7 @@ fn sudden_onset_in_time() {
     let at = model.equilibrium().unwrap();
     assert_eq!(model.unstable_roots(&at).unwrap(), 0);
     for (share, grows) in [(0.5, false), (0.8, false), (1.25, true)] {
-        let path = disturbed(&model, &at, share * tip, 20_000.0);
+        let path = perturbed(&model, &at, share * tip, 20_000.0);
         let (early, late) = (swing(&path, 100.0, 8.0), swing(&path, 19_900.0, 8.0));
         assert_eq!(late > early, grows, "{share}: {early} {late}");
     }

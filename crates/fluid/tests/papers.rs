@@ -3,7 +3,7 @@
 
 mod common;
 
-use ackclock_delay::{EventKind, Follow, HopfPoint, Tolerance, c64};
+use ackclock_delay::{ContinuationOptions, EventKind, HopfPoint, Tolerance, c64};
 use ackclock_fluid::{
     ApRed, Choices, Continuation, CycleEnd, CycleOptions, Decrease, Error, Form, LimitKind, Model,
     Plant, Rtt, Status, ap_red, ap_red_gain, margins, pi_design, pi_from_samples,
@@ -200,7 +200,7 @@ fn hopf_curve_and_chart() {
             &hopf,
             ("link.rate", "tcp.rtt"),
             [(100.0, 500.0), (0.01, 1.0)],
-            &Follow::default(),
+            &ContinuationOptions::default(),
         )
         .unwrap();
     assert!(curve.points.len() > 10);
@@ -836,7 +836,7 @@ fn where_the_onset_turns_gradual() {
     );
     let at = one.equilibrium().unwrap();
     let hopf = first_hopf(&mut one, &at, "tcp.rtt", 0.05, 0.3);
-    let fine = Follow {
+    let fine = ContinuationOptions {
         points: 400,
         step: 0.02,
         largest_step: 0.1,

@@ -7,7 +7,7 @@ mod queue;
 mod setup;
 
 use crate::error::Error;
-use crate::history::{Passage, Ring};
+use crate::history::{QueueStep, Ring};
 use crate::model::{Closure, Event, Model, Options};
 use crate::outcome::{Balance, Outcome, Snapshot};
 use class::ClassState;
@@ -38,7 +38,7 @@ pub struct MeanField {
     classes: Vec<ClassState>,
     /// Number of sources of each unresponsive traffic.
     sources: Vec<f64>,
-    passages: Ring<Passage>,
+    queue_steps: Ring<QueueStep>,
     queue: f64,
     aqm_state: Vec<f64>,
     scratch: [Vec<f64>; 3],
@@ -147,13 +147,13 @@ impl MeanField {
         for state in &mut self.classes {
             match self.options.closure {
                 Closure::DelayLine => {
-                    let back = state.line.collect(self.step, &self.passages);
+                    let back = state.line.collect(self.step, &self.queue_steps);
                     state.rtt = state.class.rtt.max(state.line.age(self.step) * self.dt);
                     state.respond(back);
                 }
                 Closure::Little => {
                     let rtt = state.class.rtt + self.queue / self.model.bottleneck.rate;
-                    state.follow_little(self.dt, rtt, self.step, &self.passages);
+                    state.follow_little(self.dt, rtt, self.step, &self.queue_steps);
                 }
             }
             if state.debt > 0.0 {

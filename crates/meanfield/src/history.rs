@@ -2,7 +2,7 @@
 
 /// The fates of packets at the queue in one step.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Passage {
+pub(crate) struct QueueStep {
     /// Packets that entered the queue, all classes and unresponsive traffic.
     pub(crate) accepted: f64,
     /// Packets that left it.
@@ -129,7 +129,7 @@ impl DelayLine {
 
     /// The ACKs that come back in step `now`.
     #[inline]
-    pub(crate) fn collect(&mut self, now: u64, passages: &Ring<Passage>) -> Returned {
+    pub(crate) fn collect(&mut self, now: u64, queue_steps: &Ring<QueueStep>) -> Returned {
         let mut back = Returned::default();
         let target = (now + 1) as f64 - self.lag;
         if target <= 0.0 {
@@ -142,15 +142,15 @@ impl DelayLine {
         }
         let mut amount = self.carry;
         while self.output.0 < until.0 {
-            amount += passages.get(self.output.0).served * (1.0 - self.output.1);
+            amount += queue_steps.get(self.output.0).served * (1.0 - self.output.1);
             self.output = (self.output.0 + 1, 0.0);
         }
-        amount += passages.get(self.output.0).served * (until.1 - self.output.1);
+        amount += queue_steps.get(self.output.0).served * (until.1 - self.output.1);
         self.output.1 = until.1;
         // first in, first out; what arrived later than `until` cannot have left before
         loop {
             let (step, part) = self.input;
-            let accepted = passages.get(step).accepted;
+            let accepted = queue_steps.get(step).accepted;
             let rest = accepted * (1.0 - part);
             let (end, taken) = if step < until.0 {
                 if amount >= rest {
@@ -170,7 +170,7 @@ impl DelayLine {
             let sent = self.sent.get(step);
             back.packets += sent.packets * share;
             back.rounds += sent.rounds * share;
-            back.losses += sent.rounds * share * passages.get(step).signals;
+            back.losses += sent.rounds * share * queue_steps.get(step).signals;
             amount -= taken;
             if end >= 1.0 && step < until.0 {
                 self.input = (step + 1, 0.0);

@@ -696,20 +696,20 @@ impl Flow {
     }
 
     /// Returns, for a source, the flow of a connection that has been over for some time at `now`.
-    pub(crate) fn next_at_rest(&mut self, now: u64) -> Option<u32> {
-        let at_rest = &mut self.application.as_mut()?.at_rest;
-        let &Reverse((from, _, slot)) = at_rest.peek()?;
+    pub(crate) fn next_idle_flow(&mut self, now: u64) -> Option<u32> {
+        let idle_flows = &mut self.application.as_mut()?.idle_flows;
+        let &Reverse((from, _, slot)) = idle_flows.peek()?;
         if from >= now {
             return None;
         }
-        at_rest.pop();
+        idle_flows.pop();
         Some(slot)
     }
 
     /// Notes, for a source, that a flow may be used again after `from`.
-    pub(crate) fn add_at_rest(&mut self, from: u64, number: u32, slot: u32) {
+    pub(crate) fn add_idle_flow(&mut self, from: u64, number: u32, slot: u32) {
         if let Some(application) = &mut self.application {
-            application.at_rest.push(Reverse((from, number, slot)));
+            application.idle_flows.push(Reverse((from, number, slot)));
         }
     }
 

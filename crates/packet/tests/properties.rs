@@ -36,7 +36,7 @@ struct Class {
 }
 
 #[derive(Clone, Debug)]
-struct World {
+struct RandomScenario {
     seed: u32,
     links: Vec<(u32, u32, String, String)>,
     classes: Vec<Class>,
@@ -216,14 +216,14 @@ fn change() -> impl Strategy<Value = String> {
     ]
 }
 
-fn world() -> impl Strategy<Value = World> {
+fn world() -> impl Strategy<Value = RandomScenario> {
     (
         any::<u32>(),
         prop::collection::vec((300_u32..8000, 0_u32..4, queues(), impairments()), 3),
         prop::collection::vec(class(), 1..4),
         prop::collection::vec(change(), 0..3),
     )
-        .prop_map(|(seed, links, classes, changes)| World {
+        .prop_map(|(seed, links, classes, changes)| RandomScenario {
             seed,
             links,
             classes,
@@ -231,7 +231,7 @@ fn world() -> impl Strategy<Value = World> {
         })
 }
 
-impl World {
+impl RandomScenario {
     fn toml(&self) -> String {
         let mut text = format!(
             "[scenario]\nname = \"random\"\nduration = \"3 s\"\nmeasure = \"1 s .. 3 s\"\nseed = {}\nsample = \"50 ms\"\n",

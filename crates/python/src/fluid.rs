@@ -23,8 +23,8 @@ use crate::branches::{
     limit_dict, special_dict,
 };
 use crate::delay::{
-    PyCycle, PyDelaySystem, PyHopfPoint, PyTrajectory, curve, failure as analysis_failure, hopf,
-    normal_form, steps,
+    PyCycle, PyDelaySystem, PyHopfPoint, PyTrajectory, continuation_options, curve,
+    failure as analysis_failure, hopf, normal_form,
 };
 use crate::design::margins_dict;
 use crate::laws::UserLaw;
@@ -433,9 +433,9 @@ impl PyFluidModel {
         largest_step: f64,
     ) -> PyResult<Bound<'py, PyDict>> {
         let model = &mut self.model;
-        let follow = steps(points, largest_step);
+        let options = continuation_options(points, largest_step);
         let found = watched(py, || {
-            model.hopf_curve(&at.0, &start.0, (&names.0, &names.1), ranges, &follow)
+            model.hopf_curve(&at.0, &start.0, (&names.0, &names.1), ranges, &options)
         })?;
         self.check()?;
         let found = found.map_err(|error| failure(py, &self.origin, &error))?;

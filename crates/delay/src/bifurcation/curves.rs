@@ -2,7 +2,7 @@
 
 use super::{Augmented, Curve, FoldPoint, HopfPoint};
 use crate::{
-    continuation::{End, Equations, Follow, Limit, follow},
+    continuation::{ContinuationOptions, End, Equations, Limit, continue_curve},
     equilibrium::{check_smooth, newton},
     error::{Error, Result},
     linear::{Linear, steady},
@@ -21,7 +21,7 @@ pub fn hopf_curve(
     start: &HopfPoint,
     free: (usize, usize),
     ranges: [(f64, f64); 2],
-    options: &Follow,
+    options: &ContinuationOptions,
 ) -> Result<Curve<HopfPoint>> {
     let join = |x, omega, p| HopfPoint { x, omega, p };
     two_parameter_curve(
@@ -44,7 +44,7 @@ pub fn fold_curve(
     start: &FoldPoint,
     free: (usize, usize),
     ranges: [(f64, f64); 2],
-    options: &Follow,
+    options: &ContinuationOptions,
 ) -> Result<Curve<FoldPoint>> {
     let join = |x, _, p| FoldPoint { x, p };
     two_parameter_curve(
@@ -63,7 +63,7 @@ fn two_parameter_curve<P>(
     (x, omega, p): (&[f64], f64, &[f64]),
     free: (usize, usize),
     ranges: [(f64, f64); 2],
-    options: &Follow,
+    options: &ContinuationOptions,
     hopf: bool,
     join: &dyn Fn(Vec<f64>, f64, Vec<f64>) -> P,
 ) -> Result<Curve<P>> {
@@ -105,7 +105,7 @@ fn two_parameter_curve<P>(
             points.push(join(u[..n].to_vec(), if hopf { u[n] } else { 0.0 }, p));
             None
         };
-        let end = follow(
+        let end = continue_curve(
             &mut equations,
             &u,
             at,
@@ -181,7 +181,7 @@ pub fn branch(
     p: &[f64],
     free: usize,
     range: (f64, f64),
-    options: &Follow,
+    options: &ContinuationOptions,
 ) -> Result<Curve<BranchPoint>> {
     let x = newton(system, start, p)?;
     check_smooth(system, &x, p)?;
@@ -218,7 +218,7 @@ pub fn branch(
             last = t[n];
             None
         };
-        let end = follow(
+        let end = continue_curve(
             &mut equations,
             &u,
             n,

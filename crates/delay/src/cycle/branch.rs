@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     bifurcation::Curve,
-    continuation::{End, Equations, Follow, Limit, follow},
+    continuation::{ContinuationOptions, End, Equations, Limit, continue_curve},
     error::{Error, Result},
     linalg::solve,
     system::DynSystem,
@@ -138,7 +138,7 @@ pub fn cycle_branch(
     start: &Cycle,
     free: usize,
     range: (f64, f64),
-    options: &Follow,
+    options: &ContinuationOptions,
     resolution: &Resolution,
 ) -> Result<Curve<CyclePoint>> {
     let start = cycle_at(system, start, &start.p, resolution)?;
@@ -173,7 +173,7 @@ pub fn cycle_branch(
             before = slope;
             shrunk.then_some(End::ZeroAmplitude)
         };
-        let end = follow_cycles(&mut orbit, &u, lead, sign, &limits, options, &mut visit);
+        let end = continue_cycles(&mut orbit, &u, lead, sign, &limits, options, &mut visit);
         (points, end)
     };
     let (backward, first) = run(-1.0);
@@ -198,15 +198,15 @@ pub fn cycle_branch(
     })
 }
 
-/// [`follow`] with cycles in place of vectors: the mesh of a vector is the one the equations hold
+/// [`continue_curve`] with cycles in place of vectors: the mesh of a vector is the one the equations hold
 /// when it is visited.
-fn follow_cycles(
+fn continue_cycles(
     orbit: &mut Orbit<'_>,
     u: &[f64],
     lead: usize,
     sign: f64,
     limits: &[Limit],
-    options: &Follow,
+    options: &ContinuationOptions,
     visit: &mut dyn FnMut(Cycle, &[f64]) -> Option<End>,
 ) -> End {
     let shared = std::cell::RefCell::new(orbit.reference.clone());
@@ -236,7 +236,7 @@ fn follow_cycles(
         cycle.error = cycle.estimate().0;
         visit(cycle, t)
     };
-    follow(
+    continue_curve(
         &mut watched,
         u,
         lead,

@@ -148,7 +148,7 @@ impl Model {
     }
 
     /// Returns what a class's sender knows of its path where nothing has moved for a round trip.
-    pub(super) fn path_at_rest<S: Scalar>(&self, c: usize, rtt: S, p: &[S]) -> Path<S> {
+    pub(super) fn equilibrium_path<S: Scalar>(&self, c: usize, rtt: S, p: &[S]) -> Path<S> {
         Path {
             full: self.full_rtt(c, p),
             marks: self.classes[c].marked,

@@ -12,7 +12,7 @@ impl Model {
     /// if there are any. Equilibria are sought in it: at rest W meets W_max to third order in
     /// CUBIC's states, so that Newton's method would find them to a few digits only. Senders whose
     /// states are their law keep them.
-    pub(crate) fn at_rest(&self) -> Option<Self> {
+    pub(crate) fn without_memory(&self) -> Option<Self> {
         let reduced = |c: &Class| !c.plain && !c.law.by_rate();
         if !self.classes.iter().any(reduced) {
             return None;
@@ -38,12 +38,12 @@ impl Model {
         Some(model)
     }
 
-    /// The state of this model that stands for the state `y` of its [`Model::at_rest`].
+    /// The state of this model that stands for the state `y` of its [`Model::without_memory`].
     pub(crate) fn with_memory(&self, rest: &Self, y: &[f64], p: &[f64]) -> Option<Vec<f64>> {
         let prepared = self.prepare::<f64>(p)?;
         let mut x = vec![0.0; self.dimension];
         for (c, (class, plain)) in self.classes.iter().zip(&rest.classes).enumerate() {
-            let path = self.path_at_rest(c, rest.rtt(c, y, p), p);
+            let path = self.equilibrium_path(c, rest.rtt(c, y, p), p);
             let state = &mut x[class.at..class.at + class.states];
             if class.states == plain.states {
                 state.copy_from_slice(&y[plain.at..plain.at + plain.states]);
@@ -178,7 +178,7 @@ impl Model {
             .iter()
             .enumerate()
             .map(|(c, class)| {
-                let path = self.path_at_rest(c, self.rtt(c, x, p), p);
+                let path = self.equilibrium_path(c, self.rtt(c, x, p), p);
                 let below = prepared.tcp[c].small_below(&path);
                 (class.name.as_str(), self.window(&prepared, c, x), below)
             })
@@ -414,7 +414,7 @@ impl Model {
             };
             let rtt = base + queueing;
             let window = stretch * share * rtt;
-            let path = self.path_at_rest(c, rtt, p);
+            let path = self.equilibrium_path(c, rtt, p);
             let state = &mut x[class.at..class.at + class.states];
             if class.plain {
                 state[0] = window;

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::grid::{Grid, Step};
-use crate::history::{DelayLine, Passage, Returned, Ring};
+use crate::history::{DelayLine, QueueStep, Returned, Ring};
 use crate::model::Class;
 
 #[derive(Clone, Debug)]
@@ -90,12 +90,18 @@ impl ClassState {
 
     /// The Little-like closure: each flow sends a window a round trip, and learns of losses a round
     /// trip late.
-    pub(super) fn follow_little(&mut self, dt: f64, rtt: f64, now: u64, passages: &Ring<Passage>) {
+    pub(super) fn follow_little(
+        &mut self,
+        dt: f64,
+        rtt: f64,
+        now: u64,
+        queue_steps: &Ring<QueueStep>,
+    ) {
         let ago = (rtt / dt) as u64;
         let signals = now
             .checked_sub(ago)
             .filter(|step| (self.line.oldest()..now).contains(step))
-            .map_or(0.0, |step| passages.get(step).signals);
+            .map_or(0.0, |step| queue_steps.get(step).signals);
         self.rtt = rtt;
         let rounds = dt / rtt;
         let before = self.flight + self.started;

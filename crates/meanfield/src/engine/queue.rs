@@ -3,7 +3,7 @@
 use ackclock_algorithms::fluid::AqmInput;
 
 use super::MeanField;
-use crate::history::{Passage, Sent};
+use crate::history::{QueueStep, Sent};
 use crate::model::{Closure, QueueLaw};
 
 /// The fates of the arrivals of a step, packets.
@@ -164,9 +164,9 @@ impl MeanField {
             .map(|state| state.line.oldest())
             .min()
             .unwrap_or(self.step);
-        self.passages.put(
+        self.queue_steps.put(
             self.step,
-            Passage {
+            QueueStep {
                 accepted: passed.accepted,
                 served: passed.served,
                 signals,

@@ -56,7 +56,7 @@ impl MeanField {
             next_event: 0,
             classes,
             sources: vec![0.0; model.unresponsive.len()],
-            passages: Ring::new(),
+            queue_steps: Ring::new(),
             queue: 0.0,
             aqm_state,
             scratch: [vec![0.0; states], vec![0.0; states], vec![0.0; states]],

@@ -10,7 +10,7 @@ use super::Engine;
 use crate::calendar::{Calendar, Class as Order, Entry, Held, Kind, Tag};
 use crate::class::Class;
 use crate::flow::{Ends, Flow};
-use crate::link::{Link, Passage};
+use crate::link::{Link, OfferOutcome};
 use crate::one_way::is_chosen;
 use crate::packet::{Ack, Flags, Outbound, Packet};
 use crate::tcp::receiver::Reply;
@@ -385,9 +385,9 @@ impl FastPath<'_> {
         let (class, size) = (self.class, self.class.packet_size);
         let flow = state.place.number();
         let (finish, marked) = match self.link.offer_precomputed(now, size, flow, flags) {
-            Passage::Departs(finish) => (finish, false),
-            Passage::Marked(finish) => (finish, true),
-            Passage::Dropped => {
+            OfferOutcome::Departs(finish) => (finish, false),
+            OfferOutcome::Marked(finish) => (finish, true),
+            OfferOutcome::Dropped => {
                 self.record_drop(state, now);
                 return;
             }

@@ -282,7 +282,7 @@ impl Engine {
     /// A flow for a new connection of the class: one that is at rest, or another one.
     fn take_flow(&mut self, class: usize, source: usize) -> usize {
         let owner = self.flows[source].owner;
-        while let Some(slot) = self.flows[source].next_at_rest(self.now) {
+        while let Some(slot) = self.flows[source].next_idle_flow(self.now) {
             let built = &self.classes[class];
             let state = &mut self.flows[slot as usize];
             state.flush(self.now, self.window, built);
@@ -292,7 +292,7 @@ impl Engine {
                 return slot as usize;
             }
             let number = state.place.number() as u32;
-            self.flows[source].add_at_rest(self.now + REST_PS, number, slot);
+            self.flows[source].add_idle_flow(self.now + REST_PS, number, slot);
         }
         let built = &self.classes[class];
         let sender = Sender::new(
@@ -399,7 +399,7 @@ impl Engine {
             let from = now + lag.into_iter().max().unwrap_or(0) + REST_PS;
             let (number, owner) = (state.place.number() as u32, state.owner);
             if let Some(source) = self.rows[owner as usize].slot() {
-                self.flows[source].add_at_rest(from, number, flow as u32);
+                self.flows[source].add_idle_flow(from, number, flow as u32);
             }
             return;
         };

@@ -54,7 +54,7 @@ pub(crate) enum Offer {
 }
 
 /// Fate of data that meets a link with precomputed departures.
-pub(crate) enum Passage {
+pub(crate) enum OfferOutcome {
     Dropped,
     /// It will have left at this time.
     Departs(u64),
@@ -378,14 +378,14 @@ impl Link {
         size: u32,
         flow: usize,
         flags: Flags,
-    ) -> Passage {
+    ) -> OfferOutcome {
         match self.aqm {
             // inlined for speed: what `offer_judged` comes to where only a full queue drops
             AqmInstance::DropTail(_) => {
                 if self.find(now, size) {
                     return self.overflow(size);
                 }
-                Passage::Departs(self.depart(now, size))
+                OfferOutcome::Departs(self.depart(now, size))
             }
             _ => self.offer_judged(now, size, flow, flags),
         }
@@ -393,7 +393,7 @@ impl Link {
 
     /// [`Link::offer_precomputed`] where an AQM decides.
     #[inline(never)]
-    fn offer_judged(&mut self, now: u64, size: u32, flow: usize, flags: Flags) -> Passage {
+    fn offer_judged(&mut self, now: u64, size: u32, flow: usize, flags: Flags) -> OfferOutcome {
         let full = self.find(now, size);
         let verdict = self.ask(now, size, flow, flags, full);
         if full {
@@ -401,14 +401,14 @@ impl Link {
         }
         if verdict == Verdict::Drop {
             self.drop_packet(size);
-            return Passage::Dropped;
+            return OfferOutcome::Dropped;
         }
         let finish = self.depart(now, size);
         if verdict == Verdict::Mark && flags.has(Flags::ECT) {
             self.counters.marks += 1;
-            return Passage::Marked(finish);
+            return OfferOutcome::Marked(finish);
         }
-        Passage::Departs(finish)
+        OfferOutcome::Departs(finish)
     }
 
     /// Precomputed departures: a packet arrives and finds the queue as it is then, full or not.
@@ -427,10 +427,10 @@ impl Link {
 
     #[cold]
     #[inline(never)]
-    fn overflow(&mut self, size: u32) -> Passage {
+    fn overflow(&mut self, size: u32) -> OfferOutcome {
         self.drop_packet(size);
         self.counters.overflows += 1;
-        Passage::Dropped
+        OfferOutcome::Dropped
     }
 
     /// Precomputed departures: what the AQM decides on a data packet.

@@ -27,7 +27,7 @@ pub(crate) struct Application {
     pub(crate) next_at: u64,
     /// Flows whose connections of this source are over, to be used again from a time on: time,
     /// number and slot. No other source uses them: what they count is in this one's row.
-    pub(crate) at_rest: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    pub(crate) idle_flows: BinaryHeap<Reverse<(u64, u32, u32)>>,
 }
 
 impl Application {
@@ -48,7 +48,7 @@ impl Application {
             opened: 0,
             round_trips: 0,
             next_at: u64::MAX,
-            at_rest: BinaryHeap::new(),
+            idle_flows: BinaryHeap::new(),
         }
     }
 

@@ -8,9 +8,9 @@ mod user;
 use std::sync::{Arc, Mutex};
 
 use ackclock_delay::{
-    BranchPoint, Crossing, Cycle, CyclePoint, DynSystem, Error, FoldPoint, Follow, HopfPoint,
-    Linear, Normalisation, Resolution, Tolerance, bautin_points, branch, c64, count_right_of,
-    criticality, crossings, cycle_at, cycle_branch, cycle_fold, cycle_from_hopf,
+    BranchPoint, ContinuationOptions, Crossing, Cycle, CyclePoint, DynSystem, Error, FoldPoint,
+    HopfPoint, Linear, Normalisation, Resolution, Tolerance, bautin_points, branch, c64,
+    count_right_of, criticality, crossings, cycle_at, cycle_branch, cycle_fold, cycle_from_hopf,
     cycle_with_amplitude, equilibria, equilibrium, floquet, fold_curve, fold_near, hopf_curve,
     hopf_near, integrate, period_doubling, rightmost_roots, root_near, roots_right_of,
 };
@@ -109,11 +109,11 @@ fn resolution(tolerance: f64) -> Resolution {
     }
 }
 
-pub(crate) fn steps(points: usize, largest_step: f64) -> Follow {
-    Follow {
+pub(crate) fn continuation_options(points: usize, largest_step: f64) -> ContinuationOptions {
+    ContinuationOptions {
         points,
         largest_step,
-        ..Follow::default()
+        ..ContinuationOptions::default()
     }
 }
 
@@ -287,8 +287,8 @@ impl PyDelaySystem {
         points: usize,
         largest_step: f64,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let follow = steps(points, largest_step);
-        let found = self.run(py, |s| hopf_curve(s, &start.0, free, ranges, &follow))?;
+        let options = continuation_options(points, largest_step);
+        let found = self.run(py, |s| hopf_curve(s, &start.0, free, ranges, &options))?;
         curve(py, found, |point| hopf(py, point))
     }
 
@@ -303,9 +303,9 @@ impl PyDelaySystem {
         points: usize,
         largest_step: f64,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let follow = steps(points, largest_step);
+        let options = continuation_options(points, largest_step);
         let start = FoldPoint { x, p };
-        let found = self.run(py, |s| fold_curve(s, &start, free, ranges, &follow))?;
+        let found = self.run(py, |s| fold_curve(s, &start, free, ranges, &options))?;
         curve(py, found, |point| fold(py, point))
     }
 
@@ -322,8 +322,8 @@ impl PyDelaySystem {
         largest_step: f64,
     ) -> PyResult<Bound<'py, PyDict>> {
         self.sizes(&x, &p)?;
-        let follow = steps(points, largest_step);
-        let found = self.run(py, |s| branch(s, &x, &p, free, span, &follow))?;
+        let options = continuation_options(points, largest_step);
+        let found = self.run(py, |s| branch(s, &x, &p, free, span, &options))?;
         curve(py, found, |point: BranchPoint| {
             let dict = PyDict::new(py);
             dict.set_item("state", point.x)?;
@@ -443,10 +443,10 @@ impl PyDelaySystem {
         largest_step: f64,
         tolerance: f64,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let follow = steps(points, largest_step);
+        let options = continuation_options(points, largest_step);
         let resolution = resolution(tolerance);
         let found = self.run(py, |s| {
-            cycle_branch(s, &start.0, free, span, &follow, &resolution)
+            cycle_branch(s, &start.0, free, span, &options, &resolution)
         })?;
         curve(py, found, |point: CyclePoint| {
             let cycle = Bound::new(py, PyCycle(point.cycle))?;

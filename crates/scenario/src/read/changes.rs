@@ -26,7 +26,7 @@ struct Draft<'n> {
 }
 
 /// Links and flows that changes may refer to.
-struct World<'w> {
+struct ChangeContext<'w> {
     net: &'w Net,
     flows: &'w [NamedClass],
     classes: HashMap<&'w str, ClassId>,
@@ -101,7 +101,7 @@ impl Reader<'_> {
         let classes = names
             .map(|(class, (name, _))| (name.as_str(), class))
             .collect();
-        let world = World {
+        let context = ChangeContext {
             net,
             flows,
             classes,
@@ -111,7 +111,7 @@ impl Reader<'_> {
         let mut good = true;
         let mut group = 0;
         for (place, node) in self.repeated(root, "change")? {
-            let Some((at, repeats, over, settings)) = self.change(node, place, &world) else {
+            let Some((at, repeats, over, settings)) = self.change(node, place, &context) else {
                 good = false;
                 continue;
             };
@@ -133,7 +133,12 @@ impl Reader<'_> {
         self.replay(drafts, net, flows).filter(|_| good)
     }
 
-    fn change<'n>(&self, node: &'n Node, place: Place, world: &World<'_>) -> Option<Planned<'n>> {
+    fn change<'n>(
+        &self,
+        node: &'n Node,
+        place: Place,
+        context: &ChangeContext<'_>,
+    ) -> Option<Planned<'n>> {
         let Value::Table(entries) = &node.value else {
             self.table(node, place, keys::CHANGE.keys, &[]);
             return None;
@@ -145,14 +150,14 @@ impl Reader<'_> {
         };
         let at = self
             .item(&table, "at")
-            .and_then(|item| self.time_of_change(&item, world.end));
+            .and_then(|item| self.time_of_change(&item, context.end));
         let over = match table.given("over") {
             None => Some(Time::ZERO),
-            Some(item) => self.span_of_change(&item, &table, at, world.end),
+            Some(item) => self.span_of_change(&item, &table, at, context.end),
         };
         let settings = match (table.given("link"), table.given("flows")) {
-            (Some(item), None) => self.link_change(&table, &item, world.net),
-            (None, Some(item)) => self.flows_change(&table, &item, world),
+            (Some(item), None) => self.link_change(&table, &item, context.net),
+            (None, Some(item)) => self.flows_change(&table, &item, context),
             (None, None) => {
                 let allowed = "the name of a link, or `flows = ` the name of a class";
                 self.missing(&table.place, "link", allowed.to_owned());
@@ -165,7 +170,7 @@ impl Reader<'_> {
                 None
             }
         };
-        let repeats = self.repeats(&table, at, world.end);
+        let repeats = self.repeats(&table, at, context.end);
         Some((at?, repeats?, over?, settings?))
     }
 
@@ -449,11 +454,15 @@ impl Reader<'_> {
         &self,
         table: &Table<'n>,
         target: &Item<'_>,
-        world: &World<'_>,
+        context: &ChangeContext<'_>,
     ) -> Option<Settings<'n>> {
         let name = self.name(target)?;
-        let Some(id) = world.classes.get(name.as_str()).copied() else {
-            let names: Vec<&str> = world.flows.iter().map(|(name, _)| name.as_str()).collect();
+        let Some(id) = context.classes.get(name.as_str()).copied() else {
+            let names: Vec<&str> = context
+                .flows
+                .iter()
+                .map(|(name, _)| name.as_str())
+                .collect();
             self.unknown_name(
                 &target.place,
                 format!("there is no class of flows \"{name}\""),
@@ -462,7 +471,7 @@ impl Reader<'_> {
             );
             return None;
         };
-        let class = world.flows[id].1.as_ref()?;
+        let class = context.flows[id].1.as_ref()?;
         let is_tcp = class.traffic.is_tcp() && !class.tcp.congestion.is_endpoint();
         let of_class = Target::Class
             .keys()
@@ -494,7 +503,7 @@ impl Reader<'_> {
                 place: table.place_of(entry),
                 rule: Rule::Key(key),
             };
-            let setting = self.flows_setting(&item, key, id, class, world.net);
+            let setting = self.flows_setting(&item, key, id, class, context.net);
             good &= setting.is_some();
             settings.extend(setting.map(|setting| (setting, item, (0, 1))));
         }
@@ -567,7 +576,7 @@ impl Reader<'_> {
         found.then_some(())
     }
 
-    /// Applies the changes one after the other, so that each is checked against the world that it
+    /// Applies the changes one after the other, so that each is checked against the scenario that it
     /// finds.
     fn replay(
         &self,

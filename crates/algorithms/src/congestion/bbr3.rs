@@ -178,11 +178,25 @@ impl FluidTcp for Bbr3Params {
         } else {
             (-(-losses).exp() + 1.0) / losses
         };
-        let low =
-            product.max(mean_quantum(bandwidth) * 3.0) + pulse * propagation / cycle * PROBE_SWELL;
+        let lasts = (params.probe_rtt_duration + propagation) / params.probe_rtt_interval;
+        // each ProbeRTT begins a cycle anew, so that of the last one before it half is lost on average,
+        // and of the queue of its probe what has not drained; one probe is always made
+        let interval = S::from_f64(params.probe_rtt_interval.re());
+        let complete = (interval - cycle * 0.5 - propagation * (0.5 * SWELL_LASTS)) / cycle;
+        let time = interval * (lasts + 1.0) * (-lasts + 1.0);
+        // a buffer below the peak cuts the triangle of the queue off; *up* goes on until the loss is heard
+        let room = (path.full - propagation) / propagation;
+        let share = room / (UP_GROWTH * UP_LASTS);
+        let shape = if share.re() < 1.0 {
+            let full = (room + 1.0).min((-room / UP_GROWTH) + UP_LASTS);
+            share * share * PROBE_SWELL + room * full
+        } else {
+            S::from_f64(PROBE_SWELL)
+        };
+        let swell = product * propagation * shape;
+        let low = product.max(mean_quantum(bandwidth) * 3.0) + swell * complete.max(one) / time;
         let gained = probe.gained(bandwidth, UP_GAIN) * free;
         let mean = mean_of_growth(low, top, gained, cycle);
-        let lasts = (params.probe_rtt_duration + propagation) / params.probe_rtt_interval;
         let mean = product + (mean - product) * (-lasts + 1.0);
         let ahead = smooth_share((low - window) / pulse) * pulse / cycle;
         let pace = probe.acked() + (bandwidth - probe.acked()) * free + ahead;
@@ -196,13 +210,17 @@ impl FluidTcp for Bbr3Params {
 const UP_GAIN: f64 = 1.25;
 /// Mean time between probes, s.
 const MEAN_WAIT: f64 = 2.5;
-/// Propagation times that *refill*, *up* and *down* take of a cycle: one, three until the rate has
-/// stood still for as many rounds, and as long as `DOWN_GAIN` needs to drain what *up* has added.
-const PROBE_ROUNDS: f64 = 1.0 + UP_ROUNDS * (1.0 + (UP_GAIN - 1.0) / (1.0 - DOWN_GAIN));
-const UP_ROUNDS: f64 = 3.0;
-/// Mean that *up* and *down* add to the window, in pulses times propagation times: it rises by a pulse
-/// in each round of *up*, and falls.
-const PROBE_SWELL: f64 = 0.5 * UP_ROUNDS * (PROBE_ROUNDS - 1.0);
+/// Propagation times that *refill* and *up* take: one, and three rounds in which the rate stands still,
+/// each longer than the one before as the queue grows. *Down* is counted in the wait: both begin together.
+const PROBE_ROUNDS: f64 = 1.0 + UP_LASTS;
+/// ((1 + g)^3 - 1) / g, with g what *up* sends beyond the rate of the link.
+const UP_LASTS: f64 = 3.0 + UP_GROWTH * (3.0 + UP_GROWTH);
+const UP_GROWTH: f64 = UP_GAIN * PACING_MARGIN - 1.0;
+/// Propagation times from the beginning of *up* until *down* has drained what it has added.
+const SWELL_LASTS: f64 = UP_LASTS * (1.0 + UP_GROWTH / (1.0 - DOWN_GAIN * PACING_MARGIN));
+/// Mean that *up* and *down* add to the window over a time t, in bandwidth-delay products times
+/// propagation times over t: it rises by `UP_GROWTH` and falls by what `DOWN_GAIN` leaves free.
+const PROBE_SWELL: f64 = 0.5 * UP_LASTS * UP_GROWTH * SWELL_LASTS;
 
 /// Time from one probe for bandwidth to the next, s, of a bandwidth-delay product of `product` packets.
 fn cycle<S: Scalar>(product: S, propagation: S, rtt: S) -> S {

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ackclock as ac
@@ -294,6 +295,18 @@ def test_bbr_rests_where_its_packets_do_and_moves_by_its_schedule() -> None:
         assert asked.schedules[0] == (kind, "ProbeRTT", pytest.approx(every, rel=1e-3))
         sentence = asked.answer().sentence
         assert sentence.startswith("Stable but for the schedule of the senders (ProbeRTT of flows bbr")
+
+
+@pytest.mark.parametrize(
+    ("rate", "rtt"), [("12 Mbit/s", "64 ms"), ("45 Mbit/s", "67 ms"), ("133 Mbit/s", "10 ms"), ("116 Mbit/s", "130 ms")]
+)
+def test_one_bbr3_flow_leaves_the_queue_of_its_probes(rate: str, rtt: str) -> None:
+    """A probe is a triangle of the queue; how many there are depends on the wait, the rounds and ProbeRTT."""
+    queue = {"aqm": "drop-tail", "capacity": "6000 packets"}
+    flows = ac.flows(1, "bbr3", rtt=rtt)
+    scenario = ac.dumbbell(rate=rate, queue=queue, flows=flows, duration="80 s", measure="20 s .. 80 s")
+    packets = np.mean([run.links["queue_packets_mean"].item() for run in ac.replicate(scenario, 5)])
+    assert ac.stability(scenario).equilibrium.state["bottleneck.queue"] == pytest.approx(packets, rel=0.1)
 
 
 def test_the_period_of_a_cycle_is_that_of_the_sentence() -> None:

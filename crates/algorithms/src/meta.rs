@@ -73,7 +73,6 @@ impl Meta {
         Self { linux, ..self }
     }
 
-    #[allow(dead_code)] // for algorithms registered without a law: at present all have one
     pub(crate) const fn without_fluid(self, why: Option<&'static str>) -> Self {
         Self {
             approximation: why,

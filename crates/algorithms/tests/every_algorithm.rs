@@ -424,6 +424,7 @@ fn packet_and_fluid_face_agree_on_a_round_and_a_loss() {
         ("compound", 200.0),
         ("highspeed", 2000.0),
         ("scalable", 200.0),
+        ("hybla", 2000.0),
     ] {
         let spec = CongestionSpec::from_values(kind, &[]).unwrap();
         let law = spec.fluid().unwrap();
@@ -517,6 +518,8 @@ fn fluid_tcp_laws_make_sense() {
                 "highspeed" | "africa" => 1.0 / 0.9546193230090059, // a(38)
                 "illinois" => 0.1,                                  // 1 / alpha_max
                 "scalable" => 1.0 / (16.0 * 0.01),                  // 1 / (legacy window x a)
+                // round trips to win back an eighth of 14 packets
+                "bic" => (2.0 + 2.0 * (1.75_f64 / 0.02).ln()) / 1.75,
                 _ => 1.0,
             };
             if edge > 0.0 {

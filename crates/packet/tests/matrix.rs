@@ -57,6 +57,11 @@ fn run(sender: &str, queue: &str, flows: u32, ecn: bool, seed: u32) -> Cell {
 /// it is less than elsewhere.
 fn floor(sender: &str, queue: &str, flows: u32) -> (f64, f64, &'static str) {
     match (sender, queue, flows) {
+        ("hybla", "lred", 1) => (
+            0.005,
+            0.0,
+            "the burst of its slow start raises LRED's loss ratio to one, which holds itself up: a minute later nothing is delivered",
+        ),
         (_, "lred", _) => (
             0.01,
             0.0,
@@ -66,6 +71,21 @@ fn floor(sender: &str, queue: &str, flows: u32) -> (f64, f64, &'static str) {
             0.75,
             0.0,
             "above the step every packet goes that cannot be marked: whole windows, and retransmissions, which are never ECN-capable",
+        ),
+        ("nv", _, _) => (
+            0.45,
+            0.1,
+            "a loss stops NV's growth until it decides anew, and each timeout halves the growth: after its slow start it needs more than these seconds (in a minute 0.96 and more of the link)",
+        ),
+        ("bic", "red" | "ap-red" | "wred", 1) => (
+            0.75,
+            1.0,
+            "in the first ten seconds only (in a minute 0.88 of the link)",
+        ),
+        ("bic", "avq", 1) => (
+            0.6,
+            1.0,
+            "in the first ten seconds only (in a minute 0.91 of the link)",
         ),
         ("bbr" | "bbr3", _, 10) => (
             0.65,

@@ -7,6 +7,7 @@ mod africa;
 mod aimd;
 mod bbr;
 mod bbr3;
+mod bic;
 mod compound;
 mod cubic;
 mod cx;
@@ -14,8 +15,10 @@ mod dctcp;
 mod fast;
 mod highspeed;
 mod htcp;
+mod hybla;
 mod illinois;
 mod ledbat;
+mod nv;
 mod pert;
 mod prague;
 mod reno;
@@ -29,6 +32,7 @@ pub use africa::{Africa, AfricaParams};
 pub use aimd::{Aimd, AimdParams};
 pub use bbr::{Bbr, BbrParams};
 pub use bbr3::{Bbr3, Bbr3Params, Bbr3State, BbrMode};
+pub use bic::{Bic, BicParams};
 pub use compound::{Compound, CompoundParams};
 pub use cubic::{Cubic, CubicParams};
 pub use cx::{Cx, CxBase, CxParams};
@@ -36,8 +40,10 @@ pub use dctcp::{DctcpParams, LinuxDctcp, PaperDctcp};
 pub use fast::{Fast, FastParams};
 pub use highspeed::{HighspeedParams, LinuxHighspeed, PaperHighspeed, ResponseParams};
 pub use htcp::{HtcpParams, LinuxHtcp, PaperHtcp};
+pub use hybla::{Hybla, HyblaParams};
 pub use illinois::{IllinoisParams, LinuxIllinois, PaperIllinois};
 pub use ledbat::{Ledbat, LedbatParams};
+pub use nv::{Nv, NvParams};
 pub use pert::{Pert, PertParams};
 pub use prague::{Prague, PragueParams, RttControl};
 pub use reno::RenoParams;
@@ -74,8 +80,12 @@ macro_rules! every_congestion_control {
                     Prague(PragueParams),
                     Bbr(BbrParams),
                     Bbr3(Bbr3Params),
+                    Bic(BicParams),
+                    Hybla(HyblaParams),
                 }
-                packets only {}
+                packets only {
+                    Nv(NvParams),
+                }
             }
         }
     };

@@ -22,7 +22,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         type=Path,
         help="measure every pair with 30 flows and keep the rows in this CSV file; an interrupted "
-        "run resumes (399 pairs, 3.5 s of one processor each)",
+        "run resumes (some 400 pairs, 3.5 s of one processor each)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 

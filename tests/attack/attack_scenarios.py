@@ -108,7 +108,9 @@ def value(node: Node, rng: random.Random, key: str = "") -> Any:
         return NAMES[key](rng)
     for choice in ("anyOf", "oneOf"):
         if choice in node:
-            return value(rng.choice(node[choice]), rng, key)
+            # a library would have to exist
+            options = [one for one in node[choice] if "library" not in one.get("required", ())]
+            return value(rng.choice(options), rng, key)
     match node.get("type"):
         case "boolean":
             return rng.random() < 0.5

@@ -10,8 +10,8 @@ import pytest
 import ackclock as ac
 from ackclock.questions import causes
 from ackclock.questions.causes import experiment
+from ackclock.questions.causes.ablations import GENERAL
 from ackclock.questions.causes.experiment import Lab, diagnose
-from ackclock.questions.causes.interventions import GENERAL
 from ackclock.questions.causes.measures import numbers
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "validation" / "causes"))

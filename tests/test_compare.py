@@ -12,10 +12,12 @@ import pytest
 
 import ackclock as ac
 from ackclock import Comparison
+from ackclock.experiment.ablation import Ablated
 from ackclock.experiment.sequential import COMPARE, Effort
-from ackclock.questions.causes.differences import REMOVALS, Removal
+from ackclock.present.text.compare import cause
+from ackclock.questions.compare.ablations import ABLATIONS
 from ackclock.questions.compare.evidence import Tried, by_chance, fluctuations
-from ackclock.questions.compare.experiments import Experiments, _Packets, longer
+from ackclock.questions.compare.experiments import Experiments, _Packets, cause_words, longer
 from ackclock.questions.compare.values import Lines, differ
 from compare_checker import check_comparison
 from conftest import Command
@@ -65,7 +67,7 @@ def check(one: Any) -> None:
     absolute, relative = TOLERANCES.get(one.measure, (0.5, 0.15))
     tried = one.found.tried
     names = {key for part in tried for key in part.key.split("+")}
-    assert names <= {"chance", *(removal.key for removal in REMOVALS)}
+    assert names <= {"chance", *(ablation.key for ablation in ABLATIONS)}
     if one.found.key == "not-found":
         assert "cause not found" in one.sentence
         return
@@ -115,16 +117,16 @@ def test_a_cause_changes_more_than_the_seeds_do(half: float, found: str, monkeyp
     values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 80.0, "fluid": 100.0}}
     experiments = Experiments(Comparison(ac.loads(MANY), values=values))
 
-    def tried(removal: Removal, *_: object) -> Tried:
-        packet = 92.0 if removal.key == "delayed-acks" else 80.0
-        return Tried(removal.key, removal.words, removal.done, packet, half, 100.0, 24)
+    def tried(ablated: Ablated, *_: object) -> Tried:
+        packet = 92.0 if ablated.key == "delayed-acks" else 80.0
+        return Tried(ablated.key, ablated.change.cause, ablated.change.done, packet, half, 100.0, 24)
 
     monkeypatch.setattr(experiments, "_tried", tried)
     told = experiments.of("queue", "shared", "fluid")
     assert told.key + (", a part" if told.part else "") == found
     if told.key == "cannot-tell":
         needs = 24 * 2 * (half / 12) ** 2
-        assert f"about {math.ceil(needs / 10) * 10} runs would tell" in told.words
+        assert f"about {math.ceil(needs / 10) * 10} runs would tell" in cause("queue", told)
 
 
 def test_a_cause_changes_more_than_the_equations_move() -> None:
@@ -151,25 +153,35 @@ def test_what_may_be_the_cause_is_not_ruled_out(monkeypatch: pytest.MonkeyPatch)
     values: dict[tuple[str, str], dict[str, float]] = {("window", "all-of-them"): {"packet": 24.7, "fluid": 17.2}}
     experiments = Experiments(Comparison(ac.loads(MANY), values=values))
 
-    def tried(removal: Removal, *_: object) -> Tried:
-        sides = (79.8, 1.0, 62.5) if removal.key == "small-windows" else (24.7, 0.1, 17.2)
-        return Tried(removal.key, removal.words, removal.done, *sides, 24, drift=21.8 if sides[0] > 25 else 0.1)
+    def tried(ablated: Ablated, *_: object) -> Tried:
+        sides = (79.8, 1.0, 62.5) if ablated.key == "small-windows" else (24.7, 0.1, 17.2)
+        return Tried(
+            ablated.key, ablated.change.cause, ablated.change.done, *sides, 24, drift=21.8 if sides[0] > 25 else 0.1
+        )
 
     monkeypatch.setattr(experiments, "_tried", tried)
     told = experiments.of("window", "all-of-them", "fluid")
     assert told.key == "cannot-tell"
-    assert "with windows 4 times as large 62.5 and 79.8 ± 22 packets" in told.words
+    assert "with windows 4 times as large 62.5 and 79.8 ± 22 packets" in cause("window", told)
 
 
 def _moving(long: dict[str, float], asked: list[tuple[Any, ...]]) -> Any:
     """Runs that move by 25 packets with time, and by 2 where they are longer."""
 
-    def tried(removal: Removal, _measure: str, _of: str, _engine: str, effort: Effort = COMPARE.first) -> Tried:
-        asked.append((removal.key, effort.seeds, effort.longer))
-        packet = long.get(removal.key, 60.0) if effort.longer > 1 else 75.0
+    def tried(ablated: Ablated, _measure: str, _of: str, _engine: str, effort: Effort = COMPARE.first) -> Tried:
+        asked.append((ablated.key, effort.seeds, effort.longer))
+        packet = long.get(ablated.key, 60.0) if effort.longer > 1 else 75.0
         drift, seconds = (2.0, 60.0) if effort.longer > 1 else (25.0, math.nan)
         return Tried(
-            removal.key, removal.words, removal.done, packet, 0.1, 100.0, effort.seeds, drift=drift, seconds=seconds
+            ablated.key,
+            ablated.change.cause,
+            ablated.change.done,
+            packet,
+            0.1,
+            100.0,
+            effort.seeds,
+            drift=drift,
+            seconds=seconds,
         )
 
     return tried
@@ -185,12 +197,12 @@ def test_what_moves_is_measured_for_longer(long: dict[str, float], found: str, m
     asked: list[tuple[Any, ...]] = []
     monkeypatch.setattr(experiments, "_tried", _moving(long, asked))
     told = experiments.of("queue", "shared", "fluid")
-    assert told.key == found, told.words
+    assert told.key == found, cause("queue", told)
     assert {part.seconds for part in told.tried} == {60.0}, "what is compared is equally long"
     assert {times for _, _, times in asked} == {1, 4}
     assert all(seeds == 8 for _, seeds, _ in asked), "more seeds tell nothing of what moves"
     if found == "chance":
-        assert told.words == "by chance or by its length: 100 and 97 ± 2 packets in 8 other runs of 60 s"
+        assert cause("queue", told) == "by chance or by its length: 100 and 97 ± 2 packets in 8 other runs of 60 s"
 
 
 def test_by_chance_holds_in_longer_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,10 +210,12 @@ def test_by_chance_holds_in_longer_runs(monkeypatch: pytest.MonkeyPatch) -> None
     values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 60.0, "fluid": 100.0}}
     experiments = Experiments(Comparison(ac.loads(MANY), values=values))
 
-    def tried(removal: Removal, _measure: str, _of: str, _engine: str, effort: Effort = COMPARE.first) -> Tried:
+    def tried(ablated: Ablated, _measure: str, _of: str, _engine: str, effort: Effort = COMPARE.first) -> Tried:
         packet = 62.0 if effort.longer > 1 else 96.0
         seconds = 60.0 if effort.longer > 1 else math.nan
-        return Tried(removal.key, removal.words, removal.done, packet, 0.1, 100.0, effort.seeds, seconds=seconds)
+        return Tried(
+            ablated.key, ablated.change.cause, ablated.change.done, packet, 0.1, 100.0, effort.seeds, seconds=seconds
+        )
 
     monkeypatch.setattr(experiments, "_tried", tried)
     assert experiments.of("queue", "shared", "fluid").key == "not-found"
@@ -221,7 +235,7 @@ def test_what_takes_too_long_for_eight_seeds_has_four(monkeypatch: pytest.Monkey
     values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 60.0, "fluid": 100.0}}
     fast = ac.loads(MANY.replace("40 Mbit/s", "1.5 Gbit/s"))
     experiments = Experiments(Comparison(fast, values=values))
-    windows = next(one for one in experiments._removals if one.key == "small-windows")
+    windows = next(one for one in experiments._ablated if one.key == "small-windows")
     assert experiments._cost(windows) > 100e6 > experiments._cost(windows, Effort(4))
     asked = []
     monkeypatch.setattr(experiments, "_run", lambda place, _scenario, seeds: asked.append((place, seeds)))
@@ -235,7 +249,7 @@ def test_exponential_red_grows_with_its_link() -> None:
     """Its probability grows with each packet of a queue that is four times as long."""
     queue = {"aqm": "exponential-red", "capacity": "1000 packets"}
     scenario = ac.dumbbell(rate="40 Mbit/s", queue=queue, flows=ac.flows(40, "reno", rtt="80 ms"), duration="30 s")
-    many = next(one for one in REMOVALS if one.key == "flows").apply(scenario.canonical)
+    many = next(one for one in ABLATIONS if one.key == "flows").change(scenario.canonical)
     assert many is not None
     grown = many["link"][0]["queue"]
     assert grown["min_threshold"] == "80 packets"
@@ -258,7 +272,7 @@ def test_losses_that_no_run_has_are_not_zero_for_sure() -> None:
     experiments._packets["chance", 1] = [_Packets({("loss", "shared"): {"packet": 0.0}}, [], arrived)] * 8
     values: dict[tuple[str, str], dict[str, float]] = {("loss", "shared"): {"fluid": 0.0}}
     experiments._equations["chance", 1, "fluid"] = [Comparison(ac.loads(MANY), values=values)]
-    tried = experiments._tried(experiments._plain, "loss", "shared", "fluid")
+    tried = experiments._tried(experiments._present, "loss", "shared", "fluid")
     assert tried is not None
     assert tried.half == pytest.approx(2 * 2**0.5 / 80_000)
 
@@ -268,14 +282,14 @@ def test_where_it_takes_two_both_are_named(monkeypatch: pytest.MonkeyPatch) -> N
     slow = ac.loads(MANY + 'access_rate = "2 Mbit/s"\n')
     experiments = Experiments(Comparison(slow, values=values))
 
-    def tried(removal: Removal, *_: object) -> Tried:
-        packet = 95.0 if removal.key == "access+small-windows" else 65.0
-        return Tried(removal.key, experiments._called(removal), removal.done, packet, 1.0, 100.0, 8)
+    def tried(ablated: Ablated, *_: object) -> Tried:
+        packet = 95.0 if ablated.key == "access+small-windows" else 65.0
+        return Tried(ablated.key, ablated.change.cause, ablated.change.done, packet, 1.0, 100.0, 8)
 
     monkeypatch.setattr(experiments, "_tried", tried)
     told = experiments.of("queue", "shared", "fluid")
     assert told.key == "access+small-windows"
-    assert "it takes both the access links and small windows" in told.words
+    assert "it takes both the access links and small windows" in cause("queue", told)
 
 
 SPARED = """\
@@ -313,8 +327,8 @@ def test_red_spares_packets_that_find_nothing_waiting() -> None:
     scenario = ac.loads(SPARED)
     used = {("utilization", "shared"): {"packet": 0.86}}
     experiments = Experiments(Comparison(scenario, values=used))
-    (spared,) = [one for one in experiments._removals if one.key == "empty-queue"]
-    before = experiments._tried(experiments._plain, "queue", "shared", "fluid")
+    (spared,) = [one for one in experiments._ablated if one.key == "empty-queue"]
+    before = experiments._tried(experiments._present, "queue", "shared", "fluid")
     after = experiments._tried(spared, "queue", "shared", "fluid")
     assert before is not None
     assert after is not None
@@ -340,12 +354,12 @@ def test_red_spares_packets_that_find_nothing_waiting() -> None:
 )
 def test_a_red_that_spares_nothing(queue: dict[str, Any], wanted: tuple[str, float] | None) -> None:
     scenario = ac.loads(SPARED).with_({f"link.queue.{key}": value for key, value in queue.items()})
-    made = next(one for one in REMOVALS if one.key == "empty-queue").apply(scenario.canonical)
+    made = next(one for one in ABLATIONS if one.key == "empty-queue").change(scenario.canonical)
     found = made and made["link"][0]["queue"]
     key = "slope" if "slope" in queue else "max_probability"
     assert (found and (found["spacing"], pytest.approx(found[key]))) == wanted
     busy: dict[tuple[str, str], dict[str, float]] = {("utilization", "shared"): {"packet": 0.998}}
-    assert "empty-queue" not in [one.key for one in Experiments(Comparison(scenario, values=busy))._removals]
+    assert "empty-queue" not in [one.key for one in Experiments(Comparison(scenario, values=busy))._ablated]
 
 
 def test_an_experiment_that_takes_minutes_is_named_and_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,25 +369,25 @@ def test_an_experiment_that_takes_minutes_is_named_and_not_run(monkeypatch: pyte
     experiments = Experiments(Comparison(fast, values=values))
     asked = []
 
-    def tried(removal: Removal, *_: object) -> Tried:
-        asked.append(removal.key)
-        return Tried(removal.key, removal.words, removal.done, 80.0, 1.0, 100.0, 8)
+    def tried(ablated: Ablated, *_: object) -> Tried:
+        asked.append(ablated.key)
+        return Tried(ablated.key, ablated.change.cause, ablated.change.done, 80.0, 1.0, 100.0, 8)
 
     monkeypatch.setattr(experiments, "_tried", tried)
     told = experiments.of("queue", "shared", "fluid")
     assert told.key == "cannot-tell"
-    assert re.search(r"to try .*small-windows, flows takes up to \d+ M packets", told.words)
+    assert re.search(r"to try .*small-windows, flows takes up to \d+ M packets", cause("queue", told))
     assert asked == ["chance"]
 
 
 def test_windows_of_hundreds_of_packets_are_not_called_small() -> None:
     """ "The cause is small windows", of 406 packets: what the experiment does is to enlarge them, whatever they are."""
     scenario = ac.loads(MANY.replace("count = 40", "count = 3"))
-    removals = {one.key: one for one in REMOVALS}
+    ablations = {one.key: one for one in ABLATIONS}
     for window, words in ((7.31, "small windows of 7.31 packets"), (406.0, "the size of the windows, 406 packets")):
         found = Comparison(scenario, values={("window", "all-of-them"): {"packet": window}})
-        assert Experiments(found)._called(removals["small-windows"]) == words
-        assert Experiments(found)._called(removals["flows"]) == "the number of flows, 3"
+        assert cause_words(found, ablations["small-windows"]) == words
+        assert cause_words(found, ablations["flows"]) == "the number of flows, 3"
 
 
 def test_the_checker_finds_false_causes() -> None:
@@ -430,7 +444,7 @@ def test_what_is_called_a_fluctuation(many: float, half: float, equations: float
 
 
 def test_without_a_cause_it_says_so() -> None:
-    """The loss of windows of six packets, a difference that no removal closes."""
+    """The loss of windows of six packets, a difference that no ablation closes."""
     found = ac.compare(ac.loads(MANY.replace('"40 Mbit/s"', '"10 Mbit/s"')))
     (one,) = [one for one in found.disagreements if (one.measure, one.engine) == ("loss", "fluid")]
     assert one.found.key == "not-found"
@@ -483,7 +497,7 @@ def test_windows_are_made_larger_over_queues_with_gains_per_packet() -> None:
     queue = {"aqm": "rem", "capacity": "481 packets", "gamma": 0.001, "reference": "57 packets"}
     flows = ac.flows(27, "dctcp", rtt="84 ms")
     scenario = ac.dumbbell(rate="81 Mbit/s", queue=queue, flows=flows, duration="50 s", measure="17 s .. 50 s")
-    made = next(one for one in REMOVALS if one.key == "small-windows").apply(scenario.canonical)
+    made = next(one for one in ABLATIONS if one.key == "small-windows").change(scenario.canonical)
     assert made is not None
     larger = made["link"][0]["queue"]
     assert (larger["gamma"], larger["reference"], larger["alpha"]) == (0.00025, "228 packets", 0.1)

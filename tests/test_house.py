@@ -428,3 +428,74 @@ def test_constants_of_the_package_say_of_what() -> None:
     assert QUANTIFIERS.search("X = 1\nLEAST: Final = 4\n")
     assert not QUANTIFIERS.search("MIN_BUFFER_PACKETS: Final = 4\n")
     assert [name for name, path in modules().items() if QUANTIFIERS.search(path.read_text(encoding="utf-8"))] == []
+
+
+# Sentences: what is composed of words and values, outside of errors, belongs to present/text.
+
+COMPOSED = {
+    "analysis/predicates.py": 20,
+    "analysis/regularity.py": 1,
+    "core/_words.py": 1,
+    "core/contained.py": 5,
+    "core/delay": 3,
+    "core/devices.py": 15,
+    "core/errors.py": 3,
+    "core/fluid.py": 1,
+    "core/meanfield.py": 1,
+    "core/tc": 38,
+    "experiment/sequential.py": 2,
+    "paper/claims.py": 2,
+    "paper/readme.py": 1,
+    "paper/scaffold.py": 1,
+    "present/cli": 24,
+    "present/flent.py": 1,
+    "present/plot": 5,
+    "present/report": 35,
+    "present/server.py": 1,
+    "questions/agreement.py": 5,
+    "questions/buffer.py": 1,
+    "questions/causes": 38,
+    "questions/ci": 6,
+    "questions/compare": 5,
+    "questions/evaluate": 10,
+    "questions/fair.py": 4,
+    "questions/measured": 20,
+    "questions/people.py": 1,
+    "questions/provider.py": 1,
+    "questions/remedies.py": 10,
+    "questions/stability": 5,
+    "questions/sweep": 6,
+    "questions/tuning": 29,
+    "questions/verdicts.py": 2,
+    "questions/why.py": 11,
+}
+"""Strings of words and values that are composed elsewhere, by place: these move, and none is added."""
+PROSE = re.compile(r"[a-z]{2,} [a-z]+ [a-z]{2,}")
+
+
+def composed(text: str) -> Iterator[tuple[int, str]]:
+    """Formatted strings with three words in a row, which no `raise` has, with their lines."""
+    tree = ast.parse(text)
+    raised = {id(part) for node in ast.walk(tree) if isinstance(node, ast.Raise) for part in ast.walk(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr) and id(node) not in raised:
+            words = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+            if "{}" in words and PROSE.search(words):
+                yield node.lineno, words
+
+
+def test_composed_sentences_are_found() -> None:
+    source = 'a = f"the queue {b} grows"\nc = f"{a} of the mean queue, {b}"\nd = "the mean queue"\n'
+    assert [line for line, _ in composed(source + 'raise ValueError(f"{a} is no name of it")\n')] == [2]
+
+
+def test_sentences_are_made_in_one_room() -> None:
+    package = ROOT / "python" / "ackclock"
+    places: dict[str, list[str]] = {}
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package).parts
+        if parts[:2] != ("present", "text"):
+            where = [f"{path.name}:{line}: {words}" for line, words in composed(path.read_text(encoding="utf-8"))]
+            places.setdefault("/".join(parts[:2]), []).extend(where)
+    more = {place: where for place, where in places.items() if len(where) > COMPOSED.get(place, 0)}
+    assert not more, f"sentences belong to present/text: {more}"

@@ -8,8 +8,11 @@ seeds are made; while the number itself still moves, longer ones. Both end at th
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
+
+_Trial = TypeVar("_Trial")
 
 CONFIDENCE: Final = 0.95
 """Confidence of the intervals that decide (Student's t over the seeds, paired where two settings are compared)."""
@@ -101,6 +104,18 @@ EVALUATE_QUICK: Final = Policy(seeds=(5,))
 
 CI: Final = Policy(seeds=(5, 10, 20))
 """Each scenario of `ci`; a failure is run again with as many other seeds, and counts if it is one there, too."""
+
+
+def repeat(
+    effort: Effort, trial: Callable[[Effort], _Trial], more: Callable[[Effort, _Trial], Effort | None]
+) -> _Trial:
+    """Make a trial with more and more effort, while `more` names one, and return the last."""
+    while True:
+        outcome = trial(effort)
+        greater = more(effort, outcome)
+        if greater is None:
+            return outcome
+        effort = greater
 
 
 def margin(value: float, half: float, limit: float) -> float:

@@ -26,6 +26,7 @@ _PLACES = {
     "Curve.plot": "plot.stability:hopf_curve",
     "Cycle.sentence": "text.stability:cycle",
     "Difference.__str__": "text.stability:difference",
+    "Disagreement.sentence": "text.compare:sentence",
     "Discrepancy.sentences": "text.stability:discrepancy",
     "Evaluation.__str__": "text.evaluate:text",
     "Evaluation.report": "report.evaluate:report",

@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from .causes.interventions import called, control
+from .causes.ablations import called, control
 from .causes.scales import bits, bulk, quantities
 
 NEAREST: Final = 4

@@ -25,7 +25,7 @@ from ..core.simulate import run
 from ..core.units import time
 from ..experiment.runner import parallel
 from ..experiment.sequential import FAIR
-from .causes.interventions import called
+from .causes.ablations import called
 from .causes.scales import needed, timed
 from .causes.sentences import Evidence, Sentence, interval
 from .evaluate.subject import Entry, EvaluateError, subject

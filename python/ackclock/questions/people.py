@@ -21,7 +21,7 @@ from ..core.simulate import run
 from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import PEOPLE
-from .causes.interventions import returning
+from .causes.ablations import returning
 from .causes.scales import Length, bits, bulk, quantities, timed
 from .causes.sentences import interval
 

@@ -15,8 +15,8 @@ from ..core.tc.trees import Writer, write
 from ..core.units import rate_text, share, time
 from ..experiment.sequential import WHY
 from .causes import shapers
+from .causes.ablations import control, lacking, with_queue
 from .causes.experiment import Lab, Measured
-from .causes.interventions import control, lacking, with_queue
 from .causes.remedy import Balance, Effect, Preference, effects
 from .causes.scales import bits as bits_of
 from .causes.scales import bulk

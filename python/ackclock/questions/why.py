@@ -29,8 +29,8 @@ from ..core.units import rate_text, share, time
 from ..experiment.runner import parallel
 from ..experiment.sequential import WHY
 from .agreement import Trust, near
+from .causes.ablations import called, returning
 from .causes.experiment import SYMPTOMS, Diagnosis, Finding, Lab, Measured, RunCache, chosen, diagnose
-from .causes.interventions import called, returning
 from .causes.measures import Numbers, numbers
 from .causes.remedy import Effect, Preference
 from .causes.scales import bulk, capacity, timed

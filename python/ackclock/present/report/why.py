@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...core.units import NOTHING, share, time
-from ...questions.causes.interventions import control
+from ...questions.causes.ablations import control
 from .. import plot
 from ..text import people
 from ..text.why import classes, commands

@@ -9,7 +9,7 @@ import pandas as pd
 from ...core._words import counted, listed
 from ...core.units import rate_text, share, time
 from ...questions.buffer import Buffer, Size
-from ...questions.causes.interventions import called
+from ...questions.causes.ablations import called
 from ..tables import text_table
 
 NEAR = 0.01

@@ -1,9 +1,14 @@
-"""A comparison of the engines as text."""
+"""A comparison of the engines as text: the table, and each disagreement in a sentence with its cause."""
 
 from __future__ import annotations
 
+import math
+
+from ...experiment.ablation import JOINT
+from ...experiment.sequential import seeds_in_words, seeds_needed
 from ...questions.compare import Comparison
-from ...questions.compare.values import cell
+from ...questions.compare.evidence import Disagreement, Explanation, Tried, moving
+from ...questions.compare.values import UNITS, cell, row_name
 
 
 def text(comparison: Comparison) -> str:
@@ -14,3 +19,84 @@ def text(comparison: Comparison) -> str:
         lines.append(f"stability: {comparison.stable}")
     lines += [""] if comparison.disagreements else ["", "The engines agree."] if len(comparison.lines) > 1 else []
     return "\n".join([*lines, *(one.sentence for one in comparison.disagreements)])
+
+
+def sentence(disagreement: Disagreement) -> str:
+    """Return both values and the cause of their difference."""
+    of, found = disagreement, disagreement.found
+    unit = _unit(of.measure)
+    values = f"{of.other:.3g}{unit} in the {of.engine} engine, {of.packet:.3g}{unit} packet by packet"
+    solved = f"; tried with the {found.solved_by} engine, which agrees with it" if found.solved_by else ""
+    return f"{row_name(of.measure, of.of)}: {values}; {cause(of.measure, found)}{solved}."
+
+
+def cause(measure: str, found: Explanation) -> str:
+    """Return why an engine differs from the packets in a measure, or that this is not known."""
+    if not found.tried:
+        return "cause not found: the experiments do not have it"
+    now, *tried = found.tried
+    if found.key == "chance":
+        return f"by chance or by its length: {_values(measure, now)} in {_runs(now)}"
+    if found.named is None:
+        return (
+            _no_cause(found, tried) if tried or found.unaffordable or found.key == "not-found" else _open(measure, now)
+        )
+    named = found.named
+    values = f"{named.done}{'' if found.key == 'cannot-tell' else ':'} {_values(measure, named)}"
+    if found.key == "cannot-tell":
+        return f"cannot tell its cause: {values}, but {_doubt(named, now)}"
+    if found.part:
+        return f"a part of it is {named.cause} ({values}), the rest not found"
+    if found.fluctuations is not None:
+        many, few = found.fluctuations
+        return (
+            f"the cause is {named.cause}: their random fluctuations, which the equations do not have, shrink as the "
+            f"root of their number ({named.done} {many:.3g} of the mean queue, not {few:.3g})"
+        )
+    return f"{'it takes both' if JOINT in named.key else 'the cause is'} {named.cause} ({values})"
+
+
+def _no_cause(found: Explanation, tried: list[Tried]) -> str:
+    """Say what was taken away in vain, and what could not be."""
+    names = ", ".join(one.key for one in tried if JOINT not in one.key) or "nothing to take away"
+    names += ", and two at once" if any(JOINT in one.key for one in tried) else ""
+    if not found.unaffordable:
+        return f"cause not found (taken away one by one: {names})"
+    rest = f"not found in {names}; " if tried else ""
+    most = max(found.unaffordable.values()) / 1e6
+    return f"cannot tell its cause: {rest}to try {', '.join(found.unaffordable)} takes up to {most:.0f} M packets"
+
+
+def _open(measure: str, now: Tried) -> str:
+    """Say why it is not known whether other seeds differ too."""
+    needs = seeds_needed(now.seeds, now.half, max(abs(now.other - now.packet), 1e-12))
+    more = _MOVES if moving(now) else seeds_in_words(needs)
+    return f"cannot tell whether by chance: {_values(measure, now)} in {_runs(now)}; {more}"
+
+
+_MOVES = "what an engine says moves by as much from one part of the time to the next"
+
+
+def _doubt(one: Tried, before: Tried) -> str:
+    """Say what moves by as much as an experiment changes, and what would tell."""
+    if moving(one, before):
+        return _MOVES
+    return f"{one.seeds} runs of each spread by as much; {seeds_in_words(one.needs(1.0, before))}"
+
+
+def _values(measure: str, one: Tried) -> str:
+    """Both values: of the equations, and of the packets."""
+    parts = [
+        f"{value:.3g}" + (f" ± {half:.2g}" if half > 0.01 * abs(value) else "")
+        for value, half in ((one.other, one.moves), (one.packet, one.spread))
+    ]
+    return f"{' and '.join(parts)}{_unit(measure)}"
+
+
+def _runs(now: Tried) -> str:
+    """How many other runs there were, and how long they were where they are longer than the first."""
+    return f"{now.seeds} other runs" + ("" if math.isnan(now.seconds) else f" of {now.seconds:.3g} s")
+
+
+def _unit(measure: str) -> str:
+    return UNITS[measure] and f" {UNITS[measure]}"

@@ -9,12 +9,12 @@ Causes found by experiment, and sentences that carry their evidence.
     >>> [(finding.symptom, finding.causes[0].key) for finding in diagnosis.findings]
     [('delay', 'buffer')]
 
-`interventions` holds the vocabulary, `experiment` the method, `scales` how long a run must be, `sentences` what a
+`ablations` holds the vocabulary, `experiment` the method, `scales` how long a run must be, `sentences` what a
 sentence is. `why`, `compare`, `tune`, reports and the page use these and no others.
 """
 
+from .ablations import GENERAL, SPECIFIC, called
 from .experiment import SYMPTOMS, Cause, Diagnosis, Finding, Lab, chosen, diagnose
-from .interventions import GENERAL, SPECIFIC, called
 from .measures import Numbers, numbers
 from .scales import Length, needed
 from .sentences import Evidence, Sentence

@@ -1,5 +1,5 @@
 """
-Causes by intervention: run the link as it is, judge its symptoms, take one thing away at a time and judge again.
+Causes by ablation: run the link as it is, judge its symptoms, take one thing away at a time and judge again.
 
 A cause is named when removing it removes the symptom. Where no single removal does, pairs are tried; where none does,
 the cause is "not found". All runs use the same seeds, so that differences are paired.
@@ -7,10 +7,9 @@ the cause is "not found". All runs use the same seeds, so that differences are p
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,10 +18,11 @@ from ...core.errors import ScenarioError
 from ...core.scenario import Scenario
 from ...core.simulate import run
 from ...core.units import share, time
+from ...experiment.ablation import Ablated, Ablation, Search, Tree, Verdict, applied, pairs, take_away
 from ...experiment.progress import tell
 from ...experiment.runner import parallel
-from ...experiment.sequential import WHY, Effort, seeds_in_words, seeds_needed
-from .interventions import GENERAL, SPECIFIC, Change, Intervention, Tree, returning, sized
+from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
+from .ablations import GENERAL, SPECIFIC, LinkAblation, returning, sized
 from .measures import UNRESPONSIVE, Numbers, numbers
 from .scales import Length, bits, bulk, capacity, lasting, needed, quantities, timed
 from .sentences import Evidence, Sentence, interval
@@ -630,47 +630,54 @@ def _causes(
 ) -> tuple[tuple[Cause, ...], tuple[str, ...]]:
     """Take away one thing at a time, then two; the specific things before the general ones."""
     before = present.of(symptom).mean
-    specific = _changes(SPECIFIC, tree, lab.link, symptom)
-    general = _changes(GENERAL, tree, lab.link, symptom)
-    tried = [one.key for one, _ in [*specific, *general]]
-    names = tuple(dict.fromkeys(tried))
-    for changes in (specific, general):
-        found: dict[str, Cause] = {}
-        for one, change in changes:
-            if one.key in found:
-                continue
-            cause = _try(lab, one.key, change, symptom, before, seed)
-            if cause is not None and (one.key != "buffer" or _dose(lab, tree, symptom, before, seed)):
-                found[one.key] = cause
-        both = list(found.values()) or _pairs(lab, tree, changes, symptom, before, seed)
-        if both:
-            return tuple(both), names
-    return tuple(_pairs(lab, tree, [*specific, *general], symptom, before, seed)), names
+    specific, general = (_ablations(of, lab.link, symptom) for of in (SPECIFIC, GENERAL))
+    names = tuple(dict.fromkeys(one.key for one in applied([*specific, *general], tree)))
+
+    def judge(candidate: Ablated) -> tuple[Verdict, Cause | None] | None:
+        cause = _try(lab, candidate, symptom, before, seed)
+        if cause is not None and cause.key == "buffer" and not _dose_response(lab, tree, symptom, before, seed):
+            cause = None
+        return (Verdict.KEEPS if cause is None else Verdict.REMOVES), cause
+
+    def two(ablations: Sequence[Ablation]) -> Search[Cause | None]:
+        there = {one.key: one for one in ablations if one.apply(tree) is not None}
+        return take_away(pairs(list(there.values())[:PAIRS], tree), judge, Search())
+
+    for ablations in (specific, general):
+        alone = take_away(applied(ablations, tree), judge, Search(), alternatives=True)
+        causes = alone.of(Verdict.REMOVES) or two(ablations).of(Verdict.REMOVES)
+        if causes:
+            return tuple(one for one in causes if one is not None), names
+    return tuple(one for one in two([*specific, *general]).of(Verdict.REMOVES) if one is not None), names
 
 
-def _changes(of: Iterable[Intervention], tree: Tree, link: str, symptom: Symptom) -> list[tuple[Intervention, Change]]:
-    fit = [one for one in of if (one.key == "by-host") == (symptom.key == "hosts")]
-    return [(one, change) for one in fit if (change := one.apply(tree, link, symptom.key)) is not None]
+def _ablations(of: Sequence[LinkAblation], link: str, symptom: Symptom) -> list[Ablation]:
+    return [one.of(link, symptom.key) for one in of if (one.key == "by-host") == (symptom.key == "hosts")]
 
 
-def _try(lab: Lab, key: str, change: Change, symptom: Symptom, before: float, seed: int) -> Cause | None:
-    made, words, done = change
-    try:
-        after = lab.measure(f"{symptom.key}: {done}", made, 1, seed)
-        if _far(after, symptom, before):
+def _try(lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: int) -> Cause | None:
+    made, words, done = candidate.change
+    name = f"{symptom.key}: {done}"
+
+    def measured(effort: Effort) -> Measured:
+        return lab.measure(name, made, effort.seeds, seed)
+
+    def more(effort: Effort, after: Measured) -> Effort | None:
+        evidence = _evidence(after, symptom, before)
+        if evidence.decided or evidence.value > evidence.limit:
             return None
-        after = lab.measure(f"{symptom.key}: {done}", made, first=seed)
+        return next(iter(WHY.more(effort, moving=False)), None) if effort.seeds < WHY.seeds[-1] else None
+
+    try:
+        if _far(lab.measure(name, made, 1, seed), symptom, before):
+            return None
+        after = repeat(WHY.first, measured, more)
     except ScenarioError:
         return None  # what is left cannot be: the thing cannot be taken away here
     evidence = _evidence(after, symptom, before)
-    for seeds in WHY.seeds[1:]:
-        if evidence.decided or evidence.value > evidence.limit:
-            break
-        after = lab.measure(f"{symptom.key}: {done}", made, seeds, seed)
-        evidence = _evidence(after, symptom, before)
     if not after.enough or not removes(evidence, symptom):
         return None
-    return Cause(key, words, done, (evidence,))
+    return Cause(candidate.key, f"{words} together" if candidate.joint else words, done, (evidence,))
 
 
 def _far(first: Measured, symptom: Symptom, before: float) -> bool:
@@ -688,7 +695,7 @@ def removes(evidence: Evidence, symptom: Symptom) -> bool:
     )
 
 
-def _dose(lab: Lab, tree: Tree, symptom: Symptom, before: float, seed: int) -> bool:
+def _dose_response(lab: Lab, tree: Tree, symptom: Symptom, before: float, seed: int) -> bool:
     """
     Whether a long wait follows the buffer: half of it shortens the wait.
 
@@ -703,28 +710,6 @@ def _dose(lab: Lab, tree: Tree, symptom: Symptom, before: float, seed: int) -> b
         return True
     after = lab.measure("delay: half the buffer", sized(tree, lab.link, 0.5 * room), first=seed)
     return after.of(symptom).mean < DOSE * before
-
-
-def _pairs(
-    lab: Lab, tree: Tree, changes: Sequence[tuple[Intervention, Change]], symptom: Symptom, before: float, seed: int
-) -> list[Cause]:
-    """Find two things that remove the symptom together, where neither does alone."""
-    by_key = {one.key: one for one, _ in changes}
-    for first, second in itertools.combinations(list(by_key.values())[:PAIRS], 2):
-        once = first.apply(tree, lab.link, symptom.key)
-        if once is None:
-            continue
-        try:
-            twice = second.apply(Scenario(once[0]).canonical, lab.link, symptom.key)  # with every default
-        except ScenarioError:
-            continue
-        if twice is None:
-            continue
-        change = (twice[0], f"{once[1]} and {twice[1]} together", f"{once[2]} and {twice[2]}")
-        cause = _try(lab, f"{first.key}+{second.key}", change, symptom, before, seed)
-        if cause is not None:
-            return [cause]
-    return []
 
 
 def sentence(finding: Finding, link: str) -> Sentence:

@@ -29,7 +29,7 @@ class Evidence:
     limit: float = math.nan
     """The threshold that it was compared with; NaN where a number is only stated."""
     before: float = math.nan
-    """The value without the intervention; NaN where there was none."""
+    """The value without the ablation; NaN where there was none."""
     runs: tuple[str, ...] = ()
     """Keys of the runs (`Lab.record`) that it rests on."""
 

@@ -25,9 +25,9 @@ def compare(
 
     An engine that cannot represent it says why. Where a measure differs by more than `TOLERANCES` from the packet
     engine, the cause is sought by experiment: first with other seeds, then in both engines with one thing at a time
-    removed that the equations may leave out (`questions.causes.differences`). A removal that closes the difference
+    removed that the equations may leave out (`questions.compare.ablations`). An ablation that closes the difference
     names its cause. One that leaves at most seven tenths of it names a part of the cause. If the seeds spread by as
-    much as a removal changes, the answer is "cannot tell"; if no removal changes enough, "cause not found".
+    much as an ablation changes, the answer is "cannot tell"; if no ablation changes enough, "cause not found".
 
     Parameters
     ----------
@@ -99,5 +99,5 @@ def _judge(found: Comparison) -> None:
     causes = Experiments(found)
     for measure, of, engine in apart:
         values = found.values[measure, of]
-        told = causes.of(measure, of, engine)
-        found.disagreements.append(Disagreement(measure, of, engine, values["packet"], values[engine], told))
+        cause = causes.of(measure, of, engine)
+        found.disagreements.append(Disagreement(measure, of, engine, values["packet"], values[engine], cause))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ...experiment.sequential import seeds_in_words, seeds_needed
-from ..causes.differences import FACTOR
-from .values import TOLERANCES, UNITS, differ, row_name
+from ...core.accessors import presented
+from ...experiment.sequential import seeds_needed
+from .ablations import FACTOR
+from .values import TOLERANCES, differ
 
 PART: Final = 0.5
 """Largest share of a difference that is left where its cause is removed."""
@@ -19,18 +21,16 @@ the seeds of both sides must show that the whole cause leaves no more than this,
 """
 
 
-MOVES: Final = "what an engine says moves by as much from one part of the time to the next"
-"""Where more seeds do not tell."""
-
-
 @dataclass(frozen=True)
 class Tried:
     """A measure in both engines with one thing removed."""
 
     key: str
     """Key of the vocabulary of `ackclock.questions.causes`."""
-    words: str
+    cause: str
+    """The thing that was removed, in words."""
     done: str
+    """How, in words."""
     packet: float
     """Mean over the seeds."""
     half: float
@@ -100,7 +100,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Found:
+class Explanation:
     """The experiments' verdict on a difference."""
 
     key: str
@@ -108,10 +108,21 @@ class Found:
     Key of the cause; ``"not-found"``, ``"chance"`` if other seeds agree, or ``"cannot-tell"`` if they differ by as
     much as an experiment changes.
     """
-    words: str
     part: bool = False
     """Whether it is a part of the difference only."""
     tried: tuple[Tried, ...] = ()
+    """The evidence: first with nothing taken away, then each experiment."""
+    named: Tried | None = None
+    """The experiment that shows the cause, a part of it, or what may be the cause."""
+    fluctuations: tuple[float, float] | None = None
+    """
+    Standard deviation of the packets' queue as a part of its mean, with many and with few flows, where the cause is
+    that a few flows fluctuate at random (`fluctuations`).
+    """
+    unaffordable: Mapping[str, float] = field(default_factory=dict)
+    """Ablations that take too many packets to be tried, and how many each would take."""
+    solved_by: str = ""
+    """Engine that the experiments were made with, in place of one that says the same."""
 
 
 @dataclass(frozen=True)
@@ -124,16 +135,13 @@ class Disagreement:
     engine: str
     packet: float
     other: float
-    found: Found
+    found: Explanation
 
     @property
+    @presented
     def sentence(self) -> str:
         """In words."""
-        unit = UNITS[self.measure] and " " + UNITS[self.measure]
-        return (
-            f"{row_name(self.measure, self.of)}: {self.other:.3g}{unit} in the {self.engine} engine, "
-            f"{self.packet:.3g}{unit} packet by packet; {self.found.words}."
-        )
+        raise NotImplementedError
 
     def json(self) -> dict[str, Any]:
         """Plain values, with the evidence."""
@@ -145,7 +153,7 @@ class Disagreement:
             "other": self.other,
             "cause": self.found.key,
             "part": self.found.part,
-            "evidence": [one.json() for one in self.found.tried],
+            "evidence": [tried.json() for tried in self.found.tried],
             "sentence": self.sentence,
         }
 
@@ -174,26 +182,24 @@ def whole(measure: str, one: Tried, before: Tried) -> bool:
     return closed and one.apart <= PART * before.apart and one.leaves(MAX_SHARE_LEFT, before)
 
 
-def fluctuations(many: Tried, few: Tried) -> str | None:
+def fluctuations(many: Tried, few: Tried) -> tuple[float, float] | None:
     """
-    Say that a queue of the packets moves at random, where `FACTOR` times as many flows show it.
+    Return the parts of the mean queue by which many and few flows move it, where that shows random fluctuations.
 
-    Random movements about an equilibrium shrink beside the mean queue as the root of the number of flows; an
-    oscillation stays as large a part of it. Equations have no random movements.
+    Random movements about an equilibrium shrink beside the mean queue as the root of the number of flows, here
+    `FACTOR`; an oscillation stays as large a part of it. Equations have no random movements.
     """
     if math.isnan(few.queue) or min(few.packet, many.packet) <= 0:
         return None
     if max(few.other / few.packet, many.other / many.packet) > PART:
         return None  # the equations move too
-    left = (many.packet / many.queue) / (few.packet / few.queue)
+    parts = many.packet / many.queue, few.packet / few.queue
+    left = parts[0] / parts[1]
     spread = left * math.hypot(many.half / many.packet, few.half / few.packet)
     root = 1 / math.sqrt(FACTOR)
     if left - spread > root or left + spread >= MAX_SHARE_LEFT or left + spread < root**2 / MAX_SHARE_LEFT:
         return None  # they shrink too little, or by much more: then something else changes, too
-    return (
-        "their random fluctuations, which the equations do not have, shrink as the root of their number "
-        f"({many.done} {many.packet / many.queue:.3g} of the mean queue, not {few.packet / few.queue:.3g})"
-    )
+    return parts
 
 
 def changes(measure: str, one: Tried, before: Tried) -> bool:
@@ -201,23 +207,7 @@ def changes(measure: str, one: Tried, before: Tried) -> bool:
     return whole(measure, one, before) or one.leaves(1.0, before)
 
 
-def moving(*told: Tried) -> bool:
+def moving(*trials: Tried) -> bool:
     """Whether what an engine says depends more on when it is measured than on the seed; the first's seeds count."""
-    return max(max(one.moves, one.drift) / one.scale for one in told) > told[0].half / told[0].scale
-
-
-def in_doubt(one: Tried, before: Tried) -> str:
-    """Say what moves by as much as an experiment changes, and what would tell."""
-    if moving(one, before):
-        return MOVES
-    return f"{one.seeds} runs of each spread by as much; {seeds_in_words(one.needs(1.0, before))}"
-
-
-def pair(measure: str, one: Tried) -> str:
-    """Return both values as a sentence has them."""
-    unit = UNITS[measure] and " " + UNITS[measure]
-    told = [
-        f"{value:.3g}" + (f" ± {half:.2g}" if half > 0.01 * abs(value) else "")
-        for value, half in ((one.other, one.moves), (one.packet, one.spread))
-    ]
-    return f"{' and '.join(told)}{unit}"
+    first = trials[0]
+    return max(max(one.moves, one.drift) / one.scale for one in trials) > first.half / first.scale

@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ... import _core
 from ...core.errors import AckclockError, Interrupted, RunError
 from ...core.scenario import Scenario
 from ...core.simulate import FlowTraces, run
+from ...experiment.ablation import Ablated, Change, Search, Verdict, applied, pairs, take_away
 from ...experiment.runner import parallel
-from ...experiment.sequential import COMPARE, Effort, seeds_in_words, seeds_needed
-from ..causes.differences import REMOVALS, Removal
+from ...experiment.sequential import COMPARE, Effort, repeat
 from ..causes.scales import bits, quantities
+from .ablations import ABLATIONS, EngineAblation
 from .comparison import Comparison
 from .engines import EQUATIONS, add_packet, add_periods, packet_parts
-from .evidence import (
-    MAX_SHARE_LEFT,
-    MOVES,
-    PART,
-    Found,
-    Tried,
-    by_chance,
-    changes,
-    fluctuations,
-    in_doubt,
-    moving,
-    pair,
-    whole,
-)
+from .evidence import MAX_SHARE_LEFT, PART, Explanation, Tried, by_chance, changes, fluctuations, moving, whole
 from .values import differ
 
 TRACED: FlowTraces = 50
 """Flows of each class whose windows are averaged in the picture."""
 SMALL: Final = 20.0
 """Windows of more packets are not called small."""
+LINK_TWICE: Final = "small-windows+flows"
+"""A link is made larger in one way only."""
 PACKET: Final = 12_000
 """bit."""
 MEMORY: Final = 400
@@ -46,8 +35,6 @@ MIN_MEASURED_S: Final = 8.0
 """... and s that it measures at least."""
 BUSY: Final = 0.99
 """A link that is used so much is never idle."""
-JOINT: Final = "+"
-"""Joins the keys of two things."""
 SETTLING_TIMES: Final = 4
 """Equations are measured later by this many times that length."""
 LONGER: Final = COMPARE.longer[-1]
@@ -80,66 +67,37 @@ class _Pair:
         return self.one.apart
 
 
-@dataclass
-class _Search:
-    """The search for the causes of a difference."""
-
-    measure: str
-    now: Tried
-    """With nothing taken away."""
-    size: float
-    """Size of the difference at first."""
-    tried: list[_Pair] = field(default_factory=list)
-    parts: list[_Pair] = field(default_factory=list)
-    """Experiments that closed a part of the difference."""
-    doubtful: list[_Pair] = field(default_factory=list)
-    """Experiments that may have."""
-
-    def evidence(self, named: _Pair | None = None) -> tuple[Tried, ...]:
-        """Return the evidence of a sentence: first with nothing taken away, as long as what it names."""
-        return (named.now if named else self.now, *(pair.one for pair in self.tried))
-
-
 class Experiments:
     """Both sides again without one thing at a time; each side of each such scenario is run once, for all measures."""
 
     def __init__(self, found: Comparison) -> None:
         self.found = found
-        base = _brief(found.scenario.canonical)
-        self._plain = Removal("chance", "chance", "with other seeds", lambda tree: tree)
-        self._trees = {"chance": base}
-        self._long = longer(base) is not None
-        self._removals = []
-        for one in REMOVALS:
-            made = None if one.idle and _busy(found) else one.apply(base)
-            if made is not None:
-                self._removals.append(one)
-                self._trees[one.key] = made
+        self._base = _brief(found.scenario.canonical)
+        self._long = longer(self._base) is not None
+        self._present = Ablated("chance", Change(self._base, "chance", "with other seeds"))
+        tried = [one for one in ABLATIONS if not (one.idle and _busy(found))]
+        self._idle = {one.key for one in tried if one.idle}
+        self._ablations = {one.key: one.of(cause_words(found, one)) for one in tried}
+        self._ablated = applied(self._ablations.values(), self._base)
         self._packets: dict[tuple[str, float], list[_Packets]] = {}
-        self._named: dict[str, str] = {}
         self._equations: dict[tuple[str, float, str], list[Comparison]] = {}
 
-    def of(self, measure: str, of: str, engine: str) -> Found:
+    def of(self, measure: str, of: str, engine: str) -> Explanation:
         """Return the cause of a difference of an engine from the packets."""
         first = self.found.values[measure, of]
         if engine == "mean-field" and "fluid" in first and not differ(measure, first["fluid"], first[engine]):
-            told = self._of(measure, of, "fluid")  # the equations say the same, and this engine is quicker
-            return replace(told, words=f"{told.words}; tried with the fluid engine, which agrees with it")
+            # the equations say the same, and this engine is quicker
+            return replace(self._of(measure, of, "fluid"), solved_by="fluid")
         return self._of(measure, of, engine)
 
-    def _of(self, measure: str, of: str, engine: str) -> Found:
+    def _of(self, measure: str, of: str, engine: str) -> Explanation:
         first = self.found.values[measure, of]
         size = abs(first[engine] - first["packet"])
         now, chance = self._chance(measure, of, engine, size)
         if now is None:
-            return Found("not-found", "cause not found: the experiments do not have it")
-        if chance:
-            return Found("chance", _by_chance(measure, now), tried=(now,))
-        if chance is None:
-            needs = seeds_needed(now.seeds, now.half, max(abs(now.other - now.packet), 1e-12))
-            words = f"cannot tell whether by chance: {pair(measure, now)} in {_runs(now)}"
-            words += f"; {MOVES if moving(now) else seeds_in_words(needs)}"
-            return Found("cannot-tell", words, tried=(now,))
+            return Explanation("not-found")
+        if chance or chance is None:
+            return Explanation("chance" if chance else "cannot-tell", tried=(now,))
         return self._cause(measure, of, engine, now, size)
 
     def _chance(self, measure: str, of: str, engine: str, size: float) -> tuple[Tried | None, bool | None]:
@@ -149,130 +107,87 @@ class Experiments:
         That they have none must hold in longer runs, too: equations may be about to reach what packets do, or to leave
         it.
         """
-        effort: Effort | None = COMPARE.first
         now, chance = None, None
-        while effort is not None:
-            told = self._tried(self._plain, measure, of, engine, effort)
-            if told is None:
-                break
-            now, chance = told, by_chance(measure, told, size)
-            if chance is False:
-                break
-            if chance and effort.longer == 1:
-                effort = self._affordable((self._plain,), _LONG)
-            else:
-                effort = None if chance else self._more(effort, (self._plain,), now)
+
+        def trial(effort: Effort) -> Tried | None:
+            nonlocal now, chance
+            tried = self._tried(self._present, measure, of, engine, effort)
+            if tried is not None:
+                now, chance = tried, by_chance(measure, tried, size)
+            return tried
+
+        def more(effort: Effort, tried: Tried | None) -> Effort | None:
+            if tried is None or chance is False:
+                return None
+            if chance:
+                return self._affordable((self._present,), _LONG) if effort.longer == 1 else None
+            return self._more(effort, (self._present,), tried)
+
+        repeat(COMPARE.first, trial, more)
         return now, chance
 
-    def _more(self, effort: Effort, removals: Sequence[Removal], *told: Tried) -> Effort | None:
+    def _more(self, effort: Effort, ablated: Sequence[Ablated], *trials: Tried) -> Effort | None:
         """Return the effort that tells more: longer runs of what moves, else more runs; None if neither is possible."""
-        return self._affordable(removals, COMPARE.more(effort, moving=moving(*told)))
+        return self._affordable(ablated, COMPARE.more(effort, moving=moving(*trials)))
 
-    def _affordable(self, removals: Sequence[Removal], efforts: Sequence[Effort]) -> Effort | None:
+    def _affordable(self, ablated: Sequence[Ablated], efforts: Sequence[Effort]) -> Effort | None:
         """The first that takes no more packets than an experiment may."""
         able = (one for one in efforts if one.longer == 1 or self._long)
-        return next((one for one in able if all(self._cost(each, one) <= COMPARE.packets for each in removals)), None)
+        return next((one for one in able if all(self._cost(each, one) <= COMPARE.packets for each in ablated)), None)
 
-    def _cause(self, measure: str, of: str, engine: str, now: Tried, size: float) -> Found:
+    def _cause(self, measure: str, of: str, engine: str, now: Tried, size: float) -> Explanation:
         """Take away one thing at a time from a difference that other seeds have too, then two."""
-        large = [one for one in self._removals if self._cost(one, _FEWEST) > COMPARE.packets]
-        small = [one for one in self._removals if one not in large]
-        so_far = _Search(measure, now, size)
-        found = self._take_away(small, of, engine, so_far)
-        if found is None and not so_far.parts and not so_far.doubtful:
-            found = self._take_away(self._pairs(small), of, engine, so_far)
-        if found is not None:
-            return found
-        if so_far.parts:
-            part = min(so_far.parts, key=lambda pair: pair.apart)
-            one = part.one
-            words = f"a part of it is {one.words} ({one.done}: {pair(measure, one)}), the rest not found"
-            return Found(one.key, words, part=True, tried=so_far.evidence(part))
-        if so_far.doubtful:
-            likely = min(so_far.doubtful, key=lambda pair: pair.apart)
-            words = f"cannot tell its cause: {likely.one.done} {pair(measure, likely.one)}"
-            words += f", but {in_doubt(likely.one, likely.now)}"
-            return Found("cannot-tell", words, tried=so_far.evidence(likely))
-        tried = so_far.evidence()
-        names = ", ".join(one.key for one in tried[1:] if JOINT not in one.key) or "nothing to take away"
-        names += ", and two at once" if any(JOINT in one.key for one in tried) else ""
-        if large:
-            keys, most = ", ".join(one.key for one in large), max(self._cost(one, _FEWEST) for one in large) / 1e6
-            rest = f"not found in {names}; " if tried[1:] else ""
-            words = f"cannot tell its cause: {rest}to try {keys} takes up to {most:.0f} M packets"
-            return Found("cannot-tell", words, tried=tried)
-        return Found("not-found", f"cause not found (taken away one by one: {names})", tried=tried)
+        costs = {one.key: self._cost(one, _FEWEST) for one in self._ablated}
+        large = {key: cost for key, cost in costs.items() if cost > COMPARE.packets}
+        small = [one for one in self._ablated if one.key not in large]
 
-    def _take_away(self, removals: Iterable[Removal], of: str, engine: str, so_far: _Search) -> Found | None:
-        """Return what closes the difference; note what closes a part of it, or may."""
-        measure = so_far.measure
-        for removal in removals:
-            made = self._with_effort(removal, of, engine, so_far)
-            if made is None:
-                continue
-            now, one = made.now, made.one
-            if by_chance(measure, now, so_far.size):  # by more runs than had said that it is not
-                return Found("chance", _by_chance(measure, now), tried=(now,))
-            so_far.tried.append(made)
-            if removal.key == "flows" and (noise := fluctuations(one, now)):
-                return Found(one.key, f"the cause is {one.words}: {noise}", tried=so_far.evidence(made))
-            if not _possible(one, now):
-                continue
-            if _undecided(measure, one, now):
-                so_far.doubtful.append(made)
-            elif whole(measure, one, now):
-                lead = "it takes both" if JOINT in one.key else "the cause is"
-                words = f"{lead} {one.words} ({one.done}: {pair(measure, one)})"
-                return Found(one.key, words, tried=so_far.evidence(made))
-            else:
-                so_far.parts.append(made)
-        return None
+        def judge(candidate: Ablated) -> tuple[Verdict, _Pair] | None:
+            made = self._with_effort(candidate, measure, of, engine, longer=not math.isnan(now.seconds))
+            return None if made is None else (_verdict(measure, candidate.key, made, size), made)
 
-    def _with_effort(self, removal: Removal, of: str, engine: str, so_far: _Search) -> _Pair | None:
+        search: Search[_Pair] = take_away(small, judge, Search())
+        if search.open:
+            single = [self._ablations[one.key] for one in small if one.key not in self._idle]
+            joint = (one for one in pairs(single, self._base) if one.key != LINK_TWICE)
+            take_away((one for one in joint if self._cost(one) <= COMPARE.packets), judge, search)
+        return _explanation(search, now, large)
+
+    def _with_effort(self, ablated: Ablated, measure: str, of: str, engine: str, *, longer: bool) -> _Pair | None:
         """
         Take something away: as often and for as long as it takes to tell what that changes.
 
         What is compared is equally long: before a slow motion has died out packets and equations say something else.
         """
-        both, measure = (self._plain, removal), so_far.measure
-        long = [] if math.isnan(so_far.now.seconds) else _LONG
-        effort: Effort | None = self._affordable(both, long) or COMPARE.first
+        both = (self._present, ablated)
         made = None
-        while effort is not None:
+
+        def trial(effort: Effort) -> _Pair | None:
+            nonlocal made
             now, one = (self._tried(which, measure, of, engine, effort) for which in both)
             if now is None or one is None:
-                break
+                return None
             made = _Pair(now, one)
-            enough = removal.idle or not _undecided(measure, one, now)  # that one is not worth twice its price
-            effort = None if enough else self._more(effort, both, one, now)
+            return made
+
+        def more(effort: Effort, pair: _Pair | None) -> Effort | None:
+            if pair is None or ablated.key in self._idle or not _undecided(measure, pair.one, pair.now):
+                return None  # an idle link's experiment is not worth twice its price
+            return self._more(effort, both, pair.one, pair.now)
+
+        repeat(self._affordable(both, _LONG if longer else []) or COMPARE.first, trial, more)
         return made
 
-    def _pairs(self, removals: Sequence[Removal]) -> Iterator[Removal]:
-        """Two things at once, where that is affordable; a link is made larger in one way only."""
-        for first, second in itertools.combinations(removals, 2):
-            if {first.key, second.key} == {"small-windows", "flows"} or first.idle or second.idle:
-                continue
-            made = second.apply(self._trees[first.key])
-            if made is None:
-                continue
-            key = f"{first.key}{JOINT}{second.key}"
-            self._trees[key] = made
-            both = Removal(key, "", f"{first.done} and {second.done}", lambda tree: tree)
-            self._named[key] = f"{self._called(first)} and {self._called(second)}"
-            if self._cost(both) <= COMPARE.packets:
-                yield both
-
     def _tried(
-        self, removal: Removal, measure: str, of: str, engine: str, effort: Effort = COMPARE.first
+        self, ablated: Ablated, measure: str, of: str, engine: str, effort: Effort = COMPARE.first
     ) -> Tried | None:
         """A measure on both sides of an experiment; None where one of them does not have it."""
         from ...analysis import mean_interval
 
         able = [effort, *(Effort(seeds, effort.longer) for seeds in (COMPARE.seeds[0], COMPARE.fewest))]
-        effort = next((one for one in able if self._cost(removal, one) <= COMPARE.packets), able[-1])
-        place = removal.key, effort.longer
+        effort = next((one for one in able if self._cost(ablated, one) <= COMPARE.packets), able[-1])
+        place = ablated.key, effort.longer
         try:
-            scenario = Scenario(self._tree(removal, effort.longer))
+            scenario = Scenario(_lengthened(ablated, effort.longer))
             self._run(place, scenario, effort.seeds)
             if (*place, engine) not in self._equations:
                 self._equations[*place, engine] = _solved(scenario, engine)
@@ -291,14 +206,13 @@ class Experiments:
         if measure == "loss":
             arrived = sum(one.arrived[of] for one in self._packets[place])
             half = max(half, 2 * math.sqrt(packets.mean * arrived + 2) / max(arrived, 1.0))  # of few losses
-        called = self._called(removal)
         queue = math.nan
         if measure == "deviation":
             queue = mean_interval([one.values["queue", of]["packet"] for one in self._packets[place]]).mean
         return Tried(
-            removal.key,
-            called,
-            removal.done,
+            ablated.key,
+            ablated.change.cause,
+            ablated.change.done,
             packets.mean,
             half,
             other,
@@ -326,27 +240,9 @@ class Experiments:
             half = max(half, whole.mean - drift.mean)
         return half
 
-    def _called(self, removal: Removal) -> str:
-        """Return a cause in words, with how large the windows or how many the flows are where these are meant."""
-        if removal.key in self._named:
-            return self._named[removal.key]
-        windows = [
-            row["packet"] for (measure, _), row in self.found.values.items() if measure == "window" and "packet" in row
-        ]
-        if removal.key == "small-windows" and windows:
-            size = f"{min(windows):.3g} packets"
-            return f"small windows of {size}" if min(windows) <= SMALL else f"the size of the windows, {size}"
-        if removal.key == "flows":
-            return f"the number of flows, {sum(int(one['count']) for one in self.found.scenario.canonical['flows'])}"
-        return removal.words
-
-    def _tree(self, removal: Removal, times: float) -> dict[str, Any]:
-        tree = self._trees[removal.key]
-        return tree if times == 1 else longer(tree) or tree
-
-    def _cost(self, removal: Removal, effort: Effort = COMPARE.first) -> float:
+    def _cost(self, ablated: Ablated, effort: Effort = COMPARE.first) -> float:
         """Packets that an experiment computes at most."""
-        tree = self._tree(removal, effort.longer)
+        tree = _lengthened(ablated, effort.longer)
         end = quantities(tree["scenario"]["duration"])
         return effort.seeds * max(end, default=0.0) * sum(bits(one) for one in tree["link"]) / PACKET
 
@@ -365,6 +261,56 @@ class Experiments:
         known += parallel(one, range(len(known) + 1, seeds + 1))
 
 
+def cause_words(found: Comparison, ablation: EngineAblation) -> str:
+    """Return a cause in words, with how large the windows or how many the flows are where these are meant."""
+    if ablation.key == "small-windows":
+        windows = [
+            row["packet"] for (measure, _), row in found.values.items() if measure == "window" and "packet" in row
+        ]
+        if windows:
+            size = f"{min(windows):.3g} packets"
+            return f"small windows of {size}" if min(windows) <= SMALL else f"the size of the windows, {size}"
+    if ablation.key == "flows":
+        return f"the number of flows, {sum(int(one['count']) for one in found.scenario.canonical['flows'])}"
+    return ablation.cause
+
+
+def _lengthened(ablated: Ablated, times: float) -> dict[str, Any]:
+    tree = ablated.change.tree
+    return tree if times == 1 else longer(tree) or tree
+
+
+def _verdict(measure: str, key: str, pair: _Pair, size: float) -> Verdict:
+    """Judge an experiment on a difference that was so large at first."""
+    now, one = pair.now, pair.one
+    if by_chance(measure, now, size):  # by more runs than had said that it is not
+        return Verdict.WITHDRAWN
+    if key == "flows" and fluctuations(one, now):
+        return Verdict.REMOVES
+    if not _possible(one, now):
+        return Verdict.KEEPS
+    if _undecided(measure, one, now):
+        return Verdict.UNDECIDED
+    return Verdict.REMOVES if whole(measure, one, now) else Verdict.PART
+
+
+def _explanation(search: Search[_Pair], now: Tried, unaffordable: Mapping[str, float]) -> Explanation:
+    """Return what the experiments show: a cause, else a part of it, else what may be one, else none."""
+    for withdrawn in search.of(Verdict.WITHDRAWN):
+        return Explanation("chance", tried=(withdrawn.now,))
+    tried = [pair.one for _, pair in search.trials]
+    for pair in search.of(Verdict.REMOVES):
+        random = fluctuations(pair.one, pair.now) if pair.one.key == "flows" else None
+        return Explanation(pair.one.key, tried=(pair.now, *tried), named=pair.one, fluctuations=random)
+    for verdict in (Verdict.PART, Verdict.UNDECIDED):
+        if likely := min(search.of(verdict), key=lambda pair: pair.apart, default=None):
+            part = verdict is Verdict.PART
+            key = likely.one.key if part else "cannot-tell"
+            return Explanation(key, part=part, tried=(likely.now, *tried), named=likely.one)
+    key = "cannot-tell" if unaffordable else "not-found"
+    return Explanation(key, tried=(now, *tried), unaffordable=unaffordable)
+
+
 def _possible(one: Tried, now: Tried) -> bool:
     """Whether an experiment closes a part of a difference, or may close half of it for all that the seeds show."""
     return one.apart < MAX_SHARE_LEFT * now.apart or one.may_leave(PART, now)
@@ -379,15 +325,6 @@ def _busy(found: Comparison) -> bool:
 def _undecided(measure: str, one: Tried, now: Tried) -> bool:
     """Whether an experiment may close a difference, or a part of it, and does not do so for certain."""
     return _possible(one, now) and (not changes(measure, one, now) or one.apart >= MAX_SHARE_LEFT * now.apart)
-
-
-def _by_chance(measure: str, now: Tried) -> str:
-    return f"by chance or by its length: {pair(measure, now)} in {_runs(now)}"
-
-
-def _runs(now: Tried) -> str:
-    """How many other runs there were, and how long they were where they are longer than the first."""
-    return f"{now.seeds} other runs" + ("" if math.isnan(now.seconds) else f" of {now.seconds:.3g} s")
 
 
 def _measured(scenario: Scenario) -> float:

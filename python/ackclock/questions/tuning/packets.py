@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from ...core.scenario import Scenario
 from ...core.simulate import run
+from ...experiment.ablation import Tree
 from ...experiment.runner import parallel
 from ...experiment.sequential import TUNE
-from ..causes.interventions import Tree
 from ..causes.scales import needed
 from .problem import Point, Problem
 

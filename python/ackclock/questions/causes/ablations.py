@@ -1,7 +1,7 @@
 """
 The vocabulary of causes: what can be taken away from a scenario, and what that is called.
 
-An `Intervention` turns a canonical scenario into the same without one thing, or says that the thing is not there. It
+A `LinkAblation` turns a canonical scenario into the same without one thing, or says that the thing is not there. It
 knows of no result. `SPECIFIC` ones take away what a healthy path does not have; `GENERAL` ones exchange what every path
 has: its buffer, its AQM, its senders' control, their number.
 """
@@ -17,13 +17,10 @@ from typing import Any, Final
 
 from ... import _core
 from ...core.units import rate_text, share, time
+from ...experiment.ablation import Ablation, Change, Tree
 from . import shapers
 from .measures import UNRESPONSIVE
 from .scales import bits, bulk, capacity, quantities
-
-Tree = dict[str, Any]
-Change = tuple[Tree, str, str]
-"""The scenario after it, the cause in words, and what was done in words."""
 
 FEW_PACKETS: Final = 4
 """A buffer is not cut below this."""
@@ -34,13 +31,17 @@ CONTROLS: Final = ("bbr", "vegas", "cubic")
 
 
 @dataclass(frozen=True)
-class Intervention:
-    """One thing that can be taken away."""
+class LinkAblation:
+    """One thing that can be taken away from a link, its traffic or its path."""
 
     key: str
     """Name of the cause in `why`, `compare`, `tune`, reports and pages."""
     apply: Callable[[Tree, str, str], Change | None]
     """Maps a canonical scenario, a link and a symptom; None if the thing is absent or cannot cause the symptom."""
+
+    def of(self, name: str, symptom: str) -> Ablation:
+        """Return the ablation for a symptom of a link."""
+        return Ablation(self.key, lambda tree: self.apply(tree, name, symptom))
 
 
 def _link(tree: Tree, name: str) -> Tree:
@@ -82,7 +83,7 @@ def _wire(key: str, words: str) -> Callable[[Tree, str, str], Change | None]:
         for one in made["link"]:
             if one["name"] in crossed:
                 one[key] = "none"
-        return made, words, f"without the {key} of {' and '.join(one['name'] for one in there)}"
+        return Change(made, words, f"without the {key} of {' and '.join(one['name'] for one in there)}")
 
     return apply
 
@@ -104,7 +105,7 @@ def _unlimited(tree: Tree, name: str, key: str, words: str, done: str) -> Change
         if one.get(key, "unlimited") != "unlimited":
             values.append(one[key] if isinstance(one[key], str) else "various rates")
             one[key] = "unlimited"
-    return (made, words.format(value=" and ".join(dict.fromkeys(values))), done) if values else None
+    return Change(made, words.format(value=" and ".join(dict.fromkeys(values))), done) if values else None
 
 
 def _acks(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -118,7 +119,7 @@ def _acks(tree: Tree, name: str, symptom: str) -> Change | None:
     if not links:
         return None
     named = " and ".join(dict.fromkeys(links))
-    return made, f"the way of the ACKs over {named}", "with ACKs that return over a free path"
+    return Change(made, f"the way of the ACKs over {named}", "with ACKs that return over a free path")
 
 
 def _unequal(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -131,7 +132,7 @@ def _unequal(tree: Tree, name: str, symptom: str) -> Change | None:
     for one in _over(made, name):
         if "congestion" in one:
             one["rtt"] = f"{mean:.9g} s"
-    return (
+    return Change(
         made,
         f"round trips from {time(min(values))} to {time(max(values))}",
         f"with round trips of {time(mean)} each",
@@ -159,7 +160,7 @@ def _mixed(place: int) -> Callable[[Tree, str, str], Change | None]:
                 if key not in one or key in ("pacing", "loss_detection", "hystart", "ecn"):
                     one[key] = copy.deepcopy(chosen[key])
         words = " beside ".join(called(one) for one in count)
-        return made, f"different congestion controls, {words}", f"with {called(kind)} for all"
+        return Change(made, f"different congestion controls, {words}", f"with {called(kind)} for all")
 
     return apply
 
@@ -189,7 +190,7 @@ def _slower(tree: Tree, entries: list[Tree]) -> Change | None:
         if one["name"] in names:
             value, _ = _core.quantity(str(one["traffic"]["rate"]))
             one["traffic"]["rate"] = f"{value / SLOWER:.12g} bit/s"
-    return made, f"the rate of {_names(entries)} itself", f"with a tenth of it for {_names(entries)}"
+    return Change(made, f"the rate of {_names(entries)} itself", f"with a tenth of it for {_names(entries)}")
 
 
 def _endless(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -209,7 +210,7 @@ def _without(tree: Tree, entries: list[Tree], words: str, done: str) -> Change |
     made["flows"] = [one for one in made["flows"] if one["name"] not in gone]
     if any(one.get("flows") in gone for one in made.get("change", [])):
         return None
-    return made, words, done
+    return Change(made, words, done)
 
 
 def _application(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -221,7 +222,7 @@ def _application(tree: Tree, name: str, symptom: str) -> Change | None:
         if one["traffic"]["kind"] == "app-limited":
             one["traffic"] = {"kind": "bulk"}
     rates = " and ".join(str(one["traffic"]["rate"]) for one in there)
-    return made, f"senders that write only {rates}", "with senders that always have data"
+    return Change(made, f"senders that write only {rates}", "with senders that always have data")
 
 
 def with_queue(tree: Tree, name: str, queue: Mapping[str, Any]) -> Tree:
@@ -267,7 +268,7 @@ def _buffer(tree: Tree, name: str, symptom: str) -> Change | None:
         wanted = max(rtt / 4, least)
         if not room > 1.5 * wanted:
             return None
-        return (
+        return Change(
             sized(tree, name, wanted),
             f"the buffer of {_room(tree, name)}",
             f"with a buffer of {time(wanted)}",
@@ -277,7 +278,7 @@ def _buffer(tree: Tree, name: str, symptom: str) -> Change | None:
     wanted = max(1.5 * rtt, 30 * 8 * packet / bits(_link(tree, name)))
     if not room < wanted / 1.5:
         return None
-    return sized(tree, name, wanted), f"the buffer of {_room(tree, name)}", f"with a buffer of {time(wanted)}"
+    return Change(sized(tree, name, wanted), f"the buffer of {_room(tree, name)}", f"with a buffer of {time(wanted)}")
 
 
 def _room(tree: Tree, name: str) -> str:
@@ -297,10 +298,10 @@ def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
         if here == "fq_codel":
             return None
         made = with_queue(tree, name, {"scheduler": "fq_codel"})
-        return made, f"{here} as it is set", "with FQ-CoDel and its defaults"
+        return Change(made, f"{here} as it is set", "with FQ-CoDel and its defaults")
     rtt = max(_rtt(tree, name), 30 * 8 * _packet(tree, name) / bits(_link(tree, name)))
     made = sized(with_queue(tree, name, {"aqm": "drop-tail", "capacity": "100 packets"}), name, rtt)
-    return made, f"{here} as it is set", f"with a drop-tail buffer of {time(rtt)}"
+    return Change(made, f"{here} as it is set", f"with a drop-tail buffer of {time(rtt)}")
 
 
 def _control(other: str) -> Callable[[Tree, str, str], Change | None]:
@@ -312,7 +313,7 @@ def _control(other: str) -> Callable[[Tree, str, str], Change | None]:
         for one in bulk(made, name):
             one["congestion"] = {"kind": other}
             one["pacing"] = "auto"
-        return made, " and ".join(called(one) for one in sorted(kinds)), f"with {called(other)}"
+        return Change(made, " and ".join(called(one) for one in sorted(kinds)), f"with {called(other)}")
 
     return apply
 
@@ -327,7 +328,7 @@ def _flows(tree: Tree, name: str, symptom: str) -> Change | None:
             one["count"] = max(int(one["count"]) // 10, 1)
         _count_changes(made, name, lambda count: max(count // 10, 1))
         left = sum(int(one["count"]) for one in bulk(made, name))
-        return made, f"{total} flows at once", f"with {left} of them"
+        return Change(made, f"{total} flows at once", f"with {left} of them")
     if symptom != "idle" or not total:
         return None
     for one in bulk(made, name):
@@ -335,7 +336,7 @@ def _flows(tree: Tree, name: str, symptom: str) -> Change | None:
         one["start"] = "uniform 0 s .. 1 s"
     _count_changes(made, name, lambda count: 8 * count)
     words = "a single flow, alone on the link" if total == 1 else f"no more than {total} flows"
-    return made, words, f"with {8 * total} flows"
+    return Change(made, words, f"with {8 * total} flows")
 
 
 def _count_changes(tree: Tree, name: str, counted: Callable[[int], int]) -> None:
@@ -357,7 +358,7 @@ def _shaper(tree: Tree, name: str, symptom: str) -> Change | None:
         return None
     wanted = (shapers.KEPT if symptom == "delay" else high) * rate
     words = f"the shaper at {first}, which lets {rate_text(let)} through, {share(let / rate)} of this link's rate"
-    return shapers.at_rate(tree, first, wanted), words, f"with {rate_text(wanted)}"
+    return Change(shapers.at_rate(tree, first, wanted), words, f"with {rate_text(wanted)}")
 
 
 def _overhead(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -371,7 +372,7 @@ def _overhead(tree: Tree, name: str, symptom: str) -> Change | None:
     _link(made, first)["queue"]["scheduler"] |= layer
     added = "cells of ATM" if layer["framing"] == "atm" else "overhead of the link layer"
     words = f"the {added} at {name}, which cake at {first} does not count"
-    return made, words, f"with overhead {layer['overhead']} and {layer['framing']} at {first}"
+    return Change(made, words, f"with overhead {layer['overhead']} and {layer['framing']} at {first}")
 
 
 def by_host(tree: Tree, name: str) -> Tree | None:
@@ -401,33 +402,33 @@ def _hosts(tree: Tree, name: str, symptom: str) -> Change | None:
     isolation = queue["scheduler"]["isolation"]
     kind = shapers.scheduler(_link(tree, name))[0]
     here = kind or _link(tree, name)["queue"].get("aqm", "the queue")
-    return with_queue(tree, name, queue), f"{here}, which does not share by host", f"with CAKE and {isolation}"
+    return Change(with_queue(tree, name, queue), f"{here}, which does not share by host", f"with CAKE and {isolation}")
 
 
 SPECIFIC: Final = (
-    Intervention("link-layer", _overhead),
-    Intervention("shaper", _shaper),
-    Intervention("by-host", _hosts),
-    Intervention("policer", _wire("policer", "a policer")),
-    Intervention("wire-loss", _wire("loss", "losses on the wire")),
-    Intervention("jitter", _wire("jitter", "delay that varies from packet to packet")),
-    Intervention("access", _access),
-    Intervention("receive-window", _window),
-    Intervention("ack-path", _acks),
-    Intervention("application", _application),
-    Intervention("unresponsive", _cross),
-    Intervention("short-transfers", _short),
-    Intervention("endless-flows", _endless),
-    Intervention("mixed-controls", _mixed(0)),
-    Intervention("mixed-controls", _mixed(1)),
-    Intervention("round-trips", _unequal),
+    LinkAblation("link-layer", _overhead),
+    LinkAblation("shaper", _shaper),
+    LinkAblation("by-host", _hosts),
+    LinkAblation("policer", _wire("policer", "a policer")),
+    LinkAblation("wire-loss", _wire("loss", "losses on the wire")),
+    LinkAblation("jitter", _wire("jitter", "delay that varies from packet to packet")),
+    LinkAblation("access", _access),
+    LinkAblation("receive-window", _window),
+    LinkAblation("ack-path", _acks),
+    LinkAblation("application", _application),
+    LinkAblation("unresponsive", _cross),
+    LinkAblation("short-transfers", _short),
+    LinkAblation("endless-flows", _endless),
+    LinkAblation("mixed-controls", _mixed(0)),
+    LinkAblation("mixed-controls", _mixed(1)),
+    LinkAblation("round-trips", _unequal),
 )
 """Properties that a healthy path does not have."""
 GENERAL: Final = (
-    Intervention("queue", _queue),
-    Intervention("buffer", _buffer),
-    *(Intervention("control", _control(other)) for other in CONTROLS),
-    Intervention("flows", _flows),
+    LinkAblation("queue", _queue),
+    LinkAblation("buffer", _buffer),
+    *(LinkAblation("control", _control(other)) for other in CONTROLS),
+    LinkAblation("flows", _flows),
 )
 """Properties that every path has, and could have otherwise. The first that removes a symptom is named first."""
 

@@ -1,8 +1,8 @@
 """
-Properties that the equations leave out, taken away from a scenario: the interventions of `ackclock compare`.
+Properties that the equations leave out, taken away from a scenario: the ablations of `ackclock compare`.
 
 Each turns a scenario into one in which the engines have one reason less to differ. Where they then agree, that reason
-is the cause. Names are those of `ackclock.questions.causes.interventions` where the thing is the same.
+is the cause. Names are those of `ackclock.questions.causes.ablations` where the thing is the same.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ... import _core
-from .interventions import Tree
-from .measures import UNRESPONSIVE
-from .scales import quantities
+from ...experiment.ablation import Ablation, Change, Tree
+from ..causes.measures import UNRESPONSIVE
+from ..causes.scales import quantities
 
 FACTOR: Final = 4
 """How many times as large windows, or as many flows, are tried."""
@@ -36,18 +36,26 @@ _MEAN_RATE_LINUX: Final = 2.0
 
 
 @dataclass(frozen=True)
-class Removal:
+class EngineAblation:
     """Something that the engines may differ over."""
 
     key: str
-    words: str
-    """The cause."""
+    cause: str
     done: str
     """The change, in words."""
-    apply: Callable[[Tree], Tree | None]
+    change: Callable[[Tree], Tree | None]
     """Maps a canonical scenario; None where the thing is not there."""
     idle: bool = False
     """Whether it acts where links are idle at times only, and is not tried on others."""
+
+    def of(self, cause: str) -> Ablation:
+        """Return the ablation, with its cause in the words that fit a scenario."""
+
+        def apply(tree: Tree) -> Change | None:
+            made = self.change(tree)
+            return None if made is None else Change(made, cause, self.done)
+
+        return Ablation(self.key, apply)
 
 
 def _access(tree: Tree) -> Tree | None:
@@ -166,31 +174,31 @@ def _grown(key: str, value: Any, gains: Sequence[str]) -> Any:
     return value
 
 
-REMOVALS: Final = (
-    Removal("changes", "the changes during the run", "without changes", _changes),
-    Removal(
+ABLATIONS: Final = (
+    EngineAblation("changes", "the changes during the run", "without changes", _changes),
+    EngineAblation(
         "unresponsive",
         "the traffic without congestion control",
         "without it",
         _without(lambda kind: kind in UNRESPONSIVE),
     ),
-    Removal(
+    EngineAblation(
         "short-transfers",
         "the flows that are not endless",
         "with endless flows only",
         _without(lambda kind: kind not in (*UNRESPONSIVE, "bulk")),
     ),
-    Removal("access", "the access links", "with unlimited access links", _access),
-    Removal("round-trips", "round trips that differ within a class", "with equal round trips", _round_trips),
-    Removal("delayed-acks", "delayed ACKs", "with an ACK for each packet", _delayed_acks),
-    Removal(
+    EngineAblation("access", "the access links", "with unlimited access links", _access),
+    EngineAblation("round-trips", "round trips that differ within a class", "with equal round trips", _round_trips),
+    EngineAblation("delayed-acks", "delayed ACKs", "with an ACK for each packet", _delayed_acks),
+    EngineAblation(
         "empty-queue",
         "that RED drops no packet that finds nothing waiting",
         "with the spacing of Linux, which drops these too",
         _spares_nothing,
         idle=True,
     ),
-    Removal("small-windows", "small windows", f"with windows {FACTOR} times as large", scaled(flows=False)),
-    Removal("flows", "the small number of flows", f"with {FACTOR} times as many flows", scaled(flows=True)),
+    EngineAblation("small-windows", "small windows", f"with windows {FACTOR} times as large", scaled(flows=False)),
+    EngineAblation("flows", "the small number of flows", f"with {FACTOR} times as many flows", scaled(flows=True)),
 )
 """In the order in which they are named."""

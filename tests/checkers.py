@@ -50,10 +50,7 @@ def _peaks(part: dict[str, Any], runs: _Runs) -> None:
     """The highest queue of the table is that of the first run's samples."""
     (present,) = part["sentences"][0]["evidence"][0]["runs"]
     one = runs.of(present)[0]
-    begin, end = one.window
-    trace = one.traces["link_queue_bytes"].sel(link=runs.link)
-    inside = (trace["time"] >= begin) & (trace["time"] <= end)
-    highest = float(trace.values[inside.values].max(initial=0.0)) * 8 / _bits(one, runs)
+    highest = max(_sampled(one, runs), default=0.0)
     _near(part["present"]["peak"], highest, {"text": "the table's highest queue"}, 1e-6)
 
 
@@ -100,10 +97,37 @@ def _entry(one: Any, runs: _Runs) -> dict[str, Any]:
 
 
 def _bits(one: Any, runs: _Runs) -> float:
-    """The link's rate; the plain mean of what is given of a varying one."""
+    """The link's rate; of a varying one the mean over a period, by a thousand looks at it."""
     rate = _entry(one, runs)["rate"]
-    given = [rate] if isinstance(rate, str) else [step[1] for step in rate["steps"]]
-    return float(sum(ac._core.quantity(value)[0] for value in given) / len(given))
+    if isinstance(rate, str):
+        return float(ac._core.quantity(rate)[0])
+    if (again := rate.get("repeat", "never")) == "never":
+        begins = [ac._core.quantity(str(step[0]))[0] for step in rate["steps"]]
+        period = begins[-1] * len(begins) / max(len(begins) - 1, 1) or 1.0
+    else:
+        period = ac._core.quantity(again)[0]
+    return sum(_rate_at(rate, (k + 0.5) * period / 1000, period) for k in range(1000)) / 1000
+
+
+def _rate_at(rate: dict[str, Any], at: float, period: float) -> float:
+    """The step of a varying rate that is at work at a time."""
+    at = at % period if rate.get("repeat", "never") != "never" else at
+    begun = [step for step in rate["steps"] if ac._core.quantity(str(step[0]))[0] <= at]
+    return float(ac._core.quantity(str(begun[-1][1]))[0])
+
+
+def _sampled(one: Any, runs: _Runs) -> list[float]:
+    """The queue's samples in the measured time, each as a wait at the rate of its moment."""
+    begin, end = one.window
+    rate = _entry(one, runs)["rate"]
+    trace = one.traces["link_queue_bytes"].sel(link=runs.link)
+    samples = [(float(at), float(value)) for at, value in zip(one.traces["time"].values, trace.values, strict=True)]
+    inside = [(at, value) for at, value in samples if begin <= at <= end]
+    mean = _bits(one, runs)
+    if isinstance(rate, str):
+        return [value * 8 / mean for _, value in inside]
+    period = math.inf if rate.get("repeat", "never") == "never" else ac._core.quantity(rate["repeat"])[0]
+    return [value * 8 / (_rate_at(rate, at, period) or mean) for at, value in inside]
 
 
 def _wait(part: float) -> Any:
@@ -158,15 +182,8 @@ def _holds(part: float) -> Any:
     """The queue that is exceeded in this part of the samples, s."""
 
     def what(one: Any, runs: _Runs) -> float:
-        begin, end = one.window
-        trace = one.traces["link_queue_bytes"].sel(link=runs.link)
-        inside = [
-            float(value)
-            for value, at in zip(trace.values, one.traces["time"].values, strict=True)
-            if begin <= at <= end
-        ]
-        inside.sort()
-        return inside[min(int((1 - part) * len(inside)), len(inside) - 1)] * 8 / _bits(one, runs)
+        inside = sorted(_sampled(one, runs))
+        return inside[min(int((1 - part) * len(inside)), len(inside) - 1)]
 
     return what
 

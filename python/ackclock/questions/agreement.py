@@ -158,7 +158,8 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
 
     if len(kinds) != 1:
         return without("the matrix has one congestion control at a time" if kinds else "it has endless flows only")
-    if others or any(entry.get(key, "none") != "none" for key in ("loss", "jitter", "policer", "shaper")):
+    varies = bool(tree.get("change")) or not isinstance(entry["rate"], str)
+    if others or varies or any(entry.get(key, "none") != "none" for key in ("loss", "jitter", "policer", "shaper")):
         return without("the matrix has endless flows alone on a plain link")
     listed = [one for one in cells() if one.congestion == congestion and one.queue == queue]
     if not listed:

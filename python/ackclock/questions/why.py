@@ -494,7 +494,7 @@ def _words(tree: Mapping[str, Any], name: str) -> str:
     text = "" if kind.startswith("cake") else str(queue.get("capacity", ""))  # it has a limit of memory
     if not text:
         return kind
-    size = text if text.endswith("packets") else time(room)
+    size = text if text.endswith("packets") or not isinstance(link["rate"], str) else time(room)
     return kind if math.isinf(room) else f"{kind}, room for {size}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from ...core._words import listed
 from ...core.units import rate_text, share, time
 from ...questions.causes.measures import ClassNumbers
 from ...questions.setting import Setting
@@ -33,6 +34,7 @@ def text(why: Why) -> str:
     for head, setting in commands(why):
         lines += [f"to set {head}:", *(f"  {line}" for line in setting.tc.splitlines())]
         lines += ["to undo it:", *(f"  {line}" for line in setting.undo.splitlines()), ""]
+    lines += [*_without_commands(why)]
     foot = people.footnote(why.people) if why.people else ""
     return "\n".join([*lines, why.checked, *([foot] if foot else [])])
 
@@ -48,6 +50,16 @@ def commands(why: Why) -> list[tuple[str, Setting]]:
     if why.senders:
         found.append(("BBR at the senders", next(iter(why.senders.settings.values()))))
     return found
+
+
+def _without_commands(why: Why) -> list[str]:
+    """Why there are no commands for a recommended setting of a link whose rate varies."""
+    varying = [one["name"] for one in why.scenario.canonical["link"] if not isinstance(one["rate"], str)]
+    varying += [one["link"] for one in why.scenario.canonical.get("change", []) if "link" in one and "rate" in one]
+    lacking = [link for link, _, _, setting in why.every if setting and not setting.tc and link in varying]
+    if not lacking:
+        return []
+    return [f"no commands for {listed(lacking)}: a shaper would have to follow the rate, which varies", ""]
 
 
 def _device(setting: Setting) -> str:

@@ -285,6 +285,8 @@ def _room(tree: Tree, name: str) -> str:
     """The size of a buffer: as a time, with the packets where it was given in these."""
     text = str(_link(tree, name)["queue"]["capacity"])
     seconds = time(capacity(_link(tree, name), _packet(tree, name)))
+    varies = not isinstance(_link(tree, name)["rate"], str)
+    seconds += " at its mean rate" if varies else ""
     return f"{text} ({seconds})" if text.endswith("packets") else seconds
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from .scales import bits, quantities
+from .scales import bits, quantities, steps
 from .shapers import held, hosts
 
 if TYPE_CHECKING:
@@ -160,7 +160,11 @@ def _by_host(raw: Mapping[str, Any], tree: Mapping[str, Any], name: str, greedy:
 
 
 def queued(result: Result, name: str, rate: float) -> NDArray[np.float64]:
-    """Return the samples of a link's queue in the measured time, s at a rate in bit/s."""
+    """
+    Return the samples of a link's queue in the measured time, s at a rate in bit/s.
+
+    Where the link's rate varies, s at the rate of that moment; `rate` counts while the link stands still.
+    """
     import numpy as np
 
     raw: Any = result._raw
@@ -169,7 +173,21 @@ def queued(result: Result, name: str, rate: float) -> NDArray[np.float64]:
     begin, end = result.window
     inside = (traces["time"] >= begin) & (traces["time"] <= end)
     samples: NDArray[np.float64] = np.asarray(traces["link_queue_bytes"][place], dtype=np.float64)[inside]
-    return samples * 8 / rate
+    waits: NDArray[np.float64] = samples * 8 / _present_rates(result._scenario, name, traces["time"][inside], rate)
+    return waits
+
+
+def _present_rates(tree: Mapping[str, Any], name: str, times: Any, rate: float) -> Any:
+    """Return the rate of a link at each of some times, bit/s; one number where it does not vary."""
+    import numpy as np
+
+    entry = next(one for one in tree["link"] if one["name"] == name)
+    if not isinstance(entry["rate"], Mapping):
+        return rate
+    found, period = steps(entry["rate"])
+    begins, bps = (np.array(column) for column in zip(*found, strict=True))
+    line = bps[np.searchsorted(begins, times % period if math.isfinite(period) else times, side="right") - 1]
+    return np.where(line > 0, np.minimum(line, held(entry) or math.inf), rate)
 
 
 def _classes(raw: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, ClassNumbers]:

@@ -81,14 +81,31 @@ def bits(link: Mapping[str, Any]) -> float:
     """
     Return the rate of a link, bit/s: its shaper's where it has one, behind the queue or in it.
 
-    For a rate that varies, the mean of the given values.
+    For a rate that varies, the mean over time; a last step that lasts for ever counts as one as long as the others.
     """
     rate = link["shaper"]["rate"] if isinstance(link.get("shaper"), Mapping) else link["rate"]
-    found = quantities(rate) or [1e6]
     if isinstance(rate, Mapping) and isinstance(rate.get("steps"), list):
-        found = [_core.quantity(str(one[1]))[0] for one in rate["steps"]]
-    mean = sum(found) / len(found)
+        mean = _over_time(rate)
+    else:
+        found = quantities(rate) or [1e6]
+        mean = sum(found) / len(found)
     return min(mean, held(link) or mean)
+
+
+def steps(rate: Mapping[str, Any]) -> tuple[list[tuple[float, float]], float]:
+    """Return the steps of a varying rate, each with its beginning (s) and rate (bit/s), and its period; else inf."""
+    found = [(_core.quantity(str(at))[0], _core.quantity(str(bps))[0]) for at, bps in rate["steps"]]
+    again = str(rate.get("repeat", "never"))
+    return found, math.inf if again == "never" else _core.quantity(again)[0]
+
+
+def _over_time(rate: Mapping[str, Any]) -> float:
+    found, period = steps(rate)
+    begins = [at for at, _ in found]
+    mean_length = begins[-1] / (len(begins) - 1) if len(begins) > 1 else 1.0
+    end = period if math.isfinite(period) else begins[-1] + mean_length
+    lengths = [later - at for at, later in zip(begins, [*begins[1:], end], strict=True)]
+    return sum(one * bps for one, (_, bps) in zip(lengths, found, strict=True)) / end
 
 
 def capacity(link: Mapping[str, Any], packet: float) -> float:

@@ -1,0 +1,31 @@
+"""`ackclock why` of links that are no plain line with a plain queue."""
+
+import pytest
+
+import ackclock as ac
+from ackclock.questions.causes.scales import bits
+
+VARYING = {"steps": [["0 s", "30 Mbit/s"], ["10 s", "5 Mbit/s"], ["15 s", "15 Mbit/s"]], "repeat": "20 s"}
+
+
+def over(link: dict[str, object]) -> ac.Scenario:
+    """Two CUBIC flows over a link."""
+    flows = ac.flows(2, "cubic", rtt="50 ms", start="uniform 0 s .. 1 s", path=["link"])
+    tree = {"scenario": {"duration": "60 s"}, "link": [{"name": "link", "rate": "20 Mbit/s", **link}], "flows": [flows]}
+    return ac.Scenario(tree)
+
+
+def test_the_rate_of_a_varying_link_is_its_mean_over_time() -> None:
+    """A buffer of 500 packets was 360 ms of three steps of 10, 5 and 5 s, as if these were equally long."""
+    assert bits({"rate": VARYING, "queue": {}}) == pytest.approx(20e6)
+    once = {"steps": VARYING["steps"]}  # its last step counts as long as the others, 7.5 s
+    assert bits({"rate": once, "queue": {}}) == pytest.approx((30e6 * 10 + 5e6 * 5 + 15e6 * 7.5) / 22.5)
+
+
+def test_a_queue_is_a_time_at_the_rate_of_its_moment() -> None:
+    """ "peak 360 ms" stood beside a 99th percentile of 1.2 s, and error bars of links with one rate."""
+    told = ac.why(scenario=over({"rate": VARYING, "queue": {"capacity": "500 packets"}}))
+    assert told.present.peak == pytest.approx(500 * 12_000 / 5e6, rel=0.02)  # it is full while the link is slow
+    assert told.present.delay_p99 <= 1.02 * told.present.peak
+    assert "on a plain link" in told.trust.sentence
+    assert "no commands for link: a shaper would have to follow the rate, which varies" in str(told)

@@ -124,3 +124,22 @@ def test_bad_input(ackclock: Command, words: list[str], reason: str) -> None:
     assert done.returncode == 2
     assert reason in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_to_be_sure_more_seeds_are_run() -> None:
+    """A share of 52 ± 37 % was left "even or not decided", also with --until-sure, which ran nothing more."""
+    request = {"rtts": ("40 ms",), "buffers": (1.0,)}
+    few = ac.fair("reno", "cubic", **request)
+    assert few.places[0].half > 0.2
+    assert few.sentence.text.endswith("1 needs more seeds (--until-sure).")
+    sure = ac.fair("reno", "cubic", **request, until_sure=True)
+    assert sure.places[0].seeds == 24
+    assert sure.places[0].half < 0.1
+    assert "3 to 24 seeds" in str(sure)
+    assert "--until-sure" not in str(sure)
+
+
+def test_numbers_of_flows_in_the_names_say_what_python_takes() -> None:
+    """The answer was a list of all algorithms, those of queues included."""
+    with pytest.raises(ac.FairError, match="counts="):
+        ac.fair("bbr:1", "cubic:10")

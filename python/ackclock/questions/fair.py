@@ -43,6 +43,8 @@ WHOLE: Final = 60_000_000
 """Packets of a whole map: where it has few places, each may take its part."""
 MIN_BUFFER_PACKETS: Final = 4
 """Packets of a buffer at least."""
+EVEN: Final = 0.05
+"""A share whose interval holds the even one counts as even, not as open, where half of that interval is less."""
 
 
 class FairError(AckclockError, ValueError):
@@ -65,6 +67,8 @@ class Place:
     """Half the width of their 95 % intervals."""
     length: float
     """Simulated time of each run, s."""
+    seeds: int = 0
+    """Runs of this place."""
 
     @property
     def share(self) -> float:
@@ -80,6 +84,11 @@ class Place:
     def told(self) -> bool:
         """Whether the run was long enough."""
         return not math.isnan(self.shares[0])
+
+    def open(self, parts: Sequence[float]) -> bool:
+        """Whether a share may be more or less than its part by more than `EVEN`, or either."""
+        told = zip(self.shares, self.halves, parts, strict=True)
+        return any(abs(share - part) <= half > EVEN for share, half, part in told)
 
 
 @dataclass(frozen=True, repr=False)
@@ -160,6 +169,9 @@ class Fair(Card):
             )
         if len(told) < len(self.places):
             text += f", {len(self.places) - len(told)} need longer runs (--until-sure)"
+        left = [one for one in told if one.open(self.parts) and one.seeds < FAIR.seeds[-1]]
+        if left:
+            text += f", {len(left)} need{'s' * (len(left) == 1)} more seeds (--until-sure)"
         if len(self.controls) == 2:  # noqa: PLR2004
             low, high = (sorted({one.buffer for one in part}) for part in beyond[0])
             if low and high and max(low) < min(high):
@@ -193,6 +205,7 @@ class Fair(Card):
                     "shares": list(one.shares) if one.told else None,
                     "halves": [None if math.isnan(half) else half for half in one.halves] if one.told else None,
                     "length_s": one.length,
+                    "seeds": one.seeds,
                 }
                 for one in self.places
             ],
@@ -242,7 +255,7 @@ def fair(
         Runs of each combination.
     until_sure
         Simulate up to 40 million packets a run before a place is left open, instead of 600 000, or its part of 60
-        million for the whole map.
+        million for the whole map, and up to 24 seeds where fewer do not tell who gets more.
     watch
         Called with the number of combinations done and of all.
 
@@ -252,6 +265,33 @@ def fair(
         If the request is invalid.
     """
     counts = tuple(counts or [1] * len(controls))
+    _checked(controls, counts, rate, rtts, buffers)
+    try:
+        sides = [subject(one, {}, style) for one in controls]
+    except EvaluateError as error:
+        raise FairError(str(error)) from None
+    for one in sides:
+        if one.kind != "sender":
+            raise FairError(f"{one.name} is a queue; this compares congestion controls")
+    budget = FAIR.sure if until_sure else max(BUDGET, WHOLE / (len(rtts) * len(buffers) * seeds))
+    found: list[Place] = []
+    for rtt in rtts:
+        for buffer in buffers:
+            often = [seeds, *(more for more in FAIR.seeds if until_sure and more > seeds)]
+            found.append(_place(sides, rate, rtt, buffer, counts, often, budget))
+            if watch:
+                watch(len(found), len(rtts) * len(buffers))
+    return Fair(tuple(one.name for one in sides), rate, counts, style, tuple(found), seeds)
+
+
+def _checked(
+    controls: Sequence[Any], counts: Sequence[int], rate: str, rtts: Sequence[str], buffers: Sequence[float]
+) -> None:
+    """Refuse what makes no sense."""
+    for one in controls:
+        name, _, number = one.rpartition(":") if isinstance(one, str) else ("", "", "")
+        if number.isdigit() and not name.endswith(".so"):
+            raise FairError(f"{one}: numbers of flows are given as counts=[...], one for each control")
     if len(controls) < 2 or len(counts) != len(controls):  # noqa: PLR2004
         raise FairError("two congestion controls or more are needed, and a number of flows of each")
     if not rtts or not buffers or min(buffers) <= 0:
@@ -265,21 +305,6 @@ def fair(
             raise FairError(f"{text}: {error}") from None
         if has != kind or not value > 0:
             raise FairError(f"{text} is not a {kind} above zero")
-    try:
-        sides = [subject(one, {}, style) for one in controls]
-    except EvaluateError as error:
-        raise FairError(str(error)) from None
-    for one in sides:
-        if one.kind != "sender":
-            raise FairError(f"{one.name} is a queue; this compares congestion controls")
-    budget = FAIR.sure if until_sure else max(BUDGET, WHOLE / (len(rtts) * len(buffers) * seeds))
-    found: list[Place] = []
-    for rtt in rtts:
-        for buffer in buffers:
-            found.append(_place(sides, rate, rtt, buffer, counts, seeds, budget))
-            if watch:
-                watch(len(found), len(rtts) * len(buffers))
-    return Fair(tuple(one.name for one in sides), rate, counts, style, tuple(found), seeds)
 
 
 def _place(
@@ -288,7 +313,7 @@ def _place(
     rtt: str,
     buffer: float,
     counts: Sequence[int],
-    seeds: int,
+    often: Sequence[int],
     budget: float,
 ) -> Place:
     seconds = _core.quantity(rtt)[0]
@@ -315,8 +340,13 @@ def _place(
         got = run(made, seed=seed).classes["goodput_bps"]
         return [float(got[name] / got[names].sum()) for name in names]
 
-    told = parallel(one, range(1, seeds + 1))
-    means = [interval(values) for values in zip(*told, strict=True)]
-    return Place(
-        seconds, buffer, packets, tuple(mean.mean for mean in means), tuple(mean.half for mean in means), length.total
-    )
+    told: list[list[float]] = []
+    parts = [count / sum(counts) for count in counts]
+    for seeds in often:
+        told += parallel(one, range(len(told) + 1, seeds + 1))
+        means = [interval(values) for values in zip(*told, strict=True)]
+        shares, halves = (tuple(getattr(mean, key) for mean in means) for key in ("mean", "half"))
+        place = Place(seconds, buffer, packets, shares, halves, length.total, len(told))
+        if not place.open(parts):
+            break
+    return place

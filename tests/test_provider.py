@@ -67,3 +67,10 @@ def test_command(ackclock: Command, tmp_path: Path) -> None:
     assert (tmp_path / "ap.svg").read_text(encoding="utf-8").startswith("<?xml")
     done = ackclock("subscribers", *paths, "--node", "AQ")
     assert (done.returncode, done.stderr) == (2, 'ackclock subscribers: there is no node "AQ"; there are Site, AP\n')
+
+
+def test_without_a_download_in_the_samples_none_has_a_rate() -> None:
+    """ "a download gets nan bit/s"."""
+    told = subscribers(*FILES, "AP", 0, mix=Mix(0, 0, 1.0, 0), samples=1, seconds=5)
+    assert "in no sample is there a download" in told.sentence
+    assert "nan" not in str(told)

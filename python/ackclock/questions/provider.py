@@ -121,9 +121,15 @@ class Subscribers(Card):
         return (
             f"{self.node} with {self.more} more subscribers ({self.after.count}): full in {share(self.after.full)} of "
             f"the busy hour (now {share(self.now.full)}); half of the busy subscribers wait {time(waits[1])} or more "
-            f"in 1 of 20 packets (now {time(waits[0])}); a download gets {rate_text(self.after.downloads)} (now "
-            f"{rate_text(self.now.downloads)})."
+            f"in 1 of 20 packets (now {time(waits[0])}); {self._downloads()}."
         )
+
+    def _downloads(self) -> str:
+        """What a download gets, or that nobody in the samples has one."""
+        if math.isnan(self.after.downloads):
+            return "in no sample is there a download (more --samples, or a larger --download, would have one)"
+        now = "no download" if math.isnan(self.now.downloads) else rate_text(self.now.downloads)
+        return f"a download gets {rate_text(self.after.downloads)} (now {now})"
 
     @property
     def headline(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
 from ...core.units import rate_text, share, time
@@ -22,7 +24,7 @@ def text(told: Subscribers) -> str:
             "utilisation": share(one.utilization),
             "p95 delay, median": waits[0],
             "p95 delay, 1 in 20": waits[1],
-            "a download": rate_text(one.downloads),
+            "a download": "none" if math.isnan(one.downloads) else rate_text(one.downloads),
         }
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index.name = told.node

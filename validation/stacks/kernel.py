@@ -2,14 +2,17 @@
 """
 The kernel's own senders over the paths of the laboratory that its guest can make: all but the one that loses at random.
 
-    ./kernel.py [PATH ...]    run these paths, or all, in the guest (validation/linux/guest.py): their rows of
-                              kernel.csv, and kernel-windows.csv of the first path
+    ./kernel.py [PATH ...]    run these paths, or all, in the guest (validation/linux/guest.py), each sender alone and
+                              beside the kernel's CUBIC: their rows of kernel.csv, and kernel-windows.csv of the first path
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "linux"))
 
@@ -49,6 +52,51 @@ def job(path: str, sender: str) -> guest.Job:
     return guest.translate(made.with_({"link.bottleneck.shaper": shaper}))
 
 
+def alone(path: str, sender: str, seed: int) -> tuple[dict[str, Any], list[tuple[str, str, float, float]]]:
+    """Run a sender alone: its row, and its window over time."""
+    trace = guest.PLACE / "out" / f"stacks-{sender}-{seed}"
+    got, _ = guest.boot(job(path, sender), seed, trace=trace)
+    lines = [line.split(",") for line in trace.read_text(encoding="ascii").splitlines()]
+    trace.unlink()
+    begin = min(float(words[1]) for words in lines)
+    flow = [(float(words[1]) - begin, float(words[3])) for words in lines if words[0] == "f"]
+    late = [window for time, window in flow if time >= WARM_UP]
+    row = named(path, sender, seed, got) | {
+        "beside": 0,
+        "goodput_mbps": got["goodput_mbps"],
+        "cwnd": sum(late) / len(late),
+    }
+    return row, [("Linux 6.1", sender, time, window) for time, window in flow[::5]]
+
+
+def beside(path: str, sender: str, seed: int) -> dict[str, Any]:
+    """
+    Run a sender beside the kernel's CUBIC, both from the first second on.
+
+    The guest deals congestion controls to flows in the order of their starts: odd seeds begin with the sender.
+    """
+    own = (seed + 1) % 2
+    order = [sender, "cubic"] if own == 0 else ["cubic", sender]
+    made = replace(job(path, sender), congestion=":".join(order), flows=2, start=(0.0, 1.0))
+    got, said = guest.boot(made, seed, detail=True)
+    goodput = [float(line.split()[2]) for line in said.splitlines() if line.startswith("FLOW ")]
+    mine, other = goodput[own], goodput[1 - own]
+    return named(path, sender, seed, got) | {"beside": 1, "goodput_mbps": mine, "beside_mbps": other}
+
+
+def named(path: str, sender: str, seed: int, got: Mapping[str, float]) -> dict[str, Any]:
+    """What names a run, and what the guest says of the link."""
+    return {
+        "path": path,
+        "stack": "Linux 6.1",
+        "option": sender,
+        "seed": seed,
+        "utilization": got["link_mbps"] / RATE,
+        "queue_packets": got["queue_mean"],
+        "loss": got["drops"] / got["packets"],
+    }
+
+
 def main() -> None:
     """Run every sender with three seeds over the paths asked for."""
     asked = sys.argv[1:] or list(PATHS)
@@ -59,29 +107,11 @@ def main() -> None:
     for path in asked:
         for sender in SENDERS:
             for seed in SEEDS:
-                trace = guest.PLACE / "out" / f"stacks-{sender}-{seed}"
-                got, _ = guest.boot(job(path, sender), seed, trace=trace)
-                lines = [line.split(",") for line in trace.read_text(encoding="ascii").splitlines()]
-                trace.unlink()
-                begin = min(float(words[1]) for words in lines)
-                flow = [(float(words[1]) - begin, float(words[3])) for words in lines if words[0] == "f"]
-                late = [window for time, window in flow if time >= WARM_UP]
-                rows.append(
-                    {
-                        "path": path,
-                        "stack": "Linux 6.1",
-                        "option": sender,
-                        "seed": seed,
-                        "goodput_mbps": got["goodput_mbps"],
-                        "utilization": got["link_mbps"] / RATE,
-                        "queue_packets": got["queue_mean"],
-                        "loss": got["drops"] / got["packets"],
-                        "cwnd": sum(late) / len(late),
-                    }
-                )
-                print(rows[-1], flush=True)
+                row, flow = alone(path, sender, seed)
+                rows += [row, beside(path, sender, seed)]
+                print(*rows[-2:], sep="\n", flush=True)
                 if path == "one BDP" and seed == 1:
-                    windows += [("Linux 6.1", sender, time, window) for time, window in flow[::5]]
+                    windows += flow
     kept = [known[~known["path"].isin(asked)]] if len(known) else []
     pd.concat([*kept, pd.DataFrame(rows).round(5)]).to_csv(RESULTS, index=False)
     if windows:

@@ -44,9 +44,8 @@ def ordered(senders: pd.Series) -> list[str]:
 
 def write_tables(results: pd.DataFrame, kernel: pd.DataFrame) -> None:
     """Put the tables between the marks of the README."""
-    alone, beside = (results[results["beside"] == flag].copy() for flag in (0, 1))
-    alone = pd.concat([alone, kernel])
-    beside["share"] = beside["goodput_mbps"] / (beside["goodput_mbps"] + beside["beside_mbps"])
+    every = pd.concat([results, kernel])
+    alone = every[every["beside"] == 0]
     total = results.groupby("sender", sort=False)[["packets", "cpu_s"]].sum()
     speed = (total["packets"] / total["cpu_s"] * 1e-6).to_frame("million packets per CPU-second")
     parts = [
@@ -54,7 +53,7 @@ def write_tables(results: pd.DataFrame, kernel: pd.DataFrame) -> None:
         ("Mean window, alone (packets)", table(means(alone, "cwnd"), ".0f")),
         ("Mean queue, alone (packets)", table(means(alone, "queue_packets"), ".0f")),
         ("Packets dropped or lost, alone", table(means(alone, "loss"), ".2%")),
-        ("Share of the goodput beside one CUBIC of ackclock", table(means(beside, "share"), ".2f")),
+        ("Share of the goodput beside one CUBIC", table(shares(every), ".2f")),
         ("Speed, both set-ups", table(speed, ".2f")),
     ]
     page = HERE / "README.md"
@@ -86,22 +85,27 @@ def draw_windows(path: Path) -> None:
     figure.savefig(HERE / "windows.png", dpi=100)
 
 
-def draw_shares(results: pd.DataFrame) -> None:
-    """A point a sender and path: its share of the goodput beside one CUBIC of ours."""
+def shares(every: pd.DataFrame) -> pd.DataFrame:
+    """Share of the goodput beside one CUBIC: ackclock's, or the kernel's beside its own."""
+    beside = every[every["beside"] == 1]
+    found = beside["goodput_mbps"] / (beside["goodput_mbps"] + beside["beside_mbps"])
+    return means(beside.assign(share=found), "share")
+
+
+def draw_shares(every: pd.DataFrame) -> None:
+    """A point a sender and path."""
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    beside = results[results["beside"] == 1].copy()
-    beside["share"] = beside["goodput_mbps"] / (beside["goodput_mbps"] + beside["beside_mbps"])
-    shares = means(beside, "share")
-    figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
-    for mark, path in zip("osD^vx", shares.columns, strict=True):
-        ax.plot(shares[path], range(len(shares)), mark, label=path, markersize=6, alpha=0.8)
+    found = shares(every)
+    figure, ax = plt.subplots(figsize=(8, 6), layout="constrained")
+    for mark, path in zip("osD^vx", found.columns, strict=True):
+        ax.plot(found[path], range(len(found)), mark, label=path, markersize=6, alpha=0.8)
     ax.axvline(0.5, color="grey", linewidth=0.8)
-    ax.set_yticks(range(len(shares)), shares.index)
+    ax.set_yticks(range(len(found)), found.index)
     ax.invert_yaxis()
     ax.set_xlim(0, 1)
-    ax.set_xlabel("share of the goodput beside one CUBIC of ours")
+    ax.set_xlabel("share of the goodput beside one CUBIC")
     ax.grid(visible=True, alpha=0.3)
     figure.legend(loc="outside upper center", ncols=6)
     figure.savefig(HERE / "shares.png", dpi=100)
@@ -112,6 +116,6 @@ if __name__ == "__main__":
     for one in (found, kernel):
         one["sender"] = one["stack"] + " " + one["option"]
     write_tables(found, kernel)
-    draw_shares(found)
+    draw_shares(pd.concat([found, kernel]))
     if len(sys.argv) > 1:
         draw_windows(Path(sys.argv[1]))

@@ -55,7 +55,7 @@ def build(stack: str, version: str) -> str:
     if not target.exists():
         work = BUILD / f"{stack}-{version}"
         shutil.rmtree(work, ignore_errors=True)
-        for folder in (stack, "random", ".cargo"):
+        for folder in (stack, "quic", "random", ".cargo"):
             shutil.copytree(ROOT / "adapters" / folder, work / folder)
         top = (ROOT / "adapters" / "Cargo.toml").read_text(encoding="utf-8")
         top = re.sub("members = .*", f'members = ["{stack}", "random"]', top)

@@ -4,7 +4,7 @@
 //! controllers, its RTT estimator and its loss detector are public. They are called here as its
 //! recovery manager calls them: packets with numbers, an ACK for every second one (or after 25 ms)
 //! that names all that has arrived, loss by RFC 9002's thresholds, a probe timeout, persistent
-//! congestion left out. Options: `cubic` (the default) or `bbr` (its BBRv2).
+//! congestion. Options: `cubic` (the default) or `bbr` (its BBRv2).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -184,6 +184,7 @@ impl<C: CongestionController> Sender<C> {
                 }
             }
         }
+        let is_persistent = self.is_persistent(&lost);
         let mut before = None;
         let window = self.control.congestion_window();
         for packet in lost {
@@ -195,14 +196,38 @@ impl<C: CongestionController> Sender<C> {
             self.control.on_packet_lost(
                 record.bytes as u32,
                 record.info,
-                false,
+                is_persistent,
                 burst,
                 &mut self.random,
                 self.now,
                 &mut Silent,
             );
         }
+        if is_persistent {
+            self.rtt.on_persistent_congestion();
+        }
         self.events += u64::from(self.control.congestion_window() < window);
+    }
+
+    /// Whether packets in a row were lost for so long that it is persistent congestion (RFC 9002,
+    /// section 7.6).
+    fn is_persistent(&self, lost: &[u64]) -> bool {
+        let Some(first) = self.rtt.first_rtt_sample() else {
+            return false;
+        };
+        let (mut longest, mut run) = (Duration::ZERO, None::<(u64, Timestamp)>);
+        for &packet in lost {
+            let sent = self.open[&packet].sent;
+            if sent < first {
+                continue;
+            }
+            let begin = run
+                .filter(|(last, _)| last + 1 == packet)
+                .map_or(sent, |(_, begin)| begin);
+            longest = longest.max(sent.saturating_duration_since(begin));
+            run = Some((packet, begin));
+        }
+        longest > self.rtt.persistent_congestion_threshold()
     }
 
     fn pto(&self) -> Option<Timestamp> {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The guest's init. Its variables come from the kernel's command line:
-# dir (where the files are), rate (bit/s; 0: the queue is the root and shapes itself), hosts (any value: senders may have addresses of 10.0.9.0/24), delay (us, of the ACK path), queue (arguments of tc, commas for blanks; after each "+" a further thing to be added), uplink (arguments of tc for the queue of the ACKs), flows (arguments of ./flows, commas for blanks).
+# dir (where the files are), rate (bit/s; 0: the queue is the root and shapes itself), hosts (any value: senders may have addresses of 10.0.9.0/24), delay (us, of the ACK path), queue (arguments of tc, commas for blanks; after each "+" a further thing to be added), uplink (arguments of tc for the queue of the ACKs), lines (a file in out with lines of tc in place of rate and queue) and handle (of its root), flows (arguments of ./flows, commas for blanks).
 # Few processes, since a process is the dearest thing here: starting one costs as much as a second of virtual time.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 busybox mount -t proc proc /proc
@@ -66,7 +66,10 @@ if [ -n "$uplink" ]; then
   IFS=' '
   tc -n r qdisc add dev r0 root handle 20: $*
 fi
-if [ "$rate" = 0 ]; then
+if [ -n "$lines" ]; then
+  ip -n r link set r1 txqueuelen 1000 # that of Ethernet, and of FIFOs that are not told theirs
+  tc -n r -batch "/mnt/$lines" || echo "FAILED tc refuses a line of $lines"
+elif [ "$rate" = 0 ]; then
   tc -n r -batch - 2>/dev/null <<END # htb warns of its quantum
 qdisc add dev r1 root handle 10: $queue$further
 END
@@ -78,5 +81,5 @@ qdisc add dev r1 parent 1:1 handle 10: $queue$further
 END
 fi
 IFS=,
-"$dir/flows" -q r1:10 $flows
+"$dir/flows" -q "r1:${handle:-10}" $flows
 busybox poweroff -f

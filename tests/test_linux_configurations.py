@@ -1,0 +1,44 @@
+"""Published configurations of Linux: imported, exported, and beside the committed runs of a kernel that loaded them."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import ackclock as ac
+from ackclock.core.tc.scenarios import export_tc, import_tc
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "validation" / "linux"))
+
+import configurations
+from configurations import CONFIGURATIONS
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_import_export_import_is_the_identity(name: str) -> None:
+    made = configurations.imported(name)
+    text = export_tc(made).files["tc"]
+    again = import_tc([(name, text)]).scenario
+    assert {**again.canonical, "scenario": {}} == {**made.canonical, "scenario": {}}
+    assert export_tc(again).files["tc"] == text
+
+
+def test_ten_are_known() -> None:
+    """All of them were loaded into the kernel."""
+    assert len(CONFIGURATIONS) >= 10
+    assert set(configurations.read()) == set(CONFIGURATIONS)
+
+
+@pytest.mark.parametrize("name", ["lartc-tbf", "tbf-400ms", "cake-3", "sqm-7", "four-tiers"])
+def test_rate_queue_and_round_trip_are_the_kernels(name: str) -> None:
+    """CUBIC flows over what it sets, and over what was read of it."""
+    assert configurations.differing(configurations.ours(name), configurations.read()[name]) == []
+
+
+def test_the_comparison_can_fail() -> None:
+    """Half of the buffer, or another tier, is another queue."""
+    kernel = configurations.read()["tbf-400ms"]
+    scenario = configurations.scenario("tbf-400ms")
+    half = scenario.with_({"link[0].queue.classes[0].queue.capacity": "25 kB"})
+    mine = configurations.measured(ac.run(half))
+    assert "queue_packets" in configurations.differing(mine, kernel)

@@ -68,6 +68,21 @@ const roomFor = (font: string) => (plot: uPlot, values: string[] | null) => {
   return Math.ceil(Math.max(24, ...widths)) + 14;
 };
 
+/** The top of the axis: what is measured fits, and of the warm-up as much as is half as high again. */
+function top(plot: uPlot, high: number, window: [number, number] | undefined): number {
+  let most = high;
+  const { min, max } = plot.scales.x as { min?: number; max?: number };
+  const [times, ...lines] = plot.data as (number | null)[][];
+  if (window && times && min !== undefined && max !== undefined && min < window[0] && max > window[0]) {
+    const inside = (time: number | null | undefined) =>
+      time != null && time >= window[0] && time <= Math.min(window[1], max);
+    const values = lines.flatMap((line) => line.filter((one, k): one is number => one !== null && inside(times[k])));
+    const measured = values.reduce((most, one) => Math.max(most, one), 0);
+    if (measured > 0) most = Math.min(high, 1.5 * measured);
+  }
+  return most > 0 ? most * 1.06 : 1;
+}
+
 function options(props: PlotProps, width: number): uPlot.Options {
   const { lines, xLabel, yLabel, height = 220, group, window } = props;
   const font = '12px system-ui, sans-serif';
@@ -101,7 +116,7 @@ function options(props: PlotProps, width: number): uPlot.Options {
     ],
     scales: {
       x: { time: false },
-      y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high ?? 1) > 0 ? (high ?? 1) * 1.06 : 1] },
+      y: { range: (plot, low, high) => [Math.min(0, low ?? 0), top(plot, high ?? 1, window)] },
     },
     cursor: { ...(group ? { sync: { key: group, setSeries: false } } : {}), drag: { x: true, y: false } },
     legend: { show: lines.length > 1 && lines.length < 7 },

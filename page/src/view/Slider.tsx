@@ -1,5 +1,6 @@
 // A number on a logarithmic slider, and as text.
 
+import { useState } from 'preact/hooks';
 import { short } from '../scenario/quantity';
 
 interface Props {
@@ -18,6 +19,8 @@ const STEPS = 300;
 export function Slider({ label, unit, value, low, high, whole, hint, change }: Props) {
   const [from, to] = [Math.min(low, value || low), Math.max(high, value)];
   const place = Math.round((STEPS * Math.log(Math.max(value, from) / from)) / Math.log(to / from));
+  // what is being typed stays, whatever is drawn anew meanwhile
+  const [typed, setTyped] = useState<string | null>(null);
   const take = (next: number) => {
     const held = Math.min(Math.max(next, from), to);
     if (Number.isFinite(held)) change(whole ? Math.max(1, Math.round(held)) : Number(short(held)));
@@ -39,8 +42,13 @@ export function Slider({ label, unit, value, low, high, whole, hint, change }: P
           type="text"
           inputMode="decimal"
           aria-label={`${label} as a number`}
-          value={short(value)}
-          onChange={(event) => take(Number(event.currentTarget.value))}
+          value={typed ?? short(value)}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+          onChange={(event) => {
+            setTyped(null);
+            take(Number(event.currentTarget.value));
+          }}
+          onBlur={() => setTyped(null)}
         />
         <span class="unit">{unit}</span>
       </span>

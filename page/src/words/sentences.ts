@@ -42,7 +42,8 @@ export function percent(share: number): string {
   return `${value >= 99 && value < 100 ? value.toFixed(2) : value.toFixed(1)}%`;
 }
 
-export const milliseconds = (seconds: number) => `${digits(1e3 * seconds)} ms`;
+/** Below a nanosecond a wait is the rounding of the clock. */
+export const milliseconds = (seconds: number) => `${Math.abs(seconds) < 1e-9 ? '0' : digits(1e3 * seconds)} ms`;
 export const megabits = (rate: number) => `${digits(1e-6 * rate)} Mbit/s`;
 
 /** A time with the unit that reads well. */
@@ -88,7 +89,7 @@ export function verdict(found: Stability | null, refusal: string | null): string
   if (refusal !== null) return fill('no_law', { why: refusal });
   if (!found) return '';
   const at = found.equilibria[0];
-  if (!at) return fill('no_equilibrium', { why: found.reason ?? '' });
+  if (!at) return fill('no_equilibrium', { why: (found.reason ?? '').replace(/^no equilibrium: /, '') });
   if (at.unstable === null) return fill('no_verdict', {});
   const [root] = at.roots;
   if (at.unstable > 0) {

@@ -107,6 +107,8 @@ def show(interval: Interval, unit: Unit = PLAIN) -> str:
 def _digits(value: float, unit: Unit) -> str:
     """Return the leading digits, large numbers to the unit, and per cent near 100 so that what is missing has two."""
     large, near_all, some = 1000, 99, 10
+    if unit is MILLISECONDS and abs(value) < 1e-6:  # noqa: PLR2004  rounding of the clock
+        return "0"
     if unit is PERCENT and abs(value) >= some:
         return f"{value:.2f}" if near_all <= value < 100 else f"{value:.1f}"  # noqa: PLR2004  per cent
     return f"{value:,.0f}" if abs(value) >= large else f"{value:.{unit.digits}g}"

@@ -154,7 +154,7 @@ $(PAGE)/index.html: $(ENGINE) page/node_modules/.package-lock.json $(PAGE_SOURCE
 
 # what the compiler leaves is a quarter smaller after a second optimiser
 $(ENGINE): $(WASM) page/node_modules/.package-lock.json
-	cd page && node --stack-size=4000 node_modules/binaryen/bin/wasm-opt -Os --enable-bulk-memory --enable-sign-ext \
+	cd page && node --stack-size=8000 node_modules/binaryen/bin/wasm-opt -Os --enable-bulk-memory --enable-sign-ext \
 		--enable-mutable-globals --enable-nontrapping-float-to-int --enable-multivalue --enable-reference-types \
 		--strip-producers $(WASM) -o $(abspath $@)
 

@@ -160,10 +160,19 @@ class Lab:
                 changed = scenario.with_({key: value})
                 changed.canonical  # noqa: B018  # it is checked here
             except ScenarioError as error:
-                self._refused.setdefault(key, error)
+                self._refused[key] = error
             else:
                 scenario = changed
                 self.used_changes.add(key)
+        return scenario
+
+    def _changed_to_run(self, scenario: Scenario) -> Scenario:
+        """Return `changed`; a change that one of an item's runs has the key for, but not the value, is an error."""
+        self._refused.clear()
+        scenario = self.changed(scenario)
+        for error in self._refused.values():
+            if "unknown key" not in str(error):
+                raise error
         return scenario
 
     def takes(self, *keys: str) -> None:
@@ -239,7 +248,7 @@ class Lab:
         """Run each variant in the packet engine with the seeds 1, 2, ..., `seeds`, or take it from the store."""
         from ..core.result import Result
 
-        variants = {key: self.changed(scenario) for key, scenario in variants.items()}
+        variants = {key: self._changed_to_run(scenario) for key, scenario in variants.items()}
         flows = list(trace_flows) if isinstance(trace_flows, Sequence) and trace_flows != "all" else trace_flows
         jobs: dict[tuple[Key, int], tuple[Path, Callable[[], None]]] = {}
         for key, scenario in variants.items():
@@ -258,7 +267,7 @@ class Lab:
         """Run each variant in the mean-field engine with `options` of `ackclock.meanfield`: what ``json()`` gives."""
         from ..core.meanfield import meanfield
 
-        variants = {key: self.changed(scenario) for key, scenario in variants.items()}
+        variants = {key: self._changed_to_run(scenario) for key, scenario in variants.items()}
         jobs: dict[Key, tuple[Path, Callable[[], None]]] = {}
         for key, scenario in variants.items():
             place = self._store.place("mean-field", scenario=scenario.canonical, options=options)

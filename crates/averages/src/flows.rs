@@ -94,11 +94,11 @@ impl Flows {
         };
         match &flows.traffic {
             Traffic::Bulk => Ok(Self::Sender(Box::new(Sender::new(flows)?))),
-            Traffic::Cbr { rate } => source(*rate, None),
+            Traffic::Cbr { rate, .. } => source(*rate, None),
             Traffic::Poisson { rate, .. } => {
                 source(*rate, Some("Poisson arrivals enter by their mean rate"))
             }
-            Traffic::OnOff { rate, on, off } => source(
+            Traffic::OnOff { rate, on, off, .. } => source(
                 rate * on / (on + off),
                 Some("on-off traffic enters by its mean rate"),
             ),

@@ -608,7 +608,9 @@ pub(crate) fn make_flow(
         },
         (
             None,
-            &(Traffic::Cbr { rate } | Traffic::OnOff { rate, .. } | Traffic::Poisson { rate, .. }),
+            &(Traffic::Cbr { rate, .. }
+            | Traffic::OnOff { rate, .. }
+            | Traffic::Poisson { rate, .. }),
         ) => Ends::Udp(Source {
             rate,
             ..Source::default()

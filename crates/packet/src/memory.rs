@@ -163,7 +163,7 @@ fn burst(class: &FlowClass) -> u64 {
     let payload = u64::from(class.packet_size.saturating_sub(class.header_size).max(1));
     let data = match &class.traffic {
         Traffic::Bulk => u64::MAX,
-        Traffic::Transfer { size } => size.div_ceil(payload),
+        Traffic::Transfer { size, .. } => size.div_ceil(payload),
         Traffic::Http { size, .. } | Traffic::Arrivals { size, .. } => {
             (size.mean() as u64).div_ceil(payload)
         }

@@ -108,7 +108,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
         access_buffer: class.access_buffer,
         stop: class.stop.map_or(u64::MAX, |time| time.0),
         total: match class.traffic {
-            Traffic::Transfer { size } => size.div_ceil(u64::from(payload)),
+            Traffic::Transfer { size, .. } => size.div_ceil(u64::from(payload)),
             _ => u64::MAX,
         },
         reclaimable: !is_endpoint

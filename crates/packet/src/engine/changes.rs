@@ -137,10 +137,10 @@ impl Engine {
 
     fn change_traffic_rate(&mut self, class: usize, new: f64) {
         let old = match &mut self.classes[class].traffic {
-            Traffic::Cbr { rate }
+            Traffic::Cbr { rate, .. }
             | Traffic::OnOff { rate, .. }
             | Traffic::Poisson { rate, .. }
-            | Traffic::AppLimited { rate } => std::mem::replace(rate, new),
+            | Traffic::AppLimited { rate, .. } => std::mem::replace(rate, new),
             Traffic::Arrivals { rate, .. } | Traffic::PackMime { rate, .. } => {
                 *rate = new;
                 self.change_arrivals(class, new);

@@ -23,7 +23,7 @@ impl Engine {
             return;
         };
         polled.written = match class.traffic {
-            Traffic::Transfer { size } => size,
+            Traffic::Transfer { size, .. } => size,
             Traffic::AppLimited { .. } => u64::from(class.payload),
             _ => u64::MAX,
         };
@@ -31,7 +31,7 @@ impl Engine {
             self.give_up(flow, &problem);
             return;
         }
-        if let Traffic::AppLimited { rate } = class.traffic {
+        if let Traffic::AppLimited { rate, .. } = class.traffic {
             let interval = f64::from(class.payload) * 8e12 / rate;
             let at = now + (interval as u64).max(1);
             let tag = self.flow_tag(flow, Kind::Application, Order::Sender);
@@ -45,7 +45,7 @@ impl Engine {
     pub(super) fn write_polled(&mut self, flow: usize) {
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
-        let Traffic::AppLimited { rate } = class.traffic else {
+        let Traffic::AppLimited { rate, .. } = class.traffic else {
             return;
         };
         let interval = f64::from(class.payload) * 8e12 / rate;
@@ -122,7 +122,7 @@ impl Engine {
             Ends::Polled(polled) => polled.received(),
             _ => 0,
         };
-        let done = matches!(class.traffic, Traffic::Transfer { size } if received >= size);
+        let done = matches!(class.traffic, Traffic::Transfer { size, .. } if received >= size);
         if done && state.completion == u64::MAX {
             state.completion = now;
             self.on_completion(now);

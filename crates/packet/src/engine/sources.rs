@@ -85,7 +85,7 @@ impl Engine {
     pub(super) fn write(&mut self, flow: usize, now: u64) {
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
-        let Traffic::AppLimited { rate } = class.traffic else {
+        let Traffic::AppLimited { rate, .. } = class.traffic else {
             return;
         };
         let Ends::Tcp { sender, .. } = &mut state.ends else {
@@ -155,7 +155,7 @@ impl Engine {
                 }
                 Ends::Tcp { .. } | Ends::Udp(_) => {}
             }
-            if let Traffic::AppLimited { rate } = class.traffic {
+            if let Traffic::AppLimited { rate, .. } = class.traffic {
                 // nothing is due at an event of a rate that has changed since
                 let interval = f64::from(class.payload) * 8e12 / rate;
                 if ((sent - state.written_from) as f64) < interval && state.written_before > 0 {

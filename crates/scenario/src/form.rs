@@ -10,7 +10,6 @@ use ackclock_algorithms::registry::CongestionSpec;
 use ackclock_algorithms::scheduler::SchedulerSpec;
 
 use crate::key::{Fallback, Key, Kind};
-use crate::keys::{Bottleneck, Traffic};
 use crate::options::{Dscp, Named, Style};
 use crate::reader::{Item, Reader};
 use crate::sizes::Sizes;
@@ -107,8 +106,6 @@ forms! {
     MeanPayload: f64, Kind::Size, |reader, item| reader.mean_size(item), |bytes| Node::text(written::bytes(*bytes));
     /// Payload of transfers, drawn once a transfer.
     PayloadSizes: Sizes, Kind::Sizes, |reader, item| reader.sizes(item), |sizes| written::sizes(sizes);
-    /// Traffic of the application.
-    TrafficOf: Traffic, Kind::Traffic, |reader, item| reader.traffic(item, &Bottleneck::default()), |traffic| Node::table(traffic.clone().write());
     /// A queue's limit.
     Limit: Capacity, Kind::Capacity, |reader, item| reader.capacity(item, None), |limit| written::capacity(*limit);
     /// The name of something.

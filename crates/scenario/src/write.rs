@@ -147,7 +147,7 @@ fn endpoint(tcp: &Tcp) -> Vec<(&'static str, Node)> {
 }
 
 fn change(change: &Change, scenario: &Scenario) -> Node {
-    let (table, id, key, value) = change.set.write(scenario);
+    let (table, id, key, value) = change.set.write(&scenario.links, &scenario.flows);
     let link = || ("link", Node::text(&scenario.links[id].name));
     let (target, setting) = match table {
         Target::Link => (link(), (key, value)),

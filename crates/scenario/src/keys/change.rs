@@ -4,7 +4,7 @@ use ackclock_algorithms::impairment::LossSpec;
 use ackclock_algorithms::{Time, Value as Setpoint};
 
 use super::Fallback::{Derived, Required};
-use super::{FLOWS, Key, Kind, LINK, QUEUE, Scenario, Section, TRAFFIC};
+use super::{FLOWS, FlowClass, Key, Kind, LINK, Link, QUEUE, Section, TRAFFIC};
 use crate::form::{AnyTime, Form, Integer, Limit, Loss, Rate, Times, WholePackets};
 use crate::options::Style;
 use crate::reader::{Item, Reader};
@@ -103,7 +103,7 @@ impl Target {
     }
 }
 
-/// What sets the rate of a class's traffic, which has a form of its own for each kind of traffic.
+/// Keys that set the rate of a class's traffic, whose form depends on the kind of traffic.
 const OF_TRAFFIC: &[(Target, &str)] = &[
     (Target::Traffic, "rate"),
     (Target::Traffic, "density"),
@@ -147,7 +147,7 @@ macro_rules! settings {
             }
 
             /// The table, the key and its value.
-            pub(crate) fn write(&self, scenario: &Scenario) -> (Target, usize, &str, Node) {
+            pub(crate) fn write(&self, links: &[Link], flows: &[FlowClass]) -> (Target, usize, &str, Node) {
                 match self {
                     $(Self::$variant(id, value) => {
                         let key = Target::$target.key(stringify!($key));
@@ -155,14 +155,14 @@ macro_rules! settings {
                         (Target::$target, *id, key.name, node)
                     })+
                     Self::AqmParameter(id, name, value) => {
-                        let meta = scenario.links[*id].aqm.meta();
+                        let meta = links[*id].aqm.meta();
                         let specs = meta.map_or(&[][..], |meta| meta.parameters);
                         let spec = specs.iter().find(|spec| spec.name == name);
                         let node = written::parameter(spec, &Setpoint::Number(*value));
                         (Target::Queue, *id, name, node)
                     }
                     Self::TrafficRate(id, rate) => {
-                        let connections = scenario.flows[*id].traffic.opens_connections();
+                        let connections = flows[*id].traffic.opens_connections();
                         let node = match connections {
                             true => written::per_second(*rate),
                             false => Node::text(format_rate(*rate)),

@@ -4,9 +4,9 @@ use ackclock_algorithms::Time;
 
 use super::Tcp;
 use super::declare::{joined, keys};
+use super::traffic::TrafficOf;
 use crate::form::{
-    ByHand, Choice, Form, Integer, Limit, Name, Or, PacketSize, Path, Rate, ReadByHand, Span,
-    Times, TrafficOf,
+    ByHand, Choice, Form, Integer, Limit, Name, Or, PacketSize, Path, Rate, ReadByHand, Span, Times,
 };
 use crate::key::Fallback::Derived;
 use crate::key::{Key, Kind, Section};

@@ -243,7 +243,7 @@ impl Traffic {
     }
 }
 
-/// What a share of the path's capacity refers to; `None` after a mistake in the key that says it.
+/// The capacity that a share refers to; `None` after a mistake in the key that says it.
 #[derive(Default)]
 pub(crate) struct Bottleneck {
     /// Rate of the slowest link of the path, bit/s.
@@ -262,6 +262,21 @@ impl Bottleneck {
     pub(crate) fn connections(&self, share: f64, size: &Sizes) -> Option<f64> {
         let bits = 8.0 * size.mean() * f64::from(self.flows?.max(1));
         Some(share * self.rate? / bits)
+    }
+}
+
+/// Traffic by its name or its table.
+pub(crate) struct TrafficOf;
+
+impl Form<Traffic> for TrafficOf {
+    const KIND: Kind = Kind::Traffic;
+
+    fn read(reader: &Reader<'_>, item: &Item<'_>, _: Style) -> Option<Traffic> {
+        reader.traffic(item, &Bottleneck::default())
+    }
+
+    fn write(traffic: &Traffic, _: &Key) -> Node {
+        Node::table(traffic.clone().write())
     }
 }
 

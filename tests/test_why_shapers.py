@@ -97,7 +97,7 @@ def test_cells_that_cake_does_not_count() -> None:
 
 def test_acks_that_starve() -> None:
     links = [
-        {"name": "down", "rate": "20 Mbit/s", "queue": {"capacity": "100 ms"}},
+        {"name": "down", "rate": "20 Mbit/s", "queue": {"capacity": "40 ms"}},
         {"name": "up", "rate": "0.5 Mbit/s", "queue": FIFO},
     ]
     both = (("download", "down", "up"), ("upload", "up", "down"))

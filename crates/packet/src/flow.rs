@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use ackclock_algorithms::Stream;
 use ackclock_algorithms::registry::ControllerFactory;
-use ackclock_algorithms::scheduler::Ends as HostEnds;
+use ackclock_algorithms::scheduler::{Ends as HostEnds, SackBlocks};
 use ackclock_scenario::Traffic;
 
 use crate::access::Access;
@@ -372,6 +372,58 @@ impl Flow {
             && self.acks.is_empty()
             && self.outbound.is_empty()
             && self.cold.as_deref().is_none_or(ColdState::is_empty)
+    }
+
+    /// Keeps the SACK blocks of an ACK on its way: their number.
+    pub(crate) fn keep_blocks(&mut self, blocks: Vec<(u64, u64)>) -> u32 {
+        let cold = self.cold.get_or_insert_default();
+        cold.last_block += 1;
+        cold.blocks.push_back((cold.last_block, blocks));
+        cold.last_block
+    }
+
+    /// Keeps those of an ACK for segment `sack` on the private way, if it speaks for several
+    /// segments; 0 if not.
+    #[inline]
+    pub(crate) fn keep_merged(&mut self, sack: u64) -> u32 {
+        if let Ends::Tcp { receiver, .. } = &mut self.ends
+            && receiver.take_unreported()
+        {
+            let blocks = receiver.blocks(sack);
+            return self.keep_blocks(blocks);
+        }
+        0
+    }
+
+    /// The SACK blocks of an ACK that has arrived, by their number; those of ACKs that were lost
+    /// before it are forgotten.
+    #[inline]
+    pub(crate) fn take_blocks(&mut self, number: u32) -> Vec<(u64, u64)> {
+        let mut found = Vec::new();
+        if number != 0 {
+            let cold = self.cold.get_or_insert_default();
+            while let Some((_, blocks)) = cold.blocks.pop_front_if(|&mut (it, _)| it <= number) {
+                found = blocks;
+            }
+        }
+        found
+    }
+
+    /// SACK blocks of an ACK on its way, a duplicate's first, as many as its option holds.
+    #[cold]
+    pub(crate) fn reported(&self, ack: &Packet) -> SackBlocks {
+        let mut reported = SackBlocks::default();
+        let cold = self.cold.iter();
+        let mut sent = cold.flat_map(|cold| &cold.blocks);
+        if let Some((_, blocks)) = sent.find(|(number, _)| *number == ack.blocks) {
+            let twice = ack.flags.has(Flags::SENT_TWICE);
+            let duplicate = twice.then_some((ack.sack, ack.sack + 1));
+            let wire = duplicate.into_iter().chain(blocks.iter().copied());
+            for (place, block) in reported.iter_mut().zip(wire) {
+                *place = block;
+            }
+        }
+        reported
     }
 
     pub(crate) fn cold(&mut self) -> &mut ColdState {

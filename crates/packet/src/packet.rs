@@ -1,6 +1,6 @@
 //! Everything that travels: packets and acknowledgements, as small plain values.
 
-use ackclock_algorithms::scheduler::Acknowledgement;
+use ackclock_algorithms::scheduler::{Acknowledgement, SackBlocks};
 
 use crate::calendar::Place;
 
@@ -71,16 +71,16 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
-    /// The fields that a filter of ACKs reads; none of data and of what sets a connection up.
-    pub(crate) fn as_acknowledgement(&self) -> Option<Acknowledgement> {
+    /// The fields that a filter of ACKs reads, with its SACK blocks; none of data and of what sets a
+    /// connection up.
+    pub(crate) fn as_acknowledgement(&self, blocks: SackBlocks) -> Option<Acknowledgement> {
         if !self.flags.has(Flags::ACK) || self.flags.has(Flags::SYN) {
             return None;
         }
         Some(Acknowledgement {
             flow: self.flow,
             cumulative: self.seq,
-            selective: (self.sack != NONE).then_some(self.sack),
-            duplicate: self.flags.has(Flags::SENT_TWICE),
+            blocks,
             ecn_echo: self.flags.0 & (Flags::ECE | Flags::CWR | Flags::AE),
         })
     }

@@ -1281,25 +1281,24 @@ fn needless_ack(waiting: &[Option<Acknowledgement>], aggressive: bool) -> Option
     (aggressive && place + 1 == before.len() && echo == last.ecn_echo).then_some(place)
 }
 
-/// Whether `new` says all that `old` does, and more. Blocks that an ACK has reported stand among the
-/// further ones of the next (RFC 2018, section 4), so that some cover some.
+/// Whether `new` says all that `old` does, and more. What has been received below `new`'s cumulative
+/// number counts only if one of its blocks has it, and duplicates stay, as in Linux.
 fn covers(new: &Acknowledgement, old: &Acknowledgement) -> bool {
-    if old.duplicate || old.cumulative > new.cumulative {
-        return false;
-    }
-    match (old.selective, new.selective) {
-        (Some(_), None) => false,
-        (None, Some(_)) => true,
-        (None, None) => old.cumulative < new.cumulative,
-        (Some(then), Some(now)) => then != now || old.cumulative < new.cumulative,
-    }
+    let blocks = |ack: &Acknowledgement| ack.blocks.into_iter().filter(|(from, to)| from < to);
+    let reported = |ack| blocks(ack).map(|(from, to)| to - from).sum::<u64>();
+    let stays = |(from, to): (u64, u64)| {
+        from < old.cumulative || !blocks(new).any(|(low, high)| low <= from && to <= high)
+    };
+    old.cumulative <= new.cumulative
+        && !blocks(old).any(stays)
+        && (old.cumulative < new.cumulative || reported(new) > reported(old))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::Ends;
     use crate::scheduler::test::{Queues, VIEW, of_flow};
+    use crate::scheduler::{Ends, SackBlocks};
     use crate::{Owner, Parameters as _, Value};
 
     fn params(values: &[(&str, Value)]) -> CakeParams {
@@ -1565,16 +1564,18 @@ mod tests {
 
     #[test]
     fn filters_of_acks() {
-        let ack = |cumulative, selective, ecn_echo| {
+        let ack = |cumulative, reported: &[(u64, u64)], ecn_echo| {
+            let mut blocks = SackBlocks::default();
+            blocks[..reported.len()].copy_from_slice(reported);
             Some(Acknowledgement {
                 flow: 1,
                 cumulative,
-                selective,
-                duplicate: false,
+                blocks,
                 ecn_echo,
             })
         };
-        let plain = |cumulative| ack(cumulative, None, 0);
+        let plain = |cumulative| ack(cumulative, &[], 0);
+        let selective = |cumulative, reported: &[(u64, u64)]| ack(cumulative, reported, 0);
         assert_eq!(needless_ack(&[plain(1), plain(2)], false), None);
         assert_eq!(needless_ack(&[plain(1), plain(2)], true), Some(0));
         assert_eq!(
@@ -1586,10 +1587,33 @@ mod tests {
             Some(1)
         );
         // what was reported out of order, and changed echoes, stay
-        assert_eq!(needless_ack(&[ack(1, Some(5), 0), plain(2)], true), None);
         assert_eq!(
-            needless_ack(&[ack(1, None, 16), plain(2), plain(3)], false),
+            needless_ack(&[selective(1, &[(5, 6)]), plain(2)], true),
             None
+        );
+        assert_eq!(
+            needless_ack(&[ack(1, &[], 16), plain(2), plain(3)], false),
+            None
+        );
+        // a block that has grown covers what it was, one that has gone below the cumulative number
+        // does not, and one that follows a duplicate's is not to be lost
+        let grown = [selective(1, &[(5, 6)]), selective(1, &[(5, 7)])];
+        assert_eq!(needless_ack(&grown, true), Some(0));
+        let filled = [
+            selective(1, &[(2, 3), (5, 6)]),
+            selective(3, &[(7, 8), (5, 6)]),
+        ];
+        assert_eq!(needless_ack(&filled, true), None);
+        let same = [selective(1, &[(5, 6)]), selective(1, &[(5, 6)])];
+        assert_eq!(needless_ack(&same, true), None);
+        let twice = [
+            selective(4, &[(2, 3), (5, 6)]),
+            selective(4, &[(2, 3), (5, 7)]),
+        ];
+        assert_eq!(needless_ack(&twice, true), None);
+        assert_eq!(
+            needless_ack(&[plain(1), selective(1, &[(3, 4)])], true),
+            Some(0)
         );
         assert_eq!(needless_ack(&[plain(3), plain(3), plain(3)], true), None);
         let other = Some(Acknowledgement {

@@ -126,6 +126,9 @@ impl<T> Ends<T> {
 /// Ends that stand behind a network address translator, whose address their packets show.
 pub type Translated = Ends<bool>;
 
+/// SACK blocks of an ACK, as many as fit beside time stamps. Empty ones stand for none.
+pub type SackBlocks = [(u64, u64); 3];
+
 /// A waiting packet as a filter of ACKs sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledgement {
@@ -133,10 +136,8 @@ pub struct Acknowledgement {
     pub flow: u32,
     /// Next segment expected.
     pub cumulative: u64,
-    /// The segment that it reports out of order, if it does.
-    pub selective: Option<u64>,
-    /// It reports a segment that has arrived twice.
-    pub duplicate: bool,
+    /// The segments of its SACK blocks, ends excluded, a duplicate's (RFC 2883) first.
+    pub blocks: SackBlocks,
     /// Its echo of marks.
     pub ecn_echo: u8,
 }

@@ -7,7 +7,7 @@ use crate::calendar::{Class as Order, Kind, Tag};
 use crate::flow::Ends;
 use crate::packet::{Ack, Flags, NONE, Packet};
 use crate::polled::{RECEIVING_END, SENDING_END};
-use crate::tcp::receiver::Reply;
+use crate::tcp::receiver::{Reply, sack_option};
 use crate::tcp::{Handshake, State};
 
 impl Engine {
@@ -425,7 +425,7 @@ impl Engine {
         self.reply_of_size(flow, reply, at, flags, size);
     }
 
-    /// The receiver answers with a packet of `size` bytes.
+    /// The receiver answers with a packet of `size` bytes, SACK blocks not counted.
     #[inline(always)]
     pub(super) fn reply_of_size(
         &mut self,
@@ -433,7 +433,7 @@ impl Engine {
         reply: Reply,
         at: u64,
         flags: u8,
-        size: u32,
+        mut size: u32,
     ) {
         let mut state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
@@ -443,12 +443,13 @@ impl Engine {
                 self.capture_reply(flow, &reply, at, flags);
                 state = &mut self.flows[flow];
             }
+            let blocks = state.keep_merged(reply.sack);
             let ack = Ack {
                 at: at + state.delays.receiver_return + state.clock_offset,
                 cum: reply.cum,
                 echo: reply.echo,
                 sack: reply.sack,
-                blocks: 0,
+                blocks,
                 flags,
                 marked: reply.marked,
             };
@@ -459,11 +460,12 @@ impl Engine {
         let mut number = 0;
         if let Ends::Tcp { receiver, .. } = &mut state.ends {
             let blocks = receiver.blocks(reply.sack);
-            if !blocks.is_empty() {
-                let cold = state.cold.get_or_insert_default();
-                cold.last_block += 1;
-                number = cold.last_block;
-                cold.blocks.push_back((number, blocks));
+            let twice = flags.has(Flags::SENT_TWICE);
+            if class.sender.recovery.is_selective() {
+                size += sack_option(blocks.len() + usize::from(twice));
+            }
+            if !blocks.is_empty() || twice {
+                number = state.keep_blocks(blocks);
             }
         }
         let packet = Packet {
@@ -571,26 +573,14 @@ impl Engine {
             return;
         }
         state.record_window(now, self.window);
+        let blocks = state.take_blocks(ack.blocks);
         if let Some(first) = class.fast_path {
             if let Ends::Tcp { sender, .. } = &mut state.ends {
-                sender.on_ack(now, ack, &[], &class.sender, &mut state.random);
+                sender.on_ack(now, ack, &blocks, &class.sender, &mut state.random);
             }
             self.send_fast(flow, first, now);
             return;
         }
-        let blocks = if ack.blocks == 0 {
-            Vec::new()
-        } else {
-            let cold = state.cold.get_or_insert_default();
-            let mut found = Vec::new();
-            while let Some(&(number, _)) = cold.blocks.front()
-                && number <= ack.blocks
-            {
-                // numbers below belong to ACKs that were lost
-                found = cold.blocks.pop_front().expect("just seen").1;
-            }
-            found
-        };
         let Ends::Tcp { sender, .. } = &mut state.ends else {
             self.take_returned(flow, ack);
             return;

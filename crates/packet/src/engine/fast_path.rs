@@ -237,6 +237,7 @@ impl FastPath<'_> {
     #[inline(never)]
     fn take_ack_slow_path(&mut self, state: &mut Flow, now: u64, ack: &Ack) {
         state.record_window(now, self.moment.window);
+        let blocks = state.take_blocks(ack.blocks);
         let config = &self.class.sender;
         let Ends::Tcp { sender, .. } = &mut state.ends else {
             return;
@@ -244,7 +245,7 @@ impl FastPath<'_> {
         if sender.sack_fast_path_eligible(ack) {
             sender.on_sack_fast_path(ack, config);
         } else {
-            sender.on_ack_slow_path(now, ack, &[], config, &mut state.random);
+            sender.on_ack_slow_path(now, ack, &blocks, config, &mut state.random);
         }
         if state.stopped || now >= self.class.stop {
             return;
@@ -436,7 +437,8 @@ impl FastPath<'_> {
             } else {
                 receiver.flush()
             };
-            self.answer(state, reply, due.min(at) + lag);
+            let blocks = state.keep_merged(reply.sack);
+            self.answer(state, reply, due.min(at) + lag, blocks);
         }
         let Ends::Tcp { receiver, .. } = &mut state.ends else {
             return;
@@ -446,7 +448,7 @@ impl FastPath<'_> {
             let due = receiver.due;
             state.record_data(at, u64::from(class.payload), window);
             match reply {
-                Some(reply) => self.answer(state, reply, at + lag),
+                Some(reply) => self.answer(state, reply, at + lag, 0),
                 None => self.arm_delayed_ack(state, due + lag),
             }
         } else {
@@ -474,7 +476,7 @@ impl FastPath<'_> {
         };
         if known && let Some(reply) = receiver.on_gap_fast_path(seq, flags, &class.receiver) {
             state.record_data(at, 0, window);
-            self.answer(state, reply, at + lag);
+            self.answer(state, reply, at + lag, 0);
             return;
         }
         let before = receiver.next;
@@ -487,7 +489,10 @@ impl FastPath<'_> {
             state.accept(at, now, end, window, class, payload);
         }
         match reply {
-            Some(reply) => self.answer(state, reply, at + lag),
+            Some(reply) => {
+                let blocks = state.keep_merged(reply.sack);
+                self.answer(state, reply, at + lag, blocks);
+            }
             None => self.arm_delayed_ack(state, due + lag),
         }
     }
@@ -502,9 +507,10 @@ impl FastPath<'_> {
         }
     }
 
-    /// An ACK that will reach the sender at `at` (the sender's event time).
+    /// An ACK with these SACK blocks, by number, that will reach the sender at `at` (the sender's
+    /// event time).
     #[inline(always)]
-    fn answer(&mut self, state: &mut Flow, reply: Reply, at: u64) {
+    fn answer(&mut self, state: &mut Flow, reply: Reply, at: u64, blocks: u32) {
         if !state.ack_scheduled {
             state.ack_scheduled = true;
             let tag = Tag::of_flow(Order::Arrival, state.place, Kind::Ack);
@@ -515,7 +521,7 @@ impl FastPath<'_> {
             cum: reply.cum,
             echo: reply.echo,
             sack: reply.sack,
-            blocks: 0,
+            blocks,
             flags: Flags(Flags::ACK | reply.flags),
             marked: reply.marked,
         });

@@ -31,6 +31,10 @@ impl Engine {
                 class: flow.class,
             };
             state.label = if back { label.reversed() } else { label };
+            if state.filters_acks && back {
+                let reports = packet.blocks != 0 && class.sender.recovery.is_selective();
+                state.reported = reports.then(|| flow.reported(&packet)).unwrap_or_default();
+            }
         }
         if self.capture.is_some() {
             self.capture_packet(link, &packet, false);

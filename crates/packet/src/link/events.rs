@@ -106,8 +106,9 @@ impl Link {
         if let Some(scheduled) = self.scheduled_mut() {
             scheduled.push(queue, now, packet);
         }
-        let superseded =
-            scheduled_in(&mut self.extras).and_then(|scheduled| scheduled.superseded(now, queue));
+        let blocks = &self.reported;
+        let superseded = scheduled_in(&mut self.extras)
+            .and_then(|scheduled| scheduled.superseded(now, queue, blocks));
         if let Some(old) = superseded {
             self.drop_waiting(now, self.length() + 1, old);
         }
@@ -204,6 +205,7 @@ impl Link {
             random: &mut self.random,
             counters: &mut self.counters,
             judged: &mut self.judged,
+            reported: &self.reported,
             measured: (self.window.0..self.window.1).contains(&now),
         };
         Some((tree, moment))

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use ackclock_algorithms::aqm::{Aqm as _, Observation, PacketView, QueueView, Verdict};
 use ackclock_algorithms::impairment::LossSpec;
 use ackclock_algorithms::registry::AqmInstance;
-use ackclock_algorithms::scheduler::Label;
+use ackclock_algorithms::scheduler::{Label, SackBlocks};
 use ackclock_algorithms::{Stream, Time};
 use ackclock_scenario::Capacity;
 
@@ -156,6 +156,10 @@ pub(crate) struct Link {
     /// Whether it has a scheduler, or an AQM that looks at priorities: packets are to be offered
     /// with label and priority.
     pub(crate) labelled: bool,
+    /// Whether ACKs that wait may give way to later ones, and the SACK blocks of the ACK that is
+    /// offered next.
+    pub(crate) filters_acks: bool,
+    pub(crate) reported: SackBlocks,
     /// Fates of packets beside the one that was offered, for the engine to record.
     pub(crate) judged: Vec<(Packet, Fate)>,
     // beyond the transmitter
@@ -201,6 +205,8 @@ impl Link {
             serving: None,
             extras: None,
             label: Label::default(),
+            filters_acks: false,
+            reported: SackBlocks::default(),
             judged: Vec::new(),
             steady: delay.is_constant(),
             present_delay: (delay.value_at(0), 0),
@@ -218,6 +224,11 @@ impl Link {
     pub(crate) fn with(mut self, extras: Extras) -> Self {
         self.event_driven = true;
         self.labelled |= extras.scheduled.is_some() || extras.tree.is_some();
+        self.filters_acks = extras
+            .scheduled
+            .as_ref()
+            .is_some_and(Scheduled::filters_acks)
+            || extras.tree.as_ref().is_some_and(Tree::filters_acks);
         self.extras = Some(Box::new(extras));
         self
     }

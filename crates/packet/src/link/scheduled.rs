@@ -1,10 +1,10 @@
 //! Several queues under a scheduler, in place of a link's single one.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use ackclock_algorithms::aqm::{Aqm as _, LinkView, Observation, PacketView, QueueView, Verdict};
 use ackclock_algorithms::registry::{AqmInstance, AqmSpec};
-use ackclock_algorithms::scheduler::{AnyScheduler, Backlog, Label, Scheduler as _};
+use ackclock_algorithms::scheduler::{AnyScheduler, Backlog, Label, SackBlocks, Scheduler as _};
 use ackclock_algorithms::{Owner, Stream, Time, ValueError};
 
 use crate::packet::Packet;
@@ -55,6 +55,9 @@ pub(crate) struct Scheduled {
     /// Sub-queues whose AQM's timer runs as it comes: those with packets. The others' may run late,
     /// as all of a link run at once; not those of a user's own AQM, which may have any period.
     ticking: BTreeSet<usize>,
+    /// SACK blocks of the waiting ACKs that have some, where they are filtered, by their flow's
+    /// state and their number in it.
+    reported: HashMap<(u32, u32), SackBlocks>,
 }
 
 impl Scheduled {
@@ -86,6 +89,7 @@ impl Scheduled {
             bytes: 0,
             serving: usize::MAX,
             ticking: BTreeSet::new(),
+            reported: HashMap::new(),
             aqm,
             resting,
         };
@@ -254,7 +258,15 @@ impl Scheduled {
             .map_or((0, Time::ZERO), |(since, next)| (next.size, Time(*since)));
         self.packets -= 1;
         self.bytes -= u64::from(packet.size);
+        self.forget(&packet);
         Some((arrival, packet))
+    }
+
+    #[inline]
+    fn forget(&mut self, packet: &Packet) {
+        if packet.blocks != 0 {
+            self.reported.remove(&(packet.slot, packet.blocks));
+        }
     }
 
     /// Takes packet `index` out of a sub-queue.
@@ -269,6 +281,7 @@ impl Scheduled {
             .map_or((0, Time::ZERO), |(since, next)| (next.size, Time(*since)));
         self.packets -= 1;
         self.bytes -= u64::from(packet.size);
+        self.forget(&packet);
         self.scheduler
             .removed(Time(now), queue, packet.size, &self.backlog);
         Some(packet)
@@ -284,18 +297,41 @@ impl Scheduled {
         self.remove(now, queue, index)
     }
 
-    /// The ACK that the last packet of `queue` makes needless.
+    /// The ACK that the last packet of `queue`, which reports `blocks` out of order, makes needless.
     #[inline]
-    pub(crate) fn superseded(&mut self, now: u64, queue: usize) -> Option<Packet> {
-        if !self.judges || !self.scheduler.filters_acks() {
+    pub(crate) fn superseded(
+        &mut self,
+        now: u64,
+        queue: usize,
+        blocks: &SackBlocks,
+    ) -> Option<Packet> {
+        if !self.filters_acks() {
             return None;
         }
         let waiting = &self.queues[queue].waiting;
+        if let Some((_, last)) = waiting.back()
+            && last.blocks != 0
+        {
+            self.reported.insert((last.slot, last.blocks), *blocks);
+        }
+        let reported = &self.reported;
+        let of = |packet: &Packet| match packet.blocks {
+            0 => SackBlocks::default(),
+            number => reported
+                .get(&(packet.slot, number))
+                .copied()
+                .unwrap_or_default(),
+        };
         let mut acks = waiting
             .iter()
-            .map(|(_, packet)| packet.as_acknowledgement());
+            .map(|(_, packet)| packet.as_acknowledgement(of(packet)));
         let index = self.scheduler.superseded(Time(now), queue, &mut acks)?;
         self.remove(now, queue, index)
+    }
+
+    /// Whether ACKs that wait may give way to later ones.
+    pub(crate) fn filters_acks(&self) -> bool {
+        self.judges && self.scheduler.filters_acks()
     }
 
     /// Whether packets must give way, whatever the capacity of the link.

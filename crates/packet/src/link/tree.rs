@@ -10,7 +10,7 @@ use std::sync::Arc;
 use ackclock_algorithms::aqm::{Aqm as _, LinkView, QueueView, Verdict};
 use ackclock_algorithms::classes::{AnyClassScheduler, ClassScheduler as _, Turn};
 use ackclock_algorithms::registry::AqmInstance;
-use ackclock_algorithms::scheduler::{Backlog, Label, SchedulerView};
+use ackclock_algorithms::scheduler::{Backlog, Label, SackBlocks, SchedulerView};
 use ackclock_algorithms::{Stream, Time};
 use ackclock_scenario::{Capacity, Dscp, FlowClass, Queue, Tree as Declared};
 
@@ -31,6 +31,8 @@ pub(super) struct Moment<'l> {
     pub(super) counters: &'l mut Counters,
     /// Fates of packets that waited.
     pub(super) judged: &'l mut Vec<(Packet, Fate)>,
+    /// SACK blocks of the packet that is offered.
+    pub(super) reported: &'l SackBlocks,
     /// Whether the measurement window is open.
     pub(super) measured: bool,
 }
@@ -186,7 +188,7 @@ impl Shared {
         }
         scheduled.push(queue, now, packet);
         self.bytes += u64::from(packet.size);
-        if let Some(old) = scheduled.superseded(now, queue) {
+        if let Some(old) = scheduled.superseded(now, queue, moment.reported) {
             self.lose(moment, old, false);
         }
         while self.is_over() || self.scheduled.overflows() {
@@ -674,6 +676,15 @@ impl Tree {
             Inner::Shared(shared) => shared.scheduled.on_link_change(now, rate, |_| rate),
             _ => {}
         });
+    }
+
+    /// Whether ACKs that wait in one of the queues may give way to later ones.
+    pub(crate) fn filters_acks(&self) -> bool {
+        self.classes.iter().any(|class| match &class.inner {
+            Inner::Classes | Inner::Fifo(_) => false,
+            Inner::Shared(shared) => shared.scheduled.filters_acks(),
+            Inner::Tree(tree) => tree.filters_acks(),
+        })
     }
 
     /// Every packet that waits.

@@ -62,8 +62,12 @@ pub(crate) struct Receiver {
     held_stamp: u64,
     /// State from which Linux delays ACKs.
     acks: QuickAcks,
-    /// How far above `next` the segment is whose duplicate ACK waits for others (0: none).
+    /// How far above `next` the last segment is whose duplicate ACK waits for others (0: none), and
+    /// how many wait for the same ACK.
     held: u32,
+    merged: u8,
+    /// Some of them are told by the blocks of the next ACK alone.
+    unreported: bool,
     last_stamp: u64,
     /// The last segment was marked, or marks are being echoed; the header bits of ACKs that follow
     /// from it; and how many were marked, where they are counted.
@@ -265,35 +269,58 @@ impl Receiver {
         self.acks.on_syn(now);
     }
 
-    /// A duplicate ACK in Linux (`__tcp_ack_snd_check`). Where another segment comes before the one
-    /// that waits has gone, that goes at once: they are not merged.
+    /// A duplicate ACK in Linux (`__tcp_ack_snd_check`, `tcp_sack_new_ofo_skb`): it waits for
+    /// others, which join it as long as two blocks tell of all.
     #[cold]
     #[inline(never)]
     fn duplicate(&mut self, now: u64, sack: u64, at_once: bool) -> Option<Reply> {
         //= RFC 5681 3.2/1, 4.2/6..7 (style "linux"): deviation, a row of duplicate ACKs waits for
         //=   others up to a twentieth of a round trip
-        let wait = !at_once && self.acks.compresses();
-        if sack == NONE || !(wait || self.held > 0) {
+        if sack == NONE {
             self.acks.count_duplicate();
-            let sack = if sack == NONE { self.take_held() } else { sack };
+            let sack = self.take_held();
             return Some(self.reply(sack));
         }
-        let before = (self.due != 0).then(|| {
-            let sack = self.take_held();
-            self.reply(sack)
-        });
-        self.due = now + self.acks.compression();
-        self.held_stamp = self.last_stamp;
+        let held = self.take_held();
+        let known = match held {
+            NONE => Vec::new(),
+            held => self.blocks(held),
+        };
+        let merged = if held == NONE { 0 } else { self.merged };
+        if at_once || !self.acks.compresses() || merged == MOST_MERGED {
+            self.acks.count_duplicate();
+            self.unreported |= held != NONE;
+            self.blocks(sack);
+            return Some(self.reply(sack));
+        }
+        let holds = |(from, to): &(u64, u64)| (*from..*to).contains(&sack);
+        let joins = held != NONE && (known.len() < 2 || known[..2].iter().any(holds));
+        let before = (self.due != 0 && !joins).then(|| self.reply(held));
+        if joins {
+            self.unreported = true;
+            self.merged = merged + 1;
+        } else {
+            self.due = now + self.acks.compression();
+            self.held_stamp = self.last_stamp;
+            self.merged = 1;
+        }
         self.held = (sack - self.next) as u32;
         before
     }
 
-    /// The segment whose ACK waits for others, or [`NONE`].
+    /// The last segment whose ACK waits for others, or [`NONE`].
     fn take_held(&mut self) -> u64 {
         match std::mem::take(&mut self.held) {
             0 => NONE,
             held => self.next + u64::from(held),
         }
+    }
+
+    /// Whether the next ACK speaks for more segments than the one that it names; not for the one
+    /// after it.
+    #[inline(always)]
+    pub(crate) fn take_unreported(&mut self) -> bool {
+        std::mem::take(&mut self.unreported)
     }
 
     /// Whether the ACK held back must go before a segment with these flags is taken: an ACK speaks
@@ -365,6 +392,18 @@ impl Receiver {
     }
 }
 
+/// Duplicate ACKs that Linux merges into one at most (`tcp_comp_sack_nr`).
+const MOST_MERGED: u8 = 44;
+
+/// Bytes of the option that reports `blocks` blocks, of which no more than three fit beside time
+/// stamps, with the two that align it (RFC 2018, section 3).
+pub(crate) fn sack_option(blocks: usize) -> u32 {
+    match blocks.min(3) {
+        0 => 0,
+        blocks => 4 + 8 * blocks as u32,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -430,6 +469,47 @@ mod tests {
         assert_eq!(receiver.blocks(5), [(4, 7), (8, 9)]);
         data(&mut receiver, 10, 3, &AT_ONCE);
         assert_eq!(receiver.blocks(3), [(2, 7), (8, 9)]);
+    }
+
+    /// Two bytes and eight a block (RFC 2018), and two that align them.
+    #[test]
+    fn blocks_have_a_size() {
+        assert_eq!([0, 1, 2, 3, 4].map(sack_option), [0, 12, 20, 28, 28]);
+    }
+
+    /// Linux sends three duplicate ACKs at once; further ones wait for a millisecond and go as one,
+    /// earlier where a third block would have to tell of a segment.
+    #[test]
+    fn linux_merges_duplicates() {
+        let mut receiver = linux_receiver();
+        let at = |us: u64| 2000 * MS + us * (MS / 1000);
+        for seq in 18..21 {
+            assert!(data(&mut receiver, at(seq), seq, &LINUX).is_some());
+        }
+        assert!(data(&mut receiver, at(21), 21, &LINUX).is_none());
+        let due = receiver.due;
+        for seq in [22, 23, 25] {
+            assert!(data(&mut receiver, at(seq), seq, &LINUX).is_none());
+            assert_eq!(receiver.due, due);
+        }
+        assert!(due > at(21) && due <= at(21) + 11 * MS / 10);
+        // two blocks tell of 18 to 25 but 24
+        let reply = data(&mut receiver, at(27), 27, &LINUX).unwrap();
+        assert_eq!((reply.cum, reply.sack), (17, 25));
+        assert!(receiver.take_unreported());
+        assert_eq!(receiver.blocks(25), [(25, 26), (18, 24)]);
+        // the one that was not merged waits alone
+        assert_eq!(receiver.due, at(27) + (due - at(21)));
+        let reply = receiver.on_due();
+        assert_eq!((reply.cum, reply.sack), (17, 27));
+        assert!(!receiver.take_unreported());
+        // no more than 44 wait
+        for seq in 28..72 {
+            assert!(data(&mut receiver, at(100), seq, &LINUX).is_none(), "{seq}");
+        }
+        assert!(data(&mut receiver, at(100), 72, &LINUX).is_some());
+        assert!(receiver.take_unreported());
+        assert_eq!(receiver.blocks(72), [(27, 73), (25, 26), (18, 24)]);
     }
 
     /// Linux reports a segment that arrives twice (RFC 2883); it is no SACK block.
@@ -570,11 +650,12 @@ mod tests {
         }
         assert_eq!(data(&mut receiver, 1101 * MS, base + 4, &LINUX), None);
         assert_eq!(receiver.due, 1101 * MS + MS + MS / 10);
-        // the next before that: each still has its own ACK
-        let reply = data(&mut receiver, 1101 * MS + 1, base + 5, &LINUX).unwrap();
-        assert_eq!(reply.sack, base + 4);
+        // the next before that joins it
+        assert_eq!(data(&mut receiver, 1101 * MS + 1, base + 5, &LINUX), None);
         let reply = receiver.on_due();
         assert_eq!((reply.cum, reply.sack), (base, base + 5));
+        assert!(receiver.take_unreported());
+        assert_eq!(receiver.blocks(reply.sack), [(base + 1, base + 6)]);
         assert_eq!(data(&mut receiver, 1103 * MS, base + 7, &LINUX), None);
         // what fills the gap goes at once and speaks for it too
         let reply = data(&mut receiver, 1103 * MS + 1, base, &LINUX).unwrap();

@@ -20,7 +20,8 @@ use crate::units::format_time;
 keys! {
     /// A TCP endpoint's options.
     pub struct Tcp / TcpDraft {
-        /// Size of a pure ACK on the wire.
+        /// Size of a pure ACK on the wire. With recovery "sack" the blocks that it reports come on
+        /// top where it crosses links: 12, 20 or 28 bytes.
         ack_size: u32 as PacketSize = "40 B";
         /// Where the defaults of the class's TCP and of its congestion control come from.
         style: Style as Choice;

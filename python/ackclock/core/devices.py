@@ -498,7 +498,7 @@ def _junos_red(queue: Queue, bits: float, packet: float) -> Commands:
         return sum(abs(value - round(100 * value / buffer) * buffer / 100) for value in (low, high)) / high
 
     buffers = [high * k / 100 for k in range(105, 500, 5)]
-    buffer = min(buffers, key=lambda one: (round(miss(one), 3), abs(one - room)))
+    buffer = min(buffers, key=lambda buffer: (round(miss(buffer), 3), abs(buffer - room)))
     first, last = (max(round(100 * value / buffer), 0) for value in (low, high))
     percent = max(round(100 * p), 1)
     if last <= first:

@@ -237,7 +237,7 @@ class Equations:
             for owner in owners:
                 start = table if len(owners) == 1 else f"{prefix}.{owner}.{table}"
                 entry = next((one for one in groups[group] if one["kind"] == kinds[owner]), None)
-                keys += [f"{start}.{one['name']}" for one in (entry or {"parameters": []})["parameters"]]
+                keys += [f"{start}.{parameter['name']}" for parameter in (entry or {"parameters": []})["parameters"]]
         return keys
 
     def _resolve(self, name: str) -> tuple[str, str, float]:
@@ -247,14 +247,14 @@ class Equations:
         link, flow = self.links, self.classes
         for group, owners, table in (("link", link, "queue"), ("flows", flow, "congestion")):
             rest = name.removeprefix(f"{group}.")
-            chosen = next((one for one in owners if rest.startswith(f"{one}.")), None)
+            chosen = next((owner for owner in owners if rest.startswith(f"{owner}.")), None)
             key = rest.removeprefix(f"{chosen}.") if chosen is not None else rest
             plain = key in (("rate",) if group == "link" else ("rtt", "count"))
             if not plain and not key.startswith(f"{table}."):
                 continue
             if chosen is None:
                 if len(owners) > 1:
-                    options = ", ".join(f"{group}.{one}.{key}" for one in owners)
+                    options = ", ".join(f"{group}.{owner}.{key}" for owner in owners)
                     raise ValueError(f"{name}: say which one; there are {options}")
                 chosen = owners[0]
             if plain:

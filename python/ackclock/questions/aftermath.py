@@ -59,7 +59,7 @@ def aftermath(result: Result, packets: int = MAX_WARM_UP_PACKETS) -> list[Afterm
     tree = result._scenario
     found = []
     for entry in tree["link"]:
-        classes = tuple(one["name"] for one in tree["flows"] if entry["name"] in one["path"])
+        classes = tuple(flow["name"] for flow in tree["flows"] if entry["name"] in flow["path"])
         if not isinstance(entry["rate"], str) or not classes or tree.get("change"):
             continue
         rate = float(_core.quantity(entry["rate"])[0])
@@ -79,7 +79,7 @@ def _window(result: Result, classes: tuple[str, ...], begin: float, end: float) 
 
 def _later(result: Result, rate: float, classes: tuple[str, ...], packets: float) -> Window | None:
     tree: Any = result._scenario
-    if any(one["traffic"]["kind"] not in _ENDLESS for one in tree["flows"]):
+    if any(flow["traffic"]["kind"] not in _ENDLESS for flow in tree["flows"]):
         return None
     begin, cost = result.end, result.departures / max(result.end, 1e-9)
     for _ in range(TRIES):

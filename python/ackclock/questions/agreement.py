@@ -88,8 +88,8 @@ class Trust:
         """In words."""
         if not self.cells:
             return f"Not compared with Linux near here: {self.reason}."
-        agree = sum(one.equivalent for one in self.cells)
-        where = "; ".join(one.name for one in self.cells)
+        agree = sum(cell.equivalent for cell in self.cells)
+        where = "; ".join(cell.name for cell in self.cells)
         return (
             f"Error bars from the nearest {len(self.cells)} cells that were also run on Linux {self.kernel} "
             f"({called(self.congestion)} over {self.queue}: {where}): utilisation "
@@ -101,8 +101,8 @@ class Trust:
         """Plain values."""
         return {
             "kernel": self.kernel,
-            "cells": [f"{one.congestion}, {one.queue}, {one.name}" for one in self.cells],
-            "agree": sum(one.equivalent for one in self.cells),
+            "cells": [f"{cell.congestion}, {cell.queue}, {cell.name}" for cell in self.cells],
+            "agree": sum(cell.equivalent for cell in self.cells),
             "utilisation": self.utilisation if self.cells else None,
             "delay_share": self.wait if self.cells else None,
             "loss": self.loss if self.cells else None,
@@ -147,9 +147,9 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
     kernel = str(_counts()["kernel"])
     entry = next(one for one in tree["link"] if one["name"] == link)
     flows = bulk(tree, link)
-    kinds = {control(one) for one in flows}
+    kinds = {control(flow) for flow in flows}
     queue = _queue(entry["queue"])
-    others = [one for one in tree["flows"] if link in one["path"] and one not in flows]
+    others = [flow for flow in tree["flows"] if link in flow["path"] and flow not in flows]
     congestion = " and ".join(sorted(kinds)) or "no endless flow"
     none = Trust(kernel, congestion, queue, (), math.nan, math.nan, math.nan)
 
@@ -161,12 +161,12 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
     varies = bool(tree.get("change")) or not isinstance(entry["rate"], str)
     if others or varies or any(entry.get(key, "none") != "none" for key in ("loss", "jitter", "policer", "shaper")):
         return without("the matrix has endless flows alone on a plain link")
-    listed = [one for one in cells() if one.congestion == congestion and one.queue == queue]
+    listed = [cell for cell in cells() if cell.congestion == congestion and cell.queue == queue]
     if not listed:
         return without(f"the matrix has no {called(congestion)} over {queue}")
-    count = sum(int(one["count"]) for one in flows)
+    count = sum(int(flow["count"]) for flow in flows)
     rates = bits(entry)
-    rtts = [value for one in flows for value in quantities(one["rtt"])]
+    rtts = [value for flow in flows for value in quantities(flow["rtt"])]
     rtt = sum(rtts) / len(rtts) if rtts else 0.1
 
     def apart(one: Cell) -> float:

@@ -150,7 +150,7 @@ def _scales(result: Result, link: str) -> tuple[float, Length]:
     """Round trip of the flows over a link, queueing included, and how long a run must be to say something of it."""
     tree = result._scenario
     wait = float(result.links["delay_p99"].fillna(0.0)[link])
-    classes = [str(one["name"]) for one in tree["flows"] if link in one["path"]]
+    classes = [str(flow["name"]) for flow in tree["flows"] if link in flow["path"]]
     flows = result.flows[result.flows["class"].isin(classes)]
     times = flows["rtt_mean"].fillna(flows["rtt"] + wait)
     length = needed(tree, link, wait)
@@ -164,7 +164,7 @@ def _longer(result: Result, link: str, packets: float) -> Judged | None:
     """Judge by longer and longer runs; None where none was affordable, or where conditions change with time."""
     tree = result._scenario
     if tree.get("change") or any(
-        one["traffic"]["kind"] not in _ENDLESS or one.get("stop", "never") != "never" for one in tree["flows"]
+        flow["traffic"]["kind"] not in _ENDLESS or flow.get("stop", "never") != "never" for flow in tree["flows"]
     ):
         return None
     begin, end = result.window

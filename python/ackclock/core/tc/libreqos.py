@@ -182,13 +182,13 @@ def queue(top: list[Node], way: int, notes: list[str]) -> Queue:
         rows = [found for child in node.children if (found := classes(child))]
         rows += [
             {
-                "name": one.name,
-                "rate": units.scenario_rate(_bytes(one.low[way])),
-                "ceil": units.scenario_rate(_bytes(one.high[way])),
-                "flows": [f"{one.name} {WAYS[way]}"],
-                "queue": dict(LEAVES[one.queues[way]]),
+                "name": circuit.name,
+                "rate": units.scenario_rate(_bytes(circuit.low[way])),
+                "ceil": units.scenario_rate(_bytes(circuit.high[way])),
+                "flows": [f"{circuit.name} {WAYS[way]}"],
+                "queue": dict(LEAVES[circuit.queues[way]]),
             }
-            for one in node.circuits
+            for circuit in node.circuits
         ]
         if not rows:
             notes.append(f"left out: {node.name} has no circuits")

@@ -141,8 +141,8 @@ def _scenario(
 def _back(name: str, links: Mapping[str, Any]) -> str | None:
     """The interface of the other way: an ifb has the name of its interface in its own."""
     if name.startswith("ifb4"):
-        return next((one for one in links if one != name and one.endswith(name[4:])), None)
-    return next((one for one in links if one.startswith("ifb4") and name.endswith(one[4:])), None)
+        return next((link for link in links if link != name and link.endswith(name[4:])), None)
+    return next((link for link in links if link.startswith("ifb4") and name.endswith(link[4:])), None)
 
 
 def _leaves(queue: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -195,7 +195,7 @@ def _provider(files: Sequence[tuple[str, str]], rate: str | None, rtt: str, cong
         Place(files[0][0], None).wrong("the circuits are missing", None, "ShapedDevices.csv, too")
     for name, text in rest:
         libreqos.circuits(text, name, top)
-    every = [one for node in top for below in node.every() for one in below.circuits]
+    every = [circuit for node in top for below in node.every() for circuit in below.circuits]
     links, flows = [], []
     for way, key in enumerate(libreqos.WAYS):
         whole = sum(node.rates[way] for node in top)

@@ -60,7 +60,11 @@ def queue_of(device: Device, notes: list[str]) -> tuple[Queue, list[str]] | None
     ScenarioError
         At what has no counterpart.
     """
-    roots = [one for one in device.qdiscs if one.parent == "root" and one.kind not in ("noqueue", "ingress", "clsact")]
+    roots = [
+        qdisc
+        for qdisc in device.qdiscs
+        if qdisc.parent == "root" and qdisc.kind not in ("noqueue", "ingress", "clsact")
+    ]
     if not roots:
         return None
     asked: list[str] = []
@@ -147,7 +151,7 @@ class _Tree:
         return rows
 
     def _leaf(self, handle: str) -> Queue:
-        own = [one for one in self.device.qdiscs if one.parent == handle]
+        own = [qdisc for qdisc in self.device.qdiscs if qdisc.parent == handle]
         if own:
             return _built(own[-1], self.device, self.notes, self.asked)
         return self.tails.get(handle, {"aqm": "drop-tail", "capacity": f"{kinds.LENGTH} packets"})
@@ -264,7 +268,7 @@ class _Tree:
         given = self._options(counts)
 
         def value(form: kinds.Form, *words: str) -> Any:
-            word = next((one for one in words if one in given), None)
+            word = next((word for word in words if word in given), None)
             if word is None:
                 return None
             try:

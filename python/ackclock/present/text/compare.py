@@ -25,15 +25,15 @@ def sentence(disagreement: Disagreement) -> str:
     """Return both values and the cause of their difference."""
     of, found = disagreement, disagreement.found
     unit = _unit(of.measure)
-    values = f"{of.other:.3g}{unit} in the {of.engine} engine, {of.packet:.3g}{unit} packet by packet"
-    solved = f"; tried with the {found.solved_by} engine, which agrees with it" if found.solved_by else ""
+    values = f"{of.other:.3g}{unit} in the {of.engine} engine, {of.packet:.3g}{unit} in the packet engine"
+    solved = f"; the experiments used the {found.solved_by} engine, which agrees with it" if found.solved_by else ""
     return f"{row_name(of.measure, of.of)}: {values}; {cause(of.measure, found)}{solved}."
 
 
 def cause(measure: str, found: Explanation) -> str:
     """Return why an engine differs from the packets in a measure, or that this is not known."""
     if not found.tried:
-        return "cause not found: the experiments do not have it"
+        return "cause not found: no experiment could measure it"
     now, *tried = found.tried
     if found.key == "chance":
         return f"by chance or by its length: {_values(measure, now)} in {_runs(now)}"
@@ -46,7 +46,7 @@ def cause(measure: str, found: Explanation) -> str:
     if found.key == "cannot-tell":
         return f"cannot tell its cause: {values}, but {_doubt(named, now)}"
     if found.part:
-        return f"a part of it is {named.cause} ({values}), the rest not found"
+        return f"part of the cause is {named.cause} ({values}); the rest was not found"
     if found.fluctuations is not None:
         many, few = found.fluctuations
         return (
@@ -64,24 +64,24 @@ def _no_cause(found: Explanation, tried: list[Tried]) -> str:
         return f"cause not found (taken away one by one: {names})"
     rest = f"not found in {names}; " if tried else ""
     most = max(found.unaffordable.values()) / 1e6
-    return f"cannot tell its cause: {rest}to try {', '.join(found.unaffordable)} takes up to {most:.0f} M packets"
+    return f"cannot tell its cause: {rest}trying {', '.join(found.unaffordable)} would take up to {most:.0f} M packets"
 
 
 def _open(measure: str, now: Tried) -> str:
     """Say why it is not known whether other seeds differ too."""
     needs = seeds_needed(now.seeds, now.half, max(abs(now.other - now.packet), 1e-12))
     more = _MOVES if moving(now) else seeds_in_words(needs)
-    return f"cannot tell whether by chance: {_values(measure, now)} in {_runs(now)}; {more}"
+    return f"cannot tell whether this is chance: {_values(measure, now)} in {_runs(now)}; {more}"
 
 
-_MOVES = "what an engine says moves by as much from one part of the time to the next"
+_MOVES = "the result of an engine varies by as much from one part of the run to the next"
 
 
 def _doubt(one: Tried, before: Tried) -> str:
     """Say what moves by as much as an experiment changes, and what would tell."""
     if moving(one, before):
         return _MOVES
-    return f"{one.seeds} runs of each spread by as much; {seeds_in_words(one.needs(1.0, before))}"
+    return f"{one.seeds} runs of each differ by as much; {seeds_in_words(one.needs(1.0, before))}"
 
 
 def _values(measure: str, one: Tried) -> str:

@@ -45,12 +45,12 @@ class LinkAblation:
 
 
 def _link(tree: Tree, name: str) -> Tree:
-    found: Tree = next(one for one in tree["link"] if one["name"] == name)
+    found: Tree = next(link for link in tree["link"] if link["name"] == name)
     return found
 
 
 def _over(tree: Tree, name: str) -> list[Tree]:
-    return [one for one in tree["flows"] if name in one["path"]]
+    return [flow for flow in tree["flows"] if name in flow["path"]]
 
 
 def returning(flow: Mapping[str, Any]) -> list[str]:
@@ -76,13 +76,13 @@ def _wire(key: str, words: str) -> Callable[[Tree, str, str], Change | None]:
         if symptom == "delay" and key != "policer":
             return None
         crossed = {place for one in _over(tree, name) for place in [*one["path"], *returning(one)]}
-        there = [one for one in tree["link"] if one["name"] in crossed and one.get(key, "none") != "none"]
+        there = [link for link in tree["link"] if link["name"] in crossed and link.get(key, "none") != "none"]
         if not there:
             return None
         made = copy.deepcopy(tree)
-        for one in made["link"]:
-            if one["name"] in crossed:
-                one[key] = "none"
+        for link in made["link"]:
+            if link["name"] in crossed:
+                link[key] = "none"
         return Change(made, words, f"without the {key} of {' and '.join(one['name'] for one in there)}")
 
     return apply
@@ -119,12 +119,12 @@ def _acks(tree: Tree, name: str, symptom: str) -> Change | None:
     if not links:
         return None
     named = " and ".join(dict.fromkeys(links))
-    return Change(made, f"the way of the ACKs over {named}", "with ACKs that return over a free path")
+    return Change(made, f"the ACK path over {named}", "with an uncongested ACK path")
 
 
 def _unequal(tree: Tree, name: str, symptom: str) -> Change | None:
     flows = [one for one in _over(tree, name) if "congestion" in one]
-    values = [value for one in flows for value in quantities(one["rtt"])]
+    values = [value for flow in flows for value in quantities(flow["rtt"])]
     if not values or max(values) - min(values) < 0.05 * max(values) or symptom != "unfair":
         return None
     mean = _rtt(tree, name)
@@ -150,7 +150,7 @@ def _mixed(place: int) -> Callable[[Tree, str, str], Change | None]:
         if len(count) < 2 or place >= len(count):  # noqa: PLR2004
             return None
         kind = count.most_common()[place][0]
-        chosen = next(one for one in bulk(tree, name) if control(one) == kind)
+        chosen = next(flow for flow in bulk(tree, name) if control(flow) == kind)
         made = copy.deepcopy(tree)
         for one in bulk(made, name):
             one["congestion"] = copy.deepcopy(chosen["congestion"])
@@ -185,11 +185,11 @@ def _short(tree: Tree, name: str, symptom: str) -> Change | None:
 def _slower(tree: Tree, entries: list[Tree]) -> Change | None:
     """Streams that lose packets cannot be taken away to see whether they are the cause; their rate can."""
     made = copy.deepcopy(tree)
-    names = {one["name"] for one in entries}
-    for one in made["flows"]:
-        if one["name"] in names:
-            value, _ = _core.quantity(str(one["traffic"]["rate"]))
-            one["traffic"]["rate"] = f"{value / SLOWER:.12g} bit/s"
+    names = {entry["name"] for entry in entries}
+    for flow in made["flows"]:
+        if flow["name"] in names:
+            value, _ = _core.quantity(str(flow["traffic"]["rate"]))
+            flow["traffic"]["rate"] = f"{value / SLOWER:.12g} bit/s"
     return Change(made, f"the rate of {_names(entries)} itself", f"with a tenth of it for {_names(entries)}")
 
 
@@ -201,14 +201,14 @@ def _endless(tree: Tree, name: str, symptom: str) -> Change | None:
 
 
 def _names(entries: list[Tree]) -> str:
-    return " and ".join(str(one["name"]) for one in entries)
+    return " and ".join(str(entry["name"]) for entry in entries)
 
 
 def _without(tree: Tree, entries: list[Tree], words: str, done: str) -> Change | None:
-    gone = {one["name"] for one in entries}
+    gone = {entry["name"] for entry in entries}
     made = copy.deepcopy(tree)
-    made["flows"] = [one for one in made["flows"] if one["name"] not in gone]
-    if any(one.get("flows") in gone for one in made.get("change", [])):
+    made["flows"] = [flow for flow in made["flows"] if flow["name"] not in gone]
+    if any(change.get("flows") in gone for change in made.get("change", [])):
         return None
     return Change(made, words, done)
 
@@ -308,20 +308,20 @@ def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
 
 def _control(other: str) -> Callable[[Tree, str, str], Change | None]:
     def apply(tree: Tree, name: str, symptom: str) -> Change | None:
-        kinds = {control(one) for one in bulk(tree, name)}
+        kinds = {control(flow) for flow in bulk(tree, name)}
         if not kinds or kinds == {other} or symptom == "unfair":
             return None
         made = copy.deepcopy(tree)
-        for one in bulk(made, name):
-            one["congestion"] = {"kind": other}
-            one["pacing"] = "auto"
-        return Change(made, " and ".join(called(one) for one in sorted(kinds)), f"with {called(other)}")
+        for flow in bulk(made, name):
+            flow["congestion"] = {"kind": other}
+            flow["pacing"] = "auto"
+        return Change(made, " and ".join(called(kind) for kind in sorted(kinds)), f"with {called(other)}")
 
     return apply
 
 
 def _flows(tree: Tree, name: str, symptom: str) -> Change | None:
-    total = sum(int(one["count"]) for one in bulk(tree, name))
+    total = sum(int(flow["count"]) for flow in bulk(tree, name))
     made = copy.deepcopy(tree)
     if symptom in ("delay", "loss", "stream"):
         if total < 4:  # noqa: PLR2004
@@ -329,7 +329,7 @@ def _flows(tree: Tree, name: str, symptom: str) -> Change | None:
         for one in bulk(made, name):
             one["count"] = max(int(one["count"]) // 10, 1)
         _count_changes(made, name, lambda count: max(count // 10, 1))
-        left = sum(int(one["count"]) for one in bulk(made, name))
+        left = sum(int(flow["count"]) for flow in bulk(made, name))
         return Change(made, f"{total} flows at once", f"with {left} of them")
     if symptom != "idle" or not total:
         return None
@@ -343,7 +343,7 @@ def _flows(tree: Tree, name: str, symptom: str) -> Change | None:
 
 def _count_changes(tree: Tree, name: str, counted: Callable[[int], int]) -> None:
     """Let the changes of the number of endless flows over a link follow what was done to that number."""
-    classes = {one["name"] for one in bulk(tree, name)}
+    classes = {flow["name"] for flow in bulk(tree, name)}
     for change in tree.get("change", []):
         if change.get("flows") in classes and "count" in change:
             change["count"] = counted(int(change["count"]))

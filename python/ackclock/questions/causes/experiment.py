@@ -150,18 +150,18 @@ class Measured:
 
     def of(self, symptom: Symptom) -> Interval:
         """Average the symptom's number, with its interval."""
-        values = [symptom.value(one) for one in self.numbers]
+        values = [symptom.value(number) for number in self.numbers]
         spread = math.nan
         halves = self.numbers[0].halves.get(symptom.key)
         if len(values) == 1 and halves is not None:
-            spread = max(abs(one - values[0]) for one in halves)
+            spread = max(abs(half - values[0]) for half in halves)
         found = interval(values, spread)
         return replace(found, half=max(found.half, self._counting())) if symptom.key == "stream" else found
 
     def _counting(self) -> float:
         """Half the 95 % interval of a share of counted packets, however alike the seeds are; 3 in n where none is."""
-        sent = sum(one.stream_packets for one in self.numbers)
-        lost = sum(one.stream_loss * one.stream_packets for one in self.numbers if one.stream_packets)
+        sent = sum(number.stream_packets for number in self.numbers)
+        lost = sum(number.stream_loss * number.stream_packets for number in self.numbers if number.stream_packets)
         return max(1.96 * math.sqrt(lost), 3.0) / sent if sent else math.inf
 
     def limit(self, symptom: Symptom) -> float:
@@ -174,11 +174,11 @@ class Measured:
 
         Where the number moved decidedly from one half to the other, it must not reach its limit within twice as much.
         """
-        halves = [one.halves[symptom.key] for one in self.numbers if symptom.key in one.halves]
+        halves = [number.halves[symptom.key] for number in self.numbers if symptom.key in number.halves]
         if not halves:
             return True
         limit = self.limit(symptom)
-        first, second = (sum(one[k] for one in halves) / len(halves) for k in (0, 1))
+        first, second = (sum(half[k] for half in halves) / len(halves) for k in (0, 1))
         moved = interval([after - before for before, after in halves])
         ahead = second + AHEAD * moved.mean if moved.count > 1 and abs(moved.mean) > moved.half else second
         return (first > limit) == (second > limit) == (ahead > limit)
@@ -189,7 +189,7 @@ class Measured:
 
         Where all seeds are the same run, as nothing in the scenario is random, they decide nothing.
         """
-        halves = [one.halves[symptom.key] for one in self.numbers if symptom.key in one.halves]
+        halves = [number.halves[symptom.key] for number in self.numbers if symptom.key in number.halves]
         moved = interval([after - before for before, after in halves])
         alike = moved.half < ALIKE * abs(moved.mean)
         return moved.count > 1 and not alike and abs(moved.mean) > max(moved.half, MOVES * abs(self.of(symptom).mean))
@@ -333,8 +333,8 @@ class Lab:
 
 def _pace(tree: Tree) -> float:
     """Packets that a scenario's links carry in a second at most."""
-    crossed = {name for one in tree["flows"] for name in [*one["path"], *returning(one)]}
-    return sum(bits(one) / 12_000 for one in tree["link"] if one["name"] in crossed)
+    crossed = {name for flow in tree["flows"] for name in [*flow["path"], *returning(flow)]}
+    return sum(bits(link) / 12_000 for link in tree["link"] if link["name"] in crossed)
 
 
 def _plain(value: Any) -> Any:
@@ -384,7 +384,7 @@ class Diagnosis:
     @property
     def sentences(self) -> list[Sentence]:
         """Symptoms with their causes, the undecided, or that nothing is wrong."""
-        found = [sentence(one, self.link) for one in self.findings] + list(self.undecided)
+        found = [sentence(finding, self.link) for finding in self.findings] + list(self.undecided)
         return found or [_healthy(self)]
 
 
@@ -430,7 +430,7 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
         elif last.value > last.limit:
             causes, tried = _causes(lab, tree, present, symptom, seed)
             findings.append(Finding(symptom.key, last, causes, tried))
-    findings.sort(key=lambda one: -one.evidence.value / one.evidence.limit)
+    findings.sort(key=lambda finding: -finding.evidence.value / finding.evidence.limit)
     return Diagnosis(name, present, tuple(findings), _joined(lab, present, undecided), lab, frozenset(open_))
 
 
@@ -471,33 +471,33 @@ def _again(lab: Lab, present: Measured, symptom: Symptom, verdict: Evidence) -> 
 
 def chosen(tree: Tree) -> str:
     """Return the link that is meant where none is named."""
-    names = [str(one["name"]) for one in tree["link"]]
+    names = [str(link["name"]) for link in tree["link"]]
     return next((name for name in names if bulk(tree, name)), names[0])
 
 
 def asked(symptom: Symptom, tree: Tree, name: str) -> bool:
     """Whether a symptom makes sense here: only endless flows are to fill a link and to share it evenly."""
     endless = [
-        one for one in tree["flows"] if name in one["path"] and one["traffic"]["kind"] in ("bulk", "app-limited")
+        flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] in ("bulk", "app-limited")
     ]
     if symptom.key == "idle":
         return bool(endless) and not _spared(tree, name)
     if symptom.key == "hosts":
         return hosts(tree, name) is not None
     if symptom.key == "stream":
-        return any(one["traffic"]["kind"] in UNRESPONSIVE for one in tree["flows"] if name in one["path"])
+        return any(flow["traffic"]["kind"] in UNRESPONSIVE for flow in tree["flows"] if name in flow["path"])
     if symptom.key == "unfair" and hosts(tree, name) is not None:
         return False
-    return symptom.key != "unfair" or sum(int(one["count"]) for one in bulk(tree, name)) > 1
+    return symptom.key != "unfair" or sum(int(flow["count"]) for flow in bulk(tree, name)) > 1
 
 
 def _spared(tree: Tree, name: str) -> bool:
     """Whether a link is not to be full: a shaper that is set right stands before it, or a slower link behind it."""
-    links = {one["name"]: one for one in tree["link"]}
+    links = {link["name"]: link for link in tree["link"]}
     shaper = before(tree, name)
     if shaper is not None and RIGHT[0] <= bits(links[shaper]) / bits(links[name]) <= RIGHT[1]:
         return True
-    after = [one["path"][one["path"].index(name) + 1 :] for one in bulk(tree, name)]
+    after = [flow["path"][flow["path"].index(name) + 1 :] for flow in bulk(tree, name)]
     return held(links[name]) is not None and any(
         bits(links[place]) < bits(links[name]) for path in after for place in path
     )
@@ -538,9 +538,9 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
 
 def _alike(tree: Tree, name: str) -> bool:
     """Whether the endless flows over a link differ in nothing, so that they would share evenly in the end."""
-    return len({(str(one["congestion"]), str(one["path"]), str(one["rtt"])) for one in bulk(tree, name)}) == 1 and all(
-        len(quantities(one["rtt"])) == 1 for one in bulk(tree, name)
-    )
+    return len(
+        {(str(flow["congestion"]), str(flow["path"]), str(flow["rtt"])) for flow in bulk(tree, name)}
+    ) == 1 and all(len(quantities(flow["rtt"])) == 1 for flow in bulk(tree, name))
 
 
 def _evidence(one: Measured, symptom: Symptom, before: float = math.nan) -> Evidence:
@@ -590,8 +590,8 @@ def _cannot_tell(lab: Lab, present: Measured, symptom: Symptom, evidence: Eviden
 def _joined(lab: Lab, present: Measured, questions: Sequence[_Open]) -> tuple[Sentence, ...]:
     """One sentence for each reason."""
     found = []
-    for reason in dict.fromkeys(one.reason for one in questions):
-        those = [one for one in questions if one.reason == reason]
+    for reason in dict.fromkeys(question.reason for question in questions):
+        those = [question for question in questions if question.reason == reason]
         need = max(one.needs for one in those)
         seeds = [seeds_needed(len(present.numbers), one.evidence.half, _apart(one.evidence)) for one in those]
         more = seeds_in_words(max(seeds)) if math.isnan(need) else f"needs about {_round_up(need)}"
@@ -616,7 +616,7 @@ def _apart(evidence: Evidence) -> float:
 
 
 def _longest(present: Measured) -> float:
-    return max((one.delay_p99 for one in present.numbers if not math.isnan(one.delay_p99)), default=0.0)
+    return max((number.delay_p99 for number in present.numbers if not math.isnan(number.delay_p99)), default=0.0)
 
 
 def _round_up(seconds: float) -> str:
@@ -640,14 +640,14 @@ def _causes(
         return (Verdict.KEEPS if cause is None else Verdict.REMOVES), cause
 
     def two(ablations: Sequence[Ablation]) -> Search[Cause | None]:
-        there = {one.key: one for one in ablations if one.apply(tree) is not None}
+        there = {ablation.key: ablation for ablation in ablations if ablation.apply(tree) is not None}
         return take_away(pairs(list(there.values())[:PAIRS], tree), judge, Search())
 
     for ablations in (specific, general):
         alone = take_away(applied(ablations, tree), judge, Search(), alternatives=True)
         causes = alone.of(Verdict.REMOVES) or two(ablations).of(Verdict.REMOVES)
         if causes:
-            return tuple(one for one in causes if one is not None), names
+            return tuple(cause for cause in causes if cause is not None), names
     return tuple(one for one in two([*specific, *general]).of(Verdict.REMOVES) if one is not None), names
 
 
@@ -729,12 +729,12 @@ def sentence(finding: Finding, link: str) -> Sentence:
         tried = f" (taken away one by one: {', '.join(finding.tried)})" if finding.tried else ""
         text = f"{head}; cause not found{tried}."
     else:
-        parts = [f"{one.words} ({one.done}: {_shown(one.evidence[0], symptom)})" for one in finding.causes]
+        parts = [f"{cause.words} ({cause.done}: {_shown(cause.evidence[0], symptom)})" for cause in finding.causes]
         lead = {1: "the cause is", 2: "it takes both"}.get(len(parts), "it takes all of")
         text = f"{head}; {lead} {listed(parts)}."
     numbers_of = {"value": finding.evidence.value, "limit": finding.evidence.limit}
-    numbers_of |= {f"after {one.key}": one.evidence[0].value for one in finding.causes}
-    evidence = (finding.evidence, *(part for one in finding.causes for part in one.evidence))
+    numbers_of |= {f"after {cause.key}": cause.evidence[0].value for cause in finding.causes}
+    evidence = (finding.evidence, *(part for cause in finding.causes for part in cause.evidence))
     return Sentence(f"link {link}", symptom.predicate, text, numbers_of, evidence)
 
 
@@ -749,7 +749,7 @@ def _shown(evidence: Evidence, symptom: Symptom) -> str:
 def _healthy(told: Diagnosis) -> Sentence:
     judged = [_evidence(told.present, one) for one in SYMPTOMS if not math.isnan(told.present.of(one).mean)]
     wait, loss = (told.present.of(one).mean for one in SYMPTOMS[:2])
-    used = sum(one.utilization for one in told.present.numbers) / len(told.present.numbers)
+    used = sum(number.utilization for number in told.present.numbers) / len(told.present.numbers)
     return Sentence(
         f"link {told.link}",
         "healthy",

@@ -117,7 +117,7 @@ def numbers(result: Result, name: str) -> Numbers:
         halves["idle"] = (1 - part * float(np.mean(seconds[:half])), 1 - part * float(np.mean(seconds[half:])))
     named = _classes(raw, tree)
     streams = [named[tree["flows"][k]["name"]] for k in over if tree["flows"][k]["traffic"]["kind"] in UNRESPONSIVE]
-    stream = max((one for one in streams if one.sent), key=lambda one: one.loss, default=None)
+    stream = max((stream for stream in streams if stream.sent), key=lambda stream: stream.loss, default=None)
     return Numbers(
         delay_p50=_number(link["delay_p50"]),
         delay_p99=_number(link["delay_p99"]),

@@ -127,8 +127,8 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
         pair([one.utilization for one in old], [part * one.utilization for one in new], "rate", link,
              f"throughput over the link's present rate{place}")  # fmt: skip
     for name in present.numbers[0].classes:
-        if all(name in one.classes for one in after.numbers):
-            before, now = ([one.classes[name] for one in runs.numbers] for runs in (present, after))
+        if all(name in number.classes for number in after.numbers):
+            before, now = ([number.classes[name] for number in runs.numbers] for runs in (present, after))
             pair([one.one_way_p99 for one in before], [one.one_way_p99 for one in now], "one_way_p99", name,
                  f"99th percentile of the one-way delay of {name}")  # fmt: skip
             pair([one.goodput for one in before], [one.goodput for one in now], "goodput", name,
@@ -163,12 +163,12 @@ class Balance:
     @property
     def gains(self) -> tuple[Effect, ...]:
         """Return the gains at a link; the throughput only if it grows by more than it may cost elsewhere."""
-        return tuple(one for one in self.effects if one.better and one.key != "one_way_p99")
+        return tuple(effect for effect in self.effects if effect.better and effect.key != "one_way_p99")
 
     @property
     def costs(self) -> tuple[Effect, ...]:
         """Return the effects that are costs at a link."""
-        return tuple(one for one in self.effects if one.better is False and one.key != "one_way_p99")
+        return tuple(effect for effect in self.effects if effect.better is False and effect.key != "one_way_p99")
 
     def without(self, key: Key, subjects: Collection[str]) -> Balance:
         """Return the balance without a measure of some links or classes."""
@@ -176,7 +176,7 @@ class Balance:
 
     def of(self, key: Key, subject: str) -> Effect | None:
         """Return an effect, if both settings have the measure."""
-        return next((one for one in self.effects if (one.key, one.subject) == (key, subject)), None)
+        return next((effect for effect in self.effects if (effect.key, effect.subject) == (key, subject)), None)
 
     def wanted(self, prefer: Preference | None) -> bool:
         """Whether the setting is better by a preference, or without one so much better that nobody would mind."""
@@ -184,10 +184,11 @@ class Balance:
             return False
         delays = ("delay_p50", "delay_p99")
         if prefer == "delay":
-            return any(one.key in delays for one in self.gains) and all(one.key not in delays for one in self.costs)
+            return any(gain.key in delays for gain in self.gains) and all(cost.key not in delays for cost in self.costs)
         if prefer == "rate":
-            return all(one.key != "rate" or one.change >= 0 for one in self.effects)
+            return all(effect.key != "rate" or effect.change >= 0 for effect in self.effects)
         return all(
-            (one.key == "rate" and -one.change <= PRICE * one.before) or (one.key == "loss" and one.change <= LOSSES)
-            for one in self.costs
+            (cost.key == "rate" and -cost.change <= PRICE * cost.before)
+            or (cost.key == "loss" and cost.change <= LOSSES)
+            for cost in self.costs
         )

@@ -122,7 +122,7 @@ def capacity(link: Mapping[str, Any], packet: float) -> float:
 
 def bulk(tree: Mapping[str, Any], link: str) -> list[dict[str, Any]]:
     """Return the classes of endless TCP over a link."""
-    return [one for one in tree["flows"] if one["traffic"]["kind"] == "bulk" and link in one["path"]]
+    return [flow for flow in tree["flows"] if flow["traffic"]["kind"] == "bulk" and link in flow["path"]]
 
 
 def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Length:
@@ -138,40 +138,42 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
     wait
         Longest queueing delay, s, where it is known; else what the buffer allows.
     """
-    link = next(one for one in tree["link"] if one["name"] == name)
-    flows = bulk(tree, name) or [one for one in tree["flows"] if name in one["path"]]
-    packet = max((max(quantities(one["packet_size"]) or [1500.0]) for one in flows), default=1500.0)
+    link = next(link for link in tree["link"] if link["name"] == name)
+    flows = bulk(tree, name) or [flow for flow in tree["flows"] if name in flow["path"]]
+    packet = max((max(quantities(flow["packet_size"]) or [1500.0]) for flow in flows), default=1500.0)
     rate = bits(link) / (8 * packet)
     if wait is None:
         wait = capacity(link, packet)
         managed = link["queue"].get("aqm") != "drop-tail" or link["queue"].get("scheduler", "none") != "none"
-        by_delay = all(str(one["congestion"]["kind"]) in BY_DELAY for one in flows if "congestion" in one)
+        by_delay = all(str(flow["congestion"]["kind"]) in BY_DELAY for flow in flows if "congestion" in flow)
         wait = min(wait, MANAGED if managed or by_delay else 10.0)
         if (
             link["queue"].get("aqm") == "threshold"
             and link["queue"].get("ecn", False)
-            and all(one.get("ecn", False) for one in flows)
+            and all(flow.get("ecn", False) for flow in flows)
         ):
             wait = min(wait, 2 * quantities(link["queue"]["threshold"])[0] / rate)
-    rtt = max((max(quantities(one["rtt"]) or [0.1]) for one in flows), default=0.1)
+    rtt = max((max(quantities(flow["rtt"]) or [0.1]) for flow in flows), default=0.1)
     rtt += wait
     times = {
         f"{MIN_ROUND_TRIPS} round trips": MIN_ROUND_TRIPS * rtt,
         f"{MIN_MEASURED_PACKETS} packets": MIN_MEASURED_PACKETS / rate,
     }
     cycle = adapted = 0.0
-    count = sum(int(one["count"]) for one in flows if "congestion" in one)
-    for one in flows:
-        if "congestion" not in one:
+    count = sum(int(flow["count"]) for flow in flows if "congestion" in flow)
+    for flow in flows:
+        if "congestion" not in flow:
             continue
-        own, why = _cycle(one, rate / max(count, 1), rtt, packet)
+        own, why = _cycle(flow, rate / max(count, 1), rtt, packet)
         cycle = max(cycle, own)
         if own:
             times[f"{CYCLES} {why}"] = max(times.get(f"{CYCLES} {why}", 0.0), CYCLES * own)
-        probe = quantities(one["congestion"].get("probe_rtt_interval", ""))
+        probe = quantities(flow["congestion"].get("probe_rtt_interval", ""))
         if probe:
             cycle = max(cycle, probe[0] + 1.0)
-            words = f"two of the {probe[0]:g} s after which {one['congestion']['kind'].upper()} measures the round trip"
+            words = (
+                f"two of the {probe[0]:g} s after which {flow['congestion']['kind'].upper()} measures the round trip"
+            )
             times[words] = PROBES * probe[0]
     if link["queue"].get("aqm") == "ap-red":
         every = quantities(link["queue"]["interval"])[0]
@@ -185,7 +187,7 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
         cycle = max(cycle, rising)
     reason = max(times, key=lambda key: times[key])
     measured = max(times[reason], MIN_MEASURED_S)
-    starts = max((max(quantities(one.get("start", "0 s")) or [0.0]) for one in tree["flows"]), default=0.0)
+    starts = max((max(quantities(flow.get("start", "0 s")) or [0.0]) for flow in tree["flows"]), default=0.0)
     warm = starts + max(cycle, 0.3 * min(measured, 60.0), 20 * rtt)
     sample = min(max(min(rtt / 4, measured / SAMPLES[0]), measured / SAMPLES[1]), measured / 20)
     return Length(warm, measured, sample, reason, adapted)

@@ -80,7 +80,7 @@ def held(link: Mapping[str, Any]) -> float | None:
 def at_rate(tree: Mapping[str, Any], name: str, rate: float) -> dict[str, Any]:
     """Return the scenario with the shaper of a link's queue at another rate; rates of its classes in proportion."""
     made = copy.deepcopy(dict(tree))
-    link = next(one for one in made["link"] if one["name"] == name)
+    link = next(link for link in made["link"] if link["name"] == name)
     part = rate / (held(link) or rate)
     values = link["queue"]["scheduler"]
 
@@ -102,9 +102,9 @@ def at_rate(tree: Mapping[str, Any], name: str, rate: float) -> dict[str, Any]:
 
 def before(tree: Mapping[str, Any], name: str) -> str | None:
     """Return the link with a shaper that all endless flows over `name` cross before it; None without one."""
-    flows = [one for one in tree["flows"] if name in one["path"] and one["traffic"]["kind"] == "bulk"]
-    links = {one["name"]: one for one in tree["link"]}
-    found = [{place for place in one["path"][: one["path"].index(name)] if held(links[place])} for one in flows]
+    flows = [flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] == "bulk"]
+    links = {link["name"]: link for link in tree["link"]}
+    found = [{place for place in flow["path"][: flow["path"].index(name)] if held(links[place])} for flow in flows]
     common = set.intersection(*found) if found else set()
     return min(common, key=lambda one: held(links[one]) or math.inf) if common else None
 
@@ -126,10 +126,10 @@ def framed(link: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def hosts(tree: Mapping[str, Any], name: str) -> str | None:
     """Return the side, ``"destination"`` or ``"source"``, on which a link's endless flows belong to several hosts."""
-    flows = [one for one in tree["flows"] if name in one["path"] and one["traffic"]["kind"] == "bulk"]
+    flows = [flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] == "bulk"]
     for side in ("destination", "source"):
-        named = [one.get(side, "own") for one in flows]
-        count = len(set(named)) + sum(int(one.get(f"{side}_hosts", 1)) - 1 for one in flows)
+        named = [flow.get(side, "own") for flow in flows]
+        count = len(set(named)) + sum(int(flow.get(f"{side}_hosts", 1)) - 1 for flow in flows)
         if named and "own" not in named and count > 1:
             return side
     return None
@@ -141,17 +141,17 @@ STARVED: Final = 0.5
 
 def starved(tree: Mapping[str, Any], name: str) -> bool:
     """Whether ACKs of endless flows, whose data fill other links, want a large part of a link's rate."""
-    links = {one["name"]: one for one in tree["link"]}
+    links = {link["name"]: link for link in tree["link"]}
 
     def rate(one: Mapping[str, Any]) -> float:
         return _number(one["rate"]) if isinstance(one["rate"], str) else math.inf
 
     wanted = 0.0
-    for one in tree["flows"]:
-        back = one.get("reverse_path", "none")
-        if one["traffic"]["kind"] == "bulk" and back != "none" and name in back:
-            slowest = min(rate(links[place]) for place in one["path"])
-            wanted = max(wanted, slowest * _number(one["ack_size"]) / (2 * _number(one["packet_size"])))
+    for flow in tree["flows"]:
+        back = flow.get("reverse_path", "none")
+        if flow["traffic"]["kind"] == "bulk" and back != "none" and name in back:
+            slowest = min(rate(links[place]) for place in flow["path"])
+            wanted = max(wanted, slowest * _number(flow["ack_size"]) / (2 * _number(flow["packet_size"])))
     return wanted > STARVED * rate(links[name]) and not math.isinf(wanted)
 
 

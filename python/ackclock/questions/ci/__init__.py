@@ -70,9 +70,9 @@ class _Examiner:
         first = self.ask(asked, CI.seeds[0])
         answers = {answer.heading.number: answer for answer in first.answers}
         for count in CI.seeds[1:]:
-            again = [one.heading for one in answers.values() if _open(one)]
+            again = [answer.heading for answer in answers.values() if _open(answer)]
             if again:
-                answers |= {one.heading.number: one for one in self.ask(again, count).answers}
+                answers |= {answer.heading.number: answer for answer in self.ask(again, count).answers}
         return Evaluation(self.entry, first.references, tuple(answers.values()), first.seeds, True, len(self._known))
 
     def repeated(self, answer: Answer) -> Answer:
@@ -148,19 +148,19 @@ def _judged(examiner: _Examiner, answer: Answer, configuration: Configuration) -
     if answer.failures:
         return [_stopped(heading, answer)]
     repeated: Mapping[tuple[str, str], Check] = {}
-    if any(_fails(one, answer, examiner.entry) for one in answer.checks):
+    if any(_fails(check, answer, examiner.entry) for check in answer.checks):
         again = examiner.repeated(answer)
         if again.failures:
             return [_stopped(heading, again)]
-        repeated = {(one.quantity, one.case): one for one in again.checks}
+        repeated = {(check.quantity, check.case): check for check in again.checks}
     made = []
-    for one in answer.checks:
-        status, more = _status(one, answer, repeated, examiner.entry)
-        if status in BAD and (reason := _accepted(heading.number, one, configuration)):
+    for check in answer.checks:
+        status, more = _status(check, answer, repeated, examiner.entry)
+        if status in BAD and (reason := _accepted(heading.number, check, configuration)):
             status, more = Status.ACCEPTED, f" Accepted: {reason}."
-        sentence = f"{stated(one)}.{more}"
-        name = f"{one.quantity} ({one.case})"
-        made.append(Checked(heading.number, heading.title, name, status, sentence, _case(heading, one)))
+        sentence = f"{stated(check)}.{more}"
+        name = f"{check.quantity} ({check.case})"
+        made.append(Checked(heading.number, heading.title, name, status, sentence, _case(heading, check)))
     return made
 
 
@@ -208,8 +208,8 @@ def _compared(
     """Compare every number that has a bound with the base's."""
     made = []
     asked = [answer.heading for answer in evaluation.answers if answer.checks and not answer.failures]
-    mine = {one.heading.number: one for one in examiner.ask(asked, CI.seeds[0]).answers} if asked else {}
-    theirs = {one.heading.number: one for one in basis.ask(asked, CI.seeds[0]).answers} if asked else {}
+    mine = {answer.heading.number: answer for answer in examiner.ask(asked, CI.seeds[0]).answers} if asked else {}
+    theirs = {answer.heading.number: answer for answer in basis.ask(asked, CI.seeds[0]).answers} if asked else {}
     for heading in asked:
         if theirs[heading.number].failures:
             continue  # nothing to be compared with

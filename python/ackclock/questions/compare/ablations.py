@@ -59,19 +59,19 @@ class EngineAblation:
 
 
 def _access(tree: Tree) -> Tree | None:
-    if all(one.get("access_rate", "unlimited") == "unlimited" for one in tree["flows"]):
+    if all(flow.get("access_rate", "unlimited") == "unlimited" for flow in tree["flows"]):
         return None
     made = copy.deepcopy(tree)
-    for one in made["flows"]:
-        one["access_rate"] = "unlimited"
+    for flow in made["flows"]:
+        flow["access_rate"] = "unlimited"
     return made
 
 
 def _without(kinds: Callable[[str], bool]) -> Callable[[Tree], Tree | None]:
     def apply(tree: Tree) -> Tree | None:
-        kept = [one for one in tree["flows"] if not kinds(one["traffic"]["kind"])]
-        gone = {one["name"] for one in tree["flows"]} - {one["name"] for one in kept}
-        if not gone or not kept or any(one.get("flows") in gone for one in tree.get("change", [])):
+        kept = [flow for flow in tree["flows"] if not kinds(flow["traffic"]["kind"])]
+        gone = {flow["name"] for flow in tree["flows"]} - {one["name"] for one in kept}
+        if not gone or not kept or any(change.get("flows") in gone for change in tree.get("change", [])):
             return None
         return {**copy.deepcopy(tree), "flows": copy.deepcopy(kept)}
 
@@ -87,23 +87,23 @@ def _changes(tree: Tree) -> Tree | None:
 
 
 def _round_trips(tree: Tree) -> Tree | None:
-    values = [value for one in tree["flows"] for value in quantities(one["rtt"])]
+    values = [value for flow in tree["flows"] for value in quantities(flow["rtt"])]
     if not values or max(values) - min(values) < 0.05 * max(values):
         return None
     made = copy.deepcopy(tree)
-    for one in made["flows"]:
-        own = quantities(one["rtt"])
-        one["rtt"] = f"{sum(own) / len(own):.9g} s"
+    for flow in made["flows"]:
+        own = quantities(flow["rtt"])
+        flow["rtt"] = f"{sum(own) / len(own):.9g} s"
     return made if made["flows"] != tree["flows"] else None
 
 
 def _delayed_acks(tree: Tree) -> Tree | None:
-    if not any(one.get("delayed_ack") for one in tree["flows"]):
+    if not any(flow.get("delayed_ack") for flow in tree["flows"]):
         return None
     made = copy.deepcopy(tree)
-    for one in made["flows"]:
-        if "delayed_ack" in one:
-            one["delayed_ack"] = False
+    for flow in made["flows"]:
+        if "delayed_ack" in flow:
+            flow["delayed_ack"] = False
     return made
 
 
@@ -114,7 +114,7 @@ def _spares_nothing(tree: Tree) -> Tree | None:
     A RED that averages drops after the queue has emptied, too; its other spacings spare those packets.
     """
     made = copy.deepcopy(tree)
-    sizes = {value for one in tree["flows"] for value in quantities(one["packet_size"])}
+    sizes = {value for flow in tree["flows"] for value in quantities(flow["packet_size"])}
     changed = False
     for link in made["link"]:
         queue = link["queue"]
@@ -144,13 +144,13 @@ def scaled(flows: bool) -> Callable[[Tree], Tree | None]:
             if isinstance(link.get("shaper"), Mapping):
                 return None
             link["queue"] = {key: _grown(key, value, gains) for key, value in link["queue"].items()}
-        for one in made["flows"]:
+        for flow in made["flows"]:
             if flows:
-                one["count"] = FACTOR * int(one["count"])
+                flow["count"] = FACTOR * int(flow["count"])
                 continue
             for key in ("access_rate", "max_window", "access_buffer"):
-                if isinstance(one.get(key), str) and one[key] != "unlimited":
-                    one[key] = _times(one[key])
+                if isinstance(flow.get(key), str) and flow[key] != "unlimited":
+                    flow[key] = _times(flow[key])
         return made
 
     return apply

@@ -44,7 +44,7 @@ class Comparison(Card):
         """A row a measure, a column an engine, and whether they agree with the packet engine."""
         import pandas as pd
 
-        apart = {(one.measure, one.of) for one in self.disagreements}
+        apart = {(disagreement.measure, disagreement.of) for disagreement in self.disagreements}
         engines = [engine for engine in ENGINES if engine in self.lines]
         rows = {
             row_name(measure, of): {engine: found.get(engine, float("nan")) for engine in engines}
@@ -70,7 +70,7 @@ class Comparison(Card):
             "values": [{"measure": measure, "of": of, **found} for (measure, of), found in self.values.items()],
             "refused": self.refused,
             "stability": self.stable,
-            "disagreements": [one.json() for one in self.disagreements],
+            "disagreements": [disagreement.json() for disagreement in self.disagreements],
         }
 
     @presented

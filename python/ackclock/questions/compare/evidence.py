@@ -210,4 +210,4 @@ def changes(measure: str, one: Tried, before: Tried) -> bool:
 def moving(*trials: Tried) -> bool:
     """Whether what an engine says depends more on when it is measured than on the seed; the first's seeds count."""
     first = trials[0]
-    return max(max(one.moves, one.drift) / one.scale for one in trials) > first.half / first.scale
+    return max(max(trial.moves, trial.drift) / trial.scale for trial in trials) > first.half / first.scale

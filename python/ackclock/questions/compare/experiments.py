@@ -132,7 +132,7 @@ class Experiments:
 
     def _affordable(self, ablated: Sequence[Ablated], efforts: Sequence[Effort]) -> Effort | None:
         """The first that takes no more packets than an experiment may."""
-        able = (one for one in efforts if one.longer == 1 or self._long)
+        able = (effort for effort in efforts if effort.longer == 1 or self._long)
         return next((one for one in able if all(self._cost(each, one) <= COMPARE.packets for each in ablated)), None)
 
     def _cause(self, measure: str, of: str, engine: str, now: Tried, size: float) -> Explanation:
@@ -148,7 +148,7 @@ class Experiments:
         search: Search[_Pair] = take_away(small, judge, Search())
         if search.open:
             single = [self._ablations[one.key] for one in small if one.key not in self._idle]
-            joint = (one for one in pairs(single, self._base) if one.key != LINK_TWICE)
+            joint = (pair for pair in pairs(single, self._base) if pair.key != LINK_TWICE)
             take_away((one for one in joint if self._cost(one) <= COMPARE.packets), judge, search)
         return _explanation(search, now, large)
 
@@ -197,7 +197,7 @@ class Experiments:
             return None
         runs = [one.values.get((measure, of), {}).get("packet", math.nan) for one in self._packets[place]]
         others = [one.values.get((measure, of), {}).get(engine) for one in self._equations[*place, engine]]
-        values = [one for one in others if one is not None]
+        values = [other for other in others if other is not None]
         packets = mean_interval(runs)
         if not values or len(values) < len(others) or not packets.count:
             return None
@@ -244,7 +244,7 @@ class Experiments:
         """Packets that an experiment computes at most."""
         tree = _lengthened(ablated, effort.longer)
         end = quantities(tree["scenario"]["duration"])
-        return effort.seeds * max(end, default=0.0) * sum(bits(one) for one in tree["link"]) / PACKET
+        return effort.seeds * max(end, default=0.0) * sum(bits(link) for link in tree["link"]) / PACKET
 
     def _run(self, key: tuple[str, float], scenario: Scenario, seeds: int) -> None:
         """Run what is not there yet."""
@@ -271,7 +271,7 @@ def cause_words(found: Comparison, ablation: EngineAblation) -> str:
             size = f"{min(windows):.3g} packets"
             return f"small windows of {size}" if min(windows) <= SMALL else f"the size of the windows, {size}"
     if ablation.key == "flows":
-        return f"the number of flows, {sum(int(one['count']) for one in found.scenario.canonical['flows'])}"
+        return f"the number of flows, {sum(int(flow['count']) for flow in found.scenario.canonical['flows'])}"
     return ablation.cause
 
 
@@ -360,8 +360,8 @@ def _brief(tree: dict[str, Any]) -> dict[str, Any]:
     end = quantities(tree["scenario"]["duration"])
     if tree.get("change") or not end:
         return tree
-    rtt = max((max(quantities(one["rtt"]) or [0.1]) for one in tree["flows"]), default=0.1)
-    starts = max((max(quantities(one.get("start", "0 s")) or [0.0]) for one in tree["flows"]), default=0.0)
+    rtt = max((max(quantities(flow["rtt"]) or [0.1]) for flow in tree["flows"]), default=0.1)
+    starts = max((max(quantities(flow.get("start", "0 s")) or [0.0]) for flow in tree["flows"]), default=0.0)
     measured = max(MEMORY * rtt, MIN_MEASURED_S)
     total = starts + 2 * measured
     if total >= end[0]:

@@ -56,7 +56,7 @@ class Evaluation:
         counts = ", ".join(f'"{finding}" {count}' for finding, count in self.counts.items())
         lines = [f"{RFC[self.entry.kind]}: {counted(len(self.answers), 'heading')}, answered {counts}."]
         fails = [answer for answer in self.answers if answer.finding is Finding.NO]
-        return [*lines, *(f"{one.heading.number} {one.heading.title}: {one.brief}." for one in fails)]
+        return [*lines, *(f"{fail.heading.number} {fail.heading.title}: {fail.brief}." for fail in fails)]
 
     @property
     def notes(self) -> list[str]:

@@ -70,7 +70,7 @@ def measured(
     from ..sweep.plan import Point
     from ..sweep.store import Store
 
-    wanted = {one.key: one for one in jobs}
+    wanted = {job.key: job for job in jobs}
     kept = None if store is None else Store(store)
 
     def point(one: Job) -> Point:

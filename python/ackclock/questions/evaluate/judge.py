@@ -79,12 +79,12 @@ def answer(
     if failures and finding is not Finding.NO:
         finding = Finding.CANNOT_TELL
     checks = [replace(check, by=OWN) if name and check.by == name else check for check in checks]
-    others = [one for one in references if one != name]
+    others = [reference for reference in references if reference != name]
     sentence = _sentence(heading, finding, checks, values, others, failures)
     brief = ""
     if finding is Finding.NO:
         missed = [check for check in checks if check.finding is finding]
-        alike = [label(one) for one in others if all(misses(check, values, [one]) for check in missed)]
+        alike = [label(other) for other in others if all(misses(check, values, [other]) for check in missed)]
         do = "does" if len(alike) == 1 else "do"
         brief = f"{heading.no}, as {listed(alike)} {do}" if alike else heading.no
     return Answer(heading, finding, sentence, brief, tuple(checks), values, tuple(failures))

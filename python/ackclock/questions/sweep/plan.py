@@ -46,14 +46,14 @@ def plan(scenario: Scenario, axes: Sequence[Axis], *, seeds: int = 1, latin: int
         raise SweepError(
             "algorithms written in Python have no name by which a store could know them: sweeps take registered ones"
         )
-    count = seeds * (math.prod(len(one.values) for one in axes) if latin is None else latin)
+    count = seeds * (math.prod(len(axis.values) for axis in axes) if latin is None else latin)
     if count > MOST_POINTS:
         raise SweepError(
             f"this makes {count:,} points; a sweep has at most {MOST_POINTS:,}. Give fewer values, or choose points "
             "of the whole range by a Latin hypercube (latin); several sweeps may share a store"
         )
     combinations: Iterator[tuple[Any, ...]] = (
-        itertools.product(*(one.values for one in axes))
+        itertools.product(*(axis.values for axis in axes))
         if latin is None
         else iter(_hypercube(axes, latin, scenario.seed))
     )
@@ -89,12 +89,12 @@ def _hypercube(axes: Sequence[Axis], count: int, seed: int) -> list[tuple[Any, .
         raise SweepError(f"a Latin hypercube must have one point or more, not {count}")
     random = np.random.default_rng(seed)
     columns: list[list[Any]] = []
-    for one in axes:
-        if one.bounds is None:
-            raise SweepError(f"{one.key}: a Latin hypercube takes ranges, such as 10ms..200ms, not lists")
-        whole = all(isinstance(value, int) for value in one.values)
+    for axis in axes:
+        if axis.bounds is None:
+            raise SweepError(f"{axis.key}: a Latin hypercube takes ranges, such as 10ms..200ms, not lists")
+        whole = all(isinstance(value, int) for value in axis.values)
         places = (random.permutation(count) + random.random(count)) / count
-        columns.append([value_at(one.bounds, float(place), whole=whole) for place in places])
+        columns.append([value_at(axis.bounds, float(place), whole=whole) for place in places])
     return list(zip(*columns, strict=True))
 
 

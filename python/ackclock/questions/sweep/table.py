@@ -116,7 +116,7 @@ class Sweep(Card):
     @property
     def headline(self) -> str:
         """The axes, and how many points there are."""
-        axes = ", ".join(f"{one.key} with {len(one.values)} values" for one in self.axes)
+        axes = ", ".join(f"{axis.key} with {len(axis.values)} values" for axis in self.axes)
         return f"{len(self.points)} points of {axes}; {len(self.metrics)} metrics"
 
     def __str__(self) -> str:
@@ -166,9 +166,9 @@ class Sweep(Card):
     @property
     def summary(self) -> pd.DataFrame:
         """Mean of every metric over the seeds, a row each combination of values; columns as in `table`."""
-        keys = [f"vary.{one.key}" for one in self.axes]
+        keys = [f"vary.{axis.key}" for axis in self.axes]
         means: pd.DataFrame = self.table.groupby(keys, sort=False, dropna=False)[self.metrics].mean()
-        means.index.names = [one.key for one in self.axes]
+        means.index.names = [axis.key for axis in self.axes]
         return means
 
     @presented
@@ -209,4 +209,4 @@ class Sweep(Card):
         for one in self.axes:
             if one.key == key:
                 return one
-        raise SweepError(f'"{key}" was not varied; varied were {", ".join(one.key for one in self.axes)}')
+        raise SweepError(f'"{key}" was not varied; varied were {", ".join(axis.key for axis in self.axes)}')

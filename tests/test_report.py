@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from matplotlib import pyplot as plt
 
+import ackclock
 from ackclock import plot, report
 from ackclock.analysis import Interval
 from ackclock.present.report._charts import charts
@@ -287,3 +288,13 @@ def test_numbers_are_written_to_the_digits_that_they_have(mean: float, half: flo
 
 def test_names_between_backticks_are_code_and_nothing_else_is_markup() -> None:
     assert prose("flows `a<b`: <i>") == "flows <code>a&lt;b</code>: &lt;i&gt;"
+
+
+def test_variants_with_and_without_a_scheduler_are_named_by_it() -> None:
+    """The columns of drop-tail and FQ-CoDel were "scheduler none" and "scheduler"."""
+    flows = ackclock.flows(1, rtt="20 ms")
+    runs = [
+        ackclock.run(ackclock.dumbbell(rate="5 Mbit/s", queue=queue, flows=flows, duration="2 s"))
+        for queue in ("drop-tail", "fq_codel")
+    ]
+    assert [one.label for one in grouped(runs)] == ["scheduler none", "scheduler fq_codel"]

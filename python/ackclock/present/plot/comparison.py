@@ -24,7 +24,7 @@ _LOOKS: Final[tuple[dict[str, Any], ...]] = (
 
 
 def figure(comparison: Comparison) -> Figure:
-    """Draw the queues and windows of all engines in one figure, with the scales of the measured part."""
+    """Draw the queues and windows of all engines in one figure, over the measured time: this is what is compared."""
     links = list(next(iter(comparison.lines.values())).queue)
     with style.context():
         drawn = Figure(figsize=(7.2, 2.3 * (len(links) + 1)))
@@ -34,7 +34,7 @@ def figure(comparison: Comparison) -> Figure:
             ax.set_ylabel(f"queue of {link}, packets")
         _draw(comparison, axes[-1], _mean_window)
         axes[-1].set_ylabel("mean window, packets")
-        axes[-1].set_xlabel("time, s" if _begin(comparison) is None else "time, s; shaded: not measured")
+        axes[-1].set_xlabel("time (s)")
         axes[0].legend(loc="upper right", ncols=len(comparison.lines))
     return drawn
 
@@ -44,18 +44,12 @@ def _draw(comparison: Comparison, ax: Axes, of: Callable[[Lines], NDArray[np.flo
     for (engine, lines), look in zip(comparison.lines.items(), _LOOKS, strict=False):
         values = of(lines)
         if values is not None:
-            ax.plot(lines.time, values, label=engine, **look)
-            inside = values[_inside(comparison, lines.time)]
-            top = max(top, float(inside[np.isfinite(inside)].max(initial=0.0)))
-    if (begin := _begin(comparison)) is not None:
-        ax.axvspan(ax.get_xlim()[0], begin, color=style.PALE, linewidth=0, zorder=0)
+            inside = _inside(comparison, lines.time)
+            shown = values[inside]
+            ax.plot(lines.time[inside], shown, label=engine, **look)
+            top = max(top, float(shown[np.isfinite(shown)].max(initial=0.0)))
     ax.margins(x=0)
     ax.set_ylim(0, 1.08 * top if top > 0 else 1.0)
-
-
-def _begin(comparison: Comparison) -> float | None:
-    """When the measured part begins, if something lies before it, s."""
-    return comparison.window[0] if comparison.window is not None and comparison.window[0] > 0 else None
 
 
 def _inside(comparison: Comparison, time: NDArray[np.float64]) -> NDArray[np.bool_]:

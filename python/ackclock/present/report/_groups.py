@@ -79,8 +79,11 @@ def differences(scenarios: Sequence[str]) -> dict[str, list[str]]:
 def settings(tree: Any, path: str = "") -> Iterable[tuple[str, str]]:
     """Yield every setting of a scenario: its path, such as ``link.bottleneck.queue.aqm``, and its value as text."""
     if isinstance(tree, dict):
+        scheduler = path.endswith(".scheduler") and "kind" in tree
+        if scheduler:  # by its name, as where there is none
+            yield path, _text(tree["kind"])
         for key, value in tree.items():
-            if not (key == "name" and path.startswith(("link.", "flows."))):
+            if not (scheduler and key == "kind") and not (key == "name" and path.startswith(("link.", "flows."))):
                 yield from settings(value, f"{path}.{key}" if path else key)
     elif isinstance(tree, list) and tree and all(isinstance(entry, dict) for entry in tree):
         for k, entry in enumerate(tree, 1):

@@ -541,7 +541,9 @@ def stated(ones: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
     value = p50 if state == "short" else standing
     how = "median wait beside half the round trip" if state == "short" else "queue exceeded in 98 % of the samples"
     seeds = "one run" if len(ones) == 1 else f"mean over {len(ones)} seeds"
-    return state, Sentence("queue", state, text, values, (Evidence(f"{how}, {seeds}", value, 0.0, held, runs=(key,)),))
+    return state, Sentence(
+        "queue", state, text, values, (Evidence(f"{how}, {seeds}", value, 0.0, held, runs=(key,), kind="time"),)
+    )
 
 
 def _style(tree: dict[str, Any], name: str, told: Diagnosis, cells: bool) -> str:

@@ -7,7 +7,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...core.units import NOTHING, share, time
+from ...core.units import PLAIN, interval, share, time
 from ...questions.causes.ablations import control
 from .. import plot
 from ..text import people
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from ...questions.setting import Setting
     from ...questions.why import Why
     from ..tables import TextTable
-
-
-_EXACT = 1e-9
-"""An interval that is narrower than this share of its value is rounding, and not stated."""
 
 
 def write(path: str | os.PathLike[str], told: Why) -> None:
@@ -96,24 +92,15 @@ def _evidence(told: Why) -> dict[str, Any]:
     rows: list[tuple[str, list[str]]] = []
     for number, one in enumerate([*told.sentences, *(one for part in told.beside for one in part.sentences)], 1):
         for part in one.evidence:
-            limit = "" if math.isnan(part.limit) else _plain(part.limit)
-            before = "" if math.isnan(part.before) else _plain(part.before)
+            plain = PLAIN[part.kind]
+            limit = "" if math.isnan(part.limit) else plain(part.limit)
+            before = "" if math.isnan(part.before) else plain(part.before)
             margin = "" if math.isnan(part.margin) else f"{part.margin:+.0%}"
-            value = _plain(part.value) + (f" ± {_half(part.half)}" if part.half > _EXACT * abs(part.value) else "")
+            value = interval(part.value, part.half, part.kind)
             rows.append((f"{number}. {one.predicate}", [", ".join(part.runs), part.how, before, value, limit, margin]))
     columns = ["runs", "measured", "before", "value", "threshold", "margin"]
-    heading = "Evidence for each sentence (delays in s, all else as shares)"
+    heading = "Evidence for each sentence"
     return {"heading": heading, "columns": columns, "rows": rows, "look": "evidence"}
-
-
-def _plain(value: float) -> str:
-    """Four digits, no power of ten, and 0 of what is rounding."""
-    return "0" if abs(value) < NOTHING else f"{value:.0f}" if abs(value) >= 1e4 else f"{value:.4g}"  # noqa: PLR2004
-
-
-def _half(value: float) -> str:
-    """Two digits, and all of an integer."""
-    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"  # noqa: PLR2004
 
 
 def _kind(flows: dict[str, Any]) -> str:

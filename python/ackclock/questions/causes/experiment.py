@@ -548,7 +548,8 @@ def _evidence(one: Measured, symptom: Symptom, before: float = math.nan) -> Evid
     seeds = len(one.numbers)
     how = f"{symptom.how}, {'one run' if seeds == 1 else f'mean over {seeds} seeds'} of {one.length.measured:.3g} s"
     half = 0.0 if math.isnan(found.half) else found.half
-    return Evidence(how, found.mean, half, one.limit(symptom), before, (one.key,))
+    kind = {"delay": "time", "unfair": "index", "hosts": "index"}.get(symptom.key, "share")
+    return Evidence(how, found.mean, half, one.limit(symptom), before, (one.key,), kind)
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,16 @@ _OF_LINKS: dict[Key, str] = {
 """Measures of a link that are compared, by their names among its numbers."""
 
 
+_KINDS: dict[Key, str] = {
+    "delay_p50": "time",
+    "delay_p99": "time",
+    "one_way_p99": "time",
+    "jain": "index",
+    "goodput": "rate",
+}
+"""Kinds of quantity of what is no share."""
+
+
 def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> tuple[Effect, ...]:
     """
     Compare a setting with the present one.
@@ -112,7 +122,9 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
         before, now = (sum(values) / len(values) for values in (old, new))
         apart = interval([b - a for a, b in zip(old, new, strict=False)])  # of the seeds that both have
         half = 0.0 if math.isnan(apart.half) else apart.half
-        evidence = Evidence(f"{how}, mean over {len(new)} seeds", now, half, before=before, runs=keys)
+        evidence = Evidence(
+            f"{how}, mean over {len(new)} seeds", now, half, before=before, runs=keys, kind=_KINDS.get(key, "share")
+        )
         better = _better(key, before, now, half)
         # shares even out with time: what the longer of two runs may owe to its length does not count
         if key == "jain" and ((better and longer > ALIKE) or (better is False and longer < 1 / ALIKE)):
@@ -132,7 +144,7 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
             pair([one.one_way_p99 for one in before], [one.one_way_p99 for one in now], "one_way_p99", name,
                  f"99th percentile of the one-way delay of {name}")  # fmt: skip
             pair([one.goodput for one in before], [one.goodput for one in now], "goodput", name,
-                 f"goodput of {name}, bit/s")  # fmt: skip
+                 f"goodput of {name}")  # fmt: skip
     return tuple(found)
 
 

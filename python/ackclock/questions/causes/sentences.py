@@ -23,7 +23,7 @@ class Evidence:
     how: str
     """The measurement or experiment, in words."""
     value: float
-    """The result, in the unit of `limit`: seconds, or a share 0..1."""
+    """The result, in the unit of `kind`."""
     half: float = 0.0
     """Half the width of its 95 % interval."""
     limit: float = math.nan
@@ -32,6 +32,8 @@ class Evidence:
     """The value without the ablation; NaN where there was none."""
     runs: tuple[str, ...] = ()
     """Keys of the runs (`Lab.record`) that it rests on."""
+    kind: str = "share"
+    """Kind of quantity, as in `core.units.interval`: "time" (s), "share", "index" or "rate" (bit/s)."""
 
     @property
     def margin(self) -> float:

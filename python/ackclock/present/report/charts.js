@@ -15,6 +15,18 @@
     return null;
   };
 
+  // 1, 2 and 5 times powers of ten within a logarithmic axis; the powers alone where it is long
+  const decades = (min, max) => {
+    const first = Math.floor(Math.log10(min)), last = Math.ceil(Math.log10(max)), marks = [];
+    for (let power = first; power <= last; power++) {
+      for (const part of last - first > 3 ? [1] : [1, 2, 5]) {
+        const mark = Number(`${part}e${power}`);
+        if (mark >= min && mark <= max) marks.push(mark);
+      }
+    }
+    return marks;
+  };
+
   const joined = (chart) => {
     const tables = chart.series.map((one) => {
       const xs = [], ys = [];
@@ -81,7 +93,10 @@
     const key = (chart.x.label || "").split(",")[0];
     if (!groups.has(key)) groups.set(key, []);
     const group = groups.get(key);
+    // of lines without a name, as an interval's ends, the first stands for all in the legend
+    const unnamed = chart.series.findIndex((one) => !one.name && one.x.length > 1);
     const axis = (of) => ({
+      ...(of.log ? { splits: (_, __, min, max) => decades(min, max), filter: (_, splits) => splits } : {}),
       label: of.label, labelSize: 20, labelFont: "12px system-ui, sans-serif", font: "11px system-ui, sans-serif",
       stroke: "#1a1a1a", grid: { stroke: "#dddddd", width: 1 }, ticks: { stroke: "#888888", width: 1 },
       values: (_, ticks) => ticks.map((tick) => (tick == null ? "" : number(tick))),
@@ -101,8 +116,8 @@
       axes: [axis(chart.x), { ...axis(chart.y), size: 58 }],
       series: [
         { label: chart.x.label.split(/[,;(]/)[0].trim() || "x", value: (_, value) => number(value) },
-        ...chart.series.map((one) => ({
-          label: one.name || chart.y.label, class: one.name || one.x.length > 1 ? "named" : "unnamed", stroke: one.color, width: one.width, dash: one.dash, spanGaps: true,
+        ...chart.series.map((one, k) => ({
+          label: one.name || chart.y.label, class: one.name || k === unnamed ? "named" : "unnamed", stroke: one.color, width: one.width, dash: one.dash, spanGaps: true,
           paths: paths(one), points: { show: one.points, size: 5, fill: one.color },
           value: (self, value, at, index) => number(index == null ? null : near(self.data[at], index)),
         })),

@@ -166,8 +166,8 @@ def _parameters(of: Stability, answer: Answer, ranges: Mapping[str, Span | None]
             continue
         drawing = _drawn(f"diagram {number}", partial(plots.bifurcation_diagram, diagram), (7.6, 3.4))
         caption = (
-            "Cycles are those of the smooth laws and end where they leave them; triangles show where the clamped "
-            "equations lead from empty queues."
+            "Cycles are those of the smooth laws and end where they leave them; single marks show where the "
+            "clamped equations lead from empty queues."
         )
         if diagram.end:
             caption += f" Equilibria in the same laws end: {diagram.end}."

@@ -157,3 +157,10 @@ def test_set_is_in_every_command_that_takes_a_file(ackclock: Command) -> None:
         for name in ("run", "why", "tune", "sweep", "stability", "compare", "buffer")
     }
     assert [name for name, text in said.items() if "--set" not in text] == []
+
+
+def test_a_kind_of_figure_is_no_file(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--plot phase` wrote a file of that name, over time."""
+    assert main(["run", str(file), "--plot", "phase"]) == 2
+    assert "the kind is --plot-kind phase" in capsys.readouterr().err
+    assert not Path("phase").exists()

@@ -42,6 +42,9 @@ TRACED_FLOWS = 10
 MOST_SAMPLES = 20_000
 """Most samples in the traces of a report whose interval nobody chose."""
 
+PLOT_KINDS = ("time", "phase")
+"""Figures of `--plot`."""
+
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="scenario in TOML (or JSON, by its suffix)")
@@ -68,7 +71,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--plot-kind",
-        choices=("time", "phase"),
+        choices=PLOT_KINDS,
         default="time",
         help="over time (default), or the mean window against the queue",
     )
@@ -105,6 +108,9 @@ def _run(options: argparse.Namespace) -> None:
     if (options.report or options.until_sure or options.plot) and not options.traces:
         variants = _sampled(variants)
     labels = [label for label, _ in variants]
+    if options.plot and not options.plot.suffix:
+        kind = f"; the kind is --plot-kind {options.plot}" if str(options.plot) in PLOT_KINDS else ""
+        raise WrongInputError(f"--plot {options.plot}: must be a file such as out.svg, out.png or out.pdf{kind}")
     if (options.pcap or options.qlog or options.flent) and (options.seeds is not None or len(variants) > 1):
         raise WrongInputError("--pcap, --qlog and --flent hold a single run: leave --seeds and variants out")
     with ExitStack() as outputs:

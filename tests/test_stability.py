@@ -638,3 +638,13 @@ def test_large_disturbances_of_windows_below_a_packet_start_where_the_equations_
     assert max(at.equilibrium.window.values()) < 0.5
     for factor in (0.1, 2.0):
         assert at.large_signal_from(factor).low >= 0
+
+
+def test_portrait_of_an_equilibrium_at_the_end_of_the_buffer_stays_within_it() -> None:
+    """`stability campus.toml --report` ended with "state 1 starts at 8500, outside 0 .. 8333"."""
+    full = ac.stability(ac.load(SCENARIOS / "campus.toml"))
+    portrait = full.phase_portrait((0.02,), duration="2 s")
+    [run] = portrait.runs.values()
+    assert float(run.traces["queue"].max()) <= 8334
+    with pytest.raises(ValueError, match="outside"):
+        full.trajectory("1 s", start={full._watched: 9000.0})

@@ -509,6 +509,17 @@ impl PyFluidModel {
             .collect()
     }
 
+    /// A state of the clamped equations with what leaves its bounds, such as a queue its buffer, at
+    /// the nearest of them.
+    fn bounded(&self, mut state: Vec<f64>) -> Vec<f64> {
+        for bound in self.model.bounds(&[]) {
+            if let Some(value) = state.get_mut(bound.state) {
+                *value = value.max(bound.lower).min(bound.upper);
+            }
+        }
+        state
+    }
+
     /// Where a cycle leaves what the equations frozen in one regime hold for, beyond what its
     /// equilibrium does already; and whether that is by choice (one law for all windows).
     fn leaves_validity(&self, at: &PyEquilibrium, cycle: &PyCycle) -> Vec<(String, bool)> {

@@ -259,7 +259,8 @@ class EquilibriumAnalysis:
         duration
             s, or a text such as "30 s"; by default long enough to see where it leads.
         disturbance
-            All states stand this much above the equilibrium before time 0, relative to it.
+            All states stand this much above the equilibrium before time 0, relative to it; a queue no higher than its
+            buffer, where trajectories are clamped.
         start
             Some states before time 0 in place of that, by name.
         clamped
@@ -268,14 +269,16 @@ class EquilibriumAnalysis:
             As for `ackclock.fluid`.
         """
         at = self.equilibrium
+        free = self.choices.clamped if clamped is None else clamped
         state = [(1 + disturbance) * value for value in at._x]
+        if free:
+            state = self.equations.model.bounded(state)
         for name, value in (start or {}).items():
             state[self.equations.state_index(name)] = float(value)
         if duration is None:
             end = self.equations.model.time_scale(at._raw)
         else:
             end = _core.quantity(duration)[0] if isinstance(duration, str) else float(duration)
-        free = self.choices.clamped if clamped is None else clamped
         frozen = None if free else at._raw
         return integrate(self.scenario, self.equations, frozen, state, end, samples, relative, steps)
 

@@ -29,3 +29,15 @@ def test_a_queue_is_a_time_at_the_rate_of_its_moment() -> None:
     assert told.present.delay_p99 <= 1.02 * told.present.peak
     assert "on a plain link" in told.trust.sentence
     assert "no commands for link: a shaper would have to follow the rate, which varies" in str(told)
+
+
+def test_before_a_policer_the_queue_forms_below_the_policers_rate() -> None:
+    """A shaper at 95 of 100 Mbit/s was offered to packets that a policer of 20 Mbit/s drops."""
+    policed = over({"rate": "100 Mbit/s", "policer": {"rate": "20 Mbit/s", "burst": "50 kB"}})
+    told = ac.why(scenario=policed, prefer="rate")
+    assert told.other is not None
+    link = told.other.result._scenario["link"][0]
+    assert (link["rate"], link["policer"]) == ("19 Mbit/s", "none")
+    assert 0.17 < told.other.utilization < 0.1901  # of 100 Mbit/s
+    assert told.present.utilization < told.other.utilization
+    assert "htb rate 19000kbit" in told.other.tc

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from .. import _core
 from ..core._words import listed
 from ..core.devices import SHAPED, shaped, through_ifb
 from ..core.scenario import Scenario
@@ -96,7 +97,7 @@ def other_queue(
             continue
         if shapers.managed(link["queue"]):
             continue
-        rate = bits_of(link)
+        whole, rate = bits_of(link), _let(link)
         if shapers.starved(tree, name) and _fixed(link, tree):
             queues[name] = _sparing(rate)
             parts[name] = SHAPED
@@ -106,8 +107,8 @@ def other_queue(
         made = with_queue(made, name, queues[name])
         link = next(entry for entry in made["link"] if entry["name"] == name)
         if rate < PORT and _fixed(link, tree):
-            link["rate"] = f"{SHAPED * rate:.12g} bit/s"
-            parts[name] = SHAPED
+            link["rate"], link["policer"] = f"{SHAPED * rate:.12g} bit/s", "none"  # which has nothing to drop then
+            parts[name] = SHAPED * rate / whole
     if not queues:
         return None
     cake = _title(queues.values())
@@ -126,13 +127,13 @@ def other_queue(
             settings[name] = _in_tc(_averaged_at(lab, made, name, after, seed, words), made, name)
             continue
         words = f"FQ-CoDel, target {queue['target']}, interval {queue['interval']}"
+        link = next(entry for entry in tree["link"] if entry["name"] == name)
         if parts[name] < 1:
-            words += f", behind a shaper at {parts[name]:.0%}"
+            words += f", behind a shaper at {SHAPED:.0%}" + (" of the policer" if _let(link) < bits_of(link) else "")
         other = measured(result, name, bits_at(made, name), words)
         other = averaged(other, after.beside.get(name, after.numbers), parts[name])
-        link = next(entry for entry in tree["link"] if entry["name"] == name)
         if _fixed(link, tree):
-            other = _with_commands(other, bits_of(link), queue, name in incoming)
+            other = _with_commands(other, _let(link), queue, name in incoming)
         settings[name] = other
     return Remedy("FQ-CoDel", made, settings, balance, cake)
 
@@ -199,6 +200,13 @@ def _other_shaper(
         settings[name] = _in_tc(_averaged_at(lab, made, name, after, seed, words), made, first)
     title = f"The shaper at {listed(list(dict.fromkeys(firsts.values())))} set to {shapers.KEPT:.0%} of the link"
     return Remedy("FQ-CoDel", made, settings, balance, title)
+
+
+def _let(link: Mapping[str, Any]) -> float:
+    """Return what a link lets through in the long run, bit/s: its rate, or that of a slower policer before it."""
+    policer = link.get("policer", "none")
+    policed = _core.quantity(str(policer["rate"]))[0] if isinstance(policer, Mapping) else math.inf
+    return min(bits_of(link), policed)
 
 
 def _fixed(link: Mapping[str, Any], tree: Mapping[str, Any]) -> bool:

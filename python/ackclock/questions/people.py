@@ -48,6 +48,8 @@ FEWEST: Final = 3
 """Pages that must be loaded for their time to be told."""
 LIGHT: Final = 0.02
 """Pages that are less than this part of a link's rate load beside the call, else in a run of their own."""
+CALLS_OF_A_LINK: Final = 4
+"""Times the rate of a call that a link must have, so that what is measured is its own queue and not the call's."""
 Measure = Literal["mos", "added", "ping", "page", "download"]
 MEASURES: Final[tuple[Measure, ...]] = ("mos", "added", "ping", "page", "download")
 """Numbers of an experience that have an interval: see `Experience`."""
@@ -177,6 +179,8 @@ def people(trees: Mapping[str, Mapping[str, Any]], link: str, length: Length, se
     first = next(iter(trees.values()))
     user = _user(first, link)
     path = tuple(user["path"])
+    if reason := _unfit(first, user):
+        return People({}, path, reason)
     chosen = _length(first, user, length)
     if chosen is None:
         return People({}, path, "runs long enough take too many packets")
@@ -222,6 +226,16 @@ def _user(tree: Mapping[str, Any], link: str) -> Mapping[str, Any]:
 def _base(user: Mapping[str, Any]) -> float:
     values = quantities(user["rtt"]) or [0.1]
     return sum(values) / len(values)
+
+
+def _unfit(tree: Mapping[str, Any], user: Mapping[str, Any]) -> str:
+    """Why probes would not tell what people get, or nothing."""
+    if _base(user) <= 0:
+        return "the round trip without queueing is zero; give the flows an rtt"
+    rate = _narrowest(tree, [*user["path"], *returning(user)])
+    if rate < CALLS_OF_A_LINK * quantities(VOICE["rate"])[0]:
+        return "a call each way, by which it is measured, would load so slow a link itself"
+    return ""
 
 
 def _narrowest(tree: Mapping[str, Any], names: Sequence[str]) -> float:

@@ -43,7 +43,7 @@ WHOLE: Final = 60_000_000
 """Packets of a whole map: where it has few places, each may take its part."""
 MIN_BUFFER_PACKETS: Final = 4
 """Packets of a buffer at least."""
-EVEN: Final = 0.05
+EVEN_WITHIN: Final = 0.05
 """A share whose interval holds the even one counts as even, not as open, where half of that interval is less."""
 
 
@@ -86,9 +86,9 @@ class Place:
         return not math.isnan(self.shares[0])
 
     def open(self, parts: Sequence[float]) -> bool:
-        """Whether a share may be more or less than its part by more than `EVEN`, or either."""
+        """Whether a share may be more or less than its part by more than `EVEN_WITHIN`, or either."""
         told = zip(self.shares, self.halves, parts, strict=True)
-        return any(abs(share - part) <= half > EVEN for share, half, part in told)
+        return any(abs(share - part) <= half > EVEN_WITHIN for share, half, part in told)
 
 
 @dataclass(frozen=True, repr=False)

@@ -41,3 +41,40 @@ def test_before_a_policer_the_queue_forms_below_the_policers_rate() -> None:
     assert 0.17 < told.other.utilization < 0.1901  # of 100 Mbit/s
     assert told.present.utilization < told.other.utilization
     assert "htb rate 19000kbit" in told.other.tc
+
+
+def test_a_scheduler_has_its_own_limit_by_default() -> None:
+    """CAKE with a memory of 100 ms left 74 % of the link idle "as it is set"; its own limit is no less than 4 MiB."""
+    told = ac.why("50 Mbit/s", "30 ms", aqm="cake", length=20.0)
+    assert told.present.utilization > 0.9
+    assert not any(one.predicate == "stands-idle" for one in told.sentences)
+
+
+def test_a_slow_link_has_room_for_packets_by_default() -> None:
+    """100 ms of 64 kbit/s are 800 B: every packet that found another was lost, a third of all."""
+    told = ac.why("64 kbit/s", "200 ms", length=60.0)
+    assert told.scenario.canonical["link"][0]["queue"]["capacity"] == "4 packets"
+    # the probe of a call, 80 kbit/s, loaded the link: "grade C" beside a median wait of 700 ms, then "F (+80 s)"
+    assert told.people is not None
+    assert not told.people.settings
+    assert "a call each way" in str(told)
+
+
+def test_people_need_a_round_trip() -> None:
+    """The reason was the list of what flows[1].rtt may be."""
+    tree = {
+        "scenario": {"duration": "10 s"},
+        "link": [{"name": "link", "rate": "10 Mbit/s"}],
+        "flows": [{"path": ["link"], "traffic": {"kind": "poisson", "rate": "7 Mbit/s"}}],
+    }
+    assert "the round trip without queueing is zero; give the flows an rtt" in str(ac.why(scenario=ac.Scenario(tree)))
+
+
+def test_a_gain_of_others_is_not_denied() -> None:
+    """ "would gain nothing that counts" over a table in which a page loads in 1.8 in place of 3.1 s."""
+    told = ac.why("100 Mbit/s", "20 ms", count=8, congestion="prague", aqm="dualpi2")
+    assert told.people is not None
+    now, instead = told.people.settings["now"], told.people.settings["instead"]
+    assert instead.page < 0.7 * now.page
+    assert now.differs(instead, "page")
+    assert "would gain these flows nothing that counts" in told.sentence

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from .. import _core
 from ..core._words import finite, listed
 from ..core.accessors import presented
 from ..core.card import Card
@@ -55,6 +56,10 @@ MAX_OTHER_LINKS: Final = 8
 BUSY: Final = 0.5
 """A link with endless flows that transmits for longer than this part of the time is judged."""
 
+DEFAULT_BUFFER: Final = "100 ms"
+"""Capacity of a queue by default."""
+DEFAULT_PACKETS: Final = 4
+"""Packets of a queue by default at least."""
 SHAPERS: Final = ("htb", "hfsc", "tbf", "cbq")
 """Linux queueing disciplines that shape, and leave the waiting to another."""
 
@@ -213,7 +218,7 @@ def why(
     *,
     scenario: ScenarioLike | None = None,
     link: str | None = None,
-    buffer: str = "100 ms",
+    buffer: str | None = None,
     count: int = 1,
     congestion: str = "cubic",
     aqm: str = "drop-tail",
@@ -243,7 +248,8 @@ def why(
     scenario, link
         A whole scenario instead of these, and the name of a link in it; by default the first that endless flows cross.
     buffer
-        Capacity of the queue: a time at the link's rate, packets or bytes.
+        Capacity of the queue: a time at the link's rate, packets or bytes. By default 100 ms, of a slow link 4 packets;
+        of a scheduler such as ``fq_codel`` or ``cake`` its own limit.
     count, congestion
         Number of endless flows, and their congestion control.
     aqm
@@ -277,7 +283,9 @@ def why(
     scenario = None if scenario is None else scenario_of(scenario)
     there = {"call": call, "game": game, "web": web}
     if scenario is None:
-        queue = {**_named(aqm), "capacity": buffer}
+        queue = _named(aqm)
+        if buffer is not None or "scheduler" not in queue:
+            queue["capacity"] = buffer or _default_buffer(rate)
         scenario = _described(
             rate, down, up, rtt, queue, {"count": count, "congestion": congestion.strip().lower(), "seed": seed}, there
         )
@@ -453,6 +461,16 @@ def _first_cause(findings: tuple[Finding, ...], undecided: tuple[Sentence, ...])
         if one.causes:
             return one.causes[0].key
     return "not-found" if findings else "undecided" if undecided else "none"
+
+
+def _default_buffer(rate: str | None) -> str:
+    """100 ms, in which a slow link sends hardly a packet: some packets then."""
+    try:
+        bps = _core.quantity(rate)[0] if rate is not None else math.inf
+    except ValueError:
+        return DEFAULT_BUFFER  # the scenario says what is wrong with the rate
+    packets = bps * _core.quantity(DEFAULT_BUFFER)[0] / (8 * PACKET)
+    return DEFAULT_BUFFER if packets >= DEFAULT_PACKETS else f"{DEFAULT_PACKETS} packets"
 
 
 def _named(aqm: str) -> dict[str, Any]:

@@ -29,8 +29,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rtt", help="round trip without queueing, such as 40ms")
     parser.add_argument(
         "--buffer",
-        default="100 ms",
-        help="size of the queue: a time, packets or bytes, such as 250ms (default: 100 ms)",
+        help="size of the queue: a time, packets or bytes, such as 250ms (default: 100 ms, of a slow link 4 packets; "
+        "of fq_codel, cake and other schedulers their own)",
     )
     parser.add_argument("--flows", metavar="N", type=count(1), default=1, help="endless flows (default: 1)")
     parser.add_argument(
@@ -67,7 +67,12 @@ def _run(options: argparse.Namespace) -> None:
 
     both = options.down is not None or options.up is not None
     if (options.file is not None) + (options.rate is not None) + both != 1:
-        raise WrongInputError("ackclock why: give a scenario file, or --rate and --rtt, or --down, --up and --rtt")
+        raise WrongInputError(
+            f"ackclock why: a file ({options.file}) and a rate do not go together; a value and its unit are one word, "
+            "such as 250ms"
+            if options.file is not None
+            else "ackclock why: give a scenario file, or --rate and --rtt, or --down, --up and --rtt"
+        )
     if both and (options.down is None or options.up is None):
         raise WrongInputError("ackclock why: --down and --up go together, such as --down 100mbit --up 20mbit")
     if options.file is None and options.rtt is None:

@@ -70,7 +70,7 @@ def page(of: Stability, answer: Answer, spans: Mapping[str, Span | None] | None 
         heading="Stability",
         choices=_sentence(of.choices.text()),
         sentence=answer.sentence,
-        unsafe=bool(answer.unsafe),
+        unsafe=bool(answer.unsafe or of.unstable_roots),
         facts=facts(answer),
         tables=[_cells(limits_table(answer)) | {"look": "words"}] if answer.limits else [],
         notes=list(dict.fromkeys(notes)),

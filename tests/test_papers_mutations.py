@@ -124,11 +124,17 @@ FORMULAS: list[tuple[str, str, str, str, float]] = [
 
 
 MORE: list[Case] = [
+    ("aimd-red", "fig-13", "link.router.rate", "300 Mbit/s"),
     ("cx-tcp", "fig-13", "link.rate", "5 Mbit/s"),
     ("mean-field", "fig-7", "flows.recovery", "sack"),
     ("mean-field", "fig-7", "flows.rtt", "20 ms"),
     ("mean-field", "fig-7", "link.rate", "500 Mbit/s"),
     ("mean-field", "sec-5.3", "flows.max_window", "20 packets"),
+    ("mean-field", "sec-5.4", "flows.rtt", "20 ms"),
+    ("st-red", "fig-4.3", "link.rate", "2 Mbit/s"),
+    ("st-red", "fig-4.4", "link.rate", "50 Mbit/s"),
+    ("st-red", "table-5-5", "link.forward.rate", "50 Mbit/s"),
+    ("st-red", "table-6-2", "flows.count", 30),
     ("st-red", "table-6-2", "link.rate", "5 Mbit/s"),
     ("st-red", "table-6-3", "link.rate", "30 Mbit/s"),
 ]

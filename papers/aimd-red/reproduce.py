@@ -29,6 +29,8 @@ OWN = 3
 PAIRS = ((0.09677, 0.9375), (0.2, 0.875), (0.4286, 0.75))
 """TCP-friendly (alpha, beta), as printed."""
 
+FRIENDLY_CAPACITY, FRIENDLY_FLOWS = 110_000.0, 124
+"""Of section IV-C: packets/s, a hundred TCP flows and 24 others."""
 HALF_OF_FIVE = 2.5
 """The printed ends of windows are multiples of five packets."""
 
@@ -482,6 +484,14 @@ def figure_13(lab: Lab) -> None:
                 ours=f"AIMD over TCP {spread(ratio, '{:.3f}')}",
                 printed=printed,
             )
+        fair = FRIENDLY_CAPACITY * theory.R / FRIENDLY_FLOWS
+        level = [float(steady(window(run, "TCP"), run).mean()) for run in runs]
+        lab.claim(
+            f"{named(pair)}: TCP's mean window is {fair:.1f} packets, as in (3) and (8), to a tenth, in every seed",
+            all(abs(one / fair - 1) <= 0.1 for one in level),
+            ours=f"{spread(level, '{:.1f}')} packets",
+            printed="the same tendency as the numerical results",
+        )
 
 
 @paper.item("eq-12", "Weighted pairs, packet by packet", "section III-B, equations (10) and (12)")

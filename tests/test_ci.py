@@ -157,6 +157,7 @@ def test_a_revision_is_a_base(folder: Path) -> None:
     (folder / "mine.py").write_text(worse, encoding="utf-8")
     made = verdict(folder, 'subject = "mine.py:Reno"\nbase = "git:HEAD"\nonly = ["C.1"]')
     assert any("against base" in one.name for one in made.bad), str(made)
+    assert made.base == "Reno at HEAD"
     path = folder / "ci.toml"
     path.write_text('subject = "mine.py:Reno"\nbase = "git:nowhere"', encoding="utf-8")
     with pytest.raises(ci.CiError, match=r"base: git:nowhere: .*nowhere"):

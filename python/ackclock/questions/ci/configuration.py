@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +120,6 @@ def _base(path: Path, value: Any, of: Any, style: str) -> Entry:
         copy = Path(folder) / Path(file).name
         copy.write_bytes(found.stdout)
         try:
-            return subject(f"{copy}:{name}", {}, style)
+            return replace(subject(f"{copy}:{name}", {}, style), name=f"{name} at {revision}")
         except EvaluateError as error:
             raise CiError(f"{path}: base: {value}: {error}".replace(str(copy), file)) from None

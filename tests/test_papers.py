@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -101,7 +102,7 @@ def test_a_killed_reproduction_resumes_to_the_same_bytes(tmp_path: Path) -> None
     for wanted in (1, 4):
         process = subprocess.Popen(command(killed), stdout=subprocess.PIPE)
         while process.poll() is None and stored(killed) < wanted:
-            pass
+            time.sleep(0.001)
         process.send_signal(signal.SIGKILL)
         process.communicate()
     for out in (whole, killed):

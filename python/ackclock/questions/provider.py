@@ -125,7 +125,7 @@ class Subscribers(Card):
         )
 
     def _downloads(self) -> str:
-        """What a download gets, or that nobody in the samples has one."""
+        """Rate of a download, or that there is none in the samples."""
         if math.isnan(self.after.downloads):
             return "in no sample is there a download (more --samples, or a larger --download, would have one)"
         now = "no download" if math.isnan(self.now.downloads) else rate_text(self.now.downloads)

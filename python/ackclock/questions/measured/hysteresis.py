@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
+from ...core.accessors import presented
 from ...core.errors import AnalysisError
 from ...core.intervals import mean_interval
 from ...core.scenario import ScenarioLike, scenario_of
 from ...core.simulate import replicate
 from .ensemble import Ensemble, queue_of
-
-if TYPE_CHECKING:
-    pass
 
 RUNS: Final = 4
 HOLD_PERIODS: Final = 60
@@ -42,14 +40,9 @@ class Hysteresis:
         ratio = self.table[["up", "down"]].max(axis=1) / self.table[["up", "down"]].min(axis=1)
         return [float(value) for value in self.table.index[apart & (ratio > FACTOR)]]
 
+    @presented
     def __str__(self) -> str:
-        values = self.bistable
-        if not values:
-            return f"No hysteresis: going up and coming down, the queue of {self.link} does the same at each value."
-        return (
-            f"Sudden onset: at {self.parameter} from {min(values):g} to {max(values):g} the queue of {self.link} "
-            "oscillates or not, depending on where it came from."
-        )
+        raise NotImplementedError
 
 
 def measured_hysteresis(

@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from ...analysis.modes import CYCLE_RATIO, NOISE_RATIO, Estimate
+from ...core.accessors import presented
 from ...core.errors import AnalysisError
 from ...core.intervals import student_quantile
 from ...core.scenario import ScenarioLike, scenario_of
 from ..sweep import changed
 from .ensemble import MeasuredStability, measured_stability
-
-if TYPE_CHECKING:
-    pass
 
 HALVINGS: Final = 4
 """Bisections of the bracket of the limit, on a logarithmic scale."""
@@ -57,12 +55,9 @@ class MeasuredLimit:
         tree["points"] = [{"value": value, **found.json()} for value, found in self.points]
         return tree
 
+    @presented
     def __str__(self) -> str:
-        ends = f"({self.value.low:.4g} to {self.value.high:.4g})"
-        return (
-            f"The queue starts to oscillate at {self.parameter} = {self.value.value:.4g} {ends}, with a period of "
-            f"{self.period:.3g} s; it does not oscillate at {self.stable:.4g} and does at {self.oscillates:.4g}."
-        )
+        raise NotImplementedError
 
 
 def measured_limit(

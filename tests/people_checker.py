@@ -58,6 +58,37 @@ def wrong(told: Mapping[str, Any], scenario: Any, seed: int = 77) -> list[str]:
     return found + _beside(told, scenario, seed)
 
 
+def wrong_beside_the_table(answer: Mapping[str, Any], scenario: Any) -> list[str]:
+    """
+    Return where the verdict for people contradicts the link's own numbers in an answer of `why`, setting by setting.
+
+    Whatever the queue, the small packets of a game wait no longer than the slowest hundredth of all packets does, and
+    a download has what an endless flow of its class gets, less what the probes take.
+    """
+    told = answer["people"]
+    tree = scenario.canonical
+    user = next(
+        (one for one in tree["flows"] if one["path"] == told["path"] and one["traffic"]["kind"] == "bulk"), None
+    )
+    back = [] if user is None or user.get("reverse_path", "none") == "none" else user["reverse_path"]
+    judged = {one["link"]: one for one in [answer, *answer["beside"]]}
+    found = []
+    for name, key in (("now", "present"), ("instead", "other")):
+        one = told["settings"].get(name)
+        settings = [judged.get(link, {}).get(key) for link in [*told["path"], *back]]
+        if one is None or one["ping_s"] is None or user is None or not all(settings):
+            continue
+        most = sum(setting["delay_p99"] for setting in settings)
+        added = one["ping_s"] - one["ping_base_s"]
+        if added > APART * most + NEAR + one["half"]["ping"]:
+            found.append(f"{name}: a game's packets wait {added:.4g} s more, 99 % of all at most {most:.4g} s")
+        goodput = settings[0]["classes"][user["name"]]["goodput"] / int(user["count"])
+        expected = 8e8 / goodput if goodput else 0.0
+        if one["download_s"] and not expected / 2 < one["download_s"] < 3 * expected:
+            found.append(f"{name}: 100 MB in {one['download_s']:.4g} s at {goodput:.4g} bit/s")
+    return found
+
+
 def _plain(rtt: Any) -> bool:
     """True if a class has one round trip, not a range of them."""
     return isinstance(rtt, str) and len(rtt.split()) == 2

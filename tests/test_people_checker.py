@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+import ackclock as ac
 from ackclock.analysis import Call
 from ackclock.questions.causes.scales import Length
 from ackclock.questions.home import home
-from people_checker import wrong
+from people_checker import wrong, wrong_beside_the_table
 
 people = importlib.import_module("ackclock.questions.people")
 voice = importlib.import_module("ackclock.analysis.voice")
@@ -58,3 +59,31 @@ def _seconds(patch: pytest.MonkeyPatch) -> None:
 def test_planted_faults_are_convicted(plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: Any) -> None:
     plant(monkeypatch)
     assert wrong(verdict(), SCENARIO)
+
+
+def _stale(patch: pytest.MonkeyPatch) -> None:
+    """Every setting's people are those of the first."""
+    true, first = people._probed, []
+
+    def probed(*given: Any) -> Any:
+        first.append(true(*given))
+        return first[0]
+
+    patch.setattr(people, "_probed", probed)
+
+
+def _bytes(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(people, "DOWNLOAD", people.DOWNLOAD // 8)
+
+
+@pytest.mark.parametrize("plant", [None, _stale, _bytes])
+def test_people_are_held_against_the_table(
+    plant: Callable[[pytest.MonkeyPatch], None] | None, monkeypatch: Any
+) -> None:
+    """The people of another setting, and a download in bytes, were acquitted."""
+    if plant is not None:
+        plant(monkeypatch)
+    flows = [ac.flows(2, rtt="30 ms", start="uniform 0 s .. 1 s")]
+    scenario = ac.dumbbell(rate="5 Mbit/s", queue={"capacity": "150 ms"}, flows=flows, duration="20 s")
+    found = wrong_beside_the_table(ac.why(scenario=scenario).json(), scenario)
+    assert bool(found) == (plant is not None), found

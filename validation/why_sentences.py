@@ -57,6 +57,7 @@ def false(told: dict[str, Any], scenario: Any) -> list[str]:
         wrong.append(f"derived again: {error}")
     if told.get("people") and told["people"]["settings"]:
         wrong += people_checker.wrong(told["people"], scenario)
+        wrong += people_checker.wrong_beside_the_table(told, scenario)
     if len(scenario.canonical["link"]) > 1:
         return wrong  # the judged links are not known beforehand
     length = max(run["length_s"] for key, run in told["runs"].items() if key.startswith("present"))

@@ -128,6 +128,18 @@ def test_without_the_style_the_kernel_is_not_met() -> None:
     assert not all(one.equivalent for one in comparison)
 
 
+def test_sack_blocks_take_bytes_of_the_way_back() -> None:
+    """An ACK of 66 B has up to three blocks, 12 to 28 B more, where segments are missing, and none without SACK."""
+    made = {}
+    for recovery in ("sack", "newreno"):
+        scenario = Cell(10, "ack_all", 40, 10, "reno").scenario({"recovery": recovery, "style": "rfc"})
+        run = ac.run(scenario.with_({"scenario.duration": "20 s", "scenario.measure": "5 s .. 20 s"}))
+        back: Any = run.links.loc["uplink"]
+        made[recovery] = float(back["utilization"]) * 1e12 / 8 * 15 / float(back["packets"])
+    assert made["newreno"] == pytest.approx(66, abs=0.01)
+    assert 66.3 < made["sack"] < 94
+
+
 def test_what_the_guest_cannot_do_is_refused_by_name() -> None:
     """Each refusal names the key."""
     base = Cell(10, "pfifo", 40, 1, "reno").scenario()

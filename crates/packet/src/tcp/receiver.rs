@@ -215,7 +215,11 @@ impl Receiver {
         let run = self.out_of_order.run(self.next, self.next + 1);
         let next = self.next + 1 + run;
         self.out_of_order.advance(self.next, next);
-        let sack = self.take_held();
+        // one that this acknowledges is not to look like a duplicate
+        let sack = match self.take_held() {
+            held if held < next => NONE,
+            held => held,
+        };
         // the ACK that may be held back is a duplicate, and this one echoes what fills the gap (RFC
         // 7323, section 4.3)
         self.held_stamp = stamp;
@@ -661,7 +665,16 @@ mod tests {
         let reply = data(&mut receiver, 1103 * MS + 1, base, &LINUX).unwrap();
         assert_eq!((reply.cum, reply.sack), (base + 6, base + 7));
         assert_eq!((reply.echo, receiver.due), (1103 * MS + 1, 0));
-        assert!(data(&mut receiver, 1104 * MS, base + 8, &LINUX).is_some());
+        // if it acknowledges that, it does not report it as one that has arrived twice
+        for seq in [base + 8, base + 9] {
+            assert!(data(&mut receiver, 1104 * MS, seq, &LINUX).is_some());
+        }
+        for seq in [base + 10, base + 11] {
+            assert_eq!(data(&mut receiver, 1104 * MS, seq, &LINUX), None);
+        }
+        let reply = data(&mut receiver, 1104 * MS + 1, base + 6, &LINUX).unwrap();
+        assert_eq!((reply.cum, reply.sack), (base + 12, NONE));
+        assert!(data(&mut receiver, 1105 * MS, base + 13, &LINUX).is_some());
     }
 
     /// RFC 8257, section 3.2: with delayed ACKs the number of marked segments arrives exactly.

@@ -164,3 +164,11 @@ def test_a_kind_of_figure_is_no_file(file: Path, capsys: pytest.CaptureFixture[s
     assert main(["run", str(file), "--plot", "phase"]) == 2
     assert "the kind is --plot-kind phase" in capsys.readouterr().err
     assert not Path("phase").exists()
+
+
+def test_replications_that_are_all_the_same_say_so() -> None:
+    """ "mean and half the 95 % interval" stood over means alone: of equal starts and round trips nothing is drawn."""
+    equal = ac.dumbbell(rate="5 Mbit/s", queue="codel", flows=[ac.flows(2, rtt="30 ms")], duration="5 s")
+    drawn = equal.with_({"flows.start": "uniform 0 s .. 1 s"})
+    assert "all runs are the same" in str(ac.replicate(equal, 3))
+    assert "all runs are the same" not in str(ac.replicate(drawn, 3))

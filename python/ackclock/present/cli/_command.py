@@ -31,6 +31,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and where help is."""
+        if message.endswith("expected one argument"):
+            message = message.removesuffix("expected one argument") + 'its value is missing, or begins with "-"'
         self.exit(WRONG_INPUT, f"{self.prog}: {message}\nsee {self.prog} --help\n")
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]

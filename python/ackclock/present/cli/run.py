@@ -344,7 +344,7 @@ def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) ->
     from ...core.result import Result
     from ...questions.aftermath import aftermath
     from ..text.aftermath import note
-    from ..text.results import run_tables
+    from ..text.results import replication_notes, run_tables
 
     title = result.name
     if changes:
@@ -355,7 +355,7 @@ def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) ->
         notes = [*result.notes, *map(note, aftermath(result))]
     else:
         print_title(f"{title}: {counted(len(result), 'replication')}, mean and half the 95 % interval")
-        notes = list(dict.fromkeys(note for one in result for note in one.notes))
+        notes = replication_notes(result)
     for table in run_tables(result):
         print_table(table)
     print_notes(notes)

@@ -148,8 +148,21 @@ def run_text(result: Result) -> str:
 def replications_text(results: Replications) -> str:
     """Return the main numbers of replications, and the notes of all."""
     head = f"{results.name}: {counted(len(results), 'replication')}, mean and half the 95 % interval"
-    notes = dict.fromkeys(note for result in results for note in result.notes)
-    return _joined(head, [*map(text_table, run_tables(results))], notes)
+    return _joined(head, [*map(text_table, run_tables(results))], replication_notes(results))
+
+
+def replication_notes(results: Replications) -> list[str]:
+    """Return the notes of all runs, and that these are one and the same where nothing is drawn at random."""
+    notes = list(dict.fromkeys(note for result in results for note in result.notes))
+    first = results[0]
+    same = [one.links["bytes"].equals(first.links["bytes"]) for one in results]
+    same += [one.flows["goodput"].equals(first.flows["goodput"]) for one in results]
+    if len(results) > 1 and all(same):
+        notes.append(
+            "all runs are the same, since nothing here is drawn at random: their intervals are zero and tell nothing; "
+            'flows.start = "uniform 0 s .. 1 s" makes seeds differ'
+        )
+    return notes
 
 
 def run_html(result: Result) -> str:

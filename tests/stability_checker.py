@@ -111,7 +111,7 @@ def jacobians(model: Any, state: np.ndarray, delays: int) -> list[np.ndarray] | 
     None where those to both sides differ however near: a law has a corner there.
     """
     n = len(state)
-    rest = at_rest(model, state)
+    rest = equilibrium_residual(model, state)
     for step in (1e-6, 1e-8):
         sides = np.empty((2, delays + 1, n, n))
         for which in range(delays + 1):
@@ -145,7 +145,7 @@ def place(scenario: Any, choices: Any, key: str | None, value: float | None, giv
         free = equations.parameter(key)
         equations.model.set(free.index, value / free.scale)
     state = np.array(given)
-    residual = at_rest(equations.model, state)
+    residual = equilibrium_residual(equations.model, state)
     scale = reaction(equations.model, state, residual)
     high = np.array([bound[1] for bound in bounds_of(scenario, equations.states)])
     full = (state >= high * (1 - 1e-9)) & (residual > 0)
@@ -160,7 +160,7 @@ def place(scenario: Any, choices: Any, key: str | None, value: float | None, giv
     return Place(equations.model, state, characteristic(blocks, delays), fastest)
 
 
-def at_rest(model: Any, state: np.ndarray) -> np.ndarray:
+def equilibrium_residual(model: Any, state: np.ndarray) -> np.ndarray:
     """What moves the states where all have stood still for a round trip."""
     rows = [state.tolist()] * len(model.delays(state.tolist()))
     return np.array(model.derivative(state.tolist(), rows))
@@ -179,7 +179,7 @@ def reaction(model: Any, state: np.ndarray, residual: np.ndarray) -> np.ndarray:
         for factor in (0.999, 1.001):
             moved = state.copy()
             moved[k] *= factor
-            sides.append(np.abs(at_rest(model, moved) - residual))
+            sides.append(np.abs(equilibrium_residual(model, moved) - residual))
         found = np.maximum(found, np.minimum(*sides))
     return found
 

@@ -15,7 +15,7 @@ import ackclock as ac
 from ackclock import design
 from ackclock.cli import main
 from ackclock.present.text.stability import equilibria_table
-from stability_checker import at_rest, check_answer, place, places, random_scenario
+from stability_checker import check_answer, equilibrium_residual, place, places, random_scenario
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 
@@ -478,7 +478,7 @@ def test_a_window_that_grows_slowly_balances_too() -> None:
     window = found.state[0]
     growth = found.model.delays(found.state.tolist())[0] ** -1  # a packet in each round trip
     assert window > 2000
-    assert abs(at_rest(found.model, found.state)[0]) < 1e-9 * growth
+    assert abs(equilibrium_residual(found.model, found.state)[0]) < 1e-9 * growth
 
 
 @pytest.mark.parametrize("seed", [129, 7008])

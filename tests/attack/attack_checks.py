@@ -116,10 +116,10 @@ def fast_and_general(scenario: ac.Scenario) -> str | None:
     return difference({**fast, "events": 0}, {**general, "events": 0})
 
 
-def raw(scenario: ac.Scenario, patience: float | None = None, **options: Any) -> dict[str, Any]:
+def raw(scenario: ac.Scenario, time_limit: float | None = None, **options: Any) -> dict[str, Any]:
     """What the core measured: without the tables that Python makes of a result, which take ten times as long."""
     outcome: dict[str, Any] = _core.run(
-        scenario._core, [scenario.seed], progress=patient(patience), memory=MEMORY, **options
+        scenario._core, [scenario.seed], progress=patient(time_limit), memory=MEMORY, **options
     )[0]
     return outcome
 
@@ -347,10 +347,10 @@ def fluid_answers(scenario: ac.Scenario) -> str | None:
     return None
 
 
-def mean_field_answers(scenario: ac.Scenario, patience: float | None = None, **grid: float) -> str | None:
+def mean_field_answers(scenario: ac.Scenario, time_limit: float | None = None, **grid: float) -> str | None:
     """The distribution of windows, or in words why not."""
     with refusing(ac.ScenarioError):
-        result = ac.meanfield(scenario, progress=patient(patience), **grid)
+        result = ac.meanfield(scenario, progress=patient(time_limit), **grid)
     return _out_of_range(result.json())
 
 
@@ -398,7 +398,7 @@ def _beyond_this_world(tree: Any) -> str | None:
 
 
 def comparison_answers(
-    scenario: ac.Scenario, patience: float | None = None, budget: float | None = None, causes: int = 1
+    scenario: ac.Scenario, time_limit: float | None = None, budget: float | None = None, causes: int = 1
 ) -> str | None:
     """The engines beside each other; what cannot be compared says why.
 
@@ -407,7 +407,7 @@ def comparison_answers(
     """
     sought = scenario.seed % causes == 0
     with refusing(ac.ScenarioError, ac.AnalysisError), _short_compare(budget, sought):
-        ac.compare(scenario, progress=patient(patience))
+        ac.compare(scenario, progress=patient(time_limit))
     return None
 
 
@@ -448,9 +448,9 @@ ALL: dict[str, Check] = {**QUICK, "run": runs, "interrupted": interrupted, **ANA
 
 SHORT: dict[str, Check] = {
     **ALL,
-    "mean field": partial(mean_field_answers, patience=0.2, cells_per_packet=1.0, steps_per_rtt=20.0),
+    "mean field": partial(mean_field_answers, time_limit=0.2, cells_per_packet=1.0, steps_per_rtt=20.0),
     "stability": partial(stability_answers, budget=0.2),
-    "comparison": partial(comparison_answers, patience=0.5, budget=0.01, causes=50),
+    "comparison": partial(comparison_answers, time_limit=0.5, budget=0.01, causes=50),
 }
 """As `ALL`, with coarse grids and small budgets: for many scenarios."""
 

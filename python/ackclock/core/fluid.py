@@ -119,7 +119,7 @@ def choices_for(
     """
     if memory is None:
         laws = _core.sender_laws(scenario._core)
-        memory = "rest" if any(at_rest for _, at_rest, _ in laws) else "states"
+        memory = "rest" if any(equilibrium for _, equilibrium, _ in laws) else "states"
     return Choices(form, decrease, rtt, small_windows or "own", memory, averaging, effective_spacing, clamped)
 
 

@@ -1,7 +1,7 @@
 """
 Causes by ablation: run the link as it is, judge its symptoms, take one thing away at a time and judge again.
 
-A cause is named when removing it removes the symptom. Where no single removal does, pairs are tried; where none does,
+A cause is named when removing it removes the symptom. Where no single ablation does, pairs are tried; where none does,
 the cause is "not found". All runs use the same seeds, so that differences are paired.
 """
 
@@ -53,7 +53,7 @@ STREAM_LOSS: Final = 1e-3
 PAIRS: Final = 6
 """Things of which pairs are tried."""
 FAR: Final = 2.0
-"""A change whose first run leaves this many times as much as a removal may leave is not run again."""
+"""A change whose first run leaves this many times as much as an ablation may leave is not run again."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Symptom:
     value: Callable[[Numbers], float]
     limit: Callable[[Numbers], float]
     removed: float
-    """A removal brings the number below its limit and to no more than this part of what it was."""
+    """An ablation brings the number below its limit and to no more than this part of what it was."""
     how: str
     show: Callable[[float], str]
 
@@ -345,7 +345,7 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Cause:
-    """Something whose removal removes a symptom."""
+    """Something whose ablation removes a symptom."""
 
     key: str
     """Key of the vocabulary; two joined by "+" where it takes both."""
@@ -700,7 +700,7 @@ def _dose_response(lab: Lab, tree: Tree, symptom: Symptom, before: float, seed: 
     """
     Whether a long wait follows the buffer: half of it shortens the wait.
 
-    Any wait ends in a buffer that is shorter still, so that the removal alone says nothing here. A buffer that is too
+    Any wait ends in a buffer that is shorter still, so that the ablation alone says nothing here. A buffer that is too
     small needs no such check: to enlarge it takes nothing away by force.
     """
     if symptom.key != "delay":

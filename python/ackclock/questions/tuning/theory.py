@@ -101,7 +101,9 @@ class Theory:
 
     def __init__(self, problem: Problem, queue: Mapping[str, Any], lag: float = 0.0) -> None:
         self.problem, self.queue, self.lag = problem, dict(queue), lag
-        cubic = any(at_rest and region for _, at_rest, region in _core.sender_laws(reduced(problem, queue)._core))
+        cubic = any(
+            equilibrium and region for _, equilibrium, region in _core.sender_laws(reduced(problem, queue)._core)
+        )
         self.laws = ("CUBIC at rest", "Reno-friendly CUBIC") if cubic else ("",)
         self._equations = [
             Equations(reduced(problem, queue, reno=law.startswith("Reno")), Choices(memory="rest")) for law in self.laws
@@ -218,7 +220,7 @@ def reduced(problem: Problem, queue: Mapping[str, Any], point: Point | None = No
     made = Scenario(tree, origin=problem.scenario.origin)
     if not reno:
         return made
-    regions = {name: region for name, at_rest, region in _core.sender_laws(made._core) if at_rest}
+    regions = {name: region for name, equilibrium, region in _core.sender_laws(made._core) if equilibrium}
     for entry in flows:
         if region := regions.get(entry["name"]):
             entry["congestion"] = {"kind": "aimd", "alpha": region[0], "beta": region[1]}

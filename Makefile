@@ -142,21 +142,15 @@ validate-linux: setup ## run a Linux kernel's own TCP and queues in virtual time
 	$(BIN)/python validation/linux/validate.py --run --write
 
 WASM := $(CARGO_TARGET_DIR)/wasm32-unknown-unknown/wasm/ackclock_web.wasm
-ENGINE := page/src/engine/ackclock_web.wasm
 PAGE := python/ackclock/present/page_files
 PAGE_SOURCES := $(shell find page -path page/node_modules -prune -o -type f -print 2>/dev/null) $(wildcard scenarios/*.toml) python/ackclock/present/text/sentences.json
 
 page: $(PAGE)/index.html ## build the laboratory in a browser tab (needs Node, and Rust's target wasm32-unknown-unknown)
 
-$(PAGE)/index.html: $(ENGINE) page/node_modules/.package-lock.json $(PAGE_SOURCES)
+$(PAGE)/index.html: $(WASM) page/node_modules/.package-lock.json $(PAGE_SOURCES)
+	cp $(WASM) page/src/engine/ackclock_web.wasm
 	cd page && npm run --silent build
 	rm -rf $(PAGE) && cp -r out/page $(PAGE)
-
-# what the compiler leaves is a quarter smaller after a second optimiser
-$(ENGINE): $(WASM) page/node_modules/.package-lock.json
-	cd page && node --stack-size=8000 node_modules/binaryen/bin/wasm-opt -Os --enable-bulk-memory --enable-sign-ext \
-		--enable-mutable-globals --enable-nontrapping-float-to-int --enable-multivalue --enable-reference-types \
-		--strip-producers $(WASM) -o $(abspath $@)
 
 $(WASM): $(SOURCES)
 	@rustup target list --installed 2>/dev/null | grep -q wasm32-unknown-unknown || rustup target add wasm32-unknown-unknown || \
@@ -178,7 +172,7 @@ test-page: page setup ## the page: lints, types, units, the same bits as native,
 	cargo build --release --quiet --package ackclock-web --example answers
 	$(BIN)/python page/test/scenarios.py $(BITS) > out/bits/questions.jsonl
 	$(CARGO_TARGET_DIR)/release/examples/answers < out/bits/questions.jsonl > out/bits/answers.jsonl
-	cd page && npx vite-node test/bits.ts src/engine/ackclock_web.wasm ../out/bits/questions.jsonl ../out/bits/answers.jsonl
+	cd page && npx vite-node test/bits.ts $(WASM) ../out/bits/questions.jsonl ../out/bits/answers.jsonl
 	@if [ -n "$(BROWSER)" ]; then cd page && npx vite-node test/browser.ts $(BROWSER); else echo "no browser: the page was not opened (BROWSER=/usr/bin/chromium)"; fi
 
 site: PAGES := out/site

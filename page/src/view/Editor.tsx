@@ -121,6 +121,7 @@ export function Editor({ text, diagnostics, catalogue, change }: Props) {
       }),
     });
     view.current = editor;
+    root.scrollIntoView({ block: 'nearest' });
     return () => editor.destroy();
     // the editor is made once; later texts come as changes below
   }, []);

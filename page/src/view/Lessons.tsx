@@ -38,7 +38,7 @@ export function LessonText({ lesson, lab, leave }: { lesson: Lesson; lab: Labora
       {/* made from our own Markdown when the page was built */}
       <div class="prose" dangerouslySetInnerHTML={{ __html: lesson.html }} />
       <div class={`task ${done ? 'done' : ''}`} role="status">
-        <strong>{done ? 'Done.' : 'Not yet.'}</strong>
+        <strong>{done ? 'Done.' : ready ? 'Not yet.' : 'Being checked.'}</strong>
         <ul>
           {conditions.map((one) => (
             <li key={one.text} class={one.met ? 'met' : ''}>

@@ -209,3 +209,19 @@ def test_output_that_is_closed_or_not_read(small: Path) -> None:
         os.close(writer)
         assert (gone.returncode, gone.stderr) == (0, ""), words
     assert report.stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--rate", "50", "--rtt", "40ms"], "--rate 50: the unit is missing, such as 50mbit"),
+        (["--rate", "50mbit", "--rtt", "40"], "--rtt 40: the unit is missing, such as 40ms"),
+        (["--rate", "50mbit", "--rtt", "40ms", "--buffer", "250", "ms"], "such as 250ms"),
+        (["--rate", "50mbit", "--rtt", "-40ms"], 'its value is missing, or begins with "-"'),
+    ],
+)
+def test_mistakes_of_why_are_named_by_option(ackclock: Command, words: list[str], expected: str) -> None:
+    """A list of distributions that flows[0].rtt may be; "give a scenario file"; "expected one argument"."""
+    done = ackclock("why", *words)
+    assert done.returncode == 2
+    assert expected in done.stderr

@@ -77,6 +77,10 @@ def _run(options: argparse.Namespace) -> None:
         raise WrongInputError("ackclock why: --down and --up go together, such as --down 100mbit --up 20mbit")
     if options.file is None and options.rtt is None:
         raise WrongInputError(f"ackclock why: --{'down' if both else 'rate'} needs --rtt, such as --rtt 40ms")
+    for name, unit in (("rate", "mbit"), ("down", "mbit"), ("up", "mbit"), ("rtt", "ms"), ("buffer", "ms")):
+        if (getattr(options, name) or "").replace(".", "", 1).isdigit():
+            value = getattr(options, name)
+            raise WrongInputError(f"ackclock why: --{name} {value}: the unit is missing, such as {value}{unit}")
     length = None if options.duration is None else _seconds(options.duration)
     scenario = file_variant(options, "why")
     with ExitStack() as outputs:

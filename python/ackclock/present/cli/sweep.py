@@ -152,12 +152,17 @@ def _sweep_line(progress: SweepProgress) -> str:
 
 def _usual(metrics: Sequence[str]) -> list[str]:
     """Return the metrics that a sweep shows by default."""
-    wanted = ("utilization", "loss", "delay_s_mean", "delay_s_p99")
+    wanted = {"links": ("utilization", "loss", "delay_s_mean", "delay_s_p99"), "flows": ("goodput_bps",)}
     classes = {name.rsplit(".", 1)[0] for name in metrics if name.startswith("flows.")} - {"flows.all"}
     together = len(classes) > 1  # else all flows say the same again
-    return [
-        name for name in metrics if name.rsplit(".", 1)[1] in wanted and (together or not name.startswith("flows.all."))
-    ][:8]
+    found = [
+        name
+        for name in metrics
+        if name.rsplit(".", 1)[1] in wanted.get(name.split(".", 1)[0], ())
+        and (together or not name.startswith("flows.all."))
+    ]
+    # the share of the flows is seen before the rest of many links
+    return sorted(sorted(found, key=lambda name: name.startswith("links"))[:8], key=found.index)
 
 
 COMMAND = Command(

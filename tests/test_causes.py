@@ -9,7 +9,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.questions import causes
-from ackclock.questions.causes import experiment
+from ackclock.questions.causes import experiment, remedy
 from ackclock.questions.causes.ablations import GENERAL
 from ackclock.questions.causes.experiment import Lab, diagnose
 from ackclock.questions.causes.measures import numbers
@@ -215,3 +215,12 @@ def test_what_changes_nothing_is_run_once() -> None:
     assert named
     assert {key: count for key, count in runs.items() if key in named} == dict.fromkeys(named, 3)
     assert 1 in runs.values()
+
+
+def test_a_fairness_that_no_length_explains_counts() -> None:
+    """Jain's index of .906 in a short run and .99985 in a longer one, and "would gain these flows nothing"."""
+    assert not remedy._owed(0.906, 0.99985, 2.0)
+    assert remedy._owed(0.8, 0.9, 2.0)  # 1 - J falls to a half with twice the time anyway, or to a quarter
+    assert remedy._owed(0.9, 0.8, 0.5)
+    assert not remedy._owed(0.9999, 0.8, 0.5)
+    assert not remedy._owed(0.8, 0.9, 1.0)

@@ -127,7 +127,7 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
         )
         better = _better(key, before, now, half)
         # shares even out with time: what the longer of two runs may owe to its length does not count
-        if key == "jain" and ((better and longer > ALIKE) or (better is False and longer < 1 / ALIKE)):
+        if key == "jain" and better is not None and _owed(before, now, longer):
             better = None
         found.append(Effect(key, subject, before, now, half, better, evidence))
 
@@ -146,6 +146,18 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
             pair([one.goodput for one in before], [one.goodput for one in now], "goodput", name,
                  f"goodput of {name}")  # fmt: skip
     return tuple(found)
+
+
+def _owed(before: float, after: float, longer: float) -> bool:
+    """
+    Whether a change of Jain's index may come from the runs' lengths; the second is `longer` times as long as the first.
+
+    What is uneven, 1 - J, falls with the time T as 1 / T where rates fluctuate, and as 1 / T^2 where the flows of a
+    lasting fair share began apart.
+    """
+    uneven, even = sorted((before, after))
+    factor = longer if after > before else 1 / longer
+    return factor > ALIKE and 1 - even >= GAIN * (1 - uneven) / factor**2
 
 
 def _of(one: Measured, link: str) -> tuple[Numbers, ...]:

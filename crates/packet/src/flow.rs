@@ -402,8 +402,8 @@ impl Flow {
         let mut found = Vec::new();
         if number != 0 {
             let cold = self.cold.get_or_insert_default();
-            while let Some((_, blocks)) = cold.blocks.pop_front_if(|&mut (it, _)| it <= number) {
-                found = blocks;
+            while cold.blocks.front().is_some_and(|&(it, _)| it <= number) {
+                found = cold.blocks.pop_front().unwrap_or_default().1;
             }
         }
         found

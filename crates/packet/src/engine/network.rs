@@ -33,7 +33,11 @@ impl Engine {
             state.label = if back { label.reversed() } else { label };
             if state.filters_acks && back {
                 let reports = packet.blocks != 0 && class.sender.recovery.is_selective();
-                state.reported = reports.then(|| flow.reported(&packet)).unwrap_or_default();
+                state.reported = if reports {
+                    flow.reported(&packet)
+                } else {
+                    Default::default()
+                };
             }
         }
         if self.capture.is_some() {

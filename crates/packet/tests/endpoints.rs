@@ -378,10 +378,10 @@ fn linux_forms_measure_in_every_style() {
 /// Packets that overtake one another (jitter of 0 to 20 ms on a path of 100 ms) at 12 Mbit/s, and
 /// no losses. Without an undo each overtaking halves the window. Time stamps tell of it with the
 /// first ACK that moves on; reports of duplicates come a round trip later, when mostly the next
-/// recovery is under way.
+/// recovery is under way. Means of ten seeds: that BBR gains by the reports does not show in each.
 #[test]
 fn needless_recoveries_are_undone() {
-    let goodput = |congestion: &str, undo: &str| {
+    let of = |congestion: &str, undo: &str, seed: u32| {
         let text = link(
             "capacity = \"200 packets\"",
             40,
@@ -390,8 +390,12 @@ fn needless_recoveries_are_undone() {
         .replace(
             "queue =",
             "jitter = { delay = \"uniform 0 ms .. 20 ms\", reorder = true }\nqueue =",
-        );
+        )
+        .replace("[[link]]", &format!("seed = {seed}\n[[link]]"));
         outcome(&text).flows[0].goodput / 12e6
+    };
+    let goodput = |congestion: &str, undo: &str| {
+        (1..=10).map(|seed| of(congestion, undo, seed)).sum::<f64>() / 10.0
     };
     for congestion in ["reno", "cubic", "bbr3"] {
         let none = goodput(congestion, "none");

@@ -156,11 +156,14 @@ impl Sender {
     fn choose(&mut self, config: &Config) -> Option<(u64, bool)> {
         if self.retransmit_next != NONE {
             let seq = std::mem::replace(&mut self.retransmit_next, NONE);
-            if config.recovery.is_selective() {
-                self.scoreboard.retransmit(self.una, seq);
-                self.high_resent = seq + 1;
+            // while it waited for the pacer an ACK may have come for it
+            if seq >= self.una {
+                if config.recovery.is_selective() {
+                    self.scoreboard.retransmit(self.una, seq);
+                    self.high_resent = seq + 1;
+                }
+                return Some((seq, true));
             }
-            return Some((seq, true));
         }
         if self.timers.is_pausing() {
             return None;

@@ -208,6 +208,17 @@ fn the_next_segment_by_rule() {
     assert!(bench.sender.scoreboard.is_sacked(recover, recover + 1));
 }
 
+/// A paced sender takes up the first segment of a recovery when the pacer lets it; by then it may be
+/// acknowledged, as after reordering.
+#[test]
+fn what_is_acknowledged_before_its_turn_is_not_sent_again() {
+    let mut bench = ten_out(Recovery::Sack);
+    bench.sender.retransmit_next = 3;
+    let sent = bench.ack(5, NONE, 0);
+    assert!(sent.iter().all(|&seq| seq > 0), "{sent:?}");
+    assert_eq!(bench.sender.retransmit_next, NONE);
+}
+
 /// RFC 5681, section 4.1: after an idle time longer than the timeout the window is the initial one.
 #[test]
 fn an_idle_sender_begins_again() {

@@ -31,7 +31,8 @@ def test_calls_take_what_they_send() -> None:
 def test_downloads_share_what_there_is() -> None:
     """Ten downloads of at most 10 Mbit/s fill 20 Mbit/s, each with 2; with ten more each has 1."""
     told = subscribers(*FILES, "AP", 10, mix=Mix(0, 0, 0, 1.0), samples=1, seconds=8)
-    assert told.now.full == told.after.full == 1.0
+    assert told.now.utilization > 0.99
+    assert told.after.full == 1.0
     assert told.now.downloads == pytest.approx(2e6, rel=0.05)
     assert told.after.downloads == pytest.approx(1e6, rel=0.05)
 

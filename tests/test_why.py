@@ -326,7 +326,8 @@ def test_a_percentile_at_the_buffer_is_the_buffer() -> None:
 
 def test_until_sure_runs_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be told within the budget of a quick answer is told when it is asked for."""
-    monkeypatch.setattr("ackclock.questions.why.WHY", replace(WHY, packets=20_000))
+    for module in ("why", "causes.experiment"):
+        monkeypatch.setattr(f"ackclock.questions.{module}.WHY", replace(WHY, packets=20_000, single=0))
     link = {"rate": "20 Mbit/s", "rtt": "40 ms", "buffer": "200 ms"}
     quick = ac.why(**link)  # type: ignore[arg-type]
     assert quick.cause == "undecided"

@@ -8,12 +8,10 @@ from measurements import Cell
 def reason(cell: Cell) -> str:
     """Return the cause's letter; empty where it is not known."""
     if cell.table == "prague_beside_classic":
-        if cell["queue"] == "fifo" and cell["classic"].startswith("bbr"):
-            return "a"
         if cell["queue"] == "codel_ecn" and cell["classic"] == "cubic":
-            return "b"
+            return "a"
         if cell["prague_fallback"] == "on" and cell["queue"] in ("dualpi2", "fq_codel_l4s"):
-            return "c"
+            return "b"
     if cell.table == "bbr_against_one" and cell.number("buffer_bdp") >= 16:
-        return "d"
+        return "c"
     return ""

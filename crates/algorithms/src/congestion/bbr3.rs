@@ -181,7 +181,7 @@ impl FluidTcp for Bbr3Params {
         let lasts = (params.probe_rtt_duration + propagation) / params.probe_rtt_interval;
         // each ProbeRTT begins a cycle anew, so that of the last one before it half is lost on average,
         // and of the queue of its probe what has not drained; one probe is always made
-        let interval = S::from_f64(params.probe_rtt_interval.re());
+        let interval = params.probe_rtt_interval;
         let complete = (interval - cycle * 0.5 - propagation * (0.5 * SWELL_LASTS)) / cycle;
         let time = interval * (lasts + 1.0) * (-lasts + 1.0);
         // a buffer below the peak cuts the triangle of the queue off; *up* goes on until the loss is heard

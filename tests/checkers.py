@@ -147,7 +147,8 @@ def _wait(part: float) -> Any:
 
 def _lost(one: Any, runs: _Runs) -> float:
     row = one.links.loc[runs.link]
-    return float((row["drops"] + row["policed"]) / (row["arrivals"] + row["policed"]))
+    came_or_left = max(row["arrivals"], row["drops"] + row["packets"])
+    return float((row["drops"] + row["policed"]) / (came_or_left + row["policed"]))
 
 
 def _idle(one: Any, runs: _Runs) -> float:
@@ -301,7 +302,8 @@ STREAMS = ("cbr", "on-off", "poisson")
 def _class_loss(name: str) -> Any:
     def what(one: Any, _runs: _Runs) -> float:
         rows = one.flows[one.flows["class"] == name]
-        return float((rows["drops"].sum() + rows["losses"].sum()) / rows["sent"].sum())
+        lost = rows["drops"].sum() + rows["losses"].sum()
+        return float(lost / max(rows["sent"].sum(), lost + one.classes.loc[name, "received"]))
 
     return what
 

@@ -69,11 +69,11 @@ def _packets(result: Any) -> dict[tuple[str, str], float]:
     found = {}
     for entry in result._scenario["link"]:
         name = entry["name"]
-        row = {key: float(result.links[key][name]) for key in ("bytes", "drops", "marks", "arrivals")}
+        row = {key: float(result.links[key][name]) for key in ("bytes", "packets", "drops", "marks", "arrivals")}
         queue = result.traces["link_queue_packets"].sel(link=name).to_numpy()[inside].astype(float)
         rate = ac._core.quantity(entry["rate"])[0] if isinstance(entry["rate"], str) else math.nan
         found["utilization", name] = row["bytes"] * 8 / (rate * (end - begin))
-        found["loss", name] = (row["drops"] + row["marks"]) / row["arrivals"]
+        found["loss", name] = (row["drops"] + row["marks"]) / max(row["arrivals"], row["drops"] + row["packets"])
         found["queue", name], found["deviation", name] = float(queue.mean()), float(queue.std())
     for entry in result._scenario["flows"]:
         member = result.flows["class"].to_numpy() == entry["name"]

@@ -221,10 +221,11 @@ def _use(result: Any, found: re.Match[str]) -> list[str]:
 
 def _lost(result: Any, found: re.Match[str]) -> list[str]:
     row = result.links.loc[_link(found.string)]
-    lost = float(row["drops"]) / float(row["arrivals"])
+    came_or_left = max(float(row["arrivals"]), float(row["drops"]) + float(row["packets"]))
+    lost = float(row["drops"]) / came_or_left
     said = 0.0 if found[1] == "none is" else _value(found[1].partition("%")[0]) / 100
     wrong = _near("what is dropped", said, lost, 1e-9)
-    marked = float(row["marks"]) / float(row["arrivals"])
+    marked = float(row["marks"]) / came_or_left
     return wrong + _near("what is marked", 0.0 if found[2] is None else _value(found[2]) / 100, marked, 1e-9)
 
 

@@ -27,6 +27,7 @@ def test_time(seconds: float, text: str) -> None:
     [
         (0.0, "0 %"),
         (2.7e-134, "0 %"),
+        (7e-7, "0.00007 %"),  # one packet of 1.4 million
         (1.0, "100 %"),
         (0.99996, "99.996 %"),
         (0.9997, "99.97 %"),

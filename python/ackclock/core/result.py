@@ -324,6 +324,7 @@ class Result(EngineResult):
         total = math.fsum([*finished, *(row["fct_mean"] * row["completed"] for row in tallies if row["completed"])])
         counts = {name: int(flows[name].sum()) for name in _FLOW_COUNTS}
         lost = counts["drops"] + counts["losses"]
+        received = measures(self._received(classes), lost)
         starved = starved_flows(competing, STARVED_SHARE)
         return {
             "count": len(started),
@@ -333,10 +334,10 @@ class Result(EngineResult):
             "starved": len(starved) if len(competing) else None,
             "cwnd_mean": _mean(flows["cwnd_mean"]),
             "rtt_s_mean": _mean(flows["rtt_mean"]),
-            # a window may see losses of packets sent before it
-            "loss": lost / max(counts["sent"], lost) if counts["sent"] else math.nan,
+            # a window may see packets arrive, and losses, that were sent before it
+            "loss": _part(lost, max(counts["sent"], lost + (received["received"] or 0))),
             **counts,
-            **measures(self._received(classes), lost),
+            **received,
             "fct_s_mean": total / completed if completed else math.nan,
             **{f"fct_s_p{percent}": _percentile(times, numbers, percent) for percent in (50, 95, 99)},
             "completed": completed if transfers.any() or tallies else None,
@@ -551,16 +552,29 @@ class Replications(Sequence[Result]):
 
 def _derived(link: Mapping[str, Any]) -> dict[str, float]:
     """Return shares that follow from the counts of a link; `Result.links` has the same columns."""
-    arrivals, arrived = int(link["arrivals"]), int(link["arrived_bytes"])
-    offered = arrivals + int(link["policed"])
+    handled = packets_handled(link)
     return {
         "utilization_min_1s": _least(link["utilization_1s"]),
-        "loss": link["drops"] / arrivals if arrivals else math.nan,
-        "marked": link["marks"] / arrivals if arrivals else math.nan,
-        "loss_bytes": link["dropped_bytes"] / arrived if arrived else math.nan,
-        "loss_policer": link["policed"] / offered if offered else math.nan,
-        "loss_wire": link["losses"] / link["packets"] if link["packets"] else math.nan,
+        "loss": _part(link["drops"], handled),
+        "marked": _part(link["marks"], handled),
+        "loss_bytes": _part(link["dropped_bytes"], max(link["arrived_bytes"], link["dropped_bytes"] + link["bytes"])),
+        "loss_policer": _part(link["policed"], link["arrivals"] + link["policed"]),
+        "loss_wire": _part(link["losses"], link["packets"]),
     }
+
+
+def packets_handled(row: Mapping[str, Any]) -> int:
+    """
+    Return the packets that the shares of a queue's drops and marks are of, of a link or a class of a queue.
+
+    They are those that arrived in the measurement window or, where more left the queue in it than arrived, those that
+    left, sent or dropped: a queue that drops from its head may drop more than arrives.
+    """
+    return int(max(row["arrivals"], row["drops"] + row["packets"]))
+
+
+def _part(count: int, of: int) -> float:
+    return count / of if of else math.nan
 
 
 _CLASS_NUMBERS: Final = (
@@ -573,7 +587,7 @@ def _class_numbers(row: Mapping[str, Any], window: tuple[float, float]) -> dict[
     """Return the account of a class of a queue, by the columns of `Result.queue_classes`."""
     span = window[1] - window[0]
     derived = {
-        "loss": row["drops"] / row["arrivals"] if row["arrivals"] else math.nan,
+        "loss": _part(row["drops"], packets_handled(row)),
         "rate": 8 * row["bytes"] / span if span > 0 else math.nan,
     }
     return {name: derived[name] if name in derived else row[name] for name in _CLASS_NUMBERS}

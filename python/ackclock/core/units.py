@@ -34,8 +34,10 @@ def share(part: float) -> str:
     """
     percent = 100 * part
     rest = 100 - percent
-    if min(abs(percent), abs(rest)) < 1e-4:  # noqa: PLR2004  per cent: rounding of byte counts, tails of a law
+    if abs(percent) < 1e-7 or abs(rest) < 1e-4:  # noqa: PLR2004  per cent: tails of a law, rounding of byte counts
         return f"{percent:.0f} %"
+    if abs(percent) < 1e-4:  # noqa: PLR2004  per cent: no power of ten
+        return f"{percent:.{-math.floor(math.log10(abs(percent)))}f} %"
     if abs(percent) < 0.95:  # noqa: PLR2004  per cent
         return f"{percent:.2g} %"
     if 0 < rest < 0.05:  # noqa: PLR2004  per cent

@@ -51,7 +51,6 @@ _ONE_WAY: Final = {
     "p95": ("one_way_s_p95", "time"),
     "p99": ("one_way_s_p99", "time"),
     "jitter": ("jitter_s", "time"),
-    "loss": ("one_way_loss", "share"),
 }
 """Columns of each table: key of the summary, and what kind of quantity it is."""
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from ...core.result import packets_handled
 from .scales import bits, quantities, steps
 from .shapers import held, hosts
 
@@ -99,7 +100,7 @@ def numbers(result: Result, name: str) -> Numbers:
     endless = [k for k in over if tree["flows"][k]["traffic"]["kind"] in ("bulk", "app-limited")]
     greedy = [k for k in endless if tree["flows"][k]["traffic"]["kind"] == "bulk"]
     goodputs = raw["flows"]["goodput"][np.isin(classes, greedy)]
-    offered = link["arrivals"] + link["policed"]
+    offered = packets_handled(link) + link["policed"]
     loss = (link["drops"] + link["policed"]) / offered if offered else math.nan
     jain_hosts = _by_host(raw, tree, name, greedy)
     middle = waits.size // 2

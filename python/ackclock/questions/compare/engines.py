@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ... import _core
 from ...core.fluid import fluid
 from ...core.meanfield import COARSE, meanfield
+from ...core.result import packets_handled
 from ...core.scenario import Scenario
 from ..stability.questions import within
 from .comparison import Comparison
@@ -43,8 +44,7 @@ def add_packet(found: Comparison, result: Result) -> None:
             ("deviation", "queue_packets_std"),
         ):
             _put(found, "packet", measure, str(name), link[key])
-        arrived = link["arrivals"]
-        _put(found, "packet", "loss", str(name), (link["drops"] + link["marks"]) / arrived if arrived else float("nan"))
+        _put(found, "packet", "loss", str(name), link["loss"] + link["marked"])
     traces = result.traces
     queues = {str(name): traces["link_queue_packets"].sel(link=name).to_numpy() for name in traces["link"].to_numpy()}
     windows = {}
@@ -79,7 +79,8 @@ def packet_parts(result: Result) -> list[dict[tuple[str, str], float]]:
                 traces[key].sel(link=name).to_numpy()[part]
                 for key in ("link_queue_packets", "link_drops", "link_marks")
             )
-            arrived = float(result.links["arrivals"][name]) / PARTS
+            row: dict[Any, Any] = result.links.loc[name].to_dict()
+            arrived = packets_handled(row) / PARTS
             one["queue", name], one["deviation", name] = float(queue.mean()), float(queue.std())
             one["loss", name] = float(drops[-1] - drops[0] + marks[-1] - marks[0]) / arrived if arrived else math.nan
         for name in map(str, np.unique(classes)):

@@ -169,7 +169,7 @@ def packet_run(scenario: Scenario, link: str, packets: int = MAX_PACKETS) -> Pac
         high=float(high),
         oscillates=told.holds if told is not None and told.decided else None,
         period=math.nan if found is None else found.period,
-        signal=float((row["drops"] + row["marks"]) / row["arrivals"]) if row["arrivals"] else math.nan,
+        signal=float(row["loss"] + row["marked"]),
         timeouts=int(result.flows["timeouts"].sum()),
         lost=int((result.flows["drops"] + result.flows["losses"]).sum()),
     )

@@ -10,6 +10,7 @@ import ackclock as ac
 from ackclock import Result, analysis, report
 from ackclock.analysis.regularity import drift
 from ackclock.analysis.synchronisation import correlated_windows
+from ackclock.core.statement import state
 from ackclock.experiment.sequential import GLANCE
 from ackclock.present.report._facts import flow_facts, queue_facts
 from ackclock.present.report._groups import Group
@@ -191,7 +192,7 @@ def test_each_look_may_err_half_as_often(monkeypatch: pytest.MonkeyPatch) -> Non
 
     def never(*given: object) -> analysis.Verdict:
         errors.append(1 - float(str(given[-1])))
-        return analysis.Verdict(False, 0.4, 0.5, "Cannot tell.", False, 1.0)
+        return analysis.Verdict(False, 0.4, 0.5, state("predicates.stable-open", deviation=0.4), False, 1.0)
 
     monkeypatch.setattr(analysis, "is_oscillating", never)
     result = ac.run(made(random_link(0), Variant("plain")), trace_links=True)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from inspect import signature
 from pathlib import Path
+from string import Formatter
 
 import pytest
 
@@ -433,16 +434,14 @@ def test_constants_of_the_package_say_of_what() -> None:
 # Sentences: what is composed of words and values below `present`, outside of errors, belongs to present/text.
 
 COMPOSED = {
-    "analysis/predicates.py": 20,
-    "analysis/regularity.py": 1,
     "core/_words.py": 1,
     "core/contained.py": 5,
-    "core/delay": 3,
-    "core/devices.py": 15,
+    "core/delay": 1,
+    "core/devices.py": 5,
     "core/errors.py": 3,
     "core/fluid.py": 1,
     "core/meanfield.py": 1,
-    "core/tc": 38,
+    "core/tc": 13,
     "experiment/sequential.py": 2,
     "paper/claims.py": 2,
     "paper/readme.py": 1,
@@ -454,33 +453,38 @@ COMPOSED = {
     "questions/compare": 5,
     "questions/evaluate": 10,
     "questions/fair.py": 4,
-    "questions/measured": 18,
     "questions/people.py": 1,
     "questions/provider.py": 1,
-    "questions/remedies.py": 10,
+    "questions/remedies.py": 9,
     "questions/stability": 6,
     "questions/sweep": 6,
     "questions/tuning": 29,
-    "questions/verdicts.py": 2,
     "questions/why.py": 11,
 }
 """Strings of words and values that are composed on lower floors, by place: these move, and none is added."""
 PROSE = re.compile(r"[a-z]{2,} [a-z]+ [a-z]{2,}")
+COMMAND = re.compile(r"(?:tc|ip|qdisc|class|filter) (?:qdisc|class|filter|link|add|replace) ")
 
 
 def composed(text: str) -> Iterator[tuple[int, str]]:
-    """Formatted strings with three words in a row, which no `raise` has, with their lines."""
+    """Formatted strings with three words in a row, with their lines; not of errors, `repr` and commands."""
     tree = ast.parse(text)
-    raised = {id(part) for node in ast.walk(tree) if isinstance(node, ast.Raise) for part in ast.walk(node)}
+    beside = [node for node in ast.walk(tree) if isinstance(node, ast.Raise)]
+    beside += [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "__repr__"]
+    beside += [
+        node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "wrong"
+    ]
+    left_out = {id(part) for node in beside for part in ast.walk(node)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.JoinedStr) and id(node) not in raised:
+        if isinstance(node, ast.JoinedStr) and id(node) not in left_out:
             words = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
-            if "{}" in words and PROSE.search(words):
+            if "{}" in words and PROSE.search(words) and not COMMAND.match(words):
                 yield node.lineno, words
 
 
 def test_composed_sentences_are_found() -> None:
     source = 'a = f"the queue {b} grows"\nc = f"{a} of the mean queue, {b}"\nd = "the mean queue"\n'
+    source += 'e = f"tc qdisc replace dev DEV root {a}"\nplace.wrong(f"{a} has no counterpart here")\n'
     assert [line for line, _ in composed(source + 'raise ValueError(f"{a} is no name of it")\n')] == [2]
 
 
@@ -494,3 +498,47 @@ def test_sentences_are_made_in_one_room() -> None:
             places.setdefault("/".join(parts[:2]), []).extend(where)
     more = {place: where for place, where in places.items() if len(where) > COMPOSED.get(place, 0)}
     assert not more, f"sentences belong to present/text: {more}"
+
+
+def stated(text: str) -> Iterator[tuple[re.Pattern[str], set[str]]]:
+    """Calls of `state`: a pattern of the name, with a group for what it is composed of, and the names of the facts."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "state":
+            name, facts = node.args[0], {str(one.arg) for one in node.keywords}
+            for one in (name.body, name.orelse) if isinstance(name, ast.IfExp) else (name,):
+                parts = one.values if isinstance(one, ast.JoinedStr) else [one]
+                words = [re.escape(str(part.value)) if isinstance(part, ast.Constant) else "(.+)" for part in parts]
+                yield re.compile("".join(words)), facts
+
+
+def fields(template: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(template) if name is not None}
+
+
+def test_statements_have_templates() -> None:
+    """Each statement has a template that its facts fill, and each template a statement."""
+    made = []
+    for path in modules().values():
+        text = path.read_text(encoding="utf-8")
+        words = {str(node.value) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)}
+        made += [(pattern, facts, words) for pattern, facts in stated(text)]
+    known = {
+        f"{path.stem}.{case}": template
+        for path in (ROOT / "python" / "ackclock" / "present" / "text").glob("*.py")
+        for case, template in getattr(
+            importlib.import_module(f"ackclock.present.text.{path.stem}"), "STATEMENTS", {}
+        ).items()
+    }
+    filled = set()
+    for pattern, facts, words in made:
+        whole = {name for name in known if (match := pattern.fullmatch(name)) and words.issuperset(match.groups())}
+        fits = {name for name in whole if fields(known[name]) <= facts}
+        assert fits, f"no template of {sorted(whole)} takes {sorted(facts)} for {pattern.pattern}"
+        filled |= fits
+    assert set(known) - filled == set()
+
+
+def test_facts_of_statements_are_seen() -> None:
+    found = [(one.pattern, facts) for one, facts in stated('state("a-b", c=1)\nstate(f"a-{d}" if e else "f")\n')]
+    assert found == [(r"a\-b", {"c"}), (r"a\-(.+)", set()), ("f", set())]
+    assert fields("of {c:.3g} {d}") == {"c", "d"}

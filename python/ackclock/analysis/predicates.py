@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from ..core._arrays import series
 from ..core.fairness import starved_flows
+from ..core.statement import Statement, state
 from .oscillation import Oscillation
 from .regularity import BESIDE, CONFIDENCE, QUIET, Bounds, regularity
 from .regularity import deviation as spread_of
@@ -35,8 +36,8 @@ class Verdict:
     value: float
     """The number that was compared; NaN where it could not be measured (then the predicate does not hold)."""
     threshold: float
-    sentence: str
-    """The answer in words, with its number."""
+    finding: Statement
+    """The answer with its numbers."""
     decided: bool = True
     """False where the data do not tell; then the predicate is not said to hold."""
     needs: float = float("nan")
@@ -48,6 +49,11 @@ class Verdict:
 
     def __bool__(self) -> bool:
         return self.holds
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words."""
+        return str(self.finding)
 
 
 def is_oscillating(
@@ -83,32 +89,24 @@ def is_oscillating(
         raise ValueError(f"interval must be above 0 s, got {interval}")
     limit = OSCILLATION_AMPLITUDE
     if x.size == 0 or x.mean() <= 0:
-        return Verdict(False, 0.0, limit, "The queue is always empty.")
+        return Verdict(False, 0.0, limit, state("predicates.empty"))
     found = regularity(x, interval, rtt, confidence)
     value, period = found.amplitude, found.oscillation
     length = x.size * interval
     short = length < (ONE_CYCLE if found.oscillates else LONG_ENOUGH) * needed
     if found.why or short:
-        why = found.why or f"it is short beside {reason or 'what is slowest in it'}"
+        why = found.why or state("predicates.short", slowest=reason or "what is slowest in it")
         longer = 0.0 if math.isnan(found.longer) else found.longer * length
         needs = max(longer, needed if short else 0.0)
-        text = f"Cannot tell from this run whether the queue oscillates: {why}"
-        if needs > FAR * max(length, needed):
-            text += ", and no run of sensible length would tell"
-            needs = math.inf
-        elif needs > 0:
-            text += f"; needs about {round_up(needs)}"
-        return Verdict(False, value, limit, f"{text}.", False, needs, period, short)
-    if found.oscillates and period is not None:
-        sentence = f"The queue oscillates with a period of {period.period:.3g} s and an amplitude of {value:.0%} of its"
-        return Verdict(True, value, limit, f"{sentence} mean.", oscillation=period)
+        hopeless = needs > FAR * max(length, needed)
+        case = "hopeless" if hopeless else "longer" if needs > 0 else "open"
+        finding = state(f"predicates.oscillating-{case}", why=why, needs=needs)
+        return Verdict(False, value, limit, finding, False, math.inf if hopeless else needs, period, short)
     if period is None:
-        return Verdict(False, value, limit, "The queue has no regular period.", oscillation=period)
-    sentence = (
-        f"The queue has a period of {period.period:.3g} s, but its amplitude is only {value:.0%} of the mean "
-        f"(oscillating: at least {limit:.0%})."
-    )
-    return Verdict(False, value, limit, sentence, oscillation=period)
+        return Verdict(False, value, limit, state("predicates.no-period"))
+    case = "oscillating" if found.oscillates else "small"
+    finding = state(f"predicates.{case}", period=period.period, amplitude=value, limit=limit)
+    return Verdict(bool(found.oscillates), value, limit, finding, oscillation=period)
 
 
 def is_stable(
@@ -129,35 +127,28 @@ def is_stable(
     (True, False)
     """
     value = deviation / mean if mean > 0 else float("nan")
-    spread = f"deviates by {value:.0%} of its mean"
+    limit = STABLE_DEVIATION
+
+    def finding(case: str) -> Statement:
+        return state(f"predicates.{case}", deviation=value, limit=limit)
+
     if math.isnan(value):
-        return Verdict(False, value, STABLE_DEVIATION, "The queue is always empty.")
+        return Verdict(False, value, limit, state("predicates.empty"))
     if oscillating:
-        return Verdict(False, value, STABLE_DEVIATION, f"The queue is not stable: it oscillates, and {spread}.")
-    wide: bool | None = value > STABLE_DEVIATION
+        return Verdict(False, value, limit, finding("unstable-oscillates"))
+    wide: bool | None = value > limit
     if queue is not None:
         half = spread_of(series(queue, "queue"), confidence).half
-        wide = False if value <= QUIET * STABLE_DEVIATION else Bounds(value, half).beyond(STABLE_DEVIATION, BESIDE / 2)
-    unknown = "Cannot tell from this run whether the queue is stable: it"
+        wide = False if value <= QUIET * limit else Bounds(value, half).beyond(limit, BESIDE / 2)
     if wide is not False and oscillating is not None and oscillating.short:
-        sentence = f"{unknown} {spread}, and it is short beside what is slowest in it."
-        return Verdict(False, value, STABLE_DEVIATION, sentence, False, oscillating.needs)
+        return Verdict(False, value, limit, finding("stable-short"), False, oscillating.needs)
     if wide:
-        sentence = f"The queue is not stable: it {spread} (stable: at most {STABLE_DEVIATION:.0%})."
-        return Verdict(False, value, STABLE_DEVIATION, sentence)
+        return Verdict(False, value, limit, finding("unstable"))
     if wide is None:
-        sentence = f"{unknown} {spread}, too near to the limit of {STABLE_DEVIATION:.0%} for a run of this length."
-        return Verdict(False, value, STABLE_DEVIATION, sentence, False)
+        return Verdict(False, value, limit, finding("stable-near"), False)
     if oscillating is not None and not oscillating.decided:
-        sentence = f"{unknown} {spread}, and may oscillate."
-        return Verdict(False, value, STABLE_DEVIATION, sentence, False, oscillating.needs)
-    return Verdict(True, value, STABLE_DEVIATION, f"The queue is stable: it {spread}.")
-
-
-def round_up(seconds: float) -> str:
-    """Return a time for people, rounded up to two digits."""
-    scale = 10 ** (math.floor(math.log10(seconds)) - 1)
-    return f"{math.ceil(seconds / scale - 1e-9) * scale:.10g} s"
+        return Verdict(False, value, limit, finding("stable-open"), False, oscillating.needs)
+    return Verdict(True, value, limit, finding("stable"))
 
 
 def is_synchronised(cwnd: ArrayLike, confidence: float = CONFIDENCE) -> Verdict:
@@ -181,19 +172,16 @@ def synchronised_by(found: Correlation) -> Verdict:
     """Tell the same by a correlation that is known."""
     value, limit = found.value, SYNCHRONISED_CORRELATION
     if math.isnan(value):
-        sentence = "Synchronisation is unknown: it takes two flows whose windows vary."
-        return Verdict(False, value, limit, sentence, False)
-    two = "two windows" if found.moving == found.flows else f"two of the {found.moving} windows that change"
-    figure = f"the mean correlation of {two} is {value:.2f} ({found.low:.2f} to {found.high:.2f})"
+        return Verdict(False, value, limit, state("predicates.synchronised-unknown"), False)
+    windows = state("predicates.two-of", moving=found.moving) if found.moving < found.flows else "two windows"
     if found.low > limit:
-        return Verdict(True, value, limit, f"The flows are synchronised: {figure}.")
-    if found.high < limit:
-        sentence = f"The flows are not synchronised: {figure} (synchronised: above {limit:g})."
-        return Verdict(False, value, limit, sentence)
-    unknown = "Cannot tell from this run whether the flows are synchronised"
-    if (found.low, found.high) == (-1.0, 1.0):
-        return Verdict(False, value, limit, f"{unknown}: their windows show too few swings.", False)
-    return Verdict(False, value, limit, f"{unknown}: {figure} (synchronised: above {limit:g}).", False)
+        case = "synchronised"
+    elif found.high < limit:
+        case = "unsynchronised"
+    else:
+        case = "synchronised-few" if (found.low, found.high) == (-1.0, 1.0) else "synchronised-open"
+    finding = state(f"predicates.{case}", windows=windows, value=value, low=found.low, high=found.high, limit=limit)
+    return Verdict(case == "synchronised", value, limit, finding, case in ("synchronised", "unsynchronised"))
 
 
 def is_starved(goodput: ArrayLike, fair: float | None = None) -> Verdict:
@@ -208,17 +196,12 @@ def is_starved(goodput: ArrayLike, fair: float | None = None) -> Verdict:
     x = series(goodput, "goodput")
     share = float(x.mean()) if fair is None and x.size else float("nan") if fair is None else fair
     if x.size == 0 or not share > 0:
-        return Verdict(False, float("nan"), STARVED_SHARE, "No flow transferred anything.")
+        return Verdict(False, float("nan"), STARVED_SHARE, state("predicates.no-transfer"))
     value = float(x.min()) / share
     count = starved_flows(x, STARVED_SHARE, share).size
-    if count == 0:
-        sentence = f"No flow is starved: the slowest gets {value:.0%} of the fair share."
-    else:
-        verb, subject = ("is", "it gets") if count == 1 else ("are", "they get")
-        sentence = (
-            f"{count} of {x.size} flows {verb} starved: {subject} less than {STARVED_SHARE:.0%} of the fair share."
-        )
-    return Verdict(count > 0, value, STARVED_SHARE, sentence)
+    case = ("unstarved", "starved-one")[count] if count <= 1 else "starved"
+    finding = state(f"predicates.{case}", count=count, flows=x.size, share=value, limit=STARVED_SHARE)
+    return Verdict(count > 0, value, STARVED_SHARE, finding)
 
 
 def is_underused(utilization_1s: ArrayLike) -> Verdict:
@@ -231,10 +214,8 @@ def is_underused(utilization_1s: ArrayLike) -> Verdict:
     """
     x = series(utilization_1s, "utilization_1s")
     if x.size == 0:
-        return Verdict(False, float("nan"), UNDERUSED_UTILIZATION, "The window has no whole second.")
+        return Verdict(False, float("nan"), UNDERUSED_UTILIZATION, state("predicates.no-second"))
     value = float(x.min())
-    if value < UNDERUSED_UTILIZATION:
-        sentence = f"The link is underused at times: its worst second reaches {value:.1%}."
-    else:
-        sentence = f"The link is kept busy: its worst second reaches {value:.1%}."
-    return Verdict(value < UNDERUSED_UTILIZATION, value, UNDERUSED_UTILIZATION, sentence)
+    under = value < UNDERUSED_UTILIZATION
+    finding = state("predicates.underused" if under else "predicates.busy", worst=value)
+    return Verdict(under, value, UNDERUSED_UTILIZATION, finding)

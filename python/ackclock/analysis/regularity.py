@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core._arrays import Floats
 from ..core.intervals import student_quantile
+from ..core.statement import Statement, state
 from .oscillation import Oscillation, _autocorrelation, _first_zero, _refine, _smooth
 from .thresholds import OSCILLATION_AMPLITUDE, OSCILLATION_COHERENCE, STABLE_DEVIATION
 
@@ -77,8 +78,8 @@ class Regularity:
     """
     oscillation: Oscillation | None
     """The most regular period, if it seems regular, whether or not it is large enough."""
-    why: str
-    """Why the trace does not decide, and what would."""
+    why: Statement | None
+    """Why the trace does not decide; None where it does."""
     longer: float
     """So many times the length would tell; NaN where length is not what is missing."""
 
@@ -86,20 +87,20 @@ class Regularity:
 def regularity(x: Floats, interval: float, rtt: float | None = None, confidence: float = CONFIDENCE) -> Regularity:
     """Judge a trace sampled every `interval` seconds, of a system with a round trip of `rtt` seconds, if it has one."""
     if rtt is not None and interval > COARSEST * rtt:
-        need = _short(COARSEST * rtt)
-        return Regularity(None, 0.0, None, f"it is sampled every {_short(interval)}, needs at most {need}", math.nan)
+        coarse = state("predicates.coarse", interval=interval, most=COARSEST * rtt)
+        return Regularity(None, 0.0, None, coarse, math.nan)
     width = 1 if rtt is None else max(1, round(rtt / interval))
     hop = max(1, width // 2)
     y, step = _smooth(x, width)[::hop], interval * hop
     if y.size < 3 or np.ptp(y) <= 1e-9 * max(1.0, float(np.abs(y).max())) or y.mean() <= 0:  # noqa: PLR2004
-        return Regularity(False, 0.0, None, "", math.nan)
+        return Regularity(False, 0.0, None, None, math.nan)
     if y.size < SHORTEST:
-        return Regularity(None, 0.0, None, "it is short", SHORTEST / y.size)
+        return Regularity(None, 0.0, None, state("predicates.brief"), SHORTEST / y.size)
     found = _judged(y, step, confidence)
     # no sine in the trace is larger than the root of twice its variance: unseen swings would have
     # to double that
     if found.oscillates is None and math.sqrt(2) * float(y.std() / y.mean()) <= QUIET * OSCILLATION_AMPLITUDE:
-        return replace(found, oscillates=False, why="", longer=math.nan)
+        return replace(found, oscillates=False, why=None, longer=math.nan)
     return found
 
 
@@ -109,7 +110,7 @@ def _judged(y: Floats, step: float, confidence: float) -> Regularity:
     level = y - y.mean()
     residual = level - ramp * (ramp @ level) / (ramp @ ramp)
     if residual.std() <= 1e-9 * max(1.0, float(np.abs(y).max())):
-        return Regularity(None, 0.0, None, "it drifts", 2.0)
+        return Regularity(None, 0.0, None, state("predicates.drifts"), 2.0)
     # averaged over a small part of a period (the first zero is near a quarter of it), so that noise
     # hides no period
     z = _smooth(residual, _first_zero(_autocorrelation(residual)) // 4)
@@ -119,8 +120,8 @@ def _judged(y: Floats, step: float, confidence: float) -> Regularity:
     lag = _peak(r, zero)
     if lag is None:
         if unresolved > 1:
-            return Regularity(None, 0.0, None, "it shows too few of its slowest swings", unresolved)
-        return Regularity(False, 0.0, None, "", math.nan)
+            return Regularity(None, 0.0, None, state("predicates.few-swings"), unresolved)
+        return Regularity(False, 0.0, None, None, math.nan)
     width = lag // PART
     if width > 1:
         z = _smooth(residual, width)
@@ -137,21 +138,21 @@ def _judged(y: Floats, step: float, confidence: float) -> Regularity:
     regular = coherence.beyond(OSCILLATION_COHERENCE)
     large = amplitude.beyond(OSCILLATION_AMPLITUDE, BESIDE)
     if regular and large:
-        return Regularity(True, amplitude.value, period, "", math.nan)
+        return Regularity(True, amplitude.value, period, None, math.nan)
     if large is False or (regular is False and unresolved <= 1):
-        return Regularity(False, more, found, "", math.nan)
+        return Regularity(False, more, found, None, math.nan)
     if regular is False:
-        return Regularity(None, more, found, "it shows too few of its slowest swings", unresolved)
+        return Regularity(None, more, found, state("predicates.few-swings"), unresolved)
     if math.isinf(coherence.half):
         few = max(1.0, (PERIODS * BLOCKS[0] + 1) * lag / z.size)
-        return Regularity(None, more, found, "it shows too few periods", 1.5 * few)
+        return Regularity(None, more, found, state("predicates.few-periods"), 1.5 * few)
     if regular is None:
         longer = coherence.longer(OSCILLATION_COHERENCE)
-        return Regularity(None, more, found, "its period is not regular enough to be sure", longer)
+        return Regularity(None, more, found, state("predicates.irregular"), longer)
     longer = math.inf
     if abs(amplitude.value - OSCILLATION_AMPLITUDE) > BESIDE * OSCILLATION_AMPLITUDE:
         longer = amplitude.longer(OSCILLATION_AMPLITUDE)
-    return Regularity(None, more, found, "its amplitude lies near the limit", longer)
+    return Regularity(None, more, found, state("predicates.near-limit"), longer)
 
 
 def deviation(x: Floats, confidence: float = CONFIDENCE) -> Bounds:
@@ -238,7 +239,3 @@ def _chance(r: Floats, zero: int, lag: int) -> float:
     """Chance of a peak this high if nothing were periodic: see `find_oscillation`."""
     error = math.sqrt((1 + 2 * float(np.square(r[1:zero]).sum())) / r.size)
     return min(1.0, REACH * 0.5 * math.erfc(float(r[lag]) / error / math.sqrt(2)))
-
-
-def _short(seconds: float) -> str:
-    return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"

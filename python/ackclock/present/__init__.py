@@ -60,6 +60,7 @@ _PLACES = {
     "Stability.__str__": "text.stability:equilibrium_text",
     "Subscribers.__str__": "text.provider:text",
     "Subscribers.draw": "plot.provider:write",
+    "Statement.__str__": "text.templates:text",
     "Sweep.figure": "plot.sweep:figure",
     "Sweep.heat": "plot.sweep:heat",
     "Sweep.plot": "plot.sweep:line",

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from .. import analysis
 from ..analysis import Verdict
-from ..analysis.predicates import round_up
 from ..analysis.regularity import CONFIDENCE, drift
 from ..core.errors import ScenarioError
 from ..core.scenario import Scenario
 from ..core.series import link_trace, sample_times
 from ..core.simulate import run
+from ..core.statement import state
 from ..experiment.sequential import RUN
 from .causes.scales import MIN_ROUND_TRIPS, Length, adapting, needed
 
@@ -111,8 +111,7 @@ def _of(result: Result, link: str, looks: int = 0) -> Judged:
     begin, end = result.window
     mean, deviation = (float(result.links[f"queue_packets_{key}"][link]) for key in ("mean", "std"))
     if 0 < mean < EMPTY:
-        sentence = f"The queue is empty most of the time: it holds {mean:.2g} packets on average."
-        nothing = Verdict(False, math.nan, analysis.STABLE_DEVIATION, sentence)
+        nothing = Verdict(False, math.nan, analysis.STABLE_DEVIATION, state("predicates.nearly-empty", mean=mean))
         return Judged(nothing, nothing, end - begin)
     oscillating = waiting = None
     moving = False
@@ -142,8 +141,8 @@ def _signal_moves(result: Result, link: str, inside: NDArray[np.bool_], confiden
 
 def _still_moving(found: Verdict, needs: float) -> Verdict:
     """No verdict yet: the queue is on its way to another level, at which it may behave otherwise."""
-    sentence = "Cannot tell from this run whether the queue oscillates: its level still moves; needs about "
-    return replace(found, holds=False, decided=False, short=True, needs=needs, sentence=f"{sentence}{round_up(needs)}.")
+    finding = state("predicates.oscillating-longer", why=state("predicates.level-moves"), needs=needs)
+    return replace(found, holds=False, decided=False, short=True, needs=needs, finding=finding)
 
 
 def _scales(result: Result, link: str) -> tuple[float, Length]:
@@ -208,16 +207,15 @@ def _confirmed(found: Judged, other: Judged | None) -> Judged:
     """Return a run's verdict if one of the same length with another seed agrees, or at least does not contradict it."""
     if other is not None and _sides(found) == _sides(other):
         return found
-    unknown = f"Cannot tell from {'a run' if other is None else 'runs'} of {found.measured:.3g} s whether the queue"
-    why = "no run with another seed confirms it" if other is None else "another seed does otherwise"
+    case = "unconfirmed" if other is None else "contradicted"
     needs = 4 * found.measured
 
     def open_(one: Verdict, what: str) -> Verdict:
-        sentence = f"{unknown} {what}: {why}; needs about {round_up(needs)}."
-        return replace(one, holds=False, decided=False, sentence=sentence, needs=needs)
+        finding = state(f"predicates.{what}-{case}", seconds=found.measured, needs=needs)
+        return replace(one, holds=False, decided=False, finding=finding, needs=needs)
 
-    oscillating = None if found.oscillating is None else open_(found.oscillating, "oscillates")
-    return replace(found, oscillating=oscillating, stable=open_(found.stable, "is stable"))
+    oscillating = None if found.oscillating is None else open_(found.oscillating, "oscillating")
+    return replace(found, oscillating=oscillating, stable=open_(found.stable, "stable"))
 
 
 def _sides(one: Judged) -> tuple[bool, bool, bool]:

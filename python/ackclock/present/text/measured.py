@@ -2,8 +2,60 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ...questions.measured.hysteresis import Hysteresis
 from ...questions.measured.limit import MeasuredLimit
+
+STATEMENTS: Final = {
+    "oscillates": "The queue of {link} oscillates: {finding}",
+    "does not oscillate": "The queue of {link} does not oscillate: {finding}",
+    "cannot tell": "The queue of {link} may or may not oscillate: {finding}",
+    "empty": "it is empty nearly always ({mean:.2g} packets on average).",
+    "moves": (
+        "its mean still moves, by {packets:+.3g} packets from the first half to the second. Longer runs would tell."
+    ),
+    "limit-cycle": "a limit cycle of period {period:.3g} s and amplitude {amplitude:.3g} packets, {ratio}.",
+    "slower-than-runs": (
+        "{share:.0%} of its variance is slower than runs of {seconds:.3g} s tell. Longer runs would tell."
+    ),
+    "noisy-cycle": (
+        "its motion of period {period:.3g} s, {share:.0%} of the variance, is a cycle that noise distorts, or noise "
+        "that is not linear, {ratio}."
+    ),
+    "cycle-or-noise": (
+        "its motion of period {period:.3g} s, {share:.0%} of the variance, may be a limit cycle or noise, {ratio}. "
+        "Longer runs would tell."
+    ),
+    "steady": (
+        "it holds {mean:.3g} packets with a standard deviation of {deviation:.2g}, and there is no period with which "
+        "it moves by a packet."
+    ),
+    "no-mode": "no mode stands out in runs of this length. Longer runs would tell.",
+    "no-period": (
+        "no period stands out; most of its motion has periods of about {period:.3g} s, and amplitude ratios of "
+        "{low:.2f} to {high:.2f} (a cycle has 1, noise 2)."
+    ),
+    "decay-unknown": (
+        "the decay rate of its mode of period {period:.3g} s is known to no better than {low:.2g} to {high:.2g} per "
+        "second. Longer runs would tell."
+    ),
+    "damped-mode": (
+        "noise drives a damped mode of period {period:.3g} s that decays at {decay:.3g} ({low:.3g} to {high:.3g}) per "
+        "second, {ratio}."
+    ),
+    "intermittent": "its fluctuations come and go, {ratio}. Longer runs would tell.",
+    "between": (
+        "its motion of period {period:.3g} s lies between a limit cycle and noise-driven fluctuations, {ratio}: a "
+        "cycle that noise distorts, or fluctuations too large for a linear mode."
+    ),
+    "undecided": "{ratio} does not decide between a limit cycle and noise. More runs would tell.",
+    "amplitude-ratio": "amplitude ratio {value:.2f} ({low:.2f} to {high:.2f}; a cycle has 1, noise 2)",
+    "wide-interval": (
+        "{finding} Its interval is wider than {tolerance:.0%} of the rate: a larger budget of packets would narrow it."
+    ),
+    "progress": "{runs} packet runs of {seconds:time}; {millions:number} M packets so far",
+}
 
 
 def hysteresis(found: Hysteresis) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -22,7 +22,7 @@ from ...core.errors import AnalysisError
 from ...core.intervals import student_quantile
 from ...core.scenario import Scenario, ScenarioLike, scenario_of
 from ...core.simulate import replicate
-from ...core.units import number, time
+from ...core.statement import Statement, state
 from ...experiment.progress import tell
 from ...experiment.sequential import MEASURED, seeds_needed
 from ..causes.scales import quantities
@@ -70,7 +70,7 @@ class MeasuredStability:
 
     link: str
     verdict: Verdict
-    reason: str
+    finding: Statement
     """Why, with the numbers that decided; for "cannot tell" also what would tell."""
     mode: FluctuationMode | None
     """The dominant mode; None where none was found."""
@@ -91,25 +91,22 @@ class MeasuredStability:
         return 2 * math.pi / self.mode.frequency.value if self.mode else self.cycle
 
     @property
+    def reason(self) -> str:
+        """Why, in words."""
+        return str(self.finding)
+
+    @property
     def sentence(self) -> str:
         """The answer in words."""
-        return f"The queue of {self.link} {_PREDICATE[self.verdict]}: {self.reason}"
+        return str(state(f"measured.{self.verdict}", link=self.link, finding=self.finding))
 
     def json(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        tree = asdict(self)
-        tree["sentence"] = self.sentence
-        return tree
+        tree = {"reason" if key == "finding" else key: value for key, value in asdict(self).items()}
+        return tree | {"reason": self.reason, "sentence": self.sentence}
 
     def __str__(self) -> str:
         return self.sentence
-
-
-_PREDICATE = {
-    "oscillates": "oscillates",
-    "does not oscillate": "does not oscillate",
-    "cannot tell": "may or may not oscillate",
-}
 
 
 def measured_stability(
@@ -211,7 +208,7 @@ class Ensemble:
     def more(self, runs: int) -> None:
         """Add runs."""
         before = self.packets
-        tell(f"{runs} packet runs of {time(self.seconds)}; {number(self.packets / 1e6)} M packets so far")
+        tell(str(state("measured.progress", runs=runs, seconds=self.seconds, millions=self.packets / 1e6)))
         results = self._results(self.seconds, self.sample, runs, self.scenario.seed + self.runs)
         self.cost = (self.packets - before) / runs / (self.begin + self.seconds)
         if self.link is None:
@@ -269,11 +266,11 @@ class Ensemble:
                 found, slower = bands(self.traces, self.sample, shortest=self.rtt)
                 seen = _Bands([band for band in found if _amplitude(band, deviation) >= packet], slower, deviation)
                 mode = self._dominant(mode, seen, packet)
-        verdict, reason = self._verdict(mode, mean, seen)
+        verdict, finding = self._verdict(mode, mean, seen)
         return MeasuredStability(
             link=str(self.link),
             verdict=verdict,
-            reason=reason,
+            finding=finding,
             mode=mode,
             queue_mean=mean,
             queue_std=deviation,
@@ -301,16 +298,15 @@ class Ensemble:
         mode = judged.mode
         if mode is None or judged.verdict != "does not oscillate" or mode.decay.relative <= tolerance:
             return judged
-        note = f" Its interval is wider than {tolerance:.0%} of the rate: a larger budget of packets would narrow it."
-        return MeasuredStability(**{**judged.__dict__, "reason": judged.reason + note})
+        return replace(judged, finding=state("measured.wide-interval", finding=judged.finding, tolerance=tolerance))
 
-    def _verdict(self, mode: FluctuationMode | None, mean: float, seen: _Bands) -> tuple[Verdict, str]:
+    def _verdict(self, mode: FluctuationMode | None, mean: float, seen: _Bands) -> tuple[Verdict, Statement]:
         self.slow = 0.0
         if mean < EMPTY:
-            return "does not oscillate", f"it is empty nearly always ({mean:.2g} packets on average)."
-        drift = self._drift()
-        if drift is not None:
-            return "cannot tell", f"{drift} Longer runs would tell."
+            return "does not oscillate", state("measured.empty", mean=mean)
+        moved = self._drift()
+        if moved is not None:
+            return "cannot tell", state("measured.moves", packets=moved)
         if mode is not None and mode.is_cycle:
             return "oscillates", _cycle(2 * math.pi / mode.frequency.value, mode.amplitude, mode.amplitude_ratio)
         if seen.cycle is not None:
@@ -318,73 +314,55 @@ class Ensemble:
             return "oscillates", _cycle(seen.cycle.period, amplitude, seen.cycle.amplitude_ratio)
         if seen.slower >= SLOWER:
             self.slow = 3 * self.seconds * (1 - WARMED) / PERIODS
-            return "cannot tell", (
-                f"{seen.slower:.0%} of its variance is slower than runs of {self.seconds:.3g} s tell. "
-                "Longer runs would tell."
-            )
+            return "cannot tell", state("measured.slower-than-runs", share=seen.slower, seconds=self.seconds)
         if seen.open is not None:
             return self._of_both(seen.open)
         if not seen.strong:
-            return "does not oscillate", (
-                f"it holds {mean:.3g} packets with a standard deviation of {seen.deviation:.2g}, and there is no "
-                "period with which it moves by a packet."
-            )
+            return "does not oscillate", state("measured.steady", mean=mean, deviation=seen.deviation)
         return self._of_noise(mode, seen)
 
-    def _of_both(self, band: Band) -> tuple[Verdict, str]:
+    def _of_both(self, band: Band) -> tuple[Verdict, Statement]:
         """Return the verdict where the strongest motion may be a cycle."""
-        told = f"its motion of period {band.period:.3g} s, {band.share:.0%} of the variance, "
         ratio = band.amplitude_ratio
-        if ratio.low > CYCLE_RATIO and ratio.high < NOISE_RATIO:
-            return (
-                "cannot tell",
-                f"{told}is a cycle that noise distorts, or noise that is not linear, {_spread(ratio)}.",
-            )
-        self.slow = band.period
-        return "cannot tell", f"{told}may be a limit cycle or noise, {_spread(ratio)}. Longer runs would tell."
+        between = ratio.low > CYCLE_RATIO and ratio.high < NOISE_RATIO
+        if not between:
+            self.slow = band.period
+        case = "noisy-cycle" if between else "cycle-or-noise"
+        return "cannot tell", state(f"measured.{case}", period=band.period, share=band.share, ratio=_spread(ratio))
 
-    def _of_noise(self, mode: FluctuationMode | None, seen: _Bands) -> tuple[Verdict, str]:
+    def _of_noise(self, mode: FluctuationMode | None, seen: _Bands) -> tuple[Verdict, Statement]:
         """Return the verdict where no band holds a cycle."""
         if mode is None:
             strong = seen.strong
             if strong[0].amplitude_ratio.value > INTERMITTENT_RATIO:
-                return "cannot tell", "no mode stands out in runs of this length. Longer runs would tell."
+                return "cannot tell", state("measured.no-mode")
             ratios = [band.amplitude_ratio.value for band in strong]
-            return "does not oscillate", (
-                f"no period stands out; most of its motion has periods of about {strong[0].period:.3g} s, and "
-                f"amplitude ratios of {min(ratios):.2f} to {max(ratios):.2f} (a cycle has 1, noise 2)."
+            return "does not oscillate", state(
+                "measured.no-period", period=strong[0].period, low=min(ratios), high=max(ratios)
             )
-        period = 2 * math.pi / mode.frequency.value
+        period, decay = 2 * math.pi / mode.frequency.value, mode.decay
         ratio = mode.amplitude_ratio
         spread = _spread(ratio)
-        if mode.is_cycle is False and mode.decay.high > WIDEST * mode.decay.low:
-            return "cannot tell", (
-                f"the decay rate of its mode of period {period:.3g} s is known to no better than "
-                f"{mode.decay.low:.2g} to {mode.decay.high:.2g} per second. Longer runs would tell."
-            )
+        if mode.is_cycle is False and decay.high > WIDEST * decay.low:
+            return "cannot tell", state("measured.decay-unknown", period=period, low=decay.low, high=decay.high)
         if mode.is_cycle is False:
-            return "does not oscillate", (
-                f"noise drives a damped mode of period {period:.3g} s that decays at "
-                f"{_interval(mode.decay)} per second, {spread}."
+            return "does not oscillate", state(
+                "measured.damped-mode", period=period, decay=decay.value, low=decay.low, high=decay.high, ratio=spread
             )
         if ratio.value > INTERMITTENT_RATIO:
-            return "cannot tell", f"its fluctuations come and go, {spread}. Longer runs would tell."
+            return "cannot tell", state("measured.intermittent", ratio=spread)
         if ratio.low > CYCLE_RATIO and ratio.high < NOISE_RATIO:
-            return "cannot tell", (
-                f"its motion of period {period:.3g} s lies between a limit cycle and noise-driven fluctuations, "
-                f"{spread}: a cycle that noise distorts, or fluctuations too large for a linear mode."
-            )
-        return "cannot tell", f"{spread} does not decide between a limit cycle and noise. More runs would tell."
+            return "cannot tell", state("measured.between", period=period, ratio=spread)
+        return "cannot tell", state("measured.undecided", ratio=spread)
 
-    def _drift(self) -> str | None:
-        """Whether the mean of the queue still moves from the first to the second half, by more than runs differ."""
+    def _drift(self) -> float | None:
+        """By how many packets the mean moves from the first half to the second; None if by no more than runs differ."""
         half = self.traces.shape[1] // 2
         moved = self.traces[:, half:].mean(1) - self.traces[:, :half].mean(1)
         error = moved.std(ddof=1) / math.sqrt(moved.size)
         bound = student_quantile(moved.size - 1, 0.999) * error
-        if abs(moved.mean()) > max(bound, 0.1 * self.traces.std()):
-            return f"its mean still moves, by {moved.mean():+.3g} packets from the first half to the second."
-        return None
+        mean = float(moved.mean())
+        return mean if abs(mean) > max(bound, 0.1 * self.traces.std()) else None
 
     def _results(self, seconds: float, sample: float, runs: int, seed: int) -> list[Result]:
         scenario = self.scenario.with_(
@@ -432,19 +410,15 @@ def _amplitude(band: Band, deviation: float) -> float:
     return math.sqrt(2 * band.share) * deviation
 
 
-def _cycle(period: float, amplitude: float, ratio: Estimate) -> str:
-    return f"a limit cycle of period {period:.3g} s and amplitude {amplitude:.3g} packets, {_spread(ratio)}."
+def _cycle(period: float, amplitude: float, ratio: Estimate) -> Statement:
+    return state("measured.limit-cycle", period=period, amplitude=amplitude, ratio=_spread(ratio))
 
 
-def _spread(ratio: Estimate) -> str:
-    return f"amplitude ratio {ratio.value:.2f} ({ratio.low:.2f} to {ratio.high:.2f}; a cycle has 1, noise 2)"
+def _spread(ratio: Estimate) -> Statement:
+    return state("measured.amplitude-ratio", value=ratio.value, low=ratio.low, high=ratio.high)
 
 
 def queue_of(result: Result, link: str, begin: float) -> NDArray[np.float64]:
     """Queue of a link from `begin` on, packets."""
     queue = result.traces["link_queue_packets"].sel(link=link)
     return np.asarray(queue.sel(time=slice(begin, None)).to_numpy(), dtype=np.float64)
-
-
-def _interval(estimate: Estimate) -> str:
-    return f"{estimate.value:.3g} ({estimate.low:.3g} to {estimate.high:.3g})"

@@ -1,0 +1,57 @@
+"""Statements in words: each name is a template in the module of its subject, filled with the statement's facts."""
+
+from __future__ import annotations
+
+import math
+from importlib import import_module
+from string import Formatter
+from typing import TYPE_CHECKING, Final
+
+from ...core.units import number, rate_text, share, time
+
+if TYPE_CHECKING:
+    from ...core.statement import Statement
+
+
+def at_least(seconds: float) -> str:
+    """Return a time in s, rounded up to two digits."""
+    scale = 10 ** (math.floor(math.log10(seconds)) - 1)
+    return f"{math.ceil(seconds / scale - 1e-9) * scale:.10g} s"
+
+
+def spacing(seconds: float) -> str:
+    """Return a time in three digits, in s or ms."""
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
+
+
+FORMS: Final = {
+    "time": time,
+    "share": share,
+    "rate": rate_text,
+    "number": number,
+    "at_least": at_least,
+    "spacing": spacing,
+}
+"""Formats of templates beside Python's own, such as `{wait:time}`."""
+
+
+class _People(Formatter):
+    def format_field(self, value: object, format_spec: str) -> str:
+        """Format one fact; a form of `FORMS` takes a number."""
+        form = FORMS.get(format_spec)
+        return format(value, format_spec) if form is None else form(value)  # type: ignore[arg-type]
+
+
+_FORMATTER = _People()
+
+
+def template(name: str) -> str:
+    """Return the template of a statement's name, "subject.case"."""
+    subject, _, case = name.partition(".")
+    found: str = import_module(f"{__package__}.{subject}").STATEMENTS[case]
+    return found
+
+
+def text(statement: Statement) -> str:
+    """Return a statement in words."""
+    return _FORMATTER.vformat(template(statement.name), (), statement.facts)

@@ -307,7 +307,6 @@ def averaging(lab: Lab, file: str) -> None:
             for rtt in times
             if rtt >= 100
         ),
-        printed="higher",
         robust=not file.startswith("mixed"),
     )
 

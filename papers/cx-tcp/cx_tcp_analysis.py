@@ -379,14 +379,27 @@ def corollary_4_5(lab: Lab) -> None:
     moved = system.integrate({name: 1.05 * value for name, value in rest.items()}, 20.0, samples=201).table.iloc[-1]
     away = max(abs(float(moved[name]) / value - 1) for name, value in rest.items())
     lab.claim(
-        "theorem 4.4 and corollary 4.5, 2: a fixed point of (22) with a flow in the high-delay region is unstable: one "
-        "flow over two links, which fifteen flows each use alone, 15 ms at each link",
+        "corollary 4.5, 2: a fixed point of (22) with a flow in the high-delay region is unstable: one flow over two "
+        "links, which fifteen flows each use alone, 15 ms at each link",
         root > 0,
         ours=f"rightmost root {root:.4g} per s ({exact:.4g} by another method); from 5 % beside it the solution is "
         f"{'back' if away < 1e-3 else f'{away:.1%} off'} after 20 s, with the one flow's delay at "
         f"{1e3 * felt[0]:.3g} ms, beyond delta_th",
         printed="unstable if one p decreases",
         exact=True,
+        robust=True,
+    )
+    # By (20) alone the same capacities give every link the same delay, and the one flow twice that.
+    alone = bisect(
+        lambda wait: float(np.sum(flows[:2] * np.sqrt(2 / (slope * wait * np.array([2, 1]))) / rtt[:2]) - capacity[0]),
+        1e-3,
+        2 * APEX,
+    )
+    lab.claim(
+        "that network is not one of theorem 4.4, which assumes delays below delta_th at the stable fixed point: with "
+        "(20) for every flow the one flow's is above it",
+        2 * alone > APEX,
+        ours=f"{2e3 * alone:.3g} ms",
         robust=True,
     )
     readings = {

@@ -801,7 +801,6 @@ def larger(lab: Lab, runs: Runs) -> None:
             printed_h >= good["ST-RED"],
             ours=f"{printed_h} of {len(printed)}; with 0.4 / sqrt 3 {good['ST-RED']}, with 0.3 / sqrt 3 "
             f"{good['ST-RED, 0.3 / root 3']}",
-            printed="0.04 / sqrt 3",
         )
 
 
@@ -850,9 +849,8 @@ def arithmetic(lab: Lab, name: str) -> None:
         lab.claim(
             "the largest printed throughput is what the link can carry, to the digits printed",
             abs(carried(whole) - max(values)) < 0.005,
-            ours=f"{carried(whole):.3f} x 10^9 B in {whole:g} s, {carried(whole - PIECE):.3f} in {whole - PIECE:g} s",
-            printed=f"{max(values):.2f} x 10^9 B",
-            exact=True,
+            ours=f"{carried(whole):.3f} x 10^9 B in {whole:g} s, {carried(whole - PIECE):.3f} in {whole - PIECE:g} s; "
+            f"printed {max(values):.2f}",
             robust=True,
         )
     else:

@@ -3,7 +3,7 @@
 The kernel's own senders over the paths of the laboratory that its guest can make: all but the one that loses at random.
 
     ./kernel.py [PATH ...]    run these paths, or all, in the guest (validation/linux/guest.py), each sender alone and
-                              beside the kernel's CUBIC: their rows of kernel.csv, and kernel-windows.csv of the first path
+                              beside the kernel's CUBIC: their rows of kernel.csv, and of the first path kernel-windows.csv, here
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def main() -> None:
     pd.concat([*kept, pd.DataFrame(rows).round(5)]).to_csv(RESULTS, index=False)
     if windows:
         columns = ["stack", "option", "time_s", "cwnd"]
-        pd.DataFrame(windows, columns=columns).round(3).to_csv(HERE / "kernel-windows.csv", index=False)
+        pd.DataFrame(windows, columns=columns).round(3).to_csv("kernel-windows.csv", index=False)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,16 @@ Stacks of others and ackclock's senders over six paths: tables and figures from 
 
     cd adapters && cargo run --release -p ackclock-laboratory > ../validation/stacks/results.csv
     for path in 0 4; do cargo run --release -p ackclock-laboratory windows $path 1 > windows-$path.csv; done
-    python validation/stacks/stacks.py [windows-0.csv]
+    python validation/stacks/stacks.py [windows-0.csv kernel-windows.csv]
+
+`kernel.py` writes the second file of windows.
 """
 
 from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib as mpl
@@ -63,12 +66,12 @@ def write_tables(results: pd.DataFrame, kernel: pd.DataFrame) -> None:
     page.write_text(f"{before}<!-- tables -->\n\n{text}\n<!-- end -->{after}", encoding="utf-8")
 
 
-def draw_windows(path: Path) -> None:
+def draw_windows(paths: Sequence[str]) -> None:
     """A panel a sender: its window on the path with a buffer of one bandwidth-delay product."""
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    traces = pd.concat([pd.read_csv(path), pd.read_csv(HERE / "kernel-windows.csv")])
+    traces = pd.concat(map(pd.read_csv, paths))
     names = (traces["stack"] + " " + traces["option"]).rename("sender")
     by = dict(list(traces.groupby(names)))
     groups = [(name, by[name]) for name in ordered(names)]
@@ -118,4 +121,4 @@ if __name__ == "__main__":
     write_tables(found, kernel)
     draw_shares(pd.concat([found, kernel]))
     if len(sys.argv) > 1:
-        draw_windows(Path(sys.argv[1]))
+        draw_windows(sys.argv[1:])

@@ -458,7 +458,7 @@ COMPOSED = {
     "questions/remedies.py": 9,
     "questions/stability": 6,
     "questions/sweep": 6,
-    "questions/tuning": 29,
+    "questions/tuning": 2,
     "questions/why.py": 11,
 }
 """Strings of words and values that are composed on lower floors, by place: these move, and none is added."""

@@ -345,7 +345,7 @@ def test_seeds_follow_where_the_interval_lies_across_the_target(
     assert (told.worst.seeds, told.undecided) == (seeds, undecided)
     assert ("Cannot tell for certain" in told.sentence) == undecided
     # the worst is a corner here, whose runs were counted twice
-    monkeypatch.setattr("ackclock.questions.tuning.answer._near", lambda _told: "")
+    monkeypatch.setattr("ackclock.present.text.tune._beside_linux", lambda _told: "")
     assert any(
         f"by {seeds} packet runs" in line and f"1 corner with {seeds} seeds each" in line for line in told.checked
     )

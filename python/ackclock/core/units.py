@@ -17,6 +17,13 @@ def time(seconds: float) -> str:
     return f"{_three(seconds * scale)} {unit}" if unit else "0 ms"
 
 
+def precise_time(seconds: float) -> str:
+    """Return a time in four digits, in s or ms."""
+    if 0 <= seconds < 1e-6:  # noqa: PLR2004  a microsecond
+        return "0 ms"
+    return f"{seconds:.4g} s" if seconds >= 1 else f"{seconds * 1e3:.4g} ms"
+
+
 def time_within(seconds: float, half: float) -> str:
     """Return a time with half its interval, both in the unit of the time: "2.13 s ± 0.87 s"."""
     scale, unit = _time_unit(max(abs(seconds), half))

@@ -65,6 +65,8 @@ _PLACES = {
     "Sweep.heat": "plot.sweep:heat",
     "Sweep.plot": "plot.sweep:line",
     "Tuned.__str__": "text.tune:text",
+    "Tuned.checked": "text.tune:checked",
+    "Tuned.sentence": "text.tune:sentence",
     "Verdict.__str__": "text.ci:text",
     "Verdict.junit": "text.ci:junit",
     "Verdict.markdown": "text.ci:markdown",

@@ -7,7 +7,7 @@ from importlib import import_module
 from string import Formatter
 from typing import TYPE_CHECKING, Final
 
-from ...core.units import number, rate_text, share, time
+from ...core.units import number, precise_time, rate_text, share, time
 
 if TYPE_CHECKING:
     from ...core.statement import Statement
@@ -26,6 +26,7 @@ def spacing(seconds: float) -> str:
 
 FORMS: Final = {
     "time": time,
+    "precise": precise_time,
     "share": share,
     "rate": rate_text,
     "number": number,

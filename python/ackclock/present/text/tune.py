@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
+from ...questions.agreement import near
+from ...questions.tuning.answer import TOLERANCE
+from ...questions.tuning.packets import DEFAULT
+from ...questions.tuning.packets import scenario as placed
 from ...questions.tuning.problem import show, words
 
 if TYPE_CHECKING:
@@ -14,6 +18,133 @@ if TYPE_CHECKING:
     from ...questions.tuning import Other, Tuned
     from ...questions.tuning.packets import Run
     from ...questions.tuning.theory import Check
+
+STATEMENTS: Final = {
+    "packets-only": "searched by packet runs alone: {why}",
+    "no-law": "{kind} has no fluid law",
+    "searching": "searching settings of {kind}, target {target:precise}",
+    "corners": "packet runs at the corners ({attempt})",
+    "packet-settings": "{count} settings of {kind} in packet runs",
+    "longer-delay": "a mean delay of {delay:precise} instead of {target:precise}",
+    "smaller-margins": "margins of {gain:.3g} dB, {phase:.3g} degrees and {delay:precise}",
+    "swings": (
+        "in packet runs the queue swings by {part:.0%} of its mean with a period of {period:precise} at {where}: "
+        "margins say nothing of the sawtooth of single flows"
+    ),
+    "unstable": "the equilibrium itself is unstable",
+    "unknown": "not known: {error}",
+    "none-found": "none found",
+    "unknown-from": "nothing is known from {start}: {error}",
+    "oscillates-from": (
+        "from {start} the queue keeps oscillating between {low:.3g} and {high:.3g} packets beside the stable "
+        "equilibrium"
+    ),
+    "no-limit": "no limit in {key}: {error}",
+    "unstable-cycle": "an unstable cycle is there: a disturbance of the queue by about {size:.3g} packets tips it",
+    "cycles-begin": "cycles beside the equilibrium begin at {factor:.3g} times the {key}",
+    "looked": "from empty queues, from overload, and cycles from the limits of {rtt} and gain up to {most:g} times",
+}
+
+
+def sentence(tuned: Tuned) -> str:
+    """Return the answer, and that it is not certain where the interval of the longest delay lies across the target."""
+    if not tuned.undecided:
+        return _answer(tuned)
+    worst = tuned.worst
+    assert worst is not None
+    most = show("rtt", (1 + TOLERANCE) * tuned.problem.need.target)
+    return (
+        f"{_answer(tuned)} Cannot tell for certain: at {words(worst.point)} {worst.seeds} seeds say "
+        f"{show('rtt', worst.delay)} ± {show('rtt', worst.half)}, and up to {most} counts as met."
+    )
+
+
+def _answer(tuned: Tuned) -> str:
+    need = tuned.problem.need.without_margins if tuned.alone else str(tuned.problem.need)
+    title = f"{tuned.kind} at {tuned.problem.link}"
+    ranges = ", ".join(map(str, tuned.problem.axes)) or "the file's own point"
+    if tuned.queue is None:
+        tried = f"{tuned.tried} were tried at the corners of the range"
+        return f"No setting of {tuned.kind} was found for {ranges} with {need}: {tried}.{_instead(tuned)}"
+    assert tuned.worst is not None
+    demanded, longest = show("rtt", tuned.problem.need.target), show("rtt", tuned.worst.delay)
+    if not tuned.found:
+        return (
+            f"{title}: no setting met every demand for {ranges}; the best has a mean delay of {longest} in packet runs "
+            f"at {words(tuned.worst.point)} (demanded: {demanded}).{_instead(tuned)}"
+        )
+    more = "" if tuned.worst.delay <= tuned.problem.need.target else "; a tenth more counts as met"
+    margins = "" if tuned.alone else f" and {tuned.problem.need.margins}"
+    return (
+        f"{title}: a setting for {ranges} with mean delays up to {longest} in packet runs (demanded: {demanded}{more})"
+        f"{margins}, checked but not proved.{_shorter(tuned)}"
+    )
+
+
+def _shorter(tuned: Tuned) -> str:
+    """Name the queues that have shorter delays without tuning."""
+    return "".join(
+        f" With {name}{',' if ',' in name else ''} delays at the corners are shorter: up to {show('rtt', theirs)}, "
+        f"with this setting up to {show('rtt', mine)}."
+        for name, (theirs, mine) in tuned.shorter.items()
+    )
+
+
+def _instead(tuned: Tuned) -> str:
+    """Return the delays of Linux's default queue, where it meets the target and no setting does."""
+    if tuned.instead is None:
+        return ""
+    delays = [one.delay for one in tuned.defaults[DEFAULT[0]]]
+    return (
+        f" {DEFAULT[0]}, meets the delay at all corners: {show('rtt', min(delays))} to {show('rtt', max(delays))} "
+        "(no margins: it has no fluid law)."
+    )
+
+
+def checked(tuned: Tuned) -> list[str]:
+    """Return what was examined, a line each."""
+    lines = []
+    if tuned.theory is not None:
+        shape = " x ".join(map(str, tuned.theory.shape)) or "1"
+        lines.append(
+            f"by the stability engine: margins at {shape} places of the range and {tuned.theory.refined} more around "
+            f"the worst; only the link {tuned.problem.link} and its long-lived flows"
+        )
+        if tuned.tipping:
+            where = "; ".join(words(one.point) for one in tuned.tipping)
+            lines.append(f"for cycles that coexist with the stable queue at {where}: {tuned.tipping[0].looked or ''}")
+    elif tuned.queue is not None:
+        lines.append(f"{tuned.kind} has no fluid law here: no margins; the setting was searched by packet runs alone")
+    again = [tuned.worst] if tuned.worst is not None and tuned.worst not in tuned.runs else []
+    every = [*tuned.runs, *tuned.searched, *again]
+    if every:
+        seconds = sum(one.seeds * one.length for one in every)
+        million = sum(one.packets for one in every) / 1e6
+        lines.append(
+            f"by {sum(one.seeds for one in every)} packet runs, {seconds:.0f} simulated seconds, {million:.2g} M "
+            f"packets: {len(tuned.runs)} corner{'s' * (len(tuned.runs) != 1)} with {_seeds(tuned.runs)}, a search of "
+            f"{len(tuned.searched)} other places for worse ones"
+        )
+        styles = sorted({str(one.entry["style"]) for one in tuned.problem.classes if "style" in one.entry})
+        if styles:
+            lines.append(f'with TCP endpoints in style "{" and ".join(styles)}" (--style has the other)')
+        lines.append(_beside_linux(tuned))
+    lines.append("not looked at: places between these, other traffic than the file's, rates that change")
+    return lines
+
+
+def _seeds(runs: Iterable[Run]) -> str:
+    """Return how many seeds runs have."""
+    counts = {one.seeds for one in runs} or {1}
+    few, many = min(counts), max(counts)
+    return f"{few} to {many} seeds each" if few < many else f"{few} seed{'s' * (few != 1)} each"
+
+
+def _beside_linux(tuned: Tuned) -> str:
+    """Return how far the engine is from Linux near this link, at the worst place."""
+    point = tuned.worst.point if tuned.worst is not None else tuned.problem.corners()[0]
+    made = placed(tuned.problem, tuned.queue or DEFAULT[1], point)
+    return f"beside Linux, at {words(point)}: {near(made.canonical, tuned.problem.link).sentence}"
 
 
 def text(tuned: Tuned) -> str:

@@ -23,6 +23,7 @@ from ...core.devices import DEVICES, DeviceError, Queue, devices_of, express
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, ScenarioLike, dumbbell, flows, scenario_of
 from ...core.simulate import list_algorithms
+from ...core.statement import state
 from ...experiment.sequential import TUNE
 from ..why import styled
 from .answer import TOLERANCE, Compromise, Other, Tuned, spans
@@ -206,14 +207,14 @@ class _Tuning:
     def answer(self) -> Tuned:
         why = self._why_packets()
         if why is not None:
-            self.notes.append(f"searched by packet runs alone: {why}")
+            self.notes.append(str(state("tune.packets-only", why=why)))
             return self._by_packets()
         return self._by_theory()
 
     def _why_packets(self) -> str | None:
         """Why there are no margins; None where there are."""
         if self.family.packets_only:
-            return f"{self.family.kind} has no fluid law"
+            return str(state("tune.no-law", kind=self.family.kind))
         first = next(iter(self.family.candidates(self.problem, self.problem.need.target)), None)
         if first is None:
             first = {"aqm": "pi", "capacity": "1000 packets"}
@@ -228,13 +229,13 @@ class _Tuning:
             self.notes.append("the equations leave out the flows' access_rate; packet runs have it")
         best: Tuned | None = None
         for attempt in range(TRIES):
-            self.say(f"searching settings of {self.family.kind}, target {show('rtt', target)}")
+            self.say(str(state("tune.searching", kind=self.family.kind, target=target)))
             goal = replace(asked, need=replace(asked.need, target=target))
             made = self._select(goal)
             if made is None:
                 break
             queue, margins, tips = made
-            self.say(f"packet runs at the corners ({attempt + 1})")
+            self.say(str(state("tune.corners", attempt=attempt + 1)))
             told = self._run(queue, margins, tips)
             assert told.worst is not None
             useless = best is not None and best.worst is not None and told.worst.delay > LESS * best.worst.delay
@@ -310,7 +311,7 @@ class _Tuning:
             made = reduced(goal, queue, place.point, reno=place.law.startswith("Reno"))
             return coexisting(made, place.point, memory="rest", small_windows="law")
         except AnalysisError as error:
-            return Coexistence(place.point, f"not known: {error}", False, math.nan, "")
+            return Coexistence(place.point, (state("tune.unknown", error=str(error)),), False, math.nan, None)
 
     def _nothing(self) -> Tuned:
         self.say("searching what to give up")
@@ -347,18 +348,18 @@ class _Tuning:
                 value = self._last_end(one, upper)
                 if value is not None:
                     old = one.high if upper else one.low
-                    what = ends[one.key, upper].format(new=show(one.key, value), old=show(one.key, old))
-                    out.append(Compromise(what, one.key, value))
+                    given_up = ends[one.key, upper].format(new=show(one.key, value), old=show(one.key, old))
+                    out.append(Compromise(given_up, one.key, value))
         wider = Axis("target", need.target, 100 * need.target)
         value = _last(wider, lambda end: self._can(replace(asked, need=replace(need, target=end))), upwards=False)
         if value is not None:
-            what = f"a mean delay of {show('rtt', value)} instead of {show('rtt', need.target)}"
-            out.append(Compromise(what, "target", value))
+            what = state("tune.longer-delay", delay=value, target=need.target)
+            out.append(Compromise(str(what), "target", value))
         for part in (0.75, 0.5, 0.25, 0.1):
             less = replace(need, gain=part * need.gain, phase=part * need.phase, delay=part * need.delay)
             if self._can(replace(asked, need=less)):
-                what = f"margins of {less.gain:.3g} dB, {less.phase:.3g} degrees and {show('rtt', less.delay)}"
-                out.append(Compromise(what, "margins", part))
+                what = state("tune.smaller-margins", gain=less.gain, phase=less.phase, delay=less.delay)
+                out.append(Compromise(str(what), "margins", part))
                 break
         return out
 
@@ -387,7 +388,7 @@ class _Tuning:
             return self._nothing_by_packets([])
         corners = asked.corners()
         hard = [corners[0], *corners[-1:]] if len(corners) > 1 else corners
-        self.say(f"{len(queues)} settings of {self.family.kind} in packet runs")
+        self.say(str(state("tune.packet-settings", count=len(queues), kind=self.family.kind)))
         found = measure(asked, [(queue, point) for queue in queues for point in hard])
         self.tried += len(queues)
         rows = [found[k * len(hard) : (k + 1) * len(hard)] for k in range(len(queues))]
@@ -489,11 +490,8 @@ class _Tuning:
         swinging = [one for one in [*told.runs, worst] if one.swings >= SWINGING and one.delay > slow]
         if swinging:
             most = max(swinging, key=lambda one: one.swings)
-            notes.append(
-                f"in packet runs the queue swings by {most.swings:.0%} of its mean with a period of "
-                f"{show('rtt', most.period)} at {words(most.point)}: margins say nothing of the "
-                "sawtooth of single flows"
-            )
+            where = words(most.point)
+            notes.append(str(state("tune.swings", part=most.swings, period=most.period, where=where)))
         gives = [] if told.found else self._given_up(worst)
         return replace(told, defaults=defaults, others=others, notes=notes, compromises=gives, tried=self.tried)
 
@@ -509,13 +507,8 @@ class _Tuning:
         """Return the compromise that the best setting's runs allow: their delay, rounded up to four digits."""
         scale = 10.0 ** (math.floor(math.log10(worst.delay)) - 3)
         value = math.ceil(worst.delay / scale - 1e-9) * scale
-        return [
-            Compromise(
-                f"a mean delay of {show('rtt', value)} instead of {show('rtt', self.problem.need.target)}",
-                "target",
-                value,
-            )
-        ]
+        what = state("tune.longer-delay", delay=value, target=self.problem.need.target)
+        return [Compromise(str(what), "target", value)]
 
     def _other(self, device: str, queue: Queue) -> Other:
         try:

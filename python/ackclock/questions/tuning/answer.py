@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
@@ -12,10 +11,8 @@ from ...core.accessors import presented
 from ...core.card import Card
 from ...core.devices import Commands, Queue, express, shaped
 from ...core.engine_result import plain
-from ..agreement import near
 from .packets import DEFAULT, Run
-from .packets import scenario as placed
-from .problem import Problem, show, words
+from .problem import Problem, show
 from .theory import Check, Coexistence, Place
 
 TOLERANCE: Final = 0.1
@@ -93,44 +90,10 @@ class Tuned(Card):
         return self.worst is not None and spans(self.worst, self.problem.need.target)
 
     @property
+    @presented
     def sentence(self) -> str:
         """The answer."""
-        return self._verdict + (f" Cannot tell for certain: {self._beside}." if self.undecided else "")
-
-    @property
-    def _beside(self) -> str:
-        """How near to the target the worst place is."""
-        worst = self.worst
-        assert worst is not None
-        most = show("rtt", (1 + TOLERANCE) * self.problem.need.target)
-        return (
-            f"at {words(worst.point)} {worst.seeds} seeds say {show('rtt', worst.delay)} ± {show('rtt', worst.half)}, "
-            f"and up to {most} counts as met"
-        )
-
-    @property
-    def _verdict(self) -> str:
-        need = self.problem.need.without_margins if self.alone else str(self.problem.need)
-        title = f"{self.kind} at {self.problem.link}"
-        ranges = ", ".join(map(str, self.problem.axes)) or "the file's own point"
-        if self.queue is None:
-            tried = f"{self.tried} were tried at the corners of the range"
-            return f"No setting of {self.kind} was found for {ranges} with {need}: {tried}.{self._instead}"
-        if not self.found:
-            assert self.worst is not None
-            return (
-                f"{title}: no setting met every demand for {ranges}; the best has a mean delay of "
-                f"{show('rtt', self.worst.delay)} in packet runs at {words(self.worst.point)} "
-                f"(demanded: {show('rtt', self.problem.need.target)}).{self._instead}"
-            )
-        assert self.worst is not None
-        demanded = show("rtt", self.problem.need.target)
-        more = "" if self.worst.delay <= self.problem.need.target else "; a tenth more counts as met"
-        margins = "" if self.alone else f" and {self.problem.need.margins}"
-        return (
-            f"{title}: a setting for {ranges} with mean delays up to {show('rtt', self.worst.delay)} in packet runs "
-            f"(demanded: {demanded}{more}){margins}, checked but not proved.{self._shorter}"
-        )
+        raise NotImplementedError
 
     @property
     def shorter(self) -> dict[str, tuple[float, float]]:
@@ -149,31 +112,12 @@ class Tuned(Card):
         return found
 
     @property
-    def _shorter(self) -> str:
-        return "".join(
-            f" With {name}{',' if ',' in name else ''} delays at the corners are shorter: up to {show('rtt', theirs)}, "
-            f"with this setting up to {show('rtt', mine)}."
-            for name, (theirs, mine) in self.shorter.items()
-        )
-
-    @property
     def instead(self) -> Commands | None:
         """Where nothing was found: Linux's default queue, if its mean delay meets the target at all corners."""
         runs = self.defaults.get(DEFAULT[0], [])
         if self.found or not runs or max(one.delay for one in runs) > self.problem.need.target:
             return None
         return express("linux", DEFAULT[1], self.problem.bits, self.problem.packet)
-
-    @property
-    def _instead(self) -> str:
-        """Return the runs' result for that, in words."""
-        if self.instead is None:
-            return ""
-        delays = [one.delay for one in self.defaults[DEFAULT[0]]]
-        return (
-            f" {DEFAULT[0]}, meets the delay at all corners: "
-            f"{show('rtt', min(delays))} to {show('rtt', max(delays))} (no margins: it has no fluid law)."
-        )
 
     @property
     def shaper(self) -> tuple[str, ...]:
@@ -189,41 +133,10 @@ class Tuned(Card):
         return tuple(shaped(self.problem.bits, show("rate", self.problem.bits), inner))
 
     @property
+    @presented
     def checked(self) -> list[str]:
-        """Return what was examined, a line each."""
-        lines = []
-        if self.theory is not None:
-            shape = " x ".join(map(str, self.theory.shape)) or "1"
-            lines.append(
-                f"by the stability engine: margins at {shape} places of the range and "
-                f"{self.theory.refined} more around the worst; "
-                f"only the link {self.problem.link} and its long-lived flows"
-            )
-            if self.tipping:
-                where = "; ".join(words(one.point) for one in self.tipping)
-                lines.append(f"for cycles that coexist with the stable queue at {where}: {self.tipping[0].looked}")
-        elif self.queue is not None:
-            lines.append(
-                f"{self.kind} has no fluid law here: no margins; the setting was searched by packet runs alone"
-            )
-        again = [self.worst] if self.worst is not None and self.worst not in self.runs else []
-        every = [*self.runs, *self.searched, *again]
-        if every:
-            count = sum(one.seeds for one in every)
-            seconds = sum(one.seeds * one.length for one in every)
-            million = sum(one.packets for one in every) / 1e6
-            lines.append(
-                f"by {count} packet runs, {seconds:.0f} simulated seconds, {million:.2g} M packets: "
-                f"{len(self.runs)} corner{'s' * (len(self.runs) != 1)} with {_seeds(self.runs)}, "
-                f"a search of {len(self.searched)} "
-                "other places for worse ones"
-            )
-            styles = sorted({str(one.entry["style"]) for one in self.problem.classes if "style" in one.entry})
-            if styles:
-                lines.append(f'with TCP endpoints in style "{" and ".join(styles)}" (--style has the other)')
-            lines.append(_near(self))
-        lines.append("not looked at: places between these, other traffic than the file's, rates that change")
-        return lines
+        """The examined places and runs, a line each."""
+        raise NotImplementedError
 
     @presented
     def __str__(self) -> str:
@@ -282,20 +195,6 @@ class Tuned(Card):
         return made
 
 
-def _seeds(runs: Iterable[Run]) -> str:
-    """How many seeds runs have, in words."""
-    counts = {one.seeds for one in runs} or {1}
-    few, many = min(counts), max(counts)
-    return f"{few} to {many} seeds each" if few < many else f"{few} seed{'s' * (few != 1)} each"
-
-
 def spans(one: Run, target: float) -> bool:
     """Whether the interval of a mean delay lies across what counts as met."""
     return abs(one.delay - (1 + TOLERANCE) * target) <= one.half
-
-
-def _near(told: Tuned) -> str:
-    """How far the engine is from Linux near this link, at the worst place."""
-    point = told.worst.point if told.worst is not None else told.problem.corners()[0]
-    made = placed(told.problem, told.queue or DEFAULT[1], point)
-    return f"beside Linux, at {words(point)}: {near(made.canonical, told.problem.link).sentence}"

@@ -12,6 +12,7 @@ from ... import _core
 from ...core._words import among, nearest
 from ...core.errors import AckclockError
 from ...core.scenario import Scenario
+from ...core.units import precise_time
 
 KEYS: Final = {"rtt": "time", "flows": "number", "rate": "rate"}
 """Keys that a range may be given for, and the kind of their values."""
@@ -51,9 +52,7 @@ def show(key: str, value: float) -> str:
     if key == "rate":
         scale, unit = next((s, u) for s, u in ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1, "")) if value >= s or s == 1)
         return f"{value / scale:.4g} {unit}bit/s"
-    if 0 <= value < 1e-6:  # noqa: PLR2004  a microsecond
-        return "0 ms"
-    return f"{value:.4g} s" if value >= 1 else f"{value * 1e3:.4g} ms"
+    return precise_time(value)
 
 
 def words(point: Mapping[str, float]) -> str:

@@ -12,6 +12,7 @@ from ...core.devices import number
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.fluid import Choices, Equations
 from ...core.scenario import Scenario
+from ...core.statement import Statement, state
 from ..stability import stability
 from .problem import Axis, Class, Need, Point, Problem
 
@@ -327,14 +328,19 @@ class Coexistence:
     """Whether something else than a stable queue lives beside a stable equilibrium."""
 
     point: Point
-    text: str
-    """In words."""
+    findings: tuple[Statement, ...]
+    """Found oscillations and failures, in the order of the search."""
     tipped: bool
     """Whether an oscillation, or the unstable cycle before one, was found at this very point."""
     size: float
     """Disturbance of the queue that tips it, packets; NaN where there is none or it is not known."""
-    looked: str
-    """The points that were examined, in words."""
+    looked: Statement | None
+    """The points that were examined; None where the equilibrium was not known or unstable."""
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        return "; ".join(dict.fromkeys(map(str, self.findings)))
 
 
 def coexisting(scenario: Scenario, point: Point | None = None, **choices: Any) -> Coexistence:
@@ -346,23 +352,20 @@ def coexisting(scenario: Scenario, point: Point | None = None, **choices: Any) -
     """
     of = stability(scenario, **choices)
     point = point or {}
-    found: list[str] = []
+    found: list[Statement] = []
     size, tipped = math.nan, False
     at = of.equilibrium
     if not of.stable:
-        return Coexistence(point, "the equilibrium itself is unstable", True, 0.0, "")
+        return Coexistence(point, (state("tune.unstable"),), True, 0.0, None)
     for name, factor in (("empty queues", None), ("overload", 2.0)):
         try:
             after = of.large_signal_from(factor, steps=STEPS)
         except AnalysisError as error:
-            found.append(f"nothing is known from {name}: {error}")
+            found.append(state("tune.unknown-from", start=name, error=str(error)))
             continue
         if after.settles is False:
             tipped = True
-            found.append(
-                f"from {name} the queue keeps oscillating between {after.low:.3g} and {after.high:.3g} packets beside "
-                "the stable equilibrium"
-            )
+            found.append(state("tune.oscillates-from", start=name, low=after.low, high=after.high))
     first = of.equations.classes[0]
     rtt = "rtt" if len(of.equations.classes) == 1 else f"flows.{first}.rtt"
     now = next(iter(at.rtt.values())) if rtt not in at.parameters else at.parameters[rtt]
@@ -370,25 +373,19 @@ def coexisting(scenario: Scenario, point: Point | None = None, **choices: Any) -
         try:
             limits = of.limits(name, (0.999 * value, TIPS_UP_TO * value), steps=STEPS)
         except (AnalysisError, ValueError) as error:
-            found.append(f"no limit in {name}: {error}")
+            found.append(state("tune.no-limit", key=name, error=str(error)))
             continue
         for limit in limits:
             if limit.reaches_now is not None and limit.onset is not None:
                 tipped = True
                 size = limit.reaches_now.amplitude(limit.onset.component)
-                found.append(
-                    f"an unstable cycle is there: a disturbance of the queue by about {size:.3g} packets tips it"
-                )
+                found.append(state("tune.unstable-cycle", size=size))
             elif limit.coexist_from is not None and limit.upwards:
-                found.append(
-                    f"cycles beside the equilibrium begin at {limit.coexist_from / value:.3g} times the {name}"
-                )
+                found.append(state("tune.cycles-begin", factor=limit.coexist_from / value, key=name))
         if tipped and math.isfinite(size):
             break
-    looked = (
-        f"from empty queues, from overload, and cycles from the limits of {rtt} and gain up to {TIPS_UP_TO:g} times"
-    )
-    return Coexistence(point, "; ".join(dict.fromkeys(found)) or "none found", tipped, size, looked)
+    looked = state("tune.looked", rtt=rtt, most=TIPS_UP_TO)
+    return Coexistence(point, tuple(found) or (state("tune.none-found"),), tipped, size, looked)
 
 
 def narrowed(problem: Problem, key: str, low: float, high: float) -> Problem:

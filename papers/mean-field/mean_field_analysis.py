@@ -94,9 +94,13 @@ def theorem_1(lab: Lab) -> None:
         exact=True,
         robust=True,
     )
-    lab.number("theorem 2 at a loss of 0.15 %: users at 64 packets (%)", "4.6", 100 * math.exp(-0.0015 * MOST**2 / 2))
+    printed = lab.printed["thm-2"]
+    first_order = 100 * math.exp(-0.0015 * MOST**2 / 2)
+    lab.number("theorem 2 at a loss of 0.15 %: users at 64 packets (%)", printed["atom"], first_order)
     root = ac.stationary(1e-4, windows=[])
-    lab.number("alpha: mean window without a largest one, times the root of the loss", "1.310", root.mean * 1e-2)
+    lab.number(
+        "alpha: mean window without a largest one, times the root of the loss", printed["alpha"], root.mean / 100
+    )
 
 
 _FORMS = {"printed": as_printed, "corrected": corrected}

@@ -74,16 +74,18 @@ def listing(values: Mapping[Any, float], form: str = "{:.4f}") -> str:
 @paper.item("fig-2", "Stationary density of the windows", "section 3, figure 2")
 def figure_2(lab: Lab) -> None:
     """Draw the law at a loss of 0.15 %."""
-    law = ac.stationary(0.0015, 64)
-    caption = f"Loss 0.15 %; {law.atom:.3%} of the users are at 64 packets, printed are 3.3 % (cross, right axis)."
+    law, printed = ac.stationary(0.0015, 64), lab.printed["fig-2"]["atom"]
+    caption = (
+        f"Loss 0.15 %; {law.atom:.3%} of the users are at 64 packets, printed are {printed} % (cross, right axis)."
+    )
     with lab.figure("density", caption, size=(6, 2.7)) as axes:
         axes[0][0].plot(law.window, law.density, color=style.BLUE)
         right = axes[0][0].twinx()
         right.vlines([64], 0, [100 * law.atom], color=style.BLUE, linewidth=3, clip_on=False)
-        right.plot([64], [3.3], color=style.VERMILION, marker="x", clip_on=False)
+        right.plot([64], [float(printed)], color=style.VERMILION, marker="x", clip_on=False)
         right.set(ylabel="at 64 packets (%)", ylim=(0, 5))
         axes[0][0].set(xlabel="window (packets)", ylabel="density (1/packet)", xlim=(0, 64), ylim=(0, None))
-    lab.number("users at 64 packets (%)", "3.3", 100 * law.atom)
+    lab.number("users at 64 packets (%)", printed, 100 * law.atom)
 
 
 def laws() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
@@ -380,7 +382,8 @@ def closure(lab: Lab) -> None:
 def corollary_1(lab: Lab) -> None:
     """Find the loss from which the window law without a largest window fails."""
     root = (math.sqrt(ALPHA**2 + 4) - ALPHA) / 2
-    lab.number("loss K below which the bound holds (%); 54 % is its square root", "54", 100 * root**2)
+    printed = lab.printed["cor-1"]["largest_loss"]
+    lab.number("loss K below which the bound holds (%); 54 % is its square root", printed, 100 * root**2)
 
 
 for name, title, source, make in (
@@ -421,7 +424,7 @@ def theorem_4(lab: Lab) -> None:
     base = lab.scenario("red").with_({"flows.count": 20, **lab.pick({}, SHORT)})
     users_tried = float(lab.changed(base).canonical["flows"][0]["count"])
     twenty = ac.red_stability(flows=users_tried, max_probability=0.005, **SETTING)
-    lab.number("p_max of the example (%)", "0.36", 100 * twenty.theorem_4)
+    lab.number("p_max of the example (%)", lab.printed["thm-4"]["p_max"], 100 * twenty.theorem_4)
     lab.note(f"With the sharp constant 2 (1 - K) the rule gives {twenty.theorem_4_sharp:.4%}.")
     found = lab.fields(
         {p: base.with_({"link.router.queue.max_probability": p}) for p in (0.005, 0.0075, 0.01)}, sample=0.01
@@ -456,9 +459,10 @@ def few_users(lab: Lab) -> None:
     trip, most = 1e-3 * _number(users["rtt"], "ms"), _number(users["max_window"], "packets")
     room = _number(link["queue"]["capacity"], "packets")
     data = 8 * (_number(users["packet_size"], "B") - _number(users["header_size"], "B"))
-    lab.number("capacity of the router (1e5 packets/s)", "1.17", rate / 1e5)
-    lab.number("its buffer of 2 ms (packets)", "235", 2e-3 * rate)
-    lab.number("throughput of a user at the largest window (Mbit/s)", "52", most / trip * data / 1e6)
+    printed = lab.printed["sec-5"]
+    lab.number("capacity of the router (1e5 packets/s)", printed["capacity"], rate / 1e5)
+    lab.number("its buffer of 2 ms (packets)", printed["buffer"], 2e-3 * rate)
+    lab.number("throughput of a user at the largest window (Mbit/s)", printed["throughput"], most / trip * data / 1e6)
     lab.claim(
         "18 users cannot fill the link, and 19 can",
         18 * most / trip < rate <= 19 * most / trip,

@@ -1,14 +1,12 @@
 """
 Comparisons with Linux, and how far apart the two sides are near a given link.
 
-``linux_checked.json`` and ``linux_cells.csv`` ship with the package; ``docs/validation-linux.md`` says how they are
-made.
+``linux_cells.csv`` ships with the package; ``docs/validation-linux.md`` says how it is made.
 """
 
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,28 +14,17 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
+from ..core.accessors import presented
+from ..core.statement import state
 from .causes.ablations import called, control
 from .causes.scales import bits, bulk, quantities
 
+KERNEL: Final = "6.1.192"
+"""Release of Linux of the cells."""
 NEAREST: Final = 4
 """Cells that are quoted."""
 FAR: Final = 1.5
 """Distance, in factors of e over all of flows, rate and round trip, from which a cell says nothing of a link."""
-
-
-@cache
-def linux() -> str:
-    """Say in how many cells the packet engine agrees with Linux's own TCP and queues."""
-    told = _counts()
-    good, cells = told["cells"]["all"]
-    agree = f"{good} of {cells} cells agree (docs/validation-linux.md)"
-    return f'against Linux {told["kernel"]}, the engine in style "linux": {agree}'
-
-
-@cache
-def _counts() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(files(__package__).joinpath("linux_checked.json").read_text(encoding="ascii"))
-    return found
 
 
 @dataclass(frozen=True)
@@ -84,18 +71,10 @@ class Trust:
     """Why there is no cell near."""
 
     @property
+    @presented
     def sentence(self) -> str:
         """In words."""
-        if not self.cells:
-            return f"Not compared with Linux near here: {self.reason}."
-        agree = sum(cell.equivalent for cell in self.cells)
-        where = "; ".join(cell.name for cell in self.cells)
-        return (
-            f"Error bars from the nearest {len(self.cells)} cells that were also run on Linux {self.kernel} "
-            f"({called(self.congestion)} over {self.queue}: {where}): utilisation "
-            f"±{100 * self.utilisation:.2g} points, mean delay ±{100 * self.wait:.2g} %, loss "
-            f"±{100 * self.loss:.2g} points; {agree} of {len(self.cells)} within all margins."
-        )
+        raise NotImplementedError
 
     def json(self) -> dict[str, Any]:
         """Plain values."""
@@ -144,14 +123,13 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
     link
         The name of a link.
     """
-    kernel = str(_counts()["kernel"])
     entry = next(one for one in tree["link"] if one["name"] == link)
     flows = bulk(tree, link)
     kinds = {control(flow) for flow in flows}
     queue = _queue(entry["queue"])
     others = [flow for flow in tree["flows"] if link in flow["path"] and flow not in flows]
     congestion = " and ".join(sorted(kinds)) or "no endless flow"
-    none = Trust(kernel, congestion, queue, (), math.nan, math.nan, math.nan)
+    none = Trust(KERNEL, congestion, queue, (), math.nan, math.nan, math.nan)
 
     def without(reason: str) -> Trust:
         return Trust(**{**none.__dict__, "reason": reason})
@@ -163,7 +141,7 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
         return without("the matrix has endless flows alone on a plain link")
     listed = [cell for cell in cells() if cell.congestion == congestion and cell.queue == queue]
     if not listed:
-        return without(f"the matrix has no {called(congestion)} over {queue}")
+        return without(str(state("agreement.no-cell", congestion=called(congestion), queue=queue)))
     count = sum(int(flow["count"]) for flow in flows)
     rates = bits(entry)
     rtts = [value for flow in flows for value in quantities(flow["rtt"])]
@@ -174,11 +152,10 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
 
     chosen = sorted(listed, key=apart)[:NEAREST]
     if apart(chosen[0]) > FAR:
-        return without(
-            f"the nearest cell of {called(congestion)} over {queue} is {chosen[0].name}, too far to say something"
-        )
+        far = state("agreement.far", congestion=called(congestion), queue=queue, nearest=chosen[0].name)
+        return without(str(far))
     return Trust(
-        kernel,
+        KERNEL,
         congestion,
         queue,
         tuple(chosen),

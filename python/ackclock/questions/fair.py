@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import _core
-from ..core._words import counted
 from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError
@@ -27,7 +26,7 @@ from ..experiment.runner import parallel
 from ..experiment.sequential import FAIR
 from .causes.ablations import called
 from .causes.scales import needed, timed
-from .causes.sentences import Evidence, Sentence, interval
+from .causes.sentences import Sentence, interval
 from .evaluate.subject import Entry, EvaluateError, subject
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ class Fair(Card):
         """The share of each control if every flow got the same."""
         return tuple(count / sum(self.counts) for count in self.counts)
 
-    def _beyond(self, which: int) -> tuple[list[Place], list[Place]]:
+    def beyond(self, which: int) -> tuple[list[Place], list[Place]]:
         """Places where a control decidedly gets more than its part, and less."""
         told, even = [one for one in self.places if one.told], self.parts[which]
         return (
@@ -151,39 +150,10 @@ class Fair(Card):
         )
 
     @property
+    @presented
     def sentence(self) -> Sentence:
         """Who gets more, and where that turns."""
-        told = [one for one in self.places if one.told]
-        beyond = [self._beyond(k) for k in range(len(self.controls))]
-        if len(self.controls) == 2:  # noqa: PLR2004  what one has more the other has less
-            more, less = beyond[0]
-            text = (
-                f"{self.names[0]} gets more than its part ({self.parts[0]:.0%}) in {len(more)} of {len(self.places)} "
-                f"places, {self.names[1]} in {len(less)}; in {len(told) - len(more) - len(less)} it is even or not "
-                "decided"
-            )
-        else:
-            text = f"Of {counted(len(self.places), 'place')}, " + "; ".join(
-                f"{name} gets more than its part ({even:.0%}) in {len(more)} and less in {len(less)}"
-                for name, even, (more, less) in zip(self.names, self.parts, beyond, strict=True)
-            )
-        if len(told) < len(self.places):
-            text += f", {len(self.places) - len(told)} need longer runs (--until-sure)"
-        left = [one for one in told if one.open(self.parts) and one.seeds < FAIR.seeds[-1]]
-        if left:
-            text += f", {len(left)} need{'s' * (len(left) == 1)} more seeds (--until-sure)"
-        if len(self.controls) == 2:  # noqa: PLR2004
-            low, high = (sorted({one.buffer for one in part}) for part in beyond[0])
-            if low and high and max(low) < min(high):
-                text += f"; it turns between buffers of {max(low):g} and {min(high):g} bandwidth-delay products"
-        evidence = [
-            Evidence(f"share of {name} at {time(one.rtt)}, {one.buffer:g} BDP", one.shares[k], one.halves[k], even)
-            for k, (name, even) in enumerate(zip(self.names, self.parts, strict=True))
-            if k == 0 or len(self.controls) > 2  # noqa: PLR2004
-            for one in told
-        ]
-        numbers = {"even": self.parts[0]}
-        return Sentence(" beside ".join(self.controls), "shares", text + ".", numbers, evidence)
+        raise NotImplementedError
 
     @presented
     def __str__(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
 from ... import _core
@@ -25,6 +25,19 @@ MARKS = {
     Status.UNDECIDED: "❔",
 }
 """Signs of Markdown."""
+
+
+STATEMENTS: Final = {
+    "accepted": " Accepted: {reason}.",
+    "undecided": " {seeds} seeds do not decide.",
+    "repeated": " With {seeds} other seeds {value}.",
+    "not-repeated": " With other seeds {value}, which does not confirm it.",
+    "beside-base": "{name} {value}, base {base}",
+    "worse-again": " With other seeds {value}, base {base}.",
+    "unconfirmed": " Other seeds do not confirm it.",
+    "with-others": " With other seeds {value}.",
+    "conforms": "{value}, {like}'s own with other seeds {own}, bound at least {part:.0%} of that.{more}",
+}
 
 
 def headline(verdict: Verdict) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from ...core._words import counted
 from ...core.units import interval, time
+from ...experiment.sequential import FAIR
+from ...questions.causes.sentences import Evidence, Sentence
 from ...questions.fair import Fair
 from ..tables import TextTable, text_table
 
@@ -13,6 +16,41 @@ def text(fair: Fair) -> str:
     shown = fair.sides[:1] if len(fair.sides) == 2 else fair.sides  # noqa: PLR2004  what one has more the other has less
     tables = [text_table(_table(fair, which, name)) for which, name in enumerate(shown)]
     return "\n\n".join([head, *tables, fair.sentence.text])
+
+
+def sentence(fair: Fair) -> Sentence:
+    """Return who gets more than its part in how many places, between which buffers that turns, and the shares."""
+    told = [one for one in fair.places if one.told]
+    beyond = [fair.beyond(k) for k in range(len(fair.controls))]
+    if len(fair.controls) == 2:  # noqa: PLR2004  what one has more the other has less
+        more, less = beyond[0]
+        text = (
+            f"{fair.names[0]} gets more than its part ({fair.parts[0]:.0%}) in {len(more)} of {len(fair.places)} "
+            f"places, {fair.names[1]} in {len(less)}; in {len(told) - len(more) - len(less)} it is even or not "
+            "decided"
+        )
+    else:
+        text = f"Of {counted(len(fair.places), 'place')}, " + "; ".join(
+            f"{name} gets more than its part ({even:.0%}) in {len(more)} and less in {len(less)}"
+            for name, even, (more, less) in zip(fair.names, fair.parts, beyond, strict=True)
+        )
+    if len(told) < len(fair.places):
+        text += f", {len(fair.places) - len(told)} need longer runs (--until-sure)"
+    left = [one for one in told if one.open(fair.parts) and one.seeds < FAIR.seeds[-1]]
+    if left:
+        text += f", {len(left)} need{'s' * (len(left) == 1)} more seeds (--until-sure)"
+    if len(fair.controls) == 2:  # noqa: PLR2004
+        low, high = (sorted({one.buffer for one in part}) for part in beyond[0])
+        if low and high and max(low) < min(high):
+            text += f"; it turns between buffers of {max(low):g} and {min(high):g} bandwidth-delay products"
+    evidence = [
+        Evidence(f"share of {name} at {time(one.rtt)}, {one.buffer:g} BDP", one.shares[k], one.halves[k], even)
+        for k, (name, even) in enumerate(zip(fair.names, fair.parts, strict=True))
+        if k == 0 or len(fair.controls) > 2  # noqa: PLR2004
+        for one in told
+    ]
+    numbers = {"even": fair.parts[0]}
+    return Sentence(" beside ".join(fair.controls), "shares", text + ".", numbers, evidence)
 
 
 def _seeds(fair: Fair) -> str:

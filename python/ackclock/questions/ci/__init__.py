@@ -16,10 +16,11 @@ from ...core.captures import Qlog
 from ...core.errors import AckclockError
 from ...core.intervals import mean_interval
 from ...core.simulate import run
+from ...core.statement import Statement, state
 from ...experiment.sequential import CI
 from ..evaluate import SENDERS, Entry, Evaluation, examine
 from ..evaluate import headings as of_rfc
-from ..evaluate.judge import interval, misses, show, stated
+from ..evaluate.judge import alike, interval, misses, show, stated
 from ..evaluate.model import Answer, Case, Check, Criterion, Finding, Numbers, Quantity, Question
 from ..evaluate.subject import sender
 from . import envelope
@@ -157,7 +158,7 @@ def _judged(examiner: _Examiner, answer: Answer, configuration: Configuration) -
     for check in answer.checks:
         status, more = _status(check, answer, repeated, examiner.entry)
         if status in BAD and (reason := _accepted(heading.number, check, configuration)):
-            status, more = Status.ACCEPTED, f" Accepted: {reason}."
+            status, more = Status.ACCEPTED, state("ci.accepted", reason=reason)
         sentence = f"{stated(check)}.{more}"
         name = f"{check.quantity} ({check.case})"
         made.append(Checked(heading.number, heading.title, name, status, sentence, _case(heading, check)))
@@ -178,18 +179,20 @@ def _alike(one: Check, answer: Answer, entry: Entry) -> list[str]:
     return misses(one, answer.values, [name for name in SENDERS if name != entry.name])
 
 
-def _status(one: Check, answer: Answer, repeated: Mapping[tuple[str, str], Check], entry: Entry) -> tuple[Status, str]:
+def _status(
+    one: Check, answer: Answer, repeated: Mapping[tuple[str, str], Check], entry: Entry
+) -> tuple[Status, Statement | str]:
     if one.finding is Finding.YES:
         return Status.PASS, ""
     if one.finding is Finding.CANNOT_TELL:
-        return Status.UNDECIDED, f" {len(one.values)} seeds do not decide."
-    if alike := _alike(one, answer, entry):
-        return Status.KNOWN, f" {' and '.join(alike)} {'misses' if len(alike) == 1 else 'miss'} it, too."
+        return Status.UNDECIDED, state("ci.undecided", seeds=len(one.values))
+    if others := _alike(one, answer, entry):
+        return Status.KNOWN, alike(others)
     again = repeated.get((one.quantity, one.case))
     if again is not None and again.finding is Finding.NO:
-        return Status.FAIL, f" With {len(again.values)} other seeds {show(again.values, again.unit)}."
+        return Status.FAIL, state("ci.repeated", seeds=len(again.values), value=show(again.values, again.unit))
     other = show(again.values, again.unit) if again else "no value"
-    return Status.UNDECIDED, f" With other seeds {other}, which does not confirm it."
+    return Status.UNDECIDED, state("ci.not-repeated", value=other)
 
 
 def _accepted(number: str, one: Check | None, configuration: Configuration) -> str | None:
@@ -248,19 +251,22 @@ def _worse(
 ) -> Checked:
     unit = quantity.unit
     name = f"{quantity.name} ({case.name}), against base"
-    told = f"{quantity.name} ({case.name}) {show(values[0], unit)}, base {show(values[1], unit)}"
-    status, more = Status.PASS, ""
+    value, base = (show(one, unit) for one in values)
+    number = state("ci.beside-base", name=f"{quantity.name} ({case.name})", value=value, base=base)
+    status: Status = Status.PASS
+    more: Statement | str = ""
     if _is_worse(values, criterion, unit):
         count = len(values[0])
         other = [{heading.number: who.ask([heading], count, other=True).answers[0]} for who in (examiner, basis)]
         again = _values(other[0], other[1], heading, quantity, case)
         if again is not None and _is_worse(again, criterion, unit):
-            status, more = Status.FAIL, f" With other seeds {show(again[0], unit)}, base {show(again[1], unit)}."
+            value, base = (show(one, unit) for one in again)
+            status, more = Status.FAIL, state("ci.worse-again", value=value, base=base)
         else:
-            status, more = Status.UNDECIDED, " Other seeds do not confirm it."
+            status, more = Status.UNDECIDED, state("ci.unconfirmed")
     if status in BAD and (reason := configuration.accept.get(f"{heading.number} {name}")):
-        status, more = Status.ACCEPTED, f" Accepted: {reason}."
-    return Checked(heading.number, heading.title, name, status, f"{told}.{more}", case)
+        status, more = Status.ACCEPTED, state("ci.accepted", reason=reason)
+    return Checked(heading.number, heading.title, name, status, f"{number}.{more}", case)
 
 
 def _is_worse(values: Pair, criterion: Criterion, unit: str) -> bool:
@@ -281,15 +287,17 @@ def _conformance(configuration: Configuration, after: int) -> tuple[envelope.Con
         return apart.mean + apart.half < 0
 
     found = envelope.measure(configuration.subject, configuration.like, after)
-    told = f"{show(found.values, '%')}, {configuration.like}'s own with other seeds {show(found.own, '%')}"
-    status, more = Status.PASS, ""
+    status: Status = Status.PASS
+    more: Statement | str = ""
     if failing(found):
         again = envelope.measure(configuration.subject, configuration.like, after + OTHER_SEEDS)
         status = Status.FAIL if failing(again) else Status.UNDECIDED
-        more = f" With other seeds {show(again.values, '%')}."
+        more = state("ci.with-others", value=show(again.values, "%"))
     if status is Status.FAIL and (reason := configuration.accept.get("C.9")):
-        status, more = Status.ACCEPTED, f" Accepted: {reason}."
-    return found, Checked("C.9", title, name, status, f"{told}, bound at least {CONFORMS:.0%} of that.{more}")
+        status, more = Status.ACCEPTED, state("ci.accepted", reason=reason)
+    value, own = show(found.values, "%"), show(found.own, "%")
+    sentence = state("ci.conforms", value=value, like=configuration.like, own=own, part=CONFORMS, more=more)
+    return found, Checked("C.9", title, name, status, str(sentence))
 
 
 def logs(verdict: Verdict, folder: str | os.PathLike[str]) -> dict[str, Path]:

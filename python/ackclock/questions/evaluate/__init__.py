@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...core.errors import ScenarioError
+from ...core.statement import state
 from ...experiment.sequential import EVALUATE, EVALUATE_QUICK
 from .evaluation import RFC, Evaluation
 from .judge import answer
@@ -153,7 +154,7 @@ def examine(
                     except ScenarioError as error:
                         if name:
                             raise  # a scenario of ours is wrong
-                        refused[heading.number] = f"it cannot stand in this scenario ({error.diagnostics[0].problem})"
+                        refused[heading.number] = str(state("evaluate.refused", problem=error.diagnostics[0].problem))
                         continue
                     made = [job(scenario, one, seed, traced=case.traced) for seed in seeds]
                     jobs[heading.number, quantity.name, case.name, name] = made
@@ -202,7 +203,7 @@ def _answered(
     refused: str,
 ) -> Answer:
     if refused:
-        return Answer(heading, Finding.NOT_APPLICABLE, f"Not applicable: {refused}.")
+        return Answer(heading, Finding.NOT_APPLICABLE, str(state("evaluate.not-applicable", why=refused)))
     more = heading.tells(entry) if heading.tells else ""
     if not heading.quantities:
         return Answer(heading, Finding.NOT_HERE, " ".join(filter(None, (heading.besides, more))))
@@ -214,7 +215,7 @@ def _answered(
                 runs = [found[one.key] for one in jobs.get((heading.number, quantity.name, case.name, name), ())]
                 stopped = [run for run in runs if isinstance(run, str)]
                 if stopped and not name:
-                    failures.append(f"a run stopped ({case.name}): {stopped[0]}")
+                    failures.append(str(state("evaluate.run-stopped", case=case.name, error=stopped[0])))
                 if runs and not stopped:
                     numbers = tuple(case.value(run) for run in runs if not isinstance(run, str))
                     values.setdefault(quantity.name, {}).setdefault(case.name, {})[name] = numbers

@@ -59,16 +59,10 @@ class Evaluation:
         return [*lines, *(f"{fail.heading.number} {fail.heading.title}: {fail.brief}." for fail in fails)]
 
     @property
+    @presented
     def notes(self) -> list[str]:
         """Caveats about how the answers came about."""
-        quick = "; a quick evaluation, which leaves out scenarios" if self.quick else ""
-        return [
-            f"{self.runs} runs of the packet engine, seeds 1 to {self.seeds}{quick}. Intervals are of 95 % over seeds; "
-            "a bound counts as kept or not where the interval of the paired differences lies on one side of it.",
-            "The RFC sets no numbers. Bounds are ours: those beside other algorithms are the worst of them, "
-            "seed by seed, times the factor that stands there.",
-            "A simulator has no hosts, no applications and no operators: answers hold for these scenarios.",
-        ]
+        raise NotImplementedError
 
     def table(self) -> pd.DataFrame:
         """Return the answers, one row a heading."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...core._words import listed
+from ...core.statement import Statement, state
 from ...experiment.sequential import seeds_needed
 from .model import Answer, Check, Criterion, Finding, Question
 
@@ -84,9 +85,9 @@ def answer(
     brief = ""
     if finding is Finding.NO:
         missed = [check for check in checks if check.finding is finding]
-        alike = [label(other) for other in others if all(misses(check, values, [other]) for check in missed)]
-        do = "does" if len(alike) == 1 else "do"
-        brief = f"{heading.no}, as {listed(alike)} {do}" if alike else heading.no
+        same = [label(other) for other in others if all(misses(check, values, [other]) for check in missed)]
+        do = "does" if len(same) == 1 else "do"
+        brief = str(state("evaluate.as-others", answer=heading.no, others=listed(same), do=do)) if same else heading.no
     return Answer(heading, finding, sentence, brief, tuple(checks), values, tuple(failures))
 
 
@@ -174,24 +175,30 @@ def _sentence(
     failures: Sequence[str],
 ) -> str:
     if failures and finding is Finding.CANNOT_TELL:
-        return f"Cannot tell: {failures[0]}."
+        return str(state("evaluate.cannot-tell", why=failures[0]))
     if not checks:
-        return "Cannot tell: nothing was measured."
+        return str(state("evaluate.not-measured"))
     deciding = [check for check in checks if check.finding is finding]
     told = [check for check in deciding if check.by != OWN] or deciding
     worst = max(told, key=_excess)
     if finding is Finding.YES and worst.by == OWN:
-        return f"{heading.yes}: it is itself the reference of this heading ({_number(worst)})."
-    said = f"{stated(worst)}{_beside(worst, values, references)}"
-    if finding is Finding.NO:
-        more = f" The bound is missed in {len(deciding)} of {len(checks)} comparisons." if len(checks) > 1 else ""
-        failing = misses(worst, values, references)
-        also = f" {listed(failing)} {'misses' if len(failing) == 1 else 'miss'} it, too." if failing else ""
-        return f"{heading.no}: {said}.{also}{more}"
+        return str(state("evaluate.reference", answer=heading.yes, number=_number(worst)))
+    number = f"{stated(worst)}{_beside(worst, values, references)}"
     if finding is Finding.CANNOT_TELL:
-        return f"Cannot tell: {said}. {_what_would_tell(worst)}"
-    closest = " That is the closest of all comparisons." if len(checks) > 1 else ""
-    return f"{heading.yes}: {said}.{closest}"
+        return str(state("evaluate.undecided", number=number, more=_what_would_tell(worst)))
+    if finding is Finding.YES:
+        closest = state("evaluate.closest") if len(checks) > 1 else ""
+        return str(state("evaluate.yes", answer=heading.yes, number=number, closest=closest))
+    missed = state("evaluate.missed-in", missed=len(deciding), all=len(checks)) if len(checks) > 1 else ""
+    also = alike(misses(worst, values, references))
+    return str(state("evaluate.no", answer=heading.no, number=number, also=also, missed=missed))
+
+
+def alike(names: Sequence[str]) -> Statement | str:
+    """Return that others miss a bound as well; nothing where none does."""
+    if not names:
+        return ""
+    return state("evaluate.misses-too" if len(names) == 1 else "evaluate.miss-too", names=listed(names))
 
 
 def _excess(check: Check) -> float:
@@ -247,12 +254,12 @@ def _fails(check: Check, theirs: Sequence[float]) -> bool:
     return _decided(apart)[0] is Finding.NO
 
 
-def _what_would_tell(check: Check) -> str:
+def _what_would_tell(check: Check) -> Statement:
     if check.needs <= MAX_SEEDS_ADVISED:
-        return f"About {max(int(check.needs), len(check.values) + 1)} seeds would tell."
+        return state("evaluate.more-seeds", seeds=max(int(check.needs), len(check.values) + 1))
     if not any(map(math.isfinite, check.values)):
-        return "The runs gave no such number."
-    return "It lies on the bound: more seeds would hardly tell."
+        return state("evaluate.no-number")
+    return state("evaluate.on-the-bound")
 
 
 _LABELS = {"cubic": "CUBIC", "reno": "Reno", "red": "RED", "pie": "PIE", "codel": "CoDel", "drop-tail": "drop-tail"}

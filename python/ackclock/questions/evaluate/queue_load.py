@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, flows
+from ...core.statement import state
 from .model import Criterion, Numbers, Question
 from .queue_senders import ROOM, SHORTER, USED, under, waits
 from .scenarios import LOSS, P95, Build, completion, line, of_flows, same, shorts, udp, utilization
@@ -58,14 +59,14 @@ def _by_equations(entry: Entry) -> str:
         try:
             roots = stability(build(entry)).unstable_roots
         except ScenarioError:
-            return "It has no delay equations, so their stability cannot be told."
+            return str(state("evaluate.no-equations"))
         except AnalysisError:
             verdict = "no equilibrium"
         else:
             verdict = "on the boundary" if roots is None else "unstable" if roots else "stable"
         found.setdefault(verdict, []).append(name)
     parts = [f"{verdict} ({' / '.join(names)})" for verdict, names in found.items()]
-    return f"Its delay equations: {', '.join(parts)}."
+    return str(state("evaluate.equations", verdicts=", ".join(parts)))
 
 
 _PLACES = tuple(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...core.scenario import Scenario
+from ...core.statement import state
 from .model import Case, Criterion, Quantity, Question, only_said
 from .scenarios import LOSS, MEDIAN, Build, completion, goodput_of, line, of_flows, same, share, shorts
 from .subject import Entry
@@ -15,12 +16,9 @@ def needs(entry: Entry) -> str:
     """Return what a sender asks of the path, as the scenario language has it."""
     tree = line([entry.flows(1)]).canonical["flows"][0]
     if tree.get("ecn") == "accurate":
-        return (
-            "In the scenarios it negotiates accurate ECN and relies on queues that mark; "
-            "6.2 and 7.1 show it without marks"
-        )
-    takes = "where both ends negotiate ECN it takes a mark as it takes a loss" if entry.marks else "it takes no marks"
-    return f"It asks nothing of the path; {takes}"
+        return str(state("evaluate.needs-marks"))
+    takes = state("evaluate.takes-marks" if entry.marks else "evaluate.takes-no-marks")
+    return str(state("evaluate.asks-nothing", takes=takes))
 
 
 BEFORE = (

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -448,6 +449,7 @@ def test_runs_of_ns2_are_kept_while_their_set_up_is_the_same(tmp_path: Path, mon
     (programs / "ns").write_text(FAKE_NS.replace("{python}", sys.executable))
     (programs / "ns").chmod(0o755)
     text = '[fig]\nshow = ["loss", "period"]\na = { script = "s.tcl", seeds = 2, options = { rtt = 1, warm = 100 } }\n'
+    text += '[other-fig]\nshow = ["loss"]\nalso = ["fig/a"]\n'
     (folder / "ns2.toml").write_text(text)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(PaperError, match="install ns-2"):
@@ -464,6 +466,7 @@ def test_runs_of_ns2_are_kept_while_their_set_up_is_the_same(tmp_path: Path, mon
     assert row["ratio"] == pytest.approx(2.0)
     assert row["correlation"] == pytest.approx(-1.0)
     assert ns2.lines(folder, "fig") == ["ns-2, a (2 seeds): loss 0.015 (0.01 to 0.02), period 4"]
+    assert ns2.lines(folder, "other-fig") == ["ns-2, fig/a (2 seeds): loss 0.015 (0.01 to 0.02)"]
     assert paper.run_missing(folder) == 0
     (folder / "ns2.toml").write_text(text.replace("rtt = 1", "rtt = 2"))
     assert ns2.rows(folder) == {}
@@ -478,6 +481,8 @@ def test_ns2_has_runs_of_the_papers_own_items(key: str) -> None:
     assert {name.partition("/")[0] for name in made} <= set(of.items)
     assert all((PAPERS.parent / "validation" / "ns2" / one.script).is_file() for one in made.values())
     assert {name for name, _ in ns2.rows(of.folder)} <= set(made)
+    tables = tomllib.loads((of.folder / "ns2.toml").read_text()) if made else {}
+    assert {name for one in tables.values() for name in one.get("also", [])} <= set(made)
 
 
 def test_scaling_of_red_has_both_branches_of_its_weight(monkeypatch: pytest.MonkeyPatch) -> None:

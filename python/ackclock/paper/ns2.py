@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TABLE = "ns2.csv"
-SHOW = "show"
-"""Key of an item in ``ns2.toml``: the measures that stand in the README."""
+SHOW, ALSO = "show", "also"
+"""Keys of an item in ``ns2.toml``: the measures that stand in the README, and set-ups of other items to show there."""
 SETTINGS = ("name", "seed", "options")
 """Columns that say which run a row is; the others are measures, whose meaning ``validation/ns2/README.md`` gives."""
 Row = dict[str, float]
@@ -63,7 +63,7 @@ def setups(folder: Path) -> dict[str, Setup]:
     found = {}
     for item, labels in tomllib.loads(path.read_text(encoding="utf-8")).items():
         for label, tree in labels.items():
-            if label == SHOW:
+            if label in (SHOW, ALSO):
                 continue
             name = f"{item}/{label}"
             if {"script", "seeds"} - set(tree):
@@ -91,16 +91,18 @@ def lines(folder: Path, item: str) -> list[str]:
     path = folder / "ns2.toml"
     if not path.is_file():
         return []
-    shown = tomllib.loads(path.read_text(encoding="utf-8")).get(item, {}).get(SHOW, [])
+    tree = tomllib.loads(path.read_text(encoding="utf-8")).get(item, {})
+    shown = tree.get(SHOW, [])
     known = rows(folder)
     found = []
-    for name in setups(folder):
+    for name in (*(one for one in setups(folder) if one.startswith(f"{item}/")), *tree.get(ALSO, [])):
         of = [row for (one, _), row in known.items() if one == name]
-        if name.partition("/")[0] == item and of:
+        if of:
             values = ", ".join(
                 f"{one} {spread([row[one] for row in of])}" for one in shown if all(one in row for row in of)
             )
-            found.append(f"ns-2, {name.partition('/')[2]} ({len(of)} {'seed' if len(of) == 1 else 'seeds'}): {values}")
+            label = name.removeprefix(f"{item}/")
+            found.append(f"ns-2, {label} ({len(of)} {'seed' if len(of) == 1 else 'seeds'}): {values}")
     return found
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..core.files import whole_file
 from . import ns2
 from .causes import Cause
-from .claims import JUDGED, Claim, Outcome, PaperError, Verdict, chosen, counts
+from .claims import JUDGED, Cell, Claim, Outcome, PaperError, Verdict, chosen, counts
 
 if TYPE_CHECKING:
     from .lab import Paper
@@ -118,31 +119,62 @@ def claim_list(outcomes: Sequence[Outcome], folder: Path) -> str:
         drawn = sorted((folder / "figures").glob(f"{outcome.id}-*.png"))
         parts += [f"![{outcome.id}: {one.stem.removeprefix(outcome.id)[1:]}](figures/{one.name})\n" for one in drawn]
         printed = [claim for claim in outcome.claims if claim.printed]
-        parts += map(_entry, sorted(printed, key=lambda one: one.verdict is Verdict.HOLDS))
+        shared = _shared_setting(printed)
+        if shared:
+            parts.append(_wrapped(f"Judged with {_markdown('; '.join(shared))}.") + "\n")
+        parts += [_entry(one, len(shared)) for one in sorted(printed, key=lambda one: one.verdict is Verdict.HOLDS)]
         parts += [_statement(claim) for claim in outcome.claims if not claim.printed]
         parts += [_wrapped(f"- {_markdown(line)}", rest="  ") for line in ns2.lines(folder, outcome.id)]
+        if any(claim.cells for claim in printed):
+            parts.append("\n" + _cell_table(printed))
         parts.append("")
     return "\n".join(parts).rstrip()
 
 
-def _entry(claim: Claim) -> str:
+def _settings(claim: Claim) -> list[str]:
+    return claim.setting.split("; ") if claim.setting else []
+
+
+def _shared_setting(claims: Sequence[Claim]) -> list[str]:
+    """Return what the settings of all claims begin with."""
+    every = [_settings(claim) for claim in claims]
+    return [same[0] for same in takewhile(lambda one: len(set(one)) == 1, zip(*every, strict=False))]
+
+
+def _entry(claim: Claim, shared: int) -> str:
+    """Return a claim as an entry of a list; the first `shared` of its settings stand above it."""
     verdict = "holds" if claim.verdict is Verdict.HOLDS else f"**{claim.verdict}**"
-    notes = [*(["threshold ours"] if claim.chosen else []), *([f"with {claim.setting}"] if claim.setting else [])]
+    own = "; ".join(_settings(claim)[shared:])
+    notes = [*(["threshold ours"] if claim.chosen else []), *([f"with {own}"] if own else [])]
     aside = f" ({'; '.join(notes)})" if notes else ""
     cause = f"; cause: {claim.cause}" if claim.cause else ""
     text = f"- {verdict}: {claim.text}{aside}. Printed: {claim.printed}; ours: {claim.ours}{cause}"
-    lines = [_wrapped(_bold(text), rest="  ")]
-    for cell in claim.cells:
-        if not cell.holds:
-            why = f"; cause: {cell.cause}" if cell.cause else ""
-            lines.append(
-                _wrapped(
-                    _bold(f"- **{cell.verdict}**: {cell.name}: printed {cell.printed}; ours {cell.ours}{why}"),
-                    first="  ",
-                    rest="    ",
-                )
-            )
+    return _wrapped(_bold(text), rest="  ")
+
+
+def _cell_table(claims: Sequence[Claim]) -> str:
+    """Return the numbers of printed tables beside ours, a row a scheme and a column a measure, in Markdown."""
+    columns = {
+        claim.text.partition(":")[0]: {cell.name: cell for cell in claim.cells} for claim in claims if claim.cells
+    }
+    names = list(dict.fromkeys(name for cells in columns.values() for name in cells))
+    lines = [
+        _wrapped("Printed, and ours; bold where they have no value in common, empty where nothing is judged.") + "\n",
+        f"| | {' | '.join(f'{_markdown(name)} | ours' for name in columns)} |",
+        f"|---|{'---|---|' * len(columns)}",
+    ]
+    for name in names:
+        row = [_markdown(name)]
+        for cells in columns.values():
+            cell = cells.get(name)
+            row += ["", ""] if cell is None else [cell.printed, cell.ours if cell.holds else _failing(cell)]
+        lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
+
+
+def _failing(cell: Cell) -> str:
+    why = "" if cell.verdict is Verdict.OURS else f" ({cell.verdict}; cause: {cell.cause})"
+    return f"**{cell.ours}**{_markdown(why)}"
 
 
 def _statement(claim: Claim) -> str:

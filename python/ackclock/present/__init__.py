@@ -51,6 +51,7 @@ _PLACES = {
     "MeasuredLimit.__str__": "text.measured:limit",
     "PacketCheck.sentence": "text.stability:packet_check",
     "PhasePortrait.plot": "plot.stability:phase_portrait",
+    "Remedy.sentence": "text.remedies:sentence",
     "Replications.__str__": "text.results:replications_text",
     "Replications._repr_html_": "text.results:replications_html",
     "Result.__str__": "text.results:run_text",

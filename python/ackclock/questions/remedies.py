@@ -10,24 +10,21 @@ from typing import Any, Final
 
 from .. import _core
 from ..core._words import listed
+from ..core.accessors import presented
 from ..core.devices import SHAPED, shaped, through_ifb
 from ..core.scenario import Scenario
+from ..core.statement import state
 from ..core.tc.trees import Writer, write
-from ..core.units import rate_text, share, time
 from ..experiment.sequential import WHY
 from .causes import shapers
 from .causes.ablations import control, lacking, with_queue
 from .causes.experiment import Lab, Measured
-from .causes.remedy import Balance, Effect, Preference, effects
+from .causes.remedy import Balance, Preference, effects
 from .causes.scales import bits as bits_of
 from .causes.scales import bulk
 from .causes.sentences import Sentence
 from .setting import PACKET, Setting, averaged, bits_at, measured
 
-UNSEEN: Final = 5e-4
-"""Smaller changes of the throughput are not stated, as a part of the rate."""
-WIDE: Final = 0.2
-"""The interval of a change is stated where half of it is more than this part of the change."""
 PORT: Final = 1e9
 """From this rate on nobody shapes in software: the queue of the port itself is set, bit/s."""
 BBR: Final = ("bbr", "bbr3")
@@ -47,9 +44,10 @@ class Remedy:
     title: str = ""
     """Its title in sentences, where that is not the name."""
 
+    @presented
     def sentence(self, wanted: bool, prefer: Preference | None) -> Sentence:
         """Say what it gives and takes, from the list of its effects."""
-        return _priced(self, wanted, prefer)
+        raise NotImplementedError
 
 
 def other_queue(
@@ -129,7 +127,8 @@ def other_queue(
         words = f"FQ-CoDel, target {queue['target']}, interval {queue['interval']}"
         link = next(entry for entry in tree["link"] if entry["name"] == name)
         if parts[name] < 1:
-            words += f", behind a shaper at {SHAPED:.0%}" + (" of the policer" if _let(link) < bits_of(link) else "")
+            case = "shaped-policer" if _let(link) < bits_of(link) else "shaped"
+            words = str(state(f"remedies.{case}", queue=words, part=SHAPED))
         other = measured(result, name, bits_at(made, name), words)
         other = averaged(other, after.beside.get(name, after.numbers), parts[name])
         if _fixed(link, tree):
@@ -196,10 +195,10 @@ def _other_shaper(
     balance = balance.without("delay_p50", firsts.values()).without("delay_p99", firsts.values())
     settings = {}
     for name, first in firsts.items():
-        words = f"behind the shaper at {first}, which lets {rate_text(bits_at(made, first))} through"
+        words = str(state("remedies.behind-shaper", link=first, rate=bits_at(made, first)))
         settings[name] = _in_tc(_averaged_at(lab, made, name, after, seed, words), made, first)
-    title = f"The shaper at {listed(list(dict.fromkeys(firsts.values())))} set to {shapers.KEPT:.0%} of the link"
-    return Remedy("FQ-CoDel", made, settings, balance, title)
+    title = state("remedies.shaper-set", links=listed(list(dict.fromkeys(firsts.values()))), part=shapers.KEPT)
+    return Remedy("FQ-CoDel", made, settings, balance, str(title))
 
 
 def _let(link: Mapping[str, Any]) -> float:
@@ -243,7 +242,7 @@ def other_senders(
     result = lab.result(made, after.length, seed)
     settings = {}
     for name, words in names.items():
-        other = measured(result, name, bits_at(made, name), f"{words}; BBR at the senders")
+        other = measured(result, name, bits_at(made, name), str(state("remedies.bbr", queue=words)))
         settings[name] = replace(
             averaged(other, after.beside.get(name, after.numbers)),
             tc="modprobe tcp_bbr  # on each sender\nsysctl -w net.ipv4.tcp_congestion_control=bbr",
@@ -262,81 +261,6 @@ def _compared(
         if seeds >= len(present.numbers) or all(one.decided for one in balance.effects):
             break
     return after, balance
-
-
-def _priced(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentence:
-    balance, name = remedy.balance, remedy.name
-    what = f"{name} at the senders" if name == "BBR" else remedy.title or name
-    many = len({one.subject for one in balance.effects if one.key == "rate"}) > 1
-    where = f" at {listed(list(remedy.settings))}" if many else ""
-    gains = _by_link(balance.gains, balance, many)
-    costs = _by_link([one for one in balance.costs if one.key != "rate"], balance, many)
-    rates = [one for one in balance.effects if one.key == "rate" and one.better is not True]
-    shaped_links = {link for link, one in remedy.settings.items() if "behind a shaper" in one.queue}
-    paid = [_cost(one, many, one.subject in shaped_links) for one in rates if abs(one.change) >= UNSEEN]
-    price = f"for {listed(paid)}" if paid else ""
-    numbers_of = {f"{one.key} {one.subject}": one.change for one in balance.effects}
-    evidence = [one.evidence for one in balance.effects]
-    if not gains:
-        text = f"{what} instead{where} would gain these flows nothing that counts"
-        text += f"; it has {costs}" if costs else ""
-        p99 = balance.of("delay_p99", balance.effects[0].subject)
-        if p99 is not None and not costs:
-            text += f": 99 % wait at most {time(p99.after)}, now {time(p99.before)}"
-        return Sentence(name, "does-not-help", text + ".", numbers_of, evidence)
-    text = f"{what} instead{where}: {gains}"
-    text += f"; but {costs}" if costs else ""
-    text += f"{';' if costs and price else ','} {price}." if price else "."
-    if prefer is not None:
-        text += f" Preferring {prefer}, {'it is better' if wanted else 'the present queue is better'}."
-    elif not wanted:
-        of_rate = all(one.key in ("rate", "loss") for one in balance.costs)
-        text += " Which is better depends on what you prefer"
-        text += ": --prefer delay or --prefer rate." if of_rate else "."
-    return Sentence(name, "costs", text, numbers_of, evidence)
-
-
-def _cost(one: Effect, many: bool, behind: bool) -> str:
-    """The throughput that is paid, or left."""
-    lost = -one.change / one.before if one.before else 0.0
-    of = f"the rate{' of ' + one.subject if many else ''}"
-    if lost < 0:
-        return f"{share(-lost)} more of {of}" if many else f"{share(-lost)} more rate"
-    shaper = f" ({100 * (1 - SHAPED):.0f} % of it for the shaper)" if behind and lost >= 1 - SHAPED else ""
-    return f"{share(lost)} of {of}{shaper}"
-
-
-def _effect(one: Effect, balance: Balance) -> str:
-    """A change in words."""
-    apart, less = abs(one.change), "less" if one.change < 0 else "more"
-    if one.key == "delay_p50":
-        return f"{time(apart)}{_spread(one)} {less} median delay"
-    if one.key == "delay_p99":
-        whose = [other.subject for other in balance.effects if other.key == "one_way_p99" and other.better is False]
-        classes = [other.subject for other in balance.effects if other.key == "one_way_p99"]
-        alone = f" (of {listed(whose)} alone)" if one.better is False and 0 < len(whose) < len(classes) else ""
-        return f"{time(apart)}{_spread(one)} {less} at the 99th percentile{alone}"
-    if one.key == "rate":
-        return f"{share(apart / one.before)} {less} throughput"
-    if one.key == "jain":
-        even = "a more" if one.change > 0 else "a less"
-        return f"{even} even share (Jain's index {one.before:.2f} to {one.after:.2f})"
-    what = "lost" if one.key == "loss" else "lost of a stream without congestion control"
-    return f"{share(one.after)} in place of {share(one.before)} {what}"
-
-
-def _spread(one: Effect) -> str:
-    """The interval of a delay's change, where it is wide."""
-    return f" ± {time(one.half)}" if one.half > WIDE * abs(one.change) else ""
-
-
-def _by_link(found: Sequence[Effect], balance: Balance, many: bool) -> str:
-    """Changes in words, link by link."""
-    if not many:
-        return listed([_effect(one, balance) for one in found])
-    links = dict.fromkeys(one.subject for one in found)
-    parts = [(link, [_effect(one, balance) for one in found if one.subject == link]) for link in links]
-    return "; ".join(f"at {link} {listed(words)}" for link, words in parts)
 
 
 def _fq_codel(bits: float, rtt: float) -> dict[str, Any]:

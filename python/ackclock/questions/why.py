@@ -26,7 +26,8 @@ from ..core.card import Card
 from ..core.errors import AckclockError
 from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, scenario_of
 from ..core.simulate import list_algorithms, run
-from ..core.units import rate_text, share, time
+from ..core.statement import state
+from ..core.units import time
 from ..experiment.runner import parallel
 from ..experiment.sequential import WHY
 from .agreement import Trust, near
@@ -356,12 +357,17 @@ def _checked(judged: Sequence[Judged], tree: dict[str, Any], seed: int) -> str:
     settings = {json.dumps(run["scenario"]) for lab in labs for run in lab.record.values()}
     length = judged[0].diagnosis.present.length
     millions = sum(lab.computed for lab in labs) / 1e6
-    return (
-        f"Checked by {sum(lab.simulated for lab in labs)} runs of {len(settings)} settings, "
-        f"{float(f'{millions:.2g}'):g} M packets: the present one for {time(length.measured)} after a "
-        f"warm-up of {time(length.warm)}, the others for as long as each needs; seeds from {seed}. Not covered: "
-        f"{listed(_uncovered(tree))}."
+    checked = state(
+        "why.checked",
+        runs=sum(lab.simulated for lab in labs),
+        settings=len(settings),
+        millions=float(f"{millions:.2g}"),
+        measured=length.measured,
+        warm=length.warm,
+        seed=seed,
+        uncovered=listed(_uncovered(tree)),
     )
+    return str(checked)
 
 
 def _described(
@@ -427,12 +433,11 @@ def _judged(told: Diagnosis, tree: dict[str, Any], name: str, seed: int) -> Judg
     """A diagnosis with what the queue does, in the same runs."""
     result = told.lab.result(tree, told.present.length, seed)
     setting = measured(result, name, bits_at(tree, name), _words(tree, name))
-    state, first = stated(told.present.numbers, tree, name, told.present.key)
+    kind, first = stated(told.present.numbers, tree, name, told.present.key)
     if not told.present.enough:
-        first = replace(
-            first, text=f"In the {time(told.present.length.measured)} that were measured: {_small(first.text)}"
-        )
-    return Judged(name, state, (first, *told.sentences), told, averaged(setting, told.present.numbers))
+        seconds = told.present.length.measured
+        first = replace(first, text=str(state("why.measured", seconds=seconds, sentence=_small(first.text))))
+    return Judged(name, kind, (first, *told.sentences), told, averaged(setting, told.present.numbers))
 
 
 def _uncovered(tree: Mapping[str, Any]) -> list[str]:
@@ -448,8 +453,8 @@ def _left_out(link: str | None, crossed: Sequence[str], also: Sequence[str]) -> 
     if not left:
         return ""
     if link is not None:
-        return f" Only {link} was asked for; {listed(left)} stay{'s' * (len(left) == 1)} as in the file."
-    return f" Not judged: {len(left)} further links."
+        return str(state("why.stays" if len(left) == 1 else "why.stay", link=link, others=listed(left)))
+    return str(state("why.not-judged", links=len(left)))
 
 
 def _small(text: str) -> str:
@@ -508,7 +513,7 @@ def _words(tree: Mapping[str, Any], name: str) -> str:
     kind = str(inner["kind"] if isinstance(inner, Mapping) else inner)
     room = capacity(link, PACKET)
     let = held(link)
-    kind = kind if let is None else f"{kind}, which lets {rate_text(let)} through"
+    kind = kind if let is None else str(state("why.shaped", kind=kind, rate=let))
     text = "" if kind.startswith("cake") else str(queue.get("capacity", ""))  # it has a limit of memory
     if not text:
         return kind
@@ -537,31 +542,25 @@ def stated(ones: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
     mean = average("delay_mean")
     mean = mean if math.isfinite(mean) else 0.0
     peak = max(one.peak for one in ones)
-    most = f"99 % wait at most {time(p99)}"
+    most = state("why.most-wait", wait=p99)
     if FULL * room < p99 <= room + 2 * ones[0].transmission and isinstance(link["rate"], str):
-        most = f"1 in 100 waits for the whole buffer of {time(room)}"
+        most = state("why.whole-buffer", room=room)
     values = {"p50_s": p50, "p99_s": p99, "standing_s": standing, "peak_s": peak}
     values |= {"rtt_s": rtt, "mean_s": mean, "buffer_s": room}
-    middle = f"the median wait is {time(p50)} on top of the round trip of {time(rtt)}"
-    state: State
+    kind: State
     if not ones[0].packets or math.isnan(p50):
-        state, text, held = "empty", "No packet crosses the link in the measured time.", math.nan
+        kind, held = "empty", math.nan
     elif standing > STANDING * mean and standing > 0 and p50 >= SHORT * rtt:
-        state, held = "stands", STANDING * mean
-        text = f"The queue does not drain: in 98 % of the time it holds {time(standing)} or more; {middle}, {most}."
+        kind, held = "stands", STANDING * mean
     elif p50 < SHORT * rtt:
-        state, held = "short", SHORT * rtt
-        text = f"The queue is short beside the round trip of {time(rtt)}: "
-        text += f"the median wait is {time(p50)}, {most}."
+        kind, held = "short", SHORT * rtt
     else:
-        state, held = "swings", STANDING * mean
-        text = f"The queue swings between {time(standing)} and {time(peak)}: {middle}, {most}."
-    value = p50 if state == "short" else standing
-    how = "median wait beside half the round trip" if state == "short" else "queue exceeded in 98 % of the samples"
-    seeds = "one run" if len(ones) == 1 else f"mean over {len(ones)} seeds"
-    return state, Sentence(
-        "queue", state, text, values, (Evidence(f"{how}, {seeds}", value, 0.0, held, runs=(key,), kind="time"),)
-    )
+        kind, held = "swings", STANDING * mean
+    text = str(state(f"why.{kind}", standing=standing, peak=peak, wait=p50, rtt=rtt, most=most))
+    value = p50 if kind == "short" else standing
+    seeds = state("causes.one-run" if len(ones) == 1 else "causes.mean-over", seeds=len(ones))
+    how = str(state("why.how-short" if kind == "short" else "why.how-standing", runs=seeds))
+    return kind, Sentence("queue", kind, text, values, (Evidence(how, value, 0.0, held, runs=(key,), kind="time"),))
 
 
 def _style(tree: dict[str, Any], name: str, told: Diagnosis, cells: bool) -> str:
@@ -583,17 +582,21 @@ def _style(tree: dict[str, Any], name: str, told: Diagnosis, cells: bool) -> str
     except AckclockError:
         return ""
 
-    def means(ones: Sequence[Numbers]) -> tuple[str, str]:
+    def means(ones: Sequence[Numbers]) -> tuple[float, float]:
         delay, used = (sum(getattr(one, key) for one in ones) / len(ones) for key in ("delay_p50", "utilization"))
-        return time(delay), share(used)
+        return delay, used
 
     delay, used = means(found)
     own_delay, own_used = means(told.present.numbers)
-    compared = ' They were compared in style "linux"; this' if cells else " This"
-    return (
-        f'{compared} run is in style "{" and ".join(sorted(styles))}". In style '
-        f'"linux" it has a median delay of {delay} (here {own_delay}) and a utilisation of {used} (here {own_used}).'
+    compared = state(
+        "why.not-in-linux-style" if cells else "why.in-style",
+        style=" and ".join(sorted(styles)),
+        delay=delay,
+        here=own_delay,
+        used=used,
+        used_here=own_used,
     )
+    return str(compared)
 
 
 ALWAYS: Final = ("name", "count", "path", "reverse_path", "rtt", "start", "traffic", "packet_size")

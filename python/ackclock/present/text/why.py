@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Final
 
 from ...core._words import listed
 from ...core.units import rate_text, share, time
@@ -12,6 +13,41 @@ from ...questions.setting import Setting
 from ...questions.why import Why
 from ..tables import TextTable, text_table
 from . import people
+
+STATEMENTS: Final = {
+    "checked": (
+        "Checked by {runs} runs of {settings} settings, {millions:g} M packets: the present one for "
+        "{measured:time} after a warm-up of {warm:time}, the others for as long as each needs; seeds from "
+        "{seed}. Not covered: {uncovered}."
+    ),
+    "measured": "In the {seconds:time} that were measured: {sentence}",
+    "stays": " Only {link} was asked for; {others} stays as in the file.",
+    "stay": " Only {link} was asked for; {others} stay as in the file.",
+    "not-judged": " Not judged: {links} further links.",
+    "shaped": "{kind}, which lets {rate:rate} through",
+    "most-wait": "99 % wait at most {wait:time}",
+    "whole-buffer": "1 in 100 waits for the whole buffer of {room:time}",
+    "empty": "No packet crosses the link in the measured time.",
+    "stands": (
+        "The queue does not drain: in 98 % of the time it holds {standing:time} or more; the median wait is "
+        "{wait:time} on top of the round trip of {rtt:time}, {most}."
+    ),
+    "short": "The queue is short beside the round trip of {rtt:time}: the median wait is {wait:time}, {most}.",
+    "swings": (
+        "The queue swings between {standing:time} and {peak:time}: the median wait is {wait:time} on top of the "
+        "round trip of {rtt:time}, {most}."
+    ),
+    "how-short": "median wait beside half the round trip, {runs}",
+    "how-standing": "queue exceeded in 98 % of the samples, {runs}",
+    "in-style": (
+        ' This run is in style "{style}". In style "linux" it has a median delay of {delay:time} (here '
+        "{here:time}) and a utilisation of {used:share} (here {used_here:share})."
+    ),
+    "not-in-linux-style": (
+        ' They were compared in style "linux"; this run is in style "{style}". In style "linux" it has a median '
+        "delay of {delay:time} (here {here:time}) and a utilisation of {used:share} (here {used_here:share})."
+    ),
+}
 
 
 def text(why: Why) -> str:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from ... import _core
-from ...core.units import rate_text, share, time
+from ...core.statement import state
+from ...core.units import time
 from ...experiment.ablation import Ablation, Change, Tree
 from . import shapers
 from .measures import UNRESPONSIVE
@@ -83,7 +84,9 @@ def _wire(key: str, words: str) -> Callable[[Tree, str, str], Change | None]:
         for link in made["link"]:
             if link["name"] in crossed:
                 link[key] = "none"
-        return Change(made, words, f"without the {key} of {' and '.join(one['name'] for one in there)}")
+        return Change(
+            made, words, str(state("causes.without-wire", key=key, links=" and ".join(one["name"] for one in there)))
+        )
 
     return apply
 
@@ -119,7 +122,7 @@ def _acks(tree: Tree, name: str, symptom: str) -> Change | None:
     if not links:
         return None
     named = " and ".join(dict.fromkeys(links))
-    return Change(made, f"the ACK path over {named}", "with an uncongested ACK path")
+    return _said(made, "ack-path", "free-ack-path", links=named)
 
 
 def _unequal(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -132,11 +135,7 @@ def _unequal(tree: Tree, name: str, symptom: str) -> Change | None:
     for one in _over(made, name):
         if "congestion" in one:
             one["rtt"] = f"{mean:.9g} s"
-    return Change(
-        made,
-        f"round trips from {time(min(values))} to {time(max(values))}",
-        f"with round trips of {time(mean)} each",
-    )
+    return _said(made, "round-trips", "equal-round-trips", least=min(values), most=max(values), rtt=mean)
 
 
 def _mixed(place: int) -> Callable[[Tree, str, str], Change | None]:
@@ -160,7 +159,7 @@ def _mixed(place: int) -> Callable[[Tree, str, str], Change | None]:
                 if key not in one or key in ("pacing", "loss_detection", "hystart", "ecn"):
                     one[key] = copy.deepcopy(chosen[key])
         words = " beside ".join(called(one) for one in count)
-        return Change(made, f"different congestion controls, {words}", f"with {called(kind)} for all")
+        return _said(made, "controls", "one-control", controls=words, control=called(kind))
 
     return apply
 
@@ -171,7 +170,7 @@ def _cross(tree: Tree, name: str, symptom: str) -> Change | None:
         return _slower(tree, there)
     if not there or len(there) == len(_over(tree, name)):
         return None
-    return _without(tree, there, f"traffic without congestion control ({_names(there)})", f"without {_names(there)}")
+    return _without(tree, there, "unresponsive")
 
 
 def _short(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -179,7 +178,7 @@ def _short(tree: Tree, name: str, symptom: str) -> Change | None:
     there = [one for one in _over(tree, name) if one["traffic"]["kind"] not in (*UNRESPONSIVE, "bulk", "app-limited")]
     if not there or len(there) == len(_over(tree, name)):
         return None
-    return _without(tree, there, f"transfers that come and go ({_names(there)})", f"without {_names(there)}")
+    return _without(tree, there, "transfers")
 
 
 def _slower(tree: Tree, entries: list[Tree]) -> Change | None:
@@ -190,27 +189,32 @@ def _slower(tree: Tree, entries: list[Tree]) -> Change | None:
         if flow["name"] in names:
             value, _ = _core.quantity(str(flow["traffic"]["rate"]))
             flow["traffic"]["rate"] = f"{value / SLOWER:.12g} bit/s"
-    return Change(made, f"the rate of {_names(entries)} itself", f"with a tenth of it for {_names(entries)}")
+    return _said(made, "own-rate", "tenth", names=_names(entries))
 
 
 def _endless(tree: Tree, name: str, symptom: str) -> Change | None:
     there = bulk(tree, name)
     if symptom != "stream" or not there:
         return None
-    return _without(tree, there, f"endless flows that fill the queue ({_names(there)})", f"without {_names(there)}")
+    return _without(tree, there, "endless")
 
 
 def _names(entries: list[Tree]) -> str:
     return " and ".join(str(entry["name"]) for entry in entries)
 
 
-def _without(tree: Tree, entries: list[Tree], words: str, done: str) -> Change | None:
+def _said(tree: Tree, cause: str, done: str, **facts: object) -> Change:
+    """A change with what it takes away and what it does, which are statements with the same facts."""
+    return Change(tree, str(state(f"causes.{cause}", **facts)), str(state(f"causes.{done}", **facts)))
+
+
+def _without(tree: Tree, entries: list[Tree], what: str) -> Change | None:
     gone = {entry["name"] for entry in entries}
     made = copy.deepcopy(tree)
     made["flows"] = [flow for flow in made["flows"] if flow["name"] not in gone]
     if any(change.get("flows") in gone for change in made.get("change", [])):
         return None
-    return Change(made, words, done)
+    return _said(made, what, "without", names=_names(entries))
 
 
 def _application(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -222,7 +226,7 @@ def _application(tree: Tree, name: str, symptom: str) -> Change | None:
         if one["traffic"]["kind"] == "app-limited":
             one["traffic"] = {"kind": "bulk"}
     rates = " and ".join(str(one["traffic"]["rate"]) for one in there)
-    return Change(made, f"senders that write only {rates}", "with senders that always have data")
+    return _said(made, "slow-writers", "endless-data", rates=rates)
 
 
 def with_queue(tree: Tree, name: str, queue: Mapping[str, Any]) -> Tree:
@@ -268,17 +272,13 @@ def _buffer(tree: Tree, name: str, symptom: str) -> Change | None:
         wanted = max(rtt / 4, least)
         if not room > 1.5 * wanted:
             return None
-        return Change(
-            sized(tree, name, wanted),
-            f"the buffer of {_room(tree, name)}",
-            f"with a buffer of {time(wanted)}",
-        )
+        return _said(sized(tree, name, wanted), "buffer", "other-buffer", room=_room(tree, name), wanted=wanted)
     if symptom == "unfair" or not _plain_queue(tree, name):
         return None
     wanted = max(1.5 * rtt, 30 * 8 * packet / bits(_link(tree, name)))
     if not room < wanted / 1.5:
         return None
-    return Change(sized(tree, name, wanted), f"the buffer of {_room(tree, name)}", f"with a buffer of {time(wanted)}")
+    return _said(sized(tree, name, wanted), "buffer", "other-buffer", room=_room(tree, name), wanted=wanted)
 
 
 def _room(tree: Tree, name: str) -> str:
@@ -300,10 +300,10 @@ def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
         if here == "fq_codel":
             return None
         made = with_queue(tree, name, {"scheduler": "fq_codel"})
-        return Change(made, f"{here} as it is set", "with FQ-CoDel and its defaults")
+        return _said(made, "queue", "fq-codel", queue=here)
     rtt = max(_rtt(tree, name), 30 * 8 * _packet(tree, name) / bits(_link(tree, name)))
     made = sized(with_queue(tree, name, {"aqm": "drop-tail", "capacity": "100 packets"}), name, rtt)
-    return Change(made, f"{here} as it is set", f"with a drop-tail buffer of {time(rtt)}")
+    return _said(made, "queue", "drop-tail", queue=here, room=rtt)
 
 
 def _control(other: str) -> Callable[[Tree, str, str], Change | None]:
@@ -315,7 +315,8 @@ def _control(other: str) -> Callable[[Tree, str, str], Change | None]:
         for flow in bulk(made, name):
             flow["congestion"] = {"kind": other}
             flow["pacing"] = "auto"
-        return Change(made, " and ".join(called(kind) for kind in sorted(kinds)), f"with {called(other)}")
+        present = " and ".join(called(kind) for kind in sorted(kinds))
+        return Change(made, present, str(state("causes.with", what=called(other))))
 
     return apply
 
@@ -330,15 +331,14 @@ def _flows(tree: Tree, name: str, symptom: str) -> Change | None:
             one["count"] = max(int(one["count"]) // 10, 1)
         _count_changes(made, name, lambda count: max(count // 10, 1))
         left = sum(int(flow["count"]) for flow in bulk(made, name))
-        return Change(made, f"{total} flows at once", f"with {left} of them")
+        return _said(made, "many-flows", "fewer-flows", flows=total, left=left)
     if symptom != "idle" or not total:
         return None
     for one in bulk(made, name):
         one["count"] = int(one["count"]) * 8
         one["start"] = "uniform 0 s .. 1 s"
     _count_changes(made, name, lambda count: 8 * count)
-    words = "a single flow, alone on the link" if total == 1 else f"no more than {total} flows"
-    return Change(made, words, f"with {8 * total} flows")
+    return _said(made, "single-flow" if total == 1 else "few-flows", "more-flows", flows=total, more=8 * total)
 
 
 def _count_changes(tree: Tree, name: str, counted: Callable[[int], int]) -> None:
@@ -359,8 +359,8 @@ def _shaper(tree: Tree, name: str, symptom: str) -> Change | None:
     if (symptom == "idle" and let > low * rate) or (symptom == "delay" and let < high * rate):
         return None
     wanted = (shapers.KEPT if symptom == "delay" else high) * rate
-    words = f"the shaper at {first}, which lets {rate_text(let)} through, {share(let / rate)} of this link's rate"
-    return Change(shapers.at_rate(tree, first, wanted), words, f"with {rate_text(wanted)}")
+    facts = {"link": first, "rate": let, "part": let / rate, "wanted": wanted}
+    return _said(shapers.at_rate(tree, first, wanted), "shaper", "other-shaper", **facts)
 
 
 def _overhead(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -372,9 +372,8 @@ def _overhead(tree: Tree, name: str, symptom: str) -> Change | None:
         return None
     made = copy.deepcopy(tree)
     _link(made, first)["queue"]["scheduler"] |= layer
-    added = "cells of ATM" if layer["framing"] == "atm" else "overhead of the link layer"
-    words = f"the {added} at {name}, which cake at {first} does not count"
-    return Change(made, words, f"with overhead {layer['overhead']} and {layer['framing']} at {first}")
+    cause = "atm-cells" if layer["framing"] == "atm" else "link-overhead"
+    return _said(made, cause, "overhead", link=name, cake=first, overhead=layer["overhead"], framing=layer["framing"])
 
 
 def by_host(tree: Tree, name: str) -> Tree | None:
@@ -404,7 +403,7 @@ def _hosts(tree: Tree, name: str, symptom: str) -> Change | None:
     isolation = queue["scheduler"]["isolation"]
     kind = shapers.scheduler(_link(tree, name))[0]
     here = kind or _link(tree, name)["queue"].get("aqm", "the queue")
-    return Change(with_queue(tree, name, queue), f"{here}, which does not share by host", f"with CAKE and {isolation}")
+    return _said(with_queue(tree, name, queue), "not-by-host", "by-host", queue=here, isolation=isolation)
 
 
 SPECIFIC: Final = (

@@ -17,6 +17,7 @@ from ...core._words import listed
 from ...core.errors import ScenarioError
 from ...core.scenario import Scenario
 from ...core.simulate import run
+from ...core.statement import state
 from ...core.units import share, time
 from ...experiment.ablation import Ablated, Ablation, Search, Tree, Verdict, applied, pairs, take_away
 from ...experiment.progress import tell
@@ -414,7 +415,7 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
     present = lab.measure("present", tree, first=seed, traces=True)
     verdicts, present = _verdicts(lab, tree, present, seed)
     while longer := _longer(lab, tree, present, verdicts):
-        words = f"{longer.longer:g} times as long, {len(present.numbers)} seeds"
+        words = f"{_times(longer.longer)}, {_seeds(len(present.numbers))}"
         again = lab.measure(f"present, {words}", tree, len(present.numbers), seed, longer.longer, traces=True)
         if not again.enough:
             break
@@ -444,6 +445,14 @@ def _verdicts(
             verdict, present = _decide(lab, tree, present, symptom, seed)
             verdicts.append((symptom, verdict))
     return verdicts, present
+
+
+def _times(longer: float) -> str:
+    return str(state("causes.times-as-long", times=longer))
+
+
+def _seeds(seeds: int) -> str:
+    return str(state("causes.seeds", seeds=seeds))
 
 
 def _longer(
@@ -526,8 +535,7 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
             return _cannot_tell(lab, present, symptom, evidence), present
         effort = more[0]
         how = ", ".join(
-            [f"{effort.longer:g} times as long"] * (effort.longer > 1)
-            + [f"{effort.seeds} seeds"] * (effort.seeds > WHY.seeds[0])
+            [_times(effort.longer)] * (effort.longer > 1) + [_seeds(effort.seeds)] * (effort.seeds > WHY.seeds[0])
         )
         asked = effort.seeds
         again = lab.measure(f"present, {how}", tree, asked, seed, effort.longer, traces=True)
@@ -546,7 +554,8 @@ def _alike(tree: Tree, name: str) -> bool:
 def _evidence(one: Measured, symptom: Symptom, before: float = math.nan) -> Evidence:
     found = one.of(symptom)
     seeds = len(one.numbers)
-    how = f"{symptom.how}, {'one run' if seeds == 1 else f'mean over {seeds} seeds'} of {one.length.measured:.3g} s"
+    runs = state("causes.one-run" if seeds == 1 else "causes.mean-over", seeds=seeds)
+    how = str(state("causes.measured", what=symptom.how, runs=runs, seconds=one.length.measured))
     half = 0.0 if math.isnan(found.half) else found.half
     kind = {"delay": "time", "unfair": "index", "hosts": "index"}.get(symptom.key, "share")
     return Evidence(how, found.mean, half, one.limit(symptom), before, (one.key,), kind)
@@ -570,22 +579,19 @@ def _cannot_tell(lab: Lab, present: Measured, symptom: Symptom, evidence: Eviden
         need = math.nan
     elif present.enough:
         need = max(2 * present.length.total, need)
-    reason = (
-        f"the run of {time(present.length.total)} is shorter than {present.length.reason}"
-        if not present.enough
-        else "the two halves of the run disagree"
-        if not present.steady(symptom)
-        else "the runs lie on both sides of the limit"
-        if not evidence.decided
-        else "shares of short runs may even out"
-    )
+    if not present.enough:
+        reason = state("causes.short-run", seconds=present.length.total, slowest=present.length.reason)
+    elif not present.steady(symptom):
+        reason = state("causes.halves-disagree")
+    else:
+        reason = state("causes.may-even-out" if evidence.decided else "causes.both-sides")
     what = {
         "delay": "packets wait long",
         "loss": "many packets are lost",
         "stream": "streams without congestion control lose packets",
         "idle": "the link stands idle",
     }
-    return _Open(what.get(symptom.key, "the flows share evenly"), reason, need, evidence)
+    return _Open(what.get(symptom.key, "the flows share evenly"), str(reason), need, evidence)
 
 
 def _joined(lab: Lab, present: Measured, questions: Sequence[_Open]) -> tuple[Sentence, ...]:
@@ -595,15 +601,15 @@ def _joined(lab: Lab, present: Measured, questions: Sequence[_Open]) -> tuple[Se
         those = [question for question in questions if question.reason == reason]
         need = max(one.needs for one in those)
         seeds = [seeds_needed(len(present.numbers), one.evidence.half, _apart(one.evidence)) for one in those]
-        more = seeds_in_words(max(seeds)) if math.isnan(need) else f"needs about {_round_up(need)}"
+        more = seeds_in_words(max(seeds)) if math.isnan(need) else str(state("causes.needs", seconds=need))
         if lab.budget <= WHY.packets and lab.length is None:
             more += " (--until-sure)"
-        text = f"Cannot tell from this run whether {listed([one.what for one in those])}: {reason}"
+        what = listed([one.what for one in those])
         found.append(
             Sentence(
                 f"link {lab.link}",
                 "cannot-tell",
-                f"{text}; {more}.",
+                str(state("causes.cannot-tell", what=what, reason=reason, more=more)),
                 {"needs_s": need, "length_s": present.length.total},
                 [one.evidence for one in those],
             )
@@ -618,12 +624,6 @@ def _apart(evidence: Evidence) -> float:
 
 def _longest(present: Measured) -> float:
     return max((number.delay_p99 for number in present.numbers if not math.isnan(number.delay_p99)), default=0.0)
-
-
-def _round_up(seconds: float) -> str:
-    """Return a time to two digits, rounded up, in s."""
-    scale = 10 ** math.floor(math.log10(seconds) - 1)
-    return f"{math.ceil(seconds / scale) * scale:.10g} s"
 
 
 def _causes(
@@ -717,26 +717,18 @@ def sentence(finding: Finding, link: str) -> Sentence:
     """Put a finding into words."""
     symptom = next(one for one in SYMPTOMS if one.key == finding.symptom)
     value = _shown(finding.evidence, symptom)
-    head = {
-        "delay": f"Packets wait long: half of them {value} or more",
-        "loss": f"Many packets are lost: {value}",
-        "stream": f"Streams without congestion control lose up to {value} of their packets "
-        f"(calls bear {share(STREAM_LOSS)})",
-        "idle": f"The link stands idle {value} of the time",
-        "unfair": f"The flows share unevenly: Jain's index is {value}",
-        "hosts": f"The hosts share unevenly: Jain's index over hosts is {value}",
-    }[symptom.key]
+    head = state(f"causes.{symptom.key}", value=value, bears=STREAM_LOSS)
     if not finding.causes:
-        tried = f" (taken away one by one: {', '.join(finding.tried)})" if finding.tried else ""
-        text = f"{head}; cause not found{tried}."
+        tried = state("causes.tried", tried=", ".join(finding.tried)) if finding.tried else ""
+        text = state("causes.not-found", head=head, tried=tried)
     else:
         parts = [f"{cause.words} ({cause.done}: {_shown(cause.evidence[0], symptom)})" for cause in finding.causes]
-        lead = {1: "the cause is", 2: "it takes both"}.get(len(parts), "it takes all of")
-        text = f"{head}; {lead} {listed(parts)}."
+        case = {1: "cause", 2: "both-causes"}.get(len(parts), "all-causes")
+        text = state(f"causes.{case}", head=head, causes=listed(parts))
     numbers_of = {"value": finding.evidence.value, "limit": finding.evidence.limit}
     numbers_of |= {f"after {cause.key}": cause.evidence[0].value for cause in finding.causes}
     evidence = (finding.evidence, *(part for cause in finding.causes for part in cause.evidence))
-    return Sentence(f"link {link}", symptom.predicate, text, numbers_of, evidence)
+    return Sentence(f"link {link}", symptom.predicate, str(text), numbers_of, evidence)
 
 
 def _shown(evidence: Evidence, symptom: Symptom) -> str:
@@ -754,8 +746,7 @@ def _healthy(told: Diagnosis) -> Sentence:
     return Sentence(
         f"link {told.link}",
         "healthy",
-        f"Nothing is wrong: half of the packets wait at most {time(wait)}, {share(loss)} are lost, and the link is "
-        f"used {share(used)} of the time.",
+        str(state("causes.healthy", wait=wait, loss=loss, used=used)),
         {"delay_p50_s": wait, "loss": loss, "utilization": used},
         judged,
     )

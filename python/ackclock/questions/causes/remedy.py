@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from ...core.statement import state
 from .experiment import Measured
 from .measures import Numbers
 from .sentences import Evidence, interval
@@ -137,12 +138,12 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
         for key, how in _OF_LINKS.items():
             pair([getattr(one, key) for one in old], [getattr(one, key) for one in new], key, link, how + place)
         pair([one.utilization for one in old], [part * one.utilization for one in new], "rate", link,
-             f"throughput over the link's present rate{place}")  # fmt: skip
+             str(state("causes.throughput", place=place)))  # fmt: skip
     for name in present.numbers[0].classes:
         if all(name in number.classes for number in after.numbers):
             before, now = ([number.classes[name] for number in runs.numbers] for runs in (present, after))
             pair([one.one_way_p99 for one in before], [one.one_way_p99 for one in now], "one_way_p99", name,
-                 f"99th percentile of the one-way delay of {name}")  # fmt: skip
+                 str(state("causes.one-way-delay", name=name)))  # fmt: skip
             pair([one.goodput for one in before], [one.goodput for one in now], "goodput", name,
                  f"goodput of {name}")  # fmt: skip
     return tuple(found)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ... import _core
+from ...core.statement import state
 from .shapers import held
 
 MIN_MEASURED_PACKETS: Final = 1000
@@ -171,10 +172,8 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
         probe = quantities(flow["congestion"].get("probe_rtt_interval", ""))
         if probe:
             cycle = max(cycle, probe[0] + 1.0)
-            words = (
-                f"two of the {probe[0]:g} s after which {flow['congestion']['kind'].upper()} measures the round trip"
-            )
-            times[words] = PROBES * probe[0]
+            control = flow["congestion"]["kind"].upper()
+            times[str(state("causes.probes", interval=probe[0], control=control))] = PROBES * probe[0]
     if link["queue"].get("aqm") == "ap-red":
         every = quantities(link["queue"]["interval"])[0]
         times[f"{CYCLES} of the {every:g} s after which AP-RED sets itself"] = CYCLES * every

@@ -1,0 +1,102 @@
+"""Other settings of a queue and other senders: what they give and take, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ...core._words import listed
+from ...core.devices import SHAPED
+from ...core.units import share, time
+from ...questions.causes.remedy import Balance, Effect, Preference
+from ...questions.causes.sentences import Sentence
+from ...questions.remedies import Remedy
+
+UNSEEN: Final = 5e-4
+"""Smaller changes of the throughput are not stated, as a part of the rate."""
+WIDE: Final = 0.2
+"""The interval of a change is stated where half of it is more than this part of the change."""
+
+STATEMENTS: Final = {
+    "behind-shaper": "behind the shaper at {link}, which lets {rate:rate} through",
+    "shaper-set": "The shaper at {links} set to {part:.0%} of the link",
+    "bbr": "{queue}; BBR at the senders",
+    "shaped": "{queue}, behind a shaper at {part:.0%}",
+    "shaped-policer": "{queue}, behind a shaper at {part:.0%} of the policer",
+}
+
+
+def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentence:
+    """Return what another setting gives and takes, from the list of its effects."""
+    balance, name = remedy.balance, remedy.name
+    what = f"{name} at the senders" if name == "BBR" else remedy.title or name
+    many = len({one.subject for one in balance.effects if one.key == "rate"}) > 1
+    where = f" at {listed(list(remedy.settings))}" if many else ""
+    gains = _by_link(balance.gains, balance, many)
+    costs = _by_link([one for one in balance.costs if one.key != "rate"], balance, many)
+    rates = [one for one in balance.effects if one.key == "rate" and one.better is not True]
+    shaped_links = {link for link, one in remedy.settings.items() if "behind a shaper" in one.queue}
+    paid = [_cost(one, many, one.subject in shaped_links) for one in rates if abs(one.change) >= UNSEEN]
+    price = f"for {listed(paid)}" if paid else ""
+    numbers_of = {f"{one.key} {one.subject}": one.change for one in balance.effects}
+    evidence = [one.evidence for one in balance.effects]
+    if not gains:
+        text = f"{what} instead{where} would gain these flows nothing that counts"
+        text += f"; it has {costs}" if costs else ""
+        p99 = balance.of("delay_p99", balance.effects[0].subject)
+        if p99 is not None and not costs:
+            text += f": 99 % wait at most {time(p99.after)}, now {time(p99.before)}"
+        return Sentence(name, "does-not-help", text + ".", numbers_of, evidence)
+    text = f"{what} instead{where}: {gains}"
+    text += f"; but {costs}" if costs else ""
+    text += f"{';' if costs and price else ','} {price}." if price else "."
+    if prefer is not None:
+        text += f" Preferring {prefer}, {'it is better' if wanted else 'the present queue is better'}."
+    elif not wanted:
+        of_rate = all(one.key in ("rate", "loss") for one in balance.costs)
+        text += " Which is better depends on what you prefer"
+        text += ": --prefer delay or --prefer rate." if of_rate else "."
+    return Sentence(name, "costs", text, numbers_of, evidence)
+
+
+def _cost(one: Effect, many: bool, behind: bool) -> str:
+    """The throughput that is paid, or left."""
+    lost = -one.change / one.before if one.before else 0.0
+    of = f"the rate{' of ' + one.subject if many else ''}"
+    if lost < 0:
+        return f"{share(-lost)} more of {of}" if many else f"{share(-lost)} more rate"
+    shaper = f" ({100 * (1 - SHAPED):.0f} % of it for the shaper)" if behind and lost >= 1 - SHAPED else ""
+    return f"{share(lost)} of {of}{shaper}"
+
+
+def _effect(one: Effect, balance: Balance) -> str:
+    """A change in words."""
+    apart, less = abs(one.change), "less" if one.change < 0 else "more"
+    if one.key == "delay_p50":
+        return f"{time(apart)}{_spread(one)} {less} median delay"
+    if one.key == "delay_p99":
+        whose = [other.subject for other in balance.effects if other.key == "one_way_p99" and other.better is False]
+        classes = [other.subject for other in balance.effects if other.key == "one_way_p99"]
+        alone = f" (of {listed(whose)} alone)" if one.better is False and 0 < len(whose) < len(classes) else ""
+        return f"{time(apart)}{_spread(one)} {less} at the 99th percentile{alone}"
+    if one.key == "rate":
+        return f"{share(apart / one.before)} {less} throughput"
+    if one.key == "jain":
+        even = "a more" if one.change > 0 else "a less"
+        return f"{even} even share (Jain's index {one.before:.2f} to {one.after:.2f})"
+    what = "lost" if one.key == "loss" else "lost of a stream without congestion control"
+    return f"{share(one.after)} in place of {share(one.before)} {what}"
+
+
+def _spread(one: Effect) -> str:
+    """The interval of a delay's change, where it is wide."""
+    return f" ± {time(one.half)}" if one.half > WIDE * abs(one.change) else ""
+
+
+def _by_link(found: Sequence[Effect], balance: Balance, many: bool) -> str:
+    """Changes in words, link by link."""
+    if not many:
+        return listed([_effect(one, balance) for one in found])
+    links = dict.fromkeys(one.subject for one in found)
+    parts = [(link, [_effect(one, balance) for one in found if one.subject == link]) for link in links]
+    return "; ".join(f"at {link} {listed(words)}" for link, words in parts)

@@ -8,11 +8,10 @@
 //!
 //! The fluid law has the maximum probability as a slow state that moves by the mean of those steps.
 
-use super::adapted::{self, Steps};
-use super::red::{Red, RedParams};
+use super::adapted::{Adapted, Moves, OverRed, Steps};
+use super::red::RedParams;
 use super::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed};
-use crate::fluid::{AqmInput, AqmStart, FluidAqm, Frozen};
-use crate::link::Spacing;
+use crate::fluid::AqmInput;
 use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
 use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, parameters};
@@ -72,27 +71,25 @@ impl AqmAlgorithm for AdaptiveRedParams {
     type Instance = AdaptiveRed;
 
     fn build(&self, link: &LinkView) -> AdaptiveRed {
-        let red = self.red.build(link);
         AdaptiveRed {
-            max_probability: red.initial_max_probability(),
+            adapted: Adapted::new(self.red.build(link)),
             changed: Time::ZERO,
             interval: Time::from_seconds(self.interval),
             floor: self.floor(link),
-            red,
             params: *self,
             link: *link,
         }
     }
 }
 
-impl FluidAqm for AdaptiveRedParams {
+impl OverRed for AdaptiveRedParams {
     type Over<S: Scalar> = AdaptiveRedParams<S>;
 
-    const APPROXIMATION: Option<&'static str> = Some(
-        "the maximum probability moves by the mean of its steps, over an average that fluctuates by half the width of the target band (derived here)",
-    );
+    const APPROXIMATION: &'static str = "the maximum probability moves by the mean of its steps, over an average that fluctuates by half the width of the target band (derived here)";
+    const FIXED: bool = true;
+    const MOVES: bool = true;
 
-    fn on_link(&self, link: &LinkView) -> Self {
+    fn settled(&self, link: &LinkView) -> Self {
         Self {
             red: self.red.settled(link),
             lowest: NumberOr::Number(self.floor(link)),
@@ -100,72 +97,28 @@ impl FluidAqm for AdaptiveRedParams {
         }
     }
 
-    fn local<S: Scalar>(_params: &AdaptiveRedParams<S>) -> bool {
-        true
-    }
-
-    fn spacing<S: Scalar>(params: &AdaptiveRedParams<S>) -> Spacing {
-        RedParams::spacing(&params.red)
-    }
-
-    fn packet_weight<S: Scalar>(params: &AdaptiveRedParams<S>, bytes: u32) -> f64 {
-        RedParams::packet_weight(&params.red, bytes)
-    }
-
-    fn state_names<S: Scalar>(params: &AdaptiveRedParams<S>) -> &'static [&'static str] {
-        adapted::state_names(&params.red)
-    }
-
-    fn start<S: Scalar>(params: &AdaptiveRedParams<S>, from: &AqmStart<S>, state: &mut [S]) {
-        adapted::start(&params.red, from, state);
+    fn red<S: Scalar>(params: &AdaptiveRedParams<S>) -> &RedParams<S> {
+        &params.red
     }
 
     /// The mean of the steps, within the bounds.
-    fn derivative<S: Scalar>(
+    fn moves<S: Scalar>(
         params: &AdaptiveRedParams<S>,
+        red: &RedParams<S>,
         input: &AqmInput<S>,
         state: &[S],
-        rate: &mut [S],
-    ) {
-        let (average, min, max) = adapted::average_and_thresholds(&params.red, input, state);
+    ) -> Option<Moves<S>> {
         let interval = params.interval.max(S::from_f64(MIN_INTERVAL_S));
         let steps = Steps {
             increment: params.increment,
             decrease: params.decrease,
             interval,
         };
-        let top = state.last().copied().unwrap_or(params.red.max_probability);
-        let drift = steps.drift(average, min, max, TARGET_MARGIN, top);
-        let lowest = params.lowest.or_else(|_| S::from_f64(0.01));
-        let bounds = (lowest, params.highest);
-        adapted::derivative(&params.red, input, state, drift, bounds, interval, rate);
-    }
-
-    fn frozen<S: Scalar>(
-        params: &AdaptiveRedParams<S>,
-        _input: &AqmInput<S>,
-        state: &[S],
-    ) -> Option<Frozen<S>> {
-        adapted::frozen(&params.red, state)
-    }
-
-    fn regimes<S: Scalar>(params: &AdaptiveRedParams<S>) -> &'static [&'static str] {
-        RedParams::regimes(&params.red)
-    }
-
-    fn regime<S: Scalar>(params: &AdaptiveRedParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
-        let (red, averages) = adapted::now(&params.red, state, 1);
-        RedParams::regime(&red, input, averages)
-    }
-
-    /// RED's p_b with the maximum probability of the state; the gentle part has that of the start.
-    fn probability<S: Scalar>(
-        params: &AdaptiveRedParams<S>,
-        input: &AqmInput<S>,
-        state: &[S],
-        regime: usize,
-    ) -> S {
-        adapted::probability(&params.red, input, state, regime)
+        Some(Moves {
+            drift: steps.drift(red, input, state, TARGET_MARGIN),
+            bounds: (params.lowest.or_else(|_| S::from_f64(0.01)), params.highest),
+            interval,
+        })
     }
 }
 
@@ -175,8 +128,7 @@ const MIN_INTERVAL_S: f64 = 1e-3;
 /// Adaptive RED at work.
 #[derive(Clone, Debug)]
 pub struct AdaptiveRed {
-    red: Red,
-    max_probability: f64,
+    adapted: Adapted,
     /// When it last changed.
     changed: Time,
     interval: Time,
@@ -187,17 +139,18 @@ pub struct AdaptiveRed {
 
 impl AdaptiveRed {
     fn adapt(&mut self, now: Time) {
-        let (average, min, max) = self.red.average_and_thresholds();
+        let (average, min, max) = self.adapted.red.average_and_thresholds();
         let margin = TARGET_MARGIN * (max - min);
-        if average < min + margin && self.max_probability > self.floor {
-            self.max_probability *= self.params.decrease;
-        } else if average > max - margin && self.max_probability < self.params.highest {
-            self.max_probability += self.params.increment.min(0.25 * self.max_probability);
+        let p = &mut self.adapted.max_probability;
+        if average < min + margin && *p > self.floor {
+            *p *= self.params.decrease;
+        } else if average > max - margin && *p < self.params.highest {
+            *p += self.params.increment.min(0.25 * *p);
         } else {
             return;
         }
         self.changed = now;
-        self.red.set_max_probability(self.max_probability);
+        self.adapted.moved();
     }
 }
 
@@ -210,38 +163,29 @@ impl Aqm for AdaptiveRed {
         queue: &QueueView,
         random: &mut Stream,
     ) -> Verdict {
-        self.red.sample(now, queue);
+        self.adapted.red.sample(now, queue);
         if now.since(self.changed) > self.interval {
             self.adapt(now);
         }
-        self.red.judge(packet, queue, random)
+        self.adapted.red.judge(packet, queue, random)
     }
 
     fn on_link_change(&mut self, now: Time, rate: f64) {
         self.link.rate = rate;
         self.floor = self.params.floor(&self.link);
-        self.red.on_link_change(now, rate);
-        self.red.set_max_probability(self.max_probability);
+        self.adapted.on_link_change(now, rate);
     }
 
-    /// A new `max_probability` is where it goes on from.
     fn set_parameter(&mut self, name: &str, value: f64) -> Result<(), ValueError> {
         self.params = changed(&self.params, name, value)?;
         self.interval = Time::from_seconds(self.params.interval);
         self.floor = self.params.floor(&self.link);
-        self.red.replace(self.params.red);
-        if name == "max_probability" || name == "slope" {
-            self.max_probability = self.red.initial_max_probability();
-        }
-        self.red.set_max_probability(self.max_probability);
+        self.adapted.replace(self.params.red, name);
         Ok(())
     }
 
     fn observe(&self) -> Observation {
-        Observation {
-            adapted: Some(self.max_probability),
-            ..self.red.observe()
-        }
+        self.adapted.observe()
     }
 }
 

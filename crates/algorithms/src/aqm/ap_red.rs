@@ -14,10 +14,10 @@
 
 use std::collections::HashMap;
 
+use super::adapted::OverRed;
 use super::red::{Red, RedParams};
 use super::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed};
-use crate::fluid::{AqmInput, AqmStart, FluidAqm};
-use crate::link::Spacing;
+use crate::fluid::AqmInput;
 use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
 use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, parameters};
@@ -140,13 +140,14 @@ impl AqmAlgorithm for ApRedParams {
     }
 }
 
-impl FluidAqm for ApRedParams {
+impl OverRed for ApRedParams {
     type Over<S: Scalar> = ApRedParams<S>;
 
-    const APPROXIMATION: Option<&'static str> =
-        Some("what it measures it knows at once and exactly");
+    const APPROXIMATION: &'static str = "what it measures it knows at once and exactly";
+    const FIXED: bool = false;
+    const MOVES: bool = false;
 
-    fn on_link(&self, link: &LinkView) -> Self {
+    fn settled(&self, link: &LinkView) -> Self {
         Self {
             red: self.red.settled(link),
             reference_rate: NumberOr::Number(self.reference_rate.or_else(|_| link.rate)),
@@ -154,60 +155,20 @@ impl FluidAqm for ApRedParams {
         }
     }
 
-    fn state_names<S: Scalar>(params: &ApRedParams<S>) -> &'static [&'static str] {
-        RedParams::state_names(&params.red)
+    fn red<S: Scalar>(params: &ApRedParams<S>) -> &RedParams<S> {
+        &params.red
     }
 
-    /// The average of RED with the scaled weight.
-    fn derivative<S: Scalar>(
-        params: &ApRedParams<S>,
-        input: &AqmInput<S>,
-        state: &[S],
-        rate: &mut [S],
-    ) {
-        RedParams::derivative(&in_fluid(params, input), input, state, rate);
+    /// RED scaled to what the fluid engine knows of the network.
+    fn now<S: Scalar>(params: &ApRedParams<S>, input: &AqmInput<S>) -> RedParams<S> {
+        let rate = input.service * params.red.mean_packet * 8.0;
+        params.scaled(
+            params.rtt.or_else(|_| input.rtt),
+            params.flows.or_else(|_| input.flows),
+            rate,
+            params.reference_rate.or_else(|_| rate),
+        )
     }
-
-    fn start<S: Scalar>(params: &ApRedParams<S>, from: &AqmStart<S>, state: &mut [S]) {
-        RedParams::start(&params.red, from, state);
-    }
-
-    fn spacing<S: Scalar>(params: &ApRedParams<S>) -> Spacing {
-        RedParams::spacing(&params.red)
-    }
-
-    fn packet_weight<S: Scalar>(params: &ApRedParams<S>, bytes: u32) -> f64 {
-        RedParams::packet_weight(&params.red, bytes)
-    }
-
-    fn regimes<S: Scalar>(params: &ApRedParams<S>) -> &'static [&'static str] {
-        RedParams::regimes(&params.red)
-    }
-
-    fn regime<S: Scalar>(params: &ApRedParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
-        RedParams::regime(&in_fluid(params, input), input, state)
-    }
-
-    /// That of RED with the scaled parameters.
-    fn probability<S: Scalar>(
-        params: &ApRedParams<S>,
-        input: &AqmInput<S>,
-        state: &[S],
-        regime: usize,
-    ) -> S {
-        RedParams::probability(&in_fluid(params, input), input, state, regime)
-    }
-}
-
-/// RED's parameters for what the fluid engine knows of the network.
-fn in_fluid<S: Scalar>(params: &ApRedParams<S>, input: &AqmInput<S>) -> RedParams<S> {
-    let rate = input.service * params.red.mean_packet * 8.0;
-    params.scaled(
-        params.rtt.or_else(|_| input.rtt),
-        params.flows.or_else(|_| input.flows),
-        rate,
-        params.reference_rate.or_else(|_| rate),
-    )
 }
 
 /// The state of a flow.
@@ -336,6 +297,7 @@ mod tests {
     use super::*;
     use crate::Parameters as _;
     use crate::aqm::test::{packet, queue, random};
+    use crate::fluid::FluidAqm as _;
 
     /// Experiment 1 (section 4.5.1): 10 Mbit/s, 500 B, 120 ms, 50 flows.
     fn params() -> ApRedParams {

@@ -11,11 +11,10 @@
 //! The fluid law makes that change continuously: the maximum probability is a slow state that
 //! integrates the distance, so that the average rests at q_ref.
 
-use super::adapted;
-use super::red::{Red, RedParams};
+use super::adapted::{Adapted, Moves, OverRed, average_and_thresholds, top};
+use super::red::RedParams;
 use super::{Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed};
-use crate::fluid::{AqmInput, AqmStart, FluidAqm, Frozen};
-use crate::link::Spacing;
+use crate::fluid::AqmInput;
 use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
 use crate::{Interval, Scalar, Stream, Time, ValueError, parameters};
@@ -61,104 +60,56 @@ impl AqmAlgorithm for AutoTuningRedParams {
     type Instance = AutoTuningRed;
 
     fn build(&self, link: &LinkView) -> AutoTuningRed {
-        let red = self.red.build(link);
         AutoTuningRed {
-            max_probability: red.initial_max_probability(),
+            adapted: Adapted::new(self.red.build(link)),
             last: Time::ZERO,
             interval: Time::from_seconds(4.0 * self.rtt),
-            red,
             params: *self,
         }
     }
 }
 
-impl FluidAqm for AutoTuningRedParams {
+impl OverRed for AutoTuningRedParams {
     type Over<S: Scalar> = AutoTuningRedParams<S>;
 
-    const APPROXIMATION: Option<&'static str> = Some(
-        "the maximum probability moves continuously, not every four round trips (derived here)",
-    );
+    const APPROXIMATION: &'static str =
+        "the maximum probability moves continuously, not every four round trips (derived here)";
+    const FIXED: bool = true;
+    const MOVES: bool = true;
 
-    fn on_link(&self, link: &LinkView) -> Self {
+    fn settled(&self, link: &LinkView) -> Self {
         Self {
             red: self.red.settled(link),
             ..*self
         }
     }
 
-    fn local<S: Scalar>(_params: &AutoTuningRedParams<S>) -> bool {
-        true
-    }
-
-    fn spacing<S: Scalar>(params: &AutoTuningRedParams<S>) -> Spacing {
-        RedParams::spacing(&params.red)
-    }
-
-    fn packet_weight<S: Scalar>(params: &AutoTuningRedParams<S>, bytes: u32) -> f64 {
-        RedParams::packet_weight(&params.red, bytes)
-    }
-
-    fn state_names<S: Scalar>(params: &AutoTuningRedParams<S>) -> &'static [&'static str] {
-        adapted::state_names(&params.red)
-    }
-
-    fn start<S: Scalar>(params: &AutoTuningRedParams<S>, from: &AqmStart<S>, state: &mut [S]) {
-        adapted::start(&params.red, from, state);
+    fn red<S: Scalar>(params: &AutoTuningRedParams<S>) -> &RedParams<S> {
+        &params.red
     }
 
     /// d p_max / dt = epsilon zeta 2 (r - q_ref) / (max - min) p_max / (4 R), within the bounds.
-    fn derivative<S: Scalar>(
+    fn moves<S: Scalar>(
         params: &AutoTuningRedParams<S>,
+        red: &RedParams<S>,
         input: &AqmInput<S>,
         state: &[S],
-        rate: &mut [S],
-    ) {
-        let (average, min, max) = adapted::average_and_thresholds(&params.red, input, state);
-        let top = state.last().copied().unwrap_or(params.red.max_probability);
+    ) -> Option<Moves<S>> {
+        let (average, min, max) = average_and_thresholds(red, input, state);
         let interval = params.rtt * 4.0;
-        let change = (average - (min + max) * 0.5) / (max - min) * top * 2.0;
-        let drift = params.acceleration * params.fraction * change / interval;
-        let bounds = (params.lowest, params.highest);
-        adapted::derivative(&params.red, input, state, drift, bounds, interval, rate);
-    }
-
-    fn frozen<S: Scalar>(
-        params: &AutoTuningRedParams<S>,
-        _input: &AqmInput<S>,
-        state: &[S],
-    ) -> Option<Frozen<S>> {
-        adapted::frozen(&params.red, state)
-    }
-
-    fn regimes<S: Scalar>(params: &AutoTuningRedParams<S>) -> &'static [&'static str] {
-        RedParams::regimes(&params.red)
-    }
-
-    fn regime<S: Scalar>(
-        params: &AutoTuningRedParams<S>,
-        input: &AqmInput<S>,
-        state: &[S],
-    ) -> usize {
-        let (red, averages) = adapted::now(&params.red, state, 1);
-        RedParams::regime(&red, input, averages)
-    }
-
-    /// RED's p_b with the maximum probability of the state; the gentle part has that of the start.
-    fn probability<S: Scalar>(
-        params: &AutoTuningRedParams<S>,
-        input: &AqmInput<S>,
-        state: &[S],
-        regime: usize,
-    ) -> S {
-        adapted::probability(&params.red, input, state, regime)
+        let change = (average - (min + max) * 0.5) / (max - min) * top(red, state) * 2.0;
+        Some(Moves {
+            drift: params.acceleration * params.fraction * change / interval,
+            bounds: (params.lowest, params.highest),
+            interval,
+        })
     }
 }
 
 /// Auto-Tuning RED at work.
 #[derive(Clone, Debug)]
 pub struct AutoTuningRed {
-    red: Red,
-    max_probability: f64,
+    adapted: Adapted,
     /// When it was last looked at.
     last: Time,
     interval: Time,
@@ -167,17 +118,17 @@ pub struct AutoTuningRed {
 
 impl AutoTuningRed {
     fn adapt(&mut self) {
-        let (average, min, max) = self.red.average_and_thresholds();
-        let params = &self.params;
-        let change = 2.0 * (average - 0.5 * (min + max)) / (max - min) * self.max_probability;
-        let moved = self.max_probability + params.acceleration * params.fraction * change;
+        let (average, min, max) = self.adapted.red.average_and_thresholds();
+        let (params, p) = (&self.params, &mut self.adapted.max_probability);
+        let change = 2.0 * (average - 0.5 * (min + max)) / (max - min) * *p;
+        let moved = *p + params.acceleration * params.fraction * change;
         // what starts outside the bounds is not pulled in, only not moved further out
-        if change > 0.0 && self.max_probability < params.highest {
-            self.max_probability = moved.min(params.highest);
-        } else if change < 0.0 && self.max_probability > params.lowest {
-            self.max_probability = moved.max(params.lowest);
+        if change > 0.0 && *p < params.highest {
+            *p = moved.min(params.highest);
+        } else if change < 0.0 && *p > params.lowest {
+            *p = moved.max(params.lowest);
         }
-        self.red.set_max_probability(self.max_probability);
+        self.adapted.moved();
     }
 }
 
@@ -190,36 +141,27 @@ impl Aqm for AutoTuningRed {
         queue: &QueueView,
         random: &mut Stream,
     ) -> Verdict {
-        self.red.sample(now, queue);
+        self.adapted.red.sample(now, queue);
         if now.since(self.last) >= self.interval {
             self.last = now;
             self.adapt();
         }
-        self.red.judge(packet, queue, random)
+        self.adapted.red.judge(packet, queue, random)
     }
 
     fn on_link_change(&mut self, now: Time, rate: f64) {
-        self.red.on_link_change(now, rate);
-        self.red.set_max_probability(self.max_probability);
+        self.adapted.on_link_change(now, rate);
     }
 
-    /// A new `max_probability` is where it goes on from.
     fn set_parameter(&mut self, name: &str, value: f64) -> Result<(), ValueError> {
         self.params = changed(&self.params, name, value)?;
         self.interval = Time::from_seconds(4.0 * self.params.rtt);
-        self.red.replace(self.params.red);
-        if name == "max_probability" || name == "slope" {
-            self.max_probability = self.red.initial_max_probability();
-        }
-        self.red.set_max_probability(self.max_probability);
+        self.adapted.replace(self.params.red, name);
         Ok(())
     }
 
     fn observe(&self) -> Observation {
-        Observation {
-            adapted: Some(self.max_probability),
-            ..self.red.observe()
-        }
+        self.adapted.observe()
     }
 }
 
@@ -276,10 +218,10 @@ mod tests {
         for n in 1..200 {
             watch(&mut aqm, 0.4 * f64::from(n), 55);
         }
-        assert_eq!(aqm.max_probability, 0.5);
+        assert_eq!(aqm.adapted.max_probability, 0.5);
         for n in 200..400 {
             watch(&mut aqm, 0.4 * f64::from(n), 1);
         }
-        assert_eq!(aqm.max_probability, 0.01);
+        assert_eq!(aqm.adapted.max_probability, 0.01);
     }
 }

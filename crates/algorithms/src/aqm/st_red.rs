@@ -18,14 +18,13 @@
 //! variance back between its bounds, and one where it is between them. The variance of oscillations
 //! is left out.
 
-use super::adapted::{self, Steps};
+use super::adapted::{Moves, OverRed, Steps};
 use super::red::{Red, RedParams};
 use super::variance::{Band, Variance};
 use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, length,
 };
-use crate::fluid::{AqmInput, AqmStart, FluidAqm, Frozen};
-use crate::link::Spacing;
+use crate::fluid::AqmInput;
 use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
 use crate::{Interval, NumberOr, Scalar, Stream, Time, ValueError, parameters};
@@ -167,90 +166,46 @@ pub(super) fn settled_scale<S: Scalar>(deviation: S, reference: S, (small, large
     }
 }
 
-impl FluidAqm for StRedParams {
+impl OverRed for StRedParams {
     type Over<S: Scalar> = StRedParams<S>;
 
-    const APPROXIMATION: Option<&'static str> = Some(
-        "thresholds are where the variance of independent windows (Appenzeller, Keslassy and McKeown 2004) leaves them; that of oscillations does not scale them, and packets keep any thresholds between its two bounds, as their start left them (derived here)",
-    );
+    const APPROXIMATION: &'static str = "thresholds are where the variance of independent windows (Appenzeller, Keslassy and McKeown 2004) leaves them; that of oscillations does not scale them, and packets keep any thresholds between its two bounds, as their start left them (derived here)";
+    const FIXED: bool = false;
+    const MOVES: bool = true;
 
-    fn on_link(&self, link: &LinkView) -> Self {
+    fn settled(&self, link: &LinkView) -> Self {
         Self {
             red: self.red.settled(link),
             ..*self
         }
     }
 
-    fn spacing<S: Scalar>(params: &StRedParams<S>) -> Spacing {
-        RedParams::spacing(&params.red)
+    fn red<S: Scalar>(params: &StRedParams<S>) -> &RedParams<S> {
+        &params.red
     }
 
-    fn packet_weight<S: Scalar>(params: &StRedParams<S>, bytes: u32) -> f64 {
-        RedParams::packet_weight(&params.red, bytes)
-    }
-
-    fn state_names<S: Scalar>(params: &StRedParams<S>) -> &'static [&'static str] {
-        adapted::state_names(&params.red)
-    }
-
-    fn start<S: Scalar>(params: &StRedParams<S>, from: &AqmStart<S>, state: &mut [S]) {
-        adapted::start(&params.red, from, state);
+    /// RED with scaled thresholds.
+    fn now<S: Scalar>(params: &StRedParams<S>, input: &AqmInput<S>) -> RedParams<S> {
+        params.scaled(input).red
     }
 
     /// The mean of Adaptive RED's steps, bounded by zero and one only.
-    fn derivative<S: Scalar>(
+    fn moves<S: Scalar>(
         params: &StRedParams<S>,
+        red: &RedParams<S>,
         input: &AqmInput<S>,
         state: &[S],
-        rate: &mut [S],
-    ) {
-        let scaled = params.scaled(input);
-        let (average, min, max) = adapted::average_and_thresholds(&scaled.red, input, state);
+    ) -> Option<Moves<S>> {
         let steps = Steps {
             increment: params.increment,
             decrease: params.decrease,
-            interval: scaled.interval,
+            interval: params.scaled(input).interval,
         };
-        let top = state.last().copied().unwrap_or(params.red.max_probability);
-        let drift = steps.drift(average, min, max, TARGET_MARGIN, top);
-        let bounds = (S::from_f64(0.0), S::from_f64(1.0));
-        adapted::derivative(
-            &scaled.red,
-            input,
-            state,
-            drift,
-            bounds,
-            scaled.interval,
-            rate,
-        );
-    }
-
-    fn frozen<S: Scalar>(
-        params: &StRedParams<S>,
-        input: &AqmInput<S>,
-        state: &[S],
-    ) -> Option<Frozen<S>> {
-        adapted::frozen(&params.scaled(input).red, state)
-    }
-
-    fn regimes<S: Scalar>(params: &StRedParams<S>) -> &'static [&'static str] {
-        RedParams::regimes(&params.red)
-    }
-
-    fn regime<S: Scalar>(params: &StRedParams<S>, input: &AqmInput<S>, state: &[S]) -> usize {
-        let scaled = params.scaled(input);
-        let (red, averages) = adapted::now(&scaled.red, state, 1);
-        RedParams::regime(&red, input, averages)
-    }
-
-    /// RED's p_b with scaled thresholds and the maximum probability of the state.
-    fn probability<S: Scalar>(
-        params: &StRedParams<S>,
-        input: &AqmInput<S>,
-        state: &[S],
-        regime: usize,
-    ) -> S {
-        adapted::probability(&params.scaled(input).red, input, state, regime)
+        Some(Moves {
+            drift: steps.drift(red, input, state, TARGET_MARGIN),
+            bounds: (S::from_f64(0.0), S::from_f64(1.0)),
+            interval: steps.interval,
+        })
     }
 }
 

@@ -22,24 +22,24 @@ CLOSE = 0.02
 _UNIT = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
-def check(told: dict[str, Any]) -> int:
+def check(answer: dict[str, Any]) -> int:
     """Check every sentence of an answer; returns how many there were."""
     said = 0
-    for part in [told, *told.get("beside", [])]:
+    for part in [answer, *answer.get("beside", [])]:
         runs = _Runs(part["runs"], part["link"])
         for sentence in part["sentences"]:
             assert sentence["evidence"], sentence
             assert all(run in part["runs"] for one in sentence["evidence"] for run in one["runs"]), sentence
             if sentence["subject"] == "FQ-CoDel":
-                _remedy(told, sentence, runs)
+                _remedy(answer, sentence, runs)
             else:
                 CHECKS[sentence["predicate"]](sentence, runs)
         said += len(part["sentences"])
         for key in ("delay_p50", "delay_p99", "utilization", "loss"):
             _tabled(part, key, runs)
         _peaks(part, runs)
-        _offered(part, told)
-    for effect in told["effects"]:
+        _offered(part, answer)
+    for effect in answer["effects"]:
         if effect["better"] is not None:
             up = effect["key"] in ("jain", "rate")
             assert effect["better"] == ((effect["after"] > effect["before"]) == up), effect
@@ -54,9 +54,9 @@ def _peaks(part: dict[str, Any], runs: _Runs) -> None:
     _near(part["present"]["peak"], highest, {"text": "the table's highest queue"}, 1e-6)
 
 
-def _offered(part: dict[str, Any], told: dict[str, Any]) -> None:
+def _offered(part: dict[str, Any], answer: dict[str, Any]) -> None:
     """Where another setting is tried, it is tried at every judged link that has another queue."""
-    if told["other"] is None and not any(one["other"] for one in told.get("beside", [])):
+    if answer["other"] is None and not any(one["other"] for one in answer.get("beside", [])):
         return
     entry = next(one for run in part["runs"].values() for one in run["scenario"]["link"] if one["name"] == part["link"])
     scheduler = entry["queue"].get("scheduler", "none")
@@ -332,7 +332,7 @@ def _measure(key: str, name: str) -> Any:
 _TIME = r"([0-9.e+-]+) (us|ms|s)(?: ± [0-9.e+-]+ (?:us|ms|s))?"
 
 
-def _remedy(told: dict[str, Any], sentence: dict[str, Any], runs: _Runs) -> None:
+def _remedy(answer: dict[str, Any], sentence: dict[str, Any], runs: _Runs) -> None:
     """
     What is said of the other setting, derived again: the numbers, which change is named, and that none is left out.
 
@@ -340,16 +340,16 @@ def _remedy(told: dict[str, Any], sentence: dict[str, Any], runs: _Runs) -> None
     """
     now, instead = sentence["evidence"][0]["runs"]
     text = sentence["text"]
-    links = [one["subject"] for one in told["effects"] if one["key"] == "delay_p50"]
+    links = [one["subject"] for one in answer["effects"] if one["key"] == "delay_p50"]
     before, after = (runs.record[key] for key in (now, instead))
     shorter = min(len(before["seeds"]), len(after["seeds"]))
     assert before["seeds"][:shorter] == after["seeds"][:shorter], (sentence["text"], before["seeds"], after["seeds"])
-    judged = [one for one in [told, *told.get("beside", [])] if one["other"] is not None]
+    judged = [one for one in [answer, *answer.get("beside", [])] if one["other"] is not None]
     queues = {one["name"]: [one["queue"], one.get("shaper")] for one in before["scenario"]["link"]}
     for link in after["scenario"]["link"]:
         if link["name"] in {one["link"] for one in judged}:
             assert [link["queue"], link.get("shaper")] != queues[link["name"]], f"{link['name']} keeps its queue"
-    for one in told["effects"]:
+    for one in answer["effects"]:
         of_class = one["key"] in ("one_way_p99", "goodput")
         own = runs if of_class else _Runs(runs.record, one["subject"], runs)
         before, after = (own.mean(key, _measure(one["key"], one["subject"])) for key in (now, instead))

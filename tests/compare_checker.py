@@ -37,11 +37,11 @@ LATER = 4
 Tree = dict[str, Any]
 
 
-def check_comparison(scenario: Any, told: dict[str, Any]) -> list[str]:
+def check_comparison(scenario: Any, answer: dict[str, Any]) -> list[str]:
     """Return what is false in a comparison's JSON."""
-    wrong = _numbers(scenario, told)
-    said = {(one["measure"], one["of"], one["engine"]) for one in told["disagreements"]}
-    for row in told["values"]:
+    wrong = _numbers(scenario, answer)
+    said = {(one["measure"], one["of"], one["engine"]) for one in answer["disagreements"]}
+    for row in answer["values"]:
         for engine in ("fluid", "mean-field"):
             if row["measure"] not in TOLERANCES or engine not in row or "packet" not in row:
                 continue
@@ -49,7 +49,7 @@ def check_comparison(scenario: Any, told: dict[str, Any]) -> list[str]:
             if apart != ((row["measure"], row["of"], engine) in said):
                 wrong.append(f"{row}: {'apart' if apart else 'alike'}, and {'not ' if apart else ''}said to differ")
     lab: dict[str, tuple[list[Any], Any]] = {}
-    for one in told["disagreements"]:
+    for one in answer["disagreements"]:
         wrong += [f"{one['sentence']!r}: {text}" for text in _sentence(scenario, one, lab)]
     return wrong
 
@@ -103,14 +103,14 @@ def _fluid(result: Any) -> dict[tuple[str, str], float]:
     return found
 
 
-def _numbers(scenario: Any, told: dict[str, Any]) -> list[str]:
+def _numbers(scenario: Any, answer: dict[str, Any]) -> list[str]:
     runs: dict[str, dict[tuple[str, str], float]] = {
         "packet": _packets(ac.run(scenario, trace_links=True)),
     }
-    if any("fluid" in row for row in told["values"]):
+    if any("fluid" in row for row in answer["values"]):
         runs["fluid"] = _fluid(ac.fluid(scenario))
     wrong = []
-    for row in told["values"]:
+    for row in answer["values"]:
         for engine, measured in runs.items():
             value = measured.get((row["measure"], row["of"]))
             if engine not in row or value is None or math.isnan(value):

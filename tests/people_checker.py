@@ -27,7 +27,7 @@ FEW, MANY = 3, 12
 """Other seeds, and those where few say otherwise."""
 
 
-def wrong(told: Mapping[str, Any], scenario: Any, seed: int = 77) -> list[str]:
+def wrong(answer: Mapping[str, Any], scenario: Any, seed: int = 77) -> list[str]:
     """
     Return what is false in the verdict for people.
 
@@ -35,7 +35,7 @@ def wrong(told: Mapping[str, Any], scenario: Any, seed: int = 77) -> list[str]:
     all packets wait in one queue each way.
     """
     found = []
-    for name, one in told["settings"].items():
+    for name, one in answer["settings"].items():
         if one["grade"] is None or one["call"] is None:
             continue  # nothing is said
         added = 1e3 * max(one["ping_s"] - one["ping_base_s"], 0.0)
@@ -55,7 +55,7 @@ def wrong(told: Mapping[str, Any], scenario: Any, seed: int = 77) -> list[str]:
         rtts = [ac._core.quantity(str(flow["rtt"]))[0] for flow in scenario.canonical["flows"] if _plain(flow["rtt"])]
         if rtts and not 0.99 * min(rtts) <= one["ping_base_s"] <= 1.01 * max(rtts):
             found.append(f"{name}: a round trip of {one['ping_base_s']:.4g} s without queues")
-    return found + _beside(told, scenario, seed)
+    return found + _beside(answer, scenario, seed)
 
 
 def wrong_beside_the_table(answer: Mapping[str, Any], scenario: Any) -> list[str]:
@@ -65,17 +65,17 @@ def wrong_beside_the_table(answer: Mapping[str, Any], scenario: Any) -> list[str
     Whatever the queue, the small packets of a game wait no longer than the slowest hundredth of all packets does, and
     a download has what an endless flow of its class gets, less what the probes take.
     """
-    told = answer["people"]
+    result = answer["people"]
     tree = scenario.canonical
     user = next(
-        (one for one in tree["flows"] if one["path"] == told["path"] and one["traffic"]["kind"] == "bulk"), None
+        (one for one in tree["flows"] if one["path"] == result["path"] and one["traffic"]["kind"] == "bulk"), None
     )
     back = [] if user is None or user.get("reverse_path", "none") == "none" else user["reverse_path"]
     judged = {one["link"]: one for one in [answer, *answer["beside"]]}
     found = []
     for name, key in (("now", "present"), ("instead", "other")):
-        one = told["settings"].get(name)
-        settings = [judged.get(link, {}).get(key) for link in [*told["path"], *back]]
+        one = result["settings"].get(name)
+        settings = [judged.get(link, {}).get(key) for link in [*result["path"], *back]]
         if one is None or one["ping_s"] is None or user is None or not all(settings):
             continue
         most = sum(setting["delay_p99"] for setting in settings)
@@ -94,18 +94,18 @@ def _plain(rtt: Any) -> bool:
     return isinstance(rtt, str) and len(rtt.split()) == 2
 
 
-def _beside(told: Mapping[str, Any], scenario: Any, seed: int) -> list[str]:
+def _beside(answer: Mapping[str, Any], scenario: Any, seed: int) -> list[str]:
     """The added round trip now, against a run of as long with another seed."""
     tree = scenario.canonical
-    user = next(one for one in tree["flows"] if list(one["path"]) == list(told["path"]) and "congestion" in one)
+    user = next(one for one in tree["flows"] if list(one["path"]) == list(answer["path"]) and "congestion" in one)
     back = [] if user.get("reverse_path", "none") == "none" else list(user["reverse_path"])
-    crossed = [*told["path"], *back]
+    crossed = [*answer["path"], *back]
     plain = all(
         one["queue"].get("scheduler", "none") == "none" for one in tree["link"] if one["name"] in crossed
     ) and not tree.get("change")
     if not plain:
         return []  # where flows take turns, a probe does not wait as the others do
-    now = told["settings"]["now"]
+    now = answer["settings"]["now"]
     if now["grade"] is None:
         return []
     length = now["measured_s"]

@@ -350,8 +350,8 @@ def _verdict(result: Any, text: str, others: Callable[[float, int], Any] | None)
         mean = float(result.links.loc[link, "delay_mean"]) * float(result.links.loc[link, "packets"]) / _span(result)
         return [] if mean < (1e-9 if "always" in said[1] else 0.6) else [f"it holds {mean:.3g} packets"]
     rtt = float(result.flows["rtt_mean"].fillna(result.flows["rtt"]).mean())
-    told = re.search(rf"Longer runs \(({NUMBER}) s\)", text)
-    rests_on = 0.0 if told is None else _value(told[1])
+    answer = re.search(rf"Longer runs \(({NUMBER}) s\)", text)
+    rests_on = 0.0 if answer is None else _value(answer[1])
     looks: list[tuple[float, float, float]] = []
     for seed in SEEDS:
         other = others(rests_on, seed)

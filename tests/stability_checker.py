@@ -236,7 +236,7 @@ def bounds_of(scenario: Any, states: tuple[str, ...]) -> list[tuple[float, float
     return [sizes.get(name, (-math.inf, math.inf)) for name in states]
 
 
-def told(limit: Any) -> str:
+def reported(limit: Any) -> str:
     """A limit in short, for a message."""
     beyond = f"{limit.unstable_beyond} to {limit.holds_to:.6g}"
     return f"{limit.parameter} {limit.now:.6g} -> {limit.value:.6g} ({limit.kind}, {beyond})"
@@ -265,7 +265,7 @@ def check_limit(answer: Any, limit: Any, draw: random.Random, looks: int = 4) ->
             _, followed, _ = branch.points[-1]
             verdicts = [place(of.scenario, of.choices, limit.parameter, value, followed).verdict]
         if expected not in verdicts and None not in verdicts:
-            wrong.append(f"{told(limit)}: at {value:.8g} it is {'un' if expected else ''}stable")
+            wrong.append(f"{reported(limit)}: at {value:.8g} it is {'un' if expected else ''}stable")
     return wrong
 
 
@@ -297,8 +297,8 @@ def check_run(of: Any, run: Any, key: str | None = None, value: float | None = N
             rows = simulate(place, bounds_of(of.scenario, names), start, end, step)
         except ArithmeticError:
             step /= 4
-    queue = rows[-len(rows) // 4 :, of.equations.state_index(of._watched)]
-    rest = place.state[of.equations.state_index(of._watched)]
+    queue = rows[-len(rows) // 4 :, of.equations.state_index(of._judged_state)]
+    rest = place.state[of.equations.state_index(of._judged_state)]
     where = "" if key is None else f" at {key} = {value:.6g}"
     if run.settles:
         if np.abs(queue - rest).max() > 0.1 * max(rest, 1.0):

@@ -291,7 +291,7 @@ def test_a_queue_that_has_not_set_itself_yet_has_no_verdict() -> None:
     assert not found.stable
 
 
-def test_avq_is_watched_for_as_long_as_its_capacity_moves() -> None:
+def test_avq_is_measured_for_as_long_as_its_capacity_moves() -> None:
     """It "oscillates" for 33 s around 32 packets, and stands at 13 without a period two minutes later."""
     result = ac.run(brief(902813, 49.0), trace_links=True)
     own = judged(result, "link")

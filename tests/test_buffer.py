@@ -65,15 +65,15 @@ def size(packets: int, used: float, half: float = 0.001, by_law: float | None = 
 
 def test_answer_is_the_smallest_size_that_reaches_it_with_all_larger(reno: Buffer) -> None:
     sizes = (size(5, 0.8), size(10, 0.995), size(20, 0.97), size(40, 0.9905, 0.002), size(80, 0.999), size(99, 1.0))
-    told = replace(reno, sizes=sizes)
-    assert told.enough is sizes[4]
-    assert told.too_small is sizes[2]
-    assert "A buffer of 80 packets" in told.sentences()[0]
-    assert "97.0 % ± 0.1 % with 20 packets; between them it cannot be told" in told.sentences()[0]
-    assert replace(told, sizes=sizes[:3]).enough is None
-    assert "No buffer that was tried" in replace(told, sizes=sizes[:3]).sentences()[0]
-    assert "Cannot tell which" in replace(told, sizes=sizes[:4]).sentences()[0]
-    assert "The smallest buffer that was tried" in replace(told, sizes=sizes[4:]).sentences()[0]
+    answer = replace(reno, sizes=sizes)
+    assert answer.enough is sizes[4]
+    assert answer.too_small is sizes[2]
+    assert "A buffer of 80 packets" in answer.sentences()[0]
+    assert "97.0 % ± 0.1 % with 20 packets; between them it cannot be told" in answer.sentences()[0]
+    assert replace(answer, sizes=sizes[:3]).enough is None
+    assert "No buffer that was tried" in replace(answer, sizes=sizes[:3]).sentences()[0]
+    assert "Cannot tell which" in replace(answer, sizes=sizes[:4]).sentences()[0]
+    assert "The smallest buffer that was tried" in replace(answer, sizes=sizes[4:]).sentences()[0]
 
 
 def test_equations_are_trusted_no_further_than_packets_bear_them_out(reno: Buffer) -> None:
@@ -86,10 +86,10 @@ def test_equations_are_trusted_no_further_than_packets_bear_them_out(reno: Buffe
 
 
 def test_what_takes_too_many_packets_says_how_to_go_on() -> None:
-    told = ac.buffer("400 Gbit/s", "100 ms", congestion="bbr", sizes=("1000 packets",))
-    assert math.isnan(told.sizes[0].utilization)
-    assert "--until-sure" in told.headline
-    assert told.reason
+    answer = ac.buffer("400 Gbit/s", "100 ms", congestion="bbr", sizes=("1000 packets",))
+    assert math.isnan(answer.sizes[0].utilization)
+    assert "--until-sure" in answer.headline
+    assert answer.reason
 
 
 def test_command(ackclock: Command, tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ SAMPLE = planted.generate(seed=1, each=1, none=4)
 @pytest.mark.parametrize("one", SAMPLE, ids=[f"{number}-{one.kind}" for number, one in enumerate(SAMPLE)])
 def test_planted_causes_are_named(one: planted.Planted) -> None:
     """All 60 and 20: `validation/causes/planted.py`; its README has the table."""
-    key, told = planted.named(one)
-    texts = [sentence.text for sentence in told.sentences]
+    key, answer = planted.named(one)
+    texts = [sentence.text for sentence in answer.sentences]
     if one.kind == "none":
         assert key in ("none", "undecided"), texts
     else:
@@ -46,28 +46,28 @@ def test_flows_of_which_now_one_now_another_gets_most_take_more_seeds() -> None:
 
 def test_acks_that_cross_no_link_are_not_tried() -> None:
     """The path "none" was taken for links called n, o, n and e."""
-    told = causes.diagnose(link(max_window="12 packets"))
-    assert all("ack-path" not in found.tried for found in told.findings)
+    answer = causes.diagnose(link(max_window="12 packets"))
+    assert all("ack-path" not in found.tried for found in answer.findings)
 
 
 def test_where_it_takes_two_both_are_named() -> None:
     """Windows and access links each limit the flows: without one of them the other still does."""
-    told = causes.diagnose(link(max_window="12 packets", access_rate="4 Mbit/s"))
-    (found,) = told.findings
+    answer = causes.diagnose(link(max_window="12 packets", access_rate="4 Mbit/s"))
+    (found,) = answer.findings
     assert found.symptom == "idle"
     assert [one.key for one in found.causes] == ["access+receive-window"]
-    assert "together" in told.sentences[0].text
+    assert "together" in answer.sentences[0].text
 
 
 def test_not_found_where_nothing_ends_it() -> None:
     """A tenth of the packets is lost because the sender ignores losses: nothing that can be taken away ends that."""
     flows = ac.flows(1, rtt="50 ms", traffic={"kind": "cbr", "rate": "22 Mbit/s"})
     scenario = ac.dumbbell(rate="20 Mbit/s", queue="drop-tail", flows=flows, duration="10 s")
-    told = causes.diagnose(scenario)
-    losses = [one for one in told.findings if one.symptom == "loss"]
+    answer = causes.diagnose(scenario)
+    losses = [one for one in answer.findings if one.symptom == "loss"]
     assert losses
     assert losses[0].causes == ()
-    assert any("cause not found" in one.text for one in told.sentences)
+    assert any("cause not found" in one.text for one in answer.sentences)
 
 
 def test_every_cause_is_in_the_vocabulary() -> None:
@@ -76,8 +76,8 @@ def test_every_cause_is_in_the_vocabulary() -> None:
 
 
 def test_the_same_seed_says_the_same() -> None:
-    told = [causes.diagnose(link(max_window="12 packets")).sentences for _ in range(2)]
-    assert [one.json() for one in told[0]] == [one.json() for one in told[1]]
+    answer = [causes.diagnose(link(max_window="12 packets")).sentences for _ in range(2)]
+    assert [one.json() for one in answer[0]] == [one.json() for one in answer[1]]
 
 
 @pytest.mark.parametrize(
@@ -146,17 +146,17 @@ def test_no_run_is_done_twice_and_each_record_is_what_its_runs_say(monkeypatch: 
     scenario = ac.dumbbell(
         rate="3 Mbit/s", queue={"aqm": "drop-tail", "capacity": "400 ms"}, flows=flows, duration="9 s"
     )
-    told = causes.diagnose(scenario)
-    assert len(done) == len(set(done)) == told.lab.simulated
-    recorded = [(one["scenario"], one["seeds"], one["numbers"]) for one in told.lab.record.values()]
+    answer = causes.diagnose(scenario)
+    assert len(done) == len(set(done)) == answer.lab.simulated
+    recorded = [(one["scenario"], one["seeds"], one["numbers"]) for one in answer.lab.record.values()]
     assert sum(len(seeds) for _, seeds, _ in recorded) > len(done)  # some settings began with the runs of others
     for tree, seeds, kept in recorded:
         for seed, said in list(zip(seeds, kept, strict=True))[-2:]:
             result = ac.run(ac.Scenario(tree), seed=seed, trace_links=True)
-            assert said["delay_p50"] == numbers(result, told.link).delay_p50
-    whole = told.lab.result(scenario.canonical, told.present.length, 1)
-    assert len(done) == told.lab.simulated  # the run that is shown was kept
-    assert numbers(whole, told.link).delay_p50 == told.present.numbers[0].delay_p50
+            assert said["delay_p50"] == numbers(result, answer.link).delay_p50
+    whole = answer.lab.result(scenario.canonical, answer.present.length, 1)
+    assert len(done) == answer.lab.simulated  # the run that is shown was kept
+    assert numbers(whole, answer.link).delay_p50 == answer.present.numbers[0].delay_p50
 
 
 def test_length_of_a_change_follows_the_defaults_of_the_new_control() -> None:
@@ -194,23 +194,23 @@ rate = "2 Mbit/s"
 def test_halves_of_a_scenario_that_changes_are_not_compared() -> None:
     """They differ by the change: more is lost of the second; and its length is the scenario's own."""
     scenario = ac.loads(CHANGING)
-    told = diagnose(scenario, "radio")
+    answer = diagnose(scenario, "radio")
     halves = [
         ac.run(ac.loads(CHANGING.replace('"40 s"', f'"40 s"\nmeasure = "{part}"'))).links["loss"]["radio"]
         for part in ("0 s .. 20 s", "20 s .. 40 s")
     ]
     assert halves[0] < 0.01 < halves[1]
-    assert told.present.length.total == 40
-    assert "halves" not in " ".join(one.text for one in told.sentences)
-    assert all(run["length_s"] == 40 for run in told.lab.record.values())
+    assert answer.present.length.total == 40
+    assert "halves" not in " ".join(one.text for one in answer.sentences)
+    assert all(run["length_s"] == 40 for run in answer.lab.record.values())
 
 
 def test_what_changes_nothing_is_run_once() -> None:
-    told = diagnose(
+    answer = diagnose(
         ac.dumbbell(rate="10 Mbit/s", queue={"capacity": "300 ms"}, flows=ac.flows(4, rtt="30 ms"), duration="9 s")
     )
-    (finding,) = (one for one in told.findings if one.symptom == "delay")
-    runs = {key: len(one["seeds"]) for key, one in told.lab.record.items() if key.startswith("delay: with")}
+    (finding,) = (one for one in answer.findings if one.symptom == "delay")
+    runs = {key: len(one["seeds"]) for key, one in answer.lab.record.items() if key.startswith("delay: with")}
     named = {f"delay: {one.done}" for one in finding.causes}
     assert named
     assert {key: count for key, count in runs.items() if key in named} == dict.fromkeys(named, 3)

@@ -112,9 +112,9 @@ def test_until_sure_says_what_the_queue_does(ackclock: Command, small: Path) -> 
     assert "bottleneck (" in done.stdout
     assert "the queue" in done.stdout.lower()
     [verdicts] = parsed(ackclock("run", small, "--until-sure", "--json").stdout)["verdicts"]
-    told = verdicts["bottleneck"]
-    assert set(told) == {"oscillates", "stable", "measured_s"}
-    assert told["stable"]["holds"] in (True, False, None)
+    answer = verdicts["bottleneck"]
+    assert set(answer) == {"oscillates", "stable", "measured_s"}
+    assert answer["stable"]["holds"] in (True, False, None)
     assert "verdicts" not in parsed(ackclock("run", small, "--json").stdout)
 
 

@@ -39,7 +39,7 @@ def test_singular_and_plural() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "answer"),
     [
         (["rum"], 'there is no command "rum"; did you mean "run"?'),
         (["run", "x.toml", "--sed", "3"], 'ackclock run: there is no option --sed; did you mean "--seed"?'),
@@ -50,12 +50,12 @@ def test_singular_and_plural() -> None:
     ],
 )
 def test_a_wrong_word_is_answered_with_the_nearest(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], answer: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as stopped:
         sys.exit(cli.main(words))
     assert stopped.value.code == cli.WRONG_INPUT
-    assert told in capsys.readouterr().err
+    assert answer in capsys.readouterr().err
 
 
 def test_duration_and_check_change_a_scenario(ackclock: Command, small: Path) -> None:
@@ -140,13 +140,13 @@ def test_prose_wraps_at_the_terminals_width(
     """Lines of an answer were as long as its sentences, and the terminal broke them within words."""
     from ackclock.present.cli._output import print_text
 
-    told = f"{'one word after another ' * 8}.\n  tc qdisc replace {'dev DEV ' * 12}\nclass  flows  {'goodput  ' * 12}"
-    print_text(told)
-    assert capsys.readouterr().out == f"{told}\n"
+    answer = f"{'one word after another ' * 8}.\n  tc qdisc replace {'dev DEV ' * 12}\nclass  flows  {'goodput  ' * 12}"
+    print_text(answer)
+    assert capsys.readouterr().out == f"{answer}\n"
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "60")
-    print_text(told)
+    print_text(answer)
     *prose, command, table = capsys.readouterr().out.splitlines()
     assert len(prose) > 3
     assert max(map(len, prose)) <= 60
-    assert [command, table] == told.splitlines()[1:]
+    assert [command, table] == answer.splitlines()[1:]

@@ -122,11 +122,11 @@ def test_a_cause_changes_more_than_the_seeds_do(half: float, found: str, monkeyp
         return Tried(ablated.key, ablated.change.cause, ablated.change.done, packet, half, 100.0, 24)
 
     monkeypatch.setattr(experiments, "_tried", tried)
-    told = experiments.of("queue", "shared", "fluid")
-    assert told.key + (", a part" if told.part else "") == found
-    if told.key == "cannot-tell":
+    answer = experiments.of("queue", "shared", "fluid")
+    assert answer.key + (", a part" if answer.part else "") == found
+    if answer.key == "cannot-tell":
         needs = 24 * 2 * (half / 12) ** 2
-        assert f"about {math.ceil(needs / 10) * 10} runs would tell" in cause("queue", told)
+        assert f"about {math.ceil(needs / 10) * 10} runs would tell" in cause("queue", answer)
 
 
 def test_a_cause_changes_more_than_the_equations_move() -> None:
@@ -160,9 +160,9 @@ def test_what_may_be_the_cause_is_not_ruled_out(monkeypatch: pytest.MonkeyPatch)
         )
 
     monkeypatch.setattr(experiments, "_tried", tried)
-    told = experiments.of("window", "all-of-them", "fluid")
-    assert told.key == "cannot-tell"
-    assert "with windows 4 times as large 62.5 and 79.8 ± 22 packets" in cause("window", told)
+    answer = experiments.of("window", "all-of-them", "fluid")
+    assert answer.key == "cannot-tell"
+    assert "with windows 4 times as large 62.5 and 79.8 ± 22 packets" in cause("window", answer)
 
 
 def _moving(long: dict[str, float], asked: list[tuple[Any, ...]]) -> Any:
@@ -196,13 +196,13 @@ def test_what_moves_is_measured_for_longer(long: dict[str, float], found: str, m
     experiments = Experiments(Comparison(ac.loads(MANY), values=values))
     asked: list[tuple[Any, ...]] = []
     monkeypatch.setattr(experiments, "_tried", _moving(long, asked))
-    told = experiments.of("queue", "shared", "fluid")
-    assert told.key == found, cause("queue", told)
-    assert {part.seconds for part in told.tried} == {60.0}, "what is compared is equally long"
+    answer = experiments.of("queue", "shared", "fluid")
+    assert answer.key == found, cause("queue", answer)
+    assert {part.seconds for part in answer.tried} == {60.0}, "what is compared is equally long"
     assert {times for _, _, times in asked} == {1, 4}
     assert all(seeds == 8 for _, seeds, _ in asked), "more seeds tell nothing of what moves"
     if found == "chance":
-        assert cause("queue", told) == "by chance or by its length: 100 and 97 ± 2 packets in 8 other runs of 60 s"
+        assert cause("queue", answer) == "by chance or by its length: 100 and 97 ± 2 packets in 8 other runs of 60 s"
 
 
 def test_by_chance_holds_in_longer_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,9 +287,9 @@ def test_where_it_takes_two_both_are_named(monkeypatch: pytest.MonkeyPatch) -> N
         return Tried(ablated.key, ablated.change.cause, ablated.change.done, packet, 1.0, 100.0, 8)
 
     monkeypatch.setattr(experiments, "_tried", tried)
-    told = experiments.of("queue", "shared", "fluid")
-    assert told.key == "access+small-windows"
-    assert "it takes both the access links and small windows" in cause("queue", told)
+    answer = experiments.of("queue", "shared", "fluid")
+    assert answer.key == "access+small-windows"
+    assert "it takes both the access links and small windows" in cause("queue", answer)
 
 
 SPARED = """\
@@ -374,9 +374,9 @@ def test_an_experiment_that_takes_minutes_is_named_and_not_run(monkeypatch: pyte
         return Tried(ablated.key, ablated.change.cause, ablated.change.done, 80.0, 1.0, 100.0, 8)
 
     monkeypatch.setattr(experiments, "_tried", tried)
-    told = experiments.of("queue", "shared", "fluid")
-    assert told.key == "cannot-tell"
-    assert re.search(r"trying .*small-windows, flows would take up to \d+ M packets", cause("queue", told))
+    answer = experiments.of("queue", "shared", "fluid")
+    assert answer.key == "cannot-tell"
+    assert re.search(r"trying .*small-windows, flows would take up to \d+ M packets", cause("queue", answer))
     assert asked == ["chance"]
 
 
@@ -392,13 +392,13 @@ def test_windows_of_hundreds_of_packets_are_not_called_small() -> None:
 
 def test_the_checker_finds_false_causes() -> None:
     scenario = ac.loads(MANY.replace("count = 40", "count = 4"))
-    told = json.loads(json.dumps(ac.compare(scenario).json()))
-    one = next(one for one in told["disagreements"] if one["engine"] == "fluid")
-    row = next(row for row in told["values"] if (row["measure"], row["of"]) == (one["measure"], one["of"]))
-    assert check_comparison(scenario, told | {"disagreements": []})
-    assert check_comparison(scenario, told | {"values": [row | {"packet": 1.2 * row["packet"]}]})
+    answer = json.loads(json.dumps(ac.compare(scenario).json()))
+    one = next(one for one in answer["disagreements"] if one["engine"] == "fluid")
+    row = next(row for row in answer["values"] if (row["measure"], row["of"]) == (one["measure"], one["of"]))
+    assert check_comparison(scenario, answer | {"disagreements": []})
+    assert check_comparison(scenario, answer | {"values": [row | {"packet": 1.2 * row["packet"]}]})
     false = one | {"sentence": one["sentence"].replace(f"{one['packet']:.3g}", "123")}
-    assert check_comparison(scenario, told | {"disagreements": [false]})
+    assert check_comparison(scenario, answer | {"disagreements": [false]})
 
 
 def test_fluctuations_shrink_with_the_number_of_flows() -> None:
@@ -412,10 +412,12 @@ def test_fluctuations_shrink_with_the_number_of_flows() -> None:
     assert found.units["standard deviation of the queue of shared"] == "packets"
     few, many = (next(part for part in one.found.tried if part.key == key) for key in ("chance", "flows"))
     assert 0.4 < (many.packet / many.queue) / (few.packet / few.queue) < 0.6
-    told = json.loads(json.dumps(found.json()))
-    assert check_comparison(scenario, told) == []
-    false = [row | {"sentence": row["sentence"].replace("not 0.11", "not 0.21")} for row in told["disagreements"]]
-    assert any("of the mean queue, not" in text for text in check_comparison(scenario, told | {"disagreements": false}))
+    answer = json.loads(json.dumps(found.json()))
+    assert check_comparison(scenario, answer) == []
+    false = [row | {"sentence": row["sentence"].replace("not 0.11", "not 0.21")} for row in answer["disagreements"]]
+    assert any(
+        "of the mean queue, not" in text for text in check_comparison(scenario, answer | {"disagreements": false})
+    )
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def mean_and_half(values: list[float]) -> tuple[float, float]:
     return mean, float(student.ppf(0.975, len(values) - 1)) * spread / math.sqrt(len(values))
 
 
-def told(number: str, algorithm: str) -> dict[str, Any]:
+def result(number: str, algorithm: str) -> dict[str, Any]:
     [found] = ac.evaluate(algorithm, only=[number], quick=True, seeds=3).json()["headings"]
     return dict(found)
 
@@ -56,7 +56,7 @@ def test_bufferbloat_is_the_median_wait_of_two_flows_in_a_deep_buffer() -> None:
     scenario = link([flows], 533, "20 s .. 50 s")
     waits = [ac.run(scenario, seed=seed).links.loc["bottleneck", "delay_p50"] for seed in (1, 2, 3)]
     mean, half = mean_and_half(waits)
-    found = told("5.1.2", "bbr3")["numbers"]["median wait in the queue"]["16 BDP"]["bbr3"]
+    found = result("5.1.2", "bbr3")["numbers"]["median wait in the queue"]["16 BDP"]["bbr3"]
     assert found["mean"] == pytest.approx(mean, rel=1e-9)
     assert found["ci95"] == pytest.approx(half, rel=1e-6)
 
@@ -70,7 +70,7 @@ def test_share_of_the_others_is_their_part_of_the_goodput() -> None:
         got = ac.run(scenario, seed=seed).flows.groupby("class", observed=True)["goodput"].sum()
         shares.append(float(got["other"] / got.sum()))
     mean, half = mean_and_half(shares)
-    found = told("5.2.1", "scalable")["numbers"]["share of the others"]["CUBIC, 1 BDP"]["scalable"]
+    found = result("5.2.1", "scalable")["numbers"]["share of the others"]["CUBIC, 1 BDP"]["scalable"]
     assert (found["mean"], found["ci95"]) == pytest.approx((mean, half), rel=1e-6)
 
 
@@ -82,7 +82,7 @@ def test_loss_at_short_buffers_counts_what_the_queue_dropped() -> None:
         row = ac.run(scenario, seed=seed).links.loc["bottleneck"]
         losses.append(row["drops"] / max(row["arrivals"], row["drops"] + row["packets"]))
     mean, half = mean_and_half(losses)
-    found = told("5.1.3", "reno")["numbers"]["packets dropped at the queue"]["0.5 BDP"]["reno"]
+    found = result("5.1.3", "reno")["numbers"]["packets dropped at the queue"]["0.5 BDP"]["reno"]
     assert (found["mean"], found["ci95"]) == pytest.approx((mean, half), rel=1e-6)
 
 
@@ -92,7 +92,7 @@ def test_wait_of_a_queue_is_that_of_a_run_by_hand() -> None:
     scenario = link([flows], 83, "15 s .. 55 s", queue="codel")
     waits = [ac.run(scenario, seed=seed).links.loc["bottleneck", "delay_p50"] for seed in (1, 2, 3)]
     mean, half = mean_and_half(waits)
-    numbers = told("8.2.3", "codel")["numbers"]["median wait"]["7 Reno flows"]["codel"]
+    numbers = result("8.2.3", "codel")["numbers"]["median wait"]["7 Reno flows"]["codel"]
     assert (numbers["mean"], numbers["ci95"]) == pytest.approx((mean, half), rel=1e-6)
 
 

@@ -141,9 +141,9 @@ def test_without_equations_packets_are_measured(tmp_path: Path, capsys: pytest.C
         )
     )
     assert main(["stability", str(file), "--packets", "2e5", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert "policer" in told["equations"]
-    assert told["verdict"] in ("oscillates", "does not oscillate", "cannot tell")
+    answer = json.loads(capsys.readouterr().out)
+    assert "policer" in answer["equations"]
+    assert answer["verdict"] in ("oscillates", "does not oscillate", "cannot tell")
     assert main(["stability", str(file), "--from", "equations"]) == 2
     assert "--from packets" in capsys.readouterr().err
     with pytest.raises(SystemExit):
@@ -246,9 +246,9 @@ def test_where_there_is_no_law_there_is_a_hint(tmp_path: Path, capsys: pytest.Ca
         ac.stability(scenario)
     assert any("measured_stability" in note for note in refused.value.__notes__)
     assert main(["stability", *without_law(tmp_path), "--from", "both", "--packets", "1e5", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert "Halves" in told["equations"]
-    assert told["verdict"] in ("oscillates", "does not oscillate", "cannot tell")
+    answer = json.loads(capsys.readouterr().out)
+    assert "Halves" in answer["equations"]
+    assert answer["verdict"] in ("oscillates", "does not oscillate", "cannot tell")
 
 
 def fifo(buffer: float, *classes: tuple[int, str]) -> ac.Scenario:
@@ -385,9 +385,9 @@ def test_the_command_measures_algorithms_in_python(tmp_path: Path, capsys: pytes
     command = ["stability", str(file), "--packets", "5e4"]
     for change, called in ((f"flows.congestion={own}:Halves", "python:Halves"), (f"queue.aqm={own}:Coin", "Coin")):
         assert main([*command, "--set", change]) == 0
-        told = capsys.readouterr().out
-        assert called in told
-        assert "Measured in " in told
+        answer = capsys.readouterr().out
+        assert called in answer
+        assert "Measured in " in answer
     assert main([*command, "--set", f"queue.aqm={own}:Coim"]) == 2
     assert "Coin" in capsys.readouterr().err
 
@@ -397,9 +397,9 @@ def test_without_equations_a_key_without_its_range_is_no_error(
 ) -> None:
     command = ["stability", *without_law(tmp_path), "--packets", "1e5"]
     assert main([*command, "--vary", "rtt"]) == 0
-    told = capsys.readouterr().out
-    assert "The queue of b " in told
-    assert "KEY=FROM..TO" in told
+    answer = capsys.readouterr().out
+    assert "The queue of b " in answer
+    assert "KEY=FROM..TO" in answer
     # asked for by name, a limit needs its range
     assert main([*command, "--vary", "rtt", "--from", "packets"]) == 2
     assert "KEY=FROM..TO" in capsys.readouterr().err
@@ -413,9 +413,9 @@ def test_the_same_verdict_at_both_ends_is_an_answer(
     monkeypatch.setattr("ackclock.questions.measured.limit.measured_stability", lambda *_args, **_options: calm)
     command = ["stability", *without_law(tmp_path), "--vary", "rtt=60ms..70ms"]
     assert main([*command, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert "does not oscillate at both ends" in told["sentence"]
-    assert [point["value"] for point in told["points"]] == [60.0, 70.0]
+    answer = json.loads(capsys.readouterr().out)
+    assert "does not oscillate at both ends" in answer["sentence"]
+    assert [point["value"] for point in answer["points"]] == [60.0, 70.0]
     assert main(command) == 0
     assert "60 ms  does not oscillate" in capsys.readouterr().out
 

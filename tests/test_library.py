@@ -178,9 +178,9 @@ def test_datagrams_of_an_endpoint_in_c(metronome: Path) -> None:
     ],
 )
 def test_a_fault_is_told_and_nothing_else_breaks(metronome: Path, fault: str, words: str) -> None:
-    with pytest.raises(ac.errors.RunError) as told:
+    with pytest.raises(ac.errors.RunError) as answer:
         ac.run(scenario(metronome, "endpoint", fault))
-    assert words in str(told.value)
+    assert words in str(answer.value)
     assert ac.run(scenario(metronome, "endpoint")).json()["flows"]["mine"]["goodput_bps"] > 0
 
 
@@ -261,8 +261,8 @@ def test_questions_about_a_library(aimd: Path, metronome: Path) -> None:
 
 
 def test_traffic_that_an_endpoint_does_not_carry_makes_a_heading_not_applicable(metronome: Path) -> None:
-    told = ac.evaluate(str(metronome), only=["5.1.5"], quick=True, seeds=2)
-    assert "an endpoint does not carry it" in told.answers[0].sentence
+    answer = ac.evaluate(str(metronome), only=["5.1.5"], quick=True, seeds=2)
+    assert "an endpoint does not carry it" in answer.answers[0].sentence
 
 
 def test_a_store_knows_a_library_by_its_contents(aimd: Path, tmp_path: Path) -> None:

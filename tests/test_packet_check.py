@@ -24,9 +24,9 @@ def checked(scenario: ac.Scenario, packets: int = ANY) -> PacketCheck:
     return found
 
 
-def rederived(told: PacketCheck, scenario: ac.Scenario) -> None:
+def rederived(answer: PacketCheck, scenario: ac.Scenario) -> None:
     """Run the scenario with another seed for as long, and hold every stated difference against it."""
-    seen = told.run
+    seen = answer.run
     link = next(one for one in scenario.canonical["link"] if one["name"] == seen.link)
     bits = float(ac._core.quantity(link["rate"])[0])
     until = 3 * seen.seconds
@@ -38,14 +38,14 @@ def rederived(told: PacketCheck, scenario: ac.Scenario) -> None:
     assert row["queue_packets_mean"] == pytest.approx(seen.queue_mean, rel=0.25, abs=3)
     signal = (row["drops"] + row["marks"]) / row["arrivals"]
     assert signal == pytest.approx(seen.signal, rel=0.3, abs=1e-4)
-    assert any(one.what == "signal" for one in told.differences) == (
-        not math.isnan(told.signal_by_law)
-        and max(told.signal_by_law, seen.signal) > 1.5 * min(told.signal_by_law, seen.signal)
+    assert any(one.what == "signal" for one in answer.differences) == (
+        not math.isnan(answer.signal_by_law)
+        and max(answer.signal_by_law, seen.signal) > 1.5 * min(answer.signal_by_law, seen.signal)
     )
-    assert (told.trust == "both") <= (told.differences == ())
-    if told.trust == "packets":
-        assert "trust the packets" in told.sentence
-        assert all(str(one) in told.sentence for one in (*told.differences, *told.assumptions))
+    assert (answer.trust == "both") <= (answer.differences == ())
+    if answer.trust == "packets":
+        assert "trust the packets" in answer.sentence
+        assert all(str(one) in answer.sentence for one in (*answer.differences, *answer.assumptions))
 
 
 def test_where_the_laws_hold_they_agree() -> None:
@@ -54,29 +54,29 @@ def test_where_the_laws_hold_they_agree() -> None:
     flows = ac.flows(60, "reno", rtt="100 ms", delayed_ack=False)
     link = ac.dumbbell(rate="100 Mbit/s", queue=queue, flows=flows, duration="10 s")
     assert checked(link).trust == "neither"  # a run of a few seconds does not tell whether it oscillates
-    told = checked(link, 3_000_000)
-    assert told.trust == "both", told.sentence
-    assert told.sentence.endswith("They agree.")
+    answer = checked(link, 3_000_000)
+    assert answer.trust == "both", answer.sentence
+    assert answer.sentence.endswith("They agree.")
 
 
 def test_many_flows_over_drop_tail() -> None:
     """2000 flows at 10 Gbit/s "oscillate between 678 and 8333 packets"; in packets the queue stays at 7873 +- 362."""
     queue = {"aqm": "drop-tail", "capacity": "417 packets"}
-    told = checked(
+    answer = checked(
         ac.dumbbell(rate="500 Mbit/s", queue=queue, flows=ac.flows(100, "cubic", rtt="40 ms"), duration="9 s")
     )
-    assert told.trust == "packets", told.sentence
-    assert {one.what for one in told.differences} & {"oscillates", "deviation"}
-    assert "packets are lost one by one" in told.sentence
+    assert answer.trust == "packets", answer.sentence
+    assert {one.what for one in answer.differences} & {"oscillates", "deviation"}
+    assert "packets are lost one by one" in answer.sentence
 
 
 def test_marks_of_a_threshold_come_in_runs() -> None:
     """DCTCP at K = 65: "marks 10 %, stable" where a fifth of the packets is marked."""
     queue = {"aqm": "threshold", "threshold": "65 packets", "capacity": "1000 packets", "ecn": True}
     flows = ac.flows(10, "dctcp", rtt="3 ms", ecn=True)
-    told = checked(ac.dumbbell(rate="1 Gbit/s", queue=queue, flows=flows, duration="1 s"))
-    assert told.trust == "packets", told.sentence
-    assert "a threshold marks them in runs" in told.sentence
+    answer = checked(ac.dumbbell(rate="1 Gbit/s", queue=queue, flows=flows, duration="1 s"))
+    assert answer.trust == "packets", answer.sentence
+    assert "a threshold marks them in runs" in answer.sentence
 
 
 def test_the_readmes_own_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,9 +89,9 @@ def test_the_readmes_own_example(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "trust the packets" in shown
     assert "10 flows fluctuate by themselves" in shown
     assert main(["stability", str(file), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)["packets"]
-    assert told["trust"] == "packets"
-    assert told["sentence"] in shown
+    answer = json.loads(capsys.readouterr().out)["packets"]
+    assert answer["trust"] == "packets"
+    assert answer["sentence"] in shown
     assert main(["stability", str(file), "--from", "equations"]) == 0
     assert "packet run" not in capsys.readouterr().out
 

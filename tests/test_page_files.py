@@ -32,16 +32,16 @@ def port(tmp_path: Path) -> int:
     (tmp_path / "assets" / "engine.wasm.br").write_bytes(b"brotli")
     (tmp_path / "assets" / "engine.wasm.gz").write_bytes(b"gzip")
     (tmp_path.parent / "secret").write_text("no", encoding="utf-8")
-    told: list[str] = []
+    answer: list[str] = []
     ready = threading.Event()
 
     def say(address: str) -> None:
-        told.append(address)
+        answer.append(address)
         ready.set()
 
     threading.Thread(target=server.serve, args=(0, say), kwargs={"folder": tmp_path}, daemon=True).start()
     assert ready.wait(10)
-    return int(told[0].rstrip("/").rpartition(":")[2])
+    return int(answer[0].rstrip("/").rpartition(":")[2])
 
 
 def get(

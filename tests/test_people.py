@@ -74,35 +74,35 @@ def test_too_many_packets_are_not_run() -> None:
 
 
 def test_both_ways_of_a_home_have_their_lines() -> None:
-    told = ac.why(down="10 Mbit/s", up="2 Mbit/s", rtt="20 ms", buffer="200 ms", call=True)
-    assert {link for link, *_ in told.every} == {"down", "up"}
-    assert told.people is not None
-    assert list(told.people.settings) == ["now", "instead"]
-    assert told.people.settings["instead"].added < told.people.settings["now"].added
-    lines = {link: setting.tc for link, _, setting, _ in told.every if setting}
+    answer = ac.why(down="10 Mbit/s", up="2 Mbit/s", rtt="20 ms", buffer="200 ms", call=True)
+    assert {link for link, *_ in answer.every} == {"down", "up"}
+    assert answer.people is not None
+    assert list(answer.people.settings) == ["now", "instead"]
+    assert answer.people.settings["instead"].added < answer.people.settings["now"].added
+    lines = {link: setting.tc for link, _, setting, _ in answer.every if setting}
     assert f"redirect dev {IFB}" in lines["down"]
     assert f"dev {IFB} parent 1: classid 1:1 htb rate 9500kbit" in lines["down"]
     assert IFB not in lines["up"]
     assert "htb rate 1900kbit" in lines["up"]
-    text = str(told)
-    assert sentence(told.people) in text
-    for cell in (cell for column in table(told.people).columns.values() for cell in column.values()):
+    text = str(answer)
+    assert sentence(answer.people) in text
+    for cell in (cell for column in table(answer.people).columns.values() for cell in column.values()):
         assert str(cell) in text
 
 
 def test_port_of_a_fast_router_is_set_without_a_shaper() -> None:
-    told = ac.why("1.2 Gbit/s", "2 ms", buffer="2 ms")
-    assert told.other is not None
-    assert told.other.tc.startswith("tc qdisc replace dev DEV root fq_codel")
-    assert "htb" not in told.other.tc
+    answer = ac.why("1.2 Gbit/s", "2 ms", buffer="2 ms")
+    assert answer.other is not None
+    assert answer.other.tc.startswith("tc qdisc replace dev DEV root fq_codel")
+    assert "htb" not in answer.other.tc
 
 
 def test_another_control_is_tried_where_the_senders_are_the_users_own() -> None:
-    told = ac.why("20 Mbit/s", "30 ms", buffer="300 ms", own_senders=True)
-    assert told.senders is not None
-    assert "BBR at the senders" in told.sentence
-    assert "net.ipv4.tcp_congestion_control=bbr" in str(told)
-    assert told.senders.settings["bottleneck"].delay_p50 < told.present.delay_p50
+    answer = ac.why("20 Mbit/s", "30 ms", buffer="300 ms", own_senders=True)
+    assert answer.senders is not None
+    assert "BBR at the senders" in answer.sentence
+    assert "net.ipv4.tcp_congestion_control=bbr" in str(answer)
+    assert answer.senders.settings["bottleneck"].delay_p50 < answer.present.delay_p50
     assert ac.why("20 Mbit/s", "30 ms", congestion="bbr", own_senders=True, length=10.0).senders is None
 
 
@@ -140,13 +140,13 @@ def test_page_that_may_be_slower_by_chance_is_not_told_to_be() -> None:
 
 
 def test_interval_is_students_over_the_seeds() -> None:
-    told = _told(1.9, 2.0, 2.1)
-    assert told.half("page") == pytest.approx(4.302653 * 0.1 / math.sqrt(3), rel=1e-6)  # t of 2 degrees at 97.5 %
-    assert "2.00 s ± 0.25 s" in sentence(People({"now": told}, ("a",)))
+    answer = _told(1.9, 2.0, 2.1)
+    assert answer.half("page") == pytest.approx(4.302653 * 0.1 / math.sqrt(3), rel=1e-6)  # t of 2 degrees at 97.5 %
+    assert "2.00 s ± 0.25 s" in sentence(People({"now": answer}, ("a",)))
 
 
 def test_grades_are_those_that_the_interval_reaches() -> None:
     runs = tuple(Experience(None, 0.03 + added, 0.03, 0.06, 1.0, 5, math.nan, 20.0) for added in (0.05, 0.06, 0.07))
-    told = replace(runs[1], runs=runs)
-    assert told.grades == ("B", "C")  # 60 ms +- 25 ms; the grades turn at 60 ms, and at 30 and 200
-    assert "grade B to C" in sentence(People({"now": told}, ("a",)))
+    answer = replace(runs[1], runs=runs)
+    assert answer.grades == ("B", "C")  # 60 ms +- 25 ms; the grades turn at 60 ms, and at 30 and 200
+    assert "grade B to C" in sentence(People({"now": answer}, ("a",)))

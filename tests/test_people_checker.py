@@ -21,8 +21,8 @@ SCENARIO = home("5 Mbit/s", "5 Mbit/s", "20 ms", queue={"aqm": "drop-tail", "cap
 
 
 def verdict() -> dict[str, Any]:
-    told: dict[str, Any] = people.people({"now": SCENARIO.canonical}, "down", Length(10.0, 40.0, 0.05, "")).json()
-    return told
+    answer: dict[str, Any] = people.people({"now": SCENARIO.canonical}, "down", Length(10.0, 40.0, 0.05, "")).json()
+    return answer
 
 
 def test_product_is_acquitted() -> None:

@@ -20,29 +20,29 @@ FILES = ("network.json", NETWORK), ("ShapedDevices.csv", HEAD + "".join(f"\n{k},
 
 def test_calls_take_what_they_send() -> None:
     """Ten calls of 85.6 kbit/s are 4.3 % of 20 Mbit/s, twenty 8.6 %; nobody waits."""
-    told = subscribers(*FILES, "AP", 10, mix=Mix(0, 0, 1.0, 0), samples=1, seconds=5)
-    assert told.now.utilization == pytest.approx(0.0428, abs=0.0005)
-    assert told.after.utilization == pytest.approx(0.0856, abs=0.001)
-    assert (told.now.count, told.after.count, told.now.full, told.after.full) == (10, 20, 0.0, 0.0)
-    assert np.allclose(told.after.rates, 85_600, rtol=0.01)
-    assert told.after.delays.max() < 0.001
+    answer = subscribers(*FILES, "AP", 10, mix=Mix(0, 0, 1.0, 0), samples=1, seconds=5)
+    assert answer.now.utilization == pytest.approx(0.0428, abs=0.0005)
+    assert answer.after.utilization == pytest.approx(0.0856, abs=0.001)
+    assert (answer.now.count, answer.after.count, answer.now.full, answer.after.full) == (10, 20, 0.0, 0.0)
+    assert np.allclose(answer.after.rates, 85_600, rtol=0.01)
+    assert answer.after.delays.max() < 0.001
 
 
 def test_downloads_share_what_there_is() -> None:
     """Ten downloads of at most 10 Mbit/s fill 20 Mbit/s, each with 2; with ten more each has 1."""
-    told = subscribers(*FILES, "AP", 10, mix=Mix(0, 0, 0, 1.0), samples=1, seconds=8)
-    assert told.now.utilization > 0.99
-    assert told.after.full == 1.0
-    assert told.now.downloads == pytest.approx(2e6, rel=0.05)
-    assert told.after.downloads == pytest.approx(1e6, rel=0.05)
+    answer = subscribers(*FILES, "AP", 10, mix=Mix(0, 0, 0, 1.0), samples=1, seconds=8)
+    assert answer.now.utilization > 0.99
+    assert answer.after.full == 1.0
+    assert answer.now.downloads == pytest.approx(2e6, rel=0.05)
+    assert answer.after.downloads == pytest.approx(1e6, rel=0.05)
 
 
 def test_a_download_has_no_more_than_its_plan() -> None:
     """At the site, which sends 100 Mbit/s, the access point and the plan hold."""
-    told = subscribers(*FILES, "Site", 0, mix=Mix(0, 0, 0, 0.1), samples=4, seconds=6)
-    assert told.now.rates.max() <= 10.1e6
-    assert told.now.utilization < 0.21
-    assert told.now.json() == told.after.json()
+    answer = subscribers(*FILES, "Site", 0, mix=Mix(0, 0, 0, 0.1), samples=4, seconds=6)
+    assert answer.now.rates.max() <= 10.1e6
+    assert answer.now.utilization < 0.21
+    assert answer.now.json() == answer.after.json()
 
 
 def test_mistakes() -> None:
@@ -72,6 +72,6 @@ def test_command(ackclock: Command, tmp_path: Path) -> None:
 
 def test_without_a_download_in_the_samples_none_has_a_rate() -> None:
     """ "a download gets nan bit/s"."""
-    told = subscribers(*FILES, "AP", 0, mix=Mix(0, 0, 1.0, 0), samples=1, seconds=5)
-    assert "in no sample is there a download" in told.sentence
-    assert "nan" not in str(told)
+    answer = subscribers(*FILES, "AP", 0, mix=Mix(0, 0, 1.0, 0), samples=1, seconds=5)
+    assert "in no sample is there a download" in answer.sentence
+    assert "nan" not in str(answer)

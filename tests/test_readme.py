@@ -80,7 +80,7 @@ def test_sentences_of_why_are_derived_again(capsys: pytest.CaptureFixture[str]) 
     assert shown
     for command in shown:
         assert main([*shlex.split(command), "--json"]) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert checkers.check(told) == len(told["sentences"]) > 2
-        for one in told["sentences"]:
+        answer = json.loads(capsys.readouterr().out)
+        assert checkers.check(answer) == len(answer["sentences"]) > 2
+        for one in answer["sentences"]:
             assert all(one["text"] in text for text in (README, TUTORIAL) if command in text)

@@ -647,4 +647,4 @@ def test_portrait_of_an_equilibrium_at_the_end_of_the_buffer_stays_within_it() -
     [run] = portrait.runs.values()
     assert float(run.traces["queue"].max()) <= 8334
     with pytest.raises(ValueError, match="outside"):
-        full.trajectory("1 s", start={full._watched: 9000.0})
+        full.trajectory("1 s", start={full._judged_state: 9000.0})

@@ -321,7 +321,7 @@ def test_names_of_a_scenario_survive_tc() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "answer"),
     [
         ("tc qdisc add dev eth0 root htb\ntc qdisc add dev eth0 root netem delay 20ms", "x:2: netem has no counterpart (a link has delay"),
         ("tc qdisc add dev eth0 root fq_codle", 'x:1: fq_codle has no counterpart; found fq_codle; did you mean "fq_codel"?'),
@@ -355,14 +355,14 @@ def test_names_of_a_scenario_survive_tc() -> None:
         ("config queue\n\toption upload '1000'\n\toption script 'my.qos'", "x:3: script: a script that is not known; found my.qos"),
     ],
 )  # fmt: skip
-def test_mistakes_have_a_place_and_what_is_allowed(text: str, told: str) -> None:
+def test_mistakes_have_a_place_and_what_is_allowed(text: str, answer: str) -> None:
     with pytest.raises(ac.ScenarioError) as found:
         import_tc([("x", text)])
-    assert told in str(found.value)
+    assert answer in str(found.value)
 
 
 @pytest.mark.parametrize(
-    ("queue", "told"),
+    ("queue", "answer"),
     [
         ({"scheduler": "dualpi2"}, 'link[0].queue: Linux has no "dualpi2"; allowed: pfifo'),
         ({"aqm": "codel", "capacity": "1 MB"}, "link[0].queue.capacity: codel counts packets; found 1 MB"),
@@ -382,11 +382,11 @@ def test_mistakes_have_a_place_and_what_is_allowed(text: str, told: str) -> None
         ),
     ],
 )
-def test_what_tc_cannot_say_is_refused_by_name(queue: dict[str, Any], told: str) -> None:
+def test_what_tc_cannot_say_is_refused_by_name(queue: dict[str, Any], answer: str) -> None:
     made = ac.dumbbell(rate=RATE, queue=queue, flows=ac.flows(1, "reno", rtt="20 ms"), duration="1 s")
     with pytest.raises(ValueError) as found:  # noqa: PT011  asserted below
         export_tc(made)
-    assert told in str(found.value)
+    assert answer in str(found.value)
 
 
 # sqm-scripts and LibreQoS
@@ -490,7 +490,7 @@ def test_a_providers_tree_of_libreqos() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "answer"),
     [
         (
             "AP_2,,100",
@@ -504,11 +504,11 @@ def test_a_providers_tree_of_libreqos() -> None:
         ("Parent Node", "Parent", 'the column "Parent Node" is missing'),
     ],
 )
-def test_mistakes_in_a_providers_files(old: str, new: str, told: str) -> None:
+def test_mistakes_in_a_providers_files(old: str, new: str, answer: str) -> None:
     assert old in DEVICES
     with pytest.raises(ac.ScenarioError) as found:
         import_tc([("network.json", NETWORK), ("ShapedDevices.csv", DEVICES.replace(old, new, 1))])
-    assert told in str(found.value)
+    assert answer in str(found.value)
 
 
 def test_commands(ackclock: Command, tmp_path: Path) -> None:

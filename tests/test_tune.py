@@ -225,30 +225,30 @@ def test_a_coexisting_cycle_is_found() -> None:
 
 
 def test_pie_over_a_range() -> None:
-    told = ac.tune(link(), {"rtt": "20ms..60ms", "flows": "6..12"}, aqm="pie", target="30 ms", seeds=1, runs=3)
-    assert told.theory is not None
-    assert told.theory.meets(replace(told.problem.need, target=told.problem.need.target))
-    assert told.theory.gain.gain >= 6
-    assert told.theory.phase.phase >= 30
-    assert told.commands is not None
-    assert told.commands.queue == told.queue  # what was checked is what the commands set
-    assert len(told.runs) == 4
-    assert told.worst is not None
-    assert told.worst.delay >= max(one.delay for one in told.runs)
-    text = str(told)
+    answer = ac.tune(link(), {"rtt": "20ms..60ms", "flows": "6..12"}, aqm="pie", target="30 ms", seeds=1, runs=3)
+    assert answer.theory is not None
+    assert answer.theory.meets(replace(answer.problem.need, target=answer.problem.need.target))
+    assert answer.theory.gain.gain >= 6
+    assert answer.theory.phase.phase >= 30
+    assert answer.commands is not None
+    assert answer.commands.queue == answer.queue  # what was checked is what the commands set
+    assert len(answer.runs) == 4
+    assert answer.worst is not None
+    assert answer.worst.delay >= max(one.delay for one in answer.runs)
+    text = str(answer)
     for word in ("tc qdisc replace dev DEV root pie", "PieQueueDisc", "to undo it", "13 x 13 places", "packet runs"):
         assert word in text
     assert "proved" not in text.replace("not proved", "")
-    tree = told.json()
+    tree = answer.json()
     assert json.loads(json.dumps(tree)) == tree
-    assert set(told.defaults) == {"fq_codel, Linux's default", "the present queue"}
+    assert set(answer.defaults) == {"fq_codel, Linux's default", "the present queue"}
     # "mean delay up to 15 ms, checked" where its runs had 16.14; shorter delays of the default were not said
-    longest = max(one.delay for one in [*told.runs, told.worst])
-    assert f"mean delays up to {longest * 1e3:.4g} ms in packet runs (demanded: 30 ms" in told.sentence
-    default = max(one.delay for one in told.defaults["fq_codel, Linux's default"])
-    assert default < max(one.delay for one in told.runs)
-    assert "With fq_codel, Linux's default, delays at the corners are shorter: up to " in told.sentence
-    assert f"up to {default * 1e3:.4g} ms, with this setting up to" in told.sentence
+    longest = max(one.delay for one in [*answer.runs, answer.worst])
+    assert f"mean delays up to {longest * 1e3:.4g} ms in packet runs (demanded: 30 ms" in answer.sentence
+    default = max(one.delay for one in answer.defaults["fq_codel, Linux's default"])
+    assert default < max(one.delay for one in answer.runs)
+    assert "With fq_codel, Linux's default, delays at the corners are shorter: up to " in answer.sentence
+    assert f"up to {default * 1e3:.4g} ms, with this setting up to" in answer.sentence
 
 
 def test_a_setting_is_compared_with_the_queue_that_the_link_has() -> None:
@@ -294,15 +294,15 @@ def test_no_setting_that_a_device_holds_is_said_of_all_of_them() -> None:
 
 
 def test_no_such_setting() -> None:
-    told = ac.tune(link(), {"rtt": "10ms..200ms", "flows": "2..64"}, aqm="threshold", target="2 ms", seeds=1, runs=0)
-    assert not told.found
-    assert told.queue is None
-    assert "No setting of threshold was found" in told.sentence
-    assert told.compromises, str(told)
-    text = str(told)
+    answer = ac.tune(link(), {"rtt": "10ms..200ms", "flows": "2..64"}, aqm="threshold", target="2 ms", seeds=1, runs=0)
+    assert not answer.found
+    assert answer.queue is None
+    assert "No setting of threshold was found" in answer.sentence
+    assert answer.compromises, str(answer)
+    text = str(answer)
     assert "what to give up" in text
     # what is offered is found when it is asked for
-    one = next(iter(told.compromises))
+    one = next(iter(answer.compromises))
     ranges = {"rtt": "10ms..200ms", "flows": "2..64"}
     if one.key == "rtt":
         ranges["rtt"] = f"10ms..{one.value * 1e3:.6f}ms" if one.value < 0.2 else ranges["rtt"]
@@ -310,13 +310,13 @@ def test_no_such_setting() -> None:
 
 
 def test_an_algorithm_without_a_fluid_law_is_tuned_by_packets_alone() -> None:
-    told = ac.tune(link(), {"flows": "2..8"}, aqm="codel", target="20 ms", seeds=1, runs=2)
-    assert told.theory is None
-    assert told.queue is not None
-    assert told.found
-    assert "by packet runs alone" in str(told)
-    assert "tc qdisc replace dev DEV root codel" in str(told)
-    assert "margins" not in told.sentence  # it claimed "margins of 6 dB", of which nothing is known
+    answer = ac.tune(link(), {"flows": "2..8"}, aqm="codel", target="20 ms", seeds=1, runs=2)
+    assert answer.theory is None
+    assert answer.queue is not None
+    assert answer.found
+    assert "by packet runs alone" in str(answer)
+    assert "tc qdisc replace dev DEV root codel" in str(answer)
+    assert "margins" not in answer.sentence  # it claimed "margins of 6 dB", of which nothing is known
 
 
 def test_a_run_shows_three_sawtooth_cycles() -> None:
@@ -340,22 +340,22 @@ def test_seeds_follow_where_the_interval_lies_across_the_target(
         return [Run(point, count, 60.0, 1.1 * NEED.target + 5e-4, half, 0, 0, 0, 0, 0, 0, 0) for _, point in jobs]
 
     monkeypatch.setattr("ackclock.questions.tuning.measure", fake)
-    told = _Tuning(asked, FAMILIES["codel"], None, 3, 0, lambda _text: None)._run({"aqm": "codel"}, None, [])
-    assert told.worst is not None
-    assert (told.worst.seeds, told.undecided) == (seeds, undecided)
-    assert ("Cannot tell for certain" in told.sentence) == undecided
+    answer = _Tuning(asked, FAMILIES["codel"], None, 3, 0, lambda _text: None)._run({"aqm": "codel"}, None, [])
+    assert answer.worst is not None
+    assert (answer.worst.seeds, answer.undecided) == (seeds, undecided)
+    assert ("Cannot tell for certain" in answer.sentence) == undecided
     # the worst is a corner here, whose runs were counted twice
     monkeypatch.setattr("ackclock.present.text.tune._beside_linux", lambda _told: "")
     assert any(
-        f"by {seeds} packet runs" in line and f"1 corner with {seeds} seeds each" in line for line in told.checked
+        f"by {seeds} packet runs" in line and f"1 corner with {seeds} seeds each" in line for line in answer.checked
     )
 
 
 def test_senders_by_rate_have_margins() -> None:
     """BBR's law follows the delivery rate and hardly any losses: the loop bears a large gain."""
-    told = ac.tune(link(4, "bbr"), {"flows": "2..4"}, aqm="threshold", target="50 ms", seeds=1, runs=0)
-    assert told.theory is not None
-    assert all(place.stable and place.gain > 6 for place in told.theory.places)
+    answer = ac.tune(link(4, "bbr"), {"flows": "2..4"}, aqm="threshold", target="50 ms", seeds=1, runs=0)
+    assert answer.theory is not None
+    assert all(place.stable and place.gain > 6 for place in answer.theory.places)
 
 
 def test_command_and_report(ackclock: Command, tmp_path: Path) -> None:
@@ -432,31 +432,31 @@ def test_cubic_keeps_the_decrease_that_the_scenario_gives_it() -> None:
 def test_where_nothing_is_found_what_meets_the_target_is_named() -> None:
     """A failing PIE was printed with its commands, beside a table in which FQ-CoDel met the target."""
     ranges = {"rtt": "20ms..100ms", "flows": "2..4"}
-    told = ac.tune(link(), ranges, aqm="threshold", target="12 ms", gain_margin=60, seeds=1, runs=0)
-    assert not told.found
-    fq = told.defaults["fq_codel, Linux's default"]
+    answer = ac.tune(link(), ranges, aqm="threshold", target="12 ms", gain_margin=60, seeds=1, runs=0)
+    assert not answer.found
+    fq = answer.defaults["fq_codel, Linux's default"]
     assert max(one.delay for one in fq) <= 0.012
-    assert told.instead is not None
-    assert "fq_codel, Linux's default, meets the delay at all corners" in told.sentence
-    text = str(told)
+    assert answer.instead is not None
+    assert "fq_codel, Linux's default, meets the delay at all corners" in answer.sentence
+    text = str(answer)
     assert "tc qdisc replace dev DEV root fq_codel" in text
     assert "htb rate 19000kbit" in text  # 95 % of 20 Mbit/s
     assert "threshold for" not in text
-    assert json.loads(json.dumps(told.json()))["instead"]["apply"] == list(told.instead.apply)
+    assert json.loads(json.dumps(answer.json()))["instead"]["apply"] == list(answer.instead.apply)
 
 
 def test_a_delay_that_fails_is_not_said_to_suffice_below_it() -> None:
     """ "Fails at 25.89 ms" and "giving up 23.54 ms suffices"."""
-    told = ac.tune(link(4), {"flows": "2..40"}, aqm="codel", target="1 ms", seeds=1, runs=0)
-    assert not told.found
-    assert told.worst is not None
-    (one,) = told.compromises
-    assert one.value >= told.worst.delay
-    assert one.value == pytest.approx(told.worst.delay, rel=1e-3)
+    answer = ac.tune(link(4), {"flows": "2..40"}, aqm="codel", target="1 ms", seeds=1, runs=0)
+    assert not answer.found
+    assert answer.worst is not None
+    (one,) = answer.compromises
+    assert one.value >= answer.worst.delay
+    assert one.value == pytest.approx(answer.worst.delay, rel=1e-3)
 
 
 def test_what_is_found_has_a_shaper_line() -> None:
-    told = ac.tune(link(), {"flows": "2..8"}, aqm="codel", target="20 ms", seeds=1, runs=0)
-    assert told.found
-    assert "htb rate 19000kbit" in str(told)
-    assert told.shaper[-1].startswith("tc qdisc replace dev DEV parent 1:1 codel")
+    answer = ac.tune(link(), {"flows": "2..8"}, aqm="codel", target="20 ms", seeds=1, runs=0)
+    assert answer.found
+    assert "htb rate 19000kbit" in str(answer)
+    assert answer.shaper[-1].startswith("tc qdisc replace dev DEV parent 1:1 codel")

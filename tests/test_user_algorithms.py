@@ -435,6 +435,6 @@ def test_an_error_tells_the_users_file_and_line(wrong: type, words: str) -> None
     with pytest.raises(ac.RunError) as caught:
         ac.run(scenario(wrong))
     line = wrong.on_ack.__code__.co_firstlineno  # type: ignore[attr-defined]
-    told = str(caught.value)
-    assert words in told
-    assert any(f"{__file__}, line {line + k}" in told for k in (0, 1)), told
+    answer = str(caught.value)
+    assert words in answer
+    assert any(f"{__file__}, line {line + k}" in answer for k in (0, 1)), answer

@@ -91,8 +91,8 @@ def test_the_work_is_told_where_somebody_listens(file: Path) -> None:
 
 @pytest.mark.parametrize(("aqm", "found"), [("FQ_CoDel", "fq_codel"), ("CoDel", "codel"), ("Drop-Tail", "drop-tail")])
 def test_names_of_algorithms_in_any_case(aqm: str, found: str) -> None:
-    told = ac.why("2 Mbit/s", "20 ms", aqm=aqm, congestion="Cubic", length=2.0)
-    assert told.present.queue.startswith(found)
+    answer = ac.why("2 Mbit/s", "20 ms", aqm=aqm, congestion="Cubic", length=2.0)
+    assert answer.present.queue.startswith(found)
 
 
 def test_variants_are_drawn_over_one_another(file: Path, tmp_path: Path) -> None:
@@ -111,15 +111,15 @@ def test_variants_are_drawn_over_one_another(file: Path, tmp_path: Path) -> None
 
 def test_verdict_on_a_run_is_that_of_its_numbers(file: Path) -> None:
     deep = ac.run(file, trace_links=True)  # 200 packets at 5 Mbit/s: 480 ms
-    told = verdict([deep])
-    assert told is not None
-    assert told.problem
+    answer = verdict([deep])
+    assert answer is not None
+    assert answer.problem
     wait = float(deep.links.loc["l", "delay_p50"])
-    assert f"Bufferbloat: half of the packets wait {1e3 * wait:.3g} ms or more" in told.text
+    assert f"Bufferbloat: half of the packets wait {1e3 * wait:.3g} ms or more" in answer.text
     short = ac.run(ac.load(file).with_({"link.l.queue.aqm": "codel", "flows.rtt": "80 ms"}), trace_links=True)
-    told = verdict([short])
-    assert told is not None
-    assert "ufferbloat" not in told.text
+    answer = verdict([short])
+    assert answer is not None
+    assert "ufferbloat" not in answer.text
     assert verdict([ac.run(file)]) is None
 
 

@@ -30,17 +30,17 @@ from verdict_variants import Variant, made, random_line, random_link
 
 def answer(**link: Any) -> ac.Why:
     """An answer of which every sentence was checked."""
-    told = ac.why(**link)
-    assert checkers.check(json.loads(json.dumps(told.json()))) == len(told.sentences)
-    return told
+    result = ac.why(**link)
+    assert checkers.check(json.loads(json.dumps(result.json()))) == len(result.sentences)
+    return result
 
 
 def answer_of(scenario: ac.Scenario) -> ac.Why:
     """The same of a whole scenario."""
-    told = ac.why(scenario=scenario)
-    said = len(told.sentences) + sum(len(one.sentences) for one in told.beside)
-    assert checkers.check(json.loads(json.dumps(told.json()))) == said
-    return told
+    result = ac.why(scenario=scenario)
+    said = len(result.sentences) + sum(len(one.sentences) for one in result.beside)
+    assert checkers.check(json.loads(json.dumps(result.json()))) == said
+    return result
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def answer_of(scenario: ac.Scenario) -> ac.Why:
     ],
 )
 def test_causes(link: dict[str, Any], state: str, cause: str) -> None:
-    told = answer(**link)
-    assert (told.state, told.cause) == (state, cause), str(told)
+    result = answer(**link)
+    assert (result.state, result.cause) == (state, cause), str(result)
 
 
 # what was false
@@ -79,18 +79,18 @@ def test_every_loaded_link_is_judged_and_the_remedy_is_for_all() -> None:
         {f"link.{name}.rate": rate for name, (rate, _) in rates.items()}
         | {f"link.{name}.queue.capacity": room for name, (_, room) in rates.items()}
     )
-    told = answer_of(quarter)
-    assert [one.link for one in told.beside] == ["uplink"]
-    other = told.beside[0].other
-    assert told.other is not None
+    result = answer_of(quarter)
+    assert [one.link for one in result.beside] == ["uplink"]
+    other = result.beside[0].other
+    assert result.other is not None
     assert other is not None
-    assert min(told.other.utilization, other.utilization) > 0.9
-    assert max(told.other.delay_p99, other.delay_p99) < 0.05
-    goodput = [sum(one.goodput for one in each.classes.values()) for each in (told.present, told.other)]
+    assert min(result.other.utilization, other.utilization) > 0.9
+    assert max(result.other.delay_p99, other.delay_p99) < 0.05
+    goodput = [sum(one.goodput for one in each.classes.values()) for each in (result.present, result.other)]
     assert goodput[1] > 1.2 * goodput[0]
-    assert "of the rate" not in told.sentence
-    assert "1188kbit" in str(told)
-    assert "4750kbit" in str(told)
+    assert "of the rate" not in result.sentence
+    assert "1188kbit" in str(result)
+    assert "4750kbit" in str(result)
     only = ac.why(scenario=quarter, link="uplink", length=40.0)
     assert only.beside == ()
     assert "Only uplink was asked for; downlink stays as in the file." in only.checked
@@ -149,25 +149,25 @@ def test_a_fast_link_of_many_flows_gets_one_run_that_is_long_enough() -> None:
 def test_a_remedy_is_judged_by_more_than_the_longest_waits() -> None:
     """1 BBR beside 10 CUBIC flows: "FQ-CoDel would not shorten the waits" over a median of 33 and 0.68 ms."""
     both = bulk_and({"congestion": "bbr", "name": "bbr"}, "10 ms", "50 Mbit/s")
-    told = answer_of(both.with_({"flows.bulk.count": 10}))
-    said = told.sentences[-1]
+    result = answer_of(both.with_({"flows.bulk.count": 10}))
+    said = result.sentences[-1]
     assert said.predicate == "costs"
     assert "a more even share (Jain's index 0.1" in said.text
     assert "less median delay" in said.text
     assert "more at the 99th percentile (of bbr alone)" in said.text
-    assert told.recommended is None
+    assert result.recommended is None
 
 
 def test_a_call_that_loses_packets_beside_a_transfer_is_not_nothing() -> None:
     """ "Nothing is wrong" while a call lost 0.5 % of its packets, none with FQ-CoDel."""
     call = {"traffic": {"kind": "cbr", "rate": "100 kbit/s"}, "packet_size": "200 B", "name": "call"}
-    told = answer_of(bulk_and({**call, "count": 1}, "8 packets", "5 Mbit/s"))
-    found = next(one for one in told.sentences if one.predicate == "stream-loses")
+    result = answer_of(bulk_and({**call, "count": 1}, "8 packets", "5 Mbit/s"))
+    found = next(one for one in result.sentences if one.predicate == "stream-loses")
     assert found.numbers["value"] > 1e-3
-    assert "Nothing is wrong" not in told.sentence
-    assert "lost of a stream without congestion control" in told.sentences[-1].text
-    assert told.other is not None
-    assert told.other.classes["call"].loss == 0.0
+    assert "Nothing is wrong" not in result.sentence
+    assert "lost of a stream without congestion control" in result.sentences[-1].text
+    assert result.other is not None
+    assert result.other.classes["call"].loss == 0.0
 
 
 def test_what_is_not_covered_is_what_the_file_does_not_have() -> None:
@@ -178,10 +178,10 @@ def test_what_is_not_covered_is_what_the_file_does_not_have() -> None:
     steps = bulk_and(call, "50 ms").with_(
         {"link.bottleneck.rate": {"steps": [["0 s", "20 Mbit/s"], ["30 s", "10 Mbit/s"]]}}
     )
-    told = ac.why(scenario=steps, length=5.0)
-    assert "Not covered: traffic that the file does not have and Wi-Fi." in told.checked
+    result = ac.why(scenario=steps, length=5.0)
+    assert "Not covered: traffic that the file does not have and Wi-Fi." in result.checked
     # "1 in 100 waits for the whole buffer of 97.6 ms" beside a 99th percentile of 200 ms
-    assert "whole buffer" not in told.sentence
+    assert "whole buffer" not in result.sentence
 
 
 def test_another_style_keeps_what_the_file_says() -> None:
@@ -199,8 +199,8 @@ def test_another_style_keeps_what_the_file_says() -> None:
     written = ac.dumbbell(rate="20 Mbit/s", queue="drop-tail", flows=[own], duration="10 s").canonical["flows"][0]
     assert one == written
     assert ac.Scenario(styled(made, "linux")).canonical == made
-    told = ac.why("10 Mbit/s", "40 ms", style="linux", length=5.0)
-    assert {flow["style"] for flow in told.scenario.canonical["flows"]} == {"linux"}
+    result = ac.why("10 Mbit/s", "40 ms", style="linux", length=5.0)
+    assert {flow["style"] for flow in result.scenario.canonical["flows"]} == {"linux"}
     with pytest.raises(ac.WhyError, match="neither"):
         ac.why("10 Mbit/s", "40 ms", style="bsd")
 
@@ -225,25 +225,25 @@ def test_flows_that_are_alike_and_converge_do_not_share_unevenly() -> None:
         rate="100 Mbit/s", queue={"aqm": "drop-tail", "capacity": "100 ms"}, flows=flows, duration="29 s"
     )
     for length in (12.0, 29.0, None):
-        told = ac.why(scenario=link, length=length)
-        assert "shares-unevenly" not in {one.predicate for one in told.sentences}, told.sentence
+        result = ac.why(scenario=link, length=length)
+        assert "shares-unevenly" not in {one.predicate for one in result.sentences}, result.sentence
 
 
 def test_the_table_has_what_the_sentences_have() -> None:
     """ "Stands idle 20.2 %" over a utilisation of 86.4 %: the table had the first of several seeds."""
-    told = answer(rate="20 Mbit/s", rtt="100 ms", buffer="8 packets", congestion="reno", count=2)
-    idle = next(one for one in told.sentences if one.predicate == "stands-idle")
-    assert told.present.utilization == pytest.approx(1 - idle.numbers["value"], abs=1e-9)
+    result = answer(rate="20 Mbit/s", rtt="100 ms", buffer="8 packets", congestion="reno", count=2)
+    idle = next(one for one in result.sentences if one.predicate == "stands-idle")
+    assert result.present.utilization == pytest.approx(1 - idle.numbers["value"], abs=1e-9)
 
 
 @pytest.mark.parametrize("rtt", ["55 ms", "60 ms", "100 ms"])
 def test_the_remedy_is_not_refused_and_has_its_price(rtt: str) -> None:
     """At 60 ms "FQ-CoDel would not do better", at 55 ms it was recommended: a rule on utilisation decided."""
-    told = answer(rate="50 Mbit/s", rtt=rtt, buffer="250 ms")
-    assert told.recommended is not None
-    assert "less median delay" in told.sentence
-    assert "of the rate" in told.sentence
-    assert "not" not in told.sentences[-1].text
+    result = answer(rate="50 Mbit/s", rtt=rtt, buffer="250 ms")
+    assert result.recommended is not None
+    assert "less median delay" in result.sentence
+    assert "of the rate" in result.sentence
+    assert "not" not in result.sentences[-1].text
 
 
 def test_a_preference_decides() -> None:
@@ -257,42 +257,42 @@ def test_a_preference_decides() -> None:
 
 def test_a_control_that_keeps_to_a_delay_does_not_fill_the_buffer() -> None:
     """LEDBAT "slows down only when a packet is lost", said of a run without a loss."""
-    told = answer(rate="50 Mbit/s", rtt="40 ms", buffer="250 ms", congestion="ledbat")
-    assert told.cause == "control"
-    assert "lost" not in told.sentence
-    assert "buffer of" not in told.sentence
-    assert told.present.peak < 0.25
+    result = answer(rate="50 Mbit/s", rtt="40 ms", buffer="250 ms", congestion="ledbat")
+    assert result.cause == "control"
+    assert "lost" not in result.sentence
+    assert "buffer of" not in result.sentence
+    assert result.present.peak < 0.25
 
 
 @pytest.mark.parametrize("congestion", ["vegas", "bbr"])
 def test_a_short_queue_is_not_blamed_on_its_buffer(congestion: str) -> None:
     """ "The buffer of 250 ms is small beside the round trip of 40 ms"."""
-    told = answer(rate="50 Mbit/s", rtt="40 ms", buffer="250 ms", congestion=congestion)
-    assert (told.state, told.cause) == ("short", "none")
-    assert "small" not in told.sentence
+    result = answer(rate="50 Mbit/s", rtt="40 ms", buffer="250 ms", congestion=congestion)
+    assert (result.state, result.cause) == ("short", "none")
+    assert "small" not in result.sentence
 
 
 def test_loss_is_mentioned() -> None:
     """Ten BBR flows over 20 ms lose a tenth of their packets."""
-    told = answer(rate="50 Mbit/s", rtt="40 ms", buffer="20 ms", congestion="bbr", count=10)
-    assert any(one.predicate == "loses-much" for one in told.sentences)
-    assert told.cause == "control"
+    result = answer(rate="50 Mbit/s", rtt="40 ms", buffer="20 ms", congestion="bbr", count=10)
+    assert any(one.predicate == "loses-much" for one in result.sentences)
+    assert result.cause == "control"
 
 
 def test_a_run_that_ends_before_bbr_measures_the_round_trip_decides_nothing() -> None:
     link = {"rate": "50 Mbit/s", "rtt": "60 ms", "buffer": "250 ms", "congestion": "bbr"}
-    told = answer(**link, length=12.0)
-    assert told.cause == "undecided"
-    assert told.recommended is None
-    assert "needs about 34 s" in told.sentence
+    result = answer(**link, length=12.0)
+    assert result.cause == "undecided"
+    assert result.recommended is None
+    assert "needs about 34 s" in result.sentence
     whole = answer(**link)
     assert whole.diagnosis.present.length.total >= 30
 
 
 def test_a_slow_link_is_run_for_as_long_as_it_needs() -> None:
     """5 kbit/s: a verdict from 45 packets."""
-    told = answer(rate="5 kbit/s", rtt="40 ms", buffer="10 packets")
-    assert all(one.packets >= 900 for one in told.diagnosis.present.numbers)
+    result = answer(rate="5 kbit/s", rtt="40 ms", buffer="10 packets")
+    assert all(one.packets >= 900 for one in result.diagnosis.present.numbers)
 
 
 def test_halves_of_a_steady_run_lose_alike() -> None:
@@ -308,8 +308,8 @@ def test_halves_of_a_steady_run_lose_alike() -> None:
 
 def test_a_run_that_still_moves_decides_nothing() -> None:
     """Eight Vegas and four Westwood flows over REM, which takes 30 s to its level: 0.8 % lost, said a run of 5 s."""
-    told = ac.why(scenario=made(random_link(830006), Variant("plain")))
-    assert {one.symptom for one in told.diagnosis.findings} == {"loss"}, told.sentence
+    result = ac.why(scenario=made(random_link(830006), Variant("plain")))
+    assert {one.symptom for one in result.diagnosis.findings} == {"loss"}, result.sentence
 
 
 def test_a_queue_and_its_buffer_are_taken_away_together() -> None:
@@ -319,9 +319,9 @@ def test_a_queue_and_its_buffer_are_taken_away_together() -> None:
 
 def test_a_percentile_at_the_buffer_is_the_buffer() -> None:
     """ "1 in 100 over 250 ms" of a buffer of 250 ms."""
-    told = answer(rate="50 Mbit/s", rtt="40 ms", buffer="250 ms")
-    assert "over 250 ms" not in str(told)
-    assert "1 in 100 waits for the whole buffer of 250 ms" in told.sentence
+    result = answer(rate="50 Mbit/s", rtt="40 ms", buffer="250 ms")
+    assert "over 250 ms" not in str(result)
+    assert "1 in 100 waits for the whole buffer of 250 ms" in result.sentence
 
 
 def test_until_sure_runs_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,11 +337,11 @@ def test_until_sure_runs_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_error_bars_come_from_the_nearest_cells() -> None:
-    told = ac.why("10 Mbit/s", "40 ms", buffer="40 ms", congestion="bbr")
-    assert {(one.congestion, one.queue, one.flows) for one in told.trust.cells[:1]} == {("bbr", "pfifo", 1)}
+    result = ac.why("10 Mbit/s", "40 ms", buffer="40 ms", congestion="bbr")
+    assert {(one.congestion, one.queue, one.flows) for one in result.trust.cells[:1]} == {("bbr", "pfifo", 1)}
     # that of 10 Mbit/s and 40 ms is the furthest: 6.2566 packets beside the kernel's 6.1165
-    assert told.trust.wait == pytest.approx(6.2566 / 6.1165 - 1, rel=1e-6)
-    assert 'this run is in style "rfc"' in told.checked
+    assert result.trust.wait == pytest.approx(6.2566 / 6.1165 - 1, rel=1e-6)
+    assert 'this run is in style "rfc"' in result.checked
     assert ac.why("10 Mbit/s", "40 ms", congestion="compound").trust.cells == ()
 
 
@@ -350,7 +350,7 @@ def test_random_links() -> None:
     draw = random.Random(5)
     said = 0
     for _ in range(12):
-        told = answer(
+        result = answer(
             rate=f"{draw.choice([1, 2, 5, 10, 20, 50])} Mbit/s",
             rtt=f"{draw.choice([5, 10, 20, 40, 80, 150])} ms",
             buffer=draw.choice(["5 ms", "20 ms", "60 ms", "200 ms", "10 packets", "100 packets"]),
@@ -359,17 +359,17 @@ def test_random_links() -> None:
             aqm=draw.choice(["drop-tail", "drop-tail", "codel", "pie", "fq_codel"]),
             seed=draw.randrange(1, 100),
         )
-        said += len(told.sentences)
+        said += len(result.sentences)
     assert said > 24
 
 
 def test_the_checkers_can_fail() -> None:
-    told = json.loads(json.dumps(ac.why("20 Mbit/s", "40 ms", buffer="200 ms").json()))
-    false = json.loads(json.dumps(told))
+    result = json.loads(json.dumps(ac.why("20 Mbit/s", "40 ms", buffer="200 ms").json()))
+    false = json.loads(json.dumps(result))
     false["sentences"][1]["evidence"][0]["value"] *= 1.2
     with pytest.raises(AssertionError):
         checkers.check(false)
-    false = json.loads(json.dumps(told))
+    false = json.loads(json.dumps(result))
     false["sentences"][0]["predicate"] = "short"
     with pytest.raises(AssertionError):
         checkers.check(false)
@@ -380,7 +380,7 @@ def test_lines_with_mixed_classes_in_both_directions_and_varying_rates() -> None
     worlds = [random_line(seed) for seed in (2, 5, 9)]
     assert any(one["traffic"]["kind"] == "cbr" for world in worlds for one in world.canonical["flows"])
     judged = [answer_of(world) for world in worlds]
-    assert any(told.beside for told in judged)
+    assert any(result.beside for result in judged)
 
 
 def planted(tree: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -451,21 +451,21 @@ def test_planted_faults_are_convicted() -> None:
 
 
 def test_recommendation_is_better_and_can_be_set() -> None:
-    told = ac.why("50mbit", "40ms", buffer="250ms")
-    better = told.recommended
+    result = ac.why("50mbit", "40ms", buffer="250ms")
+    better = result.recommended
     assert better is not None
-    assert better.delay_p99 < 0.1 * told.present.delay_p99
+    assert better.delay_p99 < 0.1 * result.present.delay_p99
     assert better.utilization < 0.95  # what the commands set is what was run: a shaper at 95 %
     assert "htb rate 47500kbit" in better.tc
     assert "fq_codel target 5ms interval 100ms" in better.tc
     assert better.undo == "tc qdisc del dev DEV root"
-    assert len(better.spark) == len(told.present.spark) == 60
+    assert len(better.spark) == len(result.present.spark) == 60
 
 
 def test_slow_link_has_a_larger_target() -> None:
-    told = ac.why("1 Mbit/s", "50 ms", buffer="1 s")
-    assert told.recommended is not None
-    assert "target 18ms interval 180ms" in told.recommended.tc
+    result = ac.why("1 Mbit/s", "50 ms", buffer="1 s")
+    assert result.recommended is not None
+    assert "target 18ms interval 180ms" in result.recommended.tc
 
 
 def test_command(ackclock: Command) -> None:
@@ -554,19 +554,19 @@ def test_json_of_a_link_that_tells_nothing_has_no_numbers_that_are_none() -> Non
 
 def test_runs_of_the_first_link_serve_those_beside_it() -> None:
     """Every loaded link had runs of its own of the same scenario: a fifth of the time of `why` of a home."""
-    told = ac.why(down="4 Mbit/s", up="2 Mbit/s", rtt="40 ms", buffer="200 ms")
-    (beside,) = told.beside
+    result = ac.why(down="4 Mbit/s", up="2 Mbit/s", rtt="40 ms", buffer="200 ms")
+    (beside,) = result.beside
     runs = beside.diagnosis.lab.record["present"]
-    assert runs["length_s"] in {run["length_s"] for run in told.diagnosis.lab.record.values()}
+    assert runs["length_s"] in {run["length_s"] for run in result.diagnosis.lab.record.values()}
     assert beside.diagnosis.lab.simulated < sum(len(run["seeds"]) for run in beside.diagnosis.lab.record.values())
 
 
 def test_nothing_is_wrong_in_all_seeds_not_in_the_first() -> None:
     """ "The link is used 89.7 % of the time", the first seed's, above a table with 97.1 %."""
-    told = answer(rate="20 Mbit/s", rtt="40 ms", aqm="codel", count=4)
-    (healthy,) = (one for one in told.sentences if one.predicate == "healthy")
-    assert len({one.utilization for one in told.diagnosis.present.numbers}) > 1
-    assert healthy.numbers["utilization"] == pytest.approx(told.present.utilization, rel=1e-12)
+    result = answer(rate="20 Mbit/s", rtt="40 ms", aqm="codel", count=4)
+    (healthy,) = (one for one in result.sentences if one.predicate == "healthy")
+    assert len({one.utilization for one in result.diagnosis.present.numbers}) > 1
+    assert healthy.numbers["utilization"] == pytest.approx(result.present.utilization, rel=1e-12)
 
 
 def test_what_still_moves_is_measured_for_longer() -> None:
@@ -587,11 +587,11 @@ def test_what_still_moves_is_measured_for_longer() -> None:
 
 @pytest.fixture(scope="module")
 def both_ways() -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(
+    result: dict[str, Any] = json.loads(
         json.dumps(ac.why(down="4 Mbit/s", up="2 Mbit/s", rtt="40 ms", buffer="200 ms").json())
     )
-    checkers.check(told)
-    return told
+    checkers.check(result)
+    return result
 
 
 class TestPlanted:
@@ -617,13 +617,13 @@ class TestPlanted:
         experiment = importlib.import_module("ackclock.questions.causes.experiment")
         true = experiment.interval
         monkeypatch.setattr(experiment, "interval", lambda *given: replace(true(*given), half=0.0))
-        told = ac.why(rate="10 Mbit/s", rtt="30 ms", buffer="200 ms", count=2, congestion="reno")
+        result = ac.why(rate="10 Mbit/s", rtt="30 ms", buffer="200 ms", count=2, congestion="reno")
         with pytest.raises(AssertionError):
-            checkers.check(json.loads(json.dumps(told.json())))
+            checkers.check(json.loads(json.dumps(result.json())))
 
     def test_short_beside_three_round_trips(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(importlib.import_module("ackclock.questions.why"), "SHORT", 3.0)
-        told = ac.why(rate="10 Mbit/s", rtt="60 ms", buffer="100 ms", count=2)
-        assert told.state == "short"
+        result = ac.why(rate="10 Mbit/s", rtt="60 ms", buffer="100 ms", count=2)
+        assert result.state == "short"
         with pytest.raises(AssertionError):
-            checkers.check(json.loads(json.dumps(told.json())))
+            checkers.check(json.loads(json.dumps(result.json())))

@@ -24,40 +24,40 @@ def test_the_rate_of_a_varying_link_is_its_mean_over_time() -> None:
 
 def test_a_queue_is_a_time_at_the_rate_of_its_moment() -> None:
     """ "peak 360 ms" stood beside a 99th percentile of 1.2 s, and error bars of links with one rate."""
-    told = ac.why(scenario=over({"rate": VARYING, "queue": {"capacity": "500 packets"}}))
-    assert told.present.peak == pytest.approx(500 * 12_000 / 5e6, rel=0.02)  # it is full while the link is slow
-    assert told.present.delay_p99 <= 1.02 * told.present.peak
-    assert "on a plain link" in told.trust.sentence
-    assert "no commands for link: a shaper would have to follow the rate, which varies" in str(told)
+    answer = ac.why(scenario=over({"rate": VARYING, "queue": {"capacity": "500 packets"}}))
+    assert answer.present.peak == pytest.approx(500 * 12_000 / 5e6, rel=0.02)  # it is full while the link is slow
+    assert answer.present.delay_p99 <= 1.02 * answer.present.peak
+    assert "on a plain link" in answer.trust.sentence
+    assert "no commands for link: a shaper would have to follow the rate, which varies" in str(answer)
 
 
 def test_before_a_policer_the_queue_forms_below_the_policers_rate() -> None:
     """A shaper at 95 of 100 Mbit/s was offered to packets that a policer of 20 Mbit/s drops."""
     policed = over({"rate": "100 Mbit/s", "policer": {"rate": "20 Mbit/s", "burst": "50 kB"}})
-    told = ac.why(scenario=policed, prefer="rate")
-    assert told.other is not None
-    link = told.other.result._scenario["link"][0]
+    answer = ac.why(scenario=policed, prefer="rate")
+    assert answer.other is not None
+    link = answer.other.result._scenario["link"][0]
     assert (link["rate"], link["policer"]) == ("19 Mbit/s", "none")
-    assert 0.17 < told.other.utilization < 0.1901  # of 100 Mbit/s
-    assert told.present.utilization < told.other.utilization
-    assert "htb rate 19000kbit" in told.other.tc
+    assert 0.17 < answer.other.utilization < 0.1901  # of 100 Mbit/s
+    assert answer.present.utilization < answer.other.utilization
+    assert "htb rate 19000kbit" in answer.other.tc
 
 
 def test_a_scheduler_has_its_own_limit_by_default() -> None:
     """CAKE with a memory of 100 ms left 74 % of the link idle "as it is set"; its own limit is no less than 4 MiB."""
-    told = ac.why("50 Mbit/s", "30 ms", aqm="cake", length=20.0)
-    assert told.present.utilization > 0.9
-    assert not any(one.predicate == "stands-idle" for one in told.sentences)
+    answer = ac.why("50 Mbit/s", "30 ms", aqm="cake", length=20.0)
+    assert answer.present.utilization > 0.9
+    assert not any(one.predicate == "stands-idle" for one in answer.sentences)
 
 
 def test_a_slow_link_has_room_for_packets_by_default() -> None:
     """100 ms of 64 kbit/s are 800 B: every packet that found another was lost, a third of all."""
-    told = ac.why("64 kbit/s", "200 ms", length=60.0)
-    assert told.scenario.canonical["link"][0]["queue"]["capacity"] == "4 packets"
+    answer = ac.why("64 kbit/s", "200 ms", length=60.0)
+    assert answer.scenario.canonical["link"][0]["queue"]["capacity"] == "4 packets"
     # the probe of a call, 80 kbit/s, loaded the link: "grade C" beside a median wait of 700 ms, then "F (+80 s)"
-    assert told.people is not None
-    assert not told.people.settings
-    assert "a call each way" in str(told)
+    assert answer.people is not None
+    assert not answer.people.settings
+    assert "a call each way" in str(answer)
 
 
 def test_people_need_a_round_trip() -> None:
@@ -72,9 +72,9 @@ def test_people_need_a_round_trip() -> None:
 
 def test_a_gain_of_others_is_not_denied() -> None:
     """ "would gain nothing that counts" over a table in which a page loads in 1.8 in place of 3.1 s."""
-    told = ac.why("100 Mbit/s", "20 ms", count=8, congestion="prague", aqm="dualpi2")
-    assert told.people is not None
-    now, instead = told.people.settings["now"], told.people.settings["instead"]
+    answer = ac.why("100 Mbit/s", "20 ms", count=8, congestion="prague", aqm="dualpi2")
+    assert answer.people is not None
+    now, instead = answer.people.settings["now"], answer.people.settings["instead"]
     assert instead.page < 0.7 * now.page
     assert now.differs(instead, "page")
-    assert "would gain these flows nothing that counts" in told.sentence
+    assert "would gain these flows nothing that counts" in answer.sentence

@@ -51,7 +51,7 @@ def home(router: dict[str, Any], modem: dict[str, Any], *, own: bool = False) ->
     return ac.Scenario({"scenario": {"name": "home", "duration": "9 s"}, "link": links, "flows": flows})
 
 
-def told(scenario: ac.Scenario, link: str = "modem") -> dict[str, list[str]]:
+def answer(scenario: ac.Scenario, link: str = "modem") -> dict[str, list[str]]:
     found = causes.diagnose(scenario, link).findings
     return {one.symptom: [cause.key for cause in one.causes] for one in found}
 
@@ -65,13 +65,13 @@ def waits(scenario: ac.Scenario) -> dict[str, tuple[float, float]]:
 
 def test_cake_that_is_set_right_has_nothing_wrong() -> None:
     scenario = home(cake(0.95 * RATE), FIFO)
-    assert told(scenario) == told(scenario, "router") == {}
+    assert answer(scenario) == answer(scenario, "router") == {}
     assert waits(scenario)["modem"][0] < 0.001
 
 
 def test_a_shaper_that_is_set_too_high_leaves_the_queue_to_the_modem() -> None:
     scenario = home(sqm(1.1 * RATE), FIFO)
-    assert told(scenario)["delay"] == ["shaper"]
+    assert answer(scenario)["delay"] == ["shaper"]
     found = waits(scenario)["modem"][0], waits(home(sqm(0.95 * RATE), FIFO))["modem"][0]
     assert found[0] > 0.1
     assert found[1] < 0.001
@@ -79,8 +79,8 @@ def test_a_shaper_that_is_set_too_high_leaves_the_queue_to_the_modem() -> None:
 
 def test_sqm_at_85_per_cent_leaves_a_part_of_the_link() -> None:
     scenario = home(sqm(0.85 * RATE), FIFO)
-    assert told(scenario) == {"idle": ["shaper"]}
-    assert told(scenario, "router") == {}
+    assert answer(scenario) == {"idle": ["shaper"]}
+    assert answer(scenario, "router") == {}
     assert waits(scenario)["modem"][1] == pytest.approx(0.85, abs=0.01)
 
 
@@ -88,11 +88,11 @@ def test_cells_that_cake_does_not_count() -> None:
     """1500 B and 44 are 33 cells of 53 B: 95 % of the rate are 110 % of what the line carries (tc-cake(8))."""
     scenario = home(cake(0.95 * RATE), CELLS, own=True)
     assert bits(scenario.canonical["link"][1]) == pytest.approx(1e6 * RATE * 1514 / (33 * 53))
-    assert told(scenario)["delay"] == ["link-layer"]
+    assert answer(scenario)["delay"] == ["link-layer"]
     right = home(cake(0.95 * RATE, framing="atm", overhead="44 B"), CELLS, own=True)
     assert waits(scenario)["modem"][0] > 0.1
     assert waits(right)["modem"][0] < 0.001
-    assert told(right) == {}
+    assert answer(right) == {}
 
 
 def test_acks_that_starve() -> None:
@@ -105,7 +105,7 @@ def test_acks_that_starve() -> None:
         {"name": name, "path": [way], "reverse_path": [back], **SENDERS, "ack_size": "66 B"} for name, way, back in both
     ]
     scenario = ac.Scenario({"scenario": {"name": "acks", "duration": "9 s"}, "link": links, "flows": flows})
-    assert "ack-path" in told(scenario, "down")["idle"]
+    assert "ack-path" in answer(scenario, "down")["idle"]
     assert [shapers.starved(scenario.canonical, name) for name in ("down", "up")] == [False, True]
     filtered = scenario.with_({"link.up.queue": cake(0.475, ack_filter="ack-filter")})
     assert waits(filtered)["down"][1] > waits(scenario)["down"][1] + 0.02
@@ -122,9 +122,9 @@ def test_one_host_with_forty_flows_beside_one_with_one() -> None:
             "flows": [{**many, "count": 40}, one],
         }
     )
-    assert told(base, "down")["hosts"] == ["by-host"]
+    assert answer(base, "down")["hosts"] == ["by-host"]
     fair = base.with_({"link.down.queue": {"scheduler": {"kind": "cake", "isolation": "dual-dsthost"}}})
-    assert "hosts" not in told(fair, "down")
+    assert "hosts" not in answer(fair, "down")
     shares = []
     for scenario in (base, fair):
         made = ac.run(

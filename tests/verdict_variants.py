@@ -165,8 +165,8 @@ def answers(link: dict[str, Any], variant: Variant, packets: float = 0) -> tuple
     """
     facts = judged(ac.run(made(link, variant), seed=variant.seed, trace_links=True), "link", packets)
     assert facts.oscillating is not None
-    told = [("yes" if one else "no") if one.decided else "cannot tell" for one in (facts.oscillating, facts.stable)]
-    return told[0], told[1]
+    answer = [("yes" if one else "no") if one.decided else "cannot tell" for one in (facts.oscillating, facts.stable)]
+    return answer[0], answer[1]
 
 
 def contradictions(found: list[str]) -> int:

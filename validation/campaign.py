@@ -47,10 +47,10 @@ class Kind(Protocol):
     def answer(self, asked: Any, packets: float) -> Any:
         """Ask."""
 
-    def checked(self, asked: Any, told: Any, seed: int) -> Record:
+    def checked(self, asked: Any, result: Any, seed: int) -> Record:
         """Put the answer beside its checker: ``sentences``, ``open``, ``false`` and what else is kept."""
 
-    def told(self, rows: list[Record]) -> str:
+    def result(self, rows: list[Record]) -> str:
         """What more there is to say of records without an error."""
 
 
@@ -71,7 +71,7 @@ def one(name: str, seed: int, packets: float) -> Record:
     record: Record = {"kind": name, "seed": seed, "what": what}
     begun = time.process_time()
     try:
-        told = kind.answer(asked, packets)
+        result = kind.answer(asked, packets)
     except AckclockError as error:
         return record | {"seconds": time.process_time() - begun, "error": str(error)}
     except (KeyboardInterrupt, SystemExit):
@@ -83,7 +83,7 @@ def one(name: str, seed: int, packets: float) -> Record:
     signal.setitimer(signal.ITIMER_PROF, PATIENT)
     begun = time.process_time()
     try:
-        record |= kind.checked(asked, told, seed)
+        record |= kind.checked(asked, result, seed)
     except (AckclockError, TimeoutError) as error:
         record["unchecked"] = str(error)
     finally:
@@ -122,8 +122,8 @@ def read(store: Path) -> list[Record]:
 
 def summary(name: str, rows: list[Record]) -> str:
     """The answers of one kind, and those that there are not."""
-    told = [row for row in rows if "false" in row]
-    lines = [f"{name}: {row(rows)}"] + ([KINDS[name].told(told)] if told else [])
+    result = [row for row in rows if "false" in row]
+    lines = [f"{name}: {row(rows)}"] + ([KINDS[name].told(result)] if result else [])
     for one in rows:
         where = f"{one['seed']} {one['what']}"
         lines += [f"{where} {word}: {one[key]}" for key, word in MISSING.items() if key in one]
@@ -137,13 +137,13 @@ MISSING = {"error": "no answer", "crash": "CRASH", "unchecked": "not checked"}
 
 def row(rows: list[Record]) -> str:
     """Count in words."""
-    told = [one for one in rows if "false" in one]
-    said, unknown = (sum(one[key] for one in told) for key in ("sentences", "open"))
+    result = [one for one in rows if "false" in one]
+    said, unknown = (sum(one[key] for one in result) for key in ("sentences", "open"))
     parts = [
-        f"{len(told)} scenarios",
+        f"{len(result)} scenarios",
         f"{said} statements",
-        f"{sum(len(one['false']) for one in told)} false in {sum(bool(one['false']) for one in told)} scenarios",
-        f"{unknown} cannot tell ({unknown / max(said, 1):.1%}) in {sum(bool(one['open']) for one in told)} scenarios",
+        f"{sum(len(one['false']) for one in result)} false in {sum(bool(one['false']) for one in result)} scenarios",
+        f"{unknown} cannot tell ({unknown / max(said, 1):.1%}) in {sum(bool(one['open']) for one in result)} scenarios",
         *(f"{count} {word}" for key, word in MISSING.items() if (count := sum(key in one for one in rows))),
         f"{sum(one['seconds'] > SLOW for one in rows)} longer than a minute",
     ]

@@ -32,19 +32,19 @@ def answer(asked: Any, _packets: float) -> Any:
     return json.loads(json.dumps(ac.compare(asked).json()))
 
 
-def checked(asked: Any, told: Any, _seed: int) -> dict[str, Any]:
+def checked(asked: Any, result: Any, _seed: int) -> dict[str, Any]:
     """What is false; a row of the table that no sentence contradicts is a statement, too: the engines agree on it."""
-    apart = told["disagreements"]
+    apart = result["disagreements"]
     return {
         "texts": [one["sentence"] for one in apart],
-        "sentences": len(told["values"]) + len(apart),
+        "sentences": len(result["values"]) + len(apart),
         "open": sum(one["cause"] == "cannot-tell" for one in apart),
         "partly": sum(one["cause"] == "not-found" or one["part"] for one in apart),
-        "false": check_comparison(asked, told),
+        "false": check_comparison(asked, result),
     }
 
 
-def told(rows: list[dict[str, Any]]) -> str:
+def result(rows: list[dict[str, Any]]) -> str:
     """How many differences there are, and of how many the cause is known."""
     differences, partly = sum(len(row["texts"]) for row in rows), sum(row["partly"] for row in rows)
     return f"{differences} differences, {partly} with a cause not or only partly found"

@@ -44,9 +44,9 @@ def answer(asked: Any, _packets: float) -> Any:
     return result, summary(Group("link", (result,)))
 
 
-def checked(asked: Any, told: Any, _seed: int) -> dict[str, Any]:
+def checked(asked: Any, outcome: Any, _seed: int) -> dict[str, Any]:
     """What is false."""
-    result, texts = told
+    result, texts = outcome
     wrong = check_run(result, texts, cache(partial(longer, asked)))
     sentences = sum(text.count(". ") + 1 for text in texts)
     return {
@@ -57,6 +57,6 @@ def checked(asked: Any, told: Any, _seed: int) -> dict[str, Any]:
     }
 
 
-def told(_rows: list[dict[str, Any]]) -> str:
+def result(_rows: list[dict[str, Any]]) -> str:
     """Nothing more."""
     return ""

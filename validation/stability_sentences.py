@@ -30,25 +30,25 @@ def answer(asked: Any, _packets: float) -> Any:
     return ac.stability(asked).answer(budget=BUDGET)
 
 
-def checked(_asked: Any, told: Any, seed: int) -> dict[str, Any]:
+def checked(_asked: Any, result: Any, seed: int) -> dict[str, Any]:
     """What is false of the verdict, the limits, and what starts from empty queues."""
-    unsure = [text for text in told.caveats if "not decided" in text]
-    unknown = told.of.unstable_roots is None
+    unsure = [text for text in result.caveats if "not decided" in text]
+    unknown = result.of.unstable_roots is None
     try:
-        wrong = check_answer(told, random.Random(seed))
+        wrong = check_answer(result, random.Random(seed))
     except AssertionError as error:
         wrong = [str(error)]
     return {
-        "texts": [told.sentence, *unsure],
-        "sentences": 1 + len(told.limits) + (told.large_signal is not None),
-        "limits": len(told.limits),
-        "empty": None if told.large_signal is None else told.large_signal.settles,
+        "texts": [result.sentence, *unsure],
+        "sentences": 1 + len(result.limits) + (result.large_signal is not None),
+        "limits": len(result.limits),
+        "empty": None if result.large_signal is None else result.large_signal.settles,
         "open": len(unsure) + unknown,
         "false": wrong,
     }
 
 
-def told(rows: list[dict[str, Any]]) -> str:
+def result(rows: list[dict[str, Any]]) -> str:
     """How many limits there are."""
     empty = [str(row["empty"]) for row in rows if "empty" in row]
     settled = ", ".join(f"{empty.count(one)} {one}" for one in sorted(set(empty)))

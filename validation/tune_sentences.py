@@ -58,36 +58,36 @@ def delay(asked: dict[str, Any], queue: dict[str, Any], rtt: float, flows: float
     return mean, 4.303 * (sum((one - mean) ** 2 for one in found) / (len(found) - 1) / len(found)) ** 0.5
 
 
-def false(asked: dict[str, Any], told: dict[str, Any]) -> tuple[list[str], int]:
+def false(asked: dict[str, Any], result: dict[str, Any]) -> tuple[list[str], int]:
     """What is false in an answer, and how many statements it has."""
-    target = told["need"]["delay_s"]
-    rtts, flows = told["ranges"]["rtt"], told["ranges"]["flows"]
+    target = result["need"]["delay_s"]
+    rtts, flows = result["ranges"]["rtt"], result["ranges"]["flows"]
     wrong, count = [], 1
-    if told["margins"] is None and told["queue"] is not None and "margins of" in told["sentence"]:
-        wrong.append(f"{told['sentence']!r}: no margins are known")
-    if told["found"]:
-        rows_of = [*told["runs"], told["worst"]]
+    if result["margins"] is None and result["queue"] is not None and "margins of" in result["sentence"]:
+        wrong.append(f"{result['sentence']!r}: no margins are known")
+    if result["found"]:
+        rows_of = [*result["runs"], result["worst"]]
         top = 1e3 * max(one["delay_mean_s"] for one in rows_of)
-        said = re.search(r"mean delays up to ([0-9.]+) (ms|s) in packet runs", told["sentence"])
+        said = re.search(r"mean delays up to ([0-9.]+) (ms|s) in packet runs", result["sentence"])
         if said is None or abs(float(said[1]) * (1e3 if said[2] == "s" else 1) / top - 1) > 1e-3:
-            wrong.append(f"{told['sentence']!r}: its runs have up to {top:.4g} ms")
-        mine = max(told["runs"], key=lambda one: one["delay_mean_s"])
-        for name, runs in told["defaults"].items():
+            wrong.append(f"{result['sentence']!r}: its runs have up to {top:.4g} ms")
+        mine = max(result["runs"], key=lambda one: one["delay_mean_s"])
+        for name, runs in result["defaults"].items():
             theirs = max(runs, key=lambda one: one["delay_mean_s"])
             spread = math.hypot(mine["delay_mean_half_s"] or 0, theirs["delay_mean_half_s"] or 0)
             shorter = theirs["delay_mean_s"] + spread < mine["delay_mean_s"]
-            if shorter != (f"With {name}{',' if ',' in name else ''} delays at the corners are" in told["sentence"]):
-                wrong.append(f"{told['sentence']!r}: {name} has up to {theirs['delay_mean_s']:.4g} s at the corners")
-        longest = max(one["length_s"] for one in told["runs"])
+            if shorter != (f"With {name}{',' if ',' in name else ''} delays at the corners are" in result["sentence"]):
+                wrong.append(f"{result['sentence']!r}: {name} has up to {theirs['delay_mean_s']:.4g} s at the corners")
+        longest = max(one["length_s"] for one in result["runs"])
         draw = random.Random(1)
         places = [*itertools.product(rtts, flows)]
         places += [(draw.uniform(*rtts), draw.uniform(*flows)) for _ in range(PLACES)]
         for rtt, many in places:
-            waits, noise = delay(asked, told["queue"], rtt, many, longest)
+            waits, noise = delay(asked, result["queue"], rtt, many, longest)
             if waits - noise > ALLOWED * target * (1 + BESIDE):
-                wrong.append(f"{told['sentence']!r}: at {rtt:.3g} s and {many:.3g} flows packets wait {waits:.4g} s")
-    rows = [("tuned", told["queue"], one) for one in told["runs"]]
-    rows += [(name, DEFAULTS[name], one) for name, runs in told["defaults"].items() for one in runs]
+                wrong.append(f"{result['sentence']!r}: at {rtt:.3g} s and {many:.3g} flows packets wait {waits:.4g} s")
+    rows = [("tuned", result["queue"], one) for one in result["runs"]]
+    rows += [(name, DEFAULTS[name], one) for name, runs in result["defaults"].items() for one in runs]
     for name, queue, one in rows:
         count += 1
         waits, noise = delay(asked, queue, one["rtt"], one["flows"], one["length_s"])
@@ -95,8 +95,8 @@ def false(asked: dict[str, Any], told: dict[str, Any]) -> tuple[list[str], int]:
             wrong.append(
                 f"{name} at {one['rtt']} s, {one['flows']} flows: {waits:.4g} s, not {one['delay_mean_s']:.4g}"
             )
-    if told["instead"] is not None:
-        longest = max(one["delay_mean_s"] for one in told["defaults"]["fq_codel, Linux's default"])
+    if result["instead"] is not None:
+        longest = max(one["delay_mean_s"] for one in result["defaults"]["fq_codel, Linux's default"])
         if longest > target:
             wrong.append(f"Linux's default is named instead, and packets wait {longest:.4g} s")
     return wrong, count
@@ -113,18 +113,18 @@ def answer(asked: Any, _packets: float) -> Any:
     return json.loads(json.dumps(ac.tune(**asked).json()))
 
 
-def checked(asked: Any, told: Any, _seed: int) -> dict[str, Any]:
+def checked(asked: Any, result: Any, _seed: int) -> dict[str, Any]:
     """What is false."""
-    wrong, count = false(asked, told)
+    wrong, count = false(asked, result)
     return {
-        "texts": [told["sentence"]],
-        "found": told["found"],
+        "texts": [result["sentence"]],
+        "found": result["found"],
         "sentences": count,
-        "open": int(told["undecided"]),
+        "open": int(result["undecided"]),
         "false": wrong,
     }
 
 
-def told(rows: list[dict[str, Any]]) -> str:
+def result(rows: list[dict[str, Any]]) -> str:
     """How often a setting was found."""
     return f"{sum(row['found'] for row in rows)} found"

@@ -28,18 +28,18 @@ def answer(asked: Any, packets: float) -> Any:
     return {one.name: answers(asked, one, packets) for one in VARIANTS}
 
 
-def checked(_asked: Any, told: Any, _seed: int) -> dict[str, Any]:
+def checked(_asked: Any, result: Any, _seed: int) -> dict[str, Any]:
     """What contradicts."""
     wrong, unknown = [], 0
     for place, question in enumerate(QUESTIONS):
-        found = [one[place] for one in told.values()]
+        found = [one[place] for one in result.values()]
         unknown += found.count("cannot tell")
-        said = ", ".join(f"{name}: {one[place]}" for name, one in told.items())
+        said = ", ".join(f"{name}: {one[place]}" for name, one in result.items())
         wrong += contradictions(found) * [f"{question}: {said}"]
-    return {"answers": told, "sentences": len(QUESTIONS) * len(told), "open": unknown, "false": wrong}
+    return {"answers": result, "sentences": len(QUESTIONS) * len(result), "open": unknown, "false": wrong}
 
 
-def told(rows: list[dict[str, Any]]) -> str:
+def result(rows: list[dict[str, Any]]) -> str:
     """What single runs of 40 s and of 160 s tell of each question, a line each."""
     lines = []
     for place, question in enumerate(QUESTIONS):

@@ -48,23 +48,23 @@ def measured(scenario: Any, seeds: range = SEEDS) -> dict[str, tuple[float, floa
     return found | {"rtt": (float(runs[0].flows["rtt"].mean()), 0.0), "rate": (rate, 0.0)}
 
 
-def false(told: dict[str, Any], scenario: Any) -> list[str]:
+def false(result: dict[str, Any], scenario: Any) -> list[str]:
     """What is false in an answer."""
     wrong = []
     try:
-        check(told)
+        check(result)
     except AssertionError as error:
         wrong.append(f"derived again: {error}")
-    if told.get("people") and told["people"]["settings"]:
-        wrong += people_checker.wrong(told["people"], scenario)
-        wrong += people_checker.wrong_beside_the_table(told, scenario)
+    if result.get("people") and result["people"]["settings"]:
+        wrong += people_checker.wrong(result["people"], scenario)
+        wrong += people_checker.wrong_beside_the_table(result, scenario)
     if len(scenario.canonical["link"]) > 1:
         return wrong  # the judged links are not known beforehand
-    length = max(run["length_s"] for key, run in told["runs"].items() if key.startswith("present"))
+    length = max(run["length_s"] for key, run in result["runs"].items() if key.startswith("present"))
     warm = 0.4 * length
     longer = {"duration": f"{warm + 2 * length:.6g} s", "measure": f"{warm:.6g} s .. {warm + 2 * length:.6g} s"}
     made = scenario.with_({f"scenario.{key}": value for key, value in longer.items()})
-    return wrong + (contradicted(told, measured(made)) and contradicted(told, measured(made, MANY)))
+    return wrong + (contradicted(result, measured(made)) and contradicted(result, measured(made, MANY)))
 
 
 STATED = {"waits-long": "wait", "loses-much": "loss", "stands-idle": "idle", "shares-unevenly": "uneven"}
@@ -74,7 +74,7 @@ APART = 2.0
 """Factor by which a stated number may differ from that of a longer run, beside both intervals."""
 
 
-def contradicted(told: dict[str, Any], found: dict[str, tuple[float, float]]) -> list[str]:
+def contradicted(result: dict[str, Any], found: dict[str, tuple[float, float]]) -> list[str]:
     """Return the symptoms of an answer that longer runs with other seeds have not, or have otherwise, decidedly."""
     limits = {
         "waits-long": max(found["rtt"][0] / 2, 0.01, 3 * 12_000 / found["rate"][0]),
@@ -82,8 +82,8 @@ def contradicted(told: dict[str, Any], found: dict[str, tuple[float, float]]) ->
         "stands-idle": 0.05,
         "shares-unevenly": 0.2,
     }
-    said = {one["predicate"]: one for one in told["sentences"]}
-    open_ = " ".join(one["text"] for one in told["sentences"] if one["predicate"] == "cannot-tell")
+    said = {one["predicate"]: one for one in result["sentences"]}
+    open_ = " ".join(one["text"] for one in result["sentences"] if one["predicate"] == "cannot-tell")
     wrong = []
     for predicate, limit in limits.items():
         if ASKED[predicate] in open_:
@@ -127,18 +127,18 @@ def answer(asked: Any, _packets: float) -> Any:
     return json.loads(json.dumps(ac.why(scenario=asked).json()))
 
 
-def checked(asked: Any, told: Any, _seed: int) -> dict[str, Any]:
+def checked(asked: Any, result: Any, _seed: int) -> dict[str, Any]:
     """What is false."""
-    said = [one["predicate"] for one in told["sentences"]]
+    said = [one["predicate"] for one in result["sentences"]]
     return {
         "said": said,
-        "texts": [one["text"] for one in told["sentences"]],
+        "texts": [one["text"] for one in result["sentences"]],
         "sentences": len(said),
         "open": said.count("cannot-tell"),
-        "false": false(told, asked),
+        "false": false(result, asked),
     }
 
 
-def told(rows: list[dict[str, Any]]) -> str:
+def result(rows: list[dict[str, Any]]) -> str:
     """What was said how often."""
     return ", ".join(f"{one} {count}" for one, count in Counter(one for row in rows for one in row["said"]).items())

@@ -296,8 +296,8 @@ def equations_10(lab: Lab) -> None:
     mixes = ([(100, TCP)], [(100, SMOOTH)], [(100, TCP), (24, SMOOTH)])
     worst = 0.0
     for groups in mixes:
-        at_rest = scenario(lab, groups).equilibrium
-        found = [*at_rest.window.values(), at_rest.probability["router"] / KP]
+        fixed_point = scenario(lab, groups).equilibrium
+        found = [*fixed_point.window.values(), fixed_point.probability["router"] / KP]
         worst = max(worst, *(abs(one / other - 1) for one, other in zip(found, equilibrium(groups), strict=True)))
     lab.claim(
         "(3) and (8) are the equilibrium of (2), by the stability engine: windows and queue of three mixes, to 1e-9",

@@ -206,7 +206,7 @@ def skip(number: int, processes: int, folder: Path, why: str, short: bool) -> No
     save(place, state)
 
 
-def watched(folder: Path, hours: float, processes: int, checks: Sequence[str], short: bool) -> None:
+def supervised(folder: Path, hours: float, processes: int, checks: Sequence[str], short: bool) -> None:
     """The processes, each started again after a case that hangs or ends it."""
     end = time.time() + 3600 * hours
     context = multiprocessing.get_context("spawn")
@@ -292,7 +292,7 @@ def main() -> int:
             finds += counts.get("found", 0)
         return 1 if finds else 0
     if not options.table:
-        watched(folder, options.hours * options.share, options.processes, options.only or CHECKS, options.short)
+        supervised(folder, options.hours * options.share, options.processes, options.only or CHECKS, options.short)
     return 1 if table(folder) else 0
 
 

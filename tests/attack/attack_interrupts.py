@@ -224,8 +224,8 @@ def worded(name: str, text: str) -> bool:
     if name in CALLBACKS:
         begun = text.count(", in <module>") == 1  # NumPy is loaded before the run
         return "Traceback" in text and (f"{name}, which had not returned" in text or not begun)
-    told = text.removesuffix("\n")
-    return (name == SERVE and not told) or ("interrupted" in told and "Traceback" not in told)
+    answer = text.removesuffix("\n")
+    return (name == SERVE and not answer) or ("interrupted" in answer and "Traceback" not in answer)
 
 
 def main() -> int:

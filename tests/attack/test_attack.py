@@ -260,8 +260,8 @@ def test_ctrl_c_while_the_package_is_loaded(tmp_path: Path, module: str) -> None
     assert interrupted_at(tmp_path, module, str(script), "list") == words
     assert interrupted_at(tmp_path, module, "-m", "ackclock", "list") == words
     # a program of its own hears of Ctrl-C as ever
-    _, told = interrupted_at(tmp_path, module, "-c", "import ackclock.cli")
-    assert told.endswith("KeyboardInterrupt\n")
+    _, answer = interrupted_at(tmp_path, module, "-c", "import ackclock.cli")
+    assert answer.endswith("KeyboardInterrupt\n")
 
 
 def test_ctrl_c_after_the_answer(tmp_path: Path) -> None:

@@ -234,11 +234,11 @@ def _scenario(parts: Parts) -> ac.Scenario:
 
 def named(planted: Planted) -> tuple[str, causes.Diagnosis]:
     """The first cause of the first finding; ``none`` without a finding, ``not-found`` of one without a cause."""
-    told = causes.diagnose(planted.scenario, "bottleneck")
-    if not told.findings:
-        return ("undecided" if told.undecided else "none"), told
-    first = told.findings[0]
-    return (first.causes[0].key if first.causes else "not-found"), told
+    answer = causes.diagnose(planted.scenario, "bottleneck")
+    if not answer.findings:
+        return ("undecided" if answer.undecided else "none"), answer
+    first = answer.findings[0]
+    return (first.causes[0].key if first.causes else "not-found"), answer
 
 
 def main() -> int:
@@ -252,10 +252,10 @@ def main() -> int:
     for one in generate(options.seed):
         if options.kind not in (None, one.kind):
             continue
-        key, told = named(one)
+        key, answer = named(one)
         rows.setdefault(one.kind, []).append(key)
         if key != one.kind or options.kind:
-            said = "\n  ".join(text.text for text in told.sentences)
+            said = "\n  ".join(text.text for text in answer.sentences)
             print(f"planted {one.kind}, named {key}:\n  {said}", file=sys.stderr)
     lines = ["| planted | named right | otherwise |", "| --- | --- | --- |"]
     for kind, keys in rows.items():

@@ -166,8 +166,8 @@ def rows(chosen: Sequence[Cell], decrease: Literal["loss", "round", "random"]) -
             if not abs(away) <= most:
                 outside.append(what)
         verdict = "rests" if rests else "cycles"
-        told = "; ".join(f"{', '.join(outside)}: {cause}" for cause in cell.causes) if outside else ""
-        yield f"| {cell.name} | {verdict} | {'; '.join(texts)} | {told} |", not outside or bool(cell.causes)
+        answer = "; ".join(f"{', '.join(outside)}: {cause}" for cause in cell.causes) if outside else ""
+        yield f"| {cell.name} | {verdict} | {'; '.join(texts)} | {answer} |", not outside or bool(cell.causes)
 
 
 def main() -> int:

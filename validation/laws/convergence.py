@@ -129,11 +129,11 @@ def draw() -> None:
     figure, axes = plt.subplots(1, len(SENDERS), figsize=(9, 3.6), sharey=True, layout="constrained")
     for ax, congestion in zip(axes, SENDERS, strict=True):
         flows = sorted({int(row["flows"]) for row in known() if row["congestion"] == congestion})
-        told = {n: onset(congestion, n) for n in flows}
-        for n, (middle, low, high) in told.items():
+        answer = {n: onset(congestion, n) for n in flows}
+        for n, (middle, low, high) in answer.items():
             print(f"{congestion}, {n} flows: {middle:.1f} ({low:.1f} to {high:.1f}) ms")
-        onsets = [told[n][0] for n in flows]
-        errors = [[told[n][0] - told[n][1] for n in flows], [told[n][2] - told[n][0] for n in flows]]
+        onsets = [answer[n][0] for n in flows]
+        errors = [[answer[n][0] - answer[n][1] for n in flows], [answer[n][2] - answer[n][0] for n in flows]]
         ax.errorbar(flows, onsets, yerr=errors, fmt="o", capsize=4, label="packets, 95 % interval")
         one, random = by_equations(congestion, "loss"), by_equations(congestion, "random")
         print(f"{congestion}, equations: {one:.2f} ms with one window for all, {random:.2f} ms with losses at random")

@@ -172,8 +172,8 @@ class Loaded(guest.Job):
 
     def arguments(self, seed: int, trace: Path | None = None, *, detail: bool = False) -> list[str]:
         """Give the kernel's command line."""
-        told = super().arguments(seed, trace, detail=detail)
-        return [*told, f"lines={self.file}", f"handle={self.handle}"]
+        answer = super().arguments(seed, trace, detail=detail)
+        return [*answer, f"lines={self.file}", f"handle={self.handle}"]
 
 
 def run_guest(name: str) -> dict[str, float]:

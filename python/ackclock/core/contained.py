@@ -235,7 +235,7 @@ def serve(call_cpu_s: float = CALL_CPU_S) -> None:
             raws = _core.run(
                 scenario,
                 seeds,
-                progress=_watched(say, call_cpu_s),
+                progress=_reporting(say, call_cpu_s),
                 **sinks,
                 **options,
             )
@@ -244,7 +244,7 @@ def serve(call_cpu_s: float = CALL_CPU_S) -> None:
             say("error", error)
 
 
-def _watched(say: Callable[[str, Any], None], call_cpu_s: float) -> Callable[[Any], None]:
+def _reporting(say: Callable[[str, Any], None], call_cpu_s: float) -> Callable[[Any], None]:
     """A report of progress that ends the process when there is none for too long."""
     standing: tuple[object, ...] = ()
     cpu, wall = time.process_time(), time.monotonic()

@@ -47,10 +47,10 @@ def page(paper: Paper, outcomes: Sequence[Outcome], *, quick: bool) -> str:
         }
         for outcome in outcomes
     ]
-    told: set[str] = set()
+    answer: set[str] = set()
     for row in rows:
-        row["told"] = frozenset(told)
-        told |= {cause.name for cause in row["causes"]}
+        row["told"] = frozenset(answer)
+        answer |= {cause.name for cause in row["causes"]}
     return render(
         "paper.html",
         paper=paper,

@@ -289,7 +289,7 @@ def buffer(
     lab = _Lab(tree, name, speed, trip, target, seeds, BUFFER.sure if until_sure else BUFFER.packets)
     wanted = [_packets(text, speed) for text in sizes] or _grid(speed * trip / (8 * PACKET), number)
     found = {one.packets: one for one in map(lab.size, sorted(set(wanted)))}
-    told = Buffer(
+    answer = Buffer(
         link=name,
         rate=speed,
         rtt=trip,
@@ -302,15 +302,15 @@ def buffer(
         scenario=scenario,
     )
     for _ in range(refine if not sizes else 0):
-        low, high = told.too_small, told.enough
+        low, high = answer.too_small, answer.enough
         if low is None or high is None or high.packets <= CLOSE * low.packets:
             break
         between = round(math.sqrt(low.packets * high.packets))
         if any(between < CLOSE * size and size < CLOSE * between for size in found):
             break
         found[between] = lab.size(between)
-        told = replace(told, sizes=tuple(found[key] for key in sorted(found)))
-    return told
+        answer = replace(answer, sizes=tuple(found[key] for key in sorted(found)))
+    return answer
 
 
 def _described(rate: object, rtt: str | None, count: int, congestion: str, style: str) -> Scenario:

@@ -80,14 +80,14 @@ class Place:
         return self.halves[0]
 
     @property
-    def told(self) -> bool:
+    def measured(self) -> bool:
         """Whether the run was long enough."""
         return not math.isnan(self.shares[0])
 
     def open(self, parts: Sequence[float]) -> bool:
         """Whether a share may be more or less than its part by more than `EVEN_WITHIN`, or either."""
-        told = zip(self.shares, self.halves, parts, strict=True)
-        return any(abs(share - part) <= half > EVEN_WITHIN for share, half, part in told)
+        answer = zip(self.shares, self.halves, parts, strict=True)
+        return any(abs(share - part) <= half > EVEN_WITHIN for share, half, part in answer)
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,10 +143,10 @@ class Fair(Card):
 
     def beyond(self, which: int) -> tuple[list[Place], list[Place]]:
         """Places where a control decidedly gets more than its part, and less."""
-        told, even = [one for one in self.places if one.told], self.parts[which]
+        answer, even = [one for one in self.places if one.measured], self.parts[which]
         return (
-            [one for one in told if one.shares[which] - one.halves[which] > even],
-            [one for one in told if one.shares[which] + one.halves[which] < even],
+            [one for one in answer if one.shares[which] - one.halves[which] > even],
+            [one for one in answer if one.shares[which] + one.halves[which] < even],
         )
 
     @property
@@ -172,8 +172,8 @@ class Fair(Card):
                     "rtt_s": one.rtt,
                     "buffer_bdp": one.buffer,
                     "buffer_packets": one.packets,
-                    "shares": list(one.shares) if one.told else None,
-                    "halves": [None if math.isnan(half) else half for half in one.halves] if one.told else None,
+                    "shares": list(one.shares) if one.measured else None,
+                    "halves": [None if math.isnan(half) else half for half in one.halves] if one.measured else None,
                     "length_s": one.length,
                     "seeds": one.seeds,
                 }
@@ -310,13 +310,13 @@ def _place(
         got = run(made, seed=seed).classes["goodput_bps"]
         return [float(got[name] / got[names].sum()) for name in names]
 
-    told: list[list[float]] = []
+    answer: list[list[float]] = []
     parts = [count / sum(counts) for count in counts]
     for seeds in often:
-        told += parallel(one, range(len(told) + 1, seeds + 1))
-        means = [interval(values) for values in zip(*told, strict=True)]
+        answer += parallel(one, range(len(answer) + 1, seeds + 1))
+        means = [interval(values) for values in zip(*answer, strict=True)]
         shares, halves = (tuple(getattr(mean, key) for mean in means) for key in ("mean", "half"))
-        place = Place(seconds, buffer, packets, shares, halves, length.total, len(told))
+        place = Place(seconds, buffer, packets, shares, halves, length.total, len(answer))
         if not place.open(parts):
             break
     return place

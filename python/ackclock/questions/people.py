@@ -194,10 +194,10 @@ def people(trees: Mapping[str, Mapping[str, Any]], link: str, length: Length, se
         )
     except AckclockError as error:
         return People({}, path, f"the probes cannot run here: {str(error).splitlines()[0]}")
-    told: dict[str, list[Experience]] = {}
+    answer: dict[str, list[Experience]] = {}
     for (key, _), one in zip(jobs, found, strict=True):
-        told.setdefault(key, []).append(one)
-    return People({key: _mean(ones) for key, ones in told.items()}, path)
+        answer.setdefault(key, []).append(one)
+    return People({key: _mean(ones) for key, ones in answer.items()}, path)
 
 
 def _mean(runs: Sequence[Experience]) -> Experience:
@@ -207,13 +207,13 @@ def _mean(runs: Sequence[Experience]) -> Experience:
         return sum(values) / len(values)
 
     calls = [one.call for one in runs if one.call is not None]
-    told = None
+    answer = None
     if len(calls) == len(runs):
         numbers = ("rating", "delay", "playout", "late", "lost")
-        told = Call(**{name: average([getattr(one, name) for one in calls]) for name in numbers})
+        answer = Call(**{name: average([getattr(one, name) for one in calls]) for name in numbers})
     times = ("ping", "ping_base", "ping_p99", "page", "download", "seconds")
     means = {name: average([getattr(one, name) for one in runs]) for name in times}
-    return Experience(call=told, pages=sum(one.pages for one in runs), runs=tuple(runs), **means)
+    return Experience(call=answer, pages=sum(one.pages for one in runs), runs=tuple(runs), **means)
 
 
 def _user(tree: Mapping[str, Any], link: str) -> Mapping[str, Any]:
@@ -292,16 +292,16 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experienc
         if name not in names:
             continue
         place = names.index(name)
-        told = raw["classes"][place]
+        answer = raw["classes"][place]
         own = raw["flows"]["class"].astype(int) == place
         sent, drops, losses = (float(raw["flows"][key][own].sum()) for key in ("sent", "drops", "losses"))
-        if not told["measured"]:
+        if not answer["measured"]:
             continue
         lost = min((drops + losses) / sent, 1.0) if sent else 0.0
-        calls.append(call(told["delay_edges"], told["delay_counts"], lost))
-        there.append(float(told["delay_mean"]))
-        tails.append(float(told["delay_p99"]))
-        least.append(float(told["delay_min"]))
+        calls.append(call(answer["delay_edges"], answer["delay_counts"], lost))
+        there.append(float(answer["delay_mean"]))
+        tails.append(float(answer["delay_p99"]))
+        least.append(float(answer["delay_min"]))
     one_way = len(there) == 1
     extra = base / 2 if one_way else 0.0  # the way back without a queue
     pages, loaded = _pages(web)

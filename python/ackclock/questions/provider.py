@@ -7,8 +7,8 @@ does something by chance, by the shares of `Mix`; samples are independent seeds.
     >>> network = '{"AP": {"downloadBandwidthMbps": 20, "uploadBandwidthMbps": 10}}'
     >>> head = "Circuit ID,Parent Node,Download Min Mbps,Upload Min Mbps,Download Max Mbps,Upload Max Mbps"
     >>> devices = head + "".join(f"\n{k},AP,1,1,20,5" for k in range(8))
-    >>> told = subscribers(("n.json", network), ("d.csv", devices), "AP", 30, samples=2, seconds=6)
-    >>> bool(told.after.full > told.now.full)
+    >>> answer = subscribers(("n.json", network), ("d.csv", devices), "AP", 30, samples=2, seconds=6)
+    >>> bool(answer.after.full > answer.now.full)
     True
 """
 

@@ -63,13 +63,13 @@ class Judged:
     def json(self) -> dict[str, Any]:
         """Plain values: true, false, or null where it cannot be told."""
 
-        def told(one: Verdict | None) -> dict[str, Any] | None:
+        def answer(one: Verdict | None) -> dict[str, Any] | None:
             if one is None:
                 return None
             value = one.value if math.isfinite(one.value) else None
             return {"holds": one.holds if one.decided else None, "value": value, "sentence": one.sentence}
 
-        return {"oscillates": told(self.oscillating), "stable": told(self.stable), "measured_s": self.measured}
+        return {"oscillates": answer(self.oscillating), "stable": answer(self.stable), "measured_s": self.measured}
 
 
 _known: weakref.WeakKeyDictionary[Result, dict[str, tuple[float, Judged]]] = weakref.WeakKeyDictionary()

@@ -2,10 +2,10 @@
 Why a link is slow: what its queue does, what causes it, and what another setting would gain and cost.
 
     >>> import ackclock as ac
-    >>> told = ac.why(rate="20 Mbit/s", rtt="30 ms", buffer="250 ms")
-    >>> told.cause
+    >>> answer = ac.why(rate="20 Mbit/s", rtt="30 ms", buffer="250 ms")
+    >>> answer.cause
     'buffer'
-    >>> told.recommended.delay_p99 < 0.1 * told.present.delay_p99
+    >>> answer.recommended.delay_p99 < 0.1 * answer.present.delay_p99
     True
 """
 
@@ -195,10 +195,10 @@ def _senders(remedy: Remedy) -> dict[str, Any]:
     }
 
 
-def _findings(told: Diagnosis) -> list[dict[str, Any]]:
+def _findings(diagnosis: Diagnosis) -> list[dict[str, Any]]:
     return [
         {"symptom": one.symptom, "causes": [cause.key for cause in one.causes], "tried": list(one.tried)}
-        for one in told.findings
+        for one in diagnosis.findings
     ]
 
 
@@ -301,11 +301,11 @@ def why(
     also = () if link is not None else tuple(crossed[:MAX_OTHER_LINKS])
     options: dict[str, Any] = {"budget": WHY.sure if until_sure else WHY.packets, "length": length, "cache": RunCache()}
     lab = Lab(name, also=also, **options)
-    told = diagnose(scenario, name, lab=lab, seed=seed)
-    main = _judged(told, tree, name, seed)
+    answer = diagnose(scenario, name, lab=lab, seed=seed)
+    main = _judged(answer, tree, name, seed)
     beside = []
-    for one in (one for one in also if _loaded(told.present, tree, one)):
-        found = diagnose(scenario, one, lab=Lab(one, **options, known=told.present.length), seed=seed)
+    for one in (one for one in also if _loaded(answer.present, tree, one)):
+        found = diagnose(scenario, one, lab=Lab(one, **options, known=answer.present.length), seed=seed)
         beside.append(_judged(found, tree, one, seed))
     judged = [main, *beside]
     remedies = _remedies(lab, tree, judged, seed, (DOWN,) if down is not None else (), own_senders=own_senders)
@@ -316,18 +316,18 @@ def why(
     return Why(
         sentences=tuple(sentences),
         state=main.state,
-        cause=_first_cause(told.findings, told.undecided),
+        cause=_first_cause(answer.findings, answer.undecided),
         present=main.present,
         other=main.other,
         recommended=main.recommended,
         beside=tuple(rest),
         effects=next((one.balance.effects for one in remedies if one.name == "FQ-CoDel"), ()),
-        people=people(trees, name, told.present.length, seed),
+        people=people(trees, name, answer.present.length, seed),
         senders=next((one for one in remedies if one.name == "BBR"), None),
         checked=f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}\n"
-        f"{trust.sentence}{_style(tree, name, told, bool(trust.cells))}",
+        f"{trust.sentence}{_style(tree, name, answer, bool(trust.cells))}",
         trust=trust,
-        diagnosis=told,
+        diagnosis=answer,
         scenario=scenario,
     )
 
@@ -429,15 +429,15 @@ def _loaded(present: Measured, tree: Mapping[str, Any], name: str) -> bool:
     return busy or any(symptoms)
 
 
-def _judged(told: Diagnosis, tree: dict[str, Any], name: str, seed: int) -> Judged:
+def _judged(diagnosis: Diagnosis, tree: dict[str, Any], name: str, seed: int) -> Judged:
     """A diagnosis with what the queue does, in the same runs."""
-    result = told.lab.result(tree, told.present.length, seed)
+    result = diagnosis.lab.result(tree, diagnosis.present.length, seed)
     setting = measured(result, name, bits_at(tree, name), _words(tree, name))
-    kind, first = stated(told.present.numbers, tree, name, told.present.key)
-    if not told.present.enough:
-        seconds = told.present.length.measured
+    kind, first = stated(diagnosis.present.numbers, tree, name, diagnosis.present.key)
+    if not diagnosis.present.enough:
+        seconds = diagnosis.present.length.measured
         first = replace(first, text=str(state("why.measured", seconds=seconds, sentence=_small(first.text))))
-    return Judged(name, kind, (first, *told.sentences), told, averaged(setting, told.present.numbers))
+    return Judged(name, kind, (first, *diagnosis.sentences), diagnosis, averaged(setting, diagnosis.present.numbers))
 
 
 def _uncovered(tree: Mapping[str, Any]) -> list[str]:
@@ -563,19 +563,19 @@ def stated(ones: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
     return kind, Sentence("queue", kind, text, values, (Evidence(how, value, 0.0, held, runs=(key,), kind="time"),))
 
 
-def _style(tree: dict[str, Any], name: str, told: Diagnosis, cells: bool) -> str:
+def _style(tree: dict[str, Any], name: str, diagnosis: Diagnosis, cells: bool) -> str:
     """How far the run's own style is from style "linux", in which the matrix was compared."""
     flows_of = bulk(tree, name)
     styles = {str(one["style"]) for one in flows_of if "style" in one}
-    if not told.present.enough or not styles or styles == {"linux"}:
+    if not diagnosis.present.enough or not styles or styles == {"linux"}:
         return ""
     try:
         made = styled(tree, "linux")
     except AckclockError:
         return ""
-    seeds = told.lab.record[told.present.key]["seeds"][: WHY.seeds[0]]
+    seeds = diagnosis.lab.record[diagnosis.present.key]["seeds"][: WHY.seeds[0]]
     try:
-        own, longer = told.present.length, told.present.factor
+        own, longer = diagnosis.present.length, diagnosis.present.factor
         once = replace(own, warm=own.warm / longer, measured=own.measured / longer)
         linux = Scenario(timed(made, once))
         found = parallel(lambda seed: numbers(run(linux, seed=seed, trace_links=True), name), seeds, imports=())
@@ -587,7 +587,7 @@ def _style(tree: dict[str, Any], name: str, told: Diagnosis, cells: bool) -> str
         return delay, used
 
     delay, used = means(found)
-    own_delay, own_used = means(told.present.numbers)
+    own_delay, own_used = means(diagnosis.present.numbers)
     compared = state(
         "why.not-in-linux-style" if cells else "why.in-style",
         style=" and ".join(sorted(styles)),

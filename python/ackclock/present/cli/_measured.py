@@ -75,18 +75,18 @@ def run_measured(options: argparse.Namespace, title: str, scenario: Scenario, wh
     chosen = budget_of_packets(options)
     if why and not options.json:
         print(f"{why}\nMeasured from packet runs instead (--from equations allows equations only).\n")
-    told = {"equations": why} if why else {}
+    answer = {"equations": why} if why else {}
     try:
         # whoever asked for packets is told how to ask for a limit; otherwise the verdict comes first
         span = _span(options.vary) if options.vary and (why is None or _has_span(options.vary)) else None
         if span is not None:
-            _limit(options, title, scenario, span, told)
+            _limit(options, title, scenario, span, answer)
             return
         judged = measured_stability(scenario, **chosen)
     except AnalysisError as error:
         raise WrongInputError(f"ackclock stability --from packets: {error}") from None
     if options.json:
-        print_json(judged.json() | told)
+        print_json(judged.json() | answer)
         return
     print(f"{title}: {judged.sentence}\n")
     print(
@@ -105,7 +105,7 @@ def _limit(
     title: str,
     scenario: Scenario,
     span: tuple[str, tuple[float, float], str],
-    told: dict[str, Any],
+    result: dict[str, Any],
 ) -> None:
     """Measure the limit between two values and print it; that there is none between them is an answer, too."""
     from ...questions.measured import MeasuredStability, measured_limit
@@ -123,7 +123,7 @@ def _limit(
     else:
         answer, tree = str(found), found.json()
     if options.json:
-        print_json({"sentence": answer} | tree | told)
+        print_json({"sentence": answer} | tree | result)
         return
     print(f"{title}: {answer}\n")
     for value, one in sorted(points.items()):

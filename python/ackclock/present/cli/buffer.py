@@ -60,7 +60,7 @@ def _run(options: argparse.Namespace) -> None:
         report = output_file(outputs, options.report)
         outputs.enter_context(told_to(outputs.enter_context(progress_bar())))
         try:
-            told = buffer(
+            answer = buffer(
                 options.rate,
                 options.rtt,
                 scenario=scenario,
@@ -77,16 +77,16 @@ def _run(options: argparse.Namespace) -> None:
             raise WrongInputError(f"ackclock buffer: {error}") from None
         if picture:
             with writing(options.plot):
-                told.draw(picture, options.plot.suffix.lstrip(".") or "svg")
+                answer.draw(picture, options.plot.suffix.lstrip(".") or "svg")
         if report:
             from ..report import buffer as reports
 
             with writing_report(options):
-                reports.write(report, told)
+                reports.write(report, answer)
         if options.json:
-            print_json(told.json())
+            print_json(answer.json())
         else:
-            print_text(told)
+            print_text(answer)
     print_written(options, options.plot)
 
 

@@ -50,7 +50,7 @@ def _run(options: argparse.Namespace) -> None:
                     show(f"{done} of {every} runs", done / every)
 
             try:
-                told = evaluate(
+                answer = evaluate(
                     options.algorithm,
                     parameters=dict(assignments(options.changes, "target=5ms")),
                     only=options.only,
@@ -64,11 +64,11 @@ def _run(options: argparse.Namespace) -> None:
                 raise WrongInputError(f"ackclock evaluate: {error}") from None
         if report:
             with writing_report(options):
-                told.report(report)
+                answer.report(report)
         if options.json:
-            print_json(told.json())
+            print_json(answer.json())
         else:
-            print_text(told)
+            print_text(answer)
     print_written(options)
 
 

@@ -365,10 +365,10 @@ def _print_verdicts(results: Sequence[Result]) -> None:
     """Print a line a link and verdict, with the time that it rests on."""
     for one in results:
         seed = f"seed {one.seed}, " if len(results) > 1 else ""
-        for link, told in _verdicts(one).items():
-            for verdict in (told["oscillates"], told["stable"]):
+        for link, answer in _verdicts(one).items():
+            for verdict in (answer["oscillates"], answer["stable"]):
                 if verdict is not None:
-                    print(f"{link} ({seed}{told['measured_s']:.3g} s): {verdict['sentence']}")
+                    print(f"{link} ({seed}{answer['measured_s']:.3g} s): {verdict['sentence']}")
     print()
 
 

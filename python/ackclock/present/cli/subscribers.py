@@ -51,7 +51,7 @@ def _run(options: argparse.Namespace) -> None:
     with ExitStack() as outputs:
         picture = output_file(outputs, options.plot)
         try:
-            told = subscribers(
+            answer = subscribers(
                 texts[0],
                 texts[1],
                 options.node,
@@ -66,11 +66,11 @@ def _run(options: argparse.Namespace) -> None:
             raise WrongInputError(f"ackclock subscribers: {error}") from None
         if picture:
             with writing(options.plot):
-                told.draw(picture, options.plot.suffix.lstrip(".") or "svg")
+                answer.draw(picture, options.plot.suffix.lstrip(".") or "svg")
     if options.json:
-        print_json(told.json())
+        print_json(answer.json())
         return
-    print_text(told)
+    print_text(answer)
     if options.plot:
         print(f"written: {options.plot}")
 

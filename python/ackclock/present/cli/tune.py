@@ -84,7 +84,7 @@ def _run(options: argparse.Namespace) -> None:
         report = output_file(outputs, options.report)
         show = outputs.enter_context(progress_bar())
         try:
-            told = tune(
+            answer = tune(
                 scenario,
                 ranges,
                 aqm=options.aqm,
@@ -109,16 +109,16 @@ def _run(options: argparse.Namespace) -> None:
             from ..report import tune as reports
 
             with writing_report(options):
-                reports.write(report, told)
+                reports.write(report, answer)
         if show:
             show("")
     if options.json:
-        print_json(told.json())
+        print_json(answer.json())
     else:
-        print_text(told)
+        print_text(answer)
         if report:
             print(f"\nwritten: {options.report}")
-    if not told.found:
+    if not answer.found:
         raise NotFoundError
 
 

@@ -87,7 +87,7 @@ def _run(options: argparse.Namespace) -> None:
         report = output_file(outputs, options.report)
         outputs.enter_context(told_to(outputs.enter_context(progress_bar())))
         try:
-            told = why(
+            answer = why(
                 options.rate,
                 options.rtt,
                 scenario=scenario,
@@ -114,11 +114,11 @@ def _run(options: argparse.Namespace) -> None:
             from ..report import why as reports
 
             with writing_report(options):
-                reports.write(report, told)
+                reports.write(report, answer)
         if options.json:
-            print_json(told.json())
+            print_json(answer.json())
         else:
-            print_text(told)
+            print_text(answer)
     print_written(options)
 
 

@@ -13,70 +13,70 @@ from ...questions.buffer import Buffer
 from . import style
 
 
-def utilization(told: Buffer, *, ax: Axes | None = None) -> Axes:
+def utilization(buffer: Buffer, *, ax: Axes | None = None) -> Axes:
     """Draw the utilisation from packets with intervals, from equations, the target, and both rules of thumb."""
     with style.drawing(ax) as axes:
-        ran = [one for one in told.sizes if one.seeds]
+        ran = [one for one in buffer.sizes if one.seeds]
         sizes = [one.packets for one in ran]
         used = [100 * one.utilization for one in ran]
         half = [100 * one.half for one in ran]
         axes.errorbar(sizes, used, yerr=half, color=style.BLUE, marker="o", capsize=2, label="packets")
-        both = [one for one in told.sizes if one.equations is not None]
+        both = [one for one in buffer.sizes if one.equations is not None]
         if both:
             values = [100 * one.equations.utilization for one in both if one.equations]
             axes.plot([one.packets for one in both], values, label="equations", **style.SERIES[1])
-        axes.axhline(100 * told.target, color=style.GREY, linestyle=style.DOTTED, label="target")
-        _sizes(told, axes)
-        low = min([*used, 100 * told.target, *(100 * one.equations.utilization for one in both if one.equations)])
+        axes.axhline(100 * buffer.target, color=style.GREY, linestyle=style.DOTTED, label="target")
+        _sizes(buffer, axes)
+        low = min([*used, 100 * buffer.target, *(100 * one.equations.utilization for one in both if one.equations)])
         axes.set_ylim(max(low - 3, 0), 101)
         axes.set_ylabel("utilisation (%)")
         axes.legend(loc="lower right", frameon=False)
     return axes
 
 
-def delay(told: Buffer, *, ax: Axes | None = None) -> Axes:
+def delay(buffer: Buffer, *, ax: Axes | None = None) -> Axes:
     """Draw the mean queueing delay and its 99th percentile from packets, and the mean from equations."""
     with style.drawing(ax) as axes:
-        ran = [one for one in told.sizes if one.seeds]
+        ran = [one for one in buffer.sizes if one.seeds]
         sizes = [one.packets for one in ran]
         axes.plot(sizes, [1e3 * one.delay_mean for one in ran], label="packets, mean", **style.SERIES[0])
         axes.plot(sizes, [1e3 * one.delay_p99 for one in ran], label="packets, 99th percentile", **style.SERIES[2])
-        both = [one for one in told.sizes if one.equations is not None]
+        both = [one for one in buffer.sizes if one.equations is not None]
         if both:
             values = [1e3 * one.equations.delay_mean for one in both if one.equations]
             axes.plot([one.packets for one in both], values, label="equations, mean", **style.SERIES[1])
-        axes.set_yscale("log" if _positive(told) else "linear")
+        axes.set_yscale("log" if _positive(buffer) else "linear")
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        _sizes(told, axes)
+        _sizes(buffer, axes)
         axes.set_ylabel("queueing delay (ms)")
         axes.legend(loc="upper left", frameon=False)
     return axes
 
 
-def write(told: Buffer, path: Any, kind: str = "svg") -> None:
+def write(buffer: Buffer, path: Any, kind: str = "svg") -> None:
     """Write both as one picture."""
     with style.context():
         figure = Figure(figsize=(7.2, 5.4))
         above, below = figure.subplots(2, sharex=True)
-        utilization(told, ax=above)
-        delay(told, ax=below)
+        utilization(buffer, ax=above)
+        delay(buffer, ax=below)
         above.set_xlabel("")
         figure.savefig(path, format=kind)
 
 
-def _positive(told: Buffer) -> bool:
-    means = [one.delay_mean for one in told.sizes if one.seeds]
-    means += [one.equations.delay_mean for one in told.sizes if one.equations]
+def _positive(buffer: Buffer) -> bool:
+    means = [one.delay_mean for one in buffer.sizes if one.seeds]
+    means += [one.equations.delay_mean for one in buffer.sizes if one.equations]
     return bool(np.all(np.array(means) > 0))
 
 
-def _sizes(told: Buffer, axes: Axes) -> None:
+def _sizes(buffer: Buffer, axes: Axes) -> None:
     """The axis of sizes, with the rules of thumb."""
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.set_xlabel("buffer (packets)")
-    first, last = told.sizes[0].packets, told.sizes[-1].packets
-    rules = {"rate x RTT": told.product} | ({"/ root of n": told.root} if told.flows > 1 else {})
+    first, last = buffer.sizes[0].packets, buffer.sizes[-1].packets
+    rules = {"rate x RTT": buffer.product} | ({"/ root of n": buffer.root} if buffer.flows > 1 else {})
     for name, at in rules.items():
         if first <= at <= last:
             axes.axvline(at, color=style.GREY, linewidth=0.7)

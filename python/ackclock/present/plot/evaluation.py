@@ -18,7 +18,7 @@ _WIDTH = 0.7
 """Width of a case's marks together, where cases are one apart."""
 
 
-def cases(told: Evaluation, answer: Answer, quantity: str, *, ax: Axes | None = None) -> Axes:
+def cases(evaluation: Evaluation, answer: Answer, quantity: str, *, ax: Axes | None = None) -> Axes:
     """
     Draw one number of a heading: means with intervals of 95 %, a group a case; bounds as short black lines.
 
@@ -27,7 +27,7 @@ def cases(told: Evaluation, answer: Answer, quantity: str, *, ax: Axes | None = 
     asked = next(one for one in answer.heading.quantities if one.name == quantity)
     unit, factor = UNITS[asked.unit]
     of = answer.values[quantity]
-    names = ("", *told.others)
+    names = ("", *evaluation.others)
     with style.drawing(ax) as axes:
         for at, name in enumerate(names):
             look = style.SERIES[at % len(style.SERIES)]
@@ -40,7 +40,7 @@ def cases(told: Evaluation, answer: Answer, quantity: str, *, ax: Axes | None = 
                 means.append(factor * one.mean)
                 halves.append(0.0 if math.isnan(one.half) else factor * one.half)
             kind = {"color": look["color"], "marker": look["marker"], "markersize": 7 if at == 0 else 5}
-            shown = label(name or told.entry.name)
+            shown = label(name or evaluation.entry.name)
             axes.errorbar(places, means, yerr=halves, linestyle="none", capsize=3, label=shown, **kind)
         bounded = False
         for case, name in enumerate(of):
@@ -68,7 +68,7 @@ def cases(told: Evaluation, answer: Answer, quantity: str, *, ax: Axes | None = 
         return axes
 
 
-def trade_off(told: Evaluation, answer: Answer, *, ax: Axes | None = None) -> Axes:
+def trade_off(evaluation: Evaluation, answer: Answer, *, ax: Axes | None = None) -> Axes:
     """
     Draw the median wait against the utilisation: points for each algorithm and case, standard deviations over seeds.
 
@@ -77,12 +77,12 @@ def trade_off(told: Evaluation, answer: Answer, *, ax: Axes | None = None) -> Ax
     import numpy as np
     from matplotlib.patches import Ellipse
 
-    names = ("", *told.others)
+    names = ("", *evaluation.others)
     waits, uses = answer.values["median wait"], answer.values["utilisation"]
     with style.drawing(ax) as axes:
         for at, name in enumerate(names):
             look = style.SERIES[at % len(style.SERIES)]
-            shown = label(name or told.entry.name)
+            shown = label(name or evaluation.entry.name)
             points = [
                 (1e3 * np.asarray(waits[case][name]), 100 * np.asarray(uses[case][name]))
                 for case in waits

@@ -13,7 +13,7 @@ from ...questions.provider import Hour, Subscribers
 from . import style
 
 
-def write(told: Subscribers, path: Any, kind: str = "svg") -> None:
+def write(subscribers: Subscribers, path: Any, kind: str = "svg") -> None:
     """Write three distributions as a picture: used part of a second, delay and rate of a subscriber."""
     with style.context():
         figure = Figure(figsize=(9.6, 3.4), layout="constrained")
@@ -24,7 +24,7 @@ def write(told: Subscribers, path: Any, kind: str = "svg") -> None:
             ("rate of a subscriber", 1e-6, "Mbit/s", lambda one: one.rates),
         )
         for ax, (label, scale, unit, values) in zip(axes, parts, strict=True):
-            for name, one in (("now", told.now), (f"{told.more} more", told.after)):
+            for name, one in (("now", subscribers.now), (f"{subscribers.more} more", subscribers.after)):
                 found = values(one)
                 if found.size:
                     ax.plot(scale * found, 100 * np.arange(1, found.size + 1) / found.size, label=name)
@@ -33,5 +33,7 @@ def write(told: Subscribers, path: Any, kind: str = "svg") -> None:
         axes[1].set_xscale("symlog", linthresh=1)
         axes[0].set_ylabel("at most this (%)")
         axes[0].legend()
-        figure.suptitle(f"{told.node}: {told.now.count} and {told.after.count} subscribers in the busy hour")
+        figure.suptitle(
+            f"{subscribers.node}: {subscribers.now.count} and {subscribers.after.count} subscribers in the busy hour"
+        )
         figure.savefig(path, format=kind)

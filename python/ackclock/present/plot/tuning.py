@@ -29,29 +29,29 @@ _SCALES: Final = {
 }
 
 
-def margins(told: Tuned, *, ax: Axes | None = None) -> Axes:
+def margins(tuned: Tuned, *, ax: Axes | None = None) -> Axes:
     """Draw the gain margin over the range of one or two keys, with the packet runs and the worst places marked."""
-    axes = [one for one in told.problem.axes if one.low < one.high][:2]
+    axes = [one for one in tuned.problem.axes if one.low < one.high][:2]
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
         if len(axes) == 2:  # noqa: PLR2004  a plane
-            _plane(ax, told, axes[0], axes[1])
+            _plane(ax, tuned, axes[0], axes[1])
         elif axes:
-            _line(ax, told, axes[0])
+            _line(ax, tuned, axes[0])
         else:
             ax.set_axis_off()
             ax.set_title("The range is a single place", loc="left")
         return ax
 
 
-def _plane(ax: Axes, told: Tuned, first: Axis, second: Axis) -> None:
+def _plane(ax: Axes, tuned: Tuned, first: Axis, second: Axis) -> None:
     (fx, xlabel), (fy, ylabel) = _SCALES[first.key], _SCALES[second.key]
     ax.grid(visible=False)
-    if told.theory is not None and told.theory.places:
-        handles = _gain_margins(ax, told, told.theory, (first, second))
+    if tuned.theory is not None and tuned.theory.places:
+        handles = _gain_margins(ax, tuned, tuned.theory, (first, second))
     else:
         handles = []
         ax.set_title("Packet runs over the range", loc="left")
-    handles += _packet_runs(ax, told, (first, second))
+    handles += _packet_runs(ax, tuned, (first, second))
     for name, side, factor in (("x", first, fx), ("y", second, fy)):
         _scale(ax, name, factor * np.array([side.low, side.high]))
     ax.set_xlim(fx * first.low, fx * first.high)
@@ -61,15 +61,15 @@ def _plane(ax: Axes, told: Tuned, first: Axis, second: Axis) -> None:
     ax.legend(handles=handles, frameon=False, loc="center left", bbox_to_anchor=(1.02, 0.5))
 
 
-def _gain_margins(ax: Axes, told: Tuned, theory: Check, axes: tuple[Axis, Axis]) -> list[Patch | Line2D]:
+def _gain_margins(ax: Axes, tuned: Tuned, theory: Check, axes: tuple[Axis, Axis]) -> list[Patch | Line2D]:
     """Shade the gain margin over two axes, smallest over the others, and mark the least."""
     first, second = axes
     fx, fy = _SCALES[first.key][0], _SCALES[second.key][0]
-    need = told.problem.need.gain
+    need = tuned.problem.need.gain
     x = np.unique([one.point[first.key] for one in theory.places])
     y = np.unique([one.point[second.key] for one in theory.places])
     z = np.full((y.size, x.size), np.nan)
-    rest = {one.key for one in told.problem.axes} - {first.key, second.key}
+    rest = {one.key for one in tuned.problem.axes} - {first.key, second.key}
     for one in theory.places:
         row, column = np.searchsorted(y, one.point[second.key]), np.searchsorted(x, one.point[first.key])
         margin = min(one.gain, _LARGEST) if one.stable else -1.0
@@ -103,14 +103,14 @@ def _gain_margins(ax: Axes, told: Tuned, theory: Check, axes: tuple[Axis, Axis])
     return [*shades, _mark("*", style.VERMILION, "least margin")]
 
 
-def _packet_runs(ax: Axes, told: Tuned, axes: tuple[Axis, Axis]) -> list[Patch | Line2D]:
+def _packet_runs(ax: Axes, tuned: Tuned, axes: tuple[Axis, Axis]) -> list[Patch | Line2D]:
     """Mark where packets were run, and where their delay was longest."""
     first, second = axes
     fx, fy = _SCALES[first.key][0], _SCALES[second.key][0]
     handles: list[Patch | Line2D] = []
     for runs, look, size, label in (
-        (told.searched, "o", 3.5, "runs: search"),
-        (told.runs, "s", 5.5, "runs: corners"),
+        (tuned.searched, "o", 3.5, "runs: search"),
+        (tuned.runs, "s", 5.5, "runs: corners"),
     ):
         if runs:
             ax.plot(
@@ -124,10 +124,10 @@ def _packet_runs(ax: Axes, told: Tuned, axes: tuple[Axis, Axis]) -> list[Patch |
                 zorder=4,
             )
             handles.append(_mark(look, style.BLACK, label))
-    if told.worst is not None:
+    if tuned.worst is not None:
         ax.plot(
-            fx * told.worst.point[first.key],
-            fy * told.worst.point[second.key],
+            fx * tuned.worst.point[first.key],
+            fy * tuned.worst.point[second.key],
             "D",
             color="none",
             markeredgecolor=style.VERMILION,
@@ -150,19 +150,19 @@ def _packet_runs(ax: Axes, told: Tuned, axes: tuple[Axis, Axis]) -> list[Patch |
     return handles
 
 
-def _line(ax: Axes, told: Tuned, first: Axis) -> None:
+def _line(ax: Axes, tuned: Tuned, first: Axis) -> None:
     factor, label = _SCALES[first.key]
-    need = told.problem.need
-    if told.theory is not None and told.theory.places:
-        x = np.array([one.point[first.key] for one in told.theory.places])
-        y = np.array([min(one.gain, _LARGEST) for one in told.theory.places])
+    need = tuned.problem.need
+    if tuned.theory is not None and tuned.theory.places:
+        x = np.array([one.point[first.key] for one in tuned.theory.places])
+        y = np.array([min(one.gain, _LARGEST) for one in tuned.theory.places])
         order = np.argsort(x)
         ax.plot(factor * x[order], y[order], color=style.BLUE, linewidth=1.4)
         ax.axhline(need.gain, color=style.NAVY, linestyle=style.DASHED, linewidth=0.9)
         ax.set_ylabel("gain margin (dB)")
         ax.set_title("Gain margin over the range; dashed: demanded", loc="left")
     else:
-        runs = sorted([*told.runs, *told.searched], key=lambda one: one.point[first.key])
+        runs = sorted([*tuned.runs, *tuned.searched], key=lambda one: one.point[first.key])
         ax.plot(
             [factor * one.point[first.key] for one in runs], [1e3 * one.delay for one in runs], "o", color=style.BLACK
         )
@@ -173,15 +173,15 @@ def _line(ax: Axes, told: Tuned, first: Axis) -> None:
     ax.set_xlabel(label)
 
 
-def delays(told: Tuned, *, ax: Axes | None = None) -> Axes:
+def delays(tuned: Tuned, *, ax: Axes | None = None) -> Axes:
     """Draw median and 99th percentile of the queueing delay at the corners, tuned and under Linux's defaults."""
     from ...questions.tuning.problem import words
 
-    groups = {"tuned": told.runs, **told.defaults}
+    groups = {"tuned": tuned.runs, **tuned.defaults}
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
         ax.grid(visible=False)
         ax.grid(visible=True, axis="x")
-        places = [words(one.point) for one in told.runs]
+        places = [words(one.point) for one in tuned.runs]
         for k, (name, runs) in enumerate(groups.items()):
             look = style.SERIES[k]
             heights = [place + 0.22 * (k - (len(groups) - 1) / 2) for place in range(len(runs))]
@@ -197,7 +197,7 @@ def delays(told: Tuned, *, ax: Axes | None = None) -> Axes:
                 label=name.partition(",")[0],
             )
             ax.plot(high, heights, "|", color=look["color"], linestyle="none", markersize=7)
-        ax.axvline(1e3 * told.problem.need.target, color=style.NAVY, linestyle=style.DASHED, linewidth=0.9)
+        ax.axvline(1e3 * tuned.problem.need.target, color=style.NAVY, linestyle=style.DASHED, linewidth=0.9)
         ax.set_yticks([])
         for place, text in enumerate(places):
             ax.text(0.01, place - 0.36, text, transform=ax.get_yaxis_transform(), va="center", fontsize="small")

@@ -57,12 +57,12 @@ def _without_seed(scenario: str) -> str:
 def _labels(names: list[str], differ: dict[str, list[str]]) -> list[str]:
     if len(set(names)) == len(names):
         return names
-    told = [key for key in differ if not key.startswith("scenario.")]
-    if 0 < len(told) <= _NAMED:
-        labels = [", ".join(f"{key.rpartition('.')[2]} {differ[key][k]}" for key in told) for k in range(len(names))]
+    answer = [key for key in differ if not key.startswith("scenario.")]
+    if 0 < len(answer) <= _NAMED:
+        labels = [", ".join(f"{key.rpartition('.')[2]} {differ[key][k]}" for key in answer) for k in range(len(names))]
         if len(set(labels)) == len(labels):
             return labels
-    for key in told:  # the first setting that tells all apart, such as the AQM, which brings parameters of its own
+    for key in answer:  # the first setting that tells all apart, such as the AQM, which brings parameters of its own
         if len(set(differ[key])) == len(names):
             return [f"{key.rpartition('.')[2]} {value}" for value in differ[key]]
     return [f"{name} ({k})" for k, name in enumerate(names, 1)]

@@ -41,7 +41,7 @@ def page(results: Result | Iterable[Result | Replications], title: str) -> str:
         "page.html",
         title=title,
         groups=groups,
-        verdicts=[(group.label, told) for group in groups if (told := verdict(group.results))],
+        verdicts=[(group.label, answer) for group in groups if (answer := verdict(group.results))],
         summaries=[(group.label, summary(group)) for group in groups],
         sections=tables(groups),
         panels=panels(groups),

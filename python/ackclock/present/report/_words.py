@@ -153,12 +153,12 @@ def _queue(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, An
 def _besides(queues: Sequence[QueueFacts]) -> str:
     """Return the open question about a queue, by the run that needs most, or how it is known, or a small period."""
     verdicts = [(queue.oscillating.needs if queue.oscillating else math.nan, queue.unknown) for queue in queues]
-    told = sorted((0.0 if math.isnan(needs) else needs, text) for needs, text in verdicts if text)
+    answer = sorted((0.0 if math.isnan(needs) else needs, text) for needs, text in verdicts if text)
     longest = max(queue.continued for queue in queues)
-    if told:
+    if answer:
         spread = f" Longer runs ({time(longest)}) show that it is not stable."
         tried = f" Runs of {time(longest)} do not tell either."
-        return told[-1][1] + ((spread if all(queue.stable.decided for queue in queues) else tried) if longest else "")
+        return answer[-1][1] + ((spread if all(queue.stable.decided for queue in queues) else tried) if longest else "")
     if longest:
         return f"Longer runs ({time(longest)}) with several seeds show its behaviour; this one does not tell."
     small = queues[0].oscillating if len(queues) == 1 else None

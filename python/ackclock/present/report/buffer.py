@@ -12,24 +12,27 @@ from ..text import buffer as words
 from .stability import Section, _cells, _drawn, _rendered, _write
 
 
-def write(path: str | os.PathLike[str], told: Buffer) -> None:
-    """Write a report of `told` to `path`."""
-    _write(path, page(told))
+def write(path: str | os.PathLike[str], buffer: Buffer) -> None:
+    """Write a report of the answer to `path`."""
+    _write(path, page(buffer))
 
 
-def page(told: Buffer) -> str:
+def page(buffer: Buffer) -> str:
     """Return the report that :func:`write` writes."""
-    drawings = [_drawn("utilisation", partial(plots.utilization, told)), _drawn("delay", partial(plots.delay, told))]
+    drawings = [
+        _drawn("utilisation", partial(plots.utilization, buffer)),
+        _drawn("delay", partial(plots.delay, buffer)),
+    ]
     return _rendered(
         title="How large a buffer has to be",
-        name=f"The buffer of {rate_text(told.rate)} with a round trip of {time(told.rtt)}",
+        name=f"The buffer of {rate_text(buffer.rate)} with a round trip of {time(buffer.rtt)}",
         heading="Packet simulation and mean-field equations",
-        choices=f"Flows: {told.flows}, {', '.join(told.controls)}; seed {told.scenario.seed}",
-        sentence=told.headline,
-        unsafe=told.enough is None,
+        choices=f"Flows: {buffer.flows}, {', '.join(buffer.controls)}; seed {buffer.scenario.seed}",
+        sentence=buffer.headline,
+        unsafe=buffer.enough is None,
         facts={},
-        tables=[_cells(words.table(told))],
+        tables=[_cells(words.table(buffer))],
         notes=[],
         sections=[Section("Against the size", drawings, "Bars are 95 % intervals.")],
-        scenario_json=told.scenario.to_json(),
+        scenario_json=buffer.scenario.to_json(),
     )

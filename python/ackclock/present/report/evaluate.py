@@ -30,43 +30,43 @@ MARKS = {
 _SIZE = (7.2, 2.6)
 
 
-def report(told: Evaluation, path: str | os.PathLike[str]) -> None:
-    """Write the page of `told` to `path`."""
+def report(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
+    """Write the page of the evaluation to `path`."""
     with whole_file(path) as beside:
-        beside.write_text(page(told), encoding="utf-8")
+        beside.write_text(page(evaluation), encoding="utf-8")
 
 
-def page(told: Evaluation) -> str:
+def page(evaluation: Evaluation) -> str:
     """Return the page that `write` writes. The same evaluation gives the same bytes."""
     return render(
         "evaluate.html",
         version=_core.VERSION,
-        told=told,
-        rfc=RFC[told.entry.kind],
-        kind="congestion control" if told.entry.kind == "sender" else "queue",
-        others=[label(name) for name in told.others],
-        beside=listed([label(name) for name in told.others]),
+        evaluation=evaluation,
+        rfc=RFC[evaluation.entry.kind],
+        kind="congestion control" if evaluation.entry.kind == "sender" else "queue",
+        others=[label(name) for name in evaluation.others],
+        beside=listed([label(name) for name in evaluation.others]),
         marks={str(finding): mark for finding, mark in MARKS.items()},
-        counts={str(finding): count for finding, count in told.counts.items()},
-        fails=[answer for answer in told.answers if answer.finding is Finding.NO],
-        parts=[_part(told, answer) for answer in told.answers],
+        counts={str(finding): count for finding, count in evaluation.counts.items()},
+        fails=[answer for answer in evaluation.answers if answer.finding is Finding.NO],
+        parts=[_part(evaluation, answer) for answer in evaluation.answers],
     )
 
 
-def _part(told: Evaluation, answer: Answer) -> dict[str, Any]:
+def _part(evaluation: Evaluation, answer: Answer) -> dict[str, Any]:
     """Return the part of the page about a heading."""
     prefix = f"h{answer.heading.number.replace('.', '-')}"
     drawings = []
     if "median wait" in answer.values and answer.heading.number == "2.7":
-        drawings.append(_drawn(f"{prefix} trade-off", partial(plots.trade_off, told, answer), _SIZE))
+        drawings.append(_drawn(f"{prefix} trade-off", partial(plots.trade_off, evaluation, answer), _SIZE))
     for at, quantity in enumerate(answer.values):
         name = f"{prefix} {at} {quantity}"
-        drawings.append(_drawn(name, partial(plots.cases, told, answer, quantity), _SIZE))
+        drawings.append(_drawn(name, partial(plots.cases, evaluation, answer, quantity), _SIZE))
     return {
         "answer": answer,
         "anchor": prefix,
         "drawings": drawings,
-        "tables": rows(answer, told.others),
+        "tables": rows(answer, evaluation.others),
         "checks": [
             (
                 check.quantity,

@@ -15,28 +15,28 @@ if TYPE_CHECKING:
     from ...questions.tuning import Tuned
 
 
-def write(path: str | os.PathLike[str], told: Tuned) -> None:
-    """Write a report of `told` to `path`."""
-    _write(path, page(told))
+def write(path: str | os.PathLike[str], tuned: Tuned) -> None:
+    """Write a report of the answer to `path`."""
+    _write(path, page(tuned))
 
 
-def page(told: Tuned) -> str:
+def page(tuned: Tuned) -> str:
     """Return the report that :func:`write` writes."""
-    need = told.problem.need
-    facts = {"range": ", ".join(map(str, told.problem.axes)) or "the file's own point", "demanded": str(need)}
-    if told.theory is not None and told.theory.places:
+    need = tuned.problem.need
+    facts = {"range": ", ".join(map(str, tuned.problem.axes)) or "the file's own point", "demanded": str(need)}
+    if tuned.theory is not None and tuned.theory.places:
         facts |= {
             f"smallest {name}" if name != "mean queueing" else "longest mean queueing": f"{value} at {where}"
-            for name, value, where in _text.margins(told.theory)
+            for name, value, where in _text.margins(tuned.theory)
         }
-    for one in told.tipping:
+    for one in tuned.tipping:
         facts[f"coexisting cycles at {words(one.point)}"] = one.text
-    for compromise in told.compromises:
+    for compromise in tuned.compromises:
         facts.setdefault("to give up (one of)", "")
         facts["to give up (one of)"] += ("; " if facts["to give up (one of)"] else "") + compromise.what
     tables: list[dict[str, Any]] = []
-    if told.runs:
-        rows = [_text.cells(row) for row in _text.rows(told)]
+    if tuned.runs:
+        rows = [_text.cells(row) for row in _text.rows(tuned)]
         tables.append(
             {
                 "heading": "packet runs",
@@ -45,42 +45,42 @@ def page(told: Tuned) -> str:
             }
         )
     sections = []
-    if told.runs or told.theory:
-        drawings = [_drawn("margins", partial(plots.margins, told), (7.6, 3.8))]
-        if told.runs:
-            drawings.append(_drawn("delays", partial(plots.delays, told), (7.6, 1.2 + 0.55 * len(told.runs))))
+    if tuned.runs or tuned.theory:
+        drawings = [_drawn("margins", partial(plots.margins, tuned), (7.6, 3.8))]
+        if tuned.runs:
+            drawings.append(_drawn("delays", partial(plots.delays, tuned), (7.6, 1.2 + 0.55 * len(tuned.runs))))
         sections.append(Section("Over the range", drawings))
     return _rendered(
-        title=f"{told.name}: {told.kind} tuned",
-        name=told.name,
-        heading=f"{told.kind} at {told.problem.link}, tuned",
+        title=f"{tuned.name}: {tuned.kind} tuned",
+        name=tuned.name,
+        heading=f"{tuned.kind} at {tuned.problem.link}, tuned",
         choices="Checked, not proved",
-        sentence=told.sentence,
-        unsafe=not told.found,
+        sentence=tuned.sentence,
+        unsafe=not tuned.found,
         facts=facts,
         tables=tables,
-        texts=_texts(told),
-        notes=[*told.notes, *(f"checked {line}" if not line.startswith("not ") else line for line in told.checked)],
+        texts=_texts(tuned),
+        notes=[*tuned.notes, *(f"checked {line}" if not line.startswith("not ") else line for line in tuned.checked)],
         sections=sections,
-        scenario_json=told.problem.scenario.to_json(),
+        scenario_json=tuned.problem.scenario.to_json(),
     )
 
 
-def _texts(told: Tuned) -> list[tuple[str, str]]:
+def _texts(tuned: Tuned) -> list[tuple[str, str]]:
     """Commands by device, with their way back."""
     out = []
-    if told.queue is not None:
-        name = "Setting" if told.found else "The nearest setting, which fails"
-        out.append((name, f"queue = {_text.inline(told.queue)}"))
-    if not told.found:
-        if told.instead is not None:
-            out.append(("For linux, its default queue", "\n".join(told.instead.apply)))
-            out.append(("The same behind a shaper", "\n".join(told.shaper)))
+    if tuned.queue is not None:
+        name = "Setting" if tuned.found else "The nearest setting, which fails"
+        out.append((name, f"queue = {_text.inline(tuned.queue)}"))
+    if not tuned.found:
+        if tuned.instead is not None:
+            out.append(("For linux, its default queue", "\n".join(tuned.instead.apply)))
+            out.append(("The same behind a shaper", "\n".join(tuned.shaper)))
         return out
-    if told.shaper:
-        out.append(("Behind a shaper, where the queue forms in another device", "\n".join(told.shaper)))
-    if told.commands is not None:
-        out.append((f"For {told.commands.device}", _text.commands(told.commands)))
-    for device, other in told.others.items():
+    if tuned.shaper:
+        out.append(("Behind a shaper, where the queue forms in another device", "\n".join(tuned.shaper)))
+    if tuned.commands is not None:
+        out.append((f"For {tuned.commands.device}", _text.commands(tuned.commands)))
+    for device, other in tuned.others.items():
         out.append((f"For {device}", "\n".join(_text.other(device, other)).strip()))
     return out

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from ..tables import TextTable
 
 
-def write(path: str | os.PathLike[str], told: Why) -> None:
-    """Write a report of `told` to `path`."""
-    _write(path, page(told))
+def write(path: str | os.PathLike[str], why: Why) -> None:
+    """Write a report of the answer to `path`."""
+    _write(path, page(why))
 
 
-def page(told: Why) -> str:
+def page(why: Why) -> str:
     """Return the report that :func:`write` writes."""
-    links = told.every
+    links = why.every
     many = len(links) > 1
     columns: dict[str, tuple[str, Setting]] = {}
     texts = []
@@ -36,7 +36,7 @@ def page(told: Why) -> str:
         columns[f"{place}now"] = (link, now)
         if instead:
             columns[f"{place}instead"] = (link, instead)
-    for what, setting in commands(told):
+    for what, setting in commands(why):
         texts += [(f"Set {what}", setting.tc), ("Take it back", setting.undo)]
     settings = [one for _, one in columns.values()]
     rows: list[tuple[str, list[str]]] = [
@@ -59,27 +59,27 @@ def page(told: Why) -> str:
         ]
         sections.append(Section(f"{column[0].upper()}{column[1:]}: {one.queue}", drawings))
     tables = [{"heading": "", "columns": list(columns), "rows": rows, "look": "wrapped"}]
-    if told.people and told.people.settings:
-        tables.insert(0, _table("For people", people.table(told.people)))
-    if len(told.present.classes) > 1:
-        tables.append(_table("Classes of flows", classes(told)))
-    name = told.diagnosis.link
-    tree = told.scenario.canonical
+    if why.people and why.people.settings:
+        tables.insert(0, _table("For people", people.table(why.people)))
+    if len(why.present.classes) > 1:
+        tables.append(_table("Classes of flows", classes(why)))
+    name = why.diagnosis.link
+    tree = why.scenario.canonical
     link = next(one for one in tree["link"] if one["name"] == name)
     flows = next(one for one in tree["flows"] if name in one["path"])
     return _rendered(
         title="Why a link is slow",
         name=f"Why a link of {_rate(link)} with a round trip of {flows['rtt']} is slow",
         heading="Packet simulation",
-        choices=f"Flows: {flows['count']}, {_kind(flows)}; seed {told.scenario.seed}",
-        sentence="\n".join([*told.lines, *([people.sentence(told.people)] if told.people else [])]),
-        unsafe=bool(told.diagnosis.findings) or any(one.diagnosis.findings for one in told.beside),
+        choices=f"Flows: {flows['count']}, {_kind(flows)}; seed {why.scenario.seed}",
+        sentence="\n".join([*why.lines, *([people.sentence(why.people)] if why.people else [])]),
+        unsafe=bool(why.diagnosis.findings) or any(one.diagnosis.findings for one in why.beside),
         facts={},
-        tables=[*tables, _evidence(told)],
+        tables=[*tables, _evidence(why)],
         texts=texts,
-        notes=[told.checked, *([people.footnote(told.people)] if told.people else [])],
+        notes=[why.checked, *([people.footnote(why.people)] if why.people else [])],
         sections=sections,
-        scenario_json=told.scenario.to_json(),
+        scenario_json=why.scenario.to_json(),
     )
 
 
@@ -87,10 +87,10 @@ def _table(heading: str, of: TextTable) -> dict[str, Any]:
     return {"heading": heading, "columns": list(of.columns), "rows": of.rows}
 
 
-def _evidence(told: Why) -> dict[str, Any]:
+def _evidence(why: Why) -> dict[str, Any]:
     """How each sentence was decided."""
     rows: list[tuple[str, list[str]]] = []
-    for number, one in enumerate([*told.sentences, *(one for part in told.beside for one in part.sentences)], 1):
+    for number, one in enumerate([*why.sentences, *(one for part in why.beside for one in part.sentences)], 1):
         for part in one.evidence:
             plain = PLAIN[part.kind]
             limit = "" if math.isnan(part.limit) else plain(part.limit)

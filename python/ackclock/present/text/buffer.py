@@ -18,22 +18,22 @@ MIN_FLOWS_FOR_AVERAGES = 30
 """Flows from which on an average over them is expected to hold."""
 
 
-def text(told: Buffer) -> str:
+def text(buffer: Buffer) -> str:
     """Return the sentences, and the table of all sizes."""
-    controls = listed([called(one) for one in told.controls])
-    head = f"{counted(told.flows, 'flow')} of {controls} over {rate_text(told.rate)}, round trip {time(told.rtt)}"
-    return "\n".join([*sentences(told), "", head, "", text_table(table(told))])
+    controls = listed([called(one) for one in buffer.controls])
+    head = f"{counted(buffer.flows, 'flow')} of {controls} over {rate_text(buffer.rate)}, round trip {time(buffer.rtt)}"
+    return "\n".join([*sentences(buffer), "", head, "", text_table(table(buffer))])
 
 
-def sentences(told: Buffer) -> list[str]:
+def sentences(buffer: Buffer) -> list[str]:
     """Return the size that is enough, its price beside the rules of thumb, and what this rests on."""
-    return [_enough(told), *_price(told), _equations(told), _rests(told)]
+    return [_enough(buffer), *_price(buffer), _equations(buffer), _rests(buffer)]
 
 
-def table(told: Buffer) -> pd.DataFrame:
+def table(buffer: Buffer) -> pd.DataFrame:
     """Return what packets and equations say of each size, as text."""
     rows = {}
-    for one in told.sizes:
+    for one in buffer.sizes:
         rows[f"{one.packets} packets"] = {
             "time": time(one.seconds),
             "BDP": f"{one.bdp:.2g}",
@@ -42,7 +42,7 @@ def table(told: Buffer) -> pd.DataFrame:
             "99 % wait at most": _known(one.delay_p99),
             "lost": "" if math.isnan(one.loss) else share(one.loss),
         }
-        if not told.reason and one.equations is not None:
+        if not buffer.reason and one.equations is not None:
             rows[f"{one.packets} packets"] |= {
                 "utilisation, equations": share(one.equations.utilization),
                 "mean wait, equations": time(one.equations.delay_mean),
@@ -66,21 +66,21 @@ def _size(one: Size) -> str:
     return f"{one.packets} packets ({time(one.seconds)}, {one.bdp:.2g} bandwidth-delay products)"
 
 
-def _enough(told: Buffer) -> str:
-    target, high, low = share(told.target), told.enough, told.too_small
-    last = told.sizes[-1]
-    if all(math.isnan(one.utilization) for one in told.sizes):
+def _enough(buffer: Buffer) -> str:
+    target, high, low = share(buffer.target), buffer.enough, buffer.too_small
+    last = buffer.sizes[-1]
+    if all(math.isnan(one.utilization) for one in buffer.sizes):
         return (
             f"Cannot tell: runs as long as this link needs ({time(last.length)}) take too many packets; go on with "
             "--until-sure."
         )
     if high is None:
-        if last.decided(told.target) is False:
+        if last.decided(buffer.target) is False:
             head = f"No buffer that was tried is enough for a utilisation of {target}"
         else:
             head = f"Cannot tell which buffer is enough for a utilisation of {target}"
         return f"{head}: with {_size(last)} it is {_used(last)}."
-    if high is told.sizes[0]:
+    if high is buffer.sizes[0]:
         return (
             f"The smallest buffer that was tried is enough for a utilisation of {target}: with {_size(high)} it is "
             f"{_used(high)}."
@@ -88,40 +88,40 @@ def _enough(told: Buffer) -> str:
     head = f"A buffer of {_size(high)} is enough for a utilisation of {target}: it is {_used(high)}"
     if low is None:
         return f"{head}; whether less is enough cannot be told."
-    open_ = any(low.packets < one.packets < high.packets for one in told.sizes)
-    return f"{head}, and {_used(low)} with {low.packets} packets{'; between them it cannot be told' * open_}."
+    open_ = any(low.packets < one.packets < high.packets for one in buffer.sizes)
+    return f"{head}, and {_used(low)} with {low.packets} packets{'; between them it cannot be buffer' * open_}."
 
 
-def _price(told: Buffer) -> list[str]:
-    one = told.enough
-    root = f", divided by the root of {told.flows} flows {told.root:.0f}" if told.flows > 1 else ""
-    rules = f"The rule of rate times round trip says {told.product:.0f} packets{root}."
+def _price(buffer: Buffer) -> list[str]:
+    one = buffer.enough
+    root = f", divided by the root of {buffer.flows} flows {buffer.root:.0f}" if buffer.flows > 1 else ""
+    rules = f"The rule of rate times round trip says {buffer.product:.0f} packets{root}."
     if one is None:
         return [rules]
     price = f"With it the mean wait is {time(one.delay_mean)}, 99 % wait at most {time(one.delay_p99)}"
     return [f"{price}, and {share(one.loss)} are lost. {rules}"]
 
 
-def _equations(told: Buffer) -> str:
-    if told.reason:
-        return f"The equations say nothing: {told.reason}."
-    said, worst = told.by_equations, told.apart
-    fewer = " or fewer" * (said is told.sizes[0])
+def _equations(buffer: Buffer) -> str:
+    if buffer.reason:
+        return f"The equations say nothing: {buffer.reason}."
+    said, worst = buffer.by_equations, buffer.apart
+    fewer = " or fewer" * (said is buffer.sizes[0])
     what = f"The equations say {said.packets} packets{fewer}" if said else "By the equations no size is enough"
     if worst is None or worst.equations is None:
         return f"{what}; no packet run checks them."
     gap = abs(worst.equations.utilization - worst.utilization)
     if gap <= NEAR + worst.half:
         return f"{what}; at every size they agree with packets within {100 * gap:.1g} points of utilisation."
-    few = f": averages hold for many flows, and there {'is' if told.flows == 1 else 'are'} {told.flows}"
+    few = f": averages hold for many flows, and there {'is' if buffer.flows == 1 else 'are'} {buffer.flows}"
     return (
         f"{what}; with {worst.packets} packets they give {share(worst.equations.utilization)} where packets have "
-        f"{share(worst.utilization)}. Trust the packets{few * (told.flows < MIN_FLOWS_FOR_AVERAGES)}."
+        f"{share(worst.utilization)}. Trust the packets{few * (buffer.flows < MIN_FLOWS_FOR_AVERAGES)}."
     )
 
 
-def _rests(told: Buffer) -> str:
-    ran = [one for one in told.sizes if one.seeds]
+def _rests(buffer: Buffer) -> str:
+    ran = [one for one in buffer.sizes if one.seeds]
     parts = []
     if ran:
         seeds, lengths = sorted({one.seeds for one in ran}), sorted({one.length for one in ran})
@@ -129,8 +129,8 @@ def _rests(told: Buffer) -> str:
         spans = f"{time(lengths[0])} to {time(lengths[-1])}" if len(lengths) > 1 else time(lengths[0])
         runs = "packet run" if seeds == [1] else "packet runs"
         parts.append(f"{many} {runs} of {spans} at each of {counted(len(ran), 'size')}; ± is the 95 % interval")
-    if len(ran) < len(told.sizes):
-        short = len(told.sizes) - len(ran)
+    if len(ran) < len(buffer.sizes):
+        short = len(buffer.sizes) - len(ran)
         parts.append(f"{counted(short, 'size needs', 'sizes need')} longer runs (--until-sure)")
     alike = " All flows have the same round trip and may lose together, which asks for more."
-    return f"Rests on {'; '.join(parts)}.{alike * told.alike}"
+    return f"Rests on {'; '.join(parts)}.{alike * buffer.alike}"

@@ -20,13 +20,13 @@ def text(fair: Fair) -> str:
 
 def sentence(fair: Fair) -> Sentence:
     """Return who gets more than its part in how many places, between which buffers that turns, and the shares."""
-    told = [one for one in fair.places if one.told]
+    answer = [one for one in fair.places if one.measured]
     beyond = [fair.beyond(k) for k in range(len(fair.controls))]
     if len(fair.controls) == 2:  # noqa: PLR2004  what one has more the other has less
         more, less = beyond[0]
         text = (
             f"{fair.names[0]} gets more than its part ({fair.parts[0]:.0%}) in {len(more)} of {len(fair.places)} "
-            f"places, {fair.names[1]} in {len(less)}; in {len(told) - len(more) - len(less)} it is even or not "
+            f"places, {fair.names[1]} in {len(less)}; in {len(answer) - len(more) - len(less)} it is even or not "
             "decided"
         )
     else:
@@ -34,9 +34,9 @@ def sentence(fair: Fair) -> Sentence:
             f"{name} gets more than its part ({even:.0%}) in {len(more)} and less in {len(less)}"
             for name, even, (more, less) in zip(fair.names, fair.parts, beyond, strict=True)
         )
-    if len(told) < len(fair.places):
-        text += f", {len(fair.places) - len(told)} need longer runs (--until-sure)"
-    left = [one for one in told if one.open(fair.parts) and one.seeds < FAIR.seeds[-1]]
+    if len(answer) < len(fair.places):
+        text += f", {len(fair.places) - len(answer)} need longer runs (--until-sure)"
+    left = [one for one in answer if one.open(fair.parts) and one.seeds < FAIR.seeds[-1]]
     if left:
         text += f", {len(left)} need{'s' * (len(left) == 1)} more seeds (--until-sure)"
     if len(fair.controls) == 2:  # noqa: PLR2004
@@ -47,7 +47,7 @@ def sentence(fair: Fair) -> Sentence:
         Evidence(f"share of {name} at {time(one.rtt)}, {one.buffer:g} BDP", one.shares[k], one.halves[k], even)
         for k, (name, even) in enumerate(zip(fair.names, fair.parts, strict=True))
         if k == 0 or len(fair.controls) > 2  # noqa: PLR2004
-        for one in told
+        for one in answer
     ]
     numbers = {"even": fair.parts[0]}
     return Sentence(" beside ".join(fair.controls), "shares", text + ".", numbers, evidence)
@@ -62,6 +62,6 @@ def _seeds(fair: Fair) -> str:
 def _table(fair: Fair, which: int, name: str) -> TextTable:
     columns: dict[str, dict[str, str]] = {}
     for one in fair.places:
-        cell = interval(one.shares[which], one.halves[which], "share") if one.told else "too short"
+        cell = interval(one.shares[which], one.halves[which], "share") if one.measured else "too short"
         columns.setdefault(f"{one.buffer:g} BDP", {})[time(one.rtt)] = cell
     return TextTable(f"{name}, round trip", columns)

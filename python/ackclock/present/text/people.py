@@ -72,14 +72,14 @@ def _shown(one: Experience, measure: Measure) -> str:
 
 
 def _short(one: Experience) -> str:
-    told = []
+    answer = []
     if one.grade:
-        told.append(f"bufferbloat grade {_grades(one)}")
+        answer.append(f"bufferbloat grade {_grades(one)}")
     if one.call is not None:
-        told.append(f"a call has MOS {one.call.mos:.1f} ({one.call.words})")
+        answer.append(f"a call has MOS {one.call.mos:.1f} ({one.call.words})")
     if math.isfinite(one.page):
-        told.append(f"a page loads in {_known(one, 'page')}")
-    return ", ".join(told) or "nothing to tell"
+        answer.append(f"a page loads in {_known(one, 'page')}")
+    return ", ".join(answer) or "nothing to tell"
 
 
 def footnote(people: People) -> str:

@@ -11,12 +11,12 @@ from ...questions.provider import Subscribers
 from ..tables import text_table
 
 
-def text(told: Subscribers) -> str:
+def text(subscribers: Subscribers) -> str:
     """Return the sentence, a table of both cases, and how it was found."""
     import numpy as np
 
     rows = {}
-    for name, one in (("now", told.now), (f"{told.more} more", told.after)):
+    for name, one in (("now", subscribers.now), (f"{subscribers.more} more", subscribers.after)):
         waits = [time(float(np.percentile(one.delays, part))) if one.delays.size else "none" for part in (50, 95)]
         rows[name] = {
             "subscribers": str(one.count),
@@ -27,11 +27,12 @@ def text(told: Subscribers) -> str:
             "a download": "none" if math.isnan(one.downloads) else rate_text(one.downloads),
         }
     table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index.name = told.node
-    mix = told.mix
+    table.index.name = subscribers.node
+    mix = subscribers.mix
     return (
-        f"{told.sentence}\n\n{text_table(table)}\n\n"
-        f"{told.way.capitalize()}, {rate_text(told.rate)}; {told.samples} samples of the busy hour, {told.length:g} s "
-        f"each. At a moment {share(mix.video)} watch a video of {mix.rate}, {share(mix.web)} open pages, "
-        f"{share(mix.call)} call and {share(mix.download)} download. Nodes above {told.node} are taken as free."
+        f"{subscribers.sentence}\n\n{text_table(table)}\n\n"
+        f"{subscribers.way.capitalize()}, {rate_text(subscribers.rate)}; {subscribers.samples} samples of the busy "
+        f"hour, {subscribers.length:g} s each. At a moment {share(mix.video)} watch a video of {mix.rate}, "
+        f"{share(mix.web)} open pages, {share(mix.call)} call and {share(mix.download)} download. Nodes above "
+        f"{subscribers.node} are taken as free."
     )

@@ -86,9 +86,9 @@ def run_tables(result: Result | Replications) -> list[pd.DataFrame]:
     return tables
 
 
-def _cell(told: tuple[float, float] | None, kind: str) -> str:
+def _cell(answer: tuple[float, float] | None, kind: str) -> str:
     """A number with its interval; nothing where there is none."""
-    return "" if told is None or math.isnan(told[0]) else interval(*told, kind)
+    return "" if answer is None or math.isnan(answer[0]) else interval(*answer, kind)
 
 
 def fluid_table(result: FluidResult) -> pd.DataFrame:

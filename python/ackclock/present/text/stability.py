@@ -273,18 +273,18 @@ def cycle(moved: Cycle) -> str:
     return f"{text}; no period stands out."
 
 
-def packet_check(told: PacketCheck) -> str:
+def packet_check(answer: PacketCheck) -> str:
     """Return what the equations and a packet run say, and which to trust."""
-    run = told.run
+    run = answer.run
     mean = f" (mean {digits(run.queue_mean)} ± {digits(run.queue_std)})"
-    text = f"By the equations {_queue(told.oscillates_by_law, *told.range_by_law)}. "
+    text = f"By the equations {_queue(answer.oscillates_by_law, *answer.range_by_law)}. "
     text += f"In a packet run of {run.seconds:.3g} s {_queue(run.oscillates, run.low, run.high, mean)}."
-    if told.trust == "both":
+    if answer.trust == "both":
         return f"{text} They agree."
-    if told.trust == "packets":
-        all_of_it = any(one.what == "oscillates" for one in told.differences)
-        reasons = f": {'; '.join(map(str, told.assumptions))}" if told.assumptions else ""
-        differ = listed([str(one) for one in told.differences])
+    if answer.trust == "packets":
+        all_of_it = any(one.what == "oscillates" for one in answer.differences)
+        reasons = f": {'; '.join(map(str, answer.assumptions))}" if answer.assumptions else ""
+        differ = listed([str(one) for one in answer.differences])
         return f"{text} They differ in {differ}; trust the packets{'' if all_of_it else ' for that'}{reasons}."
     if run.enough:
         return f"{text} Nothing else differs; --from both runs for as long as it takes to tell."

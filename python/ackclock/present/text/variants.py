@@ -77,17 +77,17 @@ def _means(result: Result | Replications) -> dict[str, dict[str, dict[str, tuple
         tree = result.json()
         return {
             branch: {
-                of: {key: (float(value), 0.0) for key, value in told.items() if isinstance(value, (int, float))}
-                for of, told in tree[branch].items()
+                of: {key: (float(value), 0.0) for key, value in answer.items() if isinstance(value, (int, float))}
+                for of, answer in tree[branch].items()
             }
             for branch in ("links", "flows")
         }
     found: dict[str, dict[str, dict[str, tuple[float, float]]]] = {"links": {}, "flows": {}}
-    for path, told in result.json()["summary"].items():
+    for path, answer in result.json()["summary"].items():
         branch, rest = path.split(".", 1)
         of, key = rest.rsplit(".", 1)
-        if branch in found and told["mean"] is not None:
-            found[branch].setdefault(of, {})[key] = (float(told["mean"]), float(told["ci95"] or 0.0))
+        if branch in found and answer["mean"] is not None:
+            found[branch].setdefault(of, {})[key] = (float(answer["mean"]), float(answer["ci95"] or 0.0))
     return found
 
 

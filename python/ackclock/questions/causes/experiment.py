@@ -461,7 +461,7 @@ def _longer(
     """Return what runs on where a symptom is there, but still becomes less or more: the aftermath of the start."""
     if lab.length is not None or tree.get("change") or not present.enough:
         return None
-    found = (one for one, told in verdicts if isinstance(told, Evidence) and told.value > told.limit)
+    found = (one for one, answer in verdicts if isinstance(answer, Evidence) and answer.value > answer.limit)
     if not any(present.moves(one) for one in found):
         return None
     more = WHY.more(Effort(WHY.seeds[-1], present.factor), moving=True)
@@ -514,16 +514,16 @@ def _spared(tree: Tree, name: str) -> bool:
 
 def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int) -> tuple[Evidence | _Open, Measured]:
     """Judge a symptom; with more seeds, and where the answer is to be sure with longer runs, until it is decided."""
-    told, asked = False, len(present.numbers)
+    answer, asked = False, len(present.numbers)
     evidence = _evidence(present, symptom)
     alike = _alike(tree, lab.link)
     while True:
         before, evidence = evidence, _evidence(present, symptom)
-        told_before, told = told, evidence.decided and present.enough and present.steady(symptom)
+        told_before, answer = answer, evidence.decided and present.enough and present.steady(symptom)
         open_ = symptom.key == "unfair" and evidence.value > evidence.limit
-        if told and not (open_ and (alike or evidence.value < EVENNESS_FACTOR * evidence.limit)):
+        if answer and not (open_ and (alike or evidence.value < EVENNESS_FACTOR * evidence.limit)):
             return evidence, present
-        if told and told_before and not (alike and open_ and evidence.value < CONVERGED * before.value):
+        if answer and told_before and not (alike and open_ and evidence.value < CONVERGED * before.value):
             return evidence, present
         # shares of flows that are alike even out with time: more seeds of a short run would not tell
         fixed = bool(tree.get("change"))  # a scenario that changes with time has its own length
@@ -739,12 +739,12 @@ def _shown(evidence: Evidence, symptom: Symptom) -> str:
     return f"{text} ± {symptom.show(evidence.half)}"
 
 
-def _healthy(told: Diagnosis) -> Sentence:
-    judged = [_evidence(told.present, one) for one in SYMPTOMS if not math.isnan(told.present.of(one).mean)]
-    wait, loss = (told.present.of(one).mean for one in SYMPTOMS[:2])
-    used = sum(number.utilization for number in told.present.numbers) / len(told.present.numbers)
+def _healthy(diagnosis: Diagnosis) -> Sentence:
+    judged = [_evidence(diagnosis.present, one) for one in SYMPTOMS if not math.isnan(diagnosis.present.of(one).mean)]
+    wait, loss = (diagnosis.present.of(one).mean for one in SYMPTOMS[:2])
+    used = sum(number.utilization for number in diagnosis.present.numbers) / len(diagnosis.present.numbers)
     return Sentence(
-        f"link {told.link}",
+        f"link {diagnosis.link}",
         "healthy",
         str(state("causes.healthy", wait=wait, loss=loss, used=used)),
         {"delay_p50_s": wait, "loss": loss, "utilization": used},

@@ -200,13 +200,13 @@ def _classes(raw: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, Class
         own = of == place
         sent, lost = (float(np.sum(raw["flows"][key][own])) for key in ("sent", "drops"))
         lost += float(np.sum(raw["flows"]["losses"][own]))
-        told = raw["classes"][place]
+        answer = raw["classes"][place]
         found[str(one["name"])] = ClassNumbers(
             goodput=float(np.sum(raw["flows"]["goodput"][own])),
             sent=int(sent),
             loss=lost / sent if sent else math.nan,
-            one_way_p50=_number(told.get("delay_p50")),
-            one_way_p99=_number(told.get("delay_p99")),
+            one_way_p50=_number(answer.get("delay_p50")),
+            one_way_p99=_number(answer.get("delay_p99")),
         )
     return found
 

@@ -104,8 +104,8 @@ def evaluate(
     Examples
     --------
     >>> import ackclock as ac
-    >>> told = ac.evaluate("reno", only=["5.1.2"], quick=True, seeds=2)
-    >>> [(answer.heading.title, str(answer.finding)) for answer in told.answers]
+    >>> evaluation = ac.evaluate("reno", only=["5.1.2"], quick=True, seeds=2)
+    >>> [(answer.heading.title, str(answer.finding)) for answer in evaluation.answers]
     [('Protection Against Bufferbloat', 'no')]
     """
     entry = subject(algorithm, parameters or {}, style)

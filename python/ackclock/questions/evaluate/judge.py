@@ -179,8 +179,8 @@ def _sentence(
     if not checks:
         return str(state("evaluate.not-measured"))
     deciding = [check for check in checks if check.finding is finding]
-    told = [check for check in deciding if check.by != OWN] or deciding
-    worst = max(told, key=_excess)
+    result = [check for check in deciding if check.by != OWN] or deciding
+    worst = max(result, key=_excess)
     if finding is Finding.YES and worst.by == OWN:
         return str(state("evaluate.reference", answer=heading.yes, number=_number(worst)))
     number = f"{stated(worst)}{_beside(worst, values, references)}"

@@ -1,7 +1,7 @@
 """
 Stability measured from packet runs, for any scenario that the packet engine takes: no equations are needed.
 
-An ensemble of runs with different seeds is watched in its stationary part. The fluctuations of the queue tell the
+An ensemble of runs with different seeds is sampled in its stationary part. The fluctuations of the queue tell the
 dominant mode (decay rate and frequency), and the distribution of their amplitude tells whether noise drives a damped
 mode or the queue follows a limit cycle (:mod:`ackclock.analysis.modes`). The response of the ensemble mean to a brief
 coherent disturbance is a second way to the same mode.

@@ -131,7 +131,7 @@ def measured_stability(
         Its duration and `measure` are not used: the length of the runs follows from the period and decay of the mode
         that is found. Seeds count up from the scenario's own.
     link
-        Link whose queue is watched; by default the one with the longest mean queue in the first run.
+        Link whose queue is judged; by default the one with the longest mean queue in the first run.
     tolerance
         Runs are added until the half-width of the 95 % interval of the decay rate is at most this fraction of the rate,
         or until the amplitude ratio shows a limit cycle.

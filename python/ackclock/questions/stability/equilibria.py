@@ -234,7 +234,7 @@ class EquilibriumAnalysis:
         return pd.DataFrame({"gain": np.abs(response), "phase": phase, "response": response}, index=index)
 
     @property
-    def _watched(self) -> str:
+    def _judged_state(self) -> str:
         """The state whose amplitude people want: the first queue, else the first state."""
         return next((name for name in self.states if name.endswith(".queue")), self.states[0])
 
@@ -296,7 +296,8 @@ class EquilibriumAnalysis:
         The states are the first window and the first queue by default (the first two states without a queue).
         """
         first = self.states[self.equations.state_index(x)] if x else self.states[0]
-        other = self._watched if self._watched != first else next((one for one in self.states if one != first), first)
+        judged = self._judged_state
+        other = judged if judged != first else next((one for one in self.states if one != first), first)
         second = self.states[self.equations.state_index(y)] if y else other
         runs = {value: self.trajectory(duration, disturbance=value, samples=6000) for value in disturbances}
         return PhasePortrait(first, second, runs, self.equilibrium)
@@ -322,4 +323,4 @@ class EquilibriumAnalysis:
             kinds = [(name.rpartition(".")[2], value) for name, value in at.state.items()]
             start = [max(value * factor, least[kind]) if kind in least else value for kind, value in kinds]
         raw = self.equations.model.large_signal(at._raw, start, steps)
-        return large_signal(self.scenario, self.equations, self._watched, raw)
+        return large_signal(self.scenario, self.equations, self._judged_state, raw)

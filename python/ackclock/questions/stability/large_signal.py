@@ -66,7 +66,7 @@ class LargeSignal:
         }
 
 
-def large_signal(scenario: Scenario, equations: Equations, watched: str, raw: dict[str, Any]) -> LargeSignal:
+def large_signal(scenario: Scenario, equations: Equations, state: str, raw: dict[str, Any]) -> LargeSignal:
     """Return what the core says of a large disturbance, with the run as a result."""
     return LargeSignal(
         raw["settles"],
@@ -77,6 +77,6 @@ def large_signal(scenario: Scenario, equations: Equations, watched: str, raw: di
         raw["window_low"],
         raw["window_high"],
         solution(scenario, equations, raw["run"], SAMPLES),
-        queued=watched.endswith(".queue"),
+        queued=state.endswith(".queue"),
         steady=raw["steady"],
     )

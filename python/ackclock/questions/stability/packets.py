@@ -155,8 +155,8 @@ def packet_run(scenario: Scenario, link: str, packets: int = MAX_PACKETS) -> Pac
     begin, end = result.window
     times = result.traces["time"].to_numpy()
     trace = result.traces["link_queue_packets"].sel(link=link).to_numpy()[(times >= begin) & (times <= end)]
-    told = judged(result, link, max(packets - result.departures, 0)).oscillating
-    found = told.oscillation if told is not None and told.decided and told.holds else None
+    answer = judged(result, link, max(packets - result.departures, 0)).oscillating
+    found = answer.oscillation if answer is not None and answer.decided and answer.holds else None
     row: dict[Any, Any] = result.links.loc[link].to_dict()
     low, high = np.percentile(trace, [(100 - PART) / 2, (100 + PART) / 2])
     return PacketRun(
@@ -167,7 +167,7 @@ def packet_run(scenario: Scenario, link: str, packets: int = MAX_PACKETS) -> Pac
         queue_std=float(row["queue_packets_std"]),
         low=float(low),
         high=float(high),
-        oscillates=told.holds if told is not None and told.decided else None,
+        oscillates=answer.holds if answer is not None and answer.decided else None,
         period=math.nan if found is None else found.period,
         signal=float(row["loss"] + row["marked"]),
         timeouts=int(result.flows["timeouts"].sum()),

@@ -296,7 +296,7 @@ class Stability(EquilibriumAnalysis):
         change = special_point(self.equations, free, raw["change"])
         onset, cycle, coexist, after, undecided = None, None, None, None, []
         if raw["onset"] is not None:
-            place = self.equations.state_index(self._watched)
+            place = self.equations.state_index(self._judged_state)
             onset = analyses.normal_form(self.equations, raw["onset"], free.name, place)
         there = free.scale * raw["beyond_at"] if tipping else math.nan
         if tipping:
@@ -347,7 +347,7 @@ class Stability(EquilibriumAnalysis):
         equations.model = self.equations.model.copy()
         equations.model.set(free.index, value / free.scale)
         raw = equations.model.beyond(free.index, value / free.scale, steps)
-        return large_signal(self.scenario, equations, self._watched, raw)
+        return large_signal(self.scenario, equations, self._judged_state, raw)
 
     def criticality(
         self, parameter: str, span: Span | None = None, *, component: str | None = None, point: HopfPoint | None = None
@@ -454,7 +454,7 @@ class Stability(EquilibriumAnalysis):
         free = self.equations.parameter(parameter)
         low, high = self._span(parameter, span)
         now = self._now(free)
-        component = self.states[self.equations.state_index(component or self._watched)]
+        component = self.states[self.equations.state_index(component or self._judged_state)]
         rows: list[dict[str, Any]] = []
         ends = []
         for way in self._ways(parameter, span, max(points, FEWEST_POINTS)):

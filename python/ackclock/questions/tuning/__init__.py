@@ -3,8 +3,8 @@ Settings of a queue for a whole range of round trips and loads: searched, rounde
 
     >>> import ackclock as ac
     >>> link = ac.dumbbell(rate="20 Mbit/s", queue="drop-tail", flows=ac.flows(8, "reno", rtt="50 ms"), duration="20 s")
-    >>> told = ac.tune(link, {"rtt": "20ms..80ms", "flows": "4..16"}, aqm="pie", target="20 ms", seeds=1, runs=2)
-    >>> told.found, told.theory is not None
+    >>> answer = ac.tune(link, {"rtt": "20ms..80ms", "flows": "4..16"}, aqm="pie", target="20 ms", seeds=1, runs=2)
+    >>> answer.found, answer.theory is not None
     (True, True)
 
 None of this is a proof: `Tuned.checked` says what was examined.
@@ -236,13 +236,13 @@ class _Tuning:
                 break
             queue, margins, tips = made
             self.say(str(state("tune.corners", attempt=attempt + 1)))
-            told = self._run(queue, margins, tips)
-            assert told.worst is not None
-            useless = best is not None and best.worst is not None and told.worst.delay > LESS * best.worst.delay
-            best = _better(best, told)
-            if told.found or useless:
+            result = self._run(queue, margins, tips)
+            assert result.worst is not None
+            useless = best is not None and best.worst is not None and result.worst.delay > LESS * best.worst.delay
+            best = _better(best, result)
+            if result.found or useless:
                 break
-            target *= max(0.5, 0.9 * asked.need.target / told.worst.delay)
+            target *= max(0.5, 0.9 * asked.need.target / result.worst.delay)
         return self._nothing() if best is None else self._finish(best)
 
     def _select(self, goal: Problem) -> tuple[Queue, Check, list[Coexistence]] | None:
@@ -396,9 +396,9 @@ class _Tuning:
         best: Tuned | None = None
         for queue, _ in ranked[:TRIES]:
             self.say("packet runs at the corners")
-            told = self._run(queue, None, [])
-            best = _better(best, told)
-            if told.found:
+            result = self._run(queue, None, [])
+            best = _better(best, result)
+            if result.found:
                 break
         assert best is not None
         return self._finish(best)
@@ -476,24 +476,24 @@ class _Tuning:
     def _met(self, worst: Run) -> bool:
         return worst.delay <= (1 + TOLERANCE) * self.problem.need.target
 
-    def _finish(self, told: Tuned) -> Tuned:
+    def _finish(self, tuned: Tuned) -> Tuned:
         """Put other devices and Linux's defaults beside it."""
-        asked, queue, worst = self.problem, told.queue, told.worst
+        asked, queue, worst = self.problem, tuned.queue, tuned.worst
         assert queue is not None
         assert worst is not None
         defaults = self._defaults()
         others = {
             device: self._other(device, queue) for device in devices_of(self.family.kind) if device != self.device
         }
-        notes = list(told.notes)
+        notes = list(tuned.notes)
         slow = 0.1 * asked.need.target  # a queue that hardly is there may swing
-        swinging = [one for one in [*told.runs, worst] if one.swings >= SWINGING and one.delay > slow]
+        swinging = [one for one in [*tuned.runs, worst] if one.swings >= SWINGING and one.delay > slow]
         if swinging:
             most = max(swinging, key=lambda one: one.swings)
             where = words(most.point)
             notes.append(str(state("tune.swings", part=most.swings, period=most.period, where=where)))
-        gives = [] if told.found else self._given_up(worst)
-        return replace(told, defaults=defaults, others=others, notes=notes, compromises=gives, tried=self.tried)
+        gives = [] if tuned.found else self._given_up(worst)
+        return replace(tuned, defaults=defaults, others=others, notes=notes, compromises=gives, tried=self.tried)
 
     def _defaults(self) -> dict[str, list[Run]]:
         """The same corners under Linux's default and under the link's own queue."""
@@ -528,11 +528,11 @@ def _key(point: Mapping[str, float]) -> _Point:
     return tuple(sorted(point.items()))
 
 
-def _better(best: Tuned | None, told: Tuned) -> Tuned:
+def _better(best: Tuned | None, tuned: Tuned) -> Tuned:
     """The one that met the demands, else that with the shorter delay at its worst place."""
-    if best is None or told.found or best.worst is None or told.worst is None:
-        return told
-    return told if told.worst.delay < best.worst.delay else best
+    if best is None or tuned.found or best.worst is None or tuned.worst is None:
+        return tuned
+    return tuned if tuned.worst.delay < best.worst.delay else best
 
 
 def _distinct(places: Iterable[Place | None]) -> list[Place]:

@@ -89,7 +89,7 @@ def _enough(buffer: Buffer) -> str:
     if low is None:
         return f"{head}; whether less is enough cannot be told."
     open_ = any(low.packets < one.packets < high.packets for one in buffer.sizes)
-    return f"{head}, and {_used(low)} with {low.packets} packets{'; between them it cannot be buffer' * open_}."
+    return f"{head}, and {_used(low)} with {low.packets} packets{'; between them it cannot be told' * open_}."
 
 
 def _price(buffer: Buffer) -> list[str]:

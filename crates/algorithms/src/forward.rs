@@ -1,11 +1,11 @@
 //! Enums whose variants all implement one trait: its methods, forwarded to the variant.
 
 /// Declares a trait and, under the name given first, a macro that implements the trait for an enum:
-/// each method goes to the variant. A method that is added to the trait is forwarded at once, so
-/// none can be forgotten and silently answered by its default.
+/// each method goes to the variant, inlined as said. A method that is added to the trait is
+/// forwarded at once, so none can be forgotten and silently answered by its default.
 macro_rules! forwarded {
     (
-        $d:tt $forward:ident;
+        $d:tt $forward:ident #[$inline:meta];
         $(#[$attribute:meta])*
         pub trait $trait:ident {
             $(
@@ -31,7 +31,8 @@ macro_rules! forwarded {
                 impl $d($d generics)* $trait for $d enum {
                     $(
                         $crate::forward::method! {
-                            [$($receiver)+] $method($($argument: $type),*) ($($argument),*)
+                            #[$inline] [$($receiver)+]
+                            $method($($argument: $type),*) ($($argument),*)
                             ($(-> $result)?) $d($d variant)+
                         }
                     )*
@@ -47,10 +48,10 @@ pub(crate) use forwarded;
 /// One method of [`forwarded`].
 macro_rules! method {
     (
-        [mut $self:ident] $method:ident($($argument:ident: $type:ty),*) $arguments:tt
+        #[$inline:meta] [mut $self:ident] $method:ident($($argument:ident: $type:ty),*) $arguments:tt
         ($(-> $result:ty)?) $($variant:ident)+
     ) => {
-        #[inline]
+        #[$inline]
         fn $method(&mut $self $(, $argument: $type)*) $(-> $result)? {
             match $self {
                 $(Self::$variant(inner) => inner.$method $arguments,)+
@@ -58,10 +59,10 @@ macro_rules! method {
         }
     };
     (
-        [$self:ident] $method:ident($($argument:ident: $type:ty),*) $arguments:tt
+        #[$inline:meta] [$self:ident] $method:ident($($argument:ident: $type:ty),*) $arguments:tt
         ($(-> $result:ty)?) $($variant:ident)+
     ) => {
-        #[inline]
+        #[$inline]
         fn $method(&$self $(, $argument: $type)*) $(-> $result)? {
             match $self {
                 $(Self::$variant(inner) => inner.$method $arguments,)+

@@ -9,6 +9,7 @@ use ackclock_algorithms::scheduler::{Ends as HostEnds, SackBlocks};
 use ackclock_scenario::Traffic;
 
 use crate::access::Access;
+use crate::ack_blocks::AckBlocks;
 use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
 use crate::class::{Class, Delays, clock_offsets, clock_offsets_if_coalesced, delays_of};
 use crate::draw::entity;
@@ -80,9 +81,7 @@ pub(crate) struct ColdState {
     pub(crate) acks_out: VecDeque<(u64, Packet)>,
     /// When packets will find the receiver's downlink full.
     pub(crate) dropping: VecDeque<u64>,
-    /// SACK blocks of ACKs on their way, by number.
-    pub(crate) blocks: VecDeque<(u32, Vec<(u64, u64)>)>,
-    pub(crate) last_block: u32,
+    pub(crate) blocks: AckBlocks,
     pub(crate) last_ack_out: u64,
 }
 
@@ -375,11 +374,9 @@ impl Flow {
     }
 
     /// Keeps the SACK blocks of an ACK on its way: their number.
+    #[inline(never)]
     pub(crate) fn keep_blocks(&mut self, blocks: Vec<(u64, u64)>) -> u32 {
-        let cold = self.cold.get_or_insert_default();
-        cold.last_block += 1;
-        cold.blocks.push_back((cold.last_block, blocks));
-        cold.last_block
+        self.cold().blocks.keep(blocks)
     }
 
     /// Keeps those of an ACK for segment `sack` on the private way, if it speaks for several
@@ -395,31 +392,27 @@ impl Flow {
         0
     }
 
-    /// The SACK blocks of an ACK that has arrived, by their number; those of ACKs that were lost
-    /// before it are forgotten.
-    #[inline]
+    /// Takes the SACK blocks of an ACK that has arrived, by their number; 0: none.
+    #[inline(always)]
     pub(crate) fn take_blocks(&mut self, number: u32) -> Vec<(u64, u64)> {
-        let mut found = Vec::new();
-        if number != 0 {
-            let cold = self.cold.get_or_insert_default();
-            while cold.blocks.front().is_some_and(|&(it, _)| it <= number) {
-                found = cold.blocks.pop_front().unwrap_or_default().1;
-            }
+        match number {
+            0 => Vec::new(),
+            _ => match &mut self.cold {
+                Some(cold) => cold.blocks.take(number),
+                None => Vec::new(),
+            },
         }
-        found
     }
 
     /// SACK blocks of an ACK on its way, a duplicate's first, as many as its option holds.
     #[cold]
     pub(crate) fn reported(&self, ack: &Packet) -> SackBlocks {
         let mut reported = SackBlocks::default();
-        let cold = self.cold.iter();
-        let mut sent = cold.flat_map(|cold| &cold.blocks);
-        if let Some((_, blocks)) = sent.find(|(number, _)| *number == ack.blocks) {
+        if let Some(cold) = &self.cold {
             let twice = ack.flags.has(Flags::SENT_TWICE);
             let duplicate = twice.then_some((ack.sack, ack.sack + 1));
-            let wire = duplicate.into_iter().chain(blocks.iter().copied());
-            for (place, block) in reported.iter_mut().zip(wire) {
+            let blocks = cold.blocks.of(ack.blocks).iter().copied();
+            for (place, block) in reported.iter_mut().zip(duplicate.into_iter().chain(blocks)) {
                 *place = block;
             }
         }

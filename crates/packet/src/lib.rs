@@ -8,6 +8,7 @@
 //! ```
 
 mod access;
+mod ack_blocks;
 mod bitmap;
 mod calendar;
 mod capture;

@@ -137,7 +137,7 @@ pub struct Observation {
     pub adapted: Option<f64>,
 }
 
-forwarded! { $ forward_aqm;
+forwarded! { $ forward_aqm #[inline];
     /// The decisions of a queue about packets. Pure: time, queue and random numbers are passed in.
     pub trait Aqm {
         /// True when packets are judged as they leave ([`Aqm::dequeue`]), so that departures cannot

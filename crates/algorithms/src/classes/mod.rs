@@ -64,7 +64,7 @@ pub struct Declared<P> {
     pub params: P,
 }
 
-forwarded! { $ forward_class_scheduler;
+forwarded! { $ forward_class_scheduler #[inline];
     /// Chooses among classes. Pure: times and sizes are passed in. Classes are numbered in the
     /// order of their declaration, a class before those below it; `backlog` is empty at inner ones.
     pub trait ClassScheduler {

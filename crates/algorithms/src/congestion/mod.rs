@@ -399,7 +399,7 @@ pub struct Reduction {
 /// The smallest ssthresh, segments (RFC 5681, equation 4).
 pub const MIN_SSTHRESH: f64 = 2.0;
 
-forwarded! { $ forward_congestion_control;
+forwarded! { $ forward_congestion_control #[inline];
     /// How a sender's window grows and shrinks. Pure: time, samples and random numbers are passed
     /// in.
     ///

@@ -164,7 +164,7 @@ pub struct SchedulerView {
     pub rate: f64,
 }
 
-forwarded! { $ forward_scheduler;
+forwarded! { $ forward_scheduler #[inline(always)];
     /// Chooses among sub-queues. Pure: times, sizes and random numbers are passed in.
     pub trait Scheduler {
         /// Number of sub-queues at the start. `classify` may name further ones, which then come to

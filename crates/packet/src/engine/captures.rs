@@ -235,9 +235,7 @@ impl Engine {
     /// SACK blocks of an ACK on a way that others share.
     fn blocks_of(&self, flow: usize, number: u32) -> Vec<(u64, u64)> {
         let cold = self.flows[flow].cold.as_ref();
-        let mut sent = cold.into_iter().flat_map(|cold| &cold.blocks);
-        sent.find(|(this, _)| *this == number)
-            .map_or_else(Vec::new, |(_, blocks)| blocks.clone())
+        cold.map_or_else(Vec::new, |cold| cold.blocks.of(number).to_vec())
     }
 
     /// The scale of windows of a flow's receiver, and its window in the header.

@@ -237,15 +237,18 @@ impl FastPath<'_> {
     #[inline(never)]
     fn take_ack_slow_path(&mut self, state: &mut Flow, now: u64, ack: &Ack) {
         state.record_window(now, self.moment.window);
-        let blocks = state.take_blocks(ack.blocks);
         let config = &self.class.sender;
         let Ends::Tcp { sender, .. } = &mut state.ends else {
             return;
         };
+        if ack.blocks != 0 {
+            self.take_merged_ack(state, now, ack);
+            return;
+        }
         if sender.sack_fast_path_eligible(ack) {
             sender.on_sack_fast_path(ack, config);
         } else {
-            sender.on_ack_slow_path(now, ack, &blocks, config, &mut state.random);
+            sender.on_ack_slow_path(now, ack, &[], config, &mut state.random);
         }
         if state.stopped || now >= self.class.stop {
             return;
@@ -253,6 +256,19 @@ impl FastPath<'_> {
         if sender.is_full() {
             self.arm_timer(state);
         } else {
+            self.send(state, now);
+        }
+    }
+
+    /// An ACK that speaks for several segments.
+    #[cold]
+    #[inline(never)]
+    fn take_merged_ack(&mut self, state: &mut Flow, now: u64, ack: &Ack) {
+        let blocks = state.take_blocks(ack.blocks);
+        if let Ends::Tcp { sender, .. } = &mut state.ends {
+            sender.on_ack_slow_path(now, ack, &blocks, &self.class.sender, &mut state.random);
+        }
+        if !state.stopped && now < self.class.stop {
             self.send(state, now);
         }
     }
@@ -432,13 +448,7 @@ impl FastPath<'_> {
         };
         let due = receiver.due;
         if due != 0 && (due < at || receiver.must_flush(flags, &class.receiver)) {
-            let reply = if due < at {
-                receiver.on_due()
-            } else {
-                receiver.flush()
-            };
-            let blocks = state.keep_merged(reply.sack);
-            self.answer(state, reply, due.min(at) + lag, blocks);
+            self.answer_before(state, at, lag);
         }
         let Ends::Tcp { receiver, .. } = &mut state.ends else {
             return;
@@ -454,6 +464,22 @@ impl FastPath<'_> {
         } else {
             self.take_data_slow_path(state, at, seq, stamp, flags, known);
         }
+    }
+
+    /// The ACK that the receiver holds back goes before what comes at `at`.
+    #[inline(never)]
+    fn answer_before(&mut self, state: &mut Flow, at: u64, lag: u64) {
+        let Ends::Tcp { receiver, .. } = &mut state.ends else {
+            return;
+        };
+        let due = receiver.due;
+        let reply = if due < at {
+            receiver.on_due()
+        } else {
+            receiver.flush()
+        };
+        let blocks = state.keep_merged(reply.sack);
+        self.answer(state, reply, due.min(at) + lag, blocks);
     }
 
     /// Data that is not plain reaches the receiver at `at`; `known`: nobody can ask for the flow's

@@ -215,20 +215,21 @@ impl Receiver {
         let run = self.out_of_order.run(self.next, self.next + 1);
         let next = self.next + 1 + run;
         self.out_of_order.advance(self.next, next);
-        // one that this acknowledges is not to look like a duplicate
-        let sack = match self.take_held() {
-            held if held < next => NONE,
-            held => held,
-        };
-        // the ACK that may be held back is a duplicate, and this one echoes what fills the gap (RFC
-        // 7323, section 4.3)
-        self.held_stamp = stamp;
-        self.next = next;
+        let mut sack = NONE;
         if linux {
+            // one that this acknowledges is not to look like a duplicate
+            sack = match self.take_held() {
+                held if held < next => NONE,
+                held => held,
+            };
             let more = self.out_of_order.count() > 0;
             self.acks.set_duplicates(u8::from(more));
             self.acks.take_quick(config.timeout);
         }
+        // the ACK that may be held back is a duplicate, and this one echoes what fills the gap (RFC
+        // 7323, section 4.3)
+        self.held_stamp = stamp;
+        self.next = next;
         Some(self.reply(sack))
     }
 
@@ -376,6 +377,10 @@ impl Receiver {
     /// Up to three SACK blocks of an ACK for segment `sack`: the one that holds it, then those
     /// reported last (RFC 2018, section 4).
     pub(crate) fn blocks(&mut self, sack: u64) -> Vec<(u64, u64)> {
+        if self.out_of_order.count() == 0 {
+            self.recent.clear();
+            return Vec::new();
+        }
         let floor = self.next;
         let bits = &self.out_of_order;
         let grown = |seq: u64| (seq - bits.run_below(floor, seq), seq + bits.run(floor, seq));

@@ -201,6 +201,7 @@ impl Scoreboard {
         }
     }
 
+    #[inline]
     fn raise_lost_edge(&mut self, una: u64, edge: u64) {
         let from = self.lost_edge.max(una);
         if edge == from + 1 {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Those of one flow. Numbers are never given twice: what waits in a queue that filters ACKs is
+/// The blocks of one flow. Numbers are never given twice: what waits in a queue that filters ACKs is
 /// known by its flow's state and its number.
 #[derive(Default)]
 pub(crate) struct AckBlocks {

@@ -35,7 +35,7 @@ INTERMITTENT_RATIO: Final = 3.0
 BLOCK_PERIODS: Final = 3
 """Shortest block of the jackknife, periods of the mode."""
 LEAST_BLOCKS: Final = 8
-"""Fewer blocks give no interval worth its name."""
+"""Fewest blocks from which an interval is computed."""
 MOST_BLOCKS: Final = 40
 _LAGS = (2.0, 12.0)
 """Fewest and most periods of lag that the fit uses."""

@@ -143,7 +143,7 @@ class Sawtooth:
     mean: float
     """Time average."""
     drops_per_cycle: float
-    """NaN where drops are not known."""
+    """Packets dropped in a cycle, on average; NaN where drops are not known."""
 
 
 def sawtooth(time: ArrayLike, values: ArrayLike, drops: ArrayLike | None = None, swing: float = 0.3) -> Sawtooth | None:

@@ -73,8 +73,8 @@ class Regularity:
     """None where it does not tell."""
     amplitude: float
     """
-    That of the sine with the power that comes again one period later, relative to the mean: what noise adds is not in
-    it. 0 without a period that seems regular.
+    Amplitude over mean of the sine whose power recurs one period later, which leaves noise out. 0 without a period
+    that seems regular.
     """
     oscillation: Oscillation | None
     """The most regular period, if it seems regular, whether or not it is large enough."""

@@ -157,7 +157,7 @@ class Endpoint:
         self._core.acknowledge(now, cumulative, list(blocks), echo, ece, ace, marked)
 
     def segments(self, now: float) -> list[Segment]:
-        """All that leaves at `now`."""
+        """All segments that leave at `now`."""
         found = []
         while (segment := self._core.next_segment(now)) is not None:
             found.append(Segment(*segment))

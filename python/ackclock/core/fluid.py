@@ -220,7 +220,7 @@ class Equations:
         raise ValueError(f"{problem} {name!r}; the states are {', '.join(self.states)}")
 
     def parameters(self, given: Sequence[float]) -> list[float]:
-        """Return parameters with those that were named since."""
+        """Return the parameters, extended by those that were resolved by name since."""
         return [*given, *self.model.parameters[len(given) :]]
 
     def keys(self) -> list[str]:

@@ -23,7 +23,7 @@ class Interval:
 
     @property
     def low(self) -> float:
-        """Lower end."""
+        """Lower end of the interval."""
         return self.mean - self.half
 
     @property

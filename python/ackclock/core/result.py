@@ -584,7 +584,7 @@ _CLASS_NUMBERS: Final = (
 
 
 def _class_numbers(row: Mapping[str, Any], window: tuple[float, float]) -> dict[str, Any]:
-    """Return the account of a class of a queue, by the columns of `Result.queue_classes`."""
+    """Return the counters of a class of a queue, by the columns of `Result.queue_classes`."""
     span = window[1] - window[0]
     derived = {
         "loss": _part(row["drops"], packets_handled(row)),

@@ -17,7 +17,7 @@ _Trial = TypeVar("_Trial")
 CONFIDENCE: Final = 0.95
 """Confidence of the intervals that decide (Student's t over the seeds, paired where two settings are compared)."""
 MOST_SEEDS: Final = 1000
-"""More seeds are never proposed as what would tell."""
+"""Largest number of seeds that is proposed as enough for a decision."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Policy:
 
 
 GLANCE: Final = 4_000_000
-"""Packets that a report simulates unasked, to tell what its own run does not: some two seconds."""
+"""Packets that a report may simulate to decide what its own run leaves open: some two seconds of work."""
 
 WHY: Final = Policy(
     seeds=(3, 8, 24), longer=(1, 2, 4, 8, 16), packets=8_000_000, single=20_000_000, sure=200_000_000, fewest=3

@@ -21,8 +21,8 @@ class Case:
     printed: str
     seen: str
     """
-    Our result then, such as ``"2.41 (2.2 to 2.6) s"``: a number with a range must be in that range, any other number
-    and all words must be the same.
+    The result of ackclock at that time, such as ``"2.41 (2.2 to 2.6) s"``: a number with a range must be in that
+    range, any other number and all words must be the same.
     """
 
     def covers(self, printed: str, ours: str) -> bool:

@@ -83,7 +83,7 @@ class Claim:
     chosen: bool = True
     """Whether the threshold is one that we chose: the paper prints words, a curve, or a number without a tolerance."""
     setting: str = ""
-    """The setting that is not printed, or against a printed one, with which it is judged; empty: as printed."""
+    """The setting with which it is judged where the paper prints none or another; empty if as printed."""
     cells: tuple[Cell, ...] = ()
     """The numbers of a table that it is about; each counts."""
     verdict: Verdict = Verdict.OURS
@@ -190,7 +190,7 @@ def counts(outcomes: Iterable[Outcome], *, as_printed: bool | None = None) -> di
     """
     Count printed numbers and claims by verdict: each cell counts, statements of ackclock's own do not.
 
-    With `as_printed` only those that are judged as printed count, or only the others.
+    `as_printed` restricts the count to what is judged as printed (True) or to the rest (False).
     """
     verdicts = [
         verdict

@@ -18,7 +18,7 @@ EXCESS: Final = 1e-3
 MAX_WARM_UP_PACKETS: Final = 4_000_000
 """Packets that the search for a warm-up computes at most."""
 TRIES: Final = 3
-"""Windows that it looks at, each as long as all before."""
+"""Most measurement windows that are tried, each as long as all before together."""
 _ENDLESS: Final = ("bulk", "app-limited", "cbr", "on-off", "poisson", "sessions")
 
 

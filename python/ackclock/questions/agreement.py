@@ -22,22 +22,22 @@ from .causes.scales import bits, bulk, quantities
 KERNEL: Final = "6.1.192"
 """Release of Linux of the cells."""
 NEAREST: Final = 4
-"""Cells that are quoted."""
+"""Nearest cells that the error bars come from."""
 FAR: Final = 1.5
-"""Distance, in factors of e over all of flows, rate and round trip, from which a cell says nothing of a link."""
+"""Largest distance of a cell: the Euclidean norm of the log ratios of flows, rate and round trip."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A scenario that was run by both sides."""
+    """A scenario that was run by the engine and by the Linux kernel."""
 
     congestion: str
     queue: str
     flows: int
     rate: float
-    """bit/s."""
+    """Rate of the link, bit/s."""
     rtt: float
-    """s."""
+    """Base round-trip time, s."""
     ours: dict[str, float]
     """``utilisation``, ``queue`` (packets), ``loss`` (marks included), ``jain``."""
     kernel: dict[str, float]
@@ -59,7 +59,7 @@ class Trust:
     congestion: str
     queue: str
     cells: tuple[Cell, ...]
-    """The nearest, nearest first; empty where none is near."""
+    """The nearest cells, nearest first; empty where none is near."""
     utilisation: float
     """Largest difference among them."""
     wait: float

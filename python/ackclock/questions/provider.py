@@ -52,11 +52,11 @@ class Mix:
     """Shares of the subscribers who do something at a moment of the busy hour; nobody does two things at once."""
 
     video: float = 0.15
-    """Watch a video of `rate`."""
+    """Fraction of the subscribers who watch a video of `rate`."""
     web: float = 0.1
-    """Open pages of 2 MB, with ten seconds to read each."""
+    """Fraction who open pages of 2 MB, with ten seconds to read each."""
     call: float = 0.05
-    """Call, 80 kbit/s (G.711)."""
+    """Fraction in a call of 80 kbit/s (G.711)."""
     download: float = 0.005
     """Download without end."""
     rate: str = "5 Mbit/s"

@@ -37,7 +37,7 @@ class Remedy:
     name: str
     """``"FQ-CoDel"`` or ``"BBR"``."""
     tree: Mapping[str, Any]
-    """The scenario with it."""
+    """The scenario with this setting."""
     settings: Mapping[str, Setting]
     """Results by link."""
     balance: Balance

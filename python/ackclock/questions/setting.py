@@ -80,7 +80,7 @@ def _spark(trace: NDArray[Any]) -> str:
 
 
 def averaged(setting: Setting, ones: Sequence[Numbers], part: float = 1.0) -> Setting:
-    """Put the means over all seeds into a setting, so that a table says what its sentences say."""
+    """Put the means over all seeds into a setting, so that its table and its sentences have the same numbers."""
 
     def mean(key: str) -> float:
         return float(sum(getattr(one, key) for one in ones) / len(ones))

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from ..core.result import Result
 
 SIDES: Final = 2
-"""So many runs on each side of the limit show that the seed decides."""
+"""Runs on each side of the limit from which the verdict counts as depending on the seed."""
 
 
 @dataclass(frozen=True)
 class Synchronisation:
-    """The verdict on the windows of a scenario."""
+    """The verdict on whether the windows of a scenario are synchronised, over several seeds."""
 
     own: Correlation
     """Correlation in the run itself, with the interval that its length gives."""

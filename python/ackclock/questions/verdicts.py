@@ -36,7 +36,7 @@ EMPTY: Final = 0.5
 MOVES: Final = 0.1
 """A level that moves by more than this part of itself during a run is not one that the queue has."""
 RARE: Final = 1e-4
-"""Drops of less than one packet in so many do not move a queue."""
+"""Smallest change of a drop probability that counts as moving the queue."""
 _ENDLESS: Final = ("bulk", "app-limited", "cbr", "on-off", "poisson", "sessions")
 """Traffic that goes on in the same way however long a run lasts."""
 
@@ -53,7 +53,7 @@ class Judged:
     own: bool = True
     """Whether that is the run's own; else it was continued with the same seed, and others agreed."""
     moving: bool = False
-    """Whether the queue's level still moved, so that a longer run is to leave out more of the beginning."""
+    """Whether the queue's mean still drifted, so that a longer run is to leave out more of the beginning."""
 
     @property
     def decided(self) -> bool:
@@ -104,8 +104,8 @@ def _of(result: Result, link: str, looks: int = 0) -> Judged:
     """
     Judge by the run itself, after so many shorter ones that did not tell.
 
-    Who looks again and again until something is decided errs once in some looks: each look may err half as often as the
-    one before.
+    Looking until something is decided errs more often than one look does: each look has half the error rate of the one
+    before.
     """
     confidence = 1 - (1 - CONFIDENCE) / 2**looks
     begin, end = result.window
@@ -132,7 +132,7 @@ def _of(result: Result, link: str, looks: int = 0) -> Judged:
 
 
 def _signal_moves(result: Result, link: str, inside: NDArray[np.bool_], confidence: float) -> bool:
-    """Whether the AQM's probability still moves, as where a full buffer hides that a price rises."""
+    """Whether the AQM's probability still moves: a full buffer may hide that REM's price rises."""
     signal = link_trace(result, link, "probability")[inside]
     if not np.isfinite(signal).all():
         return False

@@ -159,7 +159,7 @@ class Why(Card):
 
     @property
     def every(self) -> list[tuple[str, Setting, Setting | None, Setting | None]]:
-        """Each judged link with its present setting, the other one, and that if it is recommended."""
+        """Each judged link: name, present setting, alternative, and the alternative again if it is recommended."""
         rest = [(one.link, one.present, one.other, one.recommended) for one in self.beside]
         return [(self.diagnosis.link, self.present, self.other, self.recommended), *rest]
 

@@ -1,4 +1,4 @@
-//! What the AQMs share that are RED with parameters that they move: AP-RED, and Adaptive RED,
+//! The common part of AQMs that are RED with parameters that they move: AP-RED, and Adaptive RED,
 //! Auto-Tuning RED and ST-RED, which move the maximum probability.
 //!
 //! That is a state after RED's own. The gentle part keeps the maximum probability that it has in

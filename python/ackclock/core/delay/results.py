@@ -64,7 +64,7 @@ class Spectrum:
     """The rightmost characteristic roots of an equilibrium."""
 
     roots: NDArray[np.complex128]
-    """By descending real part, 1 / unit of time; of a complex pair the upper one comes first."""
+    """Characteristic roots by descending real part, 1 / unit of time; of a complex pair the upper one comes first."""
     line: float
     """Every root with a larger real part is listed: the argument principle counts as many."""
 
@@ -158,7 +158,7 @@ class Curve:
     parameters: tuple[str, str]
     points: list[HopfPoint]
     start: End
-    """Why it ends before the first point."""
+    """Reason why the branch ends before its first point."""
     end: End
     """Why it ends after the last point."""
     units: tuple[str, str] = ("", "")

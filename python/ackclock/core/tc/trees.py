@@ -423,7 +423,7 @@ def _curve(parts: Mapping[str, str]) -> tuple[str, str, str]:
 
 
 def split_filter(one: Record) -> tuple[str, str]:
-    """Return what a filter asks for, as tc's words, and its class."""
+    """Return the match of a filter, in tc's words, and the class that it selects."""
     words = [word for word in one.words if word not in ("*flowid", "not_in_hw", "in_hw", "skip_hw")]
     for key in ("flowid", "classid", "*flowid"):
         if key in one.words:

@@ -21,7 +21,7 @@ from ._groups import Group
 _CLOSE = 8
 """Periods of an oscillation that a close-up shows."""
 _CLOSE_PART, _CLOSE_SAMPLES = 0.1, 200
-"""Part of the window that a close-up shows where nothing oscillates, and the least samples in it."""
+"""Part of the measured window that a close-up shows where nothing oscillates, and its fewest samples."""
 _END = "The end of the measurement window."
 _SIZE = (6.0, 2.6)
 """Size of a figure, which shares the page's width (inches)."""

@@ -226,7 +226,7 @@ def _flows(facts: Sequence[FlowFacts], trees: Sequence[dict[str, Any]], endless:
 
 
 def _together(facts: Sequence[FlowFacts]) -> str:
-    """Say whether the windows move together; one run's correlation with that of other seeds, some runs' spread."""
+    """Say whether the windows are synchronised: of one run beside other seeds, of several by their spread."""
     known = [
         fact.synchronised
         for fact in facts

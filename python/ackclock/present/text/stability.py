@@ -58,7 +58,7 @@ def equilibrium_lines(of: EquilibriumAnalysis) -> dict[str, str]:
     for name, value in at.probability.items():
         queue = at.state.get(f"{name}.queue")
         text = "" if queue is None else f"queue {digits(queue)} packets, "
-        rows[f"link {name}"] = f'{text}loss or marks {_percent(value)}, AQM at "{at.regimes[name]}"'
+        rows[f"link {name}"] = f'{text}loss or marks {_percent(value)}, AQM in region "{at.regimes[name]}"'
     root = of.certified
     if root is None:
         rows["rightmost root"] = "not certified: the equations are too stiff"
@@ -153,17 +153,20 @@ def unsafe(answer: Answer) -> list[str]:
         if limit.reaches_now is not None and limit.onset is not None:
             size = digits(limit.reaches_now.amplitude(limit.onset.component))
             reasons.append(
-                f"a disturbance of {limit.onset.component} by about {size} packets tips it (an unstable cycle)"
+                f"a disturbance of {limit.onset.component} by about {size} packets starts an oscillation (across an "
+                "unstable limit cycle)"
             )
     for limit in answer.limits:
         if limit.coexist_from is not None and limit.reaches_now is None:
             there = quantity(limit.coexist_from, limit.unit)
             reasons.append(
-                f"from {limit.parameter} = {there} on, a large enough disturbance tips the queue before the limit is "
-                f"reached"
+                f"from {limit.parameter} = {there} on, a large enough disturbance starts an oscillation before the "
+                "limit is reached"
             )
     if not reasons and any(limit.onset is not None and not limit.onset.gradual for limit in answer.limits):
-        reasons.append("near a sudden onset a large enough disturbance tips the queue before the limit is reached")
+        reasons.append(
+            "near a sudden onset a large enough disturbance starts an oscillation before the limit is reached"
+        )
     return reasons
 
 
@@ -230,7 +233,7 @@ def _until_stable(limit: Limit, name: str, now: str, there: str) -> str:
     far = f"{'up' if limit.upwards else 'down'} to {quantity(limit.holds_to, limit.unit)}"
     if limit.settles:
         what = "for the queue to settle"
-        more.append(f"it is stable {far}")
+        more.append(f"the queue is then stable {far}")
     else:
         what = "for the equilibrium to be stable"
         run = limit.beyond

@@ -40,7 +40,9 @@ STATEMENTS: Final = {
         "equilibrium"
     ),
     "no-limit": "no limit in {key}: {error}",
-    "unstable-cycle": "an unstable cycle is there: a disturbance of the queue by about {size:.3g} packets tips it",
+    "unstable-cycle": (
+        "an unstable limit cycle lies between: a disturbance of the queue by {size:.3g} packets starts an oscillation"
+    ),
     "cycles-begin": "cycles beside the equilibrium begin at {factor:.3g} times the {key}",
     "looked": "from empty queues, from overload, and cycles from the limits of {rtt} and gain up to {most:g} times",
 }

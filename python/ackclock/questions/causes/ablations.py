@@ -26,7 +26,7 @@ from .scales import bits, bulk, capacity, quantities
 FEW_PACKETS: Final = 4
 """A buffer is not cut below this."""
 SLOWER: Final = 10
-"""Streams that may be the cause of their own losses are tried at one in so many parts of their rate."""
+"""Factor by which the rate of a stream is reduced to see whether it causes its own losses."""
 CONTROLS: Final = ("bbr", "vegas", "cubic")
 """Controls that are tried in place of the senders' own: steered by rate, by delay, by losses."""
 

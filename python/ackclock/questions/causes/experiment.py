@@ -48,7 +48,7 @@ AHEAD: Final = 2.0
 EVENNESS_FACTOR: Final = 2.0
 """Flows that share less evenly than this many times the limit are not asked whether they do over longer runs."""
 CONVERGED: Final = 0.8
-"""Flows that are alike still converge if what they lack to evenness falls below this part in a run twice as long."""
+"""Identical flows still converge if their unevenness falls below this part of itself in a run twice as long."""
 STREAM_LOSS: Final = 1e-3
 """Loss that a stream without congestion control bears: the objective of classes 0 and 1 of ITU-T Y.1541."""
 PAIRS: Final = 6
@@ -66,7 +66,7 @@ class Symptom:
     value: Callable[[Numbers], float]
     limit: Callable[[Numbers], float]
     removed: float
-    """An ablation brings the number below its limit and to no more than this part of what it was."""
+    """Part of its value that a number may keep, beside falling below its limit, for the ablation to have removed it."""
     how: str
     show: Callable[[float], str]
 
@@ -171,9 +171,9 @@ class Measured:
 
     def steady(self, symptom: Symptom) -> bool:
         """
-        Whether both halves of the time say the same of a symptom, on average over the seeds, and would go on to.
+        Whether both halves of the measured time agree on a symptom, on average over the seeds, and would go on to.
 
-        Where the number moved decidedly from one half to the other, it must not reach its limit within twice as much.
+        A number that changed significantly from one half to the other must stay on its side after twice that change.
         """
         halves = [number.halves[symptom.key] for number in self.numbers if symptom.key in number.halves]
         if not halves:

@@ -29,7 +29,7 @@ class ClassNumbers:
     goodput: float
     """Goodput of all its flows together, bit/s."""
     sent: int
-    """Packets, retransmissions included."""
+    """Data packets sent, retransmissions included."""
     loss: float
     """Part of them that queues, policers and wires drop."""
     one_way_p50: float

@@ -31,9 +31,9 @@ ALIKE: Final = 1.1
 FASTER: Final = 0.01
 """Throughput counts if it moves by this part of itself at least."""
 PRICE: Final = 0.15
-"""Without a stated preference a setting is recommended if it costs at most this part of the throughput ..."""
+"""Without a stated preference a setting may cost this part of the throughput to be recommended."""
 LOSSES: Final = 0.01
-"""... and loses at most this part more of the packets."""
+"""Without one it may lose this part more of the packets to be recommended."""
 
 Preference = Literal["delay", "rate"]
 Key = Literal["delay_p50", "delay_p99", "loss", "rate", "jain", "stream_loss", "one_way_p99", "goodput"]

@@ -59,7 +59,7 @@ class Length:
     reason: str
     """The slowest motion, in words."""
     adapted: float = 0.0
-    """Until then a queue that sets itself once in a while is as it was at the start, s."""
+    """Time until an AQM that adapts its parameters periodically has adapted them, s."""
 
     @property
     def total(self) -> float:

@@ -136,7 +136,7 @@ def hosts(tree: Mapping[str, Any], name: str) -> str | None:
 
 
 STARVED: Final = 0.5
-"""ACKs that want this part of their link's rate, one for two packets of the other way, starve it."""
+"""ACKs (one for two packets of the other direction) that need this part of their link's rate fill it."""
 
 
 def starved(tree: Mapping[str, Any], name: str) -> bool:

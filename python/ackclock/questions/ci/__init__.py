@@ -31,7 +31,7 @@ from .verdict import BAD, Checked, Status, Verdict
 __all__ = ["Checked", "CiError", "Configuration", "Status", "Verdict", "check", "logs", "read"]
 
 OTHER_SEEDS = 1000
-"""Seeds of a repetition begin after this."""
+"""Offset of the seeds of a repetition."""
 MARGIN = 0.1
 """Part of the base's number by which one may be worse."""
 FLOORS: Mapping[str, float] = {"%": 0.02, "ms": 2e-3, "s": 0.05, "": 0.02, "packets": 1.0, "MB": 0.1e6}

@@ -27,7 +27,7 @@ START_TIMES = (1.0, 2.0, 4.0)
 """Seconds after the start at which bytes are counted."""
 LINUX = {"style": "linux"}
 PACE = 1.0
-"""Packets by which Reno's window grows in a round trip."""
+"""Growth of Reno's window, packets in a round trip."""
 FULL = 0.9
 """Utilisation from which a link has no room."""
 
@@ -145,7 +145,7 @@ def _short_buffer(entry: Entry) -> Scenario:
 
 
 def _large_window(entry: Entry) -> Scenario:
-    """Four times the rate once the window has filled the path: thousands of packets, and a link to take up."""
+    """A link whose rate quadruples once a window of thousands of packets fills it: new capacity to take up."""
     room = {"aqm": "drop-tail", "capacity": f"{round(bdp(100, 400))} packets"}
     steps = [["0 s", "100 Mbit/s"], ["16 s", "400 Mbit/s"]]
     return line([entry.flows(1)], rtt=400, queue=room, steps=steps, window=(20, 40))

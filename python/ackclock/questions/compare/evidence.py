@@ -62,7 +62,7 @@ class Tried:
 
     @property
     def scale(self) -> float:
-        """The larger value."""
+        """The larger of the two values, to which their difference is compared."""
         return max(abs(self.packet), abs(self.other), 1e-12)
 
     @property

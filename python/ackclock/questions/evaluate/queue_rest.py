@@ -53,7 +53,7 @@ def _written(entry: Entry) -> Tree:
 
 
 def _marking(entry: Entry) -> Scenario:
-    """Flows with ECN; the subject marks where it can, those that it is compared with, too."""
+    """Flows with ECN; the subject and its references mark where they can."""
     own = {"ecn": True} if "ecn" in _written(entry) else {}
     queue = entry.queue(ROOM, **own)
     return line([entry.others(4, "cubic", "tcp", ecn=True)], rtt=RTT, queue=queue, window=(15, 55))

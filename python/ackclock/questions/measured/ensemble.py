@@ -194,7 +194,7 @@ class Ensemble:
         """Period that asks for longer runs, s; 0 where none does."""
 
     def pilot(self) -> MeasuredStability:
-        """Run the first, short runs; they also tell round trips and what a simulated second costs."""
+        """Run the first, short runs; they also give the round trips and the packets of a simulated second."""
         (look,) = self._results(2.0, 0.02, 1, self.scenario.seed)
         rtts = np.asarray(look.flows["rtt"], dtype=np.float64)
         rtts = rtts[np.isfinite(rtts) & (rtts > 0)]
@@ -287,7 +287,7 @@ class Ensemble:
         return seen.cycle.period if seen.cycle is not None else math.nan
 
     def _dominant(self, mode: FluctuationMode | None, seen: _Bands, packet: float) -> FluctuationMode | None:
-        """Return the mode of a cycle that the fit passed over, else the one found, None if it has hardly any power."""
+        """Return the mode of a limit cycle that the fit missed, else the fitted mode; None without power in it."""
         if seen.cycle is not None:
             near = fluctuation_mode(self.traces, self.sample, shortest_lag=self.rtt / 2, near=seen.cycle.period)
             return near if near is not None and near.is_cycle and near.amplitude >= packet else None
@@ -392,12 +392,12 @@ class _Bands:
 
     @property
     def cycle(self) -> Band | None:
-        """The strongest that is a limit cycle."""
+        """The strongest band that is a limit cycle."""
         return next((band for band in self.strong if band.is_cycle), None)
 
     @property
     def open(self) -> Band | None:
-        """The strongest that may be one."""
+        """The strongest band that may be a limit cycle."""
         return next((band for band in self.strong if band.is_cycle is None), None)
 
     def share(self, period: float) -> float:

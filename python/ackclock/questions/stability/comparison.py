@@ -37,7 +37,7 @@ class Assumption:
     seconds: float = math.nan
     """Time in which the timeouts were counted."""
     schedules: tuple[tuple[str, str, float], ...] = ()
-    """Senders' own clocks: their class, what it starts, and its period (s)."""
+    """Periodic actions of senders: the class, the action, and its period (s)."""
 
     @presented
     def __str__(self) -> str:

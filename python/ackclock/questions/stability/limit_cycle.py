@@ -21,7 +21,7 @@ SAMPLES = 12_001
 
 @dataclass(frozen=True, eq=False)
 class Cycle:
-    """Where the equations lead without an equilibrium: a cycle, or motion in which no period stands out."""
+    """The motion of equations without an equilibrium: a limit cycle, or one without a dominant period."""
 
     link: str
     why: str

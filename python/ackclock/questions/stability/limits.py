@@ -43,7 +43,7 @@ class SpecialPoint:
 
 @dataclass(frozen=True)
 class EquilibriumBranch:
-    """An equilibrium as a parameter moves."""
+    """An equilibrium continued along a parameter."""
 
     points: list[tuple[float, list[float], int | None]]
     """Value of the parameter, state, unstable roots."""
@@ -82,7 +82,7 @@ class Limit:
     reaches_now: Cycle | None = None
     """The unstable cycle at the present value, if there is one: a disturbance as large tips the queue."""
     coexist_from: float | None = None
-    """From which value on cycles coexist with the stable equilibrium, as far as they were followed."""
+    """Value from which limit cycles coexist with the stable equilibrium, as far as they were continued."""
     beyond: LargeSignal | None = None
     """Large-signal response beyond the limit (`beyond_at`), by the clamped equations."""
     beyond_at: float = math.nan

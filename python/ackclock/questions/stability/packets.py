@@ -44,7 +44,7 @@ class PacketRun:
     enough: bool
     """Whether that is as long as the slowest motion asks for."""
     queue_mean: float
-    """Packets."""
+    """Mean queue, packets."""
     queue_std: float
     low: float
     """Queue that is exceeded in 99 % of the samples, packets."""
@@ -107,7 +107,7 @@ class PacketCheck:
     @property
     @presented
     def sentence(self) -> str:
-        """Both, and which to trust."""
+        """Both results, and which to trust."""
         raise NotImplementedError
 
     def json(self) -> dict[str, Any]:

@@ -186,7 +186,7 @@ def stability(
 
 
 def _frozen(asked: Stability) -> Scenario:
-    """Return the scenario with what its AQMs adapt kept where it is at the equilibrium."""
+    """Return the scenario with the adapted parameters of its AQMs fixed at their equilibrium values."""
     scenario = asked.scenario
     aqms: list[dict[str, Any]] = list_algorithms()["aqm"]
     known = {str(entry["kind"]): entry["parameters"] for entry in aqms}

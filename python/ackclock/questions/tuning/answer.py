@@ -24,7 +24,7 @@ class Compromise:
     """One thing that, given up alone, makes a setting possible."""
 
     what: str
-    """In words."""
+    """The compromise in words."""
     key: str
     value: float
     """In SI units; a gain margin in dB."""
@@ -62,7 +62,7 @@ class Tuned(Card):
     """Margins by the stability engine; None for an algorithm without a fluid law."""
     tipping: list[Coexistence] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
-    """At the corners of the range."""
+    """Packet runs at the corners of the range."""
     searched: list[Run] = field(default_factory=list)
     """Runs of the search for worse places."""
     worst: Run | None = None

@@ -106,7 +106,7 @@ class Need:
 
     @property
     def without_margins(self) -> str:
-        """In words, where margins are not known."""
+        """The demands in words where margins are not known."""
         return f"mean delay up to {show('rtt', self.target)}"
 
     @property

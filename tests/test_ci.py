@@ -68,6 +68,22 @@ class Rounded(Reno):
             window.cwnd += 1460 * 1460 * acked // round(1460 * window.cwnd) / 1460
 
 
+class EverySecond(Reno):
+    events = 0
+
+    def on_congestion(self, reduction, window):
+        self.events += 1
+        if self.events % 2 == 0 or reduction.signal == "timeout":
+            super().on_congestion(reduction, window)
+
+
+class LowAfterTimeout(Reno):
+    def on_congestion(self, reduction, window):
+        super().on_congestion(reduction, window)
+        if reduction.signal == "timeout":
+            window.ssthresh = 2.0
+
+
 class Raises(Reno):
     def on_congestion(self, reduction, window):
         raise ValueError("index out of range <&\\x00>")
@@ -104,7 +120,14 @@ def test_a_healthy_controller_passes(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("fault", "only"),
-    [("StuckAfterTimeout", "C.3"), ("DeafToMarks", "C.6"), ("Slow", "C.1"), ("Unlimited", "C.11")],
+    [
+        ("StuckAfterTimeout", "C.3"),
+        ("LowAfterTimeout", "C.3"),
+        ("DeafToMarks", "C.6"),
+        ("Slow", "C.1"),
+        ("Unlimited", "C.11"),
+        ("EverySecond", "C.12"),
+    ],
 )
 def test_a_fault_is_found(fault: str, only: str, folder: Path) -> None:
     made = verdict(folder, f'subject = "mine.py:{fault}"\nonly = ["{only}"]')
@@ -119,13 +142,19 @@ def test_a_window_that_stops_growing_is_found(folder: Path) -> None:
 
     def growth(algorithm: str) -> float:
         entry = subject(algorithm, {}, "rfc")
-        found = measured([job(case.build(entry), entry, 1, traced=True)], None, None, {})
+        found = measured([job(case.build(entry), entry, 1, traced=case.traced)], None, None, {})
         numbers = next(iter(found.values()))
         assert not isinstance(numbers, str)
         return case.value(numbers)
 
     assert growth("reno") == pytest.approx(1, abs=0.05)  # a packet a round trip (RFC 5681, section 3.1)
     assert growth(f"{folder / 'mine.py'}:Rounded") < 0.1 < criterion.limit
+
+
+@pytest.mark.parametrize("name", ["reno", "cubic", "bbr", "bbr3"])
+def test_losses_answered_alike(name: str) -> None:
+    made = check(Configuration(subject(name, {}, "linux"), only=("C.3", "C.12")))
+    assert {one.status for one in made.checks} == {Status.PASS}, str(made)
 
 
 def test_worse_than_the_base(folder: Path) -> None:

@@ -1,8 +1,10 @@
 """
 The verdicts of ``ackclock ci`` on controls without a fault, and on planted faults.
 
-    python validation/stacks/verdicts.py healthy [SETS]    # verdicts with seeds of their own: how many checks fail
-    python validation/stacks/verdicts.py faults            # which faults fail, and by which heading
+    python validation/stacks/verdicts.py healthy [SETS [HEADING...]]    # with seeds of their own: how many checks fail
+    python validation/stacks/verdicts.py faults                         # which faults fail, and by which heading
+
+Asked by heading, BBR and BBRv3 are healthy, too.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from ackclock.algorithms import Ack, Reduction, Window
 from ackclock.questions.ci import Configuration, Status, check
 from ackclock.questions.evaluate.subject import subject
 
-FAULTY = ("5.1.3", "6.1", "7.2", "7.7", "C.1", "C.3", "C.6", "C.8", "C.10", "C.11")
+FAULTY = ("5.1.3", "6.1", "7.2", "7.7", "C.1", "C.3", "C.6", "C.8", "C.10", "C.11", "C.12")
 """Headings that faults are asked; all, in a build."""
 APART = 100
 """Seeds of a set begin so far after those of the last one."""
@@ -156,6 +158,78 @@ class EverySecond(Halved):
             super().on_congestion(reduction, window)
 
 
+class LowAfterTimeout(Halved):
+    """A timeout leaves a threshold of two packets, so that slow start does not come back."""
+
+    def on_congestion(self, reduction: Reduction, window: Window) -> None:
+        """Forget the window of before."""
+        super().on_congestion(reduction, window)
+        if reduction.signal == "timeout":
+            window.ssthresh = 2.0
+
+
+class HighAfterTimeout(Halved):
+    """A timeout leaves a threshold half above the window, not at half of it."""
+
+    def on_congestion(self, reduction: Reduction, window: Window) -> None:
+        """Raise it instead of halving."""
+        super().on_congestion(reduction, window)
+        if reduction.signal == "timeout":
+            window.ssthresh = 1.5 * reduction.window_used
+
+
+class HalfPaceAfterIdle(Halved):
+    """Paced at half the window's rate for good after an idle time."""
+
+    has_idled, rate = False, None
+
+    def on_restart(self, _: float) -> None:
+        """Remember it."""
+        self.has_idled = True
+
+    def on_ack(self, ack: Ack, window: Window, random: object) -> None:
+        """Grow, and set the pace."""
+        super().on_ack(ack, window, random)
+        if self.has_idled and ack.srtt:
+            self.rate = window.cwnd / ack.srtt / 2
+
+    def pacing_rate(self) -> float | None:
+        """Return it."""
+        return self.rate
+
+
+class TwiceAsFast(Halved):
+    """Each ACK counts twice in congestion avoidance: two packets a round trip."""
+
+    def on_ack(self, ack: Ack, window: Window, _: object) -> None:
+        """Grow."""
+        if ack.cwnd_limited:
+            left = window.slow_start(ack.acked)
+            window.cwnd += 2 * left / window.cwnd
+
+
+class OnceASecond(Halved):
+    """Takes no loss within a second after the last one that it took."""
+
+    last = -1.0
+
+    def on_congestion(self, reduction: Reduction, window: Window) -> None:
+        """Cut the window, but not soon again."""
+        if reduction.signal == "timeout" or reduction.now > self.last + 1:
+            self.last = reduction.now
+            super().on_congestion(reduction, window)
+
+
+class EveryThird(EverySecond):
+    """Ignores every third congestion event."""
+
+    def on_congestion(self, reduction: Reduction, window: Window) -> None:
+        """Cut the window two times of three."""
+        self.events += 1
+        if self.events % 3 or reduction.signal == "timeout":
+            Halved.on_congestion(self, reduction, window)
+
+
 PLANTED: Mapping[str, Any] = {
     "halved at each of three duplicate ACKs": HalvedThrice,
     "CUBIC's cut at each of three duplicate ACKs": GentleThrice,
@@ -175,6 +249,12 @@ PLANTED: Mapping[str, Any] = {
     "a window of 16 bits": Wraps,
     "ACKs are counted, not packets": CountsAcks,
     "every second loss is ignored": EverySecond,
+    "every third loss is ignored": EveryThird,
+    "a loss within a second is ignored": OnceASecond,
+    "a threshold of two packets after a timeout": LowAfterTimeout,
+    "a threshold above the window after a timeout": HighAfterTimeout,
+    "half the pace after an idle time": HalfPaceAfterIdle,
+    "two packets a round trip": TwiceAsFast,
     "CUBIC keeps 0.98 of its window": {"kind": "cubic", "beta": 0.98},
     "CUBIC keeps 0.1 of its window": {"kind": "cubic", "beta": 0.1},
     "CUBIC's C a hundred times as large": {"kind": "cubic", "c": 40},
@@ -188,13 +268,13 @@ def verdict(algorithm: Any, style: str, after: int, only: tuple[str, ...] = ()) 
     return len(found.checks), bad
 
 
-def healthy(sets: int) -> None:
+def healthy(sets: int, only: tuple[str, ...]) -> None:
     """Count the checks that fail without a fault."""
     checks, false = 0, 0
     for after in range(0, sets * APART, APART):
-        for algorithm in ("cubic", "reno"):
+        for algorithm in ("cubic", "reno", "bbr", "bbr3") if only else ("cubic", "reno"):
             for style in ("rfc", "linux"):
-                count, bad = verdict(algorithm, style, after)
+                count, bad = verdict(algorithm, style, after, only)
                 checks, false = checks + count, false + len(bad)
                 most = float(beta.ppf(0.95, false + 1, checks - false))
                 print(f"{algorithm} {style} after {after}: {len(bad)} of {count} fail; "
@@ -216,4 +296,4 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["faults"]:
         faults()
     else:
-        healthy(int(sys.argv[2]) if len(sys.argv) > 2 else 10)
+        healthy(int(sys.argv[2]) if len(sys.argv) > 2 else 10, tuple(sys.argv[3:]))

@@ -241,6 +241,18 @@ fn losses_jitter_shared_ways_back_and_access_links() {
     }
 }
 
+/// 0.1 Mbit from 5 to 6 s, and 10 Mbit from 10 to 15 s.
+#[test]
+fn an_application_writes_at_the_rate_of_the_time() {
+    let mut flows = "traffic = { kind = \"app-limited\", rate = \"100 kbit/s\" }".to_owned();
+    for (at, rate) in [(6, "1 bit/s"), (10, "2 Mbit/s"), (15, "1 bit/s")] {
+        flows += &format!("\n[[change]]\nat = \"{at} s\"\nflows = \"own\"\nrate = \"{rate}\"");
+    }
+    let outcome = played(scenario("", &flows), 40);
+    let written = 15.0 * outcome.flows[0].goodput;
+    assert!((written / 10.1e6 - 1.0).abs() < 0.01, "{written}");
+}
+
 #[test]
 fn marks_come_to_the_receiver() {
     let outcome = played(

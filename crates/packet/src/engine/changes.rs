@@ -6,7 +6,6 @@ use ackclock_scenario::{Distribution, Setting, Traffic};
 use super::Engine;
 use crate::calendar::{Class as Order, Kind};
 use crate::flow::{Ends, FlowSlot};
-use crate::polled::{Cause, SENDING_END};
 use crate::tcp::State;
 use crate::{Error, draw};
 
@@ -121,7 +120,7 @@ impl Engine {
                 state.stopped = false;
                 match &state.ends {
                     Ends::ConnectionSource => self.resume(flow),
-                    Ends::Polled(_) => self.wake_polled(flow, SENDING_END, Cause::Application),
+                    Ends::Polled(_) => self.write_polled(flow),
                     Ends::Udp(_) => self.schedule_source(flow, now),
                     // what was outstanding is repaired by the timer, which may have expired unheard
                     Ends::Tcp { .. } => {
@@ -155,22 +154,33 @@ impl Engine {
             match &mut state.ends {
                 Ends::Udp(source) => source.rate = new,
                 // what has been written stays, the part of a segment too
-                Ends::Tcp { sender, .. }
+                Ends::Tcp { .. } | Ends::Polled(_)
                     if state.start != u64::MAX && now > state.start + state.clock_offset =>
                 {
-                    let connected = sender.state != State::Closed;
                     let now = now - state.clock_offset;
                     let filled = (now - state.written_from) as f64 * old / interval;
                     let part = (filled - filled.floor()) * interval / new;
                     state.written_before += filled as u64;
                     state.written_from = now.saturating_sub(part as u64);
-                    if connected {
-                        state.application_scheduled = false;
-                        self.send(flow);
-                    }
+                    self.write_at_new_rate(flow);
                 }
                 Ends::Tcp { .. } | Ends::Polled(_) | Ends::ConnectionSource => {}
             }
+        }
+    }
+
+    fn write_at_new_rate(&mut self, flow: usize) {
+        let state = &mut self.flows[flow];
+        match &state.ends {
+            Ends::Tcp { sender, .. } if sender.state != State::Closed => {
+                state.application_scheduled = false;
+                self.send(flow);
+            }
+            Ends::Polled(_) => {
+                state.application_scheduled = false;
+                self.write_polled(flow);
+            }
+            _ => {}
         }
     }
 }

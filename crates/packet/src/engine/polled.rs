@@ -16,7 +16,6 @@ use crate::tcp::receiver::Reply;
 impl Engine {
     /// The connection opens.
     pub(super) fn start_polled(&mut self, flow: usize) {
-        let now = self.now;
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
         let Ends::Polled(polled) = &mut state.ends else {
@@ -24,40 +23,20 @@ impl Engine {
         };
         polled.written = match class.traffic {
             Traffic::Transfer { size, .. } => size,
-            Traffic::AppLimited { .. } => u64::from(class.payload),
+            Traffic::AppLimited { .. } => 0,
             _ => u64::MAX,
         };
         if let Err(problem) = polled.connect() {
             self.give_up(flow, &problem);
             return;
         }
-        if let Traffic::AppLimited { rate, .. } = class.traffic {
-            let interval = f64::from(class.payload) * 8e12 / rate;
-            let at = now + (interval as u64).max(1);
-            let tag = self.flow_tag(flow, Kind::Application, Order::Sender);
-            self.calendar.push_far(at, tag);
-        }
         self.wake_polled(flow, RECEIVING_END, Cause::Application);
-        self.wake_polled(flow, SENDING_END, Cause::Application);
+        self.write_polled(flow);
     }
 
-    /// The application of a sender that is limited by it writes more.
+    /// The sending application writes what is due.
     pub(super) fn write_polled(&mut self, flow: usize) {
-        let state = &mut self.flows[flow];
-        let class = &self.classes[state.class as usize];
-        let Traffic::AppLimited { rate, .. } = class.traffic else {
-            return;
-        };
-        let interval = f64::from(class.payload) * 8e12 / rate;
-        let Ends::Polled(polled) = &mut state.ends else {
-            return;
-        };
-        polled.written += u64::from(class.payload);
-        // from the number of writes, so that no rounding adds up
-        let writes = polled.written / u64::from(class.payload);
-        let due = state.written_from + (writes as f64 * interval) as u64;
-        let tag = self.flow_tag(flow, Kind::Application, Order::Sender);
-        self.calendar.push_far(due.max(self.now + 1), tag);
+        self.write(flow, self.now);
         self.wake_polled(flow, SENDING_END, Cause::Application);
     }
 

@@ -88,14 +88,18 @@ impl Engine {
         let Traffic::AppLimited { rate, .. } = class.traffic else {
             return;
         };
-        let Ends::Tcp { sender, .. } = &mut state.ends else {
-            return;
-        };
         let interval = f64::from(class.payload) * 8e12 / rate;
         // the first segment at once, the others as the rate fills them
         let filled = ((now - state.written_from) as f64 / interval) as u64;
-        sender.written = state.written_before + filled + 1;
-        sender.restart_if_idle(now, &class.sender);
+        let written = state.written_before + filled + 1;
+        match &mut state.ends {
+            Ends::Tcp { sender, .. } => {
+                sender.written = written;
+                sender.restart_if_idle(now, &class.sender);
+            }
+            Ends::Polled(polled) => polled.written = written * u64::from(class.payload),
+            Ends::Udp(_) | Ends::ConnectionSource => return,
+        }
         if !state.application_scheduled {
             state.application_scheduled = true;
             let next = state.written_from + ((filled + 1) as f64 * interval).ceil() as u64;
@@ -144,16 +148,9 @@ impl Engine {
             return;
         }
         let Ends::Udp(source) = &mut state.ends else {
-            match &state.ends {
-                Ends::ConnectionSource => {
-                    self.on_arrive(flow);
-                    return;
-                }
-                Ends::Polled(_) => {
-                    self.write_polled(flow);
-                    return;
-                }
-                Ends::Tcp { .. } | Ends::Udp(_) => {}
+            if let Ends::ConnectionSource = state.ends {
+                self.on_arrive(flow);
+                return;
             }
             if let Traffic::AppLimited { rate, .. } = class.traffic {
                 // nothing is due at an event of a rate that has changed since
@@ -165,7 +162,10 @@ impl Engine {
             } else {
                 self.write_transfer(flow, sent);
             }
-            self.send(flow);
+            match self.flows[flow].ends {
+                Ends::Polled(_) => self.write_polled(flow),
+                _ => self.send(flow),
+            }
             return;
         };
         let mut size = class.packet_size;

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ...core.scenario import Scenario
-from ..evaluate.model import Case, Criterion, Numbers, Quantity, Question
+from ..evaluate.model import Case, Criterion, Quantity, Question
 from ..evaluate.scenarios import (
     LOSS,
     MEDIAN,
@@ -18,8 +23,12 @@ from ..evaluate.scenarios import (
     same,
     scenario,
     share,
+    utilization,
 )
 from ..evaluate.subject import Entry
+
+if TYPE_CHECKING:
+    from ...core.result import Result
 
 START_RATE, START_RTT = 50.0, 100.0
 """Mbit/s and ms of the path of start-up."""
@@ -30,6 +39,13 @@ PACE = 1.0
 """Growth of Reno's window, packets in a round trip."""
 FULL = 0.9
 """Utilisation from which a link has no room."""
+TRACED: Value = operator.itemgetter("traced")
+LOSS_TIMES = tuple(range(10, 40, 2))
+"""Seconds at which a few packets in a row are lost."""
+KEPT = 0.9
+"""Part of a window that is left by a control that does not answer a loss."""
+LOSS_BASED = 0.35
+"""Part of the link that a control whose signal is a loss uses under 1 % loss, at most: twice what Reno and CUBIC do."""
 
 
 def start_references(style: str) -> Mapping[str, Entry]:
@@ -102,9 +118,14 @@ def _outage(entry: Entry) -> Scenario:
 
 
 def _after_timeout(entry: Entry) -> Scenario:
-    """Timeouts, and a free path after each."""
+    """Timeouts, and a free path after each, on which a packet a round trip takes long."""
     steps = [["0 s", "10 Mbit/s"], ["6 s", "0 bit/s"], ["7 s", "10 Mbit/s"]]
-    return line([entry.flows(1)], steps={"steps": steps, "repeat": "10 s"}, window=(10, 50))
+    return line([entry.flows(1)], rtt=100, steps={"steps": steps, "repeat": "10 s"}, window=(10, 50))
+
+
+def _after_one_timeout(entry: Entry) -> Scenario:
+    steps = [["0 s", "10 Mbit/s"], ["15 s", "0 bit/s"], ["16 s", "10 Mbit/s"]]
+    return line([entry.flows(1)], rtt=100, steps=steps, window=(16, 21))
 
 
 def _thinned(entry: Entry) -> Scenario:
@@ -151,10 +172,43 @@ def _large_window(entry: Entry) -> Scenario:
     return line([entry.flows(1)], rtt=400, queue=room, steps=steps, window=(20, 40))
 
 
-def _grown(numbers: Numbers) -> float:
-    """Packets a round trip; a window that fills the link has no need to grow."""
-    growth = numbers["flows.x.window_growth"]
-    return max(growth, PACE) if numbers["links.bottleneck.utilization"] >= FULL else growth
+def _grown(result: Result) -> float:
+    """Packets a round trip by which the window came to exceed its first one; one that fills the link need not grow."""
+    begin, end = result.json()["window_s"]
+    traces = result.traces
+    counts = ((traces["time"] >= begin) & (traces["time"] <= end)).values
+    window, trips = (traces[name].values.ravel()[counts] for name in ("flow_cwnd", "flow_srtt"))
+    known = trips[np.isfinite(trips)]
+    if not np.isfinite(window).all() or not len(known):
+        return math.nan
+    growth = float((window.max() - window[0]) * known.mean() / (end - begin))
+    return max(growth, PACE) if result.json()["links"]["bottleneck"]["utilization"] >= FULL else growth
+
+
+def _losses_apart(entry: Entry) -> Scenario:
+    """A few packets in a row at a time, in a buffer that no window fills meanwhile; then 1 % at random."""
+    change = []
+    for begin in LOSS_TIMES:
+        change += [{"at": f"{begin} s", "link": "bottleneck", "loss": "100 %"}]
+        change += [{"at": f"{1000 * begin + 8} ms", "link": "bottleneck", "loss": "0 %"}]
+    change += [{"at": f"{LOSS_TIMES[-1] + 2} s", "link": "bottleneck", "loss": "1 %"}]
+    return line([entry.flows(1)], rate=20, buffer=8, loss="0 %", change=change, window=(42, 60))
+
+
+def _unlike(result: Result) -> float:
+    """Part of the losses that it answers unlike the others: it keeps its window, or does not, whichever is rarer."""
+    if result.json()["links"]["bottleneck"]["utilization"] > LOSS_BASED:
+        return 0.0
+    times, window, trips = (result.traces[name].values.ravel() for name in ("time", "flow_cwnd", "flow_srtt"))
+    kept = []
+    for loss in LOSS_TIMES:
+        before = np.searchsorted(times, loss) - 1
+        after = window[before : np.searchsorted(times, loss + 2.5 * trips[before] + 0.02)]
+        kept.append(bool(after.min() > KEPT * window[before]))
+    if not np.isfinite(window[times >= LOSS_TIMES[0]]).all():
+        return math.nan
+    part = sum(kept) / len(kept)
+    return min(part, 1 - part)
 
 
 def _unused(entry: Entry) -> Scenario:
@@ -162,6 +216,13 @@ def _unused(entry: Entry) -> Scenario:
     traffic = {"kind": "app-limited", "rate": "1 Mbit/s"}
     more = [{"at": "20 s", "flows": "x", "rate": "1 Gbit/s"}]
     return line([entry.flows(1, traffic=traffic)], rate=20, change=more, window=(20, 20.12))
+
+
+def _idle(entry: Entry) -> Scenario:
+    """An application that writes little, nothing, and then all that it can."""
+    traffic = {"kind": "app-limited", "rate": "1 Mbit/s"}
+    more = [{"at": f"{at} s", "flows": "x", "rate": rate} for at, rate in ((5, "1 bit/s"), (10, "1 Gbit/s"))]
+    return line([entry.flows(1, traffic=traffic)], rate=20, change=more, window=(15, 30))
 
 
 def _no_marks(entry: Entry) -> str:
@@ -185,8 +246,9 @@ HEADINGS = (
         "Does it take the link back after it was cut off for seconds?",
         "It comes back after an outage",
         "It stays slow after an outage",
-        setting="Two flows over 10 Mbit/s, 40 ms, cut off from 15 s to 18 s, counted from 24 s to 44 s; one flow cut "
-        "off for 1 s in every 10 s.",
+        setting="Two flows over 10 Mbit/s, 40 ms, cut off from 15 s to 18 s, counted from 24 s to 44 s; one flow, "
+        "100 ms, cut off for 1 s in every 10 s or once: slow start takes it up to half the window of before (RFC 5681, "
+        "section 3.1), no less and no further.",
         quantities=(
             same(
                 "utilisation",
@@ -194,8 +256,12 @@ HEADINGS = (
                 UTILIZATION,
                 [("3 s, once", _outage, True), ("1 s in every 10 s", _after_timeout, True)],
             ),
+            same("packets dropped at the queue", "%", LOSS, [("5 s after 1 s", _after_one_timeout, True)]),
         ),
-        criteria=(Criterion("utilisation", "at least", 0.9, 0.9),),
+        criteria=(
+            Criterion("utilisation", "at least", 0.9, 0.9),
+            Criterion("packets dropped at the queue", "at most", 0.005),
+        ),
     ),
     Question(
         "C.4",
@@ -268,7 +334,7 @@ HEADINGS = (
         "that at 20 s, by round trip: Reno gains a packet (RFC 5681). One that fills the link need not grow.",
         quantities=(
             Quantity(
-                "growth in a round trip", "packets", (Case("400 Mbit/s, 400 ms", _large_window, _grown, traced=True),)
+                "growth in a round trip", "packets", (Case("400 Mbit/s, 400 ms", _large_window, TRACED, traced=_grown),)
             ),
         ),
         criteria=(Criterion("growth in a round trip", "at least", PACE / 2),),
@@ -276,13 +342,38 @@ HEADINGS = (
     Question(
         "C.11",
         "Unused Windows",
-        "Does an application that wrote little, and then writes much, not flood the path?",
-        "A window that was not used does not flood the path",
-        "A window that was not used floods the path",
+        "Does an application that wrote little or nothing, and then writes much, use the path and not flood it?",
+        "After little use it neither floods the path nor leaves it idle",
+        "After little use it floods the path, or leaves it idle",
         setting="One flow over 20 Mbit/s, 40 ms, 1 BDP, whose application writes 1 Mbit/s for 20 s and then all that "
         "it can; counted for three round trips, in which slow start does not fill path and buffer. A window that is "
-        "not used is not to grow (RFC 7661; RFC 9002, section 7.8).",
-        quantities=(same("packets dropped at the queue", "%", LOSS, [("after 20 s of 1 Mbit/s", _unused, True)]),),
-        criteria=(Criterion("packets dropped at the queue", "at most", 0.05),),
+        "not used is not to grow (RFC 7661; RFC 9002, section 7.8). The same after 5 s of nothing, counted from 5 s to "
+        "20 s after them.",
+        quantities=(
+            same("packets dropped at the queue", "%", LOSS, [("after 20 s of 1 Mbit/s", _unused, True)]),
+            utilization([("after 5 s of nothing", _idle, True)]),
+        ),
+        criteria=(
+            Criterion("packets dropped at the queue", "at most", 0.05),
+            Criterion("utilisation", "at least", 0.9, 0.9),
+        ),
+    ),
+    Question(
+        "C.12",
+        "Loss by Loss",
+        "Does it answer each loss alike?",
+        "It answers each loss alike",
+        "It answers some losses and ignores others",
+        setting="One flow over 20 Mbit/s, 40 ms, 8 BDP; for 30 s all packets are lost for 8 ms every 2 s. Within two "
+        "and a half round trips its window falls below 90 % of what it was, or does not: which of both is rarer, and "
+        "how often it is. Reno and CUBIC fall at each (RFC 5681, section 3.2; RFC 9438, section 4.6). A control that "
+        "then uses more than 35 % of the link under 1 % random loss, as BBR does, has another signal, and counts 0; "
+        "Reno and CUBIC use 14 to 21 %.",
+        quantities=(
+            Quantity(
+                "losses answered unlike the others", "%", (Case("15 losses", _losses_apart, TRACED, traced=_unlike),)
+            ),
+        ),
+        criteria=(Criterion("losses answered unlike the others", "at most", 0.25),),
     ),
 )

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ... import _core
 from ...core.contained import digests
 from ...core.errors import RunError
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
 
 FULL = 0.9
 """Utilisation of a second from which the link counts as full."""
+Traced = Callable[["Result"], float]
 
 
 class HangError(RunError):
@@ -41,16 +40,18 @@ class Job:
     """A hash of all that its result depends on."""
     scenario: Scenario
     seed: int
-    traced: bool = False
-    """Whether the first flow's window is traced."""
+    traced: Traced | None = None
+    """Takes a number from a run with the first flow's window over time."""
 
 
-def job(scenario: Scenario, entry: Entry, seed: int, *, traced: bool = False) -> Job:
+def job(scenario: Scenario, entry: Entry, seed: int, *, traced: Traced | None = None) -> Job:
     """Return a run; a class is known by the contents of its file."""
     tree = scenario.canonical
     own = entry.source if scenario._controllers or scenario._managers else "".join(digests(scenario._core))
     identity = {"scenario": tree | {"scenario": {**tree["scenario"], "seed": seed}}, "own": own}
-    text = json.dumps(identity | {"version": _core.VERSION, "numbers": 2 if traced else 1}, sort_keys=True)
+    text = json.dumps(
+        identity | {"version": _core.VERSION, "numbers": traced.__qualname__ if traced else 1}, sort_keys=True
+    )
     return Job(hashlib.sha256(text.encode()).hexdigest()[:32], scenario, seed, traced)
 
 
@@ -137,28 +138,16 @@ def _numbers(one: Job, limit_s: float | None) -> dict[str, float]:
         if limit_s is not None and time.monotonic() - begin > limit_s:
             raise HangError(f"stopped after {limit_s:g} s of real time: it hangs, or is too slow")
 
-    first = [0] if one.traced else None
+    first = [0] if one.traced is not None else None
     result = run(one.scenario, seed=one.seed, progress=None if limit_s is None else watch, trace_flows=first)
     numbers: dict[str, float] = {}
     _flatten("", result.json(), numbers)
     for link, seconds in result.utilization_1s.items():
         full = next((at for at, share in enumerate(seconds) if share >= FULL), len(seconds))
         numbers[f"links.{link}.full_after_s"] = float(full)
-    if one.traced:
-        numbers["flows.x.window_growth"] = _growth(result)
+    if one.traced is not None:
+        numbers["traced"] = one.traced(result)
     return numbers
-
-
-def _growth(result: Result) -> float:
-    """Return by how many packets a round trip the traced window came to exceed its first value in what counts."""
-    begin, end = result.json()["window_s"]
-    traces = result.traces
-    counts = ((traces["time"] >= begin) & (traces["time"] <= end)).values
-    window, trips = (traces[name].values.ravel()[counts] for name in ("flow_cwnd", "flow_srtt"))
-    known = trips[np.isfinite(trips)]
-    if not np.isfinite(window).all() or not len(known):
-        return math.nan
-    return float((window.max() - window[0]) * known.mean() / (end - begin))
 
 
 def _flatten(path: str, tree: Mapping[str, object], into: dict[str, float]) -> None:

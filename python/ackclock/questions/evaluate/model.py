@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from ...core.result import Result
     from ...core.scenario import Scenario
     from .subject import Entry
 
@@ -35,8 +36,8 @@ class Case:
     value: Callable[[Numbers], float]
     quick: bool = True
     """Whether a quick evaluation has it, too."""
-    traced: bool = False
-    """Whether it needs the first flow's window over time: ``flows.x.window_growth``."""
+    traced: Callable[[Result], float] | None = None
+    """Takes a number from a run with the first flow's window over time; `value` finds it as ``traced``."""
 
 
 @dataclass(frozen=True)

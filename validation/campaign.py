@@ -50,7 +50,7 @@ class Kind(Protocol):
     def checked(self, asked: Any, result: Any, seed: int) -> Record:
         """Put the answer beside its checker: ``sentences``, ``open``, ``false`` and what else is kept."""
 
-    def result(self, rows: list[Record]) -> str:
+    def report(self, rows: list[Record]) -> str:
         """What more there is to say of records without an error."""
 
 
@@ -123,7 +123,7 @@ def read(store: Path) -> list[Record]:
 def summary(name: str, rows: list[Record]) -> str:
     """The answers of one kind, and those that there are not."""
     result = [row for row in rows if "false" in row]
-    lines = [f"{name}: {row(rows)}"] + ([KINDS[name].told(result)] if result else [])
+    lines = [f"{name}: {row(rows)}"] + ([KINDS[name].report(result)] if result else [])
     for one in rows:
         where = f"{one['seed']} {one['what']}"
         lines += [f"{where} {word}: {one[key]}" for key, word in MISSING.items() if key in one]

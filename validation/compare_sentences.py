@@ -44,7 +44,7 @@ def checked(asked: Any, result: Any, _seed: int) -> dict[str, Any]:
     }
 
 
-def result(rows: list[dict[str, Any]]) -> str:
+def report(rows: list[dict[str, Any]]) -> str:
     """How many differences there are, and of how many the cause is known."""
     differences, partly = sum(len(row["texts"]) for row in rows), sum(row["partly"] for row in rows)
     return f"{differences} differences, {partly} with a cause not or only partly found"

@@ -57,6 +57,6 @@ def checked(asked: Any, outcome: Any, _seed: int) -> dict[str, Any]:
     }
 
 
-def result(_rows: list[dict[str, Any]]) -> str:
+def report(_rows: list[dict[str, Any]]) -> str:
     """Nothing more."""
     return ""

@@ -48,7 +48,7 @@ def checked(_asked: Any, result: Any, seed: int) -> dict[str, Any]:
     }
 
 
-def result(rows: list[dict[str, Any]]) -> str:
+def report(rows: list[dict[str, Any]]) -> str:
     """How many limits there are."""
     empty = [str(row["empty"]) for row in rows if "empty" in row]
     settled = ", ".join(f"{empty.count(one)} {one}" for one in sorted(set(empty)))

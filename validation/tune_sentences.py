@@ -125,6 +125,6 @@ def checked(asked: Any, result: Any, _seed: int) -> dict[str, Any]:
     }
 
 
-def result(rows: list[dict[str, Any]]) -> str:
+def report(rows: list[dict[str, Any]]) -> str:
     """How often a setting was found."""
     return f"{sum(row['found'] for row in rows)} found"

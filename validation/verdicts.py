@@ -39,7 +39,7 @@ def checked(_asked: Any, result: Any, _seed: int) -> dict[str, Any]:
     return {"answers": result, "sentences": len(QUESTIONS) * len(result), "open": unknown, "false": wrong}
 
 
-def result(rows: list[dict[str, Any]]) -> str:
+def report(rows: list[dict[str, Any]]) -> str:
     """What single runs of 40 s and of 160 s tell of each question, a line each."""
     lines = []
     for place, question in enumerate(QUESTIONS):

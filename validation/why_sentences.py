@@ -139,6 +139,6 @@ def checked(asked: Any, result: Any, _seed: int) -> dict[str, Any]:
     }
 
 
-def result(rows: list[dict[str, Any]]) -> str:
+def report(rows: list[dict[str, Any]]) -> str:
     """What was said how often."""
     return ", ".join(f"{one} {count}" for one, count in Counter(one for row in rows for one in row["said"]).items())

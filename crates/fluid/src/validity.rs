@@ -77,10 +77,15 @@ impl Model {
     /// the clamped model would have the same derivative there.
     #[must_use]
     pub fn outside(&self, regimes: &[usize], x: &[f64], p: &[f64]) -> Vec<Outside> {
+        self.outside_of(&self.frozen(regimes), regimes, x, p)
+    }
+
+    /// The same with the model frozen in these regimes.
+    fn outside_of(&self, frozen: &Self, regimes: &[usize], x: &[f64], p: &[f64]) -> Vec<Outside> {
         let mut found = Vec::new();
         let here = self.regimes_at(x, p);
         let names = self.regime_names(&here);
-        let (probability, _) = self.frozen(regimes).probabilities(x, p);
+        let (probability, _) = frozen.probabilities(x, p);
         for (l, name) in names.iter().enumerate() {
             let link = || self.link_name(l).to_owned();
             if here[l] != regimes[l] {
@@ -122,9 +127,10 @@ impl Model {
     #[must_use]
     pub fn leaves_validity(&self, at: &Equilibrium, cycle: &Cycle) -> Vec<Outside> {
         let mut left: Vec<Outside> = Vec::new();
+        let frozen = self.frozen(&at.regimes);
         for k in 0..400 {
             let x = cycle.state(cycle.period * f64::from(k) / 400.0);
-            for passed in self.outside(&at.regimes, &x, &cycle.p) {
+            for passed in self.outside_of(&frozen, &at.regimes, &x, &cycle.p) {
                 if !left.contains(&passed) {
                     left.push(passed);
                 }

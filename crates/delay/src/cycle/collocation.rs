@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use crate::complex::{Elementary, c64};
 use num_dual::Dual64;
 
-use super::{Cycle, POLYNOMIAL_DEGREE, Reference, Resolution, locate};
+use super::{Cycle, POLYNOMIAL_DEGREE, REFERENCE, Reference, Resolution, locate};
 use crate::{
     bifurcation::{HopfPoint, Normalisation, criticality},
     error::{Error, Result},
@@ -15,7 +15,7 @@ use crate::{
 
 /// The discretised equations on one mesh.
 pub(super) struct Collocation {
-    reference: Reference,
+    reference: &'static Reference,
     mesh: Vec<f64>,
     n: usize,
 }
@@ -23,7 +23,7 @@ pub(super) struct Collocation {
 impl Collocation {
     pub(super) fn of(cycle: &Cycle) -> Self {
         Self {
-            reference: Reference::new(),
+            reference: &REFERENCE,
             mesh: cycle.mesh.clone(),
             n: cycle.n,
         }
@@ -568,9 +568,8 @@ pub fn cycle_with_amplitude(
     let (cos, sin) = Collocation::of(guess).harmonic(component);
     let dot = |row: &[f64]| -> f64 { row.iter().zip(&guess.nodes).map(|(a, b)| a * b).sum() };
     let shift = libm::atan2(dot(&sin), dot(&cos)) / TAU;
-    let reference = Reference::new();
     let mut turned = guess.clone();
-    turned.fill(&|s, out| guess.at_with(&reference, s + shift, out));
+    turned.fill(&|s, out| guess.at(s + shift, out));
     // and bring the amplitude near the wanted one
     let factor = amplitude / libm::hypot(dot(&cos), dot(&sin));
     let means: Vec<f64> = (0..guess.n).map(|k| guess.mean(k)).collect();

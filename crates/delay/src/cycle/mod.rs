@@ -14,6 +14,7 @@ pub use collocation::{cycle_at, cycle_from_hopf, cycle_with_amplitude};
 pub use multipliers::{Floquet, floquet};
 
 use std::f64::consts::PI;
+use std::sync::LazyLock;
 
 use crate::{
     error::{Error, Result},
@@ -74,6 +75,9 @@ struct Reference {
     /// Derivative matrix on the nodes.
     differentiate: Vec<Vec<f64>>,
 }
+
+/// A cycle is asked for its state some thousand times.
+static REFERENCE: LazyLock<Reference> = LazyLock::new(Reference::new);
 
 impl Reference {
     fn new() -> Self {
@@ -194,12 +198,11 @@ impl Cycle {
     }
 
     fn fill(&mut self, profile: &dyn Fn(f64, &mut [f64])) {
-        let reference = Reference::new();
         let count = self.intervals() * POLYNOMIAL_DEGREE + 1;
         self.nodes = vec![0.0; count * self.n];
         for k in 0..count {
             profile(
-                node_phase(&self.mesh, &reference, k),
+                node_phase(&self.mesh, k),
                 &mut self.nodes[k * self.n..(k + 1) * self.n],
             );
         }
@@ -213,11 +216,7 @@ impl Cycle {
 
     /// The state at phase `s` (any real number; whole periods are dropped).
     pub fn at(&self, s: f64, out: &mut [f64]) {
-        let reference = Reference::new();
-        self.at_with(&reference, s, out);
-    }
-
-    fn at_with(&self, reference: &Reference, s: f64, out: &mut [f64]) {
+        let reference = &*REFERENCE;
         let (i, c) = locate(&self.mesh, s - s.floor());
         let b = barycentric(&reference.nodes, &reference.weights, c);
         out.fill(0.0);
@@ -240,10 +239,9 @@ impl Cycle {
     /// Smallest and largest value of state `i` over the cycle.
     #[must_use]
     pub fn range(&self, i: usize) -> (f64, f64) {
-        let reference = Reference::new();
         let mut state = vec![0.0; self.n];
         let mut value = |s: f64| {
-            self.at_with(&reference, s, &mut state);
+            self.at(s, &mut state);
             state[i]
         };
         let samples = 12 * self.intervals();
@@ -309,13 +307,12 @@ impl Cycle {
         if count == 0 {
             return Vec::new();
         }
-        let reference = Reference::new();
         let (n, m) = (self.n, system.delays());
         let (mut low, mut high) = (vec![f64::INFINITY; count], vec![f64::NEG_INFINITY; count]);
         let (mut x, mut past, mut out) = (vec![0.0; n], vec![0.0; n * m], vec![0.0; count]);
         for k in 0..20 * self.intervals() {
             let s = k as f64 / (20 * self.intervals()) as f64;
-            self.at_with(&reference, s, &mut x);
+            self.at(s, &mut x);
             for j in 0..m {
                 let tau = system.delay_f64(
                     j,
@@ -326,7 +323,7 @@ impl Cycle {
                     },
                 );
                 let mut slot = vec![0.0; n];
-                self.at_with(&reference, s - tau / self.period, &mut slot);
+                self.at(s - tau / self.period, &mut slot);
                 past[j * n..(j + 1) * n].copy_from_slice(&slot);
             }
             system.switch(
@@ -349,7 +346,6 @@ impl Cycle {
 
     /// The cycle on another mesh.
     fn remeshed(&self, mesh: Vec<f64>) -> Self {
-        let reference = Reference::new();
         let mut new = Self {
             mesh,
             nodes: Vec::new(),
@@ -360,7 +356,7 @@ impl Cycle {
             if s >= 1.0 {
                 out.copy_from_slice(&self.nodes[self.nodes.len() - self.n..]);
             } else {
-                self.at_with(&reference, s, out);
+                self.at(s, out);
             }
         };
         new.fill(&old);
@@ -370,7 +366,7 @@ impl Cycle {
     /// Error estimate of each interval and the mesh density: both from the highest derivative the
     /// polynomials have, differenced between neighbours (de Boor).
     fn estimate(&self) -> (f64, Vec<f64>) {
-        let reference = Reference::new();
+        let reference = &*REFERENCE;
         let (n, l) = (self.n, self.intervals());
         let factorial: f64 = (1..=POLYNOMIAL_DEGREE).map(|k| k as f64).product();
         // the m-th divided difference over the nodes is the m-th derivative / m!
@@ -462,7 +458,7 @@ fn locate(mesh: &[f64], s: f64) -> (usize, f64) {
     (i, (s - mesh[i]) / (mesh[i + 1] - mesh[i]))
 }
 
-fn node_phase(mesh: &[f64], reference: &Reference, k: usize) -> f64 {
+fn node_phase(mesh: &[f64], k: usize) -> f64 {
     let i = (k / POLYNOMIAL_DEGREE).min(mesh.len() - 2);
-    mesh[i] + (mesh[i + 1] - mesh[i]) * reference.nodes[k - i * POLYNOMIAL_DEGREE]
+    mesh[i] + (mesh[i + 1] - mesh[i]) * REFERENCE.nodes[k - i * POLYNOMIAL_DEGREE]
 }

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from ..core.statement import state
+
 _Trial = TypeVar("_Trial")
 
 CONFIDENCE: Final = 0.95
@@ -136,5 +138,5 @@ def seeds_needed(seeds: int, half: float, distance: float) -> float:
 def seeds_in_words(needed: float) -> str:
     """Say how many runs would tell."""
     if needed > MOST_SEEDS:
-        return f"more than {MOST_SEEDS} runs would be needed to tell"
-    return f"about {math.ceil(needed / 10) * 10} runs would tell"
+        return str(state("deciding.many-runs", seeds=MOST_SEEDS))
+    return str(state("deciding.runs", seeds=math.ceil(needed / 10) * 10))

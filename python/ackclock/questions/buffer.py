@@ -25,6 +25,7 @@ from ..core.errors import AckclockError
 from ..core.meanfield import meanfield
 from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, scenario_of
 from ..core.simulate import run
+from ..core.statement import state
 from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import BUFFER, CONFIDENCE
@@ -408,7 +409,7 @@ class _Lab:
     def _averages(self, scenario: Scenario, length: Length) -> Averages | None:
         if self.reason:
             return None
-        tell(f"{self.link}: mean-field equations over {length.total:.3g} s")
+        tell(str(state("buffer.mean-field", link=self.link, seconds=length.total)))
         try:
             row: Any = meanfield(scenario).json()["links"][self.link]
         except (AckclockError, ValueError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 import pandas as pd
 
@@ -16,6 +17,8 @@ NEAR = 0.01
 """Utilisations of packets and equations that differ by less agree."""
 MIN_FLOWS_FOR_AVERAGES = 30
 """Flows from which on an average over them is expected to hold."""
+
+STATEMENTS: Final = {"mean-field": "{link}: mean-field equations over {seconds:.3g} s"}
 
 
 def text(buffer: Buffer) -> str:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from ...experiment.ablation import JOINT
 from ...experiment.sequential import seeds_in_words, seeds_needed
 from ...questions.compare import Comparison
 from ...questions.compare.evidence import Disagreement, Explanation, Tried, moving
 from ...questions.compare.values import UNITS, cell, row_name
+
+STATEMENTS: Final = {
+    "small-windows": "small windows of {packets:.3g} packets",
+    "window-size": "the size of the windows, {packets:.3g} packets",
+    "flows": "the number of flows, {flows}",
+}
 
 
 def text(comparison: Comparison) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ...core._words import digits, listed, quantity
 
@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from ...questions.stability.equilibria import EquilibriumAnalysis
     from ...questions.stability.packets import Difference, PacketCheck
 
+STATEMENTS: Final = {
+    "beyond-limit": "what follows beyond the limit: {error}",
+    "cycles-unknown": "cycles beside the stable equilibrium: {error}",
+    "no-cycles": "no cycles from {parameter} = {value:.4g}: {error}",
+    "no-disturbance": "no large disturbance at {parameter} = {value}: {error}",
+    "out-of-time": "{what}: not decided in {budget:g} s (--budget)",
+    "packet-run": "{link}: a packet run of {seconds:time}",
+}
 ASSUMPTIONS = {
     "losses at once": "the law has all flows lose together when the buffer overflows, but packets are lost one by one",
     "marks at random": "the law marks packets at random, but a threshold marks them in runs",

@@ -11,6 +11,7 @@ from ... import _core
 from ...core.errors import AckclockError, Interrupted, RunError
 from ...core.scenario import Scenario
 from ...core.simulate import FlowTraces, run
+from ...core.statement import state
 from ...experiment.ablation import Ablated, Change, Search, Verdict, applied, pairs, take_away
 from ...experiment.runner import parallel
 from ...experiment.sequential import COMPARE, Effort, repeat
@@ -268,10 +269,11 @@ def cause_words(found: Comparison, ablation: EngineAblation) -> str:
             row["packet"] for (measure, _), row in found.values.items() if measure == "window" and "packet" in row
         ]
         if windows:
-            size = f"{min(windows):.3g} packets"
-            return f"small windows of {size}" if min(windows) <= SMALL else f"the size of the windows, {size}"
+            case = "small-windows" if min(windows) <= SMALL else "window-size"
+            return str(state(f"compare.{case}", packets=min(windows)))
     if ablation.key == "flows":
-        return f"the number of flows, {sum(int(flow['count']) for flow in found.scenario.canonical['flows'])}"
+        flows = sum(int(flow["count"]) for flow in found.scenario.canonical["flows"])
+        return str(state("compare.flows", flows=flows))
     return ablation.cause
 
 

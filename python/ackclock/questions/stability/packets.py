@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from ...core.accessors import presented
 from ...core.scenario import Scenario
 from ...core.simulate import run
-from ...core.units import time
+from ...core.statement import state
 from ...experiment.progress import tell
 from ...experiment.sequential import STABILITY
 from ..causes.scales import Length, bits, capacity, needed, timed
@@ -150,7 +150,7 @@ def packet_run(scenario: Scenario, link: str, packets: int = MAX_PACKETS) -> Pac
     rate = sum(bits(one) / 12_000 for one in tree["link"] if any(one["name"] in flow["path"] for flow in tree["flows"]))
     part = min(1.0, packets / (length.total * rate))
     made = Length(part * length.warm, part * length.measured, part * length.sample, length.reason)
-    tell(f"{link}: a packet run of {time(made.total)}")
+    tell(str(state("stability.packet-run", link=link, seconds=made.total)))
     result = run(Scenario(timed(tree, made), origin=scenario.origin), trace_links=True)
     begin, end = result.window
     times = result.traces["time"].to_numpy()

@@ -29,6 +29,7 @@ from ...core.fluid import (
 )
 from ...core.scenario import Scenario, ScenarioLike, scenario_of
 from ...core.simulate import list_algorithms
+from ...core.statement import Statement, state
 from ...experiment.progress import tell
 from .answer import Answer
 from .diagram import BifurcationDiagram, Chart
@@ -294,7 +295,8 @@ class Stability(EquilibriumAnalysis):
             reason = raw["ended"] or (what if end == least else "the end of the range")
             return Limit(free.name, free.unit, now, value, kind, reason, unstable)
         change = special_point(self.equations, free, raw["change"])
-        onset, cycle, coexist, after, undecided = None, None, None, None, []
+        onset, cycle, coexist, after = None, None, None, None
+        undecided: list[Statement] = []
         if raw["onset"] is not None:
             place = self.equations.state_index(self._judged_state)
             onset = analyses.normal_form(self.equations, raw["onset"], free.name, place)
@@ -303,12 +305,12 @@ class Stability(EquilibriumAnalysis):
             try:
                 after = self._beyond(free, there, steps)
             except AnalysisError as error:
-                undecided.append(f"what follows beyond the limit: {error}")
+                undecided.append(state("stability.beyond-limit", error=str(error)))
             if change.point is not None and unstable == 0:
                 try:
                     cycle, coexist = self._coexisting(change.regime, change.point, free, now)
                 except AnalysisError as error:
-                    undecided.append(f"cycles beside the stable equilibrium: {error}")
+                    undecided.append(state("stability.cycles-unknown", error=str(error)))
         return Limit(
             parameter=free.name,
             unit=free.unit,
@@ -325,7 +327,7 @@ class Stability(EquilibriumAnalysis):
             coexist_from=coexist,
             beyond=after,
             beyond_at=there,
-            undecided="; ".join(undecided),
+            undecided="; ".join(map(str, undecided)),
         )
 
     def _coexisting(
@@ -476,7 +478,8 @@ class Stability(EquilibriumAnalysis):
                 system, raw = self._regime(point)
                 one = self._branch(system, point, parameter, (low, high), component, points, raw)
             except AnalysisError as error:
-                ends.append(f"no cycles from {parameter} = {point.parameters[parameter]:.4g}: {error}")
+                value = point.parameters[parameter]
+                ends.append(str(state("stability.no-cycles", parameter=parameter, value=value, error=str(error))))
                 continue
             branches.append(one)
         table["unstable"] = table["unstable"].astype(np.int64)
@@ -487,7 +490,8 @@ class Stability(EquilibriumAnalysis):
             try:
                 after = self._beyond(free, value)
             except AnalysisError as error:
-                ends.append(f"no large disturbance at {parameter} = {quantity(value, free.unit)}: {error}")
+                at = quantity(value, free.unit)
+                ends.append(str(state("stability.no-disturbance", parameter=parameter, value=at, error=str(error))))
                 continue
             end_of_it = after.run._states[6000:, place]
             row = {"smallest": float(end_of_it.min()), "largest": float(end_of_it.max()), "settles": after.settles}
@@ -610,7 +614,8 @@ class Stability(EquilibriumAnalysis):
                     return question()
             except AnalysisError as error:
                 late = error.kind == "out of time"
-                caveats.append(f"{what}: not decided in {budget:g} s (--budget)" if late else f"{what}: {error}")
+                out_of_time = state("stability.out-of-time", what=what, budget=budget)
+                caveats.append(str(out_of_time) if late else f"{what}: {error}")
                 return None
 
         margins = asked("margins", self.margins)

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from .. import _core
 from .errors import AckclockError
+from .statement import state
 
 ETHERNET: Final = 14
 """Bytes of the Ethernet header, which Linux counts in its queues."""
@@ -264,8 +265,8 @@ def _linux_red(queue: Queue, bits: float, packet: float) -> Commands:
         (line,),
         ("tc qdisc replace dev DEV root fq_codel",),
         (
-            f"min, max, limit: bytes with the {ETHERNET} of the Ethernet header: a packet is {size}",
-            f"the average is avg += (queue - avg) 2^-n, n = {exponent}, which tc computes from burst",
+            str(state("tc.red-bytes", header=ETHERNET, packet=size)),
+            str(state("tc.red-average", exponent=exponent)),
             "probability at max; above max every packet is dropped (Linux RED is not gentle)",
         ),
         made,
@@ -475,10 +476,7 @@ def _ios_red(queue: Queue, bits: float, packet: float) -> Commands:
                 "thresholds: packets; the last number n of precedence is a probability 1 / n at the "
                 "maximum; repeat it for other precedences in use"
             ),
-            (
-                f"weighting constant n: average = old (1 - 2^-n) + queue 2^-n, here n = {exponent}; above "
-                "the maximum all is dropped"
-            ),
+            (str(state("tc.ios-weight", exponent=exponent))),
             "platforms differ in ranges and in spacing drops, which was checked as on Linux",
         ),
         made,

@@ -62,6 +62,7 @@ _PLACES = {
     "Result.plot_windows": "plot.figures:windows",
     "Stability.__str__": "text.stability:equilibrium_text",
     "Subscribers.__str__": "text.provider:text",
+    "Subscribers.sentence": "text.provider:sentence",
     "Subscribers.draw": "plot.provider:write",
     "Statement.__str__": "text.templates:text",
     "Sweep.figure": "plot.sweep:figure",

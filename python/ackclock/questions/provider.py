@@ -26,7 +26,6 @@ from ..core.errors import AckclockError
 from ..core.scenario import Scenario
 from ..core.simulate import run
 from ..core.tc import libreqos, units
-from ..core.units import rate_text, share, time
 from ..experiment.runner import parallel
 
 if TYPE_CHECKING:
@@ -113,23 +112,10 @@ class Subscribers(Card):
     mix: Mix
 
     @property
+    @presented
     def sentence(self) -> str:
-        """Return the answer in a line."""
-        import numpy as np
-
-        waits = [float(np.median(one.delays)) if one.delays.size else math.nan for one in (self.now, self.after)]
-        return (
-            f"{self.node} with {self.more} more subscribers ({self.after.count}): full in {share(self.after.full)} of "
-            f"the busy hour (now {share(self.now.full)}); half of the busy subscribers wait {time(waits[1])} or more "
-            f"in 1 of 20 packets (now {time(waits[0])}); {self._downloads()}."
-        )
-
-    def _downloads(self) -> str:
-        """Rate of a download, or that there is none in the samples."""
-        if math.isnan(self.after.downloads):
-            return "in no sample is there a download (more --samples, or a larger --download, would have one)"
-        now = "no download" if math.isnan(self.now.downloads) else rate_text(self.now.downloads)
-        return f"a download gets {rate_text(self.after.downloads)} (now {now})"
+        """The answer in a line."""
+        raise NotImplementedError
 
     @property
     def headline(self) -> str:

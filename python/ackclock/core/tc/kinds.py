@@ -15,6 +15,7 @@ from typing import Any, Final
 from ... import _core
 from .._words import nearest
 from ..devices import burst_for, weight_exponent
+from ..statement import state
 from . import units
 from .records import Place
 
@@ -351,7 +352,7 @@ def _differences(
                 continue
             there = expected.get(key, (defaults["scheduler"] if within else defaults).get(key))
             if value != there and not _same(value, there):
-                notes.append(f"{place}.{key}: {value} here, {there} in Linux, which tc does not change")
+                notes.append(str(state("tc.fixed-in-linux", place=f"{place}.{key}", value=value, linux=there)))
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -534,7 +535,7 @@ def _read_cake(words: Sequence[str], place: Place, notes: list[str]) -> Queue:  
                 )
             at += 1
         elif word == "no-split-gso":
-            notes.append(f"{place.where}: {place.key}: left out: no-split-gso; packets are single segments")
+            notes.append(str(state("tc.no-split-gso", place=place.where, key=place.key)))
         elif word != "split-gso":
             known = [*values, *switches, *_PRESETS, *_LAYERS, "raw", "ether-vlan"]
             place.wrong(f"{word} has no counterpart", word, "the other words of tc-cake(8)", nearest(word, known))
@@ -573,6 +574,6 @@ def _write_cake(queue: Mapping[str, Any], place: str, notes: list[str]) -> str:
     else:
         words += [framing or "noatm", "overhead", f"{extra}", *(["mpu", f"{least}"] if least else [])]
         if round(number(cake["link_header"])) != HEADER:
-            notes.append(f"{place}.link_header: {cake['link_header']} here; Ethernet devices have {HEADER} B")
+            notes.append(str(state("tc.link-header", place=place, value=cake["link_header"], header=HEADER)))
     words += [] if cake["memory_limit"] == "auto" else ["memlimit", f"{round(number(cake['memory_limit']))}"]
     return " ".join(words)

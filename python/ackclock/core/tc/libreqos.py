@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from .._words import nearest
+from ..statement import state
 from . import units
 from .kinds import Queue, number
 from .records import Place
@@ -191,7 +192,7 @@ def queue(top: list[Node], way: int, notes: list[str]) -> Queue:
             for circuit in node.circuits
         ]
         if not rows:
-            notes.append(f"left out: {node.name} has no circuits")
+            notes.append(str(state("tc.no-circuits", node=node.name)))
             return None
         return {"name": node.name, "rate": units.scenario_rate(_bytes(node.rates[way])), "classes": rows}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..scenario import Scenario
+from ..statement import state
 from . import libreqos, sqm, trees, units
 from .kinds import Queue, number, write_leaf
 from .records import Place, Read, read
@@ -125,7 +126,7 @@ def _scenario(
     lost = [flow for flow in flows if not _has_class(links, flow)]
     for flow in lost:
         own = f'packets of "{flow["name"]}"' if flow["name"] != "rest" else "packets that no filter asks for"
-        notes.append(f"{file}: {own} have no class: they go around the queue, and are left out")
+        notes.append(str(state("tc.no-class", file=file, packets=own)))
         for name in flow["path"]:
             _rename(links[name][0], flow["name"], None)
     if len(lost) == len(flows):
@@ -275,10 +276,7 @@ def export_tc(scenario: Scenario, form: str = "tc", devices: Mapping[str, str] |
             )
         lines += writer.lines
         notes += writer.notes
-        notes += [
-            f'packets of "{name}" must carry the mark {mark}: nft or iptables set it'
-            for name, mark in writer.marks.items()
-        ]
+        notes += [str(state("tc.marked", flows=name, mark=mark)) for name, mark in writer.marks.items()]
     return Exported({"tc": "\n".join([*lines, ""])}, tuple(notes))
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from .._words import nearest
+from ..statement import state
 from .records import Place, Read, read
 
 SCRIPTS: Final = ("piece_of_cake.qos", "layer_cake.qos", "simplest.qos", "simple.qos", "simplest_tbf.qos")
@@ -78,7 +79,7 @@ def sections(text: str, file: str, notes: list[str]) -> list[Section]:
             place.wrong("not a line of /etc/config/sqm", line.strip(), "config queue NAME, option KEY VALUE")
     off = [one for one in found if one.get("enabled", "1") != "1"]
     if len(off) < len(found):
-        notes += [f"{one.place.file}:{one.place.line}: left out: the section is not enabled" for one in off]
+        notes += [str(state("tc.disabled", place=one.place.where)) for one in off]
         return [one for one in found if one not in off]
     return found
 
@@ -100,7 +101,7 @@ def records(text: str, file: str) -> Read:
             ("i", section.whole("download"), f"ifb4{dev}"[:15]),
         ):
             if rate <= 0:
-                made.notes.append(f"{file}:{section.place.line}: {name} is not shaped")
+                made.notes.append(str(state("tc.unshaped", file=file, line=section.place.line, device=name)))
                 continue
             lines = _lines(section, way, rate, name)
             one = read("\n".join(lines), file)

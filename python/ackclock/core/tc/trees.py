@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from .._words import nearest
+from ..statement import state
 from . import kinds, units
 from .kinds import Queue
 from .records import Place, Record
@@ -115,10 +116,7 @@ class _Tree:
         for handle, row in self.rows.items():
             if handle in inner:
                 if any(row.pop(key, "0") not in ("0 bit/s", "0 ms", "0") for key in ("rt_m1", "rt_d", "rt_m2")):
-                    self.notes.append(
-                        f"{qdisc.place.where}: class {handle}: left out: a real-time curve above other classes, which "
-                        "Linux does not use"
-                    )
+                    self.notes.append(str(state("tc.inner-curve", place=qdisc.place.where, handle=handle)))
                 if row.get("flows") or row.get("dscp"):
                     qdisc.place.wrong(
                         f"packets are sent to class {handle}, which has classes of its own",
@@ -128,9 +126,7 @@ class _Tree:
                 continue
             row["queue"] = self._leaf(handle)
         if self.default and (self.default not in self.rows or self.default in inner):
-            self.notes.append(
-                f"{qdisc.place.where}: default {self.default} is no class with a queue: such packets go out unshaped"
-            )
+            self.notes.append(str(state("tc.no-default", place=qdisc.place.where, handle=self.default)))
             self.default = ""
         made: Queue = {"scheduler": self.scheduler, "classes": self._below(self.major)}
         if not made["classes"]:
@@ -213,9 +209,7 @@ class _Tree:
 
     def _pfifo_fast(self) -> None:
         self._prio()
-        self.notes.append(
-            f"{self.qdisc.place.where}: pfifo_fast: each of its bands has room for {kinds.LENGTH} packets here"
-        )
+        self.notes.append(str(state("tc.pfifo-fast", place=self.qdisc.place.where, packets=kinds.LENGTH)))
 
     def _ets(self) -> None:
         given = self._options({"bands": 1, "strict": 1, "quanta": -1, "priomap": -1})
@@ -602,7 +596,7 @@ def _class_words(kind: str, row: Mapping[str, Any], place: str, notes: list[str]
     words += [f"prio {round(kinds.number(row['prio']))}"]
     words += [] if row["quantum"] == "auto" else [f"quantum {round(kinds.number(row['quantum']))}"]
     if rate != units.rate(units.rate_text(rate)):
-        notes.append(f"{place}.rate: whole bytes a second in tc")
+        notes.append(str(state("tc.whole-bytes", place=place)))
     return " ".join(words)
 
 

@@ -36,3 +36,21 @@ def text(subscribers: Subscribers) -> str:
         f"{share(mix.web)} open pages, {share(mix.call)} call and {share(mix.download)} download. Nodes above "
         f"{subscribers.node} are taken as free."
     )
+
+
+def sentence(subscribers: Subscribers) -> str:
+    """Return how full the node is, and what the busy subscribers wait and get, with both numbers of subscribers."""
+    import numpy as np
+
+    now, after = subscribers.now, subscribers.after
+    waits = [float(np.median(one.delays)) if one.delays.size else math.nan for one in (now, after)]
+    if math.isnan(after.downloads):
+        downloads = "in no sample is there a download (more --samples, or a larger --download, would have one)"
+    else:
+        before = "no download" if math.isnan(now.downloads) else rate_text(now.downloads)
+        downloads = f"a download gets {rate_text(after.downloads)} (now {before})"
+    return (
+        f"{subscribers.node} with {subscribers.more} more subscribers ({after.count}): full in {share(after.full)} of "
+        f"the busy hour (now {share(now.full)}); half of the busy subscribers wait {time(waits[1])} or more "
+        f"in 1 of 20 packets (now {time(waits[0])}); {downloads}."
+    )

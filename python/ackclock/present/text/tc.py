@@ -1,0 +1,28 @@
+"""Notes on queues in the words of tc and of devices."""
+
+from __future__ import annotations
+
+from typing import Final
+
+STATEMENTS: Final = {
+    "fixed-in-linux": "{place}: {value} here, {linux} in Linux, which tc does not change",
+    "no-split-gso": "{place}: {key}: left out: no-split-gso; packets are single segments",
+    "link-header": "{place}.link_header: {value} here; Ethernet devices have {header} B",
+    "no-circuits": "left out: {node} has no circuits",
+    "no-class": "{file}: {packets} have no class: they go around the queue, and are left out",
+    "marked": 'packets of "{flows}" must carry the mark {mark}: nft or iptables set it',
+    "disabled": "{place}: left out: the section is not enabled",
+    "unshaped": "{file}:{line}: {device} is not shaped",
+    "inner-curve": (
+        "{place}: class {handle}: left out: a real-time curve above other classes, which Linux does not use"
+    ),
+    "no-default": "{place}: default {handle} is no class with a queue: such packets go out unshaped",
+    "pfifo-fast": "{place}: pfifo_fast: each of its bands has room for {packets} packets here",
+    "whole-bytes": "{place}.rate: whole bytes a second in tc",
+    "red-bytes": "min, max, limit: bytes with the {header} of the Ethernet header: a packet is {packet}",
+    "red-average": "the average is avg += (queue - avg) 2^-n, n = {exponent}, which tc computes from burst",
+    "ios-weight": (
+        "weighting constant n: average = old (1 - 2^-n) + queue 2^-n, here n = {exponent}; above the maximum all is "
+        "dropped"
+    ),
+}

@@ -67,6 +67,11 @@ fn floor(sender: &str, queue: &str, flows: u32) -> (f64, f64, &'static str) {
             0.0,
             "far below its reference queue LRED drops by the measured loss ratio alone, which so holds itself up",
         ),
+        ("lp", _, _) => (
+            0.45,
+            0.1,
+            "LP gives way at 15 % of the largest queueing delay that it has seen, which an AQM keeps below the time that a halved window needs",
+        ),
         (_, "threshold", _) => (
             0.75,
             0.0,
@@ -168,4 +173,27 @@ fn every_sender_over_every_queue() {
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// TCP-LP's purpose: beside a flow of Reno it has a small share of the link, and alone most of it.
+#[test]
+fn lp_gives_way() {
+    let class = |name: &str| {
+        format!(
+            "[[flows]]\nname = \"{name}\"\npath = [\"link\"]\nrtt = \"40 ms\"\ncongestion = \"{name}\"\ndelayed_ack = false\n"
+        )
+    };
+    let beside = |flows: &str| {
+        outcome(&format!(
+            "[scenario]\nduration = \"60 s\"\nmeasure = \"20 s .. 60 s\"\n\
+             [[link]]\nname = \"link\"\nrate = \"10 Mbit/s\"\ndelay = \"5 ms\"\nqueue = {{ capacity = \"100 packets\" }}\n{flows}"
+        ))
+    };
+    let both = beside(&(class("lp") + &class("reno")));
+    let alone = beside(&class("lp"));
+    let share = both.flows[0].goodput / (both.flows[0].goodput + both.flows[1].goodput);
+    assert!(share < 0.05, "{share}");
+    assert!(alone.links[0].utilization > 0.85);
+    // a queue of a sixth of the largest one is enough for it
+    assert!(alone.links[0].delay_mean < 0.02);
 }

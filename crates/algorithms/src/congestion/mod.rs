@@ -8,6 +8,7 @@ mod aimd;
 mod bbr;
 mod bbr3;
 mod bic;
+mod cdg;
 mod compound;
 mod cubic;
 mod cx;
@@ -18,6 +19,7 @@ mod htcp;
 mod hybla;
 mod illinois;
 mod ledbat;
+mod lp;
 mod nv;
 mod pert;
 mod prague;
@@ -33,6 +35,7 @@ pub use aimd::{Aimd, AimdParams};
 pub use bbr::{Bbr, BbrParams};
 pub use bbr3::{Bbr3, Bbr3Params, Bbr3State, BbrMode};
 pub use bic::{Bic, BicParams};
+pub use cdg::{Cdg, CdgParams};
 pub use compound::{Compound, CompoundParams};
 pub use cubic::{Cubic, CubicParams};
 pub use cx::{Cx, CxBase, CxParams};
@@ -43,6 +46,7 @@ pub use htcp::{HtcpParams, LinuxHtcp, PaperHtcp};
 pub use hybla::{Hybla, HyblaParams};
 pub use illinois::{IllinoisParams, LinuxIllinois, PaperIllinois};
 pub use ledbat::{Ledbat, LedbatParams};
+pub use lp::{Lp, LpParams};
 pub use nv::{Nv, NvParams};
 pub use pert::{Pert, PertParams};
 pub use prague::{Prague, PragueParams, RttControl};
@@ -85,6 +89,8 @@ macro_rules! every_congestion_control {
                 }
                 packets only {
                     Nv(NvParams),
+                    Lp(LpParams),
+                    Cdg(CdgParams),
                 }
             }
         }

@@ -37,6 +37,7 @@ GROUPS = {
         "Which class of a queue sends next, and when: `scheduler` of a queue with `classes`.",
     ),
     "loss": ("Losses on the wire", "impairment", "Which packets a link loses outside its queue: `loss` of a link."),
+    "service": ("Services of links", "service", "How a link sends packets in batches: `service` of a link."),
 }
 LAWS = {
     "increase": "Increase i(w) an acknowledgement",

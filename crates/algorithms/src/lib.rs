@@ -1,7 +1,7 @@
 //! The algorithms of senders and routers as pure code: no clock, no I/O, no engine, no allocation per
 //! packet.
 //!
-//! One algorithm is one file (in [`congestion`], [`aqm`], [`scheduler`] or [`impairment`]) that
+//! One algorithm is one file (in [`congestion`], [`aqm`], [`scheduler`], [`service`] or [`impairment`]) that
 //! holds everything about it: parameters with unit, default, range and source, its behaviour per
 //! packet, its fluid law where one exists, its citation and its tests. One line in the `mod.rs`
 //! beside it makes it known to the scenario language, the command line, the documentation, the
@@ -34,6 +34,7 @@ mod random;
 pub mod registry;
 mod scalar;
 pub mod scheduler;
+pub mod service;
 mod time;
 
 pub use params::{

@@ -27,6 +27,10 @@ pub enum Owner {
     Jitter = 17,
     /// A scheduler's hash function.
     Scheduler = 18,
+    /// Backoffs and failures of a link's service.
+    Service = 19,
+    /// Times in which a link sends nothing.
+    Stalls = 20,
 }
 
 impl Stream {

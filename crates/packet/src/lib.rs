@@ -18,6 +18,7 @@ mod engine;
 mod finish;
 mod flow;
 mod link;
+mod medium;
 mod memory;
 mod one_way;
 mod outcome;

@@ -16,8 +16,10 @@ use crate::flow::{Flow, FlowSlot, make_flow};
 use crate::link::impairments::Impairments;
 use crate::link::schedule::{Rate, Schedule};
 use crate::link::scheduled::Scheduled;
+use crate::link::served::Server;
 use crate::link::tree::{Context, Tree};
 use crate::link::{Extras, Link, in_packets};
+use crate::medium::Medium;
 use crate::one_way::OneWay;
 use crate::outcome::{FlowTrace, LinkTrace};
 use crate::tcp::delayed_ack::{AckPolicy, opening};
@@ -236,7 +238,8 @@ fn build_extras(
     let impaired = link.policer.is_some()
         || link.shaper.is_some()
         || link.loss.is_some()
-        || link.jitter.is_some();
+        || link.jitter.is_some()
+        || link.service.is_some();
     if !impaired && link.scheduler.is_none() && link.tree.is_none() {
         return None;
     }
@@ -261,6 +264,7 @@ fn build_extras(
         scheduled,
         tree: tree.and_then(|tree| Tree::new(tree, view.rate, &context)),
         impairments: Impairments::new(link, seed, owner),
+        server: Server::new(link, seed, owner).map(Box::new),
         reorders: link.jitter.as_ref().is_some_and(|jitter| jitter.reorder),
         shaped: false,
         finish: 0,
@@ -446,6 +450,27 @@ fn first_events(scenario: &Scenario, links: &[Link], window: (u64, u64)) -> Cale
     calendar
 }
 
+/// The media that links share, each with a service that takes turns; a link that names none has its
+/// own.
+fn media(scenario: &Scenario, links: &[Link]) -> Vec<Medium> {
+    let mut names: Vec<Option<&str>> = Vec::new();
+    let mut media: Vec<Medium> = Vec::new();
+    for (id, link) in links.iter().enumerate() {
+        let Some(sharing) = link.sharing() else {
+            continue;
+        };
+        let name = scenario.links[id].medium.as_deref();
+        let known = names.iter().position(|it| it.is_some() && *it == name);
+        let at = known.unwrap_or_else(|| {
+            names.push(name);
+            media.push(Medium::default());
+            media.len() - 1
+        });
+        media[at].join(id, sharing);
+    }
+    media
+}
+
 /// Builds the engine of a run.
 pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Error> {
     let seed = options.seed.unwrap_or(scenario.seed);
@@ -468,6 +493,7 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
     });
     let mut engine = Engine {
         calendar: first_events(scenario, &links, window),
+        media: media(scenario, &links),
         links,
         numbered: population.rows.len(),
         rows: population.rows,

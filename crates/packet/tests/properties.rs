@@ -110,9 +110,27 @@ fn impairments() -> impl Strategy<Value = String> {
             "policer = {{ rate = \"{rate} kbit/s\", burst = \"20 kB\" }}\n"
         )),
     ];
+    let service = (
+        prop::sample::select(vec![
+            "\"wifi\"",
+            "{ kind = \"wifi\", sharing = \"turns\", max_frames = \"4 packets\" }",
+            "{ kind = \"lte\", grant_delay = \"10 ms\" }",
+            "{ kind = \"5g\", block_error = 0.4 }",
+        ]),
+        any::<bool>(),
+    )
+        .prop_map(|(service, stalls)| {
+            let stalls = if stalls {
+                "stalls = { interval = \"1 s\" }\n"
+            } else {
+                ""
+            };
+            format!("service = {service}\n{stalls}")
+        });
     prop_oneof![
         3 => Just(String::new()),
         2 => some.clone(),
+        1 => (service, some.clone()).prop_map(|(a, b)| if b.starts_with("shaper") { a } else { a + &b }),
         // two of different kinds
         1 => (some.clone(), some).prop_map(|(a, b)| if a[..3] == b[..3] { a } else { a + &b }),
     ]

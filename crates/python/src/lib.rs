@@ -19,6 +19,7 @@ use std::collections::HashMap;
 
 use ackclock_algorithms::classes::{class_schedulers, class_specs};
 use ackclock_algorithms::impairment::loss_models;
+use ackclock_algorithms::service::services;
 use ackclock_algorithms::meta::Meta;
 use ackclock_algorithms::registry::{aqms, congestion};
 use ackclock_algorithms::scheduler::schedulers;
@@ -112,6 +113,7 @@ fn registry(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         ("scheduler", schedulers()),
         ("class_scheduler", class_schedulers()),
         ("loss", loss_models()),
+        ("service", services()),
     ] {
         let list = entries
             .iter()

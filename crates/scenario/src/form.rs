@@ -5,9 +5,10 @@ use std::marker::PhantomData;
 
 use ackclock_algorithms::Time;
 use ackclock_algorithms::classes::ClassSchedulerSpec;
-use ackclock_algorithms::impairment::{LossSpec, PolicerParams, ShaperParams};
+use ackclock_algorithms::impairment::{LossSpec, PolicerParams, ShaperParams, StallParams};
 use ackclock_algorithms::registry::CongestionSpec;
 use ackclock_algorithms::scheduler::SchedulerSpec;
+use ackclock_algorithms::service::ServiceSpec;
 
 use crate::key::{Fallback, Key, Kind};
 use crate::options::{Dscp, Named, Style};
@@ -126,6 +127,10 @@ forms! {
     Shaper: ShaperParams, Kind::Shaper, |reader, item| reader.bucket(item), |it| written::bucket(it);
     /// A loss model with its parameters, or a probability.
     Loss: LossSpec, Kind::Loss, |reader, item| reader.loss(item), |it| written::named(it.meta(), &it.values());
+    /// A service with its parameters.
+    ServiceOf: ServiceSpec, Kind::Service, |reader, item| reader.service(item), |it| written::named(it.meta(), &it.values());
+    /// Times in which a link sends nothing.
+    StallsOf: StallParams, Kind::Stalls, |reader, item| reader.bucket(item), |it| written::bucket(it);
     /// Times drawn once per packet.
     AddedDelay: Distribution, Kind::Distribution, |reader, item| reader.added_delay(item), |times| written::distribution(times);
     /// A number of packets that leave in one burst.

@@ -52,6 +52,10 @@ pub enum Kind {
     CodePoints(&'static [(&'static str, &'static str)]),
     /// A loss model with its parameters, or a probability.
     Loss,
+    /// A service with its parameters.
+    Service,
+    /// Times in which a link sends nothing: a table of these keys.
+    Stalls,
     /// A distribution of delays, or a table of one.
     Jitter,
     /// A token bucket: a table of these keys.
@@ -115,6 +119,8 @@ impl Kind {
             Self::Names => r#"names of classes of flows, such as ["web", "video"]"#.to_owned(),
             Self::CodePoints(_) => r#"code points, such as ["ef", "cs6"]"#.to_owned(),
             Self::Loss => r#"a probability such as "0.1 %", or a table such as { kind = "gilbert-elliott", good_to_bad = 0.01, bad_to_good = 0.3 }"#.to_owned(),
+            Self::Service => r#"a name such as "wifi", or a table such as { kind = "lte", block_error = 0.05 }"#.to_owned(),
+            Self::Stalls => r#"a table such as { interval = "20 s", shortest = "0.3 s", longest = "2.5 s" }"#.to_owned(),
             Self::Jitter => format!(
                 r#"what is added to each packet's delay: {}; or a table such as {{ delay = "exponential 2 ms", reorder = true }}"#,
                 Self::Distribution.allowed()

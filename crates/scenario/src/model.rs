@@ -19,6 +19,8 @@ impl Link {
                 .map(|tree| format!("queue with classes ({})", tree.scheduler.kind())),
             self.scheduler
                 .map(|scheduler| format!("scheduler {}", scheduler.kind())),
+            self.service
+                .map(|service| format!("service {}", service.kind())),
             self.trace.is_some().then(|| "rate trace".to_owned()),
             self.policer.is_some().then(|| "policer".to_owned()),
             self.shaper.is_some().then(|| "shaper".to_owned()),

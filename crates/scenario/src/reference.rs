@@ -95,9 +95,10 @@ fn value(key: &Key) -> String {
         Kind::Sizes => "sizes".to_owned(),
         Kind::Frequency => "number a second".to_owned(),
         Kind::Share => "number above zero".to_owned(),
-        Kind::Queue | Kind::Congestion | Kind::Traffic | Kind::Scheduler => {
+        Kind::Queue | Kind::Congestion | Kind::Traffic | Kind::Scheduler | Kind::Service => {
             "name or table".to_owned()
         }
+        Kind::Stalls => "table of `interval`, `shortest` and `longest`".to_owned(),
         Kind::RateOrTrace => "rate or table".to_owned(),
         Kind::Loss => "probability or table".to_owned(),
         Kind::Jitter => "distribution of times or table".to_owned(),

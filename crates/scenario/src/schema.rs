@@ -2,11 +2,12 @@
 //! and the registry of algorithms.
 
 use ackclock_algorithms::classes::{class_schedulers, class_specs};
-use ackclock_algorithms::impairment::{PolicerParams, ShaperParams, loss_models};
+use ackclock_algorithms::impairment::{PolicerParams, ShaperParams, StallParams, loss_models};
 use ackclock_algorithms::library::{LIBRARY_KEYS, LibraryKind};
 use ackclock_algorithms::meta::{Algorithm, Meta};
 use ackclock_algorithms::registry::{aqms, congestion};
 use ackclock_algorithms::scheduler::{SchedulerSpec, schedulers};
+use ackclock_algorithms::service::services;
 use ackclock_algorithms::{DefaultValue, Kind as ParameterKind, ParameterSpec};
 use serde_json::{Map, Value, json};
 
@@ -227,6 +228,8 @@ fn kind(kind: Kind) -> Value {
         Kind::Jitter => {
             json!({"anyOf": [reference(Kind::Distribution), table(&keys::JITTER)]})
         }
+        Kind::Service => named(services()),
+        Kind::Stalls => bucket::<StallParams>(),
         Kind::Shaper => bucket::<ShaperParams>(),
         Kind::Policer => bucket::<PolicerParams>(),
         Kind::Steps => steps(&time),

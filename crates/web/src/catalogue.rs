@@ -2,6 +2,7 @@
 
 use ackclock_algorithms::DefaultValue;
 use ackclock_algorithms::impairment::loss_models;
+use ackclock_algorithms::service::services;
 use ackclock_algorithms::meta::Meta;
 use ackclock_algorithms::registry::{aqms, congestion};
 use ackclock_algorithms::scheduler::schedulers;
@@ -24,7 +25,7 @@ pub(crate) fn catalogue() -> Value {
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "congestion": list(congestion()), "aqm": list(aqms()),
-        "scheduler": list(schedulers()), "loss": list(loss_models()),
+        "scheduler": list(schedulers()), "loss": list(loss_models()), "service": list(services()),
         "keys": keys,
     })
 }

@@ -1,15 +1,17 @@
-//! Impairments of packets on a link beside queueing: losses on the wire, and token buckets that
-//! shape or police.
+//! Impairments of packets on a link beside queueing: losses on the wire, stalls, and token buckets
+//! that shape or police.
 //!
 //! A new loss model is a file here, and in this file its `mod` and `pub use` and a line in
 //! `every_loss`.
 
 mod gilbert_elliott;
 mod random;
+mod stalls;
 mod token_bucket;
 
 pub use gilbert_elliott::{GilbertElliott, GilbertElliottParams};
 pub use random::{RandomLoss, RandomLossParams};
+pub use stalls::{StallParams, Stalls};
 pub use token_bucket::{Discipline, PolicerParams, ShaperParams, TokenBucket};
 
 /// Every loss model: variant and parameters.

@@ -20,6 +20,7 @@ use crate::capture::Capture;
 use crate::class::{self, Class};
 use crate::flow::{Flow, FlowSlot};
 use crate::link::Link;
+use crate::medium::Medium;
 use crate::packet::Flags;
 use crate::traffic::transfers::Transfers;
 pub(crate) use recorder::Recorder;
@@ -34,6 +35,8 @@ pub(crate) struct Change {
 pub(crate) struct Engine {
     pub(crate) calendar: Calendar,
     pub(crate) links: Vec<Link>,
+    /// Media that links share.
+    pub(crate) media: Vec<Medium>,
     /// The scenario's flows, by number.
     pub(crate) rows: Vec<FlowSlot>,
     /// Starts of flows that have no state yet, in the order of the calendar, which holds the next

@@ -63,6 +63,38 @@ impl Engine {
                 self.record_judged(link);
             }
             Offer::Waits => self.record_judged(link),
+            Offer::Asks => {
+                self.record_judged(link);
+                self.on_medium(link);
+            }
+        }
+    }
+
+    /// A link waits for its turn on its medium, or has had it.
+    #[inline(never)]
+    fn on_medium(&mut self, link: usize) {
+        let Some(at) = self.media.iter().position(|medium| medium.has(link)) else {
+            return;
+        };
+        let (medium, now) = (&mut self.media[at], self.now);
+        if medium.holder == Some(link) && !self.links[link].sends() {
+            medium.holder = None;
+        }
+        if self.links[link].asks() {
+            medium.ask(link);
+        }
+        while self.media[at].holder.is_none() {
+            let Some(next) = self.media[at].next() else {
+                return;
+            };
+            if let Some(time) = self.links[next].begin_batch(now) {
+                self.calendar
+                    .push_near(time, Tag::new(Order::Transmit, next, Kind::Transmit));
+                if self.links[next].sends() {
+                    self.media[at].hold(next, time - now);
+                }
+            }
+            self.record_judged(next);
         }
     }
 
@@ -140,6 +172,9 @@ impl Engine {
             } else {
                 self.forward(link, packet, at);
             }
+        }
+        if !self.media.is_empty() {
+            self.on_medium(link);
         }
     }
 

@@ -1,8 +1,7 @@
 //! Departures that are events of their own: queues that judge at departure, schedulers, shapers,
 //! rates that change.
 
-use ackclock_algorithms::Time;
-use ackclock_algorithms::aqm::{Aqm as _, QueueView, Verdict};
+use ackclock_algorithms::aqm::Verdict;
 use ackclock_scenario::Capacity;
 
 use super::scheduled::Scheduled;
@@ -24,10 +23,14 @@ impl Link {
     /// A packet arrives at a link without a scheduler that sends nothing.
     #[inline(never)]
     fn begin_at_once(&mut self, now: u64, packet: &Packet) -> Offer {
-        if self.free > now {
+        let served = self.has_server();
+        if self.free > now || served {
             self.clock.account(now, self.queue.len(), self.bytes);
             self.queue.push_back((now, *packet));
             self.bytes += u64::from(packet.size);
+            if served {
+                return Offer::Waits;
+            }
             return self.wait_for_shaper();
         }
         self.busy.gap(self.idle_from(), now);
@@ -78,7 +81,8 @@ impl Link {
     pub(super) fn offer_scheduled(&mut self, now: u64, packet: &mut Packet) -> Offer {
         let transmitter = &self.transmitter;
         let rate_at = |time| transmitter.rate_at(time);
-        let sending = self.serving.is_some() || self.free > now;
+        let served = self.has_server();
+        let sending = self.serving.is_some() || self.free > now || served;
         let view = Self::packet_view(packet);
         let Some(scheduled) = scheduled_in(&mut self.extras) else {
             return Offer::Dropped;
@@ -126,7 +130,7 @@ impl Link {
         self.make_room(now, queue);
         match acts {
             Some(at) => Offer::Acts(at),
-            None if sending && self.serving.is_none() => self.wait_for_shaper(),
+            None if sending && self.serving.is_none() && !served => self.wait_for_shaper(),
             None => Offer::Waits,
         }
     }
@@ -346,6 +350,9 @@ impl Link {
             if extras.tree.is_some() {
                 return self.transmit_from_tree(now);
             }
+            if extras.server.is_some() {
+                return self.transmit_served(now);
+            }
             if extras.wake.is_some_and(|wake| wake <= now) {
                 extras.wake = None;
             }
@@ -385,31 +392,8 @@ impl Link {
         while let Some((arrival, mut packet)) = self.queue.pop_front() {
             self.clock.account(now, self.queue.len() + 1, self.bytes);
             self.bytes -= u64::from(packet.size);
-            if self.aqm.decides_at_dequeue() {
-                let view = QueueView {
-                    idle_since: None,
-                    ..self.view(now, packet.size)
-                };
-                let sojourn = Time(now - arrival);
-                match self.aqm.dequeue(
-                    Time(now),
-                    sojourn,
-                    &Self::packet_view(&packet),
-                    &view,
-                    &mut self.random,
-                ) {
-                    Verdict::Accept => {}
-                    Verdict::Mark => {
-                        if self.mark(&mut packet) {
-                            self.judged.push((packet, Fate::Marked));
-                        }
-                    }
-                    Verdict::Drop => {
-                        self.drop_packet(packet.size);
-                        self.judged.push((packet, Fate::Dropped));
-                        continue;
-                    }
-                }
+            if !self.judge_departure(now, arrival, &mut packet) {
+                continue;
             }
             let Offer::Acts(finish) = self.begin(now, arrival, packet, true) else {
                 unreachable!()

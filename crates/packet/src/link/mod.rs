@@ -9,6 +9,7 @@ mod events;
 pub(crate) mod impairments;
 pub(crate) mod schedule;
 pub(crate) mod scheduled;
+pub(crate) mod served;
 pub(crate) mod tree;
 
 use std::collections::VecDeque;
@@ -27,6 +28,7 @@ use crate::ring::Ring;
 use impairments::Impairments;
 use schedule::{Rate, Schedule, Transmitter};
 use scheduled::Scheduled;
+use served::Server;
 use tree::Tree;
 
 /// A packet that waits for a precomputed departure.
@@ -51,6 +53,8 @@ pub(crate) enum Offer {
     Acts(u64),
     /// Event-driven: it waits.
     Waits,
+    /// Event-driven: it waits, and the link for its turn on its medium.
+    Asks,
 }
 
 /// Fate of data that meets a link with precomputed departures.
@@ -78,6 +82,8 @@ pub(crate) struct Extras {
     pub(crate) scheduled: Option<Scheduled>,
     pub(crate) tree: Option<Tree>,
     pub(crate) impairments: Impairments,
+    /// The transmitter of a link that sends batches.
+    pub(crate) server: Option<Box<Server>>,
     /// Whether packets may overtake each other.
     pub(crate) reorders: bool,
     /// Whether packets wait for a shaper while nothing is sent: it lets the first go when the
@@ -311,7 +317,8 @@ impl Link {
             Capacity::Bytes(limit) => self.bytes + u64::from(size) > limit,
             Capacity::Unlimited => false,
         };
-        let idle = self.free <= now && self.serving.is_none();
+        // with a service packets may wait for it while nothing is sent
+        let idle = self.free <= now && self.serving.is_none() && packets == 0;
         QueueView {
             packets,
             bytes: self.bytes,
@@ -348,7 +355,8 @@ impl Link {
                 return Offer::Policed;
             }
             if extras.scheduled.is_some() {
-                return self.offer_scheduled(now, packet);
+                let offer = self.offer_scheduled(now, packet);
+                return self.woken(now, offer);
             }
             if extras.tree.is_some() {
                 return self.offer_tree(now, packet);
@@ -370,9 +378,19 @@ impl Link {
             self.mark(packet);
         }
         if self.event_driven {
-            return self.offer_event_driven(now, packet);
+            let offer = self.offer_event_driven(now, packet);
+            return self.woken(now, offer);
         }
         Offer::Departs(self.depart(now, size))
+    }
+
+    /// What follows from an offer where packets are taken in batches.
+    #[inline]
+    fn woken(&mut self, now: u64, offer: Offer) -> Offer {
+        if offer == Offer::Waits && self.extras.is_some() && self.has_server() {
+            return self.wake(now);
+        }
+        offer
     }
 
     /// When its queue last changed, or it will have sent what is in it.
@@ -530,11 +548,13 @@ impl Link {
     /// As [`Link::exit`], on a link that may have jitter and let packets overtake each other.
     #[inline]
     pub(crate) fn exit_event_driven(&mut self, finish: u64) -> u64 {
-        let Some(extras) = (self.extras.as_mut()).filter(|it| it.impairments.has_jitter()) else {
+        let varies = |it: &&mut Box<Extras>| it.impairments.has_jitter() || it.server.is_some();
+        let Some(extras) = self.extras.as_mut().filter(varies) else {
             return self.exit(finish);
         };
         let (delay, _) = self.delay.get(finish);
-        let at = finish + delay + extras.impairments.extra_delay();
+        let served = extras.server.as_ref().map_or(0, |server| server.delay);
+        let at = finish + delay + served + extras.impairments.extra_delay();
         if extras.reorders {
             return at;
         }
@@ -665,7 +685,8 @@ impl Link {
         }
         // precomputed, the transmitter is taken by what still waits: only what has begun is in
         // service
-        let serving = u64::from(self.in_service);
+        let batch = self.extras.as_ref().and_then(|it| it.server.as_ref());
+        let serving = u64::from(self.in_service) + batch.map_or(0, |it| it.held().count() as u64);
         Ledger {
             sent: self.counters.arrivals,
             delivered: self.counters.finished,
@@ -693,6 +714,7 @@ impl Link {
     /// Event-driven departures: packets of each flow that wait or are being sent.
     pub(crate) fn held(&self) -> impl Iterator<Item = &Packet> {
         let scheduled = self.scheduled().into_iter().flat_map(Scheduled::held);
+        let batch = self.extras.as_ref().and_then(|it| it.server.as_ref());
         let mut classes = Vec::new();
         if let Some(tree) = self.tree() {
             tree.held(&mut classes);
@@ -701,6 +723,7 @@ impl Link {
             .iter()
             .map(|(_, packet)| packet)
             .chain(&self.serving)
+            .chain(batch.into_iter().flat_map(|it| it.held()))
             .chain(scheduled)
             .chain(classes)
     }

@@ -176,6 +176,19 @@ impl Transmitter {
         }
     }
 
+    /// The earliest time from `time` on at which the rate is not zero.
+    pub(crate) fn sends_from(&mut self, time: u64) -> u64 {
+        let mut from = time;
+        while from < NEVER_PS {
+            let (rate, until) = self.rate.get(from);
+            if rate > 0.0 {
+                break;
+            }
+            from = until;
+        }
+        from
+    }
+
     /// When a packet of `size` bytes whose transmission begins at `start` has left; `follows`: it
     /// begins as the one before it ends.
     #[inline(always)]

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use ackclock_algorithms::Time;
-use ackclock_algorithms::impairment::{LossSpec, PolicerParams, ShaperParams};
+use ackclock_algorithms::impairment::{LossSpec, PolicerParams, ShaperParams, StallParams};
 use ackclock_algorithms::registry::AqmSpec;
 use ackclock_algorithms::scheduler::SchedulerSpec;
+use ackclock_algorithms::service::ServiceSpec;
 
 use super::Fallback::{Derived, Required, Text};
 use super::declare::keys;
 use super::{Key, Kind, Section, SharedTree};
 use crate::form::{
     AddedDelay, AnyTime, ByHand, Flag, Form, Loss, Name, Or, Policer, RateOrTrace, ReadByHand,
-    Shaper,
+    ServiceOf, Shaper, StallsOf,
 };
 use crate::options::{Named as _, Style, TraceFormat};
 use crate::reader::{Item, Reader, Table};
@@ -48,6 +49,12 @@ keys! {
         /// the bucket holds its size; under "htb" packets wait in the queue while the bucket is
         /// overdrawn, so that one more than the burst goes after a pause.
         shaper: Option<ShaperParams> as Or<Shaper> = "none", or "none" = "the link always sends at its own rate";
+        /// How packets are sent: in batches, as by radio; `rate` is then that of the physical layer.
+        service: Option<ServiceSpec> as Or<ServiceOf> = "none", or "none" = "one after the other, at the rate of the link";
+        /// Medium that links with Wi-Fi share: one of them sends at a time.
+        medium: Option<String> as Or<Name> = "none", or "none" = "its own";
+        /// Times in which a link with a service begins no batch, as in handovers.
+        stalls: Option<StallParams> as Or<StallsOf> = "none", or "none" = "it may always send";
         /// Packets lost on the wire, after transmission: a probability, or a loss model with its
         /// parameters.
         loss: Option<LossSpec> as Or<Loss> = "none", or "none" = "nothing is lost";

@@ -18,6 +18,7 @@ pub use crate::key::{Fallback, Key, Kind, Section};
 pub use change::{CHANGE, Change, Setting, Target};
 pub(crate) use flows::FlowClassDraft;
 pub use flows::{FLOWS, FlowClass};
+pub(crate) use link::LinkDraft;
 pub use link::{JITTER, Jitter, LINK, Link, TRACE};
 pub(crate) use scenario::ScenarioDraft;
 pub use scenario::{SCENARIO, Scenario};

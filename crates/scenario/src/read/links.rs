@@ -7,10 +7,11 @@ use std::sync::Arc;
 use ackclock_algorithms::impairment::{Discipline, LossSpec, ShaperParams, loss_models};
 use ackclock_algorithms::meta::Algorithm;
 use ackclock_algorithms::scheduler::{SchedulerSpec, schedulers};
+use ackclock_algorithms::service::{Service as _, ServiceSpec, services};
 use ackclock_algorithms::{Parameters, Time};
 
 use super::{Item, Reader, Table};
-use crate::keys;
+use crate::keys::{self, LinkDraft};
 use crate::model::{FlowClass, Jitter, Link};
 use crate::options::{Style, TraceFormat};
 use crate::trace::RateTrace;
@@ -38,6 +39,59 @@ impl Reader<'_> {
         }
         let (meta, values) = self.named(item, schedulers(), "scheduler")?;
         self.made(item, SchedulerSpec::from_values(meta.kind, &values))
+    }
+
+    /// A service with its parameters.
+    pub(crate) fn service(&self, item: &Item<'_>) -> Option<ServiceSpec> {
+        if !matches!(item.node.value, Value::Text(_) | Value::Table(_)) {
+            self.wrong_kind(item);
+            return None;
+        }
+        let (meta, values) = self.named(item, services(), "service")?;
+        self.made(item, ServiceSpec::from_values(meta.kind, &values))
+    }
+
+    /// What a link's service goes with, and what needs one.
+    pub(super) fn served(&self, table: &Table<'_>, link: &LinkDraft) {
+        let service = link.service.flatten();
+        let refuse = |key: &str, problem: &str, allowed: &str| {
+            if let Some(item) = table.given(key) {
+                self.refuse(&item, problem, allowed);
+            }
+        };
+        let shares = service.is_some_and(|it| it.build().sharing().is_some());
+        if matches!(link.medium, Some(Some(_))) && !shares {
+            refuse(
+                "medium",
+                "the link has no medium to share",
+                "a link with service = \"wifi\"",
+            );
+        }
+        let Some(service) = service else {
+            if matches!(link.stalls, Some(Some(_))) {
+                refuse(
+                    "stalls",
+                    "the link has no service that stalls",
+                    "a link with a `service`, or a rate over time with steps of 0 bit/s",
+                );
+            }
+            return;
+        };
+        let kind = service.kind();
+        if matches!(link.shaper, Some(Some(_))) {
+            refuse(
+                "shaper",
+                &format!("a shaper on a link with the service {kind}"),
+                "the shaper on a link of its own, before this one",
+            );
+        }
+        if matches!(link.tree, Some(Some(_))) {
+            refuse(
+                "queue",
+                &format!("a queue with classes on a link with the service {kind}"),
+                "the classes on a link of their own, before this one",
+            );
+        }
     }
 
     /// A loss model with its parameters, or a probability.

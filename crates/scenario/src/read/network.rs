@@ -198,6 +198,7 @@ impl Reader<'_> {
                 link.scheduler = Some(queue.scheduler);
                 link.tree = Some(queue.tree);
             }
+            self.served(&table, &link);
             net.push(known, ends, link.finish());
         }
         Some(net)
@@ -395,6 +396,9 @@ fn plain(rate: f64, delay: Time, queue: Queue) -> Link {
         tree: queue.tree,
         policer: None,
         shaper: None,
+        service: None,
+        medium: None,
+        stalls: None,
         loss: None,
         jitter: None,
     }

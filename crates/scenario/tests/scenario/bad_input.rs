@@ -1238,6 +1238,30 @@ fn schedulers_and_impairments() {
             &["link[0].shaper: the wrong kind of value", "burst"],
         ),
         (
+            "service = \"wify\"",
+            &["link[0].service: there is no service", "did you mean \"wifi\"?"],
+        ),
+        (
+            "service = { kind = \"lte\", block_error = 1 }",
+            &["link[0].service.block_error"],
+        ),
+        (
+            "service = \"lte\"\nmedium = \"air\"",
+            &["link[0].medium: the link has no medium to share"],
+        ),
+        (
+            "service = \"5g\"\nstalls = { interval = \"9 s\", shortest = \"3 s\" }",
+            &["link[0].stalls.shortest: contradicts another parameter"],
+        ),
+        (
+            "stalls = { interval = \"9 s\" }",
+            &["link[0].stalls: the link has no service that stalls"],
+        ),
+        (
+            "service = \"wifi\"\nshaper = { rate = \"5 Mbit/s\" }",
+            &["link[0].shaper: a shaper on a link with the service wifi"],
+        ),
+        (
             "policer = { rate = \"5 Mbit/s\", burst = \"1 kB\" }",
             &[
                 "link[0].policer.burst: the bucket cannot hold the largest packet, found 1000 B; allowed: 1500 B or more",

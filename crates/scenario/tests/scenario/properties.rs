@@ -1,6 +1,7 @@
 //! Random valid scenarios survive being written and read; nothing makes the parser panic.
 
 use ackclock_algorithms::impairment::loss_models;
+use ackclock_algorithms::service::services;
 use ackclock_algorithms::registry::{aqms, congestion};
 use ackclock_algorithms::scheduler::{SchedulerSpec, schedulers};
 use ackclock_algorithms::{DefaultValue, Kind, ParameterSpec};
@@ -149,6 +150,15 @@ fn impairments() -> impl Strategy<Value = String> {
     let bucket = || rate().prop_map(|rate| format!("{{ rate = \"{rate}\", burst = \"70 kB\" }}"));
     let shaper = (bucket(), select(vec!["", ", discipline = \"htb\""]))
         .prop_map(|(bucket, discipline)| bucket.replace(" }", &format!("{discipline} }}")));
+    let stalls = proptest::option::weighted(0.5, 1_u32..100);
+    let service = select(services().to_vec())
+        .prop_flat_map(|meta| algorithm("kind", meta.kind, meta.parameters));
+    let service = (service, stalls).prop_map(|(table, stalls)| {
+        let stalls = stalls.map_or(String::new(), |longest| {
+            format!("stalls = {{ interval = \"2 s\", shortest = \"0 s\", longest = \"{longest} s\" }}\n")
+        });
+        format!("service = {table} }}\n{stalls}")
+    });
     let sometimes = |name: &'static str, value: BoxedStrategy<String>| {
         proptest::option::weighted(0.2, value).prop_map(move |value| {
             value.map_or(String::new(), |value| format!("{name} = {value}\n"))
@@ -157,7 +167,8 @@ fn impairments() -> impl Strategy<Value = String> {
     (
         sometimes("loss", loss.boxed()),
         sometimes("jitter", jitter.boxed()),
-        sometimes("shaper", shaper.boxed()),
+        // not both of them
+        prop_oneof![3 => sometimes("shaper", shaper.boxed()), 1 => service],
         sometimes("policer", bucket().boxed()),
     )
         .prop_map(|(a, b, c, d)| a + &b + &c + &d)

@@ -35,6 +35,7 @@ def _run(options: argparse.Namespace) -> None:
             "scheduler": "schedulers of queues",
             "class_scheduler": "schedulers of queues with classes",
             "loss": "losses on the wire",
+            "service": "services of links that send batches",
         }
         for group, title in titles.items():
             print(f"{title}:")

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,14 @@ from ackclock.core.devices import (
     DeviceError,
     burst_for,
     express,
+    in_cake,
+    in_sqm,
     largest_exponent,
     linux_probability,
+    shaped,
     weight_exponent,
 )
+from ackclock.core.tc.scenarios import export_tc, import_tc
 from ackclock.questions.causes import needed
 from ackclock.questions.tuning import _Tuning
 from ackclock.questions.tuning.families import FAMILIES, rounded
@@ -460,3 +465,57 @@ def test_what_is_found_has_a_shaper_line() -> None:
     assert answer.found
     assert "htb rate 19000kbit" in str(answer)
     assert answer.shaper[-1].startswith("tc qdisc replace dev DEV parent 1:1 codel")
+    # what is said in words of HTB, sqm-scripts and CAKE is read back as the setting, and written again as it was
+    for lines in (answer.shaper, answer.sqm):
+        assert all(line.expandtabs(2).strip() in str(answer) for line in lines)
+        (one,) = read_back(lines)
+        assert all(one[key] == canonical(answer.queue)[key] for key in ("target", "interval"))
+
+
+def canonical(queue: dict[str, Any] | None) -> dict[str, Any]:
+    """A queue with all its keys."""
+    scenario = ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=ac.flows(2, rtt="40 ms"), duration="1 s")
+    found: dict[str, Any] = scenario.canonical["link"][0]["queue"]
+    return found
+
+
+def read_back(lines: Sequence[str]) -> list[dict[str, Any]]:
+    """The queues with a target that lines of a configuration set; export and import leave them as they are."""
+    made = import_tc([("told", "\n".join(lines))]).scenario
+    again = import_tc(list(export_tc(made).files.items())).scenario
+    assert again.canonical["link"] == made.canonical["link"]
+
+    def leaves(node: Any) -> Iterator[dict[str, Any]]:
+        children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        if isinstance(node, dict) and "target" in node:
+            yield node
+        for child in children:
+            yield from leaves(child)
+
+    return list(leaves(made.canonical["link"]))
+
+
+@pytest.mark.parametrize(
+    ("queue", "cake", "sqm"),
+    [
+        ({"aqm": "codel", "target": "5 ms", "interval": "100 ms"}, "flowblind rtt 100000us", True),
+        ({"aqm": "fq_codel", "target": "15 ms", "interval": "300 ms"}, "flows rtt 300000us", True),
+        ({"aqm": "fq_codel", "target": "15 ms", "interval": "100 ms"}, "", True),
+        ({"aqm": "pie", "target": "15 ms", "interval": "32 ms", "alpha": 0.0625, "beta": 1.625}, "", True),
+        ({**RED, "capacity": "800 packets"}, "", False),
+    ],
+)
+def test_settings_in_the_words_of_deployed_queues(queue: dict[str, Any], cake: str, sqm: bool) -> None:
+    """What sqm-scripts set is what the lines of HTB set; CAKE's line has the rate, target and interval."""
+    given = canonical(queue).items()
+    whole = {key: value["kind"] if isinstance(value, dict) else value for key, value in given if value != "none"}
+    inner = express("linux", whole, 20e6, 1500).apply[0].split(" root ", 1)[1]
+    by_cake, by_sqm = in_cake(20e6, inner), in_sqm(20e6, inner)
+    assert bool(by_cake) == bool(cake)
+    assert bool(by_sqm) == sqm
+    if by_cake:
+        assert by_cake[0].endswith(f"cake bandwidth 19000kbit besteffort {cake}")
+        read_back(by_cake)
+    if by_sqm:
+        assert "\toption upload '19000'" in by_sqm
+        assert read_back(by_sqm) == read_back(shaped(20e6, "20 Mbit/s", inner))

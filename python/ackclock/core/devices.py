@@ -152,6 +152,74 @@ def shaped(bits: float, comment: str, inner: str) -> list[str]:
     ]
 
 
+SQM: Final = ("fq_codel", "codel", "pie")
+"""Qdiscs that sqm-scripts set behind their shaper with the same parameters."""
+
+
+def in_sqm(bits: float, inner: str) -> list[str]:
+    """
+    Return a section of /etc/config/sqm that puts a qdisc behind a shaper just below the link's rate.
+
+    Parameters
+    ----------
+    bits
+        The link's rate, bit/s.
+    inner
+        The qdisc in tc's words; none is returned for one that the scripts do not set.
+    """
+    kind, *rest = inner.split()
+    if kind not in SQM:
+        return []
+    options = {"interface": "DEV", "download": "0", "upload": f"{bits * SHAPED / 1e3:.0f}"}
+    options |= {"qdisc": kind, "script": "simplest.qos", "qdisc_advanced": "1", "qdisc_really_really_advanced": "1"}
+    options["egress_ecn"] = "ECN" if "ecn" in rest else "NOECN"
+    rest = [word for word in rest if word not in {"ecn", "noecn"}]
+    for word, key in (("limit", "elimit"), ("target", "etarget")):
+        if word in rest:
+            at = rest.index(word)
+            options[key] = rest[at + 1]
+            del rest[at : at + 2]
+    if rest:
+        options["eqdisc_opts"] = " ".join(rest)
+    section = [f"\toption {key} '{value}'" for key, value in options.items()]
+    return ["config queue 'DEV'", "\toption enabled '1'", *section]
+
+
+CAKE_TARGET_SHARE: Final = 1 / 20
+"""CAKE's target over its interval: tc-cake(8), rtt."""
+
+
+def in_cake(bits: float, inner: str) -> list[str]:
+    """
+    Return CAKE's line for CoDel or FQ-CoDel behind a shaper just below the link's rate.
+
+    CAKE has one number for both of CoDel's: `rtt`, the interval; the target is a twentieth of it. For other pairs, and
+    for other queues, nothing is returned.
+
+    Parameters
+    ----------
+    bits
+        The link's rate, bit/s.
+    inner
+        The qdisc in tc's words, times in us or ms.
+    """
+    kind, *rest = inner.split()
+    if kind not in {"codel", "fq_codel"} or not {"target", "interval"} <= set(rest):
+        return []
+    target, interval = (_micros(rest[rest.index(word) + 1]) for word in ("target", "interval"))
+    if not math.isclose(target, CAKE_TARGET_SHARE * interval, rel_tol=1e-3):
+        return []
+    isolation = "flows" if kind == "fq_codel" else "flowblind"
+    rate = f"{bits * SHAPED / 1e3:.0f}kbit"
+    words = ("tc qdisc replace dev DEV root cake bandwidth", rate, "besteffort", isolation, "rtt", f"{interval}us")
+    return [" ".join(words)]
+
+
+def _micros(word: str) -> int:
+    """A time of tc's in microseconds."""
+    return int(word[:-2]) * {"us": 1, "ms": 1000}[word[-2:]]
+
+
 IFB: Final = "ifb4wan"
 """Name of the intermediate device through which packets that arrive are queued."""
 

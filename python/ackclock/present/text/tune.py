@@ -186,8 +186,19 @@ def _shaper(tuned: Tuned) -> list[str]:
     """The commands for the same setting behind a shaper."""
     if not tuned.shaper:
         return []
-    lines = [f"    {line}" for line in tuned.shaper]
-    return ["  where the queue forms in another device, a shaper brings it here (for 5 % of the rate):", *lines, ""]
+    lines = ["  where the queue forms in another device, a shaper brings it here (for 5 % of the rate):"]
+    lines += [f"    {line}" for line in tuned.shaper]
+    if tuned.cake:
+        lines += [
+            "  or CAKE, with the same target and interval (not run here):",
+            *(f"    {line}" for line in tuned.cake),
+        ]
+    if tuned.sqm:
+        lines += [
+            "  the same of sqm-scripts, in /etc/config/sqm:",
+            *(f"    {line.expandtabs(2)}" for line in tuned.sqm),
+        ]
+    return [*lines, ""]
 
 
 def inline(queue: Mapping[str, Any]) -> str:

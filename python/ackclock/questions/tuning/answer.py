@@ -9,7 +9,7 @@ from typing import Any, Final
 from ... import _core
 from ...core.accessors import presented
 from ...core.card import Card
-from ...core.devices import Commands, Queue, express, shaped
+from ...core.devices import Commands, Queue, express, in_cake, in_sqm, shaped
 from ...core.engine_result import plain
 from .packets import DEFAULT, Run
 from .problem import Problem, show
@@ -126,11 +126,28 @@ class Tuned(Card):
 
         A shaper at 95 % of the rate makes it form here. The packet runs have the link's own rate.
         """
+        inner = self._inner
+        return tuple(shaped(self.problem.bits, show("rate", self.problem.bits), inner)) if inner else ()
+
+    @property
+    def sqm(self) -> tuple[str, ...]:
+        """The same for a router with sqm-scripts, as a section of its configuration; empty where they do not set it."""
+        return tuple(in_sqm(self.problem.bits, self._inner)) if self._inner else ()
+
+    @property
+    def cake(self) -> tuple[str, ...]:
+        """
+        CAKE's line of the same rate, target and interval; empty where CAKE cannot have them.
+
+        The packet runs are of CoDel or FQ-CoDel: CAKE's BLUE and its own shaper were not run.
+        """
+        return tuple(in_cake(self.problem.bits, self._inner)) if self._inner else ()
+
+    @property
+    def _inner(self) -> str:
+        """Linux's qdisc in tc's words, without its place; empty where there is none."""
         made = self.commands if self.found else self.instead
-        if made is None or made.device != "linux":
-            return ()
-        inner = made.apply[0].split(" root ", 1)[1]
-        return tuple(shaped(self.problem.bits, show("rate", self.problem.bits), inner))
+        return "" if made is None or made.device != "linux" else made.apply[0].split(" root ", 1)[1]
 
     @property
     @presented
@@ -166,6 +183,8 @@ class Tuned(Card):
                 "commands": None if self.commands is None else self.commands.json(),
                 "instead": None if self.instead is None else self.instead.json(),
                 "shaper": list(self.shaper),
+                "sqm": list(self.sqm),
+                "cake": list(self.cake),
                 "others": {
                     name: {
                         "commands": None if one.commands is None else one.commands.json(),

@@ -48,6 +48,8 @@ pub(crate) struct Class {
     /// Delays of the private path change during the run: they are taken when a packet comes out of
     /// its last link.
     pub(crate) time_varying: bool,
+    /// Links whose rate follows its packets.
+    pub(crate) probes: Vec<usize>,
     pub(crate) links_forward: u64,
     pub(crate) links_reverse: u64,
     /// Congestion control that new connections begin with.

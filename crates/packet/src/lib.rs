@@ -17,6 +17,7 @@ mod draw;
 mod engine;
 mod finish;
 mod flow;
+mod follower;
 mod link;
 mod medium;
 mod memory;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ackclock_algorithms::service::Sharing;
 
 /// Airtime that a link may have a round, ps (300 us: Linux 4.11, ath9k).
-const QUANTUM: i64 = 300_000_000;
+const AIRTIME_QUANTUM: i64 = 300_000_000;
 
 /// A link on a medium.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ impl Medium {
         self.members.push(Member {
             link,
             sharing,
-            deficit: QUANTUM,
+            deficit: AIRTIME_QUANTUM,
         });
     }
 
@@ -55,7 +55,7 @@ impl Medium {
             return;
         }
         // whoever goes to the end has more in the next round, so that a round is the same for all
-        member.deficit = (member.deficit + QUANTUM).min(QUANTUM);
+        member.deficit = (member.deficit + AIRTIME_QUANTUM).min(AIRTIME_QUANTUM);
         self.waiting.push_back(place);
     }
 
@@ -68,7 +68,7 @@ impl Medium {
             if member.sharing == Sharing::Turns || member.deficit > 0 {
                 return Some(member.link);
             }
-            member.deficit += QUANTUM;
+            member.deficit += AIRTIME_QUANTUM;
             self.waiting.push_back(place);
         }
     }

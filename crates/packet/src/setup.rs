@@ -1,6 +1,7 @@
 //! From a scenario to an engine that is ready to run.
 
 use ackclock_algorithms::aqm::LinkView;
+use ackclock_algorithms::impairment::Autorate;
 use ackclock_algorithms::registry::CongestionSpec;
 use ackclock_algorithms::scheduler::{Ends, SchedulerView};
 use ackclock_algorithms::{Owner, Stream, Time};
@@ -13,6 +14,7 @@ use crate::class::{
 use crate::draw::{draw, entity, largest};
 use crate::engine::{Change, Engine, Recorder};
 use crate::flow::{Flow, FlowSlot, make_flow};
+use crate::follower::Follower;
 use crate::link::impairments::Impairments;
 use crate::link::schedule::{Rate, Schedule};
 use crate::link::scheduled::Scheduled;
@@ -26,6 +28,16 @@ use crate::tcp::delayed_ack::{AckPolicy, opening};
 use crate::tcp::{self, receiver};
 use crate::traffic::transfers::Transfers;
 use crate::{Abort, Error, FlowSelection, Options};
+
+/// Links whose rate follows the packets of the class.
+fn probes_of(scenario: &Scenario, class: usize) -> Vec<usize> {
+    let name = &scenario.flows[class].name;
+    let follows = |id: &usize| {
+        let autorate = &scenario.links[*id].autorate;
+        autorate.as_ref().is_some_and(|it| it.probes == *name)
+    };
+    (0..scenario.links.len()).filter(follows).collect()
+}
 
 /// Whether something on the private paths of the class changes during the run.
 fn changes_class(scenario: &Scenario, class: usize) -> bool {
@@ -75,6 +87,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
     let delay = |path: &[usize]| path.iter().map(|&link| scenario.links[link].delay.0).sum();
     let sender = tcp::Config::new(&class.tcp);
     let is_endpoint = class.tcp.congestion.is_endpoint();
+    let probes = probes_of(scenario, id);
     Class {
         name: class.name.clone(),
         receiver: receiver::Config {
@@ -119,9 +132,14 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
             && !changes_class(scenario, id),
         finite: reuses_flow_state || matches!(class.traffic, Traffic::Transfer { .. }),
         reuses_flow_state,
-        coalesced: !general && !is_endpoint && !changes_class(scenario, id) && can_coalesce(class),
+        coalesced: !general
+            && !is_endpoint
+            && !changes_class(scenario, id)
+            && probes.is_empty()
+            && can_coalesce(class),
         fast_path: None,
-        time_varying: changes_class(scenario, id),
+        time_varying: changes_class(scenario, id) || !probes.is_empty(),
+        probes,
         links_forward: delay(&class.path),
         links_reverse: class.reverse_path.as_deref().map_or(0, delay),
         controller: class.tcp.congestion.clone(),
@@ -239,7 +257,8 @@ fn build_extras(
         || link.shaper.is_some()
         || link.loss.is_some()
         || link.jitter.is_some()
-        || link.service.is_some();
+        || link.service.is_some()
+        || link.autorate.is_some();
     if !impaired && link.scheduler.is_none() && link.tree.is_none() {
         return None;
     }
@@ -264,6 +283,8 @@ fn build_extras(
         scheduled,
         tree: tree.and_then(|tree| Tree::new(tree, view.rate, &context)),
         impairments: Impairments::new(link, seed, owner),
+        autorate: (link.autorate.as_ref())
+            .map(|it| Box::new(Follower::new(Autorate::new(it.params, link.rate)))),
         server: Server::new(link, seed, owner).map(Box::new),
         reorders: link.jitter.as_ref().is_some_and(|jitter| jitter.reorder),
         shaped: false,

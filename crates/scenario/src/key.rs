@@ -56,6 +56,8 @@ pub enum Kind {
     Service,
     /// Times in which a link sends nothing: a table of these keys.
     Stalls,
+    /// A rate that follows probes: a table of these keys.
+    Autorate,
     /// A distribution of delays, or a table of one.
     Jitter,
     /// A token bucket: a table of these keys.
@@ -121,6 +123,7 @@ impl Kind {
             Self::Loss => r#"a probability such as "0.1 %", or a table such as { kind = "gilbert-elliott", good_to_bad = 0.01, bad_to_good = 0.3 }"#.to_owned(),
             Self::Service => r#"a name such as "wifi", or a table such as { kind = "lte", block_error = 0.05 }"#.to_owned(),
             Self::Stalls => r#"a table such as { interval = "20 s", shortest = "0.3 s", longest = "2.5 s" }"#.to_owned(),
+            Self::Autorate => r#"a table such as { probes = "pings", min = "5 Mbit/s", max = "80 Mbit/s" }"#.to_owned(),
             Self::Jitter => format!(
                 r#"what is added to each packet's delay: {}; or a table such as {{ delay = "exponential 2 ms", reorder = true }}"#,
                 Self::Distribution.allowed()

@@ -29,8 +29,8 @@ mod written;
 
 pub use diagnostic::Diagnostic;
 pub use model::{
-    Capacity, Change, ClassId, Distribution, End, FlowClass, Jitter, Link, LinkId, Queue, Scenario,
-    Setting, SharedTree, Tcp, Traffic, Tree, TreeClass,
+    Autorate, Capacity, Change, ClassId, Distribution, End, FlowClass, Jitter, Link, LinkId, Queue,
+    Scenario, Setting, SharedTree, Tcp, Traffic, Tree, TreeClass,
 };
 pub use options::*;
 pub use reference::reference;

@@ -3,8 +3,8 @@
 //! This is the one description that every engine reads.
 
 pub use crate::keys::{
-    Change, FlowClass, Jitter, Link, Queue, Scenario, Setting, SharedTree, Tcp, Traffic, Tree,
-    TreeClass,
+    Autorate, Change, FlowClass, Jitter, Link, Queue, Scenario, Setting, SharedTree, Tcp, Traffic,
+    Tree, TreeClass,
 };
 pub use crate::value::{Capacity, ClassId, Distribution, End, LinkId};
 
@@ -21,6 +21,7 @@ impl Link {
                 .map(|scheduler| format!("scheduler {}", scheduler.kind())),
             self.service
                 .map(|service| format!("service {}", service.kind())),
+            self.autorate.is_some().then(|| "autorate".to_owned()),
             self.trace.is_some().then(|| "rate trace".to_owned()),
             self.policer.is_some().then(|| "policer".to_owned()),
             self.shaper.is_some().then(|| "shaper".to_owned()),

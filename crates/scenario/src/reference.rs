@@ -98,6 +98,10 @@ fn value(key: &Key) -> String {
         Kind::Queue | Kind::Congestion | Kind::Traffic | Kind::Scheduler | Kind::Service => {
             "name or table".to_owned()
         }
+        Kind::Autorate => {
+            "table of `probes` (a class of flows), `min`, `max` and parameters of the law"
+                .to_owned()
+        }
         Kind::Stalls => "table of `interval`, `shortest` and `longest`".to_owned(),
         Kind::RateOrTrace => "rate or table".to_owned(),
         Kind::Loss => "probability or table".to_owned(),

@@ -2,7 +2,9 @@
 //! and the registry of algorithms.
 
 use ackclock_algorithms::classes::{class_schedulers, class_specs};
-use ackclock_algorithms::impairment::{PolicerParams, ShaperParams, StallParams, loss_models};
+use ackclock_algorithms::impairment::{
+    AutorateParams, PolicerParams, ShaperParams, StallParams, loss_models,
+};
 use ackclock_algorithms::library::{LIBRARY_KEYS, LibraryKind};
 use ackclock_algorithms::meta::{Algorithm, Meta};
 use ackclock_algorithms::registry::{aqms, congestion};
@@ -228,12 +230,22 @@ fn kind(kind: Kind) -> Value {
         Kind::Jitter => {
             json!({"anyOf": [reference(Kind::Distribution), table(&keys::JITTER)]})
         }
+        Kind::Steps => steps(&time),
+        Kind::Service | Kind::Stalls | Kind::Autorate | Kind::Shaper | Kind::Policer => {
+            of_transmitters(kind)
+        }
+        _ => of_classes(kind),
+    }
+}
+
+/// How a link sends.
+fn of_transmitters(kind: Kind) -> Value {
+    match kind {
         Kind::Service => named(services()),
         Kind::Stalls => bucket::<StallParams>(),
-        Kind::Shaper => bucket::<ShaperParams>(),
+        Kind::Autorate => autorate(),
         Kind::Policer => bucket::<PolicerParams>(),
-        Kind::Steps => steps(&time),
-        _ => of_classes(kind),
+        _ => bucket::<ShaperParams>(),
     }
 }
 
@@ -292,6 +304,16 @@ fn library(kind: LibraryKind) -> Value {
         "required": ["kind", path],
         "additionalProperties": false,
     })
+}
+
+/// A rate that follows probes.
+fn autorate() -> Value {
+    let mut schema = bucket::<AutorateParams>();
+    schema["properties"]["probes"] = reference(Kind::Name);
+    if let Some(required) = schema["required"].as_array_mut() {
+        required.push(json!("probes"));
+    }
+    schema
 }
 
 /// A token bucket.

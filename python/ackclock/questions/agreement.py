@@ -137,7 +137,11 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
     if len(kinds) != 1:
         return without("the matrix has one congestion control at a time" if kinds else "it has endless flows only")
     varies = bool(tree.get("change")) or not isinstance(entry["rate"], str)
-    if others or varies or any(entry.get(key, "none") != "none" for key in ("loss", "jitter", "policer", "shaper", "service")):
+    if (
+        others
+        or varies
+        or any(entry.get(key, "none") != "none" for key in ("loss", "jitter", "policer", "shaper", "service"))
+    ):
         return without("the matrix has endless flows alone on a plain link")
     listed = [cell for cell in cells() if cell.congestion == congestion and cell.queue == queue]
     if not listed:

@@ -68,9 +68,9 @@ impl CongestionAlgorithm for CdgParams {
 }
 
 /// A sum of changes that falls by as much is a queue that drains, s.
-const EFFECT: f64 = 32e-6;
+const DRAINED_CHANGE: f64 = 32e-6;
 /// Changes below half of this are none, to the tolerance of losses, s.
-const RESOLUTION: f64 = 64e-6;
+const CHANGE_RESOLUTION: f64 = 64e-6;
 /// Longest pause between the ACKs of a train, s.
 const TRAIN_GAP: f64 = 0.003;
 /// Smallest length of a train, and smallest RTT, that end slow start, s.
@@ -93,7 +93,7 @@ struct Extremes {
     max: f64,
 }
 
-/// What the last gradients say of the queue.
+/// State of the queue by the last gradients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Queue {
     Unknown,
@@ -189,10 +189,13 @@ impl State {
         if !self.filled {
             gradient *= rounds as f64 / self.next as f64;
         }
-        if min <= -EFFECT || max <= -EFFECT {
+        if min <= -DRAINED_CHANGE || max <= -DRAINED_CHANGE {
             self.backoffs = 0;
         }
-        let (min, max) = (libm::round(min / RESOLUTION), libm::round(max / RESOLUTION));
+        let (min, max) = (
+            libm::round(min / CHANGE_RESOLUTION),
+            libm::round(max / CHANGE_RESOLUTION),
+        );
         if min > 0.0 && max <= 0.0 {
             self.queue = Queue::Full;
         } else if (min > 0.0 && max > 0.0) || max < 0.0 {

@@ -1,14 +1,16 @@
-//! Impairments of packets on a link beside queueing: losses on the wire, stalls, and token buckets
-//! that shape or police.
+//! Impairments of packets on a link beside queueing: losses on the wire, stalls, token buckets that
+//! shape or police, and a rate that follows probes.
 //!
 //! A new loss model is a file here, and in this file its `mod` and `pub use` and a line in
 //! `every_loss`.
 
+mod autorate;
 mod gilbert_elliott;
 mod random;
 mod stalls;
 mod token_bucket;
 
+pub use autorate::{Autorate, AutorateParams};
 pub use gilbert_elliott::{GilbertElliott, GilbertElliottParams};
 pub use random::{RandomLoss, RandomLossParams};
 pub use stalls::{StallParams, Stalls};

@@ -109,7 +109,7 @@ mod tests {
             } else if lengths.last() != Some(&stalls.next) {
                 lengths.push(stalls.next);
             }
-            now = now + Time::from_seconds(0.1);
+            now += Time::from_seconds(0.1);
         }
         let share = f64::from(open) / 1e6;
         // 8800 stalls of mean 1.4 s

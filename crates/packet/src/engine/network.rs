@@ -237,7 +237,25 @@ impl Engine {
         match path.get(packet.hop as usize) {
             Some(&next) => self.arrive(next, packet),
             None if is_ack => self.return_ack(packet, self.now),
-            None => self.deliver_data(packet, self.now),
+            None => {
+                if !class.probes.is_empty() {
+                    self.on_probe(&packet);
+                }
+                self.deliver_data(packet, self.now);
+            }
+        }
+    }
+
+    /// A probe has crossed its last link: the rates that follow it do.
+    #[inline(never)]
+    fn on_probe(&mut self, packet: &Packet) {
+        let state = &self.flows[packet.slot as usize];
+        let class = state.class as usize;
+        let flow = state.place.number() - self.class_flows[class].start;
+        let delay = self.now - packet.stamp;
+        for index in 0..self.classes[class].probes.len() {
+            let link = self.classes[class].probes[index];
+            self.links[link].on_probe(self.now, flow, delay);
         }
     }
 

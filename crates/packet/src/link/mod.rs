@@ -21,6 +21,7 @@ use ackclock_algorithms::scheduler::{Label, SackBlocks};
 use ackclock_algorithms::{Stream, Time};
 use ackclock_scenario::Capacity;
 
+use crate::follower::Follower;
 use crate::outcome::{Ledger, QueueAccount};
 use crate::packet::{Flags, Packet};
 use crate::probe::{BusyClock, DelayHistogram, QueueClock};
@@ -82,6 +83,8 @@ pub(crate) struct Extras {
     pub(crate) scheduled: Option<Scheduled>,
     pub(crate) tree: Option<Tree>,
     pub(crate) impairments: Impairments,
+    /// Setter of the rate by the delays of probes.
+    pub(crate) autorate: Option<Box<Follower>>,
     /// The transmitter of a link that sends batches.
     pub(crate) server: Option<Box<Server>>,
     /// Whether packets may overtake each other.
@@ -384,7 +387,7 @@ impl Link {
         Offer::Departs(self.depart(now, size))
     }
 
-    /// What follows from an offer where packets are taken in batches.
+    /// The fate of a packet where packets are taken in batches.
     #[inline]
     fn woken(&mut self, now: u64, offer: Offer) -> Offer {
         if offer == Offer::Waits && self.extras.is_some() && self.has_server() {
@@ -605,6 +608,18 @@ impl Link {
         if let Some(tree) = tree_in(&mut self.extras) {
             tree.on_link_change(now, rate);
         }
+    }
+
+    /// A probe of flow `flow` of its class has taken `delay`, ps: the rate follows.
+    #[inline(never)]
+    pub(crate) fn on_probe(&mut self, now: u64, flow: usize, delay: u64) {
+        let sent = self.counters.started_bytes;
+        let follower = self.extras.as_mut().and_then(|it| it.autorate.as_mut());
+        let Some(rate) = follower.and_then(|it| it.on_probe(now, flow, delay, sent)) else {
+            return;
+        };
+        self.transmitter.set_rate(now, rate);
+        self.on_rate_change(now, rate);
     }
 
     /// Another value of one of the AQM's parameters.

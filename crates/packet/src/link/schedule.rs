@@ -189,6 +189,14 @@ impl Transmitter {
         from
     }
 
+    /// Transmissions that begin from `now` on go at another rate.
+    pub(crate) fn set_rate(&mut self, now: u64, rate: f64) {
+        if let Rate::Once(schedule) = &mut self.rate {
+            schedule.push(now, rate);
+            self.until = now;
+        }
+    }
+
     /// When a packet of `size` bytes whose transmission begins at `start` has left; `follows`: it
     /// begins as the one before it ends.
     #[inline(always)]

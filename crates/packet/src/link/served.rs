@@ -11,7 +11,7 @@ use ackclock_algorithms::{Owner, Stream, Time};
 use super::{Fate, Link, Offer, scheduled_in};
 use crate::packet::Packet;
 
-/// What a transmitter with a service does.
+/// State of a transmitter with a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Nothing waits.

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use ackclock_algorithms::Time;
-use ackclock_algorithms::impairment::{LossSpec, PolicerParams, ShaperParams, StallParams};
+use ackclock_algorithms::impairment::{
+    AutorateParams, LossSpec, PolicerParams, ShaperParams, StallParams,
+};
 use ackclock_algorithms::registry::AqmSpec;
 use ackclock_algorithms::scheduler::SchedulerSpec;
 use ackclock_algorithms::service::ServiceSpec;
+use ackclock_algorithms::{Parameters as _, Time};
 
 use super::Fallback::{Derived, Required, Text};
 use super::declare::keys;
@@ -20,6 +22,7 @@ use crate::reader::{Item, Reader, Table};
 use crate::trace::RateTrace;
 use crate::tree::Node;
 use crate::value::{Capacity, Distribution};
+use crate::written;
 
 /// `[[link]]`.
 pub const LINK: Section = Section {
@@ -55,6 +58,9 @@ keys! {
         medium: Option<String> as Or<Name> = "none", or "none" = "its own";
         /// Times in which a link with a service begins no batch, as in handovers.
         stalls: Option<StallParams> as Or<StallsOf> = "none", or "none" = "it may always send";
+        /// A rate that follows the delays of probes and the load, as cake-autorate sets it; `rate` is that at the
+        /// start, to which it returns.
+        autorate: Option<Autorate> as Or<AutorateOf> = "none", or "none" = "the rate is as it is given";
         /// Packets lost on the wire, after transmission: a probability, or a loss model with its
         /// parameters.
         loss: Option<LossSpec> as Or<Loss> = "none", or "none" = "nothing is lost";
@@ -132,6 +138,41 @@ keys! {
         reorder: bool as Flag = false;
     }
     with {}
+}
+
+/// A link's rate that follows probes.
+#[derive(Clone, Debug)]
+pub struct Autorate {
+    /// Name of the class of flows whose packets are probes.
+    pub probes: String,
+    /// The law.
+    pub params: AutorateParams,
+}
+
+/// Keys of a rate that follows probes, beside the parameters of the law.
+pub(crate) const AUTORATE_KEYS: &[Key] = &[Key::new(
+    "probes",
+    Kind::Name,
+    Required,
+    "Class of flows whose packets are probes: datagrams that cross the link.",
+)];
+
+/// The class of probes, and the parameters of the law.
+struct AutorateOf;
+
+impl Form<Autorate> for AutorateOf {
+    const KIND: Kind = Kind::Autorate;
+
+    fn read(reader: &Reader<'_>, item: &Item<'_>, _: Style) -> Option<Autorate> {
+        reader.autorate(item)
+    }
+
+    fn write(autorate: &Autorate, _: &Key) -> Node {
+        let values = autorate.params.values();
+        let parameters = written::parameters(AutorateParams::SPEC, &values);
+        let probes = ("probes", Node::text(autorate.probes.clone()));
+        Node::table([probes].into_iter().chain(parameters))
+    }
 }
 
 /// Addition to a packet's delay, alone or in a table.

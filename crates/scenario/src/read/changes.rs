@@ -674,6 +674,10 @@ fn fixed(key: &str, link: &Link) -> Option<(&'static str, &'static str)> {
             "the link's rate follows a trace, which cannot change",
             "a step of the trace, or a constant rate of the link",
         )),
+        "rate" if link.autorate.is_some() => Some((
+            "the link's rate follows probes, and cannot change",
+            "a link without autorate",
+        )),
         "loss" if link.loss.is_none() => Some((
             "the link has no loss that could change",
             "give the link a loss, such as \"0 %\"",

@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use ackclock_algorithms::impairment::{Discipline, LossSpec, ShaperParams, loss_models};
+use ackclock_algorithms::impairment::{
+    AutorateParams, Discipline, LossSpec, ShaperParams, loss_models,
+};
 use ackclock_algorithms::meta::Algorithm;
 use ackclock_algorithms::scheduler::{SchedulerSpec, schedulers};
 use ackclock_algorithms::service::{Service as _, ServiceSpec, services};
@@ -12,7 +14,7 @@ use ackclock_algorithms::{Parameters, Time};
 
 use super::{Item, Reader, Table};
 use crate::keys::{self, LinkDraft};
-use crate::model::{FlowClass, Jitter, Link};
+use crate::model::{Autorate, FlowClass, Jitter, Link};
 use crate::options::{Style, TraceFormat};
 use crate::trace::RateTrace;
 use crate::tree::{Node, Value};
@@ -51,7 +53,57 @@ impl Reader<'_> {
         self.made(item, ServiceSpec::from_values(meta.kind, &values))
     }
 
-    /// What a link's service goes with, and what needs one.
+    /// A rate that follows probes.
+    pub(crate) fn autorate(&self, item: &Item<'_>) -> Option<Autorate> {
+        if !matches!(item.node.value, Value::Table(_)) {
+            self.wrong_kind(item);
+            return None;
+        }
+        let specs = AutorateParams::SPEC;
+        let names: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
+        let table = self.table(&item.node, item.place.clone(), keys::AUTORATE_KEYS, &names)?;
+        let values = self.specified(&table, specs);
+        let probes = self
+            .item(&table, "probes")
+            .and_then(|item| self.name(&item));
+        let params = AutorateParams::from_values(&values?)
+            .and_then(|params| params.check().map(|()| params));
+        Some(Autorate {
+            params: self.made(item, params)?,
+            probes: probes?,
+        })
+    }
+
+    /// Probes must be datagrams that cross the link whose rate follows them.
+    pub(super) fn probes(&self, root: &Table<'_>, links: &[Link], classes: &[FlowClass]) {
+        for (id, link) in links.iter().enumerate() {
+            let Some(autorate) = &link.autorate else {
+                continue;
+            };
+            let class = classes.iter().find(|class| class.name == autorate.probes);
+            let problem = match class {
+                None => "there is no such class of flows",
+                Some(class) if class.traffic.is_tcp() => "probes must not be TCP",
+                Some(class) if !class.path.contains(&id) => "the probes do not cross the link",
+                Some(_) => continue,
+            };
+            let span = root.find("link").and_then(|(_, node)| match &node.value {
+                Value::Array(items) => entry(items.get(id)?, "autorate")?.span.clone(),
+                _ => None,
+            });
+            let place = super::Place {
+                key: format!("link[{id}].autorate.probes"),
+                span,
+            };
+            self.push(&place, problem, |diagnostic| {
+                diagnostic.found = Some(format!("\"{}\"", autorate.probes));
+                diagnostic.allowed =
+                    Some("a class with traffic such as \"cbr\" over this link".to_owned());
+            });
+        }
+    }
+
+    /// Refuses parts of a link that its service does not go with, and those that need one.
     pub(super) fn served(&self, table: &Table<'_>, link: &LinkDraft) {
         let service = link.service.flatten();
         let refuse = |key: &str, problem: &str, allowed: &str| {
@@ -59,6 +111,16 @@ impl Reader<'_> {
                 self.refuse(&item, problem, allowed);
             }
         };
+        if matches!(link.autorate, Some(Some(_))) {
+            let problem = "a rate that follows probes is that of a shaper, not of this link";
+            let allowed = "the autorate on a link of its own, before this one";
+            if matches!(link.trace, Some(Some(_))) {
+                refuse("rate", problem, allowed);
+            }
+            if service.is_some() {
+                refuse("service", problem, allowed);
+            }
+        }
         let shares = service.is_some_and(|it| it.build().sharing().is_some());
         if matches!(link.medium, Some(Some(_))) && !shares {
             refuse(
@@ -141,7 +203,7 @@ impl Reader<'_> {
         Some(delay)
     }
 
-    /// A token bucket.
+    /// A table of parameters, such as a token bucket's.
     pub(crate) fn bucket<P: Algorithm + Parameters>(&self, item: &Item<'_>) -> Option<P> {
         if !matches!(item.node.value, Value::Table(_)) {
             self.wrong_kind(item);
@@ -150,7 +212,8 @@ impl Reader<'_> {
         let names: Vec<&str> = P::SPEC.iter().map(|spec| spec.name).collect();
         let table = self.table(&item.node, item.place.clone(), &[], &names)?;
         let values = self.specified(&table, P::SPEC)?;
-        self.made(item, P::from_values(&values))
+        let made = P::from_values(&values).and_then(|made| made.check().map(|()| made));
+        self.made(item, made)
     }
 
     /// A token bucket must hold the largest packet, which else would never conform, unless it may

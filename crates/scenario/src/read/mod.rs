@@ -101,6 +101,7 @@ impl Reader<'_> {
         let (classes, links, changes) = (classes?, links?, changes?);
         self.buckets(&table, &links, &classes);
         self.filters(&links, &classes);
+        self.probes(&table, &links, &classes);
         if run.duration == Some(End::UntilDone)
             && !classes
                 .iter()

@@ -399,6 +399,7 @@ fn plain(rate: f64, delay: Time, queue: Queue) -> Link {
         service: None,
         medium: None,
         stalls: None,
+        autorate: None,
         loss: None,
         jitter: None,
     }

@@ -1239,18 +1239,21 @@ fn schedulers_and_impairments() {
         ),
         (
             "service = \"wify\"",
-            &["link[0].service: there is no service", "did you mean \"wifi\"?"],
+            &[
+                "link[0].service: there is no service",
+                "did you mean \"wifi\"?",
+            ],
         ),
         (
             "service = { kind = \"lte\", block_error = 1 }",
             &["link[0].service.block_error"],
         ),
         (
-            "service = \"lte\"\nmedium = \"air\"",
+            "medium = \"air\"\nservice = \"lte\"",
             &["link[0].medium: the link has no medium to share"],
         ),
         (
-            "service = \"5g\"\nstalls = { interval = \"9 s\", shortest = \"3 s\" }",
+            "stalls = { interval = \"9 s\", shortest = \"3 s\" }\nservice = \"5g\"",
             &["link[0].stalls.shortest: contradicts another parameter"],
         ),
         (
@@ -1258,8 +1261,20 @@ fn schedulers_and_impairments() {
             &["link[0].stalls: the link has no service that stalls"],
         ),
         (
-            "service = \"wifi\"\nshaper = { rate = \"5 Mbit/s\" }",
+            "shaper = { rate = \"5 Mbit/s\" }\nservice = \"wifi\"",
             &["link[0].shaper: a shaper on a link with the service wifi"],
+        ),
+        (
+            "autorate = { min = \"5 Mbit/s\", max = \"9 Mbit/s\" }",
+            &["link[0].autorate.probes: the key is missing"],
+        ),
+        (
+            "autorate = { probes = \"pings\", min = \"5 Mbit/s\", max = \"9 Mbit/s\" }",
+            &["link[0].autorate.probes: there is no such class of flows"],
+        ),
+        (
+            "autorate = { probes = \"pings\", min = \"9 Mbit/s\", max = \"5 Mbit/s\" }",
+            &["link[0].autorate.min: contradicts another parameter"],
         ),
         (
             "policer = { rate = \"5 Mbit/s\", burst = \"1 kB\" }",

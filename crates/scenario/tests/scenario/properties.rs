@@ -1,9 +1,9 @@
 //! Random valid scenarios survive being written and read; nothing makes the parser panic.
 
 use ackclock_algorithms::impairment::loss_models;
-use ackclock_algorithms::service::services;
 use ackclock_algorithms::registry::{aqms, congestion};
 use ackclock_algorithms::scheduler::{SchedulerSpec, schedulers};
+use ackclock_algorithms::service::services;
 use ackclock_algorithms::{DefaultValue, Kind, ParameterSpec};
 use ackclock_scenario::keys::{self, Fallback, Key, Target};
 use ackclock_scenario::{canonical_toml, parse, parse_json, to_json};
@@ -155,7 +155,9 @@ fn impairments() -> impl Strategy<Value = String> {
         .prop_flat_map(|meta| algorithm("kind", meta.kind, meta.parameters));
     let service = (service, stalls).prop_map(|(table, stalls)| {
         let stalls = stalls.map_or(String::new(), |longest| {
-            format!("stalls = {{ interval = \"2 s\", shortest = \"0 s\", longest = \"{longest} s\" }}\n")
+            format!(
+                "stalls = {{ interval = \"2 s\", shortest = \"0 s\", longest = \"{longest} s\" }}\n"
+            )
         });
         format!("service = {table} }}\n{stalls}")
     });

@@ -19,10 +19,10 @@ use std::collections::HashMap;
 
 use ackclock_algorithms::classes::{class_schedulers, class_specs};
 use ackclock_algorithms::impairment::loss_models;
-use ackclock_algorithms::service::services;
 use ackclock_algorithms::meta::Meta;
 use ackclock_algorithms::registry::{aqms, congestion};
 use ackclock_algorithms::scheduler::schedulers;
+use ackclock_algorithms::service::services;
 use ackclock_algorithms::{DefaultValue, ParameterSpec};
 use ackclock_packet::{
     CaptureSelection, Error, FlowSelection, Options, Simulation, TraceSelection,

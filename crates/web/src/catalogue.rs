@@ -2,10 +2,10 @@
 
 use ackclock_algorithms::DefaultValue;
 use ackclock_algorithms::impairment::loss_models;
-use ackclock_algorithms::service::services;
 use ackclock_algorithms::meta::Meta;
 use ackclock_algorithms::registry::{aqms, congestion};
 use ackclock_algorithms::scheduler::schedulers;
+use ackclock_algorithms::service::services;
 use ackclock_scenario::keys::{Fallback, SECTIONS};
 use serde_json::{Value, json};
 

@@ -25,6 +25,8 @@ use s2n_quic_core::varint::VarInt;
 const OVERHEAD: usize = 30;
 /// RFC 9002, section 6.1.1.
 const PACKET_THRESHOLD: u64 = 3;
+/// Ranges that an ACK holds at most: the default of s2n-quic-core's `ack::Settings`.
+const ACK_RANGES: usize = 10;
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// Connections with controllers of s2n-quic-core.
@@ -111,6 +113,8 @@ struct Sender<C: CongestionController> {
     /// Data to send again.
     again: Vec<(u64, usize)>,
     open: BTreeMap<u64, Record<C::PacketInfo>>,
+    /// Data that has been acknowledged: first, one past the last.
+    acked: BTreeMap<u64, u64>,
     largest: Option<u64>,
     loss_at: Option<Timestamp>,
     last_sent: Timestamp,
@@ -138,6 +142,7 @@ impl<C: CongestionController> Sender<C> {
             offset: 0,
             again: Vec::new(),
             open: BTreeMap::new(),
+            acked: BTreeMap::new(),
             largest: None,
             loss_at: None,
             last_sent: base,
@@ -192,7 +197,9 @@ impl<C: CongestionController> Sender<C> {
             let burst = before != Some(packet.wrapping_sub(1));
             before = Some(packet);
             self.lost += 1;
-            self.again.push(record.data);
+            if !self.has_arrived(record.data) {
+                self.again.push(record.data);
+            }
             self.control.on_packet_lost(
                 record.bytes as u32,
                 record.info,
@@ -207,6 +214,12 @@ impl<C: CongestionController> Sender<C> {
             self.rtt.on_persistent_congestion();
         }
         self.events += u64::from(self.control.congestion_window() < window);
+    }
+
+    /// Whether data has been acknowledged, be it of another packet.
+    fn has_arrived(&self, (offset, length): (u64, usize)) -> bool {
+        let before = self.acked.range(..=offset).next_back();
+        before.is_some_and(|(_, to)| offset + length as u64 <= *to)
     }
 
     /// Whether packets in a row were lost for so long that it is persistent congestion (RFC 9002,
@@ -287,20 +300,23 @@ impl<C: CongestionController> Endpoint for Sender<C> {
         Some(if self.ecn { Ecn::Ect0 } else { Ecn::NotEct })
     }
 
-    /// An ACK: its delay (microseconds), marks so far, and ranges of numbers, the newest first.
+    /// An ACK: its delay (microseconds), marks so far, how many ranges of numbers, and these from
+    /// the newest on, each by its distance from the last one and its length.
     fn handle_datagram(&mut self, now: Duration, datagram: &[u8], _ecn: Ecn) {
         self.at(now);
-        let mut fields = datagram
-            .chunks_exact(8)
-            .map(|bytes| u64::from_be_bytes(bytes.try_into().expect("eight bytes")));
-        let (Some(delay), Some(marks)) = (fields.next(), fields.next()) else {
-            return;
-        };
+        let mut fields = datagram;
+        let (delay, marks, count) = (take(&mut fields), take(&mut fields), take(&mut fields));
         let (mut acked, mut newest) = (0, None::<(u64, Record<C::PacketInfo>)>);
-        while let (Some(from), Some(to)) = (fields.next(), fields.next()) {
+        let mut last = take(&mut fields);
+        for _ in 0..count {
+            let to = last - take(&mut fields);
+            let from = to - take(&mut fields);
+            last = from;
             while let Some((&number, _)) = self.open.range(from..to).next_back() {
                 let record = self.open.remove(&number).expect("it was there");
                 acked += record.bytes;
+                let (offset, length) = record.data;
+                add(&mut self.acked, offset, offset + length as u64);
                 if newest.as_ref().is_none_or(|(newest, _)| *newest < number) {
                     newest = Some((number, record));
                 }
@@ -327,6 +343,11 @@ impl<C: CongestionController> Endpoint for Sender<C> {
             self.control
                 .on_explicit_congestion(new, self.now, &mut Silent);
         }
+        let again = std::mem::take(&mut self.again);
+        self.again = again
+            .into_iter()
+            .filter(|data| !self.has_arrived(*data))
+            .collect();
         self.pto_count = 0;
         self.detect();
         self.control.on_ack(
@@ -404,6 +425,27 @@ struct Receiver {
     newest: Duration,
 }
 
+/// Writes an integer of variable length (RFC 9000, section 16).
+fn put(datagram: &mut Vec<u8>, value: u64) {
+    let (length, prefix) = match value {
+        0..=0x3f => (1, 0),
+        0x40..=0x3fff => (2, 1),
+        0x4000..=0x3fff_ffff => (4, 2),
+        _ => (8, 3),
+    };
+    let bytes = (value | (prefix << (8 * length - 2))).to_be_bytes();
+    datagram.extend_from_slice(&bytes[8 - length..]);
+}
+
+/// Reads one.
+fn take(datagram: &mut &[u8]) -> u64 {
+    let (bytes, rest) = datagram.split_at(1 << (datagram[0] >> 6));
+    *datagram = rest;
+    let first = u64::from(bytes[0] & 0x3f);
+    let more = bytes[1..].iter();
+    more.fold(first, |value, byte| value << 8 | u64::from(*byte))
+}
+
 /// Adds a range; returns how much of it is new.
 fn add(ranges: &mut BTreeMap<u64, u64>, mut from: u64, mut to: u64) -> u64 {
     let mut new = to - from;
@@ -425,13 +467,16 @@ impl Endpoint for Receiver {
         }
         (self.pending, self.due) = (0, None);
         let delay = (now - self.newest).as_micros() as u64;
-        for field in [delay, self.marks] {
-            datagram.extend_from_slice(&field.to_be_bytes());
+        let mut last = self.ranges.last_key_value().map_or(0, |(_, to)| *to);
+        for field in [delay, self.marks, self.ranges.len() as u64, last] {
+            put(datagram, field);
         }
-        for (from, to) in self.ranges.iter().rev().take(32) {
-            datagram.extend_from_slice(&from.to_be_bytes());
-            datagram.extend_from_slice(&to.to_be_bytes());
+        for (from, to) in self.ranges.iter().rev() {
+            put(datagram, last - to);
+            put(datagram, to - from);
+            last = *from;
         }
+        datagram.resize(datagram.len() + OVERHEAD, 0);
         Some(Ecn::NotEct)
     }
 
@@ -443,7 +488,7 @@ impl Endpoint for Receiver {
         let (number, offset) = (field(0), field(8));
         let expected = self.ranges.last_key_value().map_or(0, |(_, to)| *to);
         add(&mut self.ranges, number, number + 1);
-        while self.ranges.len() > 64 {
+        while self.ranges.len() > ACK_RANGES {
             self.ranges.pop_first();
         }
         let length = (datagram.len() - OVERHEAD) as u64;

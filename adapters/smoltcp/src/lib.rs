@@ -1,7 +1,7 @@
 //! smoltcp's whole TCP/IP at both ends of ackclock's flows, unmodified.
 //!
 //! Options: `reno`, `cubic` (the default of a build with both), or `none`. Datagrams are whole IPv4
-//! packets; buffers are 16 MiB, everything else is smoltcp's default, but for Nagle's algorithm: off,
+//! packets; buffers are 4 MiB, everything else is smoltcp's default, but for Nagle's algorithm: off,
 //! and no delay of ACKs beyond its own. Its window is private, so that `cwnd` is the data in
 //! flight, read off the segments that it sends.
 
@@ -15,7 +15,7 @@ use smoltcp::socket::tcp::{CongestionControl, Socket, SocketBuffer, State};
 use smoltcp::time::Instant;
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr};
 
-const BUFFER: usize = 1 << 24;
+const BUFFER: usize = 1 << 22;
 const PORT: u16 = 5001;
 
 /// Connections of smoltcp.

@@ -255,25 +255,27 @@ macro_rules! parameters {
             /// Names the parameter if there is none of that name, it is not numeric, or the value
             /// is out of its range.
             pub fn set_scalar(&mut self, name: &str, value: S) -> Result<(), $crate::ValueError> {
-                let specs = <$name as $crate::Parameters>::SPEC;
-                let spec = specs.iter().find(|spec| spec.name == name).ok_or_else(|| $crate::params::unknown(specs, name))?;
-                match name {
-                    $(stringify!($field) => $crate::parameters!(@assign self.$field, spec, value, $($kind)+),)*
-                    _ => $crate::parameters!(@otherwise self spec value $($base)?),
-                }
+                $crate::params::settable(<$name as $crate::Parameters>::SPEC, name, value.re())?;
+                self.assign(name, value);
+                Ok(())
+            }
+
+            #[doc(hidden)]
+            #[allow(unused_variables)] // without numbers nothing is assigned
+            pub fn assign(&mut self, name: &str, value: S) {
+                $($crate::parameters!(@assign self.$field, stringify!($field), name, value, $($kind)+);)*
+                $(self.$base.assign(name, value);)?
             }
         }
     };
     (@base_spec) => { &[] };
     (@base_spec $base_type:ident) => { <$base_type as $crate::Parameters>::SPEC };
-    (@otherwise $self:ident $spec:ident $value:ident) => { Err($crate::params::not_changeable($spec, $value)) };
-    (@otherwise $self:ident $spec:ident $value:ident $base:ident) => { $self.$base.set_scalar($spec.name, $value) };
-    (@assign $place:expr, $spec:ident, $value:ident, flag) => { Err($crate::params::not_changeable($spec, $value)) };
-    (@assign $place:expr, $spec:ident, $value:ident, choice($type:ident)) => {
-        Err($crate::params::not_changeable($spec, $value))
-    };
-    (@assign $place:expr, $spec:ident, $value:ident, $($kind:tt)+) => {
-        $crate::params::Assign::assign(&mut $place, $spec, $value)
+    (@assign $place:expr, $field:expr, $name:ident, $value:ident, flag) => {};
+    (@assign $place:expr, $field:expr, $name:ident, $value:ident, choice($type:ident)) => {};
+    (@assign $place:expr, $field:expr, $name:ident, $value:ident, $($kind:tt)+) => {
+        if $name == $field {
+            $crate::params::Assign::assign(&mut $place, $value);
+        }
     };
     (@build $name:ident {}) => { $name(std::marker::PhantomData) };
     (@build $name:ident { $($field:ident: $value:expr,)+ }) => { $name { $($field: $value),+ } };

@@ -1,6 +1,6 @@
 //! How a field of a parameters' struct is read, changed, shown and lifted to another scalar.
 
-use super::{Fault, NumberOr, ParameterSpec, Value, ValueError};
+use super::{Fault, NumberOr, ParameterSpec, Value, ValueError, unknown};
 use crate::Scalar;
 
 /// A field of a parameter struct. An implementation detail of
@@ -58,35 +58,41 @@ impl Field for bool {
 /// [`parameters!`](crate::parameters).
 #[doc(hidden)]
 pub trait Assign<S> {
-    fn assign(&mut self, spec: &ParameterSpec, value: S) -> Result<(), ValueError>;
+    fn assign(&mut self, value: S);
 }
 
 impl<S: Scalar> Assign<S> for S {
-    fn assign(&mut self, spec: &ParameterSpec, value: S) -> Result<(), ValueError> {
-        spec.number(value.re())?;
+    fn assign(&mut self, value: S) {
         *self = value;
-        Ok(())
     }
 }
 
 impl<S: Scalar> Assign<S> for NumberOr<S> {
-    fn assign(&mut self, spec: &ParameterSpec, value: S) -> Result<(), ValueError> {
-        spec.number(value.re())?;
+    fn assign(&mut self, value: S) {
         *self = Self::Number(value);
-        Ok(())
     }
 }
 
-/// The error that a flag or choice cannot take a number.
+/// Checks that the parameter `name` may take `value` during a run: not generic, so that it is compiled once.
+///
+/// # Errors
+/// Names the parameter if there is none of that name, it is not numeric, or the value is out of its range.
 #[doc(hidden)]
-pub fn not_changeable<S: Scalar>(spec: &ParameterSpec, value: S) -> ValueError {
+pub fn settable(specs: &[ParameterSpec], name: &str, value: f64) -> Result<(), ValueError> {
+    let spec = specs
+        .iter()
+        .find(|spec| spec.name == name)
+        .ok_or_else(|| unknown(specs, name))?;
+    if spec.kind.is_numeric() {
+        return spec.number(value).map(drop);
+    }
     let allowed = "only numeric parameters can".to_owned();
-    ValueError {
+    Err(ValueError {
         name: spec.name.to_owned(),
         fault: Fault::NotChangeable,
-        found: value.re().to_string(),
+        found: value.to_string(),
         allowed,
-    }
+    })
 }
 
 /// How a field of `f64` becomes one of another scalar. An implementation detail of

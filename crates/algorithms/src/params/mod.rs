@@ -11,7 +11,7 @@ mod fields;
 #[doc(hidden)]
 pub use declare::{join, read};
 #[doc(hidden)]
-pub use fields::{Assign, Field, Lift, not_changeable};
+pub use fields::{Assign, Field, Lift, settable};
 
 /// The quantity that a parameter measures, and so which units a scenario file may give it in. Values are in the
 /// unit named here.

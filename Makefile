@@ -155,7 +155,7 @@ $(PAGE)/index.html: $(WASM) page/node_modules/.package-lock.json $(PAGE_SOURCES)
 $(WASM): $(SOURCES)
 	@rustup target list --installed 2>/dev/null | grep -q wasm32-unknown-unknown || rustup target add wasm32-unknown-unknown || \
 		{ echo "Rust's target wasm32-unknown-unknown is missing: rustup target add wasm32-unknown-unknown"; exit 1; }
-	RUSTFLAGS= cargo build --profile wasm --target wasm32-unknown-unknown --package ackclock-web --lib
+	RUSTFLAGS='-C target-feature=+simd128' cargo build --profile wasm --target wasm32-unknown-unknown --package ackclock-web --lib
 	@touch $@
 
 # `npm ci` refuses a lock that lacks optional packages of other platforms

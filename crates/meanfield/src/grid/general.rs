@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{LARGEST_HAZARD, MOST_CELLS, Step, flush};
+use super::{LARGEST_HAZARD, MOST_CELLS, Step, flush, smaller};
 use crate::error::{Error, check};
 use crate::law::{Hazard, WindowLaw};
 
@@ -177,9 +177,9 @@ impl General {
         let phase = &self.phases[self.phase];
         for (rate, &window) in self.rate.iter_mut().zip(&phase.window) {
             *rate = match self.hazard {
-                Hazard::PerPacket => step.losses * window.min(step.limit),
+                Hazard::PerPacket => step.losses * smaller(window, step.limit),
                 Hazard::PerLossEvent => {
-                    let sent = window.min(step.limit);
+                    let sent = smaller(window, step.limit);
                     step.rounds * self.hazard.rate(step.losses / step.rounds, sent)
                 }
             } / stages;
@@ -217,7 +217,7 @@ impl General {
             // the top cell's speed is halved in the table
             let speed = phase.speed[j] * if j == count { 2.0 } else { 1.0 };
             let excess = step.rounds * speed * (1.0 - step.limit / w);
-            let out = self.cells.mass[j] * (excess / (w - phase.window[j - 1])).min(1.0);
+            let out = self.cells.mass[j] * smaller(excess / (w - phase.window[j - 1]), 1.0);
             self.cells.mass[j] -= out;
             self.cells.mass[j - 1] += out;
         }
@@ -297,7 +297,7 @@ impl General {
             .enumerate()
             .map(|(j, mass)| {
                 let window = phase.window[j] + x * (phase.speed[j] + x * phase.bend[j]);
-                mass * window.min(limit)
+                mass * smaller(window, limit)
             })
             .sum();
         cells + self.cells.atom * self.w_max.min(limit)

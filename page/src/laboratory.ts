@@ -28,7 +28,7 @@ export interface Kept {
 /** Packets rest until controls have, ms. */
 const REST = 180;
 /** Equations run so long where the packets end when all is done, s. */
-const LONGEST = 60;
+export const LONGEST = 60;
 /** The mean field may take so long, ms. */
 const PATIENCE = 20_000;
 
@@ -52,6 +52,7 @@ export function useLaboratory(pool: Pool, start: Shared | null) {
   const [shown, setShown] = useState('');
   const stop = useRef<AbortController | null>(null);
   const keptText = useRef(start?.a ?? null);
+  const first = useRef(true);
 
   useEffect(() => {
     pool.ask<Catalogue>({ ask: 'catalogue' }).then(setCatalogue, () => undefined);
@@ -80,12 +81,7 @@ export function useLaboratory(pool: Pool, start: Shared | null) {
       onCourse.begin();
       onPackets.begin();
       onField.begin();
-      // not stopped when the next one begins: they are shorter than a new worker takes
-      const average = Promise.allSettled([
-        jobs.stability(pool, text).then(onLaw.done, onLaw.failed),
-        jobs.trajectory(pool, text, found.duration ?? LONGEST).then(onCourse.done, onCourse.failed),
-      ]);
-      const rest = async () => {
+      const runPackets = async () => {
         try {
           const outcome = await jobs.runPackets(pool, text, signal, onPackets.progress);
           onPackets.done(outcome);
@@ -93,6 +89,17 @@ export function useLaboratory(pool: Pool, start: Shared | null) {
         } catch (error) {
           onPackets.failed(error);
         }
+      };
+      // a visitor's first answer waits neither for controls to rest nor for the equations
+      const early = first.current ? runPackets() : null;
+      first.current = false;
+      // not stopped when the next one begins: they are shorter than a new worker takes
+      const average = Promise.allSettled([
+        jobs.stability(pool, text).then(onLaw.done, onLaw.failed),
+        jobs.trajectory(pool, text, found.duration ?? LONGEST).then(onCourse.done, onCourse.failed),
+      ]);
+      const rest = async () => {
+        await (early ?? runPackets());
         await average;
         if (signal.aborted) return;
         const patient = new AbortController();

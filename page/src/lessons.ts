@@ -2,6 +2,7 @@
 
 import type { Laboratory } from './laboratory';
 import { get, kindOf } from './scenario/edit';
+import { short } from './scenario/quantity';
 
 export interface Lesson {
   key: string;
@@ -118,6 +119,9 @@ export function judge(lesson: Lesson, known: Facts): Condition[] {
     if (now === undefined || now === null) return { text, met: false, now: 'not known' };
     const value = wanted.startsWith('"') ? wanted.slice(1, -1) : Number(wanted);
     const met = typeof now === typeof value && (COMPARE[operator]?.(now, value) ?? false);
-    return { text, met, now: typeof now === 'number' ? String(Number(now.toPrecision(4))) : now };
+    // a share is said as the text says it
+    const share = typeof value === 'number' && value <= 1 && text.includes('%');
+    const said = (number: number) => (share ? `${short(100 * number)} %` : short(number, 4));
+    return { text, met, now: typeof now === 'number' ? said(now) : now };
   });
 }

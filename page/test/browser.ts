@@ -19,6 +19,14 @@ const problems: string[] = [];
 const only = new RegExp(process.env.ONLY ?? '');
 const say = (what: string) => problems.push(what);
 
+const session = await browser.newBrowserCDPSession();
+
+/** CPU time that all tabs have taken so far, ms: other programs do not count, as they do in waiting times. */
+async function cpu(): Promise<number> {
+  const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+  return processInfo.reduce((sum, one) => sum + (one.type === 'renderer' ? 1e3 * one.cpuTime : 0), 0);
+}
+
 /** A page that complains of what a visitor would not see. */
 async function opened(hash = '', width = 1280, dark = false): Promise<Page> {
   const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: dark ? 'dark' : 'light' });
@@ -83,7 +91,7 @@ await check('first answer', async () => {
   const page = await opened();
   await page.waitForSelector('.lead:not(.quiet)');
   const took = await page.evaluate(() => performance.now());
-  console.log(`  after ${took.toFixed(0)} ms`);
+  console.log(`  after ${took.toFixed(0)} ms, with ${(await cpu()).toFixed(0)} ms of CPU time`);
   await settled(page);
   await page.waitForSelector('canvas.chart');
   const before = requests.length;
@@ -106,6 +114,10 @@ for (const width of [390, 768, 1280, 1920]) {
       await page.waitForTimeout(300);
       await fits(page, `${name}, editor`);
       await accessible(page, `${name}, editor`);
+      await page.locator('.cm-content').click();
+      await page.keyboard.press('Control+a');
+      await page.keyboard.insertText(text('home'));
+      await page.waitForFunction(() => document.querySelector('h1')?.textContent?.startsWith('Home'));
       await page.getByRole('button', { name: 'Lessons', exact: true }).click();
       await accessible(page, `${name}, lessons`);
       await fits(page, `${name}, lessons`);
@@ -162,6 +174,18 @@ await check('controls', async () => {
   for (let k = 0; k < 5; k++) await page.keyboard.press('ArrowRight');
   await settled(page);
   if ((await page.locator('.numbers thead th').count()) !== 4) say('A and B: no table of both and their differences');
+  if ((await page.locator('.shares .before').count()) === 0) say('A and B: no goodput of A');
+  if (!(await page.locator('.figures').innerText()).includes('dashed: as many of A')) say('A and B: no windows of A');
+  await page.getByRole('button', { name: 'Forget A' }).click();
+  await page.locator('.controls select').first().selectOption('changing-link');
+  await settled(page);
+  if ((await page.locator('.change').count()) !== 4) say('changes: not all of them are listed');
+  await page.getByRole('button', { name: 'Halve the rate' }).click();
+  await settled(page);
+  if ((await page.locator('.change').count()) !== 5) say('changes: none was added');
+  for (let k = 5; k > 0; k--) await page.getByRole('button', { name: `Remove change ${k}` }).click();
+  await settled(page);
+  if (await page.locator('.mistakes, .change').count()) say('changes: they cannot all be removed');
   for (const name of ['TOML', 'CSV', 'SVG', 'PNG']) {
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -231,7 +255,8 @@ await check('cancel', async () => {
   const long = text('compound-red').replace('"500 s"', '"50000 s"').replace('475 s .. 500 s', '475 s .. 50000 s');
   const page = await opened(await at(long));
   await page.getByRole('button', { name: 'Stop' }).waitFor();
-  await page.waitForTimeout(1500);
+  // ten to the eight packets and more: how far they are is seen
+  await page.waitForFunction(() => Number(document.querySelector('progress')?.value) > 0, null, { timeout: 30_000 });
   const took = await page.evaluate(async () => {
     const begin = performance.now();
     [...document.querySelectorAll('button')].find((one) => one.textContent === 'Stop')?.click();

@@ -22,6 +22,13 @@ test.each(scenarios)('%s: what controls write says the same', (name) => {
   }
 });
 
+test('a list that has become empty is not written', () => {
+  const text = read('changing-link');
+  const { given } = checked(engine.ask<Raw>({ ask: 'check', text }));
+  const again = checked(engine.ask<Raw>({ ask: 'check', text: write({ ...given, change: [] }) }));
+  expect(again.tree.change ?? []).toEqual([]);
+});
+
 test('an address holds a scenario, and nonsense is null', async () => {
   const state = { t: read('home'), l: 1, c: 2, a: 'x "é\n' };
   expect(await decode(await encode(state))).toEqual(state);

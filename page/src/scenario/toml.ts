@@ -29,6 +29,7 @@ function isTables(node: Node): node is Tree[] {
 export function write(tree: Tree, head = ''): string {
   const parts: string[] = [];
   for (const [key, node] of Object.entries(tree)) {
+    if (Array.isArray(node) && node.length === 0) continue; // no table of the kind
     const tables: [string, Tree][] = isTables(node)
       ? node.map((one) => [`[[${name(key)}]]`, one])
       : [[`[${name(key)}]`, node as Tree]];

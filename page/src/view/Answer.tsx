@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import type { Field, Outcome, Trajectory } from '../engine/answers';
-import type { Laboratory, Pending } from '../laboratory';
+import { type Laboratory, LONGEST, type Pending } from '../laboratory';
 import { digits, flowsSentence, linkSentences, megabits, milliseconds, percent, verdict } from '../words/sentences';
 import { type Line, Plot } from './Plot';
 import { resample } from './resample';
@@ -10,7 +10,7 @@ import { resample } from './resample';
 const COLORS = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6'];
 
 /** Names between backticks stand as code. */
-function withCode(text: string): ComponentChildren {
+export function withCode(text: string): ComponentChildren {
   return text.split('`').map((part, k) => (k % 2 ? <code key={part}>{part}</code> : part));
 }
 
@@ -53,7 +53,7 @@ export function Headline({ lab }: { lab: Laboratory }) {
           <strong>The scenario has a mistake; the last answer stays below.</strong>
           <ul>
             {diagnostics.slice(0, 5).map((one) => (
-              <li key={one.text}>{one.text}</li>
+              <li key={one.text}>{withCode(one.text)}</li>
             ))}
           </ul>
         </div>
@@ -63,10 +63,10 @@ export function Headline({ lab }: { lab: Laboratory }) {
           {linkSentences(outcome, link).join(' ')} {flowsSentence(outcome)}
         </p>
       ) : (
-        <p class="lead quiet">{packets.refusal ?? 'The packets are on their way.'}</p>
+        <p class="lead quiet">{withCode(packets.refusal ?? 'The packets are on their way.')}</p>
       )}
       <p class="second">
-        {verdict(law.value, law.refusal)}
+        {withCode(verdict(law.value, law.refusal))}
         <span class="quiet">{warm}</span>
       </p>
       {(packets.busy || lab.field.busy) && (
@@ -101,14 +101,29 @@ function queueLines(lab: Laboratory, outcome: Outcome, link: number): Line[] {
   return lines;
 }
 
-function windowLines(outcome: Outcome, klass: number): Line[] {
-  const flows = outcome.traces.flows.filter((one) => outcome.flows.class[one.flow] === klass);
-  return flows.map((one, k) => ({
+/** Windows that are drawn of each where A's are beside them: more cannot be told apart. */
+const WINDOWS_EACH = 3;
+
+function windowLines(outcome: Outcome, klass: number, kept: Laboratory['kept']): Line[] {
+  const of = (one: Outcome) => one.traces.flows.filter((trace) => one.flows.class[trace.flow] === klass);
+  const now = kept ? of(outcome).slice(0, WINDOWS_EACH) : of(outcome);
+  const lines = now.map((one, k) => ({
     label: `flow ${one.flow + 1}`,
     values: one.cwnd,
     color: COLORS[k % COLORS.length] as string,
     width: 1.2,
   }));
+  if (!kept) return lines;
+  const { time } = kept.outcome.traces;
+  const before = of(kept.outcome).slice(0, WINDOWS_EACH);
+  const dashed = before.map((one, k) => ({
+    label: `A: flow ${one.flow + 1}`,
+    values: resample(time, one.cwnd, outcome.traces.time),
+    color: COLORS[k % COLORS.length] as string,
+    dashed: true,
+    width: 1.2,
+  }));
+  return [...lines, ...dashed];
 }
 
 /** Share of the packets that wait longer, over the wait. */
@@ -151,7 +166,13 @@ function density(outcome: Outcome, klass: number, field: Field | null): { x: num
   if (shots.length > 0) {
     const mean = (at: number) => {
       let sum = 0;
-      for (const shot of shots) sum += shot.density[Math.floor((at / shot.w_max) * shot.density.length)] ?? 0;
+      for (const { density: bins, w_max } of shots) {
+        // between the middles of two bins
+        const place = Math.max((at / w_max) * bins.length - 0.5, 0);
+        const low = Math.floor(place);
+        const [a, b] = [bins[low] ?? 0, bins[low + 1] ?? 0];
+        sum += a + (b - a) * (place - low);
+      }
       return sum / shots.length;
     };
     lines.push({ label: 'mean field', values: x.map(mean), color: '--c2', width: 2 });
@@ -162,32 +183,56 @@ function density(outcome: Outcome, klass: number, field: Field | null): { x: num
 /** Flows of one class that are listed. */
 const SHARES = 10;
 
-function Shares({ outcome }: { outcome: Outcome }) {
-  const sums = outcome.classes.map((one, k) => ({
-    name: one.name,
-    flows: one.flows,
-    goodput: outcome.flows.goodput.reduce((sum, rate, flow) => sum + (outcome.flows.class[flow] === k ? rate : 0), 0),
-  }));
-  const many = sums.length === 1 && outcome.flows.goodput.length > 1;
-  const rows = many
-    ? outcome.flows.goodput.slice(0, SHARES).map((goodput, k) => ({ name: `flow ${k + 1}`, flows: 1, goodput }))
-    : sums;
-  const most = Math.max(...rows.map((one) => one.goodput), 1);
+interface Share {
+  name: string;
+  flows: number;
+  goodput: number;
+}
+
+/** Goodput of each class, or of the first flows where there is one class. */
+function shares(outcome: Outcome, each: boolean): Share[] {
+  const { goodput, class: klass } = outcome.flows;
+  if (each) return goodput.slice(0, SHARES).map((rate, k) => ({ name: `flow ${k + 1}`, flows: 1, goodput: rate }));
+  const sum = (k: number) => goodput.reduce((all, rate, flow) => all + (klass[flow] === k ? rate : 0), 0);
+  return outcome.classes.map((one, k) => ({ name: one.name, flows: one.flows, goodput: sum(k) }));
+}
+
+function Shares({ outcome, kept }: { outcome: Outcome; kept: Laboratory['kept'] }) {
+  const each = outcome.classes.length === 1 && outcome.flows.goodput.length > 1;
+  const rows = shares(outcome, each);
+  const before = kept ? shares(kept.outcome, each) : [];
+  const most = Math.max(...[...rows, ...before].map((one) => one.goodput), 1);
+  const bar = (value: number, label: string) => <meter min={0} max={most} value={value} aria-label={label} />;
   return (
     <table class="shares" aria-label="Goodput of the flows">
-      <tbody>
-        {rows.map((one) => (
-          <tr key={one.name}>
-            <th scope="row">
-              {one.name}
-              {one.flows > 1 ? ` × ${one.flows}` : ''}
-            </th>
-            <td>
-              <meter min={0} max={most} value={one.goodput} aria-label={`goodput of ${one.name}`} />
-            </td>
-            <td class="number">{megabits(one.goodput)}</td>
+      {kept && (
+        <thead>
+          <tr>
+            <th scope="col">flows</th>
+            <th scope="col">now, A below</th>
+            <th scope="col">now</th>
+            <th scope="col">A</th>
           </tr>
-        ))}
+        </thead>
+      )}
+      <tbody>
+        {rows.map((one) => {
+          const other = before.find((a) => a.name === one.name);
+          return (
+            <tr key={one.name}>
+              <th scope="row">
+                {one.name}
+                {one.flows > 1 ? ` × ${one.flows}` : ''}
+              </th>
+              <td>
+                {bar(one.goodput, `goodput of ${one.name}`)}
+                {other && <div class="before">{bar(other.goodput, `goodput of ${one.name} in A`)}</div>}
+              </td>
+              <td class="number">{megabits(one.goodput)}</td>
+              {kept && <td class="number">{other ? megabits(other.goodput) : '–'}</td>}
+            </tr>
+          );
+        })}
       </tbody>
     </table>
   );
@@ -281,12 +326,16 @@ export function Answer({ lab, children }: { lab: Laboratory; children: Component
   if (!outcome) return <section class="figures">{children}</section>;
   const link = Math.min(lab.place.link, outcome.links.length - 1);
   const klass = Math.min(lab.place.flows, outcome.classes.length - 1);
-  const windows = windowLines(outcome, klass);
+  const windows = windowLines(outcome, klass, lab.kept);
   const waits = waitLines(outcome, link, lab.kept);
   const spread = density(outcome, klass, lab.field.value);
   const time = outcome.traces.time;
   const name = outcome.classes[klass]?.name ?? '';
+  const course = lab.course.value;
+  const followed = course?.time[course.time.length - 1] ?? 0;
+  const short = course && followed < 0.99 * Math.min(outcome.end, lab.checked?.duration ?? LONGEST);
   const missing = [
+    short ? `The equations are followed for the first ${digits(followed)} s: longer takes too long here.` : '',
     windows.length === 0 ? `${name} has no congestion window.` : '',
     lab.course.refusal ? `No trajectory of the equations: ${lab.course.refusal}.` : '',
     lab.field.refusal ? `No mean field: ${lab.field.refusal}.` : '',
@@ -297,7 +346,7 @@ export function Answer({ lab, children }: { lab: Laboratory; children: Component
     <section class={`figures ${lab.packets.busy ? 'stale' : ''}`} aria-label="Figures">
       <Figure
         title={`Queue of ${outcome.links[link]?.name}`}
-        note="Shaded: not measured. Drag to zoom, double-click to return."
+        note="Shaded: not measured, and cut off where it is much higher. Drag to zoom, double-click to return."
       >
         <Plot
           title="Queue"
@@ -312,7 +361,7 @@ export function Answer({ lab, children }: { lab: Laboratory; children: Component
       {windows.length > 0 && (
         <Figure
           title={`Congestion windows of ${name}`}
-          note={`${windows.length} of ${outcome.classes[klass]?.flows} flows.`}
+          note={`${windows.filter((one) => !one.dashed).length} of ${outcome.classes[klass]?.flows} flows${lab.kept ? '; dashed: as many of A' : ''}.`}
         >
           <Plot
             title="Windows"
@@ -331,7 +380,7 @@ export function Answer({ lab, children }: { lab: Laboratory; children: Component
         </Figure>
       )}
       <Figure title="Goodput" note={leftOut(outcome)}>
-        <Shares outcome={outcome} />
+        <Shares outcome={outcome} kept={lab.kept} />
       </Figure>
       {children}
       {spread && (

@@ -12,7 +12,7 @@ export interface ChartData {
   labels: [string, string];
 }
 
-const [LEFT, BOTTOM, TOP, RIGHT, HEIGHT] = [58, 42, 10, 12, 300];
+const [LEFT, BOTTOM, TOP, RIGHT, HEIGHT] = [58, 42, 10, 18, 300];
 const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 const place = (values: number[], value: number) =>

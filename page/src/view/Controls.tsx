@@ -6,6 +6,7 @@ import { get, kindOf, listed, number, type Path, set } from '../scenario/edit';
 import { GALLERY } from '../scenario/gallery';
 import { short } from '../scenario/quantity';
 import { head, write } from '../scenario/toml';
+import { Changes } from './Changes';
 import { Slider } from './Slider';
 
 /** The tree that controls change: as given where it has links of its own, else with all defaults. */
@@ -283,6 +284,7 @@ export function Controls({ lab }: { lab: Laboratory }) {
             choose={(kind) => lab.setPlace({ ...place, flows: Number(kind) })}
           />
           <Flows lab={lab} at={klass} tree={tree} />
+          <Changes lab={lab} link={link} klass={klass} />
           <h2>Run</h2>
           <Slider
             label="Duration"

@@ -35,6 +35,16 @@ function meanings(catalogue: Catalogue): Map<string, { detail: string; info: str
   return found;
 }
 
+/** What is typed over a selection: left to itself the browser gives it the style of what was there, inline,
+ * which the content security policy forbids. */
+function replaceSelected(event: InputEvent, view: EditorView): boolean {
+  const plain = event.inputType === 'insertText' && event.data !== null && !view.composing;
+  if (!plain || view.state.selection.ranges.every((one) => one.empty)) return false;
+  event.preventDefault();
+  view.dispatch(view.state.replaceSelection(event.data as string), { userEvent: 'input.type', scrollIntoView: true });
+  return true;
+}
+
 const THEME = EditorView.theme({
   '&': { height: '22rem', fontSize: '13px', color: 'var(--ink)', backgroundColor: 'var(--paper)' },
   '&.cm-focused': { outline: '2px solid var(--accent)' },
@@ -111,6 +121,7 @@ export function Editor({ text, diagnostics, catalogue, change }: Props) {
           hover,
           lintGutter(),
           THEME,
+          EditorView.domEventHandlers({ beforeinput: replaceSelected }),
           EditorView.contentAttributes.of({ 'aria-label': 'Scenario as text (TOML)', tabindex: '0' }),
           EditorView.updateListener.of((update) => {
             if (update.docChanged && update.transactions.some((one) => !one.annotation(FROM_OUTSIDE))) {

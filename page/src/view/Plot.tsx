@@ -71,9 +71,11 @@ const roomFor = (font: string) => (plot: uPlot, values: string[] | null) => {
 /** The top of the axis: what is measured fits, and of the warm-up as much as is half as high again. */
 function top(plot: uPlot, high: number, window: [number, number] | undefined): number {
   let most = high;
-  const { min, max } = plot.scales.x as { min?: number; max?: number };
   const [times, ...lines] = plot.data as (number | null)[][];
-  if (window && times && min !== undefined && max !== undefined && min < window[0] && max > window[0]) {
+  // before the first drawing the axis has no ends yet
+  const min = plot.scales.x?.min ?? times?.[0];
+  const max = plot.scales.x?.max ?? times?.[times.length - 1];
+  if (window && times && min != null && max != null && min < window[0] && max > window[0]) {
     const inside = (time: number | null | undefined) =>
       time != null && time >= window[0] && time <= Math.min(window[1], max);
     const values = lines.flatMap((line) => line.filter((one, k): one is number => one !== null && inside(times[k])));

@@ -18,6 +18,7 @@ interface Choice {
   name: string;
   scale: number;
   now: number;
+  low: number;
   high: number;
   put(value: number): { path: (string | number)[]; value: string | number };
 }
@@ -37,6 +38,7 @@ function choices(lab: Laboratory, link: number, klass: number): Choice[] {
       name: `${className}.count`,
       scale: 1,
       now: number(get(tree, ['flows', klass, 'count']), 1),
+      low: 1,
       high: 10_000,
       put: (value) => ({ path: ['flows', klass, 'count'], value: Math.max(1, Math.round(value)) }),
     },
@@ -46,6 +48,7 @@ function choices(lab: Laboratory, link: number, klass: number): Choice[] {
       name: `${linkName}.rate`,
       scale: 1e6 / packet,
       now: number(get(tree, ['link', link, 'rate']), 1e6) / 1e6,
+      low: 0,
       high: 1e5,
       put: (value) => ({ path: ['link', link, 'rate'], value: `${short(value)} Mbit/s` }),
     },
@@ -61,6 +64,7 @@ function choices(lab: Laboratory, link: number, klass: number): Choice[] {
       name: `${linkName}.${spec.name}`,
       scale,
       now: now / scale,
+      low: 0,
       high: spec.unit === '' && now <= 1 ? 1 : 1e9,
       put: (value) => ({
         path: ['link', link, 'queue', spec.name],
@@ -92,6 +96,8 @@ export function Stability({ lab, pool }: { lab: Laboratory; pool: Pool }) {
   const [data, setData] = useState<ChartData | null>(null);
   const [limit, setLimit] = useState<Limit | null>(null);
   const [why, setWhy] = useState('');
+  /** The scenario that the chart is of. */
+  const [shown, setShown] = useState('');
   const { checked, place, text, law, axis: key, setAxis: setKey } = lab;
   const link = Math.min(place.link, Math.max(listed(checked?.tree, 'link').length - 1, 0));
   const klass = Math.min(place.flows, Math.max(listed(checked?.tree, 'flows').length - 1, 0));
@@ -117,7 +123,7 @@ export function Stability({ lab, pool }: { lab: Laboratory; pool: Pool }) {
         label: choice.label,
         scale: choice.scale,
         now: choice.now,
-        values: spaced(choice.now / 20, Math.min(choice.now * 20, choice.high), ROWS),
+        values: spaced(Math.max(choice.now / 20, choice.low), Math.min(choice.now * 20, choice.high), ROWS),
       },
     ];
     const work = async () => {
@@ -132,6 +138,8 @@ export function Stability({ lab, pool }: { lab: Laboratory; pool: Pool }) {
             ? null
             : { first, second, counts, now: [axes[0].now, axes[1].now], labels: [axes[0].label, axes[1].label] },
         );
+        setShown(text);
+        setLimit(null);
         const question = { ask: 'limit', text, work: WORK, free: axes[0].name, to: Math.max(2, 10 * rtt), steps: 100 };
         const found = await pool.ask<Limit>(question, { signal: control.signal }).catch(() => null);
         if (!control.signal.aborted) setLimit(found);
@@ -156,7 +164,7 @@ export function Stability({ lab, pool }: { lab: Laboratory; pool: Pool }) {
     lab.setText(write(set(set(tree, ['flows', klass, 'rtt'], `${short(first)} ms`), put.path, put.value), head(text)));
   };
   return (
-    <figure class="figure">
+    <figure class={`figure ${data && shown !== text ? 'stale' : ''}`}>
       <h3>Where the queue is stable</h3>
       <label class="control inline">
         <span class="name">against</span>

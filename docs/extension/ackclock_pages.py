@@ -6,7 +6,8 @@ the directories beside this one are symbolic links in it. The pages of algorithm
 `<!-- commands -->` becomes the reference of the command line, `<!-- keys -->` that of a scenario's keys,
 `<!-- algorithms -->` the table of all algorithms, and `<!-- standards -->` the tables of what RFCs ask for. Mathematics
 becomes MathML, which browsers draw without a script. Where the laboratory is beside the pages (`make site`), a mark
-`<!-- laboratory: FILE ... -->` becomes links that open scenarios in it, and a paper's page lists all of its own.
+`<!-- laboratory: FILE ... -->` becomes links that open scenarios in it, and a paper's page lists all of its own. After a
+file stand keys that are changed: `FILE;flows.rtt=200ms`.
 """
 
 from __future__ import annotations
@@ -89,9 +90,11 @@ def _laboratory(app: Sphinx, name: str, path: Path, files: list[str]) -> str:
         return ""
     place = os.path.relpath("laboratory/index.html", os.path.dirname(name) or ".")  # noqa: PTH120  a page's name
     links = []
-    for file in files:
-        scenario = load(path.resolve().parent / file)
-        links.append(f'<a href="{place}{fragment(scenario._core.toml())}">{html.escape(scenario.name)}</a>')
+    for one in files:
+        file, *changes = one.split(";")
+        scenario = load(path.resolve().parent / file).with_(dict(change.split("=", 1) for change in changes))
+        label = html.escape(", ".join([scenario.name, *(change.replace("=", " ") for change in changes)]))
+        links.append(f'<a href="{place}{fragment(scenario._core.toml())}">{label}</a>')
     return f'<p class="laboratory">Open in the laboratory: {", ".join(links)}</p>'
 
 

@@ -6,8 +6,8 @@ the directories beside this one are symbolic links in it. The pages of algorithm
 `<!-- commands -->` becomes the reference of the command line, `<!-- keys -->` that of a scenario's keys,
 `<!-- algorithms -->` the table of all algorithms, and `<!-- standards -->` the tables of what RFCs ask for. Mathematics
 becomes MathML, which browsers draw without a script. Where the laboratory is beside the pages (`make site`), a mark
-`<!-- laboratory: FILE ... -->` becomes links that open scenarios in it, and a paper's page lists all of its own. After a
-file stand keys that are changed: `FILE;flows.rtt=200ms`.
+`<!-- laboratory: FILE ... -->` becomes links that open scenarios in it, and a paper's page lists all of its own. Keys
+that are changed stand after a file: `FILE;flows.rtt=200ms`.
 """
 
 from __future__ import annotations

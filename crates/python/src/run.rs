@@ -105,21 +105,13 @@ impl Job<'_> {
         std::thread::scope(|scope| {
             for _ in 0..threads.clamp(1, count.max(1)) {
                 scope.spawn(|| {
-                    loop {
-                        let index = next.fetch_add(1, Ordering::Relaxed);
-                        if index >= count {
-                            break;
-                        }
-                        let result = catch_unwind(AssertUnwindSafe(|| {
-                            self.one(index, &standings[index], &cancel, &failures[index])
-                        }))
-                        .unwrap_or(Err(Stop::Panicked));
-                        if result.is_err() {
-                            cancel.store(true, Ordering::Relaxed);
-                        }
-                        *results[index]
-                            .lock()
-                            .unwrap_or_else(PoisonError::into_inner) = Some(result);
+                    let work = || self.work(&next, &standings, &cancel, &failures, &results);
+                    if self.controllers.is_empty() && self.managers.is_empty() {
+                        work();
+                    } else {
+                        // once for all calls of a user's algorithm: Python makes and drops its
+                        // state of a thread, with a page for its frames, at each first attachment
+                        Python::attach(|py| py.detach(work));
                     }
                     working.leave();
                 });
@@ -152,6 +144,31 @@ impl Job<'_> {
                 .unwrap_or(Err(Stop::Cancelled))
         });
         Ok(outcomes.collect())
+    }
+
+    /// Runs what no other thread has begun, until nothing is left.
+    fn work(
+        &self,
+        next: &AtomicUsize,
+        standings: &[Standing],
+        cancel: &AtomicBool,
+        failures: &[Failure],
+        results: &[Mutex<Option<Result<Outcome, Stop>>>],
+    ) {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(slot) = results.get(index) else {
+                break;
+            };
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                self.one(index, &standings[index], cancel, &failures[index])
+            }))
+            .unwrap_or(Err(Stop::Panicked));
+            if result.is_err() {
+                cancel.store(true, Ordering::Relaxed);
+            }
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        }
     }
 
     fn one(

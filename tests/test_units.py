@@ -2,6 +2,7 @@
 
 import pytest
 
+from ackclock import _core
 from ackclock.core.units import interval, rate_text, share, time, time_within
 
 
@@ -48,3 +49,8 @@ def test_intervals_leave_the_digits_that_are_known() -> None:
     assert interval(19.18e6, 0.22e6, "rate") == "19.18 ± 0.22 Mbit/s"
     assert interval(9.0, 38.1, "number") == "9 ± 38"
     assert rate_text(999.9e6) == "1 Gbit/s"
+
+
+def test_per_cent_is_a_hundredth() -> None:
+    """It was a ten-thousandth."""
+    assert _core.quantity("50 %") == (0.5, "number")

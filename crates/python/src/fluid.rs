@@ -704,6 +704,6 @@ pub(crate) fn quantity(text: &str) -> PyResult<(f64, &'static str)> {
         Dimension::Size => (value, "size"),
         Dimension::Packets => (value, "packets"),
         Dimension::Frequency => (value, "frequency"),
-        Dimension::Percent => (0.01 * value, "number"),
+        Dimension::Percent => (value, "number"),
     })
 }

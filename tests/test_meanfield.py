@@ -233,3 +233,28 @@ def test_report_without_densities() -> None:
     assert "Play</button>" not in report.page(bare)
     with pytest.raises(ValueError, match="no densities"):
         bare.plot_density()
+
+
+def test_the_stationary_law_knows_of_losses_on_the_wire() -> None:
+    """It was that of the queue's losses alone: a window of 1250 packets, "at the largest 100 %", beside 18.5."""
+    text = """
+[scenario]
+duration = "30 s"
+measure = "10 s .. 30 s"
+[[link]]
+name = "a"
+rate = "1 Gbit/s"
+queue = { aqm = "drop-tail", capacity = "1000 packets" }
+loss = 0.005
+[[flows]]
+name = "f"
+count = 100
+path = ["a"]
+rtt = "40 ms"
+congestion = "reno"
+"""
+    result = ac.meanfield(ac.loads(text))
+    law = result.stationary["f"]
+    assert law.loss == pytest.approx(0.005, rel=1e-6)
+    assert law.mean == pytest.approx(1.3098 / math.sqrt(0.005), rel=0.03)
+    assert result.summary["value"]["flows.f.window_mean"] == pytest.approx(law.mean, rel=0.05)

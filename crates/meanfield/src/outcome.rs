@@ -33,6 +33,8 @@ pub struct LinkSummary {
     pub loss: f64,
     /// Packets marked over packets that arrived.
     pub marks: f64,
+    /// Packets dropped, marked or lost on the wire over packets that arrived: what windows meet.
+    pub signals: f64,
     /// Packets sent per second.
     pub throughput: f64,
     /// Waiting packets: time average.

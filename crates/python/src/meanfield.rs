@@ -254,7 +254,7 @@ fn stationaries<'py>(
     use ackclock_algorithms::fluid::Path;
 
     let list = PyList::empty(py);
-    let loss = outcome.link.loss + outcome.link.marks;
+    let loss = outcome.link.signals;
     for (class, state) in outcome.classes.iter().zip(last) {
         let flows = &scenario.flows[class.origin];
         // behind access links windows are slower beyond what those let out: there is no such law of

@@ -252,7 +252,7 @@ class MeanFieldResult(EngineResult):
 
     @cached_property
     def stationary(self) -> dict[str, StationaryWindow]:
-        """For each class the law its windows would have if the mean loss of the run were constant."""
+        """For each class the law its windows would have if the mean loss of the run, on the wire too, were constant."""
         return {
             name: StationaryWindow(**entry)
             for name, entry in zip(self.classes, self._raw["stationary"], strict=True)

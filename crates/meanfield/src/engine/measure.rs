@@ -201,10 +201,12 @@ impl MeanField {
         let m = self.measured;
         let seconds = m.steps * self.dt;
         let mean = m.queue / m.steps;
+        let lost_or_marked = (m.dropped + m.marked) / m.arrived;
         let link = LinkSummary {
             utilization: m.served / m.capacity,
             loss: m.dropped / m.arrived,
             marks: m.marked / m.arrived,
+            signals: 1.0 - (1.0 - lost_or_marked) * (1.0 - self.model.bottleneck.wire_loss),
             throughput: m.served / seconds,
             queue_mean: mean,
             queue_std: (m.queue_squared / m.steps - mean * mean).max(0.0).sqrt(),

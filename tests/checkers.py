@@ -357,8 +357,22 @@ def _remedy(answer: dict[str, Any], sentence: dict[str, Any], runs: _Runs) -> No
             before, after = before / _bits(own.of(now)[0], own), after / _bits(own.of(now)[0], own)
         _near(one["before"], before, sentence)
         _near(one["after"], after, sentence)
+        if one["key"] == "rate":
+            _price(before, after, one["subject"] if len(links) > 1 else "", sentence)
         if not of_class:
             _named(one["key"], before, after, _passages(text, one["subject"], links), one["half"], sentence)
+
+
+def _price(before: float, after: float, link: str, sentence: dict[str, Any]) -> None:
+    """The throughput that is paid or left is what the runs have, and is not left out where it counts."""
+    whose = f" of {re.escape(link)}\\b" if link else "(?! of)"
+    text, paid = sentence["text"], (before - after) / before
+    less = re.search(rf"([0-9.]+) % of the rate{whose}", text)
+    more = re.search(rf"([0-9.]+) % more of the rate{whose}" if link else "([0-9.]+) % more rate", text)
+    if less or more:
+        _near(float(less[1]) if less else -float(more[1]) if more else 0.0, 100 * paid, sentence, 0.06)
+    else:
+        assert sentence["predicate"] != "costs" or paid < 0.01, (text, link, before, after)
 
 
 def _passages(text: str, link: str, links: list[str]) -> str:

@@ -132,6 +132,22 @@ def test_a_share_that_a_longer_run_may_explain_is_no_effect(
     assert next(one for one in found if one.key == "jain").better is better
 
 
+def test_a_stream_that_waits_alone_does_not_make_the_runs_long() -> None:
+    """FQ-CoDel's runs took 1238 s beside 7.5 s now, so that the even share that it brings did not count."""
+    flows = [
+        ac.flows(3, "yeah", name="a", rtt="29 ms", start="uniform 0 s .. 1 s"),
+        ac.flows(3, "cubic", name="b", rtt="29 ms", start="uniform 0 s .. 1 s"),
+        {"name": "udp", "rtt": "29 ms", "traffic": {"kind": "cbr", "rate": "19 Mbit/s"}},
+    ]
+    told = answer_of(
+        ac.dumbbell(
+            rate="80 Mbit/s", queue={"aqm": "adaptive-red", "capacity": "88 packets"}, flows=flows, duration="60 s"
+        )
+    )
+    assert told.diagnosis.lab.record["instead: FQ-CoDel"]["length_s"] < 60
+    assert "a more even share" in str(told)
+
+
 def test_a_fast_link_of_many_flows_gets_one_run_that_is_long_enough() -> None:
     """10 Gbit/s with 2000 flows over a buffer of 100 ms: everything was "cannot tell", as three runs took too much."""
     many = ac.dumbbell(

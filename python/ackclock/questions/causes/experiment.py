@@ -196,6 +196,17 @@ class Measured:
         return moved.count > 1 and not alike and abs(moved.mean) > max(moved.half, MOVES * abs(self.of(symptom).mean))
 
 
+def _longest_wait(one: Numbers, tree: Tree, link: str) -> float:
+    """
+    Return the 99th percentile of the wait at the link, s; no more than the way of its endless flows takes, if any.
+
+    In a queue for each flow a call that sends more than its share waits for seconds, and nobody's round trips do.
+    """
+    ways = [one.classes[flow["name"]].one_way_p99 for flow in bulk(tree, link)]
+    waits = [one.delay_p99, max(ways, default=math.inf)]
+    return min((wait for wait in waits if not math.isnan(wait)), default=0.0)
+
+
 @dataclass
 class RunCache:
     """Every run of an answer, done once: by its scenario and seed."""
@@ -246,8 +257,7 @@ class Lab:
         length, enough, count = self._length(tree, needed(tree, self.link), seeds, factor, known)
         tell(f"{self.link}, {key}: {count} runs of {time(length.total)}")
         found = self._runs(tree, length, count, first, traces)
-        waits = [one.delay_p99 for one in found[self.link] if not math.isnan(one.delay_p99)]
-        wait = max(waits, default=0.0)
+        wait = max((_longest_wait(one, tree, self.link) for one in found[self.link]), default=0.0)
         longer, whole, again = self._length(tree, needed(tree, self.link, wait), seeds, factor, known)
         if longer.measured > 1.2 * length.measured and longer.total > length.total:
             length, enough, count = longer, whole, again
@@ -527,7 +537,7 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
             return evidence, present
         # shares of flows that are alike even out with time: more seeds of a short run would not tell
         fixed = bool(tree.get("change"))  # a scenario that changes with time has its own length
-        moving = not fixed and (evidence.decided or (alike and open_))
+        moving = not fixed and (evidence.decided or (alike and symptom.key == "unfair"))
         more = WHY.more(Effort(asked, present.factor), moving=moving)
         if fixed:
             more = [one for one in more if one.longer == present.factor]

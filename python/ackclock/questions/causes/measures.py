@@ -204,7 +204,7 @@ def _classes(raw: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, Class
         found[str(one["name"])] = ClassNumbers(
             goodput=float(np.sum(raw["flows"]["goodput"][own])),
             sent=int(sent),
-            loss=lost / sent if sent else math.nan,
+            loss=lost / max(sent, lost + answer["received"]) if sent else math.nan,
             one_way_p50=_number(answer.get("delay_p50")),
             one_way_p99=_number(answer.get("delay_p99")),
         )

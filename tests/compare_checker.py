@@ -127,13 +127,19 @@ def _numbers(scenario: Any, answer: dict[str, Any]) -> list[str]:
 def _sentence(scenario: Any, one: dict[str, Any], lab: dict[str, tuple[list[Any], Any]]) -> list[str]:
     """The numbers of a sentence, then its cause."""
     text = one["sentence"]
-    stated = re.match(r"(.+) of (.+): ([0-9.e+-]+)(?: \w+)? in the (.+) engine, ([0-9.e+-]+)", text)
+    number = r"((?:below )?[0-9.]+)( %| packets| s| ms| us)"
+    stated = re.match(rf"(.+) of (.+?): {number} in the (.+) engine, {number} in the packet engine", text)
     wrong = []
     if stated is None:
         return ["it has no numbers"]
-    for said, value in ((stated[3], one["other"]), (stated[5], one["packet"])):
-        if abs(float(said) - value) > 0.006 * abs(value):
-            wrong.append(f"{value:.4g}, not {said}")
+    for said, unit, value in ((stated[3], stated[4], one["other"]), (stated[6], stated[7], one["packet"])):
+        if said.startswith("below"):
+            wrong += [] if 0 < value < float(said.split()[1]) else [f"{value:.4g}, not {said}"]
+            continue
+        scale = {" %": 0.01, " ms": 1e-3, " us": 1e-6}.get(unit, 1.0)
+        rounding = scale * 10.0 ** -len(said.partition(".")[2])
+        if abs(scale * float(said) - value) > max(0.006 * abs(value), 0.51 * rounding):
+            wrong.append(f"{value:.4g}, not {said}{unit}")
     if one["measure"] not in TOLERANCES or one["engine"] != "fluid" or one["cause"] == "cannot-tell":
         return wrong  # periods and mean fields have no second opinion here
     before = _tried(scenario, one, "chance", lab)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from typing import Final
 
 NOTHING: Final = 1e-9
@@ -11,17 +12,15 @@ DIGITS: Final = 5
 """Digits of a value beside its interval at most."""
 
 
-def time(seconds: float) -> str:
-    """Return a time for people: three digits, in s, ms or us."""
+def time(seconds: float, digits: int = 3) -> str:
+    """Return a time for people, in s, ms or us."""
     scale, unit = _time_unit(seconds)
-    return f"{_three(seconds * scale)} {unit}" if unit else "0 ms"
+    return f"{_rounded(seconds * scale, digits)} {unit}" if unit else "0 ms"
 
 
 def precise_time(seconds: float) -> str:
-    """Return a time in four digits, in s or ms."""
-    if 0 <= seconds < 1e-6:  # noqa: PLR2004  a microsecond
-        return "0 ms"
-    return f"{seconds:.4g} s" if seconds >= 1 else f"{seconds * 1e3:.4g} ms"
+    """Return a time in four digits: a demand of 17.03 ms that 17.04 ms fail."""
+    return time(seconds, 4)
 
 
 def time_within(seconds: float, half: float) -> str:
@@ -52,15 +51,15 @@ def share(part: float) -> str:
     return f"{percent:.1f} %"
 
 
-def rate_text(bits: float) -> str:
-    """Return a rate for people: three digits, in Gbit/s, Mbit/s, kbit/s or bit/s."""
+def rate_text(bits: float, digits: int = 3) -> str:
+    """Return a rate for people, in Gbit/s, Mbit/s, kbit/s or bit/s."""
     scale, unit = _rate_unit(bits)
-    return f"{_three(bits / scale)} {unit}"
+    return f"{_rounded(bits / scale, digits)} {unit}"
 
 
 def number(value: float) -> str:
     """Return a count or a mean of counts for people: three digits, all of an integer."""
-    return f"{value:.0f}" if float(value).is_integer() else _three(value)
+    return f"{value:.0f}" if float(value).is_integer() else _rounded(value)
 
 
 def index(value: float) -> str:
@@ -90,7 +89,13 @@ def interval(value: float, half: float, kind: str) -> str:
     return f"{shown} ± {wide}{unit}" if float(wide) else PLAIN[kind](value)
 
 
-PLAIN: Final = {"time": time, "share": share, "rate": rate_text, "number": number, "index": index}
+PLAIN: Final[Mapping[str, Callable[[float], str]]] = {
+    "time": time,
+    "share": share,
+    "rate": rate_text,
+    "number": number,
+    "index": index,
+}
 """The form of a value without an interval, by its kind."""
 
 
@@ -102,9 +107,9 @@ def _within(value: float, half: float) -> tuple[str, str]:
     return f"{value:.{places}f}", f"{half:.{places}f}"
 
 
-def _three(value: float) -> str:
-    """Three digits, and never a power of ten."""
-    short = f"{value:.3g}"
+def _rounded(value: float, digits: int = 3) -> str:
+    """So many digits, and never a power of ten."""
+    short = f"{value:.{digits}g}"
     return f"{value:.0f}" if "e+" in short else short
 
 

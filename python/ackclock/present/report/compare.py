@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ...questions.compare import cell
+from ..text.compare import table
 from ._figures import _figure_of
 from .stability import Section, _cells, _rendered, _write
 
@@ -28,10 +28,6 @@ def page(found: Comparison) -> str:
         sentence = f"The engines agree: {engines}."
     else:
         sentence = f"{apart} of {len(found.values)} measures differ between the engines ({engines})."
-    table = found.table.map(cell)
-    units = found.units
-    table.index = table.index.map(lambda row: f"{row} ({units[row] or 'share'})")
-    table.index.name = "measure"
     return _rendered(
         title=f"{found.scenario.name}: engines compared",
         name=found.scenario.name,
@@ -40,7 +36,7 @@ def page(found: Comparison) -> str:
         sentence=sentence,
         unsafe=apart > 0,
         facts={"stability": found.stable} if found.stable else {},
-        tables=[_cells(table)],
+        tables=[_cells(table(found))],
         notes=[
             *(one.sentence for one in found.disagreements),
             *(f"The {engine} engine cannot take it: {reason}" for engine, reason in found.refused.items()),

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ...core._words import counted
 from ._figures import _figure_of
 from .stability import Section, _cells, _rendered, _write
 
@@ -41,12 +42,14 @@ def page(done: Sweep, scenario: Scenario, metrics: Sequence[str], against: Seque
         for k, name in enumerate(metrics)
     ]
     means = f", means over {len(seeds)} seeds; bands are 95 % intervals" if len(seeds) > 1 else ""
+    runs, combinations = counted(len(done.points), "run"), counted(len(summary), "combination")
+    varied = counted(len(done.axes), "key")
     return _rendered(
         title=f"{scenario.name}: sweep",
         name=scenario.name,
         heading="Sweep of the packet engine",
         choices=f"{'Seeds' if len(seeds) > 1 else 'Seed'} {', '.join(map(str, seeds))}",
-        sentence=f"{len(done.points)} runs at {len(summary)} combinations of {len(done.axes)} keys{means}.",
+        sentence=f"{runs} at {combinations} of {varied}{means}.",
         unsafe=False,
         facts={},
         tables=[_cells(shown)],

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from ...core.units import PLAIN, interval
 from ...experiment.ablation import JOINT
 from ...experiment.sequential import seeds_in_words, seeds_needed
 from ...questions.compare import Comparison
 from ...questions.compare.evidence import Disagreement, Explanation, Tried, moving
-from ...questions.compare.values import UNITS, cell, row_name
+from ...questions.compare.values import UNITS, row_name
+from ..tables import text_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = 100
+"""Width of the table, characters: so that the engines stand beside each other."""
+LEAST_PACKETS = 0.001
+"""A number of packets below this is the rounding of a solver."""
+STATED = 0.01
+"""An interval that is narrower than this share of its value is not stated."""
 
 STATEMENTS: Final = {
     "small-windows": "small windows of {packets:.3g} packets",
@@ -20,7 +32,7 @@ STATEMENTS: Final = {
 
 def text(comparison: Comparison) -> str:
     """Return the table, which engines refused, what the equations say about stability, and each disagreement."""
-    lines = [comparison.table.map(cell).to_string(), ""]
+    lines = [text_table(table(comparison), COLUMNS), ""]
     lines += [f"the {engine} engine cannot take it: {reason}" for engine, reason in comparison.refused.items()]
     if comparison.stable:
         lines.append(f"stability: {comparison.stable}")
@@ -28,11 +40,38 @@ def text(comparison: Comparison) -> str:
     return "\n".join([*lines, *(one.sentence for one in comparison.disagreements)])
 
 
+def table(comparison: Comparison) -> pd.DataFrame:
+    """Return a row a measure, a column an engine, as texts."""
+    import pandas as pd
+
+    rows = []
+    for (measure, _), (_, row) in zip(comparison.values, comparison.table.iterrows(), strict=True):
+        rows.append(
+            {column: value if isinstance(value, str) else _cell(measure, value) for column, value in row.items()}
+        )
+    names = [f"{row_name(*key)}{_in_packets(key[0])}" for key in comparison.values]
+    return pd.DataFrame(rows, index=pd.Index(names, name="measure"))
+
+
+def _cell(measure: str, value: float) -> str:
+    if _kind(measure) == "number" and 0 < abs(value) < LEAST_PACKETS:
+        return f"below {LEAST_PACKETS}"
+    return "" if math.isnan(value) else PLAIN[_kind(measure)](value)
+
+
+def _kind(measure: str) -> str:
+    return {"packets": "number", "s": "time", "": "share"}[UNITS[measure]]
+
+
+def _in_packets(measure: str) -> str:
+    return f" ({UNITS[measure]})" if _kind(measure) == "number" else ""
+
+
 def sentence(disagreement: Disagreement) -> str:
     """Return both values and the cause of their difference."""
     of, found = disagreement, disagreement.found
-    unit = _unit(of.measure)
-    values = f"{of.other:.3g}{unit} in the {of.engine} engine, {of.packet:.3g}{unit} in the packet engine"
+    other, packet = (f"{_cell(of.measure, value)}{_unit(of.measure)}" for value in (of.other, of.packet))
+    values = f"{other} in the {of.engine} engine, {packet} in the packet engine"
     solved = f"; the experiments used the {found.solved_by} engine, which agrees with it" if found.solved_by else ""
     return f"{row_name(of.measure, of.of)}: {values}; {cause(of.measure, found)}{solved}."
 
@@ -94,7 +133,7 @@ def _doubt(one: Tried, before: Tried) -> str:
 def _values(measure: str, one: Tried) -> str:
     """Both values: of the equations, and of the packets."""
     parts = [
-        f"{value:.3g}" + (f" ± {half:.2g}" if half > 0.01 * abs(value) else "")
+        interval(value, half if half > STATED * abs(value) else 0.0, _kind(measure))
         for value, half in ((one.other, one.moves), (one.packet, one.spread))
     ]
     return f"{' and '.join(parts)}{_unit(measure)}"
@@ -106,4 +145,4 @@ def _runs(now: Tried) -> str:
 
 
 def _unit(measure: str) -> str:
-    return UNITS[measure] and f" {UNITS[measure]}"
+    return " packets" if _kind(measure) == "number" else ""

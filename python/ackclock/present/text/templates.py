@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from string import Formatter
 from typing import TYPE_CHECKING, Final
@@ -24,7 +25,7 @@ def spacing(seconds: float) -> str:
     return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
 
 
-FORMS: Final = {
+FORMS: Final[Mapping[str, Callable[[float], str]]] = {
     "time": time,
     "precise": precise_time,
     "share": share,

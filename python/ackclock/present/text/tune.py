@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from ...core.units import share
 from ...questions.agreement import near
 from ...questions.tuning.answer import TOLERANCE
 from ...questions.tuning.packets import DEFAULT
@@ -294,8 +295,8 @@ def cells(one: tuple[str, str, Run]) -> tuple[str, ...]:
         show("rtt", run.delay) + spread,
         show("rtt", run.p50),
         show("rtt", run.p99),
-        f"{run.utilization:.1%}",
-        f"{run.loss:.2%}",
+        share(run.utilization),
+        share(run.loss),
     )
 
 

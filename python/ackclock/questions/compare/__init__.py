@@ -12,9 +12,9 @@ from .comparison import Comparison
 from .engines import EQUATIONS, add_packet, add_periods
 from .evidence import Disagreement
 from .experiments import TRACED, Experiments
-from .values import Lines, cell, differ
+from .values import Lines, differ
 
-__all__ = ["Comparison", "Disagreement", "Lines", "cell", "compare"]
+__all__ = ["Comparison", "Disagreement", "Lines", "compare"]
 
 
 def compare(

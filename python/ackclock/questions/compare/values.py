@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -55,10 +54,3 @@ def differ(measure: str, packet: float, other: float) -> bool:
 def row_name(measure: str, of: str) -> str:
     """Return what a measure of a link or a class is called."""
     return f"{WORDS.get(measure, measure)} of {of}"
-
-
-def cell(value: object) -> str:
-    """Return a value of the table as text."""
-    if not isinstance(value, float):
-        return str(value)
-    return "" if math.isnan(value) else f"{value:.4g}"

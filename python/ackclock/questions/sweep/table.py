@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
+from ...core._words import counted
 from ...core.accessors import presented
 from ...core.card import Card
+from ...core.units import PLAIN
 from .axes import Axis, SweepError
 from .plan import Point
 from .store import value_text
@@ -42,6 +44,10 @@ _QUANTITIES: Final = {
     "one_way_s": ("one-way delay", "ms", 1e3),
     "fct_s": ("completion time", "s", 1.0),
 }
+
+
+_KINDS: Final = {"%": "share", "Mbit/s": "rate", "ms": "time", "s": "time"}
+"""Kinds of quantity whose texts have units of their own, by the unit of their figures."""
 
 
 def words_of(key: str) -> tuple[str, str, float]:
@@ -116,8 +122,8 @@ class Sweep(Card):
     @property
     def headline(self) -> str:
         """The axes, and how many points there are."""
-        axes = ", ".join(f"{axis.key} with {len(axis.values)} values" for axis in self.axes)
-        return f"{len(self.points)} points of {axes}; {len(self.metrics)} metrics"
+        axes = ", ".join(f"{axis.key} with {counted(len(axis.values), 'value')}" for axis in self.axes)
+        return f"{counted(len(self.points), 'point')} of {axes}; {counted(len(self.metrics), 'metric')}"
 
     def __str__(self) -> str:
         return f"{self.headline}\n{self.table.to_string(max_rows=20, max_cols=8)}"
@@ -149,13 +155,16 @@ class Sweep(Card):
     def shown(self, metrics: Sequence[str]) -> pd.DataFrame:
         """Return the means over seeds as texts for a person: a row each combination, columns by `label`."""
         means = self.summary
-        texts = {
-            self.label(name): (means[self.metric(name)] * self.factor(name)).map("{:.5g}".format).replace("nan", "")
-            for name in metrics
-        }
         import pandas as pd
 
-        table = pd.DataFrame(texts).reset_index().astype(str)
+        texts = {}
+        for name in metrics:
+            label, unit = self.label(name), words_of(self.metric(name).rsplit(".", 1)[1])[1]
+            kind = _KINDS.get(unit, "number")
+            title = label.removesuffix(f", {unit}") if unit in _KINDS else label
+            values = means[self.metric(name)] * (1.0 if unit in _KINDS else self.factor(name))
+            texts[title] = ["" if pd.isna(value) else PLAIN[kind](value) for value in values]
+        table = pd.DataFrame(texts, index=means.index).reset_index().astype(str)
         table.index = pd.Index([str(number) for number in range(1, len(table) + 1)])
         return table
 

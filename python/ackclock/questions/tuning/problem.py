@@ -12,7 +12,7 @@ from ... import _core
 from ...core._words import among, nearest
 from ...core.errors import AckclockError
 from ...core.scenario import Scenario
-from ...core.units import precise_time
+from ...core.units import precise_time, rate_text
 
 KEYS: Final = {"rtt": "time", "flows": "number", "rate": "rate"}
 """Keys that a range may be given for, and the kind of their values."""
@@ -49,10 +49,7 @@ def show(key: str, value: float) -> str:
     """A value of a key for people."""
     if key == "flows":
         return f"{value:.0f}"
-    if key == "rate":
-        scale, unit = next((s, u) for s, u in ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1, "")) if value >= s or s == 1)
-        return f"{value / scale:.4g} {unit}bit/s"
-    return precise_time(value)
+    return rate_text(value, 4) if key == "rate" else precise_time(value)
 
 
 def words(point: Mapping[str, float]) -> str:

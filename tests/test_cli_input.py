@@ -217,6 +217,10 @@ def test_output_that_is_closed_or_not_read(small: Path) -> None:
         (["--rate", "50", "--rtt", "40ms"], "--rate 50: the unit is missing, such as 50mbit"),
         (["--rate", "50mbit", "--rtt", "40"], "--rtt 40: the unit is missing, such as 40ms"),
         (["--rate", "50mbit", "--rtt", "40ms", "--buffer", "250", "ms"], "such as 250ms"),
+        (["--rate", "0mbit", "--rtt", "40ms"], "--rate 0mbit: must be a rate above zero"),
+        (["--rate", "50mbit", "--rtt", "soon"], "--rtt soon: must be a time above zero"),
+        (["--rate", "50mbit", "--rtt", "40ms", "--buffer", "0"], "--buffer 0: the unit is missing"),
+        (["--down", "50ms", "--up", "1mbit", "--rtt", "40ms"], "--down 50ms: must be a rate above zero"),
         (["--rate", "50mbit", "--rtt", "-40ms"], 'its value is missing, or begins with "-"'),
     ],
 )

@@ -207,7 +207,9 @@ def test_what_moves_is_measured_for_longer(long: dict[str, float], found: str, m
     assert {times for _, _, times in asked} == {1, 4}
     assert all(seeds == 8 for _, seeds, _ in asked), "more seeds tell nothing of what moves"
     if found == "chance":
-        assert cause("queue", answer) == "by chance or by its length: 100 and 97.0 ± 2.0 packets in 8 other runs of 60 s"
+        assert (
+            cause("queue", answer) == "by chance or by its length: 100 and 97.0 ± 2.0 packets in 8 other runs of 60 s"
+        )
 
 
 def test_by_chance_holds_in_longer_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -365,7 +365,7 @@ def test_mistakes_have_a_place_and_what_is_allowed(text: str, answer: str) -> No
     ("queue", "answer"),
     [
         ({"scheduler": "dualpi2"}, 'link[0].queue: Linux has no "dualpi2"; allowed: pfifo'),
-        ({"aqm": "codel", "capacity": "1 MB"}, "link[0].queue.capacity: codel counts packets; found 1 MB"),
+        ({"aqm": "codel", "capacity": "unlimited"}, "link[0].queue.capacity: codel counts packets; found unlimited"),
         (
             {
                 "aqm": "red",
@@ -387,6 +387,14 @@ def test_what_tc_cannot_say_is_refused_by_name(queue: dict[str, Any], answer: st
     with pytest.raises(ValueError) as found:  # noqa: PT011  asserted below
         export_tc(made)
     assert answer in str(found.value)
+
+
+def test_a_capacity_in_bytes_is_told_to_what_counts_packets() -> None:
+    """The default, 100 ms, was refused as "250 kB", which no file had."""
+    made = ac.dumbbell(rate="20 Mbit/s", queue="codel", flows=ac.flows(1, "reno", rtt="20 ms"), duration="1 s")
+    told = export_tc(made)
+    assert "codel limit 166 " in "".join(told.files.values())
+    assert any("250 kB is 166 packets of 1500 B" in note for note in told.notes)
 
 
 # sqm-scripts and LibreQoS

@@ -291,6 +291,10 @@ def kind_of(queue: Mapping[str, Any]) -> str:
     return aqm if aqm in (*LEAVES, "red") else ""
 
 
+FULL_PACKET: Final = 1500
+"""Size of the packets by which a capacity in bytes is told to what counts packets, B."""
+
+
 def write_leaf(queue: Mapping[str, Any], place: str, notes: list[str]) -> str:
     """
     Return the words of a canonical queue, its kind first.
@@ -311,6 +315,10 @@ def write_leaf(queue: Mapping[str, Any], place: str, notes: list[str]) -> str:
         return _write_red(kind, queue, place, notes)
     leaf = LEAVES[kind]
     unit = _core.quantity(queue["capacity"])[1] if queue["capacity"] != "unlimited" else "none"
+    if unit == "size" and kind != "bfifo":
+        whole = f"{max(int(number(queue['capacity'])) // FULL_PACKET, 1)} packets"
+        notes.append(f"{place}.capacity: {kind} counts packets; {queue['capacity']} is {whole} of {FULL_PACKET} B")
+        queue, unit = {**queue, "capacity": whole}, "packets"
     if unit != ("size" if kind == "bfifo" else "packets"):
         counts = "bytes" if kind == "bfifo" else "packets"
         raise ValueError(

@@ -7,8 +7,9 @@ import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from ... import _core
 from ...core.scenario import Scenario, load
 from ._output import WrongInputError, visible
 
@@ -172,6 +173,32 @@ def file_variant(options: argparse.Namespace, command: str) -> Scenario | None:
     if options.changes:
         raise WrongInputError(f"ackclock {command}: --set changes a scenario file")
     return None
+
+
+_QUANTITIES: Final = {
+    "rate": ("rate", "mbit", "a rate above zero such as 50mbit"),
+    "down": ("rate", "mbit", "a rate above zero such as 100mbit"),
+    "up": ("rate", "mbit", "a rate above zero such as 20mbit"),
+    "rtt": ("time", "ms", "a time above zero such as 40ms"),
+    "buffer": ("", "ms", "a time, bytes or packets, such as 250ms"),
+}
+"""Options that take quantities in place of a file: their kind, what is said where the unit is missing, an example."""
+
+
+def check_quantities(options: argparse.Namespace, command: str) -> None:
+    """Refuse a rate, round trip or buffer by the name of its option; a distribution is the scenario's to read."""
+    for name, (kind, unit, allowed) in _QUANTITIES.items():
+        text = getattr(options, name, None)
+        if not isinstance(text, str) or " " in text.strip():
+            continue
+        try:
+            value, found = _core.quantity(text)
+        except ValueError:
+            value, found = -1.0, ""
+        if found == "number":
+            raise WrongInputError(f"ackclock {command}: --{name} {text}: the unit is missing, such as {text}{unit}")
+        if value < 0 or (kind and (found != kind or value == 0)):
+            raise WrongInputError(f"ackclock {command}: --{name} {text}: must be {allowed}")
 
 
 def variants_of(path: Path, scenario: Scenario, changes: Sequence[str]) -> list[tuple[dict[str, Any], Scenario]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...core.files import writing
 from ...experiment.progress import told_to
-from ._arguments import count, file_variant, json_argument, report_argument, set_argument, within
+from ._arguments import check_quantities, count, file_variant, json_argument, report_argument, set_argument, within
 from ._command import Command
 from ._output import WrongInputError, output_file, print_json, print_text, print_written, progress_bar, writing_report
 
@@ -54,6 +54,7 @@ def _run(options: argparse.Namespace) -> None:
         raise WrongInputError(
             "ackclock buffer: give a scenario file, or --rate and --rtt, such as --rate 10gbit --rtt 50ms"
         )
+    check_quantities(options, "buffer")
     scenario = file_variant(options, "buffer")
     with ExitStack() as outputs:
         picture = output_file(outputs, options.plot)

@@ -6,7 +6,7 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
-from ._arguments import count, file_variant, set_argument
+from ._arguments import check_quantities, count, file_variant, set_argument
 from ._command import Command
 from ._output import NotFoundError, WrongInputError, output_file, print_json, print_text, progress_bar, writing_report
 
@@ -67,6 +67,7 @@ def _run(options: argparse.Namespace) -> None:
 
     if (options.file is None) == (options.rate is None):
         raise WrongInputError("ackclock tune: give a scenario file, or --rate and --rtt in its place")
+    check_quantities(options, "tune")
     ranges: dict[str, str] = {}
     for text in options.ranges:
         key, equals, span = text.partition("=")

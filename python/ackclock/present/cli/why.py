@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ... import _core
 from ...experiment.progress import told_to
-from ._arguments import count, file_variant, json_argument, report_argument, set_argument
+from ._arguments import check_quantities, count, file_variant, json_argument, report_argument, set_argument
 from ._command import Command
 from ._output import WrongInputError, output_file, print_json, print_text, print_written, progress_bar, writing_report
 
@@ -77,10 +77,7 @@ def _run(options: argparse.Namespace) -> None:
         raise WrongInputError("ackclock why: --down and --up go together, such as --down 100mbit --up 20mbit")
     if options.file is None and options.rtt is None:
         raise WrongInputError(f"ackclock why: --{'down' if both else 'rate'} needs --rtt, such as --rtt 40ms")
-    for name, unit in (("rate", "mbit"), ("down", "mbit"), ("up", "mbit"), ("rtt", "ms"), ("buffer", "ms")):
-        if (getattr(options, name) or "").replace(".", "", 1).isdigit():
-            value = getattr(options, name)
-            raise WrongInputError(f"ackclock why: --{name} {value}: the unit is missing, such as {value}{unit}")
+    check_quantities(options, "why")
     length = None if options.duration is None else _seconds(options.duration)
     scenario = file_variant(options, "why")
     with ExitStack() as outputs:

@@ -6,7 +6,7 @@ import math
 
 from ...core._words import counted
 from ...core.units import time, time_within
-from ...questions.people import DOWNLOAD, PAGE, Experience, Measure, People
+from ...questions.people import DOWNLOAD, FEWEST, PAGE, Experience, Measure, People
 from ..tables import TextTable
 
 EXACT = 0.01
@@ -24,17 +24,17 @@ def _cells(one: Experience) -> dict[str, str]:
     return {
         "a call": voice,
         "a game, there and back": there,
-        f"a page of {PAGE / 1e6:g} MB": _known(one, "page"),
-        f"a download of {DOWNLOAD / 1e6:g} MB": _known(one, "download"),
+        f"a page of {PAGE / 1e6:g} MB": _known(one, "page", f"fewer than {FEWEST} loaded in {time(one.seconds)}"),
+        f"a download of {DOWNLOAD / 1e6:g} MB": _known(one, "download", "no endless flow gets through on this path"),
         "bufferbloat grade": f"{_grades(one)} (+{time(one.added)})" if one.grade else "",
     }
 
 
-def _known(one: Experience, measure: Measure) -> str:
-    """A time with its interval, where that is wider than a hundredth of it."""
+def _known(one: Experience, measure: Measure, why_not: str = "") -> str:
+    """A time with its interval, where that is wider than a hundredth of it; without one, why not."""
     value = float(getattr(one, measure))
     if math.isnan(value):
-        return "not known"
+        return f"not known: {why_not}"
     half = one.half(measure)
     return time_within(value, half) if half > EXACT * value else time(value)
 

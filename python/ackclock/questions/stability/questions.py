@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from ... import _core
-from ...core._words import quantity
+from ...core._words import counted, quantity
 from ...core.accessors import presented
 from ...core.delay import Branch, Criticality, Curve, HopfPoint, Parameter, analyses
 from ...core.delay import Cycle as DelayCycle
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from ..measured import MeasuredStability
 
 _Found = TypeVar("_Found")
+_REPR_LIMIT_S = 1.0
+"""Time that a `repr` may take."""
 
 Adaptation = Literal["moving", "frozen"]
 """Whether parameters that AQMs adapt move, or stay where they are at the equilibrium."""
@@ -637,7 +639,14 @@ class Stability(EquilibriumAnalysis):
         return "".join(f"<p>{html.escape(text)}</p>" for text in (self.answer().sentence, *self.notes))
 
     def __repr__(self) -> str:
-        return f"<Stability of {self.name!r}>"
+        try:
+            with within(_REPR_LIMIT_S):
+                said = {None: "a root on the imaginary axis", 0: "stable"}.get(
+                    self.unstable_roots, f"{counted(self.unstable_roots or 0, 'unstable root')}"
+                )
+        except AnalysisError as error:
+            said = str(error)
+        return f"<Stability of {self.name!r}: {said}>"
 
     @presented
     def __str__(self) -> str:

@@ -366,7 +366,7 @@ def _remedy(answer: dict[str, Any], sentence: dict[str, Any], runs: _Runs) -> No
 def _price(before: float, after: float, link: str, sentence: dict[str, Any]) -> None:
     """The throughput that is paid or left is what the runs have, and is not left out where it counts."""
     whose = f" of {re.escape(link)}\\b" if link else "(?! of)"
-    text, paid = sentence["text"], (before - after) / before
+    text, paid = sentence["text"], (before - after) / before if before else 0.0
     less = re.search(rf"([0-9.]+) % of the rate{whose}", text)
     more = re.search(rf"([0-9.]+) % more of the rate{whose}" if link else "([0-9.]+) % more rate", text)
     if less or more:

@@ -1,7 +1,7 @@
 //! When a receiver acknowledges what comes in order: every second segment (RFC 5681, section 4.2),
 //! or as Linux does, which learns how long an ACK may wait.
 
-use super::linux_timer_wheel::TICK_PS;
+use super::linux_timer_wheel::{TICK_PS, expiry};
 
 /// How ACKs are delayed, where they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,9 @@ pub(super) struct QuickAcks {
     rtt: u32,
     /// Segments that have opened the window.
     opened: u16,
+    /// When the timer of the last ACK that waited runs, or would have run: an ACK that goes before
+    /// does not stop it.
+    timer: u64,
 }
 
 impl Default for QuickAcks {
@@ -76,6 +79,7 @@ impl Default for QuickAcks {
             duplicates: 0,
             rtt: 0,
             opened: 0,
+            timer: 0,
         }
     }
 }
@@ -88,15 +92,16 @@ impl QuickAcks {
         }
     }
 
-    /// Segment `seq` arrives where `next` is expected: what it does to the delay of ACKs
-    /// (`tcp_event_data_recv`, `tcp_delack_timer_handler`). `timeout`: the shortest longest delay,
-    /// ps.
+    /// Segment `seq` arrives where `next` is expected and `waiting` have come out of order: what it
+    /// does to the delay of ACKs (`tcp_event_data_recv`, `tcp_delack_timer_handler`). `timeout`:
+    /// the shortest longest delay, ps.
     #[cold]
     #[inline(never)]
     pub(super) fn on_arrival(
         &mut self,
         now: u64,
         (seq, next): (u64, u64),
+        waiting: u32,
         timeout: u64,
         policy: AckPolicy,
     ) {
@@ -104,9 +109,11 @@ impl QuickAcks {
             return;
         };
         let least = (timeout / TICK_PS) as u16;
-        if seq >= next && self.opened < opening {
+        // tcp_grow_window: by two segments each, up to half of what is free of the receive buffer
+        let closed = u32::from(opening.saturating_sub(self.opened));
+        if seq >= next && waiting < 4 * closed {
             self.opened += 1;
-            self.quick |= 1; // tcp_grow_window
+            self.quick |= 1;
         }
         if self.ato == 0 {
             if self.last_arrival > 0 {
@@ -141,8 +148,14 @@ impl QuickAcks {
         }
     }
 
+    /// An ACK waits from `now` on: until when.
+    pub(super) fn start_timer(&mut self, now: u64, timeout: u64) -> u64 {
+        self.timer = expiry(now, self.longest_delay(timeout));
+        self.timer
+    }
+
     /// How long an ACK may wait (`tcp_send_delayed_ack`), ps.
-    pub(super) fn longest_delay(&self, timeout: u64) -> u64 {
+    fn longest_delay(&self, timeout: u64) -> u64 {
         let least = timeout / TICK_PS;
         let bound = match u64::from(self.rtt) / 1000 {
             0 => MAX_DELAY,
@@ -193,8 +206,39 @@ impl QuickAcks {
         self.duplicates = count;
     }
 
-    /// How long a duplicate ACK waits for others, ps.
-    pub(super) fn compression(&self) -> u64 {
-        (u64::from(self.rtt) * (TICK_PS / 1000) / 20).min(MAX_COMPRESSION) + COMPRESSION_SLACK
+    /// Until when a duplicate ACK waits for others from `now` on: the timer of delayed ACKs, which
+    /// may still run for one that has gone, lets it go, too.
+    pub(super) fn compression_ends(&self, now: u64) -> u64 {
+        let share = u64::from(self.rtt) * (TICK_PS / 1000) / 20;
+        let end = now + share.min(MAX_COMPRESSION) + COMPRESSION_SLACK;
+        if self.timer > now {
+            end.min(self.timer)
+        } else {
+            end
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What waits out of order takes room in the receive buffer, from which the window cannot open.
+    #[test]
+    fn a_filled_buffer_holds_the_window_back() {
+        let policy = AckPolicy::LinuxQuickAck {
+            min_rto: 200 * TICK_PS,
+            opening: 20,
+        };
+        let mut acks = QuickAcks::default();
+        for waiting in 0..100 {
+            acks.on_arrival(TICK_PS, (waiting + 1, 0), waiting as u32, 0, policy);
+        }
+        // four segments each are to come, and as many wait as four times that
+        assert_eq!(acks.opened, 16);
+        for seq in 100..200 {
+            acks.on_arrival(TICK_PS, (seq, seq), 0, 0, policy);
+        }
+        assert_eq!(acks.opened, 20);
     }
 }

@@ -575,14 +575,42 @@ impl Sender {
         summary: &mut AckSummary,
         config: &Config,
     ) {
-        if ack.sack != NONE && ack.sack >= self.una {
+        if !blocks.is_empty() {
+            let own = (ack.sack != NONE).then_some((ack.sack, ack.sack + 1));
+            self.take_sack_blocks(now, own, blocks, (linux, top), summary, config);
+        } else if ack.sack != NONE && ack.sack >= self.una {
             if linux {
                 self.sack_in_order(now, ack.sack, top, summary, config);
             } else {
                 summary.sacked += self.sack(now, ack.sack, config);
             }
         }
-        for &(from, to) in blocks {
+        if linux {
+            self.note_reordering(summary, top);
+        }
+    }
+
+    /// Takes the segment that an ACK is for and its SACK blocks in the order in which they were
+    /// sent: what one ACK tells has not overtaken each other.
+    #[cold]
+    #[inline(never)]
+    fn take_sack_blocks(
+        &mut self,
+        now: u64,
+        own: Option<(u64, u64)>,
+        blocks: &[(u64, u64)],
+        (linux, top): (bool, u64),
+        summary: &mut AckSummary,
+        config: &Config,
+    ) {
+        let mut last = None;
+        while let Some((from, to)) = own
+            .into_iter()
+            .chain(blocks.iter().copied())
+            .filter(|&block| Some(block) > last)
+            .min()
+        {
+            last = Some((from, to));
             for seq in from.max(self.una)..to {
                 if linux {
                     self.sack_in_order(now, seq, top, summary, config);
@@ -590,9 +618,6 @@ impl Sender {
                     summary.sacked += self.sack(now, seq, config);
                 }
             }
-        }
-        if linux {
-            self.note_reordering(summary, top);
         }
     }
 

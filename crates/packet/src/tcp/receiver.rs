@@ -2,7 +2,6 @@
 
 use super::accecn;
 use super::delayed_ack::{AckPolicy, QuickAcks};
-use super::linux_timer_wheel as wheel;
 use crate::bitmap::Bitmap;
 use crate::packet::{Flags, NONE};
 
@@ -167,8 +166,9 @@ impl Receiver {
         let linux = config.policy.is_linux();
         if linux {
             let place = (seq, self.next);
+            let waiting = self.out_of_order.count();
             self.acks
-                .on_arrival(now, place, config.timeout, config.policy);
+                .on_arrival(now, place, waiting, config.timeout, config.policy);
         }
         if seq != self.next {
             let new = seq > self.next && self.out_of_order.insert(self.next, seq);
@@ -200,7 +200,7 @@ impl Receiver {
             let quick = linux && self.acks.take_quick(config.timeout);
             if !quick && config.delayed && !held && !at_once {
                 self.due = if linux {
-                    wheel::expiry(now, self.acks.longest_delay(config.timeout))
+                    self.acks.start_timer(now, config.timeout)
                 } else {
                     now + config.timeout
                 };
@@ -222,9 +222,11 @@ impl Receiver {
                 held if held < next => NONE,
                 held => held,
             };
+            // where more than one segment is new their ACK is sent for that, and not counted
             let more = self.out_of_order.count() > 0;
-            self.acks.set_duplicates(u8::from(more));
-            self.acks.take_quick(config.timeout);
+            let quick = self.acks.take_quick(config.timeout);
+            self.acks
+                .set_duplicates(u8::from(more && run == 0 && !quick));
         }
         // the ACK that may be held back is a duplicate, and this one echoes what fills the gap (RFC
         // 7323, section 4.3)
@@ -305,7 +307,7 @@ impl Receiver {
             self.unreported = true;
             self.merged = merged + 1;
         } else {
-            self.due = now + self.acks.compression();
+            self.due = self.acks.compression_ends(now);
             self.held_stamp = self.last_stamp;
             self.merged = 1;
         }
@@ -574,7 +576,7 @@ mod tests {
         assert_eq!(receiver.next, 3);
     }
 
-    const MS: u64 = wheel::TICK_PS;
+    const MS: u64 = crate::tcp::linux_timer_wheel::TICK_PS;
     const LINUX: Config = Config {
         delayed: true,
         timeout: 40 * MS,
@@ -671,15 +673,41 @@ mod tests {
         assert_eq!((reply.cum, reply.sack), (base + 6, base + 7));
         assert_eq!((reply.echo, receiver.due), (1103 * MS + 1, 0));
         // if it acknowledges that, it does not report it as one that has arrived twice
-        for seq in [base + 8, base + 9] {
+        for seq in [base + 8, base + 9, base + 10] {
             assert!(data(&mut receiver, 1104 * MS, seq, &LINUX).is_some());
         }
-        for seq in [base + 10, base + 11] {
+        for seq in [base + 11, base + 12] {
             assert_eq!(data(&mut receiver, 1104 * MS, seq, &LINUX), None);
         }
         let reply = data(&mut receiver, 1104 * MS + 1, base + 6, &LINUX).unwrap();
-        assert_eq!((reply.cum, reply.sack), (base + 12, NONE));
-        assert!(data(&mut receiver, 1105 * MS, base + 13, &LINUX).is_some());
+        assert_eq!((reply.cum, reply.sack), (base + 13, NONE));
+        // one segment alone that fills a gap counts among the three, several do not
+        let mut at_once = |seq| data(&mut receiver, 1105 * MS, base + seq, &LINUX).is_some();
+        assert_eq!(
+            [15, 16, 17, 18].map(&mut at_once),
+            [true, true, true, false]
+        );
+        assert_eq!(
+            [13, 19, 20, 21].map(&mut at_once),
+            [true, true, true, false]
+        );
+    }
+
+    /// The timer of an ACK that has gone earlier still runs, and lets go what waits for others.
+    #[test]
+    fn a_timer_that_still_runs_ends_the_wait() {
+        let mut receiver = linux_receiver();
+        let base = receiver.next;
+        assert_eq!(data(&mut receiver, 1100 * MS, base, &LINUX), None);
+        let runs = receiver.due;
+        for seq in 2..5 {
+            assert!(data(&mut receiver, 1101 * MS, base + seq, &LINUX).is_some());
+        }
+        assert_eq!(data(&mut receiver, runs - MS / 2, base + 5, &LINUX), None);
+        assert_eq!(receiver.due, runs);
+        receiver.on_due();
+        assert_eq!(data(&mut receiver, runs + MS, base + 6, &LINUX), None);
+        assert_eq!(receiver.due, runs + 2 * MS + MS / 10);
     }
 
     /// RFC 8257, section 3.2: with delayed ACKs the number of marked segments arrives exactly.

@@ -115,6 +115,34 @@ fn rack_is_as_quick_as_three_duplicates() {
     assert_eq!(bench.sender.counters.timeouts, 0);
 }
 
+/// Segments that one ACK reports, the newest block first, have not overtaken each other (section
+/// 6.2, step 3: in the order in which they were sent).
+#[test]
+fn one_ack_tells_of_no_reordering() {
+    for blocks in [
+        &[(11, 14)][..],
+        &[(13, 14), (11, 12)],
+        &[(13, 14), (12, 13), (11, 12)],
+    ] {
+        let (mut bench, _) = rack_bench();
+        bench.now = 1204 * MS;
+        let ack = Ack {
+            at: bench.now,
+            cum: 10,
+            echo: bench.now - 100 * MS,
+            sack: 13,
+            blocks: 1,
+            ..Ack::default()
+        };
+        let (config, random) = (&bench.config, &mut bench.random);
+        bench.sender.on_ack(bench.now, &ack, blocks, config, random);
+        bench.now += MS;
+        let mut sent = bench.sent();
+        sent.extend(rack_ack(&mut bench, 10, 15));
+        assert!(sent.contains(&-10), "{blocks:?}: {sent:?}");
+    }
+}
+
 /// Section 7: nothing arrives for two smoothed round trips: a new segment goes out as a probe, or
 /// the last one again. The window falls only where the probe was what repaired a loss.
 #[test]

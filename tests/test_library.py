@@ -253,9 +253,7 @@ def test_questions_about_a_library(aimd: Path, metronome: Path) -> None:
     file = aimd.parent / "ci.toml"
     file.write_text('subject = "libaimd.so"\nonly = ["C.3", "C.5"]', encoding="utf-8")
     verdict = check(read(file))
-    # of a controller's ACKs none says for two seconds after an outage that the window was full, so that its window
-    # stays at 50 packets until then; Reno's own grows at once. That is a fault of the engine, which is open
-    assert [one.name for one in verdict.bad] == ["utilisation (1 s in every 10 s)"], str(verdict)
+    assert verdict.passed, str(verdict)
     assert len(verdict.checks) == 4
     whole = scenario(metronome, "endpoint")
     assert [control(one) for one in whole.canonical["flows"]] == ["libmetronome.so", "reno"]

@@ -164,9 +164,10 @@ impl CongestionControl for Steering {
         LIBRARY_NEEDS
     }
 
+    /// Without a rate of its own its segments leave as ACKs clock them.
     fn pacing_rate(&self) -> Option<f64> {
-        let rate = self.inner.as_ref()?.pacing_rate()?;
-        Some(rate / self.payload)
+        let rate = self.inner.as_ref()?.pacing_rate();
+        Some(rate.map_or(f64::INFINITY, |rate| rate / self.payload))
     }
 
     fn on_delivery(&mut self, delivery: &Delivery, window: &mut Window, _: &mut Stream) {

@@ -456,7 +456,8 @@ forwarded! { $ forward_congestion_control #[inline];
             Needs::default()
         }
 
-        /// Rate at which segments are to leave, segments per second; `None`: as ACKs clock them.
+        /// Rate at which segments are to leave, segments per second; `None`: the window is spread
+        /// over the round trip; infinite: as ACKs clock them, unless the scenario asks for pacing.
         /// Only with [`Needs::pacing`].
         fn pacing_rate(&self) -> Option<f64> {
             None

@@ -463,6 +463,7 @@ impl Engine {
             pacing_rate: sender
                 .controller
                 .pacing_rate()
+                .filter(|rate| rate.is_finite())
                 .map_or(0, |rate| (rate * 8.0 * payload) as u64),
             state: if in_recovery {
                 "recovery"

@@ -93,7 +93,8 @@ impl Sender {
             self.pacer.on = false;
             return;
         }
-        let rate = self.controller.pacing_rate().or_else(|| {
+        let own = self.controller.pacing_rate();
+        let rate = own.filter(|rate| rate.is_finite()).or_else(|| {
             if let Some(resume) = &self.resume {
                 if let Some(rate) = resume.pacing_rate() {
                     return Some(rate);
@@ -101,6 +102,10 @@ impl Sender {
                 if config.pacing == PacingPolicy::OnRequest {
                     return None;
                 }
+            }
+            // a control that does not pace is paced where the scenario asks for it
+            if own.is_some() && config.pacing == PacingPolicy::OnRequest {
+                return None;
             }
             let gain = if self.window.cwnd < self.window.ssthresh / 2.0 {
                 2.0

@@ -44,6 +44,8 @@ LAWS = {
     "decrease": "Decrease d(w) a congestion signal",
     "small_window": "Increase and decrease of small windows",
     "derivative": "State",
+    "now": "Parameters",
+    "moves": "Maximum probability",
     "probability": "Probability",
 }
 LINUX_FORM = 'With `form = "linux"`,'
@@ -55,6 +57,7 @@ class Source:
 
     def __init__(self, path: Path) -> None:
         self.path = path.relative_to(ROOT).as_posix()
+        self.folder = path.parent
         self.text = path.read_text(encoding="utf-8")
 
     def head(self) -> str:
@@ -68,17 +71,23 @@ class Source:
 
     def laws(self, group: str) -> list[tuple[str, str]]:
         """What its fluid law says of each function."""
-        face = {"congestion": "FluidTcp", "aqm": "FluidAqm"}.get(group)
-        block = re.search(rf"^impl {face} for .*?^}}$", self.text, re.MULTILINE | re.DOTALL)
-        if not block:
-            return []
-        found = re.findall(r"((?:^    ///.*\n)+)(?:^    #\[.*\n)*^    fn (\w+)", block[0], re.MULTILINE)
-        text = {name: _prose(re.sub(r"^    /// ?", "", comment, flags=re.MULTILINE).strip()) for comment, name in found}
-        return [(title, " ".join(text[name].split())) for name, title in LAWS.items() if name in text]
+        text = _laws(self.text, {"congestion": "FluidTcp", "aqm": "FluidAqm"}.get(group))
+        if group == "aqm" and (own := _laws(self.text, "OverRed")):
+            shared = _laws((self.folder / "adapted.rs").read_text(encoding="utf-8"), "<T: OverRed> FluidAqm")
+            text = {"probability": shared["probability"], **own}
+        return [(title, text[name]) for name, title in LAWS.items() if name in text]
 
     def tests(self) -> list[str]:
         """The names of its unit tests."""
         return re.findall(r"#\[test\]\n\s*fn (\w+)\(", self.text)
+
+
+def _laws(code: str, face: str | None) -> dict[str, str]:
+    """Return what the comments of an implementation of a trait say of each function."""
+    block = re.search(rf"^impl ?{face} for .*?^}}$", code, re.MULTILINE | re.DOTALL)
+    found = re.findall(r"((?:^    ///.*\n)+)(?:^    #\[.*\n)*^    fn (\w+)", block[0] if block else "", re.MULTILINE)
+    text = {name: _prose(re.sub(r"^    /// ?", "", comment, flags=re.MULTILINE).strip()) for comment, name in found}
+    return {name: " ".join(prose.split()) for name, prose in text.items()}
 
 
 def sources() -> dict[tuple[str, str], Source]:

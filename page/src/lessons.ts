@@ -1,5 +1,6 @@
 // The lessons in ../lessons: their parts, and the check that a task was done.
 
+import { handled } from './engine/answers';
 import type { Laboratory } from './laboratory';
 import { get, kindOf } from './scenario/edit';
 import { short } from './scenario/quantity';
@@ -38,8 +39,8 @@ export function facts(lab: Laboratory): Facts {
     found.set(`${name}.queue_std`, link.queue_packets_std);
     found.set(`${name}.wait_p50_ms`, 1e3 * (link.delay_percentiles[0] ?? 0));
     found.set(`${name}.wait_p99_ms`, 1e3 * (link.delay_percentiles[2] ?? 0));
-    found.set(`${name}.loss`, link.arrivals ? link.drops / link.arrivals : 0);
-    found.set(`${name}.marks`, link.arrivals ? link.marks / link.arrivals : 0);
+    found.set(`${name}.loss`, link.drops / handled(link));
+    found.set(`${name}.marks`, link.marks / handled(link));
   }
   outcome?.classes.forEach((klass, k) => {
     const mine = (values: (number | null)[]) =>

@@ -44,6 +44,14 @@ export interface LinkOutcome {
   delay_histogram: [number, number][];
 }
 
+/**
+ * The packets that the shares of a queue's drops and marks are of: those that arrived while measured or, where more left the
+ * queue, those that left. A queue that drops from its head may drop more than arrives.
+ */
+export function handled(link: LinkOutcome | undefined): number {
+  return link ? Math.max(link.arrivals, link.drops + link.packets, 1) : 1;
+}
+
 export interface ClassOutcome {
   name: string;
   flows: number;

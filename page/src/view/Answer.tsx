@@ -1,7 +1,7 @@
 // What the engines say: the sentences, then the figures, then the numbers.
 
 import type { ComponentChildren } from 'preact';
-import type { Field, Outcome, Trajectory } from '../engine/answers';
+import { type Field, handled, type Outcome, type Trajectory } from '../engine/answers';
 import { type Laboratory, LONGEST, type Pending } from '../laboratory';
 import { digits, flowsSentence, linkSentences, megabits, milliseconds, percent, verdict } from '../words/sentences';
 import { type Line, Plot } from './Plot';
@@ -255,8 +255,8 @@ const NUMBERS: [string, Unit, (outcome: Outcome, link: number) => number][] = [
   ['queue, standard deviation (packets)', 'packets', (o, l) => o.links[l]?.queue_packets_std ?? 0],
   ['wait, median', 'time', (o, l) => o.links[l]?.delay_percentiles[0] ?? 0],
   ['wait, 99th percentile', 'time', (o, l) => o.links[l]?.delay_percentiles[2] ?? 0],
-  ['dropped', 'share', (o, l) => (o.links[l]?.drops ?? 0) / Math.max(o.links[l]?.arrivals ?? 1, 1)],
-  ['marked', 'share', (o, l) => (o.links[l]?.marks ?? 0) / Math.max(o.links[l]?.arrivals ?? 1, 1)],
+  ['dropped', 'share', (o, l) => (o.links[l]?.drops ?? 0) / handled(o.links[l])],
+  ['marked', 'share', (o, l) => (o.links[l]?.marks ?? 0) / handled(o.links[l])],
   ['goodput, all flows', 'rate', (o) => o.flows.goodput.reduce((sum, one) => sum + one, 0)],
   ['timeouts', 'count', (o) => o.flows.timeouts.reduce((sum, one) => sum + one, 0)],
 ];

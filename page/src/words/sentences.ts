@@ -1,7 +1,7 @@
 // The sentences about a run, from the templates of the Python package.
 
 import TEMPLATES from '../../../python/ackclock/present/text/sentences.json';
-import type { Outcome, Stability } from '../engine/answers';
+import { handled, type Outcome, type Stability } from '../engine/answers';
 import { short } from '../scenario/quantity';
 
 type Name = keyof typeof TEMPLATES;
@@ -70,7 +70,7 @@ export function linkSentences(outcome: Outcome, index: number): string[] {
       : fill('transmits_worst', { utilization, worst: percent(worst) }),
   );
   if (link.arrivals > 0) {
-    const [loss, marks] = [link.drops / link.arrivals, link.marks / link.arrivals];
+    const [loss, marks] = [link.drops / handled(link), link.marks / handled(link)];
     const name = `dropped${loss > 0 ? '' : '_none'}${marks > 0 ? '_marked' : ''}` as Name;
     sentences.push(fill(name, { dropped: percent(loss), marked: percent(marks) }));
   }

@@ -57,7 +57,7 @@ def test_why_does_the_queue_oscillate() -> None:
     assert "this run cannot tell" in (NOTEBOOKS / "why-does-the-queue-oscillate.ipynb").read_text(encoding="utf-8")
     assert "oscillations set in at 40.9 ms" in said
     assert "limit 90.0 ms, onset: sudden" in said
-    assert "tips it (an unstable cycle)" in said
+    assert "starts an oscillation (across an unstable limit cycle)" in said
     used = {
         name: float(value) for name, value in re.findall(r"^(RED.*?|drop-tail|CoDel|PI) +(\d+)%", said, re.MULTILINE)
     }

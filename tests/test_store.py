@@ -282,9 +282,9 @@ def test_names_for_people(tiny: ac.Scenario, tmp_path: Path) -> None:
     assert done.label("utilization") == "utilisation, %"
     assert done.label("flows.all.jain") == "Jain index"
     shown = done.shown(["utilization", "delay_s_mean"])
-    assert list(shown.columns) == ["rtt", "utilisation, %", "mean delay, ms"]
+    assert list(shown.columns) == ["rtt", "utilisation", "mean delay"]
     mean = done.table["links.bottleneck.delay_s_mean"].item()
-    assert shown["mean delay, ms"].item() == f"{1e3 * mean:.5g}"
+    assert shown["mean delay"].item() == f"{1e3 * mean:.3g} ms"
 
 
 def test_one_count_of_points(tiny: ac.Scenario, tmp_path: Path) -> None:

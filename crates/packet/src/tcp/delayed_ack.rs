@@ -64,9 +64,9 @@ pub(super) struct QuickAcks {
     rtt: u32,
     /// Segments that have opened the window.
     opened: u16,
-    /// When the timer of the last ACK that waited runs, or would have run: an ACK that goes before
+    /// Until when the timer of the last ACK that waited runs, or would have run: an ACK that goes before
     /// does not stop it.
-    timer: u64,
+    until: u64,
 }
 
 impl Default for QuickAcks {
@@ -79,7 +79,7 @@ impl Default for QuickAcks {
             duplicates: 0,
             rtt: 0,
             opened: 0,
-            timer: 0,
+            until: 0,
         }
     }
 }
@@ -149,9 +149,9 @@ impl QuickAcks {
     }
 
     /// An ACK waits from `now` on: until when.
-    pub(super) fn start_timer(&mut self, now: u64, timeout: u64) -> u64 {
-        self.timer = expiry(now, self.longest_delay(timeout));
-        self.timer
+    pub(super) fn wait(&mut self, now: u64, timeout: u64) -> u64 {
+        self.until = expiry(now, self.longest_delay(timeout));
+        self.until
     }
 
     /// How long an ACK may wait (`tcp_send_delayed_ack`), ps.
@@ -211,8 +211,8 @@ impl QuickAcks {
     pub(super) fn compression_ends(&self, now: u64) -> u64 {
         let share = u64::from(self.rtt) * (TICK_PS / 1000) / 20;
         let end = now + share.min(MAX_COMPRESSION) + COMPRESSION_SLACK;
-        if self.timer > now {
-            end.min(self.timer)
+        if self.until > now {
+            end.min(self.until)
         } else {
             end
         }
@@ -223,7 +223,7 @@ impl QuickAcks {
 mod tests {
     use super::*;
 
-    /// What waits out of order takes room in the receive buffer, from which the window cannot open.
+    /// Data out of order takes room in the receive buffer, from which the window cannot open.
     #[test]
     fn a_filled_buffer_holds_the_window_back() {
         let policy = AckPolicy::LinuxQuickAck {

@@ -200,7 +200,7 @@ impl Receiver {
             let quick = linux && self.acks.take_quick(config.timeout);
             if !quick && config.delayed && !held && !at_once {
                 self.due = if linux {
-                    self.acks.start_timer(now, config.timeout)
+                    self.acks.wait(now, config.timeout)
                 } else {
                     now + config.timeout
                 };

@@ -16,6 +16,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.cli import parser
+from ackclock.core.result import packets_handled
 from ackclock.present import server
 from ackclock.present.report import _words
 from ackclock.present.report._template import laboratory
@@ -146,8 +147,8 @@ def sentences(case: dict[str, Any]) -> str:
                 "delay_s_p99": p99,
                 "utilization": link["utilization"],
                 "utilization_min_1s": min(seconds) if seconds else None,
-                "loss": link["drops"] / arrivals if arrivals else None,
-                "marks": link["marks"] / arrivals if arrivals else None,
+                "loss": link["drops"] / packets_handled(link) if arrivals else None,
+                "marks": link["marks"] / packets_handled(link) if arrivals else None,
             }
         },
         "flows": {
@@ -174,12 +175,14 @@ def cases() -> list[dict[str, Any]]:
         (0.09949, 0, 50_000, 1e-7, [123456.0] * 1200),
         (0.98765, 7, 0, None, [4.995e6]),
         (0.1, 0, 0, 3.2e-11, [9.41e6]),
+        (0.857, 117_400, 32_600, 1.16, [2.04e5] * 5),
     ]:
         link = {
             "utilization": utilization,
             "utilization_1s": [] if wait is None else [utilization, 0.5 * utilization],
             "arrivals": 0 if wait is None else 100_000,
             "drops": drops,
+            "packets": 0 if wait is None else 100_000 - drops if drops < 100_000 else 50_000,
             "marks": marks,
             "delay_percentiles": [None] * 3 if wait is None else [0.5 * wait, wait, wait],
         }

@@ -23,7 +23,7 @@ impl Link {
     /// A packet arrives at a link without a scheduler that sends nothing.
     #[inline(never)]
     fn begin_at_once(&mut self, now: u64, packet: &Packet) -> Offer {
-        let served = self.has_server();
+        let served = self.served;
         if self.free > now || served {
             self.clock.account(now, self.queue.len(), self.bytes);
             self.queue.push_back((now, *packet));
@@ -81,7 +81,7 @@ impl Link {
     pub(super) fn offer_scheduled(&mut self, now: u64, packet: &mut Packet) -> Offer {
         let transmitter = &self.transmitter;
         let rate_at = |time| transmitter.rate_at(time);
-        let served = self.has_server();
+        let served = self.served;
         let sending = self.serving.is_some() || self.free > now || served;
         let view = Self::packet_view(packet);
         let Some(scheduled) = scheduled_in(&mut self.extras) else {
@@ -350,7 +350,7 @@ impl Link {
             if extras.tree.is_some() {
                 return self.transmit_from_tree(now);
             }
-            if extras.server.is_some() {
+            if self.served {
                 return self.transmit_served(now);
             }
             if extras.wake.is_some_and(|wake| wake <= now) {

@@ -157,6 +157,8 @@ pub(crate) struct Link {
     in_service: bool,
     // event-driven departures
     pub(crate) event_driven: bool,
+    /// Whether packets are taken in batches.
+    served: bool,
     queue: VecDeque<(u64, Packet)>,
     serving: Option<Packet>,
     extras: Option<Box<Extras>>,
@@ -212,6 +214,7 @@ impl Link {
             in_service: false,
             queue: VecDeque::new(),
             serving: None,
+            served: false,
             extras: None,
             label: Label::default(),
             filters_acks: false,
@@ -232,6 +235,7 @@ impl Link {
     /// The same link with a scheduler or impairments.
     pub(crate) fn with(mut self, extras: Extras) -> Self {
         self.event_driven = true;
+        self.served = extras.server.is_some();
         self.labelled |= extras.scheduled.is_some() || extras.tree.is_some();
         self.filters_acks = extras
             .scheduled
@@ -390,7 +394,7 @@ impl Link {
     /// The fate of a packet where packets are taken in batches.
     #[inline]
     fn woken(&mut self, now: u64, offer: Offer) -> Offer {
-        if offer == Offer::Waits && self.extras.is_some() && self.has_server() {
+        if self.served && offer == Offer::Waits {
             return self.wake(now);
         }
         offer
@@ -551,7 +555,8 @@ impl Link {
     /// As [`Link::exit`], on a link that may have jitter and let packets overtake each other.
     #[inline]
     pub(crate) fn exit_event_driven(&mut self, finish: u64) -> u64 {
-        let varies = |it: &&mut Box<Extras>| it.impairments.has_jitter() || it.server.is_some();
+        let served = self.served;
+        let varies = |it: &&mut Box<Extras>| served || it.impairments.has_jitter();
         let Some(extras) = self.extras.as_mut().filter(varies) else {
             return self.exit(finish);
         };

@@ -72,11 +72,6 @@ impl Link {
         self.extras.as_mut()?.server.as_deref_mut()
     }
 
-    /// Whether it takes packets in batches.
-    pub(crate) fn has_server(&self) -> bool {
-        self.server().is_some()
-    }
-
     /// How it takes turns with others on a medium, if it does.
     pub(crate) fn sharing(&self) -> Option<Sharing> {
         self.server()?.service.sharing()

@@ -22,7 +22,7 @@ def questions(seed: int) -> list[dict[str, object]]:
     *_, packets = grown(seed, PACKETS, ROUND_TRIPS)
     tree = averaged(seed, ROUND_TRIPS)
     text = ac.Scenario(tree)._core.toml()
-    # a run until all is done has no end that would bound its samples: of 62 us over a link of 389 bit/s they filled 24 GB
+    # nothing bounds the samples of a run until all is done: of 62 us over a link of 389 bit/s they filled 24 GB
     run = packets._core.toml()
     if 'duration = "until done"' in run:
         run = re.sub(r"^sample = .*$", 'sample = "10 s"', run, flags=re.MULTILINE)

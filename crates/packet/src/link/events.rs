@@ -307,20 +307,9 @@ impl Link {
             if !direct {
                 self.clock.account(now, before, self.bytes);
             }
-            let size = taken.packet.size;
-            self.bytes -= u64::from(size);
-            match taken.verdict {
-                Verdict::Accept => {}
-                Verdict::Mark => {
-                    if self.mark(&mut taken.packet) {
-                        self.judged.push((taken.packet, Fate::Marked));
-                    }
-                }
-                Verdict::Drop => {
-                    self.drop_packet(size);
-                    self.judged.push((taken.packet, Fate::Dropped));
-                    continue;
-                }
+            self.bytes -= u64::from(taken.packet.size);
+            if !self.leaves(taken.verdict, &mut taken.packet) {
+                continue;
             }
             let Offer::Acts(finish) = self.begin(now, taken.arrival, taken.packet, follows) else {
                 return None;

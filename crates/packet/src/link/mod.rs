@@ -538,6 +538,26 @@ impl Link {
         new
     }
 
+    /// Whether a packet that is taken out of a queue goes on, marked or not; `judged` tells the
+    /// engine what became of it otherwise.
+    #[inline(always)]
+    fn leaves(&mut self, verdict: Verdict, packet: &mut Packet) -> bool {
+        match verdict {
+            Verdict::Accept => true,
+            Verdict::Mark => {
+                if self.mark(packet) {
+                    self.judged.push((*packet, Fate::Marked));
+                }
+                true
+            }
+            Verdict::Drop => {
+                self.drop_packet(packet.size);
+                self.judged.push((*packet, Fate::Dropped));
+                false
+            }
+        }
+    }
+
     /// When a packet that has left the transmitter at `finish` reaches the other end. A link never
     /// reorders: after its delay has fallen, a packet waits for those that are still on their way.
     #[inline]

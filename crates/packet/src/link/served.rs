@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use ackclock_algorithms::aqm::{Aqm as _, QueueView, Verdict};
+use ackclock_algorithms::aqm::{Aqm as _, QueueView};
 use ackclock_algorithms::impairment::Stalls;
 use ackclock_algorithms::service::{AnyService, Service as _, Sharing};
 use ackclock_algorithms::{Owner, Stream, Time};
@@ -202,20 +202,9 @@ impl Link {
             let mut taken =
                 scheduled.take(now, rate, false, Self::packet_view, &mut self.random)?;
             self.clock.account(now, before, self.bytes);
-            let size = taken.packet.size;
-            self.bytes -= u64::from(size);
-            match taken.verdict {
-                Verdict::Accept => {}
-                Verdict::Mark => {
-                    if self.mark(&mut taken.packet) {
-                        self.judged.push((taken.packet, Fate::Marked));
-                    }
-                }
-                Verdict::Drop => {
-                    self.drop_packet(size);
-                    self.judged.push((taken.packet, Fate::Dropped));
-                    continue;
-                }
+            self.bytes -= u64::from(taken.packet.size);
+            if !self.leaves(taken.verdict, &mut taken.packet) {
+                continue;
             }
             scheduled_in(&mut self.extras)?.sends(&taken, now);
             return Some((taken.arrival, taken.packet));
@@ -234,23 +223,10 @@ impl Link {
         };
         let sojourn = Time(now - arrival);
         let seen = Self::packet_view(packet);
-        match self
+        let verdict = self
             .aqm
-            .dequeue(Time(now), sojourn, &seen, &view, &mut self.random)
-        {
-            Verdict::Accept => {}
-            Verdict::Mark => {
-                if self.mark(packet) {
-                    self.judged.push((*packet, Fate::Marked));
-                }
-            }
-            Verdict::Drop => {
-                self.drop_packet(packet.size);
-                self.judged.push((*packet, Fate::Dropped));
-                return false;
-            }
-        }
-        true
+            .dequeue(Time(now), sojourn, &seen, &view, &mut self.random);
+        self.leaves(verdict, packet)
     }
 
     /// The transmitter acts: a packet of the batch that has ended comes out, or the next batch may

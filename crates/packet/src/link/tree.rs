@@ -53,6 +53,24 @@ impl Moment<'_> {
         }
         new
     }
+
+    /// As [`Link::leaves`].
+    fn leaves(&mut self, verdict: Verdict, packet: &mut Packet) -> bool {
+        match verdict {
+            Verdict::Accept => true,
+            Verdict::Mark => {
+                if self.marked(packet) {
+                    self.judged.push((*packet, Fate::Marked));
+                }
+                true
+            }
+            Verdict::Drop => {
+                self.dropped(packet.size, false);
+                self.judged.push((*packet, Fate::Dropped));
+                false
+            }
+        }
+    }
 }
 
 /// A packet that leaves.
@@ -131,18 +149,9 @@ impl Fifo {
                 let sojourn = Time(moment.now - arrival);
                 let seen = Link::packet_view(&packet);
                 let now = Time(moment.now);
-                match self.aqm.dequeue(now, sojourn, &seen, &view, moment.random) {
-                    Verdict::Accept => {}
-                    Verdict::Mark => {
-                        if moment.marked(&mut packet) {
-                            moment.judged.push((packet, Fate::Marked));
-                        }
-                    }
-                    Verdict::Drop => {
-                        moment.dropped(packet.size, false);
-                        moment.judged.push((packet, Fate::Dropped));
-                        continue;
-                    }
+                let verdict = self.aqm.dequeue(now, sojourn, &seen, &view, moment.random);
+                if !moment.leaves(verdict, &mut packet) {
+                    continue;
                 }
             }
             return Next::Packet(Leaving { arrival, packet });
@@ -219,18 +228,8 @@ impl Shared {
                 .take(now, rate, false, Link::packet_view, moment.random)
         {
             self.bytes -= u64::from(taken.packet.size);
-            match taken.verdict {
-                Verdict::Accept => {}
-                Verdict::Mark => {
-                    if moment.marked(&mut taken.packet) {
-                        moment.judged.push((taken.packet, Fate::Marked));
-                    }
-                }
-                Verdict::Drop => {
-                    moment.dropped(taken.packet.size, false);
-                    moment.judged.push((taken.packet, Fate::Dropped));
-                    continue;
-                }
+            if !moment.leaves(taken.verdict, &mut taken.packet) {
+                continue;
             }
             self.scheduled.sends(&taken, now);
             return Next::Packet(Leaving {

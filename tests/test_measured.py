@@ -221,3 +221,29 @@ def test_packet_runs_are_told_to_who_listens() -> None:
         Ensemble(ac.loads(SMALL), "bottleneck", 1).pilot()
     assert heard[0].startswith("bottleneck: a packet run of ")
     assert any("packet runs of " in one and one.endswith(" M packets so far") for one in heard)
+
+
+def test_batches_between_samples_are_no_cycle() -> None:
+    """A Wi-Fi link sends a batch in 4.2 ms: an eighth of the round trip apart, samples show a swing of 38 ms."""
+    air = ac.loads(
+        """[scenario]
+        name = "batches"
+        duration = "10 s"
+        [[link]]
+        name = "air"
+        rate = "65 Mbit/s"
+        delay = "2 ms"
+        service = "wifi"
+        queue = { aqm = "drop-tail", capacity = "400 packets" }
+        [[flows]]
+        name = "bulk"
+        count = 2
+        path = ["air"]
+        rtt = "30 ms"
+        congestion = "cubic"
+        """
+    )
+    found = ac.measured_stability(air, packets=500_000)
+    assert found.verdict == "cannot tell", found
+    assert "samples 3.75 ms apart show a cycle of period 0.037" in found.reason
+    assert math.isnan(found.period)

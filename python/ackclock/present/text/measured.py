@@ -51,6 +51,10 @@ STATEMENTS: Final = {
     ),
     "undecided": "{ratio} does not decide between a limit cycle and noise. More runs would tell.",
     "amplitude-ratio": "amplitude ratio {value:.2f} ({low:.2f} to {high:.2f}; a cycle has 1, noise 2)",
+    "sampled": (
+        "samples {sample:time} apart show a cycle of period {period:.3g} s, samples {finer:time} apart do not. What "
+        "the link itself does is faster than they follow; the spectrum of a trace with finer samples would tell."
+    ),
     "wide-interval": (
         "{finding} Its interval is wider than {tolerance:.0%} of the rate: a larger budget of packets would narrow it."
     ),

@@ -52,6 +52,10 @@ SPARE: Final = 1.2
 """So many times the runs that an interval seems to ask for: few runs tell its width only roughly."""
 MOST_SAMPLES: Final = 60_000
 """Most samples of one run."""
+FINER: Final = (1 + math.sqrt(5)) / 2
+"""Samples that test a period stand closer by this factor: it is no ratio of whole numbers, which could alias alike."""
+SAME_PERIOD: Final = 0.1
+"""Two periods this near (relatively) are one."""
 WIDEST: Final = 10.0
 """Ratio of the ends of the decay rate's interval beyond which nothing is known of the mode."""
 LEAST_SHARE: Final = 0.1
@@ -155,7 +159,7 @@ def measured_stability(
     while True:
         decided = judged.verdict != "cannot tell" and _narrow(judged, tolerance)
         if decided or not ensemble.extend(judged, packets, most_runs, tolerance):
-            return ensemble.concluded(judged, tolerance)
+            return ensemble.concluded(ensemble.confirmed(judged), tolerance)
         if progress is not None:
             progress(ensemble.runs, most_runs)
         judged = ensemble.judge()
@@ -292,6 +296,27 @@ class Ensemble:
             near = fluctuation_mode(self.traces, self.sample, shortest_lag=self.rtt / 2, near=seen.cycle.period)
             return near if near is not None and near.is_cycle and near.amplitude >= packet else None
         return mode if mode is not None and seen.share(2 * math.pi / mode.frequency.value) >= LEAST_SHARE else None
+
+    def confirmed(self, judged: MeasuredStability) -> MeasuredStability:
+        """
+        Withhold a cycle whose period another distance of samples does not show.
+
+        A link with a clock of its own, of batches or of a rate that changes, moves its queue faster than samples at a
+        part of the round trip follow; they show a slow swing in its place.
+        """
+        link = next(entry for entry in self.scenario.canonical["link"] if entry["name"] == self.link)
+        steady = link.get("service", "none") == "none" and isinstance(link["rate"], str)
+        if steady or judged.verdict != "oscillates":
+            return judged
+        other = Ensemble(self.scenario, self.link, self.threads)
+        other.rtt, other.seconds, other.sample = self.rtt, self.seconds, self.sample / FINER
+        other.more(FIRST_RUNS)
+        period = other.judge().cycle
+        if abs(period / judged.cycle - 1) <= SAME_PERIOD:
+            return replace(judged, packets=judged.packets + other.packets)
+        finding = state("measured.sampled", period=judged.cycle, sample=self.sample, finer=other.sample)
+        packets = judged.packets + other.packets
+        return replace(judged, verdict="cannot tell", finding=finding, mode=None, cycle=math.nan, packets=packets)
 
     def concluded(self, judged: MeasuredStability, tolerance: float) -> MeasuredStability:
         """Keep the verdict; a decay rate that stayed wider than was asked for is named."""

@@ -519,3 +519,15 @@ def test_settings_in_the_words_of_deployed_queues(queue: dict[str, Any], cake: s
     if by_sqm:
         assert "\toption upload '19000'" in by_sqm
         assert read_back(by_sqm) == read_back(shaped(20e6, "20 Mbit/s", inner))
+
+
+def test_no_shaper_is_offered_for_a_wifi_link() -> None:
+    """95 % of the rate of single frames is more than they carry."""
+    flows = ac.flows(2, "cubic", rtt="30 ms")
+    air = ac.dumbbell(
+        rate="65 Mbit/s", queue={"aqm": "drop-tail", "capacity": "400 packets"}, flows=flows, duration="9 s"
+    )
+    for scenario, offered in ((air, True), (air.with_({"link.bottleneck.service": "wifi"}), False)):
+        answer = ac.tune(scenario, aqm="codel")
+        assert answer.commands is not None
+        assert [bool(lines) for lines in (answer.shaper, answer.sqm)] == [offered] * 2

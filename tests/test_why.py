@@ -200,6 +200,16 @@ def test_what_is_not_covered_is_what_the_file_does_not_have() -> None:
     assert "whole buffer" not in result.sentence
 
 
+def test_no_shaper_holds_the_queue_of_a_wifi_link() -> None:
+    """A shaper at 95 % of the rate of single frames is above what they carry: 62 ms wait behind it, as without one."""
+    air = bulk_and({"name": "more", "count": 1}, "200 ms").with_({"link.bottleneck.service": "wifi"})
+    result = ac.why(scenario=air)
+    assert "Wi-Fi" not in result.checked
+    assert result.other is not None
+    assert "shaper" not in str(result)
+    assert result.other.tc == ""
+
+
 def test_another_style_keeps_what_the_file_says() -> None:
     """ "In style "linux" it has ..." was said of flows without their access links and windows."""
     keys = {"access_rate": "3 Mbit/s", "max_window": "40 packets", "congestion": {"kind": "cubic", "beta": 0.5}}

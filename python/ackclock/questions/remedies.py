@@ -96,7 +96,7 @@ def other_queue(
         if shapers.managed(link["queue"]):
             continue
         whole, rate = bits_of(link), _let(link)
-        if shapers.starved(tree, name) and _fixed(link, tree):
+        if shapers.starved(tree, name) and shapers.fixed(link, tree):
             queues[name] = _sparing(rate)
             parts[name] = SHAPED
             made = with_queue(made, name, queues[name])
@@ -104,7 +104,7 @@ def other_queue(
         queues[name] = _fq_codel(rate, rtt)
         made = with_queue(made, name, queues[name])
         link = next(entry for entry in made["link"] if entry["name"] == name)
-        if rate < PORT and _fixed(link, tree):
+        if rate < PORT and shapers.fixed(link, tree):
             link["rate"], link["policer"] = f"{SHAPED * rate:.12g} bit/s", "none"  # which has nothing to drop then
             parts[name] = SHAPED * rate / whole
     if not queues:
@@ -131,7 +131,7 @@ def other_queue(
             words = str(state(f"remedies.{case}", queue=words, part=SHAPED))
         other = measured(result, name, bits_at(made, name), words)
         other = averaged(other, after.beside.get(name, after.numbers), parts[name])
-        if _fixed(link, tree):
+        if shapers.fixed(link, tree):
             other = _with_commands(other, _let(link), queue, name in incoming)
         settings[name] = other
     return Remedy("FQ-CoDel", made, settings, balance, cake)
@@ -206,11 +206,6 @@ def _let(link: Mapping[str, Any]) -> float:
     policer = link.get("policer", "none")
     policed = _core.quantity(str(policer["rate"]))[0] if isinstance(policer, Mapping) else math.inf
     return min(bits_of(link), policed)
-
-
-def _fixed(link: Mapping[str, Any], tree: Mapping[str, Any]) -> bool:
-    """True if a link's rate stays, and no shaper of its own holds it."""
-    return isinstance(link["rate"], str) and link.get("shaper", "none") == "none" and not tree.get("change")
 
 
 def other_senders(

@@ -445,7 +445,9 @@ def _uncovered(tree: Mapping[str, Any]) -> list[str]:
     kinds = {one["traffic"]["kind"] for one in tree["flows"]}
     varies = bool(tree.get("change")) or any(not isinstance(one["rate"], str) for one in tree["link"])
     other = [] if len(kinds) > 1 or kinds != {"bulk"} else ["other traffic"]
-    return [*(other or ["traffic that the file does not have"]), "Wi-Fi", *([] if varies else ["rates that change"])]
+    services = [link["service"]["kind"] for link in tree["link"] if link.get("service", "none") != "none"]
+    radio = [] if "wifi" in services else ["Wi-Fi"]
+    return [*(other or ["traffic that the file does not have"]), *radio, *([] if varies else ["rates that change"])]
 
 
 def _left_out(link: str | None, crossed: Sequence[str], also: Sequence[str]) -> str:

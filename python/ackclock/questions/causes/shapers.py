@@ -164,3 +164,13 @@ def managed(queue: Mapping[str, Any]) -> bool:
         )
     found = queue.get("scheduler", "none")
     return (found["kind"] if isinstance(found, Mapping) else found) in ("cake", "fq_codel", "fq_pie")
+
+
+def fixed(link: Mapping[str, Any], tree: Mapping[str, Any]) -> bool:
+    """
+    True if a link's rate stays, and no shaper of its own holds it.
+
+    With a service the rate is that of single frames, and what the link carries is less by much that varies.
+    """
+    own = any(link.get(key, "none") != "none" for key in ("shaper", "service", "autorate"))
+    return isinstance(link["rate"], str) and not own and not tree.get("change")

@@ -110,7 +110,7 @@ pub fn run(scenario: &Scenario, seed: u64) -> Result<Outcome, Error> {
         traces: TraceSelection {
             links: true,
             flows: FlowSelection::All,
-            streamed: false,
+            ..TraceSelection::default()
         },
         seed: Some(seed),
         ..Options::default()

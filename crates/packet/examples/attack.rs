@@ -106,7 +106,7 @@ fn attacked(text: &str, both: bool, digest: &mut DefaultHasher) -> End {
         options.traces = TraceSelection {
             links: true,
             flows: FlowSelection::All,
-            streamed: false,
+            ..TraceSelection::default()
         };
         if Simulation::memory_estimate(&scenario, &options) > 1 << 22 {
             options.traces = TraceSelection::default();

@@ -98,6 +98,9 @@ pub struct TraceSelection {
     pub flows: FlowSelection,
     /// They will be taken in pieces while the run goes on ([`Simulation::take_traces`]).
     pub streamed: bool,
+    /// Bytes of samples that a run may hold, beyond which it ends with an error: nothing else bounds
+    /// those of a run until all is done.
+    pub most_bytes: Option<u64>,
 }
 
 /// Some flows of a scenario.

@@ -581,6 +581,7 @@ fn record(engine: &mut Engine, scenario: &Scenario, options: &Options) -> Result
     }
     let recorder = &mut engine.recorder;
     recorder.interval = sample_interval(scenario);
+    recorder.most_bytes = options.traces.most_bytes;
     if options.traces.links {
         recorder.links = (0..engine.links.len())
             .map(|link| LinkTrace {

@@ -40,7 +40,8 @@ impl Simulation {
     /// # Errors
     /// [`Error::Algorithm`] when a user's own algorithm has failed; [`Error::Unsupported`] when a
     /// run until all is done takes longer than a time can hold, or waits for transfers that have
-    /// been stopped.
+    /// been stopped, and when the samples held are more than
+    /// [`TraceSelection::most_bytes`](crate::TraceSelection::most_bytes).
     pub fn step(&mut self, events: u64) -> Result<Progress, Error> {
         let done = self.engine.step(events)?;
         if self.engine.now >= link::schedule::NEVER_PS {
@@ -56,6 +57,14 @@ impl Simulation {
                  stopped, and other flows go on; give a duration in seconds"
                     .to_owned(),
             ));
+        }
+        if let Some(held) = self.engine.recorder.excess() {
+            return Err(Error::Unsupported(format!(
+                "the samples fill {:.3} GB of memory by {} s of simulated time; a longer `sample`, a \
+                 duration in seconds or fewer traces need less",
+                held as f64 * 1e-9,
+                Time(self.engine.now).seconds()
+            )));
         }
         Ok(Progress {
             now: Time(self.engine.now.min(self.engine.end)).seconds(),

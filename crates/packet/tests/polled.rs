@@ -165,7 +165,7 @@ fn options() -> Options {
         traces: TraceSelection {
             links: true,
             flows: FlowSelection::All,
-            streamed: false,
+            ..TraceSelection::default()
         },
         ..Options::default()
     }

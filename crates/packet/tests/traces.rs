@@ -24,6 +24,7 @@ fn pieces_are_the_whole() {
             links: true,
             flows: FlowSelection::All,
             streamed: true,
+            ..TraceSelection::default()
         },
         ..Options::default()
     };
@@ -54,4 +55,34 @@ fn pieces_are_the_whole() {
             trace.delivered
         );
     }
+}
+
+/// A run until all is done over 389 bit/s with a sample each 62 us filled 24 GB.
+#[test]
+fn samples_without_an_end_are_refused_where_they_fill_the_memory() {
+    let scenario = scenario(
+        "[scenario]\nduration = \"until done\"\nsample = \"62 us\"\n[[link]]\nname = \"link\"\nrate = \"389 bit/s\"\n\
+         [[flows]]\npath = [\"link\"]\nrtt = \"40 ms\"\ntraffic = { kind = \"transfer\", size = \"15 kB\" }\n",
+    );
+    let options = Options {
+        traces: TraceSelection {
+            links: true,
+            most_bytes: Some(1_000_000),
+            ..TraceSelection::default()
+        },
+        ..Options::default()
+    };
+    let refused = |take: usize| {
+        let mut simulation = Simulation::new(&scenario, &options).expect("it can be set up");
+        loop {
+            match simulation.step(1000) {
+                Ok(progress) if progress.done => return None,
+                Ok(_) => drop(simulation.take_traces(take)),
+                Err(error) => return Some(error.to_string()),
+            }
+        }
+    };
+    let problem = refused(usize::MAX).expect("it is refused");
+    assert!(problem.contains("the samples fill 0.001 GB"), "{problem}");
+    assert_eq!(refused(100_000), None, "of what is taken nothing is held");
 }

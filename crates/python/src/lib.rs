@@ -271,19 +271,22 @@ fn run_scenario<'py>(
         links: capture_links,
         flows: capture_flows,
     };
+    let parallel = threads.min(seeds.len()).max(1);
     let options = |seed| Options {
         general,
         traces: TraceSelection {
             links: trace_links,
             flows: flows.clone(),
             streamed: traces_to.is_some(),
+            // half: the lists grow by doubling, and what they hold becomes arrays
+            most_bytes: memory.map(|bytes| bytes / (2 * parallel as u64)),
         },
         seed: Some(seed),
         abort: None,
         captures: captures.clone(),
     };
     watch::load_arrays(py)?;
-    refuse_beyond(py, scenario, &options(0), threads.min(seeds.len()), memory)?;
+    refuse_beyond(py, scenario, &options(0), parallel, memory)?;
 
     let job = Job {
         scenario,

@@ -41,6 +41,7 @@ impl Run {
                 links: true,
                 flows: FlowSelection::PerClass(start.flows),
                 streamed: false,
+                most_bytes: Some(start.memory / 2), // the other half is the answer's
             },
             seed: start.seed,
             ..Options::default()

@@ -8,6 +8,8 @@ use crate::outcome::{FlowTrace, LinkTrace, Traces};
 #[derive(Default)]
 pub(crate) struct Recorder {
     pub(crate) interval: u64,
+    /// Bytes of samples that may be held.
+    pub(crate) most_bytes: Option<u64>,
     /// Samples that have been given away.
     pub(crate) taken: u64,
     pub(crate) links: Vec<LinkTrace>,
@@ -26,12 +28,22 @@ impl Recorder {
         links.chain(flows).min().unwrap_or(0)
     }
 
+    /// Bytes of one sample of every link and flow.
+    fn row(&self) -> usize {
+        LinkTrace::SAMPLE_BYTES * self.links.len() + FlowTrace::SAMPLE_BYTES * self.flows.len()
+    }
+
+    /// Bytes of the samples held, if they are more than may be.
+    pub(crate) fn excess(&self) -> Option<u64> {
+        let held = (self.complete() * self.row()) as u64;
+        self.most_bytes
+            .and_then(|most| (held > most).then_some(held))
+    }
+
     /// The complete samples, if they are at least `bytes` bytes.
     pub(crate) fn take(&mut self, bytes: usize) -> Option<Traces> {
         let count = self.complete();
-        let row =
-            LinkTrace::SAMPLE_BYTES * self.links.len() + FlowTrace::SAMPLE_BYTES * self.flows.len();
-        if count == 0 || count * row < bytes {
+        if count == 0 || count * self.row() < bytes {
             return None;
         }
         let links = self.links.iter_mut().map(|trace| trace.take(count));

@@ -82,7 +82,7 @@ export function shortened(found: Checked): string {
 
 export function meanField(pool: Pool, found: Checked, signal: AbortSignal, progress: Listen): Promise<Field> {
   const text = shortened(found);
-  const grid = { cells_per_packet: 2, steps_per_rtt: 30, samples: 800, snapshots: 60, bins: 256 };
+  const grid = { cells_per_packet: 2, steps_per_rtt: 30, samples: 800, snapshots: 60, bins: 2048 };
   return pool.ask<Field>({ ask: 'field', text, ...grid }, { signal, progress });
 }
 

@@ -115,6 +115,12 @@ export function useLaboratory(pool: Pool, start: Shared | null) {
     all().catch((error) => {
       if (signal.aborted) return;
       setDiagnostics(error instanceof Refusal ? error.diagnostics : []);
+      // what ran for the text before was stopped, and its answer stays
+      const rest = <T>(old: Pending<T>) => ({ ...old, busy: false, progress: null });
+      setPackets(rest);
+      setLaw(rest);
+      setCourse(rest);
+      setField(rest);
       if (!(error instanceof Refusal) || error.diagnostics.length === 0) {
         setPackets({ ...NONE, refusal: said(error) });
       }

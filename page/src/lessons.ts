@@ -1,6 +1,6 @@
 // The lessons in ../lessons: their parts, and the check that a task was done.
 
-import { handled } from './engine/answers';
+import { handled, type Node } from './engine/answers';
 import type { Laboratory } from './laboratory';
 import { get, kindOf } from './scenario/edit';
 import { short } from './scenario/quantity';
@@ -27,6 +27,17 @@ export const LESSONS: Lesson[] = Object.entries(FILES)
   .sort((a, b) => a.key.localeCompare(b.key));
 
 export type Facts = Map<string, number | string | null>;
+
+/** The value of a key, or of a table the `kind` and its own keys; of a quantity the leading number. */
+function says(name: string, value: Node | undefined, found: Facts): void {
+  if (typeof value !== 'object' || value === null) {
+    const leading = Number.parseFloat(String(value));
+    if (value !== undefined && value !== null) found.set(name, Number.isFinite(leading) ? leading : String(value));
+  } else if (!Array.isArray(value)) {
+    found.set(name, kindOf(value, 'a table'));
+    for (const [key, part] of Object.entries(value)) says(`${name}.${key}`, part, found);
+  }
+}
 
 /** Every quantity that a check can name. */
 export function facts(lab: Laboratory): Facts {
@@ -60,38 +71,9 @@ export function facts(lab: Laboratory): Facts {
   found.set('delay_margin_ms', at?.margins?.delay == null ? null : 1e3 * at.margins.delay);
   const field = lab.field.value;
   found.set('mean_field.queue', field?.link.queue_mean ?? null);
-  const tree = lab.checked?.tree;
-  for (const [list, keys] of [
-    [
-      'link',
-      [
-        'rate',
-        'delay',
-        'queue.aqm',
-        'queue.scheduler',
-        'queue.capacity',
-        'queue.ecn',
-        'queue.threshold',
-        'queue.max_probability',
-      ],
-    ],
-    ['flows', ['count', 'rtt', 'congestion', 'ecn']],
-  ] as const) {
-    const entries = tree?.[list];
-    if (!Array.isArray(entries)) continue;
-    for (const entry of entries) {
-      const name = String(get(entry, ['name']));
-      for (const key of keys) {
-        const value = get(entry, key.split('.'));
-        if (value === undefined) continue;
-        const plain = typeof value === 'object' ? kindOf(value, '') : value;
-        const number = Number.parseFloat(String(plain));
-        found.set(
-          `set.${name}.${key}`,
-          typeof plain === 'boolean' ? String(plain) : Number.isFinite(number) ? number : plain,
-        );
-      }
-    }
+  for (const list of ['link', 'flows']) {
+    const entries = lab.checked?.tree?.[list];
+    for (const entry of Array.isArray(entries) ? entries : []) says(`set.${get(entry, ['name'])}`, entry, found);
   }
   return found;
 }
@@ -110,6 +92,19 @@ const COMPARE: Record<string, (a: number | string, b: number | string) => boolea
   '=': (a, b) => a === b,
 };
 
+const UNITS: [RegExp, string][] = [
+  [/_ms$/, ' ms'],
+  [/_mbps$/, ' Mbit/s'],
+  [/\.(?:cwnd|queue|queue_std)$/, ' packets'],
+];
+
+/** A number of `facts` with its unit. */
+function measured(name: string, value: number): string {
+  if (name.startsWith('set.')) return short(value, 4);
+  if (/\.(?:share|utilization|loss|marks)$/.test(name)) return `${short(100 * value)} %`;
+  return short(value, 4) + (UNITS.find(([ending]) => ending.test(name))?.[1] ?? '');
+}
+
 /** Each check of a lesson: `link.bottleneck.wait_p99_ms < 30: 99 % wait less than 30 ms`. */
 export function judge(lesson: Lesson, known: Facts): Condition[] {
   return lesson.checks.map((line) => {
@@ -120,9 +115,6 @@ export function judge(lesson: Lesson, known: Facts): Condition[] {
     if (now === undefined || now === null) return { text, met: false, now: 'not known' };
     const value = wanted.startsWith('"') ? wanted.slice(1, -1) : Number(wanted);
     const met = typeof now === typeof value && (COMPARE[operator]?.(now, value) ?? false);
-    // a share is said as the text says it
-    const share = typeof value === 'number' && value <= 1 && text.includes('%');
-    const said = (number: number) => (share ? `${short(100 * number)} %` : short(number, 4));
-    return { text, met, now: typeof now === 'number' ? said(now) : now };
+    return { text, met, now: typeof now === 'number' ? measured(name, now) : now };
   });
 }

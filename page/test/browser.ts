@@ -118,6 +118,12 @@ for (const width of [390, 768, 1280, 1920]) {
       await page.keyboard.press('Control+a');
       await page.keyboard.insertText(text('home'));
       await page.waitForFunction(() => document.querySelector('h1')?.textContent?.startsWith('Home'));
+      // answers come while somebody types, and take no letter away
+      const typed = '# a remark that is typed while the engines are at work on what stood there before';
+      await page.keyboard.press('Control+End');
+      await page.keyboard.type(`\n${typed}`, { delay: 15 });
+      if (!(await page.locator('.cm-content').innerText()).trimEnd().endsWith(typed))
+        say(`${name}: typed letters lost`);
       await page.getByRole('button', { name: 'Lessons', exact: true }).click();
       await accessible(page, `${name}, lessons`);
       await fits(page, `${name}, lessons`);

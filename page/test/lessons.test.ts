@@ -33,7 +33,7 @@ function run(text: string): Laboratory {
 
 const files = readdirSync(folder).filter((one) => one.endsWith('.md') && one !== 'README.md');
 
-test('there are ten', () => expect(files.length).toBe(10));
+test('they are found', () => expect(files.length).toBeGreaterThanOrEqual(10));
 
 test.each(files)(
   '%s',

@@ -69,6 +69,8 @@ const COLORS = HighlightStyle.define([
 export function Editor({ text, diagnostics, catalogue, change }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
+  /** What was typed and has not come back as `text`: it may come after more was typed. */
+  const typed = useRef<string[]>([]);
   const now = useRef({ change, names: new Map<string, { detail: string; info: string }>() });
   now.current.change = change;
 
@@ -125,7 +127,9 @@ export function Editor({ text, diagnostics, catalogue, change }: Props) {
           EditorView.contentAttributes.of({ 'aria-label': 'Scenario as text (TOML)', tabindex: '0' }),
           EditorView.updateListener.of((update) => {
             if (update.docChanged && update.transactions.some((one) => !one.annotation(FROM_OUTSIDE))) {
-              now.current.change(update.state.doc.toString());
+              const next = update.state.doc.toString();
+              typed.current.push(next);
+              now.current.change(next);
             }
           }),
         ],
@@ -139,7 +143,10 @@ export function Editor({ text, diagnostics, catalogue, change }: Props) {
 
   useEffect(() => {
     const editor = view.current;
-    if (!editor || editor.state.doc.toString() === text) return;
+    const own = typed.current.lastIndexOf(text);
+    typed.current = typed.current.slice(own + 1);
+    if (!editor || own >= 0 || editor.state.doc.toString() === text) return;
+    typed.current = [];
     const changes = { from: 0, to: editor.state.doc.length, insert: text };
     editor.dispatch({ changes, annotations: FROM_OUTSIDE.of(true) });
   }, [text]);

@@ -8,7 +8,7 @@ export function LessonList({ open }: { open(lesson: Lesson): void }) {
   return (
     <main class="lessons" id="main">
       <h1>Lessons</h1>
-      <p class="lead">Ten lessons of five minutes. Each has a live scenario, a task, and a check that it was done.</p>
+      <p class="lead">Each takes about five minutes and has a live scenario, a task, and a check that it was done.</p>
       <ol class="lessonlist">
         {LESSONS.map((one) => (
           <li key={one.key}>
@@ -29,6 +29,7 @@ export function LessonText({ lesson, lab, leave }: { lesson: Lesson; lab: Labora
     () => (ready ? judge(lesson, facts(lab)) : []),
     [ready, lesson, lab.packets.value, lab.law.value],
   );
+  const waits = lab.packets.busy || (lab.packets.refusal === null && lab.diagnostics.length === 0);
   const done = conditions.length > 0 && conditions.every((one) => one.met);
   return (
     <section class="lesson" aria-label="Lesson">
@@ -38,7 +39,9 @@ export function LessonText({ lesson, lab, leave }: { lesson: Lesson; lab: Labora
       {/* made from our own Markdown when the page was built */}
       <div class="prose" dangerouslySetInnerHTML={{ __html: lesson.html }} />
       <div class={`task ${done ? 'done' : ''}`} role="status">
-        <strong>{done ? 'Done.' : ready ? 'Not yet.' : 'Being checked.'}</strong>
+        <strong>
+          {done ? 'Done.' : ready ? 'Not yet.' : waits ? 'Being checked.' : 'Not checked: the scenario did not run.'}
+        </strong>
         <ul>
           {conditions.map((one) => (
             <li key={one.text} class={one.met ? 'met' : ''}>

@@ -106,6 +106,9 @@ export function Stability({ lab, pool }: { lab: Laboratory; pool: Pool }) {
   const known = law.value !== null && !law.busy && checked !== null;
 
   useEffect(() => {
+    // what was said of the scenario before does not hold for this one
+    setLimit(null);
+    setWhy('');
     if (!known || !choice || !checked) return;
     const control = new AbortController();
     const rtt = number(get(checked.tree, ['flows', klass, 'rtt']), 0.05);
@@ -139,7 +142,6 @@ export function Stability({ lab, pool }: { lab: Laboratory; pool: Pool }) {
             : { first, second, counts, now: [axes[0].now, axes[1].now], labels: [axes[0].label, axes[1].label] },
         );
         setShown(text);
-        setLimit(null);
         const question = { ask: 'limit', text, work: WORK, free: axes[0].name, to: Math.max(2, 10 * rtt), steps: 100 };
         const found = await pool.ask<Limit>(question, { signal: control.signal }).catch(() => null);
         if (!control.signal.aborted) setLimit(found);

@@ -64,8 +64,9 @@ export function linkSentences(outcome: Outcome, index: number): string[] {
   }
   const utilization = percent(link.utilization);
   const worst = link.utilization_1s.length ? Math.min(...link.utilization_1s) : null;
+  // of a run of few seconds the whole ones may be better than all of it
   sentences.push(
-    worst === null
+    worst === null || worst > link.utilization
       ? fill('transmits', { utilization })
       : fill('transmits_worst', { utilization, worst: percent(worst) }),
   );

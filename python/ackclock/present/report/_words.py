@@ -173,9 +173,11 @@ def _delay(link: str, trees: Sequence[dict[str, Any]]) -> str:
 
 
 def _use(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, Any]]) -> str:
-    worst = of(trees, "links", link, "utilization_min_1s")
-    sentence = SENTENCES["transmits_worst" if worst.count else "transmits"].format(
-        utilization=show(of(trees, "links", link, "utilization"), PERCENT), worst=show(worst, PERCENT)
+    use, worst = (of(trees, "links", link, f"utilization{key}") for key in ("", "_min_1s"))
+    # of a run of few seconds the whole ones may be better than all of it
+    worse = worst.count > 0 and worst.mean <= use.mean
+    sentence = SENTENCES["transmits_worst" if worse else "transmits"].format(
+        utilization=show(use, PERCENT), worst=show(worst, PERCENT)
     )
     under = sum(bool(queue.underused) for queue in queues) if worst.count else 0
     if under:

@@ -45,6 +45,8 @@ pub(crate) struct Class {
     /// The only link of the path, if bulk data crosses it without events of its own and ACKs share
     /// no queue (`engine/fast_path.rs`).
     pub(crate) fast_path: Option<usize>,
+    /// The same of a link whose departures are events: what comes before and after them.
+    pub(crate) event_path: Option<usize>,
     /// Delays of the private path change during the run: they are taken when a packet comes out of
     /// its last link.
     pub(crate) time_varying: bool,

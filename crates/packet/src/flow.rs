@@ -681,7 +681,7 @@ pub(crate) fn make_flow(
         // what does has no path of its own
         (flow.uplink, flow.downlink) = (access(), access());
         flow.set_delays(class);
-        if class.fast_path.is_some()
+        if class.fast_path.or(class.event_path).is_some()
             && let Ends::Tcp { sender, .. } = &flow.ends
         {
             flow.max_ack_delay = sender.max_ack_delay(&class.sender);

@@ -118,6 +118,17 @@ pub(crate) struct Outbound {
     pub(crate) flags: Flags,
 }
 
+impl Outbound {
+    /// The packet as it reaches the first queue of its flow.
+    #[inline]
+    pub(crate) fn packet(&self, flow: Place) -> Packet {
+        Packet {
+            rehashes: self.rehashes,
+            ..Packet::new(flow, self.seq, self.stamp, self.size, self.flags)
+        }
+    }
+}
+
 /// An ACK on its way back over a private path: what the sender will read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ack {

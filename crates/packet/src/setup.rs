@@ -138,6 +138,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
             && probes.is_empty()
             && can_coalesce(class),
         fast_path: None,
+        event_path: None,
         time_varying: changes_class(scenario, id) || !probes.is_empty(),
         probes,
         links_forward: delay(&class.path),
@@ -150,11 +151,13 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
 }
 
 /// The only link of the class's path, if its packets need no events of their own.
-fn fast_path(class: &Class, links: &[Link]) -> Option<usize> {
+fn short_path(class: &Class, links: &[Link]) -> Option<usize> {
     let bulk = matches!(class.traffic, Traffic::Bulk);
     match class.path[..] {
         [only] if bulk && class.coalesced && class.reverse.is_none() => {
-            (!links[only].event_driven && !links[only].labelled).then_some(only)
+            let link = &links[only];
+            let plain = link.event_driven || !link.labelled;
+            (plain && link.is_orderly()).then_some(only)
         }
         _ => None,
     }
@@ -358,7 +361,11 @@ impl Population {
             }
             refuse_library(class)?;
             let mut built = build_class(scenario, id, general);
-            built.fast_path = fast_path(&built, links);
+            if let Some(only) = short_path(&built, links) {
+                let by_events = links[only].event_driven;
+                (built.fast_path, built.event_path) =
+                    ((!by_events).then_some(only), by_events.then_some(only));
+            }
             let first = population.rows.len();
             for index in 0..scenario.max_count(id) {
                 population.add(scenario, id, &built, first, index, seed);

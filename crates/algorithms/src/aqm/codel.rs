@@ -378,6 +378,11 @@ impl Aqm for Codel {
     }
 
     #[inline]
+    fn judges_arrivals(&self) -> bool {
+        false
+    }
+
+    #[inline]
     fn enqueue(
         &mut self,
         _now: Time,

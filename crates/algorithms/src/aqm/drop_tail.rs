@@ -72,6 +72,11 @@ pub struct DropTail;
 
 impl Aqm for DropTail {
     #[inline]
+    fn judges_arrivals(&self) -> bool {
+        false
+    }
+
+    #[inline]
     fn enqueue(
         &mut self,
         _now: Time,

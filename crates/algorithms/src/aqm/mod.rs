@@ -146,6 +146,12 @@ forwarded! { $ forward_aqm #[inline];
             false
         }
 
+        /// False when nothing but a full queue drops what arrives, and nothing is marked then, so that
+        /// [`Aqm::enqueue`] need not be asked. It then has no timer.
+        fn judges_arrivals(&self) -> bool {
+            true
+        }
+
         /// Whether it looks at [`PacketView::priority`]; else packets need not be labelled for it.
         fn reads_priority(&self) -> bool {
             false

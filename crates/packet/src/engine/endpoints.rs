@@ -17,8 +17,8 @@ impl Engine {
         let state = &mut self.flows[flow];
         let now = self.now - state.clock_offset;
         let class = &self.classes[state.class as usize];
-        if let Some(first) = class.fast_path {
-            self.send_fast(flow, first, now);
+        if class.fast_path.or(class.event_path).is_some() {
+            self.send_short(flow, now);
             return;
         }
         if state.stopped || now >= class.stop || now > self.end {
@@ -574,11 +574,11 @@ impl Engine {
         }
         state.record_window(now, self.window);
         let blocks = state.take_blocks(ack.blocks);
-        if let Some(first) = class.fast_path {
+        if class.fast_path.or(class.event_path).is_some() {
             if let Ends::Tcp { sender, .. } = &mut state.ends {
                 sender.on_ack(now, ack, &blocks, &class.sender, &mut state.random);
             }
-            self.send_fast(flow, first, now);
+            self.send_short(flow, now);
             return;
         }
         let Ends::Tcp { sender, .. } = &mut state.ends else {

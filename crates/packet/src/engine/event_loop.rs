@@ -50,6 +50,10 @@ impl Engine {
             self.take_access(entry, near);
             return Ok(false);
         }
+        if entry.tag.is(Kind::Transmit) {
+            self.take_transmit(entry, near);
+            return Ok(false);
+        }
         self.calendar.pop(near, time);
         if entry.tag.is(Kind::Start) {
             self.schedule_start(entry);
@@ -102,8 +106,7 @@ impl Engine {
     fn dispatch(&mut self, tag: Tag) -> Result<(), Error> {
         let (flow, entity) = (tag.slot(), tag.entity());
         match tag.kind() {
-            Kind::Ack | Kind::Access => unreachable!("taken by the caller"),
-            Kind::Transmit => self.on_transmit(entity),
+            Kind::Ack | Kind::Access | Kind::Transmit => unreachable!("taken by the caller"),
             Kind::Wire => self.on_wire(entity),
             Kind::Receive => self.on_receive(flow),
             Kind::AckAccess => self.on_ack_access(flow),

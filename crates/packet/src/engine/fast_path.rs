@@ -1,16 +1,19 @@
-//! The common case in one go: bulk data crosses one link whose departures are known at arrival, and
-//! its ACKs come back over a private path.
+//! The common case in one go: bulk data crosses one link, and its ACKs come back over a private
+//! path.
 //!
-//! From the ACK that opens the window to the ACKs of what it lets out nothing else can look at the
-//! flow, so that flow, class and link are looked up once and nothing is handed on. What happens is
+//! Where departures are known at arrival nothing else can look at the flow from the ACK that opens
+//! the window to the ACKs of what it lets out, so that flow, class and link are looked up once and
+//! nothing is handed on. Where they are events this is done in two parts: up to the queue, and from
+//! the end of the transmission on. What happens is
 //! what the steps of [`Engine`] do one after the other; those are taken by `Options::general`, for
 //! connection set-up and for every other path.
 
 use super::Engine;
+use super::network::label;
 use crate::calendar::{Calendar, Class as Order, Entry, Held, Kind, Tag};
 use crate::class::Class;
 use crate::flow::{Ends, Flow};
-use crate::link::{Link, OfferOutcome};
+use crate::link::{Link, Offer, OfferOutcome};
 use crate::one_way::is_chosen;
 use crate::packet::{Ack, Flags, Outbound, Packet};
 use crate::tcp::receiver::Reply;
@@ -82,7 +85,7 @@ impl Engine {
                     end: self.end,
                     window: self.window,
                 };
-                let mut path = FastPath {
+                let mut path = FastPath::<false> {
                     link: &mut self.links[first],
                     calendar: &mut self.calendar,
                     class,
@@ -96,10 +99,47 @@ impl Engine {
                 path.calendar.wait(held, state, event.tag);
                 return;
             }
-            self.on_ack(flow, &ack);
+            if !class
+                .event_path
+                .is_some_and(|first| self.take_ack_of_events(flow, first, &ack))
+            {
+                self.on_ack(flow, &ack);
+            }
         }
         let state = &mut self.flows[flow];
         self.calendar.wait(held, state, event.tag);
+    }
+
+    /// The same where departures are events; false if the ACK is none of an established
+    /// connection's.
+    #[inline(never)]
+    fn take_ack_of_events(&mut self, flow: usize, first: usize, ack: &Ack) -> bool {
+        let state = &mut self.flows[flow];
+        let Ends::Tcp { sender, .. } = &mut state.ends else {
+            return false;
+        };
+        let plain = sender.fast_path_eligible(ack);
+        if !plain && ack.flags.has(Flags::SYN) {
+            return false;
+        }
+        let now = ack.at - state.clock_offset;
+        let mut path = FastPath::<true> {
+            link: &mut self.links[first],
+            calendar: &mut self.calendar,
+            class: &self.classes[state.class as usize],
+            moment: Moment {
+                now: self.now,
+                end: self.end,
+                window: self.window,
+            },
+        };
+        if plain {
+            path.take_ack_fast_path(state, now, (ack.cum, ack.echo));
+        } else {
+            path.take_ack_slow_path(state, now, ack);
+        }
+        self.record_judged(first);
+        true
     }
 
     #[cold]
@@ -109,8 +149,19 @@ impl Engine {
     }
 
     /// Sends all that the sender may send at `now`, by its clock; see [`Engine::send`].
+    #[inline]
+    pub(crate) fn send_short(&mut self, flow: usize, now: u64) {
+        let class = &self.classes[self.flows[flow].class as usize];
+        if let Some(first) = class.fast_path {
+            self.send_fast::<false>(flow, first, now);
+        } else if let Some(first) = class.event_path {
+            self.send_fast::<true>(flow, first, now);
+        }
+    }
+
+    /// The same on a path of known departures, or of events.
     #[inline(never)]
-    pub(crate) fn send_fast(&mut self, flow: usize, first: usize, now: u64) {
+    fn send_fast<const EVENTS: bool>(&mut self, flow: usize, first: usize, now: u64) {
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
         if state.stopped || now >= class.stop || now > self.end {
@@ -121,13 +172,38 @@ impl Engine {
             end: self.end,
             window: self.window,
         };
-        let mut path = FastPath {
+        let mut path = FastPath::<EVENTS> {
             link: &mut self.links[first],
             calendar: &mut self.calendar,
             class,
             moment,
         };
         path.send(state, now);
+        if EVENTS {
+            self.record_judged(first);
+        }
+    }
+
+    /// A packet of bulk data comes out of the only link of its path; false where it is none.
+    #[inline(always)]
+    pub(crate) fn deliver_fast(&mut self, link: usize, packet: &Packet) -> bool {
+        let state = &mut self.flows[packet.slot as usize];
+        let class = &self.classes[state.class as usize];
+        if class.event_path != Some(link) || packet.flags.has(Flags::SYN) {
+            return false;
+        }
+        let mut path = FastPath::<true> {
+            link: &mut self.links[link],
+            calendar: &mut self.calendar,
+            class,
+            moment: Moment {
+                now: self.now,
+                end: self.end,
+                window: self.window,
+            },
+        };
+        path.deliver(state, self.now, packet.stamp, packet.seq, packet.flags);
+        true
     }
 
     /// The head of what the flow's uplink has sent reaches the first queue, and the one after it
@@ -155,23 +231,11 @@ impl Engine {
         let first = match class.fast_path {
             Some(first) if !packet.flags.has(Flags::SYN) => first,
             _ => {
-                let Outbound {
-                    seq,
-                    stamp,
-                    size,
-                    rehashes,
-                    flags,
-                    ..
-                } = packet;
-                let packet = Packet {
-                    rehashes,
-                    ..Packet::new(state.place, seq, stamp, size, flags)
-                };
-                self.arrive(class.path[0], packet);
+                self.take_access_of_events(flow, &packet);
                 return;
             }
         };
-        let mut path = FastPath {
+        let mut path = FastPath::<false> {
             link: &mut self.links[first],
             calendar: &mut self.calendar,
             class,
@@ -182,6 +246,33 @@ impl Engine {
             },
         };
         path.cross(state, packet.stamp, packet.seq, packet.flags);
+    }
+
+    /// The same where departures are events, and off the short path.
+    #[inline(never)]
+    fn take_access_of_events(&mut self, flow: usize, packet: &Outbound) {
+        let state = &mut self.flows[flow];
+        let class = &self.classes[state.class as usize];
+        let first = match class.event_path {
+            Some(first) if !packet.flags.has(Flags::SYN) => first,
+            _ => {
+                let packet = packet.packet(state.place);
+                self.arrive(class.path[0], packet);
+                return;
+            }
+        };
+        let mut path = FastPath::<true> {
+            link: &mut self.links[first],
+            calendar: &mut self.calendar,
+            class,
+            moment: Moment {
+                now: self.now,
+                end: self.end,
+                window: self.window,
+            },
+        };
+        path.join_queue(state, packet);
+        self.record_judged(first);
     }
 }
 
@@ -199,15 +290,15 @@ impl Calendar {
     }
 }
 
-/// The path of a flow's data.
-struct FastPath<'e> {
+/// The path of a flow's data; `EVENTS`: departures from its link are events.
+struct FastPath<'e, const EVENTS: bool> {
     link: &'e mut Link,
     calendar: &'e mut Calendar,
     class: &'e Class,
     moment: Moment,
 }
 
-impl FastPath<'_> {
+impl<const EVENTS: bool> FastPath<'_, EVENTS> {
     /// An ACK of new data (what it acknowledges and echoes) reaches a sender that knows of no loss.
     /// Its end is that of [`FastPath::send`]; one function for both costs 23 instructions a packet
     /// (3 %).
@@ -365,17 +456,27 @@ impl FastPath<'_> {
             };
             at = finish + state.delays.sender_access;
         }
-        if at == self.moment.now && at <= self.moment.end {
+        let arrives = at == self.moment.now && at <= self.moment.end;
+        if arrives && !EVENTS {
             self.cross(state, now, seq, flags);
+            return;
+        }
+        let packet = Outbound {
+            at,
+            seq,
+            stamp: now,
+            size,
+            // departures that are known at arrival are from no queue that hashes flows
+            rehashes: if EVENTS && self.class.rehashes {
+                state.times_rehashed()
+            } else {
+                0
+            },
+            flags,
+        };
+        if arrives {
+            self.join_queue(state, &packet);
         } else {
-            let packet = Outbound {
-                at,
-                seq,
-                stamp: now,
-                size,
-                rehashes: 0, // no router on this path hashes flows
-                flags,
-            };
             state.delay_outbound(self.calendar, packet);
         }
     }
@@ -398,8 +499,7 @@ impl FastPath<'_> {
     /// Data reaches the link, leaves it, and is acknowledged, or not.
     #[inline(always)]
     fn cross(&mut self, state: &mut Flow, stamp: u64, seq: u64, mut flags: Flags) {
-        let Moment { now, end, window } = self.moment;
-        let (class, size) = (self.class, self.class.packet_size);
+        let (now, size) = (self.moment.now, self.class.packet_size);
         let flow = state.place.number();
         let (finish, marked) = match self.link.offer_precomputed(now, size, flow, flags) {
             OfferOutcome::Departs(finish) => (finish, false),
@@ -413,6 +513,37 @@ impl FastPath<'_> {
             flags.0 |= Flags::CE;
             self.record_mark(state, now);
         }
+        self.deliver(state, finish, stamp, seq, flags);
+    }
+
+    /// Data reaches a link whose departures are events. What becomes of others that wait there is
+    /// left in `judged`.
+    #[inline(never)]
+    fn join_queue(&mut self, state: &mut Flow, sent: &Outbound) {
+        let (class, now) = (self.class, self.moment.now);
+        let mut packet = sent.packet(state.place);
+        if self.link.labelled {
+            packet.priority = class.priority;
+            self.link.label = label(state, class, &packet);
+        }
+        match self.link.offer(now, &mut packet) {
+            Offer::Acts(finish) => {
+                let tag = Tag::new(Order::Transmit, class.path[0], Kind::Transmit);
+                self.calendar.push_near(finish, tag);
+            }
+            Offer::Waits | Offer::Asks => {}
+            Offer::Dropped | Offer::Policed | Offer::Departs(_) => self.record_drop(state, now),
+        }
+        if packet.flags.has(Flags::CE) {
+            self.record_mark(state, now);
+        }
+    }
+
+    /// Data has left the link's transmitter at `finish`, and is acknowledged, or not.
+    #[inline(always)]
+    fn deliver(&mut self, state: &mut Flow, finish: u64, stamp: u64, seq: u64, flags: Flags) {
+        let Moment { now, end, window } = self.moment;
+        let (class, size) = (self.class, self.class.packet_size);
         let mut at = self.link.exit(finish);
         if let Some(downlink) = &mut state.downlink {
             let limited = downlink.is_limited();

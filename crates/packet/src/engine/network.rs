@@ -3,9 +3,29 @@
 use ackclock_algorithms::scheduler::Label;
 
 use super::Engine;
-use crate::calendar::{Class as Order, Kind, Tag};
+use crate::calendar::{Class as Order, Entry, Kind, Tag};
+use crate::class::Class;
+use crate::flow::Flow;
 use crate::link::{Fate, Offer};
 use crate::packet::{Flags, Outbound, Packet};
+
+/// What a router sees of a packet of `flow`.
+#[inline(always)]
+pub(super) fn label(flow: &Flow, class: &Class, packet: &Packet) -> Label {
+    let back = packet.flags.has(Flags::ACK);
+    let washed = packet.hop > class.hosts.washed[usize::from(back)];
+    let label = Label {
+        identity: flow.identity,
+        flow_hash: flow.hashed(packet),
+        priority: class.priority,
+        l4s: packet.flags.is_scalable(),
+        dscp: if washed { 0 } else { class.hosts.dscp },
+        hosts: flow.hosts,
+        translated: class.hosts.translated,
+        class: flow.class,
+    };
+    if back { label.reversed() } else { label }
+}
 
 impl Engine {
     /// A packet reaches the queue of `link`.
@@ -18,20 +38,8 @@ impl Engine {
             let flow = &self.flows[packet.slot as usize];
             let class = &self.classes[flow.class as usize];
             packet.priority = class.priority;
-            let back = packet.flags.has(Flags::ACK);
-            let washed = packet.hop > class.hosts.washed[usize::from(back)];
-            let label = Label {
-                identity: flow.identity,
-                flow_hash: flow.hashed(&packet),
-                priority: class.priority,
-                l4s: packet.flags.is_scalable(),
-                dscp: if washed { 0 } else { class.hosts.dscp },
-                hosts: flow.hosts,
-                translated: class.hosts.translated,
-                class: flow.class,
-            };
-            state.label = if back { label.reversed() } else { label };
-            if state.filters_acks && back {
+            state.label = label(flow, class, &packet);
+            if state.filters_acks && packet.flags.has(Flags::ACK) {
                 let reports = packet.blocks != 0 && class.sender.recovery.is_selective();
                 state.reported = if reports {
                     flow.reported(&packet)
@@ -100,8 +108,8 @@ impl Engine {
 
     /// Records the fate of packets that a link held.
     #[inline]
-    fn record_judged(&mut self, link: usize) {
-        if !self.links[link].judged.is_empty() {
+    pub(super) fn record_judged(&mut self, link: usize) {
+        if self.links[link].has_judged() {
             self.record_fates(link);
         }
     }
@@ -153,16 +161,27 @@ impl Engine {
         flow.window.losses += u64::from(inside);
     }
 
-    /// A transmission of an event-driven link ends.
-    pub(super) fn on_transmit(&mut self, link: usize) {
-        let now = self.now;
+    /// A transmission of an event-driven link ends, and the next one takes its place in the
+    /// calendar.
+    #[inline(never)]
+    pub(super) fn take_transmit(&mut self, event: Entry, near: bool) {
+        let (link, now) = (event.tag.entity(), event.time);
+        let held = self.calendar.take(near, now);
+        if now > self.end {
+            self.calendar.drop(held);
+            return;
+        }
+        self.now = now;
         let (sent, next) = self.links[link].transmit(now);
-        if let Some(finish) = next {
-            self.calendar
-                .push_near(finish, Tag::new(Order::Transmit, link, Kind::Transmit));
+        match next {
+            Some(finish) => self.calendar.put(held, finish, event.tag),
+            None => self.calendar.drop(held),
         }
         self.record_judged(link);
         if let Some(packet) = sent {
+            if self.deliver_fast(link, &packet) {
+                return;
+            }
             if self.capture.is_some() {
                 self.capture_packet(link, &packet, true);
             }

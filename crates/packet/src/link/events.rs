@@ -6,10 +6,18 @@ use ackclock_scenario::Capacity;
 
 use super::scheduled::Scheduled;
 use super::tree::{Moment, Tree};
-use super::{Fate, Link, Offer, scheduled_in, tree_in};
+use super::{Extras, Fate, Link, Offer, scheduled_in, tree_in};
 use crate::packet::Packet;
 
 impl Link {
+    /// Whether packets that are not dropped come out one after the other, in the order in which
+    /// they are sent.
+    pub(crate) fn is_orderly(&self) -> bool {
+        self.extras
+            .as_ref()
+            .is_none_or(|extras| extras.impairments.is_empty() && extras.server.is_none())
+    }
+
     pub(super) fn offer_event_driven(&mut self, now: u64, packet: &Packet) -> Offer {
         if self.serving.is_some() {
             self.clock.account(now, self.queue.len(), self.bytes);
@@ -61,11 +69,13 @@ impl Link {
     }
 
     /// Service begins; a shaper may hold the packet back first.
+    #[inline(always)]
     fn begin(&mut self, now: u64, arrival: u64, packet: Packet, follows: bool) -> Offer {
         self.started(packet.size);
         self.record(arrival, now);
         self.serving = Some(packet);
-        let Some(extras) = &mut self.extras else {
+        let impaired = |_: &&mut Box<Extras>| !self.plain;
+        let Some(extras) = self.extras.as_mut().filter(impaired) else {
             self.free = self.transmitter.finish(now, packet.size, follows);
             return Offer::Acts(self.free);
         };
@@ -75,6 +85,18 @@ impl Link {
         self.free = extras.impairments.open_from(finish);
         extras.finish = finish;
         Offer::Acts(finish)
+    }
+
+    /// A probe of flow `flow` of its class has taken `delay`, ps: the rate follows.
+    #[inline(never)]
+    pub(crate) fn on_probe(&mut self, now: u64, flow: usize, delay: u64) {
+        let sent = self.counters.started_bytes;
+        let follower = self.extras.as_mut().and_then(|it| it.autorate.as_mut());
+        let Some(rate) = follower.and_then(|it| it.on_probe(now, flow, delay, sent)) else {
+            return;
+        };
+        self.transmitter.set_rate(now, rate);
+        self.on_rate_change(now, rate);
     }
 
     /// A packet arrives at a link with a scheduler.
@@ -105,16 +127,17 @@ impl Link {
                 return Offer::Dropped;
             }
         }
-        self.clock.account(now, self.length(), self.bytes);
+        let Some(scheduled) = scheduled_in(&mut self.extras) else {
+            return Offer::Dropped;
+        };
+        self.clock.account(now, scheduled.packets(), self.bytes);
         self.bytes += u64::from(packet.size);
-        if let Some(scheduled) = self.scheduled_mut() {
-            scheduled.push(queue, now, packet);
-        }
-        let blocks = &self.reported;
-        let superseded = scheduled_in(&mut self.extras)
-            .and_then(|scheduled| scheduled.superseded(now, queue, blocks));
-        if let Some(old) = superseded {
-            self.drop_waiting(now, self.length() + 1, old);
+        scheduled.push(queue, now, packet);
+        if self.filters_acks {
+            let superseded = scheduled.superseded(now, queue, &self.reported);
+            if let Some(old) = superseded {
+                self.drop_waiting(now, self.length() + 1, old);
+            }
         }
         let acts = if sending {
             None
@@ -297,8 +320,8 @@ impl Link {
     fn serve(&mut self, now: u64, direct: bool, follows: bool) -> Option<u64> {
         let rate = self.transmitter.rate_at(now);
         loop {
-            let before = self.length();
-            let scheduled = self.extras.as_mut()?.scheduled.as_mut()?;
+            let scheduled = scheduled_in(&mut self.extras)?;
+            let before = scheduled.packets();
             let Some(mut taken) =
                 scheduled.take(now, rate, direct, Self::packet_view, &mut self.random)
             else {
@@ -334,7 +357,22 @@ impl Link {
 
     /// Event-driven departures: the transmission that ends now has sent this packet; and when the
     /// next ends, if one begins. What becomes of packets on the way out is left in `judged`.
+    #[inline]
     pub(crate) fn transmit(&mut self, now: u64) -> (Option<Packet>, Option<u64>) {
+        if !self.plain {
+            return self.transmit_impaired(now);
+        }
+        let sent = self.serving.take();
+        let next = if self.scheduled().is_some() {
+            self.serve(now, false, true)
+        } else {
+            self.begin_next(now)
+        };
+        (sent, next)
+    }
+
+    /// The same of a link that is not plain.
+    fn transmit_impaired(&mut self, now: u64) -> (Option<Packet>, Option<u64>) {
         if let Some(extras) = &mut self.extras {
             if extras.tree.is_some() {
                 return self.transmit_from_tree(now);
@@ -378,6 +416,11 @@ impl Link {
                 return (sent, self.serve(now, false, follows));
             }
         }
+        (sent, self.begin_next(now))
+    }
+
+    /// The next packet of a queue without a scheduler goes into service: when that ends.
+    fn begin_next(&mut self, now: u64) -> Option<u64> {
         while let Some((arrival, mut packet)) = self.queue.pop_front() {
             self.clock.account(now, self.queue.len() + 1, self.bytes);
             self.bytes -= u64::from(packet.size);
@@ -387,8 +430,8 @@ impl Link {
             let Offer::Acts(finish) = self.begin(now, arrival, packet, true) else {
                 unreachable!()
             };
-            return (sent, Some(finish));
+            return Some(finish);
         }
-        (sent, None)
+        None
     }
 }

@@ -49,6 +49,14 @@ impl Impairments {
         }
     }
 
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.policer.is_none()
+            && self.shaper.is_none()
+            && self.loss.is_none()
+            && self.jitter.is_none()
+    }
+
     /// Whether a packet may join the queue.
     pub(crate) fn admits(&mut self, now: u64, size: u32) -> bool {
         self.policer

@@ -148,6 +148,8 @@ pub(crate) struct Link {
     capacity: Capacity,
     transmitter: Transmitter,
     pub(crate) aqm: AqmInstance,
+    /// Whether the AQM judges what arrives.
+    judges_arrivals: bool,
     random: Stream,
     pub(crate) counters: Counters,
     clock: QueueClock,
@@ -159,6 +161,9 @@ pub(crate) struct Link {
     pub(crate) event_driven: bool,
     /// Whether packets are taken in batches.
     served: bool,
+    /// Whether a packet leaves the queue as soon as the one before it has been sent, and comes out:
+    /// nothing polices, shapes, loses or delays it, and its queue has no classes.
+    plain: bool,
     queue: VecDeque<(u64, Packet)>,
     serving: Option<Packet>,
     extras: Option<Box<Extras>>,
@@ -205,6 +210,7 @@ impl Link {
             transmitter: Transmitter::new(rate),
             event_driven: general || aqm.decides_at_dequeue(),
             labelled: aqm.reads_priority(),
+            judges_arrivals: aqm.judges_arrivals(),
             aqm,
             random,
             counters: Counters::default(),
@@ -215,6 +221,7 @@ impl Link {
             queue: VecDeque::new(),
             serving: None,
             served: false,
+            plain: true,
             extras: None,
             label: Label::default(),
             filters_acks: false,
@@ -236,6 +243,10 @@ impl Link {
     pub(crate) fn with(mut self, extras: Extras) -> Self {
         self.event_driven = true;
         self.served = extras.server.is_some();
+        self.plain = extras.tree.is_none()
+            && extras.server.is_none()
+            && extras.impairments.is_empty()
+            && !extras.scheduled.as_ref().is_some_and(Scheduled::judges);
         self.labelled |= extras.scheduled.is_some() || extras.tree.is_some();
         self.filters_acks = extras
             .scheduled
@@ -266,6 +277,12 @@ impl Link {
 
     fn scheduled_mut(&mut self) -> Option<&mut Scheduled> {
         scheduled_in(&mut self.extras)
+    }
+
+    /// Whether a packet that waits has been dropped or marked.
+    #[inline(always)]
+    pub(crate) fn has_judged(&self) -> bool {
+        !self.judged.is_empty()
     }
 
     /// Whether packets may overtake each other on the wire.
@@ -317,8 +334,10 @@ impl Link {
         }
     }
 
-    fn view(&self, now: u64, size: u32) -> QueueView {
-        let packets = self.length() as u32;
+    /// Whether nothing waits or is sent, and whether a packet of this size has no room among
+    /// `packets`.
+    #[inline(always)]
+    fn is_idle_or_full(&self, now: u64, packets: u32, size: u32) -> (bool, bool) {
         let full = match self.capacity {
             Capacity::Packets(limit) => packets >= limit,
             Capacity::Bytes(limit) => self.bytes + u64::from(size) > limit,
@@ -326,11 +345,17 @@ impl Link {
         };
         // with a service packets may wait for it while nothing is sent
         let idle = self.free <= now && self.serving.is_none() && packets == 0;
+        // a packet that can be sent at once never waits
+        (idle, full && !idle)
+    }
+
+    fn view(&self, now: u64, size: u32) -> QueueView {
+        let packets = self.length() as u32;
+        let (idle, full) = self.is_idle_or_full(now, packets, size);
         QueueView {
             packets,
             bytes: self.bytes,
-            // a packet that can be sent at once never waits
-            full: full && !idle,
+            full,
             idle_since: idle.then_some(Time(self.free)),
             rate: self.transmitter.rate_at(now),
         }
@@ -357,7 +382,7 @@ impl Link {
         self.counters.arrivals += 1;
         self.counters.arrived_bytes += u64::from(size);
         if let Some(extras) = &mut self.extras {
-            if !extras.impairments.admits(now, size) {
+            if !self.plain && !extras.impairments.admits(now, size) {
                 self.counters.policed += 1;
                 return Offer::Policed;
             }
@@ -369,16 +394,10 @@ impl Link {
                 return self.offer_tree(now, packet);
             }
         }
-        let view = self.view(now, size);
-        let verdict = self.aqm.enqueue(
-            Time(now),
-            &Self::packet_view(packet),
-            &view,
-            &mut self.random,
-        );
-        if view.full || verdict == Verdict::Drop {
+        let (full, verdict) = self.judge_arrival(now, packet);
+        if full || verdict == Verdict::Drop {
             self.drop_packet(size);
-            self.counters.overflows += u64::from(view.full);
+            self.counters.overflows += u64::from(full);
             return Offer::Dropped;
         }
         if verdict == Verdict::Mark {
@@ -391,13 +410,17 @@ impl Link {
         Offer::Departs(self.depart(now, size))
     }
 
-    /// The fate of a packet where packets are taken in batches.
-    #[inline]
-    fn woken(&mut self, now: u64, offer: Offer) -> Offer {
-        if self.served && offer == Offer::Waits {
-            return self.wake(now);
+    /// Whether the queue has no room for a packet, and what the AQM decides on it.
+    #[inline(always)]
+    fn judge_arrival(&mut self, now: u64, packet: &Packet) -> (bool, Verdict) {
+        if !self.judges_arrivals {
+            let (_, full) = self.is_idle_or_full(now, self.length() as u32, packet.size);
+            return (full, Verdict::Accept);
         }
-        offer
+        let view = self.view(now, packet.size);
+        let seen = Self::packet_view(packet);
+        let verdict = self.aqm.enqueue(Time(now), &seen, &view, &mut self.random);
+        (view.full, verdict)
     }
 
     /// When its queue last changed, or it will have sent what is in it.
@@ -633,18 +656,6 @@ impl Link {
         if let Some(tree) = tree_in(&mut self.extras) {
             tree.on_link_change(now, rate);
         }
-    }
-
-    /// A probe of flow `flow` of its class has taken `delay`, ps: the rate follows.
-    #[inline(never)]
-    pub(crate) fn on_probe(&mut self, now: u64, flow: usize, delay: u64) {
-        let sent = self.counters.started_bytes;
-        let follower = self.extras.as_mut().and_then(|it| it.autorate.as_mut());
-        let Some(rate) = follower.and_then(|it| it.on_probe(now, flow, delay, sent)) else {
-            return;
-        };
-        self.transmitter.set_rate(now, rate);
-        self.on_rate_change(now, rate);
     }
 
     /// Another value of one of the AQM's parameters.

@@ -36,6 +36,10 @@ pub(crate) struct Scheduled {
     /// Whether the scheduler judges packets itself: only then it may shape, drop what waits, or have
     /// limits of its own.
     judges: bool,
+    /// Whether nobody judges arrivals.
+    accepts_all: bool,
+    /// Whether AQMs judge departures; none where they are a user's own.
+    decides_at_dequeue: Option<bool>,
     /// Whether AQMs are shown the total, and told of sub-queues that were found empty.
     shows_total: bool,
     queues: Vec<SubQueue>,
@@ -77,11 +81,14 @@ impl Scheduled {
         } else {
             scheduler.queues()
         };
+        let judges = scheduler.judges();
         let mut scheduled = Self {
+            accepts_all: !judges && resting.as_ref().is_some_and(|aqm| !aqm.judges_arrivals()),
+            decides_at_dequeue: resting.as_ref().map(AqmInstance::decides_at_dequeue),
             queues: Vec::with_capacity(count),
             backlog: Vec::with_capacity(count),
-            judges: scheduler.judges(),
-            is_single: scheduler.queues() == 1 && !scheduler.judges(),
+            judges,
+            is_single: scheduler.queues() == 1 && !judges,
             shows_total: scheduler.shows_total(),
             scheduler,
             link,
@@ -199,6 +206,9 @@ impl Scheduled {
         sending: bool,
         random: &mut Stream,
     ) -> Verdict {
+        if self.accepts_all {
+            return Verdict::Accept;
+        }
         if self.judges {
             return self.scheduler.judge_arrival(
                 Time(now),
@@ -405,7 +415,7 @@ impl Scheduled {
             let view = view_of(&packet);
             self.scheduler
                 .judge(queue, sojourn, &view, &self.backlog, random)
-        } else if !direct && self.queues[queue].aqm.decides_at_dequeue() {
+        } else if !direct && self.decides_at_dequeue(queue) {
             let mut view = QueueView {
                 idle_since: None,
                 ..self.view(queue, now, rate, true)
@@ -425,6 +435,17 @@ impl Scheduled {
             verdict,
             queue,
         })
+    }
+
+    #[inline(always)]
+    fn decides_at_dequeue(&self, queue: usize) -> bool {
+        self.decides_at_dequeue
+            .unwrap_or_else(|| self.queues[queue].aqm.decides_at_dequeue())
+    }
+
+    /// Whether the scheduler may hold packets back, or judges them.
+    pub(crate) fn judges(&self) -> bool {
+        self.judges
     }
 
     /// The packet taken is sent until `finish`.

@@ -88,6 +88,15 @@ impl Link {
             .is_some_and(|it| matches!(it.state, State::Sends(_)))
     }
 
+    /// The fate of a packet where packets are taken in batches.
+    #[inline(always)]
+    pub(super) fn woken(&mut self, now: u64, offer: Offer) -> Offer {
+        if !self.plain && self.served && offer == Offer::Waits {
+            return self.wake(now);
+        }
+        offer
+    }
+
     /// A packet has joined a queue: when the transmitter acts, if it was idle.
     #[inline(never)]
     pub(super) fn wake(&mut self, now: u64) -> Offer {

@@ -7,6 +7,7 @@ bytes sent, loss from the ledgers, and Jain's index by its formula. A checker ra
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from typing import Any
@@ -25,8 +26,9 @@ _UNIT = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 def check(answer: dict[str, Any]) -> int:
     """Check every sentence of an answer; returns how many there were."""
     said = 0
+    every = _Runs(answer["runs"], answer["link"])
     for part in [answer, *answer.get("beside", [])]:
-        runs = _Runs(part["runs"], part["link"])
+        runs = _Runs(part["runs"], part["link"], every)
         for sentence in part["sentences"]:
             assert sentence["evidence"], sentence
             assert all(run in part["runs"] for one in sentence["evidence"] for run in one["runs"]), sentence
@@ -39,11 +41,133 @@ def check(answer: dict[str, Any]) -> int:
             _tabled(part, key, runs)
         _peaks(part, runs)
         _offered(part, answer)
+        _unsaid(part, runs)
+        for setting, run in (("present", _first(part)), ("other", _instead(answer))):
+            if part[setting] is not None:
+                _setting(
+                    part,
+                    setting,
+                    run,
+                    _Runs(answer["runs"] if setting == "other" else part["runs"], part["link"], runs),
+                )
+        if part["other"] is not None and part["other"]["tc"]:
+            _commands(part, answer)
+    _directions(answer, every)
     for effect in answer["effects"]:
         if effect["better"] is not None:
             up = effect["key"] in ("jain", "rate")
             assert effect["better"] == ((effect["after"] > effect["before"]) == up), effect
     return said
+
+
+def _first(part: dict[str, Any]) -> str:
+    """Key of the runs that decided what is said of a link."""
+    (key,) = part["sentences"][0]["evidence"][0]["runs"]
+    return str(key)
+
+
+def _instead(answer: dict[str, Any]) -> str:
+    return next((key for key in answer["runs"] if key.startswith("instead: ")), "")
+
+
+def _setting(part: dict[str, Any], setting: str, key: str, runs: _Runs) -> None:
+    """
+    The columns of a setting are those of its own runs, at its own link, each class in its own row.
+
+    The other setting's rate counts as a part of the link's rate now.
+    """
+    stated = part[setting]
+    now = _Runs(part["runs"], part["link"], runs).of(_first(part))[0]
+    factor = _bits(runs.of(key)[0], runs) / _bits(now, runs) if setting == "other" else 1.0
+    for name, what in {"delay_p50": _wait(0.5), "delay_p99": _wait(0.99), "loss": _lost}.items():
+        _same(stated[name], runs.mean(key, what), f"{part['link']}, {setting}: {name}")
+    used = runs.mean(key, lambda one, runs: 1 - _idle(one, runs))
+    _same(stated["utilization"], factor * used, f"{part['link']}, {setting}: utilization", 5e-3)
+    for name, row in stated["classes"].items():
+        columns = {
+            "goodput": lambda one, _runs, name=name: float(one.flows["goodput"][one.flows["class"] == name].sum()),
+            "loss": _class_loss(name),
+            "one_way_p50": lambda one, _runs, name=name: float(one.classes.loc[name, "one_way_s_p50"]),
+            "one_way_p99": lambda one, _runs, name=name: float(one.classes.loc[name, "one_way_s_p99"]),
+        }
+        for column, what in columns.items():
+            if row[column] is not None:
+                _same(row[column], runs.mean(key, what), f"{setting}, class {name}: {column}")
+
+
+def _same(stated: float | None, found: float, where: str, slack: float = 1e-9) -> None:
+    if stated is None or math.isnan(found):
+        return
+    assert abs(stated - found) <= CLOSE * abs(found) + slack, (where, stated, found)
+
+
+def _unsaid(part: dict[str, Any], runs: _Runs) -> None:
+    """What is neither said nor left open is not there: the mean is below its limit."""
+    key = _first(part)
+    said = {one["predicate"] for one in part["sentences"]}
+    if not runs.record[key]["enough"]:
+        return
+    open_ = " ".join(one["text"] for one in part["sentences"] if one["predicate"] == "cannot-tell")
+    one = runs.of(key)[0]
+    over = [entry for entry in one._scenario["flows"] if runs.link in entry["path"]]
+    kinds = [entry["traffic"]["kind"] for entry in over]
+    greedy = sum(int(entry["count"]) for entry in over if entry["traffic"]["kind"] == "bulk")
+    judged: dict[str, tuple[Any, float, str]] = {
+        "waits-long": (
+            _wait(0.5),
+            _wait_limit(one, runs) if {"bulk", "app-limited"} & set(kinds) else math.inf,
+            "wait long",
+        ),
+        "loses-much": (_lost, 0.01, "many packets are lost"),
+    }
+    if set(kinds) & {"bulk", "app-limited"}:
+        judged["stands-idle"] = (_idle, 0.05, "stands idle")
+    if greedy > 1:
+        judged["shares-unevenly"] = (_uneven, 0.2, "share evenly")
+    if set(kinds) & set(STREAMS):
+        judged["stream-loses"] = (_stream_loss, 1e-3, "streams without congestion control")
+    for predicate, (what, limit, words) in judged.items():
+        if predicate not in said and words not in open_:
+            found = runs.mean(key, what)
+            assert not found > limit * (1 + CLOSE), (
+                f"{part['link']}: {predicate} is not said: {found:.4g} > {limit:.4g}"
+            )
+
+
+def _directions(answer: dict[str, Any], runs: _Runs) -> None:
+    """Each link that endless flows fill is judged, unless one alone was asked for."""
+    if "was asked for" in answer["checked"] or "Not judged" in answer["checked"]:
+        return
+    judged = {one["link"] for one in [answer, *answer["beside"]]}
+    one = runs.of(_first(answer))[0]
+    filled = {link for flow in one._scenario["flows"] if flow["traffic"]["kind"] == "bulk" for link in flow["path"]}
+    for link in filled - judged:
+        used = float(one.links.loc[link, "utilization"])
+        assert used < 0.55, f"{link} is used {used:.0%} of the time and is not judged"
+
+
+def _commands(part: dict[str, Any], answer: dict[str, Any]) -> None:
+    """The commands set what was run: a shaper at 95 % of the rate now, CoDel's parameters, and the way back."""
+    lines, undo = part["other"]["tc"], part["other"]["undo"]
+    scenarios = [part["runs"][_first(part)]["scenario"], answer["runs"][_instead(answer)]["scenario"]]
+    now, then = (next(one for one in tree["link"] if one["name"] == part["link"]) for tree in scenarios)
+    shaped = re.search(r" htb rate ([0-9]+)kbit", lines)
+    bits = [ac._core.quantity(str(one["rate"]))[0] for one in (now, then)]
+    policer = now.get("policer", "none")
+    let = min(bits[0], ac._core.quantity(str(policer["rate"]))[0] if isinstance(policer, dict) else math.inf)
+    if "fq_codel" in lines:
+        assert (shaped is not None) == (bits[1] < bits[0]), (lines, bits)
+        words = dict(re.findall(r"(target|interval) ([0-9.]+)ms", lines))
+        scheduler = then["queue"]["scheduler"]
+        codel = {**then["queue"], **(scheduler if isinstance(scheduler, dict) else {})}
+        for key in ("target", "interval"):
+            assert abs(float(words[key]) / 1e3 - ac._core.quantity(str(codel[key]))[0]) < 1e-5, (lines, key, codel)
+    if shaped is not None:
+        assert abs(float(shaped[1]) * 1e3 - 0.95 * let) < 600, (lines, let)
+        assert abs(bits[1] - 0.95 * let) < 600, (lines, bits)
+    assert undo, lines
+    for device in set(re.findall(r"qdisc replace dev (\S+)", lines)):
+        assert re.search(rf"del (dev )?{device}\b", undo), (lines, undo)
 
 
 def _peaks(part: dict[str, Any], runs: _Runs) -> None:
@@ -79,13 +203,14 @@ class _Runs:
 
     def __init__(self, record: dict[str, Any], link: str, of: _Runs | None = None) -> None:
         self.record, self.link = record, link
-        self._known: dict[str, list[Any]] = {} if of is None else of._known
+        self._known: dict[tuple[str, int], Any] = {} if of is None else of._known
 
     def of(self, key: str) -> list[Any]:
-        if key not in self._known:
-            scenario = ac.Scenario(self.record[key]["scenario"])
-            self._known[key] = [ac.run(scenario, seed=seed, trace_links=True) for seed in self.record[key]["seeds"]]
-        return self._known[key]
+        text = json.dumps(self.record[key]["scenario"])
+        for seed in self.record[key]["seeds"]:
+            if (text, seed) not in self._known:
+                self._known[text, seed] = ac.run(ac.Scenario(json.loads(text)), seed=seed, trace_links=True)
+        return [self._known[text, seed] for seed in self.record[key]["seeds"]]
 
     def mean(self, key: str, what: Any) -> float:
         values = [what(one, self) for one in self.of(key)]
@@ -207,11 +332,17 @@ def _symptom(what: Any, limit: Any, gone: float) -> Any:
         bound = limit(runs.of(key)[0], runs)
         before = runs.mean(key, what)
         _near(symptom["value"], before, sentence)
+        _near(symptom["limit"], bound, sentence, 1e-6)
         half = _interval(symptom, runs, key, what, sentence)
         assert before - half > bound * (1 - CLOSE), (sentence["text"], before, half, bound)  # decided, not by chance
         _near(_first_number(sentence["text"]), 1 - before if "Jain" in sentence["text"] else before, sentence, 6e-3)
         assert before > bound, (sentence["text"], before, bound)
         assert bool(causes) == ("cause not found" not in sentence["text"])
+        shown = re.findall(r": (-?[0-9.e+-]*[0-9]) ?(us|ms|s|%|)(?= ±|\))", sentence["text"].partition("; ")[2])
+        assert len(shown) == len(causes), (sentence["text"], shown)
+        for one, (text, unit) in zip(causes, shown, strict=True):
+            value = 1 - one["value"] if "Jain" in sentence["text"] else one["value"]
+            _near(float(text) * {"": 1.0, "%": 0.01, **_UNIT}[unit], value, sentence, 6e-4 if unit else 6e-3)
         for one in causes:
             (key,) = one["runs"]
             after = runs.mean(key, what)
@@ -231,7 +362,10 @@ def _interval(evidence: dict[str, Any], runs: _Runs, key: str, what: Any, senten
         return stated
     spread = math.sqrt(sum((value - sum(values) / len(values)) ** 2 for value in values) / (len(values) - 1))
     half = float(stats.t.ppf(0.975, len(values) - 1)) * spread / math.sqrt(len(values))
-    slack = 1e-3 * max(map(abs, values)) + 6e-4  # a packet more or less at the ends of the window
+    slack = 1e-3 * max(map(abs, values)) + 6e-4
+    if what is _idle:  # a packet more or less at the ends of the window
+        first = runs.of(key)[0]
+        slack += 12_000 / _bits(first, runs) / float(first.window[1] - first.window[0])
     counted = "stream" in sentence["predicate"]  # packets are counted, too: the interval is no narrower than that tells
     assert stated >= half * (1 - CLOSE) - slack, (sentence["text"], stated, half)
     assert counted or stated <= half * (1 + CLOSE) + slack, (sentence["text"], stated, half)
@@ -284,6 +418,10 @@ def _cannot(sentence: dict[str, Any], runs: _Runs) -> None:
 def _healthy(sentence: dict[str, Any], runs: _Runs) -> None:
     (key,) = sentence["evidence"][0]["runs"]
     one = runs.of(key)[0]
+    limits = {"median": _wait_limit(one, runs), "lost": 0.01, "largest": 1e-3, "transmit": 0.05, "Jain": 0.2}
+    for evidence in sentence["evidence"]:
+        (limit,) = [value for word, value in limits.items() if word in evidence["how"].replace("drop,", "lost,")]
+        _near(evidence["limit"], limit, sentence, 1e-6)
     assert runs.mean(key, _wait(0.5)) <= _wait_limit(one, runs)
     assert runs.mean(key, _lost) <= 0.01
     said = re.findall(r"([0-9.e+-]*[0-9]) ?(us|ms|s|%)(?= |,)", sentence["text"])
@@ -349,7 +487,9 @@ def _remedy(answer: dict[str, Any], sentence: dict[str, Any], runs: _Runs) -> No
     for link in after["scenario"]["link"]:
         if link["name"] in {one["link"] for one in judged}:
             assert [link["queue"], link.get("shaper")] != queues[link["name"]], f"{link['name']} keeps its queue"
-    for one in answer["effects"]:
+    for one, evidence in zip(answer["effects"], sentence["evidence"], strict=True):
+        now, instead = evidence["runs"]
+        _beside_table(one, judged)
         of_class = one["key"] in ("one_way_p99", "goodput")
         own = runs if of_class else _Runs(runs.record, one["subject"], runs)
         before, after = (own.mean(key, _measure(one["key"], one["subject"])) for key in (now, instead))
@@ -361,6 +501,15 @@ def _remedy(answer: dict[str, Any], sentence: dict[str, Any], runs: _Runs) -> No
             _price(before, after, one["subject"] if len(links) > 1 else "", sentence)
         if not of_class:
             _named(one["key"], before, after, _passages(text, one["subject"], links), one["half"], sentence)
+
+
+def _beside_table(effect: dict[str, Any], judged: list[dict[str, Any]]) -> None:
+    """What a sentence says of a link before and after is what the table has."""
+    column = {"rate": "utilization"}.get(effect["key"], effect["key"])
+    for part in judged:
+        if part["link"] == effect["subject"] and column in ("delay_p50", "delay_p99", "loss", "utilization"):
+            for side, setting in (("before", "present"), ("after", "other")):
+                _same(effect[side], part[setting][column] or 0.0, f"{part['link']}, {setting}: {column} of the remedy")
 
 
 def _price(before: float, after: float, link: str, sentence: dict[str, Any]) -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import math
+import re
 import statistics
 from collections.abc import Mapping
 from typing import Any
+
+from scipy import stats
 
 import ackclock as ac
 
@@ -23,16 +28,18 @@ APART = 1.5
 """Factor between the wait that probes see and the packets' mean wait in another run, ..."""
 NEAR = 0.008
 """... or this much, s."""
+SAME = 1e-3
+"""Part by which numbers of the same probes may differ."""
 FEW, MANY = 3, 12
 """Other seeds, and those where few say otherwise."""
 
 
-def wrong(answer: Mapping[str, Any], scenario: Any, seed: int = 77) -> list[str]:
+def wrong(answer: Mapping[str, Any], scenario: Any, seed: int = 77, warm: float = 0.0) -> list[str]:
     """
     Return what is false in the verdict for people.
 
     The grade and the score are derived again, and the added round trip is held against a run with another seed where
-    all packets wait in one queue each way.
+    all packets wait in one queue each way; that is measured after `warm` (s) at the earliest.
     """
     found = []
     for name, one in answer["settings"].items():
@@ -55,7 +62,7 @@ def wrong(answer: Mapping[str, Any], scenario: Any, seed: int = 77) -> list[str]
         rtts = [ac._core.quantity(str(flow["rtt"]))[0] for flow in scenario.canonical["flows"] if _plain(flow["rtt"])]
         if rtts and not 0.99 * min(rtts) <= one["ping_base_s"] <= 1.01 * max(rtts):
             found.append(f"{name}: a round trip of {one['ping_base_s']:.4g} s without queues")
-    return found + _beside(answer, scenario, seed)
+    return found + _beside(answer, scenario, seed, warm)
 
 
 def wrong_beside_the_table(answer: Mapping[str, Any], scenario: Any) -> list[str]:
@@ -84,9 +91,107 @@ def wrong_beside_the_table(answer: Mapping[str, Any], scenario: Any) -> list[str
             found.append(f"{name}: a game's packets wait {added:.4g} s more, 99 % of all at most {most:.4g} s")
         goodput = settings[0]["classes"][user["name"]]["goodput"] / int(user["count"])
         expected = 8e8 / goodput if goodput else 0.0
-        if one["download_s"] and not expected / 2 < one["download_s"] < 3 * expected:
+        time, half = one["download_s"], one["half"]["download"]
+        if time and not (expected / 2 < time + half and time - half < 3 * expected):
             found.append(f"{name}: 100 MB in {one['download_s']:.4g} s at {goodput:.4g} bit/s")
     return found
+
+
+def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
+    """
+    Return where the verdict for people differs from probes that are set up again, setting by setting, seed by seed.
+
+    A call of 80 kbit/s each way, and in a run of its own a page of 2 MB after the other, on the path of the first
+    endless flows. Links of 800 Mbit/s and more, which carry both at once, are left out.
+    """
+    result = answer["people"]
+    other = [run["scenario"] for key, run in answer["runs"].items() if key.startswith("instead: ")]
+    trees = dict(zip(("now", "instead"), [scenario.canonical, *other], strict=False))
+    (key,) = answer["sentences"][0]["evidence"][0]["runs"]
+    begin = str(answer["runs"][key]["scenario"]["scenario"]["measure"]).split("..")[0]
+    found, pages = [], {}
+    for name, one in result["settings"].items():
+        if name not in trees or one["grade"] is None or min(_rates(trees[name], result["path"])) > 8e8:
+            continue
+        heads = {"measure": f"{begin}.. {ac._core.quantity(begin.strip())[0] + one['measured_s']:.9g} s"}
+        heads["duration"] = heads["measure"].split("..")[1].strip()
+        seen = [_probes(trees[name], result["path"], heads, seed) for seed in range(1, 1 + one["seeds"])]
+        pages[name] = [row["page"] for row in seen]
+        for measure in ("ping", "page", "download"):
+            values, stated = [row[measure] for row in seen], one[f"{measure}_s"]
+            if stated is None or any(map(math.isnan, values)):
+                if stated is not None or (measure == "download" and not all(map(math.isnan, values))):
+                    found.append(f"{name}: {measure} of {stated}, probes have {values}")
+                continue
+            mean = statistics.mean(values)
+            half = stats.t.ppf(0.975, len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+            if abs(stated - mean) > SAME * mean or abs(one["half"][measure] - half) > SAME * mean:
+                said = f"{stated:.5g} ± {one['half'][measure]:.2g} s"
+                found.append(f"{name}: {measure} {said}, probes have {mean:.5g} ± {half:.2g} s")
+        lost = statistics.mean(row["lost"] for row in seen)
+        if one["call"] and abs(one["call"]["lost"] + one["call"]["late"] - lost) > 0.05:
+            found.append(f"{name}: a call loses {one['call']['lost']:.3g}, {lost:.3g} do not come")
+        span = [max(one["ping_s"] - one["ping_base_s"] + k * one["half"]["added"], 0.0) * 1e3 for k in (-1, 1)]
+        reached = [letter for letter, (low, high) in GRADES.items() if low <= span[1] and high > span[0]]
+        if one["grades"] != reached:
+            found.append(f"{name}: grades {one['grades']} for {span[0]:.4g} to {span[1]:.4g} ms more")
+    return found + _open_pages(str(answer.get("printed", "")), pages)
+
+
+def _open_pages(text: str, pages: Mapping[str, list[float]]) -> list[str]:
+    """It is left open whether pages load sooner where the seeds do not tell, and only there."""
+    if set(pages) != {"now", "instead"} or not text or any(map(math.isnan, [*pages["now"], *pages["instead"]])):
+        return []
+    apart = [after - before for before, after in zip(pages["now"], pages["instead"], strict=True)]
+    mean = statistics.mean(apart)
+    half = stats.t.ppf(0.975, len(apart) - 1) * statistics.stdev(apart) / math.sqrt(len(apart))
+    said = re.search(r"Cannot tell whether [^.]*a page loads sooner[^.]* instead", text) is not None
+    if said and abs(mean) > 1.05 * half:
+        return [f"cannot tell of a page, {mean:.4g} ± {half:.2g} s apart"]
+    if not said and abs(mean) < 0.95 * half and abs(mean) > 0.01 * statistics.mean(pages["now"]):
+        return [f"a page, {mean:.4g} ± {half:.2g} s apart, is not left open"]
+    return []
+
+
+def _rates(tree: Mapping[str, Any], names: Any) -> list[float]:
+    """The highest rates of links, bit/s."""
+    rates = [one["rate"] for one in tree["link"] if one["name"] in names]
+    texts = [[one] if isinstance(one, str) else [step[1] for step in one["steps"]] for one in rates]
+    return [max(float(ac._core.quantity(str(text))[0]) for text in steps) for steps in texts]
+
+
+def _probes(tree: Mapping[str, Any], path: Any, heads: Mapping[str, str], seed: int) -> dict[str, float]:
+    """Times of a packet there and back, a page and a download, s, and the part of a call that is lost, of one seed."""
+    over = [one for one in tree["flows"] if list(one["path"]) == list(path)]
+    endless = [one for one in over if one["traffic"]["kind"] == "bulk"]
+    user = (endless or over)[0]
+    back = [] if user.get("reverse_path", "none") == "none" else list(user["reverse_path"])
+    numbers = [ac._core.quantity(text)[0] for text in re.findall(r"[0-9.e+-]+ [mu]?s", str(user["rtt"]))]
+    base = sum(numbers) / len(numbers)
+    common = {"count": 1, "start": "0 s", "rtt": f"{base:.9g} s"}
+    voice = common | {"packet_size": "200 B", "traffic": {"kind": "cbr", "rate": "80 kbit/s"}}
+    there = {"name": "probe: call there", "path": list(path), **voice}
+    page = {"name": "probe: pages", "path": list(path), **common}
+    page["congestion"] = user.get("congestion", {"kind": "cubic"})
+    page |= {key: user[key] for key in ("reverse_path", "style") if key in user}
+    page["traffic"] = {"kind": "http", "size": "2000000 B", "think": "1 s"}
+    calls = [there, {"name": "probe: call back", "path": back, **voice}] if back else [there]
+
+    def beside(probes: list[dict[str, Any]]) -> Any:
+        made = copy.deepcopy(dict(tree))
+        made["scenario"] = {**made["scenario"], **heads}
+        return ac.run(ac.Scenario({**made, "flows": [*made["flows"], *probes]}), seed=seed)
+
+    talk, web = beside(calls), beside([page])
+    ping = sum(float(talk.classes.loc[one["name"], "one_way_s_mean"]) for one in calls) + (0 if back else base / 2)
+    rows = talk.flows[talk.flows["class"].isin([one["name"] for one in calls])]
+    goodput = float(talk.flows["goodput"][talk.flows["class"] == user["name"]].mean()) if endless else 0.0
+    times = web.transfers.reset_index()
+    (times,) = [row for _, row in times[times["sizes"] == "all"].iterrows() if row["class"] == "probe: pages"]
+    told = times["completed"] >= 3 and times["censored"] < times["completed"]  # else half of them are not known
+    load = float(times["fct_p50"]) + 2 * ping if told else math.nan
+    lost = float(((rows["drops"] + rows["losses"]) / rows["sent"]).max())
+    return {"ping": ping, "page": load, "download": 8e8 / goodput if goodput else math.nan, "lost": lost}
 
 
 def _plain(rtt: Any) -> bool:
@@ -94,7 +199,7 @@ def _plain(rtt: Any) -> bool:
     return isinstance(rtt, str) and len(rtt.split()) == 2
 
 
-def _beside(answer: Mapping[str, Any], scenario: Any, seed: int) -> list[str]:
+def _beside(answer: Mapping[str, Any], scenario: Any, seed: int, warm: float) -> list[str]:
     """The added round trip now, against a run of as long with another seed."""
     tree = scenario.canonical
     user = next(one for one in tree["flows"] if list(one["path"]) == list(answer["path"]) and "congestion" in one)
@@ -109,10 +214,9 @@ def _beside(answer: Mapping[str, Any], scenario: Any, seed: int) -> list[str]:
     if now["grade"] is None:
         return []
     length = now["measured_s"]
-    longer = {
-        "duration": f"{2.5 * length + 5:.6g} s",
-        "measure": f"{0.5 * length + 5:.6g} s .. {2.5 * length + 5:.6g} s",
-    }
+    begin = max(0.5 * length + 5, warm)
+    end = f"{begin + 2 * length:.6g} s"
+    longer = {"duration": end, "measure": f"{begin:.6g} s .. {end}"}
     made = scenario.with_({f"scenario.{key}": value for key, value in longer.items()})
     added, half = now["ping_s"] - now["ping_base_s"], now["half"]["ping"]
     slack = NEAR + half

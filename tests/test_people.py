@@ -12,7 +12,7 @@ import ackclock as ac
 from ackclock.core.devices import IFB
 from ackclock.present.cli import main
 from ackclock.present.text.people import sentence, table
-from ackclock.questions.causes.scales import Length
+from ackclock.questions.causes.scales import Length, timed
 from ackclock.questions.home import home
 from ackclock.questions.people import GRADES, PAGE, Experience, People, people
 from ackclock.questions.why import WhyError
@@ -71,6 +71,36 @@ def test_too_many_packets_are_not_run() -> None:
     found = people({"now": tree}, "down", LENGTH)
     assert not found.settings
     assert "cannot tell" in sentence(found)
+
+
+def test_packets_of_a_call_that_fill_a_buffer_of_packets_give_no_verdict() -> None:
+    """Grade C, 190 ms more, beside a median wait of 412 ms: half of the 20 packets were the call's."""
+    result = ac.why("500 kbit/s", "20 ms", buffer="20 packets").people
+    assert result is not None
+    assert "would load so slow a link itself" in sentence(result)
+
+
+def test_a_part_of_a_slow_cycle_gives_no_verdict() -> None:
+    """Over LRED a window grows for minutes: 170 ms more in 40 s of them, beside a median wait of 82 ms."""
+    tree = home("20 Mbit/s", "5 Mbit/s", "20 ms", queue=DEEP).canonical
+    length = replace(LENGTH, measured=60.0)
+    names = [str(one["name"]) for one in tree["flows"]]
+    result = ac.run(ac.Scenario(timed(tree, length)), seed=3)
+    waits = {name: float(result.classes.loc[name, "one_way_s_p50"]) for name in names}
+    assert people({"now": tree}, "down", length, one_way=waits).settings["now"].seconds == pytest.approx(40.0)
+    found = people({"now": tree}, "down", length, one_way={name: 2 * wait for name, wait in waits.items()})
+    assert not found.settings
+    endless = replace(length, measured=3000.0)
+    found = people({"now": tree}, "down", endless, one_way={name: 2 * wait for name, wait in waits.items()})
+    assert "too many packets" in sentence(found)
+
+
+def test_seeds_that_differ_by_more_than_their_mean_give_no_time(deep: Experience) -> None:
+    """ "A download of 100 MB: 4591 s ± 9789 s"."""
+    apart = replace(deep, page=2.0, runs=(replace(deep, page=0.5), replace(deep, page=0.5), replace(deep, page=5.0)))
+    shown = People({"now": apart}, ("down",))
+    assert table(shown).columns["now"]["a page of 2 MB"] == "not known: 3 seeds differ by more than their mean"
+    assert "a page loads" not in sentence(shown)
 
 
 def test_both_ways_of_a_home_have_their_lines() -> None:

@@ -587,6 +587,19 @@ def test_runs_of_the_first_link_serve_those_beside_it() -> None:
     assert beside.diagnosis.lab.simulated < sum(len(run["seeds"]) for run in beside.diagnosis.lab.record.values())
 
 
+def test_a_remedy_says_of_each_link_what_the_table_has() -> None:
+    """ "0.85 % lost" of a link beside a table with 0.5 %: it was compared with the runs that judged another link."""
+    result = ac.why(scenario=random_line(1510041))
+    settings = {link: present for link, present, *_ in result.every}
+    assert result.beside[0].diagnosis.present.length != result.diagnosis.present.length
+    rows = {"delay_p50": "delay_p50", "delay_p99": "delay_p99", "loss": "loss", "rate": "utilization"}
+    compared = [one for one in result.effects if one.key in rows]
+    assert {one.subject for one in compared} == set(settings)
+    for one in compared:
+        assert one.before == getattr(settings[one.subject], rows[one.key])
+        assert all(key in result.json()["runs"] for key in one.evidence.runs)
+
+
 def test_nothing_is_wrong_in_all_seeds_not_in_the_first() -> None:
     """ "The link is used 89.7 % of the time", the first seed's, above a table with 97.1 %."""
     result = answer(rate="20 Mbit/s", rtt="40 ms", aqm="codel", count=4)

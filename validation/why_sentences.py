@@ -19,6 +19,7 @@ from scipy import stats
 
 import ackclock as ac
 import people_checker
+import printed_checker
 from checkers import check
 from run_checker import random_scenario
 from verdict_variants import Variant, made, random_line, random_link
@@ -56,8 +57,10 @@ def false(result: dict[str, Any], scenario: Any) -> list[str]:
     except AssertionError as error:
         wrong.append(f"derived again: {error}")
     if result.get("people") and result["people"]["settings"]:
-        wrong += people_checker.wrong(result["people"], scenario)
+        wrong += people_checker.wrong(result["people"], scenario, warm=began(result))
         wrong += people_checker.wrong_beside_the_table(result, scenario)
+        wrong += people_checker.wrong_beside_probes(result, scenario)
+    wrong += printed_checker.wrong(result)
     if len(scenario.canonical["link"]) > 1:
         return wrong  # the judged links are not known beforehand
     length = max(run["length_s"] for key, run in result["runs"].items() if key.startswith("present"))
@@ -65,6 +68,13 @@ def false(result: dict[str, Any], scenario: Any) -> list[str]:
     longer = {"duration": f"{warm + 2 * length:.6g} s", "measure": f"{warm:.6g} s .. {warm + 2 * length:.6g} s"}
     made = scenario.with_({f"scenario.{key}": value for key, value in longer.items()})
     return wrong + (contradicted(result, measured(made)) and contradicted(result, measured(made, MANY)))
+
+
+def began(result: dict[str, Any]) -> float:
+    """When the runs that decided are measured, s."""
+    (key,) = result["sentences"][0]["evidence"][0]["runs"]
+    begin = str(result["runs"][key]["scenario"]["scenario"]["measure"]).split("..")[0]
+    return float(ac._core.quantity(begin.strip())[0])
 
 
 STATED = {"waits-long": "wait", "loses-much": "loss", "stands-idle": "idle", "shares-unevenly": "uneven"}
@@ -123,8 +133,9 @@ def question(seed: int) -> tuple[str, Any]:
 
 
 def answer(asked: Any, _packets: float) -> Any:
-    """As JSON."""
-    return json.loads(json.dumps(ac.why(scenario=asked).json()))
+    """As JSON, and as it is printed."""
+    result = ac.why(scenario=asked)
+    return json.loads(json.dumps(result.json())) | {"printed": str(result)}
 
 
 def checked(asked: Any, result: Any, _seed: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..analysis import Call, call
@@ -44,6 +44,10 @@ LONGEST: Final = 40.0
 """Measured time of each run at most, s, unless pages take longer."""
 WANTED: Final = 10
 """Pages that are to be loaded, where the packets allow it."""
+UNLIKE: Final = 0.3
+"""A median wait beside the probes that differs by more than this part from that without them is another ..."""
+UNLIKE_S: Final = 0.005
+"""... if it differs by this at least, s."""
 FEWEST: Final = 3
 """Pages that must be loaded for their time to be told."""
 LIGHT: Final = 0.02
@@ -53,6 +57,8 @@ CALLS_OF_A_LINK: Final = 4
 Measure = Literal["mos", "added", "ping", "page", "download"]
 MEASURES: Final[tuple[Measure, ...]] = ("mos", "added", "ping", "page", "download")
 """Numbers of an experience that have an interval: see `Experience`."""
+TOO_SLOW: Final = "a call each way, by which it is measured, would load so slow a link itself"
+TOO_LONG: Final = "runs long enough take too many packets"
 NAMES: Final = ("probe: call there", "probe: call back", "probe: pages")
 
 
@@ -78,6 +84,8 @@ class Experience:
     """Measured time of each run, s."""
     runs: tuple[Experience, ...] = ()
     """The results of each seed, where this is their mean."""
+    one_way: Mapping[str, float] = field(default_factory=dict)
+    """Median one-way delays of the endless flows over the call's links, by class, beside the call, s."""
 
     @property
     def added(self) -> float:
@@ -161,7 +169,13 @@ class People:
         }
 
 
-def people(trees: Mapping[str, Mapping[str, Any]], link: str, length: Length, seed: int = 1) -> People:
+def people(
+    trees: Mapping[str, Mapping[str, Any]],
+    link: str,
+    length: Length,
+    seed: int = 1,
+    one_way: Mapping[str, float] | None = None,
+) -> People:
     """
     Measure what people notice who share a link with the flows of a scenario.
 
@@ -175,6 +189,10 @@ def people(trees: Mapping[str, Mapping[str, Any]], link: str, length: Length, se
         Time that the first of the scenarios needs.
     seed
         First seed of the runs of each setting.
+    one_way
+        Median one-way delays of classes in runs of the first scenario that are as long as `length`, s. Where one over
+        these links is another beside the probes, a shorter run saw a part of a slow cycle only, and the probes run as
+        long; if it still is, the probes themselves change a queue, and there is no verdict.
     """
     first = next(iter(trees.values()))
     user = _user(first, link)
@@ -183,21 +201,47 @@ def people(trees: Mapping[str, Mapping[str, Any]], link: str, length: Length, se
         return People({}, path, reason)
     chosen = _length(first, user, length)
     if chosen is None:
-        return People({}, path, "runs long enough take too many packets")
-    tell("probes: a call and pages beside the traffic")
+        return People({}, path, TOO_LONG)
     try:
-        probed = {key: [Scenario(made) for made in _probed(tree, user, chosen)] for key, tree in trees.items()}
-        seeds = range(seed, seed + PEOPLE.seeds[0])
-        jobs = [(key, one) for key in probed for one in seeds]
-        found = parallel(
-            lambda job: _experience(user, [run(made, seed=job[1]) for made in probed[job[0]]]), jobs, imports=()
-        )
+        ways = {str(one["name"]): _base(one) / 2 for one in first["flows"]}
+        added = {name: delay - ways[name] for name, delay in (one_way or {}).items()}
+        answer = _probes(trees, user, chosen, seed)
+        if chosen.measured < length.measured and _unlike(answer, added, ways):
+            chosen = _length(first, user, length, longest=math.inf)
+            if chosen is None or chosen.measured < length.measured:
+                return People({}, path, TOO_LONG)
+            answer = _probes(trees, user, chosen, seed)
+        if _unlike(answer, added, ways):
+            return People({}, path, TOO_SLOW)
     except AckclockError as error:
         return People({}, path, f"the probes cannot run here: {str(error).splitlines()[0]}")
+    return People({key: _mean(ones) for key, ones in answer.items()}, path)
+
+
+def _probes(
+    trees: Mapping[str, Mapping[str, Any]], user: Mapping[str, Any], length: Length, seed: int
+) -> dict[str, list[Experience]]:
+    """Results of each setting, seed by seed."""
+    tell("probes: a call and pages beside the traffic")
+    probed = {key: [Scenario(made) for made in _probed(tree, user, length)] for key, tree in trees.items()}
+    jobs = [(key, one) for key in probed for one in range(seed, seed + PEOPLE.seeds[0])]
+    found = parallel(
+        lambda job: _experience(user, [run(made, seed=job[1]) for made in probed[job[0]]]), jobs, imports=()
+    )
     answer: dict[str, list[Experience]] = {}
     for (key, _), one in zip(jobs, found, strict=True):
         answer.setdefault(key, []).append(one)
-    return People({key: _mean(ones) for key, ones in answer.items()}, path)
+    return answer
+
+
+def _unlike(answer: Mapping[str, Sequence[Experience]], added: Mapping[str, float], ways: Mapping[str, float]) -> bool:
+    """Whether a class of the first setting's flows waits otherwise than without the probes."""
+    runs = next(iter(answer.values()))
+    for name in runs[0].one_way.keys() & added.keys():
+        seen = sum(one.one_way.get(name, math.nan) for one in runs) / len(runs) - ways[name]
+        if abs(seen - added[name]) > max(UNLIKE * max(seen, added[name]), UNLIKE_S):
+            return True
+    return False
 
 
 def _mean(runs: Sequence[Experience]) -> Experience:
@@ -212,7 +256,7 @@ def _mean(runs: Sequence[Experience]) -> Experience:
         numbers = ("rating", "delay", "playout", "late", "lost")
         answer = Call(**{name: average([getattr(one, name) for one in calls]) for name in numbers})
     times = ("ping", "ping_base", "ping_p99", "page", "download", "seconds")
-    means = {name: average([getattr(one, name) for one in runs]) for name in times}
+    means: dict[str, Any] = {name: average([getattr(one, name) for one in runs]) for name in times}
     return Experience(call=answer, pages=sum(one.pages for one in runs), runs=tuple(runs), **means)
 
 
@@ -234,7 +278,7 @@ def _unfit(tree: Mapping[str, Any], user: Mapping[str, Any]) -> str:
         return "the round trip without queueing is zero; give the flows an rtt"
     rate = _narrowest(tree, [*user["path"], *returning(user)])
     if rate < CALLS_OF_A_LINK * quantities(VOICE["rate"])[0]:
-        return "a call each way, by which it is measured, would load so slow a link itself"
+        return TOO_SLOW
     return ""
 
 
@@ -242,14 +286,16 @@ def _narrowest(tree: Mapping[str, Any], names: Sequence[str]) -> float:
     return min(bits(one) for one in tree["link"] if one["name"] in names)
 
 
-def _length(tree: Mapping[str, Any], user: Mapping[str, Any], length: Length) -> Length | None:
+def _length(
+    tree: Mapping[str, Any], user: Mapping[str, Any], length: Length, longest: float = LONGEST
+) -> Length | None:
     """The scenario's own length, shorter where a minute is enough, longer where pages need it."""
     if tree.get("change"):
         return length
     rate = _narrowest(tree, user["path"])
     sharing = 1 + sum(int(one["count"]) for one in tree["flows"] if "congestion" in one)
     page = 8 * PAGE * sharing / rate
-    measured = max(min(length.measured, LONGEST), WANTED * (page + 1))
+    measured = max(min(length.measured, longest), WANTED * (page + 1))
     crossed = {name for one in tree["flows"] for name in [*one["path"], *returning(one)]}
     packets = sum(bits(one) / 12_000 for one in tree["link"] if one["name"] in crossed)
     most = MAX_PACKETS / packets - length.warm
@@ -319,6 +365,12 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experienc
         pages=loaded,
         download=8 * DOWNLOAD / rates[0] if rates and rates[0] > 0 else math.nan,
         seconds=end - begin,
+        one_way={
+            str(one["name"]): float(raw["classes"][names.index(str(one["name"]))]["delay_p50"])
+            for link in [*user["path"], *returning(user)]
+            for one in bulk(voice._scenario, link)
+            if raw["classes"][names.index(str(one["name"]))]["measured"]
+        },
     )
 
 

@@ -322,7 +322,7 @@ def why(
         recommended=main.recommended,
         beside=tuple(rest),
         effects=next((one.balance.effects for one in remedies if one.name == "FQ-CoDel"), ()),
-        people=people(trees, name, answer.present.length, seed),
+        people=people(trees, name, answer.present.length, seed, _one_way(answer.present)),
         senders=next((one for one in remedies if one.name == "BBR"), None),
         checked=f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}\n"
         f"{trust.sentence}{_style(tree, name, answer, bool(trust.cells))}",
@@ -330,6 +330,12 @@ def why(
         diagnosis=answer,
         scenario=scenario,
     )
+
+
+def _one_way(present: Measured) -> dict[str, float]:
+    """Median one-way delays of the classes, s, means over the seeds."""
+    ones = present.numbers
+    return {name: sum(one.classes[name].one_way_p50 for one in ones) / len(ones) for name in ones[0].classes}
 
 
 def _in_style(scenario: Scenario, style: str | None) -> Scenario:
@@ -396,6 +402,12 @@ def _remedies(
     present = judged[0].diagnosis.present
     if not present.enough:
         return []
+    others = {}
+    for one in judged[1:]:
+        key = f"{one.link}: {one.diagnosis.present.key}"
+        lab.record[key] = one.diagnosis.lab.record[one.diagnosis.present.key]
+        others[one.link] = replace(one.diagnosis.present, key=key)
+    present = replace(present, judged=others)
     rtts = {one.link: one.diagnosis.present.numbers[0].rtt for one in judged}
     queue_, senders = other_queue(lab, tree, rtts, present, seed, incoming), None
     if own_senders:

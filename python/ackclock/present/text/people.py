@@ -32,10 +32,11 @@ def _cells(one: Experience) -> dict[str, str]:
 
 def _known(one: Experience, measure: Measure, why_not: str = "") -> str:
     """A time with its interval, where that is wider than a hundredth of it; without one, why not."""
-    value = float(getattr(one, measure))
+    value, half = float(getattr(one, measure)), one.half(measure)
     if math.isnan(value):
         return f"not known: {why_not}"
-    half = one.half(measure)
+    if half >= value:
+        return f"not known: {counted(len(one.runs), 'seed')} differ by more than their mean"
     return time_within(value, half) if half > EXACT * value else time(value)
 
 
@@ -77,7 +78,7 @@ def _short(one: Experience) -> str:
         answer.append(f"bufferbloat grade {_grades(one)}")
     if one.call is not None:
         answer.append(f"a call has MOS {one.call.mos:.1f} ({one.call.words})")
-    if math.isfinite(one.page):
+    if one.half("page") < one.page:
         answer.append(f"a page loads in {_known(one, 'page')}")
     return ", ".join(answer) or "nothing to tell"
 

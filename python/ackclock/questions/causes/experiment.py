@@ -148,6 +148,8 @@ class Measured:
     """So many times."""
     beside: Mapping[str, tuple[Numbers, ...]] = field(default_factory=dict)
     """The same of other links (`Lab.also`)."""
+    judged: Mapping[str, Measured] = field(default_factory=dict)
+    """Runs that decided what is said of other links, where these are not the same."""
 
     def of(self, symptom: Symptom) -> Interval:
         """Average the symptom's number, with its interval."""

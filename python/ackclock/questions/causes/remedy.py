@@ -108,26 +108,32 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
     Parameters
     ----------
     present, after
-        Runs with the same first seeds; the means are over all that each has.
+        Runs with the same first seeds; the means are over all that each has. Of a link that was judged by other runs
+        (`Measured.judged`) the present numbers are theirs.
     parts
         The links that are compared, the judged one first, each with the new rate as a part of the old.
     """
     found = []
-    keys = (present.key, after.key)
     many = len(parts) > 1
-    longer = after.length.measured / present.length.measured
 
     def pair(old: Sequence[float], new: Sequence[float], key: Key, subject: str, how: str) -> None:
+        runs = present.judged.get(subject, present)
         if not (old and new and all(map(math.isfinite, (*old, *new)))):
             return
         before, now = (sum(values) / len(values) for values in (old, new))
         apart = interval([b - a for a, b in zip(old, new, strict=False)])  # of the seeds that both have
         half = 0.0 if math.isnan(apart.half) else apart.half
         evidence = Evidence(
-            f"{how}, mean over {len(new)} seeds", now, half, before=before, runs=keys, kind=_KINDS.get(key, "share")
+            f"{how}, mean over {len(new)} seeds",
+            now,
+            half,
+            before=before,
+            runs=(runs.key, after.key),
+            kind=_KINDS.get(key, "share"),
         )
         better = _better(key, before, now, half)
         # shares even out with time: what the longer of two runs may owe to its length does not count
+        longer = after.length.measured / runs.length.measured
         if key == "jain" and better is not None and _owed(before, now, longer):
             better = None
         found.append(Effect(key, subject, before, now, half, better, evidence))
@@ -162,7 +168,7 @@ def _owed(before: float, after: float, longer: float) -> bool:
 
 
 def _of(one: Measured, link: str) -> tuple[Numbers, ...]:
-    return one.beside.get(link, one.numbers)
+    return one.judged[link].numbers if link in one.judged else one.beside.get(link, one.numbers)
 
 
 def _better(key: Key, old: float, new: float, half: float) -> bool | None:

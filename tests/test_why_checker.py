@@ -1,0 +1,154 @@
+"""The judges of an answer of `why` and of its text acquit the product and convict faults planted in it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+import ackclock as ac
+import checkers
+import people_checker
+import printed_checker
+from ackclock.questions.home import home
+
+QUESTION = home("4 Mbit/s", "2 Mbit/s", "40 ms", queue={"aqm": "drop-tail", "capacity": "70 ms"}, call=True)
+"""Both directions wait for some 50 ms, above their limit of 20 ms."""
+
+
+def module(name: str) -> ModuleType:
+    return importlib.import_module(f"ackclock.{name}")
+
+
+EXPERIMENT, PEOPLE, REMEDIES, WHY, SETTING = (
+    module(f"questions.{name}") for name in ("causes.experiment", "people", "remedies", "why", "setting")
+)
+TEXT = {name: module(f"present.text.{name}") for name in ("people", "remedies", "why")}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def runs_once() -> Iterator[None]:
+    """Each run of the engine is done once for all faults."""
+    true, known = ac.run, {}
+
+    def run(scenario: ac.Scenario, *, seed: int | None = None, trace_links: bool = False) -> Any:
+        key = json.dumps(scenario.canonical), seed, trace_links
+        if key not in known:
+            known[key] = true(scenario, seed=seed, trace_links=trace_links)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as context:
+        for place in (EXPERIMENT, PEOPLE, WHY, ac):
+            context.setattr(place, "run", run)
+        yield
+
+
+def false() -> list[str]:
+    """What the judges call false in the answer to the question."""
+    result = ac.why(scenario=QUESTION)
+    answer = json.loads(json.dumps(result.json())) | {"printed": str(result)}
+    found = people_checker.wrong(answer["people"], QUESTION) + people_checker.wrong_beside_the_table(answer, QUESTION)
+    found += people_checker.wrong_beside_probes(answer, QUESTION) + printed_checker.wrong(answer)
+    try:
+        checkers.check(answer)
+    except AssertionError as error:
+        found.append(str(error))
+    return found
+
+
+def test_product_is_acquitted() -> None:
+    assert false() == []
+
+
+def turned(column: Mapping[str, Any]) -> dict[str, Any]:
+    """Each row has the cell of the next."""
+    cells = list(column.values())
+    return dict(zip(column, [*cells[1:], cells[0]], strict=True))
+
+
+def wrapped(place: Any, name: str, change: Callable[[Any], Any]) -> Any:
+    """A function of the product whose answers are changed."""
+    true = getattr(place, name)
+    return patch.object(place, name, lambda *given: change(true(*given)))
+
+
+def _commands() -> Any:
+    true = REMEDIES._with_commands
+    return patch.object(REMEDIES, "_with_commands", lambda setting, bits, *rest: true(setting, 2 * bits, *rest))
+
+
+def _column() -> Any:
+    def turn(table: Any) -> Any:
+        columns = {key: turned(of) if key == "goodput instead" else of for key, of in table.columns.items()}
+        return replace(table, columns=columns)
+
+    return wrapped(TEXT["why"], "classes", turn)
+
+
+def _effect(**other: str) -> Any:
+    true = TEXT["remedies"]._effect
+
+    def words(one: Any, balance: Any) -> str:
+        changed = {key: getattr(one, value) for key, value in other.items() if one.key == "loss"}
+        return str(true(replace(one, **changed) if other else replace(one, key="delay_p99"), balance))
+
+    return patch.object(TEXT["remedies"], "_effect", words)
+
+
+def _downloads() -> Any:
+    count = iter(range(100))
+    return wrapped(PEOPLE, "_mean", lambda one: replace(one, download=one.download * (1.35 if next(count) % 2 else 1)))
+
+
+def _limit(key: str, factor: float) -> Any:
+    changed = [
+        replace(one, limit=lambda numbers, true=one.limit: factor * true(numbers)) if one.key == key else one
+        for one in EXPERIMENT.SYMPTOMS
+    ]
+    return patch.object(EXPERIMENT, "SYMPTOMS", tuple(changed))
+
+
+def _cause() -> Any:
+    true = EXPERIMENT._shown
+    return patch.object(
+        EXPERIMENT, "_shown", lambda one, of: true(replace(one, value=one.before) if one.before > 0 else one, of)
+    )
+
+
+FAULTS: dict[str, Callable[[], Any]] = {
+    "commands for twice the rate": _commands,
+    "a shaper run at 90 % and called 95": lambda: patch.object(REMEDIES, "SHAPED", 0.9),
+    "classes of the other's row": lambda: wrapped(
+        WHY, "averaged", lambda one: replace(one, classes=turned(one.classes))
+    ),
+    "a printed column of the other's row": _column,
+    "the other direction is dropped": lambda: patch.object(WHY, "_loaded", lambda *_: False),
+    "the median is printed as the 99th percentile": lambda: patch.object(
+        WHY.Why, "__str__",
+        lambda self, true=WHY.Why.__str__: re.sub(r"delay p50 (.*), p99 (.*);", r"delay p50 \2, p99 \1;", true(self)),
+    ),
+    "every change is the 99th percentile's": _effect,
+    "loss before and after": lambda: _effect(before="after", after="before"),
+    "the remedy's loss in the present column": lambda: wrapped(
+        WHY, "_advised",
+        lambda ones: [replace(one, present=replace(one.present, loss=one.other.loss)) for one in ones],
+    ),
+    "a download takes a third longer": _downloads,
+    "the limit of long waits": lambda: _limit("delay", 3.0),
+    "the limit of an idle link": lambda: _limit("idle", 4.0),
+    "a page without name resolution": lambda: patch.object(PEOPLE, "SET_UP", 0),
+    "a cause leaves what was before": _cause,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_planted_faults_are_convicted(name: str) -> None:
+    with FAULTS[name]():
+        assert false()

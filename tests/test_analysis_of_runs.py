@@ -153,9 +153,9 @@ def test_a_coarse_or_a_short_trace_says_what_would_tell() -> None:
     t = np.arange(0, 40, 0.05)
     swing = 50 + 40 * np.sin(2 * np.pi * t / 3)
     coarse = analysis.is_oscillating(swing[::4], 0.2, rtt=0.1)
-    assert coarse.sentence.endswith("it is sampled every 200 ms, needs at most 50 ms.")
+    assert coarse.sentence.endswith("its samples are 200 ms apart, and must be 50 ms apart or less.")
     short = analysis.is_oscillating(50 + 0.1 * swing, 0.05, rtt=0.1, needed=90.0, reason="3 sawtooth cycles")
-    assert short.sentence.endswith("it is short beside 3 sawtooth cycles; needs about 90 s.")
+    assert short.sentence.endswith("it is short compared with 3 sawtooth cycles; needs about 90 s.")
     few = analysis.is_oscillating(swing[:240], 0.05, rtt=0.1)
     assert not few.decided
     assert 20 < few.needs < 60
@@ -217,7 +217,7 @@ def test_a_run_shorter_than_three_cycles_is_not_called_unstable() -> None:
     stable = judged(result, "link").stable
     assert stable.value > 1
     assert not stable.decided
-    assert "short beside what is slowest" in stable.sentence
+    assert "short compared with its slowest" in stable.sentence
 
 
 def test_an_empty_queue_is_called_empty() -> None:
@@ -277,7 +277,7 @@ def test_a_ripple_within_a_sawtooth_is_no_verdict() -> None:
     assert analysis.is_oscillating(swing, 0.02, rtt=0.085, needed=30.0)
     short = analysis.is_oscillating(swing, 0.02, rtt=0.085, needed=73.5, reason="3 sawtooth cycles")
     assert not short.decided
-    assert short.sentence.endswith("it is short beside 3 sawtooth cycles; needs about 74 s.")
+    assert short.sentence.endswith("it is short compared with 3 sawtooth cycles; needs about 74 s.")
 
 
 def test_a_queue_that_has_not_set_itself_yet_has_no_verdict() -> None:

@@ -357,7 +357,7 @@ def test_seeds_follow_where_the_interval_lies_across_the_target(
 
 
 def test_senders_by_rate_have_margins() -> None:
-    """BBR's law follows the delivery rate and hardly any losses: the loop bears a large gain."""
+    """BBR's law follows the delivery rate and hardly any losses: the loop tolerates a large gain."""
     answer = ac.tune(link(4, "bbr"), {"flows": "2..4"}, aqm="threshold", target="50 ms", seeds=1, runs=0)
     assert answer.theory is not None
     assert all(place.stable and place.gain > 6 for place in answer.theory.places)

@@ -45,7 +45,7 @@ class Verdict:
     oscillation: Oscillation | None = None
     """The most regular period of a queue, if there is one: of :func:`is_oscillating` only."""
     short: bool = False
-    """The data are short beside what is slowest in them, so that no other number of theirs decides either."""
+    """The data are short compared with their slowest motion, so that nothing else in them decides either."""
 
     def __bool__(self) -> bool:
         return self.holds
@@ -95,7 +95,7 @@ def is_oscillating(
     length = x.size * interval
     short = length < (ONE_CYCLE if found.oscillates else LONG_ENOUGH) * needed
     if found.why or short:
-        why = found.why or state("predicates.short", slowest=reason or "what is slowest in it")
+        why = found.why or state("predicates.short", slowest=reason or "its slowest motion")
         longer = 0.0 if math.isnan(found.longer) else found.longer * length
         needs = max(longer, needed if short else 0.0)
         hopeless = needs > FAR * max(length, needed)
@@ -121,7 +121,7 @@ def is_stable(
     ``mean`` and ``deviation`` are the time average and standard deviation of the queue, in one unit; ``oscillating`` is
     what :func:`is_oscillating` says of its trace, if there is one. With the trace itself (``queue``) the value has an
     interval of that ``confidence``, and a value whose interval spans the limit decides nothing; nor does one from a run
-    that is short beside what is slowest in it. The value is deviation over mean.
+    that is short compared with its slowest motion. The value is deviation over mean.
 
     >>> bool(is_stable(75.0, 37.0)), bool(is_stable(59.0, 72.0))
     (True, False)

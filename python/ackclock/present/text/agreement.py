@@ -9,7 +9,7 @@ from ...questions.causes.ablations import called
 
 STATEMENTS: Final = {
     "no-cell": "the matrix has no {congestion} over {queue}",
-    "far": "the nearest cell of {congestion} over {queue} is {nearest}, too far to say something",
+    "far": "the nearest cell of {congestion} over {queue} is {nearest}, too far to say anything",
 }
 
 

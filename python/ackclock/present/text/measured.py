@@ -28,8 +28,8 @@ STATEMENTS: Final = {
         "Longer runs would tell."
     ),
     "steady": (
-        "it holds {mean:.3g} packets with a standard deviation of {deviation:.2g}, and there is no period with which "
-        "it moves by a packet."
+        "it holds {mean:.3g} packets with a standard deviation of {deviation:.2g}, and no periodic motion of it "
+        "reaches a packet."
     ),
     "no-mode": "no mode stands out in runs of this length. Longer runs would tell.",
     "no-period": (
@@ -66,10 +66,10 @@ def hysteresis(found: Hysteresis) -> str:
     """Say whether the queue's motion depends on whether the parameter rises or falls, and where."""
     values = found.bistable
     if not values:
-        return f"No hysteresis: the queue of {found.link} behaves alike whether {found.parameter} rises or falls."
+        return f"No hysteresis: the queue of {found.link} behaves the same whether {found.parameter} rises or falls."
     return (
         f"Sudden onset: at {found.parameter} from {min(values):g} to {max(values):g} the queue of {found.link} "
-        "oscillates or not, depending on where it came from."
+        "oscillates or not, depending on its past."
     )
 
 

@@ -80,7 +80,7 @@ def _short(one: Experience) -> str:
         answer.append(f"a call has MOS {one.call.mos:.1f} ({one.call.words})")
     if one.half("page") < one.page:
         answer.append(f"a page loads in {_known(one, 'page')}")
-    return ", ".join(answer) or "nothing to tell"
+    return ", ".join(answer) or "nothing to report"
 
 
 def footnote(people: People) -> str:

@@ -10,7 +10,7 @@ _CORRELATION: Final = "the mean correlation of {windows} is {value:.2f} ({low:.2
 _SYNCHRONISED: Final = "Cannot tell from this run whether the flows are synchronised"
 _UNCONFIRMED: Final = "Cannot tell from a run of {seconds:.3g} s whether the queue "
 _CONTRADICTED: Final = "Cannot tell from runs of {seconds:.3g} s whether the queue "
-_ANOTHER: Final = "another seed does otherwise; needs about {needs:at_least}."
+_ANOTHER: Final = "another seed shows the opposite; needs about {needs:at_least}."
 _NO_OTHER: Final = "no run with another seed confirms it; needs about {needs:at_least}."
 
 STATEMENTS: Final = {
@@ -29,9 +29,9 @@ STATEMENTS: Final = {
     "oscillating-hopeless": f"{_OSCILLATING}, and no run of sensible length would tell.",
     "oscillating-unconfirmed": f"{_UNCONFIRMED}oscillates: {_NO_OTHER}",
     "oscillating-contradicted": f"{_CONTRADICTED}oscillates: {_ANOTHER}",
-    "short": "it is short beside {slowest}",
+    "short": "it is short compared with {slowest}",
     "brief": "it is short",
-    "coarse": "it is sampled every {interval:spacing}, needs at most {most:spacing}",
+    "coarse": "its samples are {interval:spacing} apart, and must be {most:spacing} apart or less",
     "drifts": "it drifts",
     "level-moves": "its level still moves",
     "few-swings": "it shows too few of its slowest swings",
@@ -41,7 +41,7 @@ STATEMENTS: Final = {
     "stable": "The queue is stable: it deviates by {deviation:.0%} of its mean.",
     "unstable": ("The queue is not stable: it deviates by {deviation:.0%} of its mean (stable: at most {limit:.0%})."),
     "unstable-oscillates": ("The queue is not stable: it oscillates, and deviates by {deviation:.0%} of its mean."),
-    "stable-short": f"{_STABLE}, and it is short beside what is slowest in it.",
+    "stable-short": f"{_STABLE}, and it is short compared with its slowest motion.",
     "stable-near": f"{_STABLE}, too near to the limit of {{limit:.0%}} for a run of this length.",
     "stable-open": f"{_STABLE}, and may oscillate.",
     "stable-unconfirmed": f"{_UNCONFIRMED}is stable: {_NO_OTHER}",

@@ -41,7 +41,7 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
     numbers_of = {f"{one.key} {one.subject}": one.change for one in balance.effects}
     evidence = [one.evidence for one in balance.effects]
     if not gains:
-        text = f"{what} instead{where} would gain these flows nothing that counts"
+        text = f"{what} instead{where} would bring these flows no gain that counts"
         text += f"; it has {costs}" if costs else ""
         p99 = balance.of("delay_p99", balance.effects[0].subject)
         if p99 is not None and not costs:

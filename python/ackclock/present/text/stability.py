@@ -142,7 +142,7 @@ def _percent(value: float) -> str:
 
 
 def sentence(answer: Answer) -> str:
-    """Return the answer: the verdict, how far each parameter may move, and whether the margins alone are safe."""
+    """Return the answer: the verdict, how far each parameter may move, and whether margins alone suffice."""
     parts = [_verdict(answer), *filter(None, map(_limit, answer.limits))]
     if answer.unsafe:
         parts.append(f"Margins alone are unsafe here: {'; '.join(answer.unsafe)}")
@@ -150,7 +150,7 @@ def sentence(answer: Answer) -> str:
 
 
 def unsafe(answer: Answer) -> list[str]:
-    """Return why the margins alone do not tell that the queue is safe."""
+    """Return why a stable equilibrium and its margins do not make the queue safe."""
     if not answer.of.stable:
         return []
     reasons = []
@@ -209,7 +209,7 @@ def _limit(limit: Limit) -> str:
     if limit.kind == "none" and stable:
         return f"{name} may {_verb(limit)} to {there}, {limit.reason}"
     way = "up" if limit.upwards else "down"
-    text = f"with {name} {way} to {there} {'nothing changes' if stable else 'the queue does not settle'}"
+    text = f"with {name} {way} to {there} the queue {'stays stable' if stable else 'does not settle'}"
     return text if limit.kind == "none" else f"{text}; there {limit.reason.partition(';')[0]}"
 
 
@@ -279,6 +279,8 @@ def cycle(moved: Cycle) -> str:
     why = moved.why.removeprefix("no equilibrium: ").rstrip(".")
     text = f"There is no equilibrium: {why}. From empty queues the queue of {moved.link} moves between "
     text += f"{digits(moved.low)} and {digits(moved.high)} packets"
+    if moved.high < 1e-3:  # noqa: PLR2004, a rounding of the solver
+        return f"There is no equilibrium: {why}. From empty queues the queue of {moved.link} stays empty."
     if math.isfinite(moved.period):
         return f"{text} with a period of {quantity(moved.period, 's')}."
     return f"{text}; no period stands out."
@@ -298,7 +300,7 @@ def packet_check(answer: PacketCheck) -> str:
         differ = listed([str(one) for one in answer.differences])
         return f"{text} They differ in {differ}; trust the packets{'' if all_of_it else ' for that'}{reasons}."
     if run.enough:
-        return f"{text} Nothing else differs; --from both runs for as long as it takes to tell."
+        return f"{text} Nothing else differs; --from both runs until the verdict is clear."
     return f"{text} This run is too short for a verdict; --from both measures for longer."
 
 

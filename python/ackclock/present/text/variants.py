@@ -11,10 +11,8 @@ import pandas as pd
 from ...core.result import Replications, Result
 from ...core.units import interval
 
-DECIDED: Final = (
-    "best: the one of all that differ by more than 2 %; each is one run, and --seeds 10 says what is chance"
-)
-DECIDED_BY_SEEDS: Final = "best: the one whose 95 % interval lies apart from all others"
+DECIDED: Final = "best: ahead of all others by more than 2 %; each is one run, and --seeds 10 shows what is chance"
+DECIDED_BY_SEEDS: Final = "best: its 95 % interval lies apart from all others"
 _ALIKE: Final = 0.02
 _MEASURES: Final[tuple[tuple[str, str, str, bool, str], ...]] = (
     ("links", "utilization", "utilisation", True, "share"),

@@ -32,7 +32,7 @@ STATEMENTS: Final = {
         "The queue does not drain: in 98 % of the time it holds {standing:time} or more; the median wait is "
         "{wait:time} on top of the round trip of {rtt:time}, {most}."
     ),
-    "short": "The queue is short beside the round trip of {rtt:time}: the median wait is {wait:time}, {most}.",
+    "short": "The queue is short compared with the round trip of {rtt:time}: the median wait is {wait:time}, {most}.",
     "swings": (
         "The queue swings between {standing:time} and {peak:time}: the median wait is {wait:time} on top of the "
         "round trip of {rtt:time}, {most}."

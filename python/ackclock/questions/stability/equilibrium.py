@@ -46,7 +46,7 @@ class Margins:
     phase: float
     """Phase margin, degrees."""
     delay: float
-    """Additional delay that the loop bears, s."""
+    """Additional delay that the loop tolerates, s."""
     phase_crossover: float
     """Frequency at which the phase is -180 degrees, rad/s; NaN without one."""
     gain_crossover: float

@@ -49,7 +49,7 @@ def bands(traces: ArrayLike, interval: float, *, shortest: float = 0.0) -> tuple
     Parameters
     ----------
     traces
-        One row a replication, sampled every ``interval`` seconds, all of one stationary process.
+        One row per replication, sampled every ``interval`` seconds, all of one stationary process.
     interval
         Seconds between samples.
     shortest

@@ -104,7 +104,7 @@ def fluctuation_mode(
     Parameters
     ----------
     traces
-        One row a replication, sampled every ``interval`` seconds, all of one stationary process.
+        One row per replication, sampled every ``interval`` seconds, all of one stationary process.
     interval
         Seconds between samples.
     shortest_lag
@@ -392,7 +392,7 @@ def _jackknife(left_out: Floats, value: float, quantile: float) -> Estimate:
 
 
 def decaying_oscillation(responses: ArrayLike, interval: float, near: FluctuationMode) -> tuple[Estimate, Estimate]:
-    """Fit decay rate (1/s) and angular frequency (rad/s) of the mean of responses, one row a run.
+    """Fit decay rate (1/s) and angular frequency (rad/s) of the mean of responses, one row per run.
 
     ``near`` is where the search starts. Intervals of 95 % come from leaving out one run after another.
     """

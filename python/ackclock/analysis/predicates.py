@@ -154,8 +154,8 @@ def is_stable(
 def is_synchronised(cwnd: ArrayLike, confidence: float = CONFIDENCE) -> Verdict:
     """Tell whether flows are synchronised: mean pairwise window correlation above ``SYNCHRONISED_CORRELATION``.
 
-    ``cwnd`` holds one row a flow, see :func:`~ackclock.analysis.window_correlation`. The correlation has an interval of
-    ``confidence`` (by default 98 %), by the number of independent samples in the traces. If it spans the limit, the
+    ``cwnd`` holds one row per flow, see :func:`~ackclock.analysis.window_correlation`. The correlation has an interval
+    of ``confidence`` (by default 98 %), by the number of independent samples in the traces. If it spans the limit, the
     verdict is not decided. Windows that never change do not count.
 
     >>> import numpy as np

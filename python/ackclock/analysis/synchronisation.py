@@ -36,7 +36,7 @@ class Correlation:
 def window_correlation(cwnd: ArrayLike) -> float:
     """Return the mean Pearson correlation over all pairs of window traces: 1 in lock-step, near 0 when independent.
 
-    ``cwnd`` holds one row a flow, one column a sample. Samples at which any flow lacks a value (NaN) are left out,
+    ``cwnd`` holds one row per flow, one column per sample. Samples at which any flow lacks a value (NaN) are left out,
     then rows that never vary. NaN with fewer than two rows or three columns left.
 
     >>> up, down = [1.0, 2.0, 3.0, 2.0], [3.0, 2.0, 1.0, 2.0]
@@ -93,7 +93,7 @@ def _interval(value: float, samples: float, flows: int, confidence: float) -> tu
 def loss_synchronisation(losses: ArrayLike) -> float:
     """Return the mean fraction of the flows that lose a packet when any does: 1/n (one at a time) to 1 (all at once).
 
-    ``losses`` holds one row a flow and one column an interval of about one RTT: the packets that the flow lost in it.
+    ``losses`` holds one row per flow and one column an interval of about one RTT: the packets that the flow lost in it.
     Intervals without any loss do not count. NaN without a loss.
 
     >>> loss_synchronisation([[1, 0, 0, 2], [1, 0, 0, 0]])

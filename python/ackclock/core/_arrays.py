@@ -22,7 +22,7 @@ def series(values: ArrayLike, name: str) -> Floats:
 
 
 def table(values: ArrayLike, name: str) -> Floats:
-    """Return ``values`` as a matrix of floats, one row a flow; ValueError names the argument otherwise."""
+    """Return ``values`` as a matrix of floats, one row per flow; ValueError names the argument otherwise."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != _TABLE:
         raise ValueError(f"{name} must be two-dimensional (flows, time), got shape {array.shape}")

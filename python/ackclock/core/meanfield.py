@@ -442,7 +442,7 @@ def red_stability(
     flows, rtt, max_window
         Number of flows, their base round-trip time (s) and largest window (packets).
     min_threshold, max_threshold, max_probability
-        Of RED, as queueing delays (s), and its drop probability at the second.
+        RED's thresholds as queueing delays (s), and its drop probability at the upper one.
     averaging
         Rate at which RED's average follows the queue, 1/s; RED acts on the queue itself without it.
     """

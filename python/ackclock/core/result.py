@@ -134,7 +134,7 @@ class Result(EngineResult):
 
     @cached_property
     def links(self) -> pd.DataFrame:
-        """One row a link, by name. `delay` is the sojourn time in the queue; `ledger_*` count the whole run."""
+        """One row per link, by name. `delay` is the sojourn time in the queue; `ledger_*` count the whole run."""
         import pandas as pd
 
         arrays = ("utilization_1s", "delay_edges", "delay_counts", "classes")
@@ -149,7 +149,7 @@ class Result(EngineResult):
     @cached_property
     def queue_classes(self) -> pd.DataFrame:
         """
-        One row a class with a queue of its own, by link and class; empty where no queue has classes.
+        One row per class with a queue of its own, by link and class; empty where no queue has classes.
 
         Counts are of the measured window; `rate` is what left (bit/s), `delay` the time in the class's queue (s). A
         class of a tree in a tree has the name of the class that holds it before its own, with a dot.
@@ -166,7 +166,7 @@ class Result(EngineResult):
 
     @cached_property
     def flows(self) -> pd.DataFrame:
-        """One row a flow; `class` is the name of its class. `completion`: NaN unless a finite transfer finished."""
+        """One row per flow; `class` is the name of its class. `completion`: NaN unless a finite transfer finished."""
         import pandas as pd
 
         table = pd.DataFrame(dict(self._raw["flows"]))
@@ -179,7 +179,7 @@ class Result(EngineResult):
 
     @cached_property
     def classes(self) -> pd.DataFrame:
-        """One row a class of flows, and `all` for all together; the columns are those of `json`."""
+        """One row per class of flows, and `all` for all together; the columns are those of `json`."""
         import pandas as pd
 
         table = pd.DataFrame.from_dict(self._groups, orient="index").astype(float)
@@ -193,8 +193,8 @@ class Result(EngineResult):
         """
         Transfers of sessions and of connections that come and go, which began inside the window.
 
-        A row a class with all sizes, then a row for each range of sizes that occurred; `size_from` and `size_to` (B)
-        are its ends. `fct_*` are completion times (s). Empty where no class has such traffic.
+        One row per class with all sizes, then one per range of sizes that occurred; `size_from` and `size_to` (B) are
+        its ends. `fct_*` are completion times (s). Empty where no class has such traffic.
         """
         import pandas as pd
 
@@ -278,7 +278,7 @@ class Result(EngineResult):
 
     def to_arrow(self) -> pa.Table:
         """
-        Traces as one Arrow table: a row a link and time, then a row a flow and time.
+        Traces as one Arrow table: one row per link and time, then one row per flow and time.
 
         Columns that do not apply to a row are null. Numbers are not copied.
         """

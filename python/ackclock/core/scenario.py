@@ -273,7 +273,7 @@ def dumbbell(
     Parameters
     ----------
     rate, delay
-        Of the link ``bottleneck``.
+        Rate and propagation delay of the link ``bottleneck``.
     queue
         Name of an AQM, a table such as ``{"aqm": "red", "capacity": "100 packets", ...}``, or a Python class.
     flows

@@ -82,7 +82,7 @@ def competing(result: Result) -> NDArray[np.bool_]:
 
 
 def measured_windows(result: Result) -> Floats:
-    """Return the traced windows of the flows that compete, a row a flow, in the measured time."""
+    """Return the traced windows of the flows that compete, one row per flow, in the measured time."""
     member, time = competing(result), sample_times(result)
     rows = [k for k, flow in enumerate(result.traces["flow"].to_numpy()) if member[int(flow)]]
     inside = (time >= result.window[0]) & (time <= result.window[1])

@@ -87,7 +87,7 @@ def rows(folder: Path) -> dict[tuple[str, int], Row]:
 
 
 def lines(folder: Path, item: str) -> list[str]:
-    """Return what ns-2 gives for an item, a line a set-up: means over seeds and their range."""
+    """Return what ns-2 gives for an item, one line per set-up: means over seeds and their range."""
     path = folder / "ns2.toml"
     if not path.is_file():
         return []

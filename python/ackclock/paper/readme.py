@@ -153,7 +153,7 @@ def _entry(claim: Claim, shared: int) -> str:
 
 
 def _cell_table(claims: Sequence[Claim]) -> str:
-    """Return the numbers of printed tables beside ours, a row a scheme and a column a measure, in Markdown."""
+    """Return the numbers of printed tables beside ours, one row per scheme and one column per measure, in Markdown."""
     columns = {
         claim.text.partition(":")[0]: {cell.name: cell for cell in claim.cells} for claim in claims if claim.cells
     }

@@ -53,7 +53,7 @@ BATCHES: Final = 10
 
 
 class BufferSizeError(AckclockError, ValueError):
-    """The request makes no sense."""
+    """The request is invalid."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Size:
 
 @dataclass(frozen=True, repr=False)
 class Buffer(Card):
-    """The answer; its text is `str(...)`."""
+    """The smallest buffer that reaches a utilisation, and what each size gives; `str()` is the report."""
 
     link: str
     rate: float
@@ -109,7 +109,7 @@ class Buffer(Card):
     """Endless flows."""
     controls: tuple[str, ...]
     target: float
-    """Utilisation that is to be reached, 0..1."""
+    """Utilisation to reach, 0..1."""
     sizes: tuple[Size, ...]
     """In ascending order."""
     reason: str
@@ -235,7 +235,7 @@ def buffer(
     Find how large the buffer of a link has to be, and what a larger one costs in delay.
 
     Packet runs and mean-field equations give utilisation, delay and loss for a range of sizes. Where one size reaches
-    the target and the next smaller one does not, sizes between them are tried.
+    the target and the next smaller one does not, sizes between them follow.
 
     Parameters
     ----------
@@ -247,13 +247,13 @@ def buffer(
     count, congestion, style
         Number of endless flows, their congestion control, and ``"linux"`` or ``"rfc"``: what their endpoints do.
     target
-        Utilisation that is to be reached, above 0 and below 1.
+        Utilisation to reach, above 0 and below 1.
     sizes
         Sizes to try: times at the link's rate, packets or bytes; by default eight up to two bandwidth-delay products.
     seeds
         Runs of each size; eight where these do not tell whether it is enough.
     refine
-        Sizes that are tried between those that decide.
+        Number of further sizes to try between the two that enclose the smallest sufficient one.
     until_sure
         Simulate up to 200 million packets a run, instead of 20 million.
 

@@ -47,7 +47,7 @@ EVEN_WITHIN: Final = 0.05
 
 
 class FairError(AckclockError, ValueError):
-    """The request makes no sense."""
+    """The request is invalid."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Place:
 
 @dataclass(frozen=True, repr=False)
 class Fair(Card):
-    """The map; its text is `str(...)`."""
+    """How congestion controls share a link, over round trips and buffers; `str()` is the report."""
 
     controls: tuple[str, ...]
     rate: str
@@ -124,7 +124,7 @@ class Fair(Card):
 
     @property
     def table(self) -> pd.DataFrame:
-        """Shares of the first control: a row a round trip, a column a buffer in bandwidth-delay products."""
+        """Shares of the first control: one row per round trip, one column per buffer in bandwidth-delay products."""
         return self.share_of(0)
 
     def share_of(self, which: int) -> pd.DataFrame:
@@ -220,12 +220,12 @@ def fair(
     counts
         Number of flows of each; by default one.
     style
-        What the TCP endpoints do beside the documents: ``"linux"``, as Linux does it, or ``"rfc"``.
+        Style of the TCP endpoints, ``"rfc"``, or ``"linux"`` with Linux's deviations.
     seeds
         Runs of each combination.
     until_sure
-        Simulate up to 40 million packets a run before a place is left open, instead of 600 000, or its part of 60
-        million for the whole map, and up to 24 seeds where fewer do not tell who gets more.
+        Simulate up to 40 million packets a run instead of 600 000 or of a part of 60 million for the whole map,
+        and up to 24 seeds instead of fewer, before a combination is left undecided.
     watch
         Called with the number of combinations done and of all.
 

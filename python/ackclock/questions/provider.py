@@ -43,7 +43,7 @@ WARM: Final = 2.0
 
 
 class ProviderError(AckclockError, ValueError):
-    """The request makes no sense."""
+    """The request is invalid."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Hour:
 
 @dataclass(frozen=True, repr=False)
 class Subscribers(Card):
-    """The answer; its text is `str(...)`."""
+    """The busy hour of a node, now and with more subscribers; `str()` is the report."""
 
     node: str
     more: int

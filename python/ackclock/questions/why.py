@@ -68,7 +68,7 @@ State = Literal["stands", "swings", "short", "empty"]
 
 
 class WhyError(AckclockError, ValueError):
-    """The description of the link is not enough, or more than a quick answer can compute."""
+    """The link is not described completely, or takes more than a quick answer can compute."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Judged:
 
 @dataclass(frozen=True, repr=False)
 class Why(Card):
-    """The answer; its text is `str(...)`."""
+    """Why a link is slow, and what another setting would give; `str()` is the report."""
 
     sentences: tuple[Sentence, ...]
     """The queue's behaviour, its problems and causes, and the price of the other setting; each with its evidence."""
@@ -142,7 +142,7 @@ class Why(Card):
 
     @property
     def lines(self) -> list[str]:
-        """The sentences, a line each; where several links are judged, a line a link and the remedy's last."""
+        """The sentences, a line each; where several links are judged, one line per link and the remedy's last."""
         if not self.beside:
             return [one.text for one in self.sentences]
         remedy = [one for one in self.sentences if one.subject in ("FQ-CoDel", "BBR")]
@@ -249,7 +249,7 @@ def why(
     scenario, link
         A whole scenario instead of these, and the name of a link in it; by default the first that endless flows cross.
     buffer
-        Capacity of the queue: a time at the link's rate, packets or bytes. By default 100 ms, of a slow link 4 packets;
+        Capacity of the queue: a time at the link's rate, packets or bytes. By default 100 ms, at least 4 packets;
         of a scheduler such as ``fq_codel`` or ``cake`` its own limit.
     count, congestion
         Number of endless flows, and their congestion control.
@@ -265,7 +265,7 @@ def why(
     length
         Simulated time of every run, s; by default as long as the slowest motion in the scenario asks for.
     style
-        What the TCP endpoints do beside the documents: ``"linux"``, as Linux does it, or ``"rfc"``; by default as in
+        Style of the TCP endpoints, ``"rfc"``, or ``"linux"`` with Linux's deviations; by default as in
         the scenario, without one ``"rfc"``. The answer says what Linux's behaviour changes.
     down, up
         In place of `rate`: rates of both ways of a home's link, with `count` downloads and as many uploads.
@@ -483,7 +483,7 @@ def _first_cause(findings: tuple[Finding, ...], undecided: tuple[Sentence, ...])
 
 
 def _default_buffer(rate: str | None) -> str:
-    """100 ms, in which a slow link sends hardly a packet: some packets then."""
+    """Return 100 ms; for a link so slow that it hardly sends a packet in that time, some packets."""
     try:
         bps = _core.quantity(rate)[0] if rate is not None else math.inf
     except ValueError:

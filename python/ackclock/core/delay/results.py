@@ -165,7 +165,7 @@ class Curve:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """A row a point: the two parameters, the frequency, the states."""
+        """One row per point: the two parameters, the frequency, the states."""
         import pandas as pd
 
         rows = [
@@ -251,7 +251,7 @@ class Branch:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """A row a cycle: the parameter, period, amplitude and range of the state, stability."""
+        """One row per cycle: the parameter, period, amplitude and range of the state, stability."""
         import pandas as pd
 
         rows = []
@@ -288,7 +288,7 @@ class Trajectory:
     _raw: _core.Trajectory
 
     def at(self, times: Sequence[float]) -> NDArray[np.float64]:
-        """Return the states at any times of the run, one row a time."""
+        """Return the states at any times of the run, one row per time."""
         return self._raw.at(list(times))
 
 

@@ -362,7 +362,7 @@ def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) ->
 
 
 def _print_verdicts(results: Sequence[Result]) -> None:
-    """Print a line a link and verdict, with the time that it rests on."""
+    """Print one line per link and verdict, with the time that it rests on."""
     for one in results:
         seed = f"seed {one.seed}, " if len(results) > 1 else ""
         for link, answer in _verdicts(one).items():

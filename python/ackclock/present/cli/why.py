@@ -29,7 +29,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rtt", help="round trip without queueing, such as 40ms")
     parser.add_argument(
         "--buffer",
-        help="size of the queue: a time, packets or bytes, such as 250ms (default: 100 ms, of a slow link 4 packets; "
+        help="size of the queue: a time, packets or bytes, such as 250ms (default: 100 ms, at least 4 packets; "
         "of fq_codel, cake and other schedulers their own)",
     )
     parser.add_argument("--flows", metavar="N", type=count(1), default=1, help="endless flows (default: 1)")

@@ -22,7 +22,7 @@ Named = Sequence[tuple[str, "Result"]]
 
 
 def queues(runs: Named, link: str, *, ax: Axes | None = None) -> Axes:
-    """Draw the waiting packets at a link in the measured time, a line a run."""
+    """Draw the waiting packets at a link in the measured time, one line per run."""
     with style.drawing(ax) as axes:
         _over_time(runs, [link_trace(run, link, "queue_packets") for _, run in runs], axes)
         axes.set_ylabel(f"queue of {plain_text(link)} (packets)")
@@ -30,7 +30,7 @@ def queues(runs: Named, link: str, *, ax: Axes | None = None) -> Axes:
 
 
 def windows(runs: Named, *, ax: Axes | None = None) -> Axes:
-    """Draw the mean of the traced congestion windows in the measured time, a line a run."""
+    """Draw the mean of the traced congestion windows in the measured time, one line per run."""
     with style.drawing(ax) as axes:
         _over_time(runs, [_mean_window(run) for _, run in runs], axes)
         axes.set_ylabel("mean window (packets)")
@@ -38,7 +38,7 @@ def windows(runs: Named, *, ax: Axes | None = None) -> Axes:
 
 
 def phase(runs: Named, link: str, *, ax: Axes | None = None) -> Axes:
-    """Draw the mean window against the queue of a link in the measured time, a line a run."""
+    """Draw the mean window against the queue of a link in the measured time, one line per run."""
     with style.drawing(ax) as axes:
         for place, (name, run) in enumerate(runs):
             time = sample_times(run)

@@ -1,4 +1,4 @@
-"""The numbers of a report: rows of measures, one column a group."""
+"""The numbers of a report: rows of measures, one column per group."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def text(comparison: Comparison) -> str:
 
 
 def table(comparison: Comparison) -> pd.DataFrame:
-    """Return a row a measure, a column an engine, as texts."""
+    """Return one row per measure, a column an engine, as texts."""
     import pandas as pd
 
     rows = []

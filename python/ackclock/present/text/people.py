@@ -14,7 +14,7 @@ EXACT = 0.01
 
 
 def table(people: People) -> TextTable:
-    """Return what people notice, a column a setting."""
+    """Return what people notice, one column per setting."""
     return TextTable("for people", {name: _cells(one) for name, one in people.settings.items()})
 
 

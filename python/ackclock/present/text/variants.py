@@ -1,4 +1,4 @@
-"""Variants of a scenario beside one another: a row a measure, a column a variant, and the best."""
+"""Variants of a scenario beside one another: one row per measure, one column per variant, and the best."""
 
 from __future__ import annotations
 

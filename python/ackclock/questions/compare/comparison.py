@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(repr=False)
 class Comparison(Card):
-    """The engines beside one another."""
+    """One scenario in all engines: their measures, and the cause of each disagreement; `str()` is the report."""
 
     scenario: Scenario
     values: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Comparison(Card):
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row a measure, a column an engine, and whether they agree with the packet engine."""
+        """One row per measure, a column an engine, and whether they agree with the packet engine."""
         import pandas as pd
 
         apart = {(disagreement.measure, disagreement.of) for disagreement in self.disagreements}

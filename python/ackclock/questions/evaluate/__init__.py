@@ -78,7 +78,7 @@ def evaluate(
         A name of the catalogue, ``"FILE.py:Class"``, a table such as ``{"kind": "compound", "gamma": 30}``, or a class
         (see `ackclock.algorithms`).
     parameters
-        Of an algorithm of the catalogue, such as ``{"target": "5 ms"}``.
+        Parameters of an algorithm of the catalogue, such as ``{"target": "5 ms"}``.
     only
         Numbers of headings, such as ``"5.1.2"``, or of sections, ``"7"``; all, if empty.
     seeds

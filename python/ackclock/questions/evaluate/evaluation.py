@@ -65,7 +65,7 @@ class Evaluation:
         raise NotImplementedError
 
     def table(self) -> pd.DataFrame:
-        """Return the answers, one row a heading."""
+        """Return the answers, one row per heading."""
         import pandas as pd
 
         rows = [
@@ -133,7 +133,7 @@ class Evaluation:
 
 
 def rows(answer: Answer, references: Sequence[str]) -> dict[str, list[tuple[str, list[str]]]]:
-    """Return the numbers of a heading as tables: by quantity, a row a case and a column an algorithm."""
+    """Return the numbers of a heading as tables: by quantity, one row per case and a column an algorithm."""
     units: Mapping[str, str] = {quantity.name: quantity.unit for quantity in answer.heading.quantities}
     tables = {}
     for quantity, cases in answer.values.items():

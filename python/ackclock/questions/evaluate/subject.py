@@ -20,7 +20,7 @@ Kind = Literal["sender", "queue"]
 
 
 class EvaluateError(AckclockError, ValueError):
-    """The request makes no sense."""
+    """The request is invalid."""
 
 
 @dataclass(frozen=True)

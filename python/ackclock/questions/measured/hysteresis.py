@@ -31,7 +31,7 @@ class Hysteresis:
     link: str
     parameter: str
     table: pd.DataFrame
-    """A row a value: `up`, `up_half`, `down`, `down_half` (packets, mean over the runs and half its 95 % interval)."""
+    """One row per value: `up`, `up_half`, `down`, `down_half` (packets; mean of the runs, half its 95 % interval)."""
 
     @property
     def bistable(self) -> list[float]:

@@ -27,7 +27,7 @@ NEAR: Final = 0.5
 
 @dataclass(frozen=True)
 class MeasuredLimit:
-    """The value of a parameter at which the decay rate of the dominant mode, measured, reaches zero."""
+    """The value of a parameter at which the measured decay rate of the dominant mode reaches zero."""
 
     parameter: str
     value: Estimate
@@ -79,11 +79,11 @@ def measured_limit(
     span
         Two values, one on each side of the limit, in `unit`.
     unit
-        Of the values, as a scenario writes it: ``"ms"``, ``"packets"``; empty for a pure number.
+        Unit of the values, as a scenario writes it: ``"ms"``, ``"packets"``; empty for a pure number.
     progress
         Called with each value and what was measured there.
     options
-        Of `measured_stability`: `packets`, `tolerance`, `threads`, `link`, ...
+        Keywords of `measured_stability`: `packets`, `tolerance`, `threads`, `link`, ...
 
     Raises
     ------

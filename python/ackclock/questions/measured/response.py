@@ -57,7 +57,7 @@ def measured_response(
 
     The link sends at nine tenths of its rate for one round trip. Each run is made with and without that, with the same
     seed: up to the disturbance the two are the same to the bit, and the mean of their difference is the response. It
-    knows nothing of how the fluctuations are driven, so it checks `measured_stability`, which does not need it.
+    assumes nothing on what drives the fluctuations, so it is an independent check of `measured_stability`.
 
     Raises
     ------

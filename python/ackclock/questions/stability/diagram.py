@@ -52,7 +52,7 @@ class BifurcationDiagram:
     unit: str
     component: str
     equilibria: pd.DataFrame
-    """A row a value of the parameter: the state, and the number of unstable roots."""
+    """One row per value of the parameter: the state, and the number of unstable roots."""
     points: list[HopfPoint]
     branches: list[Branch]
     end: str

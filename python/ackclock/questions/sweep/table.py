@@ -62,7 +62,7 @@ def words_of(key: str) -> tuple[str, str, float]:
 
 
 def rows_of(axes: Sequence[Axis], points: Sequence[Point], metrics: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
-    """Return a row each point: its values as text and as numbers in the units of the axes, and its metrics."""
+    """Return a row for each point: its values as text and as numbers in the units of the axes, and its metrics."""
     import pandas as pd
 
     rows = []
@@ -101,7 +101,7 @@ def metric_of(name: str, known: Sequence[str]) -> str:
 
 
 class Sweep(Card):
-    """Results of a sweep: `table` has a row each point; `summary` means over seeds; `plot` draws a metric."""
+    """Results of a sweep: `table` has a row for each point, `summary` the means over seeds; `plot` draws a metric."""
 
     def __init__(
         self,

@@ -47,7 +47,7 @@ class Other:
 
 @dataclass(frozen=True, repr=False)
 class Tuned(Card):
-    """The result of a tuning; its text is `str(...)`."""
+    """The result of a tuning; `str()` is the report."""
 
     name: str
     kind: str

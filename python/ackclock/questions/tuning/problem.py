@@ -23,7 +23,7 @@ Point = dict[str, float]
 
 
 class TuneError(AckclockError, ValueError):
-    """The request makes no sense: a key, a range, an algorithm or a device is wrong."""
+    """The request is invalid: a key, a range, an algorithm or a device is wrong."""
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,19 @@
 //! target.
 //!
 //! Packets are judged as they leave. Once their sojourn times have been at or above `target` for a
-//! whole `interval`, a packet is dropped; further ones follow at interval / sqrt(count) after each
-//! other until a sojourn is below the target (or at most one packet of maximal size is left). When
-//! dropping starts again within 16 intervals, it goes on at the rate that it had reached, less what
-//! it started with (RFC 8289, section 5.5; count and lastcount).
+//! whole `interval`, a packet is dropped; further ones follow at distances of interval /
+//! sqrt(count) until a sojourn is below the target (or at most one packet of maximal size is left).
+//! When dropping starts again within 16 intervals, it resumes with the number of drops of the last
+//! time, count - lastcount (RFC 8289, section 5.5).
 //!
 //! The fluid law has the time above the target, the drops of the present row and the count at its
-//! start as states. It has no equilibrium: drops come ever faster until the queue is below the
-//! target, and none come there. Its answer is a cycle.
+//! start as states. It has no equilibrium but a cycle: drops come ever faster until the queue is
+//! below the target, and none come there.
 //!
-//! With `ce_threshold` packets that have waited for longer are marked as well, as in Linux; they
-//! count for nothing else.
+//! With `ce_threshold` packets that have waited longer are marked too, as in Linux, and change
+//! nothing else.
 //!
-//! An ECN-capable packet is marked instead and sent. [`CodelState`] is what a queue keeps, so that
+//! ECN-capable packets are marked instead of dropped. [`CodelState`] is what a queue keeps, so that
 //! a scheduler can have one for each flow (RFC 8290).
 
 //= RFC 8289 1/1, 4.3/2..3: not applicable, advice to those who choose queues and values

@@ -9,9 +9,8 @@
 //! The delay is the queue's length over the link's rate (section 4.3): on a link of known rate
 //! there is nothing to estimate. What the RFC calls optional is optional here: ECN with its
 //! threshold (5.1), activation (5.3), de-randomisation (5.4), the capped increase (5.5). With
-//! `timestamps` the delay is that of the packet that left last (section 4.3 allows it, kernels do
-//! it): known only once it has been endured, so that the controller hears of a growing queue a
-//! queueing delay later.
+//! `timestamps` the delay is that of the packet that left last (as section 4.3 allows and kernels
+//! do), so that the controller learns of a growing queue one queueing delay later.
 
 use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, happens,

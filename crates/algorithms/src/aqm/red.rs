@@ -14,8 +14,8 @@
 //! - No early drop when nothing waits; in packet mode also none when a single packet waits.
 //!
 //! Two details differ from ns-2: a change of the link's rate also changes the ageing and an
-//! automatic weight (ns-2 keeps those of the start), and the average that ages over an idle time is
-//! not looped over but raised to a power (equal up to rounding).
+//! automatic weight (ns-2 keeps those of the start), and the ageing over an idle time is one power
+//! instead of a loop (equal up to rounding).
 
 use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, weight,

@@ -2,9 +2,9 @@
 //! rate and window.
 //!
 //! - **Model**: the bandwidth is the largest delivery rate of the last ten round trips, the propagation time the smallest round trip of the last ten seconds.
-//! - **Startup**: paced at 2 / ln 2 times the bandwidth until three rounds bring less than a quarter more; **Drain** at the inverse of it until what is in
+//! - **Startup**: paced at 2 / ln 2 times the bandwidth until three rounds have not raised it by a quarter; **Drain** at the inverse gain until what is in
 //!   the network fits the bandwidth-delay product (BDP).
-//! - **ProbeBW**: eight phases of a propagation time each, at 1.25, 0.75 and six times 1 times the bandwidth, begun at random (never with 0.75).
+//! - **ProbeBW**: eight phases of a propagation time each, at 1.25 and 0.75 times the bandwidth and six at the bandwidth, begun at random (never with 0.75).
 //! - **ProbeRTT**: when the propagation time is ten seconds old, four segments in the network for 200 ms and a round trip.
 //! - **Window**: twice the BDP, plus three bursts. Losses reduce it only by what was lost, and for the first round of a recovery a segment leaves
 //!   for each that arrives; afterwards the window is what it was before.
@@ -20,9 +20,9 @@
 //! With `form = "linux"`, windows are whole: the bandwidth-delay product is rounded up, the window
 //! to an even number, and the probing phase has two segments more; only a smaller round trip renews
 //! the propagation time; the segments about to leave count as in the network; samples over less
-//! than a round trip say nothing at all; ACKs that deliver nothing leave the window alone; at a
-//! policer's rate the phases of the cycle end by time alone; a timeout searches for the full
-//! bandwidth anew, and ends a round with a loss for the policer's intervals; the filter of the
+//! than a round trip are ignored; ACKs that deliver nothing leave the window alone; at a
+//! policer's rate the phases of the cycle end by time alone; a timeout starts the
+//! search for the full bandwidth anew, and ends a round with a loss for the policer's intervals; the filter of the
 //! bandwidth keeps three values (`lib/win_minmax.c`); and what is in the network as a phase or Drain
 //! ends is what will be there when the next segment leaves.
 //!

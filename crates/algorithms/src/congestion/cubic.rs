@@ -5,11 +5,11 @@
 //! W(t) is back there (section 4.2):
 //!
 //! - An ACK aims at W(t + RTT), held between cwnd and 1.5 cwnd, and adds (target - cwnd) / cwnd a segment (sections 4.2, 4.4, 4.5).
-//! - Where a Reno of equal loss rate would be ahead, it follows the estimate W_est of that (section 4.3), which grows by alpha / cwnd a segment with
+//! - Where Reno would have the larger window, it follows the estimate W_est of that (section 4.3), which grows by alpha / cwnd a segment with
 //!   alpha = 3 (1 - beta) / (1 + beta), and by Reno's own 1 / cwnd once it has reached the window before the last reduction.
-//! - A loss or mark leaves beta of the window in use (section 4.6). If the window had not come back to W_max, W_max is set lower still, to leave room for others
+//! - A loss or mark multiplies the window in use by beta (section 4.6). If the window had not come back to W_max, W_max is set lower still, to leave room for others
 //!   (fast convergence, section 4.7).
-//! - A stage begins at the first ACK in congestion avoidance after a reduction. Where cwnd then is not below W_max (slow start that found no loss), W_max is cwnd
+//! - A stage begins at the first ACK in congestion avoidance after a reduction. Where cwnd then is not below W_max (slow start without a loss), W_max is cwnd
 //!   and K zero; after a timeout always so (section 4.8).
 //! - Idle and application-limited time is excluded from t (sections 4.2, 5.8).
 //!
@@ -21,13 +21,13 @@
 //! With `form = "linux"`, the curve is followed in whole packets: one is added once enough packets
 //! have been acknowledged, and what remains after a reduction is rounded down; it looks ahead by
 //! the smallest RTT instead of the smoothed one, and grows by a twentieth a round trip at least
-//! while no loss has shown a W_max. While the window stays as it is the curve is looked at every 32
-//! ms.
+//! while no loss has shown a W_max. While the window does not change the curve is
+//! evaluated every 32 ms.
 //!
-//! With `hystart`, slow start also ends by what it sees (section 4.10; Ha and Rhee 2011), from 16
-//! segments on: in a round in which ACKs have come at most 2 ms apart for half the smallest RTT, or
-//! whose RTTs, eight at least, have all grown by an eighth of it (4 to 16 ms). Linux has it so;
-//! HyStart++ is the flow's own option.
+//! With `hystart`, slow start also ends at signs of a queue (section 4.10; Ha and Rhee 2011), from
+//! 16 segments on: in a round in which ACKs have come at most 2 ms apart for half the smallest RTT, or
+//! whose RTTs, eight at least, have all grown by an eighth of it (4 to 16 ms). So it is in
+//! Linux; HyStart++ is an option of the flow.
 
 //= RFC 9438 4.6/4: not applicable, QUIC is not simulated
 

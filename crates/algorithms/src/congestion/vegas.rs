@@ -2,10 +2,10 @@
 //!
 //! Once a round trip the backlog of the flow is estimated as diff = w (1 - base RTT / RTT), with
 //! the smallest RTT of the round, which delayed ACKs do not disturb, and the window at its
-//! beginning:
+//! start:
 //!
 //! - Congestion avoidance: below `alpha` the window grows by one segment, above `beta` it shrinks by one, else it stays.
-//! - Slow start doubles the window every other round trip. It ends when diff exceeds `gamma`, with the window that fills the path without a queue
+//! - Slow start doubles the window every other round trip. It ends when diff exceeds `gamma`, and leaves the window that fills the path without a queue,
 //!   and one segment (as in Linux).
 //! - Losses and marks take the fraction `loss_decrease`: half, as in Linux. Vegas' own retransmission after the first duplicate ACK is not part of it.
 //!

@@ -9,7 +9,7 @@ use crate::flow::Flow;
 use crate::link::{Fate, Offer};
 use crate::packet::{Flags, Outbound, Packet};
 
-/// What a router sees of a packet of `flow`.
+/// The part of a packet of `flow` that a router sees.
 #[inline(always)]
 pub(super) fn label(flow: &Flow, class: &Class, packet: &Packet) -> Label {
     let back = packet.flags.has(Flags::ACK);

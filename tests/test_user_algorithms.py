@@ -86,6 +86,22 @@ def test_parameters_by_partial() -> None:
     assert gentle.json()["flows"] != ac.run(scenario("reno")).json()["flows"]
 
 
+class WithoutThreshold:
+    """Grows by one packet a round trip from the start, and never looks at ssthresh."""
+
+    def on_ack(self, ack: Ack, window: Window, random: Random) -> None:
+        window.cwnd += ack.acked / window.cwnd
+
+    def on_congestion(self, reduction: Reduction, window: Window) -> None:
+        window.cwnd = max(window.cwnd / 2.0, 2.0)
+
+
+def test_a_reduction_over_a_round_trip_ends_at_the_window_of_a_class_without_ssthresh() -> None:
+    result = ac.run(scenario(WithoutThreshold, style="linux"))
+    assert result.flows["fast_recoveries"].sum() > 5
+    assert result.links["utilization"][0] > 0.9
+
+
 @pytest.mark.parametrize("ecn", [False, True])
 def test_threshold_in_python_gives_the_same_bits_as_the_registered_one(ecn: bool) -> None:
     own, registered = ac.run(scenario(queue={"aqm": Threshold}, ecn=ecn)), ac.run(scenario(queue=THRESHOLD, ecn=ecn))

@@ -558,6 +558,10 @@ impl CongestionControl for UserController {
                         .map(drop)
                 })
             });
+        // what is spread over a round trip comes down to ssthresh
+        if reduction.signal != Signal::Timeout && window.ssthresh.is_infinite() {
+            window.ssthresh = window.cwnd;
+        }
     }
 
     fn on_restart(&mut self, now: Time, _window: &mut Window) {

@@ -25,7 +25,7 @@ use ackclock_algorithms::scheduler::schedulers;
 use ackclock_algorithms::service::services;
 use ackclock_algorithms::{DefaultValue, ParameterSpec};
 use ackclock_packet::{
-    CaptureSelection, Error, FlowSelection, Options, Simulation, TraceSelection,
+    CaptureSelection, Error, FlowSelection, Options, Outcome, Simulation, TraceSelection,
 };
 use ackclock_scenario::keys::Fallback;
 use ackclock_scenario::{Diagnostic, Scenario};
@@ -266,21 +266,21 @@ fn run_scenario<'py>(
     captures_to: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let scenario = &scenario.inner;
-    let flows = FlowTraces::selection(trace_flows)?;
+    let parallel = threads.min(seeds.len()).max(1);
+    let traces = TraceSelection {
+        links: trace_links,
+        flows: FlowTraces::selection(trace_flows)?,
+        streamed: traces_to.is_some(),
+        // half: the lists grow by doubling, and what they hold becomes arrays
+        most_bytes: memory.map(|bytes| bytes / (2 * parallel as u64)),
+    };
     let captures = CaptureSelection {
         links: capture_links,
         flows: capture_flows,
     };
-    let parallel = threads.min(seeds.len()).max(1);
     let options = |seed| Options {
         general,
-        traces: TraceSelection {
-            links: trace_links,
-            flows: flows.clone(),
-            streamed: traces_to.is_some(),
-            // half: the lists grow by doubling, and what they hold becomes arrays
-            most_bytes: memory.map(|bytes| bytes / (2 * parallel as u64)),
-        },
+        traces: traces.clone(),
         seed: Some(seed),
         abort: None,
         captures: captures.clone(),
@@ -313,14 +313,22 @@ fn run_scenario<'py>(
         })
     };
     let results = job.run(py, threads, watch)?;
+    outcomes(py, &scenario.name, results.into_iter().zip(seeds))
+}
 
+/// The outcomes of the runs, or the error of the first that failed.
+fn outcomes<'py>(
+    py: Python<'py>,
+    scenario: &str,
+    results: impl Iterator<Item = (Result<Outcome, Stop>, u64)>,
+) -> PyResult<Bound<'py, PyList>> {
     let outcomes = PyList::empty(py);
     let mut cancelled = false;
-    for (result, seed) in results.into_iter().zip(seeds) {
+    for (result, seed) in results {
         match result {
             Ok(outcome) => outcomes.append(measured::outcome(py, outcome)?)?,
             Err(Stop::Cancelled) => cancelled = true,
-            Err(stop) => return Err(stopped(py, &scenario.name, seed, stop)),
+            Err(stop) => return Err(stopped(py, scenario, seed, stop)),
         }
     }
     debug_assert!(

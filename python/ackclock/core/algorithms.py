@@ -68,8 +68,8 @@ class CongestionControl(Protocol):
         Reduce the window.
 
         For the signals ``"loss"`` and ``"ecn"`` set `ssthresh` and `cwnd` to the reduced window (an `ssthresh` that is
-        left infinite becomes `cwnd`). For ``"timeout"`` only `ssthresh` counts: the sender restarts from a window of one
-        segment.
+        left infinite becomes `cwnd`). For ``"timeout"`` only `ssthresh` counts: the sender restarts from a window of
+        one segment.
         """
 
 

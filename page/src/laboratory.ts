@@ -29,8 +29,8 @@ export interface Kept {
 const REST = 180;
 /** Equations run so long where the packets end when all is done, s. */
 export const LONGEST = 60;
-/** The mean field may take so long, ms. */
-const PATIENCE = 20_000;
+/** Time limit of the mean field, ms. */
+const FIELD_LIMIT_MS = 20_000;
 
 const said = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
@@ -102,11 +102,11 @@ export function useLaboratory(pool: Pool, start: Shared | null) {
         await (early ?? runPackets());
         await average;
         if (signal.aborted) return;
-        const patient = new AbortController();
-        const late = setTimeout(() => patient.abort(), PATIENCE);
-        signal.addEventListener('abort', () => patient.abort());
-        await jobs.meanField(pool, found, patient.signal, onField.progress).then(onField.done, (error) => {
-          onField.failed(isStopped(error) ? new Error(`it takes longer than ${PATIENCE / 1000} s here`) : error);
+        const limited = new AbortController();
+        const late = setTimeout(() => limited.abort(), FIELD_LIMIT_MS);
+        signal.addEventListener('abort', () => limited.abort());
+        await jobs.meanField(pool, found, limited.signal, onField.progress).then(onField.done, (error) => {
+          onField.failed(isStopped(error) ? new Error(`it takes longer than ${FIELD_LIMIT_MS / 1000} s here`) : error);
         });
         clearTimeout(late);
       };

@@ -164,12 +164,12 @@ class _Dask:
             tell()
             alive = self.client.status == "running"
             last_seen = time.monotonic() if alive else last_seen
-            if time.monotonic() - last_seen > _PATIENCE:
+            if time.monotonic() - last_seen > _SILENCE_LIMIT_S:
                 raise self._vanished()
 
     def _vanished(self) -> SweepError:
         return SweepError(f"the cluster at {self.address} has vanished; what was computed is kept, run again to go on")
 
 
-_PATIENCE = 10.0
+_SILENCE_LIMIT_S = 10.0
 """How long a cluster may be out of reach, s."""

@@ -65,6 +65,8 @@ class Reading:
     """Share of a run that is not measured, where the publication does not say."""
     receive_window: float = 0.0
     """Largest receive window, bytes of payload; 0: unlimited."""
+    rtt_of_ten: str = "uniform 30 ms .. 40 ms"
+    """Round trips of the flows of `ten_flows`: their range is printed."""
     rtt_control: str = "rate"
     offload: bool = True
     """Whether paced senders send bursts, as with segmentation offload: BBR its send quantum, Prague two segments."""
@@ -320,9 +322,7 @@ class TenFlows:
 
     def scenario(self, cell: Cell, reading: Reading) -> ac.Scenario:
         """Make the scenario."""
-        flows = [
-            flow(name, cell[name], "uniform 30 ms .. 40 ms", reading, count=5) for name in ("first_five", "second_five")
-        ]
+        flows = [flow(name, cell[name], reading.rtt_of_ten, reading, count=5) for name in ("first_five", "second_five")]
         queue = fifo(cell.number("buffer_125kB") * 125e3)
         times = {"name": cell.name, "duration": "300 s", "measure": "180 s .. 300 s"}
         return ac.Scenario({"scenario": times, "link": [link(100, queue, reading)], "flows": flows})

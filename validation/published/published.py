@@ -54,6 +54,7 @@ READINGS: dict[str, dict[str, Reading]] = {
         "receive windows of 3 MB": replace(READING, receive_window=3e6),
         "no bursts": replace(READING, offload=False),
         "exact clocks": replace(READING, jitter=0.0),
+        "equal round trips": replace(READING, rtt_of_ten="35 ms"),
     },
 }
 """By table, each otherwise that of the page."""
@@ -178,7 +179,8 @@ def listing(compared: Sequence[Compared]) -> str:
             measured = each.cell.measured[each.quantity].value
             spread = f"{min(each.runs):{digits}} to {max(each.runs):{digits}}"
             values = [f"{measured:{digits}}", f"{each.ours:{digits}} ({spread})"]
-            rows.append([f"{each.cell.name}: {each.quantity}", *values, each.verdict, reason(each.cell) or "not known"])
+            cause = reason(each.cell, each.quantity) or "not known"
+            rows.append([f"{each.cell.name}: {each.quantity}", *values, each.verdict, cause])
     return table(["cell", "measured", "here (lowest and highest seed)", "", "cause"], rows)
 
 

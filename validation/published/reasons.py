@@ -5,7 +5,7 @@ from __future__ import annotations
 from measurements import Cell
 
 
-def reason(cell: Cell) -> str:
+def reason(cell: Cell, quantity: str) -> str:
     """Return the cause's letter; empty where it is not known."""
     if cell.table == "prague_beside_classic":
         if cell["queue"] == "codel_ecn" and cell["classic"] == "cubic":
@@ -14,4 +14,6 @@ def reason(cell: Cell) -> str:
             return "b"
     if cell.table == "bbr_against_one" and cell.number("buffer_bdp") >= 16:
         return "c"
+    if quantity == "jain":
+        return "d"
     return ""

@@ -129,7 +129,7 @@ def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
                 said = f"{stated:.5g} ± {one['half'][measure]:.2g} s"
                 found.append(f"{name}: {measure} {said}, probes have {mean:.5g} ± {half:.2g} s")
         lost = statistics.mean(row["lost"] for row in seen)
-        if one["call"] and abs(one["call"]["lost"] + one["call"]["late"] - lost) > 0.05:
+        if one["call"] and abs(one["call"]["lost"] - lost) > 0.05:
             found.append(f"{name}: a call loses {one['call']['lost']:.3g}, {lost:.3g} do not come")
         span = [max(one["ping_s"] - one["ping_base_s"] + k * one["half"]["added"], 0.0) * 1e3 for k in (-1, 1)]
         reached = [letter for letter, (low, high) in GRADES.items() if low <= span[1] and high > span[0]]

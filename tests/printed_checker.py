@@ -124,7 +124,8 @@ def _people(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
             value, half = one[f"{key}_s"], one["half"][key]
             if value is not None and half < value:
                 stated[row] += _with(value, half)
-        stated["game"] += [one["ping_p99_s"]] if one["ping_s"] is not None else []
+        told = one["ping_s"] is not None and one["half"]["ping"] < one["ping_s"]
+        stated["game"] += [one["ping_p99_s"]] if told else []
     names = {"game": "a game, there and back", "page": "a page of 2 MB", "download": "a download of 100 MB"}
     for row, values in stated.items():
         shown = re.sub(r"not known: .*?(?=  |$)", "", rows.get(names[row], ""))

@@ -86,6 +86,8 @@ def test_the_kernels_average_has_32_bits() -> None:
     assert express("linux", {**RED, "weight": 2.0**-13}, 50e6, 1500).queue["weight"] == 2.0**-13
     with pytest.raises(DeviceError, match="32 bits"):
         express("linux", {**RED, "weight": 2.0**-14}, 50e6, 1500)
+    with pytest.raises(DeviceError, match="no weight does"):  # "at most 2^--1"
+        express("linux", {**RED, "max_threshold": "2000000 packets"}, 50e6, 1500)
 
 
 def test_pie_on_linux() -> None:
@@ -296,6 +298,8 @@ def test_no_setting_that_a_device_holds_is_said_of_all_of_them() -> None:
     asked = problem(fast, None, {}, replace(NEED, target=0.05))
     with pytest.raises(DeviceError, match=r"linux can hold none of the \d+ settings of red .* --device ns-3 has other"):
         list(rounded(FAMILIES["red"], asked, 0.05, "linux"))
+    # nobody asks for a demand that is given up to see what is left: 10 Gbit/s ended so "for a delay of 1.5 s"
+    assert not _Tuning(asked, FAMILIES["red"], "linux", 1, 0, lambda _text: None)._can(asked)
 
 
 def test_no_such_setting() -> None:

@@ -303,9 +303,11 @@ def _linux_red(queue: Queue, bits: float, packet: float) -> Commands:
     low, high, room = low * size, high * size, room * size
     exponent = _exponent(queue)
     if exponent > largest_exponent(high):
+        largest = largest_exponent(high)
+        most = f"at most 2^-{largest}" if largest >= 0 else "no weight does"
         raise DeviceError(
             f"linux: a weight of 2^-{exponent} and a threshold of {high} bytes do not fit the kernel's 32 bits "
-            f"(include/net/red.h): at most 2^-{largest_exponent(high)}"
+            f"(include/net/red.h): {most}"
         )
     burst = burst_for(low, exponent, size)
     if burst is None:

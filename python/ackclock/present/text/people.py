@@ -20,7 +20,9 @@ def table(people: People) -> TextTable:
 
 def _cells(one: Experience) -> dict[str, str]:
     voice = "" if one.call is None else f"MOS {one.call.mos:.1f}, {one.call.words}"
-    there = "" if math.isnan(one.ping) else f"{_known(one, 'ping')}, 1 in 100 {time(one.ping_p99)}"
+    there = "" if math.isnan(one.ping) else _known(one, "ping")
+    if one.half("ping") < one.ping:
+        there += f", 1 in 100 {time(one.ping_p99)}"
     return {
         "a call": voice,
         "a game, there and back": there,

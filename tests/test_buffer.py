@@ -85,6 +85,12 @@ def test_equations_are_trusted_no_further_than_packets_bear_them_out(reno: Buffe
     assert "Trust" not in near.headline
 
 
+def test_seeds_that_are_one_run_have_no_interval(reno: Buffer) -> None:
+    """ "99.0 % ± 0 %"."""
+    alike = replace(reno, sizes=tuple(replace(one, half=0.0) for one in reno.sizes))
+    assert "± 0 %" not in str(alike)
+
+
 def test_what_takes_too_many_packets_says_how_to_go_on() -> None:
     answer = ac.buffer("400 Gbit/s", "100 ms", congestion="bbr", sizes=("1000 packets",))
     assert math.isnan(answer.sizes[0].utilization)

@@ -58,7 +58,7 @@ def table(buffer: Buffer) -> pd.DataFrame:
 def _used(one: Size) -> str:
     if math.isnan(one.utilization):
         return "too short"
-    return share(one.utilization) + (f" ± {share(one.half)}" if share(one.half) != "0.0 %" else "")
+    return share(one.utilization) + (f" ± {share(one.half)}" if share(one.half) != share(0.0) else "")
 
 
 def _known(seconds: float) -> str:

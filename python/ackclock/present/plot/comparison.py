@@ -16,7 +16,7 @@ from ...questions.compare.values import Lines
 from . import style
 
 _LOOKS: Final[tuple[dict[str, Any], ...]] = (
-    {"color": "#9a9a9a", "linewidth": 0.8},
+    {"color": "#767676", "linewidth": 0.8},
     {"color": "#0072b2", "linewidth": 1.6},
     {"color": "#d55e00", "linewidth": 1.6, "linestyle": (0, (4, 1.5))},
 )

@@ -124,7 +124,7 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
         apart = interval([b - a for a, b in zip(old, new, strict=False)])  # of the seeds that both have
         half = 0.0 if math.isnan(apart.half) else apart.half
         evidence = Evidence(
-            f"{how}, mean over {len(new)} seeds",
+            f"{how}, {state('causes.one-run' if len(new) == 1 else 'causes.mean-over', seeds=len(new))}",
             now,
             half,
             before=before,

@@ -77,6 +77,13 @@ class EverySecond(Reno):
             super().on_congestion(reduction, window)
 
 
+class TwiceAsFast(Reno):
+    def on_ack(self, ack, window, random):
+        if ack.cwnd_limited:
+            acked = window.slow_start(ack.acked)
+            window.cwnd += 2 * acked / window.cwnd
+
+
 class LowAfterTimeout(Reno):
     def on_congestion(self, reduction, window):
         super().on_congestion(reduction, window)
@@ -133,6 +140,15 @@ def test_a_fault_is_found(fault: str, only: str, folder: Path) -> None:
     made = verdict(folder, f'subject = "mine.py:{fault}"\nonly = ["{only}"]')
     assert {one.status for one in made.bad} == {Status.FAIL}, str(made)
     assert all("other seeds" in one.sentence for one in made.bad), "a failure is repeated"
+
+
+def test_who_is_to_be_like_reno_grows_no_faster(folder: Path) -> None:
+    made = verdict(folder, 'subject = "mine.py:TwiceAsFast"\nlike = "reno"\nonly = ["C.13"]')
+    assert [one.status for one in made.checks] == [Status.FAIL], str(made)
+    made = verdict(folder, 'subject = "mine.py:Reno"\nlike = "reno"\nonly = ["C.13"]')
+    assert made.passed, str(made)
+    with pytest.raises(ci.CiError, match=r"no heading C\.13"):  # any other may grow faster
+        verdict(folder, 'subject = "mine.py:Reno"\nlike = "cubic"\nonly = ["C.13"]')
 
 
 def test_a_window_that_stops_growing_is_found(folder: Path) -> None:

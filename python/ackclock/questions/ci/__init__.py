@@ -25,7 +25,7 @@ from ..evaluate.model import Answer, Case, Check, Criterion, Finding, Numbers, Q
 from ..evaluate.subject import sender
 from . import envelope
 from .configuration import CiError, Configuration, read
-from .headings import HEADINGS, START, start_references
+from .headings import HEADINGS, LIKE_RENO, START, start_references
 from .verdict import BAD, Checked, Status, Verdict
 
 __all__ = ["Checked", "CiError", "Configuration", "Status", "Verdict", "check", "logs", "read"]
@@ -117,6 +117,8 @@ def check(configuration: Configuration, *, after: int = 0, progress: Progress | 
         ((*of_rfc("sender"), *HEADINGS), {name: sender(name, entry.style) for name in SENDERS}),
         ((START,), start_references(entry.style)),
     ]
+    if configuration.like == "reno":
+        groups.append(((LIKE_RENO,), {name: sender(name, entry.style) for name in ("reno",)}))
     found: list[Checked] = []
     evaluations = []
     for every, others in groups:

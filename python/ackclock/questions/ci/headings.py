@@ -37,6 +37,8 @@ START_TIMES = (1.0, 2.0, 4.0)
 LINUX = {"style": "linux"}
 PACE = 1.0
 """Growth of Reno's window, packets in a round trip."""
+FASTEST = 1.25
+"""The same of a control that is to be like Reno, at most."""
 FULL = 0.9
 """Utilisation from which a link has no room."""
 TRACED: Value = operator.itemgetter("traced")
@@ -183,6 +185,20 @@ def _grown(result: Result) -> float:
         return math.nan
     growth = float((window.max() - window[0]) * known.mean() / (end - begin))
     return max(growth, PACE) if result.json()["links"]["bottleneck"]["utilization"] >= FULL else growth
+
+
+def _one_flow(entry: Entry) -> Scenario:
+    return line([entry.flows(1)], rate=20, window=(10, 40)).with_({"scenario.sample": "5 ms"})
+
+
+def _paced(result: Result) -> float:
+    """Packets by which the window exceeds that of a round trip before: the median, as cuts and slow start are few."""
+    begin, end = result.json()["window_s"]
+    times, window, trips = (result.traces[name].values.ravel() for name in ("time", "flow_cwnd", "flow_srtt"))
+    counts = (times >= begin) & (times + trips <= end)
+    if not counts.any():
+        return math.nan  # a stack that does not tell its round trips
+    return float(np.median(np.interp((times + trips)[counts], times, window) - window[counts]))
 
 
 def _losses_apart(entry: Entry) -> Scenario:
@@ -377,3 +393,17 @@ HEADINGS = (
         criteria=(Criterion("losses answered unlike the others", "at most", 0.25),),
     ),
 )
+
+LIKE_RENO = Question(
+    "C.13",
+    "Pace of Growth",
+    "Does its window grow by a packet a round trip at most, as a control's that is to be like Reno?",
+    "Its window grows no faster than Reno's",
+    "Its window grows faster than Reno's",
+    setting="One flow over 20 Mbit/s, 40 ms, drop-tail of 1 BDP, from 10 s to 40 s: by how many packets the window "
+    "exceeds that of a round trip before, the median over time. In a round trip of congestion avoidance Reno's must "
+    "not gain more than one (RFC 5681, section 3.1).",
+    quantities=(Quantity("growth in a round trip", "packets", (Case("alone", _one_flow, TRACED, traced=_paced),)),),
+    criteria=(Criterion("growth in a round trip", "at most", FASTEST),),
+)
+"""Asked where a configuration says that the control is like Reno: others may grow faster."""

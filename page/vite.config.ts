@@ -25,6 +25,26 @@ function policy(): Plugin {
   return { name: 'policy', apply: 'build', transformIndexHtml: () => [tag] };
 }
 
+/** The engines come while the page's script still does. */
+function early(): Plugin {
+  return {
+    name: 'early',
+    apply: 'build',
+    transformIndexHtml: {
+      order: 'post',
+      handler: (_, { bundle }) => {
+        const names = Object.keys(bundle ?? {}).filter((one) => one.endsWith('.wasm'));
+        const attrs = { rel: 'preload', as: 'fetch', type: 'application/wasm', crossorigin: true };
+        return names.map((name) => ({
+          tag: 'link',
+          attrs: { ...attrs, href: `./${name}` },
+          injectTo: 'head' as const,
+        }));
+      },
+    },
+  };
+}
+
 /** A lesson in Markdown: title, summary, scenario, checks, text, and notes for teachers. */
 export function lesson(text: string): Record<string, unknown> {
   const block = (kind: string) => new RegExp(`^\`\`\`${kind}\\n([\\s\\S]*?)^\`\`\`\\n`, 'm').exec(text)?.[1] ?? '';
@@ -74,7 +94,7 @@ function compressed(): Plugin {
 
 export default defineConfig({
   base: './',
-  plugins: [policy(), lessons(), compressed()],
+  plugins: [policy(), early(), lessons(), compressed()],
   esbuild: { jsx: 'automatic', jsxImportSource: 'preact' },
   worker: { format: 'es' },
   build: {

@@ -6,7 +6,6 @@ import { useLaboratory } from './laboratory';
 import { LESSONS, type Lesson } from './lessons';
 import { Answer, Headline } from './view/Answer';
 import { Controls } from './view/Controls';
-import { Editor } from './view/Editor';
 import { LessonList, LessonText } from './view/Lessons';
 import { Stability } from './view/Stability';
 
@@ -17,6 +16,21 @@ function useTheme(): [Theme, () => void] {
   const [theme, setTheme] = useState<Theme>(wanted);
   document.documentElement.dataset.theme = theme;
   return [theme, () => setTheme(theme === 'dark' ? 'light' : 'dark')];
+}
+
+type Editor = typeof import('./view/Editor').Editor;
+
+/** The editor is half of the page's script: it is loaded when it is wanted, and after the first answer in any case. */
+function useEditor(wanted: boolean): Editor | null {
+  const [editor, setEditor] = useState<Editor | null>(null);
+  useEffect(() => {
+    if (!wanted) return;
+    import('./view/Editor').then(
+      (all) => setEditor(() => all.Editor),
+      () => undefined,
+    );
+  }, [wanted]);
+  return editor;
 }
 
 /** Commands for the questions that need more runs than a tab should make. */
@@ -82,6 +96,7 @@ export function App({ pool, start }: { pool: Pool; start: Shared | null }) {
   const lesson = LESSONS.find((one) => one.key === lab.lesson);
   const outcome = lab.packets.value;
   // figures are drawn anew when what they show changes, not with each report of a run's progress
+  const Editor = useEditor(writing || outcome !== null);
   const figures = useMemo(
     () => (
       <Answer lab={lab}>
@@ -191,7 +206,7 @@ export function App({ pool, start }: { pool: Pool; start: Shared | null }) {
             </section>
           </aside>
           <div class="results">
-            {writing && (
+            {writing && Editor && (
               <Editor text={lab.text} diagnostics={lab.diagnostics} catalogue={lab.catalogue} change={lab.setText} />
             )}
             {figures}

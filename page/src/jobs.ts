@@ -103,14 +103,24 @@ export function spaced(low: number, high: number, count: number): number[] {
 /** More starts where the present equilibrium does not reach. */
 const STARTS = 6;
 
-/** Unstable roots over two axes; the present equilibrium is carried over, then others. */
-export async function chart(pool: Pool, text: string, axes: [Axis, Axis], signal: AbortSignal): Promise<number[]> {
+/**
+ * Unstable roots over two axes; the present equilibrium is carried over, then others. `elsewhere`: none was found at
+ * the operating point itself.
+ */
+export async function chart(
+  pool: Pool,
+  text: string,
+  axes: [Axis, Axis],
+  signal: AbortSignal,
+): Promise<{ counts: number[]; elsewhere: boolean }> {
   const [first, second] = axes.map((axis) => axis.values.map((value) => value * axis.scale)) as [number[], number[]];
   const names = [axes[0].name, axes[1].name];
   const ask = (set: [string, number][]) =>
     pool.ask<number[]>({ ask: 'chart', text, set, work: 5 * WORK, names, first, second }, { signal });
+  let elsewhere = false;
   let counts = await ask([]).catch((error) => {
     if (signal.aborted) throw error;
+    elsewhere = true;
     return new Array<number>(first.length * second.length).fill(-1);
   });
   for (let k = 0; k < STARTS && counts.some((count) => count < 0); k++) {
@@ -127,5 +137,5 @@ export async function chart(pool: Pool, text: string, axes: [Axis, Axis], signal
     });
     if (more) counts = counts.map((count, at) => (count < 0 ? (more[at] as number) : count));
   }
-  return counts;
+  return { counts, elsewhere };
 }

@@ -27,6 +27,8 @@ export interface Kept {
 
 /** Packets rest until controls have, ms. */
 const REST = 180;
+/** The equations leave the processors to a visitor's first run for so long, ms. */
+const HEAD_START = 1000;
 /** Equations run so long where the packets end when all is done, s. */
 export const LONGEST = 60;
 /** Time limit of the mean field, ms. */
@@ -90,9 +92,11 @@ export function useLaboratory(pool: Pool, start: Shared | null) {
           onPackets.failed(error);
         }
       };
-      // a visitor's first answer waits neither for controls to rest nor for the equations
+      // a visitor's first answer does not wait for controls to rest, and the equations wait for it
       const early = first.current ? runPackets() : null;
       first.current = false;
+      if (early) await Promise.race([early, new Promise((done) => setTimeout(done, HEAD_START))]);
+      if (signal.aborted) return;
       // not stopped when the next one begins: they are shorter than a new worker takes
       const average = Promise.allSettled([
         jobs.stability(pool, text).then(onLaw.done, onLaw.failed),

@@ -8,12 +8,18 @@ import { fromAddress } from './laboratory';
 
 const place = document.getElementById('app') as HTMLElement;
 
-async function begin(): Promise<void> {
-  const [module, start] = await Promise.all([WebAssembly.compileStreaming(fetch(wasm)), fromAddress()]);
-  place.textContent = '';
-  render(<App pool={new Pool(module)} start={start} />, place);
+function failed(error: unknown): void {
+  render(null, place);
+  place.textContent = `The laboratory cannot start in this browser: ${error}`;
 }
 
-begin().catch((error) => {
-  place.textContent = `The laboratory cannot start in this browser: ${error}`;
-});
+// workers and page are made while the engines are being compiled
+const module = WebAssembly.compileStreaming(fetch(wasm));
+const pool = new Pool(module);
+fromAddress()
+  .then((start) => {
+    place.textContent = '';
+    render(<App pool={pool} start={start} />, place);
+    return module;
+  })
+  .catch(failed);

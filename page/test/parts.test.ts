@@ -62,3 +62,11 @@ test('sentences are those of the reports', () => {
     expect([...linkSentences(outcome, 0), flowsSentence(outcome)].join(' ')).toBe(text);
   }
 });
+
+test('goodput is that of the flows across the link, where others do not cross it', () => {
+  const outcome = { flows: { goodput: [1e6, 2e6, 4e6], class: [0, 0, 1] } } as unknown as Outcome;
+  const said = (...classes: number[]) => flowsSentence(outcome, { link: 'down', classes });
+  expect(said(0)).toBe('The 2 flows across down together get 3 Mbit/s of goodput.');
+  expect(said(1)).toBe('The flow across down gets 4 Mbit/s of goodput.');
+  expect(said(0, 1)).toBe('3 flows together get 7 Mbit/s of goodput.');
+});

@@ -25,7 +25,7 @@ export class Pool {
   private next = 0;
 
   constructor(
-    private readonly module: WebAssembly.Module,
+    private readonly module: Promise<WebAssembly.Module>,
     private readonly size = Math.min(4, Math.max(2, navigator.hardwareConcurrency || 2)),
   ) {
     // two are ready before anyone asks
@@ -53,7 +53,10 @@ export class Pool {
   private seat(): Seat {
     const worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
     const seat: Seat = { worker, job: null };
-    worker.postMessage(this.module);
+    this.module.then(
+      (module) => worker.postMessage(module),
+      () => undefined,
+    );
     worker.onmessage = (event: MessageEvent<Report>) => this.report(seat, event.data);
     worker.onerror = (event) => {
       event.preventDefault();

@@ -16,7 +16,10 @@ export type Report =
 /** Between two reports, ms. */
 const SLICE = 60;
 
-let engine: Promise<Engine> | null = null;
+let loaded: (module: WebAssembly.Module) => void;
+const engine = new Promise<WebAssembly.Module>((done) => {
+  loaded = done;
+}).then(Engine.start);
 
 /** Goes on until done, in steps that take about a slice. */
 function inSteps<T>(
@@ -57,13 +60,12 @@ function answer(made: Engine, question: Question, report: (progress: Progress) =
 
 self.onmessage = async (event: MessageEvent<Job | WebAssembly.Module>) => {
   if (event.data instanceof WebAssembly.Module) {
-    engine = Engine.start(event.data);
+    loaded(event.data);
     return;
   }
   const { id, question } = event.data;
   const post = (report: Report) => self.postMessage(report);
   try {
-    if (!engine) throw new Refusal('broken', 'the engine was not loaded');
     const ok = answer(await engine, question, (progress) => post({ id, progress }));
     post({ id, ok });
   } catch (error) {

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { type Field, handled, type Outcome, type Trajectory } from '../engine/answers';
 import { type Laboratory, LONGEST, type Pending } from '../laboratory';
+import { get } from '../scenario/edit';
 import { digits, flowsSentence, linkSentences, megabits, milliseconds, percent, verdict } from '../words/sentences';
 import { type Line, Plot } from './Plot';
 import { resample } from './resample';
@@ -36,6 +37,18 @@ export function Busy({ of, name }: { of: Pending<unknown>; name: string }) {
   );
 }
 
+/** The classes whose packets cross a link, where the scenario at hand is the one that was run. */
+function across(lab: Laboratory, outcome: Outcome, link: number): { link: string; classes: number[] } | undefined {
+  const name = outcome.links[link]?.name;
+  const listed = lab.checked?.tree.flows;
+  if (name === undefined || !Array.isArray(listed) || listed.length !== outcome.classes.length) return undefined;
+  const classes = listed.flatMap((one, k) => {
+    const path = get(one, ['path']);
+    return Array.isArray(path) && path.includes(name) ? [k] : [];
+  });
+  return { link: name, classes };
+}
+
 export function Headline({ lab }: { lab: Laboratory }) {
   const { packets, law, place, checked, diagnostics } = lab;
   const outcome = packets.value;
@@ -60,7 +73,7 @@ export function Headline({ lab }: { lab: Laboratory }) {
       )}
       {outcome ? (
         <p class="lead">
-          {linkSentences(outcome, link).join(' ')} {flowsSentence(outcome)}
+          {linkSentences(outcome, link).join(' ')} {flowsSentence(outcome, across(lab, outcome, link))}
         </p>
       ) : (
         <p class="lead quiet">{withCode(packets.refusal ?? 'The packets are on their way.')}</p>

@@ -95,6 +95,7 @@ function limitSentence(limit: Limit | null): string {
 export function Stability({ lab, pool }: { lab: Laboratory; pool: Pool }) {
   const [data, setData] = useState<ChartData | null>(null);
   const [limit, setLimit] = useState<Limit | null>(null);
+  const [elsewhere, setElsewhere] = useState(false);
   const [why, setWhy] = useState('');
   /** The scenario that the chart is of. */
   const [shown, setShown] = useState('');
@@ -131,7 +132,7 @@ export function Stability({ lab, pool }: { lab: Laboratory; pool: Pool }) {
     ];
     const work = async () => {
       try {
-        const counts = await chart(pool, text, axes, control.signal);
+        const { counts, elsewhere } = await chart(pool, text, axes, control.signal);
         if (control.signal.aborted) return;
         const [first, second] = [axes[0].values, axes[1].values];
         const none = counts.every((count) => count < 0);
@@ -141,6 +142,7 @@ export function Stability({ lab, pool }: { lab: Laboratory; pool: Pool }) {
             ? null
             : { first, second, counts, now: [axes[0].now, axes[1].now], labels: [axes[0].label, axes[1].label] },
         );
+        setElsewhere(elsewhere);
         setShown(text);
         const question = { ask: 'limit', text, work: WORK, free: axes[0].name, to: Math.max(2, 10 * rtt), steps: 100 };
         const found = await pool.ask<Limit>(question, { signal: control.signal }).catch(() => null);
@@ -182,6 +184,9 @@ export function Stability({ lab, pool }: { lab: Laboratory; pool: Pool }) {
       <figcaption>
         <span class="key stable" /> stable <span class="key unstable" /> oscillates <span class="key unknown" /> not
         reached. Click to move there. {limitSentence(limit)}
+        {data &&
+          elsewhere &&
+          'At the point itself no equilibrium was found; the colours are of one from elsewhere on the chart.'}
       </figcaption>
     </figure>
   );

@@ -78,11 +78,15 @@ export function linkSentences(outcome: Outcome, index: number): string[] {
   return sentences;
 }
 
-export function flowsSentence(outcome: Outcome): string {
-  const all = outcome.flows.goodput;
+/** Goodput of all flows, or, where some do not cross the link, of the classes that do. */
+export function flowsSentence(outcome: Outcome, across?: { link: string; classes: number[] }): string {
+  const { goodput: rates, class: klass } = outcome.flows;
+  const some = across ? rates.filter((_, flow) => across.classes.includes(klass[flow] as number)) : rates;
+  const part = some.length > 0 && some.length < rates.length;
+  const all = part ? some : rates;
   const goodput = megabits(all.reduce((sum, one) => sum + one, 0));
-  if (all.length === 1) return fill('goodput_one', { goodput });
-  return fill('goodput_many', { goodput, count: grouped(all.length) });
+  const name = `goodput_${all.length === 1 ? 'one' : 'many'}${part ? '_across' : ''}` as Name;
+  return fill(name, { goodput, count: grouped(all.length), link: across?.link ?? '' });
 }
 
 /** The verdict of the equations. */

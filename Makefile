@@ -152,10 +152,11 @@ $(PAGE)/index.html: $(WASM) page/node_modules/.package-lock.json $(PAGE_SOURCES)
 	cd page && npm run --silent build
 	rm -rf $(PAGE) && cp -r out/page $(PAGE)
 
+# as one crate type: beside an rlib cargo links without optimising across crates
 $(WASM): $(SOURCES)
 	@rustup target list --installed 2>/dev/null | grep -q wasm32-unknown-unknown || rustup target add wasm32-unknown-unknown || \
 		{ echo "Rust's target wasm32-unknown-unknown is missing: rustup target add wasm32-unknown-unknown"; exit 1; }
-	RUSTFLAGS='-C target-feature=+simd128' cargo build --profile wasm --target wasm32-unknown-unknown --package ackclock-web --lib
+	RUSTFLAGS='-C target-feature=+simd128' cargo rustc --profile wasm --target wasm32-unknown-unknown --package ackclock-web --lib --crate-type cdylib
 	@touch $@
 
 # `npm ci` refuses a lock that lacks optional packages of other platforms

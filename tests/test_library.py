@@ -51,10 +51,14 @@ congestion = "reno"
 
 ENDPOINT = r"""
 #include "ackclock.h"
+#include <pthread.h>
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+static pthread_key_t key;
+static void linger(void *value) { (void)value; usleep(200000); }
 
 /* A sender of 100 datagrams/s to a receiver that says nothing; the option names what goes wrong after a second. */
 struct end { uint64_t sent, got; int sends; char fault[16]; };
@@ -62,6 +66,7 @@ struct end { uint64_t sent, got; int sends; char fault[16]; };
 static int connect_(const struct ackclock_setup *setup, void *ends[2], char *error, size_t size)
 {
     if (!strcmp(setup->options, "refuse")) { snprintf(error, size, "not today"); return 1; }
+    if (!strcmp(setup->options, "linger") && !pthread_key_create(&key, linger)) pthread_setspecific(key, ends);
     for (int k = 0; k < 2; k++) {
         struct end *end = calloc(1, sizeof *end);
         end->sends = k == 0;
@@ -120,7 +125,18 @@ const struct ackclock_endpoints *ackclock_endpoints_v1(void) { return &table; }
 def build(folder: Path, name: str, source: Path) -> Path:
     assert COMPILER is not None
     library = folder / f"lib{name}.so"
-    command = [COMPILER, "-O2", "-shared", "-fPIC", "-Wall", f"-I{INCLUDE}", "-o", str(library), str(source)]
+    command = [
+        COMPILER,
+        "-O2",
+        "-shared",
+        "-fPIC",
+        "-Wall",
+        "-pthread",
+        f"-I{INCLUDE}",
+        "-o",
+        str(library),
+        str(source),
+    ]
     subprocess.run(command, check=True)
     return library
 
@@ -191,6 +207,28 @@ def test_a_call_that_does_not_return(metronome: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(contained, "_idle", [])
     with pytest.raises(ac.errors.RunError, match=r"libmetronome.so did not return from a call within 0.5 s of proc"):
         ac.run(scenario(metronome, "endpoint", "hang"))
+
+
+def test_what_a_library_does_as_a_thread_ends(metronome: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contained, "_idle", [])
+    for _ in range(2):
+        ac.run(scenario(metronome, "endpoint", "linger"))
+        with pytest.raises(subprocess.TimeoutExpired):  # it stands, and does not die in code that is gone
+            contained._idle[0].process.wait(0.4)
+    contained._idle.pop().end()
+
+
+def test_a_library_is_opened_once_and_again_when_it_has_changed(tmp_path: Path) -> None:
+    for goodput, size in ((8e5, "1000"), (4e5, "500")):
+        source = tmp_path / "metronome.c"
+        source.write_text(ENDPOINT.replace("return 1000;", f"return {size};"))
+        built = build(tmp_path, "metronome", source)
+        for _ in range(2):
+            result = ac.run(scenario(built, "endpoint"))
+            assert result.json()["flows"]["mine"]["goodput_bps"] == pytest.approx(goodput, rel=0.01)
+            worker = contained._idle[-1].process.pid
+            mapped = Path(f"/proc/{worker}/maps")
+            assert not mapped.exists() or str(built) in mapped.read_text()
 
 
 def test_an_endpoint_that_sends_nothing_is_noted(metronome: Path) -> None:

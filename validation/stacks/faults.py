@@ -238,6 +238,7 @@ def healthy() -> list[tuple[str, Any, dict[str, Check]]]:
         ("noq 1.4.0 NewReno", stack("noq", "1.4.0", "new-reno"), reno),
         ("noq 1.4.0 CUBIC", stack("noq", "1.4.0", "cubic"), cubic),
         ("s2n-quic-core 0.91.0 CUBIC", stack("s2n", "0.91.0", "cubic"), cubic),
+        ("s2n-quic-core 0.90.0 CUBIC", stack("s2n", "0.90.0", "cubic"), cubic),
         ("s2n-quic-core 0.91.0 BBRv2", stack("s2n", "0.91.0", "bbr"), losing),
         ("smoltcp 0.14.0 Reno", stack("smoltcp", "0.14.0", "reno"), losing),
         ("smoltcp 0.14.0 CUBIC", stack("smoltcp", "0.14.0", "cubic"), losing),

@@ -2,12 +2,14 @@
 Runs of libraries of others, in a process of their own.
 
 A library that crashes, corrupts memory or never returns takes its process along. So a scenario that names one runs in
-a worker, which stays for the next run; what goes wrong there is an error here, and nothing else is affected.
+a worker, which stays for the next run unless a library has changed since it was opened there; what goes wrong in it is
+an error here, and nothing else is affected.
 """
 
 from __future__ import annotations
 
 import atexit
+import ctypes
 import hashlib
 import os
 import pickle
@@ -47,11 +49,15 @@ _process = {"serves": False}
 
 def digests(scenario: _core.Scenario) -> list[str]:
     """Return what a store knows the contents of a scenario's libraries by; of a file that cannot be read, nothing."""
-    found = []
+    return list(_digests(scenario).values())
+
+
+def _digests(scenario: _core.Scenario) -> dict[str, str]:
+    found = {}
     for path in dict.fromkeys(scenario.libraries):
         with suppress(OSError):
             about = Path(path).stat()
-            found.append(_digest(path, about.st_mtime_ns, about.st_size))
+            found[path] = _digest(path, about.st_mtime_ns, about.st_size)
     return found
 
 
@@ -82,9 +88,14 @@ def run(
     RunError
         If the library took its process along, or did not return.
     """
+    libraries = _digests(scenario)
     with _lock:
         worker = _idle.pop() if _idle else None
+    if worker and any(worker.opened.get(path, digest) != digest for path, digest in libraries.items()):
+        worker.end()
+        worker = None
     worker = worker or _Worker()
+    worker.opened |= libraries
     try:
         answer = worker.ask(scenario, seeds, calls, options)
     except BaseException:
@@ -106,6 +117,8 @@ class _Worker:
         self.process = subprocess.Popen(
             [sys.executable, "-c", source], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
         )
+        self.opened: dict[str, str] = {}
+        """Digests of the libraries that it has opened, which it does once."""
         self.answers: SimpleQueue[tuple[str, Any] | None] = SimpleQueue()
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -202,12 +215,18 @@ def _end_all() -> None:
 
 
 def serve(call_cpu_s: float = CALL_CPU_S) -> None:
-    """Run jobs from the standard input until it ends."""
+    """
+    Run jobs from the standard input until it ends.
+
+    Libraries stay open: what one has registered for the end of a thread may be called after the run, and a library in
+    Rust that is opened over and over takes a key of threads each time, of which a process has about a thousand.
+    """
     _process["serves"] = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one that waits ends this process
     answers: IO[bytes] = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     lock = threading.Lock()
+    opened: dict[str, ctypes.CDLL] = {}
 
     def say(kind: str, content: Any) -> None:
         with lock:
@@ -229,6 +248,10 @@ def serve(call_cpu_s: float = CALL_CPU_S) -> None:
             scenario, seeds, wanted, options = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
+        for path in scenario.libraries:
+            if path not in opened:
+                with suppress(OSError):  # the run says why
+                    opened[path] = ctypes.CDLL(str(Path(path).absolute()))
         sinks: dict[str, Any] = {name: partial(tell, name) for name in wanted}
         try:
             before = time.process_time()

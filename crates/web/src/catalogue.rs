@@ -1,5 +1,6 @@
 //! The choices of a page: algorithms with their parameters, keys of scenarios with their meaning.
 
+use crate::json::{Json, list, object};
 use ackclock_algorithms::DefaultValue;
 use ackclock_algorithms::impairment::loss_models;
 use ackclock_algorithms::meta::Meta;
@@ -7,61 +8,53 @@ use ackclock_algorithms::registry::{aqms, congestion};
 use ackclock_algorithms::scheduler::schedulers;
 use ackclock_algorithms::service::services;
 use ackclock_scenario::keys::{Fallback, SECTIONS};
-use serde_json::{Value, json};
 
-pub(crate) fn catalogue() -> Value {
-    let list = |entries: &[Meta]| entries.iter().map(algorithm).collect::<Vec<_>>();
-    let keys: Vec<Value> = SECTIONS
-        .iter()
-        .flat_map(|section| {
-            section.keys.iter().map(|key| {
-                json!({
-                    "table": section.name, "name": key.name, "allowed": key.allowed(),
-                    "default": fallback(key.default), "doc": key.doc,
-                })
-            })
+pub(crate) fn catalogue() -> Json {
+    let keys = SECTIONS.iter().flat_map(|section| {
+        section.keys.iter().map(|key| {
+            object! {
+                "table": section.name, "name": key.name, "allowed": key.allowed(),
+                "default": fallback(key.default), "doc": key.doc,
+            }
         })
-        .collect();
-    json!({
+    });
+    object! {
         "version": env!("CARGO_PKG_VERSION"),
-        "congestion": list(congestion()), "aqm": list(aqms()),
-        "scheduler": list(schedulers()), "loss": list(loss_models()), "service": list(services()),
-        "keys": keys,
-    })
-}
-
-fn fallback(value: Fallback) -> Value {
-    match value {
-        Fallback::Required | Fallback::Derived(_) => Value::Null,
-        Fallback::Text(text) => json!(text),
-        Fallback::Flag(flag) => json!(flag),
-        Fallback::Integer(number) => json!(number),
+        "congestion": list(congestion(), algorithm), "aqm": list(aqms(), algorithm),
+        "scheduler": list(schedulers(), algorithm), "loss": list(loss_models(), algorithm),
+        "service": list(services(), algorithm),
+        "keys": Json::array(keys),
     }
 }
 
-fn algorithm(meta: &Meta) -> Value {
-    let parameters: Vec<Value> = meta
-        .parameters
-        .iter()
-        .map(|spec| {
-            json!({
-                "name": spec.name, "unit": spec.kind.unit(), "default": default(spec.default),
-                "allowed": spec.allowed(), "doc": spec.doc, "source": spec.source,
-            })
-        })
-        .collect();
-    json!({
-        "kind": meta.kind, "title": meta.title, "summary": meta.summary, "citation": meta.citation,
-        "has_fluid": meta.has_fluid, "has_mean_field": meta.has_mean_field,
-        "approximation": meta.approximation, "ecn": meta.ecn, "parameters": parameters,
-    })
+fn fallback(value: Fallback) -> Json {
+    match value {
+        Fallback::Required | Fallback::Derived(_) => Json::of(&None::<bool>),
+        Fallback::Text(text) => Json::of(&text),
+        Fallback::Flag(flag) => Json::of(&flag),
+        Fallback::Integer(number) => Json::of(&number),
+    }
 }
 
-fn default(value: DefaultValue) -> Value {
+fn algorithm(meta: &Meta) -> Json {
+    let parameters = meta.parameters.iter().map(|spec| {
+        object! {
+            "name": spec.name, "unit": spec.kind.unit(), "default": default(spec.default),
+            "allowed": spec.allowed(), "doc": spec.doc, "source": spec.source,
+        }
+    });
+    object! {
+        "kind": meta.kind, "title": meta.title, "summary": meta.summary, "citation": meta.citation,
+        "has_fluid": meta.has_fluid, "has_mean_field": meta.has_mean_field,
+        "approximation": meta.approximation, "ecn": meta.ecn, "parameters": Json::array(parameters),
+    }
+}
+
+fn default(value: DefaultValue) -> Json {
     match value {
-        DefaultValue::Required => Value::Null,
-        DefaultValue::Number(number) => json!(number),
-        DefaultValue::Flag(flag) => json!(flag),
-        DefaultValue::Word(word) => json!(word),
+        DefaultValue::Required => Json::of(&None::<bool>),
+        DefaultValue::Number(number) => Json::of(&number),
+        DefaultValue::Flag(flag) => Json::of(&flag),
+        DefaultValue::Word(word) => Json::of(&word),
     }
 }

@@ -4,9 +4,9 @@ use ackclock_delay::{Tolerance, metered};
 use ackclock_fluid::{
     Change, Choices, CycleEnd, CycleOptions, Equilibrium, Error, LimitKind, Margins, Model,
 };
-use serde_json::{Value, json};
 
-use crate::question::{About, Chart, Limit, Trajectory};
+use crate::json::{Json, object};
+use crate::question::Question;
 use crate::{Answer, Refusal, parsed};
 
 /// Roots that are listed.
@@ -29,13 +29,13 @@ fn refused(error: &Error) -> Refusal {
 }
 
 /// The model of a scenario with its parameters moved.
-fn model(about: &About) -> Result<Model, Refusal> {
-    let scenario = parsed(&about.text)?;
+fn model(question: &Question) -> Result<Model, Refusal> {
+    let scenario = parsed(question.text("text")?)?;
     let choices = Choices::usual(&scenario);
     let mut model = Model::from_scenario(&scenario, choices).map_err(|error| refused(&error))?;
-    for (name, value) in &about.set {
+    for (name, value) in question.settings("set")? {
         let index = model.parameter(name).map_err(|error| refused(&error))?;
-        model.set(index, *value);
+        model.set(index, value);
     }
     Ok(model)
 }
@@ -48,68 +48,66 @@ fn within<T>(work: u64, analysis: impl FnOnce() -> Result<T, Error>) -> Result<T
 }
 
 /// Equilibria, each with its roots, margins and values.
-pub(crate) fn stability(about: &About) -> Answer {
-    let model = model(about)?;
-    let found = within(about.work, || model.equilibria());
+pub(crate) fn stability(question: &Question) -> Answer {
+    let model = model(question)?;
+    let work = question.whole("work")?;
+    let found = within(work, || model.equilibria());
     let (equilibria, reason) = match found {
         Ok(list) => (list, None),
         Err(Refusal::Engine { message, .. }) => (Vec::new(), Some(message)),
         Err(other) => return Err(other),
     };
-    let trees: Vec<Value> = equilibria
-        .iter()
-        .map(|at| equilibrium(&model, at, about.work))
-        .collect();
-    let parameters: Vec<Value> = model
-        .parameter_names()
-        .into_iter()
+    let trees = Json::array(equilibria.iter().map(|at| equilibrium(&model, at, work)));
+    let names = model.parameter_names().into_iter();
+    let parameters = names
         .zip(model.parameters())
-        .map(|(name, value)| json!({ "name": name, "value": value }))
-        .collect();
-    Ok(json!({
-        "notes": model.notes(), "states": model.state_names(), "parameters": parameters,
+        .map(|(name, value)| object! { "name": name, "value": value });
+    Ok(object! {
+        "notes": model.notes(), "states": model.state_names(), "parameters": Json::array(parameters),
         "watched": model.watched(), "equilibria": trees, "reason": reason,
-    }))
+    })
 }
 
-fn equilibrium(model: &Model, at: &Equilibrium, work: u64) -> Value {
+fn equilibrium(model: &Model, at: &Equilibrium, work: u64) -> Json {
     let roots = within(work, || model.roots(at, ROOTS_LISTED)).ok();
     let roots: Vec<(f64, f64)> = roots.map_or_else(Vec::new, |found| {
         found.roots.iter().map(|root| (root.re, root.im)).collect()
     });
     let [windows, rtts, rates, arrivals] = model.rates(&at.x, &at.p);
     let outside = model.outside(&at.regimes, &at.x, &at.p);
-    json!({
+    object! {
         "state": at.x, "probability": at.probability, "signals": at.signals, "regimes": at.regime_names,
         "unstable": within(work, || model.unstable_roots(at)).ok(),
         "roots": roots,
         "margins": within(work, || model.margins(at)).ok().map(|found| margins(&found)),
         "outside": outside.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "windows": windows, "rtts": rtts, "rates": rates, "arrivals": arrivals,
-    })
+    }
 }
 
-fn margins(of: &Margins) -> Value {
-    json!({
+fn margins(of: &Margins) -> Json {
+    object! {
         "gain": of.gain, "phase": of.phase, "delay": of.delay,
         "gain_crossover": of.gain_crossover, "phase_crossover": of.phase_crossover,
-    })
+    }
 }
 
 /// The clamped equations from one packet a window over empty queues.
-pub(crate) fn trajectory(asked: &Trajectory) -> Answer {
-    let model = model(&asked.about)?;
+pub(crate) fn trajectory(question: &Question) -> Answer {
+    let model = model(question)?;
+    let relative = question.number("relative")?;
     let tolerance = Tolerance {
-        relative: asked.relative,
-        absolute: asked.relative * 1e-3,
-        steps: asked.steps,
+        relative,
+        absolute: relative * 1e-3,
+        steps: question.size("steps")?,
         ..Tolerance::default()
     };
+    let duration = question.number("duration")?;
     let start = model.empty(1.0);
-    let run = within(asked.about.work, || {
-        model.trajectory(None, &start, asked.duration, &tolerance)
+    let run = within(question.whole("work")?, || {
+        model.trajectory(None, &start, duration, &tolerance)
     })?;
-    let count = asked.samples.max(2);
+    let count = question.whole_32("samples")?.max(2);
     let times: Vec<f64> = (0..count)
         .map(|k| run.end() * f64::from(k) / f64::from(count - 1))
         .collect();
@@ -124,22 +122,28 @@ pub(crate) fn trajectory(asked: &Trajectory) -> Answer {
         }
     }
     let [windows, rtts, rates, probability] = columns;
-    Ok(json!({
+    Ok(object! {
         "states": model.state_names(), "time": times, "state": states, "windows": windows,
         "rtts": rtts, "rates": rates, "probability": probability,
-    }))
+    })
+}
+
+/// The parameter that a question moves.
+fn moved(model: &mut Model, question: &Question) -> Result<usize, Refusal> {
+    model
+        .parameter(question.text("free")?)
+        .map_err(|error| refused(&error))
 }
 
 /// How far a parameter may move before the verdict changes, the first equilibrium moving with it.
-pub(crate) fn limit(asked: &Limit) -> Answer {
-    let mut model = model(&asked.about)?;
-    let free = model
-        .parameter(&asked.free)
-        .map_err(|error| refused(&error))?;
+pub(crate) fn limit(question: &Question) -> Answer {
+    let mut model = model(question)?;
+    let free = moved(&mut model, question)?;
+    let to = question.number("to")?;
     let now = model.parameters()[free];
-    let found = within(asked.about.work, || {
+    let found = within(question.whole("work")?, || {
         let at = model.equilibria()?.swap_remove(0);
-        model.limit(&at, free, asked.to)
+        model.limit(&at, free, to)
     })?;
     let (kind, reason) = match &found.kind {
         LimitKind::Change(change) => match &change.change {
@@ -154,26 +158,26 @@ pub(crate) fn limit(asked: &Limit) -> Answer {
         LimitKind::Change(change) => Some(change),
         _ => None,
     };
-    Ok(json!({
+    Ok(object! {
         "now": now, "value": found.value, "kind": kind, "reason": reason,
         "unstable": found.unstable, "after": change.and_then(|one| one.after),
         "holds_to": found.holds_to, "beyond_at": found.beyond_at,
         "omega": change.and_then(|one| one.hopf()).map(|point| point.omega),
-        "onset": found.onset.map(|onset| json!({
+        "onset": found.onset.map(|onset| object! {
             "supercritical": onset.is_supercritical(), "mu2": onset.mu2, "beta2": onset.beta2, "l1": onset.l1,
-        })),
-    }))
+        }),
+    })
 }
 
 /// The branch of cycles from the nearest Hopf point towards `to`.
-pub(crate) fn cycles(asked: &Limit) -> Answer {
-    let mut model = model(&asked.about)?;
-    let free = model
-        .parameter(&asked.free)
-        .map_err(|error| refused(&error))?;
-    let found = within(asked.about.work, || {
+pub(crate) fn cycles(question: &Question) -> Answer {
+    let mut model = model(question)?;
+    let free = moved(&mut model, question)?;
+    let to = question.number("to")?;
+    let steps = question.size("steps")?;
+    let found = within(question.whole("work")?, || {
         let at = model.equilibria()?.swap_remove(0);
-        let limit = model.limit(&at, free, asked.to)?;
+        let limit = model.limit(&at, free, to)?;
         let LimitKind::Change(change) = limit.kind else {
             return Ok(None);
         };
@@ -183,18 +187,20 @@ pub(crate) fn cycles(asked: &Limit) -> Answer {
         let now = model.parameters()[free];
         let options = CycleOptions {
             free,
-            range: (now.min(asked.to), now.max(asked.to)),
+            range: (now.min(to), now.max(to)),
             component: model.watched(),
-            points: asked.steps,
+            points: steps,
             tolerance: CYCLE_TOLERANCE,
         };
         model.cycles_from(&change.at, point, &options).map(Some)
     })?;
     let Some(branch) = found else {
-        return Ok(json!({ "cycles": [], "end": "there is no Hopf point on the way" }));
+        return Ok(
+            object! { "cycles": Json::array([]), "end": "there is no Hopf point on the way" },
+        );
     };
     let watched = model.watched();
-    let cycles: Vec<Value> = branch
+    let cycles: Vec<Json> = branch
         .cycles
         .iter()
         .map(|one| {
@@ -204,10 +210,10 @@ pub(crate) fn cycles(asked: &Limit) -> Answer {
                     cycle.state(cycle.period * f64::from(k) / f64::from(CYCLE_SAMPLES))[watched]
                 })
                 .collect();
-            json!({
+            object! {
                 "value": cycle.p[free], "period": cycle.period, "range": cycle.range(watched),
                 "after_fold": one.after_fold, "wave": wave,
-            })
+            }
         })
         .collect();
     let end = match branch.end {
@@ -215,40 +221,22 @@ pub(crate) fn cycles(asked: &Limit) -> Answer {
         CycleEnd::Points => "as many cycles as asked for".to_owned(),
         CycleEnd::Boundary(why) | CycleEnd::Failed(why) => why,
     };
-    Ok(json!({ "cycles": cycles, "end": end }))
-}
-
-/// The response to a large disturbance where a parameter has the value `to`.
-pub(crate) fn beyond(asked: &Limit) -> Answer {
-    let mut model = model(&asked.about)?;
-    let free = model
-        .parameter(&asked.free)
-        .map_err(|error| refused(&error))?;
-    let (_, found) = within(asked.about.work, || {
-        model.beyond(free, asked.to, asked.steps)
-    })?;
-    Ok(json!({
-        "settles": found.settles, "low": found.low, "high": found.high, "mean": found.mean,
-        "period": found.period, "window_low": found.window_low, "window_high": found.window_high,
-        "steady": found.steady,
-    }))
+    Ok(object! { "cycles": cycles, "end": end })
 }
 
 /// Unstable roots in each cell, from the equilibrium at the parameters that are set; -1 where that
 /// is not reached.
-pub(crate) fn chart(asked: &Chart) -> Answer {
-    let mut model = model(&asked.about)?;
-    let counts = within(asked.about.work, || {
+pub(crate) fn chart(question: &Question) -> Answer {
+    let mut model = model(question)?;
+    let names = question.pair("names")?;
+    let (first, second) = (question.numbers("first")?, question.numbers("second")?);
+    let counts = within(question.whole("work")?, || {
         let at = model.equilibria()?.swap_remove(0);
-        model.chart(
-            &at,
-            (&asked.names.0, &asked.names.1),
-            (&asked.first, &asked.second),
-        )
+        model.chart(&at, names, (&first, &second))
     })?;
     let counts: Vec<i64> = counts
         .iter()
         .map(|count| count.map_or(-1, |n| n as i64))
         .collect();
-    Ok(json!(counts))
+    Ok(Json::of(&counts))
 }

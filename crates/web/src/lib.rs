@@ -8,12 +8,12 @@ mod abi;
 mod catalogue;
 mod equations;
 mod field;
+mod json;
 mod packets;
 mod question;
 
 use ackclock_scenario::{Diagnostic, Scenario};
-use serde_json::{Value, json};
-
+use json::{Json, list, object};
 use question::Question;
 
 /// The engines, with the runs that are under way.
@@ -45,68 +45,64 @@ impl Refusal {
     }
 }
 
-type Answer = Result<Value, Refusal>;
+type Answer = Result<Json, Refusal>;
 
 impl Laboratory {
     /// Answers a question: `{"ok": ...}`, or `{"error": {"kind", "message", "diagnostics"}}`.
     pub fn answer(&mut self, question: &str) -> String {
-        let answer = serde_json::from_str(question)
-            .map_err(|error| Refusal::engine("question", error))
-            .and_then(|question| self.reply(question));
-        let tree = match answer {
-            Ok(value) => json!({ "ok": value }),
-            Err(Refusal::Diagnostics(list)) => {
-                let message: Vec<String> = list.iter().map(ToString::to_string).collect();
-                let list: Vec<Value> = list.iter().map(diagnostic).collect();
-                json!({ "error": { "kind": "scenario", "message": message.join("\n"), "diagnostics": list } })
+        let answer = Question::read(question).and_then(|question| self.reply(&question));
+        let (kind, message, diagnostics) = match answer {
+            Ok(value) => return object! { "ok": value }.0,
+            Err(Refusal::Diagnostics(all)) => {
+                let message: Vec<String> = all.iter().map(ToString::to_string).collect();
+                ("scenario", message.join("\n"), list(&all, diagnostic))
             }
-            Err(Refusal::Engine { message, kind }) => {
-                json!({ "error": { "kind": kind, "message": message, "diagnostics": [] } })
-            }
+            Err(Refusal::Engine { message, kind }) => (kind, message, Json::array([])),
         };
-        tree.to_string()
+        let error = object! { "kind": kind, "message": message, "diagnostics": diagnostics };
+        object! { "error": error }.0
     }
 
-    fn reply(&mut self, question: Question) -> Answer {
-        match question {
-            Question::Schema => Ok(ackclock_scenario::json_schema()),
-            Question::Catalogue => Ok(catalogue::catalogue()),
-            Question::Check { text } => check(&text),
-            Question::Toml { json } => toml(&json),
-            Question::Run(start) => {
+    fn reply(&mut self, question: &Question) -> Answer {
+        match question.text("ask")? {
+            "catalogue" => Ok(catalogue::catalogue()),
+            "check" => check(question.text("text")?),
+            "run" => {
                 self.packets = None; // its memory goes first
-                let (run, answer) = packets::Run::new(&start)?;
+                let (run, answer) = packets::Run::new(question)?;
                 self.packets = Some(run);
                 Ok(answer)
             }
-            Question::Advance { events } => match &mut self.packets {
-                Some(run) => run.advance(events),
-                None => Err(idle()),
-            },
-            Question::Outcome { points } => match self.packets.take() {
-                Some(run) => run.outcome(points),
-                None => Err(idle()),
-            },
-            Question::Field(start) => {
+            "advance" => self
+                .packets
+                .as_mut()
+                .ok_or_else(idle)?
+                .advance(question.whole("events")?),
+            "outcome" => {
+                let points = question.size("points")?;
+                self.packets.take().ok_or_else(idle)?.outcome(points)
+            }
+            "field" => {
                 self.field = None;
-                let (run, answer) = field::Run::new(&start)?;
+                let (run, answer) = field::Run::new(question)?;
                 self.field = Some(run);
                 Ok(answer)
             }
-            Question::FieldAdvance { steps } => match &mut self.field {
-                Some(run) => run.advance(steps),
-                None => Err(idle()),
-            },
-            Question::FieldOutcome => match self.field.take() {
-                Some(run) => run.outcome(),
-                None => Err(idle()),
-            },
-            Question::Stability(about) => equations::stability(&about),
-            Question::Trajectory(about) => equations::trajectory(&about),
-            Question::Limit(about) => equations::limit(&about),
-            Question::Cycles(about) => equations::cycles(&about),
-            Question::Beyond(about) => equations::beyond(&about),
-            Question::Chart(about) => equations::chart(&about),
+            "field_advance" => self
+                .field
+                .as_mut()
+                .ok_or_else(idle)?
+                .advance(question.whole_32("steps")?),
+            "field_outcome" => self.field.take().ok_or_else(idle)?.outcome(),
+            "stability" => equations::stability(question),
+            "trajectory" => equations::trajectory(question),
+            "limit" => equations::limit(question),
+            "cycles" => equations::cycles(question),
+            "chart" => equations::chart(question),
+            other => Err(Refusal::engine(
+                "question",
+                format_args!("`{other}` is not asked here"),
+            )),
         }
     }
 }
@@ -126,25 +122,19 @@ fn parsed(text: &str) -> Result<Scenario, Refusal> {
 fn check(text: &str) -> Answer {
     let scenario = parsed(text)?;
     let given = ackclock_scenario::toml_to_json(text, ORIGIN).map_err(Refusal::Diagnostics)?;
-    Ok(json!({
+    Ok(object! {
         "name": scenario.name,
         "duration": packets::duration(&scenario),
         "seed": scenario.seed,
         "given": given,
         "tree": ackclock_scenario::to_json(&scenario),
-    }))
+    })
 }
 
-/// A scenario in JSON as a scenario file with every default.
-fn toml(text: &str) -> Answer {
-    let scenario = ackclock_scenario::parse_json(text, ORIGIN).map_err(Refusal::Diagnostics)?;
-    Ok(json!(ackclock_scenario::canonical_toml(&scenario)))
-}
-
-fn diagnostic(of: &Diagnostic) -> Value {
+fn diagnostic(of: &Diagnostic) -> Json {
     let (line, column) = of.position.unzip();
-    json!({
+    object! {
         "line": line, "column": column, "key": of.key, "problem": of.problem, "found": of.found,
         "suggestion": of.suggestion, "allowed": of.allowed, "text": of.to_string(),
-    })
+    }
 }

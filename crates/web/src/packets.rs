@@ -2,12 +2,12 @@
 
 use ackclock_packet::{
     ClassOutcome, Error, FlowOutcome, FlowSelection, FlowTrace, LinkOutcome, LinkTrace, Options,
-    Outcome, Simulation, TraceSelection, Traces, TransferOutcome,
+    Outcome, Simulation, TraceSelection, Traces,
 };
 use ackclock_scenario::{End, Scenario};
-use serde_json::{Value, json};
 
-use crate::question;
+use crate::json::{Json, list, object};
+use crate::question::Question;
 use crate::{Answer, Refusal, parsed};
 
 /// A run under way.
@@ -33,30 +33,31 @@ fn refused(error: &Error) -> Refusal {
 }
 
 impl Run {
-    pub(crate) fn new(start: &question::Run) -> Result<(Self, Value), Refusal> {
-        let scenario = parsed(&start.text)?;
+    pub(crate) fn new(question: &Question) -> Result<(Self, Json), Refusal> {
+        let scenario = parsed(question.text("text")?)?;
+        let memory = question.whole("memory")?;
         let options = Options {
-            general: start.general,
+            general: question.flag("general"),
             traces: TraceSelection {
                 links: true,
-                flows: FlowSelection::PerClass(start.flows),
+                flows: FlowSelection::PerClass(question.whole_32("flows")?),
                 streamed: false,
-                most_bytes: Some(start.memory / 2), // the other half is the answer's
+                most_bytes: Some(memory / 2), // the other half is the answer's
             },
-            seed: start.seed,
+            seed: question.seed()?,
             ..Options::default()
         };
         let need = Simulation::memory_estimate(&scenario, &options);
-        if need > start.memory {
+        if need > memory {
             let problem = format!(
                 "needs more memory than the {:.1} GB that a tab has; fewer flows, shorter queues or a longer `sample` \
                  need less, and the command line has all of this machine's",
-                start.memory as f64 * 1e-9,
+                memory as f64 * 1e-9,
             );
             return Err(Refusal::engine("memory", problem));
         }
         let simulation = Simulation::new(&scenario, &options).map_err(|error| refused(&error))?;
-        let answer = json!({ "duration": duration(&scenario) });
+        let answer = object! { "duration": duration(&scenario) };
         Ok((
             Self {
                 simulation,
@@ -71,9 +72,9 @@ impl Run {
             .simulation
             .step(events)
             .map_err(|error| refused(&error))?;
-        Ok(json!({
+        Ok(object! {
             "now": progress.now, "end": progress.end, "packets": progress.departures, "done": progress.done,
-        }))
+        })
     }
 
     pub(crate) fn outcome(mut self, points: usize) -> Answer {
@@ -94,28 +95,25 @@ impl Run {
     }
 }
 
-fn tree(outcome: &Outcome, classes: &[&str], points: usize) -> Value {
+fn tree(outcome: &Outcome, classes: &[&str], points: usize) -> Json {
     let count =
         |flows: &[FlowOutcome], class| flows.iter().filter(|one| one.class == class).count();
-    let classes: Vec<Value> = outcome
-        .classes
-        .iter()
-        .enumerate()
-        .map(|(index, class)| class_tree(class, classes[index], count(&outcome.flows, index)))
-        .collect();
-    json!({
+    let each = outcome.classes.iter().enumerate();
+    let classes = Json::array(
+        each.map(|(index, class)| class_tree(class, classes[index], count(&outcome.flows, index))),
+    );
+    object! {
         "window": outcome.window, "end": outcome.end, "events": outcome.events,
         "departures": outcome.departures, "notes": outcome.notes,
-        "links": outcome.links.iter().map(link).collect::<Vec<_>>(),
+        "links": list(&outcome.links, link),
         "classes": classes,
         "flows": flows(&outcome.flows),
-        "transfers": outcome.transfers.iter().map(transfer).collect::<Vec<_>>(),
         "traces": traces(&outcome.traces, points),
-    })
+    }
 }
 
-fn link(of: &LinkOutcome) -> Value {
-    json!({
+fn link(of: &LinkOutcome) -> Json {
+    object! {
         "name": of.name, "utilization": of.utilization, "utilization_1s": of.utilization_1s,
         "arrivals": of.arrivals, "drops": of.drops, "overflows": of.overflows, "marks": of.marks,
         "policed": of.policed, "losses": of.losses, "packets": of.packets, "bytes": of.bytes,
@@ -125,32 +123,22 @@ fn link(of: &LinkOutcome) -> Value {
         "delay_mean": of.delay_mean, "delay_percentiles": of.delay_percentiles,
         "delay_max": of.delay_max, "delay_histogram": of.delay_histogram,
         "ledger": [of.ledger.sent, of.ledger.delivered, of.ledger.dropped, of.ledger.lost, of.ledger.in_flight],
-    })
+    }
 }
 
-fn class_tree(of: &ClassOutcome, name: &str, flows: usize) -> Value {
-    json!({
+fn class_tree(of: &ClassOutcome, name: &str, flows: usize) -> Json {
+    object! {
         "name": name, "flows": flows, "received": of.received, "measured": of.measured,
         "delay_mean": of.delay_mean, "delay_min": of.delay_min,
         "delay_percentiles": of.delay_percentiles, "delay_max": of.delay_max, "jitter": of.jitter,
-        "delay_histogram": of.delay_histogram,
-    })
-}
-
-fn transfer(of: &TransferOutcome) -> Value {
-    json!({
-        "class": of.class, "size_from": of.size_from,
-        "size_to": of.size_to, "started": of.started, "completed": of.completed,
-        "censored": of.censored, "fct_mean": of.fct_mean, "fct_percentiles": of.fct_percentiles,
-        "fct_max": of.fct_max,
-    })
+    }
 }
 
 /// Columns, one value a flow.
-fn flows(of: &[FlowOutcome]) -> Value {
+fn flows(of: &[FlowOutcome]) -> Json {
     let real = |value: fn(&FlowOutcome) -> f64| of.iter().map(value).collect::<Vec<_>>();
     let count = |value: fn(&FlowOutcome) -> u64| of.iter().map(value).collect::<Vec<_>>();
-    json!({
+    object! {
         "class": count(|flow| flow.class as u64), "rtt": real(|flow| flow.rtt),
         "start": real(|flow| flow.start), "goodput": real(|flow| flow.goodput),
         "sent": count(|flow| flow.sent), "retransmissions": count(|flow| flow.retransmissions),
@@ -161,33 +149,32 @@ fn flows(of: &[FlowOutcome]) -> Value {
         "ecn_reductions": count(|flow| flow.ecn_reductions),
         "cwnd_mean": real(|flow| flow.cwnd_mean), "rtt_mean": real(|flow| flow.rtt_mean),
         "completion": real(|flow| flow.completion),
-    })
+    }
 }
 
-/// At most `points` samples, evenly: a page has no more pixels.
-fn traces(of: &Traces, points: usize) -> Value {
+/// At most `points` samples, evenly: a page has no more pixels. Only what it draws.
+fn traces(of: &Traces, points: usize) -> Json {
     let every = of.time.len().div_ceil(points).max(1);
     fn thin<T: Copy>(values: &[T], every: usize) -> Vec<T> {
         values.iter().copied().step_by(every).collect()
     }
     let link = |one: &LinkTrace| {
-        json!({
+        object! {
             "link": one.link, "queue_packets": thin(&one.queue_packets, every),
-            "queue_bytes": thin(&one.queue_bytes, every),
             "average_packets": thin(&one.average_packets, every),
-            "probability": thin(&one.probability, every), "utilization": thin(&one.utilization, every),
+            "probability": thin(&one.probability, every),
             "drops": thin(&one.drops, every), "marks": thin(&one.marks, every),
-        })
+        }
     };
     let flow = |one: &FlowTrace| {
-        json!({
-            "flow": one.flow, "cwnd": thin(&one.cwnd, every), "ssthresh": thin(&one.ssthresh, every),
-            "srtt": thin(&one.srtt, every), "delivered": thin(&one.delivered, every),
-        })
+        object! {
+            "flow": one.flow, "cwnd": thin(&one.cwnd, every),
+            "srtt": thin(&one.srtt, every),
+        }
     };
-    json!({
+    object! {
         "interval": of.interval, "every": every, "time": thin(&of.time, every),
-        "links": of.links.iter().map(link).collect::<Vec<_>>(),
-        "flows": of.flows.iter().map(flow).collect::<Vec<_>>(),
-    })
+        "links": Json::array(of.links.iter().map(link)),
+        "flows": Json::array(of.flows.iter().map(flow)),
+    }
 }

@@ -1,124 +1,84 @@
 //! The questions that a page asks, as JSON has them: `{"ask": "check", "text": ...}`.
 
-use serde::Deserialize;
+use serde_json::Value;
 
-/// A question.
-#[derive(Deserialize)]
-#[serde(tag = "ask", rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum Question {
-    /// The JSON Schema of scenarios.
-    Schema,
-    /// The registered algorithms and the keys of scenarios.
-    Catalogue,
-    /// A scenario's diagnostics, or all it says.
-    Check {
-        /// TOML.
-        text: String,
-    },
-    /// A scenario file from a tree.
-    Toml {
-        /// JSON.
-        json: String,
-    },
-    /// Begins a packet run.
-    Run(Run),
-    /// Goes on with it.
-    Advance {
-        /// The most events.
-        events: u64,
-    },
-    /// Ends it.
-    Outcome {
-        /// The most samples of a trace: more are thinned out, evenly.
-        points: usize,
-    },
-    /// Begins a run of the mean-field engine.
-    Field(Field),
-    /// Goes on with it.
-    FieldAdvance {
-        /// The most steps.
-        steps: u32,
-    },
-    /// Ends it.
-    FieldOutcome,
-    /// Equilibria with roots and margins.
-    Stability(About),
-    /// The equations' trajectory.
-    Trajectory(Trajectory),
-    /// How far a parameter may move.
-    Limit(Limit),
-    /// The cycles beyond a limit.
-    Cycles(Limit),
-    /// The clamped equations where a parameter has another value.
-    Beyond(Limit),
-    /// Unstable roots over two parameters.
-    Chart(Chart),
-}
+use crate::Refusal;
 
-#[derive(Deserialize)]
-pub(crate) struct Run {
-    pub(crate) text: String,
-    /// Instead of the scenario's own.
-    pub(crate) seed: Option<u64>,
-    /// Traced flows of each class.
-    pub(crate) flows: u32,
-    /// The most memory, bytes.
-    pub(crate) memory: u64,
-    /// Force the general path of the engine.
-    #[serde(default)]
-    pub(crate) general: bool,
-}
+/// A question: `ask` says which, the other keys what about.
+pub(crate) struct Question(Value);
 
-#[derive(Deserialize)]
-pub(crate) struct Field {
-    pub(crate) text: String,
-    pub(crate) cells_per_packet: f64,
-    pub(crate) steps_per_rtt: f64,
-    /// Samples of the traces, and densities, over the run.
-    pub(crate) samples: u32,
-    pub(crate) snapshots: u32,
-    pub(crate) bins: usize,
-}
+impl Question {
+    pub(crate) fn read(text: &str) -> Result<Self, Refusal> {
+        serde_json::from_str(text)
+            .map(Self)
+            .map_err(|error| Refusal::engine("question", error))
+    }
 
-/// A scenario as equations, with parameters moved.
-#[derive(Deserialize)]
-pub(crate) struct About {
-    pub(crate) text: String,
-    /// Parameters by name, in the units of the equations.
-    #[serde(default)]
-    pub(crate) set: Vec<(String, f64)>,
-    /// The most work, in evaluations of an equation.
-    pub(crate) work: u64,
-}
+    fn get<'a, T>(&'a self, key: &str, form: fn(&'a Value) -> Option<T>) -> Result<T, Refusal> {
+        self.0
+            .get(key)
+            .and_then(form)
+            .ok_or_else(|| Refusal::engine("question", format_args!("`{key}` is missing or wrong")))
+    }
 
-#[derive(Deserialize)]
-pub(crate) struct Trajectory {
-    #[serde(flatten)]
-    pub(crate) about: About,
-    /// s.
-    pub(crate) duration: f64,
-    pub(crate) samples: u32,
-    pub(crate) steps: usize,
-    pub(crate) relative: f64,
-}
+    pub(crate) fn text(&self, key: &str) -> Result<&str, Refusal> {
+        self.get(key, Value::as_str)
+    }
 
-#[derive(Deserialize)]
-pub(crate) struct Limit {
-    #[serde(flatten)]
-    pub(crate) about: About,
-    /// The parameter that moves.
-    pub(crate) free: String,
-    /// How far it may, or its value.
-    pub(crate) to: f64,
-    /// The most steps of an integration, or cycles.
-    pub(crate) steps: usize,
-}
+    pub(crate) fn number(&self, key: &str) -> Result<f64, Refusal> {
+        self.get(key, Value::as_f64)
+    }
 
-#[derive(Deserialize)]
-pub(crate) struct Chart {
-    #[serde(flatten)]
-    pub(crate) about: About,
-    pub(crate) names: (String, String),
-    pub(crate) first: Vec<f64>,
-    pub(crate) second: Vec<f64>,
+    pub(crate) fn whole(&self, key: &str) -> Result<u64, Refusal> {
+        self.get(key, Value::as_u64)
+    }
+
+    pub(crate) fn whole_32(&self, key: &str) -> Result<u32, Refusal> {
+        self.get(key, |value| u32::try_from(value.as_u64()?).ok())
+    }
+
+    pub(crate) fn size(&self, key: &str) -> Result<usize, Refusal> {
+        self.get(key, |value| usize::try_from(value.as_u64()?).ok())
+    }
+
+    pub(crate) fn numbers(&self, key: &str) -> Result<Vec<f64>, Refusal> {
+        self.get(key, |value| {
+            value.as_array()?.iter().map(Value::as_f64).collect()
+        })
+    }
+
+    /// Two texts.
+    pub(crate) fn pair(&self, key: &str) -> Result<(&str, &str), Refusal> {
+        self.get(key, |value| match value.as_array()?.as_slice() {
+            [first, second] => Some((first.as_str()?, second.as_str()?)),
+            _ => None,
+        })
+    }
+
+    /// `[[name, value], ...]`; none where the key is absent.
+    pub(crate) fn settings(&self, key: &str) -> Result<Vec<(&str, f64)>, Refusal> {
+        if self.0.get(key).is_none() {
+            return Ok(Vec::new());
+        }
+        self.get(key, |value| {
+            value
+                .as_array()?
+                .iter()
+                .map(|pair| Some((pair.get(0)?.as_str()?, pair.get(1)?.as_f64()?)))
+                .collect()
+        })
+    }
+
+    /// `None` where the key is absent or null.
+    pub(crate) fn seed(&self) -> Result<Option<u64>, Refusal> {
+        match self.0.get("seed") {
+            None | Some(Value::Null) => Ok(None),
+            Some(_) => self.whole("seed").map(Some),
+        }
+    }
+
+    /// True where the key is.
+    pub(crate) fn flag(&self, key: &str) -> bool {
+        self.0.get(key) == Some(&Value::Bool(true))
+    }
 }

@@ -8,26 +8,37 @@ use crate::access::transmission;
 use crate::calendar::{Class as Order, Kind, Place, Tag};
 use crate::draw::entity;
 use crate::one_way::OneWay;
-use crate::tcp::{self, receiver};
+use crate::tcp::{self, Sender, receiver};
 
-/// Properties that the flows of a class share.
-pub(crate) struct Class {
-    pub(crate) name: String,
-    pub(crate) sender: tcp::Config,
-    pub(crate) receiver: receiver::Config,
-    pub(crate) traffic: Traffic,
+/// Links that the packets of a class cross.
+pub(crate) struct Route {
     pub(crate) path: Vec<usize>,
     pub(crate) reverse: Option<Vec<usize>>,
-    pub(crate) packet_size: u32,
-    pub(crate) priority: u8,
-    pub(crate) hosts: ClassHosts,
+    /// Propagation delays of the links of each way, ps.
+    pub(crate) delay: u64,
+    pub(crate) reverse_delay: u64,
+    /// Delays of the private path change during the run: they are taken when a packet comes out of
+    /// its last link.
+    pub(crate) time_varying: bool,
+    /// Links whose rate follows its packets.
+    pub(crate) probes: Vec<usize>,
+}
+
+/// Bytes of a packet, of its payload, and of an ACK.
+pub(crate) struct Sizes {
+    pub(crate) packet: u32,
     pub(crate) payload: u32,
-    pub(crate) ack_size: u32,
-    /// A sender names its flow anew at each timeout, so that routers that hash flows move it.
-    pub(crate) rehashes: bool,
-    pub(crate) handshake: bool,
-    pub(crate) access_rate: Option<f64>,
-    pub(crate) access_buffer: Capacity,
+    pub(crate) ack: u32,
+}
+
+/// Access links of a class: each flow has its own.
+pub(crate) struct ClassAccess {
+    pub(crate) rate: Option<f64>,
+    pub(crate) buffer: Capacity,
+}
+
+/// When the flows of a class end.
+pub(crate) struct Lifetime {
     /// No packets are sent from here on.
     pub(crate) stop: u64,
     /// Segments of a finite transfer, else `u64::MAX`.
@@ -38,6 +49,31 @@ pub(crate) struct Class {
     /// not look at per packet.
     pub(crate) finite: bool,
     pub(crate) reuses_flow_state: bool,
+}
+
+/// State that new connections of a class begin with.
+pub(crate) struct Opening {
+    pub(crate) handshake: bool,
+    pub(crate) controller: CongestionSpec,
+    pub(crate) ssthresh: f64,
+}
+
+/// Properties that the flows of a class share.
+pub(crate) struct Class {
+    pub(crate) name: String,
+    pub(crate) sender: tcp::Config,
+    pub(crate) receiver: receiver::Config,
+    pub(crate) opening: Opening,
+    pub(crate) traffic: Traffic,
+    pub(crate) lifetime: Lifetime,
+    pub(crate) route: Route,
+    pub(crate) access: ClassAccess,
+    pub(crate) rtt: Distribution,
+    pub(crate) sizes: Sizes,
+    pub(crate) priority: u8,
+    pub(crate) hosts: ClassHosts,
+    /// A sender names its flow anew at each timeout, so that routers that hash flows move it.
+    pub(crate) rehashes: bool,
     /// A sender's events take place when its packets reach the first queue, and a receiver's as
     /// part of the packet's departure, which saves two events a packet; not possible where
     /// something on the private path changes during the run.
@@ -47,18 +83,15 @@ pub(crate) struct Class {
     pub(crate) fast_path: Option<usize>,
     /// The same of a link whose departures are events: what comes before and after them.
     pub(crate) event_path: Option<usize>,
-    /// Delays of the private path change during the run: they are taken when a packet comes out of
-    /// its last link.
-    pub(crate) time_varying: bool,
-    /// Links whose rate follows its packets.
-    pub(crate) probes: Vec<usize>,
-    pub(crate) links_forward: u64,
-    pub(crate) links_reverse: u64,
-    /// Congestion control that new connections begin with.
-    pub(crate) controller: CongestionSpec,
-    pub(crate) initial_ssthresh: f64,
-    pub(crate) rtt: Distribution,
     pub(crate) one_way: OneWay,
+}
+
+impl Class {
+    /// A sender of a new connection; `number` tells it from others.
+    pub(crate) fn new_sender(&self, number: u32) -> Sender {
+        let controller = self.opening.controller.build(number);
+        Sender::new(controller, &self.sender, self.opening.ssthresh)
+    }
 }
 
 /// Hosts and code point that the packets of a class show to routers.
@@ -117,62 +150,79 @@ pub(crate) struct Delays {
     pub(crate) sender_return: u64,
 }
 
+/// How far a coalesced flow's events lag behind the clocks of its ends: event time less clock, ps.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ClockOffsets {
+    /// An established sender.
+    pub(crate) sender: u64,
+    /// A sender that connects.
+    pub(crate) connecting: u64,
+    /// A receiver with events of its own.
+    pub(crate) receiver: u64,
+}
+
+impl ClockOffsets {
+    pub(crate) fn longest(self) -> u64 {
+        self.sender.max(self.connecting).max(self.receiver)
+    }
+}
+
 /// [`clock_offsets`] of a flow with this round trip; none where its ends have events of their own.
-pub(crate) fn clock_offsets_if_coalesced(class: &Class, rtt: u64) -> [u64; 3] {
+pub(crate) fn clock_offsets_if_coalesced(class: &Class, rtt: u64) -> ClockOffsets {
     if class.coalesced {
         clock_offsets(class, &delays_of(class, rtt))
     } else {
-        [0; 3]
+        ClockOffsets::default()
     }
 }
 
 /// Private delays of a flow of the class with this round trip.
 pub(crate) fn delays_of(class: &Class, rtt: u64) -> Delays {
     let ack_transmission = class
-        .access_rate
-        .map_or(0, |rate| transmission(class.ack_size, rate));
-    let shares_reverse = class.reverse.is_some();
+        .access
+        .rate
+        .map_or(0, |rate| transmission(class.sizes.ack, rate));
+    let shares_reverse = class.route.reverse.is_some();
     split_round_trip(
         rtt,
-        class.links_forward,
-        class.links_reverse,
+        class.route.delay,
+        class.route.reverse_delay,
         shares_reverse,
         ack_transmission,
     )
 }
 
-/// How far a coalesced flow's events lag behind the clocks of its sender, of its connecting sender,
-/// and of its receiver, ps.
-pub(crate) fn clock_offsets(class: &Class, delays: &Delays) -> [u64; 3] {
-    let transmit = |size| class.access_rate.map_or(0, |rate| transmission(size, rate));
+/// The clock offsets of a coalesced flow of the class with these delays.
+pub(crate) fn clock_offsets(class: &Class, delays: &Delays) -> ClockOffsets {
+    let transmit = |size| class.access.rate.map_or(0, |rate| transmission(size, rate));
     let variable_size = matches!(
         class.traffic,
         Traffic::Poisson {
             sizes: PacketSizes::Exponential,
             ..
         }
-    ) || class.reuses_flow_state;
+    ) || class.lifetime.reuses_flow_state;
     let own = if variable_size {
         0
     } else {
-        transmit(class.packet_size)
+        transmit(class.sizes.packet)
     };
     // never more than that of an established sender, whose samples and ACKs would come too early
-    let connecting = if class.handshake {
-        own.min(transmit(class.ack_size))
+    let connecting = if class.opening.handshake {
+        own.min(transmit(class.sizes.ack))
     } else {
         own
     };
-    let receiver = if class.reverse.is_some() {
+    let receiver = if class.route.reverse.is_some() {
         delays.receiver_return
     } else {
         0
     };
-    [
-        delays.sender_access + own,
-        delays.sender_access + connecting,
+    ClockOffsets {
+        sender: delays.sender_access + own,
+        connecting: delays.sender_access + connecting,
         receiver,
-    ]
+    }
 }
 
 /// Order of the start of flow `number`, which has no state yet.

@@ -7,8 +7,9 @@ use ackclock_scenario::Traffic;
 
 use crate::class::Class;
 use crate::engine::Engine;
-use crate::flow::{Ends, Flow, FlowCounters, FlowSlot, FlowSummary};
+use crate::flow::{Ends, Flow, FlowSlot, FlowSummary};
 use crate::link::Link;
+use crate::measurements::FlowCounters;
 use crate::outcome::{ClassOutcome, FlowOutcome, Ledger, LinkOutcome, Outcome, TransferOutcome};
 use crate::tcp::Counters;
 use crate::{Abort, Error};
@@ -19,8 +20,13 @@ const SECOND: u64 = Time::PER_SECOND;
 fn last_moment(engine: &Engine) -> u64 {
     let links = engine.links.iter().map(Link::last_moment);
     let flows = engine.flows.iter().map(|flow| {
-        let arrival = flow.arriving.iter().last().map_or(0, |packet| packet.at);
-        flow.watch.since.max(arrival)
+        let arrival = flow
+            .data
+            .arriving
+            .iter()
+            .last()
+            .map_or(0, |packet| packet.at);
+        flow.measured.watch.since.max(arrival)
     });
     let last = links.chain(flows).max().unwrap_or(0);
     last.max(engine.last_act).max(engine.last_completion)
@@ -99,7 +105,7 @@ fn note_silence(engine: &mut Engine, in_flight: &[u64]) {
             continue;
         };
         let class = &engine.classes[flow.class as usize];
-        if !polled.is_connected() || flow.completion != u64::MAX || flow.stopped {
+        if !polled.is_connected() || flow.transfer.completion != u64::MAX || flow.stopped {
             continue;
         }
         let label = format!(
@@ -108,11 +114,11 @@ fn note_silence(engine: &mut Engine, in_flight: &[u64]) {
             flow.place.number() - engine.class_flows[flow.class as usize].start,
             polled.name()
         );
-        let waits = polled.timers == [u64::MAX; 2] && *inside == 0 && flow.acks.is_empty();
-        if flow.whole.sent == 0 {
+        let waits = polled.timers == [u64::MAX; 2] && *inside == 0 && flow.acks.ring.is_empty();
+        if flow.measured.whole.sent == 0 {
             notes.push(format!("{label} sent nothing"));
         } else if waits
-            && flow.controls == 0
+            && flow.connection.controls == 0
             && matches!(class.traffic, Traffic::Bulk | Traffic::Transfer { .. })
         {
             notes.push(format!(
@@ -132,17 +138,22 @@ fn flow_outcomes(engine: &mut Engine, in_flight: &[u64]) -> Result<(Vec<FlowOutc
     let mut unfinished = 0_u64;
     for (flow, inside) in engine.flows.iter_mut().zip(in_flight) {
         let class = &engine.classes[flow.class as usize];
-        if flow.completion == u64::MAX {
-            unfinished += u64::from(class.total != u64::MAX);
-            if flow.bytes > 0 && flow.began >= window.0 && flow.began < window.1 {
-                engine.transfers[flow.class as usize].censor(flow.bytes);
+        if flow.transfer.completion == u64::MAX {
+            unfinished += u64::from(class.lifetime.total != u64::MAX);
+            if flow.transfer.bytes > 0
+                && flow.transfer.began >= window.0
+                && flow.transfer.began < window.1
+            {
+                engine.transfers[flow.class as usize].censor(flow.transfer.bytes);
             }
         }
-        if flow.place.number() != flow.owner as usize {
-            connections
-                .entry(flow.owner)
-                .or_default()
-                .add(flow.summary(), *inside, end, window);
+        if flow.place.number() != flow.identity.owner as usize {
+            connections.entry(flow.identity.owner).or_default().add(
+                flow.summary(),
+                *inside,
+                end,
+                window,
+            );
         }
     }
     let mut flows = Vec::with_capacity(engine.rows.len());
@@ -153,7 +164,7 @@ fn flow_outcomes(engine: &mut Engine, in_flight: &[u64]) -> Result<(Vec<FlowOutc
             let nothing = FlowSlot::Live(u32::MAX);
             let member = match std::mem::replace(&mut engine.rows[number], nothing) {
                 FlowSlot::Waiting { rtt, .. } => {
-                    unfinished += u64::from(class.total != u64::MAX);
+                    unfinished += u64::from(class.lifetime.total != u64::MAX);
                     Member::waiting(rtt)
                 }
                 FlowSlot::Live(slot) => {
@@ -198,7 +209,7 @@ fn transfer_outcomes(
 ) -> Result<Vec<TransferOutcome>, Error> {
     let mut transfers = Vec::new();
     for (class, tallies) in engine.transfers.iter().enumerate() {
-        if !engine.classes[class].reuses_flow_state {
+        if !engine.classes[class].lifetime.reuses_flow_state {
             continue;
         }
         let found = tallies.outcomes(class).map_err(Error::Conservation)?;
@@ -364,7 +375,11 @@ impl Member {
         Self {
             rtt,
             start: flow.start,
-            completion: if finite { flow.completion } else { u64::MAX },
+            completion: if finite {
+                flow.transfer.completion
+            } else {
+                u64::MAX
+            },
         }
     }
 }

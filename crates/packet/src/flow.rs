@@ -11,9 +11,11 @@ use ackclock_scenario::Traffic;
 use crate::access::Access;
 use crate::ack_blocks::AckBlocks;
 use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
-use crate::class::{Class, Delays, clock_offsets, clock_offsets_if_coalesced, delays_of};
+use crate::class::{
+    Class, ClockOffsets, Delays, clock_offsets, clock_offsets_if_coalesced, delays_of,
+};
 use crate::draw::entity;
-use crate::one_way::Latest;
+use crate::measurements::{FlowCounters, FlowTotals, Measurements, Watch};
 use crate::packet::{Ack, Flags, Outbound, Packet};
 use crate::polled::Polled;
 use crate::ring::Ring;
@@ -46,30 +48,6 @@ pub(crate) enum Ends {
     Udp(Source),
     /// No ends of its own: it opens connections, which other flows carry.
     ConnectionSource,
-}
-
-/// Packets of one flow in the whole run, for the balance.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FlowTotals {
-    pub(crate) sent: u64,
-    pub(crate) drops: u64,
-    /// Packets that policers and wires took.
-    pub(crate) losses: u64,
-}
-
-/// Counts of one flow inside the measurement window.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FlowCounters {
-    pub(crate) sent: u64,
-    pub(crate) retransmissions: u64,
-    pub(crate) drops: u64,
-    /// Packets that policers and wires took.
-    pub(crate) losses: u64,
-    pub(crate) marks: u64,
-    /// Data packets that reached the receiver.
-    pub(crate) received: u64,
-    /// New payload delivered to the application, bytes.
-    pub(crate) payload: u64,
 }
 
 /// Parts that few flows need.
@@ -127,49 +105,6 @@ impl FlowSlot {
     }
 }
 
-/// The time average of a sender's window, and what its counts were, inside the measurement window.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Watch {
-    /// Window times time.
-    pub(crate) integral: f64,
-    pub(crate) time: u64,
-    /// When it was recorded last, by the sender's clock.
-    pub(crate) since: u64,
-    /// The sender's counts as the measurement window opened and closed on its clock.
-    pub(crate) at_opening: Option<Box<tcp::Counters>>,
-    pub(crate) at_closing: Option<Box<tcp::Counters>>,
-}
-
-impl Watch {
-    /// Records the window until `now`, where an edge of the window may lie between. `cwnd`: of an
-    /// established connection.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn record_edges(
-        &mut self,
-        now: u64,
-        window: (u64, u64),
-        cwnd: Option<f64>,
-        counters: &tcp::Counters,
-    ) {
-        let from = self.since.max(window.0);
-        let to = now.min(window.1);
-        if let Some(cwnd) = cwnd
-            && to > from
-        {
-            self.integral += cwnd * (to - from) as f64;
-            self.time += to - from;
-        }
-        if self.since < window.0 && now >= window.0 {
-            self.at_opening = Some(Box::new(*counters));
-        }
-        if self.since < window.1 && now >= window.1 {
-            self.at_closing = Some(Box::new(*counters));
-        }
-        self.since = now;
-    }
-}
-
 /// Summary of a flow for the results.
 pub(crate) struct FlowSummary {
     pub(crate) rtt: u64,
@@ -184,82 +119,130 @@ pub(crate) struct FlowSummary {
     pub(crate) counters: tcp::Counters,
 }
 
-/// A flow that has started, or is about to.
-pub(crate) struct Flow {
-    pub(crate) ends: Ends,
-    /// ACKs on the private way back, in order of arrival.
-    pub(crate) acks: Ring<Ack>,
+/// Data packets on a flow's private ways: to the first queue, and from the last.
+#[derive(Default)]
+pub(crate) struct DataPath {
     /// On the way to the first queue, after the uplink; and when the last of it gets there.
     pub(crate) outbound: Ring<Outbound>,
     pub(crate) last_outbound: u64,
-    /// Data packets that have passed the last queue.
+    /// Packets that have passed the last queue, and when the last of them is there.
     pub(crate) arriving: Ring<Arriving>,
-    /// Its number and its own slot.
-    pub(crate) place: Place,
-    pub(crate) class: u32,
-    pub(crate) ack_scheduled: bool,
-    pub(crate) application_scheduled: bool,
-    pub(crate) stopped: bool,
-    pub(crate) delays: Delays,
-    /// Event time less sender's clock.
-    pub(crate) clock_offset: u64,
-    /// The same while connecting.
-    pub(crate) connect_clock_offset: u64,
-    /// Event time less receiver's clock, for receivers with events of their own.
-    pub(crate) receiver_clock_offset: u64,
-    pub(crate) last_ack: u64,
+    pub(crate) last_arrival: u64,
+}
+
+/// ACKs on a flow's private way back.
+#[derive(Default)]
+pub(crate) struct AckPath {
+    /// In order of arrival, and when the last of them is there.
+    pub(crate) ring: Ring<Ack>,
+    pub(crate) last: u64,
     /// How much later than it comes an ACK may be taken while its packets would wait for the uplink
     /// anyway; see [`Flow::ack_event_time`].
-    pub(crate) max_ack_delay: u64,
-    pub(crate) last_arrival: u64,
-    /// When a paced sender is looked at again.
-    pub(crate) pace_at: u64,
-    /// When the entry of the retransmission timer stands in the calendar.
-    pub(crate) timer_at: u64,
-    /// The same for the delayed ACK.
-    pub(crate) due_at: u64,
-    /// Data packets that have reached the receiver.
-    pub(crate) delivered: u64,
-    /// Start by the sender's clock; `u64::MAX` before it.
-    pub(crate) start: u64,
-    /// From when an application-limited flow has written at its present rate.
-    pub(crate) written_from: u64,
-    /// Segments written until then.
-    pub(crate) written_before: u64,
-    /// When the first SYN left.
-    pub(crate) connect_sent: u64,
-    pub(crate) connect_retries: u32,
+    pub(crate) max_delay: u64,
+}
+
+/// Entries of a flow that stand in the calendar: if so, or when; `u64::MAX`: never.
+pub(crate) struct CalendarEntries {
+    pub(crate) ack: bool,
+    pub(crate) application: bool,
+    /// A paced sender is looked at again.
+    pub(crate) pacing: u64,
+    /// The retransmission timer.
+    pub(crate) timer: u64,
+    pub(crate) delayed_ack: u64,
+}
+
+impl Default for CalendarEntries {
+    fn default() -> Self {
+        Self {
+            ack: false,
+            application: false,
+            pacing: u64::MAX,
+            timer: u64::MAX,
+            delayed_ack: u64::MAX,
+        }
+    }
+}
+
+/// How the present connection came to be.
+#[derive(Default)]
+pub(crate) struct Connection {
+    /// When the first SYN left, and how many followed.
+    pub(crate) syn_sent: u64,
+    pub(crate) syn_retries: u32,
     /// SYNs on their way to the receiver, and ACKs on a way back that others use.
     pub(crate) controls: u32,
-    pub(crate) watch: Watch,
-    pub(crate) completion: u64,
-    /// Segments that the application will ever write, and payload of the last of them, bytes.
-    pub(crate) total: u64,
-    pub(crate) tail: u32,
-    /// Number of the flow in whose results this one counts: itself, or the source that opened its
-    /// connection.
-    pub(crate) owner: u32,
-    /// Identity that routers hash: follows the names of class and connection, not the order in
-    /// which flows came to be.
-    pub(crate) identity: u32,
-    /// The same of the hosts of its sender and receiver.
-    pub(crate) hosts: HostEnds<u32>,
     /// Segments and ACKs with earlier time stamps belong to a connection that is over.
     pub(crate) opened: u64,
+    /// How long the server takes before it sends, ps.
+    pub(crate) server_delay: u64,
+}
+
+/// Data that the application of a flow sends.
+pub(crate) struct Transfer {
+    /// Segments that it will ever write, and payload of the last of them, bytes.
+    pub(crate) total: u64,
+    pub(crate) tail: u32,
     /// Start (by the sender's clock) and size (bytes) of the present transfer of a session or a
     /// connection that comes and goes.
     pub(crate) began: u64,
     pub(crate) bytes: u64,
-    /// How long the server takes before it sends, ps.
-    pub(crate) server_delay: u64,
-    pub(crate) application: Option<Box<Application>>,
-    /// Whose one-way delay was measured last.
-    pub(crate) latest: Latest,
-    pub(crate) whole: FlowTotals,
-    pub(crate) window: FlowCounters,
+    pub(crate) completion: u64,
+    /// From when an application-limited flow has written at its present rate, and segments written
+    /// until then.
+    pub(crate) written_from: u64,
+    pub(crate) written_before: u64,
+}
+
+impl Default for Transfer {
+    fn default() -> Self {
+        Self {
+            total: u64::MAX,
+            tail: 0,
+            began: 0,
+            bytes: 0,
+            completion: u64::MAX,
+            written_from: 0,
+            written_before: 0,
+        }
+    }
+}
+
+/// How a flow is told from others.
+#[derive(Default)]
+pub(crate) struct Identity {
+    /// Number of the flow in whose results this one counts: itself, or the source that opened its
+    /// connection.
+    pub(crate) owner: u32,
+    /// Hash by routers: follows the names of class and connection, not the order in which flows
+    /// came to be.
+    pub(crate) hash: u32,
+    /// The same of the hosts of its sender and receiver.
+    pub(crate) hosts: HostEnds<u32>,
+}
+
+/// A flow that has started, or is about to.
+pub(crate) struct Flow {
+    pub(crate) ends: Ends,
+    pub(crate) data: DataPath,
+    pub(crate) acks: AckPath,
+    /// Its number and its own slot.
+    pub(crate) place: Place,
+    pub(crate) class: u32,
+    pub(crate) identity: Identity,
+    pub(crate) scheduled: CalendarEntries,
     pub(crate) rtt: u64,
+    pub(crate) delays: Delays,
+    pub(crate) clock_offsets: ClockOffsets,
     pub(crate) uplink: Option<Access>,
     pub(crate) downlink: Option<Access>,
+    /// Start by the sender's clock; `u64::MAX` before it.
+    pub(crate) start: u64,
+    pub(crate) stopped: bool,
+    pub(crate) connection: Connection,
+    pub(crate) transfer: Transfer,
+    pub(crate) application: Option<Box<Application>>,
+    pub(crate) measured: Measurements,
     pub(crate) cold: Option<Box<ColdState>>,
     pub(crate) random: Stream,
 }
@@ -268,8 +251,7 @@ impl Flow {
     /// Returns the hash that the sender's host gave a packet.
     #[inline]
     pub(crate) fn hashed(&self, packet: &Packet) -> u32 {
-        self.identity
-            .wrapping_add(u32::from(packet.rehashes).wrapping_mul(0x9e37_79b9))
+        (self.identity.hash).wrapping_add(u32::from(packet.rehashes).wrapping_mul(0x9e37_79b9))
     }
 
     /// How often a Linux sender has named the flow anew: at each timeout (`sk_rethink_txhash`), so
@@ -285,50 +267,26 @@ impl Flow {
     pub(crate) fn new(class: usize, place: Place, ends: Ends, random: Stream, owner: u32) -> Self {
         Self {
             ends,
-            acks: Ring::default(),
-            outbound: Ring::default(),
-            last_outbound: 0,
-            arriving: Ring::default(),
+            data: DataPath::default(),
+            acks: AckPath::default(),
             place,
             class: class as u32,
-            ack_scheduled: false,
-            application_scheduled: false,
-            stopped: false,
-            delays: Delays::default(),
-            clock_offset: 0,
-            connect_clock_offset: 0,
-            receiver_clock_offset: 0,
-            last_ack: 0,
-            max_ack_delay: 0,
-            last_arrival: 0,
-            pace_at: u64::MAX,
-            timer_at: u64::MAX,
-            due_at: u64::MAX,
-            delivered: 0,
-            start: u64::MAX,
-            written_from: 0,
-            written_before: 0,
-            connect_sent: 0,
-            connect_retries: 0,
-            controls: 0,
-            watch: Watch::default(),
-            completion: u64::MAX,
-            total: u64::MAX,
-            tail: 0,
-            owner,
-            identity: 0,
-            hosts: HostEnds::default(),
-            opened: 0,
-            began: 0,
-            bytes: 0,
-            server_delay: 0,
-            application: None,
-            latest: Latest::default(),
-            whole: FlowTotals::default(),
-            window: FlowCounters::default(),
+            identity: Identity {
+                owner,
+                ..Identity::default()
+            },
+            scheduled: CalendarEntries::default(),
             rtt: 0,
+            delays: Delays::default(),
+            clock_offsets: ClockOffsets::default(),
             uplink: None,
             downlink: None,
+            start: u64::MAX,
+            stopped: false,
+            connection: Connection::default(),
+            transfer: Transfer::default(),
+            application: None,
+            measured: Measurements::default(),
             cold: None,
             random,
         }
@@ -347,11 +305,11 @@ impl Flow {
         FlowSummary {
             rtt: self.rtt,
             start: self.start,
-            completion: self.completion,
-            delivered: self.delivered,
-            whole: self.whole,
-            window: self.window,
-            watch: std::mem::take(&mut self.watch),
+            completion: self.transfer.completion,
+            delivered: self.measured.delivered,
+            whole: self.measured.whole,
+            window: self.measured.window,
+            watch: std::mem::take(&mut self.measured.watch),
             cwnd,
             counters,
         }
@@ -363,13 +321,13 @@ impl Flow {
         let Ends::Tcp { receiver, .. } = &self.ends else {
             return false;
         };
-        let taken = self.whole.drops + self.whole.losses;
-        self.completion != u64::MAX
-            && self.whole.sent == self.delivered + taken
-            && self.connect_retries == 0 // a SYN may still be there
+        let taken = self.measured.whole.drops + self.measured.whole.losses;
+        self.transfer.completion != u64::MAX
+            && self.measured.whole.sent == self.measured.delivered + taken
+            && self.connection.syn_retries == 0 // a SYN may still be there
             && receiver.due == 0
-            && self.acks.is_empty()
-            && self.outbound.is_empty()
+            && self.acks.ring.is_empty()
+            && self.data.outbound.is_empty()
             && self.cold.as_deref().is_none_or(ColdState::is_empty)
     }
 
@@ -428,29 +386,29 @@ impl Flow {
     pub(crate) fn sender_clock_offset(&self) -> u64 {
         match &self.ends {
             Ends::Tcp { sender, .. } if sender.state == tcp::State::Closed => {
-                self.connect_clock_offset
+                self.clock_offsets.connecting
             }
-            _ => self.clock_offset,
+            _ => self.clock_offsets.sender,
         }
     }
 
     /// Event time of the delayed-ACK timer less receiver's clock: where a receiver has no events of
     /// its own the timer matters when its ACK reaches the sender.
     pub(crate) fn due_offset(&self, class: &Class) -> u64 {
-        if class.coalesced && class.reverse.is_none() {
-            self.delays.receiver_return + self.clock_offset
+        if class.coalesced && class.route.reverse.is_none() {
+            self.delays.receiver_return + self.clock_offsets.sender
         } else {
-            self.receiver_clock_offset
+            self.clock_offsets.receiver
         }
     }
 
     /// Records the data packets that have reached the receiver by `now`.
     #[inline]
     pub(crate) fn flush(&mut self, now: u64, window: (u64, u64), class: &Class) {
-        while let Some(&packet) = self.arriving.front()
+        while let Some(&packet) = self.data.arriving.front()
             && packet.at <= now
         {
-            self.arriving.pop_front();
+            self.data.arriving.pop_front();
             self.record_arrival(packet.at, packet.sent, packet.measured, window, class);
             self.record_payload(packet.at, packet.payload, window);
         }
@@ -472,7 +430,7 @@ impl Flow {
         class: &Class,
     ) {
         let measured = class.one_way.measures(seq);
-        if at <= end && end != u64::MAX && !class.reuses_flow_state {
+        if at <= end && end != u64::MAX && !class.lifetime.reuses_flow_state {
             self.record_arrival(at, sent, measured, window, class);
         } else {
             let packet = Arriving {
@@ -488,7 +446,7 @@ impl Flow {
     #[inline(never)]
     fn expect_later(&mut self, packet: Arriving, now: u64, window: (u64, u64), class: &Class) {
         self.flush(now, window, class);
-        self.arriving.push_back(packet);
+        self.data.arriving.push_back(packet);
     }
 
     /// A data packet that was sent at `sent` reaches the receiver at `at`. Those of a flow are
@@ -502,9 +460,9 @@ impl Flow {
         window: (u64, u64),
         class: &Class,
     ) {
-        self.delivered += 1;
+        self.measured.delivered += 1;
         if at >= window.0 && at < window.1 {
-            self.window.received += 1;
+            self.measured.window.received += 1;
         }
         if measured {
             self.record_delay(at, sent, window, class);
@@ -515,8 +473,10 @@ impl Flow {
     #[inline(never)]
     pub(crate) fn record_delay(&mut self, at: u64, sent: u64, window: (u64, u64), class: &Class) {
         if at >= window.0 && at < window.1 {
-            let number = self.delivered;
-            class.one_way.record(&mut self.latest, number, at - sent);
+            let number = self.measured.delivered;
+            class
+                .one_way
+                .record(&mut self.measured.latest, number, at - sent);
         }
     }
 
@@ -525,8 +485,8 @@ impl Flow {
     #[inline(always)]
     pub(crate) fn record_data(&mut self, at: u64, payload: u64, window: (u64, u64)) {
         if at >= window.0 && at < window.1 {
-            self.window.received += 1;
-            self.window.payload += payload;
+            self.measured.window.received += 1;
+            self.measured.window.payload += payload;
         }
     }
 
@@ -541,9 +501,9 @@ impl Flow {
         class: &Class,
         payload: u64,
     ) {
-        if (end == u64::MAX || class.reuses_flow_state)
+        if (end == u64::MAX || class.lifetime.reuses_flow_state)
             && at > now
-            && let Some(packet) = self.arriving.back_mut()
+            && let Some(packet) = self.data.arriving.back_mut()
         {
             packet.payload = payload; // the run may end before
             return;
@@ -561,20 +521,20 @@ impl Flow {
         let Some(uplink) = &self.uplink else {
             return ack.at;
         };
-        let busy = uplink.free + self.clock_offset;
+        let busy = uplink.free + self.clock_offsets.sender;
         if busy <= ack.at || ack.flags.has(Flags::SYN) {
             return ack.at;
         }
-        busy.min(ack.at + self.max_ack_delay)
+        busy.min(ack.at + self.acks.max_delay)
     }
 
     /// A packet waits for its uplink, and reaches the first queue at `at`.
     #[inline(never)]
     pub(crate) fn delay_outbound(&mut self, calendar: &mut Calendar, mut packet: Outbound) {
-        packet.at = packet.at.max(self.last_outbound);
-        self.last_outbound = packet.at;
-        self.outbound.push_back(packet);
-        if self.outbound.len() == 1 {
+        packet.at = packet.at.max(self.data.last_outbound);
+        self.data.last_outbound = packet.at;
+        self.data.outbound.push_back(packet);
+        if self.data.outbound.len() == 1 {
             let tag = Tag::of_flow(Order::Arrival, self.place, Kind::Access);
             calendar.push_near(packet.at, tag);
         }
@@ -584,7 +544,7 @@ impl Flow {
     #[inline]
     pub(crate) fn record_payload(&mut self, at: u64, payload: u64, window: (u64, u64)) {
         if at >= window.0 && at < window.1 {
-            self.window.payload += payload;
+            self.measured.window.payload += payload;
         }
     }
 
@@ -606,8 +566,8 @@ impl Flow {
             && at <= now
         {
             cold.dropping.pop_front();
-            self.whole.drops += 1;
-            self.window.drops += u64::from(at >= window.0 && at < window.1);
+            self.measured.whole.drops += 1;
+            self.measured.window.drops += u64::from(at >= window.0 && at < window.1);
         }
     }
 }
@@ -625,16 +585,16 @@ pub(crate) fn make_flow(
 ) -> Flow {
     let index = (place.number() - first) as u32;
     let owner = entity(&class.name, u64::from(index));
-    let endpoints = class.controller.custom();
+    let endpoints = class.opening.controller.custom();
     let endpoints = endpoints.and_then(ControllerFactory::endpoints);
     let ends = match (endpoints, &class.traffic) {
         (Some(endpoints), _) => Ends::Polled(Box::new(Polled::new(
             endpoints,
             index,
             random.clone().bits(),
-            class.packet_size,
-            class.payload,
-            class.sender.ect != 0,
+            class.sizes.packet,
+            class.sizes.payload,
+            class.sender.ecn.ect != 0,
         ))),
         (None, Traffic::Arrivals { .. } | Traffic::PackMime { .. }) => Ends::ConnectionSource,
         (
@@ -644,11 +604,7 @@ pub(crate) fn make_flow(
             | Traffic::AppLimited { .. }
             | Traffic::Http { .. },
         ) => Ends::Tcp {
-            sender: Sender::new(
-                class.controller.build(index),
-                &class.sender,
-                class.initial_ssthresh,
-            ),
+            sender: class.new_sender(index),
             receiver: Receiver::default(),
         },
         (
@@ -661,19 +617,16 @@ pub(crate) fn make_flow(
             ..Source::default()
         }),
     };
-    let access = || {
-        class
-            .access_rate
-            .map(|rate| Access::new(rate, class.access_buffer))
-    };
+    let access = || (class.access.rate).map(|rate| Access::new(rate, class.access.buffer));
     let mut flow = Flow::new(id, place, ends, random, place.number() as u32);
     flow.rtt = rtt;
-    (flow.identity, flow.hosts) = class.hosts.of_flow(u64::from(index), (owner >> 32) as u32);
+    (flow.identity.hash, flow.identity.hosts) =
+        class.hosts.of_flow(u64::from(index), (owner >> 32) as u32);
     if let Traffic::Transfer { .. } = class.traffic {
-        flow.total = class.total;
-        flow.tail = class.payload;
+        flow.transfer.total = class.lifetime.total;
+        flow.transfer.tail = class.sizes.payload;
     }
-    if class.reuses_flow_state {
+    if class.lifetime.reuses_flow_state {
         let application = Application::new(&class.name, u64::from(index), seed, &class.traffic);
         flow.application = Some(Box::new(application));
     }
@@ -684,7 +637,7 @@ pub(crate) fn make_flow(
         if class.fast_path.or(class.event_path).is_some()
             && let Ends::Tcp { sender, .. } = &flow.ends
         {
-            flow.max_ack_delay = sender.max_ack_delay(&class.sender);
+            flow.acks.max_delay = sender.max_ack_delay(&class.sender);
         }
     }
     flow
@@ -697,7 +650,7 @@ impl Flow {
         let Ends::Tcp { sender, .. } = &self.ends else {
             return;
         };
-        let watch = &mut self.watch;
+        let watch = &mut self.measured.watch;
         let stands = sender.state != tcp::State::Closed;
         if stands && watch.since >= window.0 && now < window.1 {
             // nearly always: no edge of the window lies between
@@ -714,19 +667,15 @@ impl Flow {
     /// Private delays from its round trip, and the lag of its events behind its clocks.
     pub(crate) fn set_delays(&mut self, class: &Class) {
         self.delays = delays_of(class, self.rtt);
-        [
-            self.clock_offset,
-            self.connect_clock_offset,
-            self.receiver_clock_offset,
-        ] = clock_offsets_if_coalesced(class, self.rtt);
+        self.clock_offsets = clock_offsets_if_coalesced(class, self.rtt);
     }
 
     /// Sets what the connection is to carry.
     pub(crate) fn set_transfer(&mut self, bytes: u64, payload: u32) {
         let payload = u64::from(payload);
-        self.bytes = bytes;
-        self.total = bytes.div_ceil(payload);
-        self.tail = (bytes - (self.total - 1) * payload) as u32;
+        self.transfer.bytes = bytes;
+        self.transfer.total = bytes.div_ceil(payload);
+        self.transfer.tail = (bytes - (self.transfer.total - 1) * payload) as u32;
     }
 
     /// A new connection that opens at `at`: whatever bears an earlier time stamp belongs to the
@@ -738,8 +687,8 @@ impl Flow {
             sender.counters = counters;
             *receiver = Receiver::default();
         }
-        self.pace_at = u64::MAX;
-        self.opened = at;
+        self.scheduled.pacing = u64::MAX;
+        self.connection.opened = at;
     }
 
     /// Returns, for a source, the flow of a connection that has been over for some time at `now`.
@@ -769,25 +718,24 @@ impl Flow {
         let Ends::Tcp { receiver, .. } = &self.ends else {
             return false;
         };
-        let [lag, ..] = clock_offsets(class, &self.delays);
-        let taken = self.whole.drops + self.whole.losses;
-        self.whole.sent == self.delivered + taken
-            && self.controls == 0
+        let lag = clock_offsets(class, &self.delays).sender;
+        let taken = self.measured.whole.drops + self.measured.whole.losses;
+        self.measured.whole.sent == self.measured.delivered + taken
+            && self.connection.controls == 0
             && receiver.due == 0
-            && self.acks.is_empty()
-            && self.outbound.is_empty()
+            && self.acks.ring.is_empty()
+            && self.data.outbound.is_empty()
             && self.cold.as_deref().is_none_or(ColdState::is_empty)
-            && self.last_arrival < now
-            && self.last_ack.saturating_sub(self.clock_offset) + lag < now
+            && self.data.last_arrival < now
+            && self.acks.last.saturating_sub(self.clock_offsets.sender) + lag < now
     }
 
     /// Forgets the private path of the last connection.
     pub(crate) fn rest(&mut self) {
         self.delays = Delays::default();
-        (self.last_ack, self.last_arrival) = (0, 0);
-        self.pace_at = u64::MAX;
-        self.acks = Ring::default();
-        (self.outbound, self.last_outbound) = (Ring::default(), 0);
+        self.acks.last = 0;
+        self.scheduled.pacing = u64::MAX;
+        (self.data, self.acks.ring) = (DataPath::default(), Ring::default());
         self.cold = None;
     }
 }

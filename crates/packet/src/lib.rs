@@ -19,6 +19,7 @@ mod finish;
 mod flow;
 mod follower;
 mod link;
+mod measurements;
 mod medium;
 mod memory;
 mod one_way;

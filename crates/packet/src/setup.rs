@@ -9,7 +9,8 @@ use ackclock_scenario::{End, FlowClass, Nat, Scenario, Setting, Style, Traffic};
 
 use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
 use crate::class::{
-    Class, ClassHosts, Delays, clock_offsets, clock_offsets_if_coalesced, delays_of,
+    Class, ClassAccess, ClassHosts, Delays, Lifetime, Opening, Route, Sizes, clock_offsets,
+    clock_offsets_if_coalesced, delays_of,
 };
 use crate::draw::{draw, entity, largest};
 use crate::engine::{Change, Engine, Recorder};
@@ -87,7 +88,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
     let delay = |path: &[usize]| path.iter().map(|&link| scenario.links[link].delay.0).sum();
     let sender = tcp::Config::new(&class.tcp);
     let is_endpoint = class.tcp.congestion.is_endpoint();
-    let probes = probes_of(scenario, id);
+    let (probes, changes) = (probes_of(scenario, id), changes_class(scenario, id));
     Class {
         name: class.name.clone(),
         receiver: receiver::Config {
@@ -100,7 +101,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
                     opening: opening(payload),
                 },
             },
-            echo: match (sender.accecn, sender.accurate_ecn) {
+            echo: match (sender.ecn.accecn, sender.ecn.accurate) {
                 (Some(_), _) => receiver::Echo::Count,
                 (None, true) => receiver::Echo::EachMark,
                 (None, false) => receiver::Echo::UntilCwr,
@@ -109,43 +110,49 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
             ecn_quick: class.tcp.style == Style::Linux,
         },
         sender,
+        opening: Opening {
+            handshake: class.tcp.handshake && class.traffic.is_tcp(),
+            controller: class.tcp.congestion.clone(),
+            ssthresh: class.tcp.initial_ssthresh,
+        },
         traffic: class.traffic.clone(),
-        path: class.path.clone(),
-        reverse: class.reverse_path.clone(),
-        packet_size: class.packet_size,
+        lifetime: Lifetime {
+            stop: class.stop.map_or(u64::MAX, |time| time.0),
+            total: match class.traffic {
+                Traffic::Transfer { size, .. } => size.div_ceil(u64::from(payload)),
+                _ => u64::MAX,
+            },
+            reclaimable: !is_endpoint
+                && matches!(class.traffic, Traffic::Transfer { .. })
+                && class.reverse_path.is_none()
+                && !changes,
+            finite: reuses_flow_state || matches!(class.traffic, Traffic::Transfer { .. }),
+            reuses_flow_state,
+        },
+        access: ClassAccess {
+            rate: class.access_rate,
+            buffer: class.access_buffer,
+        },
+        rtt: class.rtt.clone(),
+        sizes: Sizes {
+            packet: class.packet_size,
+            payload,
+            ack: class.tcp.ack_size,
+        },
         priority: class.priority,
         hosts: class_hosts(scenario, class),
-        payload,
-        ack_size: class.tcp.ack_size,
         rehashes: class.tcp.style == Style::Linux && class.tunnel.is_none(),
-        handshake: class.tcp.handshake && class.traffic.is_tcp(),
-        access_rate: class.access_rate,
-        access_buffer: class.access_buffer,
-        stop: class.stop.map_or(u64::MAX, |time| time.0),
-        total: match class.traffic {
-            Traffic::Transfer { size, .. } => size.div_ceil(u64::from(payload)),
-            _ => u64::MAX,
-        },
-        reclaimable: !is_endpoint
-            && matches!(class.traffic, Traffic::Transfer { .. })
-            && class.reverse_path.is_none()
-            && !changes_class(scenario, id),
-        finite: reuses_flow_state || matches!(class.traffic, Traffic::Transfer { .. }),
-        reuses_flow_state,
-        coalesced: !general
-            && !is_endpoint
-            && !changes_class(scenario, id)
-            && probes.is_empty()
-            && can_coalesce(class),
+        coalesced: !general && !is_endpoint && !changes && probes.is_empty() && can_coalesce(class),
         fast_path: None,
         event_path: None,
-        time_varying: changes_class(scenario, id) || !probes.is_empty(),
-        probes,
-        links_forward: delay(&class.path),
-        links_reverse: class.reverse_path.as_deref().map_or(0, delay),
-        controller: class.tcp.congestion.clone(),
-        initial_ssthresh: class.tcp.initial_ssthresh,
-        rtt: class.rtt.clone(),
+        route: Route {
+            path: class.path.clone(),
+            reverse: class.reverse_path.clone(),
+            delay: delay(&class.path),
+            reverse_delay: class.reverse_path.as_deref().map_or(0, delay),
+            time_varying: changes || !probes.is_empty(),
+            probes,
+        },
         one_way: OneWay::new(!matches!(class.traffic, Traffic::Bulk), !reuses_flow_state),
     }
 }
@@ -153,8 +160,8 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
 /// The only link of the class's path, if its packets need no events of their own.
 fn short_path(class: &Class, links: &[Link]) -> Option<usize> {
     let bulk = matches!(class.traffic, Traffic::Bulk);
-    match class.path[..] {
-        [only] if bulk && class.coalesced && class.reverse.is_none() => {
+    match class.route.path[..] {
+        [only] if bulk && class.coalesced && class.route.reverse.is_none() => {
             let link = &links[only];
             let plain = link.event_driven || !link.labelled;
             (plain && link.is_orderly()).then_some(only)
@@ -192,7 +199,7 @@ fn draw_flow(
 ) -> (u64, u64, Stream) {
     let owner = entity(&class.name, u64::from(index));
     let mut random = Stream::new(seed, Owner::Flow, owner);
-    let propagation = Time(built.links_forward + built.links_reverse).seconds();
+    let propagation = Time(built.route.delay + built.route.reverse_delay).seconds();
     let rtt = Time::from_seconds(draw(&class.rtt, propagation, index, count, &mut random)).0;
     let start = Time::from_seconds(draw(&class.start, 0.0, index, count, &mut random)).0;
     if !class.traffic.is_tcp() {
@@ -395,7 +402,7 @@ impl Population {
         let number = self.rows.len();
         let stopped = index >= class.count;
         if !stopped {
-            let [_, lag, _] = clock_offsets_if_coalesced(built, rtt);
+            let lag = clock_offsets_if_coalesced(built, rtt).connecting;
             let at = if is_source { start } else { start + lag };
             self.starts.push((at, number as u32));
         }
@@ -414,13 +421,13 @@ impl Population {
         });
         // as if the flow was coalesced, whatever path of the engine is taken: both end a run until
         // all is done at the same time
-        if !built.time_varying {
+        if !built.route.time_varying {
             let delays = match largest(&class.rtt) {
                 Some(most) if is_source => delays_of(built, Time::from_seconds(most).0),
                 None if is_source => Delays::default(),
                 _ => delays_of(built, rtt),
             };
-            let longest = clock_offsets(built, &delays).into_iter().max().unwrap_or(0);
+            let longest = clock_offsets(built, &delays).longest();
             self.max_clock_offset = self.max_clock_offset.max(longest);
         }
     }
@@ -450,7 +457,7 @@ fn transfers_to_finish(scenario: &Scenario, classes: &[Class]) -> Result<Option<
         return Ok(None);
     }
     let classes = classes.iter().zip(&scenario.flows);
-    let finite = classes.filter(|(class, _)| class.total != u64::MAX);
+    let finite = classes.filter(|(class, _)| class.lifetime.total != u64::MAX);
     let count = finite.map(|(_, class)| u64::from(class.count)).sum();
     if count == 0 {
         return Err(Error::Unsupported(

@@ -79,7 +79,7 @@ impl Engine {
             let class = &engine.classes[id];
             if !class.traffic.is_tcp()
                 || class.traffic.opens_connections()
-                || class.reuses_flow_state
+                || class.lifetime.reuses_flow_state
             {
                 return Err(Error::Unsupported(format!(
                     "flow {flow} (\"{}\") has no single TCP connection to log",
@@ -136,7 +136,7 @@ impl Engine {
         let flow = packet.slot as usize;
         let state = &self.flows[flow];
         let class = &self.classes[state.class as usize];
-        let Some(reverse) = &class.reverse else {
+        let Some(reverse) = &class.route.reverse else {
             return;
         };
         let mut distance = state.delays.receiver_return;
@@ -147,7 +147,10 @@ impl Engine {
         }
         let content = self.data_content(flow, packet.seq, packet.flags);
         for (link, at) in places {
-            if class_crosses(&self.classes[self.flows[flow].class as usize].path, link) {
+            if class_crosses(
+                &self.classes[self.flows[flow].class as usize].route.path,
+                link,
+            ) {
                 continue; // seen there on its own way
             }
             let passing = Passing {
@@ -206,11 +209,11 @@ impl Engine {
     ) {
         let state = &self.flows[flow];
         let class = &self.classes[state.class as usize];
-        let size = class.ack_size;
-        let reverse = class.reverse.as_deref().unwrap_or(&[]);
+        let size = class.sizes.ack;
+        let reverse = class.route.reverse.as_deref().unwrap_or(&[]);
         let mut distance = state.delays.sender_access;
         let mut places = Vec::new();
-        for &link in &class.path {
+        for &link in &class.route.path {
             if !class_crosses(reverse, link) {
                 let at = arrival.saturating_sub(distance);
                 places.push((link, at.max(from).max(self.now)));
@@ -244,7 +247,7 @@ impl Engine {
         let bytes = class
             .sender
             .max_window
-            .saturating_mul(u64::from(class.payload));
+            .saturating_mul(u64::from(class.sizes.payload));
         let most = u64::from(u16::MAX);
         let scale = (0..MAX_SCALE).find(|scale| bytes >> scale <= most);
         let scale = scale.unwrap_or(MAX_SCALE);
@@ -264,13 +267,13 @@ impl Engine {
                 window: u16::MAX,
                 ..Segment::default()
             };
-            if class.sender.accecn.is_some() {
+            if class.sender.ecn.accecn.is_some() {
                 segment.flags |= pcapng::AE | pcapng::CWR | pcapng::ECE;
-            } else if class.sender.ect != 0 {
+            } else if class.sender.ecn.ect != 0 {
                 segment.flags |= pcapng::CWR | pcapng::ECE; // RFC 3168, section 6.1.1
             }
             let selective = class.sender.recovery.is_selective();
-            segment.add_syn_options(class.payload, scale, selective);
+            segment.add_syn_options(class.sizes.payload, scale, selective);
             return Content::Tcp(segment);
         }
         let mut bits = pcapng::ACK;
@@ -281,7 +284,7 @@ impl Engine {
             bits |= FIRST_ACE;
         }
         Content::Tcp(Segment {
-            seq: byte(seq, class.payload),
+            seq: byte(seq, class.sizes.payload),
             ack: 1,
             flags: bits,
             window,
@@ -310,19 +313,19 @@ impl Engine {
             segment.flags |= pcapng::SYN;
             segment.ack = 1;
             segment.window = u16::MAX;
-            if class.sender.accecn.is_some() {
+            if class.sender.ecn.accecn.is_some() {
                 segment.flags |= pcapng::CWR; // the SYN came Not-ECT (RFC 9768, table 2)
-            } else if class.sender.ect != 0 {
+            } else if class.sender.ecn.ect != 0 {
                 segment.flags |= pcapng::ECE;
             }
-            segment.add_syn_options(class.payload, scale, selective);
+            segment.add_syn_options(class.sizes.payload, scale, selective);
             return Content::Tcp(segment);
         }
         let end_of = |seq: u64| {
-            if class.finite && seq == state.total && seq > 0 {
-                byte(seq - 1, class.payload).wrapping_add(state.tail)
+            if class.lifetime.finite && seq == state.transfer.total && seq > 0 {
+                byte(seq - 1, class.sizes.payload).wrapping_add(state.transfer.tail)
             } else {
-                byte(seq, class.payload)
+                byte(seq, class.sizes.payload)
             }
         };
         segment.seq = 1;
@@ -336,7 +339,7 @@ impl Engine {
             segment.flags |= pcapng::AE;
         }
         if selective {
-            let range = |&(from, to): &(u64, u64)| (byte(from, class.payload), end_of(to));
+            let range = |&(from, to): &(u64, u64)| (byte(from, class.sizes.payload), end_of(to));
             let mut ranges = Vec::new();
             if flags.has(Flags::SENT_TWICE) && sack != NONE {
                 ranges.push(range(&(sack, sack + 1)));
@@ -356,13 +359,13 @@ impl Engine {
         let class = &self.classes[state.class as usize];
         let number = state.place.number();
         let mut ordinal = 0;
-        if class.reuses_flow_state {
+        if class.lifetime.reuses_flow_state {
             let known = capture
                 .connections
                 .entry(number as u32)
-                .or_insert((state.opened, 0));
-            if state.opened > known.0 {
-                *known = (state.opened, known.1 + 1);
+                .or_insert((state.connection.opened, 0));
+            if state.connection.opened > known.0 {
+                *known = (state.connection.opened, known.1 + 1);
             }
             // what is left of the connection before
             ordinal = known.1 - u32::from(passing.stamp < known.0 && known.1 > 0);
@@ -402,8 +405,8 @@ impl Engine {
     #[inline(never)]
     pub(crate) fn log_sent(&mut self, flow: usize, now: u64, seq: u64, size: u32) {
         let class = &self.classes[self.flows[flow].class as usize];
-        let headers = class.packet_size - class.payload;
-        let offset = seq * u64::from(class.payload);
+        let headers = class.sizes.packet - class.sizes.payload;
+        let offset = seq * u64::from(class.sizes.payload);
         if let Some(log) = self.log_of(flow) {
             log.sent(now, seq, offset, size.saturating_sub(headers), size);
         }
@@ -413,7 +416,7 @@ impl Engine {
     #[cold]
     #[inline(never)]
     pub(crate) fn log_ack(&mut self, flow: usize, now: u64, ack: &Ack, blocks: &[(u64, u64)]) {
-        let size = self.classes[self.flows[flow].class as usize].ack_size;
+        let size = self.classes[self.flows[flow].class as usize].sizes.ack;
         let Some(log) = self.log_of(flow) else {
             return;
         };
@@ -438,7 +441,7 @@ impl Engine {
         if sender.state == State::Closed {
             return;
         }
-        let payload = f64::from(class.payload);
+        let payload = f64::from(class.sizes.payload);
         let info = sender.info(&class.sender);
         let in_flight = (info.unacked + info.retrans).saturating_sub(info.sacked + info.lost);
         let in_recovery = matches!(
@@ -452,7 +455,7 @@ impl Engine {
             } else {
                 u64::MAX
             },
-            in_flight: in_flight * u64::from(class.payload),
+            in_flight: in_flight * u64::from(class.sizes.payload),
             smoothed_rtt: info.srtt.0,
             min_rtt: if info.min_rtt.0 == u64::MAX {
                 0

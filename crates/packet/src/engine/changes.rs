@@ -31,7 +31,7 @@ impl Engine {
             }
             Setting::Rtt(class, rtt) => self.change_rtt(class, &rtt),
             Setting::AccessRate(class, rate) => {
-                self.classes[class].access_rate = Some(rate);
+                self.classes[class].access.rate = Some(rate);
                 for flow in self.slots(class) {
                     let state = &mut self.flows[flow];
                     for access in [&mut state.uplink, &mut state.downlink]
@@ -70,12 +70,12 @@ impl Engine {
         };
         let built = &self.classes[class];
         let (forward, reverse) = (
-            delay(&built.path),
-            delay(built.reverse.as_deref().unwrap_or(&[])),
+            delay(&built.route.path),
+            delay(built.route.reverse.as_deref().unwrap_or(&[])),
         );
         (
-            self.classes[class].links_forward,
-            self.classes[class].links_reverse,
+            self.classes[class].route.delay,
+            self.classes[class].route.reverse_delay,
         ) = (forward, reverse);
         let least = Time(forward + reverse).seconds();
         for (index, number) in flows.enumerate() {
@@ -125,7 +125,7 @@ impl Engine {
                     // what was outstanding is repaired by the timer, which may have expired unheard
                     Ends::Tcp { .. } => {
                         self.resume(flow);
-                        self.flows[flow].timer_at = u64::MAX;
+                        self.flows[flow].scheduled.timer = u64::MAX;
                         self.send(flow);
                         self.arm_timer(flow);
                     }
@@ -147,7 +147,7 @@ impl Engine {
             }
             Traffic::Bulk | Traffic::Transfer { .. } | Traffic::Http { .. } => return,
         };
-        let interval = f64::from(self.classes[class].payload) * 8e12;
+        let interval = f64::from(self.classes[class].sizes.payload) * 8e12;
         for flow in self.slots(class) {
             let now = self.now;
             let state = &mut self.flows[flow];
@@ -155,13 +155,14 @@ impl Engine {
                 Ends::Udp(source) => source.rate = new,
                 // what has been written stays, the part of a segment too
                 Ends::Tcp { .. } | Ends::Polled(_)
-                    if state.start != u64::MAX && now > state.start + state.clock_offset =>
+                    if state.start != u64::MAX
+                        && now > state.start + state.clock_offsets.sender =>
                 {
-                    let now = now - state.clock_offset;
-                    let filled = (now - state.written_from) as f64 * old / interval;
+                    let now = now - state.clock_offsets.sender;
+                    let filled = (now - state.transfer.written_from) as f64 * old / interval;
                     let part = (filled - filled.floor()) * interval / new;
-                    state.written_before += filled as u64;
-                    state.written_from = now.saturating_sub(part as u64);
+                    state.transfer.written_before += filled as u64;
+                    state.transfer.written_from = now.saturating_sub(part as u64);
                     self.write_at_new_rate(flow);
                 }
                 Ends::Tcp { .. } | Ends::Polled(_) | Ends::ConnectionSource => {}
@@ -173,11 +174,11 @@ impl Engine {
         let state = &mut self.flows[flow];
         match &state.ends {
             Ends::Tcp { sender, .. } if sender.state != State::Closed => {
-                state.application_scheduled = false;
+                state.scheduled.application = false;
                 self.send(flow);
             }
             Ends::Polled(_) => {
-                state.application_scheduled = false;
+                state.scheduled.application = false;
                 self.write_polled(flow);
             }
             _ => {}

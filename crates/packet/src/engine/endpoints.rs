@@ -15,13 +15,13 @@ impl Engine {
     #[inline]
     pub(super) fn send(&mut self, flow: usize) {
         let state = &mut self.flows[flow];
-        let now = self.now - state.clock_offset;
+        let now = self.now - state.clock_offsets.sender;
         let class = &self.classes[state.class as usize];
         if class.fast_path.or(class.event_path).is_some() {
             self.send_short(flow, now);
             return;
         }
-        if state.stopped || now >= class.stop || now > self.end {
+        if state.stopped || now >= class.lifetime.stop || now > self.end {
             return;
         }
         if matches!(class.traffic, Traffic::AppLimited { .. }) {
@@ -36,10 +36,10 @@ impl Engine {
             Some(0) => {}
             Some(room) => {
                 let begin = sender.take(now, room, config);
-                let flags = Flags(config.ect);
+                let flags = Flags(config.ecn.ect);
                 let inside = now >= self.window.0 && now < self.window.1;
-                state.whole.sent += room;
-                state.window.sent += if inside { room } else { 0 };
+                state.measured.whole.sent += room;
+                state.measured.window.sent += if inside { room } else { 0 };
                 for seq in begin..begin + room {
                     self.send_segment(flow, now, seq, flags);
                 }
@@ -67,10 +67,10 @@ impl Engine {
                 break;
             };
             let flags = segment.ecn_flags(config);
-            state.whole.sent += 1;
+            state.measured.whole.sent += 1;
             if inside {
-                state.window.sent += 1;
-                state.window.retransmissions += u64::from(segment.retransmission);
+                state.measured.window.sent += 1;
+                state.measured.window.retransmissions += u64::from(segment.retransmission);
             }
             self.send_segment(flow, now, segment.seq, flags);
         }
@@ -81,9 +81,9 @@ impl Engine {
     fn send_segment(&mut self, flow: usize, now: u64, seq: u64, flags: Flags) {
         let mut state = &self.flows[flow];
         let class = &self.classes[state.class as usize];
-        let mut size = class.packet_size;
-        if class.finite && seq + 1 == state.total {
-            size = size - class.payload + state.tail;
+        let mut size = class.sizes.packet;
+        if class.lifetime.finite && seq + 1 == state.transfer.total {
+            size = size - class.sizes.payload + state.transfer.tail;
         }
         if self.capture.is_some() {
             self.log_sent(flow, now, seq, size);
@@ -107,8 +107,8 @@ impl Engine {
         let at = next
             .saturating_add(state.sender_clock_offset())
             .max(self.now);
-        if at < state.timer_at {
-            self.flows[flow].timer_at = at;
+        if at < state.scheduled.timer {
+            self.flows[flow].scheduled.timer = at;
             self.calendar
                 .push_far(at, self.flow_tag(flow, Kind::Timer, Order::Sender));
         }
@@ -121,16 +121,19 @@ impl Engine {
         let Ends::Tcp { sender, .. } = &state.ends else {
             return;
         };
-        if state.pace_at == u64::MAX {
-            state.pace_at = sender.pacer.next().saturating_add(state.clock_offset);
-            self.calendar.push_near(state.pace_at, tag);
+        if state.scheduled.pacing == u64::MAX {
+            state.scheduled.pacing = sender
+                .pacer
+                .next()
+                .saturating_add(state.clock_offsets.sender);
+            self.calendar.push_near(state.scheduled.pacing, tag);
         }
     }
 
     pub(super) fn on_pace(&mut self, flow: usize) {
         let state = &mut self.flows[flow];
-        if state.pace_at == self.now {
-            state.pace_at = u64::MAX;
+        if state.scheduled.pacing == self.now {
+            state.scheduled.pacing = u64::MAX;
             self.send(flow);
         } // else the connection that waited for this has given way to another
     }
@@ -138,12 +141,12 @@ impl Engine {
     pub(super) fn on_timer(&mut self, flow: usize) {
         let now = self.now;
         let state = &mut self.flows[flow];
-        if state.timer_at != now {
+        if state.scheduled.timer != now {
             return; // overtaken by an earlier entry
         }
         self.catch_up(flow, now + 1);
         let state = &mut self.flows[flow];
-        state.timer_at = u64::MAX;
+        state.scheduled.timer = u64::MAX;
         let clock_offset = state.sender_clock_offset();
         self.last_act = self.last_act.max(now - clock_offset);
         let class = &self.classes[state.class as usize];
@@ -155,7 +158,7 @@ impl Engine {
             self.release(flow);
             return;
         }
-        if state.stopped || now - clock_offset >= class.stop {
+        if state.stopped || now - clock_offset >= class.lifetime.stop {
             return;
         }
         if sender.timers.next().saturating_add(clock_offset) > now {
@@ -165,16 +168,17 @@ impl Engine {
         if sender.state == State::Closed {
             // events of a connecting flow lag less than those of an established one: the answer may
             // be there in time though its event comes later
-            let late = sender.timers.rto().saturating_add(state.clock_offset);
-            if state
-                .acks
-                .iter()
-                .any(|ack| ack.flags.has(Flags::SYN) && ack.at <= late && ack.echo >= state.opened)
-            {
+            let late = sender
+                .timers
+                .rto()
+                .saturating_add(state.clock_offsets.sender);
+            if state.acks.ring.iter().any(|ack| {
+                ack.flags.has(Flags::SYN) && ack.at <= late && ack.echo >= state.connection.opened
+            }) {
                 return;
             }
             sender.on_syn_timeout(now - clock_offset, &class.sender);
-            state.connect_retries += 1;
+            state.connection.syn_retries += 1;
             self.connect(flow);
             self.arm_timer(flow);
             return;
@@ -196,13 +200,13 @@ impl Engine {
     /// is ECN-capable, as in Linux with DCTCP.
     pub(super) fn connect(&mut self, flow: usize) {
         let state = &mut self.flows[flow];
-        let sent = self.now - state.connect_clock_offset;
-        if state.connect_retries == 0 {
-            state.connect_sent = sent;
+        let sent = self.now - state.clock_offsets.connecting;
+        if state.connection.syn_retries == 0 {
+            state.connection.syn_sent = sent;
         }
-        state.controls += 1;
+        state.connection.controls += 1;
         let class = &self.classes[state.class as usize];
-        let ect = if class.sender.ecn_always {
+        let ect = if class.sender.ecn.always {
             Flags::ECT
         } else {
             0
@@ -211,7 +215,7 @@ impl Engine {
             state.place,
             0,
             sent,
-            class.ack_size,
+            class.sizes.ack,
             //= RFC 8257 3.6/1: deviation, the SYN is ECN-capable in style "linux" only, and an
             //=   answer to it never
             Flags(Flags::SYN | ect),
@@ -229,13 +233,13 @@ impl Engine {
         if sender.state != State::Closed {
             return; // the answer to a SYN that was sent twice
         }
-        let now = self.now - state.clock_offset;
+        let now = self.now - state.clock_offsets.sender;
         sender.open(now, handshake, &class.sender);
-        state.watch.since = self.now - state.clock_offset;
-        if state.server_delay == 0 {
-            sender.written = state.total;
+        state.measured.watch.since = self.now - state.clock_offsets.sender;
+        if state.connection.server_delay == 0 {
+            sender.written = state.transfer.total;
         } else {
-            let at = self.now + state.server_delay;
+            let at = self.now + state.connection.server_delay;
             self.calendar
                 .push_far(at, self.flow_tag(flow, Kind::Application, Order::Sender));
         }
@@ -252,7 +256,7 @@ impl Engine {
         let mut state = &mut self.flows[flow];
         let mut arrival = at;
         if packet.flags.has(Flags::SYN) {
-            state.controls -= 1;
+            state.connection.controls -= 1;
         }
         if let Some(downlink) = &mut state.downlink {
             let finish = downlink.offer(at, packet.size);
@@ -267,8 +271,8 @@ impl Engine {
             };
             arrival = finish;
         }
-        arrival = (arrival + state.delays.receiver_access).max(state.last_arrival);
-        state.last_arrival = arrival;
+        arrival = (arrival + state.delays.receiver_access).max(state.data.last_arrival);
+        state.data.last_arrival = arrival;
         if self.capture.is_some() {
             self.capture_delivery(&packet, arrival);
             state = &mut self.flows[flow];
@@ -279,11 +283,11 @@ impl Engine {
             let (now, end) = (self.now, self.end);
             state.expect(arrival, sent, seq, now, end, self.window, class);
         }
-        if class.coalesced && class.reverse.is_none() {
+        if class.coalesced && class.route.reverse.is_none() {
             self.receive(flow, &packet, arrival);
             return;
         }
-        let event = arrival + state.receiver_clock_offset;
+        let event = arrival + state.clock_offsets.receiver;
         let cold = state.cold();
         cold.inbound.push_back((event, packet));
         if cold.inbound.len() == 1 {
@@ -294,7 +298,7 @@ impl Engine {
 
     pub(super) fn on_receive(&mut self, flow: usize) {
         let tag = self.flow_tag(flow, Kind::Receive, Order::Receiver);
-        let clock_offset = self.flows[flow].receiver_clock_offset;
+        let clock_offset = self.flows[flow].clock_offsets.receiver;
         let cold = self.flows[flow].cold();
         let (_, packet) = cold
             .inbound
@@ -315,7 +319,7 @@ impl Engine {
         }
         let mut state = &mut self.flows[flow];
         let mut class = &self.classes[state.class as usize];
-        if class.reuses_flow_state && packet.stamp < state.opened {
+        if class.lifetime.reuses_flow_state && packet.stamp < state.connection.opened {
             return; // of a connection that is over
         }
         if let Ends::Tcp { receiver, .. } = &mut state.ends
@@ -350,7 +354,7 @@ impl Engine {
             let payload = u64::from(
                 packet
                     .size
-                    .saturating_sub(class.packet_size - class.payload),
+                    .saturating_sub(class.sizes.packet - class.sizes.payload),
             );
             state.accept(at, self.now, self.end, self.window, class, payload);
             return;
@@ -366,9 +370,9 @@ impl Engine {
         };
         let before = receiver.next;
         let reply = receiver.on_data(at, packet.seq, packet.stamp, packet.flags, &class.receiver);
-        let mut payload = (receiver.next - before) * u64::from(class.payload);
-        if class.finite && receiver.next == state.total && payload > 0 {
-            payload -= u64::from(class.payload - state.tail);
+        let mut payload = (receiver.next - before) * u64::from(class.sizes.payload);
+        if class.lifetime.finite && receiver.next == state.transfer.total && payload > 0 {
+            payload -= u64::from(class.sizes.payload - state.transfer.tail);
         }
         state.accept(at, self.now, self.end, self.window, class, payload);
         match reply {
@@ -386,8 +390,8 @@ impl Engine {
         };
         let lag = state.due_offset(class);
         let at = receiver.due + lag;
-        if at < state.due_at {
-            self.flows[flow].due_at = at;
+        if at < state.scheduled.delayed_ack {
+            self.flows[flow].scheduled.delayed_ack = at;
             self.calendar
                 .push_far(at, self.flow_tag(flow, Kind::DelayedAck, Order::Receiver));
         }
@@ -396,10 +400,10 @@ impl Engine {
     pub(super) fn on_delayed_ack(&mut self, flow: usize) {
         let now = self.now;
         let state = &mut self.flows[flow];
-        if state.due_at != now {
+        if state.scheduled.delayed_ack != now {
             return;
         }
-        state.due_at = u64::MAX;
+        state.scheduled.delayed_ack = u64::MAX;
         let class = &self.classes[state.class as usize];
         let lag = state.due_offset(class);
         let Ends::Tcp { receiver, .. } = &mut state.ends else {
@@ -421,7 +425,7 @@ impl Engine {
     /// The receiver answers at `at`, by its clock.
     #[inline]
     fn reply(&mut self, flow: usize, reply: Reply, at: u64, flags: u8) {
-        let size = self.classes[self.flows[flow].class as usize].ack_size;
+        let size = self.classes[self.flows[flow].class as usize].sizes.ack;
         self.reply_of_size(flow, reply, at, flags, size);
     }
 
@@ -438,14 +442,14 @@ impl Engine {
         let mut state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
         let flags = Flags(flags | reply.flags);
-        if class.reverse.is_none() {
+        if class.route.reverse.is_none() {
             if self.capture.is_some() {
                 self.capture_reply(flow, &reply, at, flags);
                 state = &mut self.flows[flow];
             }
             let blocks = state.keep_merged(reply.sack);
             let ack = Ack {
-                at: at + state.delays.receiver_return + state.clock_offset,
+                at: at + state.delays.receiver_return + state.clock_offsets.sender,
                 cum: reply.cum,
                 echo: reply.echo,
                 sack: reply.sack,
@@ -456,7 +460,7 @@ impl Engine {
             self.deliver_ack(flow, ack);
             return;
         }
-        state.controls += 1;
+        state.connection.controls += 1;
         let mut number = 0;
         if let Ends::Tcp { receiver, .. } = &mut state.ends {
             let blocks = receiver.blocks(reply.sack);
@@ -496,9 +500,9 @@ impl Engine {
         }
         let flow = packet.slot as usize;
         let state = &mut self.flows[flow];
-        state.controls -= 1;
+        state.connection.controls -= 1;
         let ack = Ack {
-            at: at + state.delays.sender_return + state.clock_offset,
+            at: at + state.delays.sender_return + state.clock_offsets.sender,
             cum: packet.seq,
             echo: packet.stamp,
             sack: packet.sack,
@@ -513,13 +517,13 @@ impl Engine {
     fn deliver_ack(&mut self, flow: usize, mut ack: Ack) {
         let tag = self.flow_tag(flow, Kind::Ack, Order::Sender);
         let state = &mut self.flows[flow];
-        ack.at = ack.at.max(state.last_ack);
-        state.last_ack = ack.at;
-        if !state.ack_scheduled {
-            state.ack_scheduled = true;
+        ack.at = ack.at.max(state.acks.last);
+        state.acks.last = ack.at;
+        if !state.scheduled.ack {
+            state.scheduled.ack = true;
             self.calendar.push_near(ack.at, tag);
         }
-        state.acks.push_back(ack);
+        state.acks.ring.push_back(ack);
     }
 
     /// Takes the flow's ACKs that have come before `time` and whose event comes later
@@ -528,14 +532,16 @@ impl Engine {
         let present = self.now;
         loop {
             let state = &mut self.flows[flow];
-            let Some(&ack) = state.acks.front() else {
+            let Some(&ack) = state.acks.ring.front() else {
                 break;
             };
-            if state.max_ack_delay == 0 || ack.at >= time || ack.at - state.clock_offset > self.end
+            if state.acks.max_delay == 0
+                || ack.at >= time
+                || ack.at - state.clock_offsets.sender > self.end
             {
                 break;
             }
-            state.acks.skip_front();
+            state.acks.ring.skip_front();
             self.now = ack.at;
             self.on_ack(flow, &ack);
         }
@@ -553,21 +559,21 @@ impl Engine {
     #[inline(never)]
     pub(crate) fn on_ack(&mut self, flow: usize, ack: &Ack) {
         let mut state = &mut self.flows[flow];
-        let now = ack.at - state.clock_offset;
+        let now = ack.at - state.clock_offsets.sender;
         let mut class = &self.classes[state.class as usize];
-        if class.reuses_flow_state && ack.echo < state.opened {
+        if class.lifetime.reuses_flow_state && ack.echo < state.connection.opened {
             return; // of a connection that is over
         }
         if ack.flags.has(Flags::SYN) {
-            let retries = state.connect_retries;
+            let retries = state.connection.syn_retries;
             let handshake = Handshake {
                 rtt: if retries == 0 {
-                    now - state.connect_sent
+                    now - state.connection.syn_sent
                 } else {
                     0
                 },
                 retries,
-                lost: ack.echo > state.connect_sent,
+                lost: ack.echo > state.connection.syn_sent,
             };
             self.establish(flow, handshake);
             return;
@@ -594,10 +600,13 @@ impl Engine {
         let Ends::Tcp { sender, .. } = &mut state.ends else {
             return;
         };
-        if class.finite && sender.is_done(state.total) && state.completion == u64::MAX {
-            state.completion = now;
+        if class.lifetime.finite
+            && sender.is_done(state.transfer.total)
+            && state.transfer.completion == u64::MAX
+        {
+            state.transfer.completion = now;
             sender.timers.stop_rto();
-            if class.total == u64::MAX {
+            if class.lifetime.total == u64::MAX {
                 self.complete_transfer(flow, now);
             } else {
                 self.on_completion(now);
@@ -622,7 +631,7 @@ impl Engine {
                 // what is expected from now on is counted at once, after these
                 for flow in &mut self.flows {
                     let class = &self.classes[flow.class as usize];
-                    if !class.reuses_flow_state {
+                    if !class.lifetime.reuses_flow_state {
                         flow.flush(self.end, self.window, class);
                     }
                 }

@@ -79,12 +79,13 @@ impl Engine {
                 time - self.flows[flow].sender_clock_offset() <= self.end
             }
             Kind::SampleFlow => time - self.clock_offsets_of(tag.flow()).0 <= self.end,
-            Kind::Receive => time - self.flows[flow].receiver_clock_offset <= self.end,
+            Kind::Receive => time - self.flows[flow].clock_offsets.receiver <= self.end,
             // a coalesced receiver's stands for the arrival of the ACK at the sender
             Kind::DelayedAck => {
                 time - self.flows[flow]
-                    .receiver_clock_offset
-                    .max(self.flows[flow].clock_offset)
+                    .clock_offsets
+                    .receiver
+                    .max(self.flows[flow].clock_offsets.sender)
                     <= self.end
             }
             _ => false,
@@ -97,8 +98,8 @@ impl Engine {
     fn pass_over(&mut self, time: u64, tag: Tag) {
         if tag.is(Kind::Timer) && !self.is_of_another(tag) {
             let state = &mut self.flows[tag.slot()];
-            if state.timer_at == time {
-                state.timer_at = u64::MAX;
+            if state.scheduled.timer == time {
+                state.scheduled.timer = u64::MAX;
             }
         }
     }

@@ -60,18 +60,18 @@ impl Engine {
         // first
         if let Some(next) = self.calendar.look_ahead()
             && let Some(flow) = self.flows.get(next.slot())
-            && let Some(ack) = flow.acks.front()
+            && let Some(ack) = flow.acks.ring.front()
         {
             prefetch(ack);
         }
         let state = &mut self.flows[flow];
-        let Some(&ack) = state.acks.front().filter(|ack| ack.at <= time) else {
+        let Some(&ack) = state.acks.ring.front().filter(|ack| ack.at <= time) else {
             // the one that the event was for was taken before
             self.wait_again(flow, held, event.tag);
             return;
         };
-        state.acks.skip_front();
-        let now = ack.at - state.clock_offset;
+        state.acks.ring.skip_front();
+        let now = ack.at - state.clock_offsets.sender;
         if now <= self.end {
             self.now = time;
             let class = &self.classes[state.class as usize];
@@ -122,7 +122,7 @@ impl Engine {
         if !plain && ack.flags.has(Flags::SYN) {
             return false;
         }
-        let now = ack.at - state.clock_offset;
+        let now = ack.at - state.clock_offsets.sender;
         let mut path = FastPath::<true> {
             link: &mut self.links[first],
             calendar: &mut self.calendar,
@@ -164,7 +164,7 @@ impl Engine {
     fn send_fast<const EVENTS: bool>(&mut self, flow: usize, first: usize, now: u64) {
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
-        if state.stopped || now >= class.stop || now > self.end {
+        if state.stopped || now >= class.lifetime.stop || now > self.end {
             return;
         }
         let moment = Moment {
@@ -220,10 +220,11 @@ impl Engine {
         }
         self.now = time;
         let packet = state
+            .data
             .outbound
             .pop_front()
             .expect("an access event stands for a packet");
-        match state.outbound.front() {
+        match state.data.outbound.front() {
             Some(next) => self.calendar.put(held, next.at, event.tag),
             None => self.calendar.drop(held),
         }
@@ -257,7 +258,7 @@ impl Engine {
             Some(first) if !packet.flags.has(Flags::SYN) => first,
             _ => {
                 let packet = packet.packet(state.place);
-                self.arrive(class.path[0], packet);
+                self.arrive(class.route.path[0], packet);
                 return;
             }
         };
@@ -281,10 +282,10 @@ impl Calendar {
     /// tells when.
     #[inline(always)]
     fn wait(&mut self, held: Held, state: &mut Flow, tag: Tag) {
-        if let Some(next) = state.acks.front() {
+        if let Some(next) = state.acks.ring.front() {
             self.put(held, state.ack_event_time(next), tag);
         } else {
-            state.ack_scheduled = false;
+            state.scheduled.ack = false;
             self.drop(held);
         }
     }
@@ -310,7 +311,7 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
             return;
         };
         sender.on_ack_fast_path(now, ack, config, &mut state.random);
-        if state.stopped || now >= self.class.stop {
+        if state.stopped || now >= self.class.lifetime.stop {
             return;
         }
         let Some(room) = sender.room_after_fast_path(config) else {
@@ -341,7 +342,7 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
         } else {
             sender.on_ack_slow_path(now, ack, &[], config, &mut state.random);
         }
-        if state.stopped || now >= self.class.stop {
+        if state.stopped || now >= self.class.lifetime.stop {
             return;
         }
         if sender.is_full() {
@@ -359,7 +360,7 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
         if let Ends::Tcp { sender, .. } = &mut state.ends {
             sender.on_ack_slow_path(now, ack, &blocks, &self.class.sender, &mut state.random);
         }
-        if !state.stopped && now < self.class.stop {
+        if !state.stopped && now < self.class.lifetime.stop {
             self.send(state, now);
         }
     }
@@ -387,10 +388,13 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
         let config = &self.class.sender;
         while let Ends::Tcp { sender, .. } = &mut state.ends {
             if sender.pacer.next() > now {
-                if state.pace_at == u64::MAX {
-                    state.pace_at = sender.pacer.next().saturating_add(state.clock_offset);
+                if state.scheduled.pacing == u64::MAX {
+                    state.scheduled.pacing = sender
+                        .pacer
+                        .next()
+                        .saturating_add(state.clock_offsets.sender);
                     let tag = Tag::of_flow(Order::Arrival, state.place, Kind::Pace);
-                    self.calendar.push_near(state.pace_at, tag);
+                    self.calendar.push_near(state.scheduled.pacing, tag);
                 }
                 break;
             }
@@ -400,9 +404,9 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
             };
             let flags = segment.ecn_flags(config);
             let inside = u64::from(self.moment.measures(now));
-            state.whole.sent += 1;
-            state.window.sent += inside;
-            state.window.retransmissions += inside * u64::from(segment.retransmission);
+            state.measured.whole.sent += 1;
+            state.measured.window.sent += inside;
+            state.measured.window.retransmissions += inside * u64::from(segment.retransmission);
             self.launch(state, now, segment.seq, flags);
         }
         self.arm_timer(state);
@@ -412,8 +416,11 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
     #[inline(always)]
     fn arm_timer(&mut self, state: &mut Flow) {
         if let Ends::Tcp { sender, .. } = &state.ends {
-            let next = sender.timers.next().saturating_add(state.clock_offset);
-            if next < state.timer_at {
+            let next = sender
+                .timers
+                .next()
+                .saturating_add(state.clock_offsets.sender);
+            if next < state.scheduled.timer {
                 self.arm_timer_at(state, next);
             }
         }
@@ -424,8 +431,8 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
     fn arm_timer_at(&mut self, state: &mut Flow, next: u64) {
         // a flow that was stopped may come back after its timer should have run
         let at = next.max(self.moment.now);
-        if at < state.timer_at {
-            state.timer_at = at;
+        if at < state.scheduled.timer {
+            state.scheduled.timer = at;
             let tag = Tag::of_flow(Order::Arrival, state.place, Kind::Timer);
             self.calendar.push_far(at, tag);
         }
@@ -434,10 +441,10 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
     /// New segments leave the sender at `now`, by its clock.
     #[inline(always)]
     fn launch_new(&mut self, state: &mut Flow, now: u64, begin: u64, count: u64) {
-        let flags = Flags(self.class.sender.ect);
-        state.whole.sent += count;
+        let flags = Flags(self.class.sender.ecn.ect);
+        state.measured.whole.sent += count;
         if self.moment.measures(now) {
-            state.window.sent += count;
+            state.measured.window.sent += count;
         }
         for seq in begin..begin + count {
             self.launch(state, now, seq, flags);
@@ -447,7 +454,7 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
     /// A segment leaves the sender at `now`, by its clock.
     #[inline(always)]
     fn launch(&mut self, state: &mut Flow, now: u64, seq: u64, flags: Flags) {
-        let size = self.class.packet_size;
+        let size = self.class.sizes.packet;
         let mut at = now + state.delays.sender_access;
         if let Some(uplink) = &mut state.uplink {
             let Some(finish) = uplink.offer(now, size) else {
@@ -485,21 +492,21 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
     #[cold]
     #[inline(never)]
     fn record_drop(&self, state: &mut Flow, at: u64) {
-        state.whole.drops += 1;
-        state.window.drops += u64::from(self.moment.measures(at));
+        state.measured.whole.drops += 1;
+        state.measured.window.drops += u64::from(self.moment.measures(at));
     }
 
     /// A packet of the flow is marked.
     #[cold]
     #[inline(never)]
     fn record_mark(&self, state: &mut Flow, at: u64) {
-        state.window.marks += u64::from(self.moment.measures(at));
+        state.measured.window.marks += u64::from(self.moment.measures(at));
     }
 
     /// Data reaches the link, leaves it, and is acknowledged, or not.
     #[inline(always)]
     fn cross(&mut self, state: &mut Flow, stamp: u64, seq: u64, mut flags: Flags) {
-        let (now, size) = (self.moment.now, self.class.packet_size);
+        let (now, size) = (self.moment.now, self.class.sizes.packet);
         let flow = state.place.number();
         let (finish, marked) = match self.link.offer_precomputed(now, size, flow, flags) {
             OfferOutcome::Departs(finish) => (finish, false),
@@ -528,7 +535,7 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
         }
         match self.link.offer(now, &mut packet) {
             Offer::Acts(finish) => {
-                let tag = Tag::new(Order::Transmit, class.path[0], Kind::Transmit);
+                let tag = Tag::new(Order::Transmit, class.route.path[0], Kind::Transmit);
                 self.calendar.push_near(finish, tag);
             }
             Offer::Waits | Offer::Asks => {}
@@ -543,7 +550,7 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
     #[inline(always)]
     fn deliver(&mut self, state: &mut Flow, finish: u64, stamp: u64, seq: u64, flags: Flags) {
         let Moment { now, end, window } = self.moment;
-        let (class, size) = (self.class, self.class.packet_size);
+        let (class, size) = (self.class, self.class.sizes.packet);
         let mut at = self.link.exit(finish);
         if let Some(downlink) = &mut state.downlink {
             let limited = downlink.is_limited();
@@ -563,7 +570,7 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
         // has one connection)
         let known = end != u64::MAX && at <= end;
         if known {
-            state.delivered += 1;
+            state.measured.delivered += 1;
             if is_chosen(seq) {
                 state.record_delay(at, stamp, window, class);
             }
@@ -573,7 +580,7 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
                 return;
             }
         }
-        let lag = state.delays.receiver_return + state.clock_offset;
+        let lag = state.delays.receiver_return + state.clock_offsets.sender;
         let Ends::Tcp { receiver, .. } = &mut state.ends else {
             return;
         };
@@ -587,7 +594,7 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
         if known && receiver.fast_path_eligible(seq, flags, &class.receiver) {
             let reply = receiver.on_data_fast_path(at, stamp, &class.receiver);
             let due = receiver.due;
-            state.record_data(at, u64::from(class.payload), window);
+            state.record_data(at, u64::from(class.sizes.payload), window);
             match reply {
                 Some(reply) => self.answer(state, reply, at + lag, 0),
                 None => self.arm_delayed_ack(state, due + lag),
@@ -627,7 +634,7 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
     ) {
         let Moment { now, end, window } = self.moment;
         let class = self.class;
-        let lag = state.delays.receiver_return + state.clock_offset;
+        let lag = state.delays.receiver_return + state.clock_offsets.sender;
         let Ends::Tcp { receiver, .. } = &mut state.ends else {
             return;
         };
@@ -638,7 +645,7 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
         }
         let before = receiver.next;
         let reply = receiver.on_data_slow_path(at, seq, stamp, flags, &class.receiver);
-        let payload = (receiver.next - before) * u64::from(class.payload);
+        let payload = (receiver.next - before) * u64::from(class.sizes.payload);
         let due = receiver.due;
         if known {
             state.record_data(at, payload, window);
@@ -657,8 +664,8 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
     /// Keeps one entry of the receiver's timer in the calendar, no later than the timer itself.
     #[inline(always)]
     fn arm_delayed_ack(&mut self, state: &mut Flow, at: u64) {
-        if at < state.due_at {
-            state.due_at = at;
+        if at < state.scheduled.delayed_ack {
+            state.scheduled.delayed_ack = at;
             let tag = Tag::of_flow(Order::Arrival, state.place, Kind::DelayedAck);
             self.calendar.push_far(at, tag);
         }
@@ -668,12 +675,12 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
     /// event time).
     #[inline(always)]
     fn answer(&mut self, state: &mut Flow, reply: Reply, at: u64, blocks: u32) {
-        if !state.ack_scheduled {
-            state.ack_scheduled = true;
+        if !state.scheduled.ack {
+            state.scheduled.ack = true;
             let tag = Tag::of_flow(Order::Arrival, state.place, Kind::Ack);
             self.calendar.push_near(at, tag);
         }
-        state.acks.push_back(Ack {
+        state.acks.ring.push_back(Ack {
             at,
             cum: reply.cum,
             echo: reply.echo,

@@ -102,14 +102,13 @@ impl Engine {
         match &self.rows[number] {
             FlowSlot::Live(slot) => {
                 let state = &self.flows[*slot as usize];
-                (state.clock_offset, state.sender_clock_offset())
+                (state.clock_offsets.sender, state.sender_clock_offset())
             }
             FlowSlot::Over(_) => (0, 0), // nothing happens to it
             &FlowSlot::Waiting { rtt, .. } => {
                 let class = &self.classes[self.class_of(number)];
-                let [clock_offset, connect_clock_offset, _] =
-                    class::clock_offsets_if_coalesced(class, rtt);
-                (clock_offset, connect_clock_offset)
+                let offsets = class::clock_offsets_if_coalesced(class, rtt);
+                (offsets.sender, offsets.connecting)
             }
         }
     }
@@ -141,11 +140,12 @@ impl Engine {
                 flow.flush(end, window, &self.classes[flow.class as usize]);
                 flow.flush_drops(end, window);
                 let data = flow
+                    .data
                     .outbound
                     .iter()
                     .filter(|packet| !packet.flags.has(Flags::SYN));
                 let dropping = flow.cold.as_ref().map_or(0, |cold| cold.dropping.len());
-                (flow.arriving.len() + data.count() + dropping) as u64
+                (flow.data.arriving.len() + data.count() + dropping) as u64
             })
             .collect();
         for link in &self.links {

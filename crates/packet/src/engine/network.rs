@@ -15,12 +15,12 @@ pub(super) fn label(flow: &Flow, class: &Class, packet: &Packet) -> Label {
     let back = packet.flags.has(Flags::ACK);
     let washed = packet.hop > class.hosts.washed[usize::from(back)];
     let label = Label {
-        identity: flow.identity,
+        identity: flow.identity.hash,
         flow_hash: flow.hashed(packet),
         priority: class.priority,
         l4s: packet.flags.is_scalable(),
         dscp: if washed { 0 } else { class.hosts.dscp },
-        hosts: flow.hosts,
+        hosts: flow.identity.hosts,
         translated: class.hosts.translated,
         class: flow.class,
     };
@@ -133,7 +133,7 @@ impl Engine {
         }
         let inside = self.in_window(self.now);
         let flow = &mut self.flows[packet.slot as usize];
-        flow.window.marks += u64::from(inside);
+        flow.measured.window.marks += u64::from(inside);
     }
 
     fn record_drop(&mut self, packet: &Packet) {
@@ -141,11 +141,11 @@ impl Engine {
         let inside = self.in_window(self.now);
         let flow = &mut self.flows[packet.slot as usize];
         if packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN) {
-            flow.controls -= 1;
+            flow.connection.controls -= 1;
             return;
         }
-        flow.whole.drops += 1;
-        flow.window.drops += u64::from(inside);
+        flow.measured.whole.drops += 1;
+        flow.measured.window.drops += u64::from(inside);
     }
 
     /// A policer or a wire has taken a packet away.
@@ -154,11 +154,11 @@ impl Engine {
         let inside = self.in_window(self.now);
         let flow = &mut self.flows[packet.slot as usize];
         if packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN) {
-            flow.controls -= 1;
+            flow.connection.controls -= 1;
             return;
         }
-        flow.whole.losses += 1;
-        flow.window.losses += u64::from(inside);
+        flow.measured.whole.losses += 1;
+        flow.measured.window.losses += u64::from(inside);
     }
 
     /// A transmission of an event-driven link ends, and the next one takes its place in the
@@ -216,11 +216,11 @@ impl Engine {
         let class = &self.classes[self.flows[packet.slot as usize].class as usize];
         let is_ack = packet.flags.has(Flags::ACK);
         let path = if is_ack {
-            class.reverse.as_deref().unwrap_or(&[])
+            class.route.reverse.as_deref().unwrap_or(&[])
         } else {
-            &class.path
+            &class.route.path
         };
-        if (packet.hop as usize) < path.len() || class.time_varying {
+        if (packet.hop as usize) < path.len() || class.route.time_varying {
             let wire = &mut self.links[link].wire;
             wire.push_back((at, packet));
             if wire.len() == 1 {
@@ -249,15 +249,15 @@ impl Engine {
         let class = &self.classes[self.flows[packet.slot as usize].class as usize];
         let is_ack = packet.flags.has(Flags::ACK);
         let path = if is_ack {
-            class.reverse.as_deref().unwrap_or(&[])
+            class.route.reverse.as_deref().unwrap_or(&[])
         } else {
-            &class.path
+            &class.route.path
         };
         match path.get(packet.hop as usize) {
             Some(&next) => self.arrive(next, packet),
             None if is_ack => self.return_ack(packet, self.now),
             None => {
-                if !class.probes.is_empty() {
+                if !class.route.probes.is_empty() {
                     self.on_probe(&packet);
                 }
                 self.deliver_data(packet, self.now);
@@ -272,8 +272,8 @@ impl Engine {
         let class = state.class as usize;
         let flow = state.place.number() - self.class_flows[class].start;
         let delay = self.now - packet.stamp;
-        for index in 0..self.classes[class].probes.len() {
-            let link = self.classes[class].probes[index];
+        for index in 0..self.classes[class].route.probes.len() {
+            let link = self.classes[class].route.probes[index];
             self.links[link].on_probe(self.now, flow, delay);
         }
     }
@@ -300,11 +300,11 @@ impl Engine {
         if let Some(uplink) = &mut state.uplink {
             let Some(finish) = uplink.offer(sent, packet.size) else {
                 if packet.flags.has(Flags::SYN) {
-                    state.controls -= 1;
+                    state.connection.controls -= 1;
                 } else {
-                    state.whole.drops += 1;
+                    state.measured.whole.drops += 1;
                     if sent >= self.window.0 && sent < self.window.1 {
-                        state.window.drops += 1;
+                        state.measured.window.drops += 1;
                     }
                     self.forget_datagram(packet.slot, packet.seq, packet.flags);
                 }
@@ -315,7 +315,7 @@ impl Engine {
         // a coalesced flow's event is the arrival itself; others wait for their turn among what
         // arrives now
         if class.coalesced && at == self.now && at <= self.end {
-            self.arrive(class.path[0], packet);
+            self.arrive(class.route.path[0], packet);
             return;
         }
         let packet = Outbound {
@@ -331,7 +331,7 @@ impl Engine {
 
     pub(super) fn arrive_reverse(&mut self, flow: usize, packet: Packet) {
         let class = &self.classes[self.flows[flow].class as usize];
-        if let Some(&first) = class.reverse.as_ref().and_then(|path| path.first()) {
+        if let Some(&first) = class.route.reverse.as_ref().and_then(|path| path.first()) {
             self.arrive(first, packet);
         }
     }

@@ -64,7 +64,7 @@ impl Engine {
         let window = self.window;
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
-        let stopped = state.stopped || now >= class.stop || now > self.end;
+        let stopped = state.stopped || now >= class.lifetime.stop || now > self.end;
         let Ends::Polled(polled) = &mut state.ends else {
             return;
         };
@@ -75,7 +75,7 @@ impl Engine {
             return;
         }
         if side == SENDING_END {
-            let watch = &mut state.watch;
+            let watch = &mut state.measured.watch;
             watch.record_edges(now, window, polled.cwnd(), &polled.counters);
         }
         let lost = polled.lost();
@@ -89,10 +89,10 @@ impl Engine {
         let inside = now >= window.0 && now < window.1;
         if side == SENDING_END {
             let sent = turn.leaving.len() as u64;
-            state.whole.sent += sent;
+            state.measured.whole.sent += sent;
             if inside {
-                state.window.sent += sent;
-                state.window.retransmissions += polled.lost().saturating_sub(lost);
+                state.measured.window.sent += sent;
+                state.measured.window.retransmissions += polled.lost().saturating_sub(lost);
             }
         } else if turn.read > 0 {
             state.record_payload(now, turn.read, window);
@@ -102,8 +102,8 @@ impl Engine {
             _ => 0,
         };
         let done = matches!(class.traffic, Traffic::Transfer { size, .. } if received >= size);
-        if done && state.completion == u64::MAX {
-            state.completion = now;
+        if done && state.transfer.completion == u64::MAX {
+            state.transfer.completion = now;
             self.on_completion(now);
         }
         for leaving in &turn.leaving {
@@ -150,9 +150,13 @@ impl Engine {
         let at = timer.max(self.now + 1);
         let state = &mut self.flows[flow];
         let (entry, kind, order) = if side == SENDING_END {
-            (&mut state.timer_at, Kind::Timer, Order::Sender)
+            (&mut state.scheduled.timer, Kind::Timer, Order::Sender)
         } else {
-            (&mut state.due_at, Kind::DelayedAck, Order::Receiver)
+            (
+                &mut state.scheduled.delayed_ack,
+                Kind::DelayedAck,
+                Order::Receiver,
+            )
         };
         if at < *entry {
             *entry = at;

@@ -22,13 +22,15 @@ impl Engine {
         }
         let mut finite = self.classes.iter().zip(&self.class_flows);
         finite.all(|(class, numbers)| {
-            class.total == u64::MAX
+            class.lifetime.total == u64::MAX
                 || self.rows[numbers.clone()].iter().all(|row| match row {
                     FlowSlot::Over(_) => true,
-                    FlowSlot::Waiting { stopped, .. } => *stopped || settled(class.stop),
+                    FlowSlot::Waiting { stopped, .. } => *stopped || settled(class.lifetime.stop),
                     FlowSlot::Live(slot) => {
                         let flow = &self.flows[*slot as usize];
-                        flow.completion != u64::MAX || flow.stopped || settled(class.stop)
+                        flow.transfer.completion != u64::MAX
+                            || flow.stopped
+                            || settled(class.lifetime.stop)
                     }
                 })
         })
@@ -99,7 +101,7 @@ impl Engine {
         // after the time sampled
         if let Some(state) = state
             && let Ends::Tcp { sender, .. } = &state.ends
-            && state.start < self.now - state.clock_offset
+            && state.start < self.now - state.clock_offsets.sender
         {
             trace.cwnd.push(sender.window.cwnd);
             trace.ssthresh.push(sender.window.ssthresh);

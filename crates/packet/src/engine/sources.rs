@@ -38,7 +38,7 @@ impl Engine {
         let class = &self.classes[state.class as usize];
         let sent = now - state.sender_clock_offset();
         self.last_act = self.last_act.max(sent);
-        if state.stopped || sent >= class.stop {
+        if state.stopped || sent >= class.lifetime.stop {
             return;
         }
         if let Ends::ConnectionSource = state.ends {
@@ -53,9 +53,9 @@ impl Engine {
         if state.start == u64::MAX {
             state.start = sent;
         }
-        state.written_from = sent;
+        state.transfer.written_from = sent;
         state.record_window(sent, self.window);
-        state.watch.since = sent;
+        state.measured.watch.since = sent;
         match &mut state.ends {
             Ends::ConnectionSource => {}
             Ends::Polled(_) => self.start_polled(flow),
@@ -70,7 +70,7 @@ impl Engine {
                 }
             }
             Ends::Tcp { sender, .. } => {
-                if class.handshake {
+                if class.opening.handshake {
                     sender.wait_for_syn_ack(sent, &class.sender);
                     self.connect(flow);
                     self.arm_timer(flow);
@@ -88,22 +88,22 @@ impl Engine {
         let Traffic::AppLimited { rate, .. } = class.traffic else {
             return;
         };
-        let interval = f64::from(class.payload) * 8e12 / rate;
+        let interval = f64::from(class.sizes.payload) * 8e12 / rate;
         // the first segment at once, the others as the rate fills them
-        let filled = ((now - state.written_from) as f64 / interval) as u64;
-        let written = state.written_before + filled + 1;
+        let filled = ((now - state.transfer.written_from) as f64 / interval) as u64;
+        let written = state.transfer.written_before + filled + 1;
         match &mut state.ends {
             Ends::Tcp { sender, .. } => {
                 sender.written = written;
                 sender.restart_if_idle(now, &class.sender);
             }
-            Ends::Polled(polled) => polled.written = written * u64::from(class.payload),
+            Ends::Polled(polled) => polled.written = written * u64::from(class.sizes.payload),
             Ends::Udp(_) | Ends::ConnectionSource => return,
         }
-        if !state.application_scheduled {
-            state.application_scheduled = true;
-            let next = state.written_from + ((filled + 1) as f64 * interval).ceil() as u64;
-            let at = next.max(now + 1).saturating_add(state.clock_offset);
+        if !state.scheduled.application {
+            state.scheduled.application = true;
+            let next = state.transfer.written_from + ((filled + 1) as f64 * interval).ceil() as u64;
+            let at = next.max(now + 1).saturating_add(state.clock_offsets.sender);
             self.calendar
                 .push_far(at, self.flow_tag(flow, Kind::Application, Order::Sender));
         }
@@ -116,7 +116,7 @@ impl Engine {
         let Ends::Udp(source) = &mut state.ends else {
             return;
         };
-        let interval = f64::from(class.packet_size) * 8.0 / source.rate;
+        let interval = f64::from(class.sizes.packet) * 8.0 / source.rate;
         let mut next = from + Time::from_seconds(interval).0.max(1);
         match class.traffic {
             Traffic::Poisson { .. } => {
@@ -132,7 +132,7 @@ impl Engine {
             }
             _ => {}
         }
-        let at = next + state.clock_offset;
+        let at = next + state.clock_offsets.sender;
         self.calendar
             .push_near(at, self.flow_tag(flow, Kind::Application, Order::Sender));
     }
@@ -141,10 +141,10 @@ impl Engine {
     pub(super) fn on_application(&mut self, flow: usize) {
         let now = self.now;
         let state = &mut self.flows[flow];
-        state.application_scheduled = false;
+        state.scheduled.application = false;
         let class = &self.classes[state.class as usize];
-        let sent = now - state.clock_offset;
-        if state.stopped || sent >= class.stop || sent > self.end {
+        let sent = now - state.clock_offsets.sender;
+        if state.stopped || sent >= class.lifetime.stop || sent > self.end {
             return;
         }
         let Ends::Udp(source) = &mut state.ends else {
@@ -154,9 +154,11 @@ impl Engine {
             }
             if let Traffic::AppLimited { rate, .. } = class.traffic {
                 // nothing is due at an event of a rate that has changed since
-                let interval = f64::from(class.payload) * 8e12 / rate;
-                if ((sent - state.written_from) as f64) < interval && state.written_before > 0 {
-                    state.application_scheduled = true;
+                let interval = f64::from(class.sizes.payload) * 8e12 / rate;
+                if ((sent - state.transfer.written_from) as f64) < interval
+                    && state.transfer.written_before > 0
+                {
+                    state.scheduled.application = true;
                     return;
                 }
             } else {
@@ -168,7 +170,7 @@ impl Engine {
             }
             return;
         };
-        let mut size = class.packet_size;
+        let mut size = class.sizes.packet;
         if let Traffic::Poisson {
             sizes: PacketSizes::Exponential,
             ..
@@ -178,9 +180,9 @@ impl Engine {
         }
         let seq = source.next_seq;
         source.next_seq += 1;
-        state.whole.sent += 1;
+        state.measured.whole.sent += 1;
         if sent >= self.window.0 && sent < self.window.1 {
-            state.window.sent += 1;
+            state.measured.window.sent += 1;
         }
         let packet = Packet::new(state.place, seq, sent, size, Flags(0));
         self.launch(flow, packet, sent);
@@ -189,7 +191,7 @@ impl Engine {
 
     /// The transfer that the flow carries began inside the measurement window.
     fn counts(&self, flow: usize) -> bool {
-        let at = self.flows[flow].began;
+        let at = self.flows[flow].transfer.began;
         at >= self.window.0 && at < self.window.1
     }
 
@@ -208,7 +210,7 @@ impl Engine {
         };
         let at = self.now + application.draw_time(&class.traffic);
         application.next_at = at;
-        if at < class.stop && at <= self.end {
+        if at < class.lifetime.stop && at <= self.end {
             let tag = Tag::of_flow(Order::Global, state.place, Kind::Application);
             self.calendar.push_far(at, tag);
         }
@@ -241,7 +243,7 @@ impl Engine {
             .base
             .wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut random = Stream::new(application.seed, Owner::Flow, entity);
-        let least = Time(class.links_forward + class.links_reverse).seconds();
+        let least = Time(class.route.delay + class.route.reverse_delay).seconds();
         let rtt =
             Time::from_seconds(draw::draw(&class.rtt, least, number as u32, 1, &mut random)).0;
         let server_delay = match class.traffic {
@@ -251,28 +253,29 @@ impl Engine {
             _ => 0,
         };
         application.round_trips += u128::from(rtt);
-        let controller = class.controller.build(number as u32);
-        let sender = Sender::new(controller, &class.sender, class.initial_ssthresh);
+        let controller = class.opening.controller.build(number as u32);
+        let sender = Sender::new(controller, &class.sender, class.opening.ssthresh);
 
         let slot = self.take_flow(id, source);
         let class = &self.classes[id];
         let state = &mut self.flows[slot];
         state.random = random;
         state.rtt = rtt;
-        (state.identity, state.hosts) = class.hosts.of_flow(number, (entity >> 32) as u32);
-        state.server_delay = server_delay;
-        state.connect_retries = 0;
+        (state.identity.hash, state.identity.hosts) =
+            class.hosts.of_flow(number, (entity >> 32) as u32);
+        state.connection.server_delay = server_delay;
+        state.connection.syn_retries = 0;
         for (access, buffer) in [
-            (&mut state.uplink, class.access_buffer),
-            (&mut state.downlink, class.access_buffer),
+            (&mut state.uplink, class.access.buffer),
+            (&mut state.downlink, class.access.buffer),
         ] {
-            *access = class.access_rate.map(|rate| Access::new(rate, buffer));
+            *access = class.access.rate.map(|rate| Access::new(rate, buffer));
         }
         state.renew(sender, now);
-        state.began = now;
-        state.completion = u64::MAX;
+        state.transfer.began = now;
+        state.transfer.completion = u64::MAX;
         state.set_delays(class);
-        state.set_transfer(bytes, class.payload);
+        state.set_transfer(bytes, class.sizes.payload);
         self.begin_transfer(slot);
         let at = now + self.flows[slot].sender_clock_offset();
         self.calendar
@@ -281,7 +284,7 @@ impl Engine {
 
     /// A flow for a new connection of the class: one that is at rest, or another one.
     fn take_flow(&mut self, class: usize, source: usize) -> usize {
-        let owner = self.flows[source].owner;
+        let owner = self.flows[source].identity.owner;
         while let Some(slot) = self.flows[source].next_idle_flow(self.now) {
             let built = &self.classes[class];
             let state = &mut self.flows[slot as usize];
@@ -296,9 +299,9 @@ impl Engine {
         }
         let built = &self.classes[class];
         let sender = Sender::new(
-            built.controller.build(0),
+            built.opening.controller.build(0),
             &built.sender,
-            built.initial_ssthresh,
+            built.opening.ssthresh,
         );
         let ends = Ends::Tcp {
             sender,
@@ -317,7 +320,7 @@ impl Engine {
     fn begin_transfer(&mut self, flow: usize) {
         if self.counts(flow) {
             let state = &self.flows[flow];
-            self.transfers[state.class as usize].start(state.bytes);
+            self.transfers[state.class as usize].start(state.transfer.bytes);
         }
     }
 
@@ -336,10 +339,10 @@ impl Engine {
         application.opened += 1;
         application.round_trips += u128::from(state.rtt);
         let bytes = application.draw_size(&class.traffic);
-        (state.opened, state.began) = (sent, sent);
-        state.connect_retries = 0;
-        state.completion = u64::MAX;
-        state.set_transfer(bytes, class.payload);
+        (state.connection.opened, state.transfer.began) = (sent, sent);
+        state.connection.syn_retries = 0;
+        state.transfer.completion = u64::MAX;
+        state.set_transfer(bytes, class.sizes.payload);
         self.begin_transfer(flow);
         true
     }
@@ -358,7 +361,7 @@ impl Engine {
         );
         if let Some(application) = &mut state.application
             && persistent
-            && state.completion != u64::MAX
+            && state.transfer.completion != u64::MAX
         {
             if application.next_at != now {
                 return;
@@ -371,16 +374,16 @@ impl Engine {
                 return;
             };
             sender.restart_if_idle(now, &class.sender);
-            state.began = now;
-            state.completion = u64::MAX;
-            let before = state.total;
-            state.set_transfer(bytes, class.payload);
-            state.total += before;
+            state.transfer.began = now;
+            state.transfer.completion = u64::MAX;
+            let before = state.transfer.total;
+            state.set_transfer(bytes, class.sizes.payload);
+            state.transfer.total += before;
             self.begin_transfer(flow);
         }
         let state = &mut self.flows[flow];
         if let Ends::Tcp { sender, .. } = &mut state.ends {
-            sender.written = state.total;
+            sender.written = state.transfer.total;
         }
     }
 
@@ -392,12 +395,12 @@ impl Engine {
         let id = state.class as usize;
         let class = &self.classes[id];
         if inside {
-            self.transfers[id].complete(state.bytes, now - state.began);
+            self.transfers[id].complete(state.transfer.bytes, now - state.transfer.began);
         }
         let lag = class::clock_offsets(class, &state.delays);
         let Some(application) = &mut state.application else {
-            let from = now + lag.into_iter().max().unwrap_or(0) + REST_PS;
-            let (number, owner) = (state.place.number() as u32, state.owner);
+            let from = now + lag.longest() + REST_PS;
+            let (number, owner) = (state.place.number() as u32, state.identity.owner);
             if let Some(source) = self.rows[owner as usize].slot() {
                 self.flows[source].add_idle_flow(from, number, flow as u32);
             }
@@ -407,10 +410,10 @@ impl Engine {
         // first queue separates from its clock
         let think = application
             .draw_time(&class.traffic)
-            .max(lag[0].saturating_sub(lag[1]) + 1);
+            .max(lag.sender.saturating_sub(lag.connecting) + 1);
         let next = now + think;
         application.next_at = next;
-        let (clock_offset, connect_clock_offset) = (state.clock_offset, state.connect_clock_offset);
+        let offsets = state.clock_offsets;
         if matches!(
             class.traffic,
             Traffic::Http {
@@ -419,20 +422,15 @@ impl Engine {
             }
         ) {
             self.calendar.push_far(
-                next + clock_offset,
+                next + offsets.sender,
                 self.flow_tag(flow, Kind::Application, Order::Sender),
             );
             return;
         }
         let number = application.opened as u32;
-        let sender = Sender::new(
-            class.controller.build(number),
-            &class.sender,
-            class.initial_ssthresh,
-        );
-        state.renew(sender, next);
+        state.renew(class.new_sender(number), next);
         self.calendar.push_far(
-            next + connect_clock_offset,
+            next + offsets.connecting,
             self.flow_tag(flow, Kind::Start, Order::Sender),
         );
     }

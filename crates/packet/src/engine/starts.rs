@@ -70,7 +70,8 @@ impl Engine {
             .position
             .get(number)
             .is_some_and(|&position| position != u32::MAX);
-        if !self.classes[state.class as usize].reclaimable || traced || self.now > self.end {
+        if !self.classes[state.class as usize].lifetime.reclaimable || traced || self.now > self.end
+        {
             return;
         }
         let class = &self.classes[state.class as usize];
@@ -80,7 +81,7 @@ impl Engine {
             return;
         }
         self.rows[number] = FlowSlot::Over(Box::new(state.summary()));
-        let (class, place, owner) = (state.class as usize, state.place, state.owner);
+        let (class, place, owner) = (state.class as usize, state.place, state.identity.owner);
         *state = Flow::new(
             class,
             place,
@@ -88,7 +89,7 @@ impl Engine {
             state.random.clone(),
             owner,
         );
-        state.completion = self.now; // else it would count as unfinished
+        state.transfer.completion = self.now; // else it would count as unfinished
 
         self.vacant.push(flow as u32);
     }

@@ -116,7 +116,7 @@ impl Sender {
             return;
         };
         let delivered = summary.acked + u64::from(summary.sacked) - u64::from(summary.known);
-        let option = (config.accecn == Some(true)).then_some(ack.marked);
+        let option = (config.ecn.accecn == Some(true)).then_some(ack.marked);
         accecn.pending += accecn.take(ack.flags, option, delivered) as u32;
         summary.ece = accecn.pending > 0;
         if delivered > 0 {

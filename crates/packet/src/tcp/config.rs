@@ -170,27 +170,107 @@ impl UndoPolicy {
     }
 }
 
-/// Options that the flows of a class share.
+/// The retransmission timeout.
 #[derive(Clone, Debug)]
-pub(crate) struct Config {
-    pub(crate) recovery: RecoveryPolicy,
-    pub(crate) reduction: WindowReduction,
-    pub(crate) reduction_base: ReductionBase,
-    pub(crate) rto: RtoPolicy,
-    pub(crate) rtt_samples: RttSamples,
+pub(crate) struct RtoConfig {
+    pub(crate) policy: RtoPolicy,
+    pub(crate) samples: RttSamples,
     /// Zero: none.
     pub(crate) clock_granularity: u64,
-    pub(crate) timers: TimerPolicy,
-    pub(crate) timeout: TimeoutPolicy,
-    pub(crate) pacing: PacingPolicy,
-    /// The first segments are not paced, and one that leaves late shortens the gap after it.
-    pub(crate) linux_pacing: bool,
+    /// Every ACK restarts the retransmission timer.
+    pub(crate) restart: bool,
+    /// Deviation from RFC 6298, section 2, rule 2.4: the smallest timeout is 200 ms by default and
+    /// not 1 s, as in Linux and most other stacks.
+    //= RFC 6298 2/7: deviation, the smallest timeout is `min_rto`, 200 ms by default
+    //= RFC 6298 1/1: deviation, more aggressive by that
+    pub(crate) min: u64,
+    pub(crate) max: u64,
+    //= RFC 6298 2/1: done, test retransmission_timer
+    pub(crate) initial: u64,
+}
+
+impl RtoConfig {
+    fn new(tcp: &Tcp) -> Self {
+        Self {
+            policy: if tcp.style == Style::Linux {
+                RtoPolicy::Linux
+            } else if tcp.clock_granularity.0 > 0 || tcp.rtt_samples == RttSamples::OnceAWindow {
+                RtoPolicy::Clocked
+            } else {
+                RtoPolicy::Rfc6298
+            },
+            samples: tcp.rtt_samples,
+            clock_granularity: tcp.clock_granularity.0,
+            restart: tcp.restart_rto_on_every_ack,
+            min: tcp.min_rto.0,
+            max: tcp.max_rto.0,
+            initial: tcp.initial_rto.0,
+        }
+    }
+}
+
+/// Explicit congestion notification.
+#[derive(Clone, Debug)]
+pub(crate) struct EcnConfig {
+    pub(crate) on: bool,
+    /// The codepoint of data: ECT(1) for flows that a scalable congestion control drives.
+    pub(crate) ect: u8,
+    /// ACKs tell of each mark, and the congestion control counts them.
+    pub(crate) accurate: bool,
+    /// The receiver counts marks (AccECN): whether it has the option, too.
+    pub(crate) accecn: Option<bool>,
+    /// Retransmissions and the SYN are ECN-capable too.
+    pub(crate) always: bool,
+    /// A marked sender whose window is one segment waits for the retransmission timer.
+    ///
+    /// Deviation from RFC 3168, section 6.1.2 (style "linux"): a marked window of one segment sends
+    /// on.
+    pub(crate) pause: bool,
+}
+
+impl EcnConfig {
+    fn new(tcp: &Tcp) -> Self {
+        Self {
+            on: tcp.ecn,
+            ect: match (tcp.ecn, tcp.accurate_ecn) {
+                (false, _) => 0,
+                (true, false) => Flags::ECT,
+                // what needs exact feedback of marks reacts to it as RFC 9331 wants
+                (true, true) => Flags::ECT | Flags::ECT1,
+            },
+            accurate: tcp.accurate_ecn,
+            accecn: counts_marks(tcp),
+            always: tcp.accurate_ecn && tcp.style == Style::Linux,
+            pause: tcp.ecn_pause && !tcp.accurate_ecn,
+        }
+    }
+}
+
+/// Evidence that counts as a loss.
+#[derive(Clone, Debug)]
+pub(crate) struct LossConfig {
+    pub(crate) dup_threshold: u32,
     /// Losses are found by time (RACK-TLP).
     pub(crate) rack: bool,
     /// Lost retransmissions are found by what was sent after them.
-    pub(crate) detect_lost: bool,
-    /// Every ACK restarts the retransmission timer.
-    pub(crate) restart_rto: bool,
+    pub(crate) of_retransmissions: bool,
+    pub(crate) limited_transmit: bool,
+}
+
+/// Options that the flows of a class share.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    pub(crate) loss: LossConfig,
+    pub(crate) recovery: RecoveryPolicy,
+    pub(crate) reduction: WindowReduction,
+    pub(crate) reduction_base: ReductionBase,
+    pub(crate) rto: RtoConfig,
+    pub(crate) timers: TimerPolicy,
+    pub(crate) timeout: TimeoutPolicy,
+    pub(crate) ecn: EcnConfig,
+    pub(crate) pacing: PacingPolicy,
+    /// The first segments are not paced, and one that leaves late shortens the gap after it.
+    pub(crate) linux_pacing: bool,
     /// Data that is still missing as a recovery ends begins the next one at once.
     ///
     /// Deviation from RFC 6675, section 5 (style "linux"): a new recovery needs no new loss of data
@@ -209,33 +289,9 @@ pub(crate) struct Config {
     /// Deviation from RFC 9293, section 3.8.6.1: a window that the receiver closes is not probed;
     /// `max_window` never closes.
     pub(crate) max_window: u64,
-    pub(crate) ecn: bool,
-    /// The codepoint of data: ECT(1) for flows that a scalable congestion control drives.
-    pub(crate) ect: u8,
-    /// ACKs tell of each mark, and the congestion control counts them.
-    pub(crate) accurate_ecn: bool,
-    /// The receiver counts marks (AccECN): whether it has the option, too.
-    pub(crate) accecn: Option<bool>,
-    /// Retransmissions and the SYN are ECN-capable too.
-    pub(crate) ecn_always: bool,
-    pub(crate) limited_transmit: bool,
     pub(crate) slow_start: SlowStartPolicy,
     /// Window and round trip (ps) of an earlier connection (Careful Resume).
     pub(crate) resume: Option<(f64, u64)>,
-    pub(crate) dup_threshold: u32,
-    /// A marked sender whose window is one segment waits for the retransmission timer.
-    ///
-    /// Deviation from RFC 3168, section 6.1.2 (style "linux"): a marked window of one segment sends
-    /// on.
-    pub(crate) ecn_pause: bool,
-    /// Deviation from RFC 6298, section 2, rule 2.4: the smallest timeout is 200 ms by default and
-    /// not 1 s, as in Linux and most other stacks.
-    //= RFC 6298 2/7: deviation, the smallest timeout is `min_rto`, 200 ms by default
-    //= RFC 6298 1/1: deviation, more aggressive by that
-    pub(crate) min_rto: u64,
-    pub(crate) max_rto: u64,
-    //= RFC 6298 2/1: done, test retransmission_timer
-    pub(crate) initial_rto: u64,
 }
 
 impl Config {
@@ -264,6 +320,14 @@ impl Config {
         // an algorithm that takes delivery-rate samples owns the window: nothing else steers it
         let steers = linux && tcp.congestion.needs().delivery;
         Self {
+            loss: LossConfig {
+                dup_threshold: tcp.dup_threshold,
+                rack: tcp.loss_detection == LossDetection::Rack,
+                // RACK finds them by itself
+                of_retransmissions: tcp.detect_lost_retransmissions
+                    && tcp.loss_detection == LossDetection::DupAcks,
+                limited_transmit: tcp.limited_transmit,
+            },
             recovery: match tcp.recovery {
                 Recovery::Sack if linux && !steers => RecoveryPolicy::Linux,
                 Recovery::Sack => RecoveryPolicy::Sack,
@@ -277,15 +341,7 @@ impl Config {
             } else {
                 ReductionBase::FlightSize
             },
-            rto: if linux {
-                RtoPolicy::Linux
-            } else if tcp.clock_granularity.0 > 0 || tcp.rtt_samples == RttSamples::OnceAWindow {
-                RtoPolicy::Clocked
-            } else {
-                RtoPolicy::Rfc6298
-            },
-            rtt_samples: tcp.rtt_samples,
-            clock_granularity: tcp.clock_granularity.0,
+            rto: RtoConfig::new(tcp),
             timers: if linux {
                 TimerPolicy::Shared
             } else {
@@ -296,66 +352,46 @@ impl Config {
             } else {
                 TimeoutPolicy::Rfc5681
             },
+            ecn: EcnConfig::new(tcp),
             pacing: match tcp.pacing {
                 Pacing::Auto => PacingPolicy::OnRequest,
                 Pacing::Window => PacingPolicy::Window,
             },
             linux_pacing: linux,
-            rack: tcp.loss_detection == LossDetection::Rack,
-            // RACK finds them by itself
-            detect_lost: tcp.detect_lost_retransmissions
-                && tcp.loss_detection == LossDetection::DupAcks,
-            restart_rto: tcp.restart_rto_on_every_ack,
             chained_recoveries: linux,
             duplicates_arrived: linux,
             remembers_use: linux && !steers,
             undo: UndoPolicy::new(tcp, steers),
             initial_window: tcp.initial_window,
             max_window: tcp.max_window.map_or(u64::MAX, u64::from),
-            ecn: tcp.ecn,
-            ect: match (tcp.ecn, tcp.accurate_ecn) {
-                (false, _) => 0,
-                (true, false) => Flags::ECT,
-                // what needs exact feedback of marks reacts to it as RFC 9331 wants
-                (true, true) => Flags::ECT | Flags::ECT1,
-            },
-            accurate_ecn: tcp.accurate_ecn,
-            accecn: counts_marks(tcp),
-            ecn_always: tcp.accurate_ecn && linux,
-            limited_transmit: tcp.limited_transmit,
             slow_start: match (tcp.hystart, tcp.search) {
                 (true, _) => SlowStartPolicy::HyStart,
                 (false, true) => SlowStartPolicy::Search,
                 (false, false) => SlowStartPolicy::Losses,
             },
             resume: tcp.resume().map(|(window, rtt)| (window, rtt.0)),
-            dup_threshold: tcp.dup_threshold,
-            ecn_pause: tcp.ecn_pause && !tcp.accurate_ecn,
-            min_rto: tcp.min_rto.0,
-            max_rto: tcp.max_rto.0,
-            initial_rto: tcp.initial_rto.0,
         }
     }
 
     /// Whether a sender remembers each segment in the network: for RACK, for delivery-rate samples,
     /// or to undo what was no loss.
     pub(crate) fn remembers(&self, needs: &Needs) -> bool {
-        (self.recovery.is_selective() && (self.rack || needs.delivery)) || self.undo.is_on()
+        (self.recovery.is_selective() && (self.loss.rack || needs.delivery)) || self.undo.is_on()
     }
 
     /// Whether nearly all ACKs can take the short path: recovery, timers and samples are those of
     /// the RFCs, and no segment is remembered.
     pub(crate) fn has_short_path(&self) -> bool {
         self.recovery != RecoveryPolicy::Linux
-            && self.rto == RtoPolicy::Rfc6298
+            && self.rto.policy == RtoPolicy::Rfc6298
             && self.timers == TimerPolicy::Separate
             && self.timeout == TimeoutPolicy::Rfc5681
             && self.reduction_base == ReductionBase::FlightSize
-            && !self.rack
+            && !self.loss.rack
             && !self.chained_recoveries
             && !self.remembers_use
             && !self.undo.is_on()
-            && self.accecn.is_none()
+            && self.ecn.accecn.is_none()
             && self.resume.is_none()
     }
 
@@ -363,7 +399,7 @@ impl Config {
     pub(crate) fn has_short_recovery(&self) -> bool {
         self.recovery == RecoveryPolicy::Sack
             && self.reduction == WindowReduction::AtOnce
-            && !self.detect_lost
-            && !self.restart_rto
+            && !self.loss.of_retransmissions
+            && !self.rto.restart
     }
 }

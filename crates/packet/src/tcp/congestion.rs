@@ -20,7 +20,7 @@ impl Sender {
         match self.state {
             // the window that sent the outstanding data is the one that counts, not what recovery
             // made of it
-            State::Recovery | State::Loss => outstanding.min(self.prior_cwnd),
+            State::Recovery | State::Loss => outstanding.min(self.recovery.prior_cwnd),
             //= RFC 5681 3.2/8: done, test fast_retransmit_and_fast_recovery
             _ if outstanding + 1.0 > self.window.cwnd => self.window.cwnd,
             _ => outstanding,
@@ -30,7 +30,7 @@ impl Sender {
     /// Reduces the window when `outstanding` segments are, or were before the ACK that says so.
     pub(super) fn reduce(&mut self, now: u64, signal: Signal, outstanding: u64, config: &Config) {
         let used = self.window_used(outstanding, config);
-        self.prior_cwnd = self.window.cwnd;
+        self.recovery.prior_cwnd = self.window.cwnd;
         self.respond(now, signal, used, config);
     }
 
@@ -43,7 +43,7 @@ impl Sender {
             min_rtt: Time(self.rtt.min_rtt).seconds(),
             srtt: Time(self.rtt.srtt).seconds(),
         };
-        self.reduced_at = now;
+        self.recovery.reduced_at = now;
         //= RFC 5681 3.1/9, 3.1/15: done, tests retransmission_timer,
         //=   congestion_is_answered_once_a_window
         //= RFC 5681 3.2/7: done, tests fast_retransmit_and_fast_recovery, partial_acknowledgements
@@ -201,7 +201,7 @@ impl Sender {
     /// all or none.
     #[inline]
     fn marked_of(&self, summary: &AckSummary, delivered: u32, config: &Config) -> u32 {
-        match (summary.ece && config.accurate_ecn, &self.accecn) {
+        match (summary.ece && config.ecn.accurate, &self.accecn) {
             (false, _) => 0,
             (true, None) => delivered,
             (true, Some(_)) => summary.marked,
@@ -223,7 +223,7 @@ impl Sender {
             return;
         };
         let mut sample = sent_packets.sample(summary.now, self.rtt.min_rtt);
-        if config.rto == RtoPolicy::Linux {
+        if config.rto.policy == RtoPolicy::Linux {
             let moves = summary.acked > 0;
             sample.rtt = sent_packets.rtt_of_linux(summary.now, summary.echo, moves, TICK_PS);
             if sample.rtt > 0 {
@@ -254,7 +254,7 @@ impl Sender {
             backlogged,
             departs_in: Time(self.pacer.next().saturating_sub(summary.now)).seconds(),
             ca_state: match self.state {
-                State::Closed | State::Open => CaState::Open,
+                State::Closed | State::Open | State::Cwr => CaState::Open,
                 State::Recovery => CaState::Recovery,
                 State::Loss => CaState::Loss,
             },
@@ -273,6 +273,7 @@ impl Sender {
         match self.state {
             State::Recovery => CaState::Recovery,
             State::Loss => CaState::Loss,
+            State::Cwr => CaState::Cwr,
             State::Closed | State::Open if self.answers_mark(config) => CaState::Cwr,
             State::Closed | State::Open if self.dup_acks > 0 || !self.scoreboard.is_clear() => {
                 CaState::Disorder
@@ -293,11 +294,10 @@ impl Sender {
         changes
     }
 
-    /// Whether the window comes down for a mark (style "linux"), or came down for one in the
-    /// present window of data.
+    /// Whether the window came down at once for a mark in the present window of data.
     fn answers_mark(&self, config: &Config) -> bool {
         let at_once = config.recovery != RecoveryPolicy::Linux;
-        self.in_cwr || (at_once && self.una < self.ecn.reacts_from())
+        at_once && self.una < self.ecn.reacts_from()
     }
 
     /// Tells a congestion control that wants every ACK of this one, before it is acted upon. Style

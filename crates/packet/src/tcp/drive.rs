@@ -135,16 +135,16 @@ impl Endpoint {
     /// A peer with the ECN of RFC 3168 echoes marks, and one without ECN gets no ECN-capable
     /// segment (RFC 9768, section 3.1.2).
     pub fn negotiate(&mut self, ae: bool, cwr: bool, ece: bool) {
-        let offered = self.config.accecn.is_some();
+        let offered = self.config.ecn.accecn.is_some();
         let agreement = agreed(offered, (ae, cwr, ece));
         if agreement == Agreement::AccEcn {
             return;
         }
         let config = &mut self.config;
-        (config.accecn, config.accurate_ecn, config.ecn_always) = (None, false, false);
+        (config.ecn.accecn, config.ecn.accurate, config.ecn.always) = (None, false, false);
         self.sender.accecn = None;
-        config.ecn &= agreement == Agreement::Classic;
-        config.ect = if config.ecn { Flags::ECT } else { 0 };
+        config.ecn.on &= agreement == Agreement::Classic;
+        config.ecn.ect = if config.ecn.on { Flags::ECT } else { 0 };
     }
 
     /// The application writes `segments` more.
@@ -182,7 +182,7 @@ impl Endpoint {
             (None, _) => 0,
         };
         if self.sender.accecn.is_some() {
-            self.config.accecn = Some(arrival.marked.is_some());
+            self.config.ecn.accecn = Some(arrival.marked.is_some());
         }
         let ack = Ack {
             at: now.0,
@@ -316,7 +316,9 @@ impl Sender {
             rto: Time(self.timeout(config)),
             srtt: Time(self.rtt.srtt),
             min_rtt: Time(self.rtt.min_rtt),
-            reordering: rack.map_or(0, |rack| rack.extent).max(config.dup_threshold),
+            reordering: rack
+                .map_or(0, |rack| rack.extent)
+                .max(config.loss.dup_threshold),
             reordering_seen: rack.map_or(0, |rack| rack.reorderings),
             duplicates: packets.map_or(0, |packets| packets.undo.duplicates),
         }

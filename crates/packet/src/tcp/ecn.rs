@@ -68,7 +68,7 @@ impl Sender {
             self.counters.ecn_reductions += 1;
             self.ecn.reacts_from = self.next;
             self.ecn.cwr = true;
-            if single && config.ecn_pause {
+            if single && config.ecn.pause {
                 self.pause(summary.now, config);
             } else {
                 self.ecn.backoff = 0;
@@ -87,7 +87,7 @@ impl Sender {
         //= RFC 9438 4.6/6: done, test a_marked_window_of_one_segment_pauses
         //= RFC 9438 4.6/6 (style "linux"): deviation, the sender goes on
         let timeout = self.timeout(config).saturating_mul(1 << self.ecn.backoff);
-        self.timers.pause(now + timeout.min(config.max_rto));
+        self.timers.pause(now + timeout.min(config.rto.max));
         self.ecn.backoff = (self.ecn.backoff + 1).min(16);
     }
 
@@ -100,7 +100,7 @@ impl Sender {
         config: &Config,
         random: &mut Stream,
     ) -> bool {
-        if !(config.accurate_ecn && summary.ece) {
+        if !(config.ecn.accurate && summary.ece) {
             return false;
         }
         if summary.acked > 0 {

@@ -57,7 +57,7 @@ use config::{PacingPolicy, RecoveryPolicy, RtoPolicy, TimeoutPolicy, TimerPolicy
 use ecn::EcnReaction;
 use loss::rack::Rack;
 use pacing::Pacer;
-use prr::Prr;
+use recovery::Recovery;
 use resume::Resume;
 use rtt::RttEstimator;
 use scoreboard::Scoreboard;
@@ -74,10 +74,19 @@ pub(crate) enum State {
     Closed,
     /// Nothing lost that it knows of.
     Open,
+    /// The same, and the window comes down for a mark (style "linux").
+    Cwr,
     /// Repairing losses found by duplicate or selective ACKs.
     Recovery,
     /// Repairing after a retransmission timeout.
     Loss,
+}
+
+impl State {
+    /// Whether it knows of no loss.
+    pub(crate) fn is_open(self) -> bool {
+        matches!(self, Self::Open | Self::Cwr)
+    }
 }
 
 /// A segment to put on the wire.
@@ -124,29 +133,13 @@ pub(crate) struct Sender {
     pub(crate) window: Window,
     pub(crate) state: State,
     dup_acks: u32,
-    /// Recovery ends when everything below this is acknowledged.
-    recover: u64,
-    /// cwnd when the recovery began: what the window was when the data outstanding was sent.
-    prior_cwnd: f64,
-    /// When the window was reduced last.
-    reduced_at: u64,
-    /// Retransmissions of this recovery went up to here (exclusive).
-    high_resent: u64,
-    /// The next segment out is this one, whatever the window says (fast retransmit).
-    retransmit_next: u64,
-    rescued: bool,
-    /// Rate halving: the window that falls by one for every two ACKs.
-    halving: u64,
-    prr: Prr,
-    first_partial_ack: bool,
+    recovery: Recovery,
     scoreboard: Scoreboard,
     rtt: RttEstimator,
     pub(crate) timers: Timers,
     /// ACKs of segments from here on begin a new round trip.
     round_end: u64,
     ecn: EcnReaction,
-    /// The window comes down for a mark (style "linux").
-    in_cwr: bool,
     /// State as the congestion control knows it.
     ca_state: CaState,
     /// Needs of the congestion control.
@@ -198,7 +191,7 @@ impl Sender {
     pub(crate) fn new(controller: Controller, config: &Config, ssthresh: f64) -> Self {
         let needs = controller.needs();
         let selective = config.recovery.is_selective();
-        let rack = selective && config.rack;
+        let rack = selective && config.loss.rack;
         let paced =
             needs.pacing || config.pacing == PacingPolicy::Window || config.resume.is_some();
         let remembers = config.remembers(&needs);
@@ -227,26 +220,16 @@ impl Sender {
             },
             state: State::Closed,
             dup_acks: 0,
-            //= RFC 6582 3.2/1: done, test partial_acknowledgements
-            recover: 0,
-            prior_cwnd: 0.0,
-            reduced_at: 0,
-            high_resent: 0,
-            retransmit_next: NONE,
-            rescued: false,
-            halving: 0,
-            prr: Prr::default(),
-            first_partial_ack: false,
+            recovery: Recovery::new(),
             scoreboard: if rack {
                 Scoreboard::by_time()
             } else {
                 Scoreboard::default()
             },
-            rtt: RttEstimator::new(config.rto == RtoPolicy::Linux, config.initial_rto),
+            rtt: RttEstimator::new(config.rto.policy == RtoPolicy::Linux, config.rto.initial),
             timers: Timers::default(),
             round_end: 0,
             ecn: EcnReaction::default(),
-            in_cwr: false,
             ca_state: CaState::Open,
             needs,
             pacer: Pacer::new(paced),
@@ -258,7 +241,7 @@ impl Sender {
             short_recovery: has_fast_path && config.has_short_recovery(),
             no_loss_pending: false,
             probe: false,
-            accecn: config.accecn.map(|_| Box::default()),
+            accecn: config.ecn.accecn.map(|_| Box::default()),
             usage: config.remembers_use.then(Box::default),
             slow_start: SlowStart::new(config, ssthresh),
             resume: config.resume.map(|saved| Box::new(Resume::new(saved))),
@@ -280,7 +263,7 @@ impl Sender {
         self.no_loss_pending = self.has_fast_path
             && self.state == State::Open
             && self.scoreboard.is_clear()
-            && self.retransmit_next == NONE
+            && self.recovery.retransmit_next == NONE
             && self.next == self.high
             && self.ecn.is_clear()
             && !self.timers.is_pausing()
@@ -326,7 +309,7 @@ impl Sender {
     /// A sample of the round-trip time, ps, with `in_flight` segments outstanding.
     #[inline]
     fn sample(&mut self, now: u64, rtt: u64, in_flight: u64, config: &Config) {
-        self.sample_as((now, rtt), in_flight, config.rto, config);
+        self.sample_as((now, rtt), in_flight, config.rto.policy, config);
     }
 
     /// The same under a policy that the caller may know at compile time.
@@ -415,7 +398,7 @@ impl Sender {
         let wanted = self.wanted::<ANY>(config);
         let mut summary = AckSummary {
             cwnd_limited,
-            ece: ack.flags.has(Flags::ECE) && config.ecn && !wanted.marks,
+            ece: ack.flags.has(Flags::ECE) && config.ecn.on && !wanted.marks,
             echo: ack.echo,
             ..AckSummary::new(now, before, self.timers.rto())
         };
@@ -448,7 +431,11 @@ impl Sender {
             if !self.scoreboard.is_clear() {
                 summary.known = self.scoreboard.advance(self.una, ack.cum);
             }
-            let policy = if ANY { config.rto } else { RtoPolicy::Rfc6298 };
+            let policy = if ANY {
+                config.rto.policy
+            } else {
+                RtoPolicy::Rfc6298
+            };
             summary.rtt = self.advance(now, (ack.cum, ack.echo), before, policy, config);
         }
         if config.recovery.is_selective() {
@@ -463,7 +450,7 @@ impl Sender {
         if ANY && self.resume.is_some() {
             self.follow_resume(&summary, config);
         }
-        let restarts = config.restart_rto && self.high > self.una;
+        let restarts = config.rto.restart && self.high > self.una;
         if restarts || (self.timers.is_pausing() && !self.timers.is_running()) {
             self.restart_rto(now, config);
         }
@@ -508,7 +495,7 @@ impl Sender {
         if config.reduction == WindowReduction::Prr {
             summary.loses |= self.finds_loss(edge);
         }
-        if ANY && config.rto == RtoPolicy::Linux {
+        if ANY && config.rto.policy == RtoPolicy::Linux {
             self.take_newest_sample(summary, config);
         }
         if wanted.linux {
@@ -625,7 +612,9 @@ impl Sender {
     #[inline(always)]
     fn sack(&mut self, now: u64, seq: u64, config: &Config) -> u32 {
         //= RFC 6675 5/1, 5/7, 5.1/7: done, tests selective_recovery, a_timeout_keeps_the_scoreboard
-        let new = self.scoreboard.sack(self.una, seq, config.dup_threshold);
+        let new = self
+            .scoreboard
+            .sack(self.una, seq, config.loss.dup_threshold);
         if new && let Some(sent_packets) = &mut self.sent_packets {
             sent_packets.deliver(now, seq);
         }
@@ -758,7 +747,7 @@ impl Sender {
         config: &Config,
         random: &mut Stream,
     ) {
-        if config.rack {
+        if config.loss.rack {
             self.after_ack_of_probe(summary, config);
             if config.timers == TimerPolicy::Separate {
                 self.arm_probe(summary.now);

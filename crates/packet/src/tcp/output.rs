@@ -57,7 +57,7 @@ impl Sender {
             self.round_end = before;
             self.controller.on_restart(Time(now), &mut self.window);
         }
-        if self.in_cwr || matches!(self.state, State::Recovery | State::Loss) {
+        if matches!(self.state, State::Cwr | State::Recovery | State::Loss) {
             self.record_sent_in_recovery(now, segment, config);
         }
         self.last_sent = now;
@@ -94,7 +94,7 @@ impl Sender {
             }
             // Linux asks whether anything is unacknowledged (`packets_out`), the draft whether
             // anything is in flight
-            let empty = if config.rto == RtoPolicy::Linux {
+            let empty = if config.rto.policy == RtoPolicy::Linux {
                 self.next - u64::from(!segment.1) == self.una
             } else {
                 in_flight <= 1
@@ -106,9 +106,9 @@ impl Sender {
         if self.pacer.is_on() {
             self.pace(now, config);
         }
-        if config.rack && config.timers == TimerPolicy::Shared {
+        if config.loss.rack && config.timers == TimerPolicy::Shared {
             self.set_timer_linux(now, segment, config);
-        } else if config.rack {
+        } else if config.loss.rack {
             if !segment.1 {
                 self.arm_probe(now);
             } else if segment.0 == self.una {
@@ -154,13 +154,13 @@ impl Sender {
 
     #[inline(always)]
     fn choose(&mut self, config: &Config) -> Option<(u64, bool)> {
-        if self.retransmit_next != NONE {
-            let seq = std::mem::replace(&mut self.retransmit_next, NONE);
+        if self.recovery.retransmit_next != NONE {
+            let seq = std::mem::replace(&mut self.recovery.retransmit_next, NONE);
             // while it waited for the pacer an ACK may have come for it
             if seq >= self.una {
                 if config.recovery.is_selective() {
                     self.scoreboard.retransmit(self.una, seq);
-                    self.high_resent = seq + 1;
+                    self.recovery.high_resent = seq + 1;
                 }
                 return Some((seq, true));
             }
@@ -176,18 +176,18 @@ impl Sender {
         }
         let mut cwnd = whole(self.window.cwnd);
         if self.state == State::Recovery && config.reduction == WindowReduction::RateHalving {
-            cwnd = cwnd.max(self.halving);
+            cwnd = cwnd.max(self.recovery.halving);
         }
         if config.recovery.is_selective() && !self.scoreboard.is_clear() {
             return self.choose_selective(cwnd, config);
         }
         // limited transmit (RFC 3042): one new segment for each of the first duplicate ACKs
         //= RFC 5681 3.2/4..5: done, test fast_retransmit_and_fast_recovery
-        let extra = if config.limited_transmit
-            && self.state == State::Open
+        let extra = if config.loss.limited_transmit
+            && self.state.is_open()
             && !config.recovery.is_selective()
         {
-            u64::from(self.dup_acks.min(config.dup_threshold - 1))
+            u64::from(self.dup_acks.min(config.loss.dup_threshold - 1))
         } else {
             0
         };
@@ -202,8 +202,8 @@ impl Sender {
     /// NextSeg).
     #[inline(always)]
     fn choose_selective(&mut self, cwnd: u64, config: &Config) -> Option<(u64, bool)> {
-        let open = self.state == State::Open;
-        let pipe = if open && !config.limited_transmit {
+        let open = self.state.is_open();
+        let pipe = if open && !config.loss.limited_transmit {
             self.outstanding()
         } else {
             self.scoreboard.pipe(self.una, self.next)
@@ -222,18 +222,19 @@ impl Sender {
             if let Some(segment) = self.choose_new(config) {
                 return Some(segment);
             }
-            if self.next > self.recover {
+            if self.next > self.recovery.recover {
                 return None;
             }
         }
         let lost = if open {
             None
-        } else if config.detect_lost || config.rack {
+        } else if config.loss.of_retransmissions || config.loss.rack {
             //= RFC 8985 9.2/1: done, test rack_is_as_quick_as_three_duplicates; lost
             //=   retransmissions go again
             self.scoreboard.next_lost_not_resent(self.una)
         } else {
-            self.scoreboard.next_lost(self.una, self.high_resent)
+            self.scoreboard
+                .next_lost(self.una, self.recovery.high_resent)
         };
         //= RFC 6675 4/4..5: done, tests selective_recovery, the_next_segment_by_rule
         //= RFC 6675 5.1/3, 5.1/8: done, test a_timeout_keeps_the_scoreboard
@@ -244,17 +245,20 @@ impl Sender {
             //= RFC 6675 4/6: done, tests selective_recovery, the_next_segment_by_rule
             return Some(segment); // rule 2
         }
-        if self.state == State::Recovery && !config.rack {
+        if self.state == State::Recovery && !config.loss.rack {
             //= RFC 6675 4/7, 4/10: done, test the_next_segment_by_rule
-            if let Some(seq) = self.scoreboard.next_hole(self.una, self.high_resent) {
+            if let Some(seq) = self
+                .scoreboard
+                .next_hole(self.una, self.recovery.high_resent)
+            {
                 return Some(self.resend(seq)); // rule 3
             }
-            if !self.rescued
+            if !self.recovery.rescued
                 && let Some(seq) = self.scoreboard.last_hole(self.una, self.next)
             {
                 //= RFC 6675 4/8..9: done, test the_next_segment_by_rule
                 // rule 4: once a recovery, and it does not move the edge of retransmissions
-                self.rescued = true;
+                self.recovery.rescued = true;
                 self.scoreboard.retransmit(self.una, seq);
                 return Some((seq, true));
             }
@@ -265,7 +269,7 @@ impl Sender {
     fn resend(&mut self, seq: u64) -> (u64, bool) {
         self.scoreboard.retransmit(self.una, seq);
         //= RFC 6675 5/10: done, test the_next_segment_by_rule
-        self.high_resent = seq + 1;
+        self.recovery.high_resent = seq + 1;
         (seq, true)
     }
 
@@ -307,9 +311,9 @@ impl Segment {
         //= RFC 9768 3.1.5/11..14: done, test ecn_fields_by_what_is_agreed
         //= RFC 9768 4/1: done, test ecn_fields_by_what_is_agreed; ECT(1) for scalable congestion
         //=   controls (RFC 9331)
-        let capable = config.ecn && (!self.retransmission || config.ecn_always);
-        let ect = if capable { config.ect } else { 0 };
-        let cwr = self.cwr && config.accecn.is_none();
+        let capable = config.ecn.on && (!self.retransmission || config.ecn.always);
+        let ect = if capable { config.ecn.ect } else { 0 };
+        let cwr = self.cwr && config.ecn.accecn.is_none();
         Flags(ect | if cwr { Flags::CWR } else { 0 })
     }
 }

@@ -18,13 +18,13 @@ impl Sender {
             .as_ref()
             .is_some_and(|sent_packets| sent_packets.newly_lost > 0);
         let extra = u64::from(moved && !lost);
-        let quota = self.prr.quota(pipe, ssthresh, delivered, extra);
-        self.window.cwnd = (pipe + quota.max(u64::from(self.prr.is_fresh()))) as f64;
+        let quota = self.recovery.prr.quota(pipe, ssthresh, delivered, extra);
+        self.window.cwnd = (pipe + quota.max(u64::from(self.recovery.prr.is_fresh()))) as f64;
     }
 
     /// The window in the course of a recovery, and at its end.
     pub(super) fn steer_recovery(&mut self, summary: &AckSummary, config: &Config) {
-        let over = self.una >= self.recover;
+        let over = self.una >= self.recovery.recover;
         //= RFC 6675 5/5..6: done, test the_next_segment_by_rule
         //= RFC 5681 4.3/2..4: done, tests reductions_over_a_round, selective_recovery
         if over {
@@ -35,7 +35,7 @@ impl Sender {
             WindowReduction::AtOnce => {}
             WindowReduction::RateHalving => {
                 let pipe = self.scoreboard.pipe(self.una, self.next);
-                self.halving = self.halving.min(pipe + 1);
+                self.recovery.halving = self.recovery.halving.min(pipe + 1);
                 if over {
                     let ceiling = self.window.ssthresh.min(pipe as f64 + 3.0);
                     self.window.cwnd = ceiling.max(self.window.cwnd);
@@ -48,7 +48,7 @@ impl Sender {
                     summary.acked + u64::from(summary.sacked) - u64::from(summary.known);
                 // SafeACK: it moves on, and tells of no further loss
                 let safe = u64::from(summary.acked > 0 && !summary.loses);
-                let quota = self.prr.quota(pipe, ssthresh, delivered, safe);
+                let quota = self.recovery.prr.quota(pipe, ssthresh, delivered, safe);
                 self.window.cwnd = if over {
                     self.window.ssthresh
                 } else {
@@ -65,12 +65,12 @@ impl Sender {
         (seq, retransmission): (u64, bool),
         config: &Config,
     ) {
-        self.prr.count_sent();
+        self.recovery.prr.count_sent();
         if config.reduction == WindowReduction::RateHalving {
             let pipe = self.scoreboard.pipe(self.una, self.next);
-            self.halving = self.halving.min(pipe.saturating_sub(1).max(1));
+            self.recovery.halving = self.recovery.halving.min(pipe.saturating_sub(1).max(1));
         }
-        if config.detect_lost && retransmission {
+        if config.loss.of_retransmissions && retransmission {
             self.scoreboard.remember(seq, self.next, now);
         }
     }

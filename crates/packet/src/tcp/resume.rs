@@ -11,7 +11,7 @@
 
 use ackclock_algorithms::Time;
 
-use super::{AckSummary, Config, Sender, State};
+use super::{AckSummary, Config, Sender};
 
 /// A round trip is the path's within these factors.
 const LEAST_RTT: f64 = 0.5;
@@ -85,7 +85,7 @@ impl Sender {
         let flight = summary.before as f64;
         let over = match resume.phase {
             Phase::Reconnaissance => {
-                let troubled = self.state != State::Open || self.ecn.reacts_from() > 0;
+                let troubled = !self.state.is_open() || self.ecn.reacts_from() > 0;
                 if troubled || (self.una as f64) < config.initial_window {
                     troubled
                 } else {

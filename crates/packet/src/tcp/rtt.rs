@@ -75,7 +75,7 @@ impl RttEstimator {
         self.min_rtt = self.min_rtt.min(rtt);
         //= RFC 6298 2/6: done, test samples_move_the_averages; G is zero, simulated time is exact
         let rto = self.srtt + 4 * self.rttvar;
-        self.rto = rto.max(config.min_rto).min(config.max_rto);
+        self.rto = rto.max(config.rto.min).min(config.rto.max);
         self.backoff = 0;
     }
 
@@ -93,12 +93,12 @@ impl RttEstimator {
         config: &Config,
     ) {
         self.min_rtt = self.min_rtt.min(rtt);
-        let once = config.rtt_samples == RttSamples::OnceAWindow;
+        let once = config.rto.samples == RttSamples::OnceAWindow;
         if once && una <= self.timed && self.srtt > 0 {
             return;
         }
         self.timed = next;
-        let tick = config.clock_granularity;
+        let tick = config.rto.clock_granularity;
         // no tick: an exact clock
         let ticks = |time: u64| time.checked_div(tick);
         let rtt = match (ticks(now - rtt), ticks(now)) {
@@ -120,7 +120,7 @@ impl RttEstimator {
         }
         //= RFC 6298 4/1: done, test the_clock_ticks
         let rto = self.srtt + (4 * self.rttvar).max(tick);
-        self.rto = rto.max(config.min_rto).min(config.max_rto);
+        self.rto = rto.max(config.rto.min).min(config.rto.max);
         self.backoff = 0;
     }
 
@@ -153,9 +153,9 @@ impl RttEstimator {
         config: &Config,
     ) {
         if let Some(variation) = &mut self.linux {
-            self.srtt = variation.sample(rtt, self.srtt, una, next, config.min_rto);
+            self.srtt = variation.sample(rtt, self.srtt, una, next, config.rto.min);
             let ticks = (self.srtt + variation.margin()).div_ceil(TICK_PS);
-            self.rto = (ticks * TICK_PS).min(config.max_rto);
+            self.rto = (ticks * TICK_PS).min(config.rto.max);
         }
         if !min_apart || self.min_rtt == u64::MAX {
             self.min_rtt = self.min_rtt.min(rtt);
@@ -174,8 +174,8 @@ impl RttEstimator {
         self.srtt = srtt.max(rtt);
         self.rttvar = rttvar.max(rtt / 2);
         self.rto = (self.srtt + 4 * self.rttvar)
-            .max(config.min_rto)
-            .min(config.max_rto);
+            .max(config.rto.min)
+            .min(config.rto.max);
     }
 
     /// Present retransmission timeout with its back-off (RFC 6298, rule 5.5).
@@ -186,7 +186,7 @@ impl RttEstimator {
         }
         self.rto
             .saturating_mul(1 << self.backoff.min(16))
-            .min(config.max_rto)
+            .min(config.rto.max)
     }
 
     /// The smoothed variation of RFC 6298.
@@ -221,8 +221,8 @@ impl RttEstimator {
         self.backoff = 0;
         if syn_resent {
             //= RFC 6298 5/4: done, test the_handshake_leaves_the_window_as_it_is
-            let least = config.initial_rto.max(3 * Time::PER_SECOND);
-            self.rto = least.min(config.max_rto);
+            let least = config.rto.initial.max(3 * Time::PER_SECOND);
+            self.rto = least.min(config.rto.max);
         }
     }
 }

@@ -115,7 +115,7 @@ impl Sender {
         if !self.has_fast_path || self.pacer.is_on() {
             return 0;
         }
-        config.min_rto.min(config.initial_rto).min(config.max_rto)
+        config.rto.min.min(config.rto.initial).min(config.rto.max)
     }
 
     /// When a timer expires that is set at `now` for `delay`.
@@ -194,8 +194,12 @@ impl Sender {
     /// data has just come, and the retransmission timeout counts from now.
     pub(super) fn schedule_probe(&mut self, now: u64, acked: bool, config: &Config) -> bool {
         let outstanding = self.outstanding();
-        let quiet = self.in_cwr || self.scoreboard.is_clear();
-        if self.state != State::Open || !quiet || outstanding == 0 {
+        let quiet = match self.state {
+            State::Cwr => true,
+            State::Open => self.scoreboard.is_clear(),
+            _ => false,
+        };
+        if !quiet || outstanding == 0 {
             return false;
         }
         let timeout = self.timeout(config);
@@ -212,8 +216,8 @@ impl Sender {
             return false;
         }
         let mut delay = match (srtt, outstanding) {
-            (0, _) => config.initial_rto,
-            (_, 1) => 2 * srtt + config.min_rto,
+            (0, _) => config.rto.initial,
+            (_, 1) => 2 * srtt + config.rto.min,
             _ => 2 * srtt + LEAST_TIMEOUT,
         };
         if left > 0 {
@@ -234,7 +238,7 @@ impl Sender {
     /// data has left.
     pub(super) fn arm_probe(&mut self, now: u64) {
         let outstanding = self.outstanding();
-        let wanted = self.state == State::Open && outstanding > 0 && self.scoreboard.sacked() == 0;
+        let wanted = self.state.is_open() && outstanding > 0 && self.scoreboard.sacked() == 0;
         let Some(rack) = rack_of(&mut self.sent_packets) else {
             return;
         };
@@ -273,7 +277,7 @@ impl Sender {
         //= RFC 8985 7.4.2/1..2: done, test tail_loss_probes
         let repaired = rack.probe_again && una > rack.probe_end;
         rack.probe_end = NONE;
-        if repaired && self.state == State::Open {
+        if repaired && self.state.is_open() {
             self.forget_undo();
             self.reduce(summary.now, Signal::Loss, summary.before, config);
             self.ecn.set_reduced(self.next);
@@ -353,7 +357,7 @@ impl Sender {
         if new {
             self.probe = true;
         } else {
-            self.retransmit_next = self.next - 1;
+            self.recovery.retransmit_next = self.next - 1;
         }
     }
 
@@ -369,8 +373,8 @@ impl Sender {
         self.no_loss_pending = false;
         // in Linux not twice for the losses of one window
         let answered = config.timeout == TimeoutPolicy::Linux
-            && (self.state == State::Recovery || self.in_cwr)
-            && self.una < self.recover;
+            && matches!(self.state, State::Recovery | State::Cwr)
+            && self.una < self.recovery.recover;
         let again = self.note_timeout(config);
         self.set_ca_state(CaState::Loss);
         if !again && !answered {
@@ -380,21 +384,20 @@ impl Sender {
         //= RFC 5681 3.1/16: done, test retransmission_timer
         //= RFC 8257 3.5/3: done, test retransmission_timer
         self.window.cwnd = 1.0;
-        self.in_cwr = false;
         self.rtt.back_off();
         self.rtt.stop_timing(self.high);
         self.state = State::Loss;
         //= RFC 6582 3.2/6: done, test duplicates_of_what_a_timeout_sends_again_start_no_recovery
         //= RFC 6675 5.1/4..5: done, test duplicates_of_what_a_timeout_sends_again_start_no_recovery
-        self.recover = self.high;
+        self.recovery.recover = self.high;
         self.ecn.set_reduced(self.high);
         self.dup_acks = 0;
-        self.retransmit_next = NONE;
-        self.rescued = true;
+        self.recovery.retransmit_next = NONE;
+        self.recovery.rescued = true;
         self.round_end = self.high;
         if config.recovery.is_selective() {
             self.lose_all(now);
-            self.high_resent = self.una;
+            self.recovery.high_resent = self.una;
             if config.timeout == TimeoutPolicy::Linux {
                 self.window.cwnd = (self.scoreboard.pipe(self.una, self.next) + 1) as f64;
                 if self.delivery {

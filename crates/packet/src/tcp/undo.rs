@@ -167,7 +167,7 @@ impl Sender {
         let undo = &mut packets.undo;
         undo.marker = NONE;
         if undo.prior_ssthresh > 0.0 {
-            self.window.cwnd = self.window.cwnd.max(self.prior_cwnd);
+            self.window.cwnd = self.window.cwnd.max(self.recovery.prior_cwnd);
             if undo.prior_ssthresh > self.window.ssthresh {
                 self.window.ssthresh = undo.prior_ssthresh;
                 self.ecn.set_cwr(false);
@@ -198,12 +198,12 @@ impl Sender {
         if config.recovery != RecoveryPolicy::Linux {
             let flight = if timeout { self.outstanding() } else { 0 };
             ssthresh.max(flight as f64)
-        } else if self.in_cwr && !timeout {
-            0.0
-        } else if self.in_cwr || self.state == State::Recovery {
-            ssthresh
         } else {
-            ssthresh.max(0.75 * self.window.cwnd)
+            match self.state {
+                State::Cwr if !timeout => 0.0,
+                State::Cwr | State::Recovery => ssthresh,
+                _ => ssthresh.max(0.75 * self.window.cwnd),
+            }
         }
     }
 
@@ -227,7 +227,7 @@ impl Sender {
             duplicates,
             frto,
         } = config.undo;
-        let (una, recover, lost) = (self.una, self.recover, self.scoreboard.lost());
+        let (una, recover, lost) = (self.una, self.recovery.recover, self.scoreboard.lost());
         let Some(packets) = &mut self.sent_packets else {
             return false;
         };
@@ -243,7 +243,7 @@ impl Sender {
         let needless = match self.state {
             State::Recovery => reported || (early && (lost == 0 || una >= recover)),
             State::Loss => early || reported || (frto && self.try_frto(summary, config)),
-            State::Open | State::Closed => reported,
+            State::Open | State::Cwr | State::Closed => reported,
         };
         if !needless {
             if self.state == State::Recovery
@@ -266,7 +266,7 @@ impl Sender {
         if self.state == State::Loss {
             // Tahoe's, which has gone back
             self.next = self.high;
-            self.scoreboard.forgive(self.una, config.dup_threshold);
+            self.scoreboard.forgive(self.una, config.loss.dup_threshold);
         }
         if let Some(rack) = rack_of(&mut self.sent_packets) {
             rack.keep_window();
@@ -294,7 +294,7 @@ impl Sender {
         let (prior_ssthresh, prior_rtt) = (undo.prior_ssthresh, undo.prior_rtt);
         undo.marker = NONE;
         packets.forgive();
-        self.scoreboard.forgive(self.una, config.dup_threshold);
+        self.scoreboard.forgive(self.una, config.loss.dup_threshold);
         self.next = self.high;
         if !certain {
             if !self.delivery {
@@ -321,7 +321,7 @@ impl Sender {
     /// first ACK after the timeout.
     fn try_frto(&mut self, summary: &AckSummary, config: &Config) -> bool {
         let selective = config.recovery.is_selective();
-        let (una, recover) = (self.una, self.recover);
+        let (una, recover) = (self.una, self.recovery.recover);
         let room = self.high < self.written && self.high - una < config.max_window;
         let Some(packets) = &mut self.sent_packets else {
             return false;

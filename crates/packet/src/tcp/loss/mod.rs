@@ -6,7 +6,7 @@ mod retransmissions;
 use ackclock_algorithms::congestion::CongestionControl as _;
 
 use super::config::TimerPolicy;
-use super::{AckSummary, Config, Sender, State};
+use super::{AckSummary, Config, Sender};
 use crate::packet::NONE;
 
 impl Sender {
@@ -36,11 +36,11 @@ impl Sender {
     ) -> bool {
         if summary.sacked > 0 {
             self.record_lost(now, edge);
-            if config.detect_lost {
+            if config.loss.of_retransmissions {
                 summary.loses = self.find_lost_retransmissions(now, config);
             }
         }
-        ANY && config.rack && self.find_late(now, config)
+        ANY && config.loss.rack && self.find_late(now, config)
     }
 
     /// Whether the ACK in hand tells of losses that were not known: of segments between `edge` and
@@ -124,8 +124,8 @@ impl Sender {
         }
         let resent = self.scoreboard.resent();
         let window = rack.window(
-            self.state != State::Open,
-            self.scoreboard.sacked() >= config.dup_threshold.max(rack.extent),
+            !self.state.is_open(),
+            self.scoreboard.sacked() >= config.loss.dup_threshold.max(rack.extent),
             self.rtt.min_rtt,
             self.rtt.srtt,
         );

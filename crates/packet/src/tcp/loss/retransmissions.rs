@@ -47,11 +47,11 @@ impl Sender {
             && config.reduction == WindowReduction::AtOnce
             && config.recovery == RecoveryPolicy::Sack
             && !self.delivery;
-        if answers && resent_at.is_some_and(|sent| sent >= self.reduced_at) {
+        if answers && resent_at.is_some_and(|sent| sent >= self.recovery.reduced_at) {
             self.forget_undo();
             self.respond(now, Signal::Loss, self.window.cwnd, config);
             self.ecn.set_reduced(self.next);
-            self.ecn.set_cwr(config.ecn);
+            self.ecn.set_cwr(config.ecn.on);
         }
     }
 }

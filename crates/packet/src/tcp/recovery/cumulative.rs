@@ -31,14 +31,16 @@ impl Sender {
                         };
                         self.grow(summary, counted, config, random);
                     }
-                    if self.una >= self.recover {
+                    if self.una >= self.recovery.recover {
                         self.state = State::Open;
                     }
                 } else if summary.before > 0 {
                     self.dup_acks += 1;
                     //= RFC 5681 3.2/3: done, tests fast_retransmit_and_fast_recovery,
                     //=   partial_acknowledgements
-                    if self.dup_acks == config.dup_threshold && self.may_retransmit_fast(config) {
+                    if self.dup_acks == config.loss.dup_threshold
+                        && self.may_retransmit_fast(config)
+                    {
                         self.retransmit_fast(summary, config);
                     }
                 }
@@ -47,7 +49,9 @@ impl Sender {
                 if summary.acked == 0 {
                     //= RFC 5681 3.2/10: done, test fast_retransmit_and_fast_recovery
                     self.window.cwnd += 1.0; // inflation: another segment has left the network
-                } else if self.una >= self.recover || config.recovery == RecoveryPolicy::Reno {
+                } else if self.una >= self.recovery.recover
+                    || config.recovery == RecoveryPolicy::Reno
+                {
                     //= RFC 5681 3.2/12: done, test fast_retransmit_and_fast_recovery
                     self.window.cwnd = self.window.ssthresh;
                     if config.recovery == RecoveryPolicy::NewReno {
@@ -65,17 +69,17 @@ impl Sender {
                     //= RFC 6582 3.2/4: done, tests
                     //=   only_the_first_partial_acknowledgement_restarts_the_timer,
                     //=   partial_acknowledgements
-                    self.retransmit_next = self.una;
+                    self.recovery.retransmit_next = self.una;
                     self.window.cwnd = (self.window.cwnd - summary.acked as f64 + 1.0).max(1.0);
                     //= RFC 6582 3.2/5: done, test
                     //=   only_the_first_partial_acknowledgement_restarts_the_timer
-                    if !self.first_partial_ack {
+                    if !self.recovery.first_partial_ack {
                         self.timers.set_rto(summary.rto_before);
                     }
-                    self.first_partial_ack = false;
+                    self.recovery.first_partial_ack = false;
                 }
             }
-            State::Closed => {}
+            State::Closed | State::Cwr => {}
         }
     }
 
@@ -85,23 +89,24 @@ impl Sender {
     fn may_retransmit_fast(&self, config: &Config) -> bool {
         //= RFC 6582 3.2/2: done, tests duplicates_of_the_last_acknowledgement_start_no_recovery,
         //=   duplicates_of_what_a_timeout_sends_again_start_no_recovery
-        let covers_more = self.una > self.recover || self.recover == 0;
-        covers_more || (self.una == self.recover && config.recovery != RecoveryPolicy::NewReno)
+        let covers_more = self.una > self.recovery.recover || self.recovery.recover == 0;
+        covers_more
+            || (self.una == self.recovery.recover && config.recovery != RecoveryPolicy::NewReno)
     }
 
     /// The duplicate ACKs are enough: fast retransmit, and fast recovery but for Tahoe.
     #[inline(always)]
     fn retransmit_fast(&mut self, summary: &AckSummary, config: &Config) {
         self.enter_recovery(summary.now, summary.before, config);
-        self.first_partial_ack = true;
+        self.recovery.first_partial_ack = true;
         if config.recovery == RecoveryPolicy::Tahoe {
             self.window.cwnd = 1.0;
-            self.retransmit_next = NONE;
+            self.recovery.retransmit_next = NONE;
             self.next = self.una;
             self.state = State::Loss;
         } else {
             //= RFC 5681 3.2/9: done, test fast_retransmit_and_fast_recovery
-            self.window.cwnd = self.window.ssthresh + f64::from(config.dup_threshold);
+            self.window.cwnd = self.window.ssthresh + f64::from(config.loss.dup_threshold);
         }
     }
 }

@@ -39,7 +39,8 @@ impl Sender {
         let mut undone = false;
         let over = match self.state {
             State::Recovery => self.ends_recovery(summary, &mut undone, config),
-            _ => self.in_cwr && self.una > self.recover,
+            State::Cwr => self.una > self.recovery.recover,
+            _ => false,
         };
         if over {
             self.end_reduction(summary.now, undone);
@@ -52,22 +53,22 @@ impl Sender {
                 .as_ref()
                 .and_then(|sent_packets| sent_packets.rack.as_ref())
                 .is_some_and(|rack| rack.lost_again);
-        if self.state == State::Open && !self.in_cwr {
+        if self.state == State::Open {
             self.undo_by_duplicates(config);
         }
-        if self.state == State::Open || lost_again {
+        if self.state.is_open() || lost_again {
             self.start_reduction(summary, config);
         }
         if self.update_ca_state(config) && self.ca_state == CaState::Open {
             self.round_end = self.next;
             event.round_start = false;
         }
-        if self.state == State::Recovery || self.in_cwr {
+        if matches!(self.state, State::Recovery | State::Cwr) {
             self.spread_reduction(summary.acked > 0, u64::from(delivered));
         } else if summary.acked > 0 || (summary.sacked > 0 && self.bears_reordering(config)) {
             self.let_grow(event, summary.rtt, random);
         }
-        if self.state == State::Open
+        if self.state.is_open()
             && self.scoreboard.resent() == 0
             && let Some(sent_packets) = &mut self.sent_packets
             && !sent_packets.was_resent(self.una)
@@ -83,7 +84,6 @@ impl Sender {
             self.window.cwnd = self.window.ssthresh;
         }
         self.state = State::Open;
-        self.in_cwr = false;
         self.round_end = self.next;
         if self.needs.ca_state {
             self.controller.on_recovery_end(Time(now), &mut self.window);
@@ -93,13 +93,13 @@ impl Sender {
     /// An ACK tells of a mark or of a loss that nothing has been done about.
     #[inline(always)]
     fn start_reduction(&mut self, summary: &AckSummary, config: &Config) {
-        if summary.ece && !self.in_cwr && self.next > 0 {
+        if summary.ece && self.state == State::Open && self.next > 0 {
             self.reduce(summary.now, Signal::Ecn, summary.before, config);
             self.counters.ecn_reductions += 1;
-            self.in_cwr = true;
+            self.state = State::Cwr;
             self.ecn.set_cwr(true);
-            self.recover = self.next;
-            self.prr.begin(self.prior_cwnd as u64);
+            self.recovery.recover = self.next;
+            self.recovery.prr.begin(self.recovery.prior_cwnd as u64);
             if let Some(sent_packets) = &mut self.sent_packets {
                 (sent_packets.undo.prior_ssthresh, sent_packets.undo.marker) = (0.0, NONE);
             }
@@ -107,6 +107,11 @@ impl Sender {
         // what was sent again in a recovery that is over is missing all the same
         if self.next > self.una && self.scoreboard.misses_any() {
             self.start_recovery(summary.now, summary.before, config);
+            if summary.ece
+                && let Some(sent_packets) = &mut self.sent_packets
+            {
+                sent_packets.undo.prior_ssthresh = 0.0; // congestion is certain
+            }
         }
     }
 
@@ -117,7 +122,7 @@ impl Sender {
             .sent_packets
             .as_ref()
             .and_then(|packets| packets.rack.as_ref());
-        rack.is_some_and(|rack| rack.extent > config.dup_threshold)
+        rack.is_some_and(|rack| rack.extent > config.loss.dup_threshold)
     }
 
     /// Whether the retransmission timer expires again for the segment that it expired for last; and
@@ -128,7 +133,7 @@ impl Sender {
         {
             let again = self.state == State::Loss && sent_packets.timed_out == self.una;
             sent_packets.timed_out = self.una;
-            sent_packets.frto = config.undo.frto && (self.state == State::Open || again);
+            sent_packets.frto = config.undo.frto && (self.state.is_open() || again);
             sent_packets.new_first = false;
             return again;
         }
@@ -143,7 +148,7 @@ impl Sender {
     /// An ACK arrives after a timeout: F-RTO with selective acknowledgements (RFC 5682, section
     /// 3.1), as Linux has it.
     fn on_ack_in_loss(&mut self, summary: &AckSummary, config: &Config) {
-        let (next, recover) = (self.next, self.recover);
+        let (next, recover) = (self.next, self.recovery.recover);
         let recovered = self.una >= recover;
         if summary.acked > 0 && self.was_needless(summary.echo, config) {
             self.undo_losses(config);
@@ -162,7 +167,7 @@ impl Sender {
                     sent_packets.frto = false; // step 3.a: the loss was real
                 }
             } else if summary.acked > 0 && !recovered {
-                self.recover = next;
+                self.recovery.recover = next;
                 // step 2.b: new data first
                 sent_packets.new_first = next < self.written && next - self.una < config.max_window;
                 sent_packets.frto = sent_packets.new_first;
@@ -177,7 +182,7 @@ impl Sender {
     /// The reduction was needless, and nothing is lost (`tcp_undo_cwnd_reduction`).
     fn undo_losses(&mut self, config: &Config) {
         self.undo_reduction();
-        self.scoreboard.forgive(self.una, config.dup_threshold);
+        self.scoreboard.forgive(self.una, config.loss.dup_threshold);
         if let Some(sent_packets) = &mut self.sent_packets {
             sent_packets.forgive();
             sent_packets.timed_out = NONE;
@@ -189,7 +194,7 @@ impl Sender {
     /// ssthresh, or what it was before where the recovery was needless (`tcp_try_undo_recovery`,
     /// `tcp_try_undo_partial`, `tcp_try_undo_dsack`).
     fn ends_recovery(&mut self, summary: &AckSummary, undone: &mut bool, config: &Config) -> bool {
-        if self.una >= self.recover {
+        if self.una >= self.recovery.recover {
             if self.was_needless(summary.echo, config) {
                 self.undo_reduction();
                 *undone = true;
@@ -291,7 +296,7 @@ impl Sender {
             self.state = State::Open;
         }
         self.find_late(now, config);
-        if self.state == State::Open && self.next > self.una && self.scoreboard.misses_any() {
+        if self.state.is_open() && self.next > self.una && self.scoreboard.misses_any() {
             self.start_recovery(now, summary.before, config);
         }
         self.update_ca_state(config);

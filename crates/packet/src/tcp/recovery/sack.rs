@@ -23,7 +23,7 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn on_sack_fast_path(&mut self, ack: &Ack, config: &Config) {
         self.scoreboard
-            .sack(self.una, ack.sack, config.dup_threshold);
+            .sack(self.una, ack.sack, config.loss.dup_threshold);
     }
 
     /// Whether a sender in recovery certainly has nothing to send.
@@ -31,7 +31,7 @@ impl Sender {
     pub(crate) fn is_full(&self) -> bool {
         self.state == State::Recovery
             && self.short_recovery
-            && self.retransmit_next == NONE
+            && self.recovery.retransmit_next == NONE
             && self.scoreboard.pipe(self.una, self.next) >= whole(self.window.cwnd)
     }
 
@@ -69,13 +69,13 @@ impl Sender {
             self.steer_recovery(summary, config);
         }
         //= RFC 6675 5.1/6: done, test duplicates_of_what_a_timeout_sends_again_start_no_recovery
-        if self.state == State::Loss && self.una >= self.recover {
+        if self.state == State::Loss && self.una >= self.recovery.recover {
             self.state = State::Open;
             self.dup_acks = 0;
         }
         if self.state == State::Open
             && self.next > self.una
-            && ((self.dup_acks >= config.dup_threshold && !config.rack)
+            && ((self.dup_acks >= config.loss.dup_threshold && !config.loss.rack)
                 || self.scoreboard.calls_for_recovery(self.una)
                 || (config.chained_recoveries && self.scoreboard.misses_any()))
         {
@@ -85,7 +85,7 @@ impl Sender {
                 // RFC 9937, section 6: what was acknowledged selectively before the recovery will
                 // not be delivered in it
                 let before = self.scoreboard.sacked().saturating_sub(summary.sacked);
-                self.prr.begin(summary.before - u64::from(before));
+                self.recovery.prr.begin(summary.before - u64::from(before));
                 self.steer_recovery(summary, config);
             }
         }
@@ -95,24 +95,24 @@ impl Sender {
     /// event that calls for it.
     pub(in crate::tcp) fn start_recovery(&mut self, now: u64, outstanding: u64, config: &Config) {
         self.enter_recovery(now, outstanding, config);
-        if config.rack {
-            self.retransmit_next = self
+        if config.loss.rack {
+            self.recovery.retransmit_next = self
                 .scoreboard
                 .next_lost_not_resent(self.una)
                 .unwrap_or(NONE);
         }
-        self.high_resent = self.una;
-        self.rescued = false;
+        self.recovery.high_resent = self.una;
+        self.recovery.rescued = false;
         match config.reduction {
             WindowReduction::AtOnce => {}
             WindowReduction::RateHalving => {
-                self.halving = self.prior_cwnd as u64;
+                self.recovery.halving = self.recovery.prior_cwnd as u64;
                 self.window.cwnd = (self.window.ssthresh / 2.0).floor().max(1.0);
             }
             WindowReduction::Prr if config.recovery == RecoveryPolicy::Linux => {}
             WindowReduction::Prr => {
                 let sacked = u64::from(self.scoreboard.sacked());
-                self.prr.begin(outstanding.saturating_sub(sacked));
+                self.recovery.prr.begin(outstanding.saturating_sub(sacked));
             }
         }
     }

@@ -109,7 +109,7 @@ fn linux_answers_a_loss_after_a_mark() {
         };
         bench.sender.controller = control.build(0);
         bench.sender.needs = bench.sender.controller.needs();
-        bench.config.accurate_ecn = kind == "dctcp";
+        bench.config.ecn.accurate = kind == "dctcp";
         bench.ack(2, NONE, Flags::ECE);
         assert_eq!(bench.sender.window.ssthresh, 10.0);
         for seq in [4, 5, 6] {
@@ -125,7 +125,7 @@ fn linux_answers_a_loss_after_a_mark() {
         cwr: false,
     };
     assert!(!segment.ecn_flags(&config).has(Flags::ECT));
-    config.ecn_always = true;
+    config.ecn.always = true;
     assert!(segment.ecn_flags(&config).has(Flags::ECT));
 }
 
@@ -184,7 +184,7 @@ fn linux_undoes_a_recovery_that_the_receiver_calls_needless() {
         assert_eq!(bench.sender.state, State::Recovery);
         assert!(bench.sender.window.ssthresh < before.ssthresh);
         bench.now += 100 * MS;
-        let all = bench.sender.recover;
+        let all = bench.sender.recovery.recover;
         bench.ack(all, sack, 0);
         assert_eq!(bench.sender.state, State::Open);
         assert_eq!(bench.sender.window.ssthresh == before.ssthresh, undone);

@@ -6,7 +6,7 @@ use super::*;
 /// more are out, sent a millisecond apart.
 fn rack_bench() -> (Bench, u64) {
     let mut bench = Bench::new(Recovery::Sack, 10.0);
-    bench.config.rack = true;
+    bench.config.loss.rack = true;
     let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
     bench.sender = Sender::new(reno.build(0), &bench.config, f64::INFINITY);
     bench.sender.open(1000 * MS, first_syn(0), &bench.config);

@@ -166,7 +166,7 @@ fn congestion_is_answered_once_a_window() {
 fn lost_retransmissions() {
     for detect in [true, false] {
         let mut bench = Bench::new(Recovery::Sack, 10.0);
-        bench.config.detect_lost = detect;
+        bench.config.loss.of_retransmissions = detect;
         bench.now = 200 * MS;
         bench.sent();
         let mut resent = 0;
@@ -195,7 +195,7 @@ fn reductions_over_a_round() {
     ] {
         let mut bench = Bench::new(Recovery::Sack, 20.0);
         bench.config.reduction = reduction;
-        bench.config.limited_transmit = false;
+        bench.config.loss.limited_transmit = false;
         bench.now = 200 * MS;
         bench.sent();
         bench.sender.window.ssthresh = 20.0;
@@ -242,7 +242,7 @@ fn the_receivers_window_holds() {
 fn proportional_reduction_grows_for_safe_acks_only() {
     let mut bench = Bench::new(Recovery::Sack, 20.0);
     bench.config.reduction = WindowReduction::Prr;
-    bench.config.limited_transmit = false;
+    bench.config.loss.limited_transmit = false;
     bench.now = 200 * MS;
     bench.sent();
     bench.sender.window.ssthresh = 20.0;
@@ -264,7 +264,7 @@ fn proportional_reduction_grows_for_safe_acks_only() {
 fn proportional_reduction_counts_each_segment_once() {
     let mut bench = Bench::new(Recovery::Sack, 20.0);
     bench.config.reduction = WindowReduction::Prr;
-    bench.config.limited_transmit = false;
+    bench.config.loss.limited_transmit = false;
     bench.now = 200 * MS;
     bench.sent();
     bench.sender.window.ssthresh = 20.0;
@@ -273,9 +273,9 @@ fn proportional_reduction_counts_each_segment_once() {
         bench.ack(0, seq, 0);
     }
     // the third selective ACK begins the recovery and counts, 3 to 19 without 5
-    assert_eq!(bench.sender.prr.delivered, 16);
+    assert_eq!(bench.sender.recovery.prr.delivered, 16);
     bench.ack(5, NONE, 0);
-    assert_eq!(bench.sender.prr.delivered, 17);
+    assert_eq!(bench.sender.recovery.prr.delivered, 17);
 }
 
 /// RFC 3168, section 6.1.2: a window of one segment that is marked waits for the retransmission
@@ -309,6 +309,6 @@ fn a_marked_window_of_one_segment_pauses() {
     bench.sender.on_timer(deadline, &bench.config);
     assert_eq!(bench.sent(), [2]);
     // as Linux does it
-    bench.config.ecn_pause = false;
+    bench.config.ecn.pause = false;
     assert_eq!(bench.ack(3, NONE, Flags::ECE), [3]);
 }

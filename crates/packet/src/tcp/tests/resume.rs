@@ -77,7 +77,7 @@ fn a_loss_is_retreated_from() {
     assert_eq!(bench.sender.state, State::Recovery);
     // 20 acknowledged and two selectively, as the third tells
     assert_eq!(bench.sender.window.cwnd, 11.0);
-    bench.ack(bench.sender.recover, NONE, 0);
+    bench.ack(bench.sender.recovery.recover, NONE, 0);
     assert_eq!(bench.sender.state, State::Open);
     assert!(bench.sender.resume.is_none());
     assert_eq!(

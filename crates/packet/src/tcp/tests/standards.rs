@@ -78,7 +78,7 @@ fn duplicates_of_what_a_timeout_sends_again_start_no_recovery() {
         }
         assert_eq!(bench.sender.counters.fast_recoveries, 0, "{recovery:?}");
         assert_eq!(bench.sender.window.ssthresh, ssthresh);
-        assert_eq!(bench.sender.recover, high);
+        assert_eq!(bench.sender.recovery.recover, high);
         bench.ack(high, NONE, 0);
         assert_eq!(bench.sender.state, State::Open);
     }
@@ -156,8 +156,10 @@ fn duplicates_of_the_last_acknowledgement_start_no_recovery() {
                         bench.ack(0, NONE, 0);
                     }
                 }
-                let (before, recover) =
-                    (bench.sender.counters.fast_recoveries, bench.sender.recover);
+                let (before, recover) = (
+                    bench.sender.counters.fast_recoveries,
+                    bench.sender.recovery.recover,
+                );
                 bench.ack(recover, NONE, 0);
                 bench.sender.window.cwnd = 10.0;
                 bench.sent();
@@ -195,10 +197,10 @@ fn the_next_segment_by_rule() {
     assert_eq!(sent[1], -6, "rule 3: {sent:?}");
     assert_eq!(sent[2..], [-12], "rule 4, then rule 5: {sent:?}");
     // a rescue a recovery; it has not moved the edge of retransmissions
-    assert_eq!(bench.sender.high_resent, 7);
+    assert_eq!(bench.sender.recovery.high_resent, 7);
     assert!(bench.ack(0, 6, 0).is_empty());
     // what is above RecoveryPoint stays known as the recovery ends
-    let recover = bench.sender.recover;
+    let recover = bench.sender.recovery.recover;
     bench.sender.written = 40;
     bench.sent();
     bench.ack(0, recover + 1, 0);
@@ -213,10 +215,10 @@ fn the_next_segment_by_rule() {
 #[test]
 fn what_is_acknowledged_before_its_turn_is_not_sent_again() {
     let mut bench = ten_out(Recovery::Sack);
-    bench.sender.retransmit_next = 3;
+    bench.sender.recovery.retransmit_next = 3;
     let sent = bench.ack(5, NONE, 0);
     assert!(sent.iter().all(|&seq| seq > 0), "{sent:?}");
-    assert_eq!(bench.sender.retransmit_next, NONE);
+    assert_eq!(bench.sender.recovery.retransmit_next, NONE);
 }
 
 /// RFC 5681, section 4.1: after an idle time longer than the timeout the window is the initial one.

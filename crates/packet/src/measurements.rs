@@ -1,0 +1,83 @@
+//! Measurements of a flow.
+
+use crate::one_way::Latest;
+use crate::tcp;
+
+/// Packets of one flow in the whole run, for the balance.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FlowTotals {
+    pub(crate) sent: u64,
+    pub(crate) drops: u64,
+    /// Packets that policers and wires took.
+    pub(crate) losses: u64,
+}
+
+/// Counts of one flow inside the measurement window.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FlowCounters {
+    pub(crate) sent: u64,
+    pub(crate) retransmissions: u64,
+    pub(crate) drops: u64,
+    /// Packets that policers and wires took.
+    pub(crate) losses: u64,
+    pub(crate) marks: u64,
+    /// Data packets that reached the receiver.
+    pub(crate) received: u64,
+    /// New payload delivered to the application, bytes.
+    pub(crate) payload: u64,
+}
+
+/// The time average of a sender's window, and what its counts were, inside the measurement window.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watch {
+    /// Window times time.
+    pub(crate) integral: f64,
+    pub(crate) time: u64,
+    /// When it was recorded last, by the sender's clock.
+    pub(crate) since: u64,
+    /// The sender's counts as the measurement window opened and closed on its clock.
+    pub(crate) at_opening: Option<Box<tcp::Counters>>,
+    pub(crate) at_closing: Option<Box<tcp::Counters>>,
+}
+
+impl Watch {
+    /// Records the window until `now`, where an edge of the window may lie between. `cwnd`: of an
+    /// established connection.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn record_edges(
+        &mut self,
+        now: u64,
+        window: (u64, u64),
+        cwnd: Option<f64>,
+        counters: &tcp::Counters,
+    ) {
+        let from = self.since.max(window.0);
+        let to = now.min(window.1);
+        if let Some(cwnd) = cwnd
+            && to > from
+        {
+            self.integral += cwnd * (to - from) as f64;
+            self.time += to - from;
+        }
+        if self.since < window.0 && now >= window.0 {
+            self.at_opening = Some(Box::new(*counters));
+        }
+        if self.since < window.1 && now >= window.1 {
+            self.at_closing = Some(Box::new(*counters));
+        }
+        self.since = now;
+    }
+}
+
+/// Measurements of a flow.
+#[derive(Default)]
+pub(crate) struct Measurements {
+    pub(crate) whole: FlowTotals,
+    pub(crate) window: FlowCounters,
+    /// Data packets that have reached the receiver.
+    pub(crate) delivered: u64,
+    /// Whose one-way delay was measured last.
+    pub(crate) latest: Latest,
+    pub(crate) watch: Watch,
+}

@@ -141,14 +141,21 @@ fn every_sender_over_every_queue() {
                     let mut cell = run(sender.kind, queue.kind, flows, ecn, 1);
                     // how many flows of BBR wait for timeouts while BLUE's probability comes down
                     // from the losses of their start is chance: 0.46 to 1.00 of the link is used
-                    // in ten seconds, as the seed falls (over a minute 0.99)
+                    // in ten seconds, as the seed falls (over a minute 0.99). So is whether a flow
+                    // of Prague loses its whole first window and what it sends again, which is
+                    // not ECN-capable, to CoDel: in 3 of 120 seeds it has 0.05 of its share
                     if matches!(
                         (sender.kind, queue.kind, flows),
-                        ("bbr" | "bbr3", "blue", 10)
+                        ("bbr" | "bbr3", "blue", 10) | ("prague", "codel", 10)
                     ) {
-                        let others = (2..=10)
-                            .map(|seed| run(sender.kind, queue.kind, flows, ecn, seed).utilization);
-                        cell.utilization = (cell.utilization + others.sum::<f64>()) / 10.0;
+                        let others: Vec<Cell> = (2..=10)
+                            .map(|seed| run(sender.kind, queue.kind, flows, ecn, seed))
+                            .collect();
+                        let mean = |own: f64, of: fn(&Cell) -> f64| {
+                            (own + others.iter().map(of).sum::<f64>()) / 10.0
+                        };
+                        cell.utilization = mean(cell.utilization, |cell| cell.utilization);
+                        cell.least = mean(cell.least, |cell| cell.least);
                     }
                     let line = format!(
                         "{:<12}{:<18}{flows:>6}{:>5}{:>8.3}{:>10.2}{:>8.2}{:>8}{:>7.3}{:>7.2}",

@@ -59,7 +59,7 @@ impl Sender {
     pub(super) fn on_echo(&mut self, summary: &AckSummary, config: &Config) -> bool {
         if summary.ece
             && self.state == State::Open
-            && self.una >= self.ecn.reacts_from
+            && self.una > self.ecn.reacts_from
             && self.next > 0
         {
             let single = self.window.cwnd < 2.0;

@@ -153,7 +153,8 @@ fn congestion_is_answered_once_a_window() {
     bench.sent();
     bench.ack(1, NONE, Flags::ECE);
     assert_eq!(bench.sender.window.cwnd, 5.0);
-    for cum in 2..10 {
+    // the ACK of segment 9, the last that was sent before, still echoes: 10 is the first with CWR
+    for cum in 2..=10 {
         bench.ack(cum, NONE, Flags::ECE);
     }
     assert_eq!(bench.sender.counters.ecn_reductions, 1);

@@ -13,6 +13,7 @@ import pytest
 import ackclock as ac
 from ackclock.algorithms import (
     Ack,
+    CongestionControl,
     Link,
     Packet,
     Queue,
@@ -328,6 +329,13 @@ def test_an_error_elsewhere_ends_a_callback_that_never_returns() -> None:
 class NoMethods: ...
 
 
+class Unfinished(CongestionControl):
+    """The methods that it leaves out are the protocol's, which do nothing."""
+
+    def on_congestion(self, reduction: Reduction, window: Window) -> None:
+        window.cwnd = window.ssthresh = 2.0
+
+
 class Nonsense(Reno):
     def on_ack(self, ack: Ack, window: Window, random: Random) -> None:
         window.cwnd = math.nan
@@ -392,6 +400,7 @@ class PastTimer(Timer):
     ("wrong", "error", "message"),
     [
         ({"congestion": NoMethods}, TypeError, "has no method on_ack"),
+        ({"congestion": Unfinished}, TypeError, "abstract method on_ack"),
         ({"congestion": Nonsense}, ValueError, "cwnd must be a number from 0.001 to 1000000 packets"),
         ({"congestion": Shrinks}, ValueError, "cwnd must be a number from 0.001 to 1000000 packets"),
         ({"congestion": Huge}, ValueError, "cwnd must be a number from 0.001 to 1000000 packets, it became 1000"),
@@ -407,6 +416,7 @@ class PastTimer(Timer):
     ],
     ids=[
         "no method",
+        "a method left out",
         "NaN",
         "negative",
         "huge",

@@ -36,6 +36,7 @@ They are differentiated exactly: use the functions of `ackclock.delay`. One obje
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Literal, Protocol
 
 from .._core import Ack, Link, Packet, Queue, Random, Reduction, Window
@@ -60,9 +61,11 @@ Verdict = Literal["accept", "mark", "drop"]
 class CongestionControl(Protocol):
     """How a sender's window grows and shrinks."""
 
+    @abstractmethod
     def on_ack(self, ack: Ack, window: Window, random: Random) -> None:
         """Let the window grow: an acknowledgement arrived. The algorithm does its slow start itself."""
 
+    @abstractmethod
     def on_congestion(self, reduction: Reduction, window: Window) -> None:
         """
         Reduce the window.
@@ -76,5 +79,6 @@ class CongestionControl(Protocol):
 class AqmInstance(Protocol):
     """The decisions of a queue about arriving packets."""
 
+    @abstractmethod
     def enqueue(self, now: float, packet: Packet, queue: Queue, random: Random) -> Verdict:
         """Judge an arriving packet at time `now` (seconds). A full queue drops it whatever the answer."""

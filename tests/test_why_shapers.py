@@ -150,3 +150,15 @@ def test_what_shapers_let_through() -> None:
     assert shapers.held(read) == 3.8e6
     assert not shapers.managed(FIFO)
     assert shapers.managed(tree["link"][0]["queue"])
+
+
+def test_a_class_without_a_parent_lets_its_rate_through_not_its_ceil() -> None:
+    """It was a line of its ceil to `why`, which stopped at once: a tree has no capacity of its own."""
+    leaf = {"name": "all", "rate": "9 Mbit/s", "ceil": "10 Mbit/s", "queue": {"capacity": "500 packets"}}
+    queue = {"scheduler": "htb", "default": "all", "classes": [leaf]}
+    flow = {"path": ["line"], **SENDERS}
+    tree = {"link": [{"name": "line", "rate": "1 Gbit/s", "queue": queue}], "flows": [flow]}
+    scenario = ac.Scenario({"scenario": {"duration": "40 s", "measure": "20 s .. 40 s"}, **tree})
+    assert shapers.held(scenario.canonical["link"][0]) == 9e6
+    assert ac.run(scenario).links["utilization"]["line"] == pytest.approx(9e-3, rel=1e-3)
+    assert ac.why(scenario=scenario, length=20.0).present.queue == "htb, which lets 9 Mbit/s through"

@@ -70,8 +70,8 @@ def held(link: Mapping[str, Any]) -> float | None:
     if kind == "tbf":
         return _number(values["rate"])
     rows = link["queue"].get("classes", [])
-    if kind == "htb":
-        return sum(_number(row["rate"] if row.get("ceil", "rate") == "rate" else row["ceil"]) for row in rows)
+    if kind == "htb":  # a class without a parent borrows from nobody, whatever its ceil (sch_htb, htb_activate_prios)
+        return sum(min(_number(row[key]) for key in ("rate", "ceil") if row.get(key, "rate") != "rate") for row in rows)
     if kind == "hfsc" and all(_number(row.get("ul_m2", 0)) for row in rows):
         return sum(_number(row["ul_m2"]) for row in rows)
     return None

@@ -1,9 +1,16 @@
 """`ackclock why` of links that are no plain line with a plain queue."""
 
+import math
+
 import pytest
+from scipy.optimize import brentq
 
 import ackclock as ac
-from ackclock.questions.causes.scales import bits
+from ackclock.core.statement import state
+from ackclock.experiment.ablation import pairs
+from ackclock.questions.causes.ablations import GENERAL
+from ackclock.questions.causes.scales import bits, once
+from ackclock.questions.causes.sentences import interval
 
 VARYING = {"steps": [["0 s", "30 Mbit/s"], ["10 s", "5 Mbit/s"], ["15 s", "15 Mbit/s"]], "repeat": "20 s"}
 
@@ -18,8 +25,8 @@ def over(link: dict[str, object]) -> ac.Scenario:
 def test_the_rate_of_a_varying_link_is_its_mean_over_time() -> None:
     """A buffer of 500 packets was 360 ms of three steps of 10, 5 and 5 s, as if these were equally long."""
     assert bits({"rate": VARYING, "queue": {}}) == pytest.approx(20e6)
-    once = {"steps": VARYING["steps"]}  # its last step counts as long as the others, 7.5 s
-    assert bits({"rate": once, "queue": {}}) == pytest.approx((30e6 * 10 + 5e6 * 5 + 15e6 * 7.5) / 22.5)
+    ends = {"steps": VARYING["steps"]}  # its last step counts as long as the others, 7.5 s
+    assert bits({"rate": ends, "queue": {}}) == pytest.approx((30e6 * 10 + 5e6 * 5 + 15e6 * 7.5) / 22.5)
 
 
 def test_a_queue_is_a_time_at_the_rate_of_its_moment() -> None:
@@ -78,3 +85,45 @@ def test_a_gain_of_others_is_not_denied() -> None:
     assert instead.page < 0.7 * now.page
     assert now.differs(instead, "page")
     assert "would bring these flows no gain that counts" in answer.sentence
+
+
+def test_steps_that_end_are_judged_in_the_time_of_their_scenario() -> None:
+    """Of four steps of 10 s the last was run for ten minutes more: a median of 5.5 s, where the scenario has 0.5 s."""
+    steps = [["0 s", "30 Mbit/s"], ["10 s", "6 Mbit/s"], ["20 s", "20 Mbit/s"], ["30 s", "2 Mbit/s"]]
+    tree = over({"rate": {"steps": steps}, "queue": {"capacity": "1000 packets"}}).canonical
+    tree = {**tree, "scenario": {**tree["scenario"], "duration": "40 s", "measure": "10 s .. 40 s"}}
+    answer = ac.why(scenario=ac.Scenario(tree))
+    assert answer.present.delay_p50 == pytest.approx(ac.run(ac.Scenario(tree)).links["delay_p50"].iloc[0], rel=0.1)
+    assert "the present one for 30 s after a warm-up of 10 s" in answer.checked
+    # steps that repeat go on for as long as a question needs
+    again = {**tree["link"][0], "rate": {"steps": steps, "repeat": "40 s"}}
+    assert not once(ac.Scenario({**tree, "link": [again]}).canonical)
+
+
+def test_a_queue_of_random_arrivals_is_measured_for_as_long_as_it_remembers() -> None:
+    """At nine tenths of the rate 11 s were measured: "99 % wait at most 17.9 ms", where M/D/1 has 26.3 ms."""
+    poisson = {"path": ["link"], "traffic": {"kind": "poisson", "rate": "9 Mbit/s"}}
+    link = {"name": "link", "rate": "10 Mbit/s", "delay": "5 ms", "queue": {"capacity": "1000 packets"}}
+    answer = ac.why(scenario=ac.Scenario({"scenario": {"duration": "20 s"}, "link": [link], "flows": [poisson]}))
+    load, service = 0.9, 1.2e-3
+    tail = brentq(lambda x: load * math.expm1(x) - x, 1e-6, 1.0)  # of a wait in M/D/1, a service
+    share = (1 - load) / (load * math.exp(tail) - 1)
+    assert answer.present.delay_p99 == pytest.approx(service / tail * math.log(share / 0.01), rel=0.15)
+
+
+def test_two_causes_are_named_as_the_scenario_has_them() -> None:
+    """ "pie as it is set and the buffer of 10240 packets (4.1 s) together" had FQ-CoDel's buffer, not the user's."""
+    tree = over({"queue": {"aqm": "pie", "capacity": "100 ms"}}).canonical
+    wanted = [one.of("link", "delay") for one in GENERAL if one.key in ("queue", "buffer")]
+    [pair] = pairs(wanted, tree)
+    assert sorted(pair.change.cause.split(" and ")) == ["pie as it is set", "the buffer of 100 ms"]
+    # a buffer that is no cause in the scenario is none beside another queue
+    assert not list(pairs(wanted, over({"queue": {"aqm": "pie", "capacity": "10 ms"}}).canonical))
+
+
+def test_a_wait_that_differs_from_seed_to_seed_is_stated_with_its_interval() -> None:
+    """Six flows of Vegas wait 16 to 54 ms, as they happen to begin: "the median wait is 34.3 ms" said none of it."""
+    seen = str(state("why.most-wait", wait=interval([0.016, 0.054, 0.035])))
+    assert seen == "99 % wait at most 35 ms ± 47 ms"
+    assert str(state("why.most-wait", wait=interval([0.035, 0.0351, 0.0349]))) == "99 % wait at most 35 ms"
+    assert str(state("why.most-wait", wait=interval([0.035]))) == "99 % wait at most 35 ms"

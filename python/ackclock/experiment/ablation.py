@@ -92,17 +92,22 @@ def applied(ablations: Iterable[Ablation], tree: Tree) -> list[Ablated]:
 
 
 def pairs(ablations: Sequence[Ablation], tree: Tree) -> Iterator[Ablated]:
-    """Apply two ablations, one after the other; pairs that make an invalid scenario are left out."""
+    """
+    Apply two ablations, one after the other; pairs that make an invalid scenario are left out.
+
+    Each takes away, and is named by, what the scenario itself has: not what the first has put in its place.
+    """
     for first, second in itertools.combinations(ablations, 2):
         once = first.apply(tree)
-        if once is None:
+        own = second.apply(tree)
+        if once is None or own is None:
             continue
         try:
             twice = second.apply(Scenario(once.tree).canonical)
         except ScenarioError:
             continue
         if twice is not None:
-            change = Change(twice.tree, f"{once.cause} and {twice.cause}", f"{once.done} and {twice.done}")
+            change = Change(twice.tree, f"{once.cause} and {own.cause}", f"{once.done} and {twice.done}")
             yield Ablated(f"{first.key}{JOINT}{second.key}", change)
 
 

@@ -22,7 +22,7 @@ from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import PEOPLE
 from .causes.ablations import returning
-from .causes.scales import Length, bits, bulk, quantities, timed
+from .causes.scales import Length, bits, bulk, once, quantities, timed
 from .causes.sentences import interval
 
 if TYPE_CHECKING:
@@ -290,7 +290,7 @@ def _length(
     tree: Mapping[str, Any], user: Mapping[str, Any], length: Length, longest: float = LONGEST
 ) -> Length | None:
     """The scenario's own length, shorter where a minute is enough, longer where pages need it."""
-    if tree.get("change"):
+    if once(tree):
         return length
     rate = _narrowest(tree, user["path"])
     sharing = 1 + sum(int(one["count"]) for one in tree["flows"] if "congestion" in one)

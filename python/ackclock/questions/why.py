@@ -36,7 +36,7 @@ from .causes.experiment import SYMPTOMS, Diagnosis, Finding, Lab, Measured, RunC
 from .causes.measures import Numbers, numbers
 from .causes.remedy import Effect, Preference
 from .causes.scales import bulk, capacity, timed
-from .causes.sentences import Evidence, Sentence
+from .causes.sentences import Evidence, Sentence, interval
 from .causes.shapers import held
 from .home import DOWN, doing, home
 from .people import People, people
@@ -552,11 +552,13 @@ def stated(ones: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
 
     link = next(one for one in tree["link"] if one["name"] == name)
     room = capacity(link, PACKET)
-    p50, p99, rtt, standing = (average(of) for of in ("delay_p50", "delay_p99", "rtt", "standing"))
+    waits = [interval([getattr(one, of) for one in ones]) for of in ("delay_p50", "delay_p99")]
+    p50, p99 = (wait.mean for wait in waits)
+    rtt, standing = (average(of) for of in ("rtt", "standing"))
     mean = average("delay_mean")
     mean = mean if math.isfinite(mean) else 0.0
     peak = max(one.peak for one in ones)
-    most = state("why.most-wait", wait=p99)
+    most = state("why.most-wait", wait=waits[1])
     if FULL * room < p99 <= room + 2 * ones[0].transmission and isinstance(link["rate"], str):
         most = state("why.whole-buffer", room=room)
     values = {"p50_s": p50, "p99_s": p99, "standing_s": standing, "peak_s": peak}
@@ -570,7 +572,7 @@ def stated(ones: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
         kind, held = "short", SHORT * rtt
     else:
         kind, held = "swings", STANDING * mean
-    text = str(state(f"why.{kind}", standing=standing, peak=peak, wait=p50, rtt=rtt, most=most))
+    text = str(state(f"why.{kind}", standing=standing, peak=peak, wait=waits[0], rtt=rtt, most=most))
     value = p50 if kind == "short" else standing
     seeds = state("causes.one-run" if len(ones) == 1 else "causes.mean-over", seeds=len(ones))
     how = str(state("why.how-short" if kind == "short" else "why.how-standing", runs=seeds))

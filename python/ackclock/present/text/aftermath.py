@@ -28,7 +28,7 @@ def note(found: Aftermath) -> str:
 
 def _exact(bits: float) -> str:
     """Format a rate with four digits, so that the excess shows."""
-    for scale, unit in ((1e6, "Mbit/s"), (1e3, "kbit/s")):
+    for scale, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
         if bits >= scale:
             return f"{bits / scale:.4g} {unit}"
     return f"{bits:.4g} bit/s"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ... import _core
 from ...core._words import counted
-from ...core.units import interval, time
+from ...core.units import interval, rate_text, time
 from ...experiment.sequential import FAIR
 from ...questions.causes.sentences import Evidence, Sentence
 from ...questions.fair import Fair
@@ -12,7 +13,8 @@ from ..tables import TextTable, text_table
 
 def text(fair: Fair) -> str:
     """Return the map as a table, of more than two controls a table of each, and its sentence."""
-    head = f'share of {" beside ".join(fair.sides)}, {fair.rate}, style "{fair.style}", {_seeds(fair)} seeds'
+    rate = rate_text(_core.quantity(fair.rate)[0])
+    head = f'share of {" beside ".join(fair.sides)}, {rate}, style "{fair.style}", {_seeds(fair)} seeds'
     shown = fair.sides[:1] if len(fair.sides) == 2 else fair.sides  # noqa: PLR2004  what one has more the other has less
     tables = [text_table(_table(fair, which, name)) for which, name in enumerate(shown)]
     return "\n\n".join([head, *tables, fair.sentence.text])

@@ -7,11 +7,13 @@ from typing import Final
 
 from ...core._words import listed
 from ...core.devices import SHAPED
-from ...core.units import share, time
+from ...core.units import number, share, time
 from ...questions.causes.remedy import Balance, Effect, Preference
 from ...questions.causes.sentences import Sentence
 from ...questions.remedies import Remedy
 
+MANIFOLD: Final = 3.0
+"""Throughput that grows to more than so many times what it was is stated as such a factor, not in per cent."""
 UNSEEN: Final = 5e-4
 """Smaller changes of the throughput are not stated, as a part of the rate."""
 WIDE: Final = 0.2
@@ -80,6 +82,8 @@ def _effect(one: Effect, balance: Balance) -> str:
         alone = f" (of {listed(whose)} alone)" if one.better is False and 0 < len(whose) < len(classes) else ""
         return f"{time(apart)}{_spread(one)} {less} at the 99th percentile{alone}"
     if one.key == "rate":
+        if one.after > MANIFOLD * one.before:
+            return f"{number(one.after / one.before)} times the throughput"
         return f"{share(apart / one.before)} {less} throughput"
     if one.key == "jain":
         even = "a more" if one.change > 0 else "a less"

@@ -146,7 +146,8 @@ def sentence(answer: Answer) -> str:
     parts = [_verdict(answer), *filter(None, map(_limit, answer.limits))]
     if answer.unsafe:
         parts.append(f"Margins alone are unsafe here: {'; '.join(answer.unsafe)}")
-    return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
+    # the name of a key, such as l.rate, keeps its case
+    return " ".join(f"{part if '.' in part.split()[0] else part[0].upper() + part[1:]}." for part in parts)
 
 
 def unsafe(answer: Answer) -> list[str]:

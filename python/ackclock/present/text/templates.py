@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from string import Formatter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from ...core.units import number, precise_time, rate_text, share, time
+from ...core.units import number, precise_time, rate_text, share, time, time_within
 
 if TYPE_CHECKING:
+    from ...core.intervals import Interval
     from ...core.statement import Statement
 
 
@@ -25,8 +26,18 @@ def spacing(seconds: float) -> str:
     return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
 
 
-FORMS: Final[Mapping[str, Callable[[float], str]]] = {
+SPREAD: Final = 0.1
+"""Half an interval that is more than this part of its mean is stated."""
+
+
+def time_over_seeds(mean: Interval) -> str:
+    """Return a mean time, with its interval where the seeds differ much."""
+    return time_within(mean.mean, mean.half) if mean.half > SPREAD * mean.mean else time(mean.mean)
+
+
+FORMS: Final[Mapping[str, Callable[[Any], str]]] = {
     "time": time,
+    "over_seeds": time_over_seeds,
     "precise": precise_time,
     "share": share,
     "rate": rate_text,
@@ -39,9 +50,9 @@ FORMS: Final[Mapping[str, Callable[[float], str]]] = {
 
 class _People(Formatter):
     def format_field(self, value: object, format_spec: str) -> str:
-        """Format one fact; a form of `FORMS` takes a number."""
+        """Format one fact; a form of `FORMS` takes a number, or a mean with its interval."""
         form = FORMS.get(format_spec)
-        return format(value, format_spec) if form is None else form(value)  # type: ignore[arg-type]
+        return format(value, format_spec) if form is None else form(value)
 
 
 _FORMATTER = _People()

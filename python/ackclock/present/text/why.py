@@ -25,16 +25,18 @@ STATEMENTS: Final = {
     "stay": " Only {link} was asked for; {others} stay as in the file.",
     "not-judged": " Not judged: {links} further links.",
     "shaped": "{kind}, which lets {rate:rate} through",
-    "most-wait": "99 % wait at most {wait:time}",
+    "most-wait": "99 % wait at most {wait:over_seeds}",
     "whole-buffer": "1 in 100 waits for the whole buffer of {room:time}",
     "empty": "No packet crosses the link in the measured time.",
     "stands": (
         "The queue does not drain: in 98 % of the time it holds {standing:time} or more; the median wait is "
-        "{wait:time} on top of the round trip of {rtt:time}, {most}."
+        "{wait:over_seeds} on top of the round trip of {rtt:time}, {most}."
     ),
-    "short": "The queue is short compared with the round trip of {rtt:time}: the median wait is {wait:time}, {most}.",
+    "short": (
+        "The queue is short compared with the round trip of {rtt:time}: the median wait is {wait:over_seeds}, {most}."
+    ),
     "swings": (
-        "The queue swings between {standing:time} and {peak:time}: the median wait is {wait:time} on top of the "
+        "The queue swings between {standing:time} and {peak:time}: the median wait is {wait:over_seeds} on top of the "
         "round trip of {rtt:time}, {most}."
     ),
     "how-short": "median wait beside half the round trip, {runs}",

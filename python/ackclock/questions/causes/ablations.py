@@ -268,6 +268,8 @@ def _buffer(tree: Tree, name: str, symptom: str) -> Change | None:
     packet = _packet(tree, name)
     room, rtt = capacity(_link(tree, name), packet), _rtt(tree, name)
     least = FEW_PACKETS * 8 * packet / bits(_link(tree, name))
+    if "capacity" not in _link(tree, name)["queue"]:
+        return None  # a tree's leaves have one each
     if symptom == "delay":
         wanted = max(rtt / 4, least)
         if not room > 1.5 * wanted:
@@ -287,7 +289,10 @@ def _room(tree: Tree, name: str) -> str:
     seconds = time(capacity(_link(tree, name), _packet(tree, name)))
     varies = not isinstance(_link(tree, name)["rate"], str)
     seconds += " at its mean rate" if varies else ""
-    return f"{text} ({seconds})" if text.endswith("packets") else seconds
+    if not text.endswith("packets"):
+        return seconds
+    sizes = {size for one in _over(tree, name) for size in quantities(one["packet_size"])}
+    return f"{text} ({seconds}{' of full packets' if len(sizes) > 1 else ''})"
 
 
 def _queue(tree: Tree, name: str, symptom: str) -> Change | None:

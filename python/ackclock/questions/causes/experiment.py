@@ -25,7 +25,7 @@ from ...experiment.runner import parallel
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
 from .ablations import GENERAL, SPECIFIC, LinkAblation, returning, sized
 from .measures import UNRESPONSIVE, Numbers, numbers
-from .scales import Length, bits, bulk, capacity, lasting, needed, quantities, timed
+from .scales import Length, bits, bulk, capacity, lasting, needed, once, quantities, timed
 from .sentences import Evidence, Sentence, interval
 from .shapers import RIGHT, before, held, hosts
 
@@ -288,7 +288,7 @@ class Lab:
         A scenario with changes over time has its own length, and is run with a few seeds whatever they take.
         """
         wanted = Length(asked.warm * factor, asked.measured * factor, asked.sample, asked.reason)
-        own = lasting(tree, asked) if tree.get("change") else None
+        own = lasting(tree, asked) if once(tree) else None
         if own is not None:
             affordable = self.budget / (own.total * _pace(tree))
             return own, True, min(seeds, max(int(affordable), WHY.fewest))
@@ -328,7 +328,7 @@ class Lab:
                 self.cache.results[text, seed] = result
             found = {name: numbers(result, name) for name in links}
             # where conditions change, halves of the time differ by these
-            return {name: replace(one, halves={}) for name, one in found.items()} if tree.get("change") else found
+            return {name: replace(one, halves={}) for name, one in found.items()} if once(tree) else found
 
         done = parallel(one, missing, imports=()) if missing else []
         self.computed += sum(one[self.link].computed for one in done)
@@ -471,7 +471,7 @@ def _longer(
     lab: Lab, tree: Tree, present: Measured, verdicts: Sequence[tuple[Symptom, Evidence | _Open]]
 ) -> Effort | None:
     """Return what runs on where a symptom is there, but still becomes less or more: the aftermath of the start."""
-    if lab.length is not None or tree.get("change") or not present.enough:
+    if lab.length is not None or once(tree) or not present.enough:
         return None
     found = (one for one, answer in verdicts if isinstance(answer, Evidence) and answer.value > answer.limit)
     if not any(present.moves(one) for one in found):
@@ -538,7 +538,7 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         if answer and told_before and not (alike and open_ and evidence.value < CONVERGED * before.value):
             return evidence, present
         # shares of flows that are alike even out with time: more seeds of a short run would not tell
-        fixed = bool(tree.get("change"))  # a scenario that changes with time has its own length
+        fixed = once(tree)  # a scenario that changes with time has its own length
         moving = not fixed and (evidence.decided or (alike and symptom.key == "unfair"))
         more = WHY.more(Effort(asked, present.factor), moving=moving)
         if fixed:
@@ -587,7 +587,7 @@ class _Open:
 def _cannot_tell(lab: Lab, present: Measured, symptom: Symptom, evidence: Evidence) -> _Open:
     tree = lab.record[present.key]["scenario"]
     need = needed(tree, lab.link, _longest(present)).total
-    if tree.get("change"):
+    if once(tree):
         need = math.nan
     elif present.enough:
         need = max(2 * present.length.total, need)

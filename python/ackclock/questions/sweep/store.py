@@ -14,6 +14,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import secrets
 import sys
 import threading
@@ -330,5 +331,7 @@ def _answered(connection: duckdb.DuckDBPyConnection, sql: str) -> pd.DataFrame:
     if isinstance(found, Exception):
         refused = "external access" in str(found) or "disabled by configuration" in str(found)
         hint = "\na query sees the table points only; --unsafe lets it reach files and databases" if refused else ""
+        if re.search(r'Referenced table "[\w.]+" not found', str(found)):
+            hint = '\na name with dots is one in double quotes, such as "links.bottleneck.loss"'
         raise SweepError(f"{found}{hint}") from None
     return found

@@ -64,6 +64,8 @@ def test_file_does_where_a_scenario_does(file: Path) -> None:
     assert ac.why(str(file), length=3.0).scenario == loaded
     with pytest.raises(FileNotFoundError):
         ac.fluid("nothing.toml")
+    with pytest.raises(TypeError, match=r"not dict; ackclock.Scenario\(...\) makes one of it"):
+        ac.run({"link": []})  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="a scenario or the name of its file, not int"):
         ac.run(3)  # type: ignore[arg-type]
 

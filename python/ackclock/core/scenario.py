@@ -218,7 +218,8 @@ def scenario_of(given: ScenarioLike) -> Scenario:
         return given
     if isinstance(given, (str, os.PathLike)):
         return load(given)
-    raise TypeError(f"a scenario or the name of its file, not {type(given).__name__}")
+    hint = "; ackclock.Scenario(...) makes one of it" if isinstance(given, Mapping) else ""
+    raise TypeError(f"a scenario or the name of its file, not {type(given).__name__}{hint}")
 
 
 def loads(text: str | bytes, *, origin: str = "text", form: str = "toml") -> Scenario:

@@ -193,7 +193,9 @@ def _codel(problem: Problem, target: float) -> Iterator[Queue]:
     for part, times in itertools.product((1.0, 0.6, 0.35, 0.2, 0.1), (1.0, 2.0)):
         goal, interval = max(target * part, least), max(rtt * times, 0.02)
         if goal <= interval:
-            yield {**base, "target": f"{round(goal * 1e6)} us", "interval": f"{math.ceil(interval * 1e3)} ms"}
+            micro = round(goal * 1e6)
+            whole = f"{micro} us" if micro % 1000 else f"{micro // 1000} ms"
+            yield {**base, "target": whole, "interval": f"{math.ceil(interval * 1e3)} ms"}
 
 
 def _plain_codel(problem: Problem, target: float) -> Iterator[Queue]:

@@ -751,7 +751,9 @@ impl Sender {
             self.after_ack_of_probe(summary, config);
             if config.timers == TimerPolicy::Separate {
                 self.arm_probe(summary.now);
-            } else if summary.acked > 0 && !waits && !self.schedule_probe(summary.now, true, config)
+            } else if (summary.acked > 0 || self.sacks_from_before_the_first())
+                && !waits
+                && !self.schedule_probe(summary.now, true, config)
             {
                 self.rearm(summary.now, config);
             }

@@ -190,6 +190,16 @@ impl Sender {
             .set_rto(if idle { TIMER_OFF } else { expiry(now, delay) });
     }
 
+    /// Whether the ACK in hand acknowledges, selectively, a segment that was sent once and before
+    /// the first unacknowledged one was sent last: in Linux the retransmission timer then counts
+    /// from now (`tcp_clean_rtx_queue`).
+    pub(super) fn sacks_from_before_the_first(&self) -> bool {
+        self.sent_packets.as_ref().is_some_and(|packets| {
+            let seq = packets.lowest_original;
+            seq != NONE && packets.sent(seq) < packets.sent(self.una)
+        })
+    }
+
     /// Arms the probe's timer as Linux does; false where no probe is due. `acked`: an ACK of new
     /// data has just come, and the retransmission timeout counts from now.
     pub(super) fn schedule_probe(&mut self, now: u64, acked: bool, config: &Config) -> bool {

@@ -215,6 +215,44 @@ fn linux_counts_duplicates_above_what_is_acknowledged() {
     }
 }
 
+/// What is acknowledged selectively and was sent before the first hole was sent again gives the
+/// retransmission more time; what was sent after it does not.
+#[test]
+fn linux_waits_on_while_older_segments_arrive() {
+    let mut bench = linux_bench();
+    for seq in 1..=3 {
+        bench.ack(0, seq, 0);
+    }
+    assert_eq!(bench.sender.state, State::Recovery);
+    // it takes the place of the reordering window's timer
+    bench.ack(0, 4, 0);
+    let resent = bench.sender.timers.rto();
+    for seq in 5..20 {
+        bench.ack(0, seq, 0);
+        let timeout = bench.sender.timeout(&bench.config);
+        assert_eq!(
+            bench.sender.timers.rto(),
+            linux_timer_wheel::expiry(bench.now, timeout)
+        );
+    }
+    let last = bench.sender.timers.rto();
+    assert!(last > resent);
+    bench.now += 10 * MS;
+    let ack = Ack {
+        at: bench.now,
+        cum: 0,
+        echo: bench.now - 100 * MS,
+        sack: bench.sender.next - 1,
+        blocks: 0,
+        flags: Flags(0),
+        marked: 0,
+    };
+    bench
+        .sender
+        .on_ack(bench.now, &ack, &[], &bench.config, &mut bench.random);
+    assert_eq!(bench.sender.timers.rto(), last);
+}
+
 /// One timer, in whole ticks: a probe two round trips and 2 ms after an ACK, or a timeout after the
 /// first unacknowledged segment was sent; then the retransmission timer.
 #[test]

@@ -25,7 +25,7 @@ def test_goodput_above_the_rate_is_explained_and_a_warm_up_found(ackclock: Comma
     assert goodputs.sum() ** 2 / (len(goodputs) * (goodputs**2).sum()) == pytest.approx(found.later.jain)
     assert found.later.jain > 2 * found.now.jain
     shown = ackclock("run", CAMPUS).stdout
-    assert "transfers gets 1031 Mbit/s over a rate of 1 Gbit/s" in shown
+    assert "transfers gets 1.031 Gbit/s over a rate of 1 Gbit/s" in shown
     assert f'--set scenario.measure="{found.later.begin:g} s .. {found.later.end:g} s"' in shown
 
 

@@ -215,8 +215,8 @@ fn linux_counts_duplicates_above_what_is_acknowledged() {
     }
 }
 
-/// What is acknowledged selectively and was sent before the first hole was sent again gives the
-/// retransmission more time; what was sent after it does not.
+/// A segment that is acknowledged selectively and was sent before the first hole was sent again
+/// gives the retransmission more time; one that was sent after it does not.
 #[test]
 fn linux_waits_on_while_older_segments_arrive() {
     let mut bench = linux_bench();

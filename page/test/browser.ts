@@ -68,6 +68,8 @@ async function accessible(page: Page, name: string): Promise<void> {
 }
 
 async function fits(page: Page, name: string): Promise<void> {
+  // figures take a new width in the frame after it
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   const over = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   if (over > 0) {
     const wide = await page.evaluate(() =>

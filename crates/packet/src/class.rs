@@ -87,6 +87,11 @@ pub(crate) struct Class {
 }
 
 impl Class {
+    /// Whether its packets need no events of their own up to the queue.
+    pub(crate) fn has_short_path(&self) -> bool {
+        self.fast_path.or(self.event_path).is_some()
+    }
+
     /// A sender of a new connection; `number` tells it from others.
     pub(crate) fn new_sender(&self, number: u32) -> Sender {
         let controller = self.opening.controller.build(number);

@@ -634,7 +634,7 @@ pub(crate) fn make_flow(
         // what does has no path of its own
         (flow.uplink, flow.downlink) = (access(), access());
         flow.set_delays(class);
-        if class.fast_path.or(class.event_path).is_some()
+        if class.has_short_path()
             && let Ends::Tcp { sender, .. } = &flow.ends
         {
             flow.acks.max_delay = sender.max_ack_delay(&class.sender);

@@ -14,13 +14,12 @@ impl Engine {
     /// Sends all that the sender may send now.
     #[inline]
     pub(super) fn send(&mut self, flow: usize) {
-        let state = &mut self.flows[flow];
-        let now = self.now - state.clock_offsets.sender;
-        let class = &self.classes[state.class as usize];
-        if class.fast_path.or(class.event_path).is_some() {
-            self.send_short(flow, now);
+        let now = self.now - self.flows[flow].clock_offsets.sender;
+        if self.send_short(flow, now) {
             return;
         }
+        let state = &self.flows[flow];
+        let class = &self.classes[state.class as usize];
         if state.stopped || now >= class.lifetime.stop || now > self.end {
             return;
         }
@@ -580,7 +579,7 @@ impl Engine {
         }
         state.record_window(now, self.window);
         let blocks = state.take_blocks(ack.blocks);
-        if class.fast_path.or(class.event_path).is_some() {
+        if class.has_short_path() {
             if let Ends::Tcp { sender, .. } = &mut state.ends {
                 sender.on_ack(now, ack, &blocks, &class.sender, &mut state.random);
             }

@@ -6,7 +6,7 @@ use ackclock_scenario::Capacity;
 
 use super::scheduled::Scheduled;
 use super::tree::{Moment, Tree};
-use super::{Extras, Fate, Link, Offer, scheduled_in, tree_in};
+use super::{Fate, Link, Offer, scheduled_in, tree_in};
 use crate::packet::Packet;
 
 impl Link {
@@ -74,8 +74,12 @@ impl Link {
         self.started(packet.size);
         self.record(arrival, now);
         self.serving = Some(packet);
-        let impaired = |_: &&mut Box<Extras>| !self.plain;
-        let Some(extras) = self.extras.as_mut().filter(impaired) else {
+        let impaired = if self.plain {
+            None
+        } else {
+            self.extras.as_mut()
+        };
+        let Some(extras) = impaired else {
             self.free = self.transmitter.finish(now, packet.size, follows);
             return Offer::Acts(self.free);
         };

@@ -238,18 +238,7 @@ fn linux_waits_on_while_older_segments_arrive() {
     let last = bench.sender.timers.rto();
     assert!(last > resent);
     bench.now += 10 * MS;
-    let ack = Ack {
-        at: bench.now,
-        cum: 0,
-        echo: bench.now - 100 * MS,
-        sack: bench.sender.next - 1,
-        blocks: 0,
-        flags: Flags(0),
-        marked: 0,
-    };
-    bench
-        .sender
-        .on_ack(bench.now, &ack, &[], &bench.config, &mut bench.random);
+    bench.hear(0, bench.sender.next - 1, Flags(0), 100 * MS);
     assert_eq!(bench.sender.timers.rto(), last);
 }
 

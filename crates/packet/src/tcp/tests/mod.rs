@@ -76,17 +76,22 @@ impl Bench {
 
     fn ack(&mut self, cum: u64, sack: u64, flags: u8) -> Vec<i64> {
         self.now += 10 * MS;
+        self.hear(cum, sack, Flags(flags), 100 * MS);
+        self.sent()
+    }
+
+    /// An ACK arrives now that echoes what left one round trip ago.
+    fn hear(&mut self, cum: u64, sack: u64, flags: Flags, rtt: u64) {
         let ack = Ack {
             at: self.now,
             cum,
-            echo: self.now - 100 * MS,
+            echo: self.now - rtt,
             sack,
             blocks: 0,
-            flags: Flags(flags),
+            flags,
             marked: 0,
         };
         self.sender
             .on_ack(self.now, &ack, &[], &self.config, &mut self.random);
-        self.sent()
     }
 }

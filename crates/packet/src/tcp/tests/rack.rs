@@ -17,19 +17,7 @@ fn rack_bench() -> (Bench, u64) {
     bench.now += 100 * MS;
     for cum in 1..=10 {
         bench.now += MS;
-        let ack = Ack {
-            at: bench.now,
-            cum,
-            echo: bench.now - 100 * MS,
-            sack: NONE,
-            blocks: 0,
-            marked: 0,
-            flags: Flags(0),
-        };
-        bench
-            .sender
-            .on_ack(bench.now, &ack, &[], &bench.config, &mut bench.random);
-        bench.sent();
+        rack_ack(&mut bench, cum, NONE);
     }
     let next = bench.sender.next;
     assert_eq!(bench.sender.una, 10);
@@ -37,18 +25,7 @@ fn rack_bench() -> (Bench, u64) {
 }
 
 fn rack_ack(bench: &mut Bench, cum: u64, sack: u64) -> Vec<i64> {
-    let ack = Ack {
-        at: bench.now,
-        cum,
-        echo: bench.now - 100 * MS,
-        sack,
-        blocks: 0,
-        marked: 0,
-        flags: Flags(0),
-    };
-    bench
-        .sender
-        .on_ack(bench.now, &ack, &[], &bench.config, &mut bench.random);
+    bench.hear(cum, sack, Flags(0), 100 * MS);
     bench.sent()
 }
 

@@ -326,18 +326,8 @@ fn hystart_limits_an_ack_and_divides_growth() {
     for cum in 1..=60 {
         let before = bench.sender.window.cwnd;
         bench.now += if cum > 40 { 3 * MS } else { 0 };
-        let ack = Ack {
-            at: bench.now,
-            cum,
-            echo: bench.now - if cum > 40 { 130 * MS } else { 100 * MS },
-            sack: NONE,
-            blocks: 0,
-            flags: Flags(0),
-            marked: 0,
-        };
-        bench
-            .sender
-            .on_ack(bench.now, &ack, &[], &bench.config, &mut bench.random);
+        let rtt = if cum > 40 { 130 * MS } else { 100 * MS };
+        bench.hear(cum, NONE, Flags(0), rtt);
         bench.sent();
         growth.push(bench.sender.window.cwnd - before);
     }

@@ -222,6 +222,12 @@ def scenario_of(given: ScenarioLike) -> Scenario:
     raise TypeError(f"a scenario or the name of its file, not {type(given).__name__}{hint}")
 
 
+def link_of(tree: Mapping[str, Any], name: str) -> Tree:
+    """Return the entry of a link in a scenario's tree, such as `Scenario.canonical`."""
+    found: Tree = next(entry for entry in tree["link"] if entry["name"] == name)
+    return found
+
+
 def loads(text: str | bytes, *, origin: str = "text", form: str = "toml") -> Scenario:
     """Read a scenario from a TOML text (or JSON, with ``form="json"``); see `load`."""
     return Scenario._parse(text.encode() if isinstance(text, str) else text, origin, form)

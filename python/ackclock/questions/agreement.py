@@ -15,6 +15,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from ..core.accessors import presented
+from ..core.scenario import link_of
 from ..core.statement import state
 from .causes.ablations import called, control
 from .causes.scales import bits, bulk, quantities
@@ -123,7 +124,7 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
     link
         The name of a link.
     """
-    entry = next(one for one in tree["link"] if one["name"] == link)
+    entry = link_of(tree, link)
     flows = bulk(tree, link)
     kinds = {control(flow) for flow in flows}
     queue = _queue(entry["queue"])

@@ -23,7 +23,7 @@ from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError
 from ..core.meanfield import meanfield
-from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, scenario_of
+from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, link_of, scenario_of
 from ..core.simulate import run
 from ..core.statement import state
 from ..experiment.progress import tell
@@ -363,7 +363,7 @@ class _Lab:
     def size(self, packets: int) -> Size:
         """Return what packets and equations say of a size."""
         made = copy.deepcopy(dict(self.tree))
-        entry = next(one for one in made["link"] if one["name"] == self.link)
+        entry = link_of(made, self.link)
         entry["queue"]["capacity"] = f"{packets} packets"
         length = needed(made, self.link)
         scenario = Scenario(timed(made, length))

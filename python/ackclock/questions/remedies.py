@@ -12,7 +12,7 @@ from .. import _core
 from ..core._words import listed
 from ..core.accessors import presented
 from ..core.devices import SHAPED, shaped, through_ifb
-from ..core.scenario import Scenario
+from ..core.scenario import Scenario, link_of
 from ..core.statement import state
 from ..core.tc.trees import Writer, write
 from ..experiment.sequential import WHY
@@ -87,7 +87,7 @@ def other_queue(
     queues: dict[str, dict[str, Any]] = {}
     parts: dict[str, float] = {}
     for name, rtt in rtts.items():
-        link = next(entry for entry in made["link"] if entry["name"] == name)
+        link = link_of(made, name)
         parts[name] = 1.0
         if (fair := lacking(tree, name)) is not None:
             queues[name] = fair
@@ -103,7 +103,7 @@ def other_queue(
             continue
         queues[name] = _fq_codel(rate, rtt)
         made = with_queue(made, name, queues[name])
-        link = next(entry for entry in made["link"] if entry["name"] == name)
+        link = link_of(made, name)
         if rate < PORT and shapers.fixed(link, tree):
             link["rate"], link["policer"] = f"{SHAPED * rate:.12g} bit/s", "none"  # which has nothing to drop then
             parts[name] = SHAPED * rate / whole
@@ -125,7 +125,7 @@ def other_queue(
             settings[name] = _in_tc(_averaged_at(lab, made, name, after, seed, words), made, name)
             continue
         words = f"FQ-CoDel, target {queue['target']}, interval {queue['interval']}"
-        link = next(entry for entry in tree["link"] if entry["name"] == name)
+        link = link_of(tree, name)
         if parts[name] < 1:
             case = "shaped-policer" if _let(link) < bits_of(link) else "shaped"
             words = str(state(f"remedies.{case}", queue=words, part=SHAPED))
@@ -158,7 +158,7 @@ def _averaged_at(lab: Lab, made: dict[str, Any], name: str, after: Measured, see
 
 def _in_tc(setting: Setting, tree: Mapping[str, Any], name: str) -> Setting:
     """Add the commands of the whole queue of a link."""
-    link = next(entry for entry in Scenario(dict(tree)).canonical["link"] if entry["name"] == name)
+    link = link_of(Scenario(dict(tree)).canonical, name)
     writer = Writer("DEV")
     try:
         write(link["queue"], writer)
@@ -179,7 +179,7 @@ def _other_shaper(
     made, firsts = copy.deepcopy(tree), {}
     for name in behind:
         first = str(shapers.before(tree, name))
-        link, shaper = (next(entry for entry in made["link"] if entry["name"] == one) for one in (name, first))
+        link, shaper = (link_of(made, one) for one in (name, first))
         layer = shapers.framed(link)
         lacks = layer is not None and shapers.scheduler(shaper)[0] == "cake" and shapers.framed(shaper) is None
         if not lacks and shapers.RIGHT[0] <= bits_of(shaper) / bits_of(link) <= shapers.RIGHT[1]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from ..core.scenario import link_of
 from .causes.measures import ClassNumbers, Numbers, numbers, queued
 from .causes.scales import bits as bits_of
 
@@ -107,4 +108,4 @@ def _mean_classes(ones: Sequence[Numbers]) -> dict[str, ClassNumbers]:
 
 def bits_at(tree: Mapping[str, Any], name: str) -> float:
     """Return the rate of a link of a scenario, bit/s."""
-    return bits_of(next(one for one in tree["link"] if one["name"] == name))
+    return bits_of(link_of(tree, name))

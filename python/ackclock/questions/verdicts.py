@@ -19,7 +19,7 @@ from .. import analysis
 from ..analysis import Verdict
 from ..analysis.regularity import CONFIDENCE, drift
 from ..core.errors import ScenarioError
-from ..core.scenario import Scenario
+from ..core.scenario import Scenario, link_of
 from ..core.series import link_trace, sample_times
 from ..core.simulate import run
 from ..core.statement import state
@@ -153,7 +153,7 @@ def _scales(result: Result, link: str) -> tuple[float, Length]:
     flows = result.flows[result.flows["class"].isin(classes)]
     times = flows["rtt_mean"].fillna(flows["rtt"] + wait)
     length = needed(tree, link, wait)
-    slow, reason = adapting(next(one for one in tree["link"] if one["name"] == link))
+    slow, reason = adapting(link_of(tree, link))
     if slow > length.measured:
         length = replace(length, measured=slow, reason=reason)
     return float(times.mean()) if len(times) else length.measured / MIN_ROUND_TRIPS, length

@@ -24,7 +24,7 @@ from ..core._words import finite, listed
 from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError
-from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, scenario_of
+from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, link_of, scenario_of
 from ..core.simulate import list_algorithms, run
 from ..core.statement import state
 from ..core.units import time
@@ -520,7 +520,7 @@ def _scenario(
 
 def _words(tree: Mapping[str, Any], name: str) -> str:
     """The queue of a link in words."""
-    link = next(one for one in tree["link"] if one["name"] == name)
+    link = link_of(tree, name)
     queue = link["queue"]
     scheduler = queue.get("scheduler", "none")
     inner = scheduler if scheduler != "none" else queue["aqm"]
@@ -550,7 +550,7 @@ def stated(ones: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
     def average(of: str) -> float:
         return float(sum(getattr(one, of) for one in ones) / len(ones))
 
-    link = next(one for one in tree["link"] if one["name"] == name)
+    link = link_of(tree, name)
     room = capacity(link, PACKET)
     waits = [interval([getattr(one, of) for one in ones]) for of in ("delay_p50", "delay_p99")]
     p50, p99 = (wait.mean for wait in waits)

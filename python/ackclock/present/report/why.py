@@ -7,6 +7,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ...core.scenario import link_of
 from ...core.units import PLAIN, interval, share, time
 from ...questions.causes.ablations import control
 from .. import plot
@@ -65,11 +66,11 @@ def page(why: Why) -> str:
         tables.append(_table("Classes of flows", classes(why)))
     name = why.diagnosis.link
     tree = why.scenario.canonical
-    link = next(one for one in tree["link"] if one["name"] == name)
+    entry = link_of(tree, name)
     flows = next(one for one in tree["flows"] if name in one["path"])
     return _rendered(
         title="Why a link is slow",
-        name=f"Why a link of {_rate(link)} with a round trip of {flows['rtt']} is slow",
+        name=f"Why a link of {_rate(entry)} with a round trip of {flows['rtt']} is slow",
         heading="Packet simulation",
         choices=f"Flows: {flows['count']}, {_kind(flows)}; seed {why.scenario.seed}",
         sentence="\n".join([*why.lines, *([people.sentence(why.people)] if why.people else [])]),

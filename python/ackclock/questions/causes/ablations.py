@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ... import _core
+from ...core.scenario import link_of
 from ...core.statement import state
 from ...core.units import time
 from ...experiment.ablation import Ablation, Change, Tree
@@ -43,11 +44,6 @@ class LinkAblation:
     def of(self, name: str, symptom: str) -> Ablation:
         """Return the ablation for a symptom of a link."""
         return Ablation(self.key, lambda tree: self.apply(tree, name, symptom))
-
-
-def _link(tree: Tree, name: str) -> Tree:
-    found: Tree = next(link for link in tree["link"] if link["name"] == name)
-    return found
 
 
 def _over(tree: Tree, name: str) -> list[Tree]:
@@ -232,7 +228,7 @@ def _application(tree: Tree, name: str, symptom: str) -> Change | None:
 def with_queue(tree: Tree, name: str, queue: Mapping[str, Any]) -> Tree:
     """Return the scenario with another queue at a link, without the changes that it has for the old one."""
     made = copy.deepcopy(tree)
-    _link(made, name)["queue"] = dict(queue)
+    link_of(made, name)["queue"] = dict(queue)
     return _without_changes(made, name, lambda _: True)
 
 
@@ -253,22 +249,22 @@ def _without_changes(tree: Tree, name: str, gone: Callable[[str], bool]) -> Tree
 def sized(tree: Tree, name: str, seconds: float) -> Tree:
     """Return the scenario with another capacity of a link's queue, given in seconds at its rate, which stays."""
     made = copy.deepcopy(tree)
-    link = _link(made, name)
+    link = link_of(made, name)
     packets = seconds * bits(link) / (8 * _packet(tree, name))
     link["queue"]["capacity"] = f"{max(round(packets), FEW_PACKETS)} packets"
     return _without_changes(made, name, lambda key: key == "capacity")
 
 
 def _plain_queue(tree: Tree, name: str) -> bool:
-    queue = _link(tree, name)["queue"]
+    queue = link_of(tree, name)["queue"]
     return bool(queue.get("aqm") == "drop-tail" and queue.get("scheduler", "none") == "none")
 
 
 def _buffer(tree: Tree, name: str, symptom: str) -> Change | None:
     packet = _packet(tree, name)
-    room, rtt = capacity(_link(tree, name), packet), _rtt(tree, name)
-    least = FEW_PACKETS * 8 * packet / bits(_link(tree, name))
-    if "capacity" not in _link(tree, name)["queue"]:
+    room, rtt = capacity(link_of(tree, name), packet), _rtt(tree, name)
+    least = FEW_PACKETS * 8 * packet / bits(link_of(tree, name))
+    if "capacity" not in link_of(tree, name)["queue"]:
         return None  # a tree's leaves have one each
     if symptom == "delay":
         wanted = max(rtt / 4, least)
@@ -277,7 +273,7 @@ def _buffer(tree: Tree, name: str, symptom: str) -> Change | None:
         return _said(sized(tree, name, wanted), "buffer", "other-buffer", room=_room(tree, name), wanted=wanted)
     if symptom == "unfair" or not _plain_queue(tree, name):
         return None
-    wanted = max(1.5 * rtt, 30 * 8 * packet / bits(_link(tree, name)))
+    wanted = max(1.5 * rtt, 30 * 8 * packet / bits(link_of(tree, name)))
     if not room < wanted / 1.5:
         return None
     return _said(sized(tree, name, wanted), "buffer", "other-buffer", room=_room(tree, name), wanted=wanted)
@@ -285,9 +281,9 @@ def _buffer(tree: Tree, name: str, symptom: str) -> Change | None:
 
 def _room(tree: Tree, name: str) -> str:
     """The size of a buffer: as a time, with the packets where it was given in these."""
-    text = str(_link(tree, name)["queue"]["capacity"])
-    seconds = time(capacity(_link(tree, name), _packet(tree, name)))
-    varies = not isinstance(_link(tree, name)["rate"], str)
+    text = str(link_of(tree, name)["queue"]["capacity"])
+    seconds = time(capacity(link_of(tree, name), _packet(tree, name)))
+    varies = not isinstance(link_of(tree, name)["rate"], str)
     seconds += " at its mean rate" if varies else ""
     if not text.endswith("packets"):
         return seconds
@@ -298,7 +294,7 @@ def _room(tree: Tree, name: str) -> str:
 def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
     if _plain_queue(tree, name):
         return None
-    queue = _link(tree, name)["queue"]
+    queue = link_of(tree, name)["queue"]
     here = queue["scheduler"] if queue.get("scheduler", "none") != "none" else queue["aqm"]
     here = str(here["kind"] if isinstance(here, Mapping) else here)
     if symptom in ("delay", "unfair", "stream"):
@@ -306,7 +302,7 @@ def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
             return None
         made = with_queue(tree, name, {"scheduler": "fq_codel"})
         return _said(made, "queue", "fq-codel", queue=here)
-    rtt = max(_rtt(tree, name), 30 * 8 * _packet(tree, name) / bits(_link(tree, name)))
+    rtt = max(_rtt(tree, name), 30 * 8 * _packet(tree, name) / bits(link_of(tree, name)))
     made = sized(with_queue(tree, name, {"aqm": "drop-tail", "capacity": "100 packets"}), name, rtt)
     return _said(made, "queue", "drop-tail", queue=here, room=rtt)
 
@@ -359,7 +355,7 @@ def _shaper(tree: Tree, name: str, symptom: str) -> Change | None:
     first = shapers.before(tree, name)
     if first is None or symptom not in ("delay", "idle") or _overhead(tree, name, symptom) is not None:
         return None
-    let, rate = bits(_link(tree, first)), bits(_link(tree, name))
+    let, rate = bits(link_of(tree, first)), bits(link_of(tree, name))
     low, high = shapers.RIGHT
     if (symptom == "idle" and let > low * rate) or (symptom == "delay" and let < high * rate):
         return None
@@ -370,13 +366,13 @@ def _shaper(tree: Tree, name: str, symptom: str) -> Change | None:
 
 def _overhead(tree: Tree, name: str, symptom: str) -> Change | None:
     """Let the CAKE before a link count what the link's own layer adds."""
-    first, layer = shapers.before(tree, name), shapers.framed(_link(tree, name))
+    first, layer = shapers.before(tree, name), shapers.framed(link_of(tree, name))
     if first is None or layer is None or symptom != "delay":
         return None
-    if shapers.scheduler(_link(tree, first))[0] != "cake" or shapers.framed(_link(tree, first)) is not None:
+    if shapers.scheduler(link_of(tree, first))[0] != "cake" or shapers.framed(link_of(tree, first)) is not None:
         return None
     made = copy.deepcopy(tree)
-    _link(made, first)["queue"]["scheduler"] |= layer
+    link_of(made, first)["queue"]["scheduler"] |= layer
     cause = "atm-cells" if layer["framing"] == "atm" else "link-overhead"
     return _said(made, cause, "overhead", link=name, cake=first, overhead=layer["overhead"], framing=layer["framing"])
 
@@ -386,7 +382,7 @@ def by_host(tree: Tree, name: str) -> Tree | None:
     side = shapers.hosts(tree, name)
     if side is None:
         return None
-    held = shapers.held(_link(tree, name))
+    held = shapers.held(link_of(tree, name))
     rate = "unlimited" if held is None else f"{round(held / 8) * 8} bit/s"
     modes = {"destination": "dual-dsthost", "source": "dual-srchost"}
     return {"scheduler": {"kind": "cake", "bandwidth": rate, "isolation": modes[side]}}
@@ -395,7 +391,7 @@ def by_host(tree: Tree, name: str) -> Tree | None:
 def lacking(tree: Tree, name: str) -> Tree | None:
     """Return `by_host`, where the present queue does not share so."""
     queue = by_host(tree, name)
-    kind, values = shapers.scheduler(_link(tree, name))
+    kind, values = shapers.scheduler(link_of(tree, name))
     if queue is None or (kind == "cake" and values["isolation"] in (queue["scheduler"]["isolation"], "triple-isolate")):
         return None
     return queue
@@ -406,8 +402,8 @@ def _hosts(tree: Tree, name: str, symptom: str) -> Change | None:
     if queue is None or symptom != "hosts":
         return None
     isolation = queue["scheduler"]["isolation"]
-    kind = shapers.scheduler(_link(tree, name))[0]
-    here = kind or _link(tree, name)["queue"].get("aqm", "the queue")
+    kind = shapers.scheduler(link_of(tree, name))[0]
+    here = kind or link_of(tree, name)["queue"].get("aqm", "the queue")
     return _said(with_queue(tree, name, queue), "not-by-host", "by-host", queue=here, isolation=isolation)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...core._words import listed
 from ...core.errors import ScenarioError
-from ...core.scenario import Scenario
+from ...core.scenario import Scenario, link_of
 from ...core.simulate import run
 from ...core.statement import state
 from ...core.units import share, time
@@ -717,7 +717,7 @@ def _dose_response(lab: Lab, tree: Tree, symptom: Symptom, before: float, seed: 
     """
     if symptom.key != "delay":
         return True
-    link = next(one for one in tree["link"] if one["name"] == lab.link)
+    link = link_of(tree, lab.link)
     room = capacity(link, 1500.0)
     if math.isinf(room):
         return True

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from ...core.result import packets_handled
+from ...core.scenario import link_of
 from .scales import bits, quantities, steps
 from .shapers import held, hosts
 
@@ -182,7 +183,7 @@ def _present_rates(tree: Mapping[str, Any], name: str, times: Any, rate: float) 
     """Return the rate of a link at each of some times, bit/s; one number where it does not vary."""
     import numpy as np
 
-    entry = next(one for one in tree["link"] if one["name"] == name)
+    entry = link_of(tree, name)
     if not isinstance(entry["rate"], Mapping):
         return rate
     found, period = steps(entry["rate"])

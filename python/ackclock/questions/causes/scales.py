@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ... import _core
+from ...core.scenario import link_of
 from ...core.statement import state
 from .shapers import held
 
@@ -152,7 +153,7 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
     wait
         Longest queueing delay, s, where it is known; else what the buffer allows.
     """
-    link = next(link for link in tree["link"] if link["name"] == name)
+    link = link_of(tree, name)
     flows = bulk(tree, name) or [flow for flow in tree["flows"] if name in flow["path"]]
     packet = max((max(quantities(flow["packet_size"]) or [1500.0]) for flow in flows), default=1500.0)
     rate = bits(link) / (8 * packet)

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ... import _core
+from ...core.scenario import link_of
 
 PACKET: Final = 1500
 """Bytes of a full packet, without a link's header."""
@@ -80,7 +81,7 @@ def held(link: Mapping[str, Any]) -> float | None:
 def at_rate(tree: Mapping[str, Any], name: str, rate: float) -> dict[str, Any]:
     """Return the scenario with the shaper of a link's queue at another rate; rates of its classes in proportion."""
     made = copy.deepcopy(dict(tree))
-    link = next(link for link in made["link"] if link["name"] == name)
+    link = link_of(made, name)
     part = rate / (held(link) or rate)
     values = link["queue"]["scheduler"]
 

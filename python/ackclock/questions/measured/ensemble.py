@@ -20,7 +20,7 @@ from ...analysis.modes import (
 )
 from ...core.errors import AnalysisError
 from ...core.intervals import student_quantile
-from ...core.scenario import Scenario, ScenarioLike, scenario_of
+from ...core.scenario import Scenario, ScenarioLike, link_of, scenario_of
 from ...core.simulate import replicate
 from ...core.statement import Statement, state
 from ...experiment.progress import tell
@@ -304,18 +304,17 @@ class Ensemble:
         A link with a clock of its own, of batches or of a rate that changes, moves its queue faster than samples at a
         part of the round trip follow; they show a slow swing in its place.
         """
-        link = next(entry for entry in self.scenario.canonical["link"] if entry["name"] == self.link)
+        link = link_of(self.scenario.canonical, judged.link)
         steady = link.get("service", "none") == "none" and isinstance(link["rate"], str)
         if steady or judged.verdict != "oscillates":
             return judged
         other = Ensemble(self.scenario, self.link, self.threads)
         other.rtt, other.seconds, other.sample = self.rtt, self.seconds, self.sample / FINER
         other.more(FIRST_RUNS)
-        period = other.judge().cycle
+        period, packets = other.judge().cycle, judged.packets + other.packets
         if abs(period / judged.cycle - 1) <= SAME_PERIOD:
-            return replace(judged, packets=judged.packets + other.packets)
+            return replace(judged, packets=packets)
         finding = state("measured.sampled", period=judged.cycle, sample=self.sample, finer=other.sample)
-        packets = judged.packets + other.packets
         return replace(judged, verdict="cannot tell", finding=finding, mode=None, cycle=math.nan, packets=packets)
 
     def concluded(self, judged: MeasuredStability, tolerance: float) -> MeasuredStability:

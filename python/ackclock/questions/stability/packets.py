@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ...core.accessors import presented
-from ...core.scenario import Scenario
+from ...core.scenario import Scenario, link_of
 from ...core.simulate import run
 from ...core.statement import state
 from ...experiment.progress import tell
@@ -217,7 +217,7 @@ def _alike(one: float, other: float) -> bool:
 
 def _of_the_queue(of: EquilibriumAnalysis, seen: PacketRun, link: str, signal: float) -> Iterator[Assumption]:
     """The assumptions about a queue that do not hold."""
-    entry = next(one for one in of.scenario.canonical["link"] if one["name"] == link)
+    entry = link_of(of.scenario.canonical, link)
     aqm = entry["queue"].get("aqm")
     if aqm == "drop-tail" and math.isfinite(capacity(entry, 1500.0)):
         yield Assumption("losses at once")

@@ -11,6 +11,7 @@ from ...core.accessors import presented
 from ...core.card import Card
 from ...core.devices import Commands, Queue, express, in_cake, in_sqm, shaped
 from ...core.engine_result import plain
+from ...core.scenario import link_of
 from ..causes.shapers import fixed
 from .packets import DEFAULT, Run
 from .problem import Problem, show
@@ -148,7 +149,7 @@ class Tuned(Card):
     def _inner(self) -> str:
         """Linux's qdisc in tc's words, without its place; empty where there is none, or no rate for a shaper."""
         tree = self.problem.scenario.canonical
-        link = next(entry for entry in tree["link"] if entry["name"] == self.problem.link)
+        link = link_of(tree, self.problem.link)
         if not fixed(link, tree):
             return ""
         made = self.commands if self.found else self.instead

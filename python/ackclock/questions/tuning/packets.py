@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Final
 
-from ...core.scenario import Scenario
+from ...core.scenario import Scenario, link_of
 from ...core.simulate import run
 from ...experiment.ablation import Tree
 from ...experiment.runner import parallel
@@ -88,7 +88,7 @@ def scenario(problem: Problem, queue: Mapping[str, Any], point: Mapping[str, flo
     """Return the whole scenario with a queue at the link, at a point of the range."""
     tree = copy.deepcopy(problem.scenario.canonical)
     tree.pop("change", None)
-    link = next(one for one in tree["link"] if one["name"] == problem.link)
+    link = link_of(tree, problem.link)
     link["queue"] = dict(queue)
     if "rate" in point:
         place = link["shaper"] if isinstance(link.get("shaper"), dict) else link
@@ -194,5 +194,5 @@ PRESENT: Final = "the present queue"
 
 def compared(problem: Problem) -> tuple[tuple[str, dict[str, Any]], ...]:
     """Return the queues that a setting is compared with, by name: Linux's default and the one that the link has."""
-    link = next(one for one in problem.scenario.canonical["link"] if one["name"] == problem.link)
+    link = link_of(problem.scenario.canonical, problem.link)
     return DEFAULT, (PRESENT, dict(link["queue"]))

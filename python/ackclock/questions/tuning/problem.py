@@ -11,7 +11,7 @@ from typing import Any, Final
 from ... import _core
 from ...core._words import among, nearest
 from ...core.errors import AckclockError
-from ...core.scenario import Scenario
+from ...core.scenario import Scenario, link_of
 from ...core.units import precise_time, rate_text
 
 KEYS: Final = {"rtt": "time", "flows": "number", "rate": "rate"}
@@ -182,7 +182,7 @@ def problem(scenario: Scenario, link: str | None, ranges: Mapping[str, str], nee
     if link is not None and link not in names:
         raise TuneError(f"--link {link}: there is no such link{among(link, names)}")
     chosen = link or next((name for name in names if _crossing(tree, name)), names[0])
-    entry = next(one for one in tree["link"] if one["name"] == chosen)
+    entry = link_of(tree, chosen)
     found = _crossing(tree, chosen)
     if not found:
         raise TuneError(

@@ -35,12 +35,14 @@ class Quantity:
     relative: float = 0.0
     """Share of the measured value that is allowed instead, if larger; near: twice that."""
     digits: str = ".2f"
+    axis: str = ""
+    """What a figure writes beside it."""
 
 
-SHARE = Quantity("share", 0.05, 0.10)
-JAIN = Quantity("jain", 0.05, 0.10)
-LOSS = Quantity("loss_pct", 0.05, 0.10, relative=0.20)
-UTILISATION = Quantity("utilisation_pct", 1.0, 2.0, digits=".1f")
+SHARE = Quantity("share", 0.05, 0.10, axis="share of the goodput")
+JAIN = Quantity("jain", 0.05, 0.10, axis="Jain's index")
+LOSS = Quantity("loss_pct", 0.05, 0.10, relative=0.20, axis="loss (%)")
+UTILISATION = Quantity("utilisation_pct", 1.0, 2.0, digits=".1f", axis="utilisation (%)")
 QUANTITIES = {quantity.name: quantity for quantity in (SHARE, JAIN, LOSS, UTILISATION)}
 
 
@@ -307,7 +309,7 @@ class TenFlows:
 
     def tick(self, cell: Cell) -> str:
         """Controls and buffer."""
-        return f"{cell['first_five']}, {cell['second_five']}, {cell['buffer_125kB']}"
+        return f"5 {cell['first_five']} + 5 {cell['second_five']}, {cell.number('buffer_125kB') / 8:g} MB"
 
     def words(self, cell: Cell) -> str:
         """Name the cell."""

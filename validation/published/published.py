@@ -211,17 +211,17 @@ def draw(compared: Sequence[Compared]) -> None:
     with style.context():
         for name, made in TABLES.items():
             members = [each for each in compared if each.cell.table == name]
-            panels: dict[str, list[Compared]] = {}
+            panels: dict[tuple[str, str], list[Compared]] = {}
             for each in members:
-                panels.setdefault(each.named(made.panel(each.cell)), []).append(each)
+                panels.setdefault((made.panel(each.cell), each.quantity), []).append(each)
             across = 1 if max(map(len, panels.values())) > 12 else min(3, len(panels))
             down = -(-len(panels) // across)
-            figure, axes = plt.subplots(
-                down, across, figsize=(max(8.0, 3.4 * across), 2.6 * down), squeeze=False, layout="constrained"
-            )
+            longest = max(len(made.tick(each.cell)) for each in members)
+            size = (max(8.0, 3.4 * across), (1.9 + 0.06 * longest) * down)
+            figure, axes = plt.subplots(down, across, figsize=size, squeeze=False, layout="constrained")
             for ax in list(axes.flat)[len(panels) :]:
                 ax.set_visible(False)
-            for ax, (title, entries) in zip(axes.flat, panels.items(), strict=False):
+            for ax, ((title, quantity), entries) in zip(axes.flat, panels.items(), strict=False):
                 for place, each in enumerate(entries):
                     measured = each.cell.measured[each.quantity]
                     ax.plot([place] * 2, [measured.low, measured.high], color=style.GREY, linewidth=6, alpha=0.35)
@@ -231,7 +231,8 @@ def draw(compared: Sequence[Compared]) -> None:
                     ax.plot(place, each.ours, "o", color=colour, label="ackclock" if place == 0 else None)
                 ax.set_xticks(range(len(entries)), [made.tick(each.cell) for each in entries], rotation=90, fontsize=7)
                 ax.set_title(title, fontsize=9)
-                if QUANTITIES[entries[0].quantity].name in ("share", "jain"):
+                ax.set_ylabel(QUANTITIES[quantity].axis, fontsize=8)
+                if quantity in ("share", "jain"):
                     ax.set_ylim(-0.03, 1.03)
             figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, frameon=False)
             figure.savefig(HERE / f"{name}.svg", metadata={"Date": None})

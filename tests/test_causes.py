@@ -1,5 +1,6 @@
 """Causes by experiment: a sample of planted ones, two at once, the vocabulary, and how long runs must be."""
 
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -203,6 +204,25 @@ def test_halves_of_a_scenario_that_changes_are_not_compared() -> None:
     assert answer.present.length.total == 40
     assert "halves" not in " ".join(one.text for one in answer.sentences)
     assert all(run["length_s"] == 40 for run in answer.lab.record.values())
+
+
+def test_number_that_drifts_to_its_limit_in_every_seed_is_not_steady() -> None:
+    """BBR and YeAH over REM: idle 1 % and 3 % of the time in the halves of three seeds, and 14 % a minute later."""
+    answer = diagnose(
+        ac.dumbbell(rate="10 Mbit/s", queue={"capacity": "50 ms"}, flows=ac.flows(4, rtt="30 ms"), duration="9 s")
+    )
+    idle = next(one for one in experiment.SYMPTOMS if one.key == "idle")
+    assert answer.present.limit(idle) == 0.05
+
+    def steady(*halves: tuple[float, float]) -> bool:
+        (one, *_) = answer.present.numbers
+        seeds = tuple(dataclasses.replace(one, halves={"idle": half}) for half in halves)
+        return dataclasses.replace(answer.present, numbers=seeds).steady(idle)
+
+    assert not steady((0.010, 0.020), (0.010, 0.032), (0.011, 0.050))
+    assert steady((0.010, 0.020), (0.010, 0.032), (0.051, 0.050))  # not in every seed
+    assert steady((0.010, 0.012), (0.010, 0.013), (0.011, 0.015))  # stays on its side
+    assert steady((0.20, 0.19), (0.21, 0.18), (0.20, 0.17))
 
 
 def test_what_changes_nothing_is_run_once() -> None:

@@ -10,8 +10,9 @@ import pytest
 
 import ackclock as ac
 from ackclock.core.devices import IFB
+from ackclock.core.units import rate_text
 from ackclock.present.cli import main
-from ackclock.present.text.people import sentence, table
+from ackclock.present.text.people import footnote, sentence, table
 from ackclock.questions.causes.scales import Length, timed
 from ackclock.questions.home import home
 from ackclock.questions.people import GRADES, PAGE, Experience, People, people
@@ -93,6 +94,24 @@ def test_a_part_of_a_slow_cycle_gives_no_verdict() -> None:
     endless = replace(length, measured=3000.0)
     found = people({"now": tree}, "down", endless, one_way={name: 2 * wait for name, wait in waits.items()})
     assert "too many packets" in sentence(found)
+
+
+def test_download_at_another_rate_than_without_the_call_has_no_time() -> None:
+    """Two flows over drop-tail share otherwise beside a call: 100 MB in 87 s, and in 217 s at the table's rate."""
+    tree = home("20 Mbit/s", "5 Mbit/s", "20 ms", queue=DEEP).canonical
+    (user,) = (str(one["name"]) for one in tree["flows"] if one["path"] == ["down"])
+    plain = people({"now": tree}, "down", LENGTH).settings["now"]
+    rate = plain.rate_beside
+    same = people({"now": tree}, "down", LENGTH, rates={"now": {user: 1.2 * rate}}).settings["now"]
+    assert same.download == plain.download == pytest.approx(8e8 / rate, rel=0.01)
+    apart = people({"now": tree}, "down", LENGTH, rates={"now": {user: rate / 2}})
+    assert math.isnan(apart.settings["now"].download)
+    assert apart.settings["now"].page == plain.page
+    cell = table(apart).columns["now"]["a download of 100 MB"]
+    assert cell == "not known: the call changes its rate"
+    rates = f"A download (now) has {rate_text(rate)} beside the call and {rate_text(rate / 2)} without it."
+    assert rates in footnote(apart)
+    assert "A download" not in footnote(People({"now": plain}, ("down",)))
 
 
 def test_seeds_that_differ_by_more_than_their_mean_give_no_time(deep: Experience) -> None:

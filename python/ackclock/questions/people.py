@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..analysis import Call, call
@@ -45,9 +45,9 @@ LONGEST: Final = 40.0
 WANTED: Final = 10
 """Pages that are to be loaded, where the packets allow it."""
 UNLIKE: Final = 0.3
-"""A median wait beside the probes that differs by more than this part from that without them is another ..."""
+"""A median wait, or a rate, that differs beside the probes by more than this part from without them is another ..."""
 UNLIKE_S: Final = 0.005
-"""... if it differs by this at least, s."""
+"""... if the wait differs by this at least, s."""
 FEWEST: Final = 3
 """Pages that must be loaded for their time to be told."""
 LIGHT: Final = 0.02
@@ -86,6 +86,10 @@ class Experience:
     """The results of each seed, where this is their mean."""
     one_way: Mapping[str, float] = field(default_factory=dict)
     """Median one-way delays of the endless flows over the call's links, by class, beside the call, s."""
+    rate_beside: float = math.nan
+    """Mean goodput of an endless flow beside the call, bit/s, ..."""
+    rate_without: float = math.nan
+    """... and without it, where that is so different that no time of a download is stated; else NaN."""
 
     @property
     def added(self) -> float:
@@ -175,6 +179,7 @@ def people(
     length: Length,
     seed: int = 1,
     one_way: Mapping[str, float] | None = None,
+    rates: Mapping[str, Mapping[str, float]] | None = None,
 ) -> People:
     """
     Measure what people notice who share a link with the flows of a scenario.
@@ -193,6 +198,9 @@ def people(
         Median one-way delays of classes in runs of the first scenario that are as long as `length`, s. Where one over
         these links is another beside the probes, a shorter run saw a part of a slow cycle only, and the probes run as
         long; if it still is, the probes themselves change a queue, and there is no verdict.
+    rates
+        Mean goodputs of the endless flows without the probes, bit/s: by setting and class. Where that of the user's
+        class is another beside the probes, also in runs as long, no time of a download is stated for this setting.
     """
     first = next(iter(trees.values()))
     user = _user(first, link)
@@ -206,16 +214,24 @@ def people(
         ways = {str(one["name"]): _base(one) / 2 for one in first["flows"]}
         added = {name: delay - ways[name] for name, delay in (one_way or {}).items()}
         answer = _probes(trees, user, chosen, seed)
-        if chosen.measured < length.measured and _unlike(answer, added, ways):
-            chosen = _length(first, user, length, longest=math.inf)
-            if chosen is None or chosen.measured < length.measured:
+        alone = {key: own[str(user["name"])] for key, own in (rates or {}).items() if str(user["name"]) in own}
+        unlike = _unlike(answer, added, ways)
+        if chosen.measured < length.measured and (unlike or _other_rates(answer, alone)):
+            longer = _length(first, user, length, longest=math.inf)
+            if longer is not None and longer.measured >= length.measured:
+                answer = _probes(trees, user, longer, seed)
+                unlike = _unlike(answer, added, ways)
+            elif unlike:
                 return People({}, path, TOO_LONG)
-            answer = _probes(trees, user, chosen, seed)
-        if _unlike(answer, added, ways):
+        if unlike:
             return People({}, path, TOO_SLOW)
     except AckclockError as error:
         return People({}, path, f"the probes cannot run here: {str(error).splitlines()[0]}")
-    return People({key: _mean(ones) for key, ones in answer.items()}, path)
+    found = {key: _mean(ones) for key, ones in answer.items()}
+    for key in _other_rates(answer, alone):
+        runs = tuple(replace(one, download=math.nan) for one in found[key].runs)
+        found[key] = replace(found[key], download=math.nan, rate_without=alone[key], runs=runs)
+    return People(found, path)
 
 
 def _probes(
@@ -244,6 +260,17 @@ def _unlike(answer: Mapping[str, Sequence[Experience]], added: Mapping[str, floa
     return False
 
 
+def _other_rates(answer: Mapping[str, Sequence[Experience]], alone: Mapping[str, float]) -> list[str]:
+    """Settings in which an endless flow has another rate beside the probes than without them, decidedly."""
+    found = []
+    for key in answer.keys() & alone.keys():
+        beside = interval([one.rate_beside for one in answer[key]])
+        half = beside.half if math.isfinite(beside.half) else 0.0
+        if abs(beside.mean - alone[key]) > max(UNLIKE * max(beside.mean, alone[key]), half):
+            found.append(key)
+    return found
+
+
 def _mean(runs: Sequence[Experience]) -> Experience:
     """Average over the seeds; a measure that one of them lacks is left out."""
 
@@ -255,7 +282,7 @@ def _mean(runs: Sequence[Experience]) -> Experience:
     if len(calls) == len(runs):
         numbers = ("rating", "delay", "playout", "late", "lost")
         answer = Call(**{name: average([getattr(one, name) for one in calls]) for name in numbers})
-    times = ("ping", "ping_base", "ping_p99", "page", "download", "seconds")
+    times = ("ping", "ping_base", "ping_p99", "page", "download", "seconds", "rate_beside")
     means: dict[str, Any] = {name: average([getattr(one, name) for one in runs]) for name in times}
     return Experience(call=answer, pages=sum(one.pages for one in runs), runs=tuple(runs), **means)
 
@@ -364,6 +391,7 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experienc
         page=pages + SET_UP * ping if loaded >= FEWEST else math.nan,
         pages=loaded,
         download=8 * DOWNLOAD / rates[0] if rates and rates[0] > 0 else math.nan,
+        rate_beside=rates[0] if rates else math.nan,
         seconds=end - begin,
         one_way={
             str(one["name"]): float(raw["classes"][names.index(str(one["name"]))]["delay_p50"])

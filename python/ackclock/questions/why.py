@@ -64,6 +64,9 @@ DEFAULT_PACKETS: Final = 4
 SHAPERS: Final = ("htb", "hfsc", "tbf", "cbq")
 """Linux queueing disciplines that shape, and leave the waiting to another."""
 
+SETTING_NAMES: Final = {"FQ-CoDel": "instead", "BBR": "with BBR"}
+"""Names of remedies in the verdict for people."""
+
 State = Literal["stands", "swings", "short", "empty"]
 
 
@@ -311,7 +314,7 @@ def why(
     remedies = _remedies(lab, tree, judged, seed, (DOWN,) if down is not None else (), own_senders=own_senders)
     main, *rest = judged = _advised(judged, remedies, prefer)
     sentences = [*main.sentences, *(one.sentence(one.balance.wanted(prefer), prefer) for one in remedies)]
-    trees = {"now": tree} | {{"FQ-CoDel": "instead", "BBR": "with BBR"}[one.name]: one.tree for one in remedies}
+    trees = {"now": tree} | {SETTING_NAMES[one.name]: one.tree for one in remedies}
     trust = near(tree, name)
     return Why(
         sentences=tuple(sentences),
@@ -322,7 +325,9 @@ def why(
         recommended=main.recommended,
         beside=tuple(rest),
         effects=next((one.balance.effects for one in remedies if one.name == "FQ-CoDel"), ()),
-        people=people(trees, name, answer.present.length, seed, _one_way(answer.present)),
+        people=people(
+            trees, name, answer.present.length, seed, _one_way(answer.present), _rates(tree, main.present, remedies)
+        ),
         senders=next((one for one in remedies if one.name == "BBR"), None),
         checked=f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}\n"
         f"{trust.sentence}{_style(tree, name, answer, bool(trust.cells))}",
@@ -336,6 +341,18 @@ def _one_way(present: Measured) -> dict[str, float]:
     """Median one-way delays of the classes, s, means over the seeds."""
     ones = present.numbers
     return {name: sum(one.classes[name].one_way_p50 for one in ones) / len(ones) for name in ones[0].classes}
+
+
+def _rates(tree: dict[str, Any], present: Setting, remedies: Sequence[Remedy]) -> dict[str, dict[str, float]]:
+    """Mean goodputs of a flow of each class, bit/s, by setting."""
+    settings = {"now": present} | {
+        SETTING_NAMES[one.name]: setting for one in remedies for setting in list(one.settings.values())[:1]
+    }
+    counts = {str(one["name"]): int(one["count"]) for one in tree["flows"]}
+    return {
+        key: {name: own.goodput / counts[name] for name, own in setting.classes.items()}
+        for key, setting in settings.items()
+    }
 
 
 def _in_style(scenario: Scenario, style: str | None) -> Scenario:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...core._words import counted
-from ...core.units import time, time_within
+from ...core.units import rate_text, time, time_within
 from ...questions.people import DOWNLOAD, FEWEST, PAGE, Experience, Measure, People
 from ..tables import TextTable
 
@@ -27,7 +27,7 @@ def _cells(one: Experience) -> dict[str, str]:
         "a call": voice,
         "a game, there and back": there,
         f"a page of {PAGE / 1e6:g} MB": _known(one, "page", f"fewer than {FEWEST} loaded in {time(one.seconds)}"),
-        f"a download of {DOWNLOAD / 1e6:g} MB": _known(one, "download", "no endless flow gets through on this path"),
+        f"a download of {DOWNLOAD / 1e6:g} MB": _known(one, "download", _no_download(one)),
         "bufferbloat grade": f"{_grades(one)} (+{time(one.added)})" if one.grade else "",
     }
 
@@ -40,6 +40,13 @@ def _known(one: Experience, measure: Measure, why_not: str = "") -> str:
     if half >= value:
         return f"not known: {counted(len(one.runs), 'seed')} differ by more than their mean"
     return time_within(value, half) if half > EXACT * value else time(value)
+
+
+def _no_download(one: Experience) -> str:
+    """Why no time of a download is stated."""
+    if math.isnan(one.rate_without):
+        return "no endless flow gets through on this path"
+    return "the call changes its rate"
 
 
 def _grades(one: Experience) -> str:
@@ -95,5 +102,13 @@ def footnote(people: People) -> str:
         f"For people: from probes beside the traffic, over {links}, {counted(len(first.runs), 'seed')} of "
         f"{time(first.seconds)} a setting; ± is the 95 % interval of the mean. Calls: G.711 with concealment, the best "
         "jitter buffer, E-model of ITU-T G.107; a page loads over one new connection. The grade is DSLReports' of the "
-        "added round trip."
+        f"added round trip.{''.join(map(_other_rate, people.settings.items()))}"
     )
+
+
+def _other_rate(setting: tuple[str, Experience]) -> str:
+    name, one = setting
+    if math.isnan(one.rate_without):
+        return ""
+    rates = f"{rate_text(one.rate_beside)} beside the call and {rate_text(one.rate_without)} without it"
+    return f" A download ({name}) has {rates}."

@@ -175,15 +175,19 @@ class Measured:
         """
         Whether both halves of the measured time agree on a symptom, on average over the seeds, and would go on to.
 
-        A number that changed significantly from one half to the other must stay on its side after twice that change.
+        A number that changed significantly from one half to the other, or in the same direction in every seed, must
+        stay on its side after twice that change: three seeds that drift at different speeds are seldom significant.
         """
         halves = [number.halves[symptom.key] for number in self.numbers if symptom.key in number.halves]
         if not halves:
             return True
         limit = self.limit(symptom)
         first, second = (sum(half[k] for half in halves) / len(halves) for k in (0, 1))
-        moved = interval([after - before for before, after in halves])
-        ahead = second + AHEAD * moved.mean if moved.count > 1 and abs(moved.mean) > moved.half else second
+        changes = [after - before for before, after in halves]
+        moved = interval(changes)
+        one_way = all(change > 0 for change in changes) or all(change < 0 for change in changes)
+        drifts = moved.count > 1 and (one_way or abs(moved.mean) > moved.half)
+        ahead = second + AHEAD * moved.mean if drifts else second
         return (first > limit) == (second > limit) == (ahead > limit)
 
     def moves(self, symptom: Symptom) -> bool:

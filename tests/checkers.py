@@ -31,7 +31,7 @@ def check(answer: dict[str, Any]) -> int:
         runs = _Runs(part["runs"], part["link"], every)
         for sentence in part["sentences"]:
             assert sentence["evidence"], sentence
-            assert all(run in part["runs"] for one in sentence["evidence"] for run in one["runs"]), sentence
+            assert all(run in part["runs"] for item in sentence["evidence"] for run in item["runs"]), sentence
             if sentence["subject"] == "FQ-CoDel":
                 _remedy(answer, sentence, runs)
             else:
@@ -81,41 +81,41 @@ def _setting(part: dict[str, Any], setting: str, key: str, runs: _Runs) -> None:
     factor = _bits(runs.of(key)[0], runs) / _bits(now, runs) if setting == "other" else 1.0
     for name, what in {"delay_p50": _wait(0.5), "delay_p99": _wait(0.99), "loss": _lost}.items():
         _same(stated[name], runs.mean(key, what), f"{part['link']}, {setting}: {name}")
-    used = runs.mean(key, lambda one, runs: 1 - _idle(one, runs))
+    used = runs.mean(key, lambda item, runs: 1 - _idle(item, runs))
     _same(stated["utilization"], factor * used, f"{part['link']}, {setting}: utilization", 5e-3)
     for name, row in stated["classes"].items():
         columns = {
-            "goodput": lambda one, _runs, name=name: float(one.flows["goodput"][one.flows["class"] == name].sum()),
+            "goodput": lambda item, _runs, name=name: float(item.flows["goodput"][item.flows["class"] == name].sum()),
             "loss": _class_loss(name),
-            "one_way_p50": lambda one, _runs, name=name: float(one.classes.loc[name, "one_way_s_p50"]),
-            "one_way_p99": lambda one, _runs, name=name: float(one.classes.loc[name, "one_way_s_p99"]),
+            "one_way_p50": lambda item, _runs, name=name: float(item.classes.loc[name, "one_way_s_p50"]),
+            "one_way_p99": lambda item, _runs, name=name: float(item.classes.loc[name, "one_way_s_p99"]),
         }
         for column, what in columns.items():
             if row[column] is not None:
                 _same(row[column], runs.mean(key, what), f"{setting}, class {name}: {column}")
 
 
-def _same(stated: float | None, found: float, where: str, slack: float = 1e-9) -> None:
-    if stated is None or math.isnan(found):
+def _same(stated: float | None, value: float, where: str, slack: float = 1e-9) -> None:
+    if stated is None or math.isnan(value):
         return
-    assert abs(stated - found) <= CLOSE * abs(found) + slack, (where, stated, found)
+    assert abs(stated - value) <= CLOSE * abs(value) + slack, (where, stated, value)
 
 
 def _unsaid(part: dict[str, Any], runs: _Runs) -> None:
     """What is neither said nor left open is not there: the mean is below its limit."""
     key = _first(part)
-    said = {one["predicate"] for one in part["sentences"]}
+    said = {sentence["predicate"] for sentence in part["sentences"]}
     if not runs.record[key]["enough"]:
         return
-    open_ = " ".join(one["text"] for one in part["sentences"] if one["predicate"] == "cannot-tell")
-    one = runs.of(key)[0]
-    over = [entry for entry in one._scenario["flows"] if runs.link in entry["path"]]
+    open_ = " ".join(sentence["text"] for sentence in part["sentences"] if sentence["predicate"] == "cannot-tell")
+    item = runs.of(key)[0]
+    over = [entry for entry in item._scenario["flows"] if runs.link in entry["path"]]
     kinds = [entry["traffic"]["kind"] for entry in over]
     greedy = sum(int(entry["count"]) for entry in over if entry["traffic"]["kind"] == "bulk")
     judged: dict[str, tuple[Any, float, str]] = {
         "waits-long": (
             _wait(0.5),
-            _wait_limit(one, runs) if {"bulk", "app-limited"} & set(kinds) else math.inf,
+            _wait_limit(item, runs) if {"bulk", "app-limited"} & set(kinds) else math.inf,
             "wait long",
         ),
         "loses-much": (_lost, 0.01, "many packets are lost"),
@@ -128,9 +128,9 @@ def _unsaid(part: dict[str, Any], runs: _Runs) -> None:
         judged["stream-loses"] = (_stream_loss, 1e-3, "streams without congestion control")
     for predicate, (what, limit, words) in judged.items():
         if predicate not in said and words not in open_:
-            found = runs.mean(key, what)
-            assert not found > limit * (1 + CLOSE), (
-                f"{part['link']}: {predicate} is not said: {found:.4g} > {limit:.4g}"
+            result = runs.mean(key, what)
+            assert not result > limit * (1 + CLOSE), (
+                f"{part['link']}: {predicate} is not said: {result:.4g} > {limit:.4g}"
             )
 
 
@@ -138,11 +138,11 @@ def _directions(answer: dict[str, Any], runs: _Runs) -> None:
     """Each link that endless flows fill is judged, unless one alone was asked for."""
     if "was asked for" in answer["checked"] or "Not judged" in answer["checked"]:
         return
-    judged = {one["link"] for one in [answer, *answer["beside"]]}
-    one = runs.of(_first(answer))[0]
-    filled = {link for flow in one._scenario["flows"] if flow["traffic"]["kind"] == "bulk" for link in flow["path"]}
+    judged = {part["link"] for part in [answer, *answer["beside"]]}
+    item = runs.of(_first(answer))[0]
+    filled = {link for flow in item._scenario["flows"] if flow["traffic"]["kind"] == "bulk" for link in flow["path"]}
     for link in filled - judged:
-        used = float(one.links.loc[link, "utilization"])
+        used = float(item.links.loc[link, "utilization"])
         assert used < 0.55, f"{link} is used {used:.0%} of the time and is not judged"
 
 
@@ -150,9 +150,9 @@ def _commands(part: dict[str, Any], answer: dict[str, Any]) -> None:
     """The commands set what was run: a shaper at 95 % of the rate now, CoDel's parameters, and the way back."""
     lines, undo = part["other"]["tc"], part["other"]["undo"]
     scenarios = [part["runs"][_first(part)]["scenario"], answer["runs"][_instead(answer)]["scenario"]]
-    now, then = (next(one for one in tree["link"] if one["name"] == part["link"]) for tree in scenarios)
+    now, then = (next(link for link in tree["link"] if link["name"] == part["link"]) for tree in scenarios)
     shaped = re.search(r" htb rate ([0-9]+)kbit", lines)
-    bits = [ac._core.quantity(str(one["rate"]))[0] for one in (now, then)]
+    bits = [ac._core.quantity(str(item["rate"]))[0] for item in (now, then)]
     policer = now.get("policer", "none")
     let = min(bits[0], ac._core.quantity(str(policer["rate"]))[0] if isinstance(policer, dict) else math.inf)
     if "fq_codel" in lines:
@@ -173,16 +173,18 @@ def _commands(part: dict[str, Any], answer: dict[str, Any]) -> None:
 def _peaks(part: dict[str, Any], runs: _Runs) -> None:
     """The highest queue of the table is that of the first run's samples."""
     (present,) = part["sentences"][0]["evidence"][0]["runs"]
-    one = runs.of(present)[0]
-    highest = max(_sampled(one, runs), default=0.0)
+    item = runs.of(present)[0]
+    highest = max(_sampled(item, runs), default=0.0)
     _near(part["present"]["peak"], highest, {"text": "the table's highest queue"}, 1e-6)
 
 
 def _offered(part: dict[str, Any], answer: dict[str, Any]) -> None:
     """Where another setting is tried, it is tried at every judged link that has another queue."""
-    if answer["other"] is None and not any(one["other"] for one in answer.get("beside", [])):
+    if answer["other"] is None and not any(part["other"] for part in answer.get("beside", [])):
         return
-    entry = next(one for run in part["runs"].values() for one in run["scenario"]["link"] if one["name"] == part["link"])
+    entry = next(
+        link for run in part["runs"].values() for link in run["scenario"]["link"] if link["name"] == part["link"]
+    )
     scheduler = entry["queue"].get("scheduler", "none")
     kind = scheduler["kind"] if isinstance(scheduler, dict) else scheduler
     assert part["other"] is not None or kind == "fq_codel", f"{part['link']} has no other setting"
@@ -192,10 +194,10 @@ def _tabled(part: dict[str, Any], key: str, runs: _Runs) -> None:
     """The table has what the runs that decided have."""
     (present,) = part["sentences"][0]["evidence"][0]["runs"]
     what = {"delay_p50": _wait(0.5), "delay_p99": _wait(0.99), "loss": _lost, "utilization": _idle}[key]
-    found = runs.mean(present, what)
+    result = runs.mean(present, what)
     stated = part["present"][key]
-    if not math.isnan(found):
-        _near(stated, 1 - found if key == "utilization" else found, {"text": f"the table's {key}"}, 2e-3)
+    if not math.isnan(result):
+        _near(stated, 1 - result if key == "utilization" else result, {"text": f"the table's {key}"}, 2e-3)
 
 
 class _Runs:
@@ -213,17 +215,17 @@ class _Runs:
         return [self._known[text, seed] for seed in self.record[key]["seeds"]]
 
     def mean(self, key: str, what: Any) -> float:
-        values = [what(one, self) for one in self.of(key)]
+        values = [what(item, self) for item in self.of(key)]
         return float(sum(values) / len(values))
 
 
-def _entry(one: Any, runs: _Runs) -> dict[str, Any]:
-    return next(link for link in one._scenario["link"] if link["name"] == runs.link)
+def _entry(item: Any, runs: _Runs) -> dict[str, Any]:
+    return next(link for link in item._scenario["link"] if link["name"] == runs.link)
 
 
-def _bits(one: Any, runs: _Runs) -> float:
+def _bits(item: Any, runs: _Runs) -> float:
     """The link's rate; of a varying one the mean over a period, by a thousand looks at it."""
-    rate = _entry(one, runs)["rate"]
+    rate = _entry(item, runs)["rate"]
     if isinstance(rate, str):
         return float(ac._core.quantity(rate)[0])
     if (again := rate.get("repeat", "never")) == "never":
@@ -241,14 +243,14 @@ def _rate_at(rate: dict[str, Any], at: float, period: float) -> float:
     return float(ac._core.quantity(str(begun[-1][1]))[0])
 
 
-def _sampled(one: Any, runs: _Runs) -> list[float]:
+def _sampled(item: Any, runs: _Runs) -> list[float]:
     """The queue's samples in the measured time, each as a wait at the rate of its moment."""
-    begin, end = one.window
-    rate = _entry(one, runs)["rate"]
-    trace = one.traces["link_queue_bytes"].sel(link=runs.link)
-    samples = [(float(at), float(value)) for at, value in zip(one.traces["time"].values, trace.values, strict=True)]
+    begin, end = item.window
+    rate = _entry(item, runs)["rate"]
+    trace = item.traces["link_queue_bytes"].sel(link=runs.link)
+    samples = [(float(at), float(value)) for at, value in zip(item.traces["time"].values, trace.values, strict=True)]
     inside = [(at, value) for at, value in samples if begin <= at <= end]
-    mean = _bits(one, runs)
+    mean = _bits(item, runs)
     if isinstance(rate, str):
         return [value * 8 / mean for _, value in inside]
     period = math.inf if rate.get("repeat", "never") == "never" else ac._core.quantity(rate["repeat"])[0]
@@ -258,71 +260,71 @@ def _sampled(one: Any, runs: _Runs) -> list[float]:
 def _wait(part: float) -> Any:
     """The wait that this part of the packets does not exceed."""
 
-    def what(one: Any, runs: _Runs) -> float:
-        edges, counts = one.delay_histograms[runs.link]
-        total, seen = int(sum(counts)), 0
+    def what(item: Any, runs: _Runs) -> float:
+        edges, counts = item.delay_histograms[runs.link]
+        total, observed = int(sum(counts)), 0
         for edge, count in zip(edges, counts, strict=True):
-            seen += int(count)
-            if seen >= part * total:
+            observed += int(count)
+            if observed >= part * total:
                 return float(edge)
         return math.nan
 
     return what
 
 
-def _lost(one: Any, runs: _Runs) -> float:
-    row = one.links.loc[runs.link]
+def _lost(item: Any, runs: _Runs) -> float:
+    row = item.links.loc[runs.link]
     came_or_left = max(row["arrivals"], row["drops"] + row["packets"])
     return float((row["drops"] + row["policed"]) / (came_or_left + row["policed"]))
 
 
-def _idle(one: Any, runs: _Runs) -> float:
-    begin, end = one.window
-    rate = _entry(one, runs)["rate"]
+def _idle(item: Any, runs: _Runs) -> float:
+    begin, end = item.window
+    rate = _entry(item, runs)["rate"]
     if isinstance(rate, str):
-        return 1 - float(one.links.loc[runs.link, "bytes"]) * 8 / (_bits(one, runs) * float(end - begin))
-    return 1 - float(one.links.loc[runs.link, "utilization"])  # a share of the time: bytes do not tell it
+        return 1 - float(item.links.loc[runs.link, "bytes"]) * 8 / (_bits(item, runs) * float(end - begin))
+    return 1 - float(item.links.loc[runs.link, "utilization"])  # a share of the time: bytes do not tell it
 
 
-def _uneven(one: Any, runs: _Runs) -> float:
+def _uneven(item: Any, runs: _Runs) -> float:
     greedy = {
         entry["name"]
-        for entry in one._scenario["flows"]
+        for entry in item._scenario["flows"]
         if entry["traffic"]["kind"] == "bulk" and runs.link in entry["path"]
     }
-    got = [rate for rate, name in zip(one.flows["goodput"], one.flows["class"], strict=True) if name in greedy]
+    got = [rate for rate, name in zip(item.flows["goodput"], item.flows["class"], strict=True) if name in greedy]
     return float(1 - sum(got) ** 2 / (len(got) * sum(rate * rate for rate in got)))
 
 
-def _rtt(one: Any, runs: _Runs) -> float:
+def _rtt(item: Any, runs: _Runs) -> float:
     over = {
         entry["name"]
-        for entry in one._scenario["flows"]
+        for entry in item._scenario["flows"]
         if entry["traffic"]["kind"] in ("bulk", "app-limited") and runs.link in entry["path"]
     }
-    rtts = [rtt for rtt, name in zip(one.flows["rtt"], one.flows["class"], strict=True) if name in over]
+    rtts = [rtt for rtt, name in zip(item.flows["rtt"], item.flows["class"], strict=True) if name in over]
     return float(sum(rtts) / len(rtts))
 
 
 def _holds(part: float) -> Any:
     """The queue that is exceeded in this part of the samples, s."""
 
-    def what(one: Any, runs: _Runs) -> float:
-        inside = sorted(_sampled(one, runs))
+    def what(item: Any, runs: _Runs) -> float:
+        inside = sorted(_sampled(item, runs))
         return inside[min(int((1 - part) * len(inside)), len(inside) - 1)]
 
     return what
 
 
-def _near(stated: float, found: float, sentence: dict[str, Any], slack: float = 1e-3) -> None:
-    assert abs(stated - found) <= CLOSE * abs(found) + slack, (sentence["text"], stated, found)
+def _near(stated: float, value: float, sentence: dict[str, Any], slack: float = 1e-3) -> None:
+    assert abs(stated - value) <= CLOSE * abs(value) + slack, (sentence["text"], stated, value)
 
 
 def _first_number(text: str) -> float:
     """The first quantity of a sentence, in SI units, shares as parts of one."""
-    found = re.search(r"(?:half of them|lost:|idle|up to|index is) ([0-9.e+-]*[0-9]) ?(us|ms|s|%|)", text)
-    assert found is not None, text
-    return float(found[1]) * {"%": 0.01, "": 1.0, **_UNIT}[found[2]]
+    match = re.search(r"(?:half of them|lost:|idle|up to|index is) ([0-9.e+-]*[0-9]) ?(us|ms|s|%|)", text)
+    assert match is not None, text
+    return float(match[1]) * {"%": 0.01, "": 1.0, **_UNIT}[match[2]]
 
 
 def _symptom(what: Any, limit: Any, gone: float) -> Any:
@@ -340,14 +342,14 @@ def _symptom(what: Any, limit: Any, gone: float) -> Any:
         assert bool(causes) == ("cause not found" not in sentence["text"])
         shown = re.findall(r": (-?[0-9.e+-]*[0-9]) ?(us|ms|s|%|)(?= ±|\))", sentence["text"].partition("; ")[2])
         assert len(shown) == len(causes), (sentence["text"], shown)
-        for one, (text, unit) in zip(causes, shown, strict=True):
-            value = 1 - one["value"] if "Jain" in sentence["text"] else one["value"]
+        for cause, (text, unit) in zip(causes, shown, strict=True):
+            value = 1 - cause["value"] if "Jain" in sentence["text"] else cause["value"]
             _near(float(text) * {"": 1.0, "%": 0.01, **_UNIT}[unit], value, sentence, 6e-4 if unit else 6e-3)
-        for one in causes:
-            (key,) = one["runs"]
+        for cause in causes:
+            (key,) = cause["runs"]
             after = runs.mean(key, what)
-            _near(one["value"], after, sentence)
-            _interval(one, runs, key, what, sentence)
+            _near(cause["value"], after, sentence)
+            _interval(cause, runs, key, what, sentence)
             below = after <= limit(runs.of(key)[0], runs) + 1e-9 and after <= gone * before + 1e-9
             assert below or after <= 0.2 * before + 1e-9, (sentence["text"], key, after, before)
 
@@ -356,7 +358,7 @@ def _symptom(what: Any, limit: Any, gone: float) -> Any:
 
 def _interval(evidence: dict[str, Any], runs: _Runs, key: str, what: Any, sentence: dict[str, Any]) -> float:
     """Half the 95 % interval over the seeds, as it is stated and in the words; of one run, what it states."""
-    values = [what(one, runs) for one in runs.of(key)]
+    values = [what(item, runs) for item in runs.of(key)]
     stated = float(evidence["half"] or 0.0)
     if len(values) < 2:
         return stated
@@ -372,19 +374,19 @@ def _interval(evidence: dict[str, Any], runs: _Runs, key: str, what: Any, senten
     return stated
 
 
-def _wait_limit(one: Any, runs: _Runs) -> float:
-    return max(_rtt(one, runs) / 2, 0.01, 3 * 12_000 / _bits(one, runs))
+def _wait_limit(item: Any, runs: _Runs) -> float:
+    return max(_rtt(item, runs) / 2, 0.01, 3 * 12_000 / _bits(item, runs))
 
 
 def _state(name: str) -> Any:
     def checked(sentence: dict[str, Any], runs: _Runs) -> None:
         (key,) = sentence["evidence"][0]["runs"]
-        one = runs.of(key)[0]
+        item = runs.of(key)[0]
         median, tail, rtt = (runs.mean(key, what) for what in (_wait(0.5), _wait(0.99), _rtt))
         _near(sentence["numbers"]["p50_s"], median, sentence)
         _near(sentence["numbers"]["p99_s"], tail, sentence)
         low = runs.mean(key, _holds(0.98))
-        mean = runs.mean(key, lambda one, runs: float(one.links.loc[runs.link, "delay_mean"]))
+        mean = runs.mean(key, lambda entry, runs: float(entry.links.loc[runs.link, "delay_mean"]))
         if name == "short":
             assert median < rtt / 2
         else:
@@ -397,12 +399,12 @@ def _state(name: str) -> Any:
         for (text, unit), value in zip(said, (median, tail), strict=False):
             _near(float(text) * {"us": 1e-6, "ms": 1e-3, "s": 1.0}[unit], value, sentence)
         if "whole buffer" in sentence["text"]:
-            room = _entry(one, runs)["queue"]["capacity"]
+            room = _entry(item, runs)["queue"]["capacity"]
             size, kind = ac._core.quantity(room)
             bits = 8 * size * (1500 if kind != "size" and "packets" in room else 1)
-            assert tail > 0.97 * bits / _bits(one, runs) - 12_000 / _bits(one, runs)
-            assert tail < 1.03 * bits / _bits(one, runs) + 24_000 / _bits(one, runs)
-            assert isinstance(_entry(one, runs)["rate"], str), "a buffer is no time where the rate varies"
+            assert tail > 0.97 * bits / _bits(item, runs) - 12_000 / _bits(item, runs)
+            assert tail < 1.03 * bits / _bits(item, runs) + 24_000 / _bits(item, runs)
+            assert isinstance(_entry(item, runs)["rate"], str), "a buffer is no time where the rate varies"
 
     return checked
 
@@ -412,22 +414,22 @@ def _cannot(sentence: dict[str, Any], runs: _Runs) -> None:
     assert sentence["numbers"]["needs_s"] > sentence["numbers"]["length_s"]
     (key,) = sentence["evidence"][0]["runs"]
     reasons = ("halves", "both sides", "even out", "different lengths")
-    assert not runs.record[key]["enough"] or any(one in sentence["text"] for one in reasons)
+    assert not runs.record[key]["enough"] or any(reason in sentence["text"] for reason in reasons)
 
 
 def _healthy(sentence: dict[str, Any], runs: _Runs) -> None:
     (key,) = sentence["evidence"][0]["runs"]
-    one = runs.of(key)[0]
-    limits = {"median": _wait_limit(one, runs), "lost": 0.01, "largest": 1e-3, "transmit": 0.05, "Jain": 0.2}
+    item = runs.of(key)[0]
+    limits = {"median": _wait_limit(item, runs), "lost": 0.01, "largest": 1e-3, "transmit": 0.05, "Jain": 0.2}
     for evidence in sentence["evidence"]:
         (limit,) = [value for word, value in limits.items() if word in evidence["how"].replace("drop,", "lost,")]
         _near(evidence["limit"], limit, sentence, 1e-6)
-    assert runs.mean(key, _wait(0.5)) <= _wait_limit(one, runs)
+    assert runs.mean(key, _wait(0.5)) <= _wait_limit(item, runs)
     assert runs.mean(key, _lost) <= 0.01
     said = re.findall(r"([0-9.e+-]*[0-9]) ?(us|ms|s|%)(?= |,)", sentence["text"])
-    for (text, unit), what in zip(said, (_wait(0.5), _lost, lambda one, runs: 1 - _idle(one, runs)), strict=True):
+    for (text, unit), what in zip(said, (_wait(0.5), _lost, lambda entry, runs: 1 - _idle(entry, runs)), strict=True):
         _near(float(text) * {"%": 0.01, **_UNIT}[unit], runs.mean(key, what), sentence, 6e-4)
-    kinds = {entry["traffic"]["kind"] for entry in one._scenario["flows"] if runs.link in entry["path"]}
+    kinds = {entry["traffic"]["kind"] for entry in item._scenario["flows"] if runs.link in entry["path"]}
     if kinds & {"bulk", "app-limited"}:
         assert runs.mean(key, _idle) <= 0.05, sentence["text"]
     if kinds & set(STREAMS):
@@ -438,33 +440,35 @@ STREAMS = ("cbr", "on-off", "poisson")
 
 
 def _class_loss(name: str) -> Any:
-    def what(one: Any, _runs: _Runs) -> float:
-        rows = one.flows[one.flows["class"] == name]
+    def what(item: Any, _runs: _Runs) -> float:
+        rows = item.flows[item.flows["class"] == name]
         lost = rows["drops"].sum() + rows["losses"].sum()
-        return float(lost / max(rows["sent"].sum(), lost + one.classes.loc[name, "received"]))
+        return float(lost / max(rows["sent"].sum(), lost + item.classes.loc[name, "received"]))
 
     return what
 
 
-def _stream_loss(one: Any, runs: _Runs) -> float:
-    entries = [entry for entry in one._scenario["flows"] if runs.link in entry["path"]]
-    return max(float(_class_loss(entry["name"])(one, runs)) for entry in entries if entry["traffic"]["kind"] in STREAMS)
+def _stream_loss(item: Any, runs: _Runs) -> float:
+    entries = [entry for entry in item._scenario["flows"] if runs.link in entry["path"]]
+    return max(
+        float(_class_loss(entry["name"])(item, runs)) for entry in entries if entry["traffic"]["kind"] in STREAMS
+    )
 
 
-def _sent(one: Any, runs: _Runs) -> float:
+def _sent(item: Any, runs: _Runs) -> float:
     """Share of the time used, as bits per second of the link's rate."""
-    return (1 - _idle(one, runs)) * _bits(one, runs)
+    return (1 - _idle(item, runs)) * _bits(item, runs)
 
 
 def _measure(key: str, name: str) -> Any:
     """An effect's number from a run."""
     if key == "one_way_p99":
-        return lambda one, _runs: float(one.classes.loc[name, "one_way_s_p99"])
+        return lambda item, _runs: float(item.classes.loc[name, "one_way_s_p99"])
     if key == "goodput":
-        return lambda one, _runs: float(one.flows["goodput"][one.flows["class"] == name].sum())
+        return lambda item, _runs: float(item.flows["goodput"][item.flows["class"] == name].sum())
     links = {"delay_p50": _wait(0.5), "delay_p99": _wait(0.99), "loss": _lost, "stream_loss": _stream_loss,
              "rate": _sent}  # fmt: skip
-    return (lambda one, runs: 1 - _uneven(one, runs)) if key == "jain" else links[key]
+    return (lambda item, runs: 1 - _uneven(item, runs)) if key == "jain" else links[key]
 
 
 _TIME = r"([0-9.e+-]+) (us|ms|s)(?: ± [0-9.e+-]+ (?:us|ms|s))?"
@@ -478,29 +482,29 @@ def _remedy(answer: dict[str, Any], sentence: dict[str, Any], runs: _Runs) -> No
     """
     now, instead = sentence["evidence"][0]["runs"]
     text = sentence["text"]
-    links = [one["subject"] for one in answer["effects"] if one["key"] == "delay_p50"]
+    links = [item["subject"] for item in answer["effects"] if item["key"] == "delay_p50"]
     before, after = (runs.record[key] for key in (now, instead))
     shorter = min(len(before["seeds"]), len(after["seeds"]))
     assert before["seeds"][:shorter] == after["seeds"][:shorter], (sentence["text"], before["seeds"], after["seeds"])
-    judged = [one for one in [answer, *answer.get("beside", [])] if one["other"] is not None]
-    queues = {one["name"]: [one["queue"], one.get("shaper")] for one in before["scenario"]["link"]}
+    judged = [part for part in [answer, *answer.get("beside", [])] if part["other"] is not None]
+    queues = {link["name"]: [link["queue"], link.get("shaper")] for link in before["scenario"]["link"]}
     for link in after["scenario"]["link"]:
-        if link["name"] in {one["link"] for one in judged}:
+        if link["name"] in {item["link"] for item in judged}:
             assert [link["queue"], link.get("shaper")] != queues[link["name"]], f"{link['name']} keeps its queue"
-    for one, evidence in zip(answer["effects"], sentence["evidence"], strict=True):
+    for effect, evidence in zip(answer["effects"], sentence["evidence"], strict=True):
         now, instead = evidence["runs"]
-        _beside_table(one, judged)
-        of_class = one["key"] in ("one_way_p99", "goodput")
-        own = runs if of_class else _Runs(runs.record, one["subject"], runs)
-        before, after = (own.mean(key, _measure(one["key"], one["subject"])) for key in (now, instead))
-        if one["key"] == "rate":
+        _beside_table(effect, judged)
+        of_class = effect["key"] in ("one_way_p99", "goodput")
+        own = runs if of_class else _Runs(runs.record, effect["subject"], runs)
+        before, after = (own.mean(key, _measure(effect["key"], effect["subject"])) for key in (now, instead))
+        if effect["key"] == "rate":
             before, after = before / _bits(own.of(now)[0], own), after / _bits(own.of(now)[0], own)
-        _near(one["before"], before, sentence)
-        _near(one["after"], after, sentence)
-        if one["key"] == "rate":
-            _price(before, after, one["subject"] if len(links) > 1 else "", sentence)
+        _near(effect["before"], before, sentence)
+        _near(effect["after"], after, sentence)
+        if effect["key"] == "rate":
+            _price(before, after, effect["subject"] if len(links) > 1 else "", sentence)
         if not of_class:
-            _named(one["key"], before, after, _passages(text, one["subject"], links), one["half"], sentence)
+            _named(effect["key"], before, after, _passages(text, effect["subject"], links), effect["half"], sentence)
 
 
 def _beside_table(effect: dict[str, Any], judged: list[dict[str, Any]]) -> None:

@@ -40,7 +40,7 @@ Tree = dict[str, Any]
 def check_comparison(scenario: Any, answer: dict[str, Any]) -> list[str]:
     """Return what is false in a comparison's JSON."""
     wrong = _numbers(scenario, answer)
-    said = {(one["measure"], one["of"], one["engine"]) for one in answer["disagreements"]}
+    said = {(item["measure"], item["of"], item["engine"]) for item in answer["disagreements"]}
     for row in answer["values"]:
         for engine in ("fluid", "mean-field"):
             if row["measure"] not in TOLERANCES or engine not in row or "packet" not in row:
@@ -49,8 +49,8 @@ def check_comparison(scenario: Any, answer: dict[str, Any]) -> list[str]:
             if apart != ((row["measure"], row["of"], engine) in said):
                 wrong.append(f"{row}: {'apart' if apart else 'alike'}, and {'not ' if apart else ''}said to differ")
     lab: dict[str, tuple[list[Any], Any]] = {}
-    for one in answer["disagreements"]:
-        wrong += [f"{one['sentence']!r}: {text}" for text in _sentence(scenario, one, lab)]
+    for disagreement in answer["disagreements"]:
+        wrong += [f"{disagreement['sentence']!r}: {text}" for text in _sentence(scenario, disagreement, lab)]
     return wrong
 
 
@@ -66,19 +66,19 @@ def _packets(result: Any) -> dict[tuple[str, str], float]:
     begin, end = result.window
     time = result.traces["time"].to_numpy()
     inside = (time >= begin) & (time <= end)
-    found = {}
+    outcome = {}
     for entry in result._scenario["link"]:
         name = entry["name"]
         row = {key: float(result.links[key][name]) for key in ("bytes", "packets", "drops", "marks", "arrivals")}
         queue = result.traces["link_queue_packets"].sel(link=name).to_numpy()[inside].astype(float)
         rate = ac._core.quantity(entry["rate"])[0] if isinstance(entry["rate"], str) else math.nan
-        found["utilization", name] = row["bytes"] * 8 / (rate * (end - begin))
-        found["loss", name] = (row["drops"] + row["marks"]) / max(row["arrivals"], row["drops"] + row["packets"])
-        found["queue", name], found["deviation", name] = float(queue.mean()), float(queue.std())
+        outcome["utilization", name] = row["bytes"] * 8 / (rate * (end - begin))
+        outcome["loss", name] = (row["drops"] + row["marks"]) / max(row["arrivals"], row["drops"] + row["packets"])
+        outcome["queue", name], outcome["deviation", name] = float(queue.mean()), float(queue.std())
     for entry in result._scenario["flows"]:
         member = result.flows["class"].to_numpy() == entry["name"]
-        found["window", entry["name"]] = float(np.nanmean(result.flows["cwnd_mean"].to_numpy()[member]))
-    return found
+        outcome["window", entry["name"]] = float(np.nanmean(result.flows["cwnd_mean"].to_numpy()[member]))
+    return outcome
 
 
 def _fluid(result: Any) -> dict[tuple[str, str], float]:
@@ -90,17 +90,17 @@ def _fluid(result: Any) -> dict[tuple[str, str], float]:
     def mean(values: np.ndarray) -> float:
         return float(np.trapezoid(values, t) / (t[-1] - t[0]))
 
-    found = {}
+    outcome = {}
     for name in map(str, result.traces["link"].to_numpy()):
         queue = result.traces["queue"].sel(link=name).to_numpy()[inside]
         arrivals = result.traces["arrivals"].sel(link=name).to_numpy()[inside]
         probability = result.traces["probability"].sel(link=name).to_numpy()[inside]
-        found["queue", name] = mean(queue)
-        found["deviation", name] = math.sqrt(max(0.0, mean(queue**2) - mean(queue) ** 2))
-        found["loss", name] = mean(probability * arrivals) / mean(arrivals) if mean(arrivals) > 0 else math.nan
+        outcome["queue", name] = mean(queue)
+        outcome["deviation", name] = math.sqrt(max(0.0, mean(queue**2) - mean(queue) ** 2))
+        outcome["loss", name] = mean(probability * arrivals) / mean(arrivals) if mean(arrivals) > 0 else math.nan
     for name in map(str, result.traces["class"].to_numpy()):
-        found["window", name] = mean(result.traces["window"].sel({"class": name}).to_numpy()[inside])
-    return found
+        outcome["window", name] = mean(result.traces["window"].sel({"class": name}).to_numpy()[inside])
+    return outcome
 
 
 def _numbers(scenario: Any, answer: dict[str, Any]) -> list[str]:
@@ -124,15 +124,15 @@ def _numbers(scenario: Any, answer: dict[str, Any]) -> list[str]:
 # causes
 
 
-def _sentence(scenario: Any, one: dict[str, Any], lab: dict[str, tuple[list[Any], Any]]) -> list[str]:
+def _sentence(scenario: Any, item: dict[str, Any], lab: dict[str, tuple[list[Any], Any]]) -> list[str]:
     """The numbers of a sentence, then its cause."""
-    text = one["sentence"]
+    text = item["sentence"]
     number = r"((?:below )?[0-9.]+)( %| packets| s| ms| us)"
     stated = re.match(rf"(.+) of (.+?): {number} in the (.+) engine, {number} in the packet engine", text)
     wrong = []
     if stated is None:
         return ["it has no numbers"]
-    for said, unit, value in ((stated[3], stated[4], one["other"]), (stated[6], stated[7], one["packet"])):
+    for said, unit, value in ((stated[3], stated[4], item["other"]), (stated[6], stated[7], item["packet"])):
         if said.startswith("below"):
             wrong += [] if 0 < value < float(said.split()[1]) else [f"{value:.4g}, not {said}"]
             continue
@@ -140,71 +140,71 @@ def _sentence(scenario: Any, one: dict[str, Any], lab: dict[str, tuple[list[Any]
         rounding = scale * 10.0 ** -len(said.partition(".")[2])
         if abs(scale * float(said) - value) > max(0.006 * abs(value), 0.51 * rounding):
             wrong.append(f"{value:.4g}, not {said}{unit}")
-    if one["measure"] not in TOLERANCES or one["engine"] != "fluid" or one["cause"] == "cannot-tell":
+    if item["measure"] not in TOLERANCES or item["engine"] != "fluid" or item["cause"] == "cannot-tell":
         return wrong  # periods and mean fields have no second opinion here
-    before = _tried(scenario, one, "chance", lab)
-    return wrong if before is None else wrong + _cause(scenario, one, lab, before)
+    before = _tried(scenario, item, "chance", lab)
+    return wrong if before is None else wrong + _cause(scenario, item, lab, before)
 
 
 def _cause(
     scenario: Any,
-    one: dict[str, Any],
+    item: dict[str, Any],
     lab: dict[str, tuple[list[Any], Any]],
     before: tuple[float, float, float, float],
 ) -> list[str]:
     """What is false in a cause; `before` is the difference with it."""
     wrong = []
     size, noise = before[0], before[3]
-    if one["cause"] == "chance":
-        if re.search(r"other runs of [0-9.e+]+ s", one["sentence"]):
-            before = _tried(scenario, one, "chance", lab, LATER) or before
+    if item["cause"] == "chance":
+        if re.search(r"other runs of [0-9.e+]+ s", item["sentence"]):
+            before = _tried(scenario, item, "chance", lab, LATER) or before
             size, noise = before[0], before[3]
-        apart = abs(one["other"] - one["packet"])
+        apart = abs(item["other"] - item["packet"])
         left = abs(before[2] - before[1]) - noise * max(abs(before[1]), abs(before[2]))
-        if left > (1 + SLACK) * HALF * apart and _apart(one["measure"], before[1], before[2]):
+        if left > (1 + SLACK) * HALF * apart and _apart(item["measure"], before[1], before[2]):
             wrong.append(f"other seeds differ too: {before[2]:.3g} and {before[1]:.3g}")
         return wrong
-    if one["cause"] == "not-found":
+    if item["cause"] == "not-found":
         for key in REMOVED:
-            after = _tried(scenario, one, key, lab)
+            after = _tried(scenario, item, key, lab)
             if after is not None and after[0] + after[3] < (1 - 2 * SLACK) * HALF * (size - noise):
-                alike = not _apart(one["measure"], after[1], after[2])
+                alike = not _apart(item["measure"], after[1], after[2])
                 wrong += [f"without {key} they agree: {after[2]:.3g} and {after[1]:.3g}"] if alike else []
         return wrong
-    after = _tried(scenario, one, one["cause"], lab)
+    after = _tried(scenario, item, item["cause"], lab)
     if after is None:
-        return [*wrong, f"{one['cause']} cannot be taken away"]
-    if one["cause"] == "flows" and "random fluctuations" in one["sentence"]:
-        return wrong + _shrinks(one, lab)
-    most = MORE if one["part"] else HALF
+        return [*wrong, f"{item['cause']} cannot be taken away"]
+    if item["cause"] == "flows" and "random fluctuations" in item["sentence"]:
+        return wrong + _shrinks(item, lab)
+    most = MORE if item["part"] else HALF
     if after[0] - after[3] > (1 + SLACK) * most * (size + noise) + 0.02:
         wrong.append(
-            f"without {one['cause']} {after[2]:.3g} and {after[1]:.3g} are {after[0]:.0%} apart, {size:.0%} with"
+            f"without {item['cause']} {after[2]:.3g} and {after[1]:.3g} are {after[0]:.0%} apart, {size:.0%} with"
         )
     return wrong
 
 
-def _shrinks(one: dict[str, Any], lab: dict[str, tuple[list[Any], Any]]) -> list[str]:
+def _shrinks(item: dict[str, Any], lab: dict[str, tuple[list[Any], Any]]) -> list[str]:
     """Whether four times as many flows halve the fluctuations, as a part of the mean queue of each run."""
     parts = {}
     for key in ("chance", "flows"):
         runs, fluid = lab[key]
-        values = np.array([run["deviation", one["of"]] / run["queue", one["of"]] for run in runs])
+        values = np.array([run["deviation", item["of"]] / run["queue", item["of"]] for run in runs])
         parts[key] = values.mean(), 2.365 * values.std(ddof=1) / math.sqrt(len(values))
-        if fluid["deviation", one["of"]] > HALF * np.mean([run["deviation", one["of"]] for run in runs]):
+        if fluid["deviation", item["of"]] > HALF * np.mean([run["deviation", item["of"]] for run in runs]):
             return [f"{key}: the equations fluctuate too"]
     (few, few_half), (many, many_half) = parts["chance"], parts["flows"]
     noise = many / few * math.hypot(many_half / many, few_half / few)
     wrong = [] if abs(many / few - 0.5) < 0.15 + noise else [f"four times the flows leave {many / few:.0%} of them"]
-    stated = re.search(r"flows ([0-9.e-]+) of the mean queue, not ([0-9.e-]+)", one["sentence"])
-    for said, found, half in zip(stated.groups() if stated else (), (many, few), (many_half, few_half), strict=False):
-        if abs(float(said) - found) > half + 0.15 * found:
-            wrong.append(f"{found:.3g} ± {half:.2g} of the mean queue, not {said}")
+    stated = re.search(r"flows ([0-9.e-]+) of the mean queue, not ([0-9.e-]+)", item["sentence"])
+    for said, result, half in zip(stated.groups() if stated else (), (many, few), (many_half, few_half), strict=False):
+        if abs(float(said) - result) > half + 0.15 * result:
+            wrong.append(f"{result:.3g} ± {half:.2g} of the mean queue, not {said}")
     return wrong if stated else [*wrong, "it has no shares of the mean queue"]
 
 
 def _tried(
-    scenario: Any, one: dict[str, Any], key: str, lab: dict[str, tuple[list[Any], Any]], times: int = 1
+    scenario: Any, item: dict[str, Any], key: str, lab: dict[str, tuple[list[Any], Any]], times: int = 1
 ) -> tuple[float, float, float, float] | None:
     """How far apart the engines are without something, as a part of the larger; their values; the seeds' spread."""
     place = key if times == 1 else f"{key}, {times} times as long"
@@ -214,12 +214,15 @@ def _tried(
             return None
         _timed(tree, times)
         try:
-            made = ac.Scenario(tree)
-            lab[place] = [_packets(ac.run(made, seed=seed, trace_links=True)) for seed in SEEDS], _fluid(ac.fluid(made))
+            result = ac.Scenario(tree)
+            lab[place] = (
+                [_packets(ac.run(result, seed=seed, trace_links=True)) for seed in SEEDS],
+                _fluid(ac.fluid(result)),
+            )
         except AckclockError:
             return None
     runs, fluid = lab[place]
-    measure = one["measure"], one["of"]
+    measure = item["measure"], item["of"]
     if measure not in fluid or measure not in runs[0]:
         return None
     packet, other = sum(run[measure] for run in runs) / len(runs), fluid[measure]
@@ -239,19 +242,19 @@ def _timed(tree: Tree, times: int) -> None:
 
 
 def _seconds(value: Any) -> list[float]:
-    return [ac._core.quantity(one)[0] for one in re.findall(r"[0-9.e-]+ [mu]?s\b", str(value))]
+    return [ac._core.quantity(item)[0] for item in re.findall(r"[0-9.e-]+ [mu]?s\b", str(value))]
 
 
 def _no_access(tree: Tree) -> bool:
-    there = [one for one in tree["flows"] if one.get("access_rate", "unlimited") != "unlimited"]
-    for one in there:
-        one["access_rate"] = "unlimited"
+    there = [flow for flow in tree["flows"] if flow.get("access_rate", "unlimited") != "unlimited"]
+    for item in there:
+        item["access_rate"] = "unlimited"
     return bool(there)
 
 
 def _only(*kinds: str) -> Callable[[Tree], bool]:
     def apply(tree: Tree) -> bool:
-        kept = [one for one in tree["flows"] if one["traffic"]["kind"] in kinds]
+        kept = [flow for flow in tree["flows"] if flow["traffic"]["kind"] in kinds]
         changed = bool(kept) and len(kept) < len(tree["flows"])
         tree["flows"] = kept
         return changed
@@ -265,17 +268,17 @@ def _constant(tree: Tree) -> bool:
 
 def _equal(tree: Tree) -> bool:
     changed = False
-    for one in tree["flows"]:
-        values = _seconds(one["rtt"])
+    for flow in tree["flows"]:
+        values = _seconds(flow["rtt"])
         if len(values) > 1:
-            one["rtt"], changed = f"{1e3 * sum(values) / len(values):.9g} ms", True
+            flow["rtt"], changed = f"{1e3 * sum(values) / len(values):.9g} ms", True
     return changed
 
 
 def _each_acked(tree: Tree) -> bool:
-    there = [one for one in tree["flows"] if one.get("delayed_ack")]
-    for one in there:
-        one["delayed_ack"] = False
+    there = [flow for flow in tree["flows"] if flow.get("delayed_ack")]
+    for item in there:
+        item["delayed_ack"] = False
     return bool(there)
 
 
@@ -319,12 +322,12 @@ def _grown(flows: bool) -> Callable[[Tree], bool]:
                     link["queue"][key] = value if key in ("mean_packet", "max_packet") else _four(value)
                 elif key in PER_PACKET.get(link["queue"]["aqm"], ()) and isinstance(value, float):
                     link["queue"][key] = value / 4
-        for one in tree["flows"]:
+        for flow in tree["flows"]:
             if flows:
-                one["count"] *= 4
+                flow["count"] *= 4
             for key in () if flows else ("access_rate", "max_window", "access_buffer"):
-                if one.get(key, "unlimited") != "unlimited" and isinstance(one[key], str):
-                    one[key] = _four(one[key])
+                if flow.get(key, "unlimited") != "unlimited" and isinstance(flow[key], str):
+                    flow[key] = _four(flow[key])
         return True
 
     return apply

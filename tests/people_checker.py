@@ -45,28 +45,28 @@ def wrong(answer: Mapping[str, Any], scenario: Any, seed: int = 77, warm: float 
     The grade and the score are derived again, and the added round trip is held against a run with another seed where
     all packets wait in one queue each way; that is measured after `warm` (s) at the earliest.
     """
-    found = []
-    for name, one in answer["settings"].items():
-        if one["grade"] is None or one["call"] is None:
+    results = []
+    for name, setting in answer["settings"].items():
+        if setting["grade"] is None or setting["call"] is None:
             continue  # nothing is said
-        added = 1e3 * max(one["ping_s"] - one["ping_base_s"], 0.0)
-        low, high = GRADES[one["grade"]]
+        added = 1e3 * max(setting["ping_s"] - setting["ping_base_s"], 0.0)
+        low, high = GRADES[setting["grade"]]
         if not low <= added < high:
-            found.append(f"{name}: grade {one['grade']} for {added:.4g} ms more")
-        call = one["call"]
+            results.append(f"{name}: grade {setting['grade']} for {added:.4g} ms more")
+        call = setting["call"]
         r = max(min(call["rating"], 100.0), 0.0)
         mos = max(1.0, 1 + r * (0.035 + 7e-6 * (r - 60) * (100 - r)))
         if abs(mos - call["mos"]) > 1e-6:
-            found.append(f"{name}: MOS {call['mos']:.4g} of a rating of {r:.4g}, not {mos:.4g}")
+            results.append(f"{name}: MOS {call['mos']:.4g} of a rating of {r:.4g}, not {mos:.4g}")
         least, most = USERS[call["words"]]
         if not least <= call["mos"] <= most:
-            found.append(f"{name}: {call['words']} at MOS {call['mos']:.3g}")
-        if call["playout"] < 0.9 * one["ping_base_s"] / 2:
-            found.append(f"{name}: packets are played before they can arrive")
+            results.append(f"{name}: {call['words']} at MOS {call['mos']:.3g}")
+        if call["playout"] < 0.9 * setting["ping_base_s"] / 2:
+            results.append(f"{name}: packets are played before they can arrive")
         rtts = [ac._core.quantity(str(flow["rtt"]))[0] for flow in scenario.canonical["flows"] if _plain(flow["rtt"])]
-        if rtts and not 0.99 * min(rtts) <= one["ping_base_s"] <= 1.01 * max(rtts):
-            found.append(f"{name}: a round trip of {one['ping_base_s']:.4g} s without queues")
-    return found + _beside(answer, scenario, seed, warm)
+        if rtts and not 0.99 * min(rtts) <= setting["ping_base_s"] <= 1.01 * max(rtts):
+            results.append(f"{name}: a round trip of {setting['ping_base_s']:.4g} s without queues")
+    return results + _beside(answer, scenario, seed, warm)
 
 
 def wrong_beside_the_table(answer: Mapping[str, Any], scenario: Any) -> list[str]:
@@ -79,26 +79,26 @@ def wrong_beside_the_table(answer: Mapping[str, Any], scenario: Any) -> list[str
     result = answer["people"]
     tree = scenario.canonical
     user = next(
-        (one for one in tree["flows"] if one["path"] == result["path"] and one["traffic"]["kind"] == "bulk"), None
+        (flow for flow in tree["flows"] if flow["path"] == result["path"] and flow["traffic"]["kind"] == "bulk"), None
     )
     back = [] if user is None or user.get("reverse_path", "none") == "none" else user["reverse_path"]
-    judged = {one["link"]: one for one in [answer, *answer["beside"]]}
-    found = []
+    judged = {part["link"]: part for part in [answer, *answer["beside"]]}
+    results = []
     for name, key in (("now", "present"), ("instead", "other")):
-        one = result["settings"].get(name)
+        item = result["settings"].get(name)
         settings = [judged.get(link, {}).get(key) for link in [*result["path"], *back]]
-        if one is None or one["ping_s"] is None or user is None or not all(settings):
+        if item is None or item["ping_s"] is None or user is None or not all(settings):
             continue
         most = sum(setting["delay_p99"] for setting in settings)
-        added = one["ping_s"] - one["ping_base_s"]
-        if added > APART * most + NEAR + one["half"]["ping"]:
-            found.append(f"{name}: a game's packets wait {added:.4g} s more, 99 % of all at most {most:.4g} s")
+        added = item["ping_s"] - item["ping_base_s"]
+        if added > APART * most + NEAR + item["half"]["ping"]:
+            results.append(f"{name}: a game's packets wait {added:.4g} s more, 99 % of all at most {most:.4g} s")
         goodput = settings[0]["classes"][user["name"]]["goodput"] / int(user["count"])
         expected = 8e8 / goodput if goodput else 0.0
-        time, half = one["download_s"], one["half"]["download"]
+        time, half = item["download_s"], item["half"]["download"]
         if time and not (expected / DOWNLOAD_APART < time + half and time - half < DOWNLOAD_APART * expected):
-            found.append(f"{name}: 100 MB in {one['download_s']:.4g} s at {goodput:.4g} bit/s")
-    return found
+            results.append(f"{name}: 100 MB in {item['download_s']:.4g} s at {goodput:.4g} bit/s")
+    return results
 
 
 def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
@@ -113,44 +113,46 @@ def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
     trees = dict(zip(("now", "instead"), [scenario.canonical, *other], strict=False))
     (key,) = answer["sentences"][0]["evidence"][0]["runs"]
     begin = str(answer["runs"][key]["scenario"]["scenario"]["measure"]).split("..")[0]
-    found, pages = [], {}
-    for name, one in result["settings"].items():
-        if name not in trees or one["grade"] is None or min(_rates(trees[name], result["path"])) > 8e8:
+    outcome, pages = [], {}
+    for name, setting in result["settings"].items():
+        if name not in trees or setting["grade"] is None or min(_rates(trees[name], result["path"])) > 8e8:
             continue
-        heads = {"measure": f"{begin}.. {ac._core.quantity(begin.strip())[0] + one['measured_s']:.9g} s"}
+        heads = {"measure": f"{begin}.. {ac._core.quantity(begin.strip())[0] + setting['measured_s']:.9g} s"}
         heads["duration"] = heads["measure"].split("..")[1].strip()
-        seen = [_probes(trees[name], result["path"], heads, seed) for seed in range(1, 1 + one["seeds"])]
-        pages[name] = [row["page"] for row in seen]
+        results = [_probes(trees[name], result["path"], heads, seed) for seed in range(1, 1 + setting["seeds"])]
+        pages[name] = [row["page"] for row in results]
         for measure in ("ping", "page", "download"):
-            values, stated = [row[measure] for row in seen], one[f"{measure}_s"]
+            values, stated = [row[measure] for row in results], setting[f"{measure}_s"]
             if measure == "download" and stated is None and _another_rate(answer, scenario, name, values):
                 continue
             if stated is None or any(map(math.isnan, values)):
                 if stated is not None or (measure == "download" and not all(map(math.isnan, values))):
-                    found.append(f"{name}: {measure} of {stated}, probes have {values}")
+                    outcome.append(f"{name}: {measure} of {stated}, probes have {values}")
                 continue
             mean = statistics.mean(values)
             half = stats.t.ppf(0.975, len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
-            if abs(stated - mean) > SAME * mean or abs(one["half"][measure] - half) > SAME * mean:
-                said = f"{stated:.5g} ± {one['half'][measure]:.2g} s"
-                found.append(f"{name}: {measure} {said}, probes have {mean:.5g} ± {half:.2g} s")
-        lost = statistics.mean(row["lost"] for row in seen)
-        if one["call"] and abs(one["call"]["lost"] - lost) > 0.05:
-            found.append(f"{name}: a call loses {one['call']['lost']:.3g}, {lost:.3g} do not come")
-        span = [max(one["ping_s"] - one["ping_base_s"] + k * one["half"]["added"], 0.0) * 1e3 for k in (-1, 1)]
+            if abs(stated - mean) > SAME * mean or abs(setting["half"][measure] - half) > SAME * mean:
+                said = f"{stated:.5g} ± {setting['half'][measure]:.2g} s"
+                outcome.append(f"{name}: {measure} {said}, probes have {mean:.5g} ± {half:.2g} s")
+        lost = statistics.mean(row["lost"] for row in results)
+        if setting["call"] and abs(setting["call"]["lost"] - lost) > 0.05:
+            outcome.append(f"{name}: a call loses {setting['call']['lost']:.3g}, {lost:.3g} do not come")
+        span = [
+            max(setting["ping_s"] - setting["ping_base_s"] + k * setting["half"]["added"], 0.0) * 1e3 for k in (-1, 1)
+        ]
         reached = [letter for letter, (low, high) in GRADES.items() if low <= span[1] and high > span[0]]
-        if one["grades"] != reached:
-            found.append(f"{name}: grades {one['grades']} for {span[0]:.4g} to {span[1]:.4g} ms more")
-    return found + _open_pages(str(answer.get("printed", "")), pages)
+        if setting["grades"] != reached:
+            outcome.append(f"{name}: grades {setting['grades']} for {span[0]:.4g} to {span[1]:.4g} ms more")
+    return outcome + _open_pages(str(answer.get("printed", "")), pages)
 
 
 def _another_rate(answer: Mapping[str, Any], scenario: Any, name: str, values: list[float]) -> bool:
     """True if downloads beside the probes take another time than at the rate in the table, which may be left open."""
     if any(map(math.isnan, values)):
         return False
-    over = [one for one in scenario.canonical["flows"] if list(one["path"]) == list(answer["people"]["path"])]
-    user = next(one for one in over if one["traffic"]["kind"] == "bulk")
-    judged = {one["link"]: one for one in [answer, *answer["beside"]]}
+    over = [flow for flow in scenario.canonical["flows"] if list(flow["path"]) == list(answer["people"]["path"])]
+    user = next(item for item in over if item["traffic"]["kind"] == "bulk")
+    judged = {part["link"]: part for part in [answer, *answer["beside"]]}
     setting = judged[user["path"][0]]["present" if name == "now" else "other"]
     expected = 8e8 * int(user["count"]) / setting["classes"][user["name"]]["goodput"]
     return not 1 / DOWNLOAD_LIKE < statistics.mean(values) / expected < DOWNLOAD_LIKE
@@ -173,15 +175,15 @@ def _open_pages(text: str, pages: Mapping[str, list[float]]) -> list[str]:
 
 def _rates(tree: Mapping[str, Any], names: Any) -> list[float]:
     """The highest rates of links, bit/s."""
-    rates = [one["rate"] for one in tree["link"] if one["name"] in names]
-    texts = [[one] if isinstance(one, str) else [step[1] for step in one["steps"]] for one in rates]
+    rates = [link["rate"] for link in tree["link"] if link["name"] in names]
+    texts = [[rate] if isinstance(rate, str) else [step[1] for step in rate["steps"]] for rate in rates]
     return [max(float(ac._core.quantity(str(text))[0]) for text in steps) for steps in texts]
 
 
 def _probes(tree: Mapping[str, Any], path: Any, heads: Mapping[str, str], seed: int) -> dict[str, float]:
     """Times of a packet there and back, a page and a download, s, and the part of a call that is lost, of one seed."""
-    over = [one for one in tree["flows"] if list(one["path"]) == list(path)]
-    endless = [one for one in over if one["traffic"]["kind"] == "bulk"]
+    over = [flow for flow in tree["flows"] if list(flow["path"]) == list(path)]
+    endless = [item for item in over if item["traffic"]["kind"] == "bulk"]
     user = (endless or over)[0]
     back = [] if user.get("reverse_path", "none") == "none" else list(user["reverse_path"])
     numbers = [ac._core.quantity(text)[0] for text in re.findall(r"[0-9.e+-]+ [mu]?s", str(user["rtt"]))]
@@ -196,18 +198,18 @@ def _probes(tree: Mapping[str, Any], path: Any, heads: Mapping[str, str], seed: 
     calls = [there, {"name": "probe: call back", "path": back, **voice}] if back else [there]
 
     def beside(probes: list[dict[str, Any]]) -> Any:
-        made = copy.deepcopy(dict(tree))
-        made["scenario"] = {**made["scenario"], **heads}
-        return ac.run(ac.Scenario({**made, "flows": [*made["flows"], *probes]}), seed=seed)
+        changed = copy.deepcopy(dict(tree))
+        changed["scenario"] = {**changed["scenario"], **heads}
+        return ac.run(ac.Scenario({**changed, "flows": [*changed["flows"], *probes]}), seed=seed)
 
     talk, web = beside(calls), beside([page])
-    ping = sum(float(talk.classes.loc[one["name"], "one_way_s_mean"]) for one in calls) + (0 if back else base / 2)
-    rows = talk.flows[talk.flows["class"].isin([one["name"] for one in calls])]
+    ping = sum(float(talk.classes.loc[call["name"], "one_way_s_mean"]) for call in calls) + (0 if back else base / 2)
+    rows = talk.flows[talk.flows["class"].isin([call["name"] for call in calls])]
     goodput = float(talk.flows["goodput"][talk.flows["class"] == user["name"]].mean()) if endless else 0.0
     times = web.transfers.reset_index()
     (times,) = [row for _, row in times[times["sizes"] == "all"].iterrows() if row["class"] == "probe: pages"]
-    told = times["completed"] >= 3 and times["censored"] < times["completed"]  # else half of them are not known
-    load = float(times["fct_p50"]) + 2 * ping if told else math.nan
+    result = times["completed"] >= 3 and times["censored"] < times["completed"]  # else half of them are not known
+    load = float(times["fct_p50"]) + 2 * ping if result else math.nan
     lost = float(((rows["drops"] + rows["losses"]) / rows["sent"]).max())
     return {"ping": ping, "page": load, "download": 8e8 / goodput if goodput else math.nan, "lost": lost}
 
@@ -220,11 +222,11 @@ def _plain(rtt: Any) -> bool:
 def _beside(answer: Mapping[str, Any], scenario: Any, seed: int, warm: float) -> list[str]:
     """The added round trip now, against a run of as long with another seed."""
     tree = scenario.canonical
-    user = next(one for one in tree["flows"] if list(one["path"]) == list(answer["path"]) and "congestion" in one)
+    user = next(flow for flow in tree["flows"] if list(flow["path"]) == list(answer["path"]) and "congestion" in flow)
     back = [] if user.get("reverse_path", "none") == "none" else list(user["reverse_path"])
     crossed = [*answer["path"], *back]
     plain = all(
-        one["queue"].get("scheduler", "none") == "none" for one in tree["link"] if one["name"] in crossed
+        link["queue"].get("scheduler", "none") == "none" for link in tree["link"] if link["name"] in crossed
     ) and not tree.get("change")
     if not plain:
         return []  # where flows take turns, a probe does not wait as the others do
@@ -235,11 +237,11 @@ def _beside(answer: Mapping[str, Any], scenario: Any, seed: int, warm: float) ->
     begin = max(0.5 * length + 5, warm)
     end = f"{begin + 2 * length:.6g} s"
     longer = {"duration": end, "measure": f"{begin:.6g} s .. {end}"}
-    made = scenario.with_({f"scenario.{key}": value for key, value in longer.items()})
+    changed = scenario.with_({f"scenario.{key}": value for key, value in longer.items()})
     added, half = now["ping_s"] - now["ping_base_s"], now["half"]["ping"]
     slack = NEAR + half
     for seeds in (FEW, MANY):  # one of few seeds may be an odd one
-        runs = [ac.run(made, seed=seed + k) for k in range(seeds)]
+        runs = [ac.run(changed, seed=seed + k) for k in range(seeds)]
         waits = [float(run.links["delay_mean"].loc[crossed].sum()) for run in runs]
         mean, own = statistics.mean(waits), 2 * statistics.stdev(waits) / len(waits) ** 0.5
         if added / APART - slack < mean + own and mean - own < added * APART + slack:

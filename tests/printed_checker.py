@@ -29,28 +29,33 @@ def wrong(answer: Mapping[str, Any]) -> list[str]:
     """Return what the text of an answer, `printed`, has otherwise than the answer."""
     text = str(answer["printed"])
     parts = [answer, *answer["beside"]]
-    found = [f"not printed: {one['text']}" for part in parts for one in part["sentences"] if one["text"] not in text]
-    found += _whose(text, parts)
+    results = [
+        f"not printed: {sentence['text']}"
+        for part in parts
+        for sentence in part["sentences"]
+        if sentence["text"] not in text
+    ]
+    results += _whose(text, parts)
     for part in parts:
         for name, key in (("now", "present"), ("instead", "other")):
             if part[key] is not None:
-                found += _setting(text, part, name, part[key], len(parts) > 1)
-    found += _classes(text, answer)
+                results += _setting(text, part, name, part[key], len(parts) > 1)
+    results += _classes(text, answer)
     if answer["people"] and answer["people"]["settings"]:
-        found += _people(text, answer["people"]["settings"])
-    return found + _commands(text, parts)
+        results += _people(text, answer["people"]["settings"])
+    return results + _commands(text, parts)
 
 
 def _whose(text: str, parts: Sequence[Mapping[str, Any]]) -> list[str]:
     """Where several links are judged, what is said of one stands in its line."""
     if len(parts) == 1:
         return []
-    found = []
+    results = []
     for part in parts:
-        (line,) = [one for one in text.splitlines() if one.startswith(f"{part['link']}: ")]
-        own = [one["text"] for one in part["sentences"] if one["subject"] not in ("FQ-CoDel", "BBR")]
-        found += [f"{part['link']}: not in its line: {one}" for one in own if one not in line]
-    return found
+        (line,) = [line for line in text.splitlines() if line.startswith(f"{part['link']}: ")]
+        own = [sentence["text"] for sentence in part["sentences"] if sentence["subject"] not in ("FQ-CoDel", "BBR")]
+        results += [f"{part['link']}: not in its line: {item}" for item in own if item not in line]
+    return results
 
 
 def _near(where: str, text: str, stated: Sequence[float]) -> list[str]:
@@ -58,35 +63,35 @@ def _near(where: str, text: str, stated: Sequence[float]) -> list[str]:
     shown = QUANTITY.findall(text)
     if len(shown) != len(stated):
         return [f"{where}: {len(shown)} numbers, not {len(stated)}: {text.strip()}"]
-    found = []
+    results = []
     for (digits, unit), number in zip(shown, stated, strict=True):
         last = 10.0 ** -len(digits.partition(".")[2]) * UNITS[unit] if float(digits) else NOTHING
         if abs(float(digits) * UNITS[unit] - number) > 0.501 * last:
-            found.append(f"{where}: {digits} {unit} is printed, it is {number:.6g}")
-    return found
+            results.append(f"{where}: {digits} {unit} is printed, it is {number:.6g}")
+    return results
 
 
-def _setting(text: str, part: Mapping[str, Any], name: str, one: Mapping[str, Any], many: bool) -> list[str]:
+def _setting(text: str, part: Mapping[str, Any], name: str, item: Mapping[str, Any], many: bool) -> list[str]:
     """The two lines below a setting's head."""
-    head = f"{part['link']}, {name}: {one['queue']}" if many else f"{name:8}{one['queue']}"
+    head = f"{part['link']}, {name}: {item['queue']}" if many else f"{name:8}{item['queue']}"
     lines = text.splitlines()
     if head not in lines:
         return [f"no setting {head!r}"]
     picture, numbers = lines[lines.index(head) + 1 :][:2]
-    found = _near(head, picture.partition("| ")[2], [one["peak"]])
+    result = _near(head, picture.partition("| ")[2], [item["peak"]])
     match = re.fullmatch(r"  delay p50 (.*), p99 (.*); utilisation (.*); loss (.*)", numbers)
     if match is None:
-        return [*found, f"{head}: {numbers}"]
+        return [*result, f"{head}: {numbers}"]
     keys = ("delay_p50", "delay_p99", "utilization", "loss")
     for key, shown in zip(keys, match.groups(), strict=True):
-        if one[key] is not None:
-            found += _near(f"{head}: {key}", shown, [one[key]])
-    return found
+        if item[key] is not None:
+            result += _near(f"{head}: {key}", shown, [item[key]])
+    return result
 
 
 def _rows(text: str, head: str) -> dict[str, str]:
     """Rows of a table, joined over the pieces in which it is continued below itself."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     open_ = False
     for line in text.splitlines():
         if not line.strip():
@@ -95,8 +100,8 @@ def _rows(text: str, head: str) -> dict[str, str]:
             open_ = True
         elif open_:
             name, _, cells = line.partition("  ")
-            found[name] = f"{found.get(name, '')}  {cells}"
-    return found
+            result[name] = f"{result.get(name, '')}  {cells}"
+    return result
 
 
 def _classes(text: str, answer: Mapping[str, Any]) -> list[str]:
@@ -105,35 +110,35 @@ def _classes(text: str, answer: Mapping[str, Any]) -> list[str]:
     if len(now) < 2:
         return []
     settings = [answer[key]["classes"] for key in ("present", "other") if answer[key] is not None]
-    rows, found = _rows(text, "class"), []
+    rows, result = _rows(text, "class"), []
     for name in now:
         if name not in rows:
-            found.append(f"class {name} has no row")
+            result.append(f"class {name} has no row")
             continue
-        stated = [one[name][key] for key in ("goodput", "loss", "one_way_p99") for one in settings]
-        found += _near(f"class {name}", rows[name], [one for one in stated if one is not None])
-    return found
+        stated = [setting[name][key] for key in ("goodput", "loss", "one_way_p99") for setting in settings]
+        result += _near(f"class {name}", rows[name], [item for item in stated if item is not None])
+    return result
 
 
 def _people(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The table for people, and its sentence."""
-    rows, found = _rows(text, "for people"), []
+    rows, outcome = _rows(text, "for people"), []
     stated: dict[str, list[float]] = {"game": [], "page": [], "download": []}
-    for one in settings.values():
+    for setting in settings.values():
         for row, key in (("game", "ping"), ("page", "page"), ("download", "download")):
-            value, half = one[f"{key}_s"], one["half"][key]
+            value, half = setting[f"{key}_s"], setting["half"][key]
             if value is not None and half < value:
                 stated[row] += _with(value, half)
-        told = one["ping_s"] is not None and one["half"]["ping"] < one["ping_s"]
-        stated["game"] += [one["ping_p99_s"]] if told else []
+        result = setting["ping_s"] is not None and setting["half"]["ping"] < setting["ping_s"]
+        stated["game"] += [setting["ping_p99_s"]] if result else []
     names = {"game": "a game, there and back", "page": "a page of 2 MB", "download": "a download of 100 MB"}
     for row, values in stated.items():
         shown = re.sub(r"not known: .*?(?=  |$)", "", rows.get(names[row], ""))
-        found += _near(names[row], shown, values)
-    mos = [f"MOS {one['call']['mos']:.1f}, {one['call']['words']}" for one in settings.values() if one["call"]]
+        outcome += _near(names[row], shown, values)
+    mos = [f"MOS {item['call']['mos']:.1f}, {item['call']['words']}" for item in settings.values() if item["call"]]
     if re.findall(r"MOS [0-9.]+, [a-z ]*[a-z]", rows.get("a call", "")) != mos:
-        found.append(f"a call: {rows.get('a call')}, not {mos}")
-    return found + _said(text, settings)
+        outcome.append(f"a call: {rows.get('a call')}, not {mos}")
+    return outcome + _said(text, settings)
 
 
 def _with(value: float, half: float) -> list[float]:
@@ -143,35 +148,37 @@ def _with(value: float, half: float) -> list[float]:
 
 def _said(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The sentence for people: each setting's grade, call and page."""
-    (line,) = [one for one in text.splitlines() if one.startswith("For people: ") and "probes beside" not in one]
+    (line,) = [line for line in text.splitlines() if line.startswith("For people: ") and "probes beside" not in line]
     body = re.sub(r"\. Cannot tell whether .*", "", line.removeprefix("For people: ")).rstrip(".")
-    found = []
-    for part, (name, one) in zip(body.split("; "), settings.items(), strict=False):
+    results = []
+    for part, (name, setting) in zip(body.split("; "), settings.items(), strict=False):
         if not part.startswith(f"{name} "):
-            found.append(f"{name} is not said: {part}")
+            results.append(f"{name} is not said: {part}")
             continue
-        grades = " to ".join(dict.fromkeys([*one["grades"][:1], *one["grades"][-1:]]))
-        wanted = [f"bufferbloat grade {grades}"] if one["grade"] else []
-        wanted += [f"a call has MOS {one['call']['mos']:.1f} ({one['call']['words']})"] if one["call"] else []
-        found += [f"{name}: {words} is not said: {part}" for words in wanted if words not in part]
+        grades = " to ".join(dict.fromkeys([*setting["grades"][:1], *setting["grades"][-1:]]))
+        wanted = [f"bufferbloat grade {grades}"] if setting["grade"] else []
+        wanted += (
+            [f"a call has MOS {setting['call']['mos']:.1f} ({setting['call']['words']})"] if setting["call"] else []
+        )
+        results += [f"{name}: {words} is not said: {part}" for words in wanted if words not in part]
         page = re.search(r"a page loads in (.*)", part)
-        if (page is None) != (one["page_s"] is None or one["half"]["page"] >= one["page_s"]):
-            found.append(f"{name}: a page in {one['page_s']} s: {part}")
+        if (page is None) != (setting["page_s"] is None or setting["half"]["page"] >= setting["page_s"]):
+            results.append(f"{name}: a page in {setting['page_s']} s: {part}")
         elif page is not None:
-            found += _near(f"{name}: a page", page[1], _with(one["page_s"], one["half"]["page"]))
-    return found
+            results += _near(f"{name}: a page", page[1], _with(setting["page_s"], setting["half"]["page"]))
+    return results
 
 
 def _commands(text: str, parts: Sequence[Mapping[str, Any]]) -> list[str]:
     """The commands of each recommended setting stand below its link, and the way back with them."""
-    found = []
+    results = []
     for part in parts:
-        one = part["recommended"]
-        if one is None or not one["tc"]:
+        recommended = part["recommended"]
+        if recommended is None or not recommended["tc"]:
             continue
         place = rf" at {re.escape(part['link'])}" if len(parts) > 1 else ""
         block = re.search(rf"^to set it{place} \(.*\):\n((?:  .*\n)+)to undo it:\n((?:  .*\n)+)", text, re.MULTILINE)
         printed = [[line[2:] for line in lines.splitlines()] for lines in block.groups()] if block else None
-        if printed != [one["tc"].splitlines(), one["undo"].splitlines()]:
-            found.append(f"commands at {part['link']}: {printed}")
-    return found
+        if printed != [recommended["tc"].splitlines(), recommended["undo"].splitlines()]:
+            results.append(f"commands at {part['link']}: {printed}")
+    return results

@@ -47,12 +47,12 @@ def check_run(result: Any, sentences: Sequence[str], others: Callable[[float, in
     wrong: list[str] = []
     for text in sentences:
         for pattern, check in CHECKS:
-            for found in re.finditer(pattern, text):
-                wrong += [f"{text!r}: {one}" for one in check(result, found)]
+            for match in re.finditer(pattern, text):
+                wrong += [f"{text!r}: {item}" for item in check(result, match)]
         if text.startswith("Link "):
-            wrong += [f"{text!r}: {one}" for one in _verdict(result, text, others)]
+            wrong += [f"{text!r}: {item}" for item in _verdict(result, text, others)]
         if others is not None:
-            wrong += [f"{text!r}: {one}" for one in _together_elsewhere(result, text)]
+            wrong += [f"{text!r}: {item}" for item in _together_elsewhere(result, text)]
     return wrong
 
 
@@ -60,8 +60,8 @@ def random_scenario(seed: int) -> Any:
     """A random link: every congestion control and AQM of the catalogue as they are set, and what else shares a link."""
     draw = random.Random(f"run/{seed}")
     known = ac.list_algorithms()
-    controls = [str(one["kind"]) for one in known["congestion"]]
-    queues = [str(one["kind"]) for one in known["aqm"]]
+    controls = [str(item["kind"]) for item in known["congestion"]]
+    queues = [str(item["kind"]) for item in known["aqm"]]
 
     def geometric(low: float, high: float) -> float:
         return float(low * (high / low) ** draw.random())
@@ -76,7 +76,7 @@ def random_scenario(seed: int) -> Any:
     ]
     if draw.random() < 0.3:
         flows.append(flows[0] | {"name": "b", "congestion": {"kind": draw.choice(controls)}})
-    flows = [one | {"path": ["link"], "start": "uniform 0 s .. 1 s"} for one in flows]
+    flows = [flow | {"path": ["link"], "start": "uniform 0 s .. 1 s"} for flow in flows]
     if draw.random() < 0.3:
         cross = {"kind": "cbr", "rate": f"{draw.uniform(0.05, 0.3) * rate:.6g} bit/s"}
         flows.append({"name": "udp", "path": ["link"], "rtt": f"{rtt:.6g} s", "traffic": cross})
@@ -107,45 +107,45 @@ def longer(scenario: Any, rests_on: float, seed: int) -> Any:
     for a time only, so that a link with some is measured when the run itself is.
     """
     head = scenario.canonical["scenario"]
-    window = [ac._core.quantity(one.strip())[0] for one in head["measure"].split("..")]
+    window = [ac._core.quantity(part.strip())[0] for part in head["measure"].split("..")]
     begin, end = window
     until = begin + max(LONGER * (end - begin), 2 * rests_on)
     begin, until = max(begin, until / 2), max(begin, until / 2) + until - begin
-    if any(one["traffic"]["kind"] == "transfer" for one in scenario.canonical["flows"]):
+    if any(flow["traffic"]["kind"] == "transfer" for flow in scenario.canonical["flows"]):
         begin, until = window
-    times = [float(one) for row in scenario.canonical["flows"] for one in _seconds(str(row["rtt"]))]
+    times = [float(second) for row in scenario.canonical["flows"] for second in _seconds(str(row["rtt"]))]
     sample = max(min(times) / 4, until / 60_000)
-    made = scenario.with_(
+    changed = scenario.with_(
         {
             "scenario.duration": f"{until:.9g} s",
             "scenario.measure": f"{begin:.9g} s .. {until:.9g} s",
             "scenario.sample": f"{1e3 * sample:.6g} ms",
         }
     )
-    return ac.run(made, seed=seed, trace_links=True)
+    return ac.run(changed, seed=seed, trace_links=True)
 
 
 def _seconds(text: str) -> list[float]:
-    return [ac._core.quantity(one)[0] for one in re.findall(r"[0-9.e-]+ m?s\b", text)]
+    return [ac._core.quantity(item)[0] for item in re.findall(r"[0-9.e-]+ m?s\b", text)]
 
 
 def _value(text: str) -> float:
     return float(text.rstrip(".,").replace(",", ""))
 
 
-def _near(what: str, said: float, found: float, slack: float = 0.0) -> list[str]:
-    good = abs(said - found) <= ROUNDED * abs(found) + slack or (math.isnan(said) and math.isnan(found))
-    return [] if good else [f"{what} is {found:.5g}, not {said:g}"]
+def _near(what: str, said: float, value: float, slack: float = 0.0) -> list[str]:
+    good = abs(said - value) <= ROUNDED * abs(value) + slack or (math.isnan(said) and math.isnan(value))
+    return [] if good else [f"{what} is {value:.5g}, not {said:g}"]
 
 
 def _link(text: str) -> str:
-    found = re.match(r"Link (.+?): the queue ", text)
-    assert found is not None, text
-    return found[1]
+    match = re.match(r"Link (.+?): the queue ", text)
+    assert match is not None, text
+    return match[1]
 
 
 def _bits(result: Any, link: str) -> float:
-    entry = next(one for one in result._scenario["link"] if one["name"] == link)
+    entry = next(item for item in result._scenario["link"] if item["name"] == link)
     return float(ac._core.quantity(entry["rate"])[0])
 
 
@@ -170,10 +170,10 @@ def _finer(result: Any, link: str) -> np.ndarray:
 
 def _percentile(result: Any, link: str, part: float) -> float:
     edges, counts = result.delay_histograms[link]
-    wanted, seen = part * float(sum(int(one) for one in counts)), 0
+    wanted, observed = part * float(sum(int(count) for count in counts)), 0
     for edge, count in zip(edges, counts, strict=True):
-        seen += int(count)
-        if seen >= wanted:
+        observed += int(count)
+        if observed >= wanted:
             return float(edge)
     return math.nan
 
@@ -181,12 +181,12 @@ def _percentile(result: Any, link: str, part: float) -> float:
 # numbers of a link
 
 
-def _mean(result: Any, found: re.Match[str]) -> list[str]:
-    link = _link(found.string)
+def _mean(result: Any, outcome: re.Match[str]) -> list[str]:
+    link = _link(outcome.string)
     row = result.links.loc[link]
     # Little's law: what waits is what departs a second times how long it waits
     little = float(row["packets"]) / _span(result) * float(row["delay_mean"])
-    mean, deviation, part = _value(found[1]), _value(found[2]), _value(found[3]) / 100
+    mean, deviation, part = _value(outcome[1]), _value(outcome[2]), _value(outcome[3]) / 100
     trace = _queue(result, link)
     sampled = float(trace.mean())
     if abs(mean - sampled) > 0.02 * mean + 0.05:  # or samples miss bursts, or dropped packets have waited too
@@ -199,34 +199,34 @@ def _mean(result: Any, found: re.Match[str]) -> list[str]:
     return wrong + _near("deviation over mean", part, deviation / mean, 0.0051 + 0.006 * part)
 
 
-def _delay(result: Any, found: re.Match[str]) -> list[str]:
-    link = _link(found.string)
-    half, most = (1e-3 * _value(one) for one in found.groups())
+def _delay(result: Any, outcome: re.Match[str]) -> list[str]:
+    link = _link(outcome.string)
+    half, most = (1e-3 * _value(group) for group in outcome.groups())
     wrong = _near("the median wait", half, _percentile(result, link, 0.5), 1e-6 + 0.01 * half)
     return wrong + _near("the 99th percentile", most, _percentile(result, link, 0.99), 1e-6 + 0.01 * most)
 
 
-def _use(result: Any, found: re.Match[str]) -> list[str]:
-    link = _link(found.string)
+def _use(result: Any, outcome: re.Match[str]) -> list[str]:
+    link = _link(outcome.string)
     row = result.links.loc[link]
     busy = float(row["bytes"]) * 8 / (_bits(result, link) * _span(result))
     edge = 12_000 / (_bits(result, link) * _span(result))
-    wrong = _near("the use of the link", _value(found[1]) / 100, busy, edge)
-    if found[2] is not None:
-        worst = min(float(one) for one in result.utilization_1s[link])
-        wrong += _near("the worst second", _value(found[2]) / 100, worst, 1e-4)
-        wrong += [] if (found[3] is not None) == (worst < 0.95) else [f"the worst second has {worst:.4f}"]
+    wrong = _near("the use of the link", _value(outcome[1]) / 100, busy, edge)
+    if outcome[2] is not None:
+        worst = min(float(item) for item in result.utilization_1s[link])
+        wrong += _near("the worst second", _value(outcome[2]) / 100, worst, 1e-4)
+        wrong += [] if (outcome[3] is not None) == (worst < 0.95) else [f"the worst second has {worst:.4f}"]
     return wrong
 
 
-def _lost(result: Any, found: re.Match[str]) -> list[str]:
-    row = result.links.loc[_link(found.string)]
+def _lost(result: Any, outcome: re.Match[str]) -> list[str]:
+    row = result.links.loc[_link(outcome.string)]
     came_or_left = max(float(row["arrivals"]), float(row["drops"]) + float(row["packets"]))
     lost = float(row["drops"]) / came_or_left
-    said = 0.0 if found[1] == "none is" else _value(found[1].partition("%")[0]) / 100
+    said = 0.0 if outcome[1] == "none is" else _value(outcome[1].partition("%")[0]) / 100
     wrong = _near("what is dropped", said, lost, 1e-9)
     marked = float(row["marks"]) / came_or_left
-    return wrong + _near("what is marked", 0.0 if found[2] is None else _value(found[2]) / 100, marked, 1e-9)
+    return wrong + _near("what is marked", 0.0 if outcome[2] is None else _value(outcome[2]) / 100, marked, 1e-9)
 
 
 # numbers of flows
@@ -238,32 +238,32 @@ def _endless(result: Any) -> list[float]:
     return [float(got) for got, name, start in rows if kinds[str(name)] == "bulk" and not math.isnan(start)]
 
 
-def _goodput(result: Any, found: re.Match[str]) -> list[str]:
-    return _near("the goodput", 1e6 * _value(found[1]), math.fsum(result.flows["goodput"]), 1.0)
+def _goodput(result: Any, outcome: re.Match[str]) -> list[str]:
+    return _near("the goodput", 1e6 * _value(outcome[1]), math.fsum(result.flows["goodput"]), 1.0)
 
 
-def _fair(result: Any, found: re.Match[str]) -> list[str]:
+def _fair(result: Any, outcome: re.Match[str]) -> list[str]:
     got = _endless(result)
-    squares = math.fsum(one * one for one in got)
-    wrong = _near("Jain's index", _value(found[1]), math.fsum(got) ** 2 / (len(got) * squares), 1e-4)
-    starved = sum(one < 0.1 * math.fsum(got) / len(got) for one in got)
-    said = 0 if "none is starved" in found.string else int(_value(found[2]))
+    squares = math.fsum(item * item for item in got)
+    wrong = _near("Jain's index", _value(outcome[1]), math.fsum(got) ** 2 / (len(got) * squares), 1e-4)
+    starved = sum(item < 0.1 * math.fsum(got) / len(got) for item in got)
+    said = 0 if "none is starved" in outcome.string else int(_value(outcome[2]))
     return wrong if said == starved else [*wrong, f"{starved} flows are starved"]
 
 
-def _together(result: Any, found: re.Match[str]) -> list[str]:
+def _together(result: Any, outcome: re.Match[str]) -> list[str]:
     begin, end = result.window
     value = _mean_correlation(result, begin, end)
-    wrong = _near("the mean correlation", _value(found[3]), value, 0.0051)
-    low, high = _value(found[6]), _value(found[7])
-    if found[4] is None and not low - 0.0051 <= value <= high + 0.0051:
+    wrong = _near("the mean correlation", _value(outcome[3]), value, 0.0051)
+    low, high = _value(outcome[6]), _value(outcome[7])
+    if outcome[4] is None and not low - 0.0051 <= value <= high + 0.0051:
         wrong.append(f"the mean correlation is {value:.3f}, outside its interval")
-    if found[4] is not None and not low <= _value(found[4]) <= high:
-        wrong.append(f"the mean over {found[5]} seeds, {found[4]}, is outside its interval")
-    if (found[4] is None) != (found[2] == " in this run"):
+    if outcome[4] is not None and not low <= _value(outcome[4]) <= high:
+        wrong.append(f"the mean over {outcome[5]} seeds, {outcome[4]}, is outside its interval")
+    if (outcome[4] is None) != (outcome[2] == " in this run"):
         wrong.append("what is said of the link rests on one run, or of a run on several")
-    said = {"are": low >= 0.5 or "some" in found[2], "are not": high <= 0.5, "may be": True}
-    return wrong if said[found[1]] else [*wrong, f"{low:g} to {high:g} does not say so"]
+    said = {"are": low >= 0.5 or "some" in outcome[2], "are not": high <= 0.5, "may be": True}
+    return wrong if said[outcome[1]] else [*wrong, f"{low:g} to {high:g} does not say so"]
 
 
 def _mean_correlation(result: Any, begin: float, end: float) -> float:
@@ -277,43 +277,43 @@ def _mean_correlation(result: Any, begin: float, end: float) -> float:
         for trace, name in zip(result.traces["flow_cwnd"].to_numpy(), classes, strict=True)
         if kinds[str(name)] == "bulk"
     ]
-    pairs = [_correlation(one, other) for one, other in itertools.combinations(rows, 2)]
-    known = [one for one in pairs if not math.isnan(one)]
+    pairs = [_correlation(item, other) for item, other in itertools.combinations(rows, 2)]
+    known = [pair for pair in pairs if not math.isnan(pair)]
     return math.fsum(known) / len(known) if known else math.nan
 
 
 def _together_elsewhere(result: Any, text: str) -> list[str]:
     """The correlation and its interval against other seeds in the same time; where the first two are against, eight."""
-    found = re.match(TOGETHER, text)
-    if found is None or found[1] == "may be" or found[4] is None:
+    match = re.match(TOGETHER, text)
+    if match is None or match[1] == "may be" or match[4] is None:
         return []
-    low, high = _value(found[6]), _value(found[7])
+    low, high = _value(match[6]), _value(match[7])
     values: list[float] = []
-    most = FELLOWS[2] if "some" in found[2] else FELLOWS[1]
+    most = FELLOWS[2] if "some" in match[2] else FELLOWS[1]
     for number in range(most):
         other = ac.run(ac.Scenario(result._scenario), seed=SEEDS[0] + number, trace_flows=10)
-        one = _mean_correlation(other, *result.window)
-        values += [] if math.isnan(one) else [one]
+        item = _mean_correlation(other, *result.window)
+        values += [] if math.isnan(item) else [item]
         mean = math.fsum(values) / len(values) if values else math.nan
-        if "some" in found[2]:
+        if "some" in match[2]:
             good = bool(values) and min(values) < (1 + SLACK) * 0.5 and max(values) > (1 - SLACK) * 0.5
         else:
-            against = mean < (1 - SLACK) * 0.5 if found[1] == "are" else mean > (1 + SLACK) * 0.5
+            against = mean < (1 - SLACK) * 0.5 if match[1] == "are" else mean > (1 + SLACK) * 0.5
             good = math.isnan(mean) or (not against and low - SLACK <= mean <= high + SLACK)
         if good and number + 1 >= FELLOWS[0]:
             break
     return [] if good else [f"the mean correlation is {mean:.3f} in {len(values)} other runs"]
 
 
-def _correlation(one: np.ndarray, other: np.ndarray) -> float:
-    if one.min() == one.max() or other.min() == other.max():
+def _correlation(array: np.ndarray, other: np.ndarray) -> float:
+    if array.min() == array.max() or other.min() == other.max():
         return math.nan  # the mean of equal numbers is rounded, and what is left correlates by chance
-    a, b = one - one.mean(), other - other.mean()
+    a, b = array - array.mean(), other - other.mean()
     size = math.sqrt(float(a @ a) * float(b @ b))
     return float(a @ b) / size if size > 0 else math.nan
 
 
-def _transfers(result: Any, found: re.Match[str]) -> list[str]:
+def _transfers(result: Any, outcome: re.Match[str]) -> list[str]:
     kinds = {entry["name"]: entry["traffic"]["kind"] for entry in result._scenario["flows"]}
     begin, end = result.window
     done = [
@@ -325,10 +325,10 @@ def _transfers(result: Any, found: re.Match[str]) -> list[str]:
     ]
     if result.fct_histograms:
         return []  # transfers of sessions are counted in a histogram only
-    wrong = [] if int(_value(found[1])) == len(done) else [f"{len(done)} transfers completed"]
-    wrong += _near("the mean time", _value(found[2]), math.fsum(done) / len(done), 1e-9)
+    wrong = [] if int(_value(outcome[1])) == len(done) else [f"{len(done)} transfers completed"]
+    wrong += _near("the mean time", _value(outcome[2]), math.fsum(done) / len(done), 1e-9)
     done.sort()
-    return wrong + _near("the 99th percentile", _value(found[3]), done[math.ceil(0.99 * len(done)) - 1], 1e-9)
+    return wrong + _near("the 99th percentile", _value(outcome[3]), done[math.ceil(0.99 * len(done)) - 1], 1e-9)
 
 
 # verdicts
@@ -363,7 +363,7 @@ def _verdict(result: Any, text: str, others: Callable[[float, int], Any] | None)
 
 def _against(said: str, looks: Sequence[tuple[float, float, float]]) -> list[str]:
     """What some runs say against a verdict."""
-    regular, large, wide = (math.fsum(one[k] for one in looks) / len(looks) for k in range(3))
+    regular, large, wide = (math.fsum(look[k] for look in looks) / len(looks) for k in range(3))
     surely = regular > (1 + SLACK) * REGULAR and large > (1 + SLACK) * LARGE
     hardly = regular < (1 - SLACK) * REGULAR or large < (1 - SLACK) * LARGE
     spread = (wide > (1 + SLACK) * WIDE) - (wide < (1 - SLACK) * WIDE)
@@ -406,7 +406,7 @@ def _look(queue: np.ndarray, interval: float, rtt: float) -> tuple[float, float,
         part = max(1, lag // 8)
         total = np.concatenate([[0.0], np.cumsum(z)])
         y = (total[part:] - total[:-part]) / part
-        near = [again(one, y) for one in range(max(1, lag - part), lag + part + 1) if one < len(y) - 1]
+        near = [again(index, y) for index in range(max(1, lag - part), lag + part + 1) if index < len(y) - 1]
         both = max(near)
         coherence = both / (float(y @ y) / len(y)) if float(y @ y) > 0 else 0.0
         if coherence > best[0] + EQUAL:

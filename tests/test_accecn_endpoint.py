@@ -14,10 +14,10 @@ def sender(feedback: str, congestion: str = "dctcp", syn_ack: tuple[int, int, in
     scenario = ac.dumbbell(
         rate="10 Mbit/s", queue="drop-tail", flows=ac.flows(1, congestion, **keys), duration="1 s", seed=1
     )
-    made = Endpoint(scenario)
-    made.open(1.0, 0.1, syn_ack=None if syn_ack is None else tuple(map(bool, syn_ack)))  # type: ignore[arg-type]
-    made.write(1.0, 1000)
-    return made
+    endpoint = Endpoint(scenario)
+    endpoint.open(1.0, 0.1, syn_ack=None if syn_ack is None else tuple(map(bool, syn_ack)))  # type: ignore[arg-type]
+    endpoint.write(1.0, 1000)
+    return endpoint
 
 
 ACCECN = [(0, 1, 0), (0, 1, 1), (1, 0, 0), (1, 1, 0)]
@@ -29,25 +29,25 @@ NOT_ECN = [(0, 0, 0), (1, 1, 1)]
 @pytest.mark.parametrize("congestion", ["dctcp", "prague", "reno"])
 def test_the_answer_to_the_syn_decides(congestion: str, answer: tuple[int, int, int]) -> None:
     """RFC 9768, table 2: what is counted, what is echoed, and who gets no ECN-capable segment."""
-    one = sender("accecn", congestion, answer)
-    first = one.segments(1.0)
+    item = sender("accecn", congestion, answer)
+    first = item.segments(1.0)
     assert [segment.ecn_capable for segment in first] == [answer not in NOT_ECN] * len(first)
-    assert one.info()["cwnd"] == 10
+    assert item.info()["cwnd"] == 10
     # ACE goes on from 5 to 6, or ECN-Echo is set: whichever was agreed upon is heard
     ace, ece = (6, False) if answer in ACCECN else (None, True)
-    one.acknowledge(1.1, 2, ace=ace, ece=ece)
+    item.acknowledge(1.1, 2, ace=ace, ece=ece)
     # slow start lets the window grow; a mark that is heard takes some of it away
-    cwnd = one.info()["cwnd"]
+    cwnd = item.info()["cwnd"]
     assert cwnd > 10 if answer in NOT_ECN else cwnd <= 10, cwnd
 
 
 @pytest.mark.parametrize("answer", CLASSIC + NOT_ECN)
 def test_what_was_not_agreed_upon_is_not_heard(answer: tuple[int, int, int]) -> None:
     """ACE's bits of a peer that has not agreed to count mean nothing."""
-    one = sender("accecn", "dctcp", answer)
-    one.segments(1.0)
-    one.acknowledge(1.1, 2, ace=6)
-    assert one.info()["ca_state"] == "open"
+    item = sender("accecn", "dctcp", answer)
+    item.segments(1.0)
+    item.acknowledge(1.1, 2, ace=6)
+    assert item.info()["ca_state"] == "open"
 
 
 def test_a_flow_of_rfc_3168_takes_one_answer_only() -> None:
@@ -64,15 +64,15 @@ def test_three_bits_may_have_gone_round_and_the_option_tells() -> None:
     The safe side is taken, unless the option says that there was none.
     """
     for feedback, marked, state in (("ace", None, "cwr"), ("accecn", None, "cwr"), ("accecn", 0, "open")):
-        one = sender(feedback)
-        one.segments(1.0)
-        one.acknowledge(1.1, 8, ace=5, marked=marked)
-        assert one.info()["ca_state"] == state, (feedback, marked)
+        item = sender(feedback)
+        item.segments(1.0)
+        item.acknowledge(1.1, 8, ace=5, marked=marked)
+        assert item.info()["ca_state"] == state, (feedback, marked)
     # and the option tells of eight marks where the bits are the same
-    one = sender("accecn")
-    one.segments(1.0)
-    one.acknowledge(1.1, 8, ace=5, marked=8)
-    assert one.info()["ca_state"] == "cwr"
+    item = sender("accecn")
+    item.segments(1.0)
+    item.acknowledge(1.1, 8, ace=5, marked=8)
+    assert item.info()["ca_state"] == "cwr"
 
 
 def test_ace_has_three_bits() -> None:

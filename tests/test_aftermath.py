@@ -14,19 +14,19 @@ CAMPUS = Path(__file__).parents[1] / "scenarios" / "campus.toml"
 def test_goodput_above_the_rate_is_explained_and_a_warm_up_found(ackclock: Command) -> None:
     """The shipped campus: 1029 Mbit/s over 1 Gbit/s and a Jain index of 0.14, without a word."""
     campus = ac.load(CAMPUS)
-    (found,) = aftermath(ac.run(campus))
-    assert found.now.goodput > 1.001e9
-    assert found.later is not None
-    later = {"duration": f"{found.later.end} s", "measure": f"{found.later.begin} s .. {found.later.end} s"}
+    (result,) = aftermath(ac.run(campus))
+    assert result.now.goodput > 1.001e9
+    assert result.later is not None
+    later = {"duration": f"{result.later.end} s", "measure": f"{result.later.begin} s .. {result.later.end} s"}
     again = ac.run(campus.with_({f"scenario.{key}": value for key, value in later.items()}))
     assert aftermath(again) == []
     goodputs = again.flows["goodput"].to_numpy()
-    assert goodputs.sum() == pytest.approx(found.later.goodput)
-    assert goodputs.sum() ** 2 / (len(goodputs) * (goodputs**2).sum()) == pytest.approx(found.later.jain)
-    assert found.later.jain > 2 * found.now.jain
+    assert goodputs.sum() == pytest.approx(result.later.goodput)
+    assert goodputs.sum() ** 2 / (len(goodputs) * (goodputs**2).sum()) == pytest.approx(result.later.jain)
+    assert result.later.jain > 2 * result.now.jain
     shown = ackclock("run", CAMPUS).stdout
     assert "transfers gets 1.031 Gbit/s over a rate of 1 Gbit/s" in shown
-    assert f'--set scenario.measure="{found.later.begin:g} s .. {found.later.end:g} s"' in shown
+    assert f'--set scenario.measure="{result.later.begin:g} s .. {result.later.end:g} s"' in shown
 
 
 def test_a_run_that_carries_what_it_delivers_says_nothing() -> None:
@@ -36,5 +36,5 @@ def test_a_run_that_carries_what_it_delivers_says_nothing() -> None:
 
 
 def test_without_packets_to_spare_only_the_reason_is_said() -> None:
-    (found,) = aftermath(ac.run(ac.load(CAMPUS)), packets=1000)
-    assert found.later is None
+    (result,) = aftermath(ac.run(ac.load(CAMPUS)), packets=1000)
+    assert result.later is None

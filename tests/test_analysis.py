@@ -184,16 +184,16 @@ def test_the_period_of_a_noisy_sine_on_a_trend_is_found(period: float) -> None:
     rng = np.random.default_rng(5)
     t = np.arange(0, 60, 0.05)
     x = 100 + 0.5 * t + 40 * np.sin(2 * np.pi * t / period) + 5 * rng.normal(size=t.size)
-    found = analysis.find_oscillation(x, 0.05)
-    assert found is not None
-    assert found.period == pytest.approx(period, rel=0.02)
-    assert found.amplitude == pytest.approx(40, rel=0.25)
+    oscillation = analysis.find_oscillation(x, 0.05)
+    assert oscillation is not None
+    assert oscillation.period == pytest.approx(period, rel=0.02)
+    assert oscillation.amplitude == pytest.approx(40, rel=0.25)
 
 
 def test_the_period_of_a_jittered_noisy_sawtooth_is_found() -> None:
-    found = analysis.find_oscillation(_cycle(np.random.default_rng(6), 20, 60, 0.1, 20), 0.1)
-    assert found is not None
-    assert found.period == pytest.approx(6.0, rel=0.1)
+    oscillation = analysis.find_oscillation(_cycle(np.random.default_rng(6), 20, 60, 0.1, 20), 0.1)
+    assert oscillation is not None
+    assert oscillation.period == pytest.approx(6.0, rel=0.1)
 
 
 @pytest.mark.parametrize("cycles", [1, 2, 3])

@@ -121,29 +121,29 @@ def test_every_scenario_gives_a_report(name: str, tmp_path: Path) -> None:
 def test_a_verdict_does_not_depend_on_how_it_was_asked(seed: int) -> None:
     # one that was decided in 60 s was another in 300 s, or with another interval of the traces
     link = random_link(seed)
-    found = [answers(link, one) for one in VARIANTS if one.longer < 4]
-    assert contradictions([one[0] for one in found]) == 0
-    assert contradictions([one[1] for one in found]) == 0
-    assert {one[0] for one in found} != {"cannot tell"}
+    results = [answers(link, variant) for variant in VARIANTS if variant.longer < 4]
+    assert contradictions([result[0] for result in results]) == 0
+    assert contradictions([result[1] for result in results]) == 0
+    assert {result[0] for result in results} != {"cannot tell"}
 
 
 def test_a_queue_that_its_aqm_still_moves_has_no_verdict_yet() -> None:
     """PI's probability takes 1000 s to rise: in 60 s the queue is 14 of its 20 packets and "stable", at last 4.8."""
     link = random_link(21)
     result = ac.run(made(link, VARIANTS[0]), trace_links=True)
-    found = judged(result, "link")
-    assert found.oscillating is not None
-    assert not found.oscillating.decided
-    assert "its level still moves" in found.oscillating.sentence
-    assert not found.stable.decided
+    judgement = judged(result, "link")
+    assert judgement.oscillating is not None
+    assert not judgement.oscillating.decided
+    assert "its level still moves" in judgement.oscillating.sentence
+    assert not judgement.stable.decided
 
 
 def test_a_deviation_that_a_longer_run_found_is_said_to_be_of_that() -> None:
     """BBR over REM is "not stable", beside 3 % of its mean in the run itself: 160 % once the price has risen."""
     (text,) = (
-        one
-        for one in summary(Group("link", (ac.run(brief(2100721, 8.64), trace_links=True),)))
-        if one.startswith("Link")
+        item
+        for item in summary(Group("link", (ac.run(brief(2100721, 8.64), trace_links=True),)))
+        if item.startswith("Link")
     )
     assert "the queue is not stable" in text
     assert "show that it is not stable" in text
@@ -287,8 +287,8 @@ def test_a_queue_that_has_not_set_itself_yet_has_no_verdict() -> None:
     assert not own.decided
     assert own.oscillating is not None
     assert "AP-RED sets itself" in own.oscillating.sentence
-    found = judged(result, "link", GLANCE)
-    assert not found.stable
+    judgement = judged(result, "link", GLANCE)
+    assert not judgement.stable
 
 
 def test_avq_is_measured_for_as_long_as_its_capacity_moves() -> None:
@@ -297,9 +297,9 @@ def test_avq_is_measured_for_as_long_as_its_capacity_moves() -> None:
     own = judged(result, "link")
     assert own.oscillating is not None
     assert "what AVQ's virtual capacity takes to follow" in own.oscillating.sentence
-    found = judged(result, "link", GLANCE).oscillating
-    assert found is not None
-    assert not found
+    oscillating = judged(result, "link", GLANCE).oscillating
+    assert oscillating is not None
+    assert not oscillating
 
 
 def test_a_level_that_moves_is_no_level() -> None:
@@ -315,10 +315,10 @@ def test_a_level_that_moves_is_no_level() -> None:
 
 def test_another_seed_is_to_agree_with_a_continued_run() -> None:
     """LEDBAT over a threshold: 24 periods of 1.1 s are regular with one seed, and not with four others."""
-    found = judged(ac.run(brief(900351, 20.6179), trace_links=True), "link", GLANCE)
-    assert found.decided
-    assert not found.own
-    assert not found.oscillating
+    judgement = judged(ac.run(brief(900351, 20.6179), trace_links=True), "link", GLANCE)
+    assert judgement.decided
+    assert not judgement.own
+    assert not judgement.oscillating
 
 
 # whether windows move together
@@ -327,11 +327,11 @@ def test_another_seed_is_to_agree_with_a_continued_run() -> None:
 def test_windows_that_hardly_move_are_neither_synchronised_nor_not() -> None:
     """Two of seven windows of Vegas change by one packet, once: "synchronised, 0.74"."""
     result = ac.run(brief(903430, 60), trace_links=True, trace_flows=10)
-    found = flow_facts(result, packets=0).synchronised
-    assert found is not None
-    assert found.own.moving == 2
-    assert not found.verdict.decided
-    (text,) = (one for one in summary(Group("link", (result,))) if "synchronised" in one)
+    synchronised = flow_facts(result, packets=0).synchronised
+    assert synchronised is not None
+    assert synchronised.own.moving == 2
+    assert not synchronised.verdict.decided
+    (text,) = (item for item in summary(Group("link", (result,))) if "synchronised" in item)
     assert text.startswith("The windows may be synchronised in this run: the mean correlation of two of the 2 that ")
     assert "Cannot tell from this run" in text
 
@@ -359,12 +359,12 @@ def test_a_pattern_that_depends_on_the_seed_is_not_that_of_the_link() -> None:
     """Seven flows of YeAH lock at -0.13 for good with this seed ("not synchronised, -0.16 to 0.02"), others at 0.9."""
     scenario = ac.loads(YEAH)
     result = ac.run(scenario, trace_flows=10)
-    found = synchronisation(result, GLANCE)
-    assert found is not None
-    assert found.own.high < 0.5
-    assert found.runs == 8
-    assert found.over.value > 0.2
-    assert not found.verdict.decided
+    outcome = synchronisation(result, GLANCE)
+    assert outcome is not None
+    assert outcome.own.high < 0.5
+    assert outcome.runs == 8
+    assert outcome.over.value > 0.2
+    assert not outcome.verdict.decided
     alone = synchronisation(ac.run(scenario, trace_flows=10))
     assert alone is not None
     assert alone.runs == 1
@@ -387,6 +387,6 @@ def test_the_interval_of_a_correlation_holds_what_others_find() -> None:
         noise = rng.normal(size=(3, 400))
         for k in range(1, 400):  # it remembers for some ten samples
             noise[:, k] += 0.9 * noise[:, k - 1]
-        found = correlated_windows(noise[:2] + noise[2])
-        outside += not found.low <= 0.5 <= found.high
+        result = correlated_windows(noise[:2] + noise[2])
+        outside += not result.low <= 0.5 <= result.high
     assert outside <= 8

@@ -82,7 +82,7 @@ def packet(time: int, header: bytes, original: int) -> Packet:
 
 def data_of(captured: list[Packet]) -> list[Packet]:
     """Return the packets with payload that go to receivers."""
-    return [one for one in captured if one.tcp and one.source < one.target and one.payload > 0]
+    return [item for item in captured if item.tcp and item.source < item.target and item.payload > 0]
 
 
 def scenario(flows: Any, **keys: Any) -> ac.Scenario:
@@ -108,64 +108,64 @@ SCENARIOS = {
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_packets_are_those_of_the_engine(name: str, tmp_path: Path) -> None:
-    made = SCENARIOS[name]()
+    tree = SCENARIOS[name]()
     path = tmp_path / "a.pcapng"
-    result = ac.run(made, captures=[ac.Pcap(path)])
-    assert result.json() == ac.run(made).json()
-    found = list(packets(path))
-    assert [one.time for one in found] == sorted(one.time for one in found)
-    data = data_of(found)
+    result = ac.run(tree, captures=[ac.Pcap(path)])
+    assert result.json() == ac.run(tree).json()
+    outcome = list(packets(path))
+    assert [result.time for result in outcome] == sorted(result.time for result in outcome)
+    data = data_of(outcome)
     assert 0 <= total(result, "sent") - len(data) <= 10, "what is on the access at the end is not seen"
-    copies = Counter((one.source, one.port, one.seq) for one in data)
+    copies = Counter((entry.source, entry.port, entry.seq) for entry in data)
     assert abs(sum(copies.values()) - len(copies) - total(result, "retransmissions")) <= 2
     # every ACK is of what has passed, and SACK blocks lie above it
     high: dict[int, int] = {}
     acks = 0
-    for one in found:
-        if one.source < one.target:
-            high[one.target] = max(high.get(one.target, 0), one.seq + one.payload + (one.flags & 2) // 2)
+    for item in outcome:
+        if item.source < item.target:
+            high[item.target] = max(high.get(item.target, 0), item.seq + item.payload + (item.flags & 2) // 2)
         else:
             acks += 1
-            assert one.ack <= high[one.source]
-            for begin, end in one.blocks:
-                assert begin < end <= high[one.source]
+            assert item.ack <= high[item.source]
+            for begin, end in item.blocks:
+                assert begin < end <= high[item.source]
     assert acks > len(data) / 3
-    assert any(one.blocks for one in found) == (name != "newreno")
-    assert not any(one.ecn for one in found)
+    assert any(result.blocks for result in outcome) == (name != "newreno")
+    assert not any(result.ecn for result in outcome)
 
 
 def test_a_transfer_ends_at_its_last_byte(tmp_path: Path) -> None:
     path = tmp_path / "a.pcapng"
     ac.run(SCENARIOS["transfers"](), captures=[ac.Pcap(path)])
-    found = list(packets(path))
+    result = list(packets(path))
     end = 1 + 85 * 1460  # whole segments
-    assert max(one.ack for one in found) == end
-    assert max(one.seq + one.payload for one in data_of(found)) == end
+    assert max(item.ack for item in result) == end
+    assert max(item.seq + item.payload for item in data_of(result)) == end
 
 
 def test_marks_and_their_echo(tmp_path: Path) -> None:
-    made = scenario(ac.flows(2, "cubic", rtt="40 ms", ecn=True), queue={"aqm": "codel", "ecn": True})
+    tree = scenario(ac.flows(2, "cubic", rtt="40 ms", ecn=True), queue={"aqm": "codel", "ecn": True})
     entry, leaving = tmp_path / "entry.pcapng", tmp_path / "exit.pcapng"
-    result = ac.run(made, captures=[ac.Pcap(entry), ac.Pcap(leaving, point="exit")])
-    assert not any(one.ecn == 3 for one in packets(entry)), "marks are made inside"
-    found = list(packets(leaving))
-    assert abs(sum(one.ecn == 3 for one in data_of(found)) - total(result, "marks")) <= 2
+    result = ac.run(tree, captures=[ac.Pcap(entry), ac.Pcap(leaving, point="exit")])
+    assert not any(item.ecn == 3 for item in packets(entry)), "marks are made inside"
+    outcome = list(packets(leaving))
+    assert abs(sum(item.ecn == 3 for item in data_of(outcome)) - total(result, "marks")) <= 2
     assert total(result, "marks") > 0
-    syn, answer = (next(one.flags for one in found if one.flags & 0x12 == bits) for bits in (0x02, 0x12))
+    syn, answer = (next(result.flags for result in outcome if result.flags & 0x12 == bits) for bits in (0x02, 0x12))
     assert (syn, answer) == (0x0C2, 0x052)
-    assert any(one.flags & 0x40 for one in found if one.source > one.target and one.flags & 2 == 0)
-    assert any(one.flags & 0x80 for one in data_of(found)), "CWR"
+    assert any(result.flags & 0x40 for result in outcome if result.source > result.target and result.flags & 2 == 0)
+    assert any(item.flags & 0x80 for item in data_of(outcome)), "CWR"
 
 
 def test_accurate_ecn(tmp_path: Path) -> None:
-    made = scenario(ac.flows(1, "prague", rtt="20 ms"), queue={"scheduler": "dualpi2", "capacity": "1000 packets"})
+    tree = scenario(ac.flows(1, "prague", rtt="20 ms"), queue={"scheduler": "dualpi2", "capacity": "1000 packets"})
     path = tmp_path / "a.pcapng"
-    result = ac.run(made, captures=[ac.Pcap(path, point="exit")])
-    found = list(packets(path))
-    assert {one.ecn for one in data_of(found)} == {1, 3}
-    syn, answer = (next(one.flags for one in found if one.flags & 0x12 == bits) for bits in (0x02, 0x12))
+    result = ac.run(tree, captures=[ac.Pcap(path, point="exit")])
+    outcome = list(packets(path))
+    assert {item.ecn for item in data_of(outcome)} == {1, 3}
+    syn, answer = (next(result.flags for result in outcome if result.flags & 0x12 == bits) for bits in (0x02, 0x12))
     assert (syn, answer) == (0x1C2, 0x092), "RFC 9768, table 2"
-    ace = [one.flags >> 6 & 7 for one in found if one.source > one.target and not one.flags & 2]
+    ace = [result.flags >> 6 & 7 for result in outcome if result.source > result.target and not result.flags & 2]
     steps = sum((b - a) % 8 for a, b in zip([5, *ace], ace, strict=False))
     assert 0 <= total(result, "marks") - steps <= 40, "all marks but those under way"
 
@@ -198,23 +198,23 @@ traffic = { kind = "cbr", rate = "64 kbit/s" }
 packet_size = "200 B"
 rtt = "30 ms"
 """
-    made = ac.loads(text)
+    tree = ac.loads(text)
     down, up = tmp_path / "down.pcapng", tmp_path / "up.pcapng"
-    result = ac.run(made, captures=[ac.Pcap(down, link="down"), ac.Pcap(up, link="up")])
-    assert result.json() == ac.run(made).json()
+    result = ac.run(tree, captures=[ac.Pcap(down, link="down"), ac.Pcap(up, link="up")])
+    assert result.json() == ac.run(tree).json()
     for path in (down, up):
         high: dict[int, int] = {}
-        for one in packets(path):
-            if one.tcp and one.source < one.target:
-                high[one.target] = max(high.get(one.target, 0), one.seq + one.payload + (one.flags & 2) // 2)
-            elif one.tcp:
-                assert one.ack <= high[one.source], "acknowledged before it has passed"
-    assert any(not one.tcp and one.payload == 172 for one in packets(down))
-    assert any(one.blocks for one in packets(up))
+        for item in packets(path):
+            if item.tcp and item.source < item.target:
+                high[item.target] = max(high.get(item.target, 0), item.seq + item.payload + (item.flags & 2) // 2)
+            elif item.tcp:
+                assert item.ack <= high[item.source], "acknowledged before it has passed"
+    assert any(not entry.tcp and entry.payload == 172 for entry in packets(down))
+    assert any(entry.blocks for entry in packets(up))
     with pytest.raises(ac.CaptureError, match="the scenario has 2 links"):
-        ac.run(made, captures=[ac.Pcap(down)])
+        ac.run(tree, captures=[ac.Pcap(down)])
     with pytest.raises(ac.CaptureError, match=r'no link "dwn".*down'):
-        ac.run(made, captures=[ac.Pcap(down, link="dwn")])
+        ac.run(tree, captures=[ac.Pcap(down, link="dwn")])
 
 
 @pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")
@@ -255,36 +255,36 @@ def events(path: Path) -> list[dict[str, Any]]:
 
 
 def test_qlog_tells_what_the_run_does(tmp_path: Path) -> None:
-    made = SCENARIOS["linux"]()
+    tree = SCENARIOS["linux"]()
     path = tmp_path / "a.sqlog"
-    result = ac.run(made, captures=[ac.Qlog(path, flow=1)])
-    assert result.json() == ac.run(made).json()
+    result = ac.run(tree, captures=[ac.Qlog(path, flow=1)])
+    assert result.json() == ac.run(tree).json()
     head, *rest = events(path)
     assert (head["qlog_version"], head["qlog_format"]) == ("0.3", "JSON-SEQ")
-    times = [one["time"] for one in rest]
+    times = [item["time"] for item in rest]
     assert times == sorted(times)
-    sent = [one["data"] for one in rest if one["name"] == "transport:packet_sent"]
+    sent = [item["data"] for item in rest if item["name"] == "transport:packet_sent"]
     row = {key: int(result.flows.loc[1, key]) for key in ("sent", "drops", "retransmissions")}
-    assert [one["header"]["packet_number"] for one in sent] == list(range(row["sent"]))
-    offsets = Counter(one["frames"][0]["offset"] for one in sent)
+    assert [item["header"]["packet_number"] for item in sent] == list(range(row["sent"]))
+    offsets = Counter(item["frames"][0]["offset"] for item in sent)
     assert sum(offsets.values()) - len(offsets) == row["retransmissions"] > 0
     acked = [
         number
-        for one in rest
-        if one["name"] == "transport:packet_received"
-        for frame in one["data"]["frames"]
+        for item in rest
+        if item["name"] == "transport:packet_received"
+        for frame in item["data"]["frames"]
         for first, last in frame["acked_ranges"]
         for number in range(first, last + 1)
     ]
     assert len(acked) == len(set(acked)), "each transmission is acknowledged once"
     assert abs(len(acked) + row["drops"] - row["sent"]) < 100, "all but what was lost or is under way"
     windows = [
-        one["data"]["congestion_window"]
-        for one in rest
-        if one["name"] == "recovery:metrics_updated" and "congestion_window" in one["data"]
+        item["data"]["congestion_window"]
+        for item in rest
+        if item["name"] == "recovery:metrics_updated" and "congestion_window" in item["data"]
     ]
     assert windows[0] == 14_600 < max(windows)
-    states = [one["data"]["new"] for one in rest if one["name"] == "recovery:congestion_state_updated"]
+    states = [item["data"]["new"] for item in rest if item["name"] == "recovery:congestion_state_updated"]
     assert states[0] == "slow_start"
     assert "recovery" in states
 
@@ -298,8 +298,8 @@ def test_what_has_no_connection_has_no_qlog(tmp_path: Path) -> None:
 
 
 def test_flent(tmp_path: Path) -> None:
-    made = SCENARIOS["sack"]()
-    result = ac.run(made, trace_links=True, trace_flows="all")
+    built = SCENARIOS["sack"]()
+    result = ac.run(built, trace_links=True, trace_flows="all")
     first, second = tmp_path / "a.flent.gz", tmp_path / "b" / "a.flent.gz"
     second.parent.mkdir()
     result.flent(first)
@@ -316,7 +316,7 @@ def test_flent(tmp_path: Path) -> None:
     assert min(ping) >= 40
     assert max(ping) <= 40 + 30 * 1.2, "a base round trip and a full queue"
     with pytest.raises(ac.AckclockError, match="trace_links"):
-        ac.run(made).flent(first)
+        ac.run(built).flent(first)
 
 
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ import planted
 SAMPLE = planted.generate(seed=1, each=1, none=4)
 
 
-@pytest.mark.parametrize("one", SAMPLE, ids=[f"{number}-{one.kind}" for number, one in enumerate(SAMPLE)])
+@pytest.mark.parametrize("one", SAMPLE, ids=[f"{number}-{item.kind}" for number, item in enumerate(SAMPLE)])
 def test_planted_causes_are_named(one: planted.Planted) -> None:
     """All 60 and 20: `validation/causes/planted.py`; its README has the table."""
     key, answer = planted.named(one)
@@ -41,22 +41,22 @@ def link(**keys: object) -> ac.Scenario:
 
 def test_flows_of_which_now_one_now_another_gets_most_take_more_seeds() -> None:
     """Vegas beside CUBIC was "cause not found": after eight seeds CUBIC alone was still on both sides of the limit."""
-    one = [one for one in planted.generate(seed=12, none=0) if one.kind == "mixed-controls"][4]
-    assert planted.named(one)[0] == "mixed-controls"
+    item = [entry for entry in planted.generate(seed=12, none=0) if entry.kind == "mixed-controls"][4]
+    assert planted.named(item)[0] == "mixed-controls"
 
 
 def test_acks_that_cross_no_link_are_not_tried() -> None:
     """The path "none" was taken for links called n, o, n and e."""
     answer = causes.diagnose(link(max_window="12 packets"))
-    assert all("ack-path" not in found.tried for found in answer.findings)
+    assert all("ack-path" not in finding.tried for finding in answer.findings)
 
 
 def test_where_it_takes_two_both_are_named() -> None:
     """Windows and access links each limit the flows: without one of them the other still does."""
     answer = causes.diagnose(link(max_window="12 packets", access_rate="4 Mbit/s"))
-    (found,) = answer.findings
-    assert found.symptom == "idle"
-    assert [one.key for one in found.causes] == ["access+receive-window"]
+    (result,) = answer.findings
+    assert result.symptom == "idle"
+    assert [cause.key for cause in result.causes] == ["access+receive-window"]
     assert "together" in answer.sentences[0].text
 
 
@@ -65,10 +65,10 @@ def test_not_found_where_nothing_ends_it() -> None:
     flows = ac.flows(1, rtt="50 ms", traffic={"kind": "cbr", "rate": "22 Mbit/s"})
     scenario = ac.dumbbell(rate="20 Mbit/s", queue="drop-tail", flows=flows, duration="10 s")
     answer = causes.diagnose(scenario)
-    losses = [one for one in answer.findings if one.symptom == "loss"]
+    losses = [finding for finding in answer.findings if finding.symptom == "loss"]
     assert losses
     assert losses[0].causes == ()
-    assert any("cause not found" in one.text for one in answer.sentences)
+    assert any("cause not found" in sentence.text for sentence in answer.sentences)
 
 
 def test_every_cause_is_in_the_vocabulary() -> None:
@@ -78,7 +78,7 @@ def test_every_cause_is_in_the_vocabulary() -> None:
 
 def test_the_same_seed_says_the_same() -> None:
     answer = [causes.diagnose(link(max_window="12 packets")).sentences for _ in range(2)]
-    assert [one.json() for one in answer[0]] == [one.json() for one in answer[1]]
+    assert [item.json() for item in answer[0]] == [item.json() for item in answer[1]]
 
 
 @pytest.mark.parametrize(
@@ -103,11 +103,11 @@ def test_a_run_is_as_long_as_its_slowest_part(
         flows=ac.flows(1, congestion, rtt="50 ms"),
         duration="10 s",
     )
-    found = causes.needed(scenario.canonical, "bottleneck")
-    assert found.measured >= 0.99 * least
-    assert found.measured < 2 * least
-    assert reason in found.reason
-    assert found.sample <= 0.3 / 4 + found.measured / 1000
+    result = causes.needed(scenario.canonical, "bottleneck")
+    assert result.measured >= 0.99 * least
+    assert result.measured < 2 * least
+    assert reason in result.reason
+    assert result.sample <= 0.3 / 4 + result.measured / 1000
 
 
 def test_evidence_has_a_margin() -> None:
@@ -127,10 +127,10 @@ def test_rem_is_measured_after_its_price_has_risen() -> None:
         "link": [{"name": "link", "rate": "8.23 Mbit/s", "queue": queue}],
         "flows": flows,
     }
-    found = causes.needed(ac.Scenario(tree).canonical, "link")
-    assert 40 < found.adapted < 80
-    assert found.warm >= found.adapted
-    assert found.measured >= found.adapted
+    result = causes.needed(ac.Scenario(tree).canonical, "link")
+    assert 40 < result.adapted < 80
+    assert result.warm >= result.adapted
+    assert result.measured >= result.adapted
     tree["link"][0]["queue"] = queue | {"capacity": "800 packets"}  # the fuller the buffer, the faster it rises
     assert causes.needed(ac.Scenario(tree).canonical, "link").adapted < 6
 
@@ -149,7 +149,7 @@ def test_no_run_is_done_twice_and_each_record_is_what_its_runs_say(monkeypatch: 
     )
     answer = causes.diagnose(scenario)
     assert len(done) == len(set(done)) == answer.lab.simulated
-    recorded = [(one["scenario"], one["seeds"], one["numbers"]) for one in answer.lab.record.values()]
+    recorded = [(item["scenario"], item["seeds"], item["numbers"]) for item in answer.lab.record.values()]
     assert sum(len(seeds) for _, seeds, _ in recorded) > len(done)  # some settings began with the runs of others
     for tree, seeds, kept in recorded:
         for seed, said in list(zip(seeds, kept, strict=True))[-2:]:
@@ -166,12 +166,12 @@ def test_length_of_a_change_follows_the_defaults_of_the_new_control() -> None:
         rate="5 Mbit/s", queue={"capacity": "400 ms"}, flows=ac.flows(1, "reno", rtt="40 ms"), duration="9 s"
     ).canonical
     lab = Lab("bottleneck")
-    bbr = next(one for one in GENERAL if one.key == "control")
+    bbr = next(item for item in GENERAL if item.key == "control")
     change = bbr.apply(tree, "bottleneck", "delay")
     assert change is not None
-    found = lab.measure("with BBR", change[0], 1)
-    assert "sawtooth" not in found.length.reason
-    assert found.length.total < 60
+    results = lab.measure("with BBR", change[0], 1)
+    assert "sawtooth" not in results.length.reason
+    assert results.length.total < 60
 
 
 CHANGING = """
@@ -202,7 +202,7 @@ def test_halves_of_a_scenario_that_changes_are_not_compared() -> None:
     ]
     assert halves[0] < 0.01 < halves[1]
     assert answer.present.length.total == 40
-    assert "halves" not in " ".join(one.text for one in answer.sentences)
+    assert "halves" not in " ".join(sentence.text for sentence in answer.sentences)
     assert all(run["length_s"] == 40 for run in answer.lab.record.values())
 
 
@@ -229,9 +229,9 @@ def test_what_changes_nothing_is_run_once() -> None:
     answer = diagnose(
         ac.dumbbell(rate="10 Mbit/s", queue={"capacity": "300 ms"}, flows=ac.flows(4, rtt="30 ms"), duration="9 s")
     )
-    (finding,) = (one for one in answer.findings if one.symptom == "delay")
-    runs = {key: len(one["seeds"]) for key, one in answer.lab.record.items() if key.startswith("delay: with")}
-    named = {f"delay: {one.done}" for one in finding.causes}
+    (finding,) = (finding for finding in answer.findings if finding.symptom == "delay")
+    runs = {key: len(item["seeds"]) for key, item in answer.lab.record.items() if key.startswith("delay: with")}
+    named = {f"delay: {cause.done}" for cause in finding.causes}
     assert named
     assert {key: count for key, count in runs.items() if key in named} == dict.fromkeys(named, 3)
     assert 1 in runs.values()

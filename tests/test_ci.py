@@ -117,11 +117,11 @@ def verdict(folder: Path, text: str) -> ci.Verdict:
 
 
 def test_a_healthy_controller_passes(folder: Path) -> None:
-    made = verdict(folder, 'subject = "mine.py:Reno"\nbase = "reno"\nonly = ["C.1", "C.3", "C.5", "C.6", "5.1.2"]')
-    assert made.passed, str(made)
-    assert made.counts[Status.PASS] > 10
-    known = [one for one in made.checks if one.status is Status.KNOWN]
-    assert [one.number for one in known] == ["5.1.2"] * len(known) != []
+    result = verdict(folder, 'subject = "mine.py:Reno"\nbase = "reno"\nonly = ["C.1", "C.3", "C.5", "C.6", "5.1.2"]')
+    assert result.passed, str(result)
+    assert result.counts[Status.PASS] > 10
+    known = [item for item in result.checks if item.status is Status.KNOWN]
+    assert [record.number for record in known] == ["5.1.2"] * len(known) != []
     assert "misses it, too" in known[0].sentence or "miss it, too" in known[0].sentence
 
 
@@ -137,29 +137,29 @@ def test_a_healthy_controller_passes(folder: Path) -> None:
     ],
 )
 def test_a_fault_is_found(fault: str, only: str, folder: Path) -> None:
-    made = verdict(folder, f'subject = "mine.py:{fault}"\nonly = ["{only}"]')
-    assert {one.status for one in made.bad} == {Status.FAIL}, str(made)
-    assert all("other seeds" in one.sentence for one in made.bad), "a failure is repeated"
+    result = verdict(folder, f'subject = "mine.py:{fault}"\nonly = ["{only}"]')
+    assert {item.status for item in result.bad} == {Status.FAIL}, str(result)
+    assert all("other seeds" in item.sentence for item in result.bad), "a failure is repeated"
 
 
 def test_who_is_to_be_like_reno_grows_no_faster(folder: Path) -> None:
-    made = verdict(folder, 'subject = "mine.py:TwiceAsFast"\nlike = "reno"\nonly = ["C.13"]')
-    assert [one.status for one in made.checks] == [Status.FAIL], str(made)
-    made = verdict(folder, 'subject = "mine.py:Reno"\nlike = "reno"\nonly = ["C.13"]')
-    assert made.passed, str(made)
+    result = verdict(folder, 'subject = "mine.py:TwiceAsFast"\nlike = "reno"\nonly = ["C.13"]')
+    assert [item.status for item in result.checks] == [Status.FAIL], str(result)
+    result = verdict(folder, 'subject = "mine.py:Reno"\nlike = "reno"\nonly = ["C.13"]')
+    assert result.passed, str(result)
     with pytest.raises(ci.CiError, match=r"no heading C\.13"):  # any other may grow faster
         verdict(folder, 'subject = "mine.py:Reno"\nlike = "cubic"\nonly = ["C.13"]')
 
 
 def test_a_window_that_stops_growing_is_found(folder: Path) -> None:
-    heading = next(one for one in HEADINGS if one.number == "C.10")
+    heading = next(heading for heading in HEADINGS if heading.number == "C.10")
     case, criterion = heading.quantities[0].cases[0], heading.criteria[0]
     assert criterion.limit is not None
 
     def growth(algorithm: str) -> float:
         entry = subject(algorithm, {}, "rfc")
-        found = measured([job(case.build(entry), entry, 1, traced=case.traced)], None, None, {})
-        numbers = next(iter(found.values()))
+        result = measured([job(case.build(entry), entry, 1, traced=case.traced)], None, None, {})
+        numbers = next(iter(result.values()))
         assert not isinstance(numbers, str)
         return case.value(numbers)
 
@@ -169,25 +169,25 @@ def test_a_window_that_stops_growing_is_found(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["reno", "cubic", "bbr", "bbr3"])
 def test_losses_answered_alike(name: str) -> None:
-    made = check(Configuration(subject(name, {}, "linux"), only=("C.3", "C.12")))
-    assert {one.status for one in made.checks} == {Status.PASS}, str(made)
+    result = check(Configuration(subject(name, {}, "linux"), only=("C.3", "C.12")))
+    assert {item.status for item in result.checks} == {Status.PASS}, str(result)
 
 
 def test_worse_than_the_base(folder: Path) -> None:
-    made = verdict(folder, 'subject = "mine.py:Slow"\nbase = "mine.py:Reno"\nonly = ["C.1"]')
-    assert any("against base" in one.name for one in made.bad)
+    result = verdict(folder, 'subject = "mine.py:Slow"\nbase = "mine.py:Reno"\nonly = ["C.1"]')
+    assert any("against base" in item.name for item in result.bad)
     same = verdict(folder, 'subject = "mine.py:Reno"\nbase = "mine.py:Reno"\nonly = ["C.5"]')
     assert same.passed
 
 
 def test_a_controller_that_raises_or_hangs_is_named(folder: Path) -> None:
-    made = verdict(folder, 'subject = "mine.py:Raises"\nonly = ["C.5"]')
-    assert [one.status for one in made.checks] == [Status.ERROR]
-    assert "ValueError: index out of range" in made.checks[0].sentence
-    ET.fromstring(made.junit())  # whatever a message holds
-    made = verdict(folder, 'subject = "mine.py:Hangs"\nonly = ["C.5"]\ntime_limit = 1')
-    assert [one.status for one in made.checks] == [Status.ERROR]
-    assert "it hangs, or is too slow" in made.checks[0].sentence
+    result = verdict(folder, 'subject = "mine.py:Raises"\nonly = ["C.5"]')
+    assert [item.status for item in result.checks] == [Status.ERROR]
+    assert "ValueError: index out of range" in result.checks[0].sentence
+    ET.fromstring(result.junit())  # whatever a message holds
+    result = verdict(folder, 'subject = "mine.py:Hangs"\nonly = ["C.5"]\ntime_limit = 1')
+    assert [item.status for item in result.checks] == [Status.ERROR]
+    assert "it hangs, or is too slow" in result.checks[0].sentence
 
 
 def test_a_revision_is_a_base(folder: Path) -> None:
@@ -200,9 +200,9 @@ def test_a_revision_is_a_base(folder: Path) -> None:
     git("commit", "-q", "-m", "first")
     worse = CONTROLLER.replace("acked = window.slow_start(ack.acked)", "window.cwnd += 0.02; acked = 0")
     (folder / "mine.py").write_text(worse, encoding="utf-8")
-    made = verdict(folder, 'subject = "mine.py:Reno"\nbase = "git:HEAD"\nonly = ["C.1"]')
-    assert any("against base" in one.name for one in made.bad), str(made)
-    assert made.base == "Reno at HEAD"
+    result = verdict(folder, 'subject = "mine.py:Reno"\nbase = "git:HEAD"\nonly = ["C.1"]')
+    assert any("against base" in item.name for item in result.bad), str(result)
+    assert result.base == "Reno at HEAD"
     path = folder / "ci.toml"
     path.write_text('subject = "mine.py:Reno"\nbase = "git:nowhere"', encoding="utf-8")
     with pytest.raises(ci.CiError, match=r"base: git:nowhere: .*nowhere"):
@@ -220,7 +220,7 @@ def test_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tree = json.loads(capsys.readouterr().out)
     assert tree["passed"] is False
     suites = ET.parse(names["junit"]).getroot()
-    failed = sum(one["status"] == "fail" for one in tree["checks"])
+    failed = sum(item["status"] == "fail" for item in tree["checks"])
     assert (suites.get("tests"), suites.get("failures")) == (str(len(tree["checks"])), str(failed))
     summary = names["markdown"].read_text(encoding="utf-8")
     assert summary.startswith("### ❌ Slow fails ")
@@ -262,28 +262,28 @@ def test_mistakes_in_a_configuration(text: str, says: str, folder: Path, capsys:
 def test_the_envelope() -> None:
     random = np.random.default_rng(1)
     cloud = random.normal([10, 60], [1, 5], (200, 2))
-    one, same, apart = (
+    item, same, apart = (
         Envelope(cloud),
         Envelope(random.normal([10, 60], [1, 5], (200, 2))),
         Envelope(cloud + np.array([9, 0])),
     )
-    assert len(one.kept) == 190
-    assert conformance(one, one) == 1.0
-    assert conformance(one, same) > 0.9
-    assert conformance(one, apart) == 0.0
-    assert conformance(one, Envelope(np.zeros((50, 2)))) == 0.0, "no envelope"
+    assert len(item.kept) == 190
+    assert conformance(item, item) == 1.0
+    assert conformance(item, same) > 0.9
+    assert conformance(item, apart) == 0.0
+    assert conformance(item, Envelope(np.zeros((50, 2)))) == 0.0, "no envelope"
 
 
 def test_conformance_tells_an_impostor() -> None:
     for name, status in (("cubic", Status.FAIL), ("bbr", Status.PASS)):
-        made = check(Configuration(subject(name, {}, "rfc"), like="bbr", only=("C.9",)))
-        assert [one.status for one in made.checks] == [status], str(made)
+        result = check(Configuration(subject(name, {}, "rfc"), like="bbr", only=("C.9",)))
+        assert [item.status for item in result.checks] == [status], str(result)
 
 
 def test_the_template_is_healthy() -> None:
     text = (ROOT / "docs" / "examples" / "ci" / "ackclock-ci.toml").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.startswith(("base", "like"))]
     file = ROOT / "docs" / "examples" / "ci" / "controller.py"
-    made = check(Configuration(subject(f"{file}:Controller", {}, "rfc"), only=("C.5", "C.8")))
-    assert made.passed
+    result = check(Configuration(subject(f"{file}:Controller", {}, "rfc"), only=("C.5", "C.8")))
+    assert result.passed
     assert 'subject = "controller.py:Controller"' in lines

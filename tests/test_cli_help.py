@@ -10,7 +10,7 @@ import pytest
 from ackclock.present import cli
 from conftest import Command
 
-EXAMPLES = {one.name: one.examples for one in cli.COMMANDS}
+EXAMPLES = {command.name: command.examples for command in cli.COMMANDS}
 COMMANDS = list(EXAMPLES)
 
 
@@ -47,11 +47,11 @@ def test_completion_in_bash(ackclock: Command, tmp_path: Path) -> None:
     script = tmp_path / "completion"
     script.write_text(ackclock("completion", "bash").stdout, encoding="utf-8")
     (tmp_path / "home.toml").touch()
-    asked = (("sta",), ("run", "--tr"), ("run", "ho"), ("fluid", "--form", ""))
+    question = (("sta",), ("run", "--tr"), ("run", "ho"), ("fluid", "--form", ""))
     lines = [
         f"COMP_WORDS=(ackclock {' '.join(word or chr(34) * 2 for word in words)}); COMP_CWORD={len(words)}; "
         '_shtab_ackclock; echo "${COMPREPLY[@]}"'
-        for words in asked
+        for words in question
     ]
     done = subprocess.run(
         ["bash", "-c", "\n".join([f"source {script}", *lines])],

@@ -78,9 +78,9 @@ def test_traces_do_not_change_the_result(ackclock: Command, small: Path) -> None
 def test_replication_equals_the_solo_run_with_its_seed(ackclock: Command, small: Path) -> None:
     together = parsed(ackclock("run", small, "--seeds", "5", "--json").stdout)
     alone = parsed(ackclock("run", small, "--seed", "10", "--json").stdout)
-    assert [one["seed"] for one in together["replications"]] == [7, 8, 9, 10, 11]
+    assert [replication["seed"] for replication in together["replications"]] == [7, 8, 9, 10, 11]
     assert together["replications"][3] == alone
-    values = [one["links"]["bottleneck"]["queue_packets_mean"] for one in together["replications"]]
+    values = [replication["links"]["bottleneck"]["queue_packets_mean"] for replication in together["replications"]]
     assert len(set(values)) == 5
     summary = together["summary"]["links.bottleneck.queue_packets_mean"]
     mean = sum(values) / 5
@@ -138,10 +138,10 @@ def test_traces_file(ackclock: Command, small: Path) -> None:
     assert ackclock("run", small, "--seeds", "2", "--traces", out, "--trace-flows", "2").returncode == 0
     table = pq.read_table(out).to_pandas()
     assert sorted(table["seed"].unique()) == [7, 8]
-    one = table[table["seed"] == 7]
-    assert set(one["link"].dropna()) == {"bottleneck"}
-    assert sorted(one["flow"].dropna().unique()) == [0, 1, 3, 4]
-    assert len(one[one["flow"] == 0]) == len(one[one["link"] == "bottleneck"]) == 1001
+    item = table[table["seed"] == 7]
+    assert set(item["link"].dropna()) == {"bottleneck"}
+    assert sorted(item["flow"].dropna().unique()) == [0, 1, 3, 4]
+    assert len(item[item["flow"] == 0]) == len(item[item["link"] == "bottleneck"]) == 1001
     assert sorted(small.parent.iterdir()) == [out, small]
 
 

@@ -62,20 +62,20 @@ TOLERANCES = {
 }
 
 
-def check(one: Any) -> None:
+def check(item: Any) -> None:
     """A cause is named only where an experiment closes the difference, by numbers that are shown."""
-    absolute, relative = TOLERANCES.get(one.measure, (0.5, 0.15))
-    tried = one.found.tried
+    absolute, relative = TOLERANCES.get(item.measure, (0.5, 0.15))
+    tried = item.explanation.tried
     names = {key for part in tried for key in part.key.split("+")}
     assert names <= {"chance", *(ablation.key for ablation in ABLATIONS)}
-    if one.found.key == "not-found":
-        assert "cause not found" in one.sentence
+    if item.explanation.key == "not-found":
+        assert "cause not found" in item.sentence
         return
-    if one.found.key == "cannot-tell":
+    if item.explanation.key == "cannot-tell":
         why = "(about \\d+ runs would tell|more than 1000 runs would be needed|M packets|varies by as much)"
-        assert re.search(rf"cannot tell .*{why}", one.sentence)
+        assert re.search(rf"cannot tell .*{why}", item.sentence)
         return
-    last = next(part for part in tried if part.key == one.found.key)
+    last = next(part for part in tried if part.key == item.explanation.key)
     assert set(last.key.split("+")) <= names
     apart = abs(last.packet - last.other)
     assert last.seeds >= 4
@@ -83,12 +83,12 @@ def check(one: Any) -> None:
         sides = [(abs(part.packet - part.other), part.half, max(part.packet, part.other)) for part in (tried[0], last)]
         (before, old, large), (after, new, small) = sides
         assert before / large - after / small > math.hypot(old / large, new / small), "less than seeds spread"
-    if not one.found.part:
+    if not item.explanation.part:
         assert apart <= max(absolute, relative * abs(last.packet), last.half)
-        assert apart <= 0.51 * abs(one.packet - one.other) or one.found.key != "chance"
+        assert apart <= 0.51 * abs(item.packet - item.other) or item.explanation.key != "chance"
         number = r"([0-9.]+)(?: ± [0-9.]+)?(?: (%|ms|s|packets))?"
-        said = re.search(rf"{number} and {number}", one.sentence)
-        assert said is not None, one.sentence
+        said = re.search(rf"{number} and {number}", item.sentence)
+        assert said is not None, item.sentence
         scale = {"%": 0.01, "ms": 1e-3}.get(said[4], 1.0)
         for text, value in ((said[1], last.other), (said[3], last.packet)):
             rounding = scale * 10.0 ** -len(text.partition(".")[2])
@@ -102,14 +102,14 @@ def test_a_difference_gets_the_cause_that_closes_it() -> None:
     "A part of it is delayed ACKs" was said of three seeds that spread by more, and other seeds did not confirm it.
     """
     scenario = ac.loads(MANY.replace("count = 40", "count = 4"))
-    found = ac.compare(scenario)
-    assert found.disagreements
-    assert check_comparison(scenario, json.loads(json.dumps(found.json()))) == []
-    for one in found.disagreements:
-        check(one)
-    tree = json.loads(json.dumps(found.json()))
-    assert all(one["evidence"] for one in tree["disagreements"])
-    named = {(one.measure, one.engine): one.found.key for one in found.disagreements}
+    comparison = ac.compare(scenario)
+    assert comparison.disagreements
+    assert check_comparison(scenario, json.loads(json.dumps(comparison.json()))) == []
+    for disagreement in comparison.disagreements:
+        check(disagreement)
+    tree = json.loads(json.dumps(comparison.json()))
+    assert all(item["evidence"] for item in tree["disagreements"])
+    named = {(item.measure, item.engine): item.explanation.key for item in comparison.disagreements}
     assert named["queue", "fluid"] == "chance", named
     assert "delayed-acks" not in named.values(), named
 
@@ -170,11 +170,11 @@ def test_what_may_be_the_cause_is_not_ruled_out(monkeypatch: pytest.MonkeyPatch)
     assert "with windows 4 times as large 62.5 and 80 ± 22 packets" in cause("window", answer)
 
 
-def _moving(long: dict[str, float], asked: list[tuple[Any, ...]]) -> Any:
+def _moving(long: dict[str, float], results: list[tuple[Any, ...]]) -> Any:
     """Runs that move by 25 packets with time, and by 2 where they are longer."""
 
     def tried(ablated: Ablated, _measure: str, _of: str, _engine: str, effort: Effort = COMPARE.first) -> Tried:
-        asked.append((ablated.key, effort.seeds, effort.longer))
+        results.append((ablated.key, effort.seeds, effort.longer))
         packet = long.get(ablated.key, 60.0) if effort.longer > 1 else 75.0
         drift, seconds = (2.0, 60.0) if effort.longer > 1 else (25.0, math.nan)
         return Tried(
@@ -199,13 +199,13 @@ def test_what_moves_is_measured_for_longer(long: dict[str, float], found: str, m
     """ "Cannot tell: what an engine says moves by as much" of Reno over REM, where longer runs tell."""
     values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 60.0, "fluid": 100.0}}
     experiments = Experiments(Comparison(ac.loads(MANY), values=values))
-    asked: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(experiments, "_tried", _moving(long, asked))
+    results: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(experiments, "_tried", _moving(long, results))
     answer = experiments.of("queue", "shared", "fluid")
     assert answer.key == found, cause("queue", answer)
     assert {part.seconds for part in answer.tried} == {60.0}, "what is compared is equally long"
-    assert {times for _, _, times in asked} == {1, 4}
-    assert all(seeds == 8 for _, seeds, _ in asked), "more seeds tell nothing of what moves"
+    assert {times for _, _, times in results} == {1, 4}
+    assert all(seeds == 8 for _, seeds, _ in results), "more seeds tell nothing of what moves"
     if found == "chance":
         assert (
             cause("queue", answer) == "by chance or by its length: 100 and 97.0 ± 2.0 packets in 8 other runs of 60 s"
@@ -230,9 +230,9 @@ def test_by_chance_holds_in_longer_runs(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_runs_that_are_longer_begin_where_the_others_end() -> None:
     base = ac.loads(MANY).canonical
-    made = longer(base)
-    assert made is not None
-    assert (made["scenario"]["measure"], made["scenario"]["duration"]) == ("30 s .. 90 s", "90 s")
+    result = longer(base)
+    assert result is not None
+    assert (result["scenario"]["measure"], result["scenario"]["duration"]) == ("30 s .. 90 s", "90 s")
     change = {"at": "20 s", "target": "link.shared.rate", "value": "10 Mbit/s"}
     assert longer(base | {"change": [change]}) is None
 
@@ -242,21 +242,21 @@ def test_what_takes_too_long_for_eight_seeds_has_four(monkeypatch: pytest.Monkey
     values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 60.0, "fluid": 100.0}}
     fast = ac.loads(MANY.replace("40 Mbit/s", "1.5 Gbit/s"))
     experiments = Experiments(Comparison(fast, values=values))
-    windows = next(one for one in experiments._ablated if one.key == "small-windows")
+    windows = next(ablation for ablation in experiments._ablated if ablation.key == "small-windows")
     assert experiments._cost(windows) > 100e6 > experiments._cost(windows, Effort(4))
-    asked = []
-    monkeypatch.setattr(experiments, "_run", lambda place, _scenario, seeds: asked.append((place, seeds)))
+    results = []
+    monkeypatch.setattr(experiments, "_run", lambda place, _scenario, seeds: results.append((place, seeds)))
     experiments._packets["small-windows", 1] = []
     experiments._equations["small-windows", 1, "fluid"] = []
     assert experiments._tried(windows, "queue", "shared", "fluid") is None
-    assert asked == [(("small-windows", 1), 4)]
+    assert results == [(("small-windows", 1), 4)]
 
 
 def test_exponential_red_grows_with_its_link() -> None:
     """Its probability grows with each packet of a queue that is four times as long."""
     queue = {"aqm": "exponential-red", "capacity": "1000 packets"}
     scenario = ac.dumbbell(rate="40 Mbit/s", queue=queue, flows=ac.flows(40, "reno", rtt="80 ms"), duration="30 s")
-    many = next(one for one in ABLATIONS if one.key == "flows").change(scenario.canonical)
+    many = next(ablation for ablation in ABLATIONS if ablation.key == "flows").change(scenario.canonical)
     assert many is not None
     grown = many["link"][0]["queue"]
     assert grown["min_threshold"] == "80 packets"
@@ -334,7 +334,7 @@ def test_red_spares_packets_that_find_nothing_waiting() -> None:
     scenario = ac.loads(SPARED)
     used = {("utilization", "shared"): {"packet": 0.86}}
     experiments = Experiments(Comparison(scenario, values=used))
-    (spared,) = [one for one in experiments._ablated if one.key == "empty-queue"]
+    (spared,) = [ablation for ablation in experiments._ablated if ablation.key == "empty-queue"]
     before = experiments._tried(experiments._present, "queue", "shared", "fluid")
     after = experiments._tried(spared, "queue", "shared", "fluid")
     assert before is not None
@@ -361,12 +361,12 @@ def test_red_spares_packets_that_find_nothing_waiting() -> None:
 )
 def test_a_red_that_spares_nothing(queue: dict[str, Any], wanted: tuple[str, float] | None) -> None:
     scenario = ac.loads(SPARED).with_({f"link.queue.{key}": value for key, value in queue.items()})
-    made = next(one for one in ABLATIONS if one.key == "empty-queue").change(scenario.canonical)
-    found = made and made["link"][0]["queue"]
+    changed = next(ablation for ablation in ABLATIONS if ablation.key == "empty-queue").change(scenario.canonical)
+    result = changed and changed["link"][0]["queue"]
     key = "slope" if "slope" in queue else "max_probability"
-    assert (found and (found["spacing"], pytest.approx(found[key]))) == wanted
+    assert (result and (result["spacing"], pytest.approx(result[key]))) == wanted
     busy: dict[tuple[str, str], dict[str, float]] = {("utilization", "shared"): {"packet": 0.998}}
-    assert "empty-queue" not in [one.key for one in Experiments(Comparison(scenario, values=busy))._ablated]
+    assert "empty-queue" not in [ablation.key for ablation in Experiments(Comparison(scenario, values=busy))._ablated]
 
 
 def test_an_experiment_that_takes_minutes_is_named_and_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -374,52 +374,58 @@ def test_an_experiment_that_takes_minutes_is_named_and_not_run(monkeypatch: pyte
     values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 80.0, "fluid": 100.0}}
     fast = ac.loads(MANY.replace("40 Mbit/s", "4 Gbit/s").replace("80 ms", "300 ms").replace("30 s", "600 s"))
     experiments = Experiments(Comparison(fast, values=values))
-    asked = []
+    results = []
 
     def tried(ablated: Ablated, *_: object) -> Tried:
-        asked.append(ablated.key)
+        results.append(ablated.key)
         return Tried(ablated.key, ablated.change.cause, ablated.change.done, 80.0, 1.0, 100.0, 8)
 
     monkeypatch.setattr(experiments, "_tried", tried)
     answer = experiments.of("queue", "shared", "fluid")
     assert answer.key == "cannot-tell"
     assert re.search(r"trying .*small-windows, flows would take up to \d+ M packets", cause("queue", answer))
-    assert asked == ["chance"]
+    assert results == ["chance"]
 
 
 def test_windows_of_hundreds_of_packets_are_not_called_small() -> None:
     """ "The cause is small windows", of 406 packets: what the experiment does is to enlarge them, whatever they are."""
     scenario = ac.loads(MANY.replace("count = 40", "count = 3"))
-    ablations = {one.key: one for one in ABLATIONS}
+    ablations = {ablation.key: ablation for ablation in ABLATIONS}
     for window, words in ((7.31, "small windows of 7.31 packets"), (406.0, "the size of the windows, 406 packets")):
-        found = Comparison(scenario, values={("window", "all-of-them"): {"packet": window}})
-        assert cause_words(found, ablations["small-windows"]) == words
-        assert cause_words(found, ablations["flows"]) == "the number of flows, 3"
+        comparison = Comparison(scenario, values={("window", "all-of-them"): {"packet": window}})
+        assert cause_words(comparison, ablations["small-windows"]) == words
+        assert cause_words(comparison, ablations["flows"]) == "the number of flows, 3"
 
 
 def test_the_checker_finds_false_causes() -> None:
     scenario = ac.loads(MANY.replace("count = 40", "count = 4"))
     answer = json.loads(json.dumps(ac.compare(scenario).json()))
-    one = next(one for one in answer["disagreements"] if one["engine"] == "fluid")
-    row = next(row for row in answer["values"] if (row["measure"], row["of"]) == (one["measure"], one["of"]))
+    disagreement = next(item for item in answer["disagreements"] if item["engine"] == "fluid")
+    row = next(
+        row for row in answer["values"] if (row["measure"], row["of"]) == (disagreement["measure"], disagreement["of"])
+    )
     assert check_comparison(scenario, answer | {"disagreements": []})
     assert check_comparison(scenario, answer | {"values": [row | {"packet": 1.2 * row["packet"]}]})
-    false = one | {"sentence": one["sentence"].replace(f"{one['packet']:.3g}", "123")}
+    false = disagreement | {"sentence": disagreement["sentence"].replace(f"{disagreement['packet']:.3g}", "123")}
     assert check_comparison(scenario, answer | {"disagreements": [false]})
 
 
 def test_fluctuations_shrink_with_the_number_of_flows() -> None:
     """Randomness of single packets keeps a queue moving; with four times as many flows half as much."""
     scenario = ac.loads(MANY.replace('"40 Mbit/s"', '"10 Mbit/s"'))
-    found = ac.compare(scenario)
-    (one,) = [one for one in found.disagreements if (one.measure, one.engine) == ("deviation", "fluid")]
-    assert one.found.key == "flows"
-    assert not one.found.part
-    assert one.sentence.startswith("standard deviation of the queue of shared: ")
-    assert found.units["standard deviation of the queue of shared"] == "packets"
-    few, many = (next(part for part in one.found.tried if part.key == key) for key in ("chance", "flows"))
+    comparison = ac.compare(scenario)
+    (item,) = [
+        disagreement
+        for disagreement in comparison.disagreements
+        if (disagreement.measure, disagreement.engine) == ("deviation", "fluid")
+    ]
+    assert item.explanation.key == "flows"
+    assert not item.explanation.part
+    assert item.sentence.startswith("standard deviation of the queue of shared: ")
+    assert comparison.units["standard deviation of the queue of shared"] == "packets"
+    few, many = (next(part for part in item.explanation.tried if part.key == key) for key in ("chance", "flows"))
     assert 0.4 < (many.packet / many.queue) / (few.packet / few.queue) < 0.6
-    answer = json.loads(json.dumps(found.json()))
+    answer = json.loads(json.dumps(comparison.json()))
     assert check_comparison(scenario, answer) == []
     false = [row | {"sentence": row["sentence"].replace("not 0.11", "not 0.21")} for row in answer["disagreements"]]
     assert any(
@@ -454,11 +460,15 @@ def test_what_is_called_a_fluctuation(many: float, half: float, equations: float
 
 def test_without_a_cause_it_says_so() -> None:
     """The loss of windows of six packets, a difference that no ablation closes."""
-    found = ac.compare(ac.loads(MANY.replace('"40 Mbit/s"', '"10 Mbit/s"')))
-    (one,) = [one for one in found.disagreements if (one.measure, one.engine) == ("loss", "fluid")]
-    assert one.found.key == "not-found"
+    comparison = ac.compare(ac.loads(MANY.replace('"40 Mbit/s"', '"10 Mbit/s"')))
+    (item,) = [
+        disagreement
+        for disagreement in comparison.disagreements
+        if (disagreement.measure, disagreement.engine) == ("loss", "fluid")
+    ]
+    assert item.explanation.key == "not-found"
     assert (
-        "cause not found (taken away one by one: delayed-acks, small-windows, flows, and two at once)" in one.sentence
+        "cause not found (taken away one by one: delayed-acks, small-windows, flows, and two at once)" in item.sentence
     )
 
 
@@ -467,10 +477,12 @@ def test_equations_without_a_queue(aqm: str) -> None:
     """Their fluid queue is NaN by design: it ended in a ValueError."""
     queue = {"aqm": aqm, "capacity": "100 packets"}
     flows = ac.flows(10, "reno", rtt="50 ms", start="uniform 0 s .. 1 s")
-    found = ac.compare(ac.dumbbell(rate="10 Mbit/s", queue=queue, flows=flows, duration="8 s", measure="4 s .. 8 s"))
-    assert set(found.lines) == {"packet", "fluid", "mean-field"}
-    assert "fluid" not in found.values["queue", "bottleneck"]
-    assert "fluid" in found.values["loss", "bottleneck"]
+    comparison = ac.compare(
+        ac.dumbbell(rate="10 Mbit/s", queue=queue, flows=flows, duration="8 s", measure="4 s .. 8 s")
+    )
+    assert set(comparison.lines) == {"packet", "fluid", "mean-field"}
+    assert "fluid" not in comparison.values["queue", "bottleneck"]
+    assert "fluid" in comparison.values["loss", "bottleneck"]
 
 
 def test_nothing_measured() -> None:
@@ -484,20 +496,20 @@ def test_nothing_measured() -> None:
 
 def test_engines_on_a_steady_queue() -> None:
     scenario = ac.loads(MANY)
-    found = ac.compare(scenario)
-    assert check_comparison(scenario, json.loads(json.dumps(found.json()))) == []
-    assert set(found.lines) == {"packet", "fluid", "mean-field"}
-    table = found.table
+    comparison = ac.compare(scenario)
+    assert check_comparison(scenario, json.loads(json.dumps(comparison.json()))) == []
+    assert set(comparison.lines) == {"packet", "fluid", "mean-field"}
+    table = comparison.table
     assert list(table.columns) == ["packet", "fluid", "mean-field", "agree"]
     assert table.loc["utilization of shared", "agree"] == "yes"
     queue = table.loc["queue of shared"]
     assert abs(queue["fluid"] - queue["packet"]) < 0.5 * queue["packet"]
-    assert found.stable
-    for one in found.disagreements:
-        assert one.engine in one.sentence
-        assert "probably" not in one.sentence
-        check(one)
-    figure = found.plot()
+    assert comparison.stable
+    for disagreement in comparison.disagreements:
+        assert disagreement.engine in disagreement.sentence
+        assert "probably" not in disagreement.sentence
+        check(disagreement)
+    figure = comparison.plot()
     assert [line.get_label() for line in figure.axes[0].lines] == ["packet", "fluid", "mean-field"]
 
 
@@ -506,9 +518,9 @@ def test_windows_are_made_larger_over_queues_with_gains_per_packet() -> None:
     queue = {"aqm": "rem", "capacity": "481 packets", "gamma": 0.001, "reference": "57 packets"}
     flows = ac.flows(27, "dctcp", rtt="84 ms")
     scenario = ac.dumbbell(rate="81 Mbit/s", queue=queue, flows=flows, duration="50 s", measure="17 s .. 50 s")
-    made = next(one for one in ABLATIONS if one.key == "small-windows").change(scenario.canonical)
-    assert made is not None
-    larger = made["link"][0]["queue"]
+    changed = next(ablation for ablation in ABLATIONS if ablation.key == "small-windows").change(scenario.canonical)
+    assert changed is not None
+    larger = changed["link"][0]["queue"]
     assert (larger["gamma"], larger["reference"], larger["alpha"]) == (0.00025, "228 packets", 0.1)
 
 
@@ -516,16 +528,16 @@ def test_a_spike_at_the_start_does_not_squash_the_figure() -> None:
     time = np.arange(0.0, 20.0, 0.1)
     queue, window = np.where(time < 3, 900.0, 30.0 + np.sin(time)), np.where(time < 3, 80.0, 7.0)
     lines = {engine: Lines(time, {"shared": queue}, {"all-of-them": window}) for engine in ("packet", "fluid")}
-    found = Comparison(ac.loads(MANY), lines=lines, window=(10.0, 20.0))
-    above, below = found.plot().axes
+    comparison = Comparison(ac.loads(MANY), lines=lines, window=(10.0, 20.0))
+    above, below = comparison.plot().axes
     assert above.get_ylim() == pytest.approx((0, 1.08 * queue[100:].max()))
     assert below.get_ylim() == pytest.approx((0, 1.08 * 7))
     # the axes of both are the measured time, with all that is drawn inside: nothing before it is cut off
     assert below.get_xlim() == pytest.approx((10.0, 19.9))
     assert all(line.get_xdata()[0] >= 10 for axes in (above, below) for line in axes.lines)
     # of a run that is measured from its start everything is shown
-    found.window = (0.0, 20.0)
-    assert found.plot().axes[0].get_ylim()[1] > 900
+    comparison.window = (0.0, 20.0)
+    assert comparison.plot().axes[0].get_ylim()[1] > 900
 
 
 def test_refusals_are_said(tmp_path: Path, ackclock: Command) -> None:
@@ -538,8 +550,8 @@ def test_refusals_are_said(tmp_path: Path, ackclock: Command) -> None:
     )
     done = ackclock("compare", file, "--json", "--plot", tmp_path / "out.svg", "--report", tmp_path / "out.html")
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert "policer" in found["refused"]["fluid"]
+    tree = json.loads(done.stdout)
+    assert "policer" in tree["refused"]["fluid"]
     assert (tmp_path / "out.svg").read_text(encoding="utf-8").startswith("<?xml")
     report = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert "Only the packet engine can represent this scenario." in report
@@ -569,9 +581,9 @@ def test_a_window_that_packets_do_not_show() -> None:
             ],
         }
     )
-    found = ac.compare(scenario)
-    assert any(measure == "window" and "packet" not in row for (measure, _), row in found.values.items())
-    assert found.disagreements
+    comparison = ac.compare(scenario)
+    assert any(measure == "window" and "packet" not in row for (measure, _), row in comparison.values.items())
+    assert comparison.disagreements
 
 
 def test_a_loss_below_one_in_a_million_is_no_difference() -> None:
@@ -584,9 +596,9 @@ def test_equations_that_chatter_are_given_up_and_the_others_compared(monkeypatch
     monkeypatch.setattr("ackclock.questions.compare.engines.STEPS", 20_000)
     queue = {"aqm": "auto-tuning-red", "capacity": "34 packets", "gentle": False}
     flows = ac.flows(195, "illinois", rtt="229 ms")
-    found = ac.compare(ac.dumbbell(rate="3.77 Mbit/s", delay="0 s", queue=queue, flows=flows, duration="6.87 s"))
-    assert found.refused["fluid"].startswith("more than 20000 steps needed")
-    assert math.isfinite(found.values["queue", "bottleneck"]["packet"])
+    comparison = ac.compare(ac.dumbbell(rate="3.77 Mbit/s", delay="0 s", queue=queue, flows=flows, duration="6.87 s"))
+    assert comparison.refused["fluid"].startswith("more than 20000 steps needed")
+    assert math.isfinite(comparison.values["queue", "bottleneck"]["packet"])
 
 
 def test_what_moves_between_the_parts_of_a_run_is_part_of_the_doubt_in_a_deviation() -> None:
@@ -594,10 +606,10 @@ def test_what_moves_between_the_parts_of_a_run_is_part_of_the_doubt_in_a_deviati
     at = ("deviation", "shared")
     experiments = Experiments(Comparison(ac.loads(MANY)))
     runs = [
-        _Packets({at: {"packet": 6000.0 + one}}, [{at: 2000.0 + part} for part in range(4)], {}) for one in range(4)
+        _Packets({at: {"packet": 6000.0 + index}}, [{at: 2000.0 + part} for part in range(4)], {}) for index in range(4)
     ]
     experiments._packets["chance", 1] = runs
     assert experiments._drift(("chance", 1), *at) == pytest.approx(4000)
-    still = [_Packets({at: {"packet": 2001.5}}, one.parts, {}) for one in runs]
+    still = [_Packets({at: {"packet": 2001.5}}, run.parts, {}) for run in runs]
     experiments._packets["chance", 1] = still
     assert experiments._drift(("chance", 1), *at) < 10

@@ -69,16 +69,16 @@ def test_figure_9_thresholds() -> None:
     The figure's "random" queue with thresholds 8 and 15 is not random here: its bursts of 60 to 70 packets have a
     period of 1.2 s, with two thirds of the coherence. The difference is one of degree.
     """
-    found = {}
+    outcome = {}
     for name, low, high in (("small", 8, 15), ("large", 100, 200)):
         result = run("uniform 95 ms .. 105 ms", min_threshold=f"{low} packets", max_threshold=f"{high} packets")
         oscillation = queue_facts(result, "bottleneck").oscillation
         assert oscillation is not None
-        found[name] = (oscillation.coherence, result.links.loc["bottleneck", "queue_packets_max"])
-    assert found["large"][0] > 0.9
-    assert found["small"][0] < 0.85
-    assert 55 <= found["small"][1] <= 80
-    assert found["large"][1] > 300
+        outcome[name] = (oscillation.coherence, result.links.loc["bottleneck", "queue_packets_max"])
+    assert outcome["large"][0] > 0.9
+    assert outcome["small"][0] < 0.85
+    assert 55 <= outcome["small"][1] <= 80
+    assert outcome["large"][1] > 300
 
 
 @pytest.mark.parametrize("rtt", ["10 ms", "200 ms"])

@@ -64,10 +64,10 @@ def test_links_lead_somewhere(name: str) -> None:
             continue
         # papers and the like are symbolic links in docs/: a link may lead through it
         file = (path.parent / place).resolve() if place else path  # also beside a page that is not written
-        made = next((text for page, text in MADE.items() if PAGES[page] == file), None)
-        assert made or file.exists(), f"{name}: {target}"
+        result = next((text for page, text in MADE.items() if PAGES[page] == file), None)
+        assert result or file.exists(), f"{name}: {target}"
         if part and file.suffix == ".md":
-            assert part in set(anchors(made or file.read_text(encoding="utf-8"))), f"{name}: {target}"
+            assert part in set(anchors(result or file.read_text(encoding="utf-8"))), f"{name}: {target}"
 
 
 COMMANDS = sorted(
@@ -141,9 +141,9 @@ def test_the_caption_of_the_first_figure_is_measured() -> None:
     for run in runs:
         measured = run.traces.sel(time=slice(run.window[0], None))
         queue = measured["link_queue_packets"].sel(link="bottleneck")
-        found = analysis.is_oscillating(queue, 0.02)
-        assert found
-        periods.append(found.oscillation.period)
+        result = analysis.is_oscillating(queue, 0.02)
+        assert result
+        periods.append(result.oscillation.period)
         idle.append(1 - run.links.loc["bottleneck", "utilization_min_1s"])
         assert "Cannot tell" in analysis.is_synchronised(measured["flow_cwnd"]).sentence
     assert f"a period of {sum(periods) / 3:.1f} s" in caption
@@ -170,8 +170,8 @@ def test_the_page_of_deciding_states_the_policies() -> None:
         quick = sequential.EVALUATE_QUICK.seeds if policy is sequential.EVALUATE else ()
         assert said == [*policy.seeds, *quick, *([policy.fewest] if policy.fewest else [])], question
         for text, value in ((packets, policy.packets), (sure, policy.sure)):
-            found = re.match(r"[\d.]+", text)
-            assert (1e6 * float(found[0]) if found else math.inf) == pytest.approx(value), question
+            match = re.match(r"[\d.]+", text)
+            assert (1e6 * float(match[0]) if match else math.inf) == pytest.approx(value), question
 
 
 POLICIES = (

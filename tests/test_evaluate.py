@@ -30,8 +30,8 @@ def mean_and_half(values: list[float]) -> tuple[float, float]:
 
 
 def result(number: str, algorithm: str) -> dict[str, Any]:
-    [found] = ac.evaluate(algorithm, only=[number], quick=True, seeds=3).json()["headings"]
-    return dict(found)
+    [outcome] = ac.evaluate(algorithm, only=[number], quick=True, seeds=3).json()["headings"]
+    return dict(outcome)
 
 
 def link(
@@ -39,7 +39,8 @@ def link(
 ) -> ac.Scenario:
     duration = window.split(" .. ")[1]
     placed = [
-        {"path": ["bottleneck"], "rtt": "uniform 38 ms .. 42 ms", "start": "uniform 0 s .. 1 s"} | one for one in flows
+        {"path": ["bottleneck"], "rtt": "uniform 38 ms .. 42 ms", "start": "uniform 0 s .. 1 s"} | flow
+        for flow in flows
     ]
     return ac.Scenario(
         {
@@ -56,9 +57,9 @@ def test_bufferbloat_is_the_median_wait_of_two_flows_in_a_deep_buffer() -> None:
     scenario = link([flows], 533, "20 s .. 50 s")
     waits = [ac.run(scenario, seed=seed).links.loc["bottleneck", "delay_p50"] for seed in (1, 2, 3)]
     mean, half = mean_and_half(waits)
-    found = result("5.1.2", "bbr3")["numbers"]["median wait in the queue"]["16 BDP"]["bbr3"]
-    assert found["mean"] == pytest.approx(mean, rel=1e-9)
-    assert found["ci95"] == pytest.approx(half, rel=1e-6)
+    bbr3 = result("5.1.2", "bbr3")["numbers"]["median wait in the queue"]["16 BDP"]["bbr3"]
+    assert bbr3["mean"] == pytest.approx(mean, rel=1e-9)
+    assert bbr3["ci95"] == pytest.approx(half, rel=1e-6)
 
 
 def test_share_of_the_others_is_their_part_of_the_goodput() -> None:
@@ -70,8 +71,8 @@ def test_share_of_the_others_is_their_part_of_the_goodput() -> None:
         got = ac.run(scenario, seed=seed).flows.groupby("class", observed=True)["goodput"].sum()
         shares.append(float(got["other"] / got.sum()))
     mean, half = mean_and_half(shares)
-    found = result("5.2.1", "scalable")["numbers"]["share of the others"]["CUBIC, 1 BDP"]["scalable"]
-    assert (found["mean"], found["ci95"]) == pytest.approx((mean, half), rel=1e-6)
+    scalable = result("5.2.1", "scalable")["numbers"]["share of the others"]["CUBIC, 1 BDP"]["scalable"]
+    assert (scalable["mean"], scalable["ci95"]) == pytest.approx((mean, half), rel=1e-6)
 
 
 def test_loss_at_short_buffers_counts_what_the_queue_dropped() -> None:
@@ -82,8 +83,8 @@ def test_loss_at_short_buffers_counts_what_the_queue_dropped() -> None:
         row = ac.run(scenario, seed=seed).links.loc["bottleneck"]
         losses.append(row["drops"] / max(row["arrivals"], row["drops"] + row["packets"]))
     mean, half = mean_and_half(losses)
-    found = result("5.1.3", "reno")["numbers"]["packets dropped at the queue"]["0.5 BDP"]["reno"]
-    assert (found["mean"], found["ci95"]) == pytest.approx((mean, half), rel=1e-6)
+    reno = result("5.1.3", "reno")["numbers"]["packets dropped at the queue"]["0.5 BDP"]["reno"]
+    assert (reno["mean"], reno["ci95"]) == pytest.approx((mean, half), rel=1e-6)
 
 
 def test_wait_of_a_queue_is_that_of_a_run_by_hand() -> None:
@@ -97,13 +98,13 @@ def test_wait_of_a_queue_is_that_of_a_run_by_hand() -> None:
 
 
 def test_every_heading_of_both_documents_is_there() -> None:
-    sections = [one.number for one in headings("sender")]
+    sections = [item.number for item in headings("sender")]
     special = [f"7.{number}" for number in range(1, 12)]
     general = [f"6.{number}" for number in range(1, 5)]
     criteria = [*(f"5.1.{number}" for number in range(1, 6)), "5.2.1", "5.2.2", "5.2.3", "5.3.1", "5.3.2"]
     assert sections == ["3.1", "3.2", "4", *criteria, *general, *special]
     assert len(sections) == 28
-    queues = {one.number for one in headings("queue")}
+    queues = {item.number for item in headings("queue")}
     assert queues >= {"5.1.1", "5.1.2", "5.2", "5.3.1", "5.3.2", "5.4", "6", "7", "8.2.2", "8.2.3", "8.2.4", "8.2.5"}
     assert queues >= {"8.2.6", "8.3", "9.1", "9.2", "10", "11", "12", "2.7", "4.4", "4.5", "4.6"}
 
@@ -167,32 +168,37 @@ def test_transfers_that_never_end_are_a_no() -> None:
 
 
 def test_the_bad_control_fails_where_it_must_and_reno_does_not() -> None:
-    asked = ["5.1.3", "5.2.1", "7.2"]
-    bad = ac.evaluate(BAD, only=asked, quick=True, seeds=3)
-    assert [one.finding for one in bad.answers] == [Finding.NO] * 3
-    good = ac.evaluate("reno", only=asked, quick=True, seeds=3)
-    assert [one.finding for one in good.answers] == [Finding.YES] * 3
+    results = ["5.1.3", "5.2.1", "7.2"]
+    bad = ac.evaluate(BAD, only=results, quick=True, seeds=3)
+    assert [item.finding for item in bad.answers] == [Finding.NO] * 3
+    good = ac.evaluate("reno", only=results, quick=True, seeds=3)
+    assert [item.finding for item in good.answers] == [Finding.YES] * 3
 
 
 def test_a_store_keeps_runs_of_names_and_of_files(tmp_path: Path) -> None:
-    seen: list[tuple[int, int]] = []
+    results: list[tuple[int, int]] = []
 
     def evaluation(algorithm: str) -> ac.Evaluation:
-        seen.clear()
+        results.clear()
         return ac.evaluate(
-            algorithm, only=["7.2"], quick=True, seeds=2, store=tmp_path / "kept", progress=lambda *at: seen.append(at)
+            algorithm,
+            only=["7.2"],
+            quick=True,
+            seeds=2,
+            store=tmp_path / "kept",
+            progress=lambda *at: results.append(at),
         )
 
     own = tmp_path / "own.py"
     own.write_text((ROOT / "docs" / "examples" / "never_slows_down.py").read_text(encoding="utf-8"), encoding="utf-8")
     first = evaluation(f"{own}:NeverSlowsDown")
-    assert seen[0] == (0, 12)
+    assert results[0] == (0, 12)
     again = evaluation(f"{own}:NeverSlowsDown")
-    assert seen == [(12, 12)]
+    assert results == [(12, 12)]
     assert json.dumps(first.json()) == json.dumps(again.json())
     own.write_text(own.read_text(encoding="utf-8").replace("2000.0", "100.0"), encoding="utf-8")
     evaluation(f"{own}:NeverSlowsDown")
-    assert seen[0] == (8, 12), "those of CUBIC and Reno are kept, those of another class are not"
+    assert results[0] == (8, 12), "those of CUBIC and Reno are kept, those of another class are not"
 
 
 def test_what_was_computed_before_ctrl_c_is_kept(tmp_path: Path) -> None:
@@ -200,13 +206,13 @@ def test_what_was_computed_before_ctrl_c_is_kept(tmp_path: Path) -> None:
         if done == every // 2:
             raise KeyboardInterrupt
 
-    asked = {"only": ["7.2"], "quick": True, "seeds": 2, "store": tmp_path / "kept"}
+    question = {"only": ["7.2"], "quick": True, "seeds": 2, "store": tmp_path / "kept"}
     with pytest.raises(ac.errors.Interrupted, match="of 12 points are kept"):
-        ac.evaluate("vegas", progress=stop, **asked)
-    seen: list[int] = []
-    ac.evaluate("vegas", progress=lambda done, _: seen.append(done), **asked)
-    assert 6 <= seen[0] < 12
-    assert seen[-1] == 12
+        ac.evaluate("vegas", progress=stop, **question)
+    results: list[int] = []
+    ac.evaluate("vegas", progress=lambda done, _: results.append(done), **question)
+    assert 6 <= results[0] < 12
+    assert results[-1] == 12
 
 
 class Careless:
@@ -218,9 +224,9 @@ class Careless:
 
 
 def test_a_class_that_raises_is_told_of() -> None:
-    [found] = ac.evaluate(Careless, only=["7.2"], quick=True, seeds=2).answers
-    assert found.finding is Finding.CANNOT_TELL
-    assert "nothing learnt" in found.sentence
+    [outcome] = ac.evaluate(Careless, only=["7.2"], quick=True, seeds=2).answers
+    assert outcome.finding is Finding.CANNOT_TELL
+    assert "nothing learnt" in outcome.sentence
 
 
 class Tenth:
@@ -234,8 +240,8 @@ class Tenth:
 
 
 def test_a_queue_of_ones_own() -> None:
-    found = ac.evaluate(Tenth, only=["8.2.2"], quick=True, seeds=2)
-    loss = found.json()["headings"][0]["numbers"]["packets dropped at the queue"]["3 Reno flows"]["Tenth"]
+    outcome = ac.evaluate(Tenth, only=["8.2.2"], quick=True, seeds=2)
+    loss = outcome.json()["headings"][0]["numbers"]["packets dropped at the queue"]["3 Reno flows"]["Tenth"]
     assert loss["mean"] == pytest.approx(0.1, abs=0.02)
 
 
@@ -245,9 +251,9 @@ def test_import_of_the_package_loads_no_numpy() -> None:
 
 
 def test_what_does_not_apply_says_why() -> None:
-    found = {one.heading.number: one for one in ac.evaluate("cubic", only=["6.2", "7.10", "3"], seeds=2).answers}
-    assert found["6.2"].finding is found["7.10"].finding is Finding.NOT_APPLICABLE
-    assert found["3.1"].finding is Finding.NOT_HERE
+    outcome = {item.heading.number: item for item in ac.evaluate("cubic", only=["6.2", "7.10", "3"], seeds=2).answers}
+    assert outcome["6.2"].finding is outcome["7.10"].finding is Finding.NOT_APPLICABLE
+    assert outcome["3.1"].finding is Finding.NOT_HERE
     [scheduled] = ac.evaluate("fq_codel", only=["4.6"], seeds=2).answers
     assert scheduled.sentence == "Not applicable: it is a scheduler itself."
 
@@ -265,20 +271,20 @@ def test_command(ackclock: Command, tmp_path: Path) -> None:
         ackclock("evaluate", "pie", "--set", "target=30ms", "--only", "8.2.2", "--quick", "--json").stdout
     )
     assert tree["kind"] == "queue"
-    [one] = tree["headings"]
-    numbers = one["numbers"]["median wait"]["3 Reno flows"]
+    [item] = tree["headings"]
+    numbers = item["numbers"]["median wait"]["3 Reno flows"]
     assert numbers["pie with target 30ms"]["mean"] > 1.1 * numbers["pie"]["mean"]
 
 
 def test_output_in_the_documentation_is_what_is_printed(ackclock: Command) -> None:
     text = (ROOT / "docs" / "how-to" / "evaluate.md").read_text(encoding="utf-8")
     shown = r"^```\nackclock ([^\n]*NeverSlowsDown[^\n]*)\n```\n\n```text\n(.*?)^```$"
-    found = re.search(shown, text, re.DOTALL | re.MULTILINE)
-    assert found is not None
-    words = shlex.split(found[1])
+    match = re.search(shown, text, re.DOTALL | re.MULTILINE)
+    assert match is not None
+    words = shlex.split(match[1])
     words[1] = BAD
     done = ackclock(*words)
-    assert done.stdout.startswith(found[2].rstrip())
+    assert done.stdout.startswith(match[2].rstrip())
 
 
 @pytest.mark.parametrize(

@@ -46,9 +46,9 @@ def blocks(language: str) -> list[str]:
 
 def files_and_blocks(language: str) -> list[tuple[str, str]]:
     """The blocks that follow the name of the file that they are for."""
-    found = re.findall(rf"`(crates/[\w/]+\.rs)`:\n\n```{language}\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
-    assert len(found) == len(blocks(language))
-    return found
+    numbers = re.findall(rf"`(crates/[\w/]+\.rs)`:\n\n```{language}\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+    assert len(numbers) == len(blocks(language))
+    return numbers
 
 
 def apply(change: str, text: str) -> str:
@@ -161,12 +161,12 @@ def test_engines_of_averages_name_no_algorithm() -> None:
         r"\b(?:AqmSpec|CongestionSpec|AqmLaw|TcpLaw)::[A-Z][a-z]\w*\(|"
         + "|".join(f'"{re.escape(kind)}"' for kind in kinds)
     )
-    found = []
+    results = []
     for crate in ("averages", "fluid", "meanfield"):
         for file in sorted((ROOT / "crates" / crate / "src").rglob("*.rs")):
             code = file.read_text(encoding="utf-8").split("#[cfg(test)]")[0]
             lines = enumerate(code.splitlines(), 1)
-            found += [
+            results += [
                 f"{file}:{number}" for number, line in lines if not line.strip().startswith("//") and named.search(line)
             ]
-    assert not found
+    assert not results

@@ -12,10 +12,10 @@ from conftest import Command
 
 def test_bbr_has_short_buffers_and_cubic_deep_ones() -> None:
     """As Hock, Bless and Zitterbart measured in 2017 (ICNP): BBR takes short buffers, and loses deep ones."""
-    found = fair("bbr", "cubic", rtts=("40 ms",), buffers=(0.5, 8.0), seeds=4)
-    short, deep = found.places
+    answer = fair("bbr", "cubic", rtts=("40 ms",), buffers=(0.5, 8.0), seeds=4)
+    short, deep = answer.places
     assert short.share - short.half > 0.5 > deep.share + deep.half
-    assert found.sentence.text.endswith("it turns between buffers of 0.5 and 8 bandwidth-delay products.")
+    assert answer.sentence.text.endswith("it turns between buffers of 0.5 and 8 bandwidth-delay products.")
     # the like by hand: one seed, another window of measurement
     assert short.packets == round(0.5 * 20e6 / 12_000 * 0.04)
     scenario = ac.dumbbell(
@@ -41,7 +41,7 @@ def test_command(ackclock: Command, tmp_path: Path) -> None:
     assert "share of BBR beside CUBIC" in done.stdout
     assert (tmp_path / "fair.svg").read_text(encoding="utf-8").startswith("<?xml")
     tree = json.loads(ackclock(*words, "--json").stdout)
-    assert [one["buffer_bdp"] for one in tree["places"]] == [1, 4]
+    assert [place["buffer_bdp"] for place in tree["places"]] == [1, 4]
     assert len(tree["sentence"]["evidence"]) == 2
 
 
@@ -53,11 +53,11 @@ def test_each_side_has_its_number_of_flows(ackclock: Command) -> None:
     assert tree["style"] == "linux"
     assert tree["sentence"]["numbers"]["even"] == pytest.approx(1 / 11)
     (place,) = tree["places"]
-    found = ac.fair("bbr", "cubic", rtts=("40 ms",), buffers=(1.0,), counts=(1, 10), seeds=3)
-    assert found.places[0].share == place["shares"][0] > 2 / 11
-    assert str(found).startswith('share of 1 BBR beside 10 CUBIC, 20 Mbit/s, style "linux"')
+    answer = ac.fair("bbr", "cubic", rtts=("40 ms",), buffers=(1.0,), counts=(1, 10), seeds=3)
+    assert answer.places[0].share == place["shares"][0] > 2 / 11
+    assert str(answer).startswith('share of 1 BBR beside 10 CUBIC, 20 Mbit/s, style "linux"')
     textbook = ac.fair("bbr", "cubic", rtts=("40 ms",), buffers=(1.0,), counts=(1, 10), seeds=3, style="rfc")
-    assert textbook.places[0].share != found.places[0].share
+    assert textbook.places[0].share != answer.places[0].share
 
 
 def test_a_class_of_the_users_own(ackclock: Command, tmp_path: Path) -> None:

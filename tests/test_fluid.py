@@ -118,7 +118,7 @@ RED = (
 )
 def test_senders_by_delay_rest_where_packets_do(congestion: str, queue: str) -> None:
     """Queue and window within a tenth (`validation/laws`); a fast half second shows all flows the empty path."""
-    asked = ac.loads(f"""
+    tree = ac.loads(f"""
         [scenario]
         duration = "40 s"
         measure = "20 s .. 40 s"
@@ -144,10 +144,10 @@ def test_senders_by_delay_rest_where_packets_do(congestion: str, queue: str) -> 
         link = "link"
         rate = "240 Mbit/s"
         """)
-    at = ac.stability(asked).equilibrium
-    seen = ac.run(asked).json()
-    assert at.window["senders"] == pytest.approx(seen["flows"]["senders"]["cwnd_mean"], rel=0.1)
-    assert at.state["link.queue"] == pytest.approx(seen["links"]["link"]["queue_packets_mean"], rel=0.1)
+    at = ac.stability(tree).equilibrium
+    observed = ac.run(tree).json()
+    assert at.window["senders"] == pytest.approx(observed["flows"]["senders"]["cwnd_mean"], rel=0.1)
+    assert at.state["link.queue"] == pytest.approx(observed["links"]["link"]["queue_packets_mean"], rel=0.1)
     assert at.window["senders"] > 20  # packets: what the laws assume
 
 
@@ -262,9 +262,9 @@ def test_exception_of_a_law_in_python() -> None:
             raise RuntimeError(f"no decrease of {window.real}")
 
     broken = scenario().with_({"flows.congestion": Broken})
-    with pytest.raises(ac.RunError, match=r"test_fluid.py, line \d+, in decrease: RuntimeError: no decrease") as found:
+    with pytest.raises(ac.RunError, match=r"test_fluid.py, line \d+, in decrease: RuntimeError: no decrease") as result:
         ac.stability(broken).equilibria()
-    assert isinstance(found.value.__cause__, RuntimeError)
+    assert isinstance(result.value.__cause__, RuntimeError)
     with pytest.raises(ac.RunError, match="no decrease"):
         ac.fluid(broken, duration=1)
 

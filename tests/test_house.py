@@ -26,7 +26,7 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     path: list[str] = []
-    found = []
+    results = []
 
     def visit(node: str) -> None:
         index[node] = low[node] = len(index)
@@ -39,13 +39,13 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
         if low[node] == index[node]:
             start = path.index(node)
             if len(path) - start > 1:
-                found.append(sorted(path[start:]))
+                results.append(sorted(path[start:]))
             del path[start:]
 
     for node in graph:
         if node not in index:
             visit(node)
-    return found
+    return results
 
 
 def rooms(graph: Mapping[str, set[str]], separator: str, depth: int) -> Graph:
@@ -74,11 +74,11 @@ DOORS = {"algorithms", "cli", "delay", "endpoint", "errors", "plot", "report", "
 
 
 def modules() -> dict[str, Path]:
-    found = {}
+    result = {}
     for path in (ROOT / "python" / "ackclock").rglob("*.py"):
         parts = path.relative_to(ROOT / "python").with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+        result[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return result
 
 
 def imported(name: str, path: Path) -> Iterator[tuple[str, str, str]]:
@@ -88,9 +88,9 @@ def imported(name: str, path: Path) -> Iterator[tuple[str, str, str]]:
         if isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else []
             place = ".".join([*above, *(node.module or "").split(".")]).strip(".")
-            yield from ((place, one.name, one.asname or one.name) for one in node.names)
+            yield from ((place, name.name, name.asname or name.name) for name in node.names)
         elif isinstance(node, ast.Import):
-            yield from ((one.name, "", one.asname or one.name) for one in node.names)
+            yield from ((name.name, "", name.asname or name.name) for name in node.names)
 
 
 def package_graph() -> Graph:
@@ -106,7 +106,7 @@ def package_graph() -> Graph:
         return place if place in files and name != "_core" else None
 
     return {
-        name: {made for place, one, _ in entries if (made := maker(place, one)) not in (None, name)}
+        name: {result for place, item, _ in entries if (result := maker(place, item)) not in (None, name)}
         for name, entries in taken.items()
     }  # type: ignore[misc]  # None is left out
 
@@ -164,11 +164,11 @@ def test_what_results_show_is_registered() -> None:
             declared |= {f"{owner[0]}.{method}": (name, owner[0], method) for method in shown.findall(part)}
     assert declared.keys() == accessors._places.keys()
     for key, (module, owner, method) in declared.items():
-        made = getattr(getattr(importlib.import_module(module), owner), method)
-        asked = signature(inspect.unwrap(made.fget if isinstance(made, property) else made)).parameters
+        value = getattr(getattr(importlib.import_module(module), owner), method)
+        parameters = signature(inspect.unwrap(value.fget if isinstance(value, property) else value)).parameters
         given = signature(pkgutil.resolve_name(accessors._places[key])).parameters
-        options = {name: one.default for name, one in list(given.items())[1:]}
-        assert {name: one.default for name, one in list(asked.items())[1:]}.items() <= options.items(), key
+        options = {name: item.default for name, item in list(given.items())[1:]}
+        assert {name: item.default for name, item in list(parameters.items())[1:]}.items() <= options.items(), key
 
 
 # Rust: the same for `use` and for paths in the text.
@@ -176,15 +176,15 @@ def test_what_results_show_is_registered() -> None:
 
 def sources(crate: Path) -> dict[str, str]:
     """Modules without comments, texts and unit tests."""
-    found = {}
+    result = {}
     for path in (crate / "src").rglob("*.rs"):
         parts = list(path.relative_to(crate / "src").with_suffix("").parts)
         if "tests" in parts:
             continue
         text = re.sub(r'//[^\n]*|"(?:\\.|[^"\\])*"', "", path.read_text(encoding="utf-8"))
         unit = re.search(r"#\[cfg\(test\)\]\s*mod \w+ \{", text)
-        found["::".join(parts[:-1] if parts[-1] in ("mod", "lib") else parts)] = text[: unit.start()] if unit else text
-    return found
+        result["::".join(parts[:-1] if parts[-1] in ("mod", "lib") else parts)] = text[: unit.start()] if unit else text
+    return result
 
 
 def used(tree: str, prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -233,8 +233,8 @@ def crate_graph(crate: Path) -> Graph:
         for place, alias in taken[module]:
             if alias == path[known] and place != path:
                 return maker(place, depth + 1)
-            made = rf"\b(?:struct|enum|trait|fn|const|type|static)\s+{re.escape(path[known])}\b"
-            if alias == "*" and (inside := "::".join(place[:-1])) in texts and re.search(made, texts[inside]):
+            result = rf"\b(?:struct|enum|trait|fn|const|type|static)\s+{re.escape(path[known])}\b"
+            if alias == "*" and (inside := "::".join(place[:-1])) in texts and re.search(result, texts[inside]):
                 return inside
         return module
 
@@ -369,9 +369,9 @@ def documented(path: Path) -> Iterator[tuple[int, str]]:
     lines = path.read_text(encoding="utf-8").splitlines()
     if path.suffix == ".rs":
         for number, line in enumerate(lines):
-            found = re.match(r"\s*//[/!] (.*)", line)
-            if found and not re.match(r"\s*//[/!]", lines[number - 1] if number else ""):
-                yield number + 1, found[1]
+            match = re.match(r"\s*//[/!] (.*)", line)
+            if match and not re.match(r"\s*//[/!]", lines[number - 1] if number else ""):
+                yield number + 1, match[1]
         return
     for node in ast.walk(ast.parse("\n".join(lines))):
         body = getattr(node, "body", None)
@@ -410,8 +410,8 @@ def bare_numbers(text: str) -> set[str]:
     """Numeric constants of one word: neither what they are of nor their unit is said where they are used."""
     number = r"(?:[fiu]\d+|[iu]size|Time)"
     head = r"^\s*(?:pub(?:\([a-z: ]+\))? )?const"
-    found = set(re.findall(rf"{head} ([A-Z][A-Z0-9]*): {number}\b", text, re.MULTILINE))
-    return found - UNITS - HEADERS - KINDS - CAKE
+    result = set(re.findall(rf"{head} ([A-Z][A-Z0-9]*): {number}\b", text, re.MULTILINE))
+    return result - UNITS - HEADERS - KINDS - CAKE
 
 
 def test_constants_say_what_they_are_of() -> None:
@@ -498,9 +498,9 @@ def stated(text: str) -> Iterator[tuple[re.Pattern[str], set[str]]]:
     """Calls of `state`: a pattern of the name, with a group for what it is composed of, and the names of the facts."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "state":
-            name, facts = node.args[0], {one.arg or ANY for one in node.keywords}
-            for one in (name.body, name.orelse) if isinstance(name, ast.IfExp) else (name,):
-                parts = one.values if isinstance(one, ast.JoinedStr) else [one]
+            name, facts = node.args[0], {keyword.arg or ANY for keyword in node.keywords}
+            for item in (name.body, name.orelse) if isinstance(name, ast.IfExp) else (name,):
+                parts = item.values if isinstance(item, ast.JoinedStr) else [item]
                 words = [re.escape(str(part.value)) if isinstance(part, ast.Constant) else "(.+)" for part in parts]
                 yield re.compile("".join(words)), facts
 
@@ -511,11 +511,11 @@ def fields(template: str) -> set[str]:
 
 def test_statements_have_templates() -> None:
     """Each statement has a template that its facts fill, and each template a statement."""
-    made = []
+    results = []
     for path in modules().values():
         text = path.read_text(encoding="utf-8")
         words = {str(node.value) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)}
-        made += [(pattern, facts, words) for pattern, facts in stated(text)]
+        results += [(pattern, facts, words) for pattern, facts in stated(text)]
     known = {
         f"{path.stem}.{case}": template
         for path in (ROOT / "python" / "ackclock" / "present" / "text").glob("*.py")
@@ -524,7 +524,7 @@ def test_statements_have_templates() -> None:
         ).items()
     }
     filled = set()
-    for pattern, facts, words in made:
+    for pattern, facts, words in results:
         whole = {name for name in known if (match := pattern.fullmatch(name)) and words.issuperset(match.groups())}
         fits = {name for name in whole if ANY in facts or fields(known[name]) <= facts}
         assert fits, f"no template of {sorted(whole)} takes {sorted(facts)} for {pattern.pattern}"
@@ -533,6 +533,6 @@ def test_statements_have_templates() -> None:
 
 
 def test_facts_of_statements_are_seen() -> None:
-    found = [(one.pattern, facts) for one, facts in stated('state("a-b", c=1)\nstate(f"a-{d}" if e else "f")\n')]
-    assert found == [(r"a\-b", {"c"}), (r"a\-(.+)", set()), ("f", set())]
+    results = [(item.pattern, facts) for item, facts in stated('state("a-b", c=1)\nstate(f"a-{d}" if e else "f")\n')]
+    assert results == [(r"a\-b", {"c"}), (r"a\-(.+)", set()), ("f", set())]
     assert fields("of {c:.3g} {d}") == {"c", "d"}

@@ -59,32 +59,32 @@ def test_short_round_trips_count_as_25_ms_where_asked_for() -> None:
 
 def test_the_fallback_yields_to_a_classic_flow_in_one_queue() -> None:
     queue = two_flows.one_queue()["PIE"]
-    found = {}
+    outcome = {}
     for fallback in (False, True):
         flows = [
             two_flows.flow_of("prague", "prague", 20, two_flows.Setup()),
             two_flows.flow_of("classic", "cubic", 20, two_flows.Setup()),
         ]
         flows[0]["congestion"]["classic_fallback"] = fallback
-        made = two_flows.scenario(50, queue, flows, two_flows.Setup())
-        prague, classic = two_flows.goodputs((made, 1))
-        found[fallback] = prague / classic
-    assert found[False] > 10
-    assert found[True] < 4
+        result = two_flows.scenario(50, queue, flows, two_flows.Setup())
+        prague, classic = two_flows.goodputs((result, 1))
+        outcome[fallback] = prague / classic
+    assert outcome[False] > 10
+    assert outcome[True] < 4
 
 
 def test_without_ecn_prague_is_reno_paced() -> None:
     shares = []
     for ecn in (False, True):
         flows = [ac.flows(1, kind, rtt="40 ms", ecn=ecn and kind == "prague") for kind in ("prague", "reno")]
-        made = ac.dumbbell(
+        scenario = ac.dumbbell(
             rate="10 Mbit/s",
             queue={"aqm": "drop-tail", "capacity": "40 packets"},
             flows=flows,
             duration="100 s",
             measure="20 s .. 100 s",
         )
-        prague, reno = ac.run(made).flows["goodput"]
+        prague, reno = ac.run(scenario).flows["goodput"]
         shares.append(prague / (prague + reno))
     assert 0.25 < shares[0] < 0.75
     assert shares[1] == pytest.approx(shares[0], abs=0.01)  # a queue that marks nothing

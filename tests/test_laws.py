@@ -154,7 +154,7 @@ def test_equations_and_packets_beside_each_other() -> None:
     s = ac.loads(CODEL.replace("AQM", "red"))
     beside = discrepancy(ac.stability(s), ac.measured_stability(s, packets=200_000))
     assert "queue (packets)" in beside.numbers
-    assert any(one.kind == "many flows" and one.count == 10 for one in beside.assumptions)
+    assert any(assumption.kind == "many flows" and assumption.count == 10 for assumption in beside.assumptions)
     assert beside.sentences[0].startswith(("both", "they differ", "the equations"))
 
 
@@ -289,11 +289,11 @@ def test_bbr_beside_loss_based_flows_takes_its_part_whatever_their_number(others
 def test_bbr_rests_where_its_packets_do_and_moves_by_its_schedule() -> None:
     for kind, every in (("bbr", 10.24), ("bbr3", 5.24)):
         scenario = fifo(8, (5, kind))
-        asked = ac.stability(scenario)
+        analysis = ac.stability(scenario)
         queue = ac.run(scenario).links["queue_packets_mean"].item()
-        assert asked.equilibrium.state["bottleneck.queue"] == pytest.approx(queue, rel=0.15), kind
-        assert asked.schedules[0] == (kind, "ProbeRTT", pytest.approx(every, rel=1e-3))
-        sentence = asked.answer().sentence
+        assert analysis.equilibrium.state["bottleneck.queue"] == pytest.approx(queue, rel=0.15), kind
+        assert analysis.schedules[0] == (kind, "ProbeRTT", pytest.approx(every, rel=1e-3))
+        sentence = analysis.answer().sentence
         assert sentence.startswith("Stable but for the schedule of the senders (ProbeRTT of flows bbr")
 
 
@@ -327,9 +327,9 @@ def by_delay(congestion: str, *rtts: str) -> ac.Scenario:
 
 def test_fast_is_stable_at_any_common_round_trip() -> None:
     """Wang, Wei and Low, "Modelling and stability of FAST TCP", INFOCOM 2005."""
-    asked = ac.stability(by_delay("fast", "20 ms"))
-    assert asked.stable
-    assert {limit.kind for limit in asked.limits("rtt", ("4 ms", "4 s"), tipping=False)} == {"none"}
+    analysis = ac.stability(by_delay("fast", "20 ms"))
+    assert analysis.stable
+    assert {limit.kind for limit in analysis.limits("rtt", ("4 ms", "4 s"), tipping=False)} == {"none"}
 
 
 def test_vegas_shares_equally_whatever_the_round_trips() -> None:
@@ -427,9 +427,9 @@ def test_python_measures_where_there_are_no_equations(monkeypatch: pytest.Monkey
     )
     own = ac.loads(CODEL.replace("AQM", "red")).with_({"flows.congestion": Own})
     for scenario in (own, ac.loads(CODEL.replace("AQM", "codel"))):
-        asked = ac.stability(scenario, source="auto")
-        assert isinstance(asked, ac.MeasuredStability)
-        assert asked.sentence.startswith("The queue of b ")
+        analysis = ac.stability(scenario, source="auto")
+        assert isinstance(analysis, ac.MeasuredStability)
+        assert analysis.sentence.startswith("The queue of b ")
     known = ac.loads(CODEL.replace("AQM", "red"))
     auto = ac.stability(known, source="auto")
     assert not isinstance(auto, ac.MeasuredStability)

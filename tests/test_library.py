@@ -271,9 +271,9 @@ def test_an_endpoint_carries_one_connection_a_flow(metronome: Path) -> None:
 
 
 def test_a_library_is_named_where_an_algorithm_is(aimd: Path, metronome: Path, tmp_path: Path) -> None:
-    one, other = subject(f"{aimd}:beta=0.6", {}, "rfc"), subject(str(metronome), {}, "linux")
-    assert one.algorithm == {"kind": "controller", "library": str(aimd), "options": "beta=0.6"}
-    assert (one.name, other.name) == ("aimd beta=0.6", "metronome")
+    item, other = subject(f"{aimd}:beta=0.6", {}, "rfc"), subject(str(metronome), {}, "linux")
+    assert item.algorithm == {"kind": "controller", "library": str(aimd), "options": "beta=0.6"}
+    assert (item.name, other.name) == ("aimd beta=0.6", "metronome")
     assert "style" not in other.flows(1)
     (tmp_path / "none.so").write_bytes(b"nothing")
     with pytest.raises(EvaluateError, match="exports neither endpoints nor controllers"):
@@ -294,7 +294,7 @@ def test_questions_about_a_library(aimd: Path, metronome: Path) -> None:
     assert verdict.passed, str(verdict)
     assert len(verdict.checks) == 4
     whole = scenario(metronome, "endpoint")
-    assert [control(one) for one in whole.canonical["flows"]] == ["libmetronome.so", "reno"]
+    assert [control(flow) for flow in whole.canonical["flows"]] == ["libmetronome.so", "reno"]
     assert "mine" in str(ac.why(whole))
 
 

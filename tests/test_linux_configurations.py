@@ -16,10 +16,10 @@ from configurations import CONFIGURATIONS
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_import_export_import_is_the_identity(name: str) -> None:
-    made = configurations.imported(name)
-    text = export_tc(made).files["tc"]
+    result = configurations.imported(name)
+    text = export_tc(result).files["tc"]
     again = import_tc([(name, text)]).scenario
-    assert {**again.canonical, "scenario": {}} == {**made.canonical, "scenario": {}}
+    assert {**again.canonical, "scenario": {}} == {**result.canonical, "scenario": {}}
     assert export_tc(again).files["tc"] == text
 
 

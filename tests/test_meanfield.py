@@ -76,15 +76,15 @@ def test_stationary_refuses(loss: float, largest: float) -> None:
 
 def test_red_stability_of_the_example() -> None:
     rate = 1e9 / (8 * 1064)
-    found = ac.red_stability(
+    outcome = ac.red_stability(
         rate=rate, flows=20, rtt=0.01, max_window=64, min_threshold=4e-4, max_threshold=2e-3, max_probability=0.005
     )
     # Reynier 2006, section 4.3: 0.36 %
-    assert found.theorem_4 == pytest.approx(0.003574298348752821, rel=1e-9)
-    assert found.theorem_3 == pytest.approx(3.08619, rel=1e-5)
-    assert found.u == pytest.approx(0.980537, rel=1e-5)
-    assert found.critical_slope is not None
-    assert found.theorem_3 < found.critical_slope < 5.29
+    assert outcome.theorem_4 == pytest.approx(0.003574298348752821, rel=1e-9)
+    assert outcome.theorem_3 == pytest.approx(3.08619, rel=1e-5)
+    assert outcome.u == pytest.approx(0.980537, rel=1e-5)
+    assert outcome.critical_slope is not None
+    assert outcome.theorem_3 < outcome.critical_slope < 5.29
     with pytest.raises(ValueError, match="no equilibrium: 5 flows"):
         ac.red_stability(
             rate=rate, flows=5, rtt=0.01, max_window=64, min_threshold=4e-4, max_threshold=2e-3, max_probability=0.005
@@ -128,10 +128,10 @@ def test_options_matter(result: ac.MeanFieldResult) -> None:
 
 
 def test_progress_and_its_errors() -> None:
-    seen: list[tuple[float, float]] = []
+    results: list[tuple[float, float]] = []
     scenario = ac.loads(MANY).with_({"scenario.duration": "3 s", "scenario.measure": "2 s .. 3 s"})
-    ac.meanfield(scenario, progress=lambda now, end: seen.append((now, end)))
-    assert seen[-1] == (pytest.approx(3), pytest.approx(3))
+    ac.meanfield(scenario, progress=lambda now, end: results.append((now, end)))
+    assert results[-1] == (pytest.approx(3), pytest.approx(3))
 
     def stop(_now: float, _end: float) -> None:
         raise KeyboardInterrupt
@@ -180,9 +180,9 @@ def test_numbers_out_of_range(ackclock: Command, many: Path, arguments: list[str
 
 def test_notes_stand_once() -> None:
     short = {"scenario.duration": "0.2 s", "scenario.measure": "0 s .. 0.2 s", "flows.rtt": "uniform 10 ms .. 20 ms"}
-    found = ac.meanfield(ac.loads(MANY).with_(short))
-    assert len(found.classes) == 8
-    assert sum("no slow start" in note for note in found.notes) == 1
+    outcome = ac.meanfield(ac.loads(MANY).with_(short))
+    assert len(outcome.classes) == 8
+    assert sum("no slow start" in note for note in outcome.notes) == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
@@ -219,9 +219,9 @@ def test_report(ackclock: Command, many: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     text = out.read_text(encoding="utf-8")
-    found = re.search(r'<script type="application/json">(.*?)</script>', text)
-    assert found is not None
-    frames = json.loads(found[1])
+    match = re.search(r'<script type="application/json">(.*?)</script>', text)
+    assert match is not None
+    frames = json.loads(match[1])
     assert len(frames) in (20, 21)
     assert frames[-1]["d"].startswith("M0 ")
     # nothing from elsewhere, but for a link to the laboratory of this machine

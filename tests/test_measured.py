@@ -39,12 +39,12 @@ def damped(seed: int, runs: int = 4, samples: int = 6000) -> NDArray[np.float64]
 def test_intervals_of_a_damped_mode_hold_its_true_values() -> None:
     inside = np.zeros(2)
     for seed in range(5):
-        found = fluctuation_mode(damped(seed), STEP)
-        assert found is not None
-        assert found.is_cycle is not True
+        result = fluctuation_mode(damped(seed), STEP)
+        assert result is not None
+        assert result.is_cycle is not True
         inside += [
-            found.decay.low <= DECAY <= found.decay.high,
-            found.frequency.low <= OMEGA <= found.frequency.high,
+            result.decay.low <= DECAY <= result.decay.high,
+            result.frequency.low <= OMEGA <= result.frequency.high,
         ]
     assert (inside >= 4).all(), inside
 
@@ -54,10 +54,10 @@ def test_a_cycle_with_a_wandering_phase_is_a_cycle(wave: object) -> None:
     rng = np.random.default_rng(3)
     steps = OMEGA * STEP + 0.02 * rng.normal(size=(4, 6000))
     assert callable(wave)
-    found = fluctuation_mode(50 + 10 * wave(np.cumsum(steps, axis=1)) + rng.normal(size=steps.shape), STEP)
-    assert found is not None
-    assert found.is_cycle is True
-    assert found.frequency.value == pytest.approx(OMEGA, rel=0.03)
+    result = fluctuation_mode(50 + 10 * wave(np.cumsum(steps, axis=1)) + rng.normal(size=steps.shape), STEP)
+    assert result is not None
+    assert result.is_cycle is True
+    assert result.frequency.value == pytest.approx(OMEGA, rel=0.03)
 
 
 def red(rtt: str) -> ac.Scenario:
@@ -98,9 +98,9 @@ def test_a_stable_and_an_oscillating_queue_are_told_apart() -> None:
 
 
 def test_answers_do_not_depend_on_threads() -> None:
-    one = ac.measured_stability(red("40 ms"), packets=2_000_000, threads=1)
+    measured = ac.measured_stability(red("40 ms"), packets=2_000_000, threads=1)
     two = ac.measured_stability(red("40 ms"), packets=2_000_000, threads=2)
-    assert one == two
+    assert measured == two
 
 
 def test_an_empty_queue_and_a_changing_link_are_answered() -> None:
@@ -113,15 +113,15 @@ def test_an_empty_queue_and_a_changing_link_are_answered() -> None:
 
 
 def test_a_link_driven_up_and_down_without_hysteresis() -> None:
-    found = ac.measured_hysteresis(red("40 ms"), "delay", ["1 ms", "2 ms"], hold=4.0, runs=3)
-    assert found.bistable == []
-    assert list(found.table.index) == [1.0, 2.0]
+    result = ac.measured_hysteresis(red("40 ms"), "delay", ["1 ms", "2 ms"], hold=4.0, runs=3)
+    assert result.bistable == []
+    assert list(result.table.index) == [1.0, 2.0]
 
 
 def test_parameters_without_a_unit_go_up_and_down() -> None:
-    found = ac.measured_hysteresis(red("40 ms"), "max_probability", [0.1, 0.2], hold=2.0, runs=2)
-    assert list(found.table.index) == [0.1, 0.2]
-    assert str(found).startswith("No hysteresis")
+    result = ac.measured_hysteresis(red("40 ms"), "max_probability", [0.1, 0.2], hold=2.0, runs=2)
+    assert list(result.table.index) == [0.1, 0.2]
+    assert str(result).startswith("No hysteresis")
 
 
 def test_a_sudden_onset_is_where_the_ways_differ() -> None:
@@ -129,9 +129,9 @@ def test_a_sudden_onset_is_where_the_ways_differ() -> None:
     table = pd.DataFrame(
         {"up": [10.0, 11.0, 60.0, 30.0], "down": [12.0, 50.0, 61.0, 70.0]}, index=[1.0, 2.0, 3.0, 4.0]
     ).assign(up_half=[2.0, 2.0, 5.0, 20.0], down_half=[2.0, 6.0, 5.0, 25.0])
-    found = Hysteresis("b", "delay", table)
-    assert found.bistable == [2.0]
-    assert str(found).startswith("Sudden onset: at delay from 2 to 2 ")
+    hysteresis = Hysteresis("b", "delay", table)
+    assert hysteresis.bistable == [2.0]
+    assert str(hysteresis).startswith("Sudden onset: at delay from 2 to 2 ")
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -149,15 +149,19 @@ def test_the_command(tmp_path: Path) -> None:
 
 def test_a_mode_of_unknown_decay_gives_no_verdict() -> None:
     home = ac.load(Path(__file__).parent.parent / "scenarios" / "home.toml")
-    found = ac.measured_stability(home, packets=3_000_000)
-    assert found.mode is None or found.verdict == "cannot tell" or found.mode.decay.high <= 10 * found.mode.decay.low
+    measured = ac.measured_stability(home, packets=3_000_000)
+    assert (
+        measured.mode is None
+        or measured.verdict == "cannot tell"
+        or measured.mode.decay.high <= 10 * measured.mode.decay.low
+    )
 
 
 def test_bands_tell_a_hidden_cycle_from_noise() -> None:
     noise = damped(3)
-    found, slower = bands(noise, STEP)
+    result, slower = bands(noise, STEP)
     assert slower < 0.02
-    strong = max(found, key=lambda band: band.share)
+    strong = max(result, key=lambda band: band.share)
     assert strong.period == pytest.approx(2 * math.pi / OMEGA, rel=0.1)
     assert strong.is_cycle is False
     assert strong.amplitude_ratio.low < 2 < strong.amplitude_ratio.high
@@ -184,16 +188,16 @@ def test_noise_without_a_period_does_not_oscillate() -> None:
     flows = ac.flows(4, "cubic", rtt="10 ms", start="uniform 0 s .. 1 s")
     queue = {"aqm": "red", "capacity": "1000 packets"}
     link = ac.dumbbell(rate="50 Mbit/s", delay="1 ms", queue=queue, flows=flows, duration="90 s")
-    found = ac.measured_stability(link, packets=3_000_000)
-    assert (found.verdict, found.mode) == ("does not oscillate", None)
-    assert "no period stands out" in found.reason
+    measured = ac.measured_stability(link, packets=3_000_000)
+    assert (measured.verdict, measured.mode) == ("does not oscillate", None)
+    assert "no period stands out" in measured.reason
 
 
 def test_a_ripple_of_single_packets_is_no_oscillation() -> None:
     """Thirty FAST flows hold a queue of 580 packets to within one."""
-    found = ac.measured_stability(pair_scenario("fast", "drop-tail"), packets=2_000_000)
-    assert found.verdict == "does not oscillate"
-    assert found.queue_std < 2
+    measured = ac.measured_stability(pair_scenario("fast", "drop-tail"), packets=2_000_000)
+    assert measured.verdict == "does not oscillate"
+    assert measured.queue_std < 2
 
 
 def test_a_class_that_starts_late_belongs_to_what_is_measured() -> None:
@@ -208,7 +212,7 @@ def test_a_class_that_starts_late_belongs_to_what_is_measured() -> None:
         duration="60 s",
     )
     late = early.with_({"flows.calls.start": "20 s"})
-    means = [ac.measured_stability(one, packets=20_000).queue_mean for one in (early, late)]
+    means = [ac.measured_stability(item, packets=20_000).queue_mean for item in (early, late)]
     assert means[1] == pytest.approx(means[0], rel=0.05)
     alone = early.with_({"flows.calls.traffic.rate": "1 kbit/s"})
     assert ac.measured_stability(alone, packets=20_000).queue_mean < 0.5 * means[0]
@@ -220,7 +224,7 @@ def test_packet_runs_are_told_to_who_listens() -> None:
         packet_run(ac.loads(SMALL), "bottleneck", 20_000)
         Ensemble(ac.loads(SMALL), "bottleneck", 1).pilot()
     assert heard[0].startswith("bottleneck: a packet run of ")
-    assert any("packet runs of " in one and one.endswith(" M packets so far") for one in heard)
+    assert any("packet runs of " in item and item.endswith(" M packets so far") for item in heard)
 
 
 def test_batches_between_samples_are_no_cycle() -> None:
@@ -243,7 +247,7 @@ def test_batches_between_samples_are_no_cycle() -> None:
         congestion = "cubic"
         """
     )
-    found = ac.measured_stability(air, packets=500_000)
-    assert found.verdict == "cannot tell", found
-    assert "samples 3.75 ms apart show a cycle of period 0.037" in found.reason
-    assert math.isnan(found.period)
+    measured = ac.measured_stability(air, packets=500_000)
+    assert measured.verdict == "cannot tell", measured
+    assert "samples 3.75 ms apart show a cycle of period 0.037" in measured.reason
+    assert math.isnan(measured.period)

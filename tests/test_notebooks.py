@@ -70,7 +70,7 @@ def test_why_does_the_queue_oscillate() -> None:
 def test_choose_an_aqm() -> None:
     said = executed("choose-an-aqm.ipynb")
     assert "The queue does not drain" in said
-    found = re.search(r"are faster by (\d+) ± (\d+) ms", said)
-    assert found is not None
-    assert int(found[1]) > int(found[2])
+    match = re.search(r"are faster by (\d+) ± (\d+) ms", said)
+    assert match is not None
+    assert int(match[1]) > int(match[2])
     assert "tc qdisc replace dev DEV parent 1:1 fq_codel" in said

@@ -19,33 +19,33 @@ ANY = 2_000_000
 
 def checked(scenario: ac.Scenario, packets: int = ANY) -> PacketCheck:
     """A check of which the packet run's numbers, and what differs, were derived again."""
-    found = packet_check(ac.stability(scenario).answer(budget=5), packets)
-    rederived(found, scenario)
-    return found
+    result = packet_check(ac.stability(scenario).answer(budget=5), packets)
+    rederived(result, scenario)
+    return result
 
 
 def rederived(answer: PacketCheck, scenario: ac.Scenario) -> None:
     """Run the scenario with another seed for as long, and hold every stated difference against it."""
-    seen = answer.run
-    link = next(one for one in scenario.canonical["link"] if one["name"] == seen.link)
+    run = answer.run
+    link = next(link for link in scenario.canonical["link"] if link["name"] == run.link)
     bits = float(ac._core.quantity(link["rate"])[0])
-    until = 3 * seen.seconds
+    until = 3 * run.seconds
     longer = scenario.with_(
         {"scenario.duration": f"{until} s", "scenario.measure": f"{until / 2} s .. {until} s", "scenario.seed": 77}
     )
-    row: dict[Any, Any] = ac.run(longer).links.loc[seen.link].to_dict()
+    row: dict[Any, Any] = ac.run(longer).links.loc[run.link].to_dict()
     assert bits > 0
-    assert row["queue_packets_mean"] == pytest.approx(seen.queue_mean, rel=0.25, abs=3)
+    assert row["queue_packets_mean"] == pytest.approx(run.queue_mean, rel=0.25, abs=3)
     signal = (row["drops"] + row["marks"]) / row["arrivals"]
-    assert signal == pytest.approx(seen.signal, rel=0.3, abs=1e-4)
-    assert any(one.what == "signal" for one in answer.differences) == (
+    assert signal == pytest.approx(run.signal, rel=0.3, abs=1e-4)
+    assert any(difference.what == "signal" for difference in answer.differences) == (
         not math.isnan(answer.signal_by_law)
-        and max(answer.signal_by_law, seen.signal) > 1.5 * min(answer.signal_by_law, seen.signal)
+        and max(answer.signal_by_law, run.signal) > 1.5 * min(answer.signal_by_law, run.signal)
     )
     assert (answer.trust == "both") <= (answer.differences == ())
     if answer.trust == "packets":
         assert "trust the packets" in answer.sentence
-        assert all(str(one) in answer.sentence for one in (*answer.differences, *answer.assumptions))
+        assert all(str(difference) in answer.sentence for difference in (*answer.differences, *answer.assumptions))
 
 
 def test_where_the_laws_hold_they_agree() -> None:
@@ -66,7 +66,7 @@ def test_many_flows_over_drop_tail() -> None:
         ac.dumbbell(rate="500 Mbit/s", queue=queue, flows=ac.flows(100, "cubic", rtt="40 ms"), duration="9 s")
     )
     assert answer.trust == "packets", answer.sentence
-    assert {one.what for one in answer.differences} & {"oscillates", "deviation"}
+    assert {difference.what for difference in answer.differences} & {"oscillates", "deviation"}
     assert "packets are lost one by one" in answer.sentence
 
 
@@ -98,7 +98,7 @@ def test_the_readmes_own_example(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_measured_and_computed_cycles_are_compared() -> None:
     """The measured period stood beside that of the linear root, 0.68 of the equations' own cycle."""
-    asked = ac.stability(ac.load(Path(__file__).parents[1] / "scenarios" / "compound-red-200ms.toml"))
-    found = discrepancy(asked, ac.measured_stability(asked.scenario, packets=2_000_000))
-    assert found.numbers["period (s)"][0] == pytest.approx(asked.large_signal.period)
-    assert found.numbers["period (s)"][0] != pytest.approx(math.tau / abs(asked.rightmost.imag), rel=0.05)
+    analysis = ac.stability(ac.load(Path(__file__).parents[1] / "scenarios" / "compound-red-200ms.toml"))
+    result = discrepancy(analysis, ac.measured_stability(analysis.scenario, packets=2_000_000))
+    assert result.numbers["period (s)"][0] == pytest.approx(analysis.large_signal.period)
+    assert result.numbers["period (s)"][0] != pytest.approx(math.tau / abs(analysis.rightmost.imag), rel=0.05)

@@ -99,8 +99,8 @@ def test_what_cannot_be_read_is_said(line: str, problem: str, tools: dict[str, M
 def test_times(tools: dict[str, ModuleType]) -> None:
     language = tools["language"]
     text = "0.100 close(3) = 0\n+.1 close(3) = 0\n* close(3) = 0\n+0...0.010 connect(3) = 0\n+1~+2 close(3) = 0\n"
-    found = [event.when for event in language.parse(text, "a.pkt").events]
-    assert found == [
+    whens = [event.when for event in language.parse(text, "a.pkt").events]
+    assert whens == [
         language.When("absolute", 0.1),
         language.When("relative", 0.1),
         language.When("any"),

@@ -97,8 +97,8 @@ def failing(key: str, item: str, name: str = "", value: object = None, *, quick:
     """
     of = paper.paper(PAPERS, key)
     changes = {name: value} if name else None
-    made = paper.reproduce(of, [of.find(item)], out=Path(store().name), quick=quick, changes=changes)
-    [outcome] = paper.judged(of.causes, made, paper.read_ledger(of.folder))
+    result = paper.reproduce(of, [of.find(item)], out=Path(store().name), quick=quick, changes=changes)
+    [outcome] = paper.judged(of.causes, result, paper.read_ledger(of.folder))
     return {
         text: (claim.printed, claim.ours, claim.verdict)
         for text, claim in paper.named(outcome)
@@ -156,7 +156,9 @@ def moved(case: Case, *, quick: bool = True) -> list[Verdict]:
     """Return the verdicts on what fails in the wrong set-up, and did not, or differently, in the right one."""
     key, item, *change = case
     right = failing(key, item, quick=quick)
-    return [found[-1] for text, found in failing(key, item, *change, quick=quick).items() if right.get(text) != found]
+    return [
+        result[-1] for text, result in failing(key, item, *change, quick=quick).items() if right.get(text) != result
+    ]
 
 
 @pytest.mark.parametrize("case", WRONG, ids=str)
@@ -169,9 +171,9 @@ def test_what_fails_in_a_wrong_set_up_is_ours(case: Case) -> None:
 def multiple(value: object, factor: float) -> Any:
     """Return numbers, in whatever they are, times a factor."""
     if isinstance(value, dict):
-        return {name: multiple(one, factor) for name, one in value.items()}
+        return {name: multiple(item, factor) for name, item in value.items()}
     if isinstance(value, tuple | list):
-        return type(value)(multiple(one, factor) for one in value)
+        return type(value)(multiple(item, factor) for item in value)
     return cast("float", value) * factor
 
 
@@ -184,7 +186,7 @@ def test_what_fails_with_a_wrong_formula_is_ours(
     formula = getattr(place, name)
     monkeypatch.setattr(place, name, lambda *given, **named: multiple(formula(*given, **named), factor))
     wrong = failing.__wrapped__(key, item)
-    verdicts = [found[-1] for text, found in wrong.items() if right.get(text) != found]
+    verdicts = [result[-1] for text, result in wrong.items() if right.get(text) != result]
     assert verdicts
     assert set(verdicts) == {Verdict.OURS}
 

@@ -59,19 +59,19 @@ def test_shorter_queues_are_better_for_people(deep: Experience) -> None:
 
 def test_link_without_other_traffic_is_graded_best() -> None:
     tree = home("50 Mbit/s", "50 Mbit/s", "20 ms", queue=DEEP).canonical
-    tree["flows"] = [{**one, "traffic": {"kind": "app-limited", "rate": "10 kbit/s"}} for one in tree["flows"]]
-    found = people({"now": tree}, "down", LENGTH).settings["now"]
-    assert found.grade == "A+"
-    assert found.call is not None
-    assert found.call.mos > 4.3
-    assert math.isnan(found.download)  # nobody downloads without end
+    tree["flows"] = [{**flow, "traffic": {"kind": "app-limited", "rate": "10 kbit/s"}} for flow in tree["flows"]]
+    now = people({"now": tree}, "down", LENGTH).settings["now"]
+    assert now.grade == "A+"
+    assert now.call is not None
+    assert now.call.mos > 4.3
+    assert math.isnan(now.download)  # nobody downloads without end
 
 
 def test_too_many_packets_are_not_run() -> None:
     tree = home("100 Gbit/s", "100 Gbit/s", "20 ms", queue=DEEP).canonical
-    found = people({"now": tree}, "down", LENGTH)
-    assert not found.settings
-    assert "cannot tell" in sentence(found)
+    result = people({"now": tree}, "down", LENGTH)
+    assert not result.settings
+    assert "cannot tell" in sentence(result)
 
 
 def test_packets_of_a_call_that_fill_a_buffer_of_packets_give_no_verdict() -> None:
@@ -85,15 +85,15 @@ def test_a_part_of_a_slow_cycle_gives_no_verdict() -> None:
     """Over LRED a window grows for minutes: 170 ms more in 40 s of them, beside a median wait of 82 ms."""
     tree = home("20 Mbit/s", "5 Mbit/s", "20 ms", queue=DEEP).canonical
     length = replace(LENGTH, measured=60.0)
-    names = [str(one["name"]) for one in tree["flows"]]
+    names = [str(flow["name"]) for flow in tree["flows"]]
     result = ac.run(ac.Scenario(timed(tree, length)), seed=3)
     waits = {name: float(result.classes.loc[name, "one_way_s_p50"]) for name in names}
     assert people({"now": tree}, "down", length, one_way=waits).settings["now"].seconds == pytest.approx(40.0)
-    found = people({"now": tree}, "down", length, one_way={name: 2 * wait for name, wait in waits.items()})
-    assert not found.settings
+    outcome = people({"now": tree}, "down", length, one_way={name: 2 * wait for name, wait in waits.items()})
+    assert not outcome.settings
     endless = replace(length, measured=3000.0)
-    found = people({"now": tree}, "down", endless, one_way={name: 2 * wait for name, wait in waits.items()})
-    assert "too many packets" in sentence(found)
+    outcome = people({"now": tree}, "down", endless, one_way={name: 2 * wait for name, wait in waits.items()})
+    assert "too many packets" in sentence(outcome)
 
 
 def test_download_at_another_rate_than_without_the_call_has_no_time() -> None:

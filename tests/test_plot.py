@@ -136,9 +136,9 @@ def test_utilization_names_the_lowest_second() -> None:
 def test_the_delay_distribution_has_its_percentiles() -> None:
     run = result()
     ax = plot.delay(run)
-    found = analysis.distribution(*run.delay_histograms["bottleneck"])
+    histogram = analysis.distribution(*run.delay_histograms["bottleneck"])
     for percent in (50, 95, 99):
-        assert f"p{percent} {1e3 * found.percentile(percent):.3g} ms" in words(ax)
+        assert f"p{percent} {1e3 * histogram.percentile(percent):.3g} ms" in words(ax)
     shares = ax.lines[0].get_ydata()
     assert (np.diff(shares) >= 0).all()
     assert shares[-1] == 1

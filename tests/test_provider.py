@@ -51,9 +51,9 @@ def test_mistakes() -> None:
         ("AP", -1, Mix(), "not below 0"),
         ("AP", 1, Mix(video=1.0), "at most 1"),
     ):
-        with pytest.raises(ProviderError) as found:
+        with pytest.raises(ProviderError) as result:
             subscribers(*FILES, node, more, mix=mix)
-        assert said in str(found.value)
+        assert said in str(result.value)
 
 
 def test_command(ackclock: Command, tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ TUTORIAL = (Path(__file__).parents[1] / "docs" / "tutorial.md").read_text(encodi
 
 
 def blocks(language: str) -> list[str]:
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
-    return [text for name, text in found if name == language]
+    numbers = re.findall(r"^```(\w*)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+    return [text for name, text in numbers if name == language]
 
 
 def test_scenario() -> None:
@@ -59,8 +59,8 @@ def test_output_shown_is_what_is_printed(
     monkeypatch.setenv("COLUMNS", "300")
     (scenario,) = blocks("toml")
     Path("first.toml").write_text(scenario, encoding="utf-8")
-    found = re.findall(r"^```\nackclock ([^\n]*)\n```\n(?:\n```text\n(.*?)^```$)?", text, re.MULTILINE | re.DOTALL)
-    shown = [(command, output) for command, output in found if output or command.startswith("sweep")]
+    numbers = re.findall(r"^```\nackclock ([^\n]*)\n```\n(?:\n```text\n(.*?)^```$)?", text, re.MULTILINE | re.DOTALL)
+    shown = [(command, output) for command, output in numbers if output or command.startswith("sweep")]
     assert len(shown) > 3
     for command, output in shown:
         assert main(shlex.split(command)) == 0
@@ -82,5 +82,5 @@ def test_sentences_of_why_are_derived_again(capsys: pytest.CaptureFixture[str]) 
         assert main([*shlex.split(command), "--json"]) == 0
         answer = json.loads(capsys.readouterr().out)
         assert checkers.check(answer) == len(answer["sentences"]) > 2
-        for one in answer["sentences"]:
-            assert all(one["text"] in text for text in (README, TUTORIAL) if command in text)
+        for sentence in answer["sentences"]:
+            assert all(sentence["text"] in text for text in (README, TUTORIAL) if command in text)

@@ -74,16 +74,16 @@ def test_the_index_has_every_algorithm() -> None:
 
 
 def test_deviations_from_rfcs_are_declared_where_they_are_made() -> None:
-    found = generate.deviations()
-    assert {f"RFC {number}" for number in (3168, 5681, 6298, 6675, 9293, 9438)} <= {one.source for one in found}
+    outcome = generate.deviations()
+    assert {f"RFC {number}" for number in (3168, 5681, 6298, 6675, 9293, 9438)} <= {item.source for item in outcome}
     page = generate.pages()["deviations.md"]
-    for one in found:
-        assert one.what.endswith("."), one
-        assert (ROOT / one.file).exists(), one
-        assert f"| {one.source} | {one.section} |" in page, one
+    for result in outcome:
+        assert result.what.endswith("."), result
+        assert (ROOT / result.file).exists(), result
+        assert f"| {result.source} | {result.section} |" in page, result
     # no comment declares one in a form that the page does not know
     text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "crates").glob("*/src/**/*.rs"))
-    assert len(re.findall(r"//[/!]? Deviation from", text)) == len(found)
+    assert len(re.findall(r"//[/!]? Deviation from", text)) == len(outcome)
 
 
 def test_a_page_says_what_style_linux_changes() -> None:
@@ -97,8 +97,8 @@ def test_a_page_says_what_style_linux_changes() -> None:
     ]
     flows = 'count = 2\npath = ["a"]\nrtt = "50 ms"\nstyle = "linux"\n'
     link = '[[link]]\nname = "a"\nrate = "10 Mbit/s"\n'
-    made = ac.loads(f'[scenario]\nduration = "1 s"\n{link}[[flows]]\n{flows}').canonical["flows"][0]
-    assert [(key, json.dumps(made[key])) for key, _ in keys] == keys
+    flow = ac.loads(f'[scenario]\nduration = "1 s"\n{link}[[flows]]\n{flows}').canonical["flows"][0]
+    assert [(key, json.dumps(flow[key])) for key, _ in keys] == keys
     for entry in ac.list_algorithms()["congestion"]:
         start = f"- [{entry['title']}](congestion/{entry['kind']}.md): "
         assert start in page

@@ -68,12 +68,12 @@ class Checker(HTMLParser):
 
 
 def test_a_report_needs_nothing_from_elsewhere() -> None:
-    found = Checker(report.page([result(), result("steady", swing=5.0, seed=2)], "Title"))
-    assert all(link.startswith("#") for link in found.links)
-    assert {link[1:] for link in found.links} <= set(found.ids)
-    assert len(found.ids) == len(set(found.ids))
-    assert found.tags.count("script") == 2  # uPlot, and what calls it
-    assert "src" not in found.attributes
+    checker = Checker(report.page([result(), result("steady", swing=5.0, seed=2)], "Title"))
+    assert all(link.startswith("#") for link in checker.links)
+    assert {link[1:] for link in checker.links} <= set(checker.ids)
+    assert len(checker.ids) == len(set(checker.ids))
+    assert checker.tags.count("script") == 2  # uPlot, and what calls it
+    assert "src" not in checker.attributes
 
 
 class Charts(HTMLParser):
@@ -92,15 +92,15 @@ class Charts(HTMLParser):
 
 def test_charts_hold_what_the_figures_draw() -> None:
     run = result()
-    found = Charts(report.page(run, "Title")).found
-    (queue,) = next(value for key, value in found.items() if key.startswith("Queue: "))
-    line = next(one for one in queue["series"] if one["name"] == "queue")
+    outcome = Charts(report.page(run, "Title")).found
+    (queue,) = next(value for key, value in outcome.items() if key.startswith("Queue: "))
+    line = next(item for item in queue["series"] if item["name"] == "queue")
     waiting = run.traces["link_queue_packets"].sel(link="bottleneck")
     assert [line["x"][0], line["x"][-1]] == [float(waiting["time"][0]), float(waiting["time"][-1])]
     assert max(line["y"]) == pytest.approx(float(waiting.max()), rel=1e-5)
     assert queue["shades"][0][1] == run.window[0]
-    (use,) = next(value for key, value in found.items() if key.startswith("Utilisation: "))
-    stairs = next(one for one in use["series"] if one.get("steps"))
+    (use,) = next(value for key, value in outcome.items() if key.startswith("Utilisation: "))
+    stairs = next(item for item in use["series"] if item.get("steps"))
     assert stairs["y"][:-1] == pytest.approx([100 * value for value in run.utilization_1s["bottleneck"]], rel=1e-5)
     assert queue["x"]["label"].startswith("time (s)")  # the words before the comma make them one group
     assert use["x"]["label"] == "time (s)"
@@ -145,12 +145,12 @@ def test_a_steady_queue_is_called_stable_and_a_starved_flow_starved() -> None:
 
 def test_several_results_stand_side_by_side_on_one_scale() -> None:
     page = report.page([result("RTT 10 ms", swing=5.0), result("RTT 200 ms")], "Both")
-    found = Checker(page)
+    checker = Checker(page)
     kinds = ("Queue", "Queue, close-up", "Congestion windows", "Utilisation", "Queueing delay", "Goodput")
-    assert found.tags.count("svg") == 2 * len(kinds) + 1  # and all over one another
+    assert checker.tags.count("svg") == 2 * len(kinds) + 1  # and all over one another
     assert (
         "Where the scenarios differ 1 setting differs setting RTT 10 ms RTT 200 ms scenario.name RTT 10 ms"
-        in found.text
+        in checker.text
     )
     # The steady queue stays below 100 packets, but has the scale of the other: its ticks too reach
     # 150.
@@ -173,9 +173,9 @@ def test_user_text_is_escaped_everywhere() -> None:
     )
     assert page.count("<script") == 2
     assert "<script>alert" not in page
-    found = Checker(page)
-    assert bad in found.text
-    assert not any(attribute.startswith("on") for attribute in found.attributes)
+    checker = Checker(page)
+    assert bad in checker.text
+    assert not any(attribute.startswith("on") for attribute in checker.attributes)
 
 
 def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
@@ -297,4 +297,4 @@ def test_variants_with_and_without_a_scheduler_are_named_by_it() -> None:
         ackclock.run(ackclock.dumbbell(rate="5 Mbit/s", queue=queue, flows=flows, duration="2 s"))
         for queue in ("drop-tail", "fq_codel")
     ]
-    assert [one.label for one in grouped(runs)] == ["scheduler none", "scheduler fq_codel"]
+    assert [item.label for item in grouped(runs)] == ["scheduler none", "scheduler fq_codel"]

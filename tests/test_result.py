@@ -148,10 +148,10 @@ def test_nothing_is_traced_unless_asked() -> None:
 def test_arrow(result: ac.Result) -> None:
     table = result.to_arrow().to_pandas()
     assert len(table) == 1001 * 8
-    one = table[table["flow"] == 2]
-    np.testing.assert_array_equal(one["cwnd"], result.traces["flow_cwnd"].sel(flow=2))
-    assert set(one["class"]) == {"long"}
-    assert one["queue_packets"].isna().all()
+    item = table[table["flow"] == 2]
+    np.testing.assert_array_equal(item["cwnd"], result.traces["flow_cwnd"].sel(flow=2))
+    assert set(item["class"]) == {"long"}
+    assert item["queue_packets"].isna().all()
 
 
 def test_saved_and_loaded(result: ac.Result, tmp_path: Path) -> None:
@@ -222,12 +222,12 @@ def test_notebook(result: ac.Result, replications: ac.Replications) -> None:
 
 
 def test_replications(replications: ac.Replications) -> None:
-    assert [one.seed for one in replications] == [7, 8, 9]
+    assert [replication.seed for replication in replications] == [7, 8, 9]
     assert len(replications) == 3
     assert replications[1].json() == ac.run(ac.loads(SMALL), seed=8).json()
     assert len(replications[:2]) == 2
     assert json.loads(replications[1].scenario_json)["scenario"]["seed"] == 8
-    column = [one.links.loc["bottleneck", "queue_packets_mean"] for one in replications]
+    column = [replication.links.loc["bottleneck", "queue_packets_mean"] for replication in replications]
     row = replications.summary.loc["links.bottleneck.queue_packets_mean"]
     assert row["mean"] == pytest.approx(np.mean(column))
     assert row["ci95"] == pytest.approx(4.302653 * np.std(column, ddof=1) / math.sqrt(3))
@@ -243,17 +243,17 @@ def test_summary_is_the_json_flattened(result: ac.Result) -> None:
 
 
 def test_progress() -> None:
-    seen: list[Any] = []
+    results: list[Any] = []
 
     def watch(progress: Any) -> None:
-        seen.append(progress)
-        if len(seen) == 3:
+        results.append(progress)
+        if len(results) == 3:
             raise StopIteration
 
     with pytest.raises(StopIteration):
         ac.replicate(ac.loads(SMALL).with_({"scenario.duration": "1000000 s"}), 2, threads=2, progress=watch)
-    assert all(len(progress["times"]) == 2 and progress["finished"] <= 2 for progress in seen)
-    times = [sum(progress["times"]) for progress in seen]
+    assert all(len(progress["times"]) == 2 and progress["finished"] <= 2 for progress in results)
+    times = [sum(progress["times"]) for progress in results]
     assert times == sorted(times)
     assert 0 < times[-1] <= 2_000_000
 

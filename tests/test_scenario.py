@@ -161,10 +161,10 @@ def test_shipped_scenarios_survive_canonical_form(path: Path) -> None:
 )
 def test_with(changes: dict[str, object], place: tuple[str | int, ...], value: object) -> None:
     scenario = ac.loads(SMALL)
-    found = scenario.with_(changes).canonical
+    result = scenario.with_(changes).canonical
     for key in place:
-        found = found[key]
-    assert found == value
+        result = result[key]
+    assert result == value
     assert scenario == ac.loads(SMALL)
 
 

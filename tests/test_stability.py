@@ -127,9 +127,9 @@ def test_chart_and_curve_agree() -> None:
 def test_a_hopf_curve_ends_for_a_reason(name: str, first: str, second: str, start: str, end: str) -> None:
     s = ac.stability(ac.load(SCENARIOS / f"{name}.toml"))
     curve = s.hopf_curve(first, second)
-    for found, text in ((curve.start, start), (curve.end, end)):
-        assert found.kind == ("range" if "=" in text else "boundary")
-        assert text in found.reason
+    for result, text in ((curve.start, start), (curve.end, end)):
+        assert result.kind == ("range" if "=" in text else "boundary")
+        assert text in result.reason
     frequency = np.array([point.frequency for point in curve.points])
     assert (np.abs(np.diff(np.log(frequency))) < 0.3).all()  # no point of another curve
     if curve.start.kind == "boundary":
@@ -236,13 +236,15 @@ def test_several_equilibria_are_all_judged(capsys: pytest.CaptureFixture[str], t
     """Budzisz et al., lemma 4.1: 400 Cx-TCP flows rest at 17.936 and at 23.949 ms of queueing delay."""
     file = tmp_path / "cx.toml"
     file.write_text(CX, encoding="utf-8")
-    asked = ac.stability(ac.load(file), form="rate")
-    delays = [one.equilibrium.rtt["cx"] - 0.2 for one in asked.each()]
+    analysis = ac.stability(ac.load(file), form="rate")
+    delays = [item.equilibrium.rtt["cx"] - 0.2 for item in analysis.each()]
     assert delays == pytest.approx([0.01793582, 0.023948898], rel=1e-6)
     assert main(["stability", str(file), "--form", "rate", "--equilibrium", "1", "--json"]) == 0
     tree = json.loads(capsys.readouterr().out)
     assert tree["equilibrium"]["rtt_s"]["cx"] == pytest.approx(0.223948898, rel=1e-8)
-    assert [one["rtt_s"]["cx"] for one in tree["equilibria"]] == pytest.approx([0.21793582, 0.223948898], rel=1e-8)
+    assert [equilibrium["rtt_s"]["cx"] for equilibrium in tree["equilibria"]] == pytest.approx(
+        [0.21793582, 0.223948898], rel=1e-8
+    )
     assert tree["equilibria"][1]["stable"] is False
     assert tree["equilibria"][1]["rightmost_root"]["im"] == 0
 
@@ -251,7 +253,7 @@ def test_several_equilibria_are_all_judged(capsys: pytest.CaptureFixture[str], t
 def test_the_model_of_figure_2_is_in_the_scenario(flows: int) -> None:
     """Budzisz et al., (5) and figure 2: 25 Mbit/s, 100 ms: an equilibrium on each side of 20 ms up to 59 flows."""
     scenario = ac.loads(CX).with_({"link.bottleneck.rate": "25 Mbit/s", "flows.count": flows, "flows.rtt": "100 ms"})
-    near, far = (one.equilibrium.rtt["cx"] - 0.1 for one in ac.stability(scenario, form="rate").each())
+    near, far = (item.equilibrium.rtt["cx"] - 0.1 for item in ac.stability(scenario, form="rate").each())
     assert near < 0.02 < far < 0.1
     sent = flows * math.sqrt(2 / (0.05 * (near - 0.005) / 0.015)) / (0.1 + near)
     assert sent == pytest.approx(25e6 / 8000, rel=1e-6)
@@ -280,10 +282,10 @@ def test_drop_tail_rests_full() -> None:
         flows=ac.flows(2, "reno", rtt="40 ms"),
         duration="10 s",
     )
-    found = ac.stability(scenario)
-    assert found.equilibrium.regimes == {"bottleneck": "overflow"}
-    assert found.equilibrium.state["bottleneck.queue"] == 50
-    assert not found.stable  # windows of 42 packets
+    analysis = ac.stability(scenario)
+    assert analysis.equilibrium.regimes == {"bottleneck": "overflow"}
+    assert analysis.equilibrium.state["bottleneck.queue"] == 50
+    assert not analysis.stable  # windows of 42 packets
 
 
 def test_printed_it_says_the_essential() -> None:
@@ -361,7 +363,7 @@ def test_figures() -> None:
     assert chart.plot(curve=curve).get_xlabel() == "rtt (ms)"
     assert "max_threshold = " in " ".join(text.get_text() for text in curve.plot().texts)
     diagram = s.bifurcation_diagram("rtt", ("20 ms", "80 ms"), large=3)
-    assert [one.end.kind for one in diagram.branches] == ["boundary"]
+    assert [branch.end.kind for branch in diagram.branches] == ["boundary"]
     assert diagram.large["settles"].to_list()[0]
     assert diagram.plot().get_title(loc="left") == "Equilibria and oscillations"
     assert s.phase_portrait((0.1, -0.3), duration="5 s").plot().get_ylabel() == "bottleneck.queue (packets)"
@@ -373,8 +375,8 @@ def test_margins_of_one_class_among_several() -> None:
     tree = two.tree
     tree["flows"] = [tree["flows"][0] | {"name": name} for name in ("a", "b")]
     s = ac.stability(ac.Scenario(tree), rtt="constant", averaging="linear")
-    both, one = s.margins(), s.margins("a")
-    assert one.gain > both.gain > 1
+    both, item = s.margins(), s.margins("a")
+    assert item.gain > both.gain > 1
     with pytest.raises((ac.AnalysisError, ValueError)):
         s.margins("c")
 
@@ -409,9 +411,9 @@ def test_cubic_gets_a_verdict_unasked() -> None:
     # its states with memory have a root at zero whatever the parameters: no verdict could be given
     link = {"aqm": "red", "min_threshold": "30 packets", "max_threshold": "90 packets", "capacity": "500 packets"}
     scenario = ac.dumbbell(rate="50 Mbit/s", queue=link, flows=ac.flows(10, "cubic", rtt="50 ms"), duration="10 s")
-    asked = ac.stability(scenario)
-    assert asked.choices.memory == "rest"
-    assert not asked.stable
+    analysis = ac.stability(scenario)
+    assert analysis.choices.memory == "rest"
+    assert not analysis.stable
     assert ac.stability(scenario.with_({"flows.congestion": "reno"})).choices.memory == "states"
 
 
@@ -474,19 +476,19 @@ def test_a_window_that_grows_slowly_balances_too() -> None:
     It has 2705 packets, and moved by 1e-10 of them in a round trip; that was taken for rest.
     """
     scenario = random_scenario(960231)
-    (found,) = places(scenario, ac.stability(scenario).choices, "rtt", 0.20587210206887294)
-    window = found.state[0]
-    growth = found.model.delays(found.state.tolist())[0] ** -1  # a packet in each round trip
+    (result,) = places(scenario, ac.stability(scenario).choices, "rtt", 0.20587210206887294)
+    window = result.state[0]
+    growth = result.model.delays(result.state.tolist())[0] ** -1  # a packet in each round trip
     assert window > 2000
-    assert abs(equilibrium_residual(found.model, found.state)[0]) < 1e-9 * growth
+    assert abs(equilibrium_residual(result.model, result.state)[0]) < 1e-9 * growth
 
 
 @pytest.mark.parametrize("seed", [129, 7008])
 def test_a_clipped_integral_does_not_chatter(seed: int) -> None:
     """The integral of PIE and of PI2 was switched on and off at zero, thousands of times a second: minutes of work."""
-    found = ac.stability(random_scenario(seed)).large_signal_from(steps=20_000)
-    assert found.settles is False
-    assert found.period > 1
+    result = ac.stability(random_scenario(seed)).large_signal_from(steps=20_000)
+    assert result.settles is False
+    assert result.period > 1
 
 
 def test_checker_finds_a_false_limit() -> None:
@@ -596,14 +598,14 @@ def test_all_engines_of_equations_choose_the_same_laws() -> None:
     from ackclock import compare
 
     scenario = first().with_({"scenario.duration": "10 s", "scenario.measure": "5 s .. 10 s"})
-    asked, run = ac.stability(scenario), ac.fluid(scenario)
-    assert asked.choices == run.choices
-    assert (asked.choices.small_windows, asked.choices.memory) == ("own", "rest")
+    question, run = ac.stability(scenario), ac.fluid(scenario)
+    assert question.choices == run.choices
+    assert (question.choices.small_windows, question.choices.memory) == ("own", "rest")
     shown = compare(scenario)
     assert shown.values["queue", "bottleneck"]["fluid"] == pytest.approx(
         run.summary.loc["links.bottleneck.queue", "mean"], rel=0.01
     )
-    assert shown.stable == asked.answer().sentence
+    assert shown.stable == question.answer().sentence
 
 
 def test_a_root_that_cannot_be_certified_is_left_out() -> None:
@@ -622,12 +624,12 @@ def test_a_root_whose_certificate_would_take_hours_is_left_out() -> None:
     compound = {"kind": "compound", "gamma_low": "469 packets"}
     near, far = ac.flows(16, compound, rtt="11.1 us", name="near"), ac.flows(87, "yeah", rtt="0.793 s", name="far")
     link = ac.dumbbell(rate="34.2 kbit/s", delay="3.33 us", queue=queue, flows=[near, far], duration="5 s")
-    asked = ac.stability(link)
-    assert asked.certified is None
-    assert equilibria_table([asked])["rightmost root (1/s)"].item() == "not certified"
-    assert asked.unstable_roots is None
+    analysis = ac.stability(link)
+    assert analysis.certified is None
+    assert equilibria_table([analysis])["rightmost root (1/s)"].item() == "not certified"
+    assert analysis.unstable_roots is None
     with pytest.raises(ac.AnalysisError, match="its shortest delay is too short beside the longest"):
-        asked.roots(1)
+        analysis.roots(1)
 
 
 def test_large_disturbances_of_windows_below_a_packet_start_where_the_equations_hold() -> None:

@@ -21,9 +21,9 @@ RATE = "100 Mbit/s"
 
 def again(scenario: ac.Scenario, form: str = "tc") -> ac.Scenario:
     """What is read of what is written."""
-    made = export_tc(scenario, form)
+    result = export_tc(scenario, form)
     return import_tc(
-        [(scenario.origin, text) for text in made.files.values()], rate=scenario.canonical["link"][0]["rate"]
+        [(scenario.origin, text) for text in result.files.values()], rate=scenario.canonical["link"][0]["rate"]
     ).scenario
 
 
@@ -130,8 +130,8 @@ FILTERS = """\
 
 def test_a_tree_as_tc_prints_it() -> None:
     """Classes come as lines, although -j was asked for, and a mark's filter is no JSON (iproute2 6.1)."""
-    made = import_tc([("qdisc", QDISCS), ("class", CLASSES), ("filter", FILTERS)]).scenario
-    queue = made.canonical["link"][0]["queue"]
+    scenario = import_tc([("qdisc", QDISCS), ("class", CLASSES), ("filter", FILTERS)]).scenario
+    queue = scenario.canonical["link"][0]["queue"]
     (root,) = queue["classes"]
     assert (queue["default"], queue["scheduler"]["r2q"], root["name"], root["burst"]) == ("1:20", 20, "1:1", "15360 B")
     first, second = root["classes"]
@@ -142,8 +142,8 @@ def test_a_tree_as_tc_prints_it() -> None:
         "3 kB",
     )
     assert (first["queue"]["target"], second["queue"]["capacity"]) == ("5 ms", "1000 packets")
-    assert [one["name"] for one in made.canonical["flows"]] == ["fw handle 0x6", "ef", "rest"]
-    assert again(made) == made
+    assert [flow["name"] for flow in scenario.canonical["flows"]] == ["fw handle 0x6", "ef", "rest"]
+    assert again(scenario) == scenario
 
 
 # Import, export, import is the identity
@@ -158,20 +158,20 @@ class Some:
         self.major = 1
 
     def leaf(self) -> str:
-        one, whole = self.random, self.random.randint
+        item, whole = self.random, self.random.randint
         micros = f"{whole(1, 200) * 100}us"
-        ecn = one.choice(["", " ecn", " noecn"])
-        link = one.choice(
+        ecn = item.choice(["", " ecn", " noecn"])
+        link = item.choice(
             [
                 "",
                 "raw",
-                f"overhead {whole(-64, 256)} {one.choice(['atm', 'ptm', 'noatm', ''])} mpu {whole(1, 256)}",
+                f"overhead {whole(-64, 256)} {item.choice(['atm', 'ptm', 'noatm', ''])} mpu {whole(1, 256)}",
                 "docsis",
                 "pppoe-ptm",
                 "ethernet ether-vlan",
             ]
         )
-        return one.choice(
+        return item.choice(
             [
                 f"pfifo limit {whole(1, 9999)}",
                 f"bfifo limit {whole(2000, 10**6)}",
@@ -180,13 +180,13 @@ class Some:
                 f"pie limit {whole(1, 9999)} target {whole(1, 90)}ms alpha {whole(1, 32)} beta {whole(1, 32)}{ecn}",
                 f"fq_pie flows {whole(1, 4096)} quantum {whole(256, 9000)} tupdate {whole(1, 40)}ms",
                 f"fq flow_limit {whole(1, 999)} maxrate {whole(1, 99)}mbit",
-                f"sfq limit 127 perturb {whole(0, 60)} depth {whole(1, 127)} {one.choice(['', 'headdrop'])}",
+                f"sfq limit 127 perturb {whole(0, 60)} depth {whole(1, 127)} {item.choice(['', 'headdrop'])}",
                 f"sfb limit {whole(1, 999)} max {whole(25, 99)} target 20",
-                f"choke limit {4 * whole(30, 99)} min {whole(5, 9)} bandwidth {whole(1, 99)}mbit probability 0.1{one.choice(['', ' ecn'])}",
+                f"choke limit {4 * whole(30, 99)} min {whole(5, 9)} bandwidth {whole(1, 99)}mbit probability 0.1{item.choice(['', ' ecn'])}",
                 f"red limit 400000 min {whole(10, 30)}000 max 90000 avpkt 1000 burst {whole(55, 99)} probability 0.0{whole(1, 9)}",
-                f"cake {one.choice(['unlimited', f'bandwidth {whole(64, 10**6)}kbit'])} {one.choice(['besteffort', 'diffserv4', 'precedence'])}"
-                f" {one.choice(['dual-srchost', 'flows', 'hosts'])} {one.choice(['nat', 'nonat'])} {one.choice(['wash', ''])}"
-                f" {one.choice(['ingress', ''])} {one.choice(['ack-filter', ''])} rtt {whole(1, 900)}ms {link} memlimit {whole(1, 64)}mb",
+                f"cake {item.choice(['unlimited', f'bandwidth {whole(64, 10**6)}kbit'])} {item.choice(['besteffort', 'diffserv4', 'precedence'])}"
+                f" {item.choice(['dual-srchost', 'flows', 'hosts'])} {item.choice(['nat', 'nonat'])} {item.choice(['wash', ''])}"
+                f" {item.choice(['ingress', ''])} {item.choice(['ack-filter', ''])} rtt {whole(1, 900)}ms {link} memlimit {whole(1, 64)}mb",
             ]
         )
 
@@ -261,18 +261,18 @@ class Some:
 
 
 def test_import_export_import_is_the_identity() -> None:
-    seen = set()
+    observed = set()
     for seed in range(120):
         some = Some(seed)
         some.tree("root", 0)
         text = "\n".join(some.lines)
-        made = import_tc([("x", text)], rate=RATE).scenario
-        written = export_tc(made).files["tc"]
+        scenario = import_tc([("x", text)], rate=RATE).scenario
+        written = export_tc(scenario).files["tc"]
         read = import_tc([("x", written)], rate=RATE).scenario
-        assert read.canonical == made.canonical, f"{seed}\n{text}\n{written}"
+        assert read.canonical == scenario.canonical, f"{seed}\n{text}\n{written}"
         assert export_tc(read).files["tc"] == written
-        seen |= {word for line in some.lines for word in line.split()}
-    assert {"htb", "hfsc", "prio", "ets", "drr", "tbf", "cake", "fq_codel", "sfb", "red"} <= seen
+        observed |= {word for line in some.lines for word in line.split()}
+    assert {"htb", "hfsc", "prio", "ets", "drr", "tbf", "cake", "fq_codel", "sfb", "red"} <= observed
 
 
 def test_names_of_a_scenario_survive_tc() -> None:
@@ -294,8 +294,8 @@ def test_names_of_a_scenario_survive_tc() -> None:
             "flows": flows,
         }
     )
-    made = export_tc(given)
-    read = import_tc([("x", made.files["tc"])], rate=RATE).scenario
+    result = export_tc(given)
+    read = import_tc([("x", result.files["tc"])], rate=RATE).scenario
 
     def shape(rows: list[dict[str, Any]]) -> list[Any]:
         return [
@@ -309,11 +309,11 @@ def test_names_of_a_scenario_survive_tc() -> None:
             for row in rows
         ]
 
-    ours, theirs = (one.canonical["link"][0]["queue"] for one in (given, read))
+    ours, theirs = (item.canonical["link"][0]["queue"] for item in (given, read))
     assert shape(ours["classes"]) == shape(theirs["classes"])
     assert ours["default"] == theirs["default"]
-    assert any("newton: False here, True in Linux" in note for note in made.notes)
-    assert any('"call" must carry the mark' in note for note in made.notes)
+    assert any("newton: False here, True in Linux" in note for note in result.notes)
+    assert any('"call" must carry the mark' in note for note in result.notes)
     assert again(read) == read
 
 
@@ -356,9 +356,9 @@ def test_names_of_a_scenario_survive_tc() -> None:
     ],
 )  # fmt: skip
 def test_mistakes_have_a_place_and_what_is_allowed(text: str, answer: str) -> None:
-    with pytest.raises(ac.ScenarioError) as found:
+    with pytest.raises(ac.ScenarioError) as result:
         import_tc([("x", text)])
-    assert answer in str(found.value)
+    assert answer in str(result.value)
 
 
 @pytest.mark.parametrize(
@@ -383,18 +383,18 @@ def test_mistakes_have_a_place_and_what_is_allowed(text: str, answer: str) -> No
     ],
 )
 def test_what_tc_cannot_say_is_refused_by_name(queue: dict[str, Any], answer: str) -> None:
-    made = ac.dumbbell(rate=RATE, queue=queue, flows=ac.flows(1, "reno", rtt="20 ms"), duration="1 s")
-    with pytest.raises(ValueError) as found:  # noqa: PT011  asserted below
-        export_tc(made)
-    assert answer in str(found.value)
+    scenario = ac.dumbbell(rate=RATE, queue=queue, flows=ac.flows(1, "reno", rtt="20 ms"), duration="1 s")
+    with pytest.raises(ValueError) as result:  # noqa: PT011  asserted below
+        export_tc(scenario)
+    assert answer in str(result.value)
 
 
 def test_a_capacity_in_bytes_is_told_to_what_counts_packets() -> None:
     """The default, 100 ms, was refused as "250 kB", which no file had."""
-    made = ac.dumbbell(rate="20 Mbit/s", queue="codel", flows=ac.flows(1, "reno", rtt="20 ms"), duration="1 s")
-    told = export_tc(made)
-    assert "codel limit 166 " in "".join(told.files.values())
-    assert any("250 kB is 166 packets of 1500 B" in note for note in told.notes)
+    scenario = ac.dumbbell(rate="20 Mbit/s", queue="codel", flows=ac.flows(1, "reno", rtt="20 ms"), duration="1 s")
+    result = export_tc(scenario)
+    assert "codel limit 166 " in "".join(result.files.values())
+    assert any("250 kB is 166 packets of 1500 B" in note for note in result.notes)
 
 
 # sqm-scripts and LibreQoS
@@ -416,8 +416,8 @@ config queue 'eth1'
 
 def test_cake_of_sqm_scripts() -> None:
     text = SQM.format(down=85000, up=10000, qdisc="cake", script="layer_cake.qos", layer="atm", more="nat dual-srchost")
-    made = import_tc([("sqm", text)]).scenario
-    up, down = (link["queue"]["scheduler"] for link in made.canonical["link"])
+    scenario = import_tc([("sqm", text)]).scenario
+    up, down = (link["queue"]["scheduler"] for link in scenario.canonical["link"])
     assert (up["bandwidth"], up["framing"], up["overhead"], up["nat"], up["tins"]) == (
         "10 Mbit/s",
         "atm",
@@ -427,25 +427,25 @@ def test_cake_of_sqm_scripts() -> None:
     )
     assert (down["bandwidth"], down["nat"], down["isolation"]) == ("85 Mbit/s", False, "triple-isolate")
     # both ways belong together: ACKs of what arrives go out
-    assert {tuple(one["path"]): one["reverse_path"] for one in made.canonical["flows"]} == {
+    assert {tuple(flow["path"]): flow["reverse_path"] for flow in scenario.canonical["flows"]} == {
         ("eth1",): ["ifb4eth1"],
         ("ifb4eth1",): ["eth1"],
     }
-    assert again(made) == made
-    assert again(made, "sqm") == made
+    assert again(scenario) == scenario
+    assert again(scenario, "sqm") == scenario
 
 
 def test_simple_qos_has_three_tiers() -> None:
     text = SQM.format(down=85000, up=3000, qdisc="fq_codel", script="simple.qos", layer="none", more="")
-    made = import_tc([("sqm", text)]).scenario
-    for link, rate, target in zip(made.canonical["link"], (3_000_000, 85_000_000), ("6 ms", "5 ms"), strict=True):
+    scenario = import_tc([("sqm", text)]).scenario
+    for link, rate, target in zip(scenario.canonical["link"], (3_000_000, 85_000_000), ("6 ms", "5 ms"), strict=True):
         (root,) = link["queue"]["classes"]
         fast, best, slow = root["classes"]
         assert [row["dscp"] for row in (fast, best, slow)] == [["af42", "ef", "cs6"], [], ["cs1"]]
         assert units.rate(best["ceil"].replace(" ", "").replace("/s", "")) == (rate - 16_000) // 8 * 8
         # a packet and a half of 1500 B takes 6 ms at 3 Mbit/s, and interval grows with it
         assert (best["queue"]["target"], best["queue"]["capacity"]) == (target, "1001 packets")
-    assert again(made) == made
+    assert again(scenario) == scenario
     with pytest.raises(ac.ScenarioError, match=r"sqm:8: linklayer: simple.qos sets sizes of the link layer"):
         import_tc(
             [
@@ -478,8 +478,8 @@ Circuit ID,Circuit Name,Device ID,Device Name,Parent Node,MAC,IPv4,IPv6,Download
 
 
 def test_a_providers_tree_of_libreqos() -> None:
-    made = import_tc([("network.json", NETWORK), ("ShapedDevices.csv", DEVICES)]).scenario
-    down, up = (link["queue"]["classes"][0] for link in made.canonical["link"])
+    scenario = import_tc([("network.json", NETWORK), ("ShapedDevices.csv", DEVICES)]).scenario
+    down, up = (link["queue"]["classes"][0] for link in scenario.canonical["link"])
     assert [row["name"] for row in down["classes"]] == ["AP_1", "AP_2", "circuit 9"]
     circuit = up["classes"][1]["classes"][0]
     assert (circuit["rate"], circuit["ceil"], circuit["queue"]["scheduler"]["kind"]) == (
@@ -489,12 +489,12 @@ def test_a_providers_tree_of_libreqos() -> None:
     )
     # ACKs of a download wait in the circuit's own class of the uplink
     assert circuit["flows"] == ["circuit 8 upload", "circuit 8 download"]
-    assert len(made.canonical["flows"]) == 6
-    written = export_tc(made, "libreqos").files
+    assert len(scenario.canonical["flows"]) == 6
+    written = export_tc(scenario, "libreqos").files
     read = import_tc(
         [("network.json", written["network.json"]), ("ShapedDevices.csv", written["ShapedDevices.csv"])]
     ).scenario
-    assert read.canonical == made.canonical
+    assert read.canonical == scenario.canonical
 
 
 @pytest.mark.parametrize(
@@ -514,9 +514,9 @@ def test_a_providers_tree_of_libreqos() -> None:
 )
 def test_mistakes_in_a_providers_files(old: str, new: str, answer: str) -> None:
     assert old in DEVICES
-    with pytest.raises(ac.ScenarioError) as found:
+    with pytest.raises(ac.ScenarioError) as result:
         import_tc([("network.json", NETWORK), ("ShapedDevices.csv", DEVICES.replace(old, new, 1))])
-    assert answer in str(found.value)
+    assert answer in str(result.value)
 
 
 def test_commands(ackclock: Command, tmp_path: Path) -> None:

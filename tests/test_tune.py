@@ -56,29 +56,29 @@ def test_tc_makes_the_weight_of_burst() -> None:
     for n, burst in ((1, 33), (2, 35), (3, 39), (4, 46), (5, 57), (6, 75), (7, 101), (8, 135), (9, 190)):
         assert weight_exponent(32_000, burst - 1, 1000) == n
     for n in range(1, 16):
-        found = burst_for(20 * 1514, n, 1514)
-        assert found is not None
-        assert weight_exponent(20 * 1514, found, 1514) == n
-        assert weight_exponent(20 * 1514, found - 1, 1514) != n
+        result = burst_for(20 * 1514, n, 1514)
+        assert result is not None
+        assert weight_exponent(20 * 1514, result, 1514) == n
+        assert weight_exponent(20 * 1514, result - 1, 1514) != n
     assert weight_exponent(32_000, 30, 1000) is None  # "burst is too small"
 
 
 def test_red_on_linux() -> None:
-    made = express("linux", RED, 50e6, 1500)
-    [line] = made.apply
+    result = express("linux", RED, 50e6, 1500)
+    [line] = result.apply
     assert "min 30280 max 151400 limit" not in line
     assert "limit 605600 min 30280 max 151400 avpkt 1514" in line  # 20, 100 and 400 packets of 1514 bytes
-    assert made.queue["min_threshold"] == "20 packets"
-    assert made.queue["weight"] == 2.0**-9  # from 0.0018
-    assert made.queue["gentle"] is False
+    assert result.queue["min_threshold"] == "20 packets"
+    assert result.queue["weight"] == 2.0**-9  # from 0.0018
+    assert result.queue["gentle"] is False
     assert "probability 0.05" in line
     # the kernel keeps whole multiples of (max - min) / 2^32
-    p = made.queue["max_probability"]
+    p = result.queue["max_probability"]
     assert p <= 0.05
     assert (p * 2**32) % (151400 - 30280) == 0
     assert linux_probability(1e-9, 0, 10_000_000) == 10_000_000 / 2**32
     # what was rounded stays as it is
-    assert express("linux", made.queue, 50e6, 1500).queue["weight"] == made.queue["weight"]
+    assert express("linux", result.queue, 50e6, 1500).queue["weight"] == result.queue["weight"]
 
 
 def test_the_kernels_average_has_32_bits() -> None:
@@ -99,10 +99,10 @@ def test_pie_on_linux() -> None:
         "alpha": 0.125,
         "beta": 1.2,
     }
-    made = express("linux", queue, 50e6, 1500)
-    assert made.apply == ("tc qdisc replace dev DEV root pie limit 300 target 15ms tupdate 16ms alpha 2 beta 19",)
-    assert made.queue["beta"] == 19 / 16
-    assert made.queue["derandomize"] is True
+    result = express("linux", queue, 50e6, 1500)
+    assert result.apply == ("tc qdisc replace dev DEV root pie limit 300 target 15ms tupdate 16ms alpha 2 beta 19",)
+    assert result.queue["beta"] == 19 / 16
+    assert result.queue["derandomize"] is True
     assert express("linux", {**queue, "alpha": 1e-3}, 50e6, 1500).queue["alpha"] == 1 / 16  # tc takes 0 for "not given"
     assert express("linux", {**queue, "beta": 5.0}, 50e6, 1500).queue["beta"] == 2.0
 
@@ -131,16 +131,16 @@ def test_other_devices() -> None:
 
 def test_candidates_are_what_the_device_holds() -> None:
     """Rounding comes first: rounding a candidate again changes nothing."""
-    asked = problem(link(), None, {"rtt": "20ms..80ms"}, NEED)
+    question = problem(link(), None, {"rtt": "20ms..80ms"}, NEED)
     for kind in ("red", "pie"):
-        listed = list(rounded(FAMILIES[kind], asked, 0.03, "linux"))
+        listed = list(rounded(FAMILIES[kind], question, 0.03, "linux"))
         assert len(listed) > 20
         for queue in listed[::7]:
-            made = express("linux", queue, asked.bits, asked.packet)
-            again = made.queue
+            result = express("linux", queue, question.bits, question.packet)
+            again = result.queue
             assert again == queue
             if kind == "red":  # the text gives the kernel just that
-                words = made.apply[0].split()
+                words = result.apply[0].split()
                 low, high, p = (float(words[words.index(key) + 1]) for key in ("min", "max", "probability"))
                 assert linux_probability(p, int(low), int(high)) == queue["max_probability"]
 
@@ -149,10 +149,10 @@ def test_candidates_are_what_the_device_holds() -> None:
 
 
 def test_a_survey_is_the_stability_engine_at_each_place() -> None:
-    asked = problem(link(), None, {"rtt": "20ms..80ms", "flows": "4..16"}, NEED)
-    queue = express("linux", RED, asked.bits, asked.packet).queue
+    question = problem(link(), None, {"rtt": "20ms..80ms", "flows": "4..16"}, NEED)
+    queue = express("linux", RED, question.bits, question.packet).queue
     point = {"rtt": 0.06, "flows": 8.0}
-    places = Theory(asked, queue).survey([{"rtt": 0.02, "flows": 16.0}, point])
+    places = Theory(question, queue).survey([{"rtt": 0.02, "flows": 16.0}, point])
     of = ac.stability(
         ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=ac.flows(8, "reno", rtt="60 ms"), duration="10 s")
     )
@@ -163,19 +163,19 @@ def test_a_survey_is_the_stability_engine_at_each_place() -> None:
     assert place.stable == of.stable
     assert place.wait == pytest.approx(of.equilibrium.state["bottleneck.queue"] * 1500 * 8 / 20e6, rel=1e-6)
     # many settings at a place, as one at a time
-    other = express("linux", {**RED, "weight": 2.0**-7, "max_probability": 0.2}, asked.bits, asked.packet).queue
-    together = screen(asked, [queue, other], lambda _: 0.0, point)
-    one = Theory(asked, other).survey([point])[0]
+    other = express("linux", {**RED, "weight": 2.0**-7, "max_probability": 0.2}, question.bits, question.packet).queue
+    together = screen(question, [queue, other], lambda _: 0.0, point)
+    item = Theory(question, other).survey([point])[0]
     assert together[1] is not None
-    assert one is not None
-    assert together[1].gain == pytest.approx(one.gain, abs=1e-6)
+    assert item is not None
+    assert together[1].gain == pytest.approx(item.gain, abs=1e-6)
     assert together[1].gain != pytest.approx(place.gain, abs=0.1)
 
 
 def test_a_lag_takes_its_part_of_the_delay_margin() -> None:
-    asked = problem(link(), None, {}, NEED)
+    question = problem(link(), None, {}, NEED)
     queue = {"aqm": "pi2", "capacity": "400 packets"}
-    [prompt], [late] = (Theory(asked, queue, lag).survey([{}]) for lag in (0.0, 0.02))
+    [prompt], [late] = (Theory(question, queue, lag).survey([{}]) for lag in (0.0, 0.02))
     assert prompt is not None
     assert late is not None
     assert late.delay == pytest.approx(prompt.delay - 0.02, rel=1e-6)
@@ -183,20 +183,20 @@ def test_a_lag_takes_its_part_of_the_delay_margin() -> None:
 
 
 def test_the_check_finds_the_worst_place_and_refines_it() -> None:
-    asked = problem(link(), None, {"rtt": "20ms..80ms", "flows": "4..16"}, NEED)
-    queue = express("linux", RED, asked.bits, asked.packet).queue
-    found = check(Theory(asked, queue), NEED)
-    assert found.shape == (13, 13)
-    assert found.refined > 10
-    assert found.worst is not None
-    assert found.worst.score(NEED) <= min(one.score(NEED) for one in found.places)
-    assert found.gain.gain <= min(one.gain for one in found.places)
+    question = problem(link(), None, {"rtt": "20ms..80ms", "flows": "4..16"}, NEED)
+    queue = express("linux", RED, question.bits, question.packet).queue
+    result = check(Theory(question, queue), NEED)
+    assert result.shape == (13, 13)
+    assert result.refined > 10
+    assert result.worst is not None
+    assert result.worst.score(NEED) <= min(place.score(NEED) for place in result.places)
+    assert result.gain.gain <= min(place.gain for place in result.places)
 
 
 def test_cubic_follows_the_law_of_its_larger_window() -> None:
-    asked = problem(link(8, "cubic"), None, {"rtt": "5ms..400ms"}, NEED)
+    question = problem(link(8, "cubic"), None, {"rtt": "5ms..400ms"}, NEED)
     queue = {"aqm": "pi", "capacity": "4000 packets"}
-    near, far = Theory(asked, queue).survey([{"rtt": 0.005}, {"rtt": 0.4}])
+    near, far = Theory(question, queue).survey([{"rtt": 0.005}, {"rtt": 0.4}])
     assert near is not None
     assert far is not None
     assert near.law == "Reno-friendly CUBIC"
@@ -220,9 +220,9 @@ def test_a_coexisting_cycle_is_found() -> None:
     of = ac.stability(scenario, rtt="constant", averaging="linear", small_windows="law")
     assert of.stable
     assert of.margins().gain > 1
-    found = coexisting(scenario, rtt="constant", averaging="linear", small_windows="law")
-    assert found.tipped
-    assert found.size == pytest.approx(97.9, abs=0.1)
+    result = coexisting(scenario, rtt="constant", averaging="linear", small_windows="law")
+    assert result.tipped
+    assert result.size == pytest.approx(97.9, abs=0.1)
     # a queue that is steady through and through
     steady = coexisting(scenario.with_({"flows.rtt": "40 ms"}), rtt="constant", averaging="linear")
     assert not steady.tipped, steady.text
@@ -241,7 +241,7 @@ def test_pie_over_a_range() -> None:
     assert answer.commands.queue == answer.queue  # what was checked is what the commands set
     assert len(answer.runs) == 4
     assert answer.worst is not None
-    assert answer.worst.delay >= max(one.delay for one in answer.runs)
+    assert answer.worst.delay >= max(run.delay for run in answer.runs)
     text = str(answer)
     for word in ("tc qdisc replace dev DEV root pie", "PieQueueDisc", "to undo it", "13 x 13 places", "packet runs"):
         assert word in text
@@ -250,10 +250,10 @@ def test_pie_over_a_range() -> None:
     assert json.loads(json.dumps(tree)) == tree
     assert set(answer.defaults) == {"fq_codel, Linux's default", "the present queue"}
     # "mean delay up to 15 ms, checked" where its runs had 16.14; shorter delays of the default were not said
-    longest = max(one.delay for one in [*answer.runs, answer.worst])
+    longest = max(run.delay for run in [*answer.runs, answer.worst])
     assert f"mean delays up to {longest * 1e3:.4g} ms in packet runs (demanded: 30 ms" in answer.sentence
-    default = max(one.delay for one in answer.defaults["fq_codel, Linux's default"])
-    assert default < max(one.delay for one in answer.runs)
+    default = max(item.delay for item in answer.defaults["fq_codel, Linux's default"])
+    assert default < max(run.delay for run in answer.runs)
     assert "With fq_codel, Linux's default, delays at the corners are shorter: up to " in answer.sentence
     assert f"up to {default * 1e3:.4g} ms, with this setting up to" in answer.sentence
 
@@ -271,14 +271,14 @@ def test_the_delay_margin_that_is_demanded_follows_the_round_trip(
     rtt: str, margin: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """10 ms were demanded of a link with a round trip of 50 us."""
-    asked: list[float] = []
-    monkeypatch.setattr(_Tuning, "answer", lambda self: asked.append(self.problem.need.delay))
+    results: list[float] = []
+    monkeypatch.setattr(_Tuning, "answer", lambda self: results.append(self.problem.need.delay))
     near = ac.dumbbell(
         rate="10 Gbit/s", queue="drop-tail", delay="1 us", flows=ac.flows(8, "reno", rtt=rtt), duration="1 s"
     )
     ac.tune(near, {"flows": "8..16"})
     ac.tune(near, {"flows": "8..16"}, delay_margin="2 ms")
-    assert asked == pytest.approx([margin, 0.002])
+    assert results == pytest.approx([margin, 0.002])
 
 
 def test_the_style_of_the_endpoints_is_said_and_can_be_chosen() -> None:
@@ -287,7 +287,7 @@ def test_the_style_of_the_endpoints_is_said_and_can_be_chosen() -> None:
     linux = ac.tune(link(), {"flows": "4..8"}, aqm="codel", target="20 ms", seeds=1, runs=0, style="linux")
     assert 'with TCP endpoints in style "rfc"' in str(plain)
     assert 'with TCP endpoints in style "linux"' in str(linux)
-    assert [one.delay for one in plain.runs] != [one.delay for one in linux.runs]
+    assert [run.delay for run in plain.runs] != [run.delay for run in linux.runs]
     with pytest.raises(ac.TuneError, match="neither"):
         ac.tune(link(), {"flows": "4..8"}, style="bsd")
 
@@ -295,11 +295,11 @@ def test_the_style_of_the_endpoints_is_said_and_can_be_chosen() -> None:
 def test_no_setting_that_a_device_holds_is_said_of_all_of_them() -> None:
     """RED for a fast link ended in "a weight of 2^-1 ... 32 bits", the last candidate's error."""
     fast = ac.dumbbell(rate="400 Gbit/s", queue="drop-tail", flows=ac.flows(2000, "reno", rtt="20 ms"), duration="1 s")
-    asked = problem(fast, None, {}, replace(NEED, target=0.05))
+    question = problem(fast, None, {}, replace(NEED, target=0.05))
     with pytest.raises(DeviceError, match=r"linux can hold none of the \d+ settings of red .* --device ns-3 has other"):
-        list(rounded(FAMILIES["red"], asked, 0.05, "linux"))
+        list(rounded(FAMILIES["red"], question, 0.05, "linux"))
     # nobody asks for a demand that is given up to see what is left: 10 Gbit/s ended so "for a delay of 1.5 s"
-    assert not _Tuning(asked, FAMILIES["red"], "linux", 1, 0, lambda _text: None)._can(asked)
+    assert not _Tuning(question, FAMILIES["red"], "linux", 1, 0, lambda _text: None)._can(question)
 
 
 def test_no_such_setting() -> None:
@@ -311,11 +311,11 @@ def test_no_such_setting() -> None:
     text = str(answer)
     assert "what to give up" in text
     # what is offered is found when it is asked for
-    one = next(iter(answer.compromises))
+    item = next(iter(answer.compromises))
     ranges = {"rtt": "10ms..200ms", "flows": "2..64"}
-    if one.key == "rtt":
-        ranges["rtt"] = f"10ms..{one.value * 1e3:.6f}ms" if one.value < 0.2 else ranges["rtt"]
-    assert one.value > 0
+    if item.key == "rtt":
+        ranges["rtt"] = f"10ms..{item.value * 1e3:.6f}ms" if item.value < 0.2 else ranges["rtt"]
+    assert item.value > 0
 
 
 def test_an_algorithm_without_a_fluid_law_is_tuned_by_packets_alone() -> None:
@@ -331,10 +331,10 @@ def test_an_algorithm_without_a_fluid_law_is_tuned_by_packets_alone() -> None:
 def test_a_run_shows_three_sawtooth_cycles() -> None:
     """Two CUBICs fill 1000 packets at 10 Mbit/s: one run of 60 s had a mean wait of 0.69 s, a long one 0.83."""
     path = ac.dumbbell(rate="10 Mbit/s", queue="drop-tail", flows=ac.flows(2, "cubic", rtt="50 ms"), duration="20 s")
-    asked = problem(path, None, {"rtt": "50ms..200ms"}, NEED)
-    made = placed(asked, {"aqm": "drop-tail", "capacity": "1000 packets"}, {"rtt": 0.05}).canonical
-    begin, end = (ac._core.quantity(one.strip())[0] for one in made["scenario"]["measure"].split(".."))
-    assert end - begin >= 0.999 * needed(made, "bottleneck").measured > 100
+    question = problem(path, None, {"rtt": "50ms..200ms"}, NEED)
+    result = placed(question, {"aqm": "drop-tail", "capacity": "1000 packets"}, {"rtt": 0.05}).canonical
+    begin, end = (ac._core.quantity(part.strip())[0] for part in result["scenario"]["measure"].split(".."))
+    assert end - begin >= 0.999 * needed(result, "bottleneck").measured > 100
 
 
 @pytest.mark.parametrize(("spread", "seeds", "undecided"), [(1e-4, 3, False), (3e-3, 8, False), (0.02, 24, True)])
@@ -342,14 +342,14 @@ def test_seeds_follow_where_the_interval_lies_across_the_target(
     spread: float, seeds: int, undecided: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether PIE met 10 ms at 200 ms rested on two seeds: 11.9 ms, and 8.4 ms with others."""
-    asked = problem(link(), None, {"rtt": "50ms..50ms"}, NEED)
+    question = problem(link(), None, {"rtt": "50ms..50ms"}, NEED)
 
     def fake(_problem: Any, jobs: Any, count: int = 1) -> list[Run]:
         half = spread * (1 if count == 3 else 0.1)
         return [Run(point, count, 60.0, 1.1 * NEED.target + 5e-4, half, 0, 0, 0, 0, 0, 0, 0) for _, point in jobs]
 
     monkeypatch.setattr("ackclock.questions.tuning.measure", fake)
-    answer = _Tuning(asked, FAMILIES["codel"], None, 3, 0, lambda _text: None)._run({"aqm": "codel"}, None, [])
+    answer = _Tuning(question, FAMILIES["codel"], None, 3, 0, lambda _text: None)._run({"aqm": "codel"}, None, [])
     assert answer.worst is not None
     assert (answer.worst.seeds, answer.undecided) == (seeds, undecided)
     assert ("Cannot tell for certain" in answer.sentence) == undecided
@@ -372,12 +372,12 @@ def test_command_and_report(ackclock: Command, tmp_path: Path) -> None:
     words = ["--rate", "20mbit", "--rtt", "40ms", "--for", "flows=4..8", "--aqm", "fq_codel", "--target", "20ms"]
     done = ackclock("tune", *words, "--seeds", "1", "--runs", "1", "--report", str(report), "--json")
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["found"] is True
-    assert "fq_codel" in found["commands"]["apply"][0]
+    tree = json.loads(done.stdout)
+    assert tree["found"] is True
+    assert "fq_codel" in tree["commands"]["apply"][0]
     page = report.read_text(encoding="utf-8")
     assert "<svg" in page
-    assert found["commands"]["apply"][0] in page
+    assert tree["commands"]["apply"][0] in page
 
 
 @pytest.mark.parametrize(
@@ -444,7 +444,7 @@ def test_where_nothing_is_found_what_meets_the_target_is_named() -> None:
     answer = ac.tune(link(), ranges, aqm="threshold", target="12 ms", gain_margin=60, seeds=1, runs=0)
     assert not answer.found
     fq = answer.defaults["fq_codel, Linux's default"]
-    assert max(one.delay for one in fq) <= 0.012
+    assert max(item.delay for item in fq) <= 0.012
     assert answer.instead is not None
     assert "fq_codel, Linux's default, meets the delay at all corners" in answer.sentence
     text = str(answer)
@@ -459,9 +459,9 @@ def test_a_delay_that_fails_is_not_said_to_suffice_below_it() -> None:
     answer = ac.tune(link(4), {"flows": "2..40"}, aqm="codel", target="1 ms", seeds=1, runs=0)
     assert not answer.found
     assert answer.worst is not None
-    (one,) = answer.compromises
-    assert one.value >= answer.worst.delay
-    assert one.value == pytest.approx(answer.worst.delay, rel=1e-3)
+    (item,) = answer.compromises
+    assert item.value >= answer.worst.delay
+    assert item.value == pytest.approx(answer.worst.delay, rel=1e-3)
 
 
 def test_what_is_found_has_a_shaper_line() -> None:
@@ -472,22 +472,22 @@ def test_what_is_found_has_a_shaper_line() -> None:
     # what is said in words of HTB, sqm-scripts and CAKE is read back as the setting, and written again as it was
     for lines in (answer.shaper, answer.sqm):
         assert all(line.expandtabs(2).strip() in str(answer) for line in lines)
-        (one,) = read_back(lines)
-        assert all(one[key] == canonical(answer.queue)[key] for key in ("target", "interval"))
+        (item,) = read_back(lines)
+        assert all(item[key] == canonical(answer.queue)[key] for key in ("target", "interval"))
 
 
 def canonical(queue: dict[str, Any] | None) -> dict[str, Any]:
     """A queue with all its keys."""
     scenario = ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=ac.flows(2, rtt="40 ms"), duration="1 s")
-    found: dict[str, Any] = scenario.canonical["link"][0]["queue"]
-    return found
+    result: dict[str, Any] = scenario.canonical["link"][0]["queue"]
+    return result
 
 
 def read_back(lines: Sequence[str]) -> list[dict[str, Any]]:
     """The queues with a target that lines of a configuration set; export and import leave them as they are."""
-    made = import_tc([("told", "\n".join(lines))]).scenario
-    again = import_tc(list(export_tc(made).files.items())).scenario
-    assert again.canonical["link"] == made.canonical["link"]
+    scenario = import_tc([("told", "\n".join(lines))]).scenario
+    again = import_tc(list(export_tc(scenario).files.items())).scenario
+    assert again.canonical["link"] == scenario.canonical["link"]
 
     def leaves(node: Any) -> Iterator[dict[str, Any]]:
         children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
@@ -496,7 +496,7 @@ def read_back(lines: Sequence[str]) -> list[dict[str, Any]]:
         for child in children:
             yield from leaves(child)
 
-    return list(leaves(made.canonical["link"]))
+    return list(leaves(scenario.canonical["link"]))
 
 
 @pytest.mark.parametrize(

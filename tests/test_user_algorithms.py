@@ -161,10 +161,10 @@ def test_random_numbers_belong_to_the_seed() -> None:
 
 
 def test_replications_in_threads() -> None:
-    one = ac.replicate(scenario(Reno, queue={"aqm": Coin}), 4, threads=1)
+    item = ac.replicate(scenario(Reno, queue={"aqm": Coin}), 4, threads=1)
     two = ac.replicate(scenario(Reno, queue={"aqm": Coin}), 4, threads=2)
-    assert [measured(result) for result in one] == [measured(result) for result in two]
-    assert len({measured(result) for result in one}) == 4
+    assert [measured(result) for result in item] == [measured(result) for result in two]
+    assert len({measured(result) for result in item}) == 4
 
 
 class Timer:

@@ -47,7 +47,7 @@ def test_variants_stand_beside_one_another_with_the_best(file: Path, capsys: pyt
 
 def test_the_best_is_named_only_where_it_is_decided(file: Path) -> None:
     result = ac.run(file)
-    labels = [{"file": "x", "set": {"scenario.seed": one}} for one in (1, 2)]
+    labels = [{"file": "x", "set": {"scenario.seed": value}} for value in (1, 2)]
     alike = comparison(labels, [result, result])
     assert alike is not None
     assert set(alike["best"]) == {""}
@@ -84,8 +84,8 @@ def test_the_work_is_told_where_somebody_listens(file: Path) -> None:
     heard: list[str] = []
     with told_to(heard.append):
         ac.why(file, length=3.0)
-    assert any("present" in one for one in heard)
-    assert any("probes" in one for one in heard)
+    assert any("present" in item for item in heard)
+    assert any("probes" in item for item in heard)
     count = len(heard)
     tell("nobody hears this")
     assert len(heard) == count
@@ -106,7 +106,7 @@ def test_variants_are_drawn_over_one_another(file: Path, tmp_path: Path) -> None
         assert drawn.count(">drop-tail</text>") == drawn.count(">codel</text>") == 1
     result = ac.run(file, trace_links=True, trace_flows=1)
     axes = figure([("a", result), ("b", result)]).axes
-    assert [len(one.lines) for one in axes] == [2, 2]
+    assert [len(axis.lines) for axis in axes] == [2, 2]
     inside = result.traces["link_queue_packets"].sel(link="l", time=slice(2, 6))
     assert float(axes[0].lines[0].get_ydata().max()) == float(inside.max())
 
@@ -142,15 +142,15 @@ def test_links_written_out_are_those_of_the_template(name: str) -> None:
 def test_keys_are_the_same_in_every_file(name: str) -> None:
     scenario = ac.load(ROOT / "scenarios" / f"{name}.toml")
     link = scenario.canonical["link"][0]["name"]
-    made = changed(scenario, {"rate": "7 Mbit/s", "aqm": "codel", "buffer": "90 ms", "flows": 3}).canonical
-    assert {one["rate"] for one in made["link"]} == {"7 Mbit/s"}
-    assert {one["queue"]["aqm"]["kind"] if isinstance(one["queue"]["aqm"], dict) else one["queue"]["aqm"]
-            for one in made["link"] if one["queue"].get("scheduler", "none") == "none"} <= {"codel"}  # fmt: skip
-    assert made["link"][0]["queue"]["capacity"] == "78750 B"  # 90 ms at that rate
-    assert {one["count"] for one in made["flows"]} == {3}
+    canonical = changed(scenario, {"rate": "7 Mbit/s", "aqm": "codel", "buffer": "90 ms", "flows": 3}).canonical
+    assert {link["rate"] for link in canonical["link"]} == {"7 Mbit/s"}
+    assert {link["queue"]["aqm"]["kind"] if isinstance(link["queue"]["aqm"], dict) else link["queue"]["aqm"]
+            for link in canonical["link"] if link["queue"].get("scheduler", "none") == "none"} <= {"codel"}  # fmt: skip
+    assert canonical["link"][0]["queue"]["capacity"] == "78750 B"  # 90 ms at that rate
+    assert {flow["count"] for flow in canonical["flows"]} == {3}
     alone = changed(scenario, {f"link.{link}.rate": "7 Mbit/s"}).canonical
     assert alone["link"][0]["rate"] == "7 Mbit/s"
-    assert [one["rate"] for one in alone["link"][1:]] == [one["rate"] for one in scenario.canonical["link"][1:]]
+    assert [link["rate"] for link in alone["link"][1:]] == [link["rate"] for link in scenario.canonical["link"][1:]]
 
 
 def test_set_is_in_every_command_that_takes_a_file(ackclock: Command) -> None:

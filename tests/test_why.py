@@ -38,7 +38,7 @@ def answer(**link: Any) -> ac.Why:
 def answer_of(scenario: ac.Scenario) -> ac.Why:
     """The same of a whole scenario."""
     result = ac.why(scenario=scenario)
-    said = len(result.sentences) + sum(len(one.sentences) for one in result.beside)
+    said = len(result.sentences) + sum(len(part.sentences) for part in result.beside)
     assert checkers.check(json.loads(json.dumps(result.json()))) == said
     return result
 
@@ -80,13 +80,13 @@ def test_every_loaded_link_is_judged_and_the_remedy_is_for_all() -> None:
         | {f"link.{name}.queue.capacity": room for name, (_, room) in rates.items()}
     )
     result = answer_of(quarter)
-    assert [one.link for one in result.beside] == ["uplink"]
+    assert [part.link for part in result.beside] == ["uplink"]
     other = result.beside[0].other
     assert result.other is not None
     assert other is not None
     assert min(result.other.utilization, other.utilization) > 0.9
     assert max(result.other.delay_p99, other.delay_p99) < 0.05
-    goodput = [sum(one.goodput for one in each.classes.values()) for each in (result.present, result.other)]
+    goodput = [sum(item.goodput for item in each.classes.values()) for each in (result.present, result.other)]
     assert goodput[1] > 1.2 * goodput[0]
     assert "of the rate" not in result.sentence
     assert "1188kbit" in str(result)
@@ -108,10 +108,13 @@ def test_what_was_before_is_the_mean_of_all_present_runs() -> None:
         )
         return Measured(key, numbers, scales.Length(1.0, 1.0, 0.01, "any"), enough=True, factor=1.0)  # type: ignore[arg-type]
 
-    found = {one.key: one for one in effects(runs("present", 0.015, 0.016, 0.020), runs("other", 0.5), {"link": 1.0})}
-    assert found["loss"].before == pytest.approx(0.017)
-    assert found["loss"].after == 0.5
-    assert found["delay_p50"].change == pytest.approx(0)
+    result = {
+        effect.key: effect
+        for effect in effects(runs("present", 0.015, 0.016, 0.020), runs("other", 0.5), {"link": 1.0})
+    }
+    assert result["loss"].before == pytest.approx(0.017)
+    assert result["loss"].after == 0.5
+    assert result["delay_p50"].change == pytest.approx(0)
 
 
 @pytest.mark.parametrize(("now", "instead", "longer", "better"), [
@@ -123,13 +126,13 @@ def test_a_share_that_a_longer_run_may_explain_is_no_effect(
     """2000 flows: "a more even share (0.67 to 0.76)" in runs of 15 s and "a less even share (0.90 to 0.76)" in 30 s."""
 
     def run_of(key: str, jain: float, length: float) -> Measured:
-        one = SimpleNamespace(
+        simple_namespace = SimpleNamespace(
             delay_p50=0.1, delay_p99=0.2, utilization=1.0, loss=0.0, stream_loss=0.0, jain=jain, classes={}
         )
-        return Measured(key, (one,), scales.Length(1.0, length, 0.01, "any"), enough=True, factor=1.0)  # type: ignore[arg-type]
+        return Measured(key, (simple_namespace,), scales.Length(1.0, length, 0.01, "any"), enough=True, factor=1.0)  # type: ignore[arg-type]
 
-    found = effects(run_of("present", now, 10.0), run_of("other", instead, 10.0 * longer), {"link": 1.0})
-    assert next(one for one in found if one.key == "jain").better is better
+    result = effects(run_of("present", now, 10.0), run_of("other", instead, 10.0 * longer), {"link": 1.0})
+    assert next(item for item in result if item.key == "jain").better is better
 
 
 def test_a_stream_that_waits_alone_does_not_make_the_runs_long() -> None:
@@ -139,13 +142,13 @@ def test_a_stream_that_waits_alone_does_not_make_the_runs_long() -> None:
         ac.flows(3, "cubic", name="b", rtt="29 ms", start="uniform 0 s .. 1 s"),
         {"name": "udp", "rtt": "29 ms", "traffic": {"kind": "cbr", "rate": "19 Mbit/s"}},
     ]
-    told = answer_of(
+    result = answer_of(
         ac.dumbbell(
             rate="80 Mbit/s", queue={"aqm": "adaptive-red", "capacity": "88 packets"}, flows=flows, duration="60 s"
         )
     )
-    assert told.diagnosis.lab.record["instead: FQ-CoDel"]["length_s"] < 60
-    assert "a more even share" in str(told)
+    assert result.diagnosis.lab.record["instead: FQ-CoDel"]["length_s"] < 60
+    assert "a more even share" in str(result)
 
 
 def test_a_fast_link_of_many_flows_gets_one_run_that_is_long_enough() -> None:
@@ -178,8 +181,8 @@ def test_a_call_that_loses_packets_beside_a_transfer_is_not_nothing() -> None:
     """ "Nothing is wrong" while a call lost 0.5 % of its packets, none with FQ-CoDel."""
     call = {"traffic": {"kind": "cbr", "rate": "100 kbit/s"}, "packet_size": "200 B", "name": "call"}
     result = answer_of(bulk_and({**call, "count": 1}, "8 packets", "5 Mbit/s"))
-    found = next(one for one in result.sentences if one.predicate == "stream-loses")
-    assert found.numbers["value"] > 1e-3
+    sentence = next(item for item in result.sentences if item.predicate == "stream-loses")
+    assert sentence.numbers["value"] > 1e-3
     assert "Nothing is wrong" not in result.sentence
     assert "lost of a stream without congestion control" in result.sentences[-1].text
     assert result.other is not None
@@ -215,16 +218,16 @@ def test_another_style_keeps_what_the_file_says() -> None:
     keys = {"access_rate": "3 Mbit/s", "max_window": "40 packets", "congestion": {"kind": "cubic", "beta": 0.5}}
     flows = [ac.flows(2, name="a", rtt="40 ms", **keys), ac.flows(1, "reno", name="b", rtt="40 ms", style="linux")]
     tree = ac.dumbbell(rate="20 Mbit/s", queue="drop-tail", flows=flows, duration="10 s").canonical
-    made = ac.Scenario(styled(tree, "linux")).canonical
-    one, other = made["flows"]
-    assert (one["style"], other) == ("linux", tree["flows"][1])
-    assert one["access_rate"] == tree["flows"][0]["access_rate"]
-    assert one["max_window"] == tree["flows"][0]["max_window"]
-    assert one["congestion"]["beta"] == 0.5
+    canonical = ac.Scenario(styled(tree, "linux")).canonical
+    item, other = canonical["flows"]
+    assert (item["style"], other) == ("linux", tree["flows"][1])
+    assert item["access_rate"] == tree["flows"][0]["access_rate"]
+    assert item["max_window"] == tree["flows"][0]["max_window"]
+    assert item["congestion"]["beta"] == 0.5
     own = {**keys, "name": "a", "style": "linux", "count": 2, "rtt": "40 ms"}
     written = ac.dumbbell(rate="20 Mbit/s", queue="drop-tail", flows=[own], duration="10 s").canonical["flows"][0]
-    assert one == written
-    assert ac.Scenario(styled(made, "linux")).canonical == made
+    assert item == written
+    assert ac.Scenario(styled(canonical, "linux")).canonical == canonical
     result = ac.why("10 Mbit/s", "40 ms", style="linux", length=5.0)
     assert {flow["style"] for flow in result.scenario.canonical["flows"]} == {"linux"}
     with pytest.raises(ac.WhyError, match="neither"):
@@ -252,13 +255,13 @@ def test_flows_that_are_alike_and_converge_do_not_share_unevenly() -> None:
     )
     for length in (12.0, 29.0, None):
         result = ac.why(scenario=link, length=length)
-        assert "shares-unevenly" not in {one.predicate for one in result.sentences}, result.sentence
+        assert "shares-unevenly" not in {sentence.predicate for sentence in result.sentences}, result.sentence
 
 
 def test_the_table_has_what_the_sentences_have() -> None:
     """ "Stands idle 20.2 %" over a utilisation of 86.4 %: the table had the first of several seeds."""
     result = answer(rate="20 Mbit/s", rtt="100 ms", buffer="8 packets", congestion="reno", count=2)
-    idle = next(one for one in result.sentences if one.predicate == "stands-idle")
+    idle = next(sentence for sentence in result.sentences if sentence.predicate == "stands-idle")
     assert result.present.utilization == pytest.approx(1 - idle.numbers["value"], abs=1e-9)
 
 
@@ -301,7 +304,7 @@ def test_a_short_queue_is_not_blamed_on_its_buffer(congestion: str) -> None:
 def test_loss_is_mentioned() -> None:
     """Ten BBR flows over 20 ms lose a tenth of their packets."""
     result = answer(rate="50 Mbit/s", rtt="40 ms", buffer="20 ms", congestion="bbr", count=10)
-    assert any(one.predicate == "loses-much" for one in result.sentences)
+    assert any(sentence.predicate == "loses-much" for sentence in result.sentences)
     assert result.cause == "control"
 
 
@@ -318,7 +321,7 @@ def test_a_run_that_ends_before_bbr_measures_the_round_trip_decides_nothing() ->
 def test_a_slow_link_is_run_for_as_long_as_it_needs() -> None:
     """5 kbit/s: a verdict from 45 packets."""
     result = answer(rate="5 kbit/s", rtt="40 ms", buffer="10 packets")
-    assert all(one.packets >= 900 for one in result.diagnosis.present.numbers)
+    assert all(number.packets >= 900 for number in result.diagnosis.present.numbers)
 
 
 def test_halves_of_a_steady_run_lose_alike() -> None:
@@ -326,16 +329,16 @@ def test_halves_of_a_steady_run_lose_alike() -> None:
     flows = ac.flows(8, "reno", rtt="20 ms", start="uniform 0 s .. 1 s")
     link = ac.dumbbell(rate="20 Mbit/s", queue="drop-tail", flows=flows, duration="120 s")
     run = ac.run(link.with_({"scenario.measure": "20 s .. 120 s"}), trace_links=True)
-    found = numbers(run, "bottleneck")
-    first, second = found.halves["loss"]
-    assert (first + second) / 2 == pytest.approx(found.loss)
+    result = numbers(run, "bottleneck")
+    first, second = result.halves["loss"]
+    assert (first + second) / 2 == pytest.approx(result.loss)
     assert first == pytest.approx(second, rel=0.1)
 
 
 def test_a_run_that_still_moves_decides_nothing() -> None:
     """Eight Vegas and four Westwood flows over REM, which takes 30 s to its level: 0.8 % lost, said a run of 5 s."""
     result = ac.why(scenario=made(random_link(830006), Variant("plain")))
-    assert {one.symptom for one in result.diagnosis.findings} == {"loss"}, result.sentence
+    assert {finding.symptom for finding in result.diagnosis.findings} == {"loss"}, result.sentence
 
 
 def test_a_queue_and_its_buffer_are_taken_away_together() -> None:
@@ -364,7 +367,7 @@ def test_until_sure_runs_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_error_bars_come_from_the_nearest_cells() -> None:
     result = ac.why("10 Mbit/s", "40 ms", buffer="40 ms", congestion="bbr")
-    assert {(one.congestion, one.queue, one.flows) for one in result.trust.cells[:1]} == {("bbr", "pfifo", 1)}
+    assert {(cell.congestion, cell.queue, cell.flows) for cell in result.trust.cells[:1]} == {("bbr", "pfifo", 1)}
     # that of 10 Mbit/s and 40 ms is the furthest: 6.2566 packets beside the kernel's 6.1165
     assert result.trust.wait == pytest.approx(6.2566 / 6.1165 - 1, rel=1e-6)
     assert 'this run is in style "rfc"' in result.checked
@@ -404,24 +407,24 @@ def test_the_checkers_can_fail() -> None:
 def test_lines_with_mixed_classes_in_both_directions_and_varying_rates() -> None:
     """Of seeds 1 to 12 all pass, too; these hold a call, two judged links, and a rate that changes."""
     worlds = [random_line(seed) for seed in (2, 5, 9)]
-    assert any(one["traffic"]["kind"] == "cbr" for world in worlds for one in world.canonical["flows"])
+    assert any(flow["traffic"]["kind"] == "cbr" for world in worlds for flow in world.canonical["flows"])
     judged = [answer_of(world) for world in worlds]
     assert any(result.beside for result in judged)
 
 
 def planted(tree: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """The answer with one thing in it false, as often as there is a place for it."""
-    found: list[tuple[str, dict[str, Any]]] = []
+    results: list[tuple[str, dict[str, Any]]] = []
 
     def plant(what: str, change: Callable[[dict[str, Any]], None]) -> None:
         copy = json.loads(json.dumps(tree))
         change(copy)
         if copy != tree:
-            found.append((what, copy))
+            results.append((what, copy))
 
     def reworded(old: str, new: str) -> Callable[[dict[str, Any]], None]:
-        def change(one: dict[str, Any]) -> None:
-            last = one["sentences"][-1]
+        def change(item: dict[str, Any]) -> None:
+            last = item["sentences"][-1]
             last["text"] = re.sub(old, new, last["text"], count=1)
 
         return change
@@ -434,29 +437,31 @@ def planted(tree: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     plant("the share is another", reworded(r"index ([0-9.]+) to [0-9.]+", r"index \1 to 0.51"))
     plant("fewer packets are lost", reworded(r"([0-9.]+) % in place of ([0-9.]+) %", r"\2 % in place of \1 %"))
 
-    def effect(one: dict[str, Any]) -> None:
-        first = one["effects"][0]
+    def effect(item: dict[str, Any]) -> None:
+        first = item["effects"][0]
         first["before"], first["after"] = first["after"], first["before"]
 
     plant("an effect is turned round", effect)
     for key in ("delay_p50", "delay_p99", "utilization", "loss"):
-        plant(f"the table's {key}", lambda one, key=key: one["present"].update({key: 1.3 * one["present"][key] + 0.01}))
-    plant("the queue's median", lambda one: one["sentences"][0]["numbers"].update(p50_s=0.5))
+        plant(
+            f"the table's {key}", lambda item, key=key: item["present"].update({key: 1.3 * item["present"][key] + 0.01})
+        )
+    plant("the queue's median", lambda item: item["sentences"][0]["numbers"].update(p50_s=0.5))
     for at, sentence in enumerate(tree["sentences"]):
         if sentence["predicate"] in ("waits-long", "loses-much", "stream-loses", "stands-idle", "shares-unevenly"):
             plant(f"{sentence['predicate']}: its value", partial(_value, at=at))
             plant(f"{sentence['predicate']}: its text", partial(_text, at=at))
-    return found
+    return results
 
 
-def _value(one: dict[str, Any], at: int) -> None:
-    one["sentences"][at]["evidence"][0]["value"] *= 1.2
+def _value(item: dict[str, Any], at: int) -> None:
+    item["sentences"][at]["evidence"][0]["value"] *= 1.2
 
 
-def _text(one: dict[str, Any], at: int) -> None:
+def _text(item: dict[str, Any], at: int) -> None:
     """The first number has another digit in front, or in place of its first."""
-    text = one["sentences"][at]["text"]
-    one["sentences"][at]["text"] = re.sub(r"[0-9]", lambda digit: str((int(digit[0]) + 3) % 10), text, count=1)
+    text = item["sentences"][at]["text"]
+    item["sentences"][at]["text"] = re.sub(r"[0-9]", lambda digit: str((int(digit[0]) + 3) % 10), text, count=1)
 
 
 def test_planted_faults_are_convicted() -> None:
@@ -497,22 +502,22 @@ def test_slow_link_has_a_larger_target() -> None:
 def test_command(ackclock: Command) -> None:
     done = ackclock("why", "--rate", "50mbit", "--rtt", "40ms", "--buffer", "250ms", "--json")
     assert done.returncode == 0
-    found = json.loads(done.stdout)
-    assert found["cause"] == "buffer"
-    assert checkers.check(found) == 3
+    tree = json.loads(done.stdout)
+    assert tree["cause"] == "buffer"
+    assert checkers.check(tree) == 3
     shown = ackclock("why", "--rate", "50mbit", "--rtt", "40ms", "--buffer", "250ms")
-    for one in found["sentences"]:
-        assert one["text"] in shown.stdout
-    assert found["recommended"]["spark"] in shown.stdout
+    for sentence in tree["sentences"]:
+        assert sentence["text"] in shown.stdout
+    assert tree["recommended"]["spark"] in shown.stdout
 
 
 def test_a_scenario(ackclock: Command) -> None:
     """The upload of a home: its ACKs wait in the deep queue of the downloads."""
     done = ackclock("why", Path(__file__).parents[1] / "scenarios" / "home.toml", "--link", "up", "--json")
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["cause"] == "ack-path"
-    assert checkers.check(found) >= 2
+    tree = json.loads(done.stdout)
+    assert tree["cause"] == "ack-path"
+    assert checkers.check(tree) >= 2
 
 
 @pytest.mark.parametrize(
@@ -555,8 +560,8 @@ def test_cells_that_ship_are_those_of_the_comparison() -> None:
     sys.path.insert(0, str(root / "validation" / "linux"))
     import validate
 
-    made = validate.shipped((root / "validation" / "linux" / "comparison.csv").read_text(encoding="utf-8"))
-    assert made == validate.CELLS.read_text(encoding="ascii")
+    result = validate.shipped((root / "validation" / "linux" / "comparison.csv").read_text(encoding="utf-8"))
+    assert result == validate.CELLS.read_text(encoding="ascii")
 
 
 def test_json_of_a_link_that_tells_nothing_has_no_numbers_that_are_none() -> None:
@@ -593,18 +598,18 @@ def test_a_remedy_says_of_each_link_what_the_table_has() -> None:
     settings = {link: present for link, present, *_ in result.every}
     assert result.beside[0].diagnosis.present.length != result.diagnosis.present.length
     rows = {"delay_p50": "delay_p50", "delay_p99": "delay_p99", "loss": "loss", "rate": "utilization"}
-    compared = [one for one in result.effects if one.key in rows]
-    assert {one.subject for one in compared} == set(settings)
-    for one in compared:
-        assert one.before == getattr(settings[one.subject], rows[one.key])
-        assert all(key in result.json()["runs"] for key in one.evidence.runs)
+    compared = [effect for effect in result.effects if effect.key in rows]
+    assert {entry.subject for entry in compared} == set(settings)
+    for item in compared:
+        assert item.before == getattr(settings[item.subject], rows[item.key])
+        assert all(key in result.json()["runs"] for key in item.evidence.runs)
 
 
 def test_nothing_is_wrong_in_all_seeds_not_in_the_first() -> None:
     """ "The link is used 89.7 % of the time", the first seed's, above a table with 97.1 %."""
     result = answer(rate="20 Mbit/s", rtt="40 ms", aqm="codel", count=4)
-    (healthy,) = (one for one in result.sentences if one.predicate == "healthy")
-    assert len({one.utilization for one in result.diagnosis.present.numbers}) > 1
+    (healthy,) = (sentence for sentence in result.sentences if sentence.predicate == "healthy")
+    assert len({number.utilization for number in result.diagnosis.present.numbers}) > 1
     assert healthy.numbers["utilization"] == pytest.approx(result.present.utilization, rel=1e-12)
 
 
@@ -617,7 +622,7 @@ def test_what_still_moves_is_measured_for_longer() -> None:
         )
         return Measured("present", numbers, scales.Length(1.0, 1.0, 0.01, "any"), enough=True, factor=1.0)  # type: ignore[arg-type]
 
-    loss = next(one for one in SYMPTOMS if one.key == "loss")
+    loss = next(symptom for symptom in SYMPTOMS if symptom.key == "loss")
     assert runs((0.11, 0.093), (0.051, 0.037), (0.135, 0.118), (0.118, 0.105)).moves(loss)
     assert not runs((0.11, 0.093), (0.037, 0.051), (0.118, 0.135), (0.118, 0.105)).moves(loss)
     assert not runs((0.11, 0.08), (0.11, 0.08), (0.11, 0.08)).moves(loss)  # nothing is random: one run thrice
@@ -646,9 +651,9 @@ class TestPlanted:
     def test_remedy_at_one_link_only(self, both_ways: dict[str, Any]) -> None:
         wrong = copy.deepcopy(both_ways)
         key = next(key for key in wrong["runs"] if key.startswith("instead"))
-        now = {one["name"]: one for one in wrong["runs"]["present"]["scenario"]["link"]}
+        now = {link["name"]: link for link in wrong["runs"]["present"]["scenario"]["link"]}
         links = wrong["runs"][key]["scenario"]["link"]
-        wrong["runs"][key]["scenario"]["link"] = [now[one["name"]] if one["name"] == "up" else one for one in links]
+        wrong["runs"][key]["scenario"]["link"] = [now[link["name"]] if link["name"] == "up" else link for link in links]
         with pytest.raises(AssertionError, match="up keeps its queue"):
             checkers.check(wrong)
 

@@ -54,13 +54,13 @@ def false() -> list[str]:
     """What the judges call false in the answer to the question."""
     result = ac.why(scenario=QUESTION)
     answer = json.loads(json.dumps(result.json())) | {"printed": str(result)}
-    found = people_checker.wrong(answer["people"], QUESTION) + people_checker.wrong_beside_the_table(answer, QUESTION)
-    found += people_checker.wrong_beside_probes(answer, QUESTION) + printed_checker.wrong(answer)
+    outcome = people_checker.wrong(answer["people"], QUESTION) + people_checker.wrong_beside_the_table(answer, QUESTION)
+    outcome += people_checker.wrong_beside_probes(answer, QUESTION) + printed_checker.wrong(answer)
     try:
         checkers.check(answer)
     except AssertionError as error:
-        found.append(str(error))
-    return found
+        outcome.append(str(error))
+    return outcome
 
 
 def test_product_is_acquitted() -> None:
@@ -95,22 +95,26 @@ def _column() -> Any:
 def _effect(**other: str) -> Any:
     true = TEXT["remedies"]._effect
 
-    def words(one: Any, balance: Any) -> str:
-        changed = {key: getattr(one, value) for key, value in other.items() if one.key == "loss"}
-        return str(true(replace(one, **changed) if other else replace(one, key="delay_p99"), balance))
+    def words(item: Any, balance: Any) -> str:
+        changed = {key: getattr(item, value) for key, value in other.items() if item.key == "loss"}
+        return str(true(replace(item, **changed) if other else replace(item, key="delay_p99"), balance))
 
     return patch.object(TEXT["remedies"], "_effect", words)
 
 
 def _downloads() -> Any:
     count = iter(range(100))
-    return wrapped(PEOPLE, "_mean", lambda one: replace(one, download=one.download * (1.35 if next(count) % 2 else 1)))
+    return wrapped(
+        PEOPLE, "_mean", lambda item: replace(item, download=item.download * (1.35 if next(count) % 2 else 1))
+    )
 
 
 def _limit(key: str, factor: float) -> Any:
     changed = [
-        replace(one, limit=lambda numbers, true=one.limit: factor * true(numbers)) if one.key == key else one
-        for one in EXPERIMENT.SYMPTOMS
+        replace(symptom, limit=lambda numbers, true=symptom.limit: factor * true(numbers))
+        if symptom.key == key
+        else symptom
+        for symptom in EXPERIMENT.SYMPTOMS
     ]
     return patch.object(EXPERIMENT, "SYMPTOMS", tuple(changed))
 
@@ -118,7 +122,7 @@ def _limit(key: str, factor: float) -> Any:
 def _cause() -> Any:
     true = EXPERIMENT._shown
     return patch.object(
-        EXPERIMENT, "_shown", lambda one, of: true(replace(one, value=one.before) if one.before > 0 else one, of)
+        EXPERIMENT, "_shown", lambda item, of: true(replace(item, value=item.before) if item.before > 0 else item, of)
     )
 
 
@@ -126,7 +130,7 @@ FAULTS: dict[str, Callable[[], Any]] = {
     "commands for twice the rate": _commands,
     "a shaper run at 90 % and called 95": lambda: patch.object(REMEDIES, "SHAPED", 0.9),
     "classes of the other's row": lambda: wrapped(
-        WHY, "averaged", lambda one: replace(one, classes=turned(one.classes))
+        WHY, "averaged", lambda item: replace(item, classes=turned(item.classes))
     ),
     "a printed column of the other's row": _column,
     "the other direction is dropped": lambda: patch.object(WHY, "_loaded", lambda *_: False),
@@ -138,7 +142,7 @@ FAULTS: dict[str, Callable[[], Any]] = {
     "loss before and after": lambda: _effect(before="after", after="before"),
     "the remedy's loss in the present column": lambda: wrapped(
         WHY, "_advised",
-        lambda ones: [replace(one, present=replace(one.present, loss=one.other.loss)) for one in ones],
+        lambda ones: [replace(run, present=replace(run.present, loss=run.other.loss)) for run in ones],
     ),
     "a download takes a third longer": _downloads,
     "the limit of long waits": lambda: _limit("delay", 3.0),

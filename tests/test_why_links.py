@@ -54,7 +54,7 @@ def test_a_scheduler_has_its_own_limit_by_default() -> None:
     """CAKE with a memory of 100 ms left 74 % of the link idle "as it is set"; its own limit is no less than 4 MiB."""
     answer = ac.why("50 Mbit/s", "30 ms", aqm="cake", length=20.0)
     assert answer.present.utilization > 0.9
-    assert not any(one.predicate == "stands-idle" for one in answer.sentences)
+    assert not any(sentence.predicate == "stands-idle" for sentence in answer.sentences)
 
 
 def test_a_slow_link_has_room_for_packets_by_default() -> None:
@@ -114,7 +114,7 @@ def test_a_queue_of_random_arrivals_is_measured_for_as_long_as_it_remembers() ->
 def test_two_causes_are_named_as_the_scenario_has_them() -> None:
     """ "pie as it is set and the buffer of 10240 packets (4.1 s) together" had FQ-CoDel's buffer, not the user's."""
     tree = over({"queue": {"aqm": "pie", "capacity": "100 ms"}}).canonical
-    wanted = [one.of("link", "delay") for one in GENERAL if one.key in ("queue", "buffer")]
+    wanted = [item.of("link", "delay") for item in GENERAL if item.key in ("queue", "buffer")]
     [pair] = pairs(wanted, tree)
     assert "the buffer of 100 ms" in pair.change.cause
     assert "pie " in pair.change.cause
@@ -124,7 +124,7 @@ def test_two_causes_are_named_as_the_scenario_has_them() -> None:
 
 def test_a_wait_that_differs_from_seed_to_seed_is_stated_with_its_interval() -> None:
     """Six flows of Vegas wait 16 to 54 ms, as they happen to begin: "the median wait is 34.3 ms" said none of it."""
-    seen = str(state("why.most-wait", wait=interval([0.016, 0.054, 0.035])))
-    assert seen == "99 % wait at most 35 ms ± 47 ms"
+    observed = str(state("why.most-wait", wait=interval([0.016, 0.054, 0.035])))
+    assert observed == "99 % wait at most 35 ms ± 47 ms"
     assert str(state("why.most-wait", wait=interval([0.035, 0.0351, 0.0349]))) == "99 % wait at most 35 ms"
     assert str(state("why.most-wait", wait=interval([0.035]))) == "99 % wait at most 35 ms"

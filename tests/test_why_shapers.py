@@ -52,14 +52,14 @@ def home(router: dict[str, Any], modem: dict[str, Any], *, own: bool = False) ->
 
 
 def answer(scenario: ac.Scenario, link: str = "modem") -> dict[str, list[str]]:
-    found = causes.diagnose(scenario, link).findings
-    return {one.symptom: [cause.key for cause in one.causes] for one in found}
+    findings = causes.diagnose(scenario, link).findings
+    return {result.symptom: [cause.key for cause in result.causes] for result in findings}
 
 
 def waits(scenario: ac.Scenario) -> dict[str, tuple[float, float]]:
     """Median wait and used part of each link, in a run of our own."""
-    made = scenario.with_({"scenario.duration": "40 s", "scenario.measure": "10 s .. 40 s", "scenario.seed": 77})
-    table = ac.run(made).links
+    changed = scenario.with_({"scenario.duration": "40 s", "scenario.measure": "10 s .. 40 s", "scenario.seed": 77})
+    table = ac.run(changed).links
     return {str(name): (float(row["delay_p50"]), float(row["utilization"])) for name, row in table.iterrows()}
 
 
@@ -72,9 +72,9 @@ def test_cake_that_is_set_right_has_nothing_wrong() -> None:
 def test_a_shaper_that_is_set_too_high_leaves_the_queue_to_the_modem() -> None:
     scenario = home(sqm(1.1 * RATE), FIFO)
     assert answer(scenario)["delay"] == ["shaper"]
-    found = waits(scenario)["modem"][0], waits(home(sqm(0.95 * RATE), FIFO))["modem"][0]
-    assert found[0] > 0.1
-    assert found[1] < 0.001
+    result = waits(scenario)["modem"][0], waits(home(sqm(0.95 * RATE), FIFO))["modem"][0]
+    assert result[0] > 0.1
+    assert result[1] < 0.001
 
 
 def test_sqm_at_85_per_cent_leaves_a_part_of_the_link() -> None:
@@ -113,13 +113,13 @@ def test_acks_that_starve() -> None:
 
 
 def test_one_host_with_forty_flows_beside_one_with_one() -> None:
-    many, one = ({"name": name, "path": ["down"], "destination": name, **SENDERS} for name in ("many", "one"))
+    many, item = ({"name": name, "path": ["down"], "destination": name, **SENDERS} for name in ("many", "one"))
     queue = {"scheduler": "fq_codel"}
     base = ac.Scenario(
         {
             "scenario": {"name": "hosts", "duration": "9 s"},
             "link": [{"name": "down", "rate": "20 Mbit/s", "queue": queue}],
-            "flows": [{**many, "count": 40}, one],
+            "flows": [{**many, "count": 40}, item],
         }
     )
     assert answer(base, "down")["hosts"] == ["by-host"]
@@ -127,10 +127,10 @@ def test_one_host_with_forty_flows_beside_one_with_one() -> None:
     assert "hosts" not in answer(fair, "down")
     shares = []
     for scenario in (base, fair):
-        made = ac.run(
+        result = ac.run(
             scenario.with_({"scenario.duration": "30 s", "scenario.measure": "10 s .. 30 s", "scenario.seed": 77})
         )
-        rates = made.classes["goodput_bps"]
+        rates = result.classes["goodput_bps"]
         shares.append(float(rates["one"] / rates["all"]))
     assert shares[0] < 0.05
     assert shares[1] > 0.35
@@ -143,9 +143,9 @@ def test_what_shapers_let_through() -> None:
     assert shapers.held(link) == pytest.approx(19e6 * 1514 / 1546)
     tree = home(sqm(10), FIFO).canonical
     assert shapers.before(tree, "modem") == "router"
-    made = ac.Scenario(shapers.at_rate(tree, "router", 3.8e6))
-    assert shapers.held(made.canonical["link"][0]) == 3.8e6
-    text = export_tc(made, "tc").files["tc"]
+    scenario = ac.Scenario(shapers.at_rate(tree, "router", 3.8e6))
+    assert shapers.held(scenario.canonical["link"][0]) == 3.8e6
+    text = export_tc(scenario, "tc").files["tc"]
     read = import_tc([("x", text)], rate="1 Gbit/s").scenario.canonical["link"][0]
     assert shapers.held(read) == 3.8e6
     assert not shapers.managed(FIFO)

@@ -107,24 +107,24 @@ def random_link(seed: int) -> dict[str, Any]:
 def made(link: dict[str, Any], variant: Variant) -> ac.Scenario:
     """The scenario of a variant."""
     by = variant.faster
-    classes = [dict(one) for one in link["classes"]]
+    classes = [dict(item) for item in link["classes"]]
     if variant.split:
-        parts = [(one, n, k) for one in classes for k, n in enumerate((one["count"] // 2, (one["count"] + 1) // 2))]
-        classes = [one | {"name": f"{one['name']}{k}", "count": n} for one, n, k in parts if n]
+        parts = [(item, n, k) for item in classes for k, n in enumerate((item["count"] // 2, (item["count"] + 1) // 2))]
+        classes = [item | {"name": f"{item['name']}{k}", "count": n} for item, n, k in parts if n]
     if variant.reverse:
         classes.reverse()
     total = (WARM + variant.longer * MEASURED) / by
-    shortest = min(one["rtt"] for one in classes) / by
+    shortest = min(item["rtt"] for item in classes) / by
     flows = [
-        one
+        item
         | {
             "path": ["link"],
-            "rtt": f"{one['rtt'] / by:.9g} s",
-            "congestion": {"kind": one["congestion"]} | scaled(one["congestion"], by),
+            "rtt": f"{item['rtt'] / by:.9g} s",
+            "congestion": {"kind": item["congestion"]} | scaled(item["congestion"], by),
             "start": f"uniform 0 s .. {1 / by:g} s",
         }
         | {key: f"{value / by:.9g} s" for key, value in TIMERS.items()}
-        for one in classes
+        for item in classes
     ]
     queue = link["queue"] | {key: f"{value / by:.9g} s" for key, value in link["times"].items()}
     if queue["aqm"] in ("pi", "rem"):
@@ -150,11 +150,11 @@ def scaled(kind: str, by: float) -> dict[str, Any]:
     """Parameters of a congestion control that are times, where these are `by` times as short."""
     if by == 1:
         return {}
-    known = next(one for one in ac.list_algorithms()["congestion"] if one["kind"] == kind)
+    known = next(item for item in ac.list_algorithms()["congestion"] if item["kind"] == kind)
     rows: Any = known["parameters"]
-    times = {one["name"]: one["default"] for one in rows if one["unit"] == "s" and isinstance(one["default"], float)}
-    made: dict[str, Any] = {key: f"{value / by:.9g} s" for key, value in times.items()}
-    return made | {key: by**3 * value for key, value in CURVES.get(kind, {}).items()}
+    times = {row["name"]: row["default"] for row in rows if row["unit"] == "s" and isinstance(row["default"], float)}
+    result: dict[str, Any] = {key: f"{value / by:.9g} s" for key, value in times.items()}
+    return result | {key: by**3 * value for key, value in CURVES.get(kind, {}).items()}
 
 
 def answers(link: dict[str, Any], variant: Variant, packets: float = 0) -> tuple[str, str]:
@@ -165,13 +165,15 @@ def answers(link: dict[str, Any], variant: Variant, packets: float = 0) -> tuple
     """
     facts = judged(ac.run(made(link, variant), seed=variant.seed, trace_links=True), "link", packets)
     assert facts.oscillating is not None
-    answer = [("yes" if one else "no") if one.decided else "cannot tell" for one in (facts.oscillating, facts.stable)]
+    answer = [
+        ("yes" if item else "no") if item.decided else "cannot tell" for item in (facts.oscillating, facts.stable)
+    ]
     return answer[0], answer[1]
 
 
-def contradictions(found: list[str]) -> int:
+def contradictions(results: list[str]) -> int:
     """How many answers contradict those that most variants give."""
-    known = Counter(one for one in found if one != "cannot tell")
+    known = Counter(result for result in results if result != "cannot tell")
     return sum(known.values()) - max(known.values(), default=0)
 
 

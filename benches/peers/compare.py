@@ -133,9 +133,9 @@ def ours(setup: Setup, seed: int, *, access: bool) -> Cost:
         file = Path(directory) / "setup.toml"
         file.write_text(text, encoding="utf-8")
         command = [sys.executable, "-m", "ackclock", "run", str(file), "--json", "--timing"]
-        found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    link = found["links"]["bottleneck"]
-    return Cost(link["packets"], link["drops"], found["timing"]["cpu_s"], setup.stop[0])
+        tree = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    link = tree["links"]["bottleneck"]
+    return Cost(link["packets"], link["drops"], tree["timing"]["cpu_s"], setup.stop[0])
 
 
 def options(setup: Setup, seed: int, stop: float) -> dict[str, object]:
@@ -161,9 +161,9 @@ def ns2(setup: Setup, seed: int) -> Cost:
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     command = ["ns", str(HERE / "ns2_dumbbell.tcl"), *words, "compound", str(int(setup.compound))]
     shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    found = json.loads(shown[shown.index("{") : shown.index("}") + 1])  # the Linux-derived agent talks too
+    tree = json.loads(shown[shown.index("{") : shown.index("}") + 1])  # the Linux-derived agent talks too
     return Cost(
-        found["packets"], found["drops"], resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, setup.stop[1]
+        tree["packets"], tree["drops"], resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, setup.stop[1]
     )
 
 
@@ -171,8 +171,8 @@ def ns3(setup: Setup, seed: int) -> Cost:
     """Run ns-3."""
     words = [f"{name}={value}" for name, value in options(setup, seed, setup.stop[2]).items()]
     command = [os.environ["NS3_PYTHON"], str(HERE / "ns3_dumbbell.py"), *words]
-    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
-    return Cost(found["packets"], found["drops"], found["cpu_s"], setup.stop[2])
+    tree = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+    return Cost(tree["packets"], tree["drops"], tree["cpu_s"], setup.stop[2])
 
 
 def simulators() -> dict[str, Callable[[Setup, int], Cost]]:
@@ -238,19 +238,19 @@ def table(rows: list[dict[str, object]]) -> str:
     ]
     names = list(dict.fromkeys(str(row["simulator"]) for row in rows))
     for setup in SETUPS:
-        found: dict[str, list[float]] = {}
+        result: dict[str, list[float]] = {}
         for name in names:
             chosen = [row for row in rows if row["setup"] == setup.name and row["simulator"] == name]
             if not chosen:
                 continue
             rates = [float(str(row["packets_per_cpu_s"])) / 1e6 for row in chosen]
-            found[name] = rates
+            result[name] = rates
             spread = f"{statistics.median(rates):.3g} ({min(rates):.3g} to {max(rates):.3g})"
             cost = statistics.median(float(str(row["cpu_s_per_simulated_s"])) for row in chosen)
             loss = statistics.median(
                 int(str(row["drops"])) / (int(str(row["packets"])) + int(str(row["drops"]))) for row in chosen
             )
-            ratio = "" if name.startswith("ackclock") else faster(found["ackclock"], rates)
+            ratio = "" if name.startswith("ackclock") else faster(result["ackclock"], rates)
             lines.append(f"| {setup.name}: {setup.what} | {name} | {spread} | {cost:.3g} | {loss:.3%} | {ratio} |")
     return "\n".join(lines)
 

@@ -85,20 +85,20 @@ class Source:
 def _laws(code: str, face: str | None) -> dict[str, str]:
     """Return what the comments of an implementation of a trait say of each function."""
     block = re.search(rf"^impl ?{face} for .*?^}}$", code, re.MULTILINE | re.DOTALL)
-    found = re.findall(r"((?:^    ///.*\n)+)(?:^    #\[.*\n)*^    fn (\w+)", block[0] if block else "", re.MULTILINE)
-    text = {name: _prose(re.sub(r"^    /// ?", "", comment, flags=re.MULTILINE).strip()) for comment, name in found}
+    numbers = re.findall(r"((?:^    ///.*\n)+)(?:^    #\[.*\n)*^    fn (\w+)", block[0] if block else "", re.MULTILINE)
+    text = {name: _prose(re.sub(r"^    /// ?", "", comment, flags=re.MULTILINE).strip()) for comment, name in numbers}
     return {name: " ".join(prose.split()) for name, prose in text.items()}
 
 
 def sources() -> dict[tuple[str, str], Source]:
     """The file of each algorithm, by group and kind."""
-    found = {}
+    result = {}
     for group, (_, folder, _) in GROUPS.items():
         for path in sorted((CRATE / folder).glob("*.rs")):
             source = Source(path)
             for kind in re.findall(r'^        kind: "([\w-]+)",$', source.text, re.MULTILINE):
-                found[group, kind] = source
-    return found
+                result[group, kind] = source
+    return result
 
 
 def checks() -> list[Entry]:
@@ -348,7 +348,7 @@ _DEVIATION = re.compile(
 
 def deviations() -> list[Deviation]:
     """All deviations that the code declares, by RFC."""
-    found = []
+    results = []
     for path in sorted((ROOT / "crates").glob("*/src/**/*.rs")):
         lines = [re.match(r"\s*//[/!]?(.*)", line) for line in path.read_text(encoding="utf-8").splitlines()]
         for number, line in enumerate(lines):
@@ -366,8 +366,8 @@ def deviations() -> list[Deviation]:
                     f'{file}:{number + 1}: a deviation is declared as "Deviation from RFC N, section S: what and why."'
                 )
             source, section, style, what = match.groups()
-            found.append(Deviation(source, re.sub(r"^sections? ", "", section or ""), style or "", what, file))
-    return sorted(found)
+            results.append(Deviation(source, re.sub(r"^sections? ", "", section or ""), style or "", what, file))
+    return sorted(results)
 
 
 def _deviations() -> str:

@@ -70,8 +70,8 @@ def _read(app: Sphinx, name: str, source: list[str]) -> None:
         if marker in source[0]:
             source[0] = source[0].replace(marker, text())
     source[0] += _of_paper(path.resolve())
-    source[0] = MARK.sub(lambda found: _laboratory(app, name, path, found[1].split()), source[0])
-    source[0] = LINK.sub(lambda found: _link(found, path), source[0])
+    source[0] = MARK.sub(lambda result: _laboratory(app, name, path, result[1].split()), source[0])
+    source[0] = LINK.sub(lambda result: _link(result, path), source[0])
     if name in CHILDREN:
         source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n:maxdepth: 1\n\n{CHILDREN[name]}\n```\n"
 
@@ -80,7 +80,9 @@ def _of_paper(path: Path) -> str:
     """The mark for all scenarios of a paper, under a heading; nothing on other pages."""
     if path.parent.parent.name != "papers":
         return ""
-    files = [one.name for one in sorted(path.parent.glob("*.toml")) if "[[flows]]" in one.read_text(encoding="utf-8")]
+    files = [
+        item.name for item in sorted(path.parent.glob("*.toml")) if "[[flows]]" in item.read_text(encoding="utf-8")
+    ]
     return f"\n<!-- laboratory: {' '.join(files)} -->\n" if files else ""
 
 
@@ -90,19 +92,19 @@ def _laboratory(app: Sphinx, name: str, path: Path, files: list[str]) -> str:
         return ""
     place = os.path.relpath("laboratory/index.html", os.path.dirname(name) or ".")  # noqa: PTH120  a page's name
     links = []
-    for one in files:
-        file, *changes = one.split(";")
+    for item in files:
+        file, *changes = item.split(";")
         scenario = load(path.resolve().parent / file).with_(dict(change.split("=", 1) for change in changes))
         label = html.escape(", ".join([scenario.name, *(change.replace("=", " ") for change in changes)]))
         links.append(f'<a href="{place}{fragment(scenario._core.toml())}">{label}</a>')
     return f'<p class="laboratory">Open in the laboratory: {", ".join(links)}</p>'
 
 
-def _link(found: re.Match[str], path: Path) -> str:
+def _link(result: re.Match[str], path: Path) -> str:
     """A link from where the file really lies. One to a directory leads to what that says of itself, if anything."""
-    label, place, part = found.groups("")
+    label, place, part = result.groups("")
     if re.match(r"\w+:", place):
-        return found[0]
+        return result[0]
     target = path.resolve().parent / place
     if target.is_dir():
         target /= "README.md"

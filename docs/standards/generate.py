@@ -102,10 +102,10 @@ def marks_of(text: str, file: str = "") -> Iterator[Mark]:
 
 
 def _mark(said: str, file: str, line: int) -> Mark:
-    found = _MARK.fullmatch(said)
-    if not found:
+    match = _MARK.fullmatch(said)
+    if not match:
         raise ValueError(f'{file}:{line}: a mark is "RFC N section/number: done, test NAME" (see generate.py): {said}')
-    rfc, places, where, state, rest = found.groups()
+    rfc, places, where, state, rest = match.groups()
     tests: tuple[str, ...] = ()
     remark = rest or ""
     if state == "done":
@@ -141,17 +141,17 @@ def marks() -> tuple[Mark, ...]:
 @cache
 def tests() -> dict[str, tuple[str, ...]]:
     """Every test of Rust, of Python and of packetdrill by its name: the files that have it."""
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     rust = re.compile(r"#\[test\]\s*(?:#\[[^\]]*\]\s*)*fn (\w+)\(")
     for path in sorted((ROOT / "crates").rglob("*.rs")):
         for name in rust.findall(path.read_text(encoding="utf-8")):
-            found.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
+            result.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
     for path in sorted((ROOT / "tests").glob("test_*.py")):
         for name in re.findall(r"^def (test_\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE):
-            found.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
+            result.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
     for path in sorted((ROOT / "validation" / "packetdrill" / "scripts").rglob("*.pkt")):
-        found.setdefault(path.name, []).append(path.relative_to(ROOT).as_posix())
-    return {name: tuple(files) for name, files in found.items()}
+        result.setdefault(path.name, []).append(path.relative_to(ROOT).as_posix())
+    return {name: tuple(files) for name, files in result.items()}
 
 
 def test_file(name: str) -> str | None:
@@ -161,30 +161,30 @@ def test_file(name: str) -> str | None:
     return files[0] if len(files) == 1 else None
 
 
-def problems(asked: tuple[Requirement, ...], given: tuple[Mark, ...]) -> list[str]:
+def problems(question: tuple[Requirement, ...], given: tuple[Mark, ...]) -> list[str]:
     """A requirement without a mark or with two, a mark without a requirement, a test that is not there."""
-    found = []
-    counted: dict[tuple[int, str], int] = {(one.rfc, one.place): 0 for one in asked}
+    results = []
+    counted: dict[tuple[int, str], int] = {(item.rfc, item.place): 0 for item in question}
     for mark in given:
         at = f"{mark.file}:{mark.line}"
         for place in mark.places:
             if (mark.rfc, place) not in counted:
-                found.append(f"{at}: RFC {mark.rfc} {place} is no requirement")
+                results.append(f"{at}: RFC {mark.rfc} {place} is no requirement")
             elif not mark.where:
                 counted[mark.rfc, place] += 1
-        found += [f"{at}: no test {name}, or several" for name in mark.tests if test_file(name) is None]
+        results += [f"{at}: no test {name}, or several" for name in mark.tests if test_file(name) is None]
     for (rfc, place), count in counted.items():
         if count != 1:
-            found.append(f"RFC {rfc} {place}: {count} marks")
-    return found
+            results.append(f"RFC {rfc} {place}: {count} marks")
+    return results
 
 
 def counts() -> dict[int, dict[str, dict[str, int]]]:
     """How many requirements of each RFC there are, by level and state."""
     states = {(mark.rfc, place): mark.state for mark in marks() if not mark.where for place in mark.places}
     table = {rfc: {word: dict.fromkeys(STATES, 0) for word in WORDS} for rfc in titles()}
-    for one in requirements():
-        table[one.rfc][one.level][states[one.rfc, one.place]] += 1
+    for requirement in requirements():
+        table[requirement.rfc][requirement.level][states[requirement.rfc, requirement.place]] += 1
     return table
 
 
@@ -207,14 +207,14 @@ def rfc_lines(rfc: int) -> Iterator[str]:
         yield from (note, "")
     yield "| section | what | how | where |"
     yield "|---|---|---|---|"
-    for one in requirements():
-        if one.rfc == rfc:
-            said = [mark for mark in marks() if mark.rfc == rfc and one.place in mark.places]
+    for requirement in requirements():
+        if requirement.rfc == rfc:
+            said = [mark for mark in marks() if mark.rfc == rfc and requirement.place in mark.places]
             said.sort(key=lambda mark: mark.where)
             how = "<br>".join(map(_how, said))
             where = "<br>".join(f"`{mark.file.removeprefix('crates/')}:{mark.line}`" for mark in said)
-            text = one.text.replace("|", "\\|").replace("_", "\\_")
-            yield f"| {one.place.partition('/')[0]} | {text} | {how} | {where} |"
+            text = requirement.text.replace("|", "\\|").replace("_", "\\_")
+            yield f"| {requirement.place.partition('/')[0]} | {text} | {how} | {where} |"
 
 
 def _how(mark: Mark) -> str:
@@ -234,9 +234,9 @@ def page_lines() -> Iterator[str]:
 
 def main() -> int:
     """Print the counts, or the tables of the RFCs given; 1 where list and marks do not fit."""
-    found = problems(requirements(), marks())
-    if found:
-        print("\n".join(found), file=sys.stderr)
+    result = problems(requirements(), marks())
+    if result:
+        print("\n".join(result), file=sys.stderr)
         return 1
     chosen = [int(word.upper().removeprefix("RFC")) for word in sys.argv[1:]]
     unknown = [rfc for rfc in chosen if rfc not in titles()]

@@ -65,25 +65,25 @@ def tree_of(scenario: ac.Scenario, **options: Any) -> dict[str, Any]:
     return {key: tree[key] for key in ("links", "flows", "window_s", "end_s", "transfers") if key in tree}
 
 
-def difference(one: Any, other: Any, path: str = "") -> str | None:
+def difference(item: Any, other: Any, path: str = "") -> str | None:
     """The first place where two trees of arrays differ; NaN is the same as NaN."""
-    if type(one) is not type(other):
-        return f"{path}: {one!r} and {other!r}"
-    if isinstance(one, dict):
-        if one.keys() != other.keys():
-            return f"{path}: {sorted(one)} and {sorted(other)}"
-        return next((found for key in one if (found := difference(one[key], other[key], f"{path}.{key}"))), None)
-    if isinstance(one, list | tuple):
-        if len(one) != len(other):
-            return f"{path}: {len(one)} and {len(other)} entries"
-        pairs = enumerate(zip(one, other, strict=True))
-        return next((found for at, pair in pairs if (found := difference(*pair, f"{path}[{at}]"))), None)
-    if isinstance(one, np.ndarray):
+    if type(item) is not type(other):
+        return f"{path}: {item!r} and {other!r}"
+    if isinstance(item, dict):
+        if item.keys() != other.keys():
+            return f"{path}: {sorted(item)} and {sorted(other)}"
+        return next((result for key in item if (result := difference(item[key], other[key], f"{path}.{key}"))), None)
+    if isinstance(item, list | tuple):
+        if len(item) != len(other):
+            return f"{path}: {len(item)} and {len(other)} entries"
+        pairs = enumerate(zip(item, other, strict=True))
+        return next((result for at, pair in pairs if (result := difference(*pair, f"{path}[{at}]"))), None)
+    if isinstance(item, np.ndarray):
         # bytes: NaN is NaN, and zero is not minus zero
-        same = one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
-        return None if same else f"{path}: {one} and {other}"
-    same = one == other or (isinstance(one, float) and math.isnan(one) and math.isnan(other))
-    return None if same else f"{path}: {one!r} and {other!r}"
+        same = item.dtype == other.dtype and item.shape == other.shape and item.tobytes() == other.tobytes()
+        return None if same else f"{path}: {item} and {other}"
+    same = item == other or (isinstance(item, float) and math.isnan(item) and math.isnan(other))
+    return None if same else f"{path}: {item!r} and {other!r}"
 
 
 def another(tree: dict[str, Any]) -> ac.Scenario:
@@ -97,9 +97,9 @@ def round_trips(scenario: ac.Scenario) -> str | None:
     """Through TOML and JSON it is the same scenario."""
     canonical = scenario.canonical
     for form, text in (("json", scenario.to_json()), ("toml", ac.Scenario(canonical).to_toml())):
-        found = difference(canonical, ac.loads(text, form=form).canonical)
-        if found:
-            return f"through {form}{found}"
+        result = difference(canonical, ac.loads(text, form=form).canonical)
+        if result:
+            return f"through {form}{result}"
     return None
 
 
@@ -129,9 +129,9 @@ def threads(scenario: ac.Scenario) -> str | None:
     seeds = ac.replicate(scenario, 2, threads=2, progress=patient())
     for result in seeds:
         alone = ac.run(scenario, seed=result.seed, progress=patient())
-        found = difference(result.json(), alone.json())
-        if found:
-            return f"seed {result.seed}{found}"
+        answer = difference(result.json(), alone.json())
+        if answer:
+            return f"seed {result.seed}{answer}"
     return None
 
 
@@ -159,19 +159,19 @@ def ranges(scenario: ac.Scenario) -> str | None:
 
 def runs(scenario: ac.Scenario) -> str | None:
     """It runs, quickly looked at: without the tables that Python makes of a result."""
-    found = raw(scenario, RUN_PATIENCE)
+    result = raw(scenario, RUN_PATIENCE)
     # NaN is what was not measured
-    measured = found["window"][1] > found["window"][0]
-    for link in found["links"]:
+    measured = result["window"][1] > result["window"][0]
+    for link in result["links"]:
         if measured and not 0 <= link["utilization"] <= 1 + 1e-9:
             return f"{link['name']}: utilisation {link['utilization']}"
         if measured and not link["queue_packets_mean"] <= link["queue_packets_max"] + 1e-6:
             return f"{link['name']}: mean queue {link['queue_packets_mean']} above {link['queue_packets_max']}"
-    for ledger in (*found["links"], found["flows"]):
+    for ledger in (*result["links"], result["flows"]):
         gone = sum(ledger[f"ledger_{where}"] for where in ("delivered", "dropped", "lost", "in_flight"))
-        if not (gone == ledger["ledger_sent"]).all() if ledger is found["flows"] else gone != ledger["ledger_sent"]:
+        if not (gone == ledger["ledger_sent"]).all() if ledger is result["flows"] else gone != ledger["ledger_sent"]:
             return f"sent {ledger['ledger_sent']}, and {gone} delivered, dropped, lost or on the way"
-    for numbers in (*found["links"], *found["classes"], found["flows"]):
+    for numbers in (*result["links"], *result["classes"], result["flows"]):
         for key, number in numbers.items():
             floats = type(number) is float or (type(number) is np.ndarray and number.dtype.kind == "f")
             if floats and np.any((number < 0) | (number == math.inf)):
@@ -187,11 +187,13 @@ def prefix(scenario: ac.Scenario) -> str | None:
     begin, end = ac.run(scenario, progress=patient()).window
     tree = scenario.canonical
     shown = {**head, "measure": f"{begin!r} s .. {0.5 * (begin + end)!r} s"}
-    one, other = (another({**tree, "scenario": {**shown, "duration": f"{length!r} s"}}) for length in (end, 1.25 * end))
+    item, other = (
+        another({**tree, "scenario": {**shown, "duration": f"{length!r} s"}}) for length in (end, 1.25 * end)
+    )
     if any(entry.get("traffic", {}).get("kind") != "bulk" for entry in tree["flows"]):
         raise RefusedError  # completion may come after the end of the shorter one
-    found = difference(tree_of(one)["links"], tree_of(other)["links"])
-    return f"links{found}" if found else None
+    result = difference(tree_of(item)["links"], tree_of(other)["links"])
+    return f"links{result}" if result else None
 
 
 def idle_flow(scenario: ac.Scenario) -> str | None:
@@ -201,11 +203,11 @@ def idle_flow(scenario: ac.Scenario) -> str | None:
     traffic = {"kind": "poisson-arrivals", "rate": "0.000000001 Hz", "size": "1 MB"}
     idle = {"name": "idle", "count": 1, "rtt": first["rtt"], "traffic": traffic}
     idle |= {key: first[key] for key in ("path", "from", "to") if key in first}
-    found = difference(
+    result = difference(
         tree_of(scenario)["links"],
         tree_of(another({**tree, "flows": [*tree["flows"], idle]}))["links"],
     )
-    return f"links{found}" if found else None
+    return f"links{result}" if result else None
 
 
 STEADY = ("reno", "aimd", "cubic", "compound", "scalable", "highspeed", "vegas", "htcp")
@@ -222,11 +224,11 @@ def classes_split(scenario: ac.Scenario) -> str | None:
     if drawn or first["count"] < 2 or first["traffic"]["kind"] not in ("bulk", "transfer", "cbr", "app-limited"):
         raise RefusedError
     halves = [{**first, "count": first["count"] - 1}, {**first, "name": "half", "count": 1}]
-    found = difference(
+    result = difference(
         tree_of(scenario)["links"],
         tree_of(another({**tree, "flows": [*halves, *tree["flows"][1:]]}))["links"],
     )
-    return f"links{found}" if found else None
+    return f"links{result}" if result else None
 
 
 def flows_reordered(scenario: ac.Scenario) -> str | None:
@@ -245,13 +247,13 @@ def flows_reordered(scenario: ac.Scenario) -> str | None:
 
     def differs(links: list[dict[str, Any]]) -> str | None:
         orders = (another({**tree, "link": links, "flows": flows}) for flows in (apart, apart[::-1]))
-        one, other = (tree_of(ordered)["links"] for ordered in orders)
-        return difference(one, other)
+        item, other = (tree_of(ordered)["links"] for ordered in orders)
+        return difference(item, other)
 
-    found = differs(tree["link"])
-    if found:
-        found = differs([{**link, "jitter": {"delay": "uniform 0 s .. 1 us"}} for link in tree["link"]])
-    return f"links{found}" if found else None
+    result = differs(tree["link"])
+    if result:
+        result = differs([{**link, "jitter": {"delay": "uniform 0 s .. 1 us"}} for link in tree["link"]])
+    return f"links{result}" if result else None
 
 
 TIME_FREE = ("drop-tail", "threshold", "red")
@@ -265,8 +267,8 @@ def time_scaled(scenario: ac.Scenario) -> str | None:
     tree = without_own_time(scenario.canonical)
     if tree is None:
         raise RefusedError
-    one, other = (_core.run(another(scaled(tree, factor))._core, [1], progress=patient())[0] for factor in (1, 2))
-    for before, after in zip((*one["links"], one["flows"]), (*other["links"], other["flows"]), strict=True):
+    item, other = (_core.run(another(scaled(tree, factor))._core, [1], progress=patient())[0] for factor in (1, 2))
+    for before, after in zip((*item["links"], item["flows"]), (*other["links"], other["flows"]), strict=True):
         for key in before:
             if counted(key, before[key]) and not np.array_equal(before[key], after[key]):
                 return f"{key}: {before[key]} and {after[key]}"
@@ -321,11 +323,11 @@ def scaled(tree: Any, factor: int) -> Any:
         return [scaled(inner, factor) for inner in tree]
     if isinstance(tree, str) and " .. " in tree:
         return " .. ".join(scaled(part, factor) for part in tree.split(" .. "))
-    found = QUANTITY.match(tree) if isinstance(tree, str) else None
-    if found is None:
+    match = QUANTITY.match(tree) if isinstance(tree, str) else None
+    if match is None:
         return tree
-    number = Decimal(found["number"])
-    return f"{number / factor if 'bit' in found['unit'] else number * factor} {found['unit']}"
+    number = Decimal(match["number"])
+    return f"{number / factor if 'bit' in match['unit'] else number * factor} {match['unit']}"
 
 
 def interrupted(scenario: ac.Scenario) -> str | None:
@@ -393,8 +395,8 @@ def stability_answers(scenario: ac.Scenario, budget: float = 0.25) -> str | None
 
 
 def _beyond_this_world(tree: Any) -> str | None:
-    found = (one for one in numbers(tree) if not math.isfinite(one[1]) or abs(one[1]) > LARGE)
-    return next((f"{path} is {number}" for path, number in found), None)
+    result = (number for number in numbers(tree) if not math.isfinite(number[1]) or abs(number[1]) > LARGE)
+    return next((f"{path} is {number}" for path, number in result), None)
 
 
 def comparison_answers(
@@ -463,11 +465,11 @@ def judged(tree: Tree, name: str, checks: Mapping[str, Check] = ALL) -> str | No
 def outcome(tree: Tree, name: str, checks: Mapping[str, Check] = ALL) -> tuple[str, str | None]:
     """How a check ends ("answered", "refused", "given up", "found"), and what it finds wrong."""
     begin = time.process_time()
-    end, found = _outcome(tree, checks[name])
+    end, result = _outcome(tree, checks[name])
     spent = time.process_time() - begin
     if name == "run" and spent > LATE:
         return "found", f"{end} after {spent:.1f} s, though it was to be given up after {RUN_PATIENCE}"
-    return end, found
+    return end, result
 
 
 def _outcome(tree: Tree, check: Check) -> tuple[str, str | None]:
@@ -476,7 +478,7 @@ def _outcome(tree: Tree, check: Check) -> tuple[str, str | None]:
     except ac.ScenarioError:
         return "refused", None
     try:
-        found = check(scenario)
+        result = check(scenario)
     except TooLongError:
         return "given up", None
     except RefusedError:
@@ -485,15 +487,15 @@ def _outcome(tree: Tree, check: Check) -> tuple[str, str | None]:
         # how much is too much is for the machine to say, as the run begins
         if re.search(r"needs about \S+ GB of memory", str(error)):
             return "refused", None
-        found = f"raises ScenarioError: {error}"
+        result = f"raises ScenarioError: {error}"
     except Exception as error:  # whatever it is, it is a find
-        found = f"raises {type(error).__name__}: {error}"
-    return "found" if found else "answered", found
+        result = f"raises {type(error).__name__}: {error}"
+    return "found" if result else "answered", result
 
 
-def same_find(name: str, found: str, checks: Mapping[str, Check] = ALL) -> Callable[[dict[str, Any]], bool]:
+def same_find(name: str, text: str, checks: Mapping[str, Check] = ALL) -> Callable[[dict[str, Any]], bool]:
     """Whether a smaller scenario fails in the same way: the same exception, or any other failure of the check."""
-    kind = found.split(":", maxsplit=1)[0] if found.startswith("raises") else ""
+    kind = text.split(":", maxsplit=1)[0] if text.startswith("raises") else ""
 
     def still(less: dict[str, Any]) -> bool:
         now = judged(less, name, checks)

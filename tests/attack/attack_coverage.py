@@ -43,28 +43,28 @@ def report(program: Path, folder: Path) -> dict[str, dict[str, float]]:
     """Lines and branches reached, by file."""
     tools = next(Path(asked("rustc", "+nightly", "--print", "sysroot")).glob("lib/rustlib/*/bin"))
     merged = folder / "all.profdata"
-    profiles = [str(one) for one in folder.glob("*.profraw")]
+    profiles = [str(path) for path in folder.glob("*.profraw")]
     subprocess.run([str(tools / "llvm-profdata"), "merge", "-sparse", "-o", str(merged), *profiles], check=True)
     command = [str(tools / "llvm-cov"), "export", "--summary-only", f"-instr-profile={merged}", str(program)]
     files = json.loads(asked(*command))["data"][0]["files"]
-    found: dict[str, dict[str, float]] = {}
-    for one in files:
-        name = Path(one["filename"])
+    result: dict[str, dict[str, float]] = {}
+    for file in files:
+        name = Path(file["filename"])
         if not name.is_relative_to(ROOT):
             continue
         place = str(name.relative_to(ROOT))
         if place.startswith(COUNTED):
-            found[place] = {
-                f"{what} {which}": one["summary"][what][which]
+            result[place] = {
+                f"{what} {which}": file["summary"][what][which]
                 for what in ("lines", "branches")
                 for which in ("count", "covered")
             }
-    return found
+    return result
 
 
 def share(numbers: list[dict[str, float]], what: str) -> str:
-    count = sum(one[f"{what} count"] for one in numbers)
-    covered = sum(one[f"{what} covered"] for one in numbers)
+    count = sum(number[f"{what} count"] for number in numbers)
+    covered = sum(number[f"{what} covered"] for number in numbers)
     return f"{covered:,.0f} of {count:,.0f} {what} ({covered / max(1, count):.1%})"
 
 
@@ -84,11 +84,11 @@ def main() -> None:
             files.append(str(file))
         environment = {**os.environ, "LLVM_PROFILE_FILE": str(folder / f"{begin}.profraw")}
         subprocess.run([str(program), *files], check=True, env=environment, capture_output=True)
-    found = report(program, folder)
-    for place, numbers in sorted(found.items()):
+    result = report(program, folder)
+    for place, numbers in sorted(result.items()):
         print(f"{place:60} {share([numbers], 'lines'):36} {share([numbers], 'branches')}")
     for part in COUNTED:
-        numbers = [one for place, one in found.items() if place.startswith(part)]
+        numbers = [item for place, item in result.items() if place.startswith(part)]
         print(f"{part}: {share(numbers, 'lines')}, {share(numbers, 'branches')}")
 
 

@@ -131,11 +131,11 @@ def commands(folder: Path) -> dict[str, list[str]]:
         SERVE: "serve --port 0",
     }
     ackclock = [sys.executable, "-m", "ackclock"]
-    found = {name: [*ackclock, *line.split()] for name, line in words.items()}
+    result = {name: [*ackclock, *line.split()] for name, line in words.items()}
     sweep = [*ackclock, "sweep", str(few), "--vary", "rtt=10ms,20ms", "--store", store]
     subprocess.run(sweep, check=True, stdout=subprocess.DEVNULL)
-    found |= {"query": [*ackclock, "query", QUERY, "--store", store]}
-    return found | {name: [sys.executable, "-c", script] for name, script in CALLBACKS.items()}
+    result |= {"query": [*ackclock, "query", QUERY, "--store", store]}
+    return result | {name: [sys.executable, "-c", script] for name, script in CALLBACKS.items()}
 
 
 @dataclass
@@ -184,10 +184,10 @@ def interrupted(command: list[str], after: float) -> Ending | None:
 
 def computes(process: subprocess.Popen[str], after: float) -> bool:
     """Wait until it has computed for so long, or has stopped to; False if it has ended."""
-    seen, since = 0.0, time.monotonic()
+    observed, since = 0.0, time.monotonic()
     while (computed := processor_time(process.pid)) < after:
-        if computed > seen:
-            seen, since = computed, time.monotonic()
+        if computed > observed:
+            observed, since = computed, time.monotonic()
         elif time.monotonic() - since > IDLE:
             return True
         time.sleep(0.005)
@@ -246,15 +246,15 @@ def main() -> int:
             if options.only not in (None, name):
                 continue
             endings = [interrupted(command, start + rng.uniform(0, options.longest)) for _ in range(options.times)]
-            seen = [one for one in endings if one is not None]
-            worst = max((one.processor for one in seen), default=0.0)
-            clock = max((one.clock for one in seen), default=0.0)
-            traces = [one.text for one in seen if not worded(name, one.text)]
-            beyond = sum(one.processor > LIMIT for one in seen)
+            observed = [ending for ending in endings if ending is not None]
+            worst = max((item.processor for item in observed), default=0.0)
+            clock = max((item.clock for item in observed), default=0.0)
+            traces = [item.text for item in observed if not worded(name, item.text)]
+            beyond = sum(item.processor > LIMIT for item in observed)
             late, wrong = late + beyond, wrong + len(traces)
             print(
-                f"| {name} | {len(seen)} | {len(endings) - len(seen)} | {worst:.2f} | {beyond} | {clock:.2f} | "
-                f"{sum(one.clock > LIMIT for one in seen)} | {os.getloadavg()[0]:.1f} | {len(traces)} |",
+                f"| {name} | {len(observed)} | {len(endings) - len(observed)} | {worst:.2f} | {beyond} | {clock:.2f} | "
+                f"{sum(item.clock > LIMIT for item in observed)} | {os.getloadavg()[0]:.1f} | {len(traces)} |",
                 flush=True,
             )
             for text in traces[:5]:

@@ -100,8 +100,8 @@ def sweeps(times: int, rng: random.Random) -> bool:
         def command(store: Path) -> list[str]:
             return [sys.executable, "-m", "ackclock", "sweep", str(file), *keys, "--store", str(store)]
 
-        def same(one: Path, other: Path) -> bool:
-            first, second = (ac.sweep(ac.load(file), VARY, store=store, threads=1) for store in (one, other))
+        def same(path: Path, other: Path) -> bool:
+            first, second = (ac.sweep(ac.load(file), VARY, store=store, threads=1) for store in (path, other))
             return first.table.equals(second.table)
 
         return again_and_again(times, rng, command, same)
@@ -110,11 +110,11 @@ def sweeps(times: int, rng: random.Random) -> bool:
 def papers(times: int, rng: random.Random) -> bool:
     def files(out: Path) -> dict[str, bytes]:
         # but for what the runs took
-        found = [file for file in out.rglob("*") if file.is_file() and ".times" not in file.parts]
-        return {str(file.relative_to(out)): file.read_bytes() for file in found}
+        result = [file for file in out.rglob("*") if file.is_file() and ".times" not in file.parts]
+        return {str(file.relative_to(out)): file.read_bytes() for file in result}
 
-    def same(one: Path, other: Path) -> bool:
-        return bool(files(one)) and files(one) == files(other)
+    def same(path: Path, other: Path) -> bool:
+        return bool(files(path)) and files(path) == files(other)
 
     good = True
     for number, item in enumerate(PAPERS):
@@ -130,9 +130,9 @@ def papers(times: int, rng: random.Random) -> bool:
 
 
 def stores(times: int, _rng: random.Random) -> bool:
-    found = [text for seed in range(times) if (text := damaged_store(seed))]
-    print(f"{times} damaged stores: {len(found)} with another table")
-    return not found
+    texts = [text for seed in range(times) if (text := damaged_store(seed))]
+    print(f"{times} damaged stores: {len(texts)} with another table")
+    return not texts
 
 
 SCHEDULER = """
@@ -171,10 +171,10 @@ class Cluster:
         self.workers[which] = self.worker()
 
     def kill(self) -> None:
-        for one in (self.scheduler, *self.workers):
-            if one.poll() is None:
-                os.killpg(one.pid, signal.SIGKILL)
-            one.wait()
+        for worker in (self.scheduler, *self.workers):
+            if worker.poll() is None:
+                os.killpg(worker.pid, signal.SIGKILL)
+            worker.wait()
         for pipe in (self.scheduler.stdin, self.scheduler.stdout):
             assert pipe is not None
             pipe.close()

@@ -39,16 +39,16 @@ def names_of(node: Node) -> list[Any]:
     """The choices of a key that has nothing but names and switches, the default first; empty for others."""
     node = resolved(node)
     if node.get("type") == "boolean":
-        found: list[Any] = [False, True]
+        results: list[Any] = [False, True]
     elif "enum" in node:
-        found = list(node["enum"])
+        results = list(node["enum"])
     elif "anyOf" in node:
-        inner = [[one["const"]] if "const" in one else names_of(one) for one in node["anyOf"]]
-        found = list(itertools.chain(*inner)) if all(inner) else []
+        inner = [[item["const"]] if "const" in item else names_of(item) for item in node["anyOf"]]
+        results = list(itertools.chain(*inner)) if all(inner) else []
     else:
         return []
     default = node.get("default")
-    return sorted(found, key=lambda choice: choice != default)
+    return sorted(results, key=lambda choice: choice != default)
 
 
 def traffic_kinds() -> list[str]:
@@ -56,8 +56,8 @@ def traffic_kinds() -> list[str]:
 
     def kinds(node: Node) -> Iterator[str]:
         node = resolved(node)
-        for one in (*node.get("anyOf", ()), *node.get("oneOf", ())):
-            yield from kinds(one)
+        for item in (*node.get("anyOf", ()), *node.get("oneOf", ())):
+            yield from kinds(item)
         if "const" in node.get("properties", {}).get("kind", {}):
             yield str(node["properties"]["kind"]["const"])
 
@@ -218,7 +218,7 @@ class Numbers:
 def scheduler_options(kind: str, rng: random.Random) -> dict[str, Any]:
     """Choices and switches of a scheduler, each of them the default half of the time."""
     node = next(
-        one for one in DEFS["scheduler"]["anyOf"] if one.get("properties", {}).get("kind", {}).get("const") == kind
+        item for item in DEFS["scheduler"]["anyOf"] if item.get("properties", {}).get("kind", {}).get("const") == kind
     )
     names = {key: names_of(value) for key, value in node["properties"].items() if key != "kind"}
     return {key: rng.choice(some) for key, some in names.items() if some and rng.random() < 0.5}
@@ -229,8 +229,8 @@ def variant_by_kind(kind: str) -> Node:
 
     def found(node: Node) -> Iterator[Node]:
         node = resolved(node)
-        for one in (*node.get("anyOf", ()), *node.get("oneOf", ())):
-            yield from found(one)
+        for item in (*node.get("anyOf", ()), *node.get("oneOf", ())):
+            yield from found(item)
         if node.get("properties", {}).get("kind", {}).get("const") == kind:
             yield node
 
@@ -341,9 +341,9 @@ def pairs_of(row: Mapping[str, Any]) -> Iterator[Pair]:
 
 def all_pairs() -> Iterator[Pair]:
     """All pairs of values of two factors."""
-    for one, other in itertools.combinations(sorted(FACTORS), 2):
-        for at, beside in itertools.product(range(len(FACTORS[one])), range(len(FACTORS[other]))):
-            yield (one, at), (other, beside)
+    for item, other in itertools.combinations(sorted(FACTORS), 2):
+        for at, beside in itertools.product(range(len(FACTORS[item])), range(len(FACTORS[other]))):
+            yield (item, at), (other, beside)
 
 
 class Allowed:
@@ -375,16 +375,16 @@ def beginnings() -> tuple[dict[Pair, Row], set[Pair]]:
     needs: dict[tuple[str, int], Row] = {}
     for name, values in FACTORS.items():
         for at, value in enumerate(values):
-            found = allowed.begun({name: value})
-            assert found is not None, f"{name} = {value} is never allowed"
-            needs[name, at] = found
+            result = allowed.begun({name: value})
+            assert result is not None, f"{name} = {value} is never allowed"
+            needs[name, at] = result
     rows: dict[Pair, Row] = {}
     refused: set[Pair] = set()
     for pair in all_pairs():
-        (one, at), (other, beside) = pair
-        both = {one: FACTORS[one][at], other: FACTORS[other][beside]}
+        (item, at), (other, beside) = pair
+        both = {item: FACTORS[item][at], other: FACTORS[other][beside]}
         row = None
-        for needed in ({}, needs[one, at], needs[other, beside], {**needs[one, at], **needs[other, beside]}):
+        for needed in ({}, needs[item, at], needs[other, beside], {**needs[item, at], **needs[other, beside]}):
             row = row or allowed.begun(both, needed)
         if row is None:
             refused.add(pair)
@@ -414,9 +414,9 @@ def covering(seed: int, rows: Mapping[Pair, Row], refused: set[Pair]) -> Iterato
             there = [(other, FACTORS[other].index(value)) for other, value in row.items()]
             gains = []
             for at in range(len(FACTORS[name])):
-                made = [tuple(sorted(((name, at), other))) for other in there]
-                if not any(one in refused for one in made):
-                    gains.append((sum(one in missing for one in made), rng.random(), at))
+                results = [tuple(sorted(((name, at), other))) for other in there]
+                if not any(row in refused for row in results):
+                    gains.append((sum(row in missing for row in results), rng.random(), at))
             for _, _, at in sorted(gains, reverse=True)[:TRIES]:
                 more = {**row, name: FACTORS[name][at]}
                 if read(built(more, random.Random(1))) is not None:
@@ -440,12 +440,12 @@ def covered(seed: int, begun: tuple[Mapping[Pair, Row], set[Pair]], packets: flo
     rng = random.Random(seed)
     rows = ((row, {**row, **FAST}) for row in covering(seed, *begun))
     for row, sparse in itertools.chain.from_iterable(((row, False), (fast, False), (fast, True)) for row, fast in rows):
-        found = None
+        result = None
         for _ in range(20):
             tree = json.loads(json.dumps(built(row, rng, sparse)))
-            if (found := read(tree)) is not None:
+            if (result := read(tree)) is not None:
                 break
-        if found is None:
+        if result is None:
             continue
         length = float(tree["scenario"]["duration"].split()[0])
         for _ in range(rng.choice((0, 0, 1, 4))):
@@ -455,8 +455,8 @@ def covered(seed: int, begun: tuple[Mapping[Pair, Row], set[Pair]], packets: flo
             kept = all(more["link"][0].get(key) == word for key, word in tree["link"][0].items())
             kept &= all(more["flows"][0].get(key) == word for key, word in tree["flows"][0].items())
             if kept and chosen_in(more) == chosen_in(tree) and (grown := read(more)) is not None:
-                tree, found = more, grown
+                tree, result = more, grown
         if tree["scenario"]["duration"] != "until done":
             tree["scenario"]["duration"] = f"{shortened(tree, length, MOST * packets):.9f} s"
-            found = read(tree) or found
-        yield found
+            result = read(tree) or result
+        yield result

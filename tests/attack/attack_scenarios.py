@@ -18,7 +18,7 @@ import ackclock as ac
 Node = dict[str, Any]
 SCHEMA: Node = ac.schema()  # type: ignore[assignment]
 DEFS: dict[str, Node] = SCHEMA["$defs"]
-ALGORITHMS = {group: [str(one["kind"]) for one in entries] for group, entries in ac.list_algorithms().items()}
+ALGORITHMS = {group: [str(entry["kind"]) for entry in entries] for group, entries in ac.list_algorithms().items()}
 LINKS = ("a", "b", "c")
 CLASSES = ("one", "two", "three")
 PACKETS = 3000
@@ -56,8 +56,8 @@ def share(rng: random.Random) -> Any:
     return rng.choice((ratio(rng, 1e-9, 1), f"{ratio(rng, 1e-6, 100)} %"))
 
 
-def distribution(rng: random.Random, one: Callable[[random.Random], str] = time) -> Any:
-    low, high = sorted((one(rng), one(rng)), key=lambda text: float(text.split()[0]))
+def distribution(rng: random.Random, item: Callable[[random.Random], str] = time) -> Any:
+    low, high = sorted((item(rng), item(rng)), key=lambda text: float(text.split()[0]))
     return rng.choice((low, f"uniform {low} .. {high}", [low, high]))
 
 
@@ -109,7 +109,7 @@ def value(node: Node, rng: random.Random, key: str = "") -> Any:
     for choice in ("anyOf", "oneOf"):
         if choice in node:
             # a library would have to exist
-            options = [one for one in node[choice] if "library" not in one.get("required", ())]
+            options = [item for item in node[choice] if "library" not in item.get("required", ())]
             return value(rng.choice(options), rng, key)
     match node.get("type"):
         case "boolean":
@@ -140,21 +140,21 @@ def filled(node: Node, rng: random.Random) -> dict[str, Any]:
     return {key: value(known[key], rng, key) for key in chosen}
 
 
-def every_key(node: Node, path: str = "", seen: tuple[str, ...] = ()) -> Iterator[tuple[str, Node]]:
+def every_key(node: Node, path: str = "", results: tuple[str, ...] = ()) -> Iterator[tuple[str, Node]]:
     """All keys of the language with their schema."""
     if "$ref" in node:
-        if node["$ref"] in seen:
+        if node["$ref"] in results:
             return
-        seen = (*seen, node["$ref"])
+        results = (*results, node["$ref"])
         node = resolved(node)
     for choice in ("anyOf", "oneOf"):
-        for one in node.get(choice, ()):
-            yield from every_key(one, path, seen)
+        for item in node.get(choice, ()):
+            yield from every_key(item, path, results)
     for key, inner in node.get("properties", {}).items():
         yield f"{path}.{key}", inner
-        yield from every_key(inner, f"{path}.{key}", seen)
+        yield from every_key(inner, f"{path}.{key}", results)
     if isinstance(node.get("items"), dict):
-        yield from every_key(node["items"], f"{path}[]", seen)
+        yield from every_key(node["items"], f"{path}[]", results)
 
 
 def read(tree: dict[str, Any]) -> ac.Scenario | None:
@@ -173,7 +173,7 @@ def scenario(seed: int) -> dict[str, Any]:
 
 def walk(seed: int, packets: float = PACKETS, round_trips: float = 0) -> Iterator[dict[str, Any]]:
     """As `grown`, the trees."""
-    return (found.tree for found in grown(seed, packets, round_trips))
+    return (result.tree for result in grown(seed, packets, round_trips))
 
 
 def grown(seed: int, packets: float = PACKETS, round_trips: float = 0) -> Iterator[ac.Scenario]:
@@ -194,18 +194,18 @@ def grown(seed: int, packets: float = PACKETS, round_trips: float = 0) -> Iterat
             owner[key] = before  # its defaults do not fit to this link
     if round_trips:
         tree["scenario"]["duration"] = f"{shortened(tree, length, MOST * packets):.6f} s"
-    found = read(tree)
-    assert found is not None, tree
-    yield found
+    result = read(tree)
+    assert result is not None, tree
+    yield result
     for _ in range(rng.randint(2, 60)):
         more = json.loads(json.dumps(tree))
         grow(more, rng, length)
         if round_trips and more["scenario"]["duration"] != UNTIL_DONE:
             more["scenario"]["duration"] = f"{shortened(more, length, MOST * packets):.6f} s"
-        found = read(more)
-        if found is not None:
+        result = read(more)
+        if result is not None:
             tree = more
-            yield found
+            yield result
 
 
 UNTIL_DONE = "until done"
@@ -257,8 +257,8 @@ def owners(tree: dict[str, Any], part: str) -> list[dict[str, Any]]:
         return [tree[part]]
     if part == "link" and part not in tree:
         return [tree[name] for name in TEMPLATES if name in tree]
-    found: list[dict[str, Any]] = tree[part]
-    return found
+    results: list[dict[str, Any]] = tree[part]
+    return results
 
 
 TEMPLATES = ("dumbbell", "parking_lot")
@@ -274,7 +274,7 @@ def shortened(tree: dict[str, Any], length: float, most: float) -> float:
     """As much of a length, s, as most sends so many packets and connections, or looks so often at its queues."""
     links = owners(tree, "link")
     looks = sum(LOOK / max(1e-9, period) for link in links for period in quantities(link.get("queue"), "s"))
-    fastest = max((one for link in links for one in quantities(link["rate"], "bit/s")), default=1e9)
+    fastest = max((quantity for link in links for quantity in quantities(link["rate"], "bit/s")), default=1e9)
     classes = [sender(entry, fastest) for entry in tree["flows"]]
     while length > 1e-6 and looks * length + sum(sends(length) for sends in classes) > most:
         length /= 2
@@ -305,7 +305,7 @@ def sender(entry: dict[str, Any], fastest: float) -> Callable[[float], float]:
 
 
 EQUATIONS = {
-    group: [str(one["kind"]) for one in entries if one.get("has_fluid")]
+    group: [str(entry["kind"]) for entry in entries if entry.get("has_fluid")]
     for group, entries in ac.list_algorithms().items()
     if group in ("aqm", "congestion")
 }
@@ -369,16 +369,16 @@ def averaged(seed: int, most: float = math.inf) -> dict[str, Any]:
 def keys_of(part: str) -> dict[str, Node]:
     """What an entry of a part of a scenario may have."""
     node = SCHEMA["properties"][part]
-    found: dict[str, Node] = node.get("properties") or resolved(node["items"])["properties"]
-    return found
+    result: dict[str, Node] = node.get("properties") or resolved(node["items"])["properties"]
+    return result
 
 
 def variant_of(node: Node, tree: dict[str, Any]) -> Node | None:
     """The variant of an object in the schema whose constants are those of `tree`."""
     node = resolved(node)
-    for one in (*node.get("anyOf", ()), *node.get("oneOf", ())):
-        if (found := variant_of(one, tree)) is not None:
-            return found
+    for item in (*node.get("anyOf", ()), *node.get("oneOf", ())):
+        if (result := variant_of(item, tree)) is not None:
+            return result
     known: dict[str, Node] = node.get("properties", {})
     constants = {key: inner["const"] for key, inner in known.items() if "const" in inner}
     return node if constants and all(tree.get(key) == word for key, word in constants.items()) else None

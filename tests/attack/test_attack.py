@@ -44,11 +44,11 @@ def test_every_key_of_the_language_can_be_attacked() -> None:
 
 def test_scenarios_reach_far() -> None:
     """What the generator makes is valid, repeatable and not always the same few keys."""
-    found: set[str] = set()
+    results: set[str] = set()
 
     def keys(tree: Any, path: str) -> None:
         for key, inner in tree.items() if isinstance(tree, dict) else ():
-            found.add(f"{path}.{key}")
+            results.add(f"{path}.{key}")
             keys(inner, f"{path}.{key}")
         for inner in tree if isinstance(tree, list) else ():
             keys(inner, f"{path}[]")
@@ -60,17 +60,17 @@ def test_scenarios_reach_far() -> None:
     assert scenario(3) == scenario(3)
     # of so many scenarios: of forty the number of keys moves by a tenth when a key joins the
     # language
-    assert len(found) > 150
+    assert len(results) > 150
 
 
 @pytest.mark.parametrize("seed", range(CASES))
 def test_nothing_is_found(seed: int) -> None:
     tree = scenario(seed)
     for name in QUICK:
-        found = judged(tree, name)
-        if found:
-            small = shrunk(tree, same_find(name, found), 60)
-            pytest.fail(f"{name}: {found}\n{json.dumps(small, indent=1)}")
+        judgement = judged(tree, name)
+        if judgement:
+            small = shrunk(tree, same_find(name, judgement), 60)
+            pytest.fail(f"{name}: {judgement}\n{json.dumps(small, indent=1)}")
 
 
 def test_a_damaged_store() -> None:
@@ -353,7 +353,7 @@ def test_a_find_is_noticed_and_shrunk(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
     assert tree_of is not wrong
     monkeypatch.setitem(whole.ALL, "fast and general", wrong)
-    seed = next(seed for seed in range(99) if sum(one.get("count", 1) for one in scenario(seed)["flows"]) > 2)
+    seed = next(seed for seed in range(99) if sum(flow.get("count", 1) for flow in scenario(seed)["flows"]) > 2)
     tree = scenario(seed)
     assert judged(tree, "fast and general") == ".x: 1 and 2"
     small = shrunk(tree, lambda less: judged(less, "fast and general") is not None)

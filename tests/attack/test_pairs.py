@@ -14,8 +14,8 @@ EVERY = 60
 Begun = tuple[Mapping[Pair, Row], set[Pair]]
 
 
-def pair(one: str, value: object, other: str, beside: object) -> Pair:
-    first, second = sorted([(one, FACTORS[one].index(value)), (other, FACTORS[other].index(beside))])
+def pair(text: str, value: object, other: str, beside: object) -> Pair:
+    first, second = sorted([(text, FACTORS[text].index(value)), (other, FACTORS[other].index(beside))])
     return first, second
 
 
@@ -36,17 +36,17 @@ def test_every_pair_is_in_a_scenario_or_refused(begun: Begun) -> None:
     rows, refused = begun
     assert rows.keys() | refused == set(all_pairs())
     assert not rows.keys() & refused
-    found = [chosen_in(scenario.tree) for scenario in covered(1, begun, PACKETS)]
-    seen = set(itertools.chain.from_iterable(pairs_of(row) for row in found))
+    results = [chosen_in(scenario.tree) for scenario in covered(1, begun, PACKETS)]
+    seen = set(itertools.chain.from_iterable(pairs_of(row) for row in results))
     assert rows.keys() <= seen
     assert not seen & refused
     # a judge that convicts: without half of the scenarios pairs are missing
-    assert rows.keys() - set(itertools.chain.from_iterable(pairs_of(row) for row in found[1::2]))
+    assert rows.keys() - set(itertools.chain.from_iterable(pairs_of(row) for row in results[1::2]))
     # no more rows than twice the least that is possible
     sizes = sorted(len(values) for values in FACTORS.values())
     assert len(list(covering(1, *begun))) < 2 * sizes[-1] * sizes[-2]
     # every value that the fast path knows is taken there
-    there = [row for row in found if all(row[name] == value for name, value in FAST.items())]
+    there = [row for row in results if all(row[name] == value for name, value in FAST.items())]
     for name in FACTORS.keys() - FAST.keys():
         assert {str(row.get(name)) for row in there} >= set(map(str, FACTORS[name])), name
 
@@ -73,11 +73,11 @@ def test_scenarios_are_repeatable(begun: Begun) -> None:
 
 
 def test_rows_begin_with_what_is_missing(begun: Begun) -> None:
-    seen: set[Pair] = set()
+    pairs: set[Pair] = set()
     for row in itertools.islice(covering(3, *begun), 50):
-        new = set(pairs_of(row)) - seen
+        new = set(pairs_of(row)) - pairs
         assert new
-        seen |= new
+        pairs |= new
 
 
 def test_nothing_is_found(begun: Begun) -> None:

@@ -122,10 +122,10 @@ def fluctuation_mode(
     starts = _candidates(x, interval) if near is None else [2 * math.pi / near]
     fits = [_first_fit(x, interval, omega, first) for omega in starts]
     start = min((fit for fit in fits if fit is not None), key=lambda fit: fit.error, default=None)
-    found = None if start is None else _by_fit(x, interval, first, start)
-    if found is None or not found.residual <= MISFIT:
+    result = None if start is None else _by_fit(x, interval, first, start)
+    if result is None or not result.residual <= MISFIT:
         return _by_peaks(x, interval, first)
-    return found
+    return result
 
 
 def _by_fit(x: Floats, interval: float, first: int, start: _Fit) -> FluctuationMode | None:
@@ -302,7 +302,7 @@ def _search(covariance: Floats, interval: float, first: int, start: tuple[float,
 
     low = np.log([1e-5 * omega, omega / 2.5, 1e-3 * omega])
     high = np.log([6 * omega, omega * 2.5, 60 * omega])
-    found = optimize.least_squares(
+    fit = optimize.least_squares(
         errors,
         np.clip(np.log(start), low + 1e-9, high - 1e-9),
         jacobian,
@@ -311,14 +311,14 @@ def _search(covariance: Floats, interval: float, first: int, start: tuple[float,
         xtol=1e-6,
         gtol=1e-6,
     )
-    sigma, frequency, gamma = np.exp(found.x)
-    _, weights = coefficients(found.x)
+    sigma, frequency, gamma = np.exp(fit.x)
+    _, weights = coefficients(fit.x)
     return _Fit(
         sigma=float(sigma),
         omega=float(frequency),
         gamma=float(gamma),
         share=float(np.hypot(weights[0], weights[1])),
-        error=math.sqrt(2 * found.cost / times.size),
+        error=math.sqrt(2 * fit.cost / times.size),
     )
 
 
@@ -409,6 +409,6 @@ def decaying_oscillation(responses: ArrayLike, interval: float, near: Fluctuatio
     n = x.shape[0]
     left_out = [fit((x.sum(0) - x[k]) / (n - 1), whole) for k in range(n)]
     quantile = student_quantile(n - 1, 0.95)
-    decay = _jackknife(np.log([one.sigma for one in left_out]), math.log(whole.sigma), quantile)
-    frequency = _jackknife(np.array([one.omega for one in left_out]), whole.omega, quantile)
+    decay = _jackknife(np.log([estimate.sigma for estimate in left_out]), math.log(whole.sigma), quantile)
+    frequency = _jackknife(np.array([estimate.omega for estimate in left_out]), whole.omega, quantile)
     return Estimate(whole.sigma, math.exp(decay.low), math.exp(decay.high)), frequency

@@ -67,10 +67,10 @@ def find_oscillation(
     zero = _first_zero(_autocorrelation(residual))
     # Averaged over a small part of a period (the first zero is near a quarter of it), so that noise
     # hides no period.
-    found = _best_peak(_autocorrelation(_smooth(residual, zero // 4)))
-    if found is None:
+    peak = _best_peak(_autocorrelation(_smooth(residual, zero // 4)))
+    if peak is None:
         return None
-    lag, position, height, p_value = found
+    lag, position, height, p_value = peak
     height = min(1.0, height)
     if p_value > significance or height < coherence:
         return None

@@ -90,13 +90,13 @@ def is_oscillating(
     limit = OSCILLATION_AMPLITUDE
     if x.size == 0 or x.mean() <= 0:
         return Verdict(False, 0.0, limit, state("predicates.empty"))
-    found = regularity(x, interval, rtt, confidence)
-    value, period = found.amplitude, found.oscillation
+    result = regularity(x, interval, rtt, confidence)
+    value, period = result.amplitude, result.oscillation
     length = x.size * interval
-    short = length < (ONE_CYCLE if found.oscillates else LONG_ENOUGH) * needed
-    if found.why or short:
-        why = found.why or state("predicates.short", slowest=reason or "its slowest motion")
-        longer = 0.0 if math.isnan(found.longer) else found.longer * length
+    short = length < (ONE_CYCLE if result.oscillates else LONG_ENOUGH) * needed
+    if result.why or short:
+        why = result.why or state("predicates.short", slowest=reason or "its slowest motion")
+        longer = 0.0 if math.isnan(result.longer) else result.longer * length
         needs = max(longer, needed if short else 0.0)
         hopeless = needs > FAR * max(length, needed)
         case = "hopeless" if hopeless else "longer" if needs > 0 else "open"
@@ -104,9 +104,9 @@ def is_oscillating(
         return Verdict(False, value, limit, finding, False, math.inf if hopeless else needs, period, short)
     if period is None:
         return Verdict(False, value, limit, state("predicates.no-period"))
-    case = "oscillating" if found.oscillates else "small"
+    case = "oscillating" if result.oscillates else "small"
     finding = state(f"predicates.{case}", period=period.period, amplitude=value, limit=limit)
-    return Verdict(bool(found.oscillates), value, limit, finding, oscillation=period)
+    return Verdict(bool(result.oscillates), value, limit, finding, oscillation=period)
 
 
 def is_stable(
@@ -168,19 +168,25 @@ def is_synchronised(cwnd: ArrayLike, confidence: float = CONFIDENCE) -> Verdict:
     return synchronised_by(correlated_windows(cwnd, confidence))
 
 
-def synchronised_by(found: Correlation) -> Verdict:
+def synchronised_by(correlation: Correlation) -> Verdict:
     """Tell the same by a correlation that is known."""
-    value, limit = found.value, SYNCHRONISED_CORRELATION
+    value, limit = correlation.value, SYNCHRONISED_CORRELATION
     if math.isnan(value):
         return Verdict(False, value, limit, state("predicates.synchronised-unknown"), False)
-    windows = state("predicates.two-of", moving=found.moving) if found.moving < found.flows else "two windows"
-    if found.low > limit:
+    windows = (
+        state("predicates.two-of", moving=correlation.moving)
+        if correlation.moving < correlation.flows
+        else "two windows"
+    )
+    if correlation.low > limit:
         case = "synchronised"
-    elif found.high < limit:
+    elif correlation.high < limit:
         case = "unsynchronised"
     else:
-        case = "synchronised-few" if (found.low, found.high) == (-1.0, 1.0) else "synchronised-open"
-    finding = state(f"predicates.{case}", windows=windows, value=value, low=found.low, high=found.high, limit=limit)
+        case = "synchronised-few" if (correlation.low, correlation.high) == (-1.0, 1.0) else "synchronised-open"
+    finding = state(
+        f"predicates.{case}", windows=windows, value=value, low=correlation.low, high=correlation.high, limit=limit
+    )
     return Verdict(case == "synchronised", value, limit, finding, case in ("synchronised", "unsynchronised"))
 
 

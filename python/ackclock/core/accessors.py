@@ -30,7 +30,7 @@ def presented(method: Callable[_Parameters, _Made]) -> Callable[_Parameters, _Ma
     def call(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Made:
         work = resolve_name(_places[method.__qualname__])
         result, *named = signature(method).bind(*arguments, **options).arguments.items()
-        made: _Made = work(result[1], **dict(named))
-        return made
+        value: _Made = work(result[1], **dict(named))
+        return value
 
     return call

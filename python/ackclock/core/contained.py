@@ -53,12 +53,12 @@ def digests(scenario: _core.Scenario) -> list[str]:
 
 
 def _digests(scenario: _core.Scenario) -> dict[str, str]:
-    found = {}
+    result = {}
     for path in dict.fromkeys(scenario.libraries):
         with suppress(OSError):
             about = Path(path).stat()
-            found[path] = _digest(path, about.st_mtime_ns, about.st_size)
-    return found
+            result[path] = _digest(path, about.st_mtime_ns, about.st_size)
+    return result
 
 
 @cache

@@ -158,10 +158,10 @@ class Endpoint:
 
     def segments(self, now: float) -> list[Segment]:
         """All segments that leave at `now`."""
-        found = []
+        results = []
         while (segment := self._core.next_segment(now)) is not None:
-            found.append(Segment(*segment))
-        return found
+            results.append(Segment(*segment))
+        return results
 
     def next_event(self) -> float | None:
         """When `advance` is due next, or None if nothing happens without an acknowledgement or a write."""

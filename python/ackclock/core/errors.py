@@ -76,10 +76,10 @@ def _place(error: BaseException) -> str:
         return f"{frames[-1].filename}, line {frames[-1].lineno}, in {frames[-1].name}: "
     called = re.match(r"([\w.]+)\(\) ", str(error))  # "Reno.on_ack() takes 1 positional argument but 3 were given"
     for module in list(sys.modules.values()) if called else ():
-        found: Any = module
+        value: Any = module
         for name in called[1].split(".") if called else ():
-            found = getattr(found, name, None)
-        code = getattr(found, "__code__", None)
+            value = getattr(value, name, None)
+        code = getattr(value, "__code__", None)
         if code is not None:
             return f"{code.co_filename}, line {code.co_firstlineno}: "
     return ""

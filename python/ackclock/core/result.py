@@ -143,7 +143,7 @@ class Result(EngineResult):
         table.index.name = "link"
         derived = [_derived(link) for link in self._raw["links"]]
         for place, name in enumerate(derived[0] if derived else (), 1):
-            table.insert(place, name, [one[name] for one in derived])
+            table.insert(place, name, [item[name] for item in derived])
         return table
 
     @cached_property
@@ -602,7 +602,7 @@ def _classes_json(link: Mapping[str, Any], window: tuple[float, float]) -> dict[
         return name.replace("delay_", "delay_s_") if name.startswith("delay_") else units.get(name, name)
 
     rows = {row["name"]: _class_numbers(row, window) for row in link["classes"]}
-    return {"classes": {name: {key(one): value for one, value in row.items()} for name, row in rows.items()}}
+    return {"classes": {name: {key(name): value for name, value in row.items()} for name, row in rows.items()}}
 
 
 def _link_json(row: Mapping[str, Any]) -> dict[str, Any]:

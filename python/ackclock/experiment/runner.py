@@ -77,5 +77,5 @@ def parallel(
     work: Callable[[_Task], _Found], tasks: Iterable[_Task], *, imports: Sequence[str] = ("pandas", "xarray")
 ) -> list[_Found]:
     """Return what `work` finds for each task, in their order; see `completed`."""
-    found = dict(completed(work, tasks, imports=imports))
-    return [found[number] for number in range(len(found))]
+    result = dict(completed(work, tasks, imports=imports))
+    return [result[number] for number in range(len(result))]

@@ -74,18 +74,18 @@ def read_causes(path: Path) -> dict[str, Cause]:
     """
     if not path.is_file():
         return {}
-    found: dict[str, Cause] = {}
-    seen: dict[str, str] = {}
+    result: dict[str, Cause] = {}
+    observed: dict[str, str] = {}
     for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("cause", []):
         cause = _cause(path, entry)
-        if cause.name in found:
+        if cause.name in result:
             raise PaperError(f'{path}: two causes are called "{cause.name}"')
-        found[cause.name] = cause
+        result[cause.name] = cause
         for case in cause.cases:
-            if case.claim in seen:
-                raise PaperError(f'{path}: "{case.claim}" has two causes: "{seen[case.claim]}" and "{cause.name}"')
-            seen[case.claim] = cause.name
-    return found
+            if case.claim in observed:
+                raise PaperError(f'{path}: "{case.claim}" has two causes: "{observed[case.claim]}" and "{cause.name}"')
+            observed[case.claim] = cause.name
+    return result
 
 
 def _cause(path: Path, entry: Mapping[str, Any]) -> Cause:
@@ -101,12 +101,12 @@ def _cause(path: Path, entry: Mapping[str, Any]) -> Cause:
     if unknown := set(entry) - KEYS - set(needs):
         raise PaperError(f"{where}: {', '.join(sorted(unknown))} does not belong to the verdict {verdict!r}")
     cases = []
-    for one in entry["claims"]:
-        if set(one) != {"claim", "printed", "seen"}:
+    for claim in entry["claims"]:
+        if set(claim) != {"claim", "printed", "seen"}:
             raise PaperError(f"{where}: each of its claims must have claim, printed and seen")
-        if "*" in one["claim"]:
-            raise PaperError(f'{where}: "{one["claim"]}": name each claim; wildcards excuse what is not known yet')
-        cases.append(Case(**one))
+        if "*" in claim["claim"]:
+            raise PaperError(f'{where}: "{claim["claim"]}": name each claim; wildcards excuse what is not known yet')
+        cases.append(Case(**claim))
     rest: dict[str, Any] = {key: tuple(entry[key]) if key == "holds" else entry[key] for key in needs}
     return Cause(entry["name"], verdict, entry["text"], entry["evidence"], tuple(cases), **rest)
 
@@ -117,9 +117,9 @@ RANGED = re.compile(
 )
 
 
-def within(seen: str, ours: str) -> bool:
+def within(observed: str, ours: str) -> bool:
     """Whether `ours` has the words of `seen`, each number in its range, or the same where it has none."""
-    words, numbers = _parts(seen)
+    words, numbers = _parts(observed)
     other, values = _parts(ours)
     return words == other and all(
         text == value if low is None or high is None else low <= float(value) <= high
@@ -176,12 +176,12 @@ def judged(
     def of(name: str, claim: Claim) -> Claim:
         cells = []
         for cell in claim.cells:
-            found, cause = verdict(f"{name}: {cell.name}", cell.holds, cell.printed, cell.ours, claim.robust)
-            cells.append(replace(cell, verdict=found, cause=cause))
+            result, cause = verdict(f"{name}: {cell.name}", cell.holds, cell.printed, cell.ours, claim.robust)
+            cells.append(replace(cell, verdict=result, cause=cause))
         if not cells:
-            found, cause = verdict(name, claim.holds, claim.printed, claim.ours, claim.robust)
-            return replace(claim, verdict=found, cause=cause)
-        worst = next((one for one in _BY_WEIGHT if any(cell.verdict is one for cell in cells)), Verdict.HOLDS)
+            result, cause = verdict(name, claim.holds, claim.printed, claim.ours, claim.robust)
+            return replace(claim, verdict=result, cause=cause)
+        worst = next((item for item in _BY_WEIGHT if any(cell.verdict is item for cell in cells)), Verdict.HOLDS)
         cause = ", ".join(dict.fromkeys(cell.cause for cell in cells if cell.cause))
         return replace(claim, cells=tuple(cells), verdict=worst, cause=cause)
 

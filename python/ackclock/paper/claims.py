@@ -50,8 +50,8 @@ def agree(printed: str, ours: str) -> bool:
 
 def _bounds(text: str) -> tuple[float, float]:
     """Return the least and the largest value that a number or range in words may stand for."""
-    found = re.findall(r"-?\d+(?:\.\d*)?", text)
-    ends = [(float(one), 0.4999999 * 10.0 ** -len(one.partition(".")[2])) for one in found[-2:]]
+    numbers = re.findall(r"-?\d+(?:\.\d*)?", text)
+    ends = [(float(result), 0.4999999 * 10.0 ** -len(result.partition(".")[2])) for result in numbers[-2:]]
     return min(value - half for value, half in ends), max(value + half for value, half in ends)
 
 
@@ -136,15 +136,17 @@ class Outcome:
             "title": self.title,
             "source": self.source,
             "claims": [_plain(claim) for claim in self.claims],
-            "figures": [one.name for one in self.drawings],
-            "tables": [{"caption": one.caption, "columns": one.columns, "rows": one.rows} for one in self.tables],
+            "figures": [drawing.name for drawing in self.drawings],
+            "tables": [
+                {"caption": table.caption, "columns": table.columns, "rows": table.rows} for table in self.tables
+            ],
             "notes": self.notes,
         }
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Outcome:
         """Return the claims of what `json` gave, without figures, tables and notes."""
-        return cls(tree["id"], tree["title"], tree["source"], [_claim(one) for one in tree["claims"]])
+        return cls(tree["id"], tree["title"], tree["source"], [_claim(claim) for claim in tree["claims"]])
 
 
 def _plain(claim: Claim) -> dict[str, Any]:
@@ -241,8 +243,8 @@ def words(verdict: Verdict, count: int) -> str:
 def summary(outcomes: Iterable[Outcome]) -> str:
     """Return the counts in a sentence."""
     outcomes = list(outcomes)
-    found = counts(outcomes)
-    parts = [words(verdict, count) for verdict, count in found.items() if count]
+    tally = counts(outcomes)
+    parts = [words(verdict, count) for verdict, count in tally.items() if count]
     of_ours, good = chosen(outcomes)
-    text = f"{sum(found.values())} printed numbers and claims: {', '.join(parts)}"
+    text = f"{sum(tally.values())} printed numbers and claims: {', '.join(parts)}"
     return f"{text} ({of_ours} are judged by a threshold of ours; {good} of these hold)" if of_ours else text

@@ -273,9 +273,9 @@ class Lab:
             place = self._store.place("mean-field", scenario=scenario.canonical, options=options)
 
             def job(scenario: Scenario = scenario, place: Path = place) -> None:
-                found = meanfield(scenario, **options)
+                result = meanfield(scenario, **options)
                 with whole_file(place) as beside:
-                    beside.write_text(json.dumps(found.json()), encoding="utf-8")
+                    beside.write_text(json.dumps(result.json()), encoding="utf-8")
 
             jobs[key] = (place, job)
         self._all(jobs.values())
@@ -292,7 +292,7 @@ class Lab:
         """
         if name not in ns2.setups(self.paper.folder):
             raise PaperError(f'{self.paper.key} has no set-up "{name}" in ns2.toml')
-        rows = [row for (one, _), row in ns2.rows(self.paper.folder).items() if one == name]
+        rows = [row for (item, _), row in ns2.rows(self.paper.folder).items() if item == name]
         if not rows:
             raise PaperError(f"{self.paper.key}: ns2.csv has no run of {name}: ackclock paper {self.paper.key} --ns2")
         return [row[measure] for row in rows]
@@ -305,7 +305,7 @@ class Lab:
         self._store.start_clock()
         done = len(every) - len(todo)
         self._told(done, len(every))
-        for _ in completed(lambda one: self._store.timed(*one), todo, threads=self._workers):
+        for _ in completed(lambda item: self._store.timed(*item), todo, threads=self._workers):
             done += 1
             self._told(done, len(every))
 
@@ -340,7 +340,7 @@ class Lab:
             text, printed = f'{text} (the text: "{printed}")', ""
         self.outcome.claims.append(Claim(text, printed, ours, bool(holds), robust, not exact, self.setting))
 
-    def cells(self, text: str, found: Iterable[tuple[str, str, str]], *, printed: str) -> None:
+    def cells(self, text: str, results: Iterable[tuple[str, str, str]], *, printed: str) -> None:
         """
         Put down the numbers of a table: each counts, and its cause is looked up as ``ITEM: text: name``.
 
@@ -352,7 +352,7 @@ class Lab:
         found
             Name, printed and our number of each, with our range over seeds.
         """
-        cells = tuple(Cell(name, theirs, ours, agree(theirs, ours)) for name, theirs, ours in found)
+        cells = tuple(Cell(name, theirs, ours, agree(theirs, ours)) for name, theirs, ours in results)
         good = sum(cell.holds for cell in cells)
         ours = f"{good} of {len(cells)}"
         holds = good == len(cells)

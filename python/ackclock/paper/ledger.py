@@ -28,7 +28,7 @@ def write_ledger(folder: Path, outcomes: Iterable[Outcome]) -> None:
         beside.write_text(json.dumps(trees, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def merged(names: Iterable[str], kept: Iterable[Outcome], made: Iterable[Outcome]) -> list[Outcome]:
+def merged(names: Iterable[str], kept: Iterable[Outcome], outcomes: Iterable[Outcome]) -> list[Outcome]:
     """Return the outcomes of the items `names`, in their order: new ones in place of those that were kept."""
-    every = {outcome.id: outcome for outcome in (*kept, *made)}
+    every = {outcome.id: outcome for outcome in (*kept, *outcomes)}
     return [every[name] for name in names if name in every]

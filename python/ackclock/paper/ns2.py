@@ -60,7 +60,7 @@ def setups(folder: Path) -> dict[str, Setup]:
     path = folder / "ns2.toml"
     if not path.is_file():
         return {}
-    found = {}
+    result = {}
     for item, labels in tomllib.loads(path.read_text(encoding="utf-8")).items():
         for label, tree in labels.items():
             if label in (SHOW, ALSO):
@@ -68,8 +68,8 @@ def setups(folder: Path) -> dict[str, Setup]:
             name = f"{item}/{label}"
             if {"script", "seeds"} - set(tree):
                 raise PaperError(f'{path}: "{name}" needs script and seeds')
-            found[name] = Setup(name, tree["script"], tree.get("options", {}), tree["seeds"])
-    return found
+            result[name] = Setup(name, tree["script"], tree.get("options", {}), tree["seeds"])
+    return result
 
 
 def rows(folder: Path) -> dict[tuple[str, int], Row]:
@@ -94,21 +94,21 @@ def lines(folder: Path, item: str) -> list[str]:
     tree = tomllib.loads(path.read_text(encoding="utf-8")).get(item, {})
     shown = tree.get(SHOW, [])
     known = rows(folder)
-    found = []
-    for name in (*(one for one in setups(folder) if one.startswith(f"{item}/")), *tree.get(ALSO, [])):
-        of = [row for (one, _), row in known.items() if one == name]
+    results = []
+    for name in (*(setup for setup in setups(folder) if setup.startswith(f"{item}/")), *tree.get(ALSO, [])):
+        of = [row for (item, _), row in known.items() if item == name]
         if of:
             values = ", ".join(
-                f"{one} {spread([row[one] for row in of])}" for one in shown if all(one in row for row in of)
+                f"{item} {spread([row[item] for row in of])}" for item in shown if all(item in row for row in of)
             )
             label = name.removeprefix(f"{item}/")
-            found.append(f"ns-2, {label} ({len(of)} {'seed' if len(of) == 1 else 'seeds'}): {values}")
-    return found
+            results.append(f"ns-2, {label} ({len(of)} {'seed' if len(of) == 1 else 'seeds'}): {values}")
+    return results
 
 
 def spread(values: Sequence[float]) -> str:
     """Return a mean, and the range if there is one."""
-    mean, low, high = (f"{one:.3g}" for one in (sum(values) / len(values), min(values), max(values)))
+    mean, low, high = (f"{item:.3g}" for item in (sum(values) / len(values), min(values), max(values)))
     return mean if low == high else f"{mean} ({low} to {high})"
 
 
@@ -137,7 +137,7 @@ def run_missing(folder: Path, *, only: str = "", progress: Callable[[str], None]
     known = rows(folder)
     wanted = [
         (setup, seed)
-        for seed in range(1, 1 + max((one.seeds for one in of.values()), default=0))
+        for seed in range(1, 1 + max((item.seeds for item in of.values()), default=0))
         for setup in of.values()
         if seed <= setup.seeds and setup.name.startswith(only) and (setup.name, seed) not in known
     ]
@@ -156,7 +156,7 @@ def _write(folder: Path, of: Mapping[str, Setup], known: Mapping[tuple[str, int]
     with whole_file(folder / TABLE) as beside, beside.open("w", encoding="utf-8", newline="") as lines:
         writer = csv.DictWriter(lines, [*SETTINGS, *measures], lineterminator="\n")
         writer.writeheader()
-        for (name, seed), row in sorted(known.items(), key=lambda one: (order[one[0][0]], one[0][1])):
+        for (name, seed), row in sorted(known.items(), key=lambda record: (order[record[0][0]], record[0][1])):
             shown = {measure: f"{value:.6g}" for measure, value in row.items()}
             writer.writerow({"name": name, "seed": seed, "options": of[name].text, **shown})
 
@@ -173,7 +173,7 @@ def _run(scripts: Path, setup: Setup, seed: int) -> Row:
         str(seed),
     ]
     # The agents print freely on stdout; results come on stderr.
-    found: Row = {}
+    row: Row = {}
     series: list[list[float]] = []
     said = []
     with subprocess.Popen(
@@ -183,16 +183,16 @@ def _run(scripts: Path, setup: Setup, seed: int) -> Row:
         for line in process.stderr:
             kind, *words = line.split() or [""]
             if kind in ("RESULT", "SECOND"):
-                found |= {key: float(value) for key, _, value in (word.partition("=") for word in words)}
+                row |= {key: float(value) for key, _, value in (word.partition("=") for word in words)}
             elif kind == "SERIES":
                 series.append([float(word) for word in words])
             elif kind != "FLOW":
                 said.append(line)
-    if process.returncode or not found:
+    if process.returncode or not row:
         raise PaperError(f"{' '.join(command)}: no result\n{''.join(said)[:2000]}")
     if series:
-        found |= dict(_of_series(np.array(series), float(setup.options["warm"])))
-    return found
+        row |= dict(_of_series(np.array(series), float(setup.options["warm"])))
+    return row
 
 
 def _of_series(table: NDArray[np.float64], begin: float) -> Iterator[tuple[str, float]]:

@@ -56,11 +56,11 @@ def count_table(rows: Iterable[tuple[str, Sequence[Outcome]]]) -> str:
     ]
     for name, outcomes in rows:
         for as_printed, column in COLUMNS.items():
-            found = counts(outcomes, as_printed=as_printed)
-            if not sum(found.values()):
+            tally = counts(outcomes, as_printed=as_printed)
+            if not sum(tally.values()):
                 continue
             of_ours, good = chosen(outcomes, as_printed=as_printed)
-            numbers = " | ".join(str(found[verdict]) for verdict in JUDGED)
+            numbers = " | ".join(str(tally[verdict]) for verdict in JUDGED)
             lines.append(f"| {name} | {column} | {numbers} | {good}, {of_ours} |")
     return "\n".join(lines)
 
@@ -70,16 +70,16 @@ def item_table(outcomes: Sequence[Outcome]) -> str:
     heads = [HEADS[verdict] for verdict in JUDGED]
     lines = [f"| item | what | {' | '.join(heads)} |", f"|---|---|{'---|' * len(heads)}"]
     for outcome in outcomes:
-        found = counts([outcome])
-        if sum(found.values()):
-            numbers = " | ".join(str(found[verdict] or "") for verdict in JUDGED)
+        tally = counts([outcome])
+        if sum(tally.values()):
+            numbers = " | ".join(str(tally[verdict] or "") for verdict in JUDGED)
             lines.append(f"| {outcome.id} | {_markdown(outcome.title)} | {numbers} |")
     return "\n".join(lines)
 
 
 def causes_of(of: Paper, outcomes: Sequence[Outcome]) -> list[tuple[Cause, list[str], int]]:
     """Return the causes that claims have, the items they are in, and how many claims and cells each covers."""
-    found = []
+    results = []
     for cause in of.causes.values():
         items: list[str] = []
         count = 0
@@ -92,8 +92,8 @@ def causes_of(of: Paper, outcomes: Sequence[Outcome]) -> list[tuple[Cause, list[
                 items.append(outcome.id)
                 count += here
         if count:
-            found.append((cause, items, count))
-    return found
+            results.append((cause, items, count))
+    return results
 
 
 def cause_list(of: Paper, outcomes: Sequence[Outcome]) -> str:
@@ -117,12 +117,14 @@ def claim_list(outcomes: Sequence[Outcome], folder: Path) -> str:
     for outcome in outcomes:
         parts.append(f"### {outcome.id}: {outcome.title}\n\n{_wrapped(f'{outcome.source}.')}\n")
         drawn = sorted((folder / "figures").glob(f"{outcome.id}-*.png"))
-        parts += [f"![{outcome.id}: {one.stem.removeprefix(outcome.id)[1:]}](figures/{one.name})\n" for one in drawn]
+        parts += [f"![{outcome.id}: {path.stem.removeprefix(outcome.id)[1:]}](figures/{path.name})\n" for path in drawn]
         printed = [claim for claim in outcome.claims if claim.printed]
         shared = _shared_setting(printed)
         if shared:
             parts.append(_wrapped(f"Judged with {_markdown('; '.join(shared))}.") + "\n")
-        parts += [_entry(one, len(shared)) for one in sorted(printed, key=lambda one: one.verdict is Verdict.HOLDS)]
+        parts += [
+            _entry(item, len(shared)) for item in sorted(printed, key=lambda entry: entry.verdict is Verdict.HOLDS)
+        ]
         parts += [_statement(claim) for claim in outcome.claims if not claim.printed]
         parts += [_wrapped(f"- {_markdown(line)}", rest="  ") for line in ns2.lines(folder, outcome.id)]
         if any(claim.cells for claim in printed):
@@ -138,7 +140,7 @@ def _settings(claim: Claim) -> list[str]:
 def _shared_setting(claims: Sequence[Claim]) -> list[str]:
     """Return what the settings of all claims begin with."""
     every = [_settings(claim) for claim in claims]
-    return [same[0] for same in takewhile(lambda one: len(set(one)) == 1, zip(*every, strict=False))]
+    return [same[0] for same in takewhile(lambda item: len(set(item)) == 1, zip(*every, strict=False))]
 
 
 def _entry(claim: Claim, shared: int) -> str:
@@ -192,8 +194,8 @@ def write_counts(folder: Path, outcomes: Mapping[str, Sequence[Outcome]]) -> Non
     readme = folder / "README.md"
     if not readme.is_file():
         return
-    every = [outcome for made in outcomes.values() for outcome in made]
-    rows = [(f"[{key}]({key}/README.md)", made) for key, made in outcomes.items()]
+    every = [outcome for result in outcomes.values() for outcome in result]
+    rows = [(f"[{key}]({key}/README.md)", outcome) for key, outcome in outcomes.items()]
     _put(readme, (COUNTS, END_OF_COUNTS), "counts", count_table([*rows, ("all", every)]))
 
 

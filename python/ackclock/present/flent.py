@@ -68,8 +68,8 @@ def _tree(result: Result, name: str) -> dict[str, Any]:
         rtt = 1e3 * traces["flow_srtt"].values[number, 1:]
         window = traces["flow_cwnd"].values[number, 1:]
         raw[flow] = [
-            {"t": float(at), "val": float(rate)} | _finite({"tcp_rtt": one, "tcp_cwnd": cwnd})
-            for at, rate, one, cwnd in zip(time[1:], rates[number], rtt, window, strict=True)
+            {"t": float(at), "val": float(rate)} | _finite({"tcp_rtt": item, "tcp_cwnd": cwnd})
+            for at, rate, item, cwnd in zip(time[1:], rates[number], rtt, window, strict=True)
         ]
     series["TCP upload sum"] = rates.sum(axis=0)
     series["TCP upload avg"] = rates.mean(axis=0)
@@ -79,13 +79,13 @@ def _tree(result: Result, name: str) -> dict[str, Any]:
     ping = _ping(result, traces)
     if ping is not None:
         series[PING] = ping[1:]
-        raw[PING] = [{"t": float(at), "val": float(one)} for at, one in zip(time[1:], ping[1:], strict=True)]
+        raw[PING] = [{"t": float(at), "val": float(item)} for at, item in zip(time[1:], ping[1:], strict=True)]
     return {
         "version": VERSION,
         "metadata": _metadata(result, name, flows, time, names),
         "x_values": [float(at) for at in time[1:]],
         "results": {
-            key: [float(one) if np.isfinite(one) else None for one in values] for key, values in series.items()
+            key: [float(value) if np.isfinite(value) else None for value in values] for key, values in series.items()
         },
         "raw_values": raw,
     }
@@ -117,8 +117,8 @@ def _metadata(
 
 def _payload(result: Result, name: str) -> float:
     """Payload of a full segment of a class, bytes."""
-    one = next(entry for entry in result._scenario["flows"] if entry["name"] == name)
-    packet, header = (_core.quantity(str(one[key]))[0] for key in ("packet_size", "header_size"))
+    flow = next(entry for entry in result._scenario["flows"] if entry["name"] == name)
+    packet, header = (_core.quantity(str(flow[key]))[0] for key in ("packet_size", "header_size"))
     return packet - header
 
 

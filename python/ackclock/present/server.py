@@ -62,7 +62,7 @@ class _Handler(SimpleHTTPRequestHandler):
 
     def _compressed(self) -> Any:
         """Send what `make page` has compressed, in the first form that the browser takes; None where there is none."""
-        taken = {one.partition(";")[0].strip() for one in self.headers.get("Accept-Encoding", "").split(",")}
+        taken = {part.partition(";")[0].strip() for part in self.headers.get("Accept-Encoding", "").split(",")}
         path = self.translate_path(self.path)
         if path.endswith("/"):
             path += "index.html"

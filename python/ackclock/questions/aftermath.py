@@ -57,7 +57,7 @@ def aftermath(result: Result, packets: int = MAX_WARM_UP_PACKETS) -> list[Afterm
     within so many packets.
     """
     tree = result._scenario
-    found = []
+    results = []
     for entry in tree["link"]:
         classes = tuple(flow["name"] for flow in tree["flows"] if entry["name"] in flow["path"])
         if not isinstance(entry["rate"], str) or not classes or tree.get("change"):
@@ -66,8 +66,8 @@ def aftermath(result: Result, packets: int = MAX_WARM_UP_PACKETS) -> list[Afterm
         begin, end = result.window
         now = _window(result, classes, begin, end)
         if now.goodput > (1 + EXCESS) * rate:
-            found.append(Aftermath(entry["name"], rate, classes, now, _later(result, rate, classes, packets)))
-    return found
+            results.append(Aftermath(entry["name"], rate, classes, now, _later(result, rate, classes, packets)))
+    return results
 
 
 def _window(result: Result, classes: tuple[str, ...], begin: float, end: float) -> Window:
@@ -92,8 +92,8 @@ def _later(result: Result, rate: float, classes: tuple[str, ...], packets: float
             again = run(Scenario({**tree, "scenario": head}), seed=result.seed)
         except ScenarioError:
             return None  # such as an algorithm written in Python, which the scenario's text does not hold
-        found = _window(again, classes, begin, end)
-        if found.goodput <= rate:
-            return found
+        window = _window(again, classes, begin, end)
+        if window.goodput <= rate:
+            return window
         begin = end
     return None

@@ -152,8 +152,8 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
     rtts = [value for flow in flows for value in quantities(flow["rtt"])]
     rtt = sum(rtts) / len(rtts) if rtts else 0.1
 
-    def apart(one: Cell) -> float:
-        return math.hypot(math.log(one.flows / count), math.log(one.rate / rates), math.log(one.rtt / rtt))
+    def apart(cell: Cell) -> float:
+        return math.hypot(math.log(cell.flows / count), math.log(cell.rate / rates), math.log(cell.rtt / rtt))
 
     chosen = sorted(listed, key=apart)[:NEAREST]
     if apart(chosen[0]) > FAR:
@@ -164,9 +164,9 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
         congestion,
         queue,
         tuple(chosen),
-        max(abs(one.ours["utilisation"] - one.kernel["utilisation"]) for one in chosen),
-        max(abs(one.ours["queue"] - one.kernel["queue"]) / max(one.kernel["queue"], 1.0) for one in chosen),
-        max(abs(one.ours["loss"] - one.kernel["loss"]) for one in chosen),
+        max(abs(cell.ours["utilisation"] - cell.kernel["utilisation"]) for cell in chosen),
+        max(abs(cell.ours["queue"] - cell.kernel["queue"]) / max(cell.kernel["queue"], 1.0) for cell in chosen),
+        max(abs(cell.ours["loss"] - cell.kernel["loss"]) for cell in chosen),
     )
 
 

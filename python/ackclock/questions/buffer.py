@@ -131,35 +131,35 @@ class Buffer(Card):
     @property
     def enough(self) -> Size | None:
         """The smallest size that reaches the target, decidedly, with all larger ones; None where there is none."""
-        found = None
-        for one in reversed(self.sizes):
-            if not one.decided(self.target):
+        result = None
+        for size in reversed(self.sizes):
+            if not size.decided(self.target):
                 break
-            found = one
-        return found
+            result = size
+        return result
 
     @property
     def too_small(self) -> Size | None:
         """The largest size below `enough`, or of all, that misses the target, decidedly; None where there is none."""
         most = self.enough.packets if self.enough else math.inf
-        below = [one for one in self.sizes if one.packets < most and one.decided(self.target) is False]
+        below = [size for size in self.sizes if size.packets < most and size.decided(self.target) is False]
         return below[-1] if below else None
 
     @property
     def apart(self) -> Size | None:
         """The size at which packets and equations differ most in utilisation; None without equations."""
-        both = [one for one in self.sizes if one.equations is not None and math.isfinite(one.utilization)]
+        both = [size for size in self.sizes if size.equations is not None and math.isfinite(size.utilization)]
         return max(both, key=_gap, default=None)
 
     @property
     def by_equations(self) -> Size | None:
         """The smallest size from which on the equations say that the target is reached."""
-        found = None
-        for one in reversed(self.sizes):
-            if one.equations is None or one.equations.utilization < self.target:
+        result = None
+        for size in reversed(self.sizes):
+            if size.equations is None or size.equations.utilization < self.target:
                 break
-            found = one
-        return found
+            result = size
+        return result
 
     @property
     def headline(self) -> str:
@@ -192,7 +192,7 @@ class Buffer(Card):
 
     def json(self) -> dict[str, Any]:
         """Everything as plain values."""
-        made: dict[str, Any] = finite(
+        tree: dict[str, Any] = finite(
             {
                 "sentences": self.sentences(),
                 "link": self.link,
@@ -206,14 +206,14 @@ class Buffer(Card):
                 "equations_packets": self.by_equations.packets if self.by_equations else None,
                 "rules": {"rate_rtt_packets": self.product, "rate_rtt_over_root_packets": self.root},
                 "no_equations": self.reason or None,
-                "sizes": [asdict(one) for one in self.sizes],
+                "sizes": [asdict(size) for size in self.sizes],
             }
         )
-        return made
+        return tree
 
 
-def _gap(one: Size) -> float:
-    return abs(one.equations.utilization - one.utilization) if one.equations else 0.0
+def _gap(size: Size) -> float:
+    return abs(size.equations.utilization - size.utilization) if size.equations else 0.0
 
 
 def buffer(
@@ -275,31 +275,33 @@ def buffer(
     scenario = scenario_of(scenario)
     tree = scenario.canonical
     name = link or chosen(tree)
-    entry = next((one for one in tree["link"] if one["name"] == name), None)
+    entry = next((link for link in tree["link"] if link["name"] == name), None)
     if entry is None:
-        raise BufferSizeError(f"there is no link {name}; there are {', '.join(one['name'] for one in tree['link'])}")
+        raise BufferSizeError(f"there is no link {name}; there are {', '.join(link['name'] for link in tree['link'])}")
     endless = bulk(tree, name)
     if not endless:
         raise BufferSizeError(f"no endless TCP flow crosses the link {name}: nothing asks for a buffer there")
     if not isinstance(entry["rate"], str) or tree.get("change"):
         raise BufferSizeError(f"the rate of {name} or its traffic varies: each part of the time needs its own buffer")
-    number = sum(int(one["count"]) for one in endless)
+    number = sum(int(flow["count"]) for flow in endless)
     speed = bits(entry)
-    trips = [sum(given) / len(given) for one in endless if (given := quantities(one["rtt"]))]
+    trips = [sum(given) / len(given) for flow in endless if (given := quantities(flow["rtt"]))]
     trip = sum(trips) / len(trips) if trips else 0.1
     lab = _Lab(tree, name, speed, trip, target, seeds, BUFFER.sure if until_sure else BUFFER.packets)
     wanted = [_packets(text, speed) for text in sizes] or _grid(speed * trip / (8 * PACKET), number)
-    found = {one.packets: one for one in map(lab.size, sorted(set(wanted)))}
+    result = {job.packets: job for job in map(lab.size, sorted(set(wanted)))}
     answer = Buffer(
         link=name,
         rate=speed,
         rtt=trip,
         flows=number,
-        controls=tuple(dict.fromkeys(str(one["congestion"]["kind"]) for one in endless)),
+        controls=tuple(dict.fromkeys(str(flow["congestion"]["kind"]) for flow in endless)),
         target=target,
-        sizes=tuple(found.values()),
+        sizes=tuple(result.values()),
         reason=lab.reason,
-        alike=number > 1 and len({str(one["rtt"]) for one in endless}) == 1 and len(quantities(endless[0]["rtt"])) == 1,
+        alike=number > 1
+        and len({str(flow["rtt"]) for flow in endless}) == 1
+        and len(quantities(endless[0]["rtt"])) == 1,
         scenario=scenario,
     )
     for _ in range(refine if not sizes else 0):
@@ -307,10 +309,10 @@ def buffer(
         if low is None or high is None or high.packets <= CLOSE * low.packets:
             break
         between = round(math.sqrt(low.packets * high.packets))
-        if any(between < CLOSE * size and size < CLOSE * between for size in found):
+        if any(between < CLOSE * size and size < CLOSE * between for size in result):
             break
-        found[between] = lab.size(between)
-        answer = replace(answer, sizes=tuple(found[key] for key in sorted(found)))
+        result[between] = lab.size(between)
+        answer = replace(answer, sizes=tuple(result[key] for key in sorted(result)))
     return answer
 
 
@@ -334,10 +336,10 @@ def _packets(text: str, speed: float) -> int:
     except ValueError as error:
         raise BufferSizeError(f"size {text}: {error}") from None
     bytes_of = text.strip().endswith("B")
-    found = value * speed / (8 * PACKET) if kind == "time" else value / PACKET if bytes_of else value
-    if kind not in ("time", "size", "number", "packets") or not found >= 1:
+    result = value * speed / (8 * PACKET) if kind == "time" else value / PACKET if bytes_of else value
+    if kind not in ("time", "size", "number", "packets") or not result >= 1:
         raise BufferSizeError(f"size {text}: must be a time, packets or bytes, of one packet or more")
-    return round(found)
+    return round(result)
 
 
 def _grid(product: float, number: int) -> list[int]:
@@ -362,33 +364,33 @@ class _Lab:
 
     def size(self, packets: int) -> Size:
         """Return what packets and equations say of a size."""
-        made = copy.deepcopy(dict(self.tree))
-        entry = link_of(made, self.link)
+        changed = copy.deepcopy(dict(self.tree))
+        entry = link_of(changed, self.link)
         entry["queue"]["capacity"] = f"{packets} packets"
-        length = needed(made, self.link)
-        scenario = Scenario(timed(made, length))
-        wanted = length.total * sum(bits(one) for one in made["link"]) / (8 * PACKET)
-        first = int(made["scenario"]["seed"])
+        length = needed(changed, self.link)
+        scenario = Scenario(timed(changed, length))
+        wanted = length.total * sum(bits(link) for link in changed["link"]) / (8 * PACKET)
+        first = int(changed["scenario"]["seed"])
         runs: list[Result] = []
-        found = Interval(math.nan, math.nan, 0)
+        interval = Interval(math.nan, math.nan, 0)
         for count in (self.seeds, *(count for count in BUFFER.seeds if count > self.seeds)):
             seeds = min(count, int(self.budget / wanted))
-            if seeds <= len(runs) or (runs and abs(found.mean - self.target) > found.half):
+            if seeds <= len(runs) or (runs and abs(interval.mean - self.target) > interval.half):
                 break
             tell(f"{self.link}, {packets} packets: {seeds} runs of {length.total:.3g} s")
             runs += parallel(lambda seed: run(scenario, seed=seed), range(first + len(runs), first + seeds))
-            found = self._used(runs)
+            interval = self._used(runs)
 
         def average(key: str) -> float:
-            values = [float(one.json()["links"][self.link][key]) for one in runs]
+            values = [float(item.json()["links"][self.link][key]) for item in runs]
             return sum(values) / len(values) if values else math.nan
 
         return Size(
             packets=packets,
             seconds=packets * 8 * PACKET / self.speed,
             bdp=packets * 8 * PACKET / (self.speed * self.rtt),
-            utilization=found.mean,
-            half=found.half if math.isfinite(found.half) else 0.0,
+            utilization=interval.mean,
+            half=interval.half if math.isfinite(interval.half) else 0.0,
             delay_mean=average("delay_s_mean"),
             delay_p99=average("delay_s_p99"),
             loss=average("loss"),
@@ -399,7 +401,7 @@ class _Lab:
 
     def _used(self, runs: Sequence[Result]) -> Interval:
         """The utilisation, with its interval over the seeds; of a single run, from the means of its pieces."""
-        values = [one.json()["links"][self.link]["utilization"] for one in runs]
+        values = [item.json()["links"][self.link]["utilization"] for item in runs]
         if len(values) == 1:
             pieces = runs[0].utilization_1s[self.link]
             half = batch_means(pieces, min(BATCHES, len(pieces)), CONFIDENCE).half if len(pieces) > 1 else 0.0

@@ -111,7 +111,7 @@ class Fair(Card):
     @property
     def names(self) -> tuple[str, ...]:
         """The controls in words, numbered where one is there twice."""
-        words = [called(one) for one in self.controls]
+        words = [called(control) for control in self.controls]
         return tuple(
             f"{name} ({words[: k + 1].count(name)})" if words.count(name) > 1 else name for k, name in enumerate(words)
         )
@@ -132,8 +132,8 @@ class Fair(Card):
         import pandas as pd
 
         rows: dict[str, dict[str, float]] = {}
-        for one in self.places:
-            rows.setdefault(time(one.rtt), {})[f"{one.buffer:g} BDP"] = one.shares[which]
+        for place in self.places:
+            rows.setdefault(time(place.rtt), {})[f"{place.buffer:g} BDP"] = place.shares[which]
         return pd.DataFrame.from_dict(rows, orient="index")
 
     @property
@@ -143,10 +143,10 @@ class Fair(Card):
 
     def beyond(self, which: int) -> tuple[list[Place], list[Place]]:
         """Places where a control decidedly gets more than its part, and less."""
-        answer, even = [one for one in self.places if one.measured], self.parts[which]
+        answer, even = [place for place in self.places if place.measured], self.parts[which]
         return (
-            [one for one in answer if one.shares[which] - one.halves[which] > even],
-            [one for one in answer if one.shares[which] + one.halves[which] < even],
+            [item for item in answer if item.shares[which] - item.halves[which] > even],
+            [item for item in answer if item.shares[which] + item.halves[which] < even],
         )
 
     @property
@@ -169,15 +169,15 @@ class Fair(Card):
             "seeds": self.seeds,
             "places": [
                 {
-                    "rtt_s": one.rtt,
-                    "buffer_bdp": one.buffer,
-                    "buffer_packets": one.packets,
-                    "shares": list(one.shares) if one.measured else None,
-                    "halves": [None if math.isnan(half) else half for half in one.halves] if one.measured else None,
-                    "length_s": one.length,
-                    "seeds": one.seeds,
+                    "rtt_s": place.rtt,
+                    "buffer_bdp": place.buffer,
+                    "buffer_packets": place.packets,
+                    "shares": list(place.shares) if place.measured else None,
+                    "halves": [None if math.isnan(half) else half for half in place.halves] if place.measured else None,
+                    "length_s": place.length,
+                    "seeds": place.seeds,
                 }
-                for one in self.places
+                for place in self.places
             ],
             "sentence": self.sentence.json(),
         }
@@ -237,31 +237,31 @@ def fair(
     counts = tuple(counts or [1] * len(controls))
     _checked(controls, counts, rate, rtts, buffers)
     try:
-        sides = [subject(one, {}, style) for one in controls]
+        sides = [subject(control, {}, style) for control in controls]
     except EvaluateError as error:
         raise FairError(str(error)) from None
-    for one in sides:
-        if one.kind != "sender":
-            raise FairError(f"{one.name} is a queue; this compares congestion controls")
+    for side in sides:
+        if side.kind != "sender":
+            raise FairError(f"{side.name} is a queue; this compares congestion controls")
     budget = FAIR.sure if until_sure else max(BUDGET, WHOLE / (len(rtts) * len(buffers) * seeds))
-    found: list[Place] = []
+    places: list[Place] = []
     for rtt in rtts:
         for buffer in buffers:
             often = [seeds, *(more for more in FAIR.seeds if until_sure and more > seeds)]
-            found.append(_place(sides, rate, rtt, buffer, counts, often, budget))
+            places.append(_place(sides, rate, rtt, buffer, counts, often, budget))
             if watch:
-                watch(len(found), len(rtts) * len(buffers))
-    return Fair(tuple(one.name for one in sides), rate, counts, style, tuple(found), seeds)
+                watch(len(places), len(rtts) * len(buffers))
+    return Fair(tuple(item.name for item in sides), rate, counts, style, tuple(places), seeds)
 
 
 def _checked(
     controls: Sequence[Any], counts: Sequence[int], rate: str, rtts: Sequence[str], buffers: Sequence[float]
 ) -> None:
     """Refuse what makes no sense."""
-    for one in controls:
-        name, _, number = one.rpartition(":") if isinstance(one, str) else ("", "", "")
+    for control in controls:
+        name, _, number = control.rpartition(":") if isinstance(control, str) else ("", "", "")
         if number.isdigit() and not name.endswith(".so"):
-            raise FairError(f"{one}: numbers of flows are given as counts=[...], one for each control")
+            raise FairError(f"{control}: numbers of flows are given as counts=[...], one for each control")
     if len(controls) < 2 or len(counts) != len(controls):  # noqa: PLR2004
         raise FairError("two congestion controls or more are needed, and a number of flows of each")
     if not rtts or not buffers or min(buffers) <= 0:
@@ -294,8 +294,8 @@ def _place(
         rate=rate,
         queue={"aqm": "drop-tail", "capacity": f"{packets} packets"},
         flows=[
-            one.flows(count, name, rtt=rtt, start="uniform 0 s .. 1 s")
-            for one, count, name in zip(sides, counts, names, strict=True)
+            side.flows(count, name, rtt=rtt, start="uniform 0 s .. 1 s")
+            for side, count, name in zip(sides, counts, names, strict=True)
         ],
         duration="10 s",
     )
@@ -304,16 +304,16 @@ def _place(
         unknown = (math.nan,) * len(sides)
         return Place(seconds, buffer, packets, unknown, unknown, length.total)
     head = timed(scenario.canonical, length)["scenario"]  # of the scenario itself, which may hold a user's class
-    made = scenario.with_({f"scenario.{key}": head[key] for key in ("duration", "measure", "sample")})
+    changed = scenario.with_({f"scenario.{key}": head[key] for key in ("duration", "measure", "sample")})
 
-    def one(seed: int) -> list[float]:
-        got = run(made, seed=seed).classes["goodput_bps"]
+    def of_seed(seed: int) -> list[float]:
+        got = run(changed, seed=seed).classes["goodput_bps"]
         return [float(got[name] / got[names].sum()) for name in names]
 
     answer: list[list[float]] = []
     parts = [count / sum(counts) for count in counts]
     for seeds in often:
-        answer += parallel(one, range(len(answer) + 1, seeds + 1))
+        answer += parallel(of_seed, range(len(answer) + 1, seeds + 1))
         means = [interval(values) for values in zip(*answer, strict=True)]
         shares, halves = (tuple(getattr(mean, key) for mean in means) for key in ("mean", "half"))
         place = Place(seconds, buffer, packets, shares, halves, length.total, len(answer))

@@ -118,14 +118,14 @@ class Experience:
 
     def half(self, measure: Measure) -> float:
         """Half the 95 % interval of a mean over the seeds; 0 with one seed."""
-        found = interval([float(getattr(one, measure)) for one in self.runs] or [float(getattr(self, measure))])
-        return found.half if math.isfinite(found.half) else 0.0
+        estimate = interval([float(getattr(item, measure)) for item in self.runs] or [float(getattr(self, measure))])
+        return estimate.half if math.isfinite(estimate.half) else 0.0
 
     def differs(self, other: Experience, measure: Measure) -> bool:
         """Whether a measure differs from that of another setting, decidedly: paired by seed, at 95 %."""
         pairs = zip(self.runs, other.runs, strict=True)
-        found = interval([float(getattr(two, measure) - getattr(one, measure)) for one, two in pairs])
-        return found.count > 1 and abs(found.mean) > found.half
+        estimate = interval([float(getattr(two, measure) - getattr(item, measure)) for item, two in pairs])
+        return estimate.count > 1 and abs(estimate.mean) > estimate.half
 
     def json(self) -> dict[str, Any]:
         """Plain values."""
@@ -168,7 +168,7 @@ class People:
         """Plain values."""
         return {
             "path": list(self.path),
-            "settings": {key: one.json() for key, one in self.settings.items()},
+            "settings": {key: setting.json() for key, setting in self.settings.items()},
             "reason": self.reason,
         }
 
@@ -211,7 +211,7 @@ def people(
     if chosen is None:
         return People({}, path, TOO_LONG)
     try:
-        ways = {str(one["name"]): _base(one) / 2 for one in first["flows"]}
+        ways = {str(flow["name"]): _base(flow) / 2 for flow in first["flows"]}
         added = {name: delay - ways[name] for name, delay in (one_way or {}).items()}
         answer = _probes(trees, user, chosen, seed)
         alone = {key: own[str(user["name"])] for key, own in (rates or {}).items() if str(user["name"]) in own}
@@ -227,11 +227,11 @@ def people(
             return People({}, path, TOO_SLOW)
     except AckclockError as error:
         return People({}, path, f"the probes cannot run here: {str(error).splitlines()[0]}")
-    found = {key: _mean(ones) for key, ones in answer.items()}
+    result = {key: _mean(ones) for key, ones in answer.items()}
     for key in _other_rates(answer, alone):
-        runs = tuple(replace(one, download=math.nan) for one in found[key].runs)
-        found[key] = replace(found[key], download=math.nan, rate_without=alone[key], runs=runs)
-    return People(found, path)
+        runs = tuple(replace(item, download=math.nan) for item in result[key].runs)
+        result[key] = replace(result[key], download=math.nan, rate_without=alone[key], runs=runs)
+    return People(result, path)
 
 
 def _probes(
@@ -239,14 +239,14 @@ def _probes(
 ) -> dict[str, list[Experience]]:
     """Results of each setting, seed by seed."""
     tell("probes: a call and pages beside the traffic")
-    probed = {key: [Scenario(made) for made in _probed(tree, user, length)] for key, tree in trees.items()}
-    jobs = [(key, one) for key in probed for one in range(seed, seed + PEOPLE.seeds[0])]
-    found = parallel(
-        lambda job: _experience(user, [run(made, seed=job[1]) for made in probed[job[0]]]), jobs, imports=()
+    probed = {key: [Scenario(built) for built in _probed(tree, user, length)] for key, tree in trees.items()}
+    jobs = [(key, index) for key in probed for index in range(seed, seed + PEOPLE.seeds[0])]
+    results = parallel(
+        lambda job: _experience(user, [run(tree, seed=job[1]) for tree in probed[job[0]]]), jobs, imports=()
     )
     answer: dict[str, list[Experience]] = {}
-    for (key, _), one in zip(jobs, found, strict=True):
-        answer.setdefault(key, []).append(one)
+    for (key, _), result in zip(jobs, results, strict=True):
+        answer.setdefault(key, []).append(result)
     return answer
 
 
@@ -254,21 +254,21 @@ def _unlike(answer: Mapping[str, Sequence[Experience]], added: Mapping[str, floa
     """Whether a class of the first setting's flows waits otherwise than without the probes."""
     runs = next(iter(answer.values()))
     for name in runs[0].one_way.keys() & added.keys():
-        seen = sum(one.one_way.get(name, math.nan) for one in runs) / len(runs) - ways[name]
-        if abs(seen - added[name]) > max(UNLIKE * max(seen, added[name]), UNLIKE_S):
+        observed = sum(item.one_way.get(name, math.nan) for item in runs) / len(runs) - ways[name]
+        if abs(observed - added[name]) > max(UNLIKE * max(observed, added[name]), UNLIKE_S):
             return True
     return False
 
 
 def _other_rates(answer: Mapping[str, Sequence[Experience]], alone: Mapping[str, float]) -> list[str]:
     """Settings in which an endless flow has another rate beside the probes than without them, decidedly."""
-    found = []
+    results = []
     for key in answer.keys() & alone.keys():
-        beside = interval([one.rate_beside for one in answer[key]])
+        beside = interval([item.rate_beside for item in answer[key]])
         half = beside.half if math.isfinite(beside.half) else 0.0
         if abs(beside.mean - alone[key]) > max(UNLIKE * max(beside.mean, alone[key]), half):
-            found.append(key)
-    return found
+            results.append(key)
+    return results
 
 
 def _mean(runs: Sequence[Experience]) -> Experience:
@@ -277,21 +277,21 @@ def _mean(runs: Sequence[Experience]) -> Experience:
     def average(values: Sequence[float]) -> float:
         return sum(values) / len(values)
 
-    calls = [one.call for one in runs if one.call is not None]
+    calls = [item.call for item in runs if item.call is not None]
     answer = None
     if len(calls) == len(runs):
         numbers = ("rating", "delay", "playout", "late", "lost")
-        answer = Call(**{name: average([getattr(one, name) for one in calls]) for name in numbers})
+        answer = Call(**{name: average([getattr(item, name) for item in calls]) for name in numbers})
     times = ("ping", "ping_base", "ping_p99", "page", "download", "seconds", "rate_beside")
-    means: dict[str, Any] = {name: average([getattr(one, name) for one in runs]) for name in times}
-    return Experience(call=answer, pages=sum(one.pages for one in runs), runs=tuple(runs), **means)
+    means: dict[str, Any] = {name: average([getattr(item, name) for item in runs]) for name in times}
+    return Experience(call=answer, pages=sum(item.pages for item in runs), runs=tuple(runs), **means)
 
 
 def _user(tree: Mapping[str, Any], link: str) -> Mapping[str, Any]:
     """The class of flows whose path the people are on."""
-    over = [one for one in tree["flows"] if link in one["path"]]
-    found: Mapping[str, Any] = next(iter([*bulk(tree, link), *over]))
-    return found
+    over = [flow for flow in tree["flows"] if link in flow["path"]]
+    result: Mapping[str, Any] = next(iter([*bulk(tree, link), *over]))
+    return result
 
 
 def _base(user: Mapping[str, Any]) -> float:
@@ -310,7 +310,7 @@ def _unfit(tree: Mapping[str, Any], user: Mapping[str, Any]) -> str:
 
 
 def _narrowest(tree: Mapping[str, Any], names: Sequence[str]) -> float:
-    return min(bits(one) for one in tree["link"] if one["name"] in names)
+    return min(bits(link) for link in tree["link"] if link["name"] in names)
 
 
 def _length(
@@ -320,11 +320,11 @@ def _length(
     if once(tree):
         return length
     rate = _narrowest(tree, user["path"])
-    sharing = 1 + sum(int(one["count"]) for one in tree["flows"] if "congestion" in one)
+    sharing = 1 + sum(int(flow["count"]) for flow in tree["flows"] if "congestion" in flow)
     page = 8 * PAGE * sharing / rate
     measured = max(min(length.measured, longest), WANTED * (page + 1))
-    crossed = {name for one in tree["flows"] for name in [*one["path"], *returning(one)]}
-    packets = sum(bits(one) / 12_000 for one in tree["link"] if one["name"] in crossed)
+    crossed = {name for flow in tree["flows"] for name in [*flow["path"], *returning(flow)]}
+    packets = sum(bits(link) / 12_000 for link in tree["link"] if link["name"] in crossed)
     most = MAX_PACKETS / packets - length.warm
     if most < min(length.measured, 1.0):
         return None
@@ -347,17 +347,17 @@ def _probed(tree: Mapping[str, Any], user: Mapping[str, Any], length: Length) ->
     page |= {"style": user["style"]} if "style" in user else {}
     page["traffic"] = {"kind": "http", "size": f"{PAGE} B", "think": "1 s"}
     light = LIGHT * _narrowest(tree, user["path"]) > 8 * PAGE
-    made = []
+    results = []
     for probes in [[*calls, page]] if light else [calls, [page]]:
-        one = copy.deepcopy(dict(tree))
-        one["flows"] = [*one["flows"], *probes]
-        made.append(timed(one, length))
-    return made
+        changed = copy.deepcopy(dict(tree))
+        changed["flows"] = [*changed["flows"], *probes]
+        results.append(timed(changed, length))
+    return results
 
 
 def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experience:
     voice, web = results[0], results[-1]
-    names = [str(one["name"]) for one in voice._scenario["flows"]]
+    names = [str(flow["name"]) for flow in voice._scenario["flows"]]
     base = _base(user)
     calls, there, tails, least = [], [], [], []
     raw: Any = voice._raw
@@ -380,11 +380,11 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experienc
     pages, loaded = _pages(web)
     ping = sum(there) + extra if there else math.nan
     endless = bulk(voice._scenario, user["path"][0])
-    of = [k for k, one in enumerate(voice._scenario["flows"]) if one in endless and one["path"] == user["path"]]
+    of = [k for k, flow in enumerate(voice._scenario["flows"]) if flow in endless and flow["path"] == user["path"]]
     rates = [float(raw["flows"]["goodput"][raw["flows"]["class"].astype(int) == k].mean()) for k in of[:1]]
     begin, end = voice.window
     return Experience(
-        call=min(calls, key=lambda one: one.rating, default=None),
+        call=min(calls, key=lambda item: item.rating, default=None),
         ping=ping,
         ping_base=min(base, sum(least) + extra) if least else base,
         ping_p99=sum(tails) + extra if tails else math.nan,
@@ -394,10 +394,10 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experienc
         rate_beside=rates[0] if rates else math.nan,
         seconds=end - begin,
         one_way={
-            str(one["name"]): float(raw["classes"][names.index(str(one["name"]))]["delay_p50"])
+            str(flow["name"]): float(raw["classes"][names.index(str(flow["name"]))]["delay_p50"])
             for link in [*user["path"], *returning(user)]
-            for one in bulk(voice._scenario, link)
-            if raw["classes"][names.index(str(one["name"]))]["measured"]
+            for flow in bulk(voice._scenario, link)
+            if raw["classes"][names.index(str(flow["name"]))]["measured"]
         },
     )
 
@@ -405,9 +405,13 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experienc
 def _pages(result: Result) -> tuple[float, int]:
     """Median time of the pages, s, and how many there were; NaN where half of them were not loaded in time."""
     raw: Any = result._raw
-    names = [str(one["name"]) for one in result._scenario["flows"]]
-    rows = [one for one in raw["transfers"] if one["class"] == names.index(NAMES[2]) and math.isinf(one["size_to"])]
-    row = next((one for one in rows if one["size_from"] == 0), None)
+    names = [str(flow["name"]) for flow in result._scenario["flows"]]
+    rows = [
+        transfer
+        for transfer in raw["transfers"]
+        if transfer["class"] == names.index(NAMES[2]) and math.isinf(transfer["size_to"])
+    ]
+    row = next((row for row in rows if row["size_from"] == 0), None)
     if row is None or not row["completed"] or row["censored"] >= row["completed"]:
         return math.nan, 0
     return float(row["fct_p50"]), int(row["completed"])

@@ -133,7 +133,7 @@ class Subscribers(Card):
 
     def json(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        made: dict[str, Any] = finite(
+        tree: dict[str, Any] = finite(
             {
                 "sentence": self.sentence,
                 "node": self.node,
@@ -147,7 +147,7 @@ class Subscribers(Card):
                 "after": self.after.json(),
             }
         )
-        return made
+        return tree
 
 
 def busy_hour(
@@ -175,11 +175,11 @@ def busy_hour(
 
     random = np.random.default_rng([seed, len(circuits)])
     doing = {}
-    for one, chance in zip(circuits, random.random(len(circuits)), strict=True):
+    for circuit, chance in zip(circuits, random.random(len(circuits)), strict=True):
         left = chance
         for part, keys in mix.kinds:
             if left < part:
-                doing[one.name] = keys
+                doing[circuit.name] = keys
                 break
             left -= part
     if not doing:
@@ -199,9 +199,11 @@ def busy_hour(
 
 def _kept(node: libreqos.Node, doing: Mapping[str, Any], circuits: Sequence[libreqos.Circuit]) -> libreqos.Node:
     """The node with those of its circuits that do something."""
-    below = [_kept(child, doing, [one for one in circuits if one.parent != node.name]) for child in node.children]
-    own = [one for one in circuits if one.parent == node.name and one.name in doing]
-    return replace(node, children=[one for one in below if any(two.circuits for two in one.every())], circuits=own)
+    below = [
+        _kept(child, doing, [circuit for circuit in circuits if circuit.parent != node.name]) for child in node.children
+    ]
+    own = [circuit for circuit in circuits if circuit.parent == node.name and circuit.name in doing]
+    return replace(node, children=[item for item in below if any(two.circuits for two in item.every())], circuits=own)
 
 
 def subscribers(
@@ -250,17 +252,17 @@ def subscribers(
         raise ProviderError("the shares of what subscribers do must add up to more than 0 and at most 1")
     top = libreqos.network(network[1], network[0])
     libreqos.circuits(devices[1], devices[0], top)
-    every = {one.name: one for first in top for one in first.every()}
+    every = {item.name: item for first in top for item in first.every()}
     if node not in every:
         raise ProviderError(f'there is no node "{node}"; there are {", ".join(every)}')
-    found = every[node]
-    own = [circuit for one in found.every() for circuit in one.circuits]
+    entry = every[node]
+    own = [circuit for item in entry.every() for circuit in item.circuits]
     if not own:
         raise ProviderError(f'the node "{node}" has no circuits')
     added = [replace(own[k % len(own)], name=f"circuit more-{k + 1}") for k in range(more)]
     number = libreqos.WAYS.index(way)
-    hours = [_hour(found, [*own, *extra], number, mix, range(seed, seed + samples), seconds) for extra in ([], added)]
-    return Subscribers(node, more, way, found.rates[number], hours[0], hours[1], samples, seconds, mix)
+    hours = [_hour(entry, [*own, *extra], number, mix, range(seed, seed + samples), seconds) for extra in ([], added)]
+    return Subscribers(node, more, way, entry.rates[number], hours[0], hours[1], samples, seconds, mix)
 
 
 def _hour(
@@ -269,8 +271,8 @@ def _hour(
     import numpy as np
 
     def sample(seed: int) -> Result | None:
-        made = busy_hour(node, circuits, way, mix, seed, seconds)
-        return None if made is None else run(made, seed=seed)
+        scenario = busy_hour(node, circuits, way, mix, seed, seconds)
+        return None if scenario is None else run(scenario, seed=seed)
 
     delays, rates, used, downloads = [], [], [], []
     for result in parallel(sample, list(seeds), imports=()):
@@ -278,7 +280,7 @@ def _hour(
             used.append(np.zeros(math.floor(seconds)))
             continue
         used.append(np.asarray(result.utilization_1s[node.name]))
-        bulk = {one["name"] for one in result._scenario["flows"] if one["traffic"]["kind"] == "bulk"}
+        bulk = {flow["name"] for flow in result._scenario["flows"] if flow["traffic"]["kind"] == "bulk"}
         table = result.queue_classes.reset_index()
         for name, row in zip(table["class"], table.to_dict("records"), strict=True):
             if row["packets"]:

@@ -83,15 +83,15 @@ def other_queue(
     behind = [name for name in rtts if shapers.before(tree, name) is not None]
     if behind:
         return _other_shaper(lab, tree, list(rtts), present, seed, behind)
-    made = copy.deepcopy(tree)
+    changed = copy.deepcopy(tree)
     queues: dict[str, dict[str, Any]] = {}
     parts: dict[str, float] = {}
     for name, rtt in rtts.items():
-        link = link_of(made, name)
+        link = link_of(changed, name)
         parts[name] = 1.0
         if (fair := lacking(tree, name)) is not None:
             queues[name] = fair
-            made = with_queue(made, name, fair)
+            changed = with_queue(changed, name, fair)
             continue
         if shapers.managed(link["queue"]):
             continue
@@ -99,22 +99,22 @@ def other_queue(
         if shapers.starved(tree, name) and shapers.fixed(link, tree):
             queues[name] = _sparing(rate)
             parts[name] = SHAPED
-            made = with_queue(made, name, queues[name])
+            changed = with_queue(changed, name, queues[name])
             continue
         queues[name] = _fq_codel(rate, rtt)
-        made = with_queue(made, name, queues[name])
-        link = link_of(made, name)
+        changed = with_queue(changed, name, queues[name])
+        link = link_of(changed, name)
         if rate < PORT and shapers.fixed(link, tree):
             link["rate"], link["policer"] = f"{SHAPED * rate:.12g} bit/s", "none"  # which has nothing to drop then
             parts[name] = SHAPED * rate / whole
     if not queues:
         return None
     cake = _title(queues.values())
-    after, balance = _compared(lab, f"instead: {cake or 'FQ-CoDel'}", made, present, seed, parts)
+    after, balance = _compared(lab, f"instead: {cake or 'FQ-CoDel'}", changed, present, seed, parts)
     spared = [name for name, queue in queues.items() if "ack_filter" in str(queue)]
     # ACKs that the filter drops are no losses
     balance = balance.without("loss", spared)
-    result = lab.result(made, after.length, seed)
+    result = lab.result(changed, after.length, seed)
     settings = {}
     for name, queue in queues.items():
         if "target" not in queue:
@@ -122,19 +122,19 @@ def other_queue(
                 value for key, value in queue["scheduler"].items() if key in ("isolation", "ack_filter")
             )
             words += f", at {parts[name]:.0%}" if parts[name] < 1 else ""
-            settings[name] = _in_tc(_averaged_at(lab, made, name, after, seed, words), made, name)
+            settings[name] = _in_tc(_averaged_at(lab, changed, name, after, seed, words), changed, name)
             continue
         words = f"FQ-CoDel, target {queue['target']}, interval {queue['interval']}"
         link = link_of(tree, name)
         if parts[name] < 1:
             case = "shaped-policer" if _let(link) < bits_of(link) else "shaped"
             words = str(state(f"remedies.{case}", queue=words, part=SHAPED))
-        other = measured(result, name, bits_at(made, name), words)
+        other = measured(result, name, bits_at(changed, name), words)
         other = averaged(other, after.beside.get(name, after.numbers), parts[name])
         if shapers.fixed(link, tree):
             other = _with_commands(other, _let(link), queue, name in incoming)
         settings[name] = other
-    return Remedy("FQ-CoDel", made, settings, balance, cake)
+    return Remedy("FQ-CoDel", changed, settings, balance, cake)
 
 
 def _sparing(rate: float) -> dict[str, Any]:
@@ -145,14 +145,14 @@ def _sparing(rate: float) -> dict[str, Any]:
 
 def _title(queues: Collection[Mapping[str, Any]]) -> str:
     """Name of other queues, where they are not all FQ-CoDel."""
-    kinds = {str(one["scheduler"]["kind"]) if "target" not in one else "" for one in queues}
-    hosts = any("isolation" in one["scheduler"] for one in queues if "target" not in one)
+    kinds = {str(queue["scheduler"]["kind"]) if "target" not in queue else "" for queue in queues}
+    hosts = any("isolation" in queue["scheduler"] for queue in queues if "target" not in queue)
     name = "CAKE by host" if hosts else "CAKE with an ACK filter"
     return "" if kinds <= {""} else name if "" not in kinds else f"FQ-CoDel and {name}"
 
 
-def _averaged_at(lab: Lab, made: dict[str, Any], name: str, after: Measured, seed: int, words: str) -> Setting:
-    other = measured(lab.result(made, after.length, seed), name, bits_at(made, name), words)
+def _averaged_at(lab: Lab, result: dict[str, Any], name: str, after: Measured, seed: int, words: str) -> Setting:
+    other = measured(lab.result(result, after.length, seed), name, bits_at(result, name), words)
     return averaged(other, after.beside.get(name, after.numbers))
 
 
@@ -176,29 +176,29 @@ def _other_shaper(
 
     None where they are set so.
     """
-    made, firsts = copy.deepcopy(tree), {}
+    result, firsts = copy.deepcopy(tree), {}
     for name in behind:
         first = str(shapers.before(tree, name))
-        link, shaper = (link_of(made, one) for one in (name, first))
+        link, shaper = (link_of(result, item) for item in (name, first))
         layer = shapers.framed(link)
         lacks = layer is not None and shapers.scheduler(shaper)[0] == "cake" and shapers.framed(shaper) is None
         if not lacks and shapers.RIGHT[0] <= bits_of(shaper) / bits_of(link) <= shapers.RIGHT[1]:
             continue
         if lacks and layer is not None:
             shaper["queue"]["scheduler"] |= layer
-        made = shapers.at_rate(made, first, shapers.KEPT * bits_of(link))
+        result = shapers.at_rate(result, first, shapers.KEPT * bits_of(link))
         firsts[name] = first
     if not firsts:
         return None
-    after, balance = _compared(lab, "instead: the shaper", made, present, seed, dict.fromkeys(names, 1.0))
+    after, balance = _compared(lab, "instead: the shaper", result, present, seed, dict.fromkeys(names, 1.0))
     # the wait has moved to the shaper: the delays there are no price of their own
     balance = balance.without("delay_p50", firsts.values()).without("delay_p99", firsts.values())
     settings = {}
     for name, first in firsts.items():
-        words = str(state("remedies.behind-shaper", link=first, rate=bits_at(made, first)))
-        settings[name] = _in_tc(_averaged_at(lab, made, name, after, seed, words), made, first)
+        words = str(state("remedies.behind-shaper", link=first, rate=bits_at(result, first)))
+        settings[name] = _in_tc(_averaged_at(lab, result, name, after, seed, words), result, first)
     title = state("remedies.shaper-set", links=listed(list(dict.fromkeys(firsts.values()))), part=shapers.KEPT)
-    return Remedy("FQ-CoDel", made, settings, balance, str(title))
+    return Remedy("FQ-CoDel", result, settings, balance, str(title))
 
 
 def _let(link: Mapping[str, Any]) -> float:
@@ -225,35 +225,35 @@ def other_senders(
     -------
     None where no endless flow has another control.
     """
-    made = copy.deepcopy(tree)
+    changed = copy.deepcopy(tree)
     own = set()
-    for one in (one for name in names for one in bulk(made, name)):
-        if one["congestion"]["kind"] not in BBR:
-            own.add(control(one))
-            one["congestion"] = {"kind": "bbr"}
+    for item in (flow for name in names for flow in bulk(changed, name)):
+        if item["congestion"]["kind"] not in BBR:
+            own.add(control(item))
+            item["congestion"] = {"kind": "bbr"}
     if not own:
         return None
-    after, balance = _compared(lab, "senders: BBR", made, present, seed, dict.fromkeys(names, 1.0))
-    result = lab.result(made, after.length, seed)
+    after, balance = _compared(lab, "senders: BBR", changed, present, seed, dict.fromkeys(names, 1.0))
+    result = lab.result(changed, after.length, seed)
     settings = {}
     for name, words in names.items():
-        other = measured(result, name, bits_at(made, name), str(state("remedies.bbr", queue=words)))
+        other = measured(result, name, bits_at(changed, name), str(state("remedies.bbr", queue=words)))
         settings[name] = replace(
             averaged(other, after.beside.get(name, after.numbers)),
             tc="modprobe tcp_bbr  # on each sender\nsysctl -w net.ipv4.tcp_congestion_control=bbr",
             undo=f"sysctl -w net.ipv4.tcp_congestion_control={min(own)}" if min(own).isidentifier() else "",
         )
-    return Remedy("BBR", made, settings, balance)
+    return Remedy("BBR", changed, settings, balance)
 
 
 def _compared(
-    lab: Lab, key: str, made: dict[str, Any], present: Measured, seed: int, parts: Mapping[str, float]
+    lab: Lab, key: str, result: dict[str, Any], present: Measured, seed: int, parts: Mapping[str, float]
 ) -> tuple[Measured, Balance]:
     """Run another setting with more seeds, as many as the present one has, until its effects are decided."""
     for seeds in WHY.seeds:
-        after = lab.measure(key, made, min(seeds, len(present.numbers)), seed, traces=True)
+        after = lab.measure(key, result, min(seeds, len(present.numbers)), seed, traces=True)
         balance = Balance(effects(present, after, parts))
-        if seeds >= len(present.numbers) or all(one.decided for one in balance.effects):
+        if seeds >= len(present.numbers) or all(effect.decided for effect in balance.effects):
             break
     return after, balance
 

@@ -53,16 +53,16 @@ class Setting:
 
 def measured(result: Result, name: str, bits: float, words: str) -> Setting:
     """Return the numbers of link `name`, which has `bits` bit/s, in a run that traced its links."""
-    found = numbers(result, name)
+    outcome = numbers(result, name)
     trace = queued(result, name, bits)
     return Setting(
         queue=words,
         tc="",
         undo="",
-        delay_p50=found.delay_p50,
-        delay_p99=found.delay_p99,
-        utilization=found.utilization,
-        loss=found.loss,
+        delay_p50=outcome.delay_p50,
+        delay_p99=outcome.delay_p99,
+        utilization=outcome.utilization,
+        loss=outcome.loss,
         spark=_spark(trace),
         peak=float(trace.max(initial=0.0)),
         result=result,
@@ -84,7 +84,7 @@ def averaged(setting: Setting, ones: Sequence[Numbers], part: float = 1.0) -> Se
     """Put the means over all seeds into a setting, so that its table and its sentences have the same numbers."""
 
     def mean(key: str) -> float:
-        return float(sum(getattr(one, key) for one in ones) / len(ones))
+        return float(sum(getattr(run, key) for run in ones) / len(ones))
 
     return replace(
         setting,
@@ -98,12 +98,12 @@ def averaged(setting: Setting, ones: Sequence[Numbers], part: float = 1.0) -> Se
 
 
 def _mean_classes(ones: Sequence[Numbers]) -> dict[str, ClassNumbers]:
-    found = {}
+    result = {}
     for name in ones[0].classes:
-        rows = [one.classes[name] for one in ones]
+        rows = [run.classes[name] for run in ones]
         values = {key: sum(getattr(row, key) for row in rows) / len(rows) for key in asdict(rows[0])}
-        found[name] = ClassNumbers(**values)
-    return found
+        result[name] = ClassNumbers(**values)
+    return result
 
 
 def bits_at(tree: Mapping[str, Any], name: str) -> float:

@@ -63,11 +63,11 @@ class Judged:
     def json(self) -> dict[str, Any]:
         """Plain values: true, false, or null where it cannot be told."""
 
-        def answer(one: Verdict | None) -> dict[str, Any] | None:
-            if one is None:
+        def answer(verdict: Verdict | None) -> dict[str, Any] | None:
+            if verdict is None:
                 return None
-            value = one.value if math.isfinite(one.value) else None
-            return {"holds": one.holds if one.decided else None, "value": value, "sentence": one.sentence}
+            value = verdict.value if math.isfinite(verdict.value) else None
+            return {"holds": verdict.holds if verdict.decided else None, "value": value, "sentence": verdict.sentence}
 
         return {"oscillates": answer(self.oscillating), "stable": answer(self.stable), "measured_s": self.measured}
 
@@ -93,11 +93,11 @@ def judged(result: Result, link: str, packets: float = 0) -> Judged:
     before = known.get(link)
     if before is not None and (before[1].decided or before[0] >= packets):
         return before[1]
-    found = _of(result, link)
-    if not found.decided and packets > 0:
-        found = _longer(result, link, packets) or found
-    known[link] = packets, found
-    return found
+    judgement = _of(result, link)
+    if not judgement.decided and packets > 0:
+        judgement = _longer(result, link, packets) or judgement
+    known[link] = packets, judgement
+    return judgement
 
 
 def _of(result: Result, link: str, looks: int = 0) -> Judged:
@@ -122,8 +122,8 @@ def _of(result: Result, link: str, looks: int = 0) -> Judged:
         rtt, length = _scales(result, link)
         interval = float(result.traces.attrs["interval"])
         # of a queue that has not set itself yet no run is long enough
-        asked = length.measured if begin >= length.adapted else max(length.measured, RUN.longer[1] * (end - begin))
-        oscillating = analysis.is_oscillating(waiting, interval, rtt, asked, length.reason, confidence)
+        measured = length.measured if begin >= length.adapted else max(length.measured, RUN.longer[1] * (end - begin))
+        oscillating = analysis.is_oscillating(waiting, interval, rtt, measured, length.reason, confidence)
         moving = drift(waiting, confidence) > MOVES or _signal_moves(result, link, inside, confidence)
         if moving:
             oscillating = _still_moving(oscillating, 2 * (end - begin))
@@ -139,10 +139,10 @@ def _signal_moves(result: Result, link: str, inside: NDArray[np.bool_], confiden
     return drift(signal, confidence) > max(MOVES, RARE / max(float(signal.mean()), RARE))
 
 
-def _still_moving(found: Verdict, needs: float) -> Verdict:
+def _still_moving(verdict: Verdict, needs: float) -> Verdict:
     """No verdict yet: the queue is on its way to another level, at which it may behave otherwise."""
     finding = state("predicates.oscillating-longer", why=state("predicates.level-moves"), needs=needs)
-    return replace(found, holds=False, decided=False, short=True, needs=needs, finding=finding)
+    return replace(verdict, holds=False, decided=False, short=True, needs=needs, finding=finding)
 
 
 def _scales(result: Result, link: str) -> tuple[float, Length]:
@@ -169,13 +169,13 @@ def _longer(result: Result, link: str, packets: float) -> Judged | None:
     begin, end = result.window
     cost = result.departures / max(result.end, 1e-9)
     rtt, length = _scales(result, link)
-    found, measured = _of(result, link), end - begin
+    outcome, measured = _of(result, link), end - begin
     begin = max(begin, length.warm)
     last: Judged | None = None
     looks = 0
-    while not found.decided:
-        needs = found.oscillating.needs if found.oscillating is not None else math.nan
-        begin += measured if found.moving else 0.0
+    while not outcome.decided:
+        needs = outcome.oscillating.needs if outcome.oscillating is not None else math.nan
+        begin += measured if outcome.moving else 0.0
         wanted = 1.2 * needs if math.isfinite(needs) else 4 * measured
         measured = min(max(wanted, RUN.longer[0] * measured), RUN.longer[1] * measured)
         packets -= cost * (begin + measured)
@@ -187,42 +187,42 @@ def _longer(result: Result, link: str, packets: float) -> Judged | None:
         try:
             longer = Scenario({**tree, "scenario": tree["scenario"] | head})
             looks += 1
-            found = replace(_of(run(longer, seed=result.seed, trace_links=True), link, looks), own=False)
-            for number in range(1, RUN.seeds[-1] if found.decided else 1):
+            outcome = replace(_of(run(longer, seed=result.seed, trace_links=True), link, looks), own=False)
+            for number in range(1, RUN.seeds[-1] if outcome.decided else 1):
                 packets -= cost * until
                 if packets < 0 and number > 1:
                     break
                 seed = result.seed + number
                 other = None if packets < 0 else _of(run(longer, seed=seed, trace_links=True), link, looks)
-                found = _confirmed(found, other)
-                if not found.decided:
+                outcome = _confirmed(outcome, other)
+                if not outcome.decided:
                     break
         except ScenarioError:
             return last  # such as an algorithm written in Python, which the scenario's text does not hold
-        last = found
+        last = outcome
     return last
 
 
-def _confirmed(found: Judged, other: Judged | None) -> Judged:
+def _confirmed(judgement: Judged, other: Judged | None) -> Judged:
     """Return a run's verdict if one of the same length with another seed agrees, or at least does not contradict it."""
-    if other is not None and _sides(found) == _sides(other):
-        return found
+    if other is not None and _sides(judgement) == _sides(other):
+        return judgement
     case = "unconfirmed" if other is None else "contradicted"
-    needs = 4 * found.measured
+    needs = 4 * judgement.measured
 
-    def open_(one: Verdict, what: str) -> Verdict:
-        finding = state(f"predicates.{what}-{case}", seconds=found.measured, needs=needs)
-        return replace(one, holds=False, decided=False, finding=finding, needs=needs)
+    def open_(verdict: Verdict, what: str) -> Verdict:
+        finding = state(f"predicates.{what}-{case}", seconds=judgement.measured, needs=needs)
+        return replace(verdict, holds=False, decided=False, finding=finding, needs=needs)
 
-    oscillating = None if found.oscillating is None else open_(found.oscillating, "oscillating")
-    return replace(found, oscillating=oscillating, stable=open_(found.stable, "stable"))
+    oscillating = None if judgement.oscillating is None else open_(judgement.oscillating, "oscillating")
+    return replace(judgement, oscillating=oscillating, stable=open_(judgement.stable, "stable"))
 
 
-def _sides(one: Judged) -> tuple[bool, bool, bool]:
+def _sides(judgement: Judged) -> tuple[bool, bool, bool]:
     """On which side of each limit a run lies, however near to it."""
-    large = one.oscillating is not None and one.oscillating.value >= analysis.OSCILLATION_AMPLITUDE
-    wide = one.stable.value > analysis.STABLE_DEVIATION
-    return math.isnan(one.stable.value), large, large or wide
+    large = judgement.oscillating is not None and judgement.oscillating.value >= analysis.OSCILLATION_AMPLITUDE
+    wide = judgement.stable.value > analysis.STABLE_DEVIATION
+    return math.isnan(judgement.stable.value), large, large or wide
 
 
 __all__ = ["Judged", "judged"]

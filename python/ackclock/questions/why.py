@@ -91,7 +91,7 @@ class Judged:
         return {
             "link": self.link,
             "state": self.state,
-            "sentences": [one.json() for one in self.sentences],
+            "sentences": [sentence.json() for sentence in self.sentences],
             "findings": _findings(self.diagnosis),
             "present": _setting(self.present),
             "other": _setting(self.other) if self.other else None,
@@ -147,13 +147,13 @@ class Why(Card):
     def lines(self) -> list[str]:
         """The sentences, a line each; where several links are judged, one line per link and the remedy's last."""
         if not self.beside:
-            return [one.text for one in self.sentences]
-        remedy = [one for one in self.sentences if one.subject in ("FQ-CoDel", "BBR")]
-        main = [one for one in self.sentences if one not in remedy]
-        parts = [(self.diagnosis.link, main), *((one.link, one.sentences) for one in self.beside)]
+            return [sentence.text for sentence in self.sentences]
+        remedy = [sentence for sentence in self.sentences if sentence.subject in ("FQ-CoDel", "BBR")]
+        main = [sentence for sentence in self.sentences if sentence not in remedy]
+        parts = [(self.diagnosis.link, main), *((part.link, part.sentences) for part in self.beside)]
         return [
-            *(f"{link}: {' '.join(one.text for one in part)}" for link, part in parts),
-            *(one.text for one in remedy),
+            *(f"{link}: {' '.join(item.text for item in part)}" for link, part in parts),
+            *(item.text for item in remedy),
         ]
 
     @presented
@@ -163,14 +163,14 @@ class Why(Card):
     @property
     def every(self) -> list[tuple[str, Setting, Setting | None, Setting | None]]:
         """Each judged link: name, present setting, alternative, and the alternative again if it is recommended."""
-        rest = [(one.link, one.present, one.other, one.recommended) for one in self.beside]
+        rest = [(part.link, part.present, part.other, part.recommended) for part in self.beside]
         return [(self.diagnosis.link, self.present, self.other, self.recommended), *rest]
 
     def json(self) -> dict[str, Any]:
         """Everything as plain values: the sentences with their evidence, and the runs that it points to."""
         tree = {
             "sentence": self.sentence,
-            "sentences": [one.json() for one in self.sentences],
+            "sentences": [sentence.json() for sentence in self.sentences],
             "state": self.state,
             "cause": self.cause,
             "findings": _findings(self.diagnosis),
@@ -178,40 +178,40 @@ class Why(Card):
             "present": _setting(self.present),
             "other": _setting(self.other) if self.other else None,
             "recommended": _setting(self.recommended) if self.recommended else None,
-            "beside": [one.json() for one in self.beside],
-            "effects": [one.json() for one in self.effects],
+            "beside": [part.json() for part in self.beside],
+            "effects": [effect.json() for effect in self.effects],
             "people": self.people.json() if self.people else None,
             "senders": _senders(self.senders) if self.senders else None,
             "trust": self.trust.json(),
             "checked": self.checked,
             "runs": self.diagnosis.lab.record,
         }
-        made: dict[str, Any] = finite(tree)
-        return made
+        result: dict[str, Any] = finite(tree)
+        return result
 
 
 def _senders(remedy: Remedy) -> dict[str, Any]:
     return {
         "control": remedy.name,
-        "effects": [one.json() for one in remedy.balance.effects],
-        "settings": {link: _setting(one) for link, one in remedy.settings.items()},
+        "effects": [effect.json() for effect in remedy.balance.effects],
+        "settings": {link: _setting(setting) for link, setting in remedy.settings.items()},
     }
 
 
 def _findings(diagnosis: Diagnosis) -> list[dict[str, Any]]:
     return [
-        {"symptom": one.symptom, "causes": [cause.key for cause in one.causes], "tried": list(one.tried)}
-        for one in diagnosis.findings
+        {"symptom": finding.symptom, "causes": [cause.key for cause in finding.causes], "tried": list(finding.tried)}
+        for finding in diagnosis.findings
     ]
 
 
-def _setting(one: Setting) -> dict[str, Any]:
+def _setting(setting: Setting) -> dict[str, Any]:
     names = ("queue", "tc", "undo", "delay_p50", "delay_p99", "utilization", "loss", "spark", "peak")
-    plain = {name: getattr(one, name) for name in names}
-    plain["jain"] = one.jain if math.isfinite(one.jain) else None
+    plain = {name: getattr(setting, name) for name in names}
+    plain["jain"] = setting.jain if math.isfinite(setting.jain) else None
     plain["classes"] = {
         name: {key: value if math.isfinite(value) else None for key, value in asdict(of).items()}
-        for name, of in one.classes.items()
+        for name, of in setting.classes.items()
     }
     return plain
 
@@ -300,21 +300,21 @@ def why(
     scenario = _in_style(scenario, style)
     tree = scenario.canonical
     name = _link(tree, link)
-    crossed = [one["name"] for one in tree["link"] if one["name"] != name and _crosses(tree, one["name"])]
+    crossed = [link["name"] for link in tree["link"] if link["name"] != name and _crosses(tree, link["name"])]
     also = () if link is not None else tuple(crossed[:MAX_OTHER_LINKS])
     options: dict[str, Any] = {"budget": WHY.sure if until_sure else WHY.packets, "length": length, "cache": RunCache()}
     lab = Lab(name, also=also, **options)
     answer = diagnose(scenario, name, lab=lab, seed=seed)
     main = _judged(answer, tree, name, seed)
     beside = []
-    for one in (one for one in also if _loaded(answer.present, tree, one)):
-        found = diagnose(scenario, one, lab=Lab(one, **options, known=answer.present.length), seed=seed)
-        beside.append(_judged(found, tree, one, seed))
+    for item in (link for link in also if _loaded(answer.present, tree, link)):
+        diagnosis = diagnose(scenario, item, lab=Lab(item, **options, known=answer.present.length), seed=seed)
+        beside.append(_judged(diagnosis, tree, item, seed))
     judged = [main, *beside]
     remedies = _remedies(lab, tree, judged, seed, (DOWN,) if down is not None else (), own_senders=own_senders)
     main, *rest = judged = _advised(judged, remedies, prefer)
-    sentences = [*main.sentences, *(one.sentence(one.balance.wanted(prefer), prefer) for one in remedies)]
-    trees = {"now": tree} | {SETTING_NAMES[one.name]: one.tree for one in remedies}
+    sentences = [*main.sentences, *(remedy.sentence(remedy.balance.wanted(prefer), prefer) for remedy in remedies)]
+    trees = {"now": tree} | {SETTING_NAMES[remedy.name]: remedy.tree for remedy in remedies}
     trust = near(tree, name)
     return Why(
         sentences=tuple(sentences),
@@ -324,11 +324,11 @@ def why(
         other=main.other,
         recommended=main.recommended,
         beside=tuple(rest),
-        effects=next((one.balance.effects for one in remedies if one.name == "FQ-CoDel"), ()),
+        effects=next((remedy.balance.effects for remedy in remedies if remedy.name == "FQ-CoDel"), ()),
         people=people(
             trees, name, answer.present.length, seed, _one_way(answer.present), _rates(tree, main.present, remedies)
         ),
-        senders=next((one for one in remedies if one.name == "BBR"), None),
+        senders=next((remedy for remedy in remedies if remedy.name == "BBR"), None),
         checked=f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}\n"
         f"{trust.sentence}{_style(tree, name, answer, bool(trust.cells))}",
         trust=trust,
@@ -340,15 +340,15 @@ def why(
 def _one_way(present: Measured) -> dict[str, float]:
     """Median one-way delays of the classes, s, means over the seeds."""
     ones = present.numbers
-    return {name: sum(one.classes[name].one_way_p50 for one in ones) / len(ones) for name in ones[0].classes}
+    return {name: sum(item.classes[name].one_way_p50 for item in ones) / len(ones) for name in ones[0].classes}
 
 
 def _rates(tree: dict[str, Any], present: Setting, remedies: Sequence[Remedy]) -> dict[str, dict[str, float]]:
     """Mean goodputs of a flow of each class, bit/s, by setting."""
     settings = {"now": present} | {
-        SETTING_NAMES[one.name]: setting for one in remedies for setting in list(one.settings.values())[:1]
+        SETTING_NAMES[remedy.name]: setting for remedy in remedies for setting in list(remedy.settings.values())[:1]
     }
-    counts = {str(one["name"]): int(one["count"]) for one in tree["flows"]}
+    counts = {str(flow["name"]): int(flow["count"]) for flow in tree["flows"]}
     return {
         key: {name: own.goodput / counts[name] for name, own in setting.classes.items()}
         for key, setting in settings.items()
@@ -367,16 +367,16 @@ def _in_style(scenario: Scenario, style: str | None) -> Scenario:
 def _link(tree: dict[str, Any], link: str | None) -> str:
     """Return the link that is judged: the one that is asked for, if flows cross it."""
     name = link or chosen(tree)
-    if all(one["name"] != name for one in tree["link"]):
-        raise WhyError(f"there is no link {name}; there are {', '.join(one['name'] for one in tree['link'])}")
-    if not any(name in one["path"] for one in tree["flows"]):
+    if all(link["name"] != name for link in tree["link"]):
+        raise WhyError(f"there is no link {name}; there are {', '.join(link['name'] for link in tree['link'])}")
+    if not any(name in flow["path"] for flow in tree["flows"]):
         raise WhyError(f"no flow crosses the link {name}")
     return name
 
 
 def _checked(judged: Sequence[Judged], tree: dict[str, Any], seed: int) -> str:
     """Say how many runs of what length an answer rests on."""
-    labs = [one.diagnosis.lab for one in judged]
+    labs = [item.diagnosis.lab for item in judged]
     settings = {json.dumps(run["scenario"]) for lab in labs for run in lab.record.values()}
     length = judged[0].diagnosis.present.length
     millions = sum(lab.computed for lab in labs) / 1e6
@@ -420,41 +420,43 @@ def _remedies(
     if not present.enough:
         return []
     others = {}
-    for one in judged[1:]:
-        key = f"{one.link}: {one.diagnosis.present.key}"
-        lab.record[key] = one.diagnosis.lab.record[one.diagnosis.present.key]
-        others[one.link] = replace(one.diagnosis.present, key=key)
+    for item in judged[1:]:
+        key = f"{item.link}: {item.diagnosis.present.key}"
+        lab.record[key] = item.diagnosis.lab.record[item.diagnosis.present.key]
+        others[item.link] = replace(item.diagnosis.present, key=key)
     present = replace(present, judged=others)
-    rtts = {one.link: one.diagnosis.present.numbers[0].rtt for one in judged}
+    rtts = {entry.link: entry.diagnosis.present.numbers[0].rtt for entry in judged}
     queue_, senders = other_queue(lab, tree, rtts, present, seed, incoming), None
     if own_senders:
-        words = {one.link: one.present.queue for one in judged}
+        words = {entry.link: entry.present.queue for entry in judged}
         senders = other_senders(lab, tree, words, present, seed)
-    open_ = [one.link for one in judged if "unfair" in one.diagnosis.open]
-    return [replace(one, balance=one.balance.without("jain", open_)) for one in (queue_, senders) if one is not None]
+    open_ = [entry.link for entry in judged if "unfair" in entry.diagnosis.open]
+    return [
+        replace(entry, balance=entry.balance.without("jain", open_)) for entry in (queue_, senders) if entry is not None
+    ]
 
 
 def _advised(judged: Sequence[Judged], remedies: Sequence[Remedy], prefer: Preference | None) -> list[Judged]:
     """The judged links with the other setting of their queues, and whether it is recommended."""
-    for one in remedies:
-        if one.name == "FQ-CoDel":
-            wanted = one.balance.wanted(prefer)
-            found = [(link, one.settings.get(link.link)) for link in judged]
-            return [replace(link, other=new, recommended=new if wanted else None) for link, new in found]
+    for remedy in remedies:
+        if remedy.name == "FQ-CoDel":
+            wanted = remedy.balance.wanted(prefer)
+            results = [(part, remedy.settings.get(part.link)) for part in judged]
+            return [replace(link, other=new, recommended=new if wanted else None) for link, new in results]
     return list(judged)
 
 
 def _crosses(tree: Mapping[str, Any], name: str) -> bool:
-    return any(name in [*one["path"], *returning(one)] for one in tree["flows"])
+    return any(name in [*flow["path"], *returning(flow)] for flow in tree["flows"])
 
 
 def _loaded(present: Measured, tree: Mapping[str, Any], name: str) -> bool:
     """Whether a link beside the judged one is worth a judgement: it is busy with endless flows, or a symptom shows."""
-    one = present.beside[name][0]
-    if not one.packets or math.isnan(one.delay_p50):
+    part = present.beside[name][0]
+    if not part.packets or math.isnan(part.delay_p50):
         return False
-    busy = bool(bulk(tree, name)) and one.utilization > BUSY
-    symptoms = (own.value(one) > own.limit(one) for own in SYMPTOMS if own.key not in ("idle", "unfair"))
+    busy = bool(bulk(tree, name)) and part.utilization > BUSY
+    symptoms = (own.value(part) > own.limit(part) for own in SYMPTOMS if own.key not in ("idle", "unfair"))
     return busy or any(symptoms)
 
 
@@ -471,8 +473,8 @@ def _judged(diagnosis: Diagnosis, tree: dict[str, Any], name: str, seed: int) ->
 
 def _uncovered(tree: Mapping[str, Any]) -> list[str]:
     """Return what the file lacks, and the answer therefore does not cover."""
-    kinds = {one["traffic"]["kind"] for one in tree["flows"]}
-    varies = bool(tree.get("change")) or any(not isinstance(one["rate"], str) for one in tree["link"])
+    kinds = {flow["traffic"]["kind"] for flow in tree["flows"]}
+    varies = bool(tree.get("change")) or any(not isinstance(link["rate"], str) for link in tree["link"])
     other = [] if len(kinds) > 1 or kinds != {"bulk"} else ["other traffic"]
     services = [link["service"]["kind"] for link in tree["link"] if link.get("service", "none") != "none"]
     radio = [] if "wifi" in services else ["Wi-Fi"]
@@ -480,7 +482,7 @@ def _uncovered(tree: Mapping[str, Any]) -> list[str]:
 
 
 def _left_out(link: str | None, crossed: Sequence[str], also: Sequence[str]) -> str:
-    left = [one for one in crossed if one not in also]
+    left = [link for link in crossed if link not in also]
     if not left:
         return ""
     if link is not None:
@@ -493,9 +495,9 @@ def _small(text: str) -> str:
 
 
 def _first_cause(findings: tuple[Finding, ...], undecided: tuple[Sentence, ...]) -> str:
-    for one in findings:
-        if one.causes:
-            return one.causes[0].key
+    for finding in findings:
+        if finding.causes:
+            return finding.causes[0].key
     return "not-found" if findings else "undecided" if undecided else "none"
 
 
@@ -514,7 +516,7 @@ def _named(aqm: str) -> dict[str, Any]:
     name = aqm.strip().lower()
     if name in SHAPERS:
         raise WhyError(f'"{aqm}" only holds the rate; name the queue behind it, such as fq_codel or drop-tail')
-    schedulers = {str(one["kind"]) for one in list_algorithms()["scheduler"]}
+    schedulers = {str(item["kind"]) for item in list_algorithms()["scheduler"]}
     return {"scheduler": name} if name.replace("-", "_") in schedulers else {"aqm": name}
 
 
@@ -565,16 +567,16 @@ def stated(ones: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
     """Say the same of several seeds: means over them, and the highest of their peaks."""
 
     def average(of: str) -> float:
-        return float(sum(getattr(one, of) for one in ones) / len(ones))
+        return float(sum(getattr(item, of) for item in ones) / len(ones))
 
     link = link_of(tree, name)
     room = capacity(link, PACKET)
-    waits = [interval([getattr(one, of) for one in ones]) for of in ("delay_p50", "delay_p99")]
+    waits = [interval([getattr(item, of) for item in ones]) for of in ("delay_p50", "delay_p99")]
     p50, p99 = (wait.mean for wait in waits)
     rtt, standing = (average(of) for of in ("rtt", "standing"))
     mean = average("delay_mean")
     mean = mean if math.isfinite(mean) else 0.0
-    peak = max(one.peak for one in ones)
+    peak = max(item.peak for item in ones)
     most = state("why.most-wait", wait=waits[1])
     if FULL * room < p99 <= room + 2 * ones[0].transmission and isinstance(link["rate"], str):
         most = state("why.whole-buffer", room=room)
@@ -599,27 +601,27 @@ def stated(ones: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
 def _style(tree: dict[str, Any], name: str, diagnosis: Diagnosis, cells: bool) -> str:
     """How far the run's own style is from style "linux", in which the matrix was compared."""
     flows_of = bulk(tree, name)
-    styles = {str(one["style"]) for one in flows_of if "style" in one}
+    styles = {str(flow["style"]) for flow in flows_of if "style" in flow}
     if not diagnosis.present.enough or not styles or styles == {"linux"}:
         return ""
     try:
-        made = styled(tree, "linux")
+        changed = styled(tree, "linux")
     except AckclockError:
         return ""
     seeds = diagnosis.lab.record[diagnosis.present.key]["seeds"][: WHY.seeds[0]]
     try:
         own, longer = diagnosis.present.length, diagnosis.present.factor
         once = replace(own, warm=own.warm / longer, measured=own.measured / longer)
-        linux = Scenario(timed(made, once))
-        found = parallel(lambda seed: numbers(run(linux, seed=seed, trace_links=True), name), seeds, imports=())
+        linux = Scenario(timed(changed, once))
+        results = parallel(lambda seed: numbers(run(linux, seed=seed, trace_links=True), name), seeds, imports=())
     except AckclockError:
         return ""
 
     def means(ones: Sequence[Numbers]) -> tuple[float, float]:
-        delay, used = (sum(getattr(one, key) for one in ones) / len(ones) for key in ("delay_p50", "utilization"))
+        delay, used = (sum(getattr(item, key) for item in ones) / len(ones) for key in ("delay_p50", "utilization"))
         return delay, used
 
-    delay, used = means(found)
+    delay, used = means(results)
     own_delay, own_used = means(diagnosis.present.numbers)
     compared = state(
         "why.not-in-linux-style" if cells else "why.in-style",
@@ -642,18 +644,18 @@ def styled(tree: Mapping[str, Any], style: str) -> dict[str, Any]:
 
     What the file says stays; what it leaves to its style has that style's defaults.
     """
-    made = copy.deepcopy(dict(tree))
-    for place, one in enumerate(made["flows"]):
-        if "congestion" not in one or one.get("style", style) == style:
+    changed = copy.deepcopy(dict(tree))
+    for place, flow in enumerate(changed["flows"]):
+        if "congestion" not in flow or flow.get("style", style) == style:
             continue
-        fixed = {key: one[key] for key in ALWAYS if key in one}
-        kind = {"kind": one["congestion"]["kind"]}
-        plain = {**fixed, "style": one["style"], "congestion": kind}
-        defaults = Scenario({**made, "flows": [plain], "change": []}).canonical["flows"][0]
-        given = {key: value for key, value in one.items() if key not in fixed and defaults.get(key) != value}
-        control = {key: value for key, value in one["congestion"].items() if defaults["congestion"].get(key) != value}
-        made["flows"][place] = {**fixed, **given, "style": style, "congestion": {**kind, **control}}
-    return made
+        fixed = {key: flow[key] for key in ALWAYS if key in flow}
+        kind = {"kind": flow["congestion"]["kind"]}
+        plain = {**fixed, "style": flow["style"], "congestion": kind}
+        defaults = Scenario({**changed, "flows": [plain], "change": []}).canonical["flows"][0]
+        given = {key: value for key, value in flow.items() if key not in fixed and defaults.get(key) != value}
+        control = {key: value for key, value in flow["congestion"].items() if defaults["congestion"].get(key) != value}
+        changed["flows"][place] = {**fixed, **given, "style": style, "congestion": {**kind, **control}}
+    return changed
 
 
 __all__ = ["Judged", "Preference", "Setting", "Why", "WhyError", "called", "describe", "measured", "why"]

@@ -82,7 +82,9 @@ def hopf_curve(
     first, second = (space.parameter(name) for name in names)
     if first.index == second.index:
         raise ValueError(f"a curve needs two parameters, not {names[0]} twice")
-    inner = [(min(span) / one.scale, max(span) / one.scale) for one, span in zip((first, second), ranges, strict=True)]
+    inner = [
+        (min(span) / item.scale, max(span) / item.scale) for item, span in zip((first, second), ranges, strict=True)
+    ]
     raw = follow((first, second), inner)
     return Curve(
         names,
@@ -96,8 +98,8 @@ def hopf_curve(
 def bautin_points(system: _core.DelaySystem, space: Space, curve: Curve) -> list[HopfPoint]:
     """Return where the onset changes its kind on a Hopf curve."""
     first, second = (space.parameter(name).index for name in curve.parameters)
-    found = system.bautin_points([point._raw for point in curve.points], (first, second))
-    return [hopf_point(space, point) for point in found]
+    points = system.bautin_points([point._raw for point in curve.points], (first, second))
+    return [hopf_point(space, point) for point in points]
 
 
 def criticality(
@@ -169,20 +171,20 @@ def branch(
     size = abs(point._raw.state[place]) or 1.0
     raw = system.cycle_from_hopf(point._raw, free.index, place, 0.02 * size, tolerance)
     low, high = sorted(value / free.scale for value in span)
-    found = system.cycle_branch(raw, free.index, (low, high), points, 0.5, tolerance)
-    members = found["points"]
-    start, end = (end_of(found[key], [free]) for key in ("start", "end"))
+    result = system.cycle_branch(raw, free.index, (low, high), points, 0.5, tolerance)
+    members = result["points"]
+    start, end = (end_of(result[key], [free]) for key in ("start", "end"))
     # from the Hopf point outwards
     if members[0][0].amplitude(place) > members[-1][0].amplitude(place):
         folds = [False, *(after for _, after in reversed(members[1:]))]
-        members = [(one, fold) for (one, _), fold in zip(reversed(members), folds, strict=True)]
+        members = [(member, fold) for (member, _), fold in zip(reversed(members), folds, strict=True)]
         start, end = end, start
     # what is smaller than the first cycle says no more than the Hopf point does
     smallest = 0.999 * raw.amplitude(place)
-    members = [(one, fold) for one, fold in members if one.amplitude(place) >= smallest]
+    members = [(item, fold) for item, fold in members if item.amplitude(place) >= smallest]
     if start.kind != "range":
         start = End("zero amplitude", "the Hopf point")
-    cycles = [cycle(system, space, one, after_fold=after, left=left(one) if left else ()) for one, after in members]
+    cycles = [cycle(system, space, item, after_fold=after, left=left(item) if left else ()) for item, after in members]
     return Branch(parameter, name, cycles, start, end, free.unit, point)
 
 
@@ -196,7 +198,7 @@ def branch_within(
 ) -> Branch:
     """Return with names a branch of cycles that ends where it leaves its laws."""
     free = space.parameter(parameter)
-    cycles = [cycle(system, space, one, after_fold=after, left=left) for one, after, left in raw["cycles"]]
+    cycles = [cycle(system, space, item, after_fold=after, left=left) for item, after, left in raw["cycles"]]
     kind, value, why = raw["end"]
     end = End(kind, why if value is None else _end_of_range(free, value))
     born = End("zero amplitude", "the Hopf point")

@@ -123,8 +123,8 @@ class System:
         """Return all equilibria that a dense search of a box (smallest and largest value of each state) finds."""
         p = self._values(parameters)
         lower, upper = zip(*(box[name] for name in self.states), strict=True)
-        found = self._core.equilibria(list(map(float, lower)), list(map(float, upper)), p)
-        return [self._equilibrium(x, p) for x in found]
+        states = self._core.equilibria(list(map(float, lower)), list(map(float, upper)), p)
+        return [self._equilibrium(x, p) for x in states]
 
     def roots(self, at: Equilibrium, count: int = 6) -> Spectrum:
         """Return at least `count` rightmost characteristic roots, certified by the argument principle."""

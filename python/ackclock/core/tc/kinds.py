@@ -363,9 +363,9 @@ def _differences(
                 notes.append(str(state("tc.fixed-in-linux", place=f"{place}.{key}", value=value, linux=there)))
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(item: Any, other: Any) -> bool:
     try:
-        return abs(number(one) - number(other)) <= 1e-9 * abs(number(other))
+        return abs(number(item) - number(other)) <= 1e-9 * abs(number(other))
     except (TypeError, ValueError):
         return False
 
@@ -376,12 +376,12 @@ def _defaults(queue: Mapping[str, Any]) -> dict[str, Any]:
 
     scheduler = queue.get("scheduler", "none")
     kind = scheduler["kind"] if isinstance(scheduler, Mapping) else scheduler
-    asked = {"aqm": queue["aqm"]} if kind == "none" else {"scheduler": kind}
+    wanted = {"aqm": queue["aqm"]} if kind == "none" else {"scheduler": kind}
     if kind not in ("none", "cake", "choke", "sfq", "sfb", "sch_fq") and "aqm" in queue:
-        asked["aqm"] = queue["aqm"]
-    made = dumbbell(rate="1 Mbit/s", queue=asked, flows=flows(1, "reno", rtt="10 ms"), duration="1 s")
-    found: dict[str, Any] = made.canonical["link"][0]["queue"]
-    return found
+        wanted["aqm"] = queue["aqm"]
+    scenario = dumbbell(rate="1 Mbit/s", queue=wanted, flows=flows(1, "reno", rtt="10 ms"), duration="1 s")
+    result: dict[str, Any] = scenario.canonical["link"][0]["queue"]
+    return result
 
 
 # RED and CHOKe: their weight is a power of two, which tc finds from a burst

@@ -64,7 +64,7 @@ class Node:
 
     def every(self) -> list[Node]:
         """Return it and all below it."""
-        return [self, *(one for child in self.children for one in child.every())]
+        return [self, *(item for child in self.children for item in child.every())]
 
 
 def network(text: str, file: str) -> list[Node]:
@@ -80,7 +80,7 @@ def network(text: str, file: str) -> list[Node]:
         tree = json.loads(text)
     except json.JSONDecodeError as error:
         Place(file, error.lineno).wrong(f"not JSON: {error.msg}")
-    found: dict[str, Node] = {}
+    result: dict[str, Node] = {}
 
     def nodes(entries: Any, place: Place, level: int) -> list[Node]:
         if not isinstance(entries, dict):
@@ -100,11 +100,11 @@ def network(text: str, file: str) -> list[Node]:
             if not isinstance(value, int | float) or value <= 0:
                 place.at(key).wrong("not a bandwidth", json.dumps(value), "a number above zero, Mbit/s")
             rates.append(float(value) * 1e6)
-        if name in found:
+        if name in result:
             place.wrong("two nodes have this name", name)
-        made = found[name] = Node(name, (rates[0], rates[1]))
-        made.children = nodes(entry.get("children") or {}, place.at("children"), level + 1)
-        return made
+        node = result[name] = Node(name, (rates[0], rates[1]))
+        node.children = nodes(entry.get("children") or {}, place.at("children"), level + 1)
+        return node
 
     return nodes(tree, Place(file, None), 1)
 
@@ -129,8 +129,8 @@ def circuits(text: str, file: str, top: list[Node], default: str = "cake") -> No
             Place(file, lines[0][0]).wrong(
                 f'the column "{name}" is missing', ", ".join(head), ", ".join(HEAD), nearest(name, head)
             )
-    known = {node.name: node for one in top for node in one.every()}
-    found: dict[str, Circuit] = {}
+    known = {node.name: node for item in top for node in item.every()}
+    result: dict[str, Circuit] = {}
     for (at, _), cells in zip(lines[1:], rows, strict=False):
         row = dict(zip(head, (cell.strip() for cell in cells), strict=False))
         place = Place(file, at)
@@ -153,34 +153,34 @@ def circuits(text: str, file: str, top: list[Node], default: str = "cake") -> No
         name = f"circuit {own}"
         queues = _queues(row.get("sqm", ""), default, place)
         low, high = (tuple(rate(f"{way} {what} Mbps") for way in ("Download", "Upload")) for what in ("Min", "Max"))
-        if any(one > other for one, other in zip(low, high, strict=True)):
+        if any(item > other for item, other in zip(low, high, strict=True)):
             place.at("Download Min Mbps").wrong(
                 "a minimum above its maximum", f"{row['Download Min Mbps']}, {row['Upload Min Mbps']}"
             )
-        made = Circuit(name, parent, (low[0], low[1]), (high[0], high[1]), queues)
-        if name in found:
-            if found[name] != made:
+        circuit = Circuit(name, parent, (low[0], low[1]), (high[0], high[1]), queues)
+        if name in result:
+            if result[name] != circuit:
                 place.wrong("devices of one circuit differ", own)
             continue
-        found[name] = made
-        known[parent].circuits.append(made)
+        result[name] = circuit
+        known[parent].circuits.append(circuit)
 
 
 def _queues(text: str, default: str, place: Place) -> tuple[str, str]:
     parts = [part.strip().lower() for part in text.split("/")]
     both = (parts[0], parts[-1]) if len(parts) <= 2 else ("?", "?")  # noqa: PLR2004  both ways
-    made = tuple(part or default for part in both)
-    for one in made:
-        if one not in LEAVES:
+    results = tuple(part or default for part in both)
+    for row in results:
+        if row not in LEAVES:
             place.at("sqm").wrong("a queue that is not known", text, ", ".join(LEAVES) + ", or DOWN/UP")
-    return made[0], made[1]
+    return results[0], results[1]
 
 
 def queue(top: list[Node], way: int, notes: list[str]) -> Queue:
     """Return the queue of one way, 0 down or 1 up."""
 
     def classes(node: Node) -> dict[str, Any] | None:
-        rows = [found for child in node.children if (found := classes(child))]
+        rows = [outcome for child in node.children if (outcome := classes(child))]
         rows += [
             {
                 "name": circuit.name,
@@ -196,7 +196,7 @@ def queue(top: list[Node], way: int, notes: list[str]) -> Queue:
             return None
         return {"name": node.name, "rate": units.scenario_rate(_bytes(node.rates[way])), "classes": rows}
 
-    rows = [found for node in top if (found := classes(node))]
+    rows = [result for node in top if (result := classes(node))]
     if not rows:
         Place("ShapedDevices.csv", None).wrong("there are no circuits")
     return {"scheduler": {"kind": "htb"}, "classes": rows}
@@ -221,13 +221,13 @@ def written(down: Mapping[str, Any], up: Mapping[str, Any]) -> tuple[str, str]:
         value = row[key] if row[key] != "rate" else row["rate"]
         return number(value) / 1e6
 
-    def nodes(one: list[Any], other: list[Any], above: str) -> dict[str, Any]:
-        if [row["name"] for row in one] != [row["name"] for row in other]:
+    def nodes(results: list[Any], other: list[Any], above: str) -> dict[str, Any]:
+        if [row["name"] for row in results] != [row["name"] for row in other]:
             raise ValueError(f"the classes below {above or 'the root'} are not the same both ways")
-        found = {}
-        for row, back in zip(one, other, strict=True):
+        result = {}
+        for row, back in zip(results, other, strict=True):
             if "classes" in row:
-                found[row["name"]] = {
+                result[row["name"]] = {
                     "downloadBandwidthMbps": mbps(row, "rate"),
                     "uploadBandwidthMbps": mbps(back, "rate"),
                     "type": "AP" if any("queue" in child for child in row["classes"]) else "Site",
@@ -240,7 +240,7 @@ def written(down: Mapping[str, Any], up: Mapping[str, Any]) -> tuple[str, str]:
             own = str(row["name"]).removeprefix("circuit ")
             rates = [f"{mbps(way, key):.12g}" for key in ("rate", "ceil") for way in (row, back)]
             rows.append([own, "", own, "", above, "", "", "", *rates, "", "/".join(kinds)])
-        return found
+        return result
 
     for way in (down, up):
         scheduler = way.get("scheduler", "none")

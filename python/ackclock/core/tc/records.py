@@ -27,13 +27,13 @@ class Place:
         """File and line."""
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
-    def wrong(self, problem: str, found: str | None = None, allowed: str | None = None, hint: str = "") -> NoReturn:
+    def wrong(self, problem: str, value: str | None = None, allowed: str | None = None, hint: str = "") -> NoReturn:
         """Raise the error that says what is wrong here."""
         text = f"{self.where}: {self.key}: {problem}" if self.key else f"{self.where}: {problem}"
-        text += f"; found {found}" if found else ""
+        text += f"; found {value}" if value else ""
         text += hint
         text += f"; allowed: {allowed}" if allowed else ""
-        raise ScenarioError([Diagnostic(self.file, self.line, None, self.key, problem, found, None, allowed, text)])
+        raise ScenarioError([Diagnostic(self.file, self.line, None, self.key, problem, value, None, allowed, text)])
 
     def at(self, key: str) -> Place:
         """Return the place of a key here."""
@@ -95,12 +95,12 @@ def read(text: str, file: str) -> Read:
     ScenarioError
         With file and line (in JSON: the place of the entry), what was found and what is allowed.
     """
-    found = Read()
+    records = Read()
     if text.lstrip().startswith("["):
-        _json(text, file, found)
+        _json(text, file, records)
     else:
-        _lines(text, file, found)
-    return found
+        _lines(text, file, records)
+    return records
 
 
 # Lines
@@ -126,7 +126,7 @@ def _joined(text: str) -> Iterator[tuple[int, str]]:
         yield start, whole
 
 
-def _lines(text: str, file: str, found: Read) -> None:
+def _lines(text: str, file: str, records: Read) -> None:
     for number, line in _joined(text):
         place = Place(file, number)
         code, comment = _uncommented(line)
@@ -141,14 +141,14 @@ def _lines(text: str, file: str, found: Read) -> None:
             words = words[1:]
         if not words:
             continue
-        if words[0] == "match" and found.records and found.records[-1].what == "filter":
-            found.records[-1].words += ["match", *words[1:]]
+        if words[0] == "match" and records.records and records.records[-1].what == "filter":
+            records.records[-1].words += ["match", *words[1:]]
         elif words[0] not in OBJECTS:
             if code[:1].isspace() and words[0] in _STATISTICS:
                 continue
-            found.notes.append(f"{file}:{number}: left out: {line.strip()}")
+            records.notes.append(f"{file}:{number}: left out: {line.strip()}")
         else:
-            _line(words, place, comment, found)
+            _line(words, place, comment, records)
 
 
 _STATISTICS: Final = frozenset(
@@ -162,7 +162,7 @@ def _uncommented(line: str) -> tuple[str, dict[str, str]]:
     return code, {key: json.loads(value) for key, value in names.items()}
 
 
-def _line(words: list[str], place: Place, comment: dict[str, str], found: Read) -> None:
+def _line(words: list[str], place: Place, comment: dict[str, str], records: Read) -> None:
     variable = next((word for word in words if "$" in word), None)
     if variable is not None:
         place.wrong("a variable of a shell", variable, "tc's own words, as `sh -x` prints them")
@@ -185,7 +185,7 @@ def _line(words: list[str], place: Place, comment: dict[str, str], found: Read) 
         place.wrong(f"the {what} has no kind", " ".join(words))
     if what == "filter" and not command and not record.words:
         return  # the heading of a priority
-    found.records.append(record)
+    records.records.append(record)
 
 
 def _placed(record: Record, rest: list[str]) -> None:
@@ -249,7 +249,7 @@ _PARTS: Final = {"diffserv", "flowmode", "atm", "autorate"}
 """Keys of cake whose value is the word."""
 
 
-def _json(text: str, file: str, found: Read) -> None:
+def _json(text: str, file: str, records: Read) -> None:
     # two places of iproute2 6.1 print no JSON: {default 10 } of hfsc, {handle 0x6 classid 1:10 } of fw
     text = re.sub(r"\{\s*default\s+(?:0x)?([0-9a-f]+)\s*\}", r'{"default":"0x\1"}', text)
     text = re.sub(
@@ -266,45 +266,45 @@ def _json(text: str, file: str, found: Read) -> None:
             line = text.count("\n", 0, error.pos) + 1
             rest = text[at:].split("\n", 1)[0]
             if rest.startswith(OBJECTS):  # classes, which tc of 6.1 prints as lines also with -j
-                _lines("\n" * text.count("\n", 0, at) + text[at:].split("[", 1)[0], file, found)
+                _lines("\n" * text.count("\n", 0, at) + text[at:].split("[", 1)[0], file, records)
                 at = len(text) if "[" not in text[at:] else text.index("[", at)
                 continue
             Place(file, line).wrong(f"not JSON: {error.msg}", None, "what tc -j prints")
         entries.append(value)
     for number, entry in enumerate(entries):
         place = Place(file, None, f"[{number}]" if len(entries) > 1 else "")
-        for at, one in enumerate(entry if isinstance(entry, list) else [entry]):
+        for at, item in enumerate(entry if isinstance(entry, list) else [entry]):
             where = Place(file, None, f"{place.key}[{at}]")
-            if not isinstance(one, dict):
-                where.wrong("not an object", json.dumps(one))
-            _entry(one, where, found)
+            if not isinstance(item, dict):
+                where.wrong("not an object", json.dumps(item))
+            _entry(item, where, records)
 
 
-def _entry(one: dict[str, Any], place: Place, found: Read) -> None:
-    options = one.get("options") or {}
-    if "class" in one:
-        kind, what = str(one["class"]), "class"
+def _entry(item: dict[str, Any], place: Place, records: Read) -> None:
+    options = item.get("options") or {}
+    if "class" in item:
+        kind, what = str(item["class"]), "class"
         known = {"class", "handle", "root", "parent", "leaf", "stats", "dev"}
-        options = {**{key: value for key, value in one.items() if key not in known}, **options}
-    elif "protocol" in one:
-        kind, what = str(one.get("kind", "")), "filter"
-    elif "kind" in one:
-        kind, what = str(one["kind"]), "qdisc"
+        options = {**{key: value for key, value in item.items() if key not in known}, **options}
+    elif "protocol" in item:
+        kind, what = str(item.get("kind", "")), "filter"
+    elif "kind" in item:
+        kind, what = str(item["kind"]), "qdisc"
     else:
-        place.wrong("neither qdisc nor class nor filter", json.dumps(one)[:60])
-    handle = str(one.get("handle", ""))
-    parent = "root" if one.get("root") else str(one.get("parent", ""))
-    record = Record(what, place.at(kind), dev=str(one.get("dev", "")), kind=kind, printed=True)
+        place.wrong("neither qdisc nor class nor filter", json.dumps(item)[:60])
+    handle = str(item.get("handle", ""))
+    parent = "root" if item.get("root") else str(item.get("parent", ""))
+    record = Record(what, place.at(kind), dev=str(item.get("dev", "")), kind=kind, printed=True)
     record.handle = identifier(handle, place) if handle else ""
     record.parent = identifier(parent, place) if parent else ""
-    record.order = int(one.get("pref", 0))
+    record.order = int(item.get("pref", 0))
     if what == "filter":
         record.words = _filter_words(kind, options)
         if not record.words:
             return
     else:
         record.words = [word for key, value in options.items() for word in _words(kind, key, value)]
-    found.records.append(record)
+    records.records.append(record)
 
 
 def _words(kind: str, key: str, value: Any) -> list[str]:

@@ -63,17 +63,17 @@ def import_tc(
     notes: list[str] = []
     if any(_is_network(text) for _, text in files):
         return _provider(files, rate, rtt, congestion)
-    found = Read()
+    records = Read()
     for name, text in files:
-        one = sqm.records(text, name) if sqm.configured(text) else read(text, name)
-        found.records += one.records
-        found.notes += one.notes
-    notes += found.notes
+        item = sqm.records(text, name) if sqm.configured(text) else read(text, name)
+        records.records += item.records
+        records.notes += item.notes
+    notes += records.notes
     links: dict[str, tuple[Queue, list[str]]] = {}
-    for device in trees.devices(found.records):
-        made = trees.queue_of(device, notes)
-        if made is not None:
-            links[device.name or "link"] = made
+    for device in trees.devices(records.records):
+        queue = trees.queue_of(device, notes)
+        if queue is not None:
+            links[device.name or "link"] = queue
     if not links:
         Place(files[0][0] if files else "tc", None).wrong(
             "there is no queue at the root of an interface", None, "what tc qdisc show prints, or commands"
@@ -111,16 +111,16 @@ def _scenario(
             )
     flows: list[dict[str, Any]] = []
     seen: set[str] = set()
-    for name, (queue, asked) in links.items():
+    for name, (queue, comments) in links.items():
         back = _back(name, links)
         ways = {"path": [name], **({"reverse_path": [back]} if back else {})}
-        wanted = [(one, "cs0") for one in sorted(asked)]
+        wanted = [(entry, "cs0") for entry in sorted(comments)]
         wanted += [(f"{code}", code) for code in _codes(queue)]
         wanted.append(("rest", "cs0"))
-        for one, code in wanted:
-            own = one if one not in seen else f"{one} over {name}"
-            if own != one and one in asked:
-                _rename(queue, one, own)
+        for item, code in wanted:
+            own = item if item not in seen else f"{item} over {name}"
+            if own != item and item in comments:
+                _rename(queue, item, own)
             seen.add(own)
             flows.append({"name": own, **ways, "rtt": rtt, "dscp": code, **TCP, "congestion": congestion})
     lost = [flow for flow in flows if not _has_class(links, flow)]
@@ -147,26 +147,26 @@ def _back(name: str, links: Mapping[str, Any]) -> str | None:
 
 
 def _leaves(queue: Mapping[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     for row in queue.get("classes", []):
-        found += _leaves(row) if "classes" in row else [row]
-    return found
+        results += _leaves(row) if "classes" in row else [row]
+    return results
 
 
 def _codes(queue: Mapping[str, Any]) -> list[str]:
     """A code point of each class that asks for some, also in trees below."""
-    found = []
+    results = []
     for row in _leaves(queue):
-        found += row.get("dscp", [])[:1]
-        found += _codes(row.get("queue", {}))
-    return list(dict.fromkeys(found))
+        results += row.get("dscp", [])[:1]
+        results += _codes(row.get("queue", {}))
+    return list(dict.fromkeys(results))
 
 
 def _rename(queue: Mapping[str, Any], old: str, new: str | None) -> None:
     """Give a class of flows another name in the filters, or none."""
     for row in _leaves(queue):
         if old in row.get("flows", []):
-            row["flows"] = [one for name in row["flows"] if (one := new if name == old else name)]
+            row["flows"] = [item for name in row["flows"] if (item := new if name == old else name)]
         _rename(row.get("queue", {}), old, new)
 
 
@@ -208,14 +208,14 @@ def _provider(files: Sequence[tuple[str, str]], rate: str | None, rtt: str, cong
             row["flows"].append(row["flows"][0].replace(key, other))
         flows += [
             {
-                "name": f"{one.name} {key}",
+                "name": f"{entry.name} {key}",
                 "path": [key],
                 "reverse_path": [other],
                 "rtt": rtt,
                 **TCP,
                 "congestion": congestion,
             }
-            for one in every
+            for entry in every
         ]
     head = {"name": Path(files[0][0]).stem, "duration": "60 s", "measure": "20 s .. 60 s"}
     return Imported(Scenario({"scenario": head, "link": links, "flows": flows}, origin=files[0][0]), tuple(notes))

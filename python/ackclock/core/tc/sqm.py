@@ -57,7 +57,7 @@ class Section:
 
 def sections(text: str, file: str, notes: list[str]) -> list[Section]:
     """Read the sections of a configuration."""
-    found: list[Section] = []
+    result: list[Section] = []
     for number, line in enumerate(text.splitlines(), 1):
         place = Place(file, number)
         try:
@@ -69,19 +69,19 @@ def sections(text: str, file: str, notes: list[str]) -> list[Section]:
         if words[0] == "config":
             if len(words) < 2 or words[1] != "queue":  # noqa: PLR2004  kind
                 place.wrong("a section of another kind", " ".join(words), "config queue NAME")
-            found.append(Section(place))
-        elif words[0] == "option" and len(words) == 3 and found:  # noqa: PLR2004  key and value
+            result.append(Section(place))
+        elif words[0] == "option" and len(words) == 3 and result:  # noqa: PLR2004  key and value
             if words[1] not in _OPTIONS:
                 place.wrong(f"sqm-scripts has no option {words[1]}", None, None, nearest(words[1], sorted(_OPTIONS)))
-            found[-1].values[words[1]] = words[2]
-            found[-1].places[words[1]] = Place(file, number, words[1])
+            result[-1].values[words[1]] = words[2]
+            result[-1].places[words[1]] = Place(file, number, words[1])
         else:
             place.wrong("not a line of /etc/config/sqm", line.strip(), "config queue NAME, option KEY VALUE")
-    off = [one for one in found if one.get("enabled", "1") != "1"]
-    if len(off) < len(found):
-        notes += [str(state("tc.disabled", place=one.place.where)) for one in off]
-        return [one for one in found if one not in off]
-    return found
+    off = [item for item in result if item.get("enabled", "1") != "1"]
+    if len(off) < len(result):
+        notes += [str(state("tc.disabled", place=item.place.where)) for item in off]
+        return [item for item in result if item not in off]
+    return result
 
 
 def records(text: str, file: str) -> Read:
@@ -93,25 +93,25 @@ def records(text: str, file: str) -> Read:
     ScenarioError
         At an option that does not exist or has no counterpart.
     """
-    made = Read()
-    for section in sections(text, file, made.notes):
+    result = Read()
+    for section in sections(text, file, result.notes):
         dev = section.get("interface", "eth0")
         for way, rate, name in (
             ("e", section.whole("upload"), dev),
             ("i", section.whole("download"), f"ifb4{dev}"[:15]),
         ):
             if rate <= 0:
-                made.notes.append(str(state("tc.unshaped", file=file, line=section.place.line, device=name)))
+                result.notes.append(str(state("tc.unshaped", file=file, line=section.place.line, device=name)))
                 continue
             lines = _lines(section, way, rate, name)
-            one = read("\n".join(lines), file)
-            for record in one.records:
+            item = read("\n".join(lines), file)
+            for record in item.records:
                 record.place = Place(
                     file, section.place.line, f"{'upload' if way == 'e' else 'download'}.{record.kind}"
                 )
-            made.records += one.records
-            made.notes += one.notes
-    return made
+            result.records += item.records
+            result.notes += item.notes
+    return result
 
 
 def _lines(section: Section, way: str, rate: int, dev: str) -> list[str]:

@@ -43,13 +43,13 @@ class Device:
 
 def devices(records: Sequence[Record]) -> list[Device]:
     """Sort records by interface; the last root of each counts, as with ``replace``."""
-    found: dict[str, Device] = {}
+    result: dict[str, Device] = {}
     for number, record in enumerate(records):
-        own = found.setdefault(record.dev, Device(record.dev))
+        own = result.setdefault(record.dev, Device(record.dev))
         if record.what == "qdisc" and not record.handle:
             record.handle = f"{0x8001 + number:x}:"
         {"qdisc": own.qdiscs, "class": own.classes, "filter": own.filters}[record.what].append(record)
-    return list(found.values())
+    return list(result.values())
 
 
 def queue_of(device: Device, notes: list[str]) -> tuple[Queue, list[str]] | None:
@@ -68,11 +68,11 @@ def queue_of(device: Device, notes: list[str]) -> tuple[Queue, list[str]] | None
     ]
     if not roots:
         return None
-    asked: list[str] = []
-    return _built(roots[-1], device, notes, asked), asked
+    wanted: list[str] = []
+    return _built(roots[-1], device, notes, wanted), wanted
 
 
-def _built(qdisc: Record, device: Device, notes: list[str], asked: list[str]) -> Queue:
+def _built(qdisc: Record, device: Device, notes: list[str], wanted: list[str]) -> Queue:
     if qdisc.kind in kinds.NAMES:
         return kinds.read_leaf(qdisc.kind, qdisc.words, qdisc.place, notes, qdisc.printed)
     if qdisc.kind not in CLASSFUL:
@@ -82,14 +82,14 @@ def _built(qdisc: Record, device: Device, notes: list[str], asked: list[str]) ->
         qdisc.place.wrong(
             f"{qdisc.kind} has no counterpart{more.get(qdisc.kind, '')}", qdisc.kind, ", ".join(known), hint
         )
-    return _Tree(qdisc, device, notes, asked).queue()
+    return _Tree(qdisc, device, notes, wanted).queue()
 
 
 class _Tree:
     """A qdisc with classes."""
 
-    def __init__(self, qdisc: Record, device: Device, notes: list[str], asked: list[str]) -> None:
-        self.qdisc, self.device, self.notes, self.asked = qdisc, device, notes, asked
+    def __init__(self, qdisc: Record, device: Device, notes: list[str], wanted: list[str]) -> None:
+        self.qdisc, self.device, self.notes, self.wanted = qdisc, device, notes, wanted
         self.major = qdisc.handle
         self.scheduler: dict[str, Any] = {"kind": _OURS.get(qdisc.kind, qdisc.kind)}
         self.default = ""
@@ -102,15 +102,15 @@ class _Tree:
     def queue(self) -> Queue:
         qdisc = self.qdisc
         getattr(self, f"_{qdisc.kind}")()
-        for one in self.device.classes:
+        for item in self.device.classes:
             if (
-                one.kind == qdisc.kind
-                and one.handle.split(":")[0] + ":" == self.major
-                and one.kind in ("htb", "hfsc", "drr")
+                item.kind == qdisc.kind
+                and item.handle.split(":")[0] + ":" == self.major
+                and item.kind in ("htb", "hfsc", "drr")
             ):
-                if one.kind == "hfsc" and one.handle == self.major:
+                if item.kind == "hfsc" and item.handle == self.major:
                     continue  # its root, which tc prints as a class
-                self._class(one)
+                self._class(item)
         self._filtered()
         inner = set(self.parents.values())
         for handle, row in self.rows.items():
@@ -128,14 +128,14 @@ class _Tree:
         if self.default and (self.default not in self.rows or self.default in inner):
             self.notes.append(str(state("tc.no-default", place=qdisc.place.where, handle=self.default)))
             self.default = ""
-        made: Queue = {"scheduler": self.scheduler, "classes": self._below(self.major)}
-        if not made["classes"]:
+        result: Queue = {"scheduler": self.scheduler, "classes": self._below(self.major)}
+        if not result["classes"]:
             qdisc.place.wrong(
                 "there are no classes", qdisc.handle, "tc class add ..., or what tc class show prints, too"
             )
         if self.default:
-            made["default"] = self.names.get(self.default, self.default)
-        return made
+            result["default"] = self.names.get(self.default, self.default)
+        return result
 
     def _below(self, parent: str) -> list[dict[str, Any]]:
         rows = []
@@ -149,7 +149,7 @@ class _Tree:
     def _leaf(self, handle: str) -> Queue:
         own = [qdisc for qdisc in self.device.qdiscs if qdisc.parent == handle]
         if own:
-            return _built(own[-1], self.device, self.notes, self.asked)
+            return _built(own[-1], self.device, self.notes, self.wanted)
         return self.tails.get(handle, {"aqm": "drop-tail", "capacity": f"{kinds.LENGTH} packets"})
 
     def _add(self, handle: str, parent: str, row: dict[str, Any], name: str = "") -> None:
@@ -161,7 +161,7 @@ class _Tree:
 
     def _options(self, counts: Mapping[str, int]) -> dict[str, list[str]]:
         """Words of the qdisc with their values; those that no kind knows are refused."""
-        words, found, at = self.qdisc.words, {}, 0
+        words, result, at = self.qdisc.words, {}, 0
         while at < len(words):
             if words[at] not in counts:
                 known = list(counts)
@@ -174,9 +174,9 @@ class _Tree:
                 if count >= 0
                 else next((k for k in range(at + 1, len(words)) if not words[k].lstrip("-").isdigit()), len(words))
             )
-            found[words[at]] = words[at + 1 : end]
+            result[words[at]] = words[at + 1 : end]
             at = end
-        return found
+        return result
 
     def _whole(self, word: str, text: str) -> int:
         try:
@@ -217,7 +217,7 @@ class _Tree:
         strict = self._whole("strict", (given.get("strict") or ["0"])[0])
         bands = self._whole("bands", (given.get("bands") or [str(strict + len(quanta))])[0])
         quanta += [1514] * (bands - strict - len(quanta))
-        rows = [{"strict": True}] * strict + [{"strict": False, "quantum": f"{one} B"} for one in quanta]
+        rows = [{"strict": True}] * strict + [{"strict": False, "quantum": f"{quantum} B"} for quantum in quanta]
         self._bands(
             bands, [self._whole("priomap", word) for word in given.get("priomap", [])] or [bands - 1] * 16, rows
         )
@@ -298,11 +298,13 @@ class _Tree:
                     "packets count as they are", text, "0 and ethernet; cake has overhead, mpu, atm and ptm"
                 )
 
-    def _class(self, one: Record) -> None:
-        place = Place(one.place.file, one.place.line, one.place.key or f"class {one.handle}")
-        parent = self.major if one.parent in ("root", "", self.major) else one.parent
-        row = {"htb": self._htb_class, "hfsc": self._hfsc_class, "drr": self._drr_class}[one.kind](one.words, place)
-        self._add(one.handle, parent, row, one.comments.get("class", ""))
+    def _class(self, record: Record) -> None:
+        place = Place(record.place.file, record.place.line, record.place.key or f"class {record.handle}")
+        parent = self.major if record.parent in ("root", "", self.major) else record.parent
+        row = {"htb": self._htb_class, "hfsc": self._hfsc_class, "drr": self._drr_class}[record.kind](
+            record.words, place
+        )
+        self._add(record.handle, parent, row, record.comments.get("class", ""))
 
     def _htb_class(self, words: Sequence[str], place: Place) -> dict[str, Any]:
         forms = {"rate": kinds.RATE, "ceil": kinds.RATE, "burst": kinds.BYTES, "cburst": kinds.BYTES,
@@ -353,8 +355,8 @@ class _Tree:
                     str(error),
                     "m1 RATE d TIME m2 RATE, or umax SIZE dmax TIME rate RATE, or rate RATE",
                 )
-            for one in ("rt", "ls") if curve == "sc" else (curve,):
-                row |= {f"{one}_m1": m1, f"{one}_d": d, f"{one}_m2": m2}
+            for name in ("rt", "ls") if curve == "sc" else (curve,):
+                row |= {f"{name}_m1": m1, f"{name}_d": d, f"{name}_m2": m2}
         return row
 
     # filters
@@ -362,19 +364,23 @@ class _Tree:
     def _filtered(self) -> None:
         done: set[str] = set()
         ordered = sorted(
-            (one for one in self.device.filters if one.parent in ("root", "", self.major) or one.parent in self.rows),
-            key=lambda one: one.order or 0x10000,
+            (
+                entry
+                for entry in self.device.filters
+                if entry.parent in ("root", "", self.major) or entry.parent in self.rows
+            ),
+            key=lambda entry: entry.order or 0x10000,
         )
-        for one in ordered:
+        for item in ordered:
             if self.qdisc.kind == "tbf":
-                one.place.wrong("tbf takes no filters", " ".join(one.words), "classes of htb, hfsc, prio, ets or drr")
-            match, target = split_filter(one)
+                item.place.wrong("tbf takes no filters", " ".join(item.words), "classes of htb, hfsc, prio, ets or drr")
+            match, target = split_filter(item)
             target = target if not target.startswith(":") else f"{self.major}{target[1:]}"
             if target not in self.rows:
                 if target.split(":")[0] + ":" != self.major:
                     continue
-                one.place.wrong(f"there is no class {target}", " ".join(one.words), ", ".join(self.rows))
-            code = code_point(match) if "flows" not in one.comments else None
+                item.place.wrong(f"there is no class {target}", " ".join(item.words), ", ".join(self.rows))
+            code = code_point(match) if "flows" not in item.comments else None
             if match in done or code in done:
                 continue  # the first filter wins
             done |= {match} if code is None else {match, code}
@@ -385,12 +391,12 @@ class _Tree:
                 row["dscp"] = sorted({*row.get("dscp", []), code}, key=lambda name: CODES[name])
                 self._unmapped(row, code)
             else:
-                name = one.comments.get("flows", match)
+                name = item.comments.get("flows", match)
                 row.setdefault("flows", [])
                 if name not in row["flows"]:
                     row["flows"].append(name)
-                if name not in self.asked:
-                    self.asked.append(name)
+                if name not in self.wanted:
+                    self.wanted.append(name)
 
     def _unmapped(self, row: Mapping[str, Any], code: str) -> None:
         """A filter goes before a priomap: no other class keeps its code point."""
@@ -416,23 +422,25 @@ def _curve(parts: Mapping[str, str]) -> tuple[str, str, str]:
     return rate(first) if wait else "0 bit/s", units.scenario_time(wait), rate(units.rate(parts["m2"]))
 
 
-def split_filter(one: Record) -> tuple[str, str]:
+def split_filter(record: Record) -> tuple[str, str]:
     """Return the match of a filter, in tc's words, and the class that it selects."""
-    words = [word for word in one.words if word not in ("*flowid", "not_in_hw", "in_hw", "skip_hw")]
+    words = [word for word in record.words if word not in ("*flowid", "not_in_hw", "in_hw", "skip_hw")]
     for key in ("flowid", "classid", "*flowid"):
-        if key in one.words:
-            at = one.words.index(key)
-            if at + 1 >= len(one.words):
-                one.place.wrong(f"nothing follows {key}", " ".join(one.words))
-            target = one.words[at + 1]
-            rest = one.words[:at] + one.words[at + 2 :]
+        if key in record.words:
+            at = record.words.index(key)
+            if at + 1 >= len(record.words):
+                record.place.wrong(f"nothing follows {key}", " ".join(record.words))
+            target = record.words[at + 1]
+            rest = record.words[:at] + record.words[at + 2 :]
             break
     else:
-        one.place.wrong("a filter without flowid", " ".join(words), "flowid MAJOR:MINOR; actions have no counterpart")
+        record.place.wrong(
+            "a filter without flowid", " ".join(words), "flowid MAJOR:MINOR; actions have no counterpart"
+        )
     rest = [word for word in rest if word not in ("*flowid", "not_in_hw", "in_hw", "skip_hw")]
     while rest and rest[0] in ("fh", "order", "key", "ht", "bkt", "terminal", "link", "chain"):
         rest = rest[2:] if rest[0] not in ("key", "terminal") else rest[1:]
-    words = [one.kind, *map(shlex.quote, rest)] if one.kind != "matchall" else ["matchall"]
+    words = [record.kind, *map(shlex.quote, rest)] if record.kind != "matchall" else ["matchall"]
     major, _, minor = target.partition(":")
     return " ".join(words), f"{int(major, 16):x}:{int(minor or '0', 16):x}" if major else f":{int(minor or '0', 16):x}"
 
@@ -473,7 +481,7 @@ class Writer:
 
     def free(self) -> int:
         """Return an unused number of a qdisc."""
-        number = next(one for one in range(1, 0x8000) if one not in self.used)
+        number = next(index for index in range(1, 0x8000) if index not in self.used)
         self.used.add(number)
         return number
 
@@ -536,12 +544,12 @@ _ID: Final = re.compile(r"([0-9a-f]{1,4}):([0-9a-f]{1,4})")
 
 
 def _flat(rows: Sequence[Mapping[str, Any]], above: str, place: str) -> list[tuple[Mapping[str, Any], str, str]]:
-    found = []
+    results = []
     for at, row in enumerate(rows):
         where = f"{place}.classes[{at}]"
-        found.append((row, above, where))
-        found += _flat(row.get("classes", []), str(row["name"]), where)
-    return found
+        results.append((row, above, where))
+        results += _flat(row.get("classes", []), str(row["name"]), where)
+    return results
 
 
 def _reserve(queue: Mapping[str, Any], writer: Writer) -> None:
@@ -554,8 +562,8 @@ def _reserve(queue: Mapping[str, Any], writer: Writer) -> None:
 
 def _major(queue: Mapping[str, Any]) -> int:
     """The number before the colon, where all classes have the same; 0 where not."""
-    found = [_ID.fullmatch(str(row["name"])) for row, _, _ in _flat(queue["classes"], "", "")]
-    majors = {one[1] for one in found if one}
+    results = [_ID.fullmatch(str(row["name"])) for row, _, _ in _flat(queue["classes"], "", "")]
+    majors = {result[1] for result in results if result}
     return int(next(iter(majors)), 16) if len(majors) == 1 else 0
 
 
@@ -566,13 +574,13 @@ def _identifiers(queue: Mapping[str, Any], major: int, kind: str) -> dict[str, s
     if kind not in ("htb", "hfsc"):
         return {name: f"{major:x}:{at + 1:x}" for at, name in enumerate(rows)}
     for name in rows:
-        found = _ID.fullmatch(name)
-        if found and int(found[1], 16) == major:
+        match = _ID.fullmatch(name)
+        if match and int(match[1], 16) == major:
             ids[name] = name
     taken = set(ids.values())
     for name in rows:
         if name not in ids:
-            ids[name] = next(one for k in range(1, 0x10000) if (one := f"{major:x}:{k:x}") not in taken)
+            ids[name] = next(item for k in range(1, 0x10000) if (item := f"{major:x}:{k:x}") not in taken)
             taken.add(ids[name])
     return ids
 
@@ -580,10 +588,10 @@ def _identifiers(queue: Mapping[str, Any], major: int, kind: str) -> dict[str, s
 def _class_words(kind: str, row: Mapping[str, Any], place: str, notes: list[str]) -> str:
     if kind == "hfsc":
         words = []
-        for one in _CURVES:
-            m1, d, m2 = (kinds.number(row[f"{one}_{part}"]) for part in ("m1", "d", "m2"))
+        for curve in _CURVES:
+            m1, d, m2 = (kinds.number(row[f"{curve}_{part}"]) for part in ("m1", "d", "m2"))
             if m1 or m2:
-                words += [one, "m1", units.rate_text(m1), "d", units.time_text(d), "m2", units.rate_text(m2)]
+                words += [curve, "m1", units.rate_text(m1), "d", units.time_text(d), "m2", units.rate_text(m2)]
         if not words:
             raise ValueError(
                 f"{place}: the kernel refuses a class of hfsc without a curve; allowed: rt_m2 or ls_m2 above zero"

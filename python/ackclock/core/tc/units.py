@@ -43,11 +43,11 @@ _TIMES: Final = {
 
 
 def _parsed(text: str, units: dict[str, float]) -> float:
-    found = _NUMBER.fullmatch(text)
-    scale = units.get(found[2].lower()) if found else None
-    if found is None or scale is None:
+    match = _NUMBER.fullmatch(text)
+    scale = units.get(match[2].lower()) if match else None
+    if match is None or scale is None:
         raise ValueError(text)
-    value = float(found[1]) * scale
+    value = float(match[1]) * scale
     if not math.isfinite(value) or value < 0:
         raise ValueError(text)
     return value

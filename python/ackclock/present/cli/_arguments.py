@@ -192,12 +192,12 @@ def check_quantities(options: argparse.Namespace, command: str) -> None:
         if not isinstance(text, str) or " " in text.strip():
             continue
         try:
-            value, found = _core.quantity(text)
+            value, result = _core.quantity(text)
         except ValueError:
-            value, found = -1.0, ""
-        if found == "number":
+            value, result = -1.0, ""
+        if result == "number":
             raise WrongInputError(f"ackclock {command}: --{name} {text}: the unit is missing, such as {text}{unit}")
-        if value < 0 or (kind and (found != kind or value == 0)):
+        if value < 0 or (kind and (result != kind or value == 0)):
             raise WrongInputError(f"ackclock {command}: --{name} {text}: must be {allowed}")
 
 

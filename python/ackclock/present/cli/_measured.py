@@ -113,21 +113,21 @@ def _limit(
     key, ends, unit = span
     points: dict[float, MeasuredStability] = {}
     try:
-        found = measured_limit(
+        limit = measured_limit(
             scenario, key, ends, unit=unit, progress=points.__setitem__, **budget_of_packets(options)
         )
     except AnalysisError as error:
         if error.kind != "no limit":
             raise
-        answer, tree = f"{error}.", {"points": [{"value": v, **one.json()} for v, one in sorted(points.items())]}
+        answer, tree = f"{error}.", {"points": [{"value": v, **entry.json()} for v, entry in sorted(points.items())]}
     else:
-        answer, tree = str(found), found.json()
+        answer, tree = str(limit), limit.json()
     if options.json:
         print_json({"sentence": answer} | tree | result)
         return
     print(f"{title}: {answer}\n")
-    for value, one in sorted(points.items()):
-        print(f"{f'{value:.4g} {unit}'.strip():>12}  {one.verdict}: {one.reason}")
+    for value, item in sorted(points.items()):
+        print(f"{f'{value:.4g} {unit}'.strip():>12}  {item.verdict}: {item.reason}")
 
 
 def _has_span(vary: list[str]) -> bool:

@@ -61,7 +61,7 @@ def failure(error: BaseException) -> int:
 
 def visible(text: str) -> str:
     """Return a text whose control characters are escaped: they may be a file's, and would command the terminal."""
-    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return _CONTROLS.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")

@@ -28,19 +28,19 @@ def _run(options: argparse.Namespace) -> None:
         picture = output_file(outputs, options.plot)
         report = output_file(outputs, options.report)
         with progress_bar() as show:
-            found = compare(scenario, progress=show)
+            comparison = compare(scenario, progress=show)
         if report:
             from ..report import compare as reports
 
             with writing_report(options):
-                reports.write(report, found)
+                reports.write(report, comparison)
         if picture:
             with writing(options.plot):
-                found.plot().savefig(picture, format=options.plot.suffix.lstrip(".") or "svg")
+                comparison.plot().savefig(picture, format=options.plot.suffix.lstrip(".") or "svg")
         if options.json:
-            print_json(found.json())
+            print_json(comparison.json())
         else:
-            print_text(f"{scenario.name}\n\n{found}")
+            print_text(f"{scenario.name}\n\n{comparison}")
     print_written(options, options.plot)
 
 

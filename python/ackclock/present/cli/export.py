@@ -41,12 +41,12 @@ def _run(options: argparse.Namespace) -> None:
             raise WrongInputError(f"--dev {word}: LINK=DEV, with a link of the scenario: {', '.join(names)}")
         devices[link] = device
     try:
-        made = export_tc(scenario, options.form, devices)
+        result = export_tc(scenario, options.form, devices)
     except ValueError as error:
         raise WrongInputError(f"{options.file}: {error}") from None
-    for note in made.notes:
+    for note in result.notes:
         sys.stderr.write(f"note: {note}\n")
-    for name, text in made.files.items():
+    for name, text in result.files.items():
         if options.out is None:
             print(text, end="")
             continue

@@ -50,7 +50,7 @@ def _run(options: argparse.Namespace) -> None:
         picture = output_file(outputs, options.plot)
         show = outputs.enter_context(progress_bar())
         try:
-            found = fair(
+            answer = fair(
                 *(name for name, _ in sides),
                 rate=options.rate,
                 rtts=options.rtt or ROUND_TRIPS,
@@ -65,11 +65,11 @@ def _run(options: argparse.Namespace) -> None:
             raise WrongInputError(f"ackclock fair: {error}") from None
         if picture:
             with writing(options.plot):
-                found.draw(picture, options.plot.suffix.lstrip(".") or "svg")
+                answer.draw(picture, options.plot.suffix.lstrip(".") or "svg")
     if options.json:
-        print_json(found.json())
+        print_json(answer.json())
     else:
-        print_text(found)
+        print_text(answer)
         if options.plot:
             print(f"written: {options.plot}")
 

@@ -37,13 +37,13 @@ def _run(options: argparse.Namespace) -> None:
         except OSError as error:
             raise WrongInputError(f"{name}: cannot be read: {error.strerror}") from None
         texts.append(("standard input" if name == "-" else name, text))
-    made = import_tc(texts, rate=options.rate, rtt=options.rtt, congestion=options.congestion)
-    for note in made.notes:
+    result = import_tc(texts, rate=options.rate, rtt=options.rtt, congestion=options.congestion)
+    for note in result.notes:
         sys.stderr.write(f"note: {note}\n")
     if options.json:
-        print_json(made.scenario.canonical)
+        print_json(result.scenario.canonical)
     else:
-        print(made.scenario._core.toml(), end="")
+        print(result.scenario._core.toml(), end="")
 
 
 COMMAND = Command(

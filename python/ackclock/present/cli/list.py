@@ -43,14 +43,14 @@ def _run(options: argparse.Namespace) -> None:
             for entry in algorithms[group]:
                 print(f"  {str(entry['kind']).ljust(width)}  {entry['summary']}")
         return
-    found = [entry for group in algorithms.values() for entry in group if entry["kind"] == options.name]
-    if not found:
+    entries = [entry for group in algorithms.values() for entry in group if entry["kind"] == options.name]
+    if not entries:
         names = [str(entry["kind"]) for group in algorithms.values() for entry in group]
         raise WrongInputError(f'there is no algorithm "{options.name}"{among(options.name, names)}')
     if options.json:
-        print_json(found[0] if len(found) == 1 else found)
+        print_json(entries[0] if len(entries) == 1 else entries)
         return
-    for entry in found:
+    for entry in entries:
         _print_algorithm(entry)
 
 

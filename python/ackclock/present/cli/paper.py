@@ -76,25 +76,25 @@ def _run(options: argparse.Namespace) -> None:
             _begin(folder, options.ids)
             return
         names = papers.keys(folder) if options.key in (None, "all") else [options.key]
-        found = [papers.paper(folder, name) for name in names]
-        chosen = [found[0].find(name) for name in options.ids] if options.ids and options.key != "all" else None
+        results = [papers.paper(folder, name) for name in names]
+        chosen = [results[0].find(name) for name in options.ids] if options.ids and options.key != "all" else None
     except papers.PaperError as error:
         raise WrongInputError(f"ackclock paper: {error}") from None
     _check(options)
     if options.key is None:
-        _print_papers(options, found)
+        _print_papers(options, results)
     elif options.judge:
-        _judge(folder, found)
+        _judge(folder, results)
     elif options.ns2:
-        _run_ns2(options, found)
+        _run_ns2(options, results)
     elif options.vary:
-        _vary(options, found[0], chosen)
+        _vary(options, results[0], chosen)
     else:
-        _reproduce(options, folder, found, chosen)
+        _reproduce(options, folder, results, chosen)
 
 
 def _reproduce(
-    options: argparse.Namespace, folder: Path, found: Sequence[Paper], chosen: Sequence[Item] | None
+    options: argparse.Namespace, folder: Path, answer: Sequence[Paper], chosen: Sequence[Item] | None
 ) -> None:
     """Regenerate papers, or items of one."""
     from ... import paper as papers
@@ -103,11 +103,11 @@ def _reproduce(
     _make_folders([options.out, *([options.data] if options.data else [])])
     tree: dict[str, Any] = {}
     wrong: list[str] = []
-    for one in found:
+    for result in answer:
         wall, cpu = time.perf_counter(), time.process_time()
         with progress_bar() as show:
             outcomes = papers.reproduce(
-                one,
+                result,
                 chosen,
                 out=options.out,
                 quick=options.quick,
@@ -117,14 +117,14 @@ def _reproduce(
                 data=options.data,
             )
         if options.write:
-            _write(one, outcomes)
+            _write(result, outcomes)
         if not (options.quick or changes):
-            wrong += papers.stale(one.causes, outcomes)
+            wrong += papers.stale(result.causes, outcomes)
         if options.json:
-            tree[one.key] = {outcome.id: outcome.json() for outcome in outcomes}
+            tree[result.key] = {outcome.id: outcome.json() for outcome in outcomes}
         else:
-            _print_outcomes(options, one, outcomes)
-            cost = papers.cost(one, outcomes, options.out)
+            _print_outcomes(options, result, outcomes)
+            cost = papers.cost(result, outcomes, options.out)
             now = f"{time.perf_counter() - wall:.0f} s now ({time.process_time() - cpu:.0f} s of CPU)"
             print(
                 f"time: {now}; the {cost.runs} runs behind it took {cost.cpu_s:.0f} s of CPU, {cost.wall_s:.0f} s one "
@@ -169,20 +169,20 @@ def _begin(folder: Path, names: Sequence[str]) -> None:
     print(f"written: {place}; now: ackclock paper {names[0]}")
 
 
-def _vary(options: argparse.Namespace, one: Paper, chosen: Sequence[Item] | None) -> None:
+def _vary(options: argparse.Namespace, paper: Paper, chosen: Sequence[Item] | None) -> None:
     """Show the verdict of each claim for each value of a key."""
     from ... import paper as papers
 
     key, equals, values = options.vary.partition("=")
     if not (equals and values):
         raise WrongInputError(f"--vary {options.vary}: must be KEY=VALUES, such as flows.recovery=reno,newreno,sack")
-    found: dict[str, dict[str, tuple[str, str]]] = {}
+    result: dict[str, dict[str, tuple[str, str]]] = {}
     names = values.split(",")
     for value in names:
         changes = dict(assignments([*options.changes, f"{key}={value}"], "flows.rtt=10ms"))
         with progress_bar() as show:
             outcomes = papers.reproduce(
-                one,
+                paper,
                 chosen,
                 out=options.out,
                 quick=options.quick,
@@ -192,47 +192,47 @@ def _vary(options: argparse.Namespace, one: Paper, chosen: Sequence[Item] | None
             )
         for outcome in outcomes:
             for text, claim in papers.named(outcome):
-                found.setdefault(text, {})[value] = ("holds" if claim.holds else "fails", claim.ours)
+                result.setdefault(text, {})[value] = ("holds" if claim.holds else "fails", claim.ours)
     if options.json:
         print_json(
-            {text: {value: {"verdict": v, "ours": o} for value, (v, o) in of.items()} for text, of in found.items()}
+            {text: {value: {"verdict": v, "ours": o} for value, (v, o) in of.items()} for text, of in result.items()}
         )
         return
-    for text, of in found.items():
+    for text, of in result.items():
         print(text)
         for value in names:
             verdict, ours = of.get(value, ("none", ""))
             print(f"  {key}={value}: {verdict}{f'; {ours}' if ours else ''}")
     for value in names:
-        good = sum(of.get(value, ("",))[0] == "holds" for of in found.values())
-        print(f"{key}={value}: {good} of {len(found)} hold")
+        good = sum(of.get(value, ("",))[0] == "holds" for of in result.values())
+        print(f"{key}={value}: {good} of {len(result)} hold")
 
 
-def _judge(folder: Path, found: Sequence[Paper]) -> None:
+def _judge(folder: Path, outcome: Sequence[Paper]) -> None:
     """Judge committed results again."""
     from ... import paper as papers
 
     wrong: list[str] = []
-    for one in found:
-        outcomes = papers.judged(one.causes, papers.read_ledger(one.folder))
-        _write(one, outcomes)
-        wrong += papers.stale(one.causes, outcomes)
-        print(f"{one.key}: {papers.summary(outcomes)}")
+    for result in outcome:
+        outcomes = papers.judged(result.causes, papers.read_ledger(result.folder))
+        _write(result, outcomes)
+        wrong += papers.stale(result.causes, outcomes)
+        print(f"{result.key}: {papers.summary(outcomes)}")
     _write_counts(folder)
     _refuse(wrong)
 
 
-def _run_ns2(options: argparse.Namespace, found: Sequence[Paper]) -> None:
+def _run_ns2(options: argparse.Namespace, outcome: Sequence[Paper]) -> None:
     """Run what is missing of ns-2."""
     from ... import paper as papers
 
-    for one in found:
+    for result in outcome:
         with progress_bar() as show:
             try:
-                made = sum(papers.run_missing(one.folder, only=name, progress=show) for name in options.ids or [""])
+                count = sum(papers.run_missing(result.folder, only=name, progress=show) for name in options.ids or [""])
             except papers.PaperError as error:
                 raise WrongInputError(f"ackclock paper --ns2: {error}") from None
-        print(f"{one.key}: {made} runs of ns-2, {one.folder / 'ns2.csv'}")
+        print(f"{result.key}: {count} runs of ns-2, {result.folder / 'ns2.csv'}")
 
 
 def _refuse(wrong: Sequence[str]) -> None:
@@ -243,13 +243,13 @@ def _refuse(wrong: Sequence[str]) -> None:
         raise PaperError("verdicts.toml: no failing claim uses these\n  " + "\n  ".join(wrong))
 
 
-def _write(one: Paper, outcomes: Sequence[Outcome]) -> None:
+def _write(paper: Paper, outcomes: Sequence[Outcome]) -> None:
     """Put outcomes into a paper's directory, beside those of other items that it keeps."""
     from ... import paper as papers
 
-    every = papers.merged(one.items, papers.read_ledger(one.folder), outcomes)
-    papers.write_readme(one, every)
-    papers.write_ledger(one.folder, every)
+    every = papers.merged(paper.items, papers.read_ledger(paper.folder), outcomes)
+    papers.write_readme(paper, every)
+    papers.write_ledger(paper.folder, every)
 
 
 def _write_counts(folder: Path) -> None:
@@ -258,32 +258,32 @@ def _write_counts(folder: Path) -> None:
     papers.write_counts(folder, {key: papers.read_ledger(folder / key) for key in papers.keys(folder)})
 
 
-def _print_papers(options: argparse.Namespace, found: Sequence[Paper]) -> None:
+def _print_papers(options: argparse.Namespace, papers: Sequence[Paper]) -> None:
     if options.json:
         print_json(
             {
-                one.key: {
-                    "title": one.title,
-                    "citation": one.citation,
-                    "items": {item.id: {"title": item.title, "source": item.source} for item in one.items.values()},
+                entry.key: {
+                    "title": entry.title,
+                    "citation": entry.citation,
+                    "items": {item.id: {"title": item.title, "source": item.source} for item in entry.items.values()},
                 }
-                for one in found
+                for entry in papers
             }
         )
         return
-    for one in found:
-        print(f"{one.key}: {one.title}\n  {one.citation}\n")
-        width = max(map(len, one.items), default=0)
-        for item in one.items.values():
+    for result in papers:
+        print(f"{result.key}: {result.title}\n  {result.citation}\n")
+        width = max(map(len, result.items), default=0)
+        for item in result.items.values():
             print(f"  {item.id.ljust(width)}  {item.title}")
         print()
 
 
-def _print_outcomes(options: argparse.Namespace, one: Paper, outcomes: Sequence[Outcome]) -> None:
+def _print_outcomes(options: argparse.Namespace, paper: Paper, outcomes: Sequence[Outcome]) -> None:
     from ... import paper as papers
 
     for outcome in outcomes:
-        print(f"{one.key} {outcome.id}: {outcome.title} ({outcome.source})")
+        print(f"{paper.key} {outcome.id}: {outcome.title} ({outcome.source})")
         for claim in outcome.claims:
             print(f"  {claim.verdict}: {claim.text}")
             if claim.setting:
@@ -297,8 +297,8 @@ def _print_outcomes(options: argparse.Namespace, one: Paper, outcomes: Sequence[
         for note in outcome.notes:
             print(f"  note: {note}")
         print()
-    print(f"{one.key}: {papers.summary(outcomes)}")
-    print(f"written: {papers.page_path(one, outcomes, options.out)}\n")
+    print(f"{paper.key}: {papers.summary(outcomes)}")
+    print(f"written: {papers.page_path(paper, outcomes, options.out)}\n")
 
 
 COMMAND = Command(

@@ -42,18 +42,18 @@ def _run(options: argparse.Namespace) -> None:
     with ExitStack() as outputs:
         report = output_file(outputs, options.report)
         try:
-            found = Store(options.store).query(options.sql, unsafe=options.unsafe)
+            table = Store(options.store).query(options.sql, unsafe=options.unsafe)
         except SweepError as error:
             raise WrongInputError(f"ackclock query: {error}") from None
         if report:
             from ..report import sweep as reports
 
             with writing_report(options):
-                reports.write_query(report, options.sql, str(options.store), found)
+                reports.write_query(report, options.sql, str(options.store), table)
     if options.json:
-        print_json(table_rows(found))
+        print_json(table_rows(table))
         return
-    shown = found.map(lambda value: f"{value:.6g}" if isinstance(value, float) else str(value))
+    shown = table.map(lambda value: f"{value:.6g}" if isinstance(value, float) else str(value))
     shown.index = [str(number) for number in range(1, len(shown) + 1)]
     print_table(shown)
     print_written(options)

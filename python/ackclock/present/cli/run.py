@@ -154,7 +154,7 @@ def _draw(
     from ..plot import variants
     from ..text.variants import names_of
 
-    firsts = [next(_each([one])) for one in results]
+    firsts = [next(_each([result])) for result in results]
     with writing(options.plot):
         try:
             form = options.plot.suffix.lstrip(".") or "svg"
@@ -168,7 +168,7 @@ def _sampled(variants: list[tuple[dict[str, Any], Scenario]]) -> list[tuple[dict
     from ...questions.causes.scales import quantities
 
     wanted = [
-        value / 4 for _, one in variants for flows in one.canonical["flows"] for value in quantities(flows["rtt"])
+        value / 4 for _, item in variants for flows in item.canonical["flows"] for value in quantities(flows["rtt"])
     ]
     out = []
     for label, scenario in variants:
@@ -191,9 +191,9 @@ def _judge(results: Sequence[Result | Replications]) -> None:
     from ...questions.verdicts import judged
     from ..report._facts import links_worth_showing
 
-    for one in _each(results):
-        for link in links_worth_showing([one]):
-            judged(one, link, RUN.sure)
+    for result in _each(results):
+        for link in links_worth_showing([result]):
+            judged(result, link, RUN.sure)
 
 
 def _verdicts(result: Result) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def _shown(results: Sequence[Result | Replications]) -> list[Result] | Replicati
 
     if len(results) == 1 and isinstance(results[0], Replications):
         return results[0]
-    return [one for entry in results for one in ([entry] if isinstance(entry, Result) else entry)]
+    return [item for entry in results for item in ([entry] if isinstance(entry, Result) else entry)]
 
 
 def _simulate_to(
@@ -301,8 +301,8 @@ def _write_traces(
         for label, result in zip(labels, results, strict=True):
             if len(results) > 1:
                 file.label = json.dumps(label)
-            for one in [result] if isinstance(result, Result) else result:
-                file.write(one.to_arrow())
+            for item in [result] if isinstance(result, Result) else result:
+                file.write(item.to_arrow())
 
 
 def _print(options: argparse.Namespace, labels: list[dict[str, Any]], results: Sequence[Result | Replications]) -> None:
@@ -310,7 +310,7 @@ def _print(options: argparse.Namespace, labels: list[dict[str, Any]], results: S
         trees = [result.json(timing=options.timing) for result in results]
         if options.until_sure:
             trees = [
-                tree | {"verdicts": [_verdicts(one) for one in _each([result])]}
+                tree | {"verdicts": [_verdicts(item) for item in _each([result])]}
                 for tree, result in zip(trees, results, strict=True)
             ]
         if len(trees) == 1:
@@ -363,9 +363,9 @@ def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) ->
 
 def _print_verdicts(results: Sequence[Result]) -> None:
     """Print one line per link and verdict, with the time that it rests on."""
-    for one in results:
-        seed = f"seed {one.seed}, " if len(results) > 1 else ""
-        for link, answer in _verdicts(one).items():
+    for result in results:
+        seed = f"seed {result.seed}, " if len(results) > 1 else ""
+        for link, answer in _verdicts(result).items():
             for verdict in (answer["oscillates"], answer["stable"]):
                 if verdict is not None:
                     print(f"{link} ({seed}{answer['measured_s']:.3g} s): {verdict['sentence']}")

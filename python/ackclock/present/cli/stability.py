@@ -75,9 +75,9 @@ def _answered(options: argparse.Namespace) -> None:
         return
     chosen = chosen_equations(options)
     try:
-        asked = stability(scenario, equilibrium=options.equilibrium, adaptation=options.adaptation, **chosen)
+        analysis = stability(scenario, equilibrium=options.equilibrium, adaptation=options.adaptation, **chosen)
         try:
-            each = asked.each()
+            each = analysis.each()
         except AnalysisError as error:
             if error.kind != "no equilibrium" or options.report:
                 raise
@@ -91,11 +91,11 @@ def _answered(options: argparse.Namespace) -> None:
     except ValueError as error:
         raise WrongInputError(f"ackclock stability: {error}") from None
     if options.equilibrium is None:
-        asked = next((one for one in each if one.stable), each[0])
-    _judged(options, title, asked, each)
+        analysis = next((item for item in each if item.stable), each[0])
+    _judged(options, title, analysis, each)
 
 
-def _judged(options: argparse.Namespace, title: str, asked: Stability, each: Sequence[Stability]) -> None:
+def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: Sequence[Stability]) -> None:
     """Print what the equations say of one of their equilibria, and how far packets are from it if that is asked."""
     from ..text.stability import equilibria_table, facts, limits_table
 
@@ -103,27 +103,27 @@ def _judged(options: argparse.Namespace, title: str, asked: Stability, each: Seq
         report = output_file(outputs, options.report)
         try:
             spans = dict(map(_vary, options.vary)) or None
-            answer = asked.answer(spans, budget=options.budget)
+            answer = analysis.answer(spans, budget=options.budget)
             if report:
                 from ..report import stability as reports
 
                 with writing_report(options):
-                    reports.write(report, asked, answer, spans)
+                    reports.write(report, analysis, answer, spans)
         except ValueError as error:
             raise WrongInputError(f"ackclock stability: {error}") from None
-        comparison = _comparison(options, asked) if options.source == "both" else None
+        comparison = _comparison(options, analysis) if options.source == "both" else None
         check = _packets(options, answer) if options.source == "auto" else None
         if options.json:
             tree = answer.json()
             if len(each) > 1:
-                tree["equilibria"] = [_plain(one) for one in each]
+                tree["equilibria"] = [_plain(item) for item in each]
             tree |= {} if check is None else {"packets": check.json()}
             print_json(
                 tree | ({} if comparison is None else {"measured": comparison[0].json(), "apart": comparison[1].json()})
             )
         else:
             if len(each) > 1:
-                print_text(f"{title}: {len(each)} equilibria; what follows is of number {_which(asked, each)}\n")
+                print_text(f"{title}: {len(each)} equilibria; what follows is of number {_which(analysis, each)}\n")
                 print_table(equilibria_table(each))
                 print()
             print_text(f"{title}: {answer.sentence}\n")
@@ -139,7 +139,7 @@ def _judged(options: argparse.Namespace, title: str, asked: Stability, each: Seq
             if comparison is not None:
                 print_text(f"From packets: {comparison[0].sentence}")
                 print_text("\n".join([*comparison[1].sentences, ""]))
-            print_notes([*asked.notes, *answer.caveats, f"equations: {asked.choices.text()}"])
+            print_notes([*analysis.notes, *answer.caveats, f"equations: {analysis.choices.text()}"])
     print_written(options)
 
 
@@ -153,28 +153,28 @@ def _packets(options: argparse.Namespace, answer: Answer) -> PacketCheck | None:
         return None
 
 
-def _which(asked: Stability, each: Sequence[Stability]) -> int:
+def _which(analysis: Stability, each: Sequence[Stability]) -> int:
     """Which of the equilibria a question is about."""
-    return next(n for n, one in enumerate(each) if one.equilibrium.state == asked.equilibrium.state)
+    return next(n for n, item in enumerate(each) if item.equilibrium.state == analysis.equilibrium.state)
 
 
-def _plain(one: Stability) -> dict[str, Any]:
+def _plain(analysis: Stability) -> dict[str, Any]:
     """An equilibrium and its verdict, as plain values."""
     from ...core.engine_result import plain
 
-    root = one.certified
-    verdict = {"stable": one.stable, "unstable_roots": one.unstable_roots}
+    root = analysis.certified
+    verdict = {"stable": analysis.stable, "unstable_roots": analysis.unstable_roots}
     rightmost = None if root is None else {"re": root.real, "im": abs(root.imag)}
-    found: dict[str, Any] = plain({**one.equilibrium.tree(), **verdict, "rightmost_root": rightmost})
-    return found
+    tree: dict[str, Any] = plain({**analysis.equilibrium.tree(), **verdict, "rightmost_root": rightmost})
+    return tree
 
 
-def _comparison(options: argparse.Namespace, asked: Stability) -> tuple[MeasuredStability, Discrepancy]:
+def _comparison(options: argparse.Namespace, analysis: Stability) -> tuple[MeasuredStability, Discrepancy]:
     from ...questions.measured import measured_stability
     from ...questions.stability import discrepancy
 
-    measured = measured_stability(asked.scenario, **budget_of_packets(options))
-    return measured, discrepancy(asked, measured)
+    measured = measured_stability(analysis.scenario, **budget_of_packets(options))
+    return measured, discrepancy(analysis, measured)
 
 
 def _moving(options: argparse.Namespace, title: str, scenario: Scenario, moved: Cycle) -> None:

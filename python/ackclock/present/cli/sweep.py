@@ -119,7 +119,7 @@ def _run(options: argparse.Namespace) -> None:
                 metrics = [done.metric(name) for name in options.metrics or ()] or _usual(done.metrics)
             except SweepError as error:
                 raise WrongInputError(f"ackclock sweep: {error}") from None
-        against = options.against or [one.key for one in done.axes[:2]]
+        against = options.against or [axis.key for axis in done.axes[:2]]
         if picture:
             with writing(options.plot):
                 figure = done.figure(metrics if options.metrics else metrics[:1], against)
@@ -155,14 +155,14 @@ def _usual(metrics: Sequence[str]) -> list[str]:
     wanted = {"links": ("utilization", "loss", "delay_s_mean", "delay_s_p99"), "flows": ("goodput_bps",)}
     classes = {name.rsplit(".", 1)[0] for name in metrics if name.startswith("flows.")} - {"flows.all"}
     together = len(classes) > 1  # else all flows say the same again
-    found = [
+    names = [
         name
         for name in metrics
         if name.rsplit(".", 1)[1] in wanted.get(name.split(".", 1)[0], ())
         and (together or not name.startswith("flows.all."))
     ]
     # the share of the flows is seen before the rest of many links
-    return sorted(sorted(found, key=lambda name: name.startswith("links"))[:8], key=found.index)
+    return sorted(sorted(names, key=lambda name: name.startswith("links"))[:8], key=names.index)
 
 
 COMMAND = Command(

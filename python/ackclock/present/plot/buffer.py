@@ -16,18 +16,18 @@ from . import style
 def utilization(buffer: Buffer, *, ax: Axes | None = None) -> Axes:
     """Draw the utilisation from packets with intervals, from equations, the target, and both rules of thumb."""
     with style.drawing(ax) as axes:
-        ran = [one for one in buffer.sizes if one.seeds]
-        sizes = [one.packets for one in ran]
-        used = [100 * one.utilization for one in ran]
-        half = [100 * one.half for one in ran]
+        ran = [size for size in buffer.sizes if size.seeds]
+        sizes = [size.packets for size in ran]
+        used = [100 * size.utilization for size in ran]
+        half = [100 * size.half for size in ran]
         axes.errorbar(sizes, used, yerr=half, color=style.BLUE, marker="o", capsize=2, label="packets")
-        both = [one for one in buffer.sizes if one.equations is not None]
+        both = [size for size in buffer.sizes if size.equations is not None]
         if both:
-            values = [100 * one.equations.utilization for one in both if one.equations]
-            axes.plot([one.packets for one in both], values, label="equations", **style.SERIES[1])
+            values = [100 * size.equations.utilization for size in both if size.equations]
+            axes.plot([size.packets for size in both], values, label="equations", **style.SERIES[1])
         axes.axhline(100 * buffer.target, color=style.GREY, linestyle=style.DOTTED, label="target")
         _sizes(buffer, axes)
-        low = min([*used, 100 * buffer.target, *(100 * one.equations.utilization for one in both if one.equations)])
+        low = min([*used, 100 * buffer.target, *(100 * size.equations.utilization for size in both if size.equations)])
         axes.set_ylim(max(low - 3, 0), 101)
         axes.set_ylabel("utilisation (%)")
         axes.legend(loc="lower right", frameon=False)
@@ -37,14 +37,14 @@ def utilization(buffer: Buffer, *, ax: Axes | None = None) -> Axes:
 def delay(buffer: Buffer, *, ax: Axes | None = None) -> Axes:
     """Draw the mean queueing delay and its 99th percentile from packets, and the mean from equations."""
     with style.drawing(ax) as axes:
-        ran = [one for one in buffer.sizes if one.seeds]
-        sizes = [one.packets for one in ran]
-        axes.plot(sizes, [1e3 * one.delay_mean for one in ran], label="packets, mean", **style.SERIES[0])
-        axes.plot(sizes, [1e3 * one.delay_p99 for one in ran], label="packets, 99th percentile", **style.SERIES[2])
-        both = [one for one in buffer.sizes if one.equations is not None]
+        ran = [size for size in buffer.sizes if size.seeds]
+        sizes = [size.packets for size in ran]
+        axes.plot(sizes, [1e3 * size.delay_mean for size in ran], label="packets, mean", **style.SERIES[0])
+        axes.plot(sizes, [1e3 * size.delay_p99 for size in ran], label="packets, 99th percentile", **style.SERIES[2])
+        both = [size for size in buffer.sizes if size.equations is not None]
         if both:
-            values = [1e3 * one.equations.delay_mean for one in both if one.equations]
-            axes.plot([one.packets for one in both], values, label="equations, mean", **style.SERIES[1])
+            values = [1e3 * size.equations.delay_mean for size in both if size.equations]
+            axes.plot([size.packets for size in both], values, label="equations, mean", **style.SERIES[1])
         axes.set_yscale("log" if _positive(buffer) else "linear")
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         _sizes(buffer, axes)
@@ -65,8 +65,8 @@ def write(buffer: Buffer, path: Any, kind: str = "svg") -> None:
 
 
 def _positive(buffer: Buffer) -> bool:
-    means = [one.delay_mean for one in buffer.sizes if one.seeds]
-    means += [one.equations.delay_mean for one in buffer.sizes if one.equations]
+    means = [size.delay_mean for size in buffer.sizes if size.seeds]
+    means += [size.equations.delay_mean for size in buffer.sizes if size.equations]
     return bool(np.all(np.array(means) > 0))
 
 

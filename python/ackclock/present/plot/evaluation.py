@@ -24,8 +24,8 @@ def cases(evaluation: Evaluation, answer: Answer, quantity: str, *, ax: Axes | N
 
     Numbers that have no value, or an infinite one, are left out.
     """
-    asked = next(one for one in answer.heading.quantities if one.name == quantity)
-    unit, factor = UNITS[asked.unit]
+    question = next(item for item in answer.heading.quantities if item.name == quantity)
+    unit, factor = UNITS[question.unit]
     of = answer.values[quantity]
     names = ("", *evaluation.others)
     with style.drawing(ax) as axes:
@@ -33,12 +33,12 @@ def cases(evaluation: Evaluation, answer: Answer, quantity: str, *, ax: Axes | N
             look = style.SERIES[at % len(style.SERIES)]
             places, means, halves = [], [], []
             for case, values in enumerate(of.values()):
-                one = interval(values.get(name, ()))
-                if not math.isfinite(one.mean):
+                estimate = interval(values.get(name, ()))
+                if not math.isfinite(estimate.mean):
                     continue
                 places.append(case + _WIDTH * ((at + 0.5) / len(names) - 0.5))
-                means.append(factor * one.mean)
-                halves.append(0.0 if math.isnan(one.half) else factor * one.half)
+                means.append(factor * estimate.mean)
+                halves.append(0.0 if math.isnan(estimate.half) else factor * estimate.half)
             kind = {"color": look["color"], "marker": look["marker"], "markersize": 7 if at == 0 else 5}
             shown = label(name or evaluation.entry.name)
             axes.errorbar(places, means, yerr=halves, linestyle="none", capsize=3, label=shown, **kind)
@@ -55,7 +55,7 @@ def cases(evaluation: Evaluation, answer: Answer, quantity: str, *, ax: Axes | N
         axes.set_xticks(range(len(of)), names_of_cases, fontsize=small)
         axes.set_xlim(-0.6, len(of) - 0.4)
         every = [factor * interval(values[name]).mean for values in of.values() for name in names if values.get(name)]
-        if asked.log and all(value > 0 for value in every):
+        if question.log and all(value > 0 for value in every):
             axes.set_yscale("log")
             axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

@@ -208,15 +208,15 @@ def utilization(result: Result, link: str | None = None, *, limits: Span | None 
 def delay(result: Result, link: str | None = None, *, limits: Span | None = None, ax: Axes | None = None) -> Axes:
     """Draw the distribution of the queueing delay over the departing packets, with its 50th, 95th, 99th percentile."""
     link = link_name(result, link)
-    found = distribution(*result.delay_histograms[link])
+    histogram = distribution(*result.delay_histograms[link])
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
         reach = 1.0
-        if found.edges.size:
-            p50, p95, p99, most = (1e3 * found.percentile(percent) for percent in (50, 95, 99, 99.9))
+        if histogram.edges.size:
+            p50, p95, p99, most = (1e3 * histogram.percentile(percent) for percent in (50, 95, 99, 99.9))
             reach = max(1.5 * p99, 1.1 * most, 1e-3)
-            end = max(limits[1] if limits else reach, 1e3 * float(found.edges[-1]))
-            edges = np.concatenate([[0.0], 1e3 * found.edges, [end]])
-            shares = np.concatenate([[0.0], found.cumulative, [1.0]])
+            end = max(limits[1] if limits else reach, 1e3 * float(histogram.edges[-1]))
+            edges = np.concatenate([[0.0], 1e3 * histogram.edges, [end]])
+            shares = np.concatenate([[0.0], histogram.cumulative, [1.0]])
             ax.step(edges, shares, where="post", color=style.BLUE, linewidth=1.4)
             for text, at, share, height in (
                 ("p50", p50, 0.5, 0.45),

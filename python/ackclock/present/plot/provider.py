@@ -19,15 +19,15 @@ def write(subscribers: Subscribers, path: Any, kind: str = "svg") -> None:
         figure = Figure(figsize=(9.6, 3.4), layout="constrained")
         axes = figure.subplots(1, 3)
         parts: tuple[tuple[str, float, str, Callable[[Hour], NDArray[Any]]], ...] = (
-            ("used part of a second", 100.0, "%", lambda one: np.sort(one.seconds)),
-            ("p95 queueing delay of a subscriber", 1e3, "ms", lambda one: one.delays),
-            ("rate of a subscriber", 1e-6, "Mbit/s", lambda one: one.rates),
+            ("used part of a second", 100.0, "%", lambda entry: np.sort(entry.seconds)),
+            ("p95 queueing delay of a subscriber", 1e3, "ms", lambda entry: entry.delays),
+            ("rate of a subscriber", 1e-6, "Mbit/s", lambda entry: entry.rates),
         )
         for ax, (label, scale, unit, values) in zip(axes, parts, strict=True):
-            for name, one in (("now", subscribers.now), (f"{subscribers.more} more", subscribers.after)):
-                found = values(one)
-                if found.size:
-                    ax.plot(scale * found, 100 * np.arange(1, found.size + 1) / found.size, label=name)
+            for name, item in (("now", subscribers.now), (f"{subscribers.more} more", subscribers.after)):
+                result = values(item)
+                if result.size:
+                    ax.plot(scale * result, 100 * np.arange(1, result.size + 1) / result.size, label=name)
             ax.set_xlabel(f"{label} ({unit})")
         axes[0].set_xlim(0, 102)
         axes[1].set_xscale("symlog", linthresh=1)

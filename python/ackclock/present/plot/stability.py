@@ -267,9 +267,9 @@ def bifurcation_diagram(result: BifurcationDiagram, *, ax: Axes | None = None) -
     stable = _column(table["unstable"]) == 0
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
         _stretches(ax, x, y, stable, style.BLACK)
-        for one in result.branches:
-            _cycles(ax, one)
-        moving = result.large[[one is not True for one in result.large["settles"]]]
+        for item in result.branches:
+            _cycles(ax, item)
+        moving = result.large[[settle is not True for settle in result.large["settles"]]]
         over = factor * _column(moving[result.parameter])
         for name, marker in (("smallest", "^"), ("largest", "v")):
             ax.plot(over, _column(moving[name]), marker=marker, markersize=4, color=style.NAVY, linestyle="none")
@@ -355,8 +355,8 @@ def _hopf_line(ax: Axes, curve: Curve) -> tuple[Floats, Floats]:
 def _stretches(ax: Axes, x: Floats, y: Floats, stable: Any, color: str, faint: Any = None) -> None:
     """A line that is solid where stable and dashed elsewhere; stretches share their ends."""
     kinds = [
-        (bool(one), bool(other))
-        for one, other in zip(stable, np.zeros(len(x)) if faint is None else faint, strict=True)
+        (bool(value), bool(other))
+        for value, other in zip(stable, np.zeros(len(x)) if faint is None else faint, strict=True)
     ]
     start = 0
     for k in range(1, len(x) + 1):
@@ -380,7 +380,7 @@ def _cycles(ax: Axes, result: Branch) -> None:
     if table.empty:
         return
     x = factor * _column(table[result.parameter])
-    stable = np.array([one is True for one in table["stable"]])
+    stable = np.array([value is True for value in table["stable"]])
     left = np.array([bool(text) for text in table["left"]])
     for name in ("smallest", "largest"):
         _stretches(ax, x, _column(table[name]), stable, style.VERMILION, left)

@@ -59,15 +59,15 @@ def heat(sweep: Sweep, metric: str, x: str, y: str, *, ax: Axes | None = None) -
             image = drawn.scatter(columns, rows, c=means, cmap="cividis", s=30, edgecolors=style.GREY, linewidths=0.5)
         bar = drawn.get_figure(root=True).colorbar(image, ax=drawn)  # type: ignore[union-attr]
         bar.set_label(sweep.label(name))
-        for one, labels, set_ticks, set_label, set_scale in (
+        for item, labels, set_ticks, set_label, set_scale in (
             (across, x_labels, drawn.set_xticks, drawn.set_xlabel, drawn.set_xscale),
             (up, y_labels, drawn.set_yticks, drawn.set_ylabel, drawn.set_yscale),
         ):
             if labels:
                 set_ticks(range(len(labels)), labels)
-            elif one.bounds and one.bounds[3]:
+            elif item.bounds and item.bounds[3]:
                 set_scale("log")
-            set_label(f"{one.key}, {one.unit}" if one.unit and not labels else one.key)
+            set_label(f"{item.key}, {item.unit}" if item.unit and not labels else item.key)
     return drawn
 
 
@@ -77,7 +77,7 @@ def figure(sweep: Sweep, metrics: Sequence[str], against: Sequence[str]) -> Figu
         raise SweepError(f"a figure has one key or two, not {', '.join(against) or 'none'}")
     keys = [sweep.axis(key) for key in against]
     enough = 4
-    numeric = [not sweep.table[one.key].isna().any() and len(set(one.values)) >= enough for one in keys]
+    numeric = [not sweep.table[key.key].isna().any() and len(set(key.values)) >= enough for key in keys]
     scattered = len(sweep.axes) > 1 and sweep.table[keys[0].key].nunique() > len(set(keys[0].values))
     with style.context():
         drawn = Figure(figsize=(7.2, 3.0 * len(metrics)))
@@ -89,12 +89,12 @@ def figure(sweep: Sweep, metrics: Sequence[str], against: Sequence[str]) -> Figu
     return drawn
 
 
-def _places(sweep: Sweep, one: Axis) -> tuple[pd.Series[float], list[str]]:
+def _places(sweep: Sweep, axis: Axis) -> tuple[pd.Series[float], list[str]]:
     """Where each row of the table lies on an axis, and the names of the places where they are no numbers."""
-    if not sweep.table[one.key].isna().any():
-        return sweep.table[one.key], []
-    labels = list(dict.fromkeys(map(str, sweep.table[f"vary.{one.key}"])))
-    return sweep.table[f"vary.{one.key}"].map(labels.index).rename(one.key), labels
+    if not sweep.table[axis.key].isna().any():
+        return sweep.table[axis.key], []
+    labels = list(dict.fromkeys(map(str, sweep.table[f"vary.{axis.key}"])))
+    return sweep.table[f"vary.{axis.key}"].map(labels.index).rename(axis.key), labels
 
 
 def _half_interval(values: pd.Series[float]) -> float:

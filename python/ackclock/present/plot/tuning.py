@@ -31,7 +31,7 @@ _SCALES: Final = {
 
 def margins(tuned: Tuned, *, ax: Axes | None = None) -> Axes:
     """Draw the gain margin over the range of one or two keys, with the packet runs and the worst places marked."""
-    axes = [one for one in tuned.problem.axes if one.low < one.high][:2]
+    axes = [axis for axis in tuned.problem.axes if axis.low < axis.high][:2]
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
         if len(axes) == 2:  # noqa: PLR2004  a plane
             _plane(ax, tuned, axes[0], axes[1])
@@ -66,13 +66,13 @@ def _gain_margins(ax: Axes, tuned: Tuned, theory: Check, axes: tuple[Axis, Axis]
     first, second = axes
     fx, fy = _SCALES[first.key][0], _SCALES[second.key][0]
     need = tuned.problem.need.gain
-    x = np.unique([one.point[first.key] for one in theory.places])
-    y = np.unique([one.point[second.key] for one in theory.places])
+    x = np.unique([item.point[first.key] for item in theory.places])
+    y = np.unique([item.point[second.key] for item in theory.places])
     z = np.full((y.size, x.size), np.nan)
-    rest = {one.key for one in tuned.problem.axes} - {first.key, second.key}
-    for one in theory.places:
-        row, column = np.searchsorted(y, one.point[second.key]), np.searchsorted(x, one.point[first.key])
-        margin = min(one.gain, _LARGEST) if one.stable else -1.0
+    rest = {axis.key for axis in tuned.problem.axes} - {first.key, second.key}
+    for place in theory.places:
+        row, column = np.searchsorted(y, place.point[second.key]), np.searchsorted(x, place.point[first.key])
+        margin = min(place.gain, _LARGEST) if place.stable else -1.0
         z[row, column] = margin if math.isnan(z[row, column]) else min(margin, z[row, column])
     levels = [-1e9, 0.0, need, need + 3, need + 8, 1e9] if need > 0 else [-1e9, 0.0, 3, 6, 12, 1e9]
     names = [
@@ -114,8 +114,8 @@ def _packet_runs(ax: Axes, tuned: Tuned, axes: tuple[Axis, Axis]) -> list[Patch 
     ):
         if runs:
             ax.plot(
-                [fx * one.point[first.key] for one in runs],
-                [fy * one.point[second.key] for one in runs],
+                [fx * run.point[first.key] for run in runs],
+                [fy * run.point[second.key] for run in runs],
                 look,
                 color=style.BLACK,
                 markersize=size,
@@ -154,17 +154,17 @@ def _line(ax: Axes, tuned: Tuned, first: Axis) -> None:
     factor, label = _SCALES[first.key]
     need = tuned.problem.need
     if tuned.theory is not None and tuned.theory.places:
-        x = np.array([one.point[first.key] for one in tuned.theory.places])
-        y = np.array([min(one.gain, _LARGEST) for one in tuned.theory.places])
+        x = np.array([place.point[first.key] for place in tuned.theory.places])
+        y = np.array([min(place.gain, _LARGEST) for place in tuned.theory.places])
         order = np.argsort(x)
         ax.plot(factor * x[order], y[order], color=style.BLUE, linewidth=1.4)
         ax.axhline(need.gain, color=style.NAVY, linestyle=style.DASHED, linewidth=0.9)
         ax.set_ylabel("gain margin (dB)")
         ax.set_title("Gain margin over the range; dashed: demanded", loc="left")
     else:
-        runs = sorted([*tuned.runs, *tuned.searched], key=lambda one: one.point[first.key])
+        runs = sorted([*tuned.runs, *tuned.searched], key=lambda run: run.point[first.key])
         ax.plot(
-            [factor * one.point[first.key] for one in runs], [1e3 * one.delay for one in runs], "o", color=style.BLACK
+            [factor * run.point[first.key] for run in runs], [1e3 * run.delay for run in runs], "o", color=style.BLACK
         )
         ax.axhline(1e3 * need.target, color=style.NAVY, linestyle=style.DASHED, linewidth=0.9)
         ax.set_ylabel("mean queueing delay (ms)")
@@ -181,11 +181,11 @@ def delays(tuned: Tuned, *, ax: Axes | None = None) -> Axes:
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
         ax.grid(visible=False)
         ax.grid(visible=True, axis="x")
-        places = [words(one.point) for one in tuned.runs]
+        places = [words(run.point) for run in tuned.runs]
         for k, (name, runs) in enumerate(groups.items()):
             look = style.SERIES[k]
             heights = [place + 0.22 * (k - (len(groups) - 1) / 2) for place in range(len(runs))]
-            low, high = [1e3 * one.p50 for one in runs], [1e3 * one.p99 for one in runs]
+            low, high = [1e3 * run.p50 for run in runs], [1e3 * run.p99 for run in runs]
             ax.hlines(heights, low, high, color=look["color"], linewidth=2.2)
             ax.plot(
                 low,

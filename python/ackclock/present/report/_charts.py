@@ -30,10 +30,10 @@ Tree = dict[str, Any]
 
 def charts(figure: Figure, label: str) -> Markup:
     """Return the charts of a figure, one for each of its axes; none if it shows more than lines over an axis."""
-    found = [_chart(axes) for axes in figure.axes]
-    if not found or any(one is None for one in found):
+    results = [_chart(axes) for axes in figure.axes]
+    if not results or any(result is None for result in results):
         return Markup("")
-    text = json.dumps(found, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(results, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return Markup('<div class="charts" role="img" aria-label="{}" data-charts="{}"></div>').format(
         label, Markup(str(escape(text)).replace("&#34;", "&quot;"))
     )
@@ -45,7 +45,7 @@ def library() -> Markup:
     style = here.joinpath("uplot/uPlot.min.css").read_text(encoding="utf-8")
     scripts = [here.joinpath(name).read_text(encoding="utf-8") for name in ("uplot/uPlot.iife.min.js", "charts.js")]
     return Markup("<style>{}</style>\n{}").format(
-        Markup(style), Markup("\n").join(Markup("<script>{}</script>").format(Markup(one)) for one in scripts)
+        Markup(style), Markup("\n").join(Markup("<script>{}</script>").format(Markup(script)) for script in scripts)
     )
 
 
@@ -53,7 +53,7 @@ def _chart(axes: Axes) -> Tree | None:
     """The lines of axes as data, or None where they hold something that is no line over an ascending axis."""
     if axes.images or _has_words(axes):
         return None
-    if not all(isinstance(one, LineCollection) for one in axes.collections):
+    if not all(isinstance(collection, LineCollection) for collection in axes.collections):
         return None
     percent = isinstance(axes.yaxis.get_major_formatter(), PercentFormatter)
     times = 100.0 if percent else 1.0
@@ -61,10 +61,10 @@ def _chart(axes: Axes) -> Tree | None:
     upright: list[Tree] = []
     span = axes.get_xlim()
     for line in axes.lines:
-        made = _line(axes, line, span, times)
-        if made is None:
+        result = _line(axes, line, span, times)
+        if result is None:
             return None
-        (upright if "at" in made else series).append(made)
+        (upright if "at" in result else series).append(result)
     shades = []
     for patch in axes.patches:
         if isinstance(patch, StepPatch):
@@ -73,7 +73,7 @@ def _chart(axes: Axes) -> Tree | None:
             shades.append(shade)
         else:
             return None
-    if not any(len(one["x"]) > 2 for one in series) or sum(len(one["x"]) for one in series) > MAX_POINTS:  # noqa: PLR2004
+    if not any(len(item["x"]) > 2 for item in series) or sum(len(item["x"]) for item in series) > MAX_POINTS:  # noqa: PLR2004
         return None
     low, high = axes.get_ylim()
     if low > high or span[0] > span[1]:
@@ -88,7 +88,12 @@ def _chart(axes: Axes) -> Tree | None:
         "title": axes.get_title("left") or axes.get_title(),
         "series": series,
         "upright": upright,
-        "bars": [bar for one in axes.collections if isinstance(one, LineCollection) for bar in _bars(one, times)],
+        "bars": [
+            bar
+            for collection in axes.collections
+            if isinstance(collection, LineCollection)
+            for bar in _bars(collection, times)
+        ],
         "shades": shades,
     }
 
@@ -102,7 +107,7 @@ def _has_words(axes: Axes) -> bool:
 def _below(axes: Axes) -> str:
     """The label of the lowest of axes that share theirs."""
     shared = axes.get_shared_x_axes().get_siblings(axes)
-    return next((one.get_xlabel() for one in shared if one.get_xlabel()), "")
+    return next((axis.get_xlabel() for axis in shared if axis.get_xlabel()), "")
 
 
 def _line(axes: Axes, line: Line2D, span: tuple[float, float], times: float) -> Tree | None:
@@ -155,12 +160,12 @@ def _shade(axes: Axes, patch: Patch) -> list[float] | None:
 
 def _bars(lines: LineCollection, times: float) -> list[list[float]]:
     """Upright segments, such as intervals: x, from, to."""
-    found = []
+    results = []
     for segment in lines.get_segments():
         (x, low), (other, high) = np.asarray(segment)[[0, -1]]
         if x == other:
-            found.append([_digits(float(x)), _digits(times * float(low)), _digits(times * float(high))])
-    return found
+            results.append([_digits(float(x)), _digits(times * float(low)), _digits(times * float(high))])
+    return results
 
 
 def _round(values: Sequence[float] | np.ndarray[Any, Any]) -> list[float | None]:

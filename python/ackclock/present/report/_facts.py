@@ -90,14 +90,14 @@ def links_worth_showing(results: Sequence[Result]) -> list[str]:
 
 def queue_facts(result: Result, link: str, packets: float = GLANCE) -> QueueFacts:
     """Judge the queue of ``link``; where the run does not tell, by longer ones of up to so many `packets`."""
-    found = judged(result, link, packets)
-    oscillating = found.oscillating
+    judgement = judged(result, link, packets)
+    oscillating = judgement.oscillating
     return QueueFacts(
-        stable=found.stable,
+        stable=judgement.stable,
         underused=analysis.is_underused(result.utilization_1s[link]),
         oscillating=oscillating,
         oscillation=oscillating.oscillation if oscillating else None,
-        continued=0.0 if found.own else found.measured,
+        continued=0.0 if judgement.own else judgement.measured,
     )
 
 

@@ -50,35 +50,35 @@ class Panel:
 def panels(groups: Sequence[Group]) -> list[Panel]:
     """Draw everything that the runs have data for; figures of one kind share their scale."""
     links = links_worth_showing([result for group in groups for result in group.results])
-    made: list[Panel | None] = []
+    panels: list[Panel | None] = []
     if len(groups) > 1 and all(_traced(group, links[0]) for group in groups):
-        made.append(_overlaid(groups, links[0]))
+        panels.append(_overlaid(groups, links[0]))
     for link in links:
         name = f" of {link}" if len(links) > 1 else ""
         waiting = f"Packets waiting at {link}; the one in service is not counted."
-        made += [
+        panels += [
             _panel(f"Queue{name}", waiting, groups, link, _queue),
             _panel(f"Queue{name}, close-up", _END, groups, link, partial(_close_up, length=_close(groups, link))),
         ]
     windows = partial(_windows, length=_close(groups, links[0]))
-    made.append(_panel("Congestion windows", _END, groups, links[0], windows))
+    panels.append(_panel("Congestion windows", _END, groups, links[0], windows))
     for link in links:
         name = f" of {link}" if len(links) > 1 else ""
-        made += [
+        panels += [
             _panel(f"Utilisation{name}", "Second by second.", groups, link, _utilization),
             _panel(f"Queueing delay{name}", "Cumulative distribution over the packets.", groups, link, _delay, "x"),
         ]
-    made.append(_panel("Goodput", "Each flow, in order of its goodput.", groups, links[0], _flows))
-    return [panel for panel in made if panel is not None]
+    panels.append(_panel("Goodput", "Each flow, in order of its goodput.", groups, links[0], _flows))
+    return [panel for panel in panels if panel is not None]
 
 
 def _panel(title: str, caption: str, groups: Sequence[Group], link: str, draw: Draw, scale: str = "y") -> Panel | None:
     with style.context():
         # Once to learn the scales, once to draw with the widest.
-        found = [limits for group in groups if (limits := _limits(group, link, draw, scale))]
-        if not found:
+        result = [limits for group in groups if (limits := _limits(group, link, draw, scale))]
+        if not result:
             return None
-        limits = (min(low for low, _ in found), max(high for _, high in found))
+        limits = (min(low for low, _ in result), max(high for _, high in result))
         drawings: list[tuple[str, Markup]] = []
         for k, group in enumerate(groups):
             figure = _figure(_SIZE)
@@ -177,9 +177,9 @@ def _close(groups: Sequence[Group], link: str) -> float:
 
 def _wanted(group: Group, link: str) -> float:
     start, end = group.first.window
-    found = queue_facts(group.first, link).oscillation if link in group.first.links.index else None
+    oscillation = queue_facts(group.first, link).oscillation if link in group.first.links.index else None
     interval = float(group.first.traces.attrs["interval"])
-    return _CLOSE * found.period if found else max(_CLOSE_PART * (end - start), _CLOSE_SAMPLES * interval)
+    return _CLOSE * oscillation.period if oscillation else max(_CLOSE_PART * (end - start), _CLOSE_SAMPLES * interval)
 
 
 def _last(group: Group, length: float) -> Span:

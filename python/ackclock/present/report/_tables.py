@@ -84,7 +84,7 @@ def tables(groups: Sequence[Group]) -> list[Section]:
 
 def _verdicts(groups: Sequence[Group]) -> Section:
     """Return what each predicate says of each group: yes or no (or in how many runs), value and threshold."""
-    found: dict[str, list[list[Verdict | None]]] = {}
+    outcome: dict[str, list[list[Verdict | None]]] = {}
     for group in groups:
         queues = [queue_facts(result, slowest_link(result)) for result in group.results]
         flows = facts_of_flows(group.results)
@@ -98,10 +98,10 @@ def _verdicts(groups: Sequence[Group]) -> Section:
             ),
             ("starved flows (smallest share over fair share)", [flow.starved for flow in flows]),
         ):
-            found.setdefault(name, []).append(list(verdicts))
+            outcome.setdefault(name, []).append(list(verdicts))
     slowest = list(dict.fromkeys(slowest_link(group.first) for group in groups))
     heading = f"Verdicts, link {slowest[0]}" if len(slowest) == 1 else "Verdicts on the slowest link"
-    return _section(heading, [(name, list(map(_verdict, row))) for name, row in found.items()])
+    return _section(heading, [(name, list(map(_verdict, row))) for name, row in outcome.items()])
 
 
 def _verdict(verdicts: Sequence[Verdict | None]) -> str:
@@ -129,9 +129,9 @@ def _oscillation(group: Group, link: str, key: str, unit: Unit) -> str:
     if link not in group.first.links.index:
         return ""
     facts = [queue_facts(result, link) for result in group.results]
-    found = [fact.oscillation for fact in facts if fact.oscillating and fact.oscillation]
-    if found:
-        return show(mean_interval([getattr(oscillation, key) for oscillation in found]), unit)
+    oscillations = [fact.oscillation for fact in facts if fact.oscillating and fact.oscillation]
+    if oscillations:
+        return show(mean_interval([getattr(oscillation, key) for oscillation in oscillations]), unit)
     return "none" if any(fact.oscillating is not None for fact in facts) else ""
 
 

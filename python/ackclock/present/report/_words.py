@@ -139,8 +139,8 @@ def _queue(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, An
     mean, deviation = (of(trees, "links", link, f"queue_packets_{key}") for key in ("mean", "std"))
     periods = [queue.oscillation for queue in queues if queue.oscillating and queue.oscillation]
     if periods:
-        period = mean_interval([found.period for found in periods])
-        swing = mean_interval([found.amplitude for found in periods])
+        period = mean_interval([period.period for period in periods])
+        swing = mean_interval([period.amplitude for period in periods])
         sentence += f" with a period of {show(period)} s and an amplitude of {show(swing)} packets"
     if mean.mean > 0:
         sentence += f", mean {show(mean)} packets, standard deviation {show(deviation)}"
@@ -212,7 +212,7 @@ def _flows(facts: Sequence[FlowFacts], trees: Sequence[dict[str, Any]], endless:
     cycles = [fact.sawtooth for fact in facts if fact.sawtooth is not None]
     if cycles:
         period, peak, mean = (mean_interval([getattr(t, key) for t in cycles]) for key in ("period", "peak", "mean"))
-        drops = mean_interval([found.drops_per_cycle for found in cycles])
+        drops = mean_interval([cycle.drops_per_cycle for cycle in cycles])
         lost = f", drops a cycle {show(drops)}" if drops.count else ""
         sentences.append(
             f"The window is a sawtooth: period {show(period)} s, peak {show(peak)} and mean {show(mean)} packets{lost}."
@@ -236,29 +236,29 @@ def _together(facts: Sequence[FlowFacts]) -> str:
     ]
     if not known:
         return ""
-    one, alone = known[0], len(known) == 1
-    two = f"two of the {one.own.moving} that change" if alone and one.own.moving < one.own.flows else "two of them"
-    figure = show(mean_interval([found.own.value for found in known]), COARSE)
+    item, alone = known[0], len(known) == 1
+    two = f"two of the {item.own.moving} that change" if alone and item.own.moving < item.own.flows else "two of them"
+    figure = show(mean_interval([record.own.value for record in known]), COARSE)
     limit = f"above {SYNCHRONISED_CORRELATION:g} is synchronised"
     if not alone:
-        sentence = _tally([_synchronised(found.verdict) for found in known], "The windows")
+        sentence = _tally([_synchronised(record.verdict) for record in known], "The windows")
         return f"{sentence}: the mean correlation of {two} in the measured time is {figure} ({limit})."
-    if one.runs == 1:
+    if item.runs == 1:
         sentence = (
-            f"The windows {_synchronised(one.verdict)} in this run: the mean correlation of {two} in the measured"
+            f"The windows {_synchronised(item.verdict)} in this run: the mean correlation of {two} in the measured"
         )
         unknown = " Cannot tell from this run: its windows show too few of their swings."
-        return f"{sentence} time is {figure} ({_ends(one.own)}; {limit}).{'' if one.verdict.decided else unknown}"
-    words = "are synchronised with some seeds only" if one.by_seed else _synchronised(one.verdict)
+        return f"{sentence} time is {figure} ({_ends(item.own)}; {limit}).{'' if item.verdict.decided else unknown}"
+    words = "are synchronised with some seeds only" if item.by_seed else _synchronised(item.verdict)
     sentence = f"The windows {words}: the mean correlation of {two} in the measured time is {figure}, and"
-    sentence += f" {_digits(one.over.value, COARSE)} over {one.runs} seeds ({_ends(one.over)}; {limit})."
-    if one.by_seed:
-        return f"{sentence} It is above that in {one.above} and below in {one.below} of them."
-    return sentence if one.verdict.decided else f"{sentence} Cannot tell from these: they differ too much."
+    sentence += f" {_digits(item.over.value, COARSE)} over {item.runs} seeds ({_ends(item.over)}; {limit})."
+    if item.by_seed:
+        return f"{sentence} It is above that in {item.above} and below in {item.below} of them."
+    return sentence if item.verdict.decided else f"{sentence} Cannot tell from these: they differ too much."
 
 
-def _ends(found: Correlation) -> str:
-    return f"{_digits(found.low, COARSE)} to {_digits(found.high, COARSE)}"
+def _ends(correlation: Correlation) -> str:
+    return f"{_digits(correlation.low, COARSE)} to {_digits(correlation.high, COARSE)}"
 
 
 def _synchronised(verdict: Verdict) -> str:

@@ -68,11 +68,14 @@ def page(verdict: Verdict) -> str:
     )
 
 
-def envelope(found: Conformance, *, ax: Axes) -> Axes:
+def envelope(conformance: Conformance, *, ax: Axes) -> Axes:
     """Draw the kept points of both, and their hulls."""
     from scipy.spatial import ConvexHull, QhullError
 
-    for shape, name, colour in ((found.reference, found.like, "C0"), (found.subject, "subject", "C1")):
+    for shape, name, colour in (
+        (conformance.reference, conformance.like, "C0"),
+        (conformance.subject, "subject", "C1"),
+    ):
         points = shape.kept
         ax.plot(points[:, 1], points[:, 0], ".", color=colour, markersize=3, alpha=0.5, label=name)
         try:

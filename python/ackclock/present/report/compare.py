@@ -13,36 +13,38 @@ if TYPE_CHECKING:
     from ...questions.compare import Comparison
 
 
-def write(path: str | os.PathLike[str], found: Comparison) -> None:
+def write(path: str | os.PathLike[str], comparison: Comparison) -> None:
     """Write a report of `found` to `path`."""
-    _write(path, page(found))
+    _write(path, page(comparison))
 
 
-def page(found: Comparison) -> str:
+def page(comparison: Comparison) -> str:
     """Return the report that :func:`write` writes."""
-    apart = len({(one.measure, one.of) for one in found.disagreements})
-    engines = ", ".join(found.lines)
-    if len(found.lines) == 1:
+    apart = len({(disagreement.measure, disagreement.of) for disagreement in comparison.disagreements})
+    engines = ", ".join(comparison.lines)
+    if len(comparison.lines) == 1:
         sentence = f"Only the {engines} engine can represent this scenario."
     elif apart == 0:
         sentence = f"The engines agree: {engines}."
     else:
-        sentence = f"{apart} of {len(found.values)} measures differ between the engines ({engines})."
+        sentence = f"{apart} of {len(comparison.values)} measures differ between the engines ({engines})."
     return _rendered(
-        title=f"{found.scenario.name}: engines compared",
-        name=found.scenario.name,
+        title=f"{comparison.scenario.name}: engines compared",
+        name=comparison.scenario.name,
         heading="All engines on one scenario,",
-        choices=f"Seed {found.scenario.seed}",
+        choices=f"Seed {comparison.scenario.seed}",
         sentence=sentence,
         unsafe=apart > 0,
-        facts={"stability": found.stable} if found.stable else {},
-        tables=[_cells(table(found))],
+        facts={"stability": comparison.stable} if comparison.stable else {},
+        tables=[_cells(table(comparison))],
         notes=[
-            *(one.sentence for one in found.disagreements),
-            *(f"The {engine} engine cannot take it: {reason}" for engine, reason in found.refused.items()),
+            *(disagreement.sentence for disagreement in comparison.disagreements),
+            *(f"The {engine} engine cannot take it: {reason}" for engine, reason in comparison.refused.items()),
         ],
         sections=[
-            Section("Over one another", [_figure_of(found.plot(), "engines-", "queues and windows of all engines")])
+            Section(
+                "Over one another", [_figure_of(comparison.plot(), "engines-", "queues and windows of all engines")]
+            )
         ],
-        scenario_json=found.scenario.to_json(),
+        scenario_json=comparison.scenario.to_json(),
     )

@@ -178,13 +178,13 @@ def _parameters(of: Stability, answer: Answer, ranges: Mapping[str, Span | None]
 
 
 def _plane(of: Stability, answer: Answer, ranges: Mapping[str, Span | None], notes: list[str]) -> list[Section]:
-    (first, one), (second, two) = ranges.items()
-    one, two = one or _around(answer, first), two or _around(answer, second)
-    chart = of.chart(first, second, one, two, points=_CHART)
+    (first, item), (second, two) = ranges.items()
+    item, two = item or _around(answer, first), two or _around(answer, second)
+    chart = of.chart(first, second, item, two, points=_CHART)
     curve = None
     drawings = []
     try:
-        curve = of.hopf_curve(first, second, one, two)
+        curve = of.hopf_curve(first, second, item, two)
         drawings.append(_drawn("hopf curve", partial(plots.hopf_curve, curve), (7.6, 3.4)))
     except AnalysisError as error:
         notes.append(f"no Hopf curve: {error}")
@@ -194,6 +194,6 @@ def _plane(of: Stability, answer: Answer, ranges: Mapping[str, Span | None], not
 
 def _around(answer: Answer, name: str) -> Span | None:
     """A range that shows the limits of a parameter with some room."""
-    found = [limit for limit in answer.limits if limit.parameter == name]
-    values = [limit.value for limit in found if limit.kind == "oscillation"] + [found[0].now]
+    limits = [limit for limit in answer.limits if limit.parameter == name]
+    values = [limit.value for limit in limits if limit.kind == "oscillation"] + [limits[0].now]
     return min(values) / 2, max(values) * 2

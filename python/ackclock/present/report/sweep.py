@@ -36,7 +36,7 @@ def page(done: Sweep, scenario: Scenario, metrics: Sequence[str], against: Seque
     notes = list(done.notes)
     notes += [f"The first {_ROWS} of {len(shown)} rows; the others are in the store."] if len(shown) > _ROWS else []
     shown = shown.head(_ROWS)
-    keys = [f"{one.key}: {_values(list(map(str, dict.fromkeys(one.values))))}" for one in done.axes]
+    keys = [f"{axis.key}: {_values(list(map(str, dict.fromkeys(axis.values))))}" for axis in done.axes]
     drawings = [
         _figure_of(done.figure([name], against), f"metric-{k}-", f"{done.metric(name)} against {' and '.join(against)}")
         for k, name in enumerate(metrics)
@@ -60,9 +60,9 @@ def page(done: Sweep, scenario: Scenario, metrics: Sequence[str], against: Seque
     )
 
 
-def write_query(path: str | os.PathLike[str], sql: str, store: str, found: pd.DataFrame) -> None:
+def write_query(path: str | os.PathLike[str], sql: str, store: str, table: pd.DataFrame) -> None:
     """Write what a query found in a store to `path`."""
-    shown = found.map(lambda value: f"{value:.6g}" if isinstance(value, float) else str(value))
+    shown = table.map(lambda value: f"{value:.6g}" if isinstance(value, float) else str(value))
     shown.index = [str(number) for number in range(1, len(shown) + 1)]
     _write(
         path,
@@ -70,7 +70,7 @@ def write_query(path: str | os.PathLike[str], sql: str, store: str, found: pd.Da
             title="query",
             name="Query of sweeps",
             heading=f"Store {store}, read",
-            choices=f"{len(found)} rows",
+            choices=f"{len(table)} rows",
             sentence="",
             unsafe=False,
             facts={},

@@ -29,8 +29,8 @@ def page(tuned: Tuned) -> str:
             f"smallest {name}" if name != "mean queueing" else "longest mean queueing": f"{value} at {where}"
             for name, value, where in _text.margins(tuned.theory)
         }
-    for one in tuned.tipping:
-        facts[f"coexisting cycles at {words(one.point)}"] = one.text
+    for tip in tuned.tipping:
+        facts[f"coexisting cycles at {words(tip.point)}"] = tip.text
     for compromise in tuned.compromises:
         facts.setdefault("to give up (one of)", "")
         facts["to give up (one of)"] += ("; " if facts["to give up (one of)"] else "") + compromise.what

@@ -39,26 +39,28 @@ def page(why: Why) -> str:
             columns[f"{place}instead"] = (link, instead)
     for what, setting in commands(why):
         texts += [(f"Set {what}", setting.tc), ("Take it back", setting.undo)]
-    settings = [one for _, one in columns.values()]
+    settings = [entry for _, entry in columns.values()]
     rows: list[tuple[str, list[str]]] = [
-        ("queue", [one.queue for one in settings]),
-        ("queueing delay, median", [time(one.delay_p50) for one in settings]),
-        ("queueing delay, 99th percentile", [time(one.delay_p99) for one in settings]),
-        ("highest queue", [time(one.peak) for one in settings]),
-        ("utilisation", [share(one.utilization) for one in settings]),
-        ("packets dropped", [share(one.loss) for one in settings]),
+        ("queue", [setting.queue for setting in settings]),
+        ("queueing delay, median", [time(setting.delay_p50) for setting in settings]),
+        ("queueing delay, 99th percentile", [time(setting.delay_p99) for setting in settings]),
+        ("highest queue", [time(setting.peak) for setting in settings]),
+        ("utilisation", [share(setting.utilization) for setting in settings]),
+        ("packets dropped", [share(setting.loss) for setting in settings]),
     ]
-    if any(math.isfinite(one.jain) for one in settings):
-        rows.append(("Jain's index", [f"{one.jain:.2f}" if math.isfinite(one.jain) else "" for one in settings]))
-    top = 1.05 * max(_highest(one, link) for link, one in columns.values())
-    reach = 1.2e3 * max(one.delay_p99 for one in settings)
+    if any(math.isfinite(setting.jain) for setting in settings):
+        rows.append(
+            ("Jain's index", [f"{setting.jain:.2f}" if math.isfinite(setting.jain) else "" for setting in settings])
+        )
+    top = 1.05 * max(_highest(entry, link) for link, entry in columns.values())
+    reach = 1.2e3 * max(setting.delay_p99 for setting in settings)
     sections = []
-    for column, (link, one) in columns.items():
+    for column, (link, item) in columns.items():
         drawings = [
-            _drawn(f"queue {column}", partial(plot.queue, one.result, link, limits=(0.0, top))),
-            _drawn(f"delay {column}", partial(plot.delay, one.result, link, limits=(0.0, reach))),
+            _drawn(f"queue {column}", partial(plot.queue, item.result, link, limits=(0.0, top))),
+            _drawn(f"delay {column}", partial(plot.delay, item.result, link, limits=(0.0, reach))),
         ]
-        sections.append(Section(f"{column[0].upper()}{column[1:]}: {one.queue}", drawings))
+        sections.append(Section(f"{column[0].upper()}{column[1:]}: {item.queue}", drawings))
     tables = [{"heading": "", "columns": list(columns), "rows": rows, "look": "wrapped"}]
     if why.people and why.people.settings:
         tables.insert(0, _table("For people", people.table(why.people)))
@@ -67,14 +69,14 @@ def page(why: Why) -> str:
     name = why.diagnosis.link
     tree = why.scenario.canonical
     entry = link_of(tree, name)
-    flows = next(one for one in tree["flows"] if name in one["path"])
+    flows = next(flow for flow in tree["flows"] if name in flow["path"])
     return _rendered(
         title="Why a link is slow",
         name=f"Why a link of {_rate(entry)} with a round trip of {flows['rtt']} is slow",
         heading="Packet simulation",
         choices=f"Flows: {flows['count']}, {_kind(flows)}; seed {why.scenario.seed}",
         sentence="\n".join([*why.lines, *([people.sentence(why.people)] if why.people else [])]),
-        unsafe=bool(why.diagnosis.findings) or any(one.diagnosis.findings for one in why.beside),
+        unsafe=bool(why.diagnosis.findings) or any(part.diagnosis.findings for part in why.beside),
         facts={},
         tables=[*tables, _evidence(why)],
         texts=texts,
@@ -91,14 +93,16 @@ def _table(heading: str, of: TextTable) -> dict[str, Any]:
 def _evidence(why: Why) -> dict[str, Any]:
     """How each sentence was decided."""
     rows: list[tuple[str, list[str]]] = []
-    for number, one in enumerate([*why.sentences, *(one for part in why.beside for one in part.sentences)], 1):
-        for part in one.evidence:
+    for number, sentence in enumerate([*why.sentences, *(item for part in why.beside for item in part.sentences)], 1):
+        for part in sentence.evidence:
             plain = PLAIN[part.kind]
             limit = "" if math.isnan(part.limit) else plain(part.limit)
             before = "" if math.isnan(part.before) else plain(part.before)
             margin = "" if math.isnan(part.margin) else f"{part.margin:+.0%}"
             value = interval(part.value, part.half, part.kind)
-            rows.append((f"{number}. {one.predicate}", [", ".join(part.runs), part.how, before, value, limit, margin]))
+            rows.append(
+                (f"{number}. {sentence.predicate}", [", ".join(part.runs), part.how, before, value, limit, margin])
+            )
     columns = ["runs", "measured", "before", "value", "threshold", "margin"]
     heading = "Evidence for each sentence"
     return {"heading": heading, "columns": columns, "rows": rows, "look": "evidence"}
@@ -113,5 +117,5 @@ def _rate(link: dict[str, Any]) -> str:
     return str(link["rate"]) if isinstance(link["rate"], str) else "varying rate"
 
 
-def _highest(one: Setting, link: str) -> float:
-    return float(one.result.traces["link_queue_packets"].sel(link=link).max())
+def _highest(setting: Setting, link: str) -> float:
+    return float(setting.result.traces["link_queue_packets"].sel(link=link).max())

@@ -9,17 +9,18 @@ from ...core.units import rate_text
 from ...questions.aftermath import Aftermath
 
 
-def note(found: Aftermath) -> str:
+def note(aftermath: Aftermath) -> str:
     """Return why more is delivered than the link carries, and which measurement window avoids it."""
-    one, later = found.now, found.later
+    now, later = aftermath.now, aftermath.later
     text = (
-        f"link `{found.link}`: {listed(list(found.classes))} get{'s' * (len(found.classes) == 1)} "
-        f"{_exact(one.goodput)} over a rate of {rate_text(found.rate)}. The measured time begins at {one.begin:g} s, "
-        f"in the aftermath of slow start: data that had waited at the receivers for retransmissions is delivered then"
+        f"link `{aftermath.link}`: {listed(list(aftermath.classes))} get{'s' * (len(aftermath.classes) == 1)} "
+        f"{_exact(now.goodput)} over a rate of {rate_text(aftermath.rate)}. The measured time begins at "
+        f"{now.begin:g} s, in the aftermath of slow start: data that had waited at the receivers for "
+        f"retransmissions is delivered then"
     )
     if later is None:
         return f"{text}. A later measurement would avoid it."
-    fair = "" if math.isnan(later.jain) else f" with a Jain index of {later.jain:.2f} instead of {one.jain:.2f}"
+    fair = "" if math.isnan(later.jain) else f" with a Jain index of {later.jain:.2f} instead of {now.jain:.2f}"
     return (
         f"{text}. From {later.begin:g} s to {later.end:g} s it is {_exact(later.goodput)}{fair}: --set "
         f'scenario.duration="{later.end:g} s" --set scenario.measure="{later.begin:g} s .. {later.end:g} s"'

@@ -23,7 +23,7 @@ STATEMENTS: Final = {"mean-field": "{link}: mean-field equations over {seconds:.
 
 def text(buffer: Buffer) -> str:
     """Return the sentences, and the table of all sizes."""
-    controls = listed([called(one) for one in buffer.controls])
+    controls = listed([called(control) for control in buffer.controls])
     head = f"{counted(buffer.flows, 'flow')} of {controls} over {rate_text(buffer.rate)}, round trip {time(buffer.rtt)}"
     return "\n".join([*sentences(buffer), "", head, "", text_table(table(buffer))])
 
@@ -36,43 +36,43 @@ def sentences(buffer: Buffer) -> list[str]:
 def table(buffer: Buffer) -> pd.DataFrame:
     """Return what packets and equations say of each size, as text."""
     rows = {}
-    for one in buffer.sizes:
-        rows[f"{one.packets} packets"] = {
-            "time": time(one.seconds),
-            "BDP": f"{one.bdp:.2g}",
-            "utilisation": _used(one),
-            "mean wait": _known(one.delay_mean),
-            "99 % wait at most": _known(one.delay_p99),
-            "lost": "" if math.isnan(one.loss) else share(one.loss),
+    for size in buffer.sizes:
+        rows[f"{size.packets} packets"] = {
+            "time": time(size.seconds),
+            "BDP": f"{size.bdp:.2g}",
+            "utilisation": _used(size),
+            "mean wait": _known(size.delay_mean),
+            "99 % wait at most": _known(size.delay_p99),
+            "lost": "" if math.isnan(size.loss) else share(size.loss),
         }
-        if not buffer.reason and one.equations is not None:
-            rows[f"{one.packets} packets"] |= {
-                "utilisation, equations": share(one.equations.utilization),
-                "mean wait, equations": time(one.equations.delay_mean),
+        if not buffer.reason and size.equations is not None:
+            rows[f"{size.packets} packets"] |= {
+                "utilisation, equations": share(size.equations.utilization),
+                "mean wait, equations": time(size.equations.delay_mean),
             }
-    found = pd.DataFrame.from_dict(rows, orient="index").fillna("")
-    found.index.name = "buffer"
-    return found
+    result = pd.DataFrame.from_dict(rows, orient="index").fillna("")
+    result.index.name = "buffer"
+    return result
 
 
-def _used(one: Size) -> str:
-    if math.isnan(one.utilization):
+def _used(size: Size) -> str:
+    if math.isnan(size.utilization):
         return "too short"
-    return share(one.utilization) + (f" ± {share(one.half)}" if share(one.half) != share(0.0) else "")
+    return share(size.utilization) + (f" ± {share(size.half)}" if share(size.half) != share(0.0) else "")
 
 
 def _known(seconds: float) -> str:
     return "" if math.isnan(seconds) else time(seconds)
 
 
-def _size(one: Size) -> str:
-    return f"{one.packets} packets ({time(one.seconds)}, {one.bdp:.2g} bandwidth-delay products)"
+def _size(size: Size) -> str:
+    return f"{size.packets} packets ({time(size.seconds)}, {size.bdp:.2g} bandwidth-delay products)"
 
 
 def _enough(buffer: Buffer) -> str:
     target, high, low = share(buffer.target), buffer.enough, buffer.too_small
     last = buffer.sizes[-1]
-    if all(math.isnan(one.utilization) for one in buffer.sizes):
+    if all(math.isnan(size.utilization) for size in buffer.sizes):
         return (
             f"Cannot tell: runs as long as this link needs ({time(last.length)}) take too many packets; go on with "
             "--until-sure."
@@ -91,18 +91,18 @@ def _enough(buffer: Buffer) -> str:
     head = f"A buffer of {_size(high)} is enough for a utilisation of {target}: it is {_used(high)}"
     if low is None:
         return f"{head}; whether less is enough cannot be told."
-    open_ = any(low.packets < one.packets < high.packets for one in buffer.sizes)
+    open_ = any(low.packets < size.packets < high.packets for size in buffer.sizes)
     return f"{head}, and {_used(low)} with {low.packets} packets{'; between them it cannot be told' * open_}."
 
 
 def _price(buffer: Buffer) -> list[str]:
-    one = buffer.enough
+    enough = buffer.enough
     root = f", divided by the root of {buffer.flows} flows {buffer.root:.0f}" if buffer.flows > 1 else ""
     rules = f"The rule of rate times round trip says {buffer.product:.0f} packets{root}."
-    if one is None:
+    if enough is None:
         return [rules]
-    price = f"With it the mean wait is {time(one.delay_mean)}, 99 % wait at most {time(one.delay_p99)}"
-    return [f"{price}, and {share(one.loss)} are lost. {rules}"]
+    price = f"With it the mean wait is {time(enough.delay_mean)}, 99 % wait at most {time(enough.delay_p99)}"
+    return [f"{price}, and {share(enough.loss)} are lost. {rules}"]
 
 
 def _equations(buffer: Buffer) -> str:
@@ -124,10 +124,10 @@ def _equations(buffer: Buffer) -> str:
 
 
 def _rests(buffer: Buffer) -> str:
-    ran = [one for one in buffer.sizes if one.seeds]
+    ran = [size for size in buffer.sizes if size.seeds]
     parts = []
     if ran:
-        seeds, lengths = sorted({one.seeds for one in ran}), sorted({one.length for one in ran})
+        seeds, lengths = sorted({size.seeds for size in ran}), sorted({size.length for size in ran})
         many = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
         spans = f"{time(lengths[0])} to {time(lengths[-1])}" if len(lengths) > 1 else time(lengths[0])
         runs = "packet run" if seeds == [1] else "packet runs"

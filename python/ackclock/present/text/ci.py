@@ -66,9 +66,11 @@ def markdown(verdict: Verdict) -> str:
     """Return the verdict, a table of what did not pass, and all others folded away."""
     lines = [f"### {MARKS[Status.PASS if verdict.passed else Status.FAIL]} {_escaped(headline(verdict))}", ""]
     order: list[Status] = [status for status in Status if status is not Status.PASS]
-    shown = sorted((one for one in verdict.checks if one.status in order), key=lambda one: order.index(one.status))
-    bad, rest = [one for one in shown if one.status in BAD], [one for one in shown if one.status not in BAD]
-    passed = [one for one in verdict.checks if one.status is Status.PASS]
+    shown = sorted(
+        (check for check in verdict.checks if check.status in order), key=lambda item: order.index(item.status)
+    )
+    bad, rest = [item for item in shown if item.status in BAD], [item for item in shown if item.status not in BAD]
+    passed = [check for check in verdict.checks if check.status is Status.PASS]
     lines += _table(bad)
     for title, group in (("not decided, or missed for a reason", rest), ("passed", passed)):
         if group:
@@ -83,7 +85,9 @@ def markdown(verdict: Verdict) -> str:
 def _table(checks: list[Checked]) -> list[str]:
     if not checks:
         return []
-    rows = [f"| {MARKS[one.status]} | {one.number} {one.title} | {_escaped(one.sentence)} |" for one in checks]
+    rows = [
+        f"| {MARKS[check.status]} | {check.number} {check.title} | {_escaped(check.sentence)} |" for check in checks
+    ]
     return ["| | heading | check |", "|---|---|---|", *rows, ""]
 
 
@@ -96,7 +100,7 @@ def _escaped(sentence: str) -> str:
 def junit(verdict: Verdict) -> str:
     """Return JUnit XML: a suite a heading, a case a check."""
     root = ET.Element("testsuites", name=f"ackclock ci {_plain(verdict.name)}")
-    for number, group in groupby(sorted(verdict.checks, key=_order), key=lambda one: (one.number, one.title)):
+    for number, group in groupby(sorted(verdict.checks, key=_order), key=lambda item: (item.number, item.title)):
         checks = list(group)
         suite = ET.SubElement(root, "testsuite", name=f"{number[0]} {number[1]}")
         for check in checks:

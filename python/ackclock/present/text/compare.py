@@ -37,7 +37,7 @@ def text(comparison: Comparison) -> str:
     if comparison.stable:
         lines.append(f"stability: {comparison.stable}")
     lines += [""] if comparison.disagreements else ["", "The engines agree."] if len(comparison.lines) > 1 else []
-    return "\n".join([*lines, *(one.sentence for one in comparison.disagreements)])
+    return "\n".join([*lines, *(disagreement.sentence for disagreement in comparison.disagreements)])
 
 
 def table(comparison: Comparison) -> pd.DataFrame:
@@ -69,32 +69,38 @@ def _in_packets(measure: str) -> str:
 
 def sentence(disagreement: Disagreement) -> str:
     """Return both values and the cause of their difference."""
-    of, found = disagreement, disagreement.found
+    of, explanation = disagreement, disagreement.explanation
     other, packet = (f"{_cell(of.measure, value)}{_unit(of.measure)}" for value in (of.other, of.packet))
     values = f"{other} in the {of.engine} engine, {packet} in the packet engine"
-    solved = f"; the experiments used the {found.solved_by} engine, which agrees with it" if found.solved_by else ""
-    return f"{row_name(of.measure, of.of)}: {values}; {cause(of.measure, found)}{solved}."
+    solved = (
+        f"; the experiments used the {explanation.solved_by} engine, which agrees with it"
+        if explanation.solved_by
+        else ""
+    )
+    return f"{row_name(of.measure, of.of)}: {values}; {cause(of.measure, explanation)}{solved}."
 
 
-def cause(measure: str, found: Explanation) -> str:
+def cause(measure: str, explanation: Explanation) -> str:
     """Return why an engine differs from the packets in a measure, or that this is not known."""
-    if not found.tried:
+    if not explanation.tried:
         return "cause not found: no experiment could measure it"
-    now, *tried = found.tried
-    if found.key == "chance":
+    now, *tried = explanation.tried
+    if explanation.key == "chance":
         return f"by chance or by its length: {_values(measure, now)} in {_runs(now)}"
-    if found.named is None:
+    if explanation.named is None:
         return (
-            _no_cause(found, tried) if tried or found.unaffordable or found.key == "not-found" else _open(measure, now)
+            _no_cause(explanation, tried)
+            if tried or explanation.unaffordable or explanation.key == "not-found"
+            else _open(measure, now)
         )
-    named = found.named
-    values = f"{named.done}{'' if found.key == 'cannot-tell' else ':'} {_values(measure, named)}"
-    if found.key == "cannot-tell":
+    named = explanation.named
+    values = f"{named.done}{'' if explanation.key == 'cannot-tell' else ':'} {_values(measure, named)}"
+    if explanation.key == "cannot-tell":
         return f"cannot tell its cause: {values}, but {_doubt(named, now)}"
-    if found.part:
+    if explanation.part:
         return f"part of the cause is {named.cause} ({values}); the rest was not found"
-    if found.fluctuations is not None:
-        many, few = found.fluctuations
+    if explanation.fluctuations is not None:
+        many, few = explanation.fluctuations
         return (
             f"the cause is {named.cause}: their random fluctuations, which the equations do not have, shrink as the "
             f"root of their number ({named.done} {many:.3g} of the mean queue, not {few:.3g})"
@@ -102,15 +108,16 @@ def cause(measure: str, found: Explanation) -> str:
     return f"{'it takes both' if JOINT in named.key else 'the cause is'} {named.cause} ({values})"
 
 
-def _no_cause(found: Explanation, tried: list[Tried]) -> str:
+def _no_cause(explanation: Explanation, tried: list[Tried]) -> str:
     """Say what was taken away in vain, and what could not be."""
-    names = ", ".join(one.key for one in tried if JOINT not in one.key) or "nothing to take away"
-    names += ", and two at once" if any(JOINT in one.key for one in tried) else ""
-    if not found.unaffordable:
+    names = ", ".join(trial.key for trial in tried if JOINT not in trial.key) or "nothing to take away"
+    names += ", and two at once" if any(JOINT in trial.key for trial in tried) else ""
+    if not explanation.unaffordable:
         return f"cause not found (taken away one by one: {names})"
     rest = f"not found in {names}; " if tried else ""
-    most = max(found.unaffordable.values()) / 1e6
-    return f"cannot tell its cause: {rest}trying {', '.join(found.unaffordable)} would take up to {most:.0f} M packets"
+    most = max(explanation.unaffordable.values()) / 1e6
+    left = ", ".join(explanation.unaffordable)
+    return f"cannot tell its cause: {rest}trying {left} would take up to {most:.0f} M packets"
 
 
 def _open(measure: str, now: Tried) -> str:
@@ -123,18 +130,18 @@ def _open(measure: str, now: Tried) -> str:
 _MOVES = "the result of an engine varies by as much from one part of the run to the next"
 
 
-def _doubt(one: Tried, before: Tried) -> str:
+def _doubt(trial: Tried, before: Tried) -> str:
     """Say what moves by as much as an experiment changes, and what would tell."""
-    if moving(one, before):
+    if moving(trial, before):
         return _MOVES
-    return f"{one.seeds} runs of each differ by as much; {seeds_in_words(one.needs(1.0, before))}"
+    return f"{trial.seeds} runs of each differ by as much; {seeds_in_words(trial.needs(1.0, before))}"
 
 
-def _values(measure: str, one: Tried) -> str:
+def _values(measure: str, trial: Tried) -> str:
     """Both values: of the equations, and of the packets."""
     parts = [
         interval(value, half if half > STATED * abs(value) else 0.0, _kind(measure))
-        for value, half in ((one.other, one.moves), (one.packet, one.spread))
+        for value, half in ((trial.other, trial.moves), (trial.packet, trial.spread))
     ]
     return f"{' and '.join(parts)}{_unit(measure)}"
 

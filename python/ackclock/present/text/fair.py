@@ -22,7 +22,7 @@ def text(fair: Fair) -> str:
 
 def sentence(fair: Fair) -> Sentence:
     """Return who gets more than its part in how many places, between which buffers that turns, and the shares."""
-    answer = [one for one in fair.places if one.measured]
+    answer = [place for place in fair.places if place.measured]
     beyond = [fair.beyond(k) for k in range(len(fair.controls))]
     if len(fair.controls) == 2:  # noqa: PLR2004  what one has more the other has less
         more, less = beyond[0]
@@ -38,18 +38,18 @@ def sentence(fair: Fair) -> Sentence:
         )
     if len(answer) < len(fair.places):
         text += f", {len(fair.places) - len(answer)} need longer runs (--until-sure)"
-    left = [one for one in answer if one.open(fair.parts) and one.seeds < FAIR.seeds[-1]]
+    left = [item for item in answer if item.open(fair.parts) and item.seeds < FAIR.seeds[-1]]
     if left:
         text += f", {len(left)} need{'s' * (len(left) == 1)} more seeds (--until-sure)"
     if len(fair.controls) == 2:  # noqa: PLR2004
-        low, high = (sorted({one.buffer for one in part}) for part in beyond[0])
+        low, high = (sorted({item.buffer for item in part}) for part in beyond[0])
         if low and high and max(low) < min(high):
             text += f"; it turns between buffers of {max(low):g} and {min(high):g} bandwidth-delay products"
     evidence = [
-        Evidence(f"share of {name} at {time(one.rtt)}, {one.buffer:g} BDP", one.shares[k], one.halves[k], even)
+        Evidence(f"share of {name} at {time(item.rtt)}, {item.buffer:g} BDP", item.shares[k], item.halves[k], even)
         for k, (name, even) in enumerate(zip(fair.names, fair.parts, strict=True))
         if k == 0 or len(fair.controls) > 2  # noqa: PLR2004
-        for one in answer
+        for item in answer
     ]
     numbers = {"even": fair.parts[0]}
     return Sentence(" beside ".join(fair.controls), "shares", text + ".", numbers, evidence)
@@ -57,13 +57,13 @@ def sentence(fair: Fair) -> Sentence:
 
 def _seeds(fair: Fair) -> str:
     """How many runs the places have."""
-    most = max([fair.seeds, *(one.seeds for one in fair.places)])
+    most = max([fair.seeds, *(place.seeds for place in fair.places)])
     return f"{fair.seeds} to {most}" if most > fair.seeds else f"{fair.seeds}"
 
 
 def _table(fair: Fair, which: int, name: str) -> TextTable:
     columns: dict[str, dict[str, str]] = {}
-    for one in fair.places:
-        cell = interval(one.shares[which], one.halves[which], "share") if one.measured else "too short"
-        columns.setdefault(f"{one.buffer:g} BDP", {})[time(one.rtt)] = cell
+    for place in fair.places:
+        cell = interval(place.shares[which], place.halves[which], "share") if place.measured else "too short"
+        columns.setdefault(f"{place.buffer:g} BDP", {})[time(place.rtt)] = cell
     return TextTable(f"{name}, round trip", columns)

@@ -62,21 +62,21 @@ STATEMENTS: Final = {
 }
 
 
-def hysteresis(found: Hysteresis) -> str:
+def hysteresis(result: Hysteresis) -> str:
     """Say whether the queue's motion depends on whether the parameter rises or falls, and where."""
-    values = found.bistable
+    values = result.bistable
     if not values:
-        return f"No hysteresis: the queue of {found.link} behaves the same whether {found.parameter} rises or falls."
+        return f"No hysteresis: the queue of {result.link} behaves the same whether {result.parameter} rises or falls."
     return (
-        f"Sudden onset: at {found.parameter} from {min(values):g} to {max(values):g} the queue of {found.link} "
+        f"Sudden onset: at {result.parameter} from {min(values):g} to {max(values):g} the queue of {result.link} "
         "oscillates or not, depending on its past."
     )
 
 
-def limit(found: MeasuredLimit) -> str:
+def limit(onset: MeasuredLimit) -> str:
     """Say where the queue starts to oscillate, and between which values that was measured."""
-    ends = f"({found.value.low:.4g} to {found.value.high:.4g})"
+    ends = f"({onset.value.low:.4g} to {onset.value.high:.4g})"
     return (
-        f"The queue starts to oscillate at {found.parameter} = {found.value.value:.4g} {ends}, with a period of "
-        f"{found.period:.3g} s; it does not oscillate at {found.stable:.4g} and does at {found.oscillates:.4g}."
+        f"The queue starts to oscillate at {onset.parameter} = {onset.value.value:.4g} {ends}, with a period of "
+        f"{onset.period:.3g} s; it does not oscillate at {onset.stable:.4g} and does at {onset.oscillates:.4g}."
     )

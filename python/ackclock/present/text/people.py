@@ -15,52 +15,54 @@ EXACT = 0.01
 
 def table(people: People) -> TextTable:
     """Return what people notice, one column per setting."""
-    return TextTable("for people", {name: _cells(one) for name, one in people.settings.items()})
+    return TextTable("for people", {name: _cells(setting) for name, setting in people.settings.items()})
 
 
-def _cells(one: Experience) -> dict[str, str]:
-    voice = "" if one.call is None else f"MOS {one.call.mos:.1f}, {one.call.words}"
-    there = "" if math.isnan(one.ping) else _known(one, "ping")
-    if one.half("ping") < one.ping:
-        there += f", 1 in 100 {time(one.ping_p99)}"
+def _cells(experience: Experience) -> dict[str, str]:
+    voice = "" if experience.call is None else f"MOS {experience.call.mos:.1f}, {experience.call.words}"
+    there = "" if math.isnan(experience.ping) else _known(experience, "ping")
+    if experience.half("ping") < experience.ping:
+        there += f", 1 in 100 {time(experience.ping_p99)}"
     return {
         "a call": voice,
         "a game, there and back": there,
-        f"a page of {PAGE / 1e6:g} MB": _known(one, "page", f"fewer than {FEWEST} loaded in {time(one.seconds)}"),
-        f"a download of {DOWNLOAD / 1e6:g} MB": _known(one, "download", _no_download(one)),
-        "bufferbloat grade": f"{_grades(one)} (+{time(one.added)})" if one.grade else "",
+        f"a page of {PAGE / 1e6:g} MB": _known(
+            experience, "page", f"fewer than {FEWEST} loaded in {time(experience.seconds)}"
+        ),
+        f"a download of {DOWNLOAD / 1e6:g} MB": _known(experience, "download", _no_download(experience)),
+        "bufferbloat grade": f"{_grades(experience)} (+{time(experience.added)})" if experience.grade else "",
     }
 
 
-def _known(one: Experience, measure: Measure, why_not: str = "") -> str:
+def _known(experience: Experience, measure: Measure, why_not: str = "") -> str:
     """A time with its interval, where that is wider than a hundredth of it; without one, why not."""
-    value, half = float(getattr(one, measure)), one.half(measure)
+    value, half = float(getattr(experience, measure)), experience.half(measure)
     if math.isnan(value):
         return f"not known: {why_not}"
     if half >= value:
-        return f"not known: {counted(len(one.runs), 'seed')} differ by more than their mean"
+        return f"not known: {counted(len(experience.runs), 'seed')} differ by more than their mean"
     return time_within(value, half) if half > EXACT * value else time(value)
 
 
-def _no_download(one: Experience) -> str:
+def _no_download(experience: Experience) -> str:
     """Why no time of a download is stated."""
-    if math.isnan(one.rate_without):
+    if math.isnan(experience.rate_without):
         return "no endless flow gets through on this path"
     return "the call changes its rate"
 
 
-def _grades(one: Experience) -> str:
+def _grades(experience: Experience) -> str:
     """The grade, or the two ends of what its interval reaches."""
-    return one.grades[0] if len(one.grades) == 1 else f"{one.grades[0]} to {one.grades[-1]}"
+    return experience.grades[0] if len(experience.grades) == 1 else f"{experience.grades[0]} to {experience.grades[-1]}"
 
 
 def sentence(people: People) -> str:
     """Return the verdict in one sentence: the grade, the call and a page, now and with each other setting."""
     if not people.settings:
         return f"For people: cannot tell; {people.reason}."
-    parts = [f"{name} {_short(one)}" for name, one in people.settings.items()]
+    parts = [f"{name} {_short(setting)}" for name, setting in people.settings.items()]
     now, *others = people.settings.items()
-    same = [_alike(now[1], name, one) for name, one in others]
+    same = [_alike(now[1], name, item) for name, item in others]
     return f"For people: {'; '.join(parts)}.{''.join(same)}"
 
 
@@ -76,19 +78,19 @@ def _alike(now: Experience, name: str, other: Experience) -> str:
     return f" Cannot tell whether {' or '.join(open_)} {name}." if open_ else ""
 
 
-def _shown(one: Experience, measure: Measure) -> str:
-    value = float(getattr(one, measure))
+def _shown(experience: Experience, measure: Measure) -> str:
+    value = float(getattr(experience, measure))
     return f"{value:.1f}" if measure == "mos" else time(value)
 
 
-def _short(one: Experience) -> str:
+def _short(experience: Experience) -> str:
     answer = []
-    if one.grade:
-        answer.append(f"bufferbloat grade {_grades(one)}")
-    if one.call is not None:
-        answer.append(f"a call has MOS {one.call.mos:.1f} ({one.call.words})")
-    if one.half("page") < one.page:
-        answer.append(f"a page loads in {_known(one, 'page')}")
+    if experience.grade:
+        answer.append(f"bufferbloat grade {_grades(experience)}")
+    if experience.call is not None:
+        answer.append(f"a call has MOS {experience.call.mos:.1f} ({experience.call.words})")
+    if experience.half("page") < experience.page:
+        answer.append(f"a page loads in {_known(experience, 'page')}")
     return ", ".join(answer) or "nothing to report"
 
 
@@ -107,8 +109,8 @@ def footnote(people: People) -> str:
 
 
 def _other_rate(setting: tuple[str, Experience]) -> str:
-    name, one = setting
-    if math.isnan(one.rate_without):
+    name, item = setting
+    if math.isnan(item.rate_without):
         return ""
-    rates = f"{rate_text(one.rate_beside)} beside the call and {rate_text(one.rate_without)} without it"
+    rates = f"{rate_text(item.rate_beside)} beside the call and {rate_text(item.rate_without)} without it"
     return f" A download ({name}) has {rates}."

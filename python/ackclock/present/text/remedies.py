@@ -32,16 +32,16 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
     """Return what another setting gives and takes, from the list of its effects."""
     balance, name = remedy.balance, remedy.name
     what = f"{name} at the senders" if name == "BBR" else remedy.title or name
-    many = len({one.subject for one in balance.effects if one.key == "rate"}) > 1
+    many = len({effect.subject for effect in balance.effects if effect.key == "rate"}) > 1
     where = f" at {listed(list(remedy.settings))}" if many else ""
     gains = _by_link(balance.gains, balance, many)
-    costs = _by_link([one for one in balance.costs if one.key != "rate"], balance, many)
-    rates = [one for one in balance.effects if one.key == "rate" and one.better is not True]
-    shaped_links = {link for link, one in remedy.settings.items() if "behind a shaper" in one.queue}
-    paid = [_cost(one, many, one.subject in shaped_links) for one in rates if abs(one.change) >= UNSEEN]
+    costs = _by_link([cost for cost in balance.costs if cost.key != "rate"], balance, many)
+    rates = [effect for effect in balance.effects if effect.key == "rate" and effect.better is not True]
+    shaped_links = {link for link, setting in remedy.settings.items() if "behind a shaper" in setting.queue}
+    paid = [_cost(rate, many, rate.subject in shaped_links) for rate in rates if abs(rate.change) >= UNSEEN]
     price = f"for {listed(paid)}" if paid else ""
-    numbers_of = {f"{one.key} {one.subject}": one.change for one in balance.effects}
-    evidence = [one.evidence for one in balance.effects]
+    numbers_of = {f"{effect.key} {effect.subject}": effect.change for effect in balance.effects}
+    evidence = [effect.evidence for effect in balance.effects]
     if not gains:
         text = f"{what} instead{where} would bring these flows no gain that counts"
         text += f"; it has {costs}" if costs else ""
@@ -55,52 +55,52 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
     if prefer is not None:
         text += f" Preferring {prefer}, {'it is better' if wanted else 'the present queue is better'}."
     elif not wanted:
-        of_rate = all(one.key in ("rate", "loss") for one in balance.costs)
+        of_rate = all(cost.key in ("rate", "loss") for cost in balance.costs)
         text += " Which is better depends on what you prefer"
         text += ": --prefer delay or --prefer rate." if of_rate else "."
     return Sentence(name, "costs", text, numbers_of, evidence)
 
 
-def _cost(one: Effect, many: bool, behind: bool) -> str:
+def _cost(effect: Effect, many: bool, behind: bool) -> str:
     """The throughput that is paid, or left."""
-    lost = -one.change / one.before if one.before else 0.0
-    of = f"the rate{' of ' + one.subject if many else ''}"
+    lost = -effect.change / effect.before if effect.before else 0.0
+    of = f"the rate{' of ' + effect.subject if many else ''}"
     if lost < 0:
         return f"{share(-lost)} more of {of}" if many else f"{share(-lost)} more rate"
     shaper = f" ({100 * (1 - SHAPED):.0f} % of it for the shaper)" if behind and lost >= 1 - SHAPED else ""
     return f"{share(lost)} of {of}{shaper}"
 
 
-def _effect(one: Effect, balance: Balance) -> str:
+def _effect(effect: Effect, balance: Balance) -> str:
     """A change in words."""
-    apart, less = abs(one.change), "less" if one.change < 0 else "more"
-    if one.key == "delay_p50":
-        return f"{time(apart)}{_spread(one)} {less} median delay"
-    if one.key == "delay_p99":
+    apart, less = abs(effect.change), "less" if effect.change < 0 else "more"
+    if effect.key == "delay_p50":
+        return f"{time(apart)}{_spread(effect)} {less} median delay"
+    if effect.key == "delay_p99":
         whose = [other.subject for other in balance.effects if other.key == "one_way_p99" and other.better is False]
         classes = [other.subject for other in balance.effects if other.key == "one_way_p99"]
-        alone = f" (of {listed(whose)} alone)" if one.better is False and 0 < len(whose) < len(classes) else ""
-        return f"{time(apart)}{_spread(one)} {less} at the 99th percentile{alone}"
-    if one.key == "rate":
-        if one.after > MANIFOLD * one.before:
-            return f"{number(one.after / one.before)} times the throughput"
-        return f"{share(apart / one.before)} {less} throughput"
-    if one.key == "jain":
-        even = "a more" if one.change > 0 else "a less"
-        return f"{even} even share (Jain's index {one.before:.2f} to {one.after:.2f})"
-    what = "lost" if one.key == "loss" else "lost of a stream without congestion control"
-    return f"{share(one.after)} in place of {share(one.before)} {what}"
+        alone = f" (of {listed(whose)} alone)" if effect.better is False and 0 < len(whose) < len(classes) else ""
+        return f"{time(apart)}{_spread(effect)} {less} at the 99th percentile{alone}"
+    if effect.key == "rate":
+        if effect.after > MANIFOLD * effect.before:
+            return f"{number(effect.after / effect.before)} times the throughput"
+        return f"{share(apart / effect.before)} {less} throughput"
+    if effect.key == "jain":
+        even = "a more" if effect.change > 0 else "a less"
+        return f"{even} even share (Jain's index {effect.before:.2f} to {effect.after:.2f})"
+    what = "lost" if effect.key == "loss" else "lost of a stream without congestion control"
+    return f"{share(effect.after)} in place of {share(effect.before)} {what}"
 
 
-def _spread(one: Effect) -> str:
+def _spread(effect: Effect) -> str:
     """The interval of a delay's change, where it is wide."""
-    return f" ± {time(one.half)}" if one.half > WIDE * abs(one.change) else ""
+    return f" ± {time(effect.half)}" if effect.half > WIDE * abs(effect.change) else ""
 
 
-def _by_link(found: Sequence[Effect], balance: Balance, many: bool) -> str:
+def _by_link(effects: Sequence[Effect], balance: Balance, many: bool) -> str:
     """Changes in words, link by link."""
     if not many:
-        return listed([_effect(one, balance) for one in found])
-    links = dict.fromkeys(one.subject for one in found)
-    parts = [(link, [_effect(one, balance) for one in found if one.subject == link]) for link in links]
+        return listed([_effect(result, balance) for result in effects])
+    links = dict.fromkeys(result.subject for result in effects)
+    parts = [(link, [_effect(result, balance) for result in effects if result.subject == link]) for link in links]
     return "; ".join(f"at {link} {listed(words)}" for link, words in parts)

@@ -71,11 +71,11 @@ def run_tables(result: Result | Replications) -> list[pd.DataFrame]:
         ("class", "flows", classes, _CLASSES),
         ("one-way delay", "flows", classes, _ONE_WAY),
     ):
-        found = {title: [means.get(f"{branch}.{row}.{key}") for row in rows] for title, (key, _) in columns.items()}
-        elsewhere = {title for title in _ELSEWHERE if any(cell and cell[0] > 0 for cell in found.get(title, ()))}
+        outcome = {title: [means.get(f"{branch}.{row}.{key}") for row in rows] for title, (key, _) in columns.items()}
+        elsewhere = {title for title in _ELSEWHERE if any(cell and cell[0] > 0 for cell in outcome.get(title, ()))}
         cells = {
-            "queue loss" if title == "loss" and elsewhere else title: [_cell(one, columns[title][1]) for one in row]
-            for title, row in found.items()
+            "queue loss" if title == "loss" and elsewhere else title: [_cell(item, columns[title][1]) for item in row]
+            for title, row in outcome.items()
             if title not in _ELSEWHERE or title in elsewhere
         }
         table = pd.DataFrame(cells, index=pd.Index(rows, name=name))
@@ -154,8 +154,8 @@ def replication_notes(results: Replications) -> list[str]:
     """Return the notes of all runs, and that these are one and the same where nothing is drawn at random."""
     notes = list(dict.fromkeys(note for result in results for note in result.notes))
     first = results[0]
-    same = [one.links["bytes"].equals(first.links["bytes"]) for one in results]
-    same += [one.flows["goodput"].equals(first.flows["goodput"]) for one in results]
+    same = [result.links["bytes"].equals(first.links["bytes"]) for result in results]
+    same += [result.flows["goodput"].equals(first.flows["goodput"]) for result in results]
     if len(results) > 1 and all(same):
         notes.append(
             "all runs are the same, since nothing here is drawn at random: their intervals are zero and tell nothing; "

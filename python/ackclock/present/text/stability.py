@@ -34,9 +34,9 @@ ASSUMPTIONS = {
 }
 DIFFERENCES = {
     "oscillates": "whether it oscillates",
-    "mean": "the mean queue ({by_law} and {seen} packets)",
-    "deviation": "the swing (standard deviation {by_law} and {seen} packets)",
-    "signal": "the share of lost or marked packets ({by_law} and {seen})",
+    "mean": "the mean queue ({by_law} and {measured} packets)",
+    "deviation": "the swing (standard deviation {by_law} and {measured} packets)",
+    "signal": "the share of lost or marked packets ({by_law} and {measured})",
 }
 VERDICTS = {True: "it oscillates", False: "it does not oscillate", None: "whether it oscillates cannot be told"}
 PARAMETERS = {
@@ -99,9 +99,9 @@ def equilibria_table(each: Sequence[Stability]) -> pd.DataFrame:
     import pandas as pd
 
     lines = []
-    for one in each:
-        at, root = one.equilibrium, one.certified
-        queues = [at.state[name] for link in one.equations.links if (name := f"{link}.queue") in at.state]
+    for analysis in each:
+        at, root = analysis.equilibrium, analysis.certified
+        queues = [at.state[name] for link in analysis.equations.links if (name := f"{link}.queue") in at.state]
         shown = "not certified" if root is None else f"{root.real:.4g}"
         shown += f" +- {abs(root.imag):.4g}i" if root is not None and root.imag else ""
         lines.append(
@@ -110,7 +110,7 @@ def equilibria_table(each: Sequence[Stability]) -> pd.DataFrame:
                 "window": " ".join(map(digits, at.window.values())),
                 "RTT": " ".join(quantity(value, "s") for value in at.rtt.values()),
                 "loss": " ".join(map(_percent, at.loss.values())),
-                "verdict": "stable" if one.stable else "unstable" if one.unstable_roots else "cannot tell",
+                "verdict": "stable" if analysis.stable else "unstable" if analysis.unstable_roots else "cannot tell",
                 "rightmost root (1/s)": shown,
             }
         )
@@ -296,9 +296,9 @@ def packet_check(answer: PacketCheck) -> str:
     if answer.trust == "both":
         return f"{text} They agree."
     if answer.trust == "packets":
-        all_of_it = any(one.what == "oscillates" for one in answer.differences)
+        all_of_it = any(item.what == "oscillates" for item in answer.differences)
         reasons = f": {'; '.join(map(str, answer.assumptions))}" if answer.assumptions else ""
-        differ = listed([str(one) for one in answer.differences])
+        differ = listed([str(item) for item in answer.differences])
         return f"{text} They differ in {differ}; trust the packets{'' if all_of_it else ' for that'}{reasons}."
     if run.enough:
         return f"{text} Nothing else differs; --from both runs until the verdict is clear."
@@ -316,32 +316,34 @@ def _queue(oscillates: bool | None, low: float, high: float, mean: str = "") -> 
     return f"the queue oscillates {where}" if oscillates else f"the queue is {where}; {VERDICTS[oscillates]}"
 
 
-def difference(one: Difference) -> str:
+def difference(item: Difference) -> str:
     """Return in what equations and packets differ, with both numbers."""
-    shown = [f"{100 * value:.2g} %" if one.what == "signal" else digits(value) for value in (one.by_law, one.seen)]
-    return DIFFERENCES[one.what].format(by_law=shown[0], seen=shown[1])
+    shown = [
+        f"{100 * value:.2g} %" if item.what == "signal" else digits(value) for value in (item.by_law, item.measured)
+    ]
+    return DIFFERENCES[item.what].format(by_law=shown[0], measured=shown[1])
 
 
-def assumption(one: Assumption) -> str:
+def assumption(item: Assumption) -> str:
     """Return an assumption of the equations that is not kept."""
-    return ASSUMPTIONS[one.kind].format(
-        count=digits(one.count) if one.kind == "large windows" else f"{one.count:.0f}",
-        fluctuation=f"{100 / math.sqrt(one.count):.0f} %" if one.count > 0 else "",
-        flows=one.flows,
-        seconds=quantity(one.seconds, "s"),
-        schedules=schedules(one.schedules),
+    return ASSUMPTIONS[item.kind].format(
+        count=digits(item.count) if item.kind == "large windows" else f"{item.count:.0f}",
+        fluctuation=f"{100 / math.sqrt(item.count):.0f} %" if item.count > 0 else "",
+        flows=item.flows,
+        seconds=quantity(item.seconds, "s"),
+        schedules=schedules(item.schedules),
     )
 
 
-def discrepancy(found: Discrepancy) -> list[str]:
+def discrepancy(result: Discrepancy) -> list[str]:
     """Return how far equations and a measurement are apart."""
-    if found.agree:
-        verdicts = f'both say "{found.by_law}"'
+    if result.agree:
+        verdicts = f'both say "{result.by_law}"'
     else:
-        apart = "" if found.agree is None else "they differ: "
-        verdicts = f'{apart}the equations say "{found.by_law}", the packets "{found.measured}"'
+        apart = "" if result.agree is None else "they differ: "
+        verdicts = f'{apart}the equations say "{result.by_law}", the packets "{result.measured}"'
     numbers = []
-    for name, (by_law, seen) in found.numbers.items():
-        far = f" ({by_law / seen - 1:+.0%})" if seen else ""
-        numbers.append(f"{name}: {by_law:.3g} by the equations, {seen:.3g} measured{far}")
-    return [verdicts, *numbers, *(f"what the equations leave out here: {one}" for one in found.assumptions)]
+    for name, (by_law, number) in result.numbers.items():
+        far = f" ({by_law / number - 1:+.0%})" if number else ""
+        numbers.append(f"{name}: {by_law:.3g} by the equations, {number:.3g} measured{far}")
+    return [verdicts, *numbers, *(f"what the equations leave out here: {item}" for item in result.assumptions)]

@@ -97,7 +97,7 @@ def _instead(tuned: Tuned) -> str:
     """Return the delays of Linux's default queue, where it meets the target and no setting does."""
     if tuned.instead is None:
         return ""
-    delays = [one.delay for one in tuned.defaults[DEFAULT[0]]]
+    delays = [default.delay for default in tuned.defaults[DEFAULT[0]]]
     return (
         f" {DEFAULT[0]}, meets the delay at all corners: {show('rtt', min(delays))} to {show('rtt', max(delays))} "
         "(no margins: it has no fluid law)."
@@ -114,21 +114,21 @@ def checked(tuned: Tuned) -> list[str]:
             f"the worst; only the link {tuned.problem.link} and its long-lived flows"
         )
         if tuned.tipping:
-            where = "; ".join(words(one.point) for one in tuned.tipping)
+            where = "; ".join(words(tip.point) for tip in tuned.tipping)
             lines.append(f"for cycles that coexist with the stable queue at {where}: {tuned.tipping[0].looked or ''}")
     elif tuned.queue is not None:
         lines.append(f"{tuned.kind} has no fluid law here: no margins; the setting was searched by packet runs alone")
     again = [tuned.worst] if tuned.worst is not None and tuned.worst not in tuned.runs else []
     every = [*tuned.runs, *tuned.searched, *again]
     if every:
-        seconds = sum(one.seeds * one.length for one in every)
-        million = sum(one.packets for one in every) / 1e6
+        seconds = sum(entry.seeds * entry.length for entry in every)
+        million = sum(entry.packets for entry in every) / 1e6
         lines.append(
-            f"by {sum(one.seeds for one in every)} packet runs, {seconds:.0f} simulated seconds, {million:.2g} M "
+            f"by {sum(entry.seeds for entry in every)} packet runs, {seconds:.0f} simulated seconds, {million:.2g} M "
             f"packets: {len(tuned.runs)} corner{'s' * (len(tuned.runs) != 1)} with {_seeds(tuned.runs)}, a search of "
             f"{len(tuned.searched)} other places for worse ones"
         )
-        styles = sorted({str(one.entry["style"]) for one in tuned.problem.classes if "style" in one.entry})
+        styles = sorted({str(item.entry["style"]) for item in tuned.problem.classes if "style" in item.entry})
         if styles:
             lines.append(f'with TCP endpoints in style "{" and ".join(styles)}" (--style has the other)')
         lines.append(_beside_linux(tuned))
@@ -138,7 +138,7 @@ def checked(tuned: Tuned) -> list[str]:
 
 def _seeds(runs: Iterable[Run]) -> str:
     """Return how many seeds runs have."""
-    counts = {one.seeds for one in runs} or {1}
+    counts = {run.seeds for run in runs} or {1}
     few, many = min(counts), max(counts)
     return f"{few} to {many} seeds each" if few < many else f"{few} seed{'s' * (few != 1)} each"
 
@@ -146,8 +146,8 @@ def _seeds(runs: Iterable[Run]) -> str:
 def _beside_linux(tuned: Tuned) -> str:
     """Return how far the engine is from Linux near this link, at the worst place."""
     point = tuned.worst.point if tuned.worst is not None else tuned.problem.corners()[0]
-    made = placed(tuned.problem, tuned.queue or DEFAULT[1], point)
-    return f"beside Linux, at {words(point)}: {near(made.canonical, tuned.problem.link).sentence}"
+    queue = placed(tuned.problem, tuned.queue or DEFAULT[1], point)
+    return f"beside Linux, at {words(point)}: {near(queue.canonical, tuned.problem.link).sentence}"
 
 
 def text(tuned: Tuned) -> str:
@@ -163,14 +163,14 @@ def text(tuned: Tuned) -> str:
         if tuned.commands is not None:
             lines += _commands(tuned.commands.device, tuned.commands.apply, tuned.commands.undo, tuned.commands.units)
         lines += _shaper(tuned)
-        for device, made in tuned.others.items():
-            lines += other(device, made)
+        for device, result in tuned.others.items():
+            lines += other(device, result)
     elif tuned.instead is not None:
         lines += ["linux, its default queue:", *(f"  {line}" for line in tuned.instead.apply), *_shaper(tuned)]
     if tuned.theory is not None:
         lines += ["margins over the range (the smallest, and where):", *_margins(tuned.theory), ""]
-    for one in tuned.tipping:
-        lines.append(f"coexisting cycles at {words(one.point)}: {one.text}")
+    for tip in tuned.tipping:
+        lines.append(f"coexisting cycles at {words(tip.point)}: {tip.text}")
     if tuned.tipping:
         lines.append("")
     if tuned.runs or tuned.defaults:
@@ -223,38 +223,38 @@ def _commands(device: str, apply: Sequence[str], undo: Sequence[str], units: Seq
     ]
 
 
-def other(device: str, made: Other) -> list[str]:
+def other(device: str, result: Other) -> list[str]:
     """The commands for another device, and how far they were checked."""
-    if made.commands is None:
-        return [f"{device}: {made.refused}", ""]
-    head = _commands(device, made.commands.apply, made.commands.undo, made.commands.units)[:-1]
-    if made.same:
+    if result.commands is None:
+        return [f"{device}: {result.refused}", ""]
+    head = _commands(device, result.commands.apply, result.commands.undo, result.commands.units)[:-1]
+    if result.same:
         word = "  the same setting"
-    elif made.theory is None:
+    elif result.theory is None:
         word = "  rounded otherwise, and not checked on its own"
     else:
-        verdict = "meets" if made.meets else "DOES NOT MEET"
+        verdict = "meets" if result.meets else "DOES NOT MEET"
         word = (
             f"  rounded otherwise; checked by the stability engine alone, on the same grid: {verdict} the demands "
-            f"(gain {_db(made.theory.gain.gain)}, phase {_degrees(made.theory.phase.phase)}, longest mean delay "
-            f"{show('rtt', made.theory.wait.wait)})"
-            if made.theory.places
+            f"(gain {_db(result.theory.gain.gain)}, phase {_degrees(result.theory.phase.phase)}, longest mean delay "
+            f"{show('rtt', result.theory.wait.wait)})"
+            if result.theory.places
             else "  rounded otherwise, and the stability engine finds no equilibrium"
         )
     return [*head, word, ""]
 
 
-def _margins(found: Check) -> list[str]:
-    return [f"  {name:13} {value:>12}  at {where}" for name, value, where in margins(found)]
+def _margins(check: Check) -> list[str]:
+    return [f"  {name:13} {value:>12}  at {where}" for name, value, where in margins(check)]
 
 
-def margins(found: Check) -> list[tuple[str, str, str]]:
+def margins(check: Check) -> list[tuple[str, str, str]]:
     """The smallest margins and the longest delay: name, value, place."""
     return [
-        ("gain", _db(found.gain.gain), words(found.gain.point)),
-        ("phase", _degrees(found.phase.phase), words(found.phase.point)),
-        ("delay", _time(found.delay.delay), words(found.delay.point)),
-        ("mean queueing", show("rtt", found.wait.wait), words(found.wait.point)),
+        ("gain", _db(check.gain.gain), words(check.gain.point)),
+        ("phase", _degrees(check.phase.phase), words(check.phase.point)),
+        ("delay", _time(check.delay.delay), words(check.delay.point)),
+        ("mean queueing", show("rtt", check.wait.wait), words(check.wait.point)),
     ]
 
 
@@ -272,11 +272,11 @@ def _time(value: float) -> str:
 
 def rows(tuned: Tuned) -> list[tuple[str, str, Run]]:
     """All packet runs: setting, place in words, numbers."""
-    out = [("tuned", words(one.point), one) for one in tuned.runs]
+    out = [("tuned", words(run.point), run) for run in tuned.runs]
     if tuned.worst is not None and tuned.worst not in tuned.runs:
         out.append(("tuned, worst found", words(tuned.worst.point), tuned.worst))
     for name, runs in tuned.defaults.items():
-        out += [(name, words(one.point), one) for one in runs]
+        out += [(name, words(run.point), run) for run in runs]
     return out
 
 
@@ -285,9 +285,9 @@ SHOWN = 0.05
 HEAD = ("queue", "where", "mean", "p50", "p99", "used", "lost")
 
 
-def cells(one: tuple[str, str, Run]) -> tuple[str, ...]:
+def cells(results: tuple[str, str, Run]) -> tuple[str, ...]:
     """A row of the table of runs."""
-    name, where, run = one
+    name, where, run = results
     spread = f" ± {show('rtt', run.half)}" if run.half > SHOWN * run.delay else ""
     return (
         name,
@@ -300,9 +300,9 @@ def cells(one: tuple[str, str, Run]) -> tuple[str, ...]:
     )
 
 
-def table(found: Sequence[tuple[str, str, Run]]) -> list[str]:
+def table(results: Sequence[tuple[str, str, Run]]) -> list[str]:
     """The table of runs, its columns aligned."""
-    lines = [HEAD, *map(cells, found)]
+    lines = [HEAD, *map(cells, results)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
         "  ".join(
@@ -331,7 +331,7 @@ def _missing(tuned: Tuned) -> list[str]:
         ]
     if tuned.compromises:
         lines += ["what to give up (each alone; found by bisection at the corners of the range):"]
-        lines += [f"  {one.what}" for one in tuned.compromises]
+        lines += [f"  {compromise.what}" for compromise in tuned.compromises]
     elif tuned.nearest is not None:
         lines += ["giving up one demand, or one end of a range, is not enough"]
     return [*lines, ""]

@@ -57,12 +57,12 @@ def text(why: Why) -> str:
     lines = [*why.lines, *([people.sentence(why.people)] if why.people else []), ""]
     many = bool(why.beside)
     for link, present, other, _ in why.every:
-        for name, one in [("now", present)] + ([("instead", other)] if other else []):
+        for name, shown in [("now", present)] + ([("instead", other)] if other else []):
             head = f"{link}, {name}: " if many else f"{name:8}"
-            lines += [f"{head}{one.queue}", f"  queue |{one.spark}| peak {time(one.peak)}"]
+            lines += [f"{head}{shown.queue}", f"  queue |{shown.spark}| peak {time(shown.peak)}"]
             lines += [
-                f"  delay p50 {time(one.delay_p50)}, p99 {time(one.delay_p99)}; utilisation {share(one.utilization)}; "
-                f"loss {share(one.loss)}",
+                f"  delay p50 {time(shown.delay_p50)}, p99 {time(shown.delay_p99)}; "
+                f"utilisation {share(shown.utilization)}; loss {share(shown.loss)}",
                 "",
             ]
     if len(why.present.classes) > 1:
@@ -80,20 +80,20 @@ def text(why: Why) -> str:
 def commands(why: Why) -> list[tuple[str, Setting]]:
     """Return the recommended settings that have commands, each with what it sets and where."""
     many = bool(why.beside)
-    found = []
+    results = []
     for link, _, _, setting in why.every:
         if setting and setting.tc:
             place = f" at {link}" if many else ""
-            found.append((f"it{place} ({_device(setting)})", setting))
+            results.append((f"it{place} ({_device(setting)})", setting))
     if why.senders:
-        found.append(("BBR at the senders", next(iter(why.senders.settings.values()))))
-    return found
+        results.append(("BBR at the senders", next(iter(why.senders.settings.values()))))
+    return results
 
 
 def _without_commands(why: Why) -> list[str]:
     """Why there are no commands for a recommended setting of a link whose rate varies."""
-    varying = [one["name"] for one in why.scenario.canonical["link"] if not isinstance(one["rate"], str)]
-    varying += [one["link"] for one in why.scenario.canonical.get("change", []) if "link" in one and "rate" in one]
+    varying = [link["name"] for link in why.scenario.canonical["link"] if not isinstance(link["rate"], str)]
+    varying += [item["link"] for item in why.scenario.canonical.get("change", []) if "link" in item and "rate" in item]
     lacking = [link for link, _, _, setting in why.every if setting and not setting.tc and link in varying]
     if not lacking:
         return []
@@ -109,7 +109,7 @@ def _device(setting: Setting) -> str:
 
 def classes(why: Why) -> TextTable:
     """Return what the classes of flows get, now and instead."""
-    counts = {str(one["name"]): int(one["count"]) for one in why.scenario.canonical["flows"]}
+    counts = {str(flow["name"]): int(flow["count"]) for flow in why.scenario.canonical["flows"]}
     settings = {"now": why.present} | ({"instead": why.other} if why.other else {})
 
     def column(show: Callable[[ClassNumbers], str], of: Setting) -> dict[str, str]:
@@ -118,9 +118,12 @@ def classes(why: Why) -> TextTable:
     return TextTable(
         "class",
         {"flows": {name: str(counts[name]) for name in why.present.classes}}
-        | {f"goodput {key}": column(lambda one: rate_text(one.goodput), of) for key, of in settings.items()}
-        | {f"lost {key}": column(lambda one: _known(one.loss, share), of) for key, of in settings.items()}
-        | {f"one-way p99 {key}": column(lambda one: _known(one.one_way_p99, time), of) for key, of in settings.items()},
+        | {f"goodput {key}": column(lambda item: rate_text(item.goodput), of) for key, of in settings.items()}
+        | {f"lost {key}": column(lambda item: _known(item.loss, share), of) for key, of in settings.items()}
+        | {
+            f"one-way p99 {key}": column(lambda item: _known(item.one_way_p99, time), of)
+            for key, of in settings.items()
+        },
     )
 
 

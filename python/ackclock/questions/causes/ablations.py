@@ -57,12 +57,12 @@ def returning(flow: Mapping[str, Any]) -> list[str]:
 
 
 def _packet(tree: Tree, name: str) -> float:
-    return max((max(quantities(one["packet_size"]) or [1500.0]) for one in _over(tree, name)), default=1500.0)
+    return max((max(quantities(flow["packet_size"]) or [1500.0]) for flow in _over(tree, name)), default=1500.0)
 
 
 def _rtt(tree: Tree, name: str) -> float:
     """Mean of the base round trips over a link, by what the scenario says, s."""
-    values = [sum(found) / len(found) for one in _over(tree, name) if (found := quantities(one["rtt"]))]
+    values = [sum(result) / len(result) for flow in _over(tree, name) if (result := quantities(flow["rtt"]))]
     return sum(values) / len(values) if values else 0.1
 
 
@@ -72,16 +72,18 @@ def _wire(key: str, words: str) -> Callable[[Tree, str, str], Change | None]:
     def apply(tree: Tree, name: str, symptom: str) -> Change | None:
         if symptom == "delay" and key != "policer":
             return None
-        crossed = {place for one in _over(tree, name) for place in [*one["path"], *returning(one)]}
+        crossed = {place for flow in _over(tree, name) for place in [*flow["path"], *returning(flow)]}
         there = [link for link in tree["link"] if link["name"] in crossed and link.get(key, "none") != "none"]
         if not there:
             return None
-        made = copy.deepcopy(tree)
-        for link in made["link"]:
+        changed = copy.deepcopy(tree)
+        for link in changed["link"]:
             if link["name"] in crossed:
                 link[key] = "none"
         return Change(
-            made, words, str(state("causes.without-wire", key=key, links=" and ".join(one["name"] for one in there)))
+            changed,
+            words,
+            str(state("causes.without-wire", key=key, links=" and ".join(item["name"] for item in there))),
         )
 
     return apply
@@ -98,40 +100,40 @@ def _window(tree: Tree, name: str, symptom: str) -> Change | None:
 
 
 def _unlimited(tree: Tree, name: str, key: str, words: str, done: str) -> Change | None:
-    made = copy.deepcopy(tree)
+    changed = copy.deepcopy(tree)
     values = []
-    for one in _over(made, name):
-        if one.get(key, "unlimited") != "unlimited":
-            values.append(one[key] if isinstance(one[key], str) else "various rates")
-            one[key] = "unlimited"
-    return Change(made, words.format(value=" and ".join(dict.fromkeys(values))), done) if values else None
+    for flow in _over(changed, name):
+        if flow.get(key, "unlimited") != "unlimited":
+            values.append(flow[key] if isinstance(flow[key], str) else "various rates")
+            flow[key] = "unlimited"
+    return Change(changed, words.format(value=" and ".join(dict.fromkeys(values))), done) if values else None
 
 
 def _acks(tree: Tree, name: str, symptom: str) -> Change | None:
     if symptom == "delay":
         return None
-    made = copy.deepcopy(tree)
+    changed = copy.deepcopy(tree)
     links: list[str] = []
-    for one in _over(made, name):
-        if "congestion" in one and returning(one):
-            links += one.pop("reverse_path")
+    for flow in _over(changed, name):
+        if "congestion" in flow and returning(flow):
+            links += flow.pop("reverse_path")
     if not links:
         return None
     named = " and ".join(dict.fromkeys(links))
-    return _said(made, "ack-path", "free-ack-path", links=named)
+    return _said(changed, "ack-path", "free-ack-path", links=named)
 
 
 def _unequal(tree: Tree, name: str, symptom: str) -> Change | None:
-    flows = [one for one in _over(tree, name) if "congestion" in one]
+    flows = [flow for flow in _over(tree, name) if "congestion" in flow]
     values = [value for flow in flows for value in quantities(flow["rtt"])]
     if not values or max(values) - min(values) < 0.05 * max(values) or symptom != "unfair":
         return None
     mean = _rtt(tree, name)
-    made = copy.deepcopy(tree)
-    for one in _over(made, name):
-        if "congestion" in one:
-            one["rtt"] = f"{mean:.9g} s"
-    return _said(made, "round-trips", "equal-round-trips", least=min(values), most=max(values), rtt=mean)
+    changed = copy.deepcopy(tree)
+    for item in _over(changed, name):
+        if "congestion" in item:
+            item["rtt"] = f"{mean:.9g} s"
+    return _said(changed, "round-trips", "equal-round-trips", least=min(values), most=max(values), rtt=mean)
 
 
 def _mixed(place: int) -> Callable[[Tree, str, str], Change | None]:
@@ -140,28 +142,28 @@ def _mixed(place: int) -> Callable[[Tree, str, str], Change | None]:
     def apply(tree: Tree, name: str, symptom: str) -> Change | None:
         del symptom
         count: Counter[str] = Counter()
-        for one in bulk(tree, name):
-            count[control(one)] += int(one["count"])
+        for flow in bulk(tree, name):
+            count[control(flow)] += int(flow["count"])
         if len(count) < 2 or place >= len(count):  # noqa: PLR2004
             return None
         kind = count.most_common()[place][0]
         chosen = next(flow for flow in bulk(tree, name) if control(flow) == kind)
-        made = copy.deepcopy(tree)
-        for one in bulk(made, name):
-            one["congestion"] = copy.deepcopy(chosen["congestion"])
-            for key in one.keys() - chosen.keys():  # an endpoint of the user's own has no keys of TCP
-                del one[key]
+        changed = copy.deepcopy(tree)
+        for flow in bulk(changed, name):
+            flow["congestion"] = copy.deepcopy(chosen["congestion"])
+            for key in flow.keys() - chosen.keys():  # an endpoint of the user's own has no keys of TCP
+                del flow[key]
             for key in chosen:
-                if key not in one or key in ("pacing", "loss_detection", "hystart", "ecn"):
-                    one[key] = copy.deepcopy(chosen[key])
-        words = " beside ".join(called(one) for one in count)
-        return _said(made, "controls", "one-control", controls=words, control=called(kind))
+                if key not in flow or key in ("pacing", "loss_detection", "hystart", "ecn"):
+                    flow[key] = copy.deepcopy(chosen[key])
+        words = " beside ".join(called(item) for item in count)
+        return _said(changed, "controls", "one-control", controls=words, control=called(kind))
 
     return apply
 
 
 def _cross(tree: Tree, name: str, symptom: str) -> Change | None:
-    there = [one for one in _over(tree, name) if one["traffic"]["kind"] in UNRESPONSIVE]
+    there = [flow for flow in _over(tree, name) if flow["traffic"]["kind"] in UNRESPONSIVE]
     if symptom == "stream":
         return _slower(tree, there)
     if not there or len(there) == len(_over(tree, name)):
@@ -171,7 +173,9 @@ def _cross(tree: Tree, name: str, symptom: str) -> Change | None:
 
 def _short(tree: Tree, name: str, symptom: str) -> Change | None:
     del symptom
-    there = [one for one in _over(tree, name) if one["traffic"]["kind"] not in (*UNRESPONSIVE, "bulk", "app-limited")]
+    there = [
+        flow for flow in _over(tree, name) if flow["traffic"]["kind"] not in (*UNRESPONSIVE, "bulk", "app-limited")
+    ]
     if not there or len(there) == len(_over(tree, name)):
         return None
     return _without(tree, there, "transfers")
@@ -179,13 +183,13 @@ def _short(tree: Tree, name: str, symptom: str) -> Change | None:
 
 def _slower(tree: Tree, entries: list[Tree]) -> Change | None:
     """Streams that lose packets cannot be taken away to see whether they are the cause; their rate can."""
-    made = copy.deepcopy(tree)
+    changed = copy.deepcopy(tree)
     names = {entry["name"] for entry in entries}
-    for flow in made["flows"]:
+    for flow in changed["flows"]:
         if flow["name"] in names:
             value, _ = _core.quantity(str(flow["traffic"]["rate"]))
             flow["traffic"]["rate"] = f"{value / SLOWER:.12g} bit/s"
-    return _said(made, "own-rate", "tenth", names=_names(entries))
+    return _said(changed, "own-rate", "tenth", names=_names(entries))
 
 
 def _endless(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -206,30 +210,30 @@ def _said(tree: Tree, cause: str, done: str, **facts: object) -> Change:
 
 def _without(tree: Tree, entries: list[Tree], what: str) -> Change | None:
     gone = {entry["name"] for entry in entries}
-    made = copy.deepcopy(tree)
-    made["flows"] = [flow for flow in made["flows"] if flow["name"] not in gone]
-    if any(change.get("flows") in gone for change in made.get("change", [])):
+    changed = copy.deepcopy(tree)
+    changed["flows"] = [flow for flow in changed["flows"] if flow["name"] not in gone]
+    if any(change.get("flows") in gone for change in changed.get("change", [])):
         return None
-    return _said(made, what, "without", names=_names(entries))
+    return _said(changed, what, "without", names=_names(entries))
 
 
 def _application(tree: Tree, name: str, symptom: str) -> Change | None:
-    there = [one for one in _over(tree, name) if one["traffic"]["kind"] == "app-limited"]
+    there = [item for item in _over(tree, name) if item["traffic"]["kind"] == "app-limited"]
     if not there or symptom != "idle":
         return None
-    made = copy.deepcopy(tree)
-    for one in _over(made, name):
-        if one["traffic"]["kind"] == "app-limited":
-            one["traffic"] = {"kind": "bulk"}
-    rates = " and ".join(str(one["traffic"]["rate"]) for one in there)
-    return _said(made, "slow-writers", "endless-data", rates=rates)
+    changed = copy.deepcopy(tree)
+    for flow in _over(changed, name):
+        if flow["traffic"]["kind"] == "app-limited":
+            flow["traffic"] = {"kind": "bulk"}
+    rates = " and ".join(str(item["traffic"]["rate"]) for item in there)
+    return _said(changed, "slow-writers", "endless-data", rates=rates)
 
 
 def with_queue(tree: Tree, name: str, queue: Mapping[str, Any]) -> Tree:
     """Return the scenario with another queue at a link, without the changes that it has for the old one."""
-    made = copy.deepcopy(tree)
-    link_of(made, name)["queue"] = dict(queue)
-    return _without_changes(made, name, lambda _: True)
+    changed = copy.deepcopy(tree)
+    link_of(changed, name)["queue"] = dict(queue)
+    return _without_changes(changed, name, lambda _: True)
 
 
 def _without_changes(tree: Tree, name: str, gone: Callable[[str], bool]) -> Tree:
@@ -248,11 +252,11 @@ def _without_changes(tree: Tree, name: str, gone: Callable[[str], bool]) -> Tree
 
 def sized(tree: Tree, name: str, seconds: float) -> Tree:
     """Return the scenario with another capacity of a link's queue, given in seconds at its rate, which stays."""
-    made = copy.deepcopy(tree)
-    link = link_of(made, name)
+    changed = copy.deepcopy(tree)
+    link = link_of(changed, name)
     packets = seconds * bits(link) / (8 * _packet(tree, name))
     link["queue"]["capacity"] = f"{max(round(packets), FEW_PACKETS)} packets"
-    return _without_changes(made, name, lambda key: key == "capacity")
+    return _without_changes(changed, name, lambda key: key == "capacity")
 
 
 def _plain_queue(tree: Tree, name: str) -> bool:
@@ -287,7 +291,7 @@ def _room(tree: Tree, name: str) -> str:
     seconds += " at its mean rate" if varies else ""
     if not text.endswith("packets"):
         return seconds
-    sizes = {size for one in _over(tree, name) for size in quantities(one["packet_size"])}
+    sizes = {size for flow in _over(tree, name) for size in quantities(flow["packet_size"])}
     return f"{text} ({seconds}{' of full packets' if len(sizes) > 1 else ''})"
 
 
@@ -300,11 +304,11 @@ def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
     if symptom in ("delay", "unfair", "stream"):
         if here == "fq_codel":
             return None
-        made = with_queue(tree, name, {"scheduler": "fq_codel"})
-        return _said(made, "queue", "fq-codel", queue=here)
+        changed = with_queue(tree, name, {"scheduler": "fq_codel"})
+        return _said(changed, "queue", "fq-codel", queue=here)
     rtt = max(_rtt(tree, name), 30 * 8 * _packet(tree, name) / bits(link_of(tree, name)))
-    made = sized(with_queue(tree, name, {"aqm": "drop-tail", "capacity": "100 packets"}), name, rtt)
-    return _said(made, "queue", "drop-tail", queue=here, room=rtt)
+    changed = sized(with_queue(tree, name, {"aqm": "drop-tail", "capacity": "100 packets"}), name, rtt)
+    return _said(changed, "queue", "drop-tail", queue=here, room=rtt)
 
 
 def _control(other: str) -> Callable[[Tree, str, str], Change | None]:
@@ -312,34 +316,34 @@ def _control(other: str) -> Callable[[Tree, str, str], Change | None]:
         kinds = {control(flow) for flow in bulk(tree, name)}
         if not kinds or kinds == {other} or symptom == "unfair":
             return None
-        made = copy.deepcopy(tree)
-        for flow in bulk(made, name):
+        changed = copy.deepcopy(tree)
+        for flow in bulk(changed, name):
             flow["congestion"] = {"kind": other}
             flow["pacing"] = "auto"
         present = " and ".join(called(kind) for kind in sorted(kinds))
-        return Change(made, present, str(state("causes.with", what=called(other))))
+        return Change(changed, present, str(state("causes.with", what=called(other))))
 
     return apply
 
 
 def _flows(tree: Tree, name: str, symptom: str) -> Change | None:
     total = sum(int(flow["count"]) for flow in bulk(tree, name))
-    made = copy.deepcopy(tree)
+    changed = copy.deepcopy(tree)
     if symptom in ("delay", "loss", "stream"):
         if total < 4:  # noqa: PLR2004
             return None
-        for one in bulk(made, name):
-            one["count"] = max(int(one["count"]) // 10, 1)
-        _count_changes(made, name, lambda count: max(count // 10, 1))
-        left = sum(int(flow["count"]) for flow in bulk(made, name))
-        return _said(made, "many-flows", "fewer-flows", flows=total, left=left)
+        for flow in bulk(changed, name):
+            flow["count"] = max(int(flow["count"]) // 10, 1)
+        _count_changes(changed, name, lambda count: max(count // 10, 1))
+        left = sum(int(flow["count"]) for flow in bulk(changed, name))
+        return _said(changed, "many-flows", "fewer-flows", flows=total, left=left)
     if symptom != "idle" or not total:
         return None
-    for one in bulk(made, name):
-        one["count"] = int(one["count"]) * 8
-        one["start"] = "uniform 0 s .. 1 s"
-    _count_changes(made, name, lambda count: 8 * count)
-    return _said(made, "single-flow" if total == 1 else "few-flows", "more-flows", flows=total, more=8 * total)
+    for flow in bulk(changed, name):
+        flow["count"] = int(flow["count"]) * 8
+        flow["start"] = "uniform 0 s .. 1 s"
+    _count_changes(changed, name, lambda count: 8 * count)
+    return _said(changed, "single-flow" if total == 1 else "few-flows", "more-flows", flows=total, more=8 * total)
 
 
 def _count_changes(tree: Tree, name: str, counted: Callable[[int], int]) -> None:
@@ -371,10 +375,12 @@ def _overhead(tree: Tree, name: str, symptom: str) -> Change | None:
         return None
     if shapers.scheduler(link_of(tree, first))[0] != "cake" or shapers.framed(link_of(tree, first)) is not None:
         return None
-    made = copy.deepcopy(tree)
-    link_of(made, first)["queue"]["scheduler"] |= layer
+    changed = copy.deepcopy(tree)
+    link_of(changed, first)["queue"]["scheduler"] |= layer
     cause = "atm-cells" if layer["framing"] == "atm" else "link-overhead"
-    return _said(made, cause, "overhead", link=name, cake=first, overhead=layer["overhead"], framing=layer["framing"])
+    return _said(
+        changed, cause, "overhead", link=name, cake=first, overhead=layer["overhead"], framing=layer["framing"]
+    )
 
 
 def by_host(tree: Tree, name: str) -> Tree | None:

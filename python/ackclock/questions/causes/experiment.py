@@ -71,16 +71,16 @@ class Symptom:
     show: Callable[[float], str]
 
 
-def wait_limit(one: Numbers) -> float:
+def wait_limit(item: Numbers) -> float:
     """Return the median wait from which it is called long, s: half the round trip, no less than 10 ms or 3 packets."""
-    return max(one.rtt / 2, 0.01, 3 * one.transmission)
+    return max(item.rtt / 2, 0.01, 3 * item.transmission)
 
 
 SYMPTOMS: Final = (
     Symptom(
         "delay",
         "waits-long",
-        lambda one: one.delay_p50,
+        lambda item: item.delay_p50,
         wait_limit,
         0.7,
         "median queueing delay of the packets",
@@ -89,7 +89,7 @@ SYMPTOMS: Final = (
     Symptom(
         "loss",
         "loses-much",
-        lambda one: one.loss,
+        lambda item: item.loss,
         lambda _: 0.01,
         0.5,
         "share of the packets that queue and policer drop",
@@ -98,7 +98,7 @@ SYMPTOMS: Final = (
     Symptom(
         "stream",
         "stream-loses",
-        lambda one: one.stream_loss,
+        lambda item: item.stream_loss,
         lambda _: STREAM_LOSS,
         0.5,
         "largest share of its packets that a class without congestion control loses",
@@ -107,7 +107,7 @@ SYMPTOMS: Final = (
     Symptom(
         "idle",
         "stands-idle",
-        lambda one: 1 - one.utilization,
+        lambda item: 1 - item.utilization,
         lambda _: 0.05,
         0.7,
         "share of the time in which the link does not transmit",
@@ -116,7 +116,7 @@ SYMPTOMS: Final = (
     Symptom(
         "unfair",
         "shares-unevenly",
-        lambda one: 1 - one.jain,
+        lambda item: 1 - item.jain,
         lambda _: 0.2,
         0.5,
         "one less Jain's index of the goodputs",
@@ -125,7 +125,7 @@ SYMPTOMS: Final = (
     Symptom(
         "hosts",
         "shares-unevenly-by-host",
-        lambda one: 1 - one.jain_hosts,
+        lambda item: 1 - item.jain_hosts,
         lambda _: 0.2,
         0.5,
         "one less Jain's index of the goodputs of hosts",
@@ -158,8 +158,8 @@ class Measured:
         halves = self.numbers[0].halves.get(symptom.key)
         if len(values) == 1 and halves is not None:
             spread = max(abs(half - values[0]) for half in halves)
-        found = interval(values, spread)
-        return replace(found, half=max(found.half, self._counting())) if symptom.key == "stream" else found
+        estimate = interval(values, spread)
+        return replace(estimate, half=max(estimate.half, self._counting())) if symptom.key == "stream" else estimate
 
     def _counting(self) -> float:
         """Half the 95 % interval of a share of counted packets, however alike the seeds are; 3 in n where none is."""
@@ -202,14 +202,14 @@ class Measured:
         return moved.count > 1 and not alike and abs(moved.mean) > max(moved.half, MOVES * abs(self.of(symptom).mean))
 
 
-def _longest_wait(one: Numbers, tree: Tree, link: str) -> float:
+def _longest_wait(item: Numbers, tree: Tree, link: str) -> float:
     """
     Return the 99th percentile of the wait at the link, s; no more than the way of its endless flows takes, if any.
 
     In a queue for each flow a call that sends more than its share waits for seconds, and nobody's round trips do.
     """
-    ways = [one.classes[flow["name"]].one_way_p99 for flow in bulk(tree, link)]
-    waits = [one.delay_p99, max(ways, default=math.inf)]
+    ways = [item.classes[flow["name"]].one_way_p99 for flow in bulk(tree, link)]
+    waits = [item.delay_p99, max(ways, default=math.inf)]
     return min((wait for wait in waits if not math.isnan(wait)), default=0.0)
 
 
@@ -262,12 +262,12 @@ class Lab:
         known = self.known if key.startswith("present") else None
         length, enough, count = self._length(tree, needed(tree, self.link), seeds, factor, known)
         tell(f"{self.link}, {key}: {count} runs of {time(length.total)}")
-        found = self._runs(tree, length, count, first, traces)
-        wait = max((_longest_wait(one, tree, self.link) for one in found[self.link]), default=0.0)
+        result = self._runs(tree, length, count, first, traces)
+        wait = max((_longest_wait(item, tree, self.link) for item in result[self.link]), default=0.0)
         longer, whole, again = self._length(tree, needed(tree, self.link, wait), seeds, factor, known)
         if longer.measured > 1.2 * length.measured and longer.total > length.total:
             length, enough, count = longer, whole, again
-            found = self._runs(tree, length, count, first, traces)
+            result = self._runs(tree, length, count, first, traces)
         elif not enough:
             enough = length.measured >= 0.99 * longer.measured and whole  # delays are shorter than was feared
         self.record[key] = {
@@ -276,13 +276,13 @@ class Lab:
             "seeds": list(range(first, first + count)),
             "length_s": length.total,
             "enough": enough,
-            "numbers": [_plain(asdict(one)) for one in found[self.link]],
+            "numbers": [_plain(asdict(item)) for item in result[self.link]],
         }
-        beside = {name: tuple(found[name]) for name in self.also}
-        return Measured(key, tuple(found[self.link]), length, enough, factor, beside)
+        beside = {name: tuple(result[name]) for name in self.also}
+        return Measured(key, tuple(result[self.link]), length, enough, factor, beside)
 
     def _length(
-        self, tree: Tree, asked: Length, seeds: int, factor: float, known: Length | None
+        self, tree: Tree, length: Length, seeds: int, factor: float, known: Length | None
     ) -> tuple[Length, bool, int]:
         """
         Fit a length into the budget: with fewer seeds first, then shorter; and say whether it is enough.
@@ -291,8 +291,8 @@ class Lab:
 
         A scenario with changes over time has its own length, and is run with a few seeds whatever they take.
         """
-        wanted = Length(asked.warm * factor, asked.measured * factor, asked.sample, asked.reason)
-        own = lasting(tree, asked) if once(tree) else None
+        wanted = Length(length.warm * factor, length.measured * factor, length.sample, length.reason)
+        own = lasting(tree, length) if once(tree) else None
         if own is not None:
             affordable = self.budget / (own.total * _pace(tree))
             return own, True, min(seeds, max(int(affordable), WHY.fewest))
@@ -300,11 +300,11 @@ class Lab:
             part = self.length / wanted.total
             if part < 1:
                 return (
-                    Length(wanted.warm * part, wanted.measured * part, wanted.sample * part, asked.reason),
+                    Length(wanted.warm * part, wanted.measured * part, wanted.sample * part, length.reason),
                     False,
                     seeds,
                 )
-            return Length(wanted.warm, self.length - wanted.warm, wanted.sample, asked.reason), True, seeds
+            return Length(wanted.warm, self.length - wanted.warm, wanted.sample, length.reason), True, seeds
         rate = _pace(tree)
         if known and known.warm >= wanted.warm and known.measured >= wanted.measured:
             wanted = known
@@ -314,7 +314,7 @@ class Lab:
         if factor == 1 and wanted.total * rate <= WHY.single:
             return wanted, True, 1
         part = self.budget / (wanted.total * rate)
-        return Length(wanted.warm * part, wanted.measured * part, wanted.sample * part, asked.reason), False, 1
+        return Length(wanted.warm * part, wanted.measured * part, wanted.sample * part, length.reason), False, 1
 
     def _runs(self, tree: Tree, length: Length, seeds: int, first: int, traces: bool) -> dict[str, list[Numbers]]:
         """Return the numbers of each seed, by link."""
@@ -326,19 +326,19 @@ class Lab:
         cached = self.cache.numbers
         missing = [seed for seed in wanted if not cached.get((text, seed), {}).keys() >= set(links)]
 
-        def one(seed: int) -> dict[str, Numbers]:
+        def of_links(seed: int) -> dict[str, Numbers]:
             result = run(scenario, seed=seed, trace_links=True)
             if traces and seed == first:
                 self.cache.results[text, seed] = result
-            found = {name: numbers(result, name) for name in links}
+            answer = {name: numbers(result, name) for name in links}
             # where conditions change, halves of the time differ by these
-            return {name: replace(one, halves={}) for name, one in found.items()} if once(tree) else found
+            return {name: replace(result, halves={}) for name, result in answer.items()} if once(tree) else answer
 
-        done = parallel(one, missing, imports=()) if missing else []
-        self.computed += sum(one[self.link].computed for one in done)
+        done = parallel(of_links, missing, imports=()) if missing else []
+        self.computed += sum(item[self.link].computed for item in done)
         self.simulated += len(done)
-        for seed, found in zip(missing, done, strict=True):
-            cached[text, seed] = cached.get((text, seed), {}) | found
+        for seed, outcome in zip(missing, done, strict=True):
+            cached[text, seed] = cached.get((text, seed), {}) | outcome
         return {name: [cached[text, seed][name] for seed in wanted] for name in links}
 
     def result(self, tree: Tree, length: Length, seed: int) -> Result:
@@ -356,7 +356,7 @@ def _pace(tree: Tree) -> float:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _plain(item) for key, item in value.items()}
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
@@ -401,8 +401,8 @@ class Diagnosis:
     @property
     def sentences(self) -> list[Sentence]:
         """Symptoms with their causes, the undecided, or that nothing is wrong."""
-        found = [sentence(finding, self.link) for finding in self.findings] + list(self.undecided)
-        return found or [_healthy(self)]
+        result = [sentence(finding, self.link) for finding in self.findings] + list(self.undecided)
+        return result or [_healthy(self)]
 
 
 def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = None, seed: int = 1) -> Diagnosis:
@@ -457,7 +457,7 @@ def _verdicts(
     """Judge all symptoms that make sense; and the runs that the last of them needed."""
     verdicts: list[tuple[Symptom, Evidence | _Open]] = []
     for symptom in SYMPTOMS:
-        if asked(symptom, tree, lab.link):
+        if applies(symptom, tree, lab.link):
             verdict, present = _decide(lab, tree, present, symptom, seed)
             verdicts.append((symptom, verdict))
     return verdicts, present
@@ -477,11 +477,11 @@ def _longer(
     """Return what runs on where a symptom is there, but still becomes less or more: the aftermath of the start."""
     if lab.length is not None or once(tree) or not present.enough:
         return None
-    found = (one for one, answer in verdicts if isinstance(answer, Evidence) and answer.value > answer.limit)
-    if not any(present.moves(one) for one in found):
+    result = (item for item, answer in verdicts if isinstance(answer, Evidence) and answer.value > answer.limit)
+    if not any(present.moves(item) for item in result):
         return None
     more = WHY.more(Effort(WHY.seeds[-1], present.factor), moving=True)
-    return next((one for one in more if one.longer <= SETTLED), None)
+    return next((item for item in more if item.longer <= SETTLED), None)
 
 
 def _again(lab: Lab, present: Measured, symptom: Symptom, verdict: Evidence) -> Evidence | _Open:
@@ -500,7 +500,7 @@ def chosen(tree: Tree) -> str:
     return next((name for name in names if bulk(tree, name)), names[0])
 
 
-def asked(symptom: Symptom, tree: Tree, name: str) -> bool:
+def applies(symptom: Symptom, tree: Tree, name: str) -> bool:
     """Whether a symptom makes sense here: only endless flows are to fill a link and to share it evenly."""
     endless = [
         flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] in ("bulk", "app-limited")
@@ -530,7 +530,7 @@ def _spared(tree: Tree, name: str) -> bool:
 
 def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int) -> tuple[Evidence | _Open, Measured]:
     """Judge a symptom; with more seeds, and where the answer is to be sure with longer runs, until it is decided."""
-    answer, asked = False, len(present.numbers)
+    answer, seeds = False, len(present.numbers)
     evidence = _evidence(present, symptom)
     alike = _alike(tree, lab.link)
     while True:
@@ -544,17 +544,17 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         # shares of flows that are alike even out with time: more seeds of a short run would not tell
         fixed = once(tree)  # a scenario that changes with time has its own length
         moving = not fixed and (evidence.decided or (alike and symptom.key == "unfair"))
-        more = WHY.more(Effort(asked, present.factor), moving=moving)
+        more = WHY.more(Effort(seeds, present.factor), moving=moving)
         if fixed:
-            more = [one for one in more if one.longer == present.factor]
+            more = [item for item in more if item.longer == present.factor]
         if lab.length is not None or (not present.enough and lab.budget <= WHY.packets) or not more:
             return _cannot_tell(lab, present, symptom, evidence), present
         effort = more[0]
         how = ", ".join(
             [_times(effort.longer)] * (effort.longer > 1) + [_seeds(effort.seeds)] * (effort.seeds > WHY.seeds[0])
         )
-        asked = effort.seeds
-        again = lab.measure(f"present, {how}", tree, asked, seed, effort.longer, traces=True)
+        seeds = effort.seeds
+        again = lab.measure(f"present, {how}", tree, seeds, seed, effort.longer, traces=True)
         if lab.budget <= WHY.packets and not again.enough:
             return _cannot_tell(lab, present, symptom, evidence), present
         present = again
@@ -567,14 +567,14 @@ def _alike(tree: Tree, name: str) -> bool:
     ) == 1 and all(len(quantities(flow["rtt"])) == 1 for flow in bulk(tree, name))
 
 
-def _evidence(one: Measured, symptom: Symptom, before: float = math.nan) -> Evidence:
-    found = one.of(symptom)
-    seeds = len(one.numbers)
+def _evidence(measured: Measured, symptom: Symptom, before: float = math.nan) -> Evidence:
+    result = measured.of(symptom)
+    seeds = len(measured.numbers)
     runs = state("causes.one-run" if seeds == 1 else "causes.mean-over", seeds=seeds)
-    how = str(state("causes.measured", what=symptom.how, runs=runs, seconds=one.length.measured))
-    half = 0.0 if math.isnan(found.half) else found.half
+    how = str(state("causes.measured", what=symptom.how, runs=runs, seconds=measured.length.measured))
+    half = 0.0 if math.isnan(result.half) else result.half
     kind = {"delay": "time", "unfair": "index", "hosts": "index"}.get(symptom.key, "share")
-    return Evidence(how, found.mean, half, one.limit(symptom), before, (one.key,), kind)
+    return Evidence(how, result.mean, half, measured.limit(symptom), before, (measured.key,), kind)
 
 
 @dataclass(frozen=True)
@@ -612,25 +612,25 @@ def _cannot_tell(lab: Lab, present: Measured, symptom: Symptom, evidence: Eviden
 
 def _joined(lab: Lab, present: Measured, questions: Sequence[_Open]) -> tuple[Sentence, ...]:
     """One sentence for each reason."""
-    found = []
+    results = []
     for reason in dict.fromkeys(question.reason for question in questions):
         those = [question for question in questions if question.reason == reason]
-        need = max(one.needs for one in those)
-        seeds = [seeds_needed(len(present.numbers), one.evidence.half, _apart(one.evidence)) for one in those]
+        need = max(item.needs for item in those)
+        seeds = [seeds_needed(len(present.numbers), item.evidence.half, _apart(item.evidence)) for item in those]
         more = seeds_in_words(max(seeds)) if math.isnan(need) else str(state("causes.needs", seconds=need))
         if lab.budget <= WHY.packets and lab.length is None:
             more += " (--until-sure)"
-        what = listed([one.what for one in those])
-        found.append(
+        what = listed([item.what for item in those])
+        results.append(
             Sentence(
                 f"link {lab.link}",
                 "cannot-tell",
                 str(state("causes.cannot-tell", what=what, reason=reason, more=more)),
                 {"needs_s": need, "length_s": present.length.total},
-                [one.evidence for one in those],
+                [item.evidence for item in those],
             )
         )
-    return tuple(found)
+    return tuple(results)
 
 
 def _apart(evidence: Evidence) -> float:
@@ -648,7 +648,7 @@ def _causes(
     """Take away one thing at a time, then two; the specific things before the general ones."""
     before = present.of(symptom).mean
     specific, general = (_ablations(of, lab.link, symptom) for of in (SPECIFIC, GENERAL))
-    names = tuple(dict.fromkeys(one.key for one in applied([*specific, *general], tree)))
+    names = tuple(dict.fromkeys(effect.key for effect in applied([*specific, *general], tree)))
 
     def judge(candidate: Ablated) -> tuple[Verdict, Cause | None] | None:
         cause = _try(lab, candidate, symptom, before, seed)
@@ -665,19 +665,19 @@ def _causes(
         causes = alone.of(Verdict.REMOVES) or two(ablations).of(Verdict.REMOVES)
         if causes:
             return tuple(cause for cause in causes if cause is not None), names
-    return tuple(one for one in two([*specific, *general]).of(Verdict.REMOVES) if one is not None), names
+    return tuple(item for item in two([*specific, *general]).of(Verdict.REMOVES) if item is not None), names
 
 
 def _ablations(of: Sequence[LinkAblation], link: str, symptom: Symptom) -> list[Ablation]:
-    return [one.of(link, symptom.key) for one in of if (one.key == "by-host") == (symptom.key == "hosts")]
+    return [item.of(link, symptom.key) for item in of if (item.key == "by-host") == (symptom.key == "hosts")]
 
 
 def _try(lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: int) -> Cause | None:
-    made, words, done = candidate.change
+    result, words, done = candidate.change
     name = f"{symptom.key}: {done}"
 
     def measured(effort: Effort) -> Measured:
-        return lab.measure(name, made, effort.seeds, seed)
+        return lab.measure(name, result, effort.seeds, seed)
 
     def more(effort: Effort, after: Measured) -> Effort | None:
         evidence = _evidence(after, symptom, before)
@@ -686,7 +686,7 @@ def _try(lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: in
         return next(iter(WHY.more(effort, moving=False)), None) if effort.seeds < WHY.seeds[-1] else None
 
     try:
-        if _far(lab.measure(name, made, 1, seed), symptom, before):
+        if _far(lab.measure(name, result, 1, seed), symptom, before):
             return None
         after = repeat(WHY.first, measured, more)
     except ScenarioError:
@@ -699,9 +699,9 @@ def _try(lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: in
 
 def _far(first: Measured, symptom: Symptom, before: float) -> bool:
     """Return True if one run, and each half of it, leaves so much of a symptom that more seeds would not help."""
-    one = first.numbers[0]
+    number = first.numbers[0]
     left = FAR * max(first.limit(symptom), LITTLE * before)
-    return all(value > left for value in (symptom.value(one), *one.halves.get(symptom.key, ())))
+    return all(value > left for value in (symptom.value(number), *number.halves.get(symptom.key, ())))
 
 
 def removes(evidence: Evidence, symptom: Symptom) -> bool:
@@ -731,7 +731,7 @@ def _dose_response(lab: Lab, tree: Tree, symptom: Symptom, before: float, seed: 
 
 def sentence(finding: Finding, link: str) -> Sentence:
     """Put a finding into words."""
-    symptom = next(one for one in SYMPTOMS if one.key == finding.symptom)
+    symptom = next(symptom for symptom in SYMPTOMS if symptom.key == finding.symptom)
     value = _shown(finding.evidence, symptom)
     head = state(f"causes.{symptom.key}", value=value, bears=STREAM_LOSS)
     if not finding.causes:
@@ -756,8 +756,12 @@ def _shown(evidence: Evidence, symptom: Symptom) -> str:
 
 
 def _healthy(diagnosis: Diagnosis) -> Sentence:
-    judged = [_evidence(diagnosis.present, one) for one in SYMPTOMS if not math.isnan(diagnosis.present.of(one).mean)]
-    wait, loss = (diagnosis.present.of(one).mean for one in SYMPTOMS[:2])
+    judged = [
+        _evidence(diagnosis.present, symptom)
+        for symptom in SYMPTOMS
+        if not math.isnan(diagnosis.present.of(symptom).mean)
+    ]
+    wait, loss = (diagnosis.present.of(symptom).mean for symptom in SYMPTOMS[:2])
     used = sum(number.utilization for number in diagnosis.present.numbers) / len(diagnosis.present.numbers)
     return Sentence(
         f"link {diagnosis.link}",

@@ -88,7 +88,7 @@ def numbers(result: Result, name: str) -> Numbers:
 
     raw: dict[str, Any] = result._raw  # type: ignore[assignment]
     tree = result._scenario
-    place = next(k for k, one in enumerate(raw["links"]) if one["name"] == name)
+    place = next(k for k, link in enumerate(raw["links"]) if link["name"] == name)
     link, entry = raw["links"][place], tree["link"][place]
     rate = bits(entry)
     begin, end = result.window
@@ -97,7 +97,7 @@ def numbers(result: Result, name: str) -> Numbers:
     waits = queued(result, name, rate)
     dropped = np.asarray(raw["traces"]["link_drops"][place], dtype=np.float64)[inside]
     classes = raw["flows"]["class"].astype(int)
-    over = [k for k, one in enumerate(tree["flows"]) if name in one["path"]]
+    over = [k for k, flow in enumerate(tree["flows"]) if name in flow["path"]]
     endless = [k for k in over if tree["flows"][k]["traffic"]["kind"] in ("bulk", "app-limited")]
     greedy = [k for k in endless if tree["flows"][k]["traffic"]["kind"] == "bulk"]
     goodputs = raw["flows"]["goodput"][np.isin(classes, greedy)]
@@ -154,9 +154,9 @@ def _by_host(raw: Mapping[str, Any], tree: Mapping[str, Any], name: str, greedy:
     rates: dict[tuple[str, int], float] = {}
     of = raw["flows"]["class"].astype(int)
     for place in greedy:
-        one = tree["flows"][place]
+        flow = tree["flows"][place]
         for number, goodput in enumerate(raw["flows"]["goodput"][of == place]):
-            host = (str(one[side]), number % int(one[f"{side}_hosts"]))
+            host = (str(flow[side]), number % int(flow[f"{side}_hosts"]))
             rates[host] = rates.get(host, 0.0) + float(goodput)
     return float(jain_index(np.array(list(rates.values())))) if len(rates) > 1 else math.nan
 
@@ -171,7 +171,7 @@ def queued(result: Result, name: str, rate: float) -> NDArray[np.float64]:
 
     raw: Any = result._raw
     traces = raw["traces"]
-    place = next(k for k, one in enumerate(raw["links"]) if one["name"] == name)
+    place = next(k for k, link in enumerate(raw["links"]) if link["name"] == name)
     begin, end = result.window
     inside = (traces["time"] >= begin) & (traces["time"] <= end)
     samples: NDArray[np.float64] = np.asarray(traces["link_queue_bytes"][place], dtype=np.float64)[inside]
@@ -186,8 +186,8 @@ def _present_rates(tree: Mapping[str, Any], name: str, times: Any, rate: float) 
     entry = link_of(tree, name)
     if not isinstance(entry["rate"], Mapping):
         return rate
-    found, period = steps(entry["rate"])
-    begins, bps = (np.array(column) for column in zip(*found, strict=True))
+    result, period = steps(entry["rate"])
+    begins, bps = (np.array(column) for column in zip(*result, strict=True))
     line = bps[np.searchsorted(begins, times % period if math.isfinite(period) else times, side="right") - 1]
     return np.where(line > 0, np.minimum(line, held(entry) or math.inf), rate)
 
@@ -195,21 +195,21 @@ def _present_rates(tree: Mapping[str, Any], name: str, times: Any, rate: float) 
 def _classes(raw: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, ClassNumbers]:
     import numpy as np
 
-    found = {}
+    result = {}
     of = raw["flows"]["class"].astype(int)
-    for place, one in enumerate(tree["flows"]):
+    for place, flow in enumerate(tree["flows"]):
         own = of == place
         sent, lost = (float(np.sum(raw["flows"][key][own])) for key in ("sent", "drops"))
         lost += float(np.sum(raw["flows"]["losses"][own]))
         answer = raw["classes"][place]
-        found[str(one["name"])] = ClassNumbers(
+        result[str(flow["name"])] = ClassNumbers(
             goodput=float(np.sum(raw["flows"]["goodput"][own])),
             sent=int(sent),
             loss=lost / max(sent, lost + answer["received"]) if sent else math.nan,
             one_way_p50=_number(answer.get("delay_p50")),
             one_way_p99=_number(answer.get("delay_p99")),
         )
-    return found
+    return result
 
 
 def _number(value: Any) -> float:

@@ -113,7 +113,7 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
     parts
         The links that are compared, the judged one first, each with the new rate as a part of the old.
     """
-    found = []
+    results = []
     many = len(parts) > 1
 
     def pair(old: Sequence[float], new: Sequence[float], key: Key, subject: str, how: str) -> None:
@@ -136,23 +136,23 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
         longer = after.length.measured / runs.length.measured
         if key == "jain" and better is not None and _owed(before, now, longer):
             better = None
-        found.append(Effect(key, subject, before, now, half, better, evidence))
+        results.append(Effect(key, subject, before, now, half, better, evidence))
 
     for link, part in parts.items():
         old, new = _of(present, link), _of(after, link)
         place = f" at {link}" if many else ""
         for key, how in _OF_LINKS.items():
-            pair([getattr(one, key) for one in old], [getattr(one, key) for one in new], key, link, how + place)
-        pair([one.utilization for one in old], [part * one.utilization for one in new], "rate", link,
+            pair([getattr(item, key) for item in old], [getattr(item, key) for item in new], key, link, how + place)
+        pair([item.utilization for item in old], [part * item.utilization for item in new], "rate", link,
              str(state("causes.throughput", place=place)))  # fmt: skip
     for name in present.numbers[0].classes:
         if all(name in number.classes for number in after.numbers):
             before, now = ([number.classes[name] for number in runs.numbers] for runs in (present, after))
-            pair([one.one_way_p99 for one in before], [one.one_way_p99 for one in now], "one_way_p99", name,
+            pair([item.one_way_p99 for item in before], [item.one_way_p99 for item in now], "one_way_p99", name,
                  str(state("causes.one-way-delay", name=name)))  # fmt: skip
-            pair([one.goodput for one in before], [one.goodput for one in now], "goodput", name,
+            pair([item.goodput for item in before], [item.goodput for item in now], "goodput", name,
                  f"goodput of {name}")  # fmt: skip
-    return tuple(found)
+    return tuple(results)
 
 
 def _owed(before: float, after: float, longer: float) -> bool:
@@ -167,8 +167,8 @@ def _owed(before: float, after: float, longer: float) -> bool:
     return factor > ALIKE and 1 - even >= GAIN * (1 - uneven) / factor**2
 
 
-def _of(one: Measured, link: str) -> tuple[Numbers, ...]:
-    return one.judged[link].numbers if link in one.judged else one.beside.get(link, one.numbers)
+def _of(measured: Measured, link: str) -> tuple[Numbers, ...]:
+    return measured.judged[link].numbers if link in measured.judged else measured.beside.get(link, measured.numbers)
 
 
 def _better(key: Key, old: float, new: float, half: float) -> bool | None:
@@ -203,7 +203,7 @@ class Balance:
 
     def without(self, key: Key, subjects: Collection[str]) -> Balance:
         """Return the balance without a measure of some links or classes."""
-        return Balance(tuple(one for one in self.effects if one.key != key or one.subject not in subjects))
+        return Balance(tuple(effect for effect in self.effects if effect.key != key or effect.subject not in subjects))
 
     def of(self, key: Key, subject: str) -> Effect | None:
         """Return an effect, if both settings have the measure."""

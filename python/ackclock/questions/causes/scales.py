@@ -70,13 +70,13 @@ class Length:
 
 def quantities(value: Any) -> list[float]:
     """Return the numbers of a text such as ``uniform 40 ms .. 60 ms``, in SI units."""
-    found = []
+    results = []
     for text in _QUANTITY.findall(str(value)):
         try:
-            found.append(_core.quantity(text)[0])
+            results.append(_core.quantity(text)[0])
         except ValueError:
             continue
-    return found
+    return results
 
 
 def bits(link: Mapping[str, Any]) -> float:
@@ -89,16 +89,16 @@ def bits(link: Mapping[str, Any]) -> float:
     if isinstance(rate, Mapping) and isinstance(rate.get("steps"), list):
         mean = _over_time(rate)
     else:
-        found = quantities(rate) or [1e6]
-        mean = sum(found) / len(found)
+        result = quantities(rate) or [1e6]
+        mean = sum(result) / len(result)
     return min(mean, held(link) or mean)
 
 
 def steps(rate: Mapping[str, Any]) -> tuple[list[tuple[float, float]], float]:
     """Return the steps of a varying rate, each with its beginning (s) and rate (bit/s), and its period; else inf."""
-    found = [(_core.quantity(str(at))[0], _core.quantity(str(bps))[0]) for at, bps in rate["steps"]]
+    results = [(_core.quantity(str(at))[0], _core.quantity(str(bps))[0]) for at, bps in rate["steps"]]
     again = str(rate.get("repeat", "never"))
-    return found, math.inf if again == "never" else _core.quantity(again)[0]
+    return results, math.inf if again == "never" else _core.quantity(again)[0]
 
 
 def once(tree: Mapping[str, Any]) -> bool:
@@ -108,19 +108,21 @@ def once(tree: Mapping[str, Any]) -> bool:
     What is said of such a scenario holds for its own time. After it the last step would last for ever.
     """
     end = quantities(tree["scenario"]["duration"])
-    rates = [one["rate"] for one in tree["link"] if isinstance(one["rate"], Mapping) and one["rate"].get("steps")]
-    found = [steps(rate) for rate in rates]
-    stepped = any(math.isinf(period) and any(0 < at < (end or [math.inf])[0] for at, _ in own) for own, period in found)
+    rates = [link["rate"] for link in tree["link"] if isinstance(link["rate"], Mapping) and link["rate"].get("steps")]
+    results = [steps(rate) for rate in rates]
+    stepped = any(
+        math.isinf(period) and any(0 < at < (end or [math.inf])[0] for at, _ in own) for own, period in results
+    )
     return bool(tree.get("change")) or stepped
 
 
 def _over_time(rate: Mapping[str, Any]) -> float:
-    found, period = steps(rate)
-    begins = [at for at, _ in found]
+    result, period = steps(rate)
+    begins = [at for at, _ in result]
     mean_length = begins[-1] / (len(begins) - 1) if len(begins) > 1 else 1.0
     end = period if math.isfinite(period) else begins[-1] + mean_length
     lengths = [later - at for at, later in zip(begins, [*begins[1:], end], strict=True)]
-    return sum(one * bps for one, (_, bps) in zip(lengths, found, strict=True)) / end
+    return sum(length * bps for length, (_, bps) in zip(lengths, result, strict=True)) / end
 
 
 def capacity(link: Mapping[str, Any], packet: float) -> float:
@@ -285,11 +287,11 @@ def timed(tree: Mapping[str, Any], length: Length) -> dict[str, Any]:
     return {**tree, "scenario": head}
 
 
-def lasting(tree: Mapping[str, Any], asked: Length) -> Length | None:
+def lasting(tree: Mapping[str, Any], length: Length) -> Length | None:
     """Return the length that a scenario itself has, with the samples of another; None if it ends with its transfers."""
     head = tree["scenario"]
     end = quantities(head["duration"])
     if not end:
         return None
     begin, *_ = quantities(head["measure"]) or [0.0]
-    return Length(begin, end[0] - begin, asked.sample, "the scenario itself")
+    return Length(begin, end[0] - begin, length.sample, "the scenario itself")

@@ -84,7 +84,7 @@ class Sentence:
             "predicate": self.predicate,
             "text": self.text,
             "numbers": {key: value if math.isfinite(value) else None for key, value in self.numbers.items()},
-            "evidence": [one.json() for one in self.evidence],
+            "evidence": [item.json() for item in self.evidence],
         }
 
 
@@ -96,7 +96,7 @@ def interval(values: Sequence[float], spread: float = math.nan) -> Interval:
     """
     from ...analysis import Interval, mean_interval
 
-    found = mean_interval(list(values))
-    if found.count == 1:
-        return Interval(found.mean, 0.0 if math.isnan(spread) else spread, 1)
-    return found
+    estimate = mean_interval(list(values))
+    if estimate.count == 1:
+        return Interval(estimate.mean, 0.0 if math.isnan(spread) else spread, 1)
+    return estimate

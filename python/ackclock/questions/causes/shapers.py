@@ -44,10 +44,10 @@ _DEFAULTS: Final = {
 
 def scheduler(link: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """Return the kind of a link's scheduler, and its parameters; empty without one."""
-    found = link["queue"].get("scheduler", "none")
-    if isinstance(found, Mapping):
-        return str(found["kind"]), {**(_DEFAULTS if found["kind"] == "cake" else {}), **found}
-    return ("", {}) if found == "none" else (str(found), {})
+    result = link["queue"].get("scheduler", "none")
+    if isinstance(result, Mapping):
+        return str(result["kind"]), {**(_DEFAULTS if result["kind"] == "cake" else {}), **result}
+    return ("", {}) if result == "none" else (str(result), {})
 
 
 def counted(cake: Mapping[str, Any], size: float) -> float:
@@ -80,8 +80,8 @@ def held(link: Mapping[str, Any]) -> float | None:
 
 def at_rate(tree: Mapping[str, Any], name: str, rate: float) -> dict[str, Any]:
     """Return the scenario with the shaper of a link's queue at another rate; rates of its classes in proportion."""
-    made = copy.deepcopy(dict(tree))
-    link = link_of(made, name)
+    changed = copy.deepcopy(dict(tree))
+    link = link_of(changed, name)
     part = rate / (held(link) or rate)
     values = link["queue"]["scheduler"]
 
@@ -98,16 +98,16 @@ def at_rate(tree: Mapping[str, Any], name: str, rate: float) -> dict[str, Any]:
             classes(row.get("classes", []))
 
     classes(link["queue"].get("classes", []))
-    return made
+    return changed
 
 
 def before(tree: Mapping[str, Any], name: str) -> str | None:
     """Return the link with a shaper that all endless flows over `name` cross before it; None without one."""
     flows = [flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] == "bulk"]
     links = {link["name"]: link for link in tree["link"]}
-    found = [{place for place in flow["path"][: flow["path"].index(name)] if held(links[place])} for flow in flows]
-    common = set.intersection(*found) if found else set()
-    return min(common, key=lambda one: held(links[one]) or math.inf) if common else None
+    results = [{place for place in flow["path"][: flow["path"].index(name)] if held(links[place])} for flow in flows]
+    common = set.intersection(*results) if results else set()
+    return min(common, key=lambda item: held(links[item]) or math.inf) if common else None
 
 
 def framed(link: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -144,8 +144,8 @@ def starved(tree: Mapping[str, Any], name: str) -> bool:
     """Whether ACKs of endless flows, whose data fill other links, want a large part of a link's rate."""
     links = {link["name"]: link for link in tree["link"]}
 
-    def rate(one: Mapping[str, Any]) -> float:
-        return _number(one["rate"]) if isinstance(one["rate"], str) else math.inf
+    def rate(item: Mapping[str, Any]) -> float:
+        return _number(item["rate"]) if isinstance(item["rate"], str) else math.inf
 
     wanted = 0.0
     for flow in tree["flows"]:
@@ -163,8 +163,8 @@ def managed(queue: Mapping[str, Any]) -> bool:
             managed(row["queue"]) if "queue" in row else managed({"classes": row["classes"]})
             for row in queue["classes"]
         )
-    found = queue.get("scheduler", "none")
-    return (found["kind"] if isinstance(found, Mapping) else found) in ("cake", "fq_codel", "fq_pie")
+    result = queue.get("scheduler", "none")
+    return (result["kind"] if isinstance(result, Mapping) else result) in ("cake", "fq_codel", "fq_pie")
 
 
 def fixed(link: Mapping[str, Any], tree: Mapping[str, Any]) -> bool:

@@ -54,11 +54,11 @@ class _Examiner:
         self._after = after
         self._known: Known = {}
 
-    def ask(self, asked: Sequence[Question], count: int, *, other: bool = False) -> Evaluation:
+    def ask(self, wanted: Sequence[Question], count: int, *, other: bool = False) -> Evaluation:
         return examine(
             self.entry,
             self._others,
-            asked,
+            wanted,
             seeds(count, self._after, other=other),
             quick=True,
             known=self._known,
@@ -66,9 +66,9 @@ class _Examiner:
             progress=self._progress,
         )
 
-    def until_decided(self, asked: Sequence[Question]) -> Evaluation:
+    def until_decided(self, wanted: Sequence[Question]) -> Evaluation:
         """Answer with more seeds what few leave open."""
-        first = self.ask(asked, CI.seeds[0])
+        first = self.ask(wanted, CI.seeds[0])
         answers = {answer.heading.number: answer for answer in first.answers}
         for count in CI.seeds[1:]:
             again = [answer.heading for answer in answers.values() if _open(answer)]
@@ -119,27 +119,27 @@ def check(configuration: Configuration, *, after: int = 0, progress: Progress | 
     ]
     if configuration.like == "reno":
         groups.append(((LIKE_RENO,), {name: sender(name, entry.style) for name in ("reno",)}))
-    found: list[Checked] = []
+    checks: list[Checked] = []
     evaluations = []
     for every, others in groups:
-        asked = [one for one in every if one.quantities and _wanted(one.number, configuration.only)]
-        if not asked:
+        wanted = [entry for entry in every if entry.quantities and _wanted(entry.number, configuration.only)]
+        if not wanted:
             continue
         examiner = _Examiner(entry, others, configuration.limit_s, after, progress)
-        evaluation = examiner.until_decided(asked)
+        evaluation = examiner.until_decided(wanted)
         evaluations.append(evaluation)
         for answer in evaluation.answers:
-            found.extend(_judged(examiner, answer, configuration))
+            checks.extend(_judged(examiner, answer, configuration))
         if configuration.base is not None:
             basis = _Examiner(configuration.base, {}, configuration.limit_s, after, progress)
-            found.extend(_compared(examiner, basis, evaluation, configuration))
+            checks.extend(_compared(examiner, basis, evaluation, configuration))
     measured = None
     if configuration.like and _wanted("C.9", configuration.only):
-        measured, one = _conformance(configuration, after)
-        found.append(one)
-    if not found:
+        measured, item = _conformance(configuration, after)
+        checks.append(item)
+    if not checks:
         raise CiError(f"there is no heading {', '.join(configuration.only)}")
-    return Verdict(configuration, tuple(found), tuple(evaluations), measured)
+    return Verdict(configuration, tuple(checks), tuple(evaluations), measured)
 
 
 def _wanted(number: str, only: Sequence[str]) -> bool:
@@ -156,15 +156,15 @@ def _judged(examiner: _Examiner, answer: Answer, configuration: Configuration) -
         if again.failures:
             return [_stopped(heading, again)]
         repeated = {(check.quantity, check.case): check for check in again.checks}
-    made = []
+    results = []
     for check in answer.checks:
         status, more = _status(check, answer, repeated, examiner.entry)
         if status in BAD and (reason := _accepted(heading.number, check, configuration)):
             status, more = Status.ACCEPTED, state("ci.accepted", reason=reason)
         sentence = f"{stated(check)}.{more}"
         name = f"{check.quantity} ({check.case})"
-        made.append(Checked(heading.number, heading.title, name, status, sentence, _case(heading, check)))
-    return made
+        results.append(Checked(heading.number, heading.title, name, status, sentence, _case(heading, check)))
+    return results
 
 
 def _stopped(heading: Question, answer: Answer) -> Checked:
@@ -172,58 +172,60 @@ def _stopped(heading: Question, answer: Answer) -> Checked:
     return Checked(heading.number, heading.title, "runs", Status.ERROR, f"{answer.failures[0]}.", case)
 
 
-def _fails(one: Check, answer: Answer, entry: Entry) -> bool:
-    return one.finding is Finding.NO and not _alike(one, answer, entry)
+def _fails(item: Check, answer: Answer, entry: Entry) -> bool:
+    return item.finding is Finding.NO and not _alike(item, answer, entry)
 
 
-def _alike(one: Check, answer: Answer, entry: Entry) -> list[str]:
+def _alike(item: Check, answer: Answer, entry: Entry) -> list[str]:
     """Return the standards-track controls that miss a bound as well."""
-    return misses(one, answer.values, [name for name in SENDERS if name != entry.name])
+    return misses(item, answer.values, [name for name in SENDERS if name != entry.name])
 
 
 def _status(
-    one: Check, answer: Answer, repeated: Mapping[tuple[str, str], Check], entry: Entry
+    item: Check, answer: Answer, repeated: Mapping[tuple[str, str], Check], entry: Entry
 ) -> tuple[Status, Statement | str]:
-    if one.finding is Finding.YES:
+    if item.finding is Finding.YES:
         return Status.PASS, ""
-    if one.finding is Finding.CANNOT_TELL:
-        return Status.UNDECIDED, state("ci.undecided", seeds=len(one.values))
-    if others := _alike(one, answer, entry):
+    if item.finding is Finding.CANNOT_TELL:
+        return Status.UNDECIDED, state("ci.undecided", seeds=len(item.values))
+    if others := _alike(item, answer, entry):
         return Status.KNOWN, alike(others)
-    again = repeated.get((one.quantity, one.case))
+    again = repeated.get((item.quantity, item.case))
     if again is not None and again.finding is Finding.NO:
         return Status.FAIL, state("ci.repeated", seeds=len(again.values), value=show(again.values, again.unit))
     other = show(again.values, again.unit) if again else "no value"
     return Status.UNDECIDED, state("ci.not-repeated", value=other)
 
 
-def _accepted(number: str, one: Check | None, configuration: Configuration) -> str | None:
-    names = [number] if one is None else [number, f"{number} {one.quantity}", f"{number} {one.quantity} ({one.case})"]
+def _accepted(number: str, item: Check | None, configuration: Configuration) -> str | None:
+    names = (
+        [number] if item is None else [number, f"{number} {item.quantity}", f"{number} {item.quantity} ({item.case})"]
+    )
     return next((configuration.accept[name] for name in names if name in configuration.accept), None)
 
 
-def _case(heading: Question, one: Check) -> Case | None:
-    of = (case for quantity in heading.quantities if quantity.name == one.quantity for case in quantity.cases)
-    return next((case for case in of if case.name == one.case), None)
+def _case(heading: Question, item: Check) -> Case | None:
+    of = (case for quantity in heading.quantities if quantity.name == item.quantity for case in quantity.cases)
+    return next((case for case in of if case.name == item.case), None)
 
 
 def _compared(
     examiner: _Examiner, basis: _Examiner, evaluation: Evaluation, configuration: Configuration
 ) -> list[Checked]:
     """Compare every number that has a bound with the base's."""
-    made = []
-    asked = [answer.heading for answer in evaluation.answers if answer.checks and not answer.failures]
-    mine = {answer.heading.number: answer for answer in examiner.ask(asked, CI.seeds[0]).answers} if asked else {}
-    theirs = {answer.heading.number: answer for answer in basis.ask(asked, CI.seeds[0]).answers} if asked else {}
-    for heading in asked:
+    results = []
+    wanted = [answer.heading for answer in evaluation.answers if answer.checks and not answer.failures]
+    mine = {answer.heading.number: answer for answer in examiner.ask(wanted, CI.seeds[0]).answers} if wanted else {}
+    theirs = {answer.heading.number: answer for answer in basis.ask(wanted, CI.seeds[0]).answers} if wanted else {}
+    for heading in wanted:
         if theirs[heading.number].failures:
             continue  # nothing to be compared with
         for quantity, criterion in _criteria(heading):
             for case in quantity.cases:
                 values = _values(mine, theirs, heading, quantity, case)
                 if values is not None:
-                    made.append(_worse(examiner, basis, heading, quantity, criterion, case, values, configuration))
-    return made
+                    results.append(_worse(examiner, basis, heading, quantity, criterion, case, values, configuration))
+    return results
 
 
 def _criteria(heading: Question) -> list[tuple[Quantity, Criterion]]:
@@ -253,7 +255,7 @@ def _worse(
 ) -> Checked:
     unit = quantity.unit
     name = f"{quantity.name} ({case.name}), against base"
-    value, base = (show(one, unit) for one in values)
+    value, base = (show(value, unit) for value in values)
     number = state("ci.beside-base", name=f"{quantity.name} ({case.name})", value=value, base=base)
     status: Status = Status.PASS
     more: Statement | str = ""
@@ -262,7 +264,7 @@ def _worse(
         other = [{heading.number: who.ask([heading], count, other=True).answers[0]} for who in (examiner, basis)]
         again = _values(other[0], other[1], heading, quantity, case)
         if again is not None and _is_worse(again, criterion, unit):
-            value, base = (show(one, unit) for one in again)
+            value, base = (show(item, unit) for item in again)
             status, more = Status.FAIL, state("ci.worse-again", value=value, base=base)
         else:
             status, more = Status.UNDECIDED, state("ci.unconfirmed")
@@ -275,31 +277,33 @@ def _is_worse(values: Pair, criterion: Criterion, unit: str) -> bool:
     """Return True if a number is worse than the base's by more than the margin, for certain."""
     sign = 1.0 if criterion.relation == "at most" else -1.0
     margin = max(MARGIN * abs(interval(values[1]).mean), FLOORS[unit])
-    apart = [sign * (one - other) - margin for one, other in zip(*values, strict=True)]
-    found = mean_interval(apart)
-    return found.mean - found.half > 0
+    apart = [sign * (item - other) - margin for item, other in zip(*values, strict=True)]
+    estimate = mean_interval(apart)
+    return estimate.mean - estimate.half > 0
 
 
 def _conformance(configuration: Configuration, after: int) -> tuple[envelope.Conformance, Checked]:
     assert configuration.like is not None
     title, name = "Performance Envelope", f"conformance with {configuration.like}"
 
-    def failing(found: envelope.Conformance) -> bool:
-        apart = mean_interval([one - CONFORMS * own for one, own in zip(found.values, found.own, strict=True)])
+    def failing(conformance: envelope.Conformance) -> bool:
+        apart = mean_interval(
+            [value - CONFORMS * own for value, own in zip(conformance.values, conformance.own, strict=True)]
+        )
         return apart.mean + apart.half < 0
 
-    found = envelope.measure(configuration.subject, configuration.like, after)
+    results = envelope.measure(configuration.subject, configuration.like, after)
     status: Status = Status.PASS
     more: Statement | str = ""
-    if failing(found):
+    if failing(results):
         again = envelope.measure(configuration.subject, configuration.like, after + OTHER_SEEDS)
         status = Status.FAIL if failing(again) else Status.UNDECIDED
         more = state("ci.with-others", value=show(again.values, "%"))
     if status is Status.FAIL and (reason := configuration.accept.get("C.9")):
         status, more = Status.ACCEPTED, state("ci.accepted", reason=reason)
-    value, own = show(found.values, "%"), show(found.own, "%")
+    value, own = show(results.values, "%"), show(results.own, "%")
     sentence = state("ci.conforms", value=value, like=configuration.like, own=own, part=CONFORMS, more=more)
-    return found, Checked("C.9", title, name, status, str(sentence))
+    return results, Checked("C.9", title, name, status, str(sentence))
 
 
 def logs(verdict: Verdict, folder: str | os.PathLike[str]) -> dict[str, Path]:
@@ -308,15 +312,15 @@ def logs(verdict: Verdict, folder: str | os.PathLike[str]) -> dict[str, Path]:
 
     A run that stops with an error leaves none. Returns the files by the names of their checks.
     """
-    made: dict[str, Path] = {}
-    for number, one in enumerate(verdict.bad):
-        if one.case is None:
+    result: dict[str, Path] = {}
+    for number, item in enumerate(verdict.bad):
+        if item.case is None:
             continue
-        path = Path(folder) / f"{number + 1}-{one.number}.sqlog"
+        path = Path(folder) / f"{number + 1}-{item.number}.sqlog"
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            run(one.case.build(verdict.configuration.subject), seed=1, captures=[Qlog(path)])
+            run(item.case.build(verdict.configuration.subject), seed=1, captures=[Qlog(path)])
         except AckclockError:
             continue
-        made[one.id] = path
-    return made
+        result[item.id] = path
+    return result

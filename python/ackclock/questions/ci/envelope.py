@@ -63,11 +63,11 @@ class Conformance:
     """The same with the reference in the subject's place."""
 
 
-def conformance(one: Envelope, other: Envelope) -> float:
+def conformance(envelope: Envelope, other: Envelope) -> float:
     """Return the part of the kept points of both that lie in the other's hull."""
     from scipy.spatial import ConvexHull, QhullError
 
-    first, second = one.kept, other.kept
+    first, second = envelope.kept, other.kept
     try:
         hulls = ConvexHull(first), ConvexHull(second)
     except (QhullError, ValueError):
@@ -91,14 +91,14 @@ def measure(entry: Entry, like: str, after: int) -> Conformance:
     reference = Entry(like, "sender", {"kind": like}, entry.style)
     count = GROUPS * SEEDS
     own, other = (range(after + first, after + first + count) for first in (1, 1 + count))
-    tasks = [(one, seed) for one, seeds in ((entry, own), (reference, own), (reference, other)) for seed in seeds]
-    found = parallel(lambda task: _points(task[0], like, task[1]), tasks)
-    groups = [Envelope(np.concatenate(found[at : at + SEEDS])) for at in range(0, len(found), SEEDS)]
+    tasks = [(item, seed) for item, seeds in ((entry, own), (reference, own), (reference, other)) for seed in seeds]
+    results = parallel(lambda task: _points(task[0], like, task[1]), tasks)
+    groups = [Envelope(np.concatenate(results[at : at + SEEDS])) for at in range(0, len(results), SEEDS)]
     mine, its, others = (groups[at : at + GROUPS] for at in range(0, len(groups), GROUPS))
     return Conformance(
         like,
-        Envelope(np.concatenate([one.points for one in mine])),
-        Envelope(np.concatenate([one.points for one in its])),
+        Envelope(np.concatenate([item.points for item in mine])),
+        Envelope(np.concatenate([item.points for item in its])),
         tuple(conformance(a, b) for a, b in zip(mine, others, strict=True)),
         tuple(conformance(a, b) for a, b in zip(its, others, strict=True)),
     )
@@ -106,9 +106,9 @@ def measure(entry: Entry, like: str, after: int) -> Conformance:
 
 def _points(entry: Entry, like: str, seed: int) -> NDArray[np.float64]:
     classes = [entry.flows(1), entry.others(1, like, "reference")]
-    made = line(classes, rate=RATE, rtt=RTT, window=(ROUNDS * RTT / 1e3, SECONDS))
+    scenario = line(classes, rate=RATE, rtt=RTT, window=(ROUNDS * RTT / 1e3, SECONDS))
     step = ROUNDS * RTT / 1e3
-    traces = run(made.with_({"scenario.sample": f"{1e3 * step / ROUNDS:g} ms"}), seed=seed, trace_flows=[0]).traces
+    traces = run(scenario.with_({"scenario.sample": f"{1e3 * step / ROUNDS:g} ms"}), seed=seed, trace_flows=[0]).traces
     delivered = traces["flow_delivered"].values[0].astype(float)[::ROUNDS]
     srtt = traces["flow_srtt"].values[0][1:]
     count = min(len(delivered) - 1, len(srtt) // ROUNDS)

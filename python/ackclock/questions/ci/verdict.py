@@ -99,8 +99,8 @@ class Verdict:
     @property
     def counts(self) -> Mapping[Status, int]:
         """How many checks ended how."""
-        found = Counter(check.status for check in self.checks)
-        return {status: found[status] for status in Status if found[status]}
+        counter = Counter(check.status for check in self.checks)
+        return {status: counter[status] for status in Status if counter[status]}
 
     @property
     def runs(self) -> int:

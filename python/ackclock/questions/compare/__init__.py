@@ -61,43 +61,43 @@ def compare(
             f"nothing to compare: the run ended at {result.window[1]:.6g} s, before the measurement window opened",
             "nothing measured",
         )
-    found = Comparison(scenario, window=result.window)
-    add_packet(found, result)
+    comparison = Comparison(scenario, window=result.window)
+    add_packet(comparison, result)
     for engine, (solve, read) in EQUATIONS.items():
         say(f"{engine} engine")
         try:
-            one = solve(scenario, say)
-            read(found, one, one.window)
+            solution = solve(scenario, say)
+            read(comparison, solution, solution.window)
         except ScenarioError as error:
-            found.refused[engine] = str(error)
+            comparison.refused[engine] = str(error)
         except (Interrupted, RunError):
             raise
         except AckclockError as error:
-            found.refused[engine] = str(error)
-    if "fluid" in found.lines:
+            comparison.refused[engine] = str(error)
+    if "fluid" in comparison.lines:
         say("stability")
         try:
-            found.stable = stability(scenario).answer().sentence
+            comparison.stable = stability(scenario).answer().sentence
         except AckclockError as error:
-            found.stable = f"no answer: {error}"
-    add_periods(found, result.window)
-    _judge(found)
-    return found
+            comparison.stable = f"no answer: {error}"
+    add_periods(comparison, result.window)
+    _judge(comparison)
+    return comparison
 
 
-def _judge(found: Comparison) -> None:
+def _judge(comparison: Comparison) -> None:
     """List the measures that differ, each with its cause."""
     apart = [
         (measure, of, engine)
-        for (measure, of), values in found.values.items()
+        for (measure, of), values in comparison.values.items()
         if "packet" in values
         for engine in values
         if differ(measure, values["packet"], values[engine])
     ]
     if not apart:
         return
-    causes = Experiments(found)
+    causes = Experiments(comparison)
     for measure, of, engine in apart:
-        values = found.values[measure, of]
+        values = comparison.values[measure, of]
         cause = causes.of(measure, of, engine)
-        found.disagreements.append(Disagreement(measure, of, engine, values["packet"], values[engine], cause))
+        comparison.disagreements.append(Disagreement(measure, of, engine, values["packet"], values[engine], cause))

@@ -52,8 +52,8 @@ class EngineAblation:
         """Return the ablation, with its cause in the words that fit a scenario."""
 
         def apply(tree: Tree) -> Change | None:
-            made = self.change(tree)
-            return None if made is None else Change(made, cause, self.done)
+            changed = self.change(tree)
+            return None if changed is None else Change(changed, cause, self.done)
 
         return Ablation(self.key, apply)
 
@@ -61,16 +61,16 @@ class EngineAblation:
 def _access(tree: Tree) -> Tree | None:
     if all(flow.get("access_rate", "unlimited") == "unlimited" for flow in tree["flows"]):
         return None
-    made = copy.deepcopy(tree)
-    for flow in made["flows"]:
+    changed = copy.deepcopy(tree)
+    for flow in changed["flows"]:
         flow["access_rate"] = "unlimited"
-    return made
+    return changed
 
 
 def _without(kinds: Callable[[str], bool]) -> Callable[[Tree], Tree | None]:
     def apply(tree: Tree) -> Tree | None:
         kept = [flow for flow in tree["flows"] if not kinds(flow["traffic"]["kind"])]
-        gone = {flow["name"] for flow in tree["flows"]} - {one["name"] for one in kept}
+        gone = {flow["name"] for flow in tree["flows"]} - {flow["name"] for flow in kept}
         if not gone or not kept or any(change.get("flows") in gone for change in tree.get("change", [])):
             return None
         return {**copy.deepcopy(tree), "flows": copy.deepcopy(kept)}
@@ -81,30 +81,30 @@ def _without(kinds: Callable[[str], bool]) -> Callable[[Tree], Tree | None]:
 def _changes(tree: Tree) -> Tree | None:
     if not tree.get("change"):
         return None
-    made = copy.deepcopy(tree)
-    del made["change"]
-    return made
+    changed = copy.deepcopy(tree)
+    del changed["change"]
+    return changed
 
 
 def _round_trips(tree: Tree) -> Tree | None:
     values = [value for flow in tree["flows"] for value in quantities(flow["rtt"])]
     if not values or max(values) - min(values) < 0.05 * max(values):
         return None
-    made = copy.deepcopy(tree)
-    for flow in made["flows"]:
+    changed = copy.deepcopy(tree)
+    for flow in changed["flows"]:
         own = quantities(flow["rtt"])
         flow["rtt"] = f"{sum(own) / len(own):.9g} s"
-    return made if made["flows"] != tree["flows"] else None
+    return changed if changed["flows"] != tree["flows"] else None
 
 
 def _delayed_acks(tree: Tree) -> Tree | None:
     if not any(flow.get("delayed_ack") for flow in tree["flows"]):
         return None
-    made = copy.deepcopy(tree)
-    for flow in made["flows"]:
+    changed = copy.deepcopy(tree)
+    for flow in changed["flows"]:
         if "delayed_ack" in flow:
             flow["delayed_ack"] = False
-    return made
+    return changed
 
 
 def _spares_nothing(tree: Tree) -> Tree | None:
@@ -113,10 +113,10 @@ def _spares_nothing(tree: Tree) -> Tree | None:
 
     A RED that averages drops after the queue has emptied, too; its other spacings spare those packets.
     """
-    made = copy.deepcopy(tree)
+    result = copy.deepcopy(tree)
     sizes = {value for flow in tree["flows"] for value in quantities(flow["packet_size"])}
     changed = False
-    for link in made["link"]:
+    for link in result["link"]:
         queue = link["queue"]
         if queue.get("aqm") != "red" or queue["spacing"] not in _MEAN_RATE or queue["weight"] in ("off", 1.0):
             continue
@@ -126,15 +126,15 @@ def _spares_nothing(tree: Tree) -> Tree | None:
         queue[key] *= _MEAN_RATE[queue["spacing"]] / _MEAN_RATE_LINUX
         queue["spacing"] = "drawn"
         changed = True
-    return made if changed else None
+    return result if changed else None
 
 
 def scaled(flows: bool) -> Callable[[Tree], Tree | None]:
     """The same link `FACTOR` times as large, with as many more flows, or with windows as much larger."""
 
     def apply(tree: Tree) -> Tree | None:
-        made = copy.deepcopy(tree)
-        for link in made["link"]:
+        changed = copy.deepcopy(tree)
+        for link in changed["link"]:
             if not isinstance(link["rate"], str) or link["queue"].get("scheduler", "none") != "none":
                 return None
             gains = GAINS.get(link["queue"]["aqm"])
@@ -144,14 +144,14 @@ def scaled(flows: bool) -> Callable[[Tree], Tree | None]:
             if isinstance(link.get("shaper"), Mapping):
                 return None
             link["queue"] = {key: _grown(key, value, gains) for key, value in link["queue"].items()}
-        for flow in made["flows"]:
+        for flow in changed["flows"]:
             if flows:
                 flow["count"] = FACTOR * int(flow["count"])
                 continue
             for key in ("access_rate", "max_window", "access_buffer"):
                 if isinstance(flow.get(key), str) and flow[key] != "unlimited":
                     flow[key] = _times(flow[key])
-        return made
+        return changed
 
     return apply
 

@@ -36,7 +36,7 @@ class Comparison(Card):
     @property
     def headline(self) -> str:
         """The engines, and in how many measures they disagree."""
-        differing = sum("no" in str(one) for one in self.table["agree"]) if self.values else 0
+        differing = sum("no" in str(item) for item in self.table["agree"]) if self.values else 0
         return f"{self.scenario.name}: {listed(list(self.lines))}; {differing} of {len(self.values)} measures differ"
 
     @property
@@ -47,16 +47,16 @@ class Comparison(Card):
         apart = {(disagreement.measure, disagreement.of) for disagreement in self.disagreements}
         engines = [engine for engine in ENGINES if engine in self.lines]
         rows = {
-            row_name(measure, of): {engine: found.get(engine, float("nan")) for engine in engines}
-            | {"agree": self._agree(measure, of, found, apart)}
-            for (measure, of), found in self.values.items()
+            row_name(measure, of): {engine: value.get(engine, float("nan")) for engine in engines}
+            | {"agree": self._agree(measure, of, value, apart)}
+            for (measure, of), value in self.values.items()
         }
         return pd.DataFrame(rows).T
 
-    def _agree(self, measure: str, of: str, found: dict[str, float], apart: set[tuple[str, str]]) -> str:
-        if measure == "period" and len(found) < len([lines for lines in self.lines.values() if of in lines.queue]):
+    def _agree(self, measure: str, of: str, result: dict[str, float], apart: set[tuple[str, str]]) -> str:
+        if measure == "period" and len(result) < len([lines for lines in self.lines.values() if of in lines.queue]):
             return "no"  # one oscillates, another does not
-        return "-" if len(found) == 1 else "no" if (measure, of) in apart else "yes"
+        return "-" if len(result) == 1 else "no" if (measure, of) in apart else "yes"
 
     @property
     def units(self) -> dict[str, str]:
@@ -67,7 +67,7 @@ class Comparison(Card):
         """Everything but the lines as plain values."""
         return {
             "scenario": self.scenario.name,
-            "values": [{"measure": measure, "of": of, **found} for (measure, of), found in self.values.items()],
+            "values": [{"measure": measure, "of": of, **value} for (measure, of), value in self.values.items()],
             "refused": self.refused,
             "stability": self.stable,
             "disagreements": [disagreement.json() for disagreement in self.disagreements],

@@ -33,7 +33,7 @@ PARTS: Final = 4
 _TIMES: Final = re.compile(r"[0-9.]+ [a-z]+")
 
 
-def add_packet(found: Comparison, result: Result) -> None:
+def add_packet(comparison: Comparison, result: Result) -> None:
     """Add what a packet run measured."""
     import numpy as np
 
@@ -43,12 +43,12 @@ def add_packet(found: Comparison, result: Result) -> None:
             ("queue", "queue_packets_mean"),
             ("deviation", "queue_packets_std"),
         ):
-            _put(found, "packet", measure, str(name), link[key])
-        _put(found, "packet", "loss", str(name), link["loss"] + link["marked"])
+            _put(comparison, "packet", measure, str(name), link[key])
+        _put(comparison, "packet", "loss", str(name), link["loss"] + link["marked"])
     traces = result.traces
     queues = {str(name): traces["link_queue_packets"].sel(link=name).to_numpy() for name in traces["link"].to_numpy()}
     windows = {}
-    for entry in found.scenario.canonical["flows"]:
+    for entry in comparison.scenario.canonical["flows"]:
         chosen = traces["flow_cwnd"].to_numpy()[traces["flow_class"].to_numpy() == entry["name"]]
         if chosen.size:
             active = (chosen > 0).sum(axis=0)
@@ -57,8 +57,8 @@ def add_packet(found: Comparison, result: Result) -> None:
             )
     for name, entry in result.classes.iterrows():
         if name in windows:
-            _put(found, "packet", "window", str(name), entry["cwnd_mean"])
-    found.lines["packet"] = Lines(traces["time"].to_numpy(), queues, windows)
+            _put(comparison, "packet", "window", str(name), entry["cwnd_mean"])
+    comparison.lines["packet"] = Lines(traces["time"].to_numpy(), queues, windows)
 
 
 def packet_parts(result: Result) -> list[dict[tuple[str, str], float]]:
@@ -71,9 +71,9 @@ def packet_parts(result: Result) -> list[dict[tuple[str, str], float]]:
     if inside.size < 2 * PARTS:
         return []
     classes = traces["flow_class"].to_numpy()
-    found = []
+    results = []
     for part in np.array_split(inside, PARTS):
-        one: dict[tuple[str, str], float] = {}
+        item: dict[tuple[str, str], float] = {}
         for name in map(str, traces["link"].to_numpy()):
             queue, drops, marks = (
                 traces[key].sel(link=name).to_numpy()[part]
@@ -81,13 +81,13 @@ def packet_parts(result: Result) -> list[dict[tuple[str, str], float]]:
             )
             row: dict[Any, Any] = result.links.loc[name].to_dict()
             arrived = packets_handled(row) / PARTS
-            one["queue", name], one["deviation", name] = float(queue.mean()), float(queue.std())
-            one["loss", name] = float(drops[-1] - drops[0] + marks[-1] - marks[0]) / arrived if arrived else math.nan
+            item["queue", name], item["deviation", name] = float(queue.mean()), float(queue.std())
+            item["loss", name] = float(drops[-1] - drops[0] + marks[-1] - marks[0]) / arrived if arrived else math.nan
         for name in map(str, np.unique(classes)):
             windows = traces["flow_cwnd"].to_numpy()[classes == name][:, part]
-            one["window", name] = float(windows[windows > 0].mean()) if (windows > 0).any() else math.nan
-        found.append(one)
-    return found
+            item["window", name] = float(windows[windows > 0].mean()) if (windows > 0).any() else math.nan
+        results.append(item)
+    return results
 
 
 @dataclass(frozen=True)
@@ -111,19 +111,19 @@ def _run_fluid(scenario: Scenario, _say: Callable[[str], object]) -> Run:
         return Run(fluid(scenario, steps=STEPS))
 
 
-def _read_fluid(found: Comparison, one: Run, window: tuple[float, float]) -> None:
-    traces = one.result.traces
+def _read_fluid(comparison: Comparison, run: Run, window: tuple[float, float]) -> None:
+    traces = run.result.traces
     inside = traces.sel(time=slice(*window))
     for name in traces["link"].to_numpy():
         queue, loss = inside["queue"].sel(link=name).to_numpy(), inside["probability"].sel(link=name).to_numpy()
         arrivals = inside["arrivals"].sel(link=name).to_numpy()
-        _put(found, "fluid", "queue", str(name), queue.mean())
-        _put(found, "fluid", "deviation", str(name), queue.std())
+        _put(comparison, "fluid", "queue", str(name), queue.mean())
+        _put(comparison, "fluid", "deviation", str(name), queue.std())
         if arrivals.sum() > 0:
-            _put(found, "fluid", "loss", str(name), float((loss * arrivals).sum() / arrivals.sum()))
+            _put(comparison, "fluid", "loss", str(name), float((loss * arrivals).sum() / arrivals.sum()))
     for name in traces["class"].to_numpy():
-        _put(found, "fluid", "window", str(name), inside["window"].sel({"class": name}).to_numpy().mean())
-    found.lines["fluid"] = Lines(
+        _put(comparison, "fluid", "window", str(name), inside["window"].sel({"class": name}).to_numpy().mean())
+    comparison.lines["fluid"] = Lines(
         traces["time"].to_numpy(),
         {str(name): traces["queue"].sel(link=name).to_numpy() for name in traces["link"].to_numpy()},
         {str(name): traces["window"].sel({"class": name}).to_numpy() for name in traces["class"].to_numpy()},
@@ -141,19 +141,19 @@ def _run_meanfield(scenario: Scenario, say: Callable[[str], object]) -> Run:
     return Run(result, skipped)
 
 
-def _read_meanfield(found: Comparison, one: Run, window: tuple[float, float]) -> None:
-    traces, link = one.result.traces, one.result.link
-    inside = traces.sel(time=slice(window[0] - one.skipped, window[1] - one.skipped))
+def _read_meanfield(comparison: Comparison, run: Run, window: tuple[float, float]) -> None:
+    traces, link = run.result.traces, run.result.link
+    inside = traces.sel(time=slice(window[0] - run.skipped, window[1] - run.skipped))
     queue = inside["queue"].to_numpy()
-    _put(found, "mean-field", "utilization", link, inside["utilization"].to_numpy().mean())
-    _put(found, "mean-field", "queue", link, queue.mean())
-    _put(found, "mean-field", "deviation", link, queue.std())
-    _put(found, "mean-field", "loss", link, inside["loss"].to_numpy().mean())
+    _put(comparison, "mean-field", "utilization", link, inside["utilization"].to_numpy().mean())
+    _put(comparison, "mean-field", "queue", link, queue.mean())
+    _put(comparison, "mean-field", "deviation", link, queue.std())
+    _put(comparison, "mean-field", "loss", link, inside["loss"].to_numpy().mean())
     windows = {str(name): traces["window_mean"].sel({"class": name}).to_numpy() for name in traces["class"].to_numpy()}
     for name in windows:
-        _put(found, "mean-field", "window", name, inside["window_mean"].sel({"class": name}).to_numpy().mean())
-    found.lines["mean-field"] = Lines(
-        traces["time"].to_numpy() + one.skipped, {link: traces["queue"].to_numpy()}, windows
+        _put(comparison, "mean-field", "window", name, inside["window_mean"].sel({"class": name}).to_numpy().mean())
+    comparison.lines["mean-field"] = Lines(
+        traces["time"].to_numpy() + run.skipped, {link: traces["queue"].to_numpy()}, windows
     )
 
 
@@ -166,13 +166,13 @@ EQUATIONS: Final[dict[str, tuple[_Solver, _Reader]]] = {
 """How each engine of equations runs a scenario, and how measures are read in a part of the time."""
 
 
-def add_periods(found: Comparison, window: tuple[float, float]) -> None:
+def add_periods(comparison: Comparison, window: tuple[float, float]) -> None:
     """Find the period of each queue in the measured window, where it swings by more than `SWING` of its mean."""
     import numpy as np
 
     from ...analysis import find_oscillation
 
-    for engine, lines in found.lines.items():
+    for engine, lines in comparison.lines.items():
         inside = (lines.time >= window[0]) & (lines.time <= window[1])
         times = np.linspace(*window, max(int(inside.sum()), 2))
         for link, queue in lines.queue.items():
@@ -181,12 +181,12 @@ def add_periods(found: Comparison, window: tuple[float, float]) -> None:
             trace = np.interp(times, lines.time, queue.astype(float))
             swing = find_oscillation(trace, float(times[1] - times[0]))
             if swing is not None and swing.amplitude >= SWING * trace.mean():
-                _put(found, engine, "period", link, swing.period)
+                _put(comparison, engine, "period", link, swing.period)
 
 
-def _put(found: Comparison, engine: str, measure: str, of: str, value: float) -> None:
+def _put(comparison: Comparison, engine: str, measure: str, of: str, value: float) -> None:
     if not math.isnan(value):
-        found.values.setdefault((measure, of), {})[engine] = float(value)
+        comparison.values.setdefault((measure, of), {})[engine] = float(value)
 
 
 def _shorter(scenario: Scenario) -> tuple[Scenario, float]:

@@ -135,7 +135,7 @@ class Disagreement:
     engine: str
     packet: float
     other: float
-    found: Explanation
+    explanation: Explanation
 
     @property
     @presented
@@ -151,14 +151,14 @@ class Disagreement:
             "engine": self.engine,
             "packet": self.packet,
             "other": self.other,
-            "cause": self.found.key,
-            "part": self.found.part,
-            "evidence": [tried.json() for tried in self.found.tried],
+            "cause": self.explanation.key,
+            "part": self.explanation.part,
+            "evidence": [tried.json() for tried in self.explanation.tried],
             "sentence": self.sentence,
         }
 
 
-def by_chance(measure: str, one: Tried, first: float) -> bool | None:
+def by_chance(measure: str, trial: Tried, first: float) -> bool | None:
     """
     Return whether the difference of the `first` run is due to chance; None where this cannot be told.
 
@@ -166,20 +166,20 @@ def by_chance(measure: str, one: Tried, first: float) -> bool | None:
     is left is not, even where it is now just within the tolerance. Seeds that spread by as much, and measures that move
     by as much with time, do not tell.
     """
-    apart, doubt = abs(one.other - one.packet), one.doubt
-    if differ(measure, one.packet, one.other):
+    apart, doubt = abs(trial.other - trial.packet), trial.doubt
+    if differ(measure, trial.packet, trial.other):
         return False if apart > doubt else None
     absolute, relative = TOLERANCES[measure]
-    within = apart <= MAX_SHARE_LEFT * first and apart + doubt <= max(absolute, relative * abs(one.packet))
+    within = apart <= MAX_SHARE_LEFT * first and apart + doubt <= max(absolute, relative * abs(trial.packet))
     if within or apart + doubt <= PART * first:
         return True
     return False if apart - doubt > PART * first else None
 
 
-def whole(measure: str, one: Tried, before: Tried) -> bool:
+def whole(measure: str, trial: Tried, before: Tried) -> bool:
     """Whether a difference is closed: within the tolerance or the interval, and half of what it was at most."""
-    closed = not differ(measure, one.packet, one.other) or abs(one.other - one.packet) <= one.half
-    return closed and one.apart <= PART * before.apart and one.leaves(MAX_SHARE_LEFT, before)
+    closed = not differ(measure, trial.packet, trial.other) or abs(trial.other - trial.packet) <= trial.half
+    return closed and trial.apart <= PART * before.apart and trial.leaves(MAX_SHARE_LEFT, before)
 
 
 def fluctuations(many: Tried, few: Tried) -> tuple[float, float] | None:
@@ -202,9 +202,9 @@ def fluctuations(many: Tried, few: Tried) -> tuple[float, float] | None:
     return parts
 
 
-def changes(measure: str, one: Tried, before: Tried) -> bool:
+def changes(measure: str, trial: Tried, before: Tried) -> bool:
     """Whether a difference is smaller than before by more than the seeds spread."""
-    return whole(measure, one, before) or one.leaves(1.0, before)
+    return whole(measure, trial, before) or trial.leaves(1.0, before)
 
 
 def moving(*trials: Tried) -> bool:

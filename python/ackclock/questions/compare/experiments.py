@@ -60,39 +60,39 @@ class _Pair:
     """An experiment, and as many runs, as long, with nothing taken away."""
 
     now: Tried
-    one: Tried
+    ablated: Tried
 
     @property
     def apart(self) -> float:
         """How far the engines differ in it."""
-        return self.one.apart
+        return self.ablated.apart
 
 
 class Experiments:
     """Both sides again without one thing at a time; each side of each such scenario is run once, for all measures."""
 
-    def __init__(self, found: Comparison) -> None:
-        self.found = found
-        self._base = _brief(found.scenario.canonical)
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+        self._base = _brief(comparison.scenario.canonical)
         self._long = longer(self._base) is not None
         self._present = Ablated("chance", Change(self._base, "chance", "with other seeds"))
-        tried = [one for one in ABLATIONS if not (one.idle and _busy(found))]
-        self._idle = {one.key for one in tried if one.idle}
-        self._ablations = {one.key: one.of(cause_words(found, one)) for one in tried}
+        tried = [ablation for ablation in ABLATIONS if not (ablation.idle and _busy(comparison))]
+        self._idle = {trial.key for trial in tried if trial.idle}
+        self._ablations = {trial.key: trial.of(cause_words(comparison, trial)) for trial in tried}
         self._ablated = applied(self._ablations.values(), self._base)
         self._packets: dict[tuple[str, float], list[_Packets]] = {}
         self._equations: dict[tuple[str, float, str], list[Comparison]] = {}
 
     def of(self, measure: str, of: str, engine: str) -> Explanation:
         """Return the cause of a difference of an engine from the packets."""
-        first = self.found.values[measure, of]
+        first = self.comparison.values[measure, of]
         if engine == "mean-field" and "fluid" in first and not differ(measure, first["fluid"], first[engine]):
             # the equations say the same, and this engine is quicker
             return replace(self._of(measure, of, "fluid"), solved_by="fluid")
         return self._of(measure, of, engine)
 
     def _of(self, measure: str, of: str, engine: str) -> Explanation:
-        first = self.found.values[measure, of]
+        first = self.comparison.values[measure, of]
         size = abs(first[engine] - first["packet"])
         now, chance = self._chance(measure, of, engine, size)
         if now is None:
@@ -134,23 +134,25 @@ class Experiments:
     def _affordable(self, ablated: Sequence[Ablated], efforts: Sequence[Effort]) -> Effort | None:
         """The first that takes no more packets than an experiment may."""
         able = (effort for effort in efforts if effort.longer == 1 or self._long)
-        return next((one for one in able if all(self._cost(each, one) <= COMPARE.packets for each in ablated)), None)
+        return next(
+            (effort for effort in able if all(self._cost(each, effort) <= COMPARE.packets for each in ablated)), None
+        )
 
     def _cause(self, measure: str, of: str, engine: str, now: Tried, size: float) -> Explanation:
         """Take away one thing at a time from a difference that other seeds have too, then two."""
-        costs = {one.key: self._cost(one, _FEWEST) for one in self._ablated}
+        costs = {ablation.key: self._cost(ablation, _FEWEST) for ablation in self._ablated}
         large = {key: cost for key, cost in costs.items() if cost > COMPARE.packets}
-        small = [one for one in self._ablated if one.key not in large]
+        small = [ablation for ablation in self._ablated if ablation.key not in large]
 
         def judge(candidate: Ablated) -> tuple[Verdict, _Pair] | None:
-            made = self._with_effort(candidate, measure, of, engine, longer=not math.isnan(now.seconds))
-            return None if made is None else (_verdict(measure, candidate.key, made, size), made)
+            pair = self._with_effort(candidate, measure, of, engine, longer=not math.isnan(now.seconds))
+            return None if pair is None else (_verdict(measure, candidate.key, pair, size), pair)
 
         search: Search[_Pair] = take_away(small, judge, Search())
         if search.open:
-            single = [self._ablations[one.key] for one in small if one.key not in self._idle]
+            single = [self._ablations[ablation.key] for ablation in small if ablation.key not in self._idle]
             joint = (pair for pair in pairs(single, self._base) if pair.key != LINK_TWICE)
-            take_away((one for one in joint if self._cost(one) <= COMPARE.packets), judge, search)
+            take_away((ablation for ablation in joint if self._cost(ablation) <= COMPARE.packets), judge, search)
         return _explanation(search, now, large)
 
     def _with_effort(self, ablated: Ablated, measure: str, of: str, engine: str, *, longer: bool) -> _Pair | None:
@@ -160,23 +162,23 @@ class Experiments:
         What is compared is equally long: before a slow motion has died out packets and equations say something else.
         """
         both = (self._present, ablated)
-        made = None
+        latest = None
 
         def trial(effort: Effort) -> _Pair | None:
-            nonlocal made
-            now, one = (self._tried(which, measure, of, engine, effort) for which in both)
-            if now is None or one is None:
+            nonlocal latest
+            now, without = (self._tried(which, measure, of, engine, effort) for which in both)
+            if now is None or without is None:
                 return None
-            made = _Pair(now, one)
-            return made
+            latest = _Pair(now, without)
+            return latest
 
         def more(effort: Effort, pair: _Pair | None) -> Effort | None:
-            if pair is None or ablated.key in self._idle or not _undecided(measure, pair.one, pair.now):
+            if pair is None or ablated.key in self._idle or not _undecided(measure, pair.ablated, pair.now):
                 return None  # an idle link's experiment is not worth twice its price
-            return self._more(effort, both, pair.one, pair.now)
+            return self._more(effort, both, pair.ablated, pair.now)
 
         repeat(self._affordable(both, _LONG if longer else []) or COMPARE.first, trial, more)
-        return made
+        return latest
 
     def _tried(
         self, ablated: Ablated, measure: str, of: str, engine: str, effort: Effort = COMPARE.first
@@ -185,7 +187,7 @@ class Experiments:
         from ...analysis import mean_interval
 
         able = [effort, *(Effort(seeds, effort.longer) for seeds in (COMPARE.seeds[0], COMPARE.fewest))]
-        effort = next((one for one in able if self._cost(ablated, one) <= COMPARE.packets), able[-1])
+        effort = next((effort for effort in able if self._cost(ablated, effort) <= COMPARE.packets), able[-1])
         place = ablated.key, effort.longer
         try:
             scenario = Scenario(_lengthened(ablated, effort.longer))
@@ -196,8 +198,8 @@ class Experiments:
             raise
         except AckclockError:
             return None
-        runs = [one.values.get((measure, of), {}).get("packet", math.nan) for one in self._packets[place]]
-        others = [one.values.get((measure, of), {}).get(engine) for one in self._equations[*place, engine]]
+        runs = [seed.values.get((measure, of), {}).get("packet", math.nan) for seed in self._packets[place]]
+        others = [equation.values.get((measure, of), {}).get(engine) for equation in self._equations[*place, engine]]
         values = [other for other in others if other is not None]
         packets = mean_interval(runs)
         if not values or len(values) < len(others) or not packets.count:
@@ -205,11 +207,11 @@ class Experiments:
         other, moves = sum(values) / len(values), max(values) - min(values)
         half = 0.0 if math.isnan(packets.half) else packets.half
         if measure == "loss":
-            arrived = sum(one.arrived[of] for one in self._packets[place])
+            arrived = sum(seed.arrived[of] for seed in self._packets[place])
             half = max(half, 2 * math.sqrt(packets.mean * arrived + 2) / max(arrived, 1.0))  # of few losses
         queue = math.nan
         if measure == "deviation":
-            queue = mean_interval([one.values["queue", of]["packet"] for one in self._packets[place]]).mean
+            queue = mean_interval([seed.values["queue", of]["packet"] for seed in self._packets[place]]).mean
         return Tried(
             ablated.key,
             ablated.change.cause,
@@ -228,16 +230,16 @@ class Experiments:
         """How much the packets' mean depends on when it is measured, where runs with other seeds do the same."""
         from ...analysis import mean_interval
 
-        rows = [one.parts for one in self._packets[key] if one.parts]
+        rows = [seed.parts for seed in self._packets[key] if seed.parts]
         if not rows:
             return 0.0
         parts = [
-            mean_interval([one.get((measure, of), math.nan) for one in part]).mean for part in zip(*rows, strict=True)
+            mean_interval([item.get((measure, of), math.nan) for item in part]).mean for part in zip(*rows, strict=True)
         ]
         drift = mean_interval(parts)
         half = 0.0 if math.isnan(drift.half) else drift.half
         if measure == "deviation":  # what moves from one part to the next is in none of them
-            whole = mean_interval([one.values[measure, of]["packet"] for one in self._packets[key]])
+            whole = mean_interval([seed.values[measure, of]["packet"] for seed in self._packets[key]])
             half = max(half, whole.mean - drift.mean)
         return half
 
@@ -251,28 +253,28 @@ class Experiments:
         """Run what is not there yet."""
         known = self._packets.setdefault(key, [])
 
-        def one(seed: int) -> _Packets:
+        def packets(seed: int) -> _Packets:
             result = run(scenario, seed=scenario.seed + seed, trace_links=True, trace_flows=TRACED)
-            made = Comparison(scenario)
-            add_packet(made, result)
-            add_periods(made, result.window)
+            comparison = Comparison(scenario)
+            add_packet(comparison, result)
+            add_periods(comparison, result.window)
             arrived = {str(name): float(count) for name, count in result.links["arrivals"].items()}
-            return _Packets(made.values, packet_parts(result), arrived)
+            return _Packets(comparison.values, packet_parts(result), arrived)
 
-        known += parallel(one, range(len(known) + 1, seeds + 1))
+        known += parallel(packets, range(len(known) + 1, seeds + 1))
 
 
-def cause_words(found: Comparison, ablation: EngineAblation) -> str:
+def cause_words(comparison: Comparison, ablation: EngineAblation) -> str:
     """Return a cause in words, with how large the windows or how many the flows are where these are meant."""
     if ablation.key == "small-windows":
         windows = [
-            row["packet"] for (measure, _), row in found.values.items() if measure == "window" and "packet" in row
+            row["packet"] for (measure, _), row in comparison.values.items() if measure == "window" and "packet" in row
         ]
         if windows:
             case = "small-windows" if min(windows) <= SMALL else "window-size"
             return str(state(f"compare.{case}", packets=min(windows)))
     if ablation.key == "flows":
-        flows = sum(int(flow["count"]) for flow in found.scenario.canonical["flows"])
+        flows = sum(int(flow["count"]) for flow in comparison.scenario.canonical["flows"])
         return str(state("compare.flows", flows=flows))
     return ablation.cause
 
@@ -284,49 +286,51 @@ def _lengthened(ablated: Ablated, times: float) -> dict[str, Any]:
 
 def _verdict(measure: str, key: str, pair: _Pair, size: float) -> Verdict:
     """Judge an experiment on a difference that was so large at first."""
-    now, one = pair.now, pair.one
+    now, without = pair.now, pair.ablated
     if by_chance(measure, now, size):  # by more runs than had said that it is not
         return Verdict.WITHDRAWN
-    if key == "flows" and fluctuations(one, now):
+    if key == "flows" and fluctuations(without, now):
         return Verdict.REMOVES
-    if not _possible(one, now):
+    if not _possible(without, now):
         return Verdict.KEEPS
-    if _undecided(measure, one, now):
+    if _undecided(measure, without, now):
         return Verdict.UNDECIDED
-    return Verdict.REMOVES if whole(measure, one, now) else Verdict.PART
+    return Verdict.REMOVES if whole(measure, without, now) else Verdict.PART
 
 
 def _explanation(search: Search[_Pair], now: Tried, unaffordable: Mapping[str, float]) -> Explanation:
     """Return what the experiments show: a cause, else a part of it, else what may be one, else none."""
     for withdrawn in search.of(Verdict.WITHDRAWN):
         return Explanation("chance", tried=(withdrawn.now,))
-    tried = [pair.one for _, pair in search.trials]
+    tried = [pair.ablated for _, pair in search.trials]
     for pair in search.of(Verdict.REMOVES):
-        random = fluctuations(pair.one, pair.now) if pair.one.key == "flows" else None
-        return Explanation(pair.one.key, tried=(pair.now, *tried), named=pair.one, fluctuations=random)
+        random = fluctuations(pair.ablated, pair.now) if pair.ablated.key == "flows" else None
+        return Explanation(pair.ablated.key, tried=(pair.now, *tried), named=pair.ablated, fluctuations=random)
     for verdict in (Verdict.PART, Verdict.UNDECIDED):
         if likely := min(search.of(verdict), key=lambda pair: pair.apart, default=None):
             part = verdict is Verdict.PART
-            key = likely.one.key if part else "cannot-tell"
-            return Explanation(key, part=part, tried=(likely.now, *tried), named=likely.one)
+            key = likely.ablated.key if part else "cannot-tell"
+            return Explanation(key, part=part, tried=(likely.now, *tried), named=likely.ablated)
     key = "cannot-tell" if unaffordable else "not-found"
     return Explanation(key, tried=(now, *tried), unaffordable=unaffordable)
 
 
-def _possible(one: Tried, now: Tried) -> bool:
+def _possible(trial: Tried, now: Tried) -> bool:
     """Whether an experiment closes a part of a difference, or may close half of it for all that the seeds show."""
-    return one.apart < MAX_SHARE_LEFT * now.apart or one.may_leave(PART, now)
+    return trial.apart < MAX_SHARE_LEFT * now.apart or trial.may_leave(PART, now)
 
 
-def _busy(found: Comparison) -> bool:
+def _busy(comparison: Comparison) -> bool:
     """Whether the packets kept every link busy."""
-    used = [row["packet"] for (measure, _), row in found.values.items() if measure == "utilization" and "packet" in row]
+    used = [
+        row["packet"] for (measure, _), row in comparison.values.items() if measure == "utilization" and "packet" in row
+    ]
     return bool(used) and min(used) >= BUSY
 
 
-def _undecided(measure: str, one: Tried, now: Tried) -> bool:
+def _undecided(measure: str, trial: Tried, now: Tried) -> bool:
     """Whether an experiment may close a difference, or a part of it, and does not do so for certain."""
-    return _possible(one, now) and (not changes(measure, one, now) or one.apart >= MAX_SHARE_LEFT * now.apart)
+    return _possible(trial, now) and (not changes(measure, trial, now) or trial.apart >= MAX_SHARE_LEFT * now.apart)
 
 
 def _measured(scenario: Scenario) -> float:
@@ -385,10 +389,10 @@ def _solved(scenario: Scenario, engine: str) -> list[Comparison]:
         end = last + SETTLING_TIMES * (last - first)
         parts = [(end - 2 * (last - first), end - (last - first)), (end - (last - first), end)]
         scenario = Scenario(_timed(scenario.canonical, parts[0][0], end))
-    one = solve(scenario, lambda _text: None)
-    found = []
-    for part in parts or [one.window]:
-        found.append(Comparison(scenario))
-        read(found[-1], one, part)
-        add_periods(found[-1], part)
-    return found
+    solution = solve(scenario, lambda _text: None)
+    results = []
+    for part in parts or [solution.window]:
+        results.append(Comparison(scenario))
+        read(results[-1], solution, part)
+        add_periods(results[-1], part)
+    return results

@@ -112,16 +112,16 @@ def evaluate(
     count = seeds if seeds is not None else QUICK_SEEDS if quick else SEEDS
     if count < 2:  # noqa: PLR2004
         raise EvaluateError(f"intervals need 2 seeds or more, not {count}")
-    asked = _chosen(headings(entry.kind), only)
+    question = _chosen(headings(entry.kind), only)
     try_out(entry)
     others = {name: _reference(name, entry) for name in (SENDERS if entry.kind == "sender" else QUEUES)}
-    return examine(entry, others, asked, range(1, count + 1), quick=quick, store=store, progress=progress)
+    return examine(entry, others, question, range(1, count + 1), quick=quick, store=store, progress=progress)
 
 
 def examine(
     entry: Entry,
     others: Mapping[str, Entry],
-    asked: Sequence[Question],
+    questions: Sequence[Question],
     seeds: Sequence[int],
     *,
     quick: bool = False,
@@ -140,7 +140,7 @@ def examine(
 
     jobs: dict[tuple[str, str, str, str], list[Job]] = {}
     refused: dict[str, str] = {}
-    for heading in asked:
+    for heading in questions:
         if heading.applies and (refusal := heading.applies(entry)):
             refused[heading.number] = refusal
             continue
@@ -148,22 +148,22 @@ def examine(
             for case in quantity.cases:
                 if quick and not case.quick:
                     continue
-                for name, one in {**others, "": entry}.items():
+                for name, item in {**others, "": entry}.items():
                     try:
-                        scenario = case.build(one)
+                        scenario = case.build(item)
                     except ScenarioError as error:
                         if name:
                             raise  # a scenario of ours is wrong
                         refused[heading.number] = str(state("evaluate.refused", problem=error.diagnostics[0].problem))
                         continue
-                    made = [job(scenario, one, seed, traced=case.traced) for seed in seeds]
-                    jobs[heading.number, quantity.name, case.name, name] = made
-    wanted = [one for key, made in jobs.items() if key[0] not in refused for one in made]
-    found = measured(wanted, store, progress, {} if known is None else known, limit_s)
+                    results = [job(scenario, item, seed, traced=case.traced) for seed in seeds]
+                    jobs[heading.number, quantity.name, case.name, name] = results
+    wanted = [row for key, job in jobs.items() if key[0] not in refused for row in job]
+    result = measured(wanted, store, progress, {} if known is None else known, limit_s)
     answers = [
-        _answered(heading, entry, tuple(others), jobs, found, refused.get(heading.number, "")) for heading in asked
+        _answered(heading, entry, tuple(others), jobs, result, refused.get(heading.number, "")) for heading in questions
     ]
-    return Evaluation(entry, tuple(others), tuple(answers), len(seeds), quick, len({one.key for one in wanted}))
+    return Evaluation(entry, tuple(others), tuple(answers), len(seeds), quick, len({job.key for job in wanted}))
 
 
 def _reference(name: str, entry: Entry) -> Entry:
@@ -199,7 +199,7 @@ def _answered(
     entry: Entry,
     references: tuple[str, ...],
     jobs: Mapping[tuple[str, str, str, str], Sequence[Any]],
-    found: Mapping[str, Numbers | str],
+    result: Mapping[str, Numbers | str],
     refused: str,
 ) -> Answer:
     if refused:
@@ -212,13 +212,13 @@ def _answered(
     for quantity in heading.quantities:
         for case in quantity.cases:
             for name in ("", *references):
-                runs = [found[one.key] for one in jobs.get((heading.number, quantity.name, case.name, name), ())]
+                runs = [result[item.key] for item in jobs.get((heading.number, quantity.name, case.name, name), ())]
                 stopped = [run for run in runs if isinstance(run, str)]
                 if stopped and not name:
                     failures.append(str(state("evaluate.run-stopped", case=case.name, error=stopped[0])))
                 if runs and not stopped:
                     numbers = tuple(case.value(run) for run in runs if not isinstance(run, str))
                     values.setdefault(quantity.name, {}).setdefault(case.name, {})[name] = numbers
-    made = answer(heading, values, references, list(dict.fromkeys(failures)), entry.name)
-    sentence = " ".join(filter(None, (made.sentence, heading.besides, more)))
-    return replace(made, sentence=sentence)
+    judged = answer(heading, values, references, list(dict.fromkeys(failures)), entry.name)
+    sentence = " ".join(filter(None, (judged.sentence, heading.besides, more)))
+    return replace(judged, sentence=sentence)

@@ -47,8 +47,8 @@ class Evaluation:
     @property
     def counts(self) -> dict[Finding, int]:
         """How many headings have which answer."""
-        found = Counter(answer.finding for answer in self.answers)
-        return {finding: found[finding] for finding in Finding if found[finding]}
+        counter = Counter(answer.finding for answer in self.answers)
+        return {finding: counter[finding] for finding in Finding if counter[finding]}
 
     @property
     def summary(self) -> list[str]:
@@ -145,8 +145,8 @@ def rows(answer: Answer, references: Sequence[str]) -> dict[str, list[tuple[str,
 
 
 def _number(values: Sequence[float]) -> dict[str, float | None]:
-    one = interval(values)
-    return {"mean": _finite(one.mean), "ci95": _finite(one.half)}
+    estimate = interval(values)
+    return {"mean": _finite(estimate.mean), "ci95": _finite(estimate.half)}
 
 
 def _finite(value: float) -> float | None:

@@ -59,7 +59,7 @@ def measured(
     jobs: Iterable[Job],
     store: str | os.PathLike[str] | None,
     progress: Callable[[int, int], None] | None,
-    found: dict[str, Numbers | str],
+    result: dict[str, Numbers | str],
     limit_s: float | None = None,
 ) -> dict[str, Numbers | str]:
     """
@@ -74,38 +74,38 @@ def measured(
     wanted = {job.key: job for job in jobs}
     kept = None if store is None else Store(store)
 
-    def point(one: Job) -> Point:
-        return Point((), one.seed, one.scenario, one.key)
+    def point(entry: Job) -> Point:
+        return Point((), entry.seed, entry.scenario, entry.key)
 
     if kept is not None:
         kept.repair()
-        for key, one in wanted.items():
-            if key not in found and _known(one):
-                there = kept.take(point(one))
+        for key, item in wanted.items():
+            if key not in result and _known(item):
+                there = kept.take(point(item))
                 if there is not None:
-                    found[key] = there
+                    result[key] = there
 
     hung: list[HangError] = []
 
-    def work(one: Job) -> tuple[Job, Numbers | str]:
+    def work(entry: Job) -> tuple[Job, Numbers | str]:
         try:
-            if hung and _own(one):
+            if hung and _own(entry):
                 raise hung[0]
-            numbers: Numbers | str = _numbers(one, limit_s)
+            numbers: Numbers | str = _numbers(entry, limit_s)
         except HangError as error:
             hung.append(error)  # others of it would, too
             numbers = str(error)
         except RunError as error:
             cause = f" ({type(error.__cause__).__name__}: {error.__cause__})" if error.__cause__ else ""
             numbers = f"{error}{cause}"
-        if kept is not None and not isinstance(numbers, str) and _known(one):
-            kept.write(point(one), numbers)
-        found[one.key] = numbers
+        if kept is not None and not isinstance(numbers, str) and _known(entry):
+            kept.write(point(entry), numbers)
+        result[entry.key] = numbers
         if progress:
-            progress(sum(key in found for key in wanted), len(wanted))
-        return one, numbers
+            progress(sum(key in result for key in wanted), len(wanted))
+        return entry, numbers
 
-    todo = [one for key, one in wanted.items() if key not in found]
+    todo = [entry for key, entry in wanted.items() if key not in result]
     todo.sort(key=_own, reverse=True)  # the slow ones first: no processor waits for them at the end
     if progress:
         progress(len(wanted) - len(todo), len(wanted))
@@ -114,39 +114,39 @@ def measured(
     except KeyboardInterrupt:
         if kept is None:
             raise
-        raise SweepInterrupted(sum(key in found for key in wanted), len(wanted), str(store)) from None
+        raise SweepInterrupted(sum(key in result for key in wanted), len(wanted), str(store)) from None
     finally:
         if kept is not None:
             kept.close()
-    return found
+    return result
 
 
-def _own(one: Job) -> int:
-    return len(one.scenario._controllers) + len(one.scenario._managers)
+def _own(item: Job) -> int:
+    return len(item.scenario._controllers) + len(item.scenario._managers)
 
 
-def _known(one: Job) -> bool:
+def _known(item: Job) -> bool:
     """Whether a store may keep it: a class without a file has nothing by which it could be known."""
-    classes = [*one.scenario._controllers.values(), *one.scenario._managers.values()]
-    return all(getattr(made, "__module__", "").startswith("ackclock_own_") for made in classes)
+    classes = [*item.scenario._controllers.values(), *item.scenario._managers.values()]
+    return all(getattr(result, "__module__", "").startswith("ackclock_own_") for result in classes)
 
 
-def _numbers(one: Job, limit_s: float | None) -> dict[str, float]:
+def _numbers(item: Job, limit_s: float | None) -> dict[str, float]:
     begin = time.monotonic()
 
     def watch(_: Progress) -> None:
         if limit_s is not None and time.monotonic() - begin > limit_s:
             raise HangError(f"stopped after {limit_s:g} s of real time: it hangs, or is too slow")
 
-    first = [0] if one.traced is not None else None
-    result = run(one.scenario, seed=one.seed, progress=None if limit_s is None else watch, trace_flows=first)
+    first = [0] if item.traced is not None else None
+    result = run(item.scenario, seed=item.seed, progress=None if limit_s is None else watch, trace_flows=first)
     numbers: dict[str, float] = {}
     _flatten("", result.json(), numbers)
     for link, seconds in result.utilization_1s.items():
         full = next((at for at, share in enumerate(seconds) if share >= FULL), len(seconds))
         numbers[f"links.{link}.full_after_s"] = float(full)
-    if one.traced is not None:
-        numbers["traced"] = one.traced(result)
+    if item.traced is not None:
+        numbers["traced"] = item.traced(result)
     return numbers
 
 

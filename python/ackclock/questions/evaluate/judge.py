@@ -36,14 +36,14 @@ MAX_SEEDS_ADVISED = 100
 
 def show(values: Sequence[float], unit: str) -> str:
     """Return a mean with its interval of 95 % as text."""
-    one = interval(values)
+    estimate = interval(values)
     suffix, factor = UNITS[unit]
-    if one.count == 0:
+    if estimate.count == 0:
         return "no value"
-    if math.isinf(one.mean):
+    if math.isinf(estimate.mean):
         endless = sum(map(math.isinf, values))
         return "without end" + (f" in {endless} of {len(values)} seeds" if endless < len(values) else "")
-    mean, half = factor * one.mean, factor * one.half
+    mean, half = factor * estimate.mean, factor * estimate.half
     if math.isnan(half) or half <= 1e-9 * abs(mean):
         text = _short(mean)
         return f"{text}{suffix.removesuffix('s') if text == '1' and unit == 'packets' else suffix}"
@@ -92,24 +92,24 @@ def answer(
 
 
 def _together(checks: Sequence[Check]) -> Finding:
-    found = {check.finding for check in checks}
+    findings = {check.finding for check in checks}
     for finding in (Finding.NO, Finding.CANNOT_TELL):
-        if finding in found:
+        if finding in findings:
             return finding
     return Finding.YES if checks else Finding.CANNOT_TELL
 
 
 def _checks(heading: Question, criterion: Criterion, values: Values, references: Sequence[str]) -> list[Check]:
     unit = next(quantity.unit for quantity in heading.quantities if quantity.name == criterion.quantity)
-    found = []
+    results = []
     for case, of in values.get(criterion.quantity, {}).items():
         if criterion.cases and case not in criterion.cases:
             continue
         mine = of.get("", ())
         if not mine:
             continue
-        found.append(_check(criterion, unit, case, mine, of, references))
-    return found
+        results.append(_check(criterion, unit, case, mine, of, references))
+    return results
 
 
 def _check(
@@ -139,8 +139,8 @@ def _check(
         finding, needs = _decided([sign * (value - limit) for value, limit in zip(mine, limits, strict=True)])
         judged.append((by, limits, finding, needs))
     # the more lenient bound counts: a number that certainly keeps either keeps it, however widely the other spreads
-    judged.sort(key=lambda one: -sign * interval(one[1]).mean)
-    by, limits, finding, needs = next((one for one in judged if one[2] is Finding.YES), judged[0])
+    judged.sort(key=lambda item: -sign * interval(item[1]).mean)
+    by, limits, finding, needs = next((item for item in judged if item[2] is Finding.YES), judged[0])
     factor = criterion.factor if by and criterion.factor is not None else math.nan
     return Check(criterion.quantity, unit, case, criterion.relation, mine, tuple(limits), by, factor, finding, needs)
 
@@ -250,7 +250,7 @@ def _fails(check: Check, theirs: Sequence[float]) -> bool:
     if check.by or len(theirs) != len(check.limits):
         return False
     sign = 1.0 if check.relation == "at most" else -1.0
-    apart = [sign * (one - limit) for one, limit in zip(theirs, check.limits, strict=True)]
+    apart = [sign * (other - limit) for other, limit in zip(theirs, check.limits, strict=True)]
     return _decided(apart)[0] is Finding.NO
 
 

@@ -106,8 +106,8 @@ def subject(algorithm: Any, parameters: Mapping[str, Any], style: str) -> Entry:
         path, colon, wanted = algorithm.rpartition(":")
         if colon and path.endswith(".py"):
             _refuse_parameters(parameters)
-            made, source = from_file(Path(path), wanted)
-            return _of_class(made, wanted, style, source)
+            result, source = from_file(Path(path), wanted)
+            return _of_class(result, wanted, style, source)
         if algorithm.endswith(".py"):
             raise EvaluateError(f"{algorithm}: name the class, too: {algorithm}:Class")
         return _of_catalogue(algorithm, parameters, style)
@@ -136,10 +136,10 @@ def _kind_of_library(file: Path) -> str:
         contents = file.read_bytes()
     except OSError as error:
         raise EvaluateError(f"{file}: {error.strerror}") from None
-    found = [kind for kind, symbol in LIBRARIES.items() if symbol in contents]
-    if not found:
+    kinds = [kind for kind, symbol in LIBRARIES.items() if symbol in contents]
+    if not kinds:
         raise EvaluateError(f"{file}: exports neither endpoints nor controllers (ackclock.h)")
-    return found[0]
+    return kinds[0]
 
 
 def _refuse_parameters(parameters: Mapping[str, Any]) -> None:
@@ -171,8 +171,8 @@ def _of_catalogue(name: str, parameters: Mapping[str, Any], style: str) -> Entry
 
 
 def _parameters(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    found: Sequence[Mapping[str, Any]] = entry["parameters"]
-    return found
+    results: Sequence[Mapping[str, Any]] = entry["parameters"]
+    return results
 
 
 def from_file(path: Path, wanted: str) -> tuple[Callable[..., object], str]:
@@ -192,25 +192,25 @@ def from_file(path: Path, wanted: str) -> tuple[Callable[..., object], str]:
     except Exception as error:  # whatever a file of the user's does
         del sys.modules[spec.name]
         raise EvaluateError(f"{path}: cannot be loaded: {type(error).__name__}: {error}") from None
-    made = getattr(module, wanted, None)
-    if not callable(made):
+    result = getattr(module, wanted, None)
+    if not callable(result):
         names = [name for name, value in vars(module).items() if isinstance(value, type) and _kind(value)]
         has = f"it has: {', '.join(names)}" if names else "it has no class with on_ack or enqueue"
         raise EvaluateError(f"{path}: there is no class {wanted}{nearest(wanted, names)}\n{has}")
-    return made, digest
+    return result, digest
 
 
-def _kind(made: Any) -> Kind | None:
-    if callable(getattr(made, "on_ack", None)) and callable(getattr(made, "on_congestion", None)):
+def _kind(result: Any) -> Kind | None:
+    if callable(getattr(result, "on_ack", None)) and callable(getattr(result, "on_congestion", None)):
         return "sender"
-    return "queue" if callable(getattr(made, "enqueue", None)) else None
+    return "queue" if callable(getattr(result, "enqueue", None)) else None
 
 
-def _of_class(made: Any, name: str, style: str, source: str) -> Entry:
-    kind = _kind(getattr(made, "func", made))
+def _of_class(result: Any, name: str, style: str, source: str) -> Entry:
+    kind = _kind(getattr(result, "func", result))
     if kind is None:
         raise EvaluateError(
             f"{name}: is neither a congestion control (on_ack, on_congestion) nor an AQM (enqueue); "
             "see help(ackclock.algorithms)"
         )
-    return Entry(name, kind, made, style, source)
+    return Entry(name, kind, result, style, source)

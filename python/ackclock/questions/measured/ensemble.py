@@ -260,17 +260,17 @@ class Ensemble:
     def judge(self) -> MeasuredStability:
         """Say what the runs so far tell."""
         mean, deviation = float(self.traces.mean()), float(self.traces.std())
-        mode, seen = None, _Bands((), 0.0, deviation)
+        mode, observed = None, _Bands((), 0.0, deviation)
         if mean >= EMPTY:
             packet = min(1.0, RIPPLE * mean)
             mode = fluctuation_mode(self.traces, self.sample, shortest_lag=self.rtt / 2)
             if mode is not None and mode.amplitude < packet:
                 mode = None
             if mode is None or not mode.is_cycle:
-                found, slower = bands(self.traces, self.sample, shortest=self.rtt)
-                seen = _Bands([band for band in found if _amplitude(band, deviation) >= packet], slower, deviation)
-                mode = self._dominant(mode, seen, packet)
-        verdict, finding = self._verdict(mode, mean, seen)
+                result, slower = bands(self.traces, self.sample, shortest=self.rtt)
+                observed = _Bands([band for band in result if _amplitude(band, deviation) >= packet], slower, deviation)
+                mode = self._dominant(mode, observed, packet)
+        verdict, finding = self._verdict(mode, mean, observed)
         return MeasuredStability(
             link=str(self.link),
             verdict=verdict,
@@ -281,21 +281,21 @@ class Ensemble:
             runs=self.runs,
             seconds=self.seconds,
             packets=self.packets,
-            cycle=self._cycle_period(mode, seen) if verdict == "oscillates" else math.nan,
+            cycle=self._cycle_period(mode, observed) if verdict == "oscillates" else math.nan,
         )
 
     @staticmethod
-    def _cycle_period(mode: FluctuationMode | None, seen: _Bands) -> float:
+    def _cycle_period(mode: FluctuationMode | None, observed: _Bands) -> float:
         if mode is not None and mode.is_cycle:
             return 2 * math.pi / mode.frequency.value
-        return seen.cycle.period if seen.cycle is not None else math.nan
+        return observed.cycle.period if observed.cycle is not None else math.nan
 
-    def _dominant(self, mode: FluctuationMode | None, seen: _Bands, packet: float) -> FluctuationMode | None:
+    def _dominant(self, mode: FluctuationMode | None, observed: _Bands, packet: float) -> FluctuationMode | None:
         """Return the mode of a limit cycle that the fit missed, else the fitted mode; None without power in it."""
-        if seen.cycle is not None:
-            near = fluctuation_mode(self.traces, self.sample, shortest_lag=self.rtt / 2, near=seen.cycle.period)
+        if observed.cycle is not None:
+            near = fluctuation_mode(self.traces, self.sample, shortest_lag=self.rtt / 2, near=observed.cycle.period)
             return near if near is not None and near.is_cycle and near.amplitude >= packet else None
-        return mode if mode is not None and seen.share(2 * math.pi / mode.frequency.value) >= LEAST_SHARE else None
+        return mode if mode is not None and observed.share(2 * math.pi / mode.frequency.value) >= LEAST_SHARE else None
 
     def confirmed(self, judged: MeasuredStability) -> MeasuredStability:
         """
@@ -324,7 +324,7 @@ class Ensemble:
             return judged
         return replace(judged, finding=state("measured.wide-interval", finding=judged.finding, tolerance=tolerance))
 
-    def _verdict(self, mode: FluctuationMode | None, mean: float, seen: _Bands) -> tuple[Verdict, Statement]:
+    def _verdict(self, mode: FluctuationMode | None, mean: float, observed: _Bands) -> tuple[Verdict, Statement]:
         self.slow = 0.0
         if mean < EMPTY:
             return "does not oscillate", state("measured.empty", mean=mean)
@@ -333,17 +333,17 @@ class Ensemble:
             return "cannot tell", state("measured.moves", packets=moved)
         if mode is not None and mode.is_cycle:
             return "oscillates", _cycle(2 * math.pi / mode.frequency.value, mode.amplitude, mode.amplitude_ratio)
-        if seen.cycle is not None:
-            amplitude = _amplitude(seen.cycle, seen.deviation)
-            return "oscillates", _cycle(seen.cycle.period, amplitude, seen.cycle.amplitude_ratio)
-        if seen.slower >= SLOWER:
+        if observed.cycle is not None:
+            amplitude = _amplitude(observed.cycle, observed.deviation)
+            return "oscillates", _cycle(observed.cycle.period, amplitude, observed.cycle.amplitude_ratio)
+        if observed.slower >= SLOWER:
             self.slow = 3 * self.seconds * (1 - WARMED) / PERIODS
-            return "cannot tell", state("measured.slower-than-runs", share=seen.slower, seconds=self.seconds)
-        if seen.open is not None:
-            return self._of_both(seen.open)
-        if not seen.strong:
-            return "does not oscillate", state("measured.steady", mean=mean, deviation=seen.deviation)
-        return self._of_noise(mode, seen)
+            return "cannot tell", state("measured.slower-than-runs", share=observed.slower, seconds=self.seconds)
+        if observed.open is not None:
+            return self._of_both(observed.open)
+        if not observed.strong:
+            return "does not oscillate", state("measured.steady", mean=mean, deviation=observed.deviation)
+        return self._of_noise(mode, observed)
 
     def _of_both(self, band: Band) -> tuple[Verdict, Statement]:
         """Return the verdict where the strongest motion may be a cycle."""
@@ -354,10 +354,10 @@ class Ensemble:
         case = "noisy-cycle" if between else "cycle-or-noise"
         return "cannot tell", state(f"measured.{case}", period=band.period, share=band.share, ratio=_spread(ratio))
 
-    def _of_noise(self, mode: FluctuationMode | None, seen: _Bands) -> tuple[Verdict, Statement]:
+    def _of_noise(self, mode: FluctuationMode | None, observed: _Bands) -> tuple[Verdict, Statement]:
         """Return the verdict where no band holds a cycle."""
         if mode is None:
-            strong = seen.strong
+            strong = observed.strong
             if strong[0].amplitude_ratio.value > INTERMITTENT_RATIO:
                 return "cannot tell", state("measured.no-mode")
             ratios = [band.amplitude_ratio.value for band in strong]
@@ -405,14 +405,14 @@ class Ensemble:
 class _Bands:
     """The bands of the traces in which the queue moves by more than single packets do."""
 
-    found: Sequence[Band]
+    bands: Sequence[Band]
     slower: float
     deviation: float
 
     @property
     def strong(self) -> list[Band]:
         """Return the bands with a tenth of the variance or more, the strongest first."""
-        return sorted((band for band in self.found if band.share >= LEAST_SHARE), key=lambda band: -band.share)
+        return sorted((band for band in self.bands if band.share >= LEAST_SHARE), key=lambda band: -band.share)
 
     @property
     def cycle(self) -> Band | None:
@@ -426,7 +426,7 @@ class _Bands:
 
     def share(self, period: float) -> float:
         """Part of the variance in the band of a period."""
-        near = min(self.found, key=lambda band: abs(math.log(band.period / period)), default=None)
+        near = min(self.bands, key=lambda band: abs(math.log(band.period / period)), default=None)
         return 0.0 if near is None else near.share
 
 

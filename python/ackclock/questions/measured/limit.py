@@ -52,7 +52,7 @@ class MeasuredLimit:
     def json(self) -> dict[str, Any]:
         """Return everything as plain values."""
         tree = asdict(self)
-        tree["points"] = [{"value": value, **found.json()} for value, found in self.points]
+        tree["points"] = [{"value": value, **result.json()} for value, result in self.points]
         return tree
 
     @presented
@@ -91,15 +91,15 @@ def measured_limit(
         If the verdict is the same at both ends, or too few stable points can be measured.
     """
     scenario = scenario_of(scenario)
-    found: dict[float, MeasuredStability] = {}
+    result: dict[float, MeasuredStability] = {}
 
     def at(value: float) -> MeasuredStability:
-        if value not in found:
+        if value not in result:
             text = f"{value:.9g} {unit}".strip()
-            found[value] = measured_stability(changed(scenario, {parameter: text if unit else value}), **options)
+            result[value] = measured_stability(changed(scenario, {parameter: text if unit else value}), **options)
             if progress is not None:
-                progress(value, found[value])
-        return found[value]
+                progress(value, result[value])
+        return result[value]
 
     sides = {_oscillates(at(value)): value for value in span}
     if len(sides) != 2:  # noqa: PLR2004
@@ -120,10 +120,10 @@ def measured_limit(
     for k in range(1, POINTS):
         at(stable * math.exp(k * step))
     usable = [
-        (value, one)
-        for value, one in found.items()
-        if one.verdict == "does not oscillate"
-        and one.mode is not None
+        (value, item)
+        for value, item in result.items()
+        if item.verdict == "does not oscillate"
+        and item.mode is not None
         and abs(math.log(value / cycling)) < NEAR + abs(away)
     ]
     if len(usable) < 3:  # noqa: PLR2004
@@ -133,8 +133,8 @@ def measured_limit(
             "too few points",
         )
     value = _zero(usable)
-    periods = [one.period for _, one in sorted(usable, key=lambda pair: abs(math.log(pair[0] / cycling)))]
-    mode = found[cycling].mode
+    periods = [item.period for _, item in sorted(usable, key=lambda pair: abs(math.log(pair[0] / cycling)))]
+    mode = result[cycling].mode
     return MeasuredLimit(
         parameter=parameter,
         value=value,
@@ -142,23 +142,23 @@ def measured_limit(
         oscillates=cycling,
         period=periods[0],
         amplitude=mode.amplitude if mode else math.nan,
-        points=tuple(sorted(found.items())),
+        points=tuple(sorted(result.items())),
     )
 
 
-def _oscillates(one: MeasuredStability) -> bool:
+def _oscillates(measured: MeasuredStability) -> bool:
     """Which side of the limit a point is on; a point in between goes by what its amplitude ratio is nearer to."""
-    if one.verdict != "cannot tell":
-        return one.verdict == "oscillates"
-    if one.mode is None:
-        raise AnalysisError(f"no verdict was reached on the way: {one.reason}", "cannot tell")
-    return one.mode.amplitude_ratio.value < (CYCLE_RATIO + NOISE_RATIO) / 2
+    if measured.verdict != "cannot tell":
+        return measured.verdict == "oscillates"
+    if measured.mode is None:
+        raise AnalysisError(f"no verdict was reached on the way: {measured.reason}", "cannot tell")
+    return measured.mode.amplitude_ratio.value < (CYCLE_RATIO + NOISE_RATIO) / 2
 
 
 def _zero(points: list[tuple[float, MeasuredStability]]) -> Estimate:
     """Weighted regression of the decay rate on the parameter's logarithm; its zero with Fieller's interval."""
     x = np.log([value for value, _ in points])
-    modes = [one.mode for _, one in points if one.mode is not None]
+    modes = [item.mode for _, item in points if item.mode is not None]
     y = np.array([mode.decay.value for mode in modes])
     error = np.array([(mode.decay.high - mode.decay.low) / 3.92 for mode in modes])
     weight = 1 / error**2

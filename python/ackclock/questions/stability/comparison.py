@@ -71,47 +71,47 @@ class Discrepancy:
     def json(self) -> dict[str, Any]:
         """Return it as plain values."""
         numbers = {name: {"equations": a, "measured": b} for name, (a, b) in self.numbers.items()}
-        causes = [str(one) for one in self.assumptions]
+        causes = [str(assumption) for assumption in self.assumptions]
         return {"agree": self.agree, "verdicts": self.sentences[0], "numbers": numbers, "causes": causes}
 
 
-def discrepancy(asked: EquilibriumAnalysis, measured: MeasuredStability) -> Discrepancy:
+def discrepancy(analysis: EquilibriumAnalysis, measured: MeasuredStability) -> Discrepancy:
     """Compare the answer of the equations with a measurement of the same scenario."""
-    roots = asked.unstable_roots
+    roots = analysis.unstable_roots
     by_law = "cannot tell" if roots is None else "does not oscillate" if roots == 0 else "oscillates"
-    at, root = asked.equilibrium, asked.certified
+    at, root = analysis.equilibrium, analysis.certified
     numbers = {}
     queue = at.state.get(f"{measured.link}.queue")
     if queue is not None:
         numbers["queue (packets)"] = (float(queue), measured.queue_mean)
     if measured.mode is not None and root is not None and root.imag:
-        numbers["period (s)"] = (_period(asked, root), measured.period)
+        numbers["period (s)"] = (_period(analysis, root), measured.period)
         if root.real < 0 and measured.mode.is_cycle is False:
             numbers["decay rate (1/s)"] = (-root.real, measured.mode.decay.value)
-    run = _short_run(asked.scenario)
+    run = _short_run(analysis.scenario)
     lost, timeouts = int((run["drops"] + run["losses"]).sum()), int(run["timeouts"].sum())
-    return Discrepancy(by_law, measured.verdict, numbers, not_kept(asked, timeouts, lost, LOOK * 2 / 3))
+    return Discrepancy(by_law, measured.verdict, numbers, not_kept(analysis, timeouts, lost, LOOK * 2 / 3))
 
 
 def not_kept(of: EquilibriumAnalysis, timeouts: int, lost: int, seconds: float) -> list[Assumption]:
     """Return the assumptions of averages that do not hold; `timeouts` and `lost` packets are those of a packet run."""
-    found = []
+    results = []
     if of.schedules:
-        found.append(Assumption("no schedules", schedules=tuple(of.schedules)))
+        results.append(Assumption("no schedules", schedules=tuple(of.schedules)))
     flows = sum(int(entry["count"]) for entry in of.scenario.canonical["flows"])
     if flows < MIN_FLOWS:
-        found.append(Assumption("many flows", flows))
+        results.append(Assumption("many flows", flows))
     small = {name: window for name, window in of.equilibrium.window.items() if window < MIN_WINDOW}
-    found += [Assumption("large windows", window, name) for name, window in small.items()]
+    results += [Assumption("large windows", window, name) for name, window in small.items()]
     if timeouts > MAX_TIMEOUTS_PER_LOSS * max(lost, 1):
-        found.append(Assumption("no timeouts", timeouts, seconds=seconds))
-    return found
+        results.append(Assumption("no timeouts", timeouts, seconds=seconds))
+    return results
 
 
-def _period(asked: EquilibriumAnalysis, root: complex) -> float:
+def _period(analysis: EquilibriumAnalysis, root: complex) -> float:
     """Period of the equations' limit cycle where they have one, else of the small oscillation at the equilibrium."""
     if root.real > 0:
-        large = asked.large_signal
+        large = analysis.large_signal
         if large.settles is False and math.isfinite(large.period):
             return large.period
     return math.tau / abs(root.imag)

@@ -76,8 +76,10 @@ class EquilibriumAnalysis:
 
     @cached_property
     def _equilibria(self) -> list[FluidEquilibrium]:
-        found = [self._named(raw) for raw in self.equations.model.equilibria()]
-        return sorted(found, key=lambda one: sum(one.state.get(f"{link}.queue", 0.0) for link in self.equations.links))
+        results = [self._named(raw) for raw in self.equations.model.equilibria()]
+        return sorted(
+            results, key=lambda result: sum(result.state.get(f"{link}.queue", 0.0) for link in self.equations.links)
+        )
 
     def equilibria(self) -> list[FluidEquilibrium]:
         """
@@ -97,23 +99,23 @@ class EquilibriumAnalysis:
     @cached_property
     def equilibrium(self) -> FluidEquilibrium:
         """The equilibrium: the only one, or the one that was chosen."""
-        found = self._equilibria
-        if self._which is None and len(found) > 1:
+        equilibria = self._equilibria
+        if self._which is None and len(equilibria) > 1:
             raise AnalysisError(
-                f"there are {len(found)} equilibria; choose one by equilibrium=0 to {len(found) - 1}",
+                f"there are {len(equilibria)} equilibria; choose one by equilibrium=0 to {len(equilibria) - 1}",
                 "several equilibria",
             )
         which = self._which or 0
-        if not 0 <= which < len(found):
-            raise ValueError(f"equilibrium={which}: there are {len(found)}, counted from 0")
-        return found[which]
+        if not 0 <= which < len(equilibria):
+            raise ValueError(f"equilibrium={which}: there are {len(equilibria)}, counted from 0")
+        return equilibria[which]
 
     def _named(self, raw: _core.FluidEquilibrium) -> FluidEquilibrium:
         eq = self.equations
         model = eq.model.copy()
         for index, value in enumerate(raw.parameters):
             model.set(index, value)
-        seen = model.observe(raw, [raw.state])
+        observed = model.observe(raw, [raw.state])
         return FluidEquilibrium(
             state=dict(zip(eq.states, raw.state, strict=True)),
             parameters=eq.shown(raw.parameters),
@@ -121,8 +123,8 @@ class EquilibriumAnalysis:
             _p=tuple(raw.parameters),
             probability=dict(zip(eq.links, raw.probability, strict=True)),
             loss=dict(zip(eq.classes, raw.signals, strict=True)),
-            window=dict(zip(eq.classes, map(float, seen["window"][0]), strict=True)),
-            rtt=dict(zip(eq.classes, map(float, seen["rtt"][0]), strict=True)),
+            window=dict(zip(eq.classes, map(float, observed["window"][0]), strict=True)),
+            rtt=dict(zip(eq.classes, map(float, observed["rtt"][0]), strict=True)),
             regimes=dict(zip(eq.links, raw.regimes, strict=True)),
             _raw=raw,
         )
@@ -297,7 +299,7 @@ class EquilibriumAnalysis:
         """
         first = self.states[self.equations.state_index(x)] if x else self.states[0]
         judged = self._judged_state
-        other = judged if judged != first else next((one for one in self.states if one != first), first)
+        other = judged if judged != first else next((state for state in self.states if state != first), first)
         second = self.states[self.equations.state_index(y)] if y else other
         runs = {value: self.trajectory(duration, disturbance=value, samples=6000) for value in disturbances}
         return PhasePortrait(first, second, runs, self.equilibrium)

@@ -81,6 +81,6 @@ def cycle(scenario: Scenario, why: str, **choices: Any) -> Cycle:
     queues = run.traces["queue"].sel(time=slice(0.5 * end, None))
     link = str(queues["link"].to_numpy()[int(np.argmax(queues.std("time").to_numpy()))])
     queue = queues.sel(link=link).to_numpy()
-    found = find_oscillation(queue, end / (SAMPLES - 1))
-    period = math.nan if found is None else found.period
+    oscillation = find_oscillation(queue, end / (SAMPLES - 1))
+    period = math.nan if oscillation is None else oscillation.period
     return Cycle(link, why, float(queue.min()), float(queue.max()), float(queue.mean()), period, run)

@@ -163,9 +163,9 @@ def continuation(
     Without `every` only changes between stable and unstable are located.
     """
     raw = equations.model.branch(at, free.index, to / free.scale, points, every)
-    special = [special_point(equations, free, one) for one in raw["special"]]
-    seen = [(free.scale * value, state, unstable) for value, state, unstable in raw["points"]]
-    return EquilibriumBranch(seen, special, free.scale * raw["end"], raw["ended"])
+    special = [special_point(equations, free, point) for point in raw["special"]]
+    results = [(free.scale * value, state, unstable) for value, state, unstable in raw["points"]]
+    return EquilibriumBranch(results, special, free.scale * raw["end"], raw["ended"])
 
 
 def special_point(equations: Equations, free: Parameter, raw: dict[str, Any]) -> SpecialPoint:

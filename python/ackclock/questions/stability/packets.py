@@ -68,7 +68,7 @@ class Difference:
     what: Literal["oscillates", "mean", "deviation", "signal"]
     """Whether the queue oscillates; its mean or standard deviation, packets; the part of packets dropped or marked."""
     by_law: float
-    seen: float
+    measured: float
 
     @presented
     def __str__(self) -> str:
@@ -119,8 +119,8 @@ class PacketCheck:
                 "sentence": self.sentence,
                 "trust": self.trust,
                 "agree": self.agree,
-                "differences": [str(one) for one in self.differences],
-                "assumptions": [str(one) for one in self.assumptions],
+                "differences": [str(difference) for difference in self.differences],
+                "assumptions": [str(assumption) for assumption in self.assumptions],
                 "run": asdict(self.run),
                 "equations": {
                     "oscillates": self.oscillates_by_law,
@@ -147,16 +147,18 @@ def packet_run(scenario: Scenario, link: str, packets: int = MAX_PACKETS) -> Pac
 
     tree = scenario.canonical
     length = needed(tree, link)
-    rate = sum(bits(one) / 12_000 for one in tree["link"] if any(one["name"] in flow["path"] for flow in tree["flows"]))
+    rate = sum(
+        bits(link) / 12_000 for link in tree["link"] if any(link["name"] in flow["path"] for flow in tree["flows"])
+    )
     part = min(1.0, packets / (length.total * rate))
-    made = Length(part * length.warm, part * length.measured, part * length.sample, length.reason)
-    tell(str(state("stability.packet-run", link=link, seconds=made.total)))
-    result = run(Scenario(timed(tree, made), origin=scenario.origin), trace_links=True)
+    built = Length(part * length.warm, part * length.measured, part * length.sample, length.reason)
+    tell(str(state("stability.packet-run", link=link, seconds=built.total)))
+    result = run(Scenario(timed(tree, built), origin=scenario.origin), trace_links=True)
     begin, end = result.window
     times = result.traces["time"].to_numpy()
     trace = result.traces["link_queue_packets"].sel(link=link).to_numpy()[(times >= begin) & (times <= end)]
     answer = judged(result, link, max(packets - result.departures, 0)).oscillating
-    found = answer.oscillation if answer is not None and answer.decided and answer.holds else None
+    oscillation = answer.oscillation if answer is not None and answer.decided and answer.holds else None
     row: dict[Any, Any] = result.links.loc[link].to_dict()
     low, high = np.percentile(trace, [(100 - PART) / 2, (100 + PART) / 2])
     return PacketRun(
@@ -168,7 +170,7 @@ def packet_run(scenario: Scenario, link: str, packets: int = MAX_PACKETS) -> Pac
         low=float(low),
         high=float(high),
         oscillates=answer.holds if answer is not None and answer.decided else None,
-        period=math.nan if found is None else found.period,
+        period=math.nan if oscillation is None else oscillation.period,
         signal=float(row["loss"] + row["marked"]),
         timeouts=int(result.flows["timeouts"].sum()),
         lost=int((result.flows["drops"] + result.flows["losses"]).sum()),
@@ -179,7 +181,7 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
     """Put a packet run beside an answer of the equations, and say which to trust."""
     of, at = answer.of, answer.of.equilibrium
     link = of.equations.links[0] if of.equations.links else str(of.scenario.canonical["link"][0]["name"])
-    seen = packet_run(of.scenario, link, packets)
+    measured = packet_run(of.scenario, link, packets)
     queue = at.state.get(f"{link}.queue", math.nan)
     span, mean, std = (queue, queue), queue, 0.0 * queue
     roots, large = of.unstable_roots, answer.large_signal
@@ -189,16 +191,19 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
         mean, std = _moments(large, of.equations.states.index(f"{link}.queue"))
     signal = at.probability.get(link, math.nan)
     differences = []
-    if by_law is not None and seen.oscillates is not None and by_law != seen.oscillates:
-        differences.append(Difference("oscillates", by_law, seen.oscillates))
-    if not math.isnan(mean) and not _alike(mean, seen.queue_mean):
-        differences.append(Difference("mean", mean, seen.queue_mean))
-    if by_law and not math.isnan(std) and not _alike(std, seen.queue_std):
-        differences.append(Difference("deviation", std, seen.queue_std))
-    if seen.lost + seen.signal > 0 and not math.isnan(signal) and not _ratio(signal, seen.signal):
-        differences.append(Difference("signal", signal, seen.signal))
-    assumptions = (*_of_the_queue(of, seen, link, signal), *not_kept(of, seen.timeouts, seen.lost, seen.seconds))
-    return PacketCheck(seen, span, std, signal, by_law, tuple(differences), assumptions)
+    if by_law is not None and measured.oscillates is not None and by_law != measured.oscillates:
+        differences.append(Difference("oscillates", by_law, measured.oscillates))
+    if not math.isnan(mean) and not _alike(mean, measured.queue_mean):
+        differences.append(Difference("mean", mean, measured.queue_mean))
+    if by_law and not math.isnan(std) and not _alike(std, measured.queue_std):
+        differences.append(Difference("deviation", std, measured.queue_std))
+    if measured.lost + measured.signal > 0 and not math.isnan(signal) and not _ratio(signal, measured.signal):
+        differences.append(Difference("signal", signal, measured.signal))
+    assumptions = (
+        *_of_the_queue(of, measured, link, signal),
+        *not_kept(of, measured.timeouts, measured.lost, measured.seconds),
+    )
+    return PacketCheck(measured, span, std, signal, by_law, tuple(differences), assumptions)
 
 
 def _moments(large: LargeSignal, place: int) -> tuple[float, float]:
@@ -207,19 +212,19 @@ def _moments(large: LargeSignal, place: int) -> tuple[float, float]:
     return float(queue.mean()), float(queue.std())
 
 
-def _ratio(one: float, other: float) -> bool:
-    return one == other or (min(one, other) > 0 and max(one, other) <= ALIKE * min(one, other))
+def _ratio(value: float, other: float) -> bool:
+    return value == other or (min(value, other) > 0 and max(value, other) <= ALIKE * min(value, other))
 
 
-def _alike(one: float, other: float) -> bool:
-    return abs(one - other) <= SMALL or _ratio(one, other)
+def _alike(value: float, other: float) -> bool:
+    return abs(value - other) <= SMALL or _ratio(value, other)
 
 
-def _of_the_queue(of: EquilibriumAnalysis, seen: PacketRun, link: str, signal: float) -> Iterator[Assumption]:
+def _of_the_queue(of: EquilibriumAnalysis, measured: PacketRun, link: str, signal: float) -> Iterator[Assumption]:
     """The assumptions about a queue that do not hold."""
     entry = link_of(of.scenario.canonical, link)
     aqm = entry["queue"].get("aqm")
     if aqm == "drop-tail" and math.isfinite(capacity(entry, 1500.0)):
         yield Assumption("losses at once")
-    if aqm == "threshold" and not _ratio(signal, seen.signal):
+    if aqm == "threshold" and not _ratio(signal, measured.signal):
         yield Assumption("marks at random")

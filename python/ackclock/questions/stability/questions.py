@@ -166,9 +166,9 @@ def stability(
     if source not in ("equations", "auto"):
         raise ValueError(f'source={source!r}: allowed are "equations" and "auto"')
     try:
-        asked = Stability(scenario, choices, equilibrium)
+        analysis = Stability(scenario, choices, equilibrium)
         if source == "auto" and equilibrium is None:
-            asked.equilibria()
+            analysis.equilibria()
     except (ScenarioError, AnalysisError) as error:
         lacking = isinstance(error, ScenarioError) or error.kind == "no equilibrium"
         if source == "auto" and lacking:
@@ -182,24 +182,24 @@ def stability(
             )
         raise
     if adaptation == "moving":
-        return asked
+        return analysis
     if adaptation != "frozen":
         raise ValueError(f'adaptation={adaptation!r}: allowed are "moving" and "frozen"')
-    return Stability(_frozen(asked), choices, equilibrium)
+    return Stability(_frozen(analysis), choices, equilibrium)
 
 
-def _frozen(asked: Stability) -> Scenario:
+def _frozen(analysis: Stability) -> Scenario:
     """Return the scenario with the adapted parameters of its AQMs fixed at their equilibrium values."""
-    scenario = asked.scenario
+    scenario = analysis.scenario
     aqms: list[dict[str, Any]] = list_algorithms()["aqm"]
     known = {str(entry["kind"]): entry["parameters"] for entry in aqms}
     queues = {str(link["name"]): link["queue"] for link in scenario.canonical["link"]}
     changes = {}
-    for link, kind, values in asked.equations.model.frozen_adaptation(asked.equilibrium._raw):
+    for link, kind, values in analysis.equations.model.frozen_adaptation(analysis.equilibrium._raw):
         units = {parameter["name"]: parameter["unit"] for parameter in known[kind]}
         kept = {key: value for key, value in queues[link].items() if key in {"capacity", "scheduler", *units}}
-        found = {key: f"{value!r} {units[key]}" if units[key] == "packets" else value for key, value in values}
-        changes[f"link.{link}.queue"] = {**kept, "aqm": kind, **found}
+        result = {key: f"{value!r} {units[key]}" if units[key] == "packets" else value for key, value in values}
+        changes[f"link.{link}.queue"] = {**kept, "aqm": kind, **result}
     return scenario.with_(changes)
 
 
@@ -240,13 +240,13 @@ class Stability(EquilibriumAnalysis):
         low, high = self._span(parameter, span)
         model, raw = self.equations.model, self.equilibrium._raw
         if within_laws:
-            found = model.crossings(raw, free.index, (low / free.scale, high / free.scale), samples)
-            special = [special_point(self.equations, free, one) for one in found]
-            return [one.point for one in special if one.point is not None]
+            result = model.crossings(raw, free.index, (low / free.scale, high / free.scale), samples)
+            special = [special_point(self.equations, free, item) for item in result]
+            return [point.point for point in special if point.point is not None]
         system, x, p = self._at()
         points = [
-            analyses.hopf_point(self.equations, one._raw, model.left(raw, one._raw), raw)
-            for one in analyses.crossings(system, self.equations, x, p, parameter, (low, high), samples)
+            analyses.hopf_point(self.equations, crossing._raw, model.left(raw, crossing._raw), raw)
+            for crossing in analyses.crossings(system, self.equations, x, p, parameter, (low, high), samples)
         ]
         return sorted(points, key=lambda point: point.parameters[parameter])
 
@@ -338,12 +338,12 @@ class Stability(EquilibriumAnalysis):
         """Cycles on the stable side of a Hopf point: the one at the present value, and from where on there are any."""
         model = self.equations.model
         raw, start = model.coexisting(regime, point._raw, free.index, now / free.scale)
-        found = None
+        result = None
         if raw is not None:
             cycle, after_fold, left = raw
             system = model.system(regime)
-            found = analyses.cycle(system, self.equations, cycle, after_fold=after_fold, left=left)
-        return found, None if start is None else free.scale * start
+            result = analyses.cycle(system, self.equations, cycle, after_fold=after_fold, left=left)
+        return result, None if start is None else free.scale * start
 
     def _beyond(self, free: Parameter, value: float, steps: int = STEPS) -> LargeSignal:
         """Solve the clamped equations at another value of a parameter, from empty queues."""
@@ -415,8 +415,8 @@ class Stability(EquilibriumAnalysis):
         if within_laws:
             free, place = self.equations.parameter(parameter), self.equations.state_index(component)
             low, high = sorted(value / free.scale for value in span)
-            found = model.cycles_from(raw, full, free.index, (low, high), place, points, tolerance)
-            return analyses.branch_within(system, self.equations, found, named, parameter, component)
+            cycles = model.cycles_from(raw, full, free.index, (low, high), place, points, tolerance)
+            return analyses.branch_within(system, self.equations, cycles, named, parameter, component)
         return analyses.branch(
             system,
             self.equations,
@@ -471,23 +471,23 @@ class Stability(EquilibriumAnalysis):
             ]
         table = pd.DataFrame(rows).drop_duplicates(parameter).sort_values(parameter, ignore_index=True)
         first, last = (float(table[parameter].iloc[k]) for k in (0, -1))
-        found = self.crossings(parameter, (first, last)) if first < last else []
+        result = self.crossings(parameter, (first, last)) if first < last else []
         branches: list[Branch] = []
-        for point in found:
+        for point in result:
             if any(_on(branch, point, parameter) for branch in branches):
                 continue  # another branch ends here
             try:
                 system, raw = self._regime(point)
-                one = self._branch(system, point, parameter, (low, high), component, points, raw)
+                item = self._branch(system, point, parameter, (low, high), component, points, raw)
             except AnalysisError as error:
                 value = point.parameters[parameter]
                 ends.append(str(state("stability.no-cycles", parameter=parameter, value=value, error=str(error))))
                 continue
-            branches.append(one)
+            branches.append(item)
         table["unstable"] = table["unstable"].astype(np.int64)
         values = between(first, last, large - 1) if large > 1 and first < last else []
         place = self.equations.state_index(component)
-        seen: list[dict[str, Any]] = []
+        results: list[dict[str, Any]] = []
         for value in values:
             try:
                 after = self._beyond(free, value)
@@ -497,17 +497,17 @@ class Stability(EquilibriumAnalysis):
                 continue
             end_of_it = after.run._states[6000:, place]
             row = {"smallest": float(end_of_it.min()), "largest": float(end_of_it.max()), "settles": after.settles}
-            seen.append({parameter: value, **row})
+            results.append({parameter: value, **row})
         return BifurcationDiagram(
             parameter,
             free.unit,
             component,
             table,
-            found,
+            result,
             branches,
             "; ".join(ends),
             now,
-            pd.DataFrame(seen, columns=[parameter, "smallest", "largest", "settles"]),
+            pd.DataFrame(results, columns=[parameter, "smallest", "largest", "settles"]),
         )
 
     # two parameters
@@ -565,24 +565,24 @@ class Stability(EquilibriumAnalysis):
         """
         import numpy as np
 
-        one, two = self.equations.parameter(first), self.equations.parameter(second)
+        item, two = self.equations.parameter(first), self.equations.parameter(second)
         counts = (points, points) if isinstance(points, int) else points
         grids = []
-        for parameter, span, count in ((one, first_range, counts[0]), (two, second_range, counts[1])):
+        for parameter, span, count in ((item, first_range, counts[0]), (two, second_range, counts[1])):
             low, high = self._span(parameter.name, span)
             grids.append(np.array(between(low, high, count - 1)))
-        axes = (grids[0] / one.scale, grids[1] / two.scale)
+        axes = (grids[0] / item.scale, grids[1] / two.scale)
         at = self.equilibrium._raw
-        grid = (at, self._inner(one, two), axes[0].tolist(), axes[1].tolist())
+        grid = (at, self._inner(item, two), axes[0].tolist(), axes[1].tolist())
         unstable = self.equations.model.chart(*grid)
         abscissa = self.equations.model.chart_abscissas(*grid) if roots else None
-        now = (self._now(one), self._now(two))
-        return Chart((first, second), (one.unit, two.unit), grids[0], grids[1], unstable, now, abscissa)
+        now = (self._now(item), self._now(two))
+        return Chart((first, second), (item.unit, two.unit), grids[0], grids[1], unstable, now, abscissa)
 
-    def _inner(self, one: Parameter, two: Parameter) -> tuple[str, str]:
+    def _inner(self, parameter: Parameter, two: Parameter) -> tuple[str, str]:
         """The names of two parameters in the equations, without their units."""
         names = self.equations.model.parameter_names
-        first, second = (names[free.index].rpartition(" (")[0] or names[free.index] for free in (one, two))
+        first, second = (names[free.index].rpartition(" (")[0] or names[free.index] for free in (parameter, two))
         return first, second
 
     # the answer
@@ -609,7 +609,7 @@ class Stability(EquilibriumAnalysis):
                 self._possible(name, span)  # what is wrong is wrong before the work
             caveats = self.equations.model.outside(self.equilibrium._raw)
 
-        def asked(what: str, question: Callable[[], _Found]) -> _Found | None:
+        def tried(what: str, question: Callable[[], _Found]) -> _Found | None:
             tell(f"equations: {what}")
             try:
                 with within(budget):
@@ -620,17 +620,17 @@ class Stability(EquilibriumAnalysis):
                 caveats.append(str(out_of_time) if late else f"{what}: {error}")
                 return None
 
-        margins = asked("margins", self.margins)
-        disturbed = asked("from empty queues", lambda: self.large_signal)
+        margins = tried("margins", self.margins)
+        disturbed = tried("from empty queues", lambda: self.large_signal)
         limits = []
         for name, span in spans.items():
             free = self.equations.parameter(name)
             now = self._now(free)
             for end, way in zip(self._possible(name, span), ("downwards", "upwards"), strict=True):
                 if (end - now) * (1 if way == "upwards" else -1) > 0:
-                    found = asked(f"{name} {way}", partial(self._limit, free, end, True))
-                    limits += [] if found is None else [found]
-        caveats += [f"{one.parameter}: {one.undecided}" for one in limits if one.undecided]
+                    result = tried(f"{name} {way}", partial(self._limit, free, end, True))
+                    limits += [] if result is None else [result]
+        caveats += [f"{limit.parameter}: {limit.undecided}" for limit in limits if limit.undecided]
         return Answer(self, margins, disturbed, limits, caveats)
 
     def _repr_html_(self) -> str:

@@ -129,13 +129,13 @@ def sweep(
     begin, computed = time.monotonic(), 0
     # two spellings of a value are two rows of one run
     rows = Counter(point.key for point in points)
-    found: dict[str, Mapping[str, float]] = {}
+    result: dict[str, Mapping[str, float]] = {}
     todo: list[Point] = []
     notes = kept.repair()
 
     def tell() -> None:
         if progress:
-            done = sum(rows[key] for key in found)
+            done = sum(rows[key] for key in result)
             progress(SweepProgress(done, len(points), computed, time.monotonic() - begin))
 
     try:
@@ -144,19 +144,19 @@ def sweep(
             if there is None:
                 todo.append(point)
             else:
-                found[point.key] = there
+                result[point.key] = there
         tell()
         if todo:
             with workers(threads, cluster) as pool:
                 for point, measured in pool.results(todo, tell):
                     kept.write(point, measured)
-                    found[point.key] = measured
+                    result[point.key] = measured
                     computed += rows[point.key]
                     tell()
     except KeyboardInterrupt:
-        raise SweepInterrupted(sum(rows[key] for key in found), len(points), str(store)) from None
+        raise SweepInterrupted(sum(rows[key] for key in result), len(points), str(store)) from None
     finally:
         kept.close()
     if computed:
         kept.write_table()
-    return Sweep(axes, points, found, notes)
+    return Sweep(axes, points, result, notes)

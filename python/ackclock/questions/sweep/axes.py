@@ -84,15 +84,15 @@ def axis(key: str, given: str | Sequence[Any]) -> Axis:
         if not given:
             raise SweepError(f"{key}: no values are given")
         return Axis(key, _distinct(given))
-    found = _RANGE.fullmatch(given)
-    if found is None:
+    match = _RANGE.fullmatch(given)
+    if match is None:
         values = tuple(_value(text.strip()) for text in given.split(",") if text.strip())
         if not values:
             raise SweepError(
                 f"{key}: no values are given; allowed are lists such as red,pi and ranges such as 10ms..200ms:20"
             )
         return Axis(key, _distinct(values))
-    return _range(key, given, found)
+    return _range(key, given, match)
 
 
 def _distinct(values: Sequence[Any]) -> tuple[Any, ...]:
@@ -100,8 +100,8 @@ def _distinct(values: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(value for place, value in enumerate(values) if value not in values[:place])
 
 
-def _range(key: str, given: str, found: re.Match[str]) -> Axis:
-    low, high = _number(found["low"]), _number(found["high"])
+def _range(key: str, given: str, match: re.Match[str]) -> Axis:
+    low, high = _number(match["low"]), _number(match["high"])
     if low is None or high is None:
         raise SweepError(f"{key}={given}: the ends of a range must be numbers with the unit of the key")
     (first, unit), (last, last_unit) = low, high
@@ -112,8 +112,8 @@ def _range(key: str, given: str, found: re.Match[str]) -> Axis:
         if not ours or not theirs or ours[1] != theirs[1]:
             raise SweepError(f"{key}={given}: both ends must have units of one kind, found {unit!r} and {last_unit!r}")
         last *= theirs[0] / ours[0]
-    count = int(found["count"]) if found["count"] else _POINTS
-    log = bool(found["log"])
+    count = int(match["count"]) if match["count"] else _POINTS
+    log = bool(match["log"])
     if count < 1:
         raise SweepError(f"{key}={given}: a range must have one point or more")
     if count > MOST_POINTS:
@@ -121,13 +121,13 @@ def _range(key: str, given: str, found: re.Match[str]) -> Axis:
     if log and (first <= 0 or last <= 0):
         raise SweepError(f"{key}={given}: a logarithmic range must lie above zero")
     places = [place / (count - 1) if count > 1 else 0.0 for place in range(count)]
-    texts = [value_at((first, last, unit, log), place, whole=_whole(found)) for place in places]
+    texts = [value_at((first, last, unit, log), place, whole=_whole(match)) for place in places]
     return Axis(key, tuple(dict.fromkeys(texts)), (first, last, unit, log))
 
 
-def _whole(found: re.Match[str]) -> bool:
+def _whole(match: re.Match[str]) -> bool:
     """Whether both ends are whole numbers without unit, such as numbers of flows: then all points are."""
-    return all(re.fullmatch(r"\s*\d+\s*", found[end]) for end in ("low", "high"))
+    return all(re.fullmatch(r"\s*\d+\s*", match[end]) for end in ("low", "high"))
 
 
 def value_at(bounds: tuple[float, float, str, bool], place: float, *, whole: bool) -> Any:
@@ -145,8 +145,8 @@ def _number(value: Any) -> tuple[float, str] | None:
         return None
     if isinstance(value, int | float):
         return float(value), ""
-    found = _QUANTITY.fullmatch(str(value))
-    return (float(found["number"]), found["unit"]) if found else None
+    match = _QUANTITY.fullmatch(str(value))
+    return (float(match["number"]), match["unit"]) if match else None
 
 
 def _si(text: str) -> tuple[float, str] | None:
@@ -264,8 +264,8 @@ def _with_aqm(scenario: Scenario, link: str, aqm: Any) -> Scenario:
 
 
 def _parameters(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = entry["parameters"]
-    return found
+    results: list[dict[str, Any]] = entry["parameters"]
+    return results
 
 
 def _given(scenario: Scenario, link: str) -> dict[str, Any]:

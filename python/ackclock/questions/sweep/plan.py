@@ -59,7 +59,7 @@ def plan(scenario: Scenario, axes: Sequence[Axis], *, seeds: int = 1, latin: int
     )
     points: list[Point] = []
     for combination in combinations:
-        values = tuple((one.key, value) for one, value in zip(axes, combination, strict=True))
+        values = tuple((axis.key, value) for axis, value in zip(axes, combination, strict=True))
         variant = changed(scenario, dict(values))
         every = range(scenario.seed, scenario.seed + seeds)
         points.extend(Point(values, seed, variant, key) for seed, key in zip(every, _keys(variant, every), strict=True))

@@ -171,14 +171,14 @@ class Store:
 
     def _places(self) -> dict[str, list[_Place]]:
         """The places of all whole lines, by key."""
-        found: dict[str, list[_Place]] = {}
+        result: dict[str, list[_Place]] = {}
         for file in sorted(self.points.glob("*.jsonl")):
             begin = 0
             for line, whole in _lines(file):
                 if whole:
-                    found.setdefault(_key(line), []).append(_Place(file, begin, len(line)))
+                    result.setdefault(_key(line), []).append(_Place(file, begin, len(line)))
                 begin += len(line)
-        return found
+        return result
 
     def _line(self, place: _Place) -> bytes:
         with place.file.open("rb") as file:
@@ -264,8 +264,8 @@ def _key(line: bytes) -> str:
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(line)
-    return found
+    tree: dict[str, Any] = json.loads(line)
+    return tree
 
 
 def _is_written(file: Path) -> bool:
@@ -277,12 +277,12 @@ def _is_written(file: Path) -> bool:
 def _plain(numbers: Mapping[str, Any]) -> dict[str, Any]:
     """The same with null in place of what is no number."""
     # only NaN differs from itself
-    return {name: one if one == one else None for name, one in numbers.items()}  # noqa: PLR0124
+    return {name: number if number == number else None for name, number in numbers.items()}  # noqa: PLR0124
 
 
 def _numbers(metrics: Mapping[str, float | None]) -> dict[str, float]:
     """Metrics of a line: NaN where there is none."""
-    return {sys.intern(name): math.nan if one is None else one for name, one in metrics.items()}
+    return {sys.intern(name): math.nan if metric is None else metric for name, metric in metrics.items()}
 
 
 def _row(point: Point) -> dict[str, Any]:
@@ -327,11 +327,11 @@ def _answered(connection: duckdb.DuckDBPyConnection, sql: str) -> pd.DataFrame:
         connection.interrupt()
         ended.wait()
         raise
-    [found] = answer
-    if isinstance(found, Exception):
-        refused = "external access" in str(found) or "disabled by configuration" in str(found)
+    [result] = answer
+    if isinstance(result, Exception):
+        refused = "external access" in str(result) or "disabled by configuration" in str(result)
         hint = "\na query sees the table points only; --unsafe lets it reach files and databases" if refused else ""
-        if re.search(r'Referenced table "[\w.]+" not found', str(found)):
+        if re.search(r'Referenced table "[\w.]+" not found', str(result)):
             hint = '\na name with dots is one in double quotes, such as "links.bottleneck.loss"'
-        raise SweepError(f"{found}{hint}") from None
-    return found
+        raise SweepError(f"{result}{hint}") from None
+    return result

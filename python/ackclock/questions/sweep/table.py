@@ -68,9 +68,9 @@ def rows_of(axes: Sequence[Axis], points: Sequence[Point], metrics: Mapping[str,
     rows = []
     for point in points:
         row: dict[str, Any] = {"key": point.key, "scenario": point.scenario.name, "seed": point.seed}
-        for one, (name, value) in zip(axes, point.values, strict=True):
+        for axis, (name, value) in zip(axes, point.values, strict=True):
             row[f"vary.{name}"] = value_text(value)
-            row[name] = one.number(value)
+            row[name] = axis.number(value)
         rows.append({**row, **metrics[point.key]})
     return pd.DataFrame(rows)
 
@@ -215,7 +215,7 @@ class Sweep(Card):
 
     def axis(self, key: str) -> Axis:
         """Return the axis of a varied key; SweepError if it was not varied."""
-        for one in self.axes:
-            if one.key == key:
-                return one
+        for item in self.axes:
+            if item.key == key:
+                return item
         raise SweepError(f'"{key}" was not varied; varied were {", ".join(axis.key for axis in self.axes)}')

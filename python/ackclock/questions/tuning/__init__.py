@@ -131,18 +131,18 @@ def tune(
         raise TuneError(f"target: {target} is not above zero")
     if min(need.gain, need.phase, need.delay) < 0:
         raise TuneError("margins are zero or more")
-    asked = problem(scenario, link, wanted, need)
+    question = problem(scenario, link, wanted, need)
     if delay_margin is None:
-        asked = replace(asked, need=replace(need, delay=min(MARGIN, MARGIN_PART * longest(asked))))
+        question = replace(question, need=replace(need, delay=min(MARGIN, MARGIN_PART * longest(question))))
     held = _device(kind, device)
-    return _Tuning(asked, family, held, seeds, runs, say).answer()
+    return _Tuning(question, family, held, seeds, runs, say).answer()
 
 
 def _family(kind: str) -> Family:
     if kind in FAMILIES:
         return FAMILIES[kind]
     groups = list_algorithms()
-    known = {str(one["kind"]): one for group in ("aqm", "scheduler") for one in groups[group]}
+    known = {str(item["kind"]): item for group in ("aqm", "scheduler") for item in groups[group]}
     can = ", ".join(FAMILIES)
     if kind == "drop-tail":
         raise TuneError(f"drop-tail has no parameters to tune, only a capacity\ntune can set: {can}")
@@ -196,8 +196,10 @@ def _plain(rate: str | None, rtt: str | None, buffer: str, congestion: str, rang
 class _Tuning:
     """The search itself."""
 
-    def __init__(self, asked: Problem, family: Family, device: str | None, seeds: int, runs: int, say: Watch) -> None:
-        self.problem, self.family, self.device = asked, family, device
+    def __init__(
+        self, question: Problem, family: Family, device: str | None, seeds: int, runs: int, say: Watch
+    ) -> None:
+        self.problem, self.family, self.device = question, family, device
         self.seeds, self.runs, self.say = seeds, runs, say
         self.tried = 0
         self.notes: list[str] = []
@@ -223,18 +225,18 @@ class _Tuning:
     # with a fluid law
 
     def _by_theory(self) -> Tuned:
-        asked = self.problem
-        target = asked.need.target
-        if any(one.entry.get("access_rate", "unlimited") != "unlimited" for one in asked.classes):
+        question = self.problem
+        target = question.need.target
+        if any(item.entry.get("access_rate", "unlimited") != "unlimited" for item in question.classes):
             self.notes.append("the equations leave out the flows' access_rate; packet runs have it")
         best: Tuned | None = None
         for attempt in range(TRIES):
             self.say(str(state("tune.searching", kind=self.family.kind, target=target)))
-            goal = replace(asked, need=replace(asked.need, target=target))
-            made = self._select(goal)
-            if made is None:
+            goal = replace(question, need=replace(question.need, target=target))
+            chosen = self._select(goal)
+            if chosen is None:
                 break
-            queue, margins, tips = made
+            queue, margins, tips = chosen
             self.say(str(state("tune.corners", attempt=attempt + 1)))
             result = self._run(queue, margins, tips)
             assert result.worst is not None
@@ -242,7 +244,7 @@ class _Tuning:
             best = _better(best, result)
             if result.found or useless:
                 break
-            target *= max(0.5, 0.9 * asked.need.target / result.worst.delay)
+            target *= max(0.5, 0.9 * question.need.target / result.worst.delay)
         return self._nothing() if best is None else self._finish(best)
 
     def _select(self, goal: Problem) -> tuple[Queue, Check, list[Coexistence]] | None:
@@ -251,7 +253,7 @@ class _Tuning:
 
         Those that steer fast come first. One beside which an oscillation lives is left out.
         """
-        passing = sorted(self._corners(goal), key=lambda one: -one[0])
+        passing = sorted(self._corners(goal), key=lambda corner: -corner[0])
         spread = [*passing[:LOOKED], *passing[LOOKED :: max(len(passing) // LOOKED, 1)]]
         checked: list[tuple[Queue, Check]] = []
         for _, queue in spread:
@@ -265,11 +267,11 @@ class _Tuning:
         corners = goal.corners()
         flat = measure(self.problem, [(queue, point) for queue, _ in checked for point in corners])
         rows = [flat[k * len(corners) : (k + 1) * len(corners)] for k in range(len(checked))]
-        ranked = sorted(zip(checked, rows, strict=True), key=lambda one: self._rank(one[1]))
+        ranked = sorted(zip(checked, rows, strict=True), key=lambda item: self._rank(item[1]))
         for (queue, margins), _ in ranked:
             self.say("searching cycles beside the stable queue")
             tips = [self._tipping(goal, queue, place) for place in _distinct([margins.gain, margins.phase])]
-            if not any(one.tipped for one in tips):
+            if not any(tip.tipped for tip in tips):
                 return queue, margins, tips
         return None
 
@@ -297,10 +299,10 @@ class _Tuning:
     def _screened(self, goal: Problem, queues: list[Queue], point: dict[str, float]) -> list[Place | None]:
         """Return the stability at a point under each setting, computed once."""
         known = self.places.setdefault(_key(point), {})
-        names = [str(sorted(one.items())) for one in queues]
+        names = [str(sorted(queue.items())) for queue in queues]
         unknown = [k for k, name in enumerate(names) if name not in known]
-        found = screen(goal, [queues[k] for k in unknown], self.family.lag, point)
-        known |= {names[k]: place for k, place in zip(unknown, found, strict=True)}
+        places = screen(goal, [queues[k] for k in unknown], self.family.lag, point)
+        known |= {names[k]: place for k, place in zip(unknown, places, strict=True)}
         return [known[name] for name in names]
 
     def _theory(self, goal: Problem, queue: Queue) -> Theory:
@@ -308,8 +310,8 @@ class _Tuning:
 
     def _tipping(self, goal: Problem, queue: Queue, place: Place) -> Coexistence:
         try:
-            made = reduced(goal, queue, place.point, reno=place.law.startswith("Reno"))
-            return coexisting(made, place.point, memory="rest", small_windows="law")
+            scenario = reduced(goal, queue, place.point, reno=place.law.startswith("Reno"))
+            return coexisting(scenario, place.point, memory="rest", small_windows="law")
         except AnalysisError as error:
             return Coexistence(place.point, (state("tune.unknown", error=str(error)),), False, math.nan, None)
 
@@ -334,7 +336,7 @@ class _Tuning:
 
     def _compromises(self) -> list[Compromise]:
         """Return the demands of which each, given up alone, leaves a setting at the corners of the range."""
-        asked, need, out = self.problem, self.problem.need, []
+        question, need, out = self.problem, self.problem.need, []
         ends = {
             ("rtt", True): "round trips up to {new} instead of {old}",
             ("rtt", False): "round trips from {new} on instead of {old}",
@@ -343,21 +345,21 @@ class _Tuning:
             ("rate", True): "rates up to {new} instead of {old}",
             ("rate", False): "rates from {new} on instead of {old}",
         }
-        for one in asked.axes:
+        for item in question.axes:
             for upper in (True, False):
-                value = self._last_end(one, upper)
+                value = self._last_end(item, upper)
                 if value is not None:
-                    old = one.high if upper else one.low
-                    given_up = ends[one.key, upper].format(new=show(one.key, value), old=show(one.key, old))
-                    out.append(Compromise(given_up, one.key, value))
+                    old = item.high if upper else item.low
+                    given_up = ends[item.key, upper].format(new=show(item.key, value), old=show(item.key, old))
+                    out.append(Compromise(given_up, item.key, value))
         wider = Axis("target", need.target, 100 * need.target)
-        value = _last(wider, lambda end: self._can(replace(asked, need=replace(need, target=end))), upwards=False)
+        value = _last(wider, lambda end: self._can(replace(question, need=replace(need, target=end))), upwards=False)
         if value is not None:
             what = state("tune.longer-delay", delay=value, target=need.target)
             out.append(Compromise(str(what), "target", value))
         for part in (0.75, 0.5, 0.25, 0.1):
             less = replace(need, gain=part * need.gain, phase=part * need.phase, delay=part * need.delay)
-            if self._can(replace(asked, need=less)):
+            if self._can(replace(question, need=less)):
                 what = state("tune.smaller-margins", gain=less.gain, phase=less.phase, delay=less.delay)
                 out.append(Compromise(str(what), "margins", part))
                 break
@@ -371,31 +373,31 @@ class _Tuning:
         except DeviceError:  # of a demand that nobody made
             return False
 
-    def _last_end(self, one: Axis, upper: bool) -> float | None:
+    def _last_end(self, item: Axis, upper: bool) -> float | None:
         """The furthest upper (or lower) end of a range for which there is a setting."""
-        if one.low == one.high:
+        if item.low == item.high:
             return None
 
         def can(end: float) -> bool:
-            ends = (one.low, end) if upper else (end, one.high)
-            return self._can(narrowed(self.problem, one.key, *ends))
+            ends = (item.low, end) if upper else (end, item.high)
+            return self._can(narrowed(self.problem, item.key, *ends))
 
-        return _last(one, can, upwards=upper)
+        return _last(item, can, upwards=upper)
 
     # by packets alone
 
     def _by_packets(self) -> Tuned:
-        asked = self.problem
-        queues = list(rounded(self.family, asked, asked.need.target, self.device))
+        question = self.problem
+        queues = list(rounded(self.family, question, question.need.target, self.device))
         if not queues:
             return self._nothing_by_packets([])
-        corners = asked.corners()
+        corners = question.corners()
         hard = [corners[0], *corners[-1:]] if len(corners) > 1 else corners
         self.say(str(state("tune.packet-settings", count=len(queues), kind=self.family.kind)))
-        found = measure(asked, [(queue, point) for queue in queues for point in hard])
+        results = measure(question, [(queue, point) for queue in queues for point in hard])
         self.tried += len(queues)
-        rows = [found[k * len(hard) : (k + 1) * len(hard)] for k in range(len(queues))]
-        ranked = sorted(zip(queues, rows, strict=True), key=lambda one: self._rank(one[1]))
+        rows = [results[k * len(hard) : (k + 1) * len(hard)] for k in range(len(queues))]
+        ranked = sorted(zip(queues, rows, strict=True), key=lambda item: self._rank(item[1]))
         best: Tuned | None = None
         for queue, _ in ranked[:TRIES]:
             self.say("packet runs at the corners")
@@ -408,8 +410,8 @@ class _Tuning:
 
     def _rank(self, runs: list[Run]) -> tuple[float, float]:
         """Settings that meet the target first, among them those that use most of the link; then the shortest delays."""
-        over = max(one.delay for one in runs) / self.problem.need.target
-        used = min(one.utilization for one in runs)
+        over = max(run.delay for run in runs) / self.problem.need.target
+        used = min(run.utilization for run in runs)
         return (max(over - 1 - TOLERANCE, 0.0), -used)
 
     def _nothing_by_packets(self, notes: list[str]) -> Tuned:
@@ -429,20 +431,20 @@ class _Tuning:
 
     def _run(self, queue: Queue, margins: Check | None, tips: list[Coexistence]) -> Tuned:
         """Packet runs at the corners, and where these meet the target a search for worse places."""
-        asked = self.problem
-        runs = self._sure(queue, measure(asked, [(queue, point) for point in asked.corners()], self.seeds))
-        worst = max(runs, key=lambda one: one.delay)
+        question = self.problem
+        runs = self._sure(queue, measure(question, [(queue, point) for point in question.corners()], self.seeds))
+        worst = max(runs, key=lambda run: run.delay)
         searched: list[Run] = []
-        if self._met(worst) and self.runs and any(one.low < one.high for one in asked.axes):
+        if self._met(worst) and self.runs and any(item.low < item.high for item in question.axes):
             self.say("searching worse places by packet runs")
             searched, worst = self._search(queue, runs, worst)
         commands = None
         if self.device is not None:
-            commands = express(self.device, queue, asked.bits, asked.packet)
+            commands = express(self.device, queue, question.bits, question.packet)
         return Tuned(
-            name=asked.scenario.name,
+            name=question.scenario.name,
             kind=self.family.kind,
-            problem=asked,
+            problem=question,
             found=self._met(worst),
             queue=queue,
             commands=commands,
@@ -457,23 +459,25 @@ class _Tuning:
 
     def _search(self, queue: Queue, runs: list[Run], worst: Run) -> tuple[list[Run], Run]:
         """A Latin hypercube over the range, then the neighbours of the worst place; that one again with all seeds."""
-        asked = self.problem
-        searched = measure(asked, [(queue, point) for point in latin(asked, self.runs)])
-        top = max([*searched, *runs], key=lambda one: one.delay)
-        known = [one.point for one in [*runs, *searched]]
-        searched += measure(asked, [(queue, point) for point in beside(asked, top.point, 0.1) if point not in known])
-        top = max(searched, key=lambda one: one.delay)
+        question = self.problem
+        searched = measure(question, [(queue, point) for point in latin(question, self.runs)])
+        top = max([*searched, *runs], key=lambda trial: trial.delay)
+        known = [run.point for run in [*runs, *searched]]
+        searched += measure(
+            question, [(queue, point) for point in beside(question, top.point, 0.1) if point not in known]
+        )
+        top = max(searched, key=lambda trial: trial.delay)
         if top.delay > worst.delay:
-            [again] = self._sure(queue, measure(asked, [(queue, top.point)], self.seeds))
-            worst = max(again, worst, key=lambda one: one.delay)
+            [again] = self._sure(queue, measure(question, [(queue, top.point)], self.seeds))
+            worst = max(again, worst, key=lambda item: item.delay)
         return searched, worst
 
     def _sure(self, queue: Queue, runs: list[Run]) -> list[Run]:
         """Runs with more seeds where the interval of a mean delay lies across the target."""
         for seeds in TUNE.seeds[1:]:
-            near = [k for k, one in enumerate(runs) if one.seeds < seeds and spans(one, self.problem.need.target)]
+            near = [k for k, run in enumerate(runs) if run.seeds < seeds and spans(run, self.problem.need.target)]
             again = measure(self.problem, [(queue, runs[k].point) for k in near], seeds)
-            runs = [again[near.index(k)] if k in near else one for k, one in enumerate(runs)]
+            runs = [again[near.index(k)] if k in near else run for k, run in enumerate(runs)]
         return runs
 
     def _met(self, worst: Run) -> bool:
@@ -481,7 +485,7 @@ class _Tuning:
 
     def _finish(self, tuned: Tuned) -> Tuned:
         """Put other devices and Linux's defaults beside it."""
-        asked, queue, worst = self.problem, tuned.queue, tuned.worst
+        question, queue, worst = self.problem, tuned.queue, tuned.worst
         assert queue is not None
         assert worst is not None
         defaults = self._defaults()
@@ -489,10 +493,10 @@ class _Tuning:
             device: self._other(device, queue) for device in devices_of(self.family.kind) if device != self.device
         }
         notes = list(tuned.notes)
-        slow = 0.1 * asked.need.target  # a queue that hardly is there may swing
-        swinging = [one for one in [*tuned.runs, worst] if one.swings >= SWINGING and one.delay > slow]
+        slow = 0.1 * question.need.target  # a queue that hardly is there may swing
+        swinging = [run for run in [*tuned.runs, worst] if run.swings >= SWINGING and run.delay > slow]
         if swinging:
-            most = max(swinging, key=lambda one: one.swings)
+            most = max(swinging, key=lambda trial: trial.swings)
             where = words(most.point)
             notes.append(str(state("tune.swings", part=most.swings, period=most.period, where=where)))
         gives = [] if tuned.found else self._given_up(worst)
@@ -540,18 +544,18 @@ def _better(best: Tuned | None, tuned: Tuned) -> Tuned:
 
 def _distinct(places: Iterable[Place | None]) -> list[Place]:
     out: list[Place] = []
-    for one in places:
-        if one is not None and all(one.point != other.point for other in out):
-            out.append(one)
+    for place in places:
+        if place is not None and all(place.point != other.point for other in out):
+            out.append(place)
     return out
 
 
-def _last(one: Axis, can: Callable[[float], bool], *, upwards: bool) -> float | None:
+def _last(item: Axis, can: Callable[[float], bool], *, upwards: bool) -> float | None:
     """The furthest end of a range for which something can be: from its good end, where it can, towards the other."""
-    good, bad = (one.low, one.high) if upwards else (one.high, one.low)
+    good, bad = (item.low, item.high) if upwards else (item.high, item.low)
     if not can(good):
         return None
-    whole = one.key == "flows"
+    whole = item.key == "flows"
     for _ in range(COARSE):
         middle = math.sqrt(good * bad)
         if whole:

@@ -104,20 +104,20 @@ class Tuned(Card):
 
         First that queue's, then this setting's.
         """
-        found = {}
+        result = {}
         for name, runs in self.defaults.items():
             if runs and self.runs:
-                theirs, mine = (max(those, key=lambda one: one.delay) for those in (runs, self.runs))
-                spread = math.hypot(*(0.0 if math.isnan(one.half) else one.half for one in (theirs, mine)))
+                theirs, mine = (max(those, key=lambda item: item.delay) for those in (runs, self.runs))
+                spread = math.hypot(*(0.0 if math.isnan(item.half) else item.half for item in (theirs, mine)))
                 if theirs.delay + spread < mine.delay:
-                    found[name] = (theirs.delay, mine.delay)
-        return found
+                    result[name] = (theirs.delay, mine.delay)
+        return result
 
     @property
     def instead(self) -> Commands | None:
         """Where nothing was found: Linux's default queue, if its mean delay meets the target at all corners."""
         runs = self.defaults.get(DEFAULT[0], [])
-        if self.found or not runs or max(one.delay for one in runs) > self.problem.need.target:
+        if self.found or not runs or max(run.delay for run in runs) > self.problem.need.target:
             return None
         return express("linux", DEFAULT[1], self.problem.bits, self.problem.packet)
 
@@ -152,8 +152,8 @@ class Tuned(Card):
         link = link_of(tree, self.problem.link)
         if not fixed(link, tree):
             return ""
-        made = self.commands if self.found else self.instead
-        return "" if made is None or made.device != "linux" else made.apply[0].split(" root ", 1)[1]
+        commands = self.commands if self.found else self.instead
+        return "" if commands is None or commands.device != "linux" else commands.apply[0].split(" root ", 1)[1]
 
     @property
     @presented
@@ -167,23 +167,23 @@ class Tuned(Card):
 
     def json(self) -> dict[str, Any]:
         """Everything as plain values."""
-        asked = self.problem
-        found = self.theory
-        made: dict[str, Any] = plain(
+        problem = self.problem
+        theory = self.theory
+        tree: dict[str, Any] = plain(
             {
                 "scenario": self.name,
                 "version": _core.VERSION,
                 "aqm": self.kind,
-                "link": asked.link,
+                "link": problem.link,
                 "sentence": self.sentence,
                 "found": self.found,
                 "undecided": self.undecided,
-                "ranges": {one.key: [one.low, one.high] for one in asked.axes},
+                "ranges": {axis.key: [axis.low, axis.high] for axis in problem.axes},
                 "need": {
-                    "delay_s": asked.need.target,
-                    "gain_margin_db": asked.need.gain,
-                    "phase_margin_degrees": asked.need.phase,
-                    "delay_margin_s": asked.need.delay,
+                    "delay_s": problem.need.target,
+                    "gain_margin_db": problem.need.gain,
+                    "phase_margin_degrees": problem.need.phase,
+                    "delay_margin_s": problem.need.delay,
                 },
                 "queue": self.queue,
                 "commands": None if self.commands is None else self.commands.json(),
@@ -193,33 +193,33 @@ class Tuned(Card):
                 "cake": list(self.cake),
                 "others": {
                     name: {
-                        "commands": None if one.commands is None else one.commands.json(),
-                        "refused": one.refused or None,
-                        "same": one.same,
-                        "meets": one.meets,
-                        "margins": None if one.theory is None else one.theory.json(),
+                        "commands": None if other.commands is None else other.commands.json(),
+                        "refused": other.refused or None,
+                        "same": other.same,
+                        "meets": other.meets,
+                        "margins": None if other.theory is None else other.theory.json(),
                     }
-                    for name, one in self.others.items()
+                    for name, other in self.others.items()
                 },
-                "margins": None if found is None else found.json(),
+                "margins": None if theory is None else theory.json(),
                 "coexisting": [
-                    {"point": one.point, "tipped": one.tipped, "text": one.text, "size_packets": one.size}
-                    for one in self.tipping
+                    {"point": tip.point, "tipped": tip.tipped, "text": tip.text, "size_packets": tip.size}
+                    for tip in self.tipping
                 ],
-                "runs": [one.json() for one in self.runs],
-                "search": [one.json() for one in self.searched],
+                "runs": [run.json() for run in self.runs],
+                "search": [trial.json() for trial in self.searched],
                 "worst": None if self.worst is None else self.worst.json(),
-                "defaults": {name: [one.json() for one in runs] for name, runs in self.defaults.items()},
-                "compromises": [asdict(one) for one in self.compromises],
+                "defaults": {name: [run.json() for run in runs] for name, runs in self.defaults.items()},
+                "compromises": [asdict(compromise) for compromise in self.compromises],
                 "nearest": None if self.nearest is None else self.nearest.json(),
                 "checked": self.checked,
                 "notes": self.notes,
                 "tried": self.tried,
             }
         )
-        return made
+        return tree
 
 
-def spans(one: Run, target: float) -> bool:
+def spans(run: Run, target: float) -> bool:
     """Whether the interval of a mean delay lies across what counts as met."""
-    return abs(one.delay - (1 + TOLERANCE) * target) <= one.half
+    return abs(run.delay - (1 + TOLERANCE) * target) <= run.half

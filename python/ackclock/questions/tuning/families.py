@@ -39,12 +39,12 @@ def _longest(problem: Problem) -> tuple[float, float, float, float]:
     """Longest round trip, fewest flows, shortest round trip, most flows: of the range, or else of the file."""
     from ... import _core
 
-    ranges = {one.key: one for one in problem.axes}
+    ranges = {axis.key: axis for axis in problem.axes}
     if "rtt" in ranges:
         low, high = ranges["rtt"].low, ranges["rtt"].high
     else:
-        low = high = max((_first_time(_core, one.entry["rtt"]) for one in problem.classes), default=0.1)
-    total = float(sum(int(one.entry["count"]) for one in problem.classes))
+        low = high = max((_first_time(_core, item.entry["rtt"]) for item in problem.classes), default=0.1)
+    total = float(sum(int(item.entry["count"]) for item in problem.classes))
     few, many = (ranges["flows"].low, ranges["flows"].high) if "flows" in ranges else (total, total)
     return high, few, low, many
 
@@ -70,7 +70,7 @@ def _first_time(core: Any, given: Any) -> float:
 def capacity(problem: Problem, target: float) -> int:
     """Return the room of a tuned queue, packets."""
     rtt = _longest(problem)[0]
-    fastest = max([problem.bits, *(one.high for one in problem.axes if one.key == "rate")]) / (8 * problem.packet)
+    fastest = max([problem.bits, *(axis.high for axis in problem.axes if axis.key == "rate")]) / (8 * problem.packet)
     return math.ceil(max(ROOM * target * fastest, BURST * rtt * fastest, LEAST_ROOM))
 
 
@@ -127,8 +127,8 @@ def _needed(problem: Problem, target: float) -> float:
     """The largest loss over the corners that holds the queue at the target."""
     goal = max(target * problem.rate, 0.1)
     pi = {"aqm": "pi", "capacity": "1e6 packets", "reference": f"{goal:.9g} packets"}
-    found = [place for place in Theory(problem, pi).survey(problem.corners()) if place is not None]
-    return max((place.probability for place in found), default=0.5)
+    places = [place for place in Theory(problem, pi).survey(problem.corners()) if place is not None]
+    return max((place.probability for place in places), default=0.5)
 
 
 _UPDATES: Final = (0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024)
@@ -199,13 +199,13 @@ def _codel(problem: Problem, target: float) -> Iterator[Queue]:
 
 
 def _plain_codel(problem: Problem, target: float) -> Iterator[Queue]:
-    for one in _codel(problem, target):
-        yield {"aqm": "codel", **one, "max_packet": f"{round(problem.packet)} B"}
+    for queue in _codel(problem, target):
+        yield {"aqm": "codel", **queue, "max_packet": f"{round(problem.packet)} B"}
 
 
 def _fq_codel(problem: Problem, target: float) -> Iterator[Queue]:
-    for one in _codel(problem, target):
-        yield {"scheduler": "fq_codel", **one}
+    for queue in _codel(problem, target):
+        yield {"scheduler": "fq_codel", **queue}
 
 
 def _adaptive_red(problem: Problem, target: float) -> Iterator[Queue]:
@@ -235,8 +235,8 @@ def _half_period(queue: Queue) -> float:
 
 
 FAMILIES: Final = {
-    one.kind: one
-    for one in (
+    family.kind: family
+    for family in (
         Family("red", _red),
         Family("pie", _pie, _half_interval),
         Family("pi2", _pi2, _half_interval),
@@ -267,7 +267,7 @@ def rounded(family: Family, problem: Problem, target: float, device: str | None)
             seen.add(str(held))
             yield held
     if not seen and refused:
-        others = [one for one in devices_of(family.kind) if one != device]
+        others = [item for item in devices_of(family.kind) if item != device]
         advice = f"; --device {others[0]} has other limits" if others else ""
         raise DeviceError(
             f"{device} can hold none of the {len(refused)} settings of {family.kind} for a delay of "

@@ -93,7 +93,7 @@ def scenario(problem: Problem, queue: Mapping[str, Any], point: Mapping[str, flo
     if "rate" in point:
         place = link["shaper"] if isinstance(link.get("shaper"), dict) else link
         place["rate"] = f"{point['rate']:.12g} bit/s"
-    shares = {one.name: one.share for one in problem.classes}
+    shares = {item.name: item.share for item in problem.classes}
     varied = [entry for entry in tree["flows"] if entry["name"] in shares]
     for entry in varied:
         share = shares[entry["name"]]
@@ -115,25 +115,25 @@ def scenario(problem: Problem, queue: Mapping[str, Any], point: Mapping[str, flo
 def measure(problem: Problem, jobs: Iterable[tuple[Mapping[str, Any], Point]], seeds: int = 1) -> list[Run]:
     """Run each queue at each point with so many seeds; the results do not depend on how many run at a time."""
     listed = list(jobs)
-    made = [scenario(problem, queue, point) for queue, point in listed]
-    tasks = [(one, seed) for one in made for seed in range(1, seeds + 1)]
+    results = [scenario(problem, queue, point) for queue, point in listed]
+    tasks = [(row, seed) for row in results for seed in range(1, seeds + 1)]
     rows = parallel(lambda task: _one(problem, *task), tasks)
     return [_mean(point, rows[k * seeds : (k + 1) * seeds]) for k, (_, point) in enumerate(listed)]
 
 
-def _one(problem: Problem, made: Scenario, seed: int) -> dict[str, float]:
+def _one(problem: Problem, drawn: Scenario, seed: int) -> dict[str, float]:
     import numpy as np
 
     from ...analysis.predicates import is_oscillating
 
-    result = run(made, seed=seed, trace_links=True)
+    result = run(drawn, seed=seed, trace_links=True)
     link: dict[Any, Any] = result.links.loc[problem.link].to_dict()
     trace = result.traces["link_queue_bytes"].sel(link=problem.link)
     times = result.traces["time"].to_numpy()
     inside = np.asarray(trace.to_numpy(), dtype=np.float64)[times >= result.window[0]]
     step = float(times[1] - times[0])
     verdict = is_oscillating(inside, step)
-    found = verdict.oscillation if verdict.value > 0 else None
+    oscillation = verdict.oscillation if verdict.value > 0 else None
     return {
         "length": result.end,
         "delay": float(link["delay_mean"]),
@@ -142,7 +142,7 @@ def _one(problem: Problem, made: Scenario, seed: int) -> dict[str, float]:
         "utilization": float(link["utilization"]),
         "loss": float(link["loss"]),
         "swings": verdict.value,
-        "period": 0.0 if found is None else found.period,
+        "period": 0.0 if oscillation is None else oscillation.period,
         "packets": float(result.departures),
     }
 
@@ -160,10 +160,10 @@ def latin(problem: Problem, count: int, seed: int = 1) -> list[Point]:
     """Return so many points of a Latin hypercube over the range."""
     draw = random.Random(seed)
     columns = []
-    for one in problem.axes:
+    for axis in problem.axes:
         places = [(k + draw.random()) / count for k in range(count)]
         draw.shuffle(places)
-        columns.append([0.0] * count if one.low == one.high else places)
+        columns.append([0.0] * count if axis.low == axis.high else places)
     return [problem.at([column[k] for column in columns]) for k in range(count)]
 
 
@@ -172,13 +172,13 @@ def beside(problem: Problem, point: Mapping[str, float], reach: float) -> list[P
     import math
 
     out = []
-    for one in problem.axes:
-        if one.low == one.high:
+    for axis in problem.axes:
+        if axis.low == axis.high:
             continue
-        place = math.log(point[one.key] / one.low) / math.log(one.high / one.low)
+        place = math.log(point[axis.key] / axis.low) / math.log(axis.high / axis.low)
         for move in (-reach, reach):
             moved = dict(point)
-            moved[one.key] = one.at(min(max(place + move, 0.0), 1.0))
+            moved[axis.key] = axis.at(min(max(place + move, 0.0), 1.0))
             if moved != dict(point):
                 out.append(moved)
     return out

@@ -149,7 +149,7 @@ class Problem:
 
     def at(self, places: Sequence[float]) -> Point:
         """The point at places from 0 to 1 on each axis."""
-        return {one.key: one.at(place) for one, place in zip(self.axes, places, strict=True)}
+        return {item.key: item.at(place) for item, place in zip(self.axes, places, strict=True)}
 
     def corners(self) -> list[Point]:
         """
@@ -158,14 +158,14 @@ class Problem:
         Loops are least stable with long round trips and few flows; delays are longest with short ones and many.
         """
         hard = {"rtt": 1.0, "flows": 0.0, "rate": 1.0}
-        ends = [((0.0,) if one.low == one.high else (hard[one.key], 1 - hard[one.key])) for one in self.axes]
-        found = [self.at(places) for places in itertools.product(*ends)]
-        return sorted(found, key=lambda point: found.index(point) not in (0, len(found) - 1))
+        ends = [((0.0,) if item.low == item.high else (hard[item.key], 1 - hard[item.key])) for item in self.axes]
+        results = [self.at(places) for places in itertools.product(*ends)]
+        return sorted(results, key=lambda point: results.index(point) not in (0, len(results) - 1))
 
     def grid(self, points: int) -> list[list[float]]:
         """Places of a grid, each row near the one before."""
-        axes = [[0.0] if one.low == one.high else [k / (points - 1) for k in range(points)] for one in self.axes]
-        return [list(one) for one in itertools.product(*axes)]
+        axes = [[0.0] if item.low == item.high else [k / (points - 1) for k in range(points)] for item in self.axes]
+        return [list(row) for row in itertools.product(*axes)]
 
 
 def problem(scenario: Scenario, link: str | None, ranges: Mapping[str, str], need: Need) -> Problem:
@@ -183,8 +183,8 @@ def problem(scenario: Scenario, link: str | None, ranges: Mapping[str, str], nee
         raise TuneError(f"--link {link}: there is no such link{among(link, names)}")
     chosen = link or next((name for name in names if _crossing(tree, name)), names[0])
     entry = link_of(tree, chosen)
-    found = _crossing(tree, chosen)
-    if not found:
+    rows = _crossing(tree, chosen)
+    if not rows:
         raise TuneError(
             f"{scenario.name}: no long-lived flow (traffic = bulk) crosses the link {chosen}: nothing to tune"
         )
@@ -193,26 +193,26 @@ def problem(scenario: Scenario, link: str | None, ranges: Mapping[str, str], nee
         bits = _core.quantity(str(rate))[0]
     except ValueError:
         raise TuneError(f"link {chosen}: its rate is {rate}; tuning needs one number") from None
-    total = sum(int(one["count"]) for one in found)
+    total = sum(int(result["count"]) for result in rows)
     axes = tuple(axis(key, given) for key, given in ranges.items())
     return Problem(
         scenario=scenario,
         link=chosen,
         bits=bits,
-        packet=max(_core.quantity(str(one["packet_size"]))[0] for one in found),
-        classes=tuple(Class(str(one["name"]), int(one["count"]) / total, one) for one in found),
+        packet=max(_core.quantity(str(result["packet_size"]))[0] for result in rows),
+        classes=tuple(Class(str(result["name"]), int(result["count"]) / total, result) for result in rows),
         axes=axes,
         need=need,
-        ecn=all(bool(one.get("ecn")) for one in found),
+        ecn=all(bool(result.get("ecn")) for result in rows),
     )
 
 
 def _crossing(tree: Mapping[str, Any], link: str) -> list[dict[str, Any]]:
     """The long-lived classes over a link."""
-    found = []
-    for one in tree["flows"]:
-        traffic = one.get("traffic", "bulk")
+    results = []
+    for flow in tree["flows"]:
+        traffic = flow.get("traffic", "bulk")
         kind = traffic if isinstance(traffic, str) else traffic.get("kind", "bulk")
-        if kind == "bulk" and link in one["path"]:
-            found.append(one)
-    return found
+        if kind == "bulk" and link in flow["path"]:
+            results.append(flow)
+    return results

@@ -109,7 +109,7 @@ class Theory:
         self._equations = [
             Equations(reduced(problem, queue, reno=law.startswith("Reno")), Choices(memory="rest")) for law in self.laws
         ]
-        self.notes = [note for one in self._equations for note in one.notes]
+        self.notes = [note for equation in self._equations for note in equation.notes]
 
     def survey(self, points: Sequence[Point], queues: Sequence[Mapping[str, Any]] = ()) -> list[Place | None]:
         """
@@ -121,13 +121,13 @@ class Theory:
         loss at a given queue (RFC 9438, section 4.3).
         """
         names, rows = self._columns(points)
-        for key in {key for one in queues for key in one if one[key] != self.queue.get(key)}:
+        for key in {key for item in queues for key in item if item[key] != self.queue.get(key)}:
             names.append(f"{LINK}.{key}")
-            for row, one in zip(rows, queues, strict=True):
-                row.append(number(one, key))
-        answers = [one.model.survey(names, rows, self.lag) for one in self._equations]
+            for row, queue in zip(rows, queues, strict=True):
+                row.append(number(queue, key))
+        answers = [equation.model.survey(names, rows, self.lag) for equation in self._equations]
         return [
-            self._place(point, list(found)) for point, found in zip(points, zip(*answers, strict=True), strict=True)
+            self._place(point, list(result)) for point, result in zip(points, zip(*answers, strict=True), strict=True)
         ]
 
     def _columns(self, points: Sequence[Point]) -> tuple[list[str], list[list[float]]]:
@@ -140,30 +140,30 @@ class Theory:
                 for row, point in zip(rows, points, strict=True):
                     row.append(point[key] / (8 * problem.packet))
                 continue
-            for one in problem.classes:
-                names.append(f"{one.name}.{'rtt' if key == 'rtt' else 'count'}")
+            for item in problem.classes:
+                names.append(f"{item.name}.{'rtt' if key == 'rtt' else 'count'}")
                 for row, point in zip(rows, points, strict=True):
-                    row.append(point[key] * (1.0 if key == "rtt" else one.share))
+                    row.append(point[key] * (1.0 if key == "rtt" else item.share))
         return names, rows
 
     def _place(self, point: Point, answers: Sequence[dict[str, Any] | None]) -> Place | None:
-        if any(one is None for one in answers):
+        if any(answer is None for answer in answers):
             return None
-        found = [one for one in answers if one is not None]
-        which = max(range(len(found)), key=lambda k: found[k]["probability"])
-        one = found[which]
+        outcome = [answer for answer in answers if answer is not None]
+        which = max(range(len(outcome)), key=lambda k: outcome[k]["probability"])
+        result = outcome[which]
         rate = point.get("rate", self.problem.bits) / (8 * self.problem.packet)
-        speed = one["gain_crossover"]
+        speed = result["gain_crossover"]
         return Place(
             point=point,
-            stable=one["unstable"] == 0,
-            gain=20 * math.log10(one["gain"]) if math.isfinite(one["gain"]) else math.inf,
-            phase=one["phase"],
-            delay=one["delay"],
+            stable=result["unstable"] == 0,
+            gain=20 * math.log10(result["gain"]) if math.isfinite(result["gain"]) else math.inf,
+            phase=result["phase"],
+            delay=result["delay"],
             speed=speed if math.isfinite(speed) else 0.0,
-            wait=one["queue"] / rate if math.isfinite(one["queue"]) else 0.0,
-            probability=one["probability"],
-            window=one["window"],
+            wait=result["queue"] / rate if math.isfinite(result["queue"]) else 0.0,
+            probability=result["probability"],
+            window=result["window"],
             law=self.laws[which],
         )
 
@@ -179,8 +179,8 @@ def screen(
         groups.setdefault((lag(dict(queue)), str(sorted(fixed.items()))), []).append(index)
     for (late, _), members in groups.items():
         theory = Theory(problem, queues[members[0]], late)
-        found = theory.survey([point] * len(members), [queues[index] for index in members])
-        for index, place in zip(members, found, strict=True):
+        places = theory.survey([point] * len(members), [queues[index] for index in members])
+        for index, place in zip(members, places, strict=True):
             out[index] = place
     return out
 
@@ -200,17 +200,17 @@ def _numeric(key: str, value: Any) -> bool:
 def reduced(problem: Problem, queue: Mapping[str, Any], point: Point | None = None, *, reno: bool = False) -> Scenario:
     """Return the link alone with its long-lived flows, at a point of the range, as a scenario for the fluid engine."""
     point = point or problem.at([0.0] * len(problem.axes))
-    total = sum(int(one.entry["count"]) for one in problem.classes)
+    total = sum(int(entry.entry["count"]) for entry in problem.classes)
     flows = []
-    for one in problem.classes:
+    for item in problem.classes:
         kept: dict[str, Any] = {
-            key: one.entry[key]
+            key: item.entry[key]
             for key in ("name", "congestion", "rtt", "packet_size", "ecn", "delayed_ack")
-            if key in one.entry
+            if key in item.entry
         }
         if "rtt" in point:
             kept["rtt"] = f"{point['rtt']:.12g} s"
-        count = max(round(one.share * point.get("flows", total)), 1)
+        count = max(round(item.share * point.get("flows", total)), 1)
         flows.append(kept | {"count": count, "path": [LINK]})
     rate = point.get("rate", problem.bits)
     tree: dict[str, Any] = {
@@ -218,10 +218,10 @@ def reduced(problem: Problem, queue: Mapping[str, Any], point: Point | None = No
         "link": [{"name": LINK, "rate": f"{rate:.12g} bit/s", "delay": "0 s", "queue": dict(queue)}],
         "flows": flows,
     }
-    made = Scenario(tree, origin=problem.scenario.origin)
+    scenario = Scenario(tree, origin=problem.scenario.origin)
     if not reno:
-        return made
-    regions = {name: region for name, equilibrium, region in _core.sender_laws(made._core) if equilibrium}
+        return scenario
+    regions = {name: region for name, equilibrium, region in _core.sender_laws(scenario._core) if equilibrium}
     for entry in flows:
         if region := regions.get(entry["name"]):
             entry["congestion"] = {"kind": "aimd", "alpha": region[0], "beta": region[1]}
@@ -246,22 +246,22 @@ class Check:
     @property
     def gain(self) -> Place:
         """The place of the smallest gain margin."""
-        return min([*self.places, *self._last], key=lambda one: one.gain)
+        return min([*self.places, *self._last], key=lambda place: place.gain)
 
     @property
     def phase(self) -> Place:
         """The place of the smallest phase margin."""
-        return min([*self.places, *self._last], key=lambda one: one.phase)
+        return min([*self.places, *self._last], key=lambda place: place.phase)
 
     @property
     def delay(self) -> Place:
         """The place of the smallest delay margin."""
-        return min([*self.places, *self._last], key=lambda one: one.delay)
+        return min([*self.places, *self._last], key=lambda place: place.delay)
 
     @property
     def wait(self) -> Place:
         """The place of the longest queueing delay."""
-        return max([*self.places, *self._last], key=lambda one: one.wait)
+        return max([*self.places, *self._last], key=lambda place: place.wait)
 
     @property
     def _last(self) -> list[Place]:
@@ -269,7 +269,7 @@ class Check:
 
     def meets(self, need: Need) -> bool:
         """Whether all demands are met at all places looked at."""
-        return not self.lost and all(one.meets(need) for one in [*self.places, *self._last])
+        return not self.lost and all(place.meets(need) for place in [*self.places, *self._last])
 
     def json(self) -> dict[str, Any]:
         """Return the smallest margins and where they are, as plain values."""
@@ -290,20 +290,20 @@ class Check:
 def check(theory: Theory, need: Need) -> Check:
     """Return margins on a grid over the range, and the worst place, to which the grid is refined."""
     problem = theory.problem
-    points = GRID[max(len([one for one in problem.axes if one.low < one.high]), 1)]
+    points = GRID[max(len([axis for axis in problem.axes if axis.low < axis.high]), 1)]
     grid = problem.grid(points)
-    found = theory.survey([problem.at(row) for row in grid])
-    places = [one for one in found if one is not None]
-    lost = [problem.at(row) for row, one in zip(grid, found, strict=True) if one is None]
-    shape = tuple(1 if one.low == one.high else points for one in problem.axes)
+    result = theory.survey([problem.at(row) for row in grid])
+    places = [item for item in result if item is not None]
+    lost = [problem.at(row) for row, item in zip(grid, result, strict=True) if item is None]
+    shape = tuple(1 if axis.low == axis.high else points for axis in problem.axes)
     if not places:
         return Check(places, lost, shape, None, 0)
 
-    def rank(one: Place) -> tuple[float, float]:
-        return one.score(need), one.gain
+    def rank(item: Place) -> tuple[float, float]:
+        return item.score(need), item.gain
 
-    best = min((k for k, one in enumerate(found) if one is not None), key=lambda k: rank(found[k]))  # type: ignore[arg-type]
-    centre, worst, step, looked = grid[best], found[best], 0.5 / (points - 1), 0
+    best = min((k for k, item in enumerate(result) if item is not None), key=lambda k: rank(result[k]))  # type: ignore[arg-type]
+    centre, worst, step, looked = grid[best], result[best], 0.5 / (points - 1), 0
     assert worst is not None
     for _ in range(REFINED):
         around = []
@@ -314,11 +314,11 @@ def check(theory: Theory, need: Need) -> Check:
                     row[k] = min(max(row[k] + move, 0.0), 1.0)
                     around.append(row)
         looked += len(around)
-        for row, one in zip(around, theory.survey([problem.at(row) for row in around]), strict=True):
-            if one is None:
+        for row, place in zip(around, theory.survey([problem.at(row) for row in around]), strict=True):
+            if place is None:
                 lost.append(problem.at(row))
-            elif rank(one) < rank(worst):
-                centre, worst = row, one
+            elif rank(place) < rank(worst):
+                centre, worst = row, place
         step /= 2
     return Check(places, lost, shape, worst, looked)
 
@@ -352,7 +352,7 @@ def coexisting(scenario: Scenario, point: Point | None = None, **choices: Any) -
     """
     of = stability(scenario, **choices)
     point = point or {}
-    found: list[Statement] = []
+    statements: list[Statement] = []
     size, tipped = math.nan, False
     at = of.equilibrium
     if not of.stable:
@@ -361,11 +361,11 @@ def coexisting(scenario: Scenario, point: Point | None = None, **choices: Any) -
         try:
             after = of.large_signal_from(factor, steps=STEPS)
         except AnalysisError as error:
-            found.append(state("tune.unknown-from", start=name, error=str(error)))
+            statements.append(state("tune.unknown-from", start=name, error=str(error)))
             continue
         if after.settles is False:
             tipped = True
-            found.append(state("tune.oscillates-from", start=name, low=after.low, high=after.high))
+            statements.append(state("tune.oscillates-from", start=name, low=after.low, high=after.high))
     first = of.equations.classes[0]
     rtt = "rtt" if len(of.equations.classes) == 1 else f"flows.{first}.rtt"
     now = next(iter(at.rtt.values())) if rtt not in at.parameters else at.parameters[rtt]
@@ -373,24 +373,24 @@ def coexisting(scenario: Scenario, point: Point | None = None, **choices: Any) -
         try:
             limits = of.limits(name, (0.999 * value, TIPS_UP_TO * value), steps=STEPS)
         except (AnalysisError, ValueError) as error:
-            found.append(state("tune.no-limit", key=name, error=str(error)))
+            statements.append(state("tune.no-limit", key=name, error=str(error)))
             continue
         for limit in limits:
             if limit.reaches_now is not None and limit.onset is not None:
                 tipped = True
                 size = limit.reaches_now.amplitude(limit.onset.component)
-                found.append(state("tune.unstable-cycle", size=size))
+                statements.append(state("tune.unstable-cycle", size=size))
             elif limit.coexist_from is not None and limit.upwards:
-                found.append(state("tune.cycles-begin", factor=limit.coexist_from / value, key=name))
+                statements.append(state("tune.cycles-begin", factor=limit.coexist_from / value, key=name))
         if tipped and math.isfinite(size):
             break
     looked = state("tune.looked", rtt=rtt, most=TIPS_UP_TO)
-    return Coexistence(point, tuple(found) or (state("tune.none-found"),), tipped, size, looked)
+    return Coexistence(point, tuple(statements) or (state("tune.none-found"),), tipped, size, looked)
 
 
 def narrowed(problem: Problem, key: str, low: float, high: float) -> Problem:
     """Return the problem with another range of a key."""
-    axes = tuple(Axis(key, low, high) if one.key == key else one for one in problem.axes)
+    axes = tuple(Axis(key, low, high) if axis.key == key else axis for axis in problem.axes)
     return replace(problem, axes=axes)
 
 

@@ -59,16 +59,14 @@ class Measured:
 class Reading:
     """How what is not printed is read, for a whole table."""
 
-    jitter: float = 1.0
-    """Width of the uniform delay that hosts add to a packet, in transmission times of the bottleneck."""
-    seconds: float = 180.0
-    """Length of the runs of `bbr_against_one`."""
-    left_out: float = 0.0
-    """Share of a run that is not measured, where the publication does not say."""
+    jitter: float = 121.0
+    """Width of the uniform delay that hosts add to a packet, us: the transmission time of a full one at 100 Mb/s."""
+    measure: tuple[float, float] = (180.0, 300.0)
+    """From when to when `bbr_against_one` is measured, s."""
     receive_window: float = 0.0
     """Largest receive window, bytes of payload; 0: unlimited."""
-    rtt_of_ten: str = "uniform 30 ms .. 40 ms"
-    """Round trips of the flows of `ten_flows`: their range is printed."""
+    rtt_of_ten: tuple[str, ...] = ("31 ms", "33 ms", "35 ms", "37 ms", "39 ms")
+    """Round trips of the five flows of each control of `ten_flows`, whose range is printed; one is that of all five."""
     rtt_control: str = "rate"
     offload: bool = True
     """Whether paced senders send bursts, as with segmentation offload: BBR its send quantum, Prague two segments."""
@@ -124,7 +122,7 @@ def link(rate: float, queue: dict[str, Any], reading: Reading) -> dict[str, Any]
     """Give the keys of the bottleneck of `rate` Mb/s."""
     keys: dict[str, Any] = {"name": "bottleneck", "rate": f"{rate:g} Mbit/s", "queue": queue}
     if reading.jitter > 0:
-        keys["jitter"] = f"uniform 0 s .. {reading.jitter * 8 * PACKET / rate:.0f} us"
+        keys["jitter"] = f"uniform 0 s .. {reading.jitter:g} us"
     return keys
 
 
@@ -214,7 +212,7 @@ class AgainstOne:
             flow("bbr", cell["bbr"], f"{rtt:g} ms", reading, count=int(cell["bbr_flows"])),
             flow("other", cell["other"], f"{rtt:g} ms", reading),
         ]
-        begin, end = reading.left_out * reading.seconds, reading.seconds
+        begin, end = reading.measure
         times = {"name": cell.name, "duration": f"{end:g} s", "measure": f"{begin:g} s .. {end:g} s"}
         return ac.Scenario({"scenario": times, "link": [link(rate, queue, reading)], "flows": flows})
 
@@ -324,7 +322,12 @@ class TenFlows:
 
     def scenario(self, cell: Cell, reading: Reading) -> ac.Scenario:
         """Make the scenario."""
-        flows = [flow(name, cell[name], reading.rtt_of_ten, reading, count=5) for name in ("first_five", "second_five")]
+        count = 5 // len(reading.rtt_of_ten)
+        flows = [
+            flow(f"{name} {place}", cell[name], rtt, reading, count=count)
+            for name in ("first_five", "second_five")
+            for place, rtt in enumerate(reading.rtt_of_ten, 1)
+        ]
         queue = fifo(cell.number("buffer_125kB") * 125e3)
         times = {"name": cell.name, "duration": "300 s", "measure": "180 s .. 300 s"}
         return ac.Scenario({"scenario": times, "link": [link(100, queue, reading)], "flows": flows})

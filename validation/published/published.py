@@ -38,12 +38,13 @@ SHARES = ("share", "jain")
 
 READINGS: dict[str, dict[str, Reading]] = {
     "bbr_against_one": {
-        "60 s": replace(READING, seconds=60.0),
-        "600 s": replace(READING, seconds=600.0),
-        "the first third left out": replace(READING, left_out=1 / 3),
+        "the first 60 s": replace(READING, measure=(0.0, 60.0)),
+        "the first 180 s": replace(READING, measure=(0.0, 180.0)),
+        "600 s to 900 s": replace(READING, measure=(600.0, 900.0)),
         "receive windows of 3 MB": replace(READING, receive_window=3e6),
         "no bursts": replace(READING, offload=False),
         "exact clocks": replace(READING, jitter=0.0),
+        "clocks off by a transmission time at 10 Mb/s": replace(READING, jitter=1211.0),
     },
     "prague_beside_classic": {
         "Prague's round trips as they are": replace(READING, rtt_control="none"),
@@ -54,7 +55,8 @@ READINGS: dict[str, dict[str, Reading]] = {
         "receive windows of 3 MB": replace(READING, receive_window=3e6),
         "no bursts": replace(READING, offload=False),
         "exact clocks": replace(READING, jitter=0.0),
-        "equal round trips": replace(READING, rtt_of_ten="35 ms"),
+        "round trips drawn anew for each seed": replace(READING, rtt_of_ten=("uniform 30 ms .. 40 ms",)),
+        "equal round trips": replace(READING, rtt_of_ten=("35 ms",)),
     },
 }
 """By table, each otherwise that of the page."""

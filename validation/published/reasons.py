@@ -12,8 +12,10 @@ def reason(cell: Cell, quantity: str) -> str:
             return "a"
         if cell["prague_fallback"] == "on" and cell["queue"] in ("dualpi2", "fq_codel_l4s"):
             return "b"
-    if cell.table == "bbr_against_one" and cell.number("buffer_bdp") >= 16:
+    if cell.table == "bbr_against_one" and cell.number("buffer_bdp") >= 32:
         return "c"
     if quantity == "jain":
         return "d"
+    if quantity == "loss_pct" and {cell["first_five"], cell["second_five"]} == {"bbr3", "bbr"}:
+        return "e"
     return ""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 import ackclock as ac
 from ackclock.core.tc import units
 from ackclock.core.tc.scenarios import export_tc, import_tc
+from ackclock.questions.causes import shapers
 from conftest import Command
 
 RATE = "100 Mbit/s"
@@ -144,6 +146,72 @@ def test_a_tree_as_tc_prints_it() -> None:
     assert (first["queue"]["target"], second["queue"]["capacity"]) == ("5 ms", "1000 packets")
     assert [flow["name"] for flow in scenario.canonical["flows"]] == ["fw handle 0x6", "ef", "rest"]
     assert again(scenario) == scenario
+
+
+def test_filters_of_one_qdisc_are_printed_without_its_name() -> None:
+    """`tc -j filter show dev r1 parent 2:` leaves "parent" out: they went to the token bucket below, which takes none."""
+    qdiscs = (
+        '[{"kind":"htb","handle":"2:","root":true,"options":{"r2q":10,"default":"0x2"}},'
+        '{"kind":"tbf","handle":"3:","parent":"2:1","options":{"rate":1250000,"burst":15140,"lat":50000}},'
+        '{"kind":"pfifo","handle":"4:","parent":"3:1","options":{"limit":90}}]'
+    )
+    classes = (
+        "class htb 2:1 root leaf 3: prio 0 rate 20Mbit ceil 20Mbit burst 1600b cburst 1600b\n"
+        "class htb 2:2 root prio 0 rate 5Mbit ceil 20Mbit burst 1600b cburst 1600b\n"
+    )
+    filters = '[{"protocol":"ip","pref":1,"kind":"fw","chain":0,"options":{handle 0x6 classid 2:1 }}]'
+    made = import_tc([("qdisc", qdiscs), ("class", classes), ("filter", filters)]).scenario
+    first, second = made.canonical["link"][0]["queue"]["classes"]
+    assert (first["flows"], first["queue"]["scheduler"]["kind"]) == (["fw handle 0x6"], "tbf")
+    assert second["flows"] == []
+    with pytest.raises(ac.ScenarioError, match="tbf takes no filters"):
+        import_tc([("qdisc", qdiscs), ("class", classes), ("filter", filters.replace("2:1", "3:1"))])
+
+
+def test_what_tc_does_not_print_of_red_is_a_note() -> None:
+    """`tc -j qdisc show` has no probability and no weight of red and choke: 0.02 was taken in silence."""
+    options = '{"limit":400000,"min":14000,"max":90000,"ecn":false,"harddrop":false,"adaptive":false,"nodrop":false}'
+    made = import_tc([("x", f'[{{"kind":"red","handle":"1:","root":true,"options":{options}}}]')], rate=RATE)
+    assert [note.partition(": red: ")[2] for note in made.notes] == [
+        "tc prints no ewma and probability here (tc -d does): the usual ones are taken"
+    ]
+    line = "qdisc red 1: root refcnt 2 limit 400000b min 14000b max 90000b ewma 7 probability 0.01 Scell_log 12"
+    full = import_tc([("x", line)], rate=RATE)
+    assert (full.notes, full.scenario.canonical["link"][0]["queue"]["max_probability"]) == ((), 0.01)
+
+
+LAYERS = {
+    "raw": (0, 0, None), "conservative": (48, 0, "atm"), "ethernet": (38, 84, "noatm"), "ether-vlan": (4, 0, "noatm"),
+    "docsis": (18, 64, "noatm"), "ipoa-vcmux": (8, 0, "atm"), "ipoa-llcsnap": (16, 0, "atm"),
+    "bridged-vcmux": (24, 0, "atm"), "bridged-llcsnap": (32, 0, "atm"), "pppoa-vcmux": (10, 0, "atm"),
+    "pppoa-llc": (14, 0, "atm"), "pppoe-vcmux": (32, 0, "atm"), "pppoe-llcsnap": (40, 0, "atm"),
+    "pppoe-ptm": (30, 0, "ptm"), "bridged-ptm": (22, 0, "ptm"),
+}  # fmt: skip
+"""Overhead, least size and framing that `tc -j qdisc show` (iproute2 6.1, Linux 6.1) prints for each keyword of CAKE."""
+
+
+@pytest.mark.parametrize("keyword", LAYERS)
+def test_keywords_of_link_layers_are_what_tc_prints(keyword: str) -> None:
+    """Keyword, tc's output for it and the queue's own `link` count the same bytes."""
+    overhead, least, framing = LAYERS[keyword]
+    shown: dict[str, Any] = {"bandwidth": 12500000, "diffserv": "diffserv3", "flowmode": "triple-isolate"}
+    shown |= {"rtt": 100000, "raw": framing is None, "overhead": overhead}
+    shown |= ({"mpu": least} if least else {}) | ({"atm": framing} if framing else {})
+    given = f"tc qdisc replace dev eth0 root cake bandwidth 100mbit {keyword}"
+    printed = json.dumps([{"kind": "cake", "handle": "1:", "root": True, "options": shown}])
+    first, second = (import_tc([("x", text)]).scenario.canonical["link"][0]["queue"] for text in (given, printed))
+    assert first == second
+    # "raw" counts the header of the device, too: packets as they are
+    whole = [max(size + (overhead if framing else 14), least) for size in (28, 576, 1500)]
+    cells = {"atm": lambda size: math.ceil(size / 48) * 53, "ptm": lambda size: size + math.ceil(size / 64)}
+    expected = [cells.get(framing or "", lambda size: size)(size) for size in whole]
+    assert [shapers.counted(first["scheduler"], size) for size in (28, 576, 1500)] == expected
+    if keyword != "ether-vlan":  # tc's word adds to another's overhead; a queue's `link` is Ethernet with a tag
+        own = {
+            **shapers.scheduler({"queue": {"scheduler": {"kind": "cake", "link": keyword}}})[1],
+            "link_header": "14 B",
+        }
+        assert [shapers.counted(own, size) for size in (28, 576, 1500)] == expected
 
 
 # Import, export, import is the identity

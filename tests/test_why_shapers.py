@@ -10,6 +10,7 @@ import ackclock as ac
 from ackclock.core.tc.scenarios import export_tc, import_tc
 from ackclock.questions import causes
 from ackclock.questions.causes import shapers
+from ackclock.questions.causes.measures import numbers
 from ackclock.questions.causes.scales import bits
 
 RATE = 16
@@ -110,6 +111,35 @@ def test_acks_that_starve() -> None:
     filtered = scenario.with_({"link.up.queue": cake(0.475, ack_filter="ack-filter")})
     assert waits(filtered)["down"][1] > waits(scenario)["down"][1] + 0.02
     assert waits(filtered)["up"][0] < 0.2 * waits(scenario)["up"][0]
+
+
+@pytest.mark.parametrize("both", [True, False])
+def test_acks_that_an_uplink_loses(both: bool) -> None:
+    """The ACKs of 20 Mbit/s are 436 kbit/s, of which an uplink of 250 drops two fifths."""
+    links = [
+        {"name": "down", "rate": "20 Mbit/s", "queue": {"capacity": "40 ms"}},
+        {"name": "up", "rate": "0.25 Mbit/s", "queue": {"capacity": "100 ms"}},
+    ]
+    ways = (("download", "down", "up"), ("upload", "up", "down"))[: 1 + both]
+    flows = [
+        {"name": name, "path": [way], "reverse_path": [back], **SENDERS, "ack_size": "66 B"} for name, way, back in ways
+    ]
+    scenario = ac.Scenario({"scenario": {"name": "acks", "duration": "9 s"}, "link": links, "flows": flows})
+    (loss,) = (one for one in causes.diagnose(scenario, "up").findings if one.symptom == "loss")
+    assert [(cause.key, cause.words) for cause in loss.causes] == [
+        ("many-acks", "the ACKs of download, which want 436 kbit/s")
+    ]
+    # of no seed and setting of why's own: a tenth of the ACKs' bytes, and CAKE's filter
+    drops = []
+    for made in (scenario, scenario.with_({"flows[0].ack_size": "7 B"})):
+        run = ac.run(made.with_({"scenario.duration": "30 s", "scenario.measure": "10 s .. 30 s", "scenario.seed": 77}))
+        drops.append(float(run.links["loss"]["up"]))
+    assert drops[0] == pytest.approx(1 - 250 / 436, abs=0.02)
+    assert drops[1] < 0.01
+    filtered = scenario.with_({"link.up.queue": cake(0.2375, ack_filter="ack-filter")})
+    assert waits(filtered)["up"][0] < 0.2 * waits(scenario)["up"][0]
+    # whose round trip it is, where nothing but ACKs crosses the link
+    assert numbers(ac.run(scenario, trace_links=True), "up").rtt == pytest.approx(0.03)
 
 
 def test_one_host_with_forty_flows_beside_one_with_one() -> None:

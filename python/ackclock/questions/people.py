@@ -21,9 +21,9 @@ from ..core.simulate import run
 from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import PEOPLE
-from .causes.ablations import returning
 from .causes.scales import Length, bits, bulk, once, quantities, timed
 from .causes.sentences import interval
+from .causes.shapers import returning
 
 if TYPE_CHECKING:
     from ..core.result import Result

@@ -122,6 +122,8 @@ def other_queue(
                 value for key, value in queue["scheduler"].items() if key in ("isolation", "ack_filter")
             )
             words += f", at {parts[name]:.0%}" if parts[name] < 1 else ""
+            if name in spared:
+                words = str(state("remedies.filtered", queue=words))
             settings[name] = _in_tc(_averaged_at(lab, changed, name, after, seed, words), changed, name)
             continue
         words = f"FQ-CoDel, target {queue['target']}, interval {queue['interval']}"

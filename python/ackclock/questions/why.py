@@ -31,13 +31,13 @@ from ..core.units import time
 from ..experiment.runner import parallel
 from ..experiment.sequential import WHY
 from .agreement import Trust, near
-from .causes.ablations import called, returning
+from .causes.ablations import called
 from .causes.experiment import SYMPTOMS, Diagnosis, Finding, Lab, Measured, RunCache, chosen, diagnose
 from .causes.measures import Numbers, numbers
 from .causes.remedy import Effect, Preference
 from .causes.scales import bulk, capacity, timed
 from .causes.sentences import Evidence, Sentence, interval
-from .causes.shapers import held
+from .causes.shapers import held, returning
 from .home import DOWN, doing, home
 from .people import People, people
 from .remedies import Remedy, other_queue, other_senders

@@ -230,7 +230,7 @@ def read_leaf(kind: str, words: Sequence[str], place: Place, notes: list[str], p
     if kind == "cake":
         return _read_cake(words, place, notes)
     if kind in ("red", "choke"):
-        return _read_red(kind, words, place)
+        return _read_red(kind, words, place, notes if printed else None)
     leaf = LEAVES[kind]
     queue: Queue = {key: dict(value) if isinstance(value, dict) else value for key, value in leaf.base.items()}
     for option in leaf.options:
@@ -393,7 +393,8 @@ _RED_WORDS: Final = {"limit", "min", "max", "avpkt", "burst", "bandwidth", "prob
 _RED_FLAGS: Final = {"ecn": True, "noecn": False}
 
 
-def _read_red(kind: str, words: Sequence[str], place: Place) -> Queue:
+def _read_red(kind: str, words: Sequence[str], place: Place, notes: list[str] | None) -> Queue:
+    """Read RED or CHOKe; with `notes`, where tc has printed it, and may have left words out."""
     given: dict[str, str] = {}
     marks = False
     at = 0
@@ -408,6 +409,8 @@ def _read_red(kind: str, words: Sequence[str], place: Place) -> Queue:
         else:
             known = sorted(_RED_WORDS - {"Scell_log"} | set(_RED_FLAGS))
             place.wrong(f"{word} has no counterpart", word, ", ".join(known), nearest(word, known))
+    if notes is not None and (lost := [word for word in ("ewma", "probability") if word not in given]):
+        notes.append(str(state("tc.unprinted", place=place.where, kind=kind, words=" and ".join(lost))))
     amount = BYTES if kind == "red" else PACKETS
 
     def value(word: str, fallback: float | None = None) -> float:

@@ -372,13 +372,13 @@ class _Tree:
             key=lambda entry: entry.order or 0x10000,
         )
         for item in ordered:
-            if self.qdisc.kind == "tbf":
-                item.place.wrong("tbf takes no filters", " ".join(item.words), "classes of htb, hfsc, prio, ets or drr")
             match, target = split_filter(item)
             target = target if not target.startswith(":") else f"{self.major}{target[1:]}"
+            if target.split(":")[0] + ":" != self.major:
+                continue  # tc filter show ... parent X: does not print X: of whom a filter is, its class says
+            if self.qdisc.kind == "tbf":
+                item.place.wrong("tbf takes no filters", " ".join(item.words), "classes of htb, hfsc, prio, ets or drr")
             if target not in self.rows:
-                if target.split(":")[0] + ":" != self.major:
-                    continue
                 item.place.wrong(f"there is no class {target}", " ".join(item.words), ", ".join(self.rows))
             code = code_point(match) if "flows" not in item.comments else None
             if match in done or code in done:

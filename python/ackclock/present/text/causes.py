@@ -8,6 +8,8 @@ STATEMENTS: Final = {
     "without-wire": "without the {key} of {links}",
     "ack-path": "the ACK path over {links}",
     "free-ack-path": "with an uncongested ACK path",
+    "many-acks": "the ACKs of {names}, which want {wanted:rate}",
+    "small-acks": "with ACKs of a tenth of their size",
     "round-trips": "round trips from {least:time} to {most:time}",
     "equal-round-trips": "with round trips of {rtt:time} each",
     "controls": "different congestion controls, {controls}",

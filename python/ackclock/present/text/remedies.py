@@ -23,6 +23,7 @@ STATEMENTS: Final = {
     "behind-shaper": "behind the shaper at {link}, which lets {rate:rate} through",
     "shaper-set": "The shaper at {links} set to {part:.0%} of the link",
     "bbr": "{queue}; BBR at the senders",
+    "filtered": "{queue} (what it drops counts as lost: mostly needless ACKs)",
     "shaped": "{queue}, behind a shaper at {part:.0%}",
     "shaped-policer": "{queue}, behind a shaper at {part:.0%} of the policer",
 }

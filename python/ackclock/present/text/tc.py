@@ -19,6 +19,7 @@ STATEMENTS: Final = {
     "no-default": "{place}: default {handle} is no class with a queue: such packets go out unshaped",
     "pfifo-fast": "{place}: pfifo_fast: each of its bands has room for {packets} packets here",
     "whole-bytes": "{place}.rate: whole bytes a second in tc",
+    "unprinted": "{place}: {kind}: tc prints no {words} here (tc -d does): the usual ones are taken",
     "red-bytes": "min, max, limit: bytes with the {header} of the Ethernet header: a packet is {packet}",
     "red-average": "the average is avg += (queue - avg) 2^-n, n = {exponent}, which tc computes from burst",
     "ios-weight": (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -27,7 +27,7 @@ from .scales import bits, bulk, capacity, quantities
 FEW_PACKETS: Final = 4
 """A buffer is not cut below this."""
 SLOWER: Final = 10
-"""Factor by which the rate of a stream is reduced to see whether it causes its own losses."""
+"""Factor by which the rate of a stream, or the size of ACKs, is reduced to see whether it causes its own losses."""
 CONTROLS: Final = ("bbr", "vegas", "cubic")
 """Controls that are tried in place of the senders' own: steered by rate, by delay, by losses."""
 
@@ -50,19 +50,14 @@ def _over(tree: Tree, name: str) -> list[Tree]:
     return [flow for flow in tree["flows"] if name in flow["path"]]
 
 
-def returning(flow: Mapping[str, Any]) -> list[str]:
-    """Return the links that the ACKs of a class cross."""
-    path = flow.get("reverse_path") or []
-    return [] if path == "none" else list(path)
-
-
 def _packet(tree: Tree, name: str) -> float:
     return max((max(quantities(flow["packet_size"]) or [1500.0]) for flow in _over(tree, name)), default=1500.0)
 
 
 def _rtt(tree: Tree, name: str) -> float:
-    """Mean of the base round trips over a link, by what the scenario says, s."""
-    values = [sum(result) / len(result) for flow in _over(tree, name) if (result := quantities(flow["rtt"]))]
+    """Mean of the base round trips over a link, or of the flows whose ACKs alone cross it, s."""
+    there = _over(tree, name) or [flow for flow in tree["flows"] if name in shapers.returning(flow)]
+    values = [sum(result) / len(result) for flow in there if (result := quantities(flow["rtt"]))]
     return sum(values) / len(values) if values else 0.1
 
 
@@ -72,7 +67,7 @@ def _wire(key: str, words: str) -> Callable[[Tree, str, str], Change | None]:
     def apply(tree: Tree, name: str, symptom: str) -> Change | None:
         if symptom == "delay" and key != "policer":
             return None
-        crossed = {place for flow in _over(tree, name) for place in [*flow["path"], *returning(flow)]}
+        crossed = {place for flow in _over(tree, name) for place in [*flow["path"], *shapers.returning(flow)]}
         there = [link for link in tree["link"] if link["name"] in crossed and link.get(key, "none") != "none"]
         if not there:
             return None
@@ -115,12 +110,26 @@ def _acks(tree: Tree, name: str, symptom: str) -> Change | None:
     changed = copy.deepcopy(tree)
     links: list[str] = []
     for flow in _over(changed, name):
-        if "congestion" in flow and returning(flow):
+        if "congestion" in flow and shapers.returning(flow):
             links += flow.pop("reverse_path")
     if not links:
         return None
     named = " and ".join(dict.fromkeys(links))
     return _said(changed, "ack-path", "free-ack-path", links=named)
+
+
+def _many_acks(tree: Tree, name: str, symptom: str) -> Change | None:
+    """Let the ACKs that fill a link, and wait and are dropped there, be a tenth of their size."""
+    if symptom not in ("delay", "loss", "stream") or not shapers.starved(tree, name):
+        return None
+    changed = copy.deepcopy(tree)
+    there = shapers.acknowledged(tree, name)
+    names = {flow["name"] for flow in there}
+    for flow in changed["flows"]:
+        if flow["name"] in names:
+            flow["ack_size"] = f"{max(round(_core.quantity(flow['ack_size'])[0] / SLOWER), 1)} B"
+    wanted = shapers.wanted_by_acks(tree, name) * bits(link_of(tree, name))
+    return _said(changed, "many-acks", "small-acks", names=_names(there), wanted=wanted)
 
 
 def _unequal(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -199,7 +208,7 @@ def _endless(tree: Tree, name: str, symptom: str) -> Change | None:
     return _without(tree, there, "endless")
 
 
-def _names(entries: list[Tree]) -> str:
+def _names(entries: Sequence[Mapping[str, Any]]) -> str:
     return " and ".join(str(entry["name"]) for entry in entries)
 
 
@@ -423,6 +432,7 @@ SPECIFIC: Final = (
     LinkAblation("access", _access),
     LinkAblation("receive-window", _window),
     LinkAblation("ack-path", _acks),
+    LinkAblation("many-acks", _many_acks),
     LinkAblation("application", _application),
     LinkAblation("unresponsive", _cross),
     LinkAblation("short-transfers", _short),

@@ -23,11 +23,11 @@ from ...experiment.ablation import Ablated, Ablation, Search, Tree, Verdict, app
 from ...experiment.progress import tell
 from ...experiment.runner import parallel
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
-from .ablations import GENERAL, SPECIFIC, LinkAblation, returning, sized
+from .ablations import GENERAL, SPECIFIC, LinkAblation, sized
 from .measures import UNRESPONSIVE, Numbers, numbers
 from .scales import Length, bits, bulk, capacity, lasting, needed, once, quantities, timed
 from .sentences import Evidence, Sentence, interval
-from .shapers import RIGHT, before, held, hosts
+from .shapers import RIGHT, before, held, hosts, returning
 
 if TYPE_CHECKING:
     from ...analysis import Interval

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...core.result import packets_handled
 from ...core.scenario import link_of
 from .scales import bits, quantities, steps
-from .shapers import held, hosts
+from .shapers import held, hosts, returning
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,6 +104,8 @@ def numbers(result: Result, name: str) -> Numbers:
     offered = packets_handled(link) + link["policed"]
     loss = (link["drops"] + link["policed"]) / offered if offered else math.nan
     jain_hosts = _by_host(raw, tree, name, greedy)
+    # where only ACKs cross the link, it is their flows' round trip that they wait on top of
+    trips = endless or over or [k for k, one in enumerate(tree["flows"]) if name in returning(one)]
     middle = waits.size // 2
     seconds = link["utilization_1s"]
     line = quantities(entry["rate"])[0] if isinstance(entry["rate"], str) else rate
@@ -131,7 +133,7 @@ def numbers(result: Result, name: str) -> Numbers:
         standing=float(np.percentile(waits, 2)) if waits.size else math.nan,
         peak=float(waits.max(initial=0.0)),
         packets=int(link["packets"]),
-        rtt=float(np.mean(raw["flows"]["rtt"][np.isin(classes, endless or over)])) if over else 0.1,
+        rtt=float(np.mean(raw["flows"]["rtt"][np.isin(classes, trips)])) if trips else 0.1,
         transmission=_PACKET / rate,
         halves=halves,
         computed=int(result.departures),

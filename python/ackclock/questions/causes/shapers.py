@@ -140,20 +140,33 @@ STARVED: Final = 0.5
 """ACKs (one for two packets of the other direction) that need this part of their link's rate fill it."""
 
 
+def returning(flow: Mapping[str, Any]) -> list[str]:
+    """Return the links that the ACKs of a class cross."""
+    path = flow.get("reverse_path") or []
+    return [] if path == "none" else list(path)
+
+
+def acknowledged(tree: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """Return the endless flows whose ACKs cross a link."""
+    return [flow for flow in tree["flows"] if flow["traffic"]["kind"] == "bulk" and name in returning(flow)]
+
+
+def wanted_by_acks(tree: Mapping[str, Any], name: str) -> float:
+    """Return the part of a link's rate that ACKs want while the data of their flows fill the slowest of their links."""
+    rates = {
+        link["name"]: _number(link["rate"]) if isinstance(link["rate"], str) else math.inf for link in tree["link"]
+    }
+    wanted = [
+        min(rates[place] for place in flow["path"]) * _number(flow["ack_size"]) / (2 * _number(flow["packet_size"]))
+        for flow in acknowledged(tree, name)
+    ]
+    most = max(wanted, default=0.0)
+    return 0.0 if math.isinf(most) or math.isinf(rates[name]) else most / rates[name]
+
+
 def starved(tree: Mapping[str, Any], name: str) -> bool:
     """Whether ACKs of endless flows, whose data fill other links, want a large part of a link's rate."""
-    links = {link["name"]: link for link in tree["link"]}
-
-    def rate(item: Mapping[str, Any]) -> float:
-        return _number(item["rate"]) if isinstance(item["rate"], str) else math.inf
-
-    wanted = 0.0
-    for flow in tree["flows"]:
-        back = flow.get("reverse_path", "none")
-        if flow["traffic"]["kind"] == "bulk" and back != "none" and name in back:
-            slowest = min(rate(links[place]) for place in flow["path"])
-            wanted = max(wanted, slowest * _number(flow["ack_size"]) / (2 * _number(flow["packet_size"])))
-    return wanted > STARVED * rate(links[name]) and not math.isinf(wanted)
+    return wanted_by_acks(tree, name) > STARVED
 
 
 def managed(queue: Mapping[str, Any]) -> bool:

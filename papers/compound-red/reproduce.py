@@ -29,8 +29,6 @@ ROUND_TRIPS = (10, 25, 40, 55, 70, 85, 100, 120, 140, 160, 180, 200)
 """Of the sweeps, ms."""
 FEW = (10, 200)
 """In quick mode."""
-COMPLETION_TRIPS = (10, 40, 70, 100, 140, 200)
-"""Of completion times, ms: each run lasts until 500 MB a flow are there."""
 SEEDS = 5
 """Of figures over time."""
 SWEEP_SEEDS = 3
@@ -586,8 +584,7 @@ def completion_runs(lab: Lab, case: str) -> dict[tuple[str, float], list[Result]
             }
         )
 
-    scenarios = policy_scenarios(lab, case)
-    return lab.run({key: finite(scenario) for key, scenario in scenarios.items() if key[1] in COMPLETION_TRIPS})
+    return lab.run({key: finite(scenario) for key, scenario in policy_scenarios(lab, case).items()})
 
 
 def of_runs(
@@ -710,7 +707,7 @@ def figure_18(lab: Lab) -> None:
     with lab.figure("delay", caption, 2, len(cases), size=(13, 5.4), sharex=True) as axes:
         for column, case in enumerate(cases):
             against(axes[0][column], times, delays[case], LOOKS)
-            against(axes[1][column], [rtt for rtt in times if rtt in COMPLETION_TRIPS], completions[case], LOOKS)
+            against(axes[1][column], times, completions[case], LOOKS)
             axes[0][column].set(title=case, xlabel="")
             axes[0][column].set_ylim(bottom=0)
             axes[1][column].set_ylim(bottom=0)

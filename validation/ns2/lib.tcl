@@ -18,7 +18,7 @@ proc defaults {args} {
         tcp linux       cc compound     timestamps 1
         size 1500       window 20000    minrto 0.2
         delack 0        sample 0.001    accbuf 1000
-        set {}          trace 0
+        set {}          trace 0         windows 0.05
         series 0        series_from 0   series_flows 15
     }
     foreach {name value} $args { set opt($name) $value }
@@ -230,7 +230,7 @@ proc take_bin {} {
 }
 
 proc take_windows {} {
-    global ns m flows
+    global ns m opt flows
     set i 0
     foreach f $flows {
         set w [[lindex $f 0] set cwnd_]
@@ -238,7 +238,7 @@ proc take_windows {} {
         incr i
     }
     incr m(wn)
-    $ns at [expr {[$ns now] + 0.05}] take_windows
+    $ns at [expr {[$ns now] + $opt(windows)}] take_windows
 }
 
 proc report {} {

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import copy
 import csv
+import json
 import statistics
 import sys
 from collections.abc import Mapping
@@ -42,6 +43,17 @@ class Configuration:
     text: str
     source: str
     link: str = "eth0"
+    devices: str = ""
+    """LibreQoS's second file; the first is `text`."""
+    circuit: str = ""
+    """The circuit of LibreQoS that has the flows; the guest sets no marks, so that it is the default there."""
+
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        """Names and texts of the files."""
+        if self.devices:
+            return [("network.json", self.text), ("ShapedDevices.csv", self.devices)]
+        return [("configuration", self.text)]
 
 
 def _htb(default: int, whole: str, leaf: str, *classes: str) -> str:
@@ -59,6 +71,34 @@ def _sqm(down: int, up: int, qdisc: str, script: str) -> str:
     options = {"interface": "eth0", "enabled": "1", "download": down, "upload": up, "qdisc": qdisc, "script": script}
     options |= {"linklayer": "none"}
     return "config queue 'eth0'\n" + "".join(f"\toption {key} '{value}'\n" for key, value in options.items())
+
+
+def _libreqos(circuit: str) -> Configuration:
+    """Sites and circuits of LibreQoS's example, rates in Mbit/s; the flows are those of one circuit's downloads."""
+
+    def node(rate: float, **children: Any) -> dict[str, Any]:
+        return {
+            "downloadBandwidthMbps": rate,
+            "uploadBandwidthMbps": rate,
+            **({"children": children} if children else {}),
+        }
+
+    tree = {
+        "Site_1": node(1000, AP_A=node(500), Site_3=node(500, PoP_5=node(200, AP_9=node(120), PoP_6=node(60, AP_11=node(30))))),
+        "Site_2": node(500, PoP_1=node(200, AP_7=node(100)), AP_1=node(150)),
+    }  # fmt: skip
+    head = "Circuit ID,Parent Node,Download Min Mbps,Upload Min Mbps,Download Max Mbps,Upload Max Mbps,sqm"
+    rows = (
+        "1,AP_A,1,1,155,20,", "2,AP_A,0.5,0.5,2.5,1.0,fq_codel", "3,AP_9,1.25,0.75,10.5,5.25,",
+        "4,AP_9,25.5,12.5,100.5,50.25,cake", "10,AP_1,50,20,200,50,cake/fq_codel", "11,AP_1,50,20,200,50,cake/",
+        "12,AP_1,50,20,200,50,/fq_codel", "13,AP_1,50,20,200,50,/none", "2794,AP_11,1,1,105,18,",
+        "5,AP_1,2.0,2.0,25.0,10.0,", "6,AP_1,1,1,105,18,", "7,AP_7,1,1,105,18,", "8,AP_7,0.1,0.1,1.5,1.0,",
+        "9,Site_1,1,1,105,18,",
+    )  # fmt: skip
+    source = f"LibreQoS 1.5, network.example.json and ShapedDevices.example.csv, circuit {circuit}"
+    return Configuration(
+        json.dumps(tree), source, "download", "".join(f"{line}\n" for line in (head, *rows)), f"circuit {circuit}"
+    )
 
 
 CONFIGURATIONS: Mapping[str, Configuration] = {
@@ -112,6 +152,16 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
         " ul m1 30000kbit d 10000ms m2 25000kbit",
         "a report of a fault in HFSC on the kernel's list: a DSL line",
     ),
+    "libreqos-10": _libreqos("3"),
+    "libreqos-2": _libreqos("2"),
+    "mikrotik-15": Configuration(
+        # limit-at and max-limit in HTB's words; a bucket is 0.1 s of max-limit; "default-small" has ten packets
+        "tc qdisc add dev eth0 root handle 1: htb default 10\n"
+        "tc class add dev eth0 parent 1: classid 1:1 htb rate 1gbit\n"
+        "tc class add dev eth0 parent 1:1 classid 1:10 htb rate 5mbit ceil 15mbit burst 187500 cburst 187500\n"
+        "tc qdisc add dev eth0 parent 1:10 handle 10: pfifo limit 10",
+        "MikroTik RouterOS, Queues: a simple queue with limit-at=5M/5M max-limit=15M/15M",
+    ),
 }  # fmt: skip
 
 
@@ -119,7 +169,13 @@ def imported(name: str) -> ac.Scenario:
     """Read a configuration."""
     from ackclock.core.tc.scenarios import import_tc
 
-    return import_tc([(name, CONFIGURATIONS[name].text)]).scenario
+    chosen = CONFIGURATIONS[name]
+    made = import_tc(chosen.files).scenario
+    if not chosen.circuit:
+        return made
+    tree = copy.deepcopy(dict(made.canonical))
+    next(link for link in tree["link"] if link["name"] == chosen.link)["queue"]["default"] = chosen.circuit
+    return ac.Scenario(tree)
 
 
 def _without(queue: Mapping[str, Any], kept: str) -> None:
@@ -136,7 +192,8 @@ def scenario(name: str) -> ac.Scenario:
     tree = copy.deepcopy(dict(imported(name).canonical))
     wanted = CONFIGURATIONS[name].link
     link = next(one for one in tree["link"] if one["name"] == wanted)
-    flows = next(one for one in tree["flows"] if one["path"] == [wanted] and one["name"].startswith("rest"))
+    kept = CONFIGURATIONS[name].circuit or "rest"
+    flows = next(one for one in tree["flows"] if one["path"] == [wanted] and one["name"].startswith(kept))
     _without(link["queue"], flows["name"])
     link["rate"] = guest.LINE
     flows |= {"count": FLOWS, "reverse_path": "none", "start": "uniform 0 s .. 0.5 s"}

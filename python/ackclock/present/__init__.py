@@ -61,6 +61,8 @@ _PLACES = {
     "Result.plot_queue": "plot.figures:queue",
     "Result.plot_windows": "plot.figures:windows",
     "Stability.__str__": "text.stability:equilibrium_text",
+    "Autorate.__str__": "text.autorate:text",
+    "Autorate.sentence": "text.autorate:sentence",
     "Subscribers.__str__": "text.provider:text",
     "Subscribers.sentence": "text.provider:sentence",
     "Subscribers.draw": "plot.provider:write",

@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from ...core import _starting
 from . import (
+    autorate,
     buffer,
     check,
     ci,
@@ -62,6 +63,7 @@ COMMANDS = (
     import_.COMMAND,
     export.COMMAND,
     subscribers.COMMAND,
+    autorate.COMMAND,
     serve.COMMAND,
     schema.COMMAND,
     completion.COMMAND,

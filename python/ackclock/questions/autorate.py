@@ -1,0 +1,276 @@
+"""
+cake-autorate on a link whose rate a log of it tells: how well it follows, and which settings follow better.
+
+The link of the log is run with endless downloads and probes through a shaper that cake-autorate's law sets. Settings
+are compared in the first half of the log, and the best is judged in the second, which the search has not seen.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from .. import _core
+from ..core._words import finite
+from ..core.accessors import presented
+from ..core.autorate_log import WAYS, AutorateLog, LinkRate, link_rate, read
+from ..core.card import Card
+from ..core.errors import AckclockError
+from ..core.scenario import Scenario
+from ..core.simulate import run
+from ..experiment.runner import parallel
+
+USUAL: Final[Mapping[str, float]] = {"threshold": 0.03, "decrease": 0.9, "increase": 1.01}
+"""Defaults of cake-autorate 1.2: s, and factors."""
+TRIED: Final[Mapping[str, Sequence[float]]] = {
+    "threshold": (0.01, 0.02, 0.03, 0.05),
+    "decrease": (0.75, 0.9),
+    "increase": (1.01, 1.02, 1.04),
+}
+"""Settings that are compared."""
+NAMES: Final[Mapping[str, str]] = {
+    "threshold": "{way}_delay_thr_ms", "decrease": "shaper_rate_adjust_down_bufferbloat",
+    "increase": "shaper_rate_adjust_up_load_high",
+}  # fmt: skip
+"""Their names in the configuration of cake-autorate 1.2."""
+RTT: Final = 0.05
+"""Round trip of the flows without queueing, s."""
+FLOWS: Final = 4
+PROBE: Final = 0.05
+"""Time between two probes, s: 20 a second, as cake-autorate's authors advise."""
+WARM: Final = 10.0
+"""Time that is left out at the begin of the log, s."""
+SHORTEST: Final = 60.0
+"""A log must be so long, s."""
+
+
+class AutorateError(AckclockError, ValueError):
+    """The request is invalid, or the log is too short."""
+
+
+@dataclass(frozen=True)
+class Followed:
+    """How a setting follows the link; means over the seeds."""
+
+    setting: Mapping[str, float]
+    used: float
+    """Part of what the link could carry that it carried, 0..1."""
+    late: float
+    """95th percentile of the probes' delay above that of the path, s."""
+    used_range: tuple[float, float]
+    """Smallest and largest of the seeds."""
+    late_range: tuple[float, float]
+
+    def json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "setting": dict(self.setting), "used": self.used, "late_s": self.late,
+            "used_range": list(self.used_range), "late_range_s": list(self.late_range),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
+class Autorate(Card):
+    """cake-autorate on the link of a log; `str()` is the report."""
+
+    way: str
+    target: float
+    """Largest delay of 95 % of the probes that is wanted, s."""
+    log: AutorateLog
+    link: LinkRate
+    compared: tuple[Followed, ...]
+    """Settings in the first half of the log."""
+    best: Followed
+    """The one that uses most of those which keep to the target there, or the one with the shortest delay; in the
+    second half."""
+    usual: Followed
+    """cake-autorate's defaults in the second half."""
+    reached: bool
+    """Whether a setting keeps to the target in the first half."""
+    seeds: int
+    scenario: Scenario = field(compare=False)
+    """The link with the best setting, to be run and changed."""
+
+    @property
+    @presented
+    def sentence(self) -> str:
+        """The answer in two lines."""
+        raise NotImplementedError
+
+    @property
+    def headline(self) -> str:
+        """The sentence."""
+        return self.sentence
+
+    @presented
+    def __str__(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def lines(self) -> list[str]:
+        """The setting in the words of cake-autorate 1.2's configuration."""
+        letters = WAYS[self.way].lower()
+        values = self.best.setting
+        return [
+            f"{NAMES['threshold'].format(way=letters)}={1e3 * values['threshold']:g}",
+            f"{NAMES['decrease']}={values['decrease']:g}",
+            f"achieved_rate_adjust_down_bufferbloat={values['decrease']:g}",
+            f"{NAMES['increase']}={values['increase']:g}",
+        ]
+
+    def json(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        tree: dict[str, Any] = finite(
+            {
+                "sentence": self.sentence,
+                "way": self.way,
+                "target_s": self.target,
+                "length_s": float(self.log.time[-1]),
+                "known": float(np.mean(self.link.known)),
+                "rate_bps": self.link.rate.tolist(),
+                "reached": self.reached,
+                "best": self.best.json(),
+                "usual": self.usual.json(),
+                "first_half": [item.json() for item in self.compared],
+                "lines": self.lines,
+                "seeds": self.seeds,
+            }
+        )
+        return tree
+
+
+def scenario_of(
+    link: LinkRate,
+    way: str,
+    setting: Mapping[str, float],
+    shaper: tuple[float, float, float],
+    window: tuple[float, float],
+) -> Scenario:
+    """
+    Return the scenario of a link and a setting.
+
+    Parameters
+    ----------
+    link
+        The link's rate.
+    way
+        ``"download"``: the shaper is behind the link; ``"upload"``: before it.
+    setting
+        Keys of `USUAL`.
+    shaper
+        The shaper's smallest, first and largest rate, bit/s.
+    window
+        The measured time, s.
+    """
+    steps = [
+        [f"{begin:g} s", f"{max(round(rate), 1000)} bit/s"]
+        for k, (begin, rate) in enumerate(zip(link.begin, link.rate, strict=True))
+        if k == 0 or rate != link.rate[k - 1]
+    ]
+    least, first, most = shaper
+    law: dict[str, Any] = {"probes": "probes", "min": f"{least:.0f} bit/s", "max": f"{most:.0f} bit/s"}
+    law |= {"threshold": f"{1e3 * setting['threshold']:g} ms"}
+    law |= {key: setting[key] for key in ("decrease", "increase")}
+    links = [
+        {"name": "shaper", "rate": f"{first:.0f} bit/s", "queue": "fq_codel", "autorate": law},
+        {"name": "link", "rate": {"steps": steps}, "queue": {"capacity": "1000 packets"}},
+    ]
+    path = ["shaper", "link"] if way == "upload" else ["link", "shaper"]
+    keys = {"path": path, "rtt": f"{1e3 * RTT:g} ms"}
+    flows = [
+        {"name": "loads", "count": FLOWS, "style": "linux", "congestion": "cubic", **keys},
+        {
+            "name": "probes", **keys, "packet_size": "84 B",
+            "traffic": {"kind": "cbr", "rate": f"{84 * 8 / PROBE:.0f} bit/s"},
+        },
+    ]  # fmt: skip
+    head = {"name": "cake-autorate", "duration": f"{window[1]:g} s", "measure": f"{window[0]:g} s .. {window[1]:g} s"}
+    return Scenario({"scenario": head, "link": links, "flows": flows})
+
+
+def _followed(
+    link: LinkRate, way: str, setting: Mapping[str, float], shaper: tuple[float, float, float],
+    window: tuple[float, float], seeds: range,
+) -> Followed:  # fmt: skip
+    used, late = [], []
+    made = scenario_of(link, way, setting, shaper, window)
+    for seed in seeds:
+        result = run(made, seed=seed)
+        used.append(float(result.links["utilization"]["link"]))
+        late.append(float(result.classes["one_way_s_p95"]["probes"]) - RTT / 2)
+    return Followed(setting, float(np.mean(used)), float(np.mean(late)), (min(used), max(used)), (min(late), max(late)))
+
+
+def _value(name: str, given: str | float, kind: str) -> float:
+    """A time or a rate above zero."""
+    example = {"time": "50 ms", "rate": "20 Mbit/s"}[kind]
+    try:
+        value, unit = _core.quantity(given) if isinstance(given, str) else (float(given), kind)
+    except ValueError as error:
+        raise AutorateError(f"{name}: {error}") from None
+    if unit != kind or not 0 < value < math.inf:
+        raise AutorateError(f"{name}: found {given}; allowed: a {kind} above zero, such as {example}")
+    return value
+
+
+def autorate(
+    text: str,
+    *,
+    way: str = "download",
+    target: str | float = "50 ms",
+    seeds: int = 3,
+    base: str | float | None = None,
+    file: str = "log",
+) -> Autorate:
+    """
+    Judge cake-autorate on the link of a log, and find a setting that follows it better.
+
+    Parameters
+    ----------
+    text
+        The log, with `output_processing_stats=1`.
+    way
+        ``"download"`` or ``"upload"``.
+    target
+        Delay that 95 % of the probes are to keep to, above the path's own.
+    seeds
+        Runs of each setting in the second half.
+    base
+        Rate to which the shaper returns under a low load; by default the median of the log.
+    file
+        Its name, for errors.
+
+    Raises
+    ------
+    AutorateError, ScenarioError
+        If the log is too short, wrong, or does not tell the link's rate.
+    """
+    if way not in WAYS:
+        raise AutorateError(f'way: "{way}" is neither "download" nor "upload"')
+    limit = _value("target", target, "time")
+    if seeds < 1:
+        raise AutorateError("seeds: at least 1")
+    log = read(text, way, file)
+    length = float(log.time[-1])
+    if length < SHORTEST:
+        raise AutorateError(f"{file}: {length:.3g} s of records; at least {SHORTEST:g} s are needed")
+    link = link_rate(log, file)
+    first = float(np.median(log.shaper)) if base is None else _value("base", base, "rate")
+    least, most = (float(one(log.shaper)) for one in (np.min, np.max))
+    shaper = (min(least, first), first, max(most, first, float(link.rate.max())))
+    half = length / 2
+    settings = [dict(zip(TRIED, values, strict=True)) for values in itertools.product(*TRIED.values())]
+    compared = parallel(lambda one: _followed(link, way, one, shaper, (WARM, half), range(1, 2)), settings)
+    kept = [item for item in compared if item.late <= limit]
+    chosen = max(kept, key=lambda item: item.used) if kept else min(compared, key=lambda item: item.late)
+    second = (half, length)
+    best, usual = parallel(
+        lambda one: _followed(link, way, one, shaper, second, range(101, 101 + seeds)), [chosen.setting, USUAL]
+    )
+    made = scenario_of(link, way, chosen.setting, shaper, (WARM, length))
+    return Autorate(way, limit, log, link, tuple(compared), best, usual, bool(kept), seeds, made)

@@ -229,3 +229,21 @@ def test_mistakes_of_why_are_named_by_option(ackclock: Command, words: list[str]
     done = ackclock("why", *words)
     assert done.returncode == 2
     assert expected in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("why", ("--aqm", "pie")),
+        ("why", ("--flows", "5")),
+        ("buffer", ("--style", "rfc")),
+        ("tune", ("--buffer", "50 ms", "--for", "rtt=10ms..20ms")),
+    ],
+)
+def test_what_a_file_says_is_not_asked_beside_it(
+    ackclock: Command, small: Path, command: str, option: tuple[str, ...]
+) -> None:
+    done = ackclock(command, small, *option)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert option[0].removeprefix("--") in done.stderr
+    assert "do not go with it" in done.stderr

@@ -505,6 +505,18 @@ def test_checker_finds_a_false_limit() -> None:
         assert check_answer(replace(answer, limits=[false]), random.Random(1), runs=False)
 
 
+def test_a_small_limit_is_not_rounded_to_zero() -> None:
+    from dataclasses import replace
+
+    from ackclock.present.text.stability import limits_table, sentence
+
+    answer = ac.stability(first()).answer()
+    small = replace(answer.limits[0], parameter="queue.weight", unit="", kind="none", now=0.002, value=0.0001)
+    answer = replace(answer, limits=[small])
+    assert "down to 0.0001" in sentence(answer)
+    assert limits_table(answer)["to"].tolist() == ["0.0001"]
+
+
 def test_limits_end_where_nothing_balances() -> None:
     # Scalable's growth falls from 1/16 to 1/100 at 16 packets: its windows stay there from 68.2 to
     # 68.4 ms. Newton's method took that for an equilibrium, and some ways passed over it to a limit

@@ -215,3 +215,17 @@ fn fq_codel_has_a_step_for_scalable_flows() {
     );
     assert!(all.1 > beside.1 && all.0 < 0.9 * beside.0, "{text}");
 }
+
+/// PIE steers the delay of each sub-queue to its target, however many share the link.
+#[test]
+fn fq_pie_holds_its_target_for_any_number_of_flows() {
+    for flows in [1, 4, 16] {
+        let found = outcome(&format!(
+            "[scenario]\nduration = \"60 s\"\nmeasure = \"20 s .. 60 s\"\n\
+             [[link]]\nname = \"link\"\nrate = \"40 Mbit/s\"\nqueue = {{ aqm = \"fq_pie\" }}\n\
+             [[flows]]\npath = [\"link\"]\ncount = {flows}\ncongestion = \"reno\"\nrtt = \"20 ms\"\n"
+        ));
+        let delay = found.links[0].delay_mean;
+        assert!((0.010..0.020).contains(&delay), "{flows} flows: {delay}");
+    }
+}

@@ -102,6 +102,9 @@ fn failed_blocks_take_their_share_of_a_cell() {
         let error = rate(&found, 0) / 30e6 - (1.0 - failing);
         // 25,000 intervals: four standard deviations
         assert!(error.abs() < 0.012, "{kind}, {failing}: {error}");
+        // packets always wait: it transmits, or transmits again, all the time
+        let used = found.links[0].utilization;
+        assert!(used > 0.998, "{kind}, {failing}: {used}");
     }
 }
 
@@ -120,9 +123,12 @@ fn repetitions_delay_packets_by_whole_rounds() {
              traffic = {{ kind = \"poisson\", rate = \"0.12 Mbit/s\" }}\n",
             link(failing)
         );
-        outcome(&text).classes[0].clone()
+        let found = outcome(&text);
+        (found.links[0].utilization, found.classes[0].clone())
     };
-    let (clean, failing) = (sparse(0.0), sparse(0.2));
+    let ((once, clean), (used, failing)) = (sparse(0.0), sparse(0.2));
+    // 1 / (1 - p) transmissions a packet; 2000 packets: four standard deviations
+    assert!((used / once - 1.25).abs() < 0.05, "{used} {once}");
     // half an interval of waiting, one of sending; one in a hundred meets another
     assert!((clean.delay_mean - clean.delay_min - 0.5e-3).abs() < 0.03e-3);
     let more = failing.delay_mean - clean.delay_mean;

@@ -25,19 +25,19 @@ def listed(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
-def quantity(value: float, unit: str) -> str:
-    """Return a value with a unit that people read well."""
+def quantity(value: float, unit: str, least: float = 1e-3) -> str:
+    """Return a value with a unit that people read well; what is below `least` of the smallest unit is 0."""
     scales = {
         "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")),
         "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
     }.get(unit, ((1.0, unit),))
     scale, name = next(((s, n) for s, n in scales if abs(value) >= s), scales[-1])
-    return f"{digits(value / scale)} {name}".strip()
+    return f"{digits(value / scale, least)} {name}".strip()
 
 
-def digits(value: float) -> str:
-    """Return a number in four digits."""
-    if abs(value) < 1e-3:  # noqa: PLR2004  the rest of an empty queue
+def digits(value: float, least: float = 1e-3) -> str:
+    """Return a number in four digits; below `least`, by default the rest of an empty queue, it is 0."""
+    if abs(value) < least:
         return "0"
     return f"{value:.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.4g}"  # noqa: PLR2004
 

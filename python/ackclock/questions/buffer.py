@@ -222,9 +222,9 @@ def buffer(
     *,
     scenario: ScenarioLike | None = None,
     link: str | None = None,
-    count: int = 1,
-    congestion: str = "cubic",
-    style: str = "linux",
+    count: int | None = None,
+    congestion: str | None = None,
+    style: str | None = None,
     target: float = 0.99,
     sizes: Sequence[str] = (),
     seeds: int = BUFFER.seeds[0],
@@ -245,7 +245,8 @@ def buffer(
     scenario, link
         A whole scenario instead, and the link in it; by default the first that endless flows cross.
     count, congestion, style
-        Number of endless flows, their congestion control, and ``"linux"`` or ``"rfc"``: what their endpoints do.
+        Number of endless flows, by default 1; their congestion control, by default CUBIC; and what their endpoints
+        do, ``"rfc"`` or, the default, ``"linux"``.
     target
         Utilisation to reach, above 0 and below 1.
     sizes
@@ -269,9 +270,12 @@ def buffer(
     if seeds < 1 or refine < 0:
         raise BufferSizeError("a run of each size is needed at least, and no fewer than 0 sizes between others")
     if scenario is None:
-        scenario = _described(rate, rtt, count, congestion, style)
-    elif rtt is not None:
-        raise BufferSizeError("a scenario has its own round trips")
+        scenario = _described(rate, rtt, 1 if count is None else count, congestion or "cubic", style or "linux")
+    elif any(one is not None for one in (rtt, count, congestion, style)):
+        raise BufferSizeError(
+            "a scenario has its own flows: rtt, a number of flows, congestion and style do not go with it; --set changes a file, such "
+            "as --set flows.style=linux"
+        )
     scenario = scenario_of(scenario)
     tree = scenario.canonical
     name = link or chosen(tree)

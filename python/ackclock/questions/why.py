@@ -223,9 +223,9 @@ def why(
     scenario: ScenarioLike | None = None,
     link: str | None = None,
     buffer: str | None = None,
-    count: int = 1,
-    congestion: str = "cubic",
-    aqm: str = "drop-tail",
+    count: int | None = None,
+    congestion: str | None = None,
+    aqm: str | None = None,
     seed: int = 1,
     prefer: Preference | None = None,
     until_sure: bool = False,
@@ -255,9 +255,9 @@ def why(
         Capacity of the queue: a time at the link's rate, packets or bytes. By default 100 ms, at least 4 packets;
         of a scheduler such as ``fq_codel`` or ``cake`` its own limit.
     count, congestion
-        Number of endless flows, and their congestion control.
+        Number of endless flows, by default 1, and their congestion control, by default CUBIC.
     aqm
-        The present queue: an AQM, or ``fq_codel``.
+        The present queue: an AQM, or ``fq_codel``; by default drop-tail.
     seed
         First seed of the runs.
     prefer
@@ -287,14 +287,23 @@ def why(
     scenario = None if scenario is None else scenario_of(scenario)
     there = {"call": call, "game": game, "web": web}
     if scenario is None:
-        queue = _named(aqm)
+        queue = _named(aqm or "drop-tail")
         if buffer is not None or "scheduler" not in queue:
             queue["capacity"] = buffer or _default_buffer(rate)
         scenario = _described(
-            rate, down, up, rtt, queue, {"count": count, "congestion": congestion.strip().lower(), "seed": seed}, there
+            rate,
+            down,
+            up,
+            rtt,
+            queue,
+            {"count": 1 if count is None else count, "congestion": (congestion or "cubic").strip().lower(), "seed": seed},
+            there,
         )
-    elif any((down, up, *there.values())):
-        raise WhyError("a scenario has its own links and traffic: down, up, call, game and web do not go with it")
+    elif any(one is not None for one in (down, up, rtt, buffer, count, congestion, aqm)) or any(there.values()):
+        raise WhyError(
+            "a scenario has its own links and traffic: down, up, rtt, buffer, a number of flows, congestion, aqm, call, "
+            "game and web do not go with it; --set changes a file, such as --set aqm=pie"
+        )
     if prefer not in (None, "delay", "rate"):
         raise WhyError(f'prefer: "{prefer}" is neither "delay" nor "rate"')
     scenario = _in_style(scenario, style)

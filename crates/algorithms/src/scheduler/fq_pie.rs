@@ -38,7 +38,10 @@ impl SchedulerAlgorithm for FqPieParams {
 
     const ALIKE: Alike = Alike::Each;
 
-    const AQM: Option<(&'static str, &'static [(&'static str, bool)])> = Some(("pie", &[]));
+    /// A sub-queue has a share of the link that changes, so that its length over the rate of the link
+    /// is not its delay: PIE goes by time stamps, as in Linux 6.1.
+    const AQM: Option<(&'static str, &'static [(&'static str, bool)])> =
+        Some(("pie", &[("timestamps", true)]));
 
     /// tc-fq_pie(8): limit.
     const CAPACITY: Option<u32> = Some(10240);

@@ -94,14 +94,8 @@ impl Service for Cell {
     fn opens(&mut self, now: Time, woken: bool) -> Time {
         let from = if woken { now + self.grant_delay } else { now };
         let mut interval = from.0.div_ceil(self.tti);
-        while self
-            .repetitions
-            .front()
-            .is_some_and(|taken| *taken < interval)
-        {
-            self.repetitions.pop_front();
-        }
-        for taken in &self.repetitions {
+        let over = self.repetitions.partition_point(|it| *it < interval);
+        for taken in self.repetitions.iter().skip(over) {
             if *taken > interval {
                 break;
             }
@@ -112,6 +106,8 @@ impl Service for Cell {
 
     fn begin(&mut self, now: Time, rate: f64) {
         self.interval = now.0 / self.tti;
+        let over = self.repetitions.partition_point(|it| *it < self.interval);
+        self.repetitions.drain(..over);
         self.room += rate * Time(self.tti).seconds() / 8.0;
     }
 
@@ -139,6 +135,16 @@ impl Service for Cell {
             free: Time((self.interval + 1) * self.tti),
             delay: Time((last - self.interval) * self.tti),
         }
+    }
+
+    fn repeats(&self, from: Time) -> Option<(Time, Time)> {
+        let mut free = 0;
+        self.repetitions.iter().find_map(|taken| {
+            let at = free.max(*taken);
+            free = at + 1;
+            let span = (Time(at * self.tti), Time(free * self.tti));
+            (span.1 > from).then_some(span)
+        })
     }
 }
 
@@ -206,6 +212,19 @@ mod tests {
         assert!((used - 0.9).abs() < 0.004, "{used}"); // four standard deviations
         let mean = late as f64 / blocks as f64 / MS as f64;
         assert!((mean - 8.0 / 9.0).abs() < 0.04, "{mean}");
+        // no interval between batches is idle
+        let mut cell = Cell::new(0.001, 0.5, 0.008, 0.0);
+        let mut free = Time::ZERO;
+        for _ in 0..1000 {
+            let at = cell.opens(free, false);
+            while free < at {
+                let (from, to) = cell.repeats(free).unwrap();
+                assert!(from <= free && free < to, "{from:?} {free:?} {to:?}");
+                free = to;
+            }
+            cell.begin(at, 1e6);
+            free = cell.end(true, &mut random).free;
+        }
         // and those that are taken are some of the next ones only
         assert!(cell.repetitions.len() < 40);
     }

@@ -51,6 +51,11 @@ pub trait Service {
     /// The batch is complete; `waiting` if packets are left over.
     fn end(&mut self, waiting: bool, random: &mut Stream) -> BatchEnd;
 
+    /// The first span that ends after `from` in which what failed is sent again.
+    fn repeats(&self, _from: Time) -> Option<(Time, Time)> {
+        None
+    }
+
     /// How transmitters of one medium take turns; `None`: each has its own.
     fn sharing(&self) -> Option<Sharing> {
         None
@@ -126,6 +131,12 @@ macro_rules! services_of {
             fn end(&mut self, waiting: bool, random: &mut Stream) -> BatchEnd {
                 match self {
                     $(Self::$name(inner) => inner.end(waiting, random),)*
+                }
+            }
+
+            fn repeats(&self, from: Time) -> Option<(Time, Time)> {
+                match self {
+                    $(Self::$name(inner) => inner.repeats(from),)*
                 }
             }
 

@@ -685,7 +685,7 @@ impl Link {
     pub(crate) fn flush(&mut self, now: u64) {
         self.advance(now);
         self.clock.account(now, self.length(), self.bytes);
-        self.busy.gap(self.idle_from(), now);
+        self.idle_until(now);
         self.counters.idle = self.busy.idle;
         if !self.event_driven {
             self.counters.started_bytes =
@@ -701,7 +701,6 @@ impl Link {
             tree.window(true);
         }
         self.clock.restart(now);
-        self.busy.gap(self.idle_from(), now);
         self.busy.restart(now);
     }
 
@@ -712,7 +711,6 @@ impl Link {
         if let Some(tree) = tree_in(&mut self.extras) {
             tree.window(false);
         }
-        self.busy.gap(self.idle_from(), now);
         self.frozen = Some((self.clock.clone(), self.busy.clone()));
     }
 

@@ -157,6 +157,7 @@ impl Link {
     /// out of the queue is left in `judged`.
     pub(crate) fn begin_batch(&mut self, now: u64) -> Option<u64> {
         let rate = self.transmitter.rate_at(now);
+        self.idle_until(now);
         let mut server = self.extras.as_mut()?.server.take()?;
         server.service.begin(Time(now), rate);
         while let Some((arrival, packet)) = server.next.take().or_else(|| self.leave_queue(now)) {
@@ -177,7 +178,6 @@ impl Link {
             opens
         } else {
             let end = server.service.end(waiting, &mut server.random);
-            self.busy.gap(self.free, now);
             self.free = end.free.0;
             server.delay = end.delay.0;
             server.state = State::Sends(end.free.0);
@@ -185,6 +185,20 @@ impl Link {
         };
         self.extras.as_mut()?.server = Some(server);
         next
+    }
+
+    /// Counts the time up to `now` in which nothing was sent, neither for the first time nor again.
+    pub(super) fn idle_until(&mut self, now: u64) {
+        let mut from = self.idle_from();
+        let server = self.extras.as_ref().and_then(|it| it.server.as_deref());
+        while let Some((begin, end)) = server.and_then(|it| it.service.repeats(Time(from))) {
+            if begin.0 >= now {
+                break;
+            }
+            self.busy.gap(from, begin.0);
+            from = end.0;
+        }
+        self.busy.gap(from, now);
     }
 
     /// The next packet leaves the queue, with its arrival.

@@ -32,9 +32,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="size of the queue: a time, packets or bytes, such as 250ms (default: 100 ms, at least 4 packets; "
         "of fq_codel, cake and other schedulers their own)",
     )
-    parser.add_argument("--flows", metavar="N", type=count(1), default=1, help="endless flows (default: 1)")
+    parser.add_argument("--flows", metavar="N", type=count(1), help="endless flows (default: 1)")
     parser.add_argument(
-        "--congestion", metavar="NAME", default="cubic", help="their congestion control (default: cubic)"
+        "--congestion", metavar="NAME", help="their congestion control (default: cubic)"
     )
     parser.add_argument("--call", action="store_true", help="there is also a voice call")
     parser.add_argument("--game", action="store_true", help="there is also a game over the network")
@@ -43,7 +43,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--own-senders", action="store_true", help="the senders are yours: try another congestion control, too"
     )
     parser.add_argument(
-        "--aqm", metavar="NAME", default="drop-tail", help="what manages the queue now (default: drop-tail)"
+        "--aqm", metavar="NAME", help="what manages the queue now (default: drop-tail)"
     )
     parser.add_argument(
         "--prefer",

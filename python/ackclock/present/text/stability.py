@@ -123,12 +123,12 @@ def limits_table(answer: Answer) -> pd.DataFrame:
 
     lines = []
     for limit in answer.limits:
-        line = {"from": quantity(limit.now, limit.unit), "to": quantity(limit.value, limit.unit), "what": limit.kind}
+        line = {"from": _setting(limit.now, limit), "to": _setting(limit.value, limit), "what": limit.kind}
         line |= {"period": "", "onset": "", "mu2": "", "beta2": "", "beyond": "", "holds to": "", "why": limit.reason}
         if limit.changes:
             roots = limit.unstable_beyond
             line["beyond"] = "stable" if roots == 0 else f"{roots} unstable roots" if roots else "cannot tell"
-            line["holds to"] = quantity(limit.holds_to, limit.unit)
+            line["holds to"] = _setting(limit.holds_to, limit)
         if limit.point is not None and limit.onset is not None:
             line |= {"period": quantity(limit.point.period, "s"), "onset": limit.onset.onset}
             line |= {"mu2": f"{limit.onset.mu2:.4g}", "beta2": f"{limit.onset.beta2:.4g}"}
@@ -167,7 +167,7 @@ def unsafe(answer: Answer) -> list[str]:
             )
     for limit in answer.limits:
         if limit.coexist_from is not None and limit.reaches_now is None:
-            there = quantity(limit.coexist_from, limit.unit)
+            there = _setting(limit.coexist_from, limit)
             reasons.append(
                 f"from {limit.parameter} = {there} on, a large enough disturbance starts an oscillation before the "
                 "limit is reached"
@@ -199,9 +199,14 @@ def _verdict(answer: Answer) -> str:
     return text
 
 
+def _setting(value: float, limit: Limit) -> str:
+    """A value of the parameter that is moved, which may be small."""
+    return quantity(value, limit.unit, least=0.0)
+
+
 def _limit(limit: Limit) -> str:
     name = PARAMETERS.get(limit.parameter, limit.parameter)
-    now, there = quantity(limit.now, limit.unit), quantity(limit.value, limit.unit)
+    now, there = _setting(limit.now, limit), _setting(limit.value, limit)
     if limit.unstable_now is None:
         return _from_the_boundary(limit, name) if limit.changes else ""
     stable = limit.unstable_now == 0
@@ -227,7 +232,7 @@ def _until_unstable(limit: Limit, name: str, now: str, there: str) -> str:
     more = _onset(limit)
     run = limit.beyond
     if run is not None and run.settles is False:
-        more.append(f"at {quantity(limit.beyond_at, limit.unit)} {run.swing}")
+        more.append(f"at {_setting(limit.beyond_at, limit)} {run.swing}")
     if limit.point is not None:
         what = f"the queue oscillates with a period of {quantity(limit.point.period, 's')}"
     else:
@@ -239,7 +244,7 @@ def _until_unstable(limit: Limit, name: str, now: str, there: str) -> str:
 def _until_stable(limit: Limit, name: str, now: str, there: str) -> str:
     """From an unstable equilibrium to a stable one."""
     more = [limit.reason] if limit.reason else []
-    far = f"{'up' if limit.upwards else 'down'} to {quantity(limit.holds_to, limit.unit)}"
+    far = f"{'up' if limit.upwards else 'down'} to {_setting(limit.holds_to, limit)}"
     if limit.settles:
         what = "for the queue to settle"
         more.append(f"the queue is then stable {far}")
@@ -247,7 +252,7 @@ def _until_stable(limit: Limit, name: str, now: str, there: str) -> str:
         what = "for the equilibrium to be stable"
         run = limit.beyond
         if run is not None and run.settles is False:
-            more.append(f"at {quantity(limit.beyond_at, limit.unit)} from empty queues {run.swing} beside it")
+            more.append(f"at {_setting(limit.beyond_at, limit)} from empty queues {run.swing} beside it")
         more.append(f"that holds {far}")
     return "; ".join([f"{name} must {_verb(limit)} from {now} to {there} {what}", *more, *_onset(limit)])
 

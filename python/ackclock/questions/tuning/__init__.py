@@ -69,8 +69,8 @@ def tune(
     runs: int = 12,
     rate: str | None = None,
     rtt: str | None = None,
-    buffer: str = "100 ms",
-    congestion: str = "cubic",
+    buffer: str | None = None,
+    congestion: str | None = None,
     style: str | None = None,
     watch: Watch | None = None,
 ) -> Tuned:
@@ -80,7 +80,8 @@ def tune(
     Parameters
     ----------
     scenario
-        The link and its traffic. Without one, a link of `rate` with `rtt`, `buffer` and `congestion` as in `why`.
+        The link and its traffic. Without one, a link of `rate` with `rtt`, `buffer`, by default 100 ms, and
+        `congestion`, by default CUBIC.
     ranges
         Ranges over which the setting must hold, by key: ``{"rtt": "10ms..200ms", "flows": "10..500"}``; also ``rate``.
         Everything else is as in the scenario. `flows` is the number of long-lived flows over the link.
@@ -120,7 +121,12 @@ def tune(
     family = _family(kind)
     wanted = dict(ranges or {})
     if scenario is None:
-        scenario = _plain(rate, rtt, buffer, congestion, wanted)
+        scenario = _plain(rate, rtt, buffer or "100 ms", congestion or "cubic", wanted)
+    elif any(one is not None for one in (rate, rtt, buffer, congestion)):
+        raise TuneError(
+            "a scenario has its own link and flows: rate, rtt, buffer and congestion do not go with it; --set changes a "
+            "file, such as --set flows.congestion=reno"
+        )
     if style not in (None, "linux", "rfc"):
         raise TuneError(f'style: "{style}" is neither "linux" nor "rfc"')
     if style is not None:

@@ -57,6 +57,27 @@ def test_shorter_queues_are_better_for_people(deep: Experience) -> None:
     assert short.page > 8 * PAGE / 20e6  # no faster than the link
 
 
+def test_a_call_of_which_one_way_is_cut_off_is_no_call() -> None:
+    """The MOS was that of the other way alone: 3.3 where 99.96 % of the packets of one way were lost."""
+    tree = home("20 Mbit/s", "5 Mbit/s", "20 ms", queue=DEEP).canonical
+    next(link for link in tree["link"] if link["name"] == "up")["loss"] = 1.0
+    result = people({"now": tree}, "down", LENGTH).settings["now"]
+    assert result.call is not None
+    assert result.call.words == "not recommended"
+    assert result.call.lost == 1.0
+    assert math.isnan(result.ping)
+    assert result.grade == ""
+    cells = table(People({"now": result}, ("down",))).columns["now"]
+    assert cells["a game, there and back"] == "not known: nothing gets through in 3 of 3 runs"
+
+
+def test_long_round_trips_are_measured_for_long() -> None:
+    """A download of one flow over 3 s was that of thirteen round trips: 150 s where its rate asks for 53 s."""
+    tree = home("2 Mbit/s", "2 Mbit/s", "3 s", queue=DEEP).canonical
+    result = people({"now": tree}, "down", Length(60.0, 400.0, 0.5, "a test")).settings["now"]
+    assert result.seconds >= 300
+
+
 def test_link_without_other_traffic_is_graded_best() -> None:
     tree = home("50 Mbit/s", "50 Mbit/s", "20 ms", queue=DEEP).canonical
     tree["flows"] = [{**flow, "traffic": {"kind": "app-limited", "rate": "10 kbit/s"}} for flow in tree["flows"]]

@@ -273,8 +273,8 @@ def buffer(
         scenario = _described(rate, rtt, 1 if count is None else count, congestion or "cubic", style or "linux")
     elif any(one is not None for one in (rtt, count, congestion, style)):
         raise BufferSizeError(
-            "a scenario has its own flows: rtt, a number of flows, congestion and style do not go with it; --set changes a file, such "
-            "as --set flows.style=linux"
+            "a scenario has its own flows: rtt, a number of flows, congestion and style do not go with it; "
+            "--set changes a file, such as --set flows.style=linux"
         )
     scenario = scenario_of(scenario)
     tree = scenario.canonical

@@ -41,7 +41,9 @@ GRADES: Final = ((0.005, "A+"), (0.030, "A"), (0.060, "B"), (0.200, "C"), (0.400
 MAX_PACKETS: Final = PEOPLE.packets
 """Packets of each run at most."""
 LONGEST: Final = 40.0
-"""Measured time of each run at most, s, unless pages take longer."""
+"""Measured time of each run at most, s, unless pages take longer, ..."""
+ROUNDS: Final = 100
+"""... or so many round trips do: fewer are a part of a cycle of a window."""
 WANTED: Final = 10
 """Pages that are to be loaded, where the packets allow it."""
 UNLIKE: Final = 0.3
@@ -316,12 +318,13 @@ def _narrowest(tree: Mapping[str, Any], names: Sequence[str]) -> float:
 def _length(
     tree: Mapping[str, Any], user: Mapping[str, Any], length: Length, longest: float = LONGEST
 ) -> Length | None:
-    """The scenario's own length, shorter where a minute is enough, longer where pages need it."""
+    """The scenario's own length, shorter where that is enough, longer where pages need it."""
     if once(tree):
         return length
     rate = _narrowest(tree, user["path"])
     sharing = 1 + sum(int(flow["count"]) for flow in tree["flows"] if "congestion" in flow)
     page = 8 * PAGE * sharing / rate
+    longest = max(longest, ROUNDS * _base(user))
     measured = max(min(length.measured, longest), WANTED * (page + 1))
     crossed = {name for flow in tree["flows"] for name in [*flow["path"], *returning(flow)]}
     packets = sum(bits(link) / 12_000 for link in tree["link"] if link["name"] in crossed)
@@ -369,6 +372,10 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experienc
         own = raw["flows"]["class"].astype(int) == place
         sent, drops, losses = (float(raw["flows"][key][own].sum()) for key in ("sent", "drops", "losses"))
         if not answer["measured"]:
+            if sent:  # nothing gets through
+                calls.append(call([base / 2], [1.0], 1.0))
+                there.append(math.nan)
+                tails.append(math.nan)
             continue
         lost = min((drops + losses) / sent, 1.0) if sent else 0.0
         calls.append(call(answer["delay_edges"], answer["delay_counts"], lost))

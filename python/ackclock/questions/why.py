@@ -287,22 +287,14 @@ def why(
     scenario = None if scenario is None else scenario_of(scenario)
     there = {"call": call, "game": game, "web": web}
     if scenario is None:
-        queue = _named(aqm or "drop-tail")
-        if buffer is not None or "scheduler" not in queue:
-            queue["capacity"] = buffer or _default_buffer(rate)
-        scenario = _described(
-            rate,
-            down,
-            up,
-            rtt,
-            queue,
-            {"count": 1 if count is None else count, "congestion": (congestion or "cubic").strip().lower(), "seed": seed},
-            there,
-        )
+        queue = _queue(aqm or "drop-tail", buffer, rate)
+        kind = (congestion or "cubic").strip().lower()
+        endless = {"count": 1 if count is None else count, "congestion": kind, "seed": seed}
+        scenario = _described(rate, down, up, rtt, queue, endless, there)
     elif any(one is not None for one in (down, up, rtt, buffer, count, congestion, aqm)) or any(there.values()):
         raise WhyError(
-            "a scenario has its own links and traffic: down, up, rtt, buffer, a number of flows, congestion, aqm, call, "
-            "game and web do not go with it; --set changes a file, such as --set aqm=pie"
+            "a scenario has its own links and traffic: down, up, rtt, buffer, a number of flows, congestion, aqm, "
+            "call, game and web do not go with it; --set changes a file, such as --set aqm=pie"
         )
     if prefer not in (None, "delay", "rate"):
         raise WhyError(f'prefer: "{prefer}" is neither "delay" nor "rate"')
@@ -400,6 +392,14 @@ def _checked(judged: Sequence[Judged], tree: dict[str, Any], seed: int) -> str:
         uncovered=listed(_uncovered(tree)),
     )
     return str(checked)
+
+
+def _queue(aqm: str, buffer: str | None, rate: str | None) -> dict[str, Any]:
+    """The present queue of a question in numbers."""
+    queue = _named(aqm)
+    if buffer is not None or "scheduler" not in queue:
+        queue["capacity"] = buffer or _default_buffer(rate)
+    return queue
 
 
 def _described(

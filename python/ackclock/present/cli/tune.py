@@ -48,12 +48,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--rate", help="rate of the link, without a file")
     parser.add_argument("--rtt", help="round trip without queueing, without a file")
-    parser.add_argument(
-        "--buffer", help="size of the present queue, without a file (default: 100 ms)"
-    )
-    parser.add_argument(
-        "--congestion", metavar="NAME", help="congestion control, without a file (default: cubic)"
-    )
+    parser.add_argument("--buffer", help="size of the present queue, without a file (default: 100 ms)")
+    parser.add_argument("--congestion", metavar="NAME", help="congestion control, without a file (default: cubic)")
     parser.add_argument(
         "--style", choices=("linux", "rfc"), help="what the TCP endpoints do in packet runs (default: as in the file)"
     )

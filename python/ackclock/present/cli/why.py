@@ -33,18 +33,14 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "of fq_codel, cake and other schedulers their own)",
     )
     parser.add_argument("--flows", metavar="N", type=count(1), help="endless flows (default: 1)")
-    parser.add_argument(
-        "--congestion", metavar="NAME", help="their congestion control (default: cubic)"
-    )
+    parser.add_argument("--congestion", metavar="NAME", help="their congestion control (default: cubic)")
     parser.add_argument("--call", action="store_true", help="there is also a voice call")
     parser.add_argument("--game", action="store_true", help="there is also a game over the network")
     parser.add_argument("--web", action="store_true", help="there is also somebody who opens pages")
     parser.add_argument(
         "--own-senders", action="store_true", help="the senders are yours: try another congestion control, too"
     )
-    parser.add_argument(
-        "--aqm", metavar="NAME", help="what manages the queue now (default: drop-tail)"
-    )
+    parser.add_argument("--aqm", metavar="NAME", help="what manages the queue now (default: drop-tail)")
     parser.add_argument(
         "--prefer",
         choices=("delay", "rate"),

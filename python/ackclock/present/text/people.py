@@ -20,7 +20,8 @@ def table(people: People) -> TextTable:
 
 def _cells(experience: Experience) -> dict[str, str]:
     voice = "" if experience.call is None else f"MOS {experience.call.mos:.1f}, {experience.call.words}"
-    there = "" if math.isnan(experience.ping) else _known(experience, "ping")
+    absent = experience.call is None and math.isnan(experience.ping)
+    there = "" if absent else _known(experience, "ping", _no_way(experience))
     if experience.half("ping") < experience.ping:
         there += f", 1 in 100 {time(experience.ping_p99)}"
     return {
@@ -42,6 +43,12 @@ def _known(experience: Experience, measure: Measure, why_not: str = "") -> str:
     if half >= value:
         return f"not known: {counted(len(experience.runs), 'seed')} differ by more than their mean"
     return time_within(value, half) if half > EXACT * value else time(value)
+
+
+def _no_way(experience: Experience) -> str:
+    """Why no time of a small packet is stated."""
+    cut_off = sum(math.isnan(run.ping) for run in experience.runs)
+    return f"nothing gets through in {cut_off} of {counted(len(experience.runs), 'run')}"
 
 
 def _no_download(experience: Experience) -> str:

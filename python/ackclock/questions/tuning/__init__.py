@@ -124,8 +124,8 @@ def tune(
         scenario = _plain(rate, rtt, buffer or "100 ms", congestion or "cubic", wanted)
     elif any(one is not None for one in (rate, rtt, buffer, congestion)):
         raise TuneError(
-            "a scenario has its own link and flows: rate, rtt, buffer and congestion do not go with it; --set changes a "
-            "file, such as --set flows.congestion=reno"
+            "a scenario has its own link and flows: rate, rtt, buffer and congestion do not go with it; --set changes "
+            "a file, such as --set flows.congestion=reno"
         )
     if style not in (None, "linux", "rfc"):
         raise TuneError(f'style: "{style}" is neither "linux" nor "rfc"')

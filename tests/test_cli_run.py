@@ -230,6 +230,8 @@ def test_list_and_schema(ackclock: Command) -> None:
     for name in ("reno", "compound", "drop-tail", "red"):
         assert f"  {name} " in everything
     red = ackclock("list", "red").stdout
+    assert ackclock("list", "RED").stdout == red
+    assert ackclock("list", "FQ-PIE").stdout == ackclock("list", "fq_pie").stdout
     assert "max_probability" in red
     assert "Floyd" in red
     assert "engines: packet, fluid, mean-field, stability" in red

@@ -87,6 +87,22 @@ def test_a_gain_of_others_is_not_denied() -> None:
     assert "would bring these flows no gain that counts" in answer.sentence
 
 
+def test_a_class_that_is_starved_now_is_not_denied() -> None:
+    """ "no gain that counts" over a table in which a flow gets 29.4 kbit/s in place of 0 bit/s."""
+    answer = ac.why("64 kbit/s", "150 ms", buffer="6000 B", call=True)
+    assert answer.other is not None
+    now, instead = (setting.classes["flows-1"].goodput for setting in (answer.present, answer.other))
+    assert now < 0.1 * instead
+    assert "flows-1 gets " in answer.sentence
+    assert "no gain" not in answer.sentence
+
+
+def test_runs_of_the_present_setting_alone_have_no_others() -> None:
+    answer = ac.why("100 Gbit/s", "10 ms", count=20, length=0.01)
+    assert answer.checked.startswith("Checked by 3 runs of the present setting alone, ")
+    assert "the others" not in answer.checked
+
+
 def test_steps_that_end_are_judged_in_the_time_of_their_scenario() -> None:
     """Of four steps of 10 s the last was run for ten minutes more: a median of 5.5 s, where the scenario has 0.5 s."""
     steps = [["0 s", "30 Mbit/s"], ["10 s", "6 Mbit/s"], ["20 s", "20 Mbit/s"], ["30 s", "2 Mbit/s"]]

@@ -115,7 +115,9 @@ const UNITS: &[Unit] = &[
         Dimension::Rate,
         1,
         12,
-        &["Tbit/s", "tbit/s", "Tb/s", "Tbps", "Tbit", "Tb"],
+        &[
+            "Tbit/s", "tbit/s", "Tb/s", "tb/s", "Tbps", "tbps", "Tbit", "tbit", "Tb", "tb",
+        ],
     ),
     unit(Dimension::Rate, 8, 0, &["B/s"]),
     unit(Dimension::Rate, 8, 3, &["kB/s", "KB/s"]),
@@ -566,6 +568,7 @@ mod tests {
             ("100 Mb/s", Dimension::Rate, 1e8),
             ("100 Mbps", Dimension::Rate, 1e8),
             ("0.3 Gbit/s", Dimension::Rate, 3e8),
+            ("1 tbit", Dimension::Rate, 1e12),
             ("1 MB/s", Dimension::Rate, 8e6),
             ("1e3 bit/s", Dimension::Rate, 1000.0),
             ("300 kB", Dimension::Size, 3e5),

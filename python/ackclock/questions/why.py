@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from .. import _core
-from ..core._words import finite, listed
+from ..core._words import counted, finite, listed
 from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError
@@ -381,9 +381,10 @@ def _checked(judged: Sequence[Judged], tree: dict[str, Any], seed: int) -> str:
     settings = {json.dumps(run["scenario"]) for lab in labs for run in lab.record.values()}
     length = judged[0].diagnosis.present.length
     millions = sum(lab.computed for lab in labs) / 1e6
+    runs = sum(lab.simulated for lab in labs)
     checked = state(
-        "why.checked",
-        runs=sum(lab.simulated for lab in labs),
+        "why.checked" if len(settings) > 1 else "why.checked-alone",
+        runs=runs if len(settings) > 1 else counted(runs, "run"),
         settings=len(settings),
         millions=float(f"{millions:.2g}"),
         measured=length.measured,

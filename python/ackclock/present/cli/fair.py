@@ -12,6 +12,16 @@ from ._command import Command
 from ._output import WrongInputError, output_file, print_json, print_text, progress_bar
 
 
+def _products(text: str) -> float:
+    """The type of a buffer in bandwidth-delay products, with or without their name."""
+    try:
+        return float(text.strip().lower().removesuffix("bdp"))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be a number of bandwidth-delay products above 0, such as 0.5, not {text}"
+        ) from None
+
+
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "controls",
@@ -26,7 +36,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--buffer",
         metavar="BDP",
-        type=float,
+        type=_products,
         action="append",
         help="a buffer in bandwidth-delay products, repeatable (default: 0.25 to 8)",
     )

@@ -43,7 +43,10 @@ def _run(options: argparse.Namespace) -> None:
             for entry in algorithms[group]:
                 print(f"  {str(entry['kind']).ljust(width)}  {entry['summary']}")
         return
-    entries = [entry for group in algorithms.values() for entry in group if entry["kind"] == options.name]
+    asked = options.name.strip().lower().replace("-", "_")
+    entries = [
+        entry for group in algorithms.values() for entry in group if str(entry["kind"]).replace("-", "_") == asked
+    ]
     if not entries:
         names = [str(entry["kind"]) for group in algorithms.values() for entry in group]
         raise WrongInputError(f'there is no algorithm "{options.name}"{among(options.name, names)}')

@@ -136,4 +136,4 @@ def _rests(buffer: Buffer) -> str:
         short = len(buffer.sizes) - len(ran)
         parts.append(f"{counted(short, 'size needs', 'sizes need')} longer runs (--until-sure)")
     alike = " All flows have the same round trip and may lose together, which asks for more."
-    return f"Rests on {'; '.join(parts)}.{alike * buffer.alike}"
+    return f"{'Rests on ' * bool(ran)}{'; '.join(parts)}.{alike * buffer.alike}"

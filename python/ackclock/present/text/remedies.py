@@ -7,7 +7,7 @@ from typing import Final
 
 from ...core._words import listed
 from ...core.devices import SHAPED
-from ...core.units import number, share, time
+from ...core.units import number, rate_text, share, time
 from ...questions.causes.remedy import Balance, Effect, Preference
 from ...questions.causes.sentences import Sentence
 from ...questions.remedies import Remedy
@@ -35,7 +35,7 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
     what = f"{name} at the senders" if name == "BBR" else remedy.title or name
     many = len({effect.subject for effect in balance.effects if effect.key == "rate"}) > 1
     where = f" at {listed(list(remedy.settings))}" if many else ""
-    gains = _by_link(balance.gains, balance, many)
+    gains = _by_link(balance.gains, balance, many) or _freed(balance)
     costs = _by_link([cost for cost in balance.costs if cost.key != "rate"], balance, many)
     rates = [effect for effect in balance.effects if effect.key == "rate" and effect.better is not True]
     shaped_links = {link for link, setting in remedy.settings.items() if "behind a shaper" in setting.queue}
@@ -91,6 +91,13 @@ def _effect(effect: Effect, balance: Balance) -> str:
         return f"{even} even share (Jain's index {effect.before:.2f} to {effect.after:.2f})"
     what = "lost" if effect.key == "loss" else "lost of a stream without congestion control"
     return f"{share(effect.after)} in place of {share(effect.before)} {what}"
+
+
+def _freed(balance: Balance) -> str:
+    """The classes that get next to nothing now, in words."""
+    return listed(
+        [f"{of.subject} gets {rate_text(of.after)} in place of {rate_text(of.before)}" for of in balance.freed]
+    )
 
 
 def _spread(effect: Effect) -> str:

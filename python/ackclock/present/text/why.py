@@ -20,6 +20,10 @@ STATEMENTS: Final = {
         "{measured:time} after a warm-up of {warm:time}, the others for as long as each needs; seeds from "
         "{seed}. Not covered: {uncovered}."
     ),
+    "checked-alone": (
+        "Checked by {runs} of the present setting alone, {millions:g} M packets: for {measured:time} after a warm-up "
+        "of {warm:time}; seeds from {seed}. Not covered: {uncovered}."
+    ),
     "measured": "In the {seconds:time} that were measured: {sentence}",
     "stays": " Only {link} was asked for; {others} stays as in the file.",
     "stay": " Only {link} was asked for; {others} stay as in the file.",

@@ -35,6 +35,9 @@ PRICE: Final = 0.15
 LOSSES: Final = 0.01
 """Without one it may lose this part more of the packets to be recommended."""
 
+STARVED: Final = 0.1
+"""A class whose goodput is below this part of what it gets otherwise gets next to nothing."""
+
 Preference = Literal["delay", "rate"]
 Key = Literal["delay_p50", "delay_p99", "loss", "rate", "jain", "stream_loss", "one_way_p99", "goodput"]
 
@@ -200,6 +203,12 @@ class Balance:
     def costs(self) -> tuple[Effect, ...]:
         """Return the effects that are costs at a link."""
         return tuple(effect for effect in self.effects if effect.better is False and effect.key != "one_way_p99")
+
+    @property
+    def freed(self) -> tuple[Effect, ...]:
+        """Return the goodput of each class that gets next to nothing now, and more with the setting for certain."""
+        rates = [effect for effect in self.effects if effect.key == "goodput"]
+        return tuple(rate for rate in rates if rate.before < STARVED * rate.after and rate.change > rate.half)
 
     def without(self, key: Key, subjects: Collection[str]) -> Balance:
         """Return the balance without a measure of some links or classes."""

@@ -53,6 +53,12 @@ def test_tables_agree_with_each_other(result: ac.Result) -> None:
     assert (np.diff(edges) > 0).all()
 
 
+def test_a_seed_is_a_number_of_64_bits() -> None:
+    for seed in (-1, 1 << 64):
+        with pytest.raises(ValueError, match="seed must be 0 or more"):
+            ac.run(ac.loads(SMALL), seed=seed)
+
+
 def test_losses_outside_of_queues_are_losses() -> None:
     """A wire that loses 1 % of the packets: "loss 0 %" at the link and for the flows beside 1.0 % one way."""
     wire = ac.dumbbell(

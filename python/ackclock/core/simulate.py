@@ -77,6 +77,8 @@ def run(
         If there is no such link to capture.
     RunError
         If the run failed. If a user's own algorithm raised an exception, that is its cause (`__cause__`).
+    ValueError
+        If the seed is no number of 64 bits.
     Interrupted
         On Ctrl-C.
     """
@@ -134,6 +136,8 @@ def _run(
     from .result import Result, Timing
     from .traces import trace_table
 
+    if seeds[0] < 0 or seeds[-1] >= 1 << 64:
+        raise ValueError(f"seed must be 0 or more and below 2^64, not {seeds[0] if seeds[0] < 0 else seeds[-1]}")
     links, classes = ([entry["name"] for entry in scenario.canonical[kind]] for kind in ("link", "flows"))
 
     def write(raw: dict[str, Any]) -> None:

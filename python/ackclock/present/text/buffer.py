@@ -65,8 +65,13 @@ def _known(seconds: float) -> str:
     return "" if math.isnan(seconds) else time(seconds)
 
 
+def _products(bdp: float) -> str:
+    text = f"{bdp:.2g}"
+    return f"{text} bandwidth-delay product{'' if text == '1' else 's'}"
+
+
 def _size(size: Size) -> str:
-    return f"{size.packets} packets ({time(size.seconds)}, {size.bdp:.2g} bandwidth-delay products)"
+    return f"{size.packets} packets ({time(size.seconds)}, {_products(size.bdp)})"
 
 
 def _enough(buffer: Buffer) -> str:

@@ -1,4 +1,4 @@
-"""`ackclock import`: queues as tc, sqm-scripts or LibreQoS have them, as a scenario."""
+"""`ackclock import`: queues as tc, sqm-scripts or LibreQoS have them, and LeoReplayer's recordings, as a scenario."""
 
 from __future__ import annotations
 
@@ -11,17 +11,28 @@ from ._output import WrongInputError, print_json
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=("tc",), metavar="tc", help="queues of Linux: tc, sqm-scripts, LibreQoS")
+    parser.add_argument(
+        "what",
+        choices=("tc", "leoreplayer"),
+        metavar="WHAT",
+        help="tc: queues of Linux, tc, sqm-scripts, LibreQoS; leoreplayer: a satellite's link",
+    )
     parser.add_argument(
         "files",
         metavar="FILE",
         nargs="+",
         help="commands of tc; output of tc qdisc, class and filter show, also of tc -j; /etc/config/sqm; network.json "
-        "with ShapedDevices.csv; - is the standard input",
+        "with ShapedDevices.csv; - is the standard input; of leoreplayer bw_N.txt and delay_N.txt",
     )
     parser.add_argument("--rate", help="rate of the interface, where its queue has none of its own, such as 100mbit")
-    parser.add_argument("--rtt", default="40 ms", help="round trip of the flows without queueing (default 40 ms)")
+    parser.add_argument(
+        "--rtt", help="round trip of the flows without queueing (default 40 ms; of leoreplayer twice the first delay)"
+    )
     parser.add_argument("--congestion", default="cubic", help="congestion control of the flows (default cubic)")
+    parser.add_argument(
+        "--way", choices=("down", "up"), default="down", help="direction of leoreplayer's traces (default down)"
+    )
+    parser.add_argument("--loss", help="of leoreplayer's link (default 0.01 %% down, 0.2 %% up)")
     parser.add_argument("--json", action="store_true", help="print the scenario as JSON, with every default")
 
 
@@ -37,7 +48,10 @@ def _run(options: argparse.Namespace) -> None:
         except OSError as error:
             raise WrongInputError(f"{name}: cannot be read: {error.strerror}") from None
         texts.append(("standard input" if name == "-" else name, text))
-    result = import_tc(texts, rate=options.rate, rtt=options.rtt, congestion=options.congestion)
+    if options.what == "leoreplayer":
+        _recording(options, texts)
+        return
+    result = import_tc(texts, rate=options.rate, rtt=options.rtt or "40 ms", congestion=options.congestion)
     for note in result.notes:
         sys.stderr.write(f"note: {note}\n")
     if options.json:
@@ -46,14 +60,31 @@ def _run(options: argparse.Namespace) -> None:
         print(result.scenario._core.toml(), end="")
 
 
+def _recording(options: argparse.Namespace, texts: list[tuple[str, str]]) -> None:
+    from ...core.leoreplayer import recording
+    from ...core.scenario import loads
+
+    if len(texts) != 2 or options.rate:  # noqa: PLR2004  bandwidth and delay
+        raise WrongInputError("ackclock import leoreplayer: two files, bw_N.txt and delay_N.txt, which have the rate")
+    text = recording(
+        texts[0][0], texts[1], way=options.way, loss=options.loss, rtt=options.rtt, congestion=options.congestion
+    )
+    scenario = loads(text, origin=options.files[1])
+    if options.json:
+        print_json(scenario.canonical)
+    else:
+        print(text, end="")
+
+
 COMMAND = Command(
     "import",
-    "turn queues of Linux into a scenario",
+    "turn queues of Linux, or a recording of a satellite's link, into a scenario",
     (
         ("tc home.sh", "the commands of a script"),
         ("tc qdisc.json class.txt filter.txt --rate 100mbit", "what tc -j qdisc, tc class and tc filter show print"),
         ("tc /etc/config/sqm", "what sqm-scripts set up, both directions"),
         ("tc network.json ShapedDevices.csv", "a provider's tree of LibreQoS"),
+        ("leoreplayer bw_7.txt delay_7.txt", "rate, delay and loss of a satellite's link"),
     ),
     _arguments,
     _run,

@@ -286,6 +286,24 @@ def test_bbr_beside_loss_based_flows_takes_its_part_whatever_their_number(others
     assert 0.4 < rates["bbr"] / sum(rates.values()) < 0.5
 
 
+@pytest.mark.parametrize(("other", "others", "kept"), [("reno", 1, 0.5), ("cubic", 5, 0.7)])
+def test_a_full_queue_beside_bbr_has_in_packets_the_mean_that_is_stated(other: str, others: int, kept: float) -> None:
+    """A sawtooth in which all windows fall has W (1 + beta) / 2 in the network; both cells need BBR to fall, too."""
+    limit, pipe = 370, 20e6 * 0.044 / 12_000
+    for kind in ("bbr", "bbr3"):
+        flows = [ac.flows(count, name, rtt="44 ms", name=name) for count, name in ((1, kind), (others, other))]
+        queue = {"aqm": "drop-tail", "capacity": f"{limit} packets"}
+        scenario = ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=flows, duration="80 s", measure="20 s .. 80 s")
+        analysis = ac.stability(scenario)
+        least, most = analysis.queue_in_packets["bottleneck"]
+        assert analysis.equilibrium.state["bottleneck.queue"] == most == limit
+        assert least == pytest.approx((1 + kept) / 2 * (limit + pipe) - pipe, rel=0.02)
+        packets = np.mean([run.links["queue_packets_mean"].item() for run in ac.replicate(scenario, 3)])
+        assert 0.85 * least < packets < 0.97 * most
+    assert not ac.stability(fifo(6, (3, "bbr"))).queue_in_packets, "the equations have this queue themselves"
+    assert not ac.stability(fifo(6, (2, "bbr"), (1, "vegas"))).queue_in_packets, "no loss-based sender"
+
+
 def test_bbr_rests_where_its_packets_do_and_moves_by_its_schedule() -> None:
     for kind, every in (("bbr", 10.24), ("bbr3", 5.24)):
         scenario = fifo(8, (5, kind))

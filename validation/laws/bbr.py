@@ -9,6 +9,8 @@ The links are drawn once, by their number: rate, round trip, buffer, number of f
 and the queue. The equations answer with their equilibrium, and where there is none, or an unstable one, with the means of
 their trajectory over the time that is measured. The queue agrees within 15 %, the share of the link within 0.10 of the
 mean of three packet runs of 80 s.
+Where the equations hold a full drop-tail queue at its limit, they state between which bounds its mean lies in packets;
+the second count of queues is of what is said: that range there, with the same margin, and the queue elsewhere.
 The verdict agrees where both say that the queue oscillates, or both that it does not; a motion of the packets with the
 period of the senders' own schedule, or half of it, which the equations state beside their verdict, is no oscillation of
 the loop.
@@ -62,7 +64,11 @@ class Row:
     loss_equations: float
     verdict_packets: str
     verdict_equations: str
+    queue_least: float
+    queue_most: float
+    """Range of the mean queue in packets that the equations state; their queue itself where they state none."""
     queue_agrees: bool
+    queue_said: bool
     share_agrees: bool
     verdict_agrees: str
     """yes, no or cannot tell."""
@@ -114,7 +120,7 @@ def compared(link: Link, kind: str) -> Row:
     share = mean([float(one[kind] / one.sum()) for one in goodput])
     loss = mean([float(str(run.links["loss"].item())) for run in runs])
     measured = ac.measured_stability(made)
-    says, periods = "no equilibrium", []
+    says, periods, stated = "no equilibrium", [], {}
     asked = ac.stability(made)
     try:
         at = asked.equilibria()[0]
@@ -125,6 +131,7 @@ def compared(link: Link, kind: str) -> Row:
         roots = asked.unstable_roots
         says = "cannot tell" if roots is None else "oscillates" if roots else "does not oscillate"
         periods = [period for _, _, period in asked.schedules]
+        stated = asked.queue_in_packets
     counts = {kind: link.flows, link.other: link.others}
     if says == "does not oscillate":
         rates = {name: counts[name] * at.window[name] / at.rtt[name] for name in at.window}
@@ -134,6 +141,7 @@ def compared(link: Link, kind: str) -> Row:
         rates = {name: counts[name] * float(course["rate"].sel({"class": name})) for name in goodput[0].index}
         queue_by_law, loss_by_law = (float(course[name].item()) for name in ("queue", "probability"))
     by_law = rates[kind] / sum(rates.values())
+    least, most = stated.get("bottleneck", (queue_by_law, queue_by_law))
     return Row(
         link.number,
         kind,
@@ -145,7 +153,10 @@ def compared(link: Link, kind: str) -> Row:
         loss_by_law,
         measured.verdict,
         says,
+        least,
+        most,
         abs(queue_by_law - queue) <= QUEUE * queue,
+        least - queue <= QUEUE * queue and queue - most <= QUEUE * queue,
         abs(by_law - share) <= SHARE,
         "cannot tell" if says == "no equilibrium" else agrees(says, measured, periods),
     )
@@ -163,14 +174,15 @@ def agrees(says: str, measured: ac.MeasuredStability, periods: list[float]) -> s
 
 def shares(rows: list[Row]) -> list[str]:
     """Return lines of a Markdown table: what share of the links agrees."""
-    lines = ["| | links | queue within 15 % | share within 0.10 | verdict agrees | cannot tell | differs |"]
-    lines += ["|---|---|---|---|---|---|---|"]
+    lines = ["| | links | queue within 15 % | as stated | share within 0.10 | verdict agrees | cannot tell | differs |"]
+    lines += ["|---|---|---|---|---|---|---|---|"]
     for kind in ("bbr", "bbr3"):
         for name, alone in (("alone", True), ("beside CUBIC or Reno", False)):
             some = [row for row in rows if row.kind == kind and (drawn(row.number).other == "") == alone]
             verdicts = [row.verdict_agrees for row in some]
             lines.append(
                 f"| {kind} {name} | {len(some)} | {sum(row.queue_agrees for row in some)} | "
+                f"{sum(row.queue_said for row in some)} | "
                 f"{sum(row.share_agrees for row in some)} | {verdicts.count('yes')} | {verdicts.count('cannot tell')} "
                 f"| {verdicts.count('no')} |"
             )

@@ -550,6 +550,16 @@ impl PyFluidModel {
             .collect()
     }
 
+    /// Range of the mean queue in packets of drop-tail links that senders by rate share with loss-based
+    /// ones, at an equilibrium: link, least, most (packets).
+    fn sawtooth(&self, at: &PyEquilibrium) -> Vec<(String, f64, f64)> {
+        let found = self.model.sawtooth(&at.0.x, &at.0.p);
+        found
+            .into_iter()
+            .map(|(link, least, most)| (link.to_owned(), least, most))
+            .collect()
+    }
+
     /// The derivative of the states by the clamped laws, at `state` with the states that lie one
     /// delay of each class back.
     fn derivative(&self, state: Vec<f64>, past: Vec<Vec<f64>>) -> PyResult<Vec<f64>> {

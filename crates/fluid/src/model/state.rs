@@ -4,7 +4,7 @@ use ackclock_algorithms::fluid::{AqmStart, Frozen, Path, Scheduled};
 use ackclock_delay::{Args, Bound, System};
 
 use super::equations::Network;
-use super::{Class, MAX_LINKS, Model, Rtt};
+use super::{Class, Link, MAX_LINKS, Model, Rtt};
 use crate::error::Error;
 
 impl Model {
@@ -313,6 +313,47 @@ impl Model {
                     class.law.schedule(state, rtt)
                 };
                 kept.into_iter().map(|one| (class.name.as_str(), one))
+            })
+            .collect()
+    }
+
+    /// Range of the mean queue in packets (link, least, most) of each full drop-tail link that senders
+    /// with laws by rate share with loss-based ones, at a state.
+    ///
+    /// The equations lose in proportion and rest at the limit B. In packets a loss takes a whole
+    /// decrease: a share 1 - beta of the window of each loss-based sender that loses. What a sender by
+    /// rate keeps in the network is twice its rate times the queue that the others' windows leave it
+    /// when it looks for the propagation time, and so falls as they do. With W packets in the network
+    /// at the limit, the largest sawtooth runs from beta W to W, with a mean of B - (1 - beta) W / 2;
+    /// where fewer lose at a time the mean lies between that and B (derived here).
+    #[must_use]
+    pub fn sawtooth(&self, x: &[f64], p: &[f64]) -> Vec<(&str, f64, f64)> {
+        let [windows, rtts, _, _] = self.rates(x, p);
+        let Some(prepared) = self.prepare::<f64>(p) else {
+            return Vec::new();
+        };
+        let by_rate = |c: usize| self.classes[c].user.is_none() && self.classes[c].law.by_rate();
+        let by_loss = |c: usize| self.classes[c].user.is_none() && !self.classes[c].law.by_delay();
+        let full = |l: usize, link: &Link| link.law.overflow_only() && self.at_limit(l, x);
+        let volume = |c: usize| p[self.count_at(c)] * windows[c];
+        let links = self.links.iter().enumerate();
+        links
+            .filter(|(l, link)| full(*l, link) && link.crossed_by.iter().any(|c| by_rate(*c)))
+            .filter_map(|(_, link)| {
+                let others = || link.crossed_by.iter().copied().filter(|c| !by_rate(*c));
+                let theirs: f64 = others().map(volume).sum();
+                if theirs <= 0.0 || !others().all(by_loss) {
+                    return None;
+                }
+                let falls: f64 = others()
+                    .map(|c| {
+                        let path = Path::fixed(rtts[c]);
+                        p[self.count_at(c)] * prepared.tcp[c].decrease(windows[c], &path)
+                    })
+                    .sum();
+                let all: f64 = link.crossed_by.iter().copied().map(volume).sum();
+                let least = link.limit - 0.5 * all * falls / theirs;
+                Some((link.name.as_str(), least.max(0.0), link.limit))
             })
             .collect()
     }

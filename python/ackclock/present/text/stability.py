@@ -63,9 +63,13 @@ def equilibrium_lines(of: EquilibriumAnalysis) -> dict[str, str]:
         rtt, loss = quantity(at.rtt[name], "s"), _percent(at.loss[name])
         text = f"window {digits(at.window[name])} packets, RTT {rtt}, loss {loss}"
         rows[f"flows {name}"] = text
+    ranges = of.queue_in_packets
     for name, value in at.probability.items():
         queue = at.state.get(f"{name}.queue")
         text = "" if queue is None else f"queue {digits(queue)} packets, "
+        if name in ranges:
+            least, most = ranges[name]
+            text += f"in packets {digits(least)} to {digits(most)} on average (a loss takes a whole decrease), "
         rows[f"link {name}"] = f'{text}loss or marks {_percent(value)}, AQM in region "{at.regimes[name]}"'
     root = of.certified
     if root is None:

@@ -69,6 +69,9 @@ class Answer:
                 "limits": [limit.json() for limit in self.limits],
                 "notes": self.of.notes,
                 "caveats": self.caveats,
+                "queue_in_packets": {
+                    link: {"least": least, "most": most} for link, (least, most) in self.of.queue_in_packets.items()
+                },
                 "schedules": [
                     {"flows": name, "what": what, "period_s": period} for name, what, period in self.of.schedules
                 ],

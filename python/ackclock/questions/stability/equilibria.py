@@ -63,6 +63,19 @@ class EquilibriumAnalysis:
         return self.equations.model.schedules(self.equilibrium._raw)
 
     @property
+    def queue_in_packets(self) -> dict[str, tuple[float, float]]:
+        """
+        Range of the mean queue in packets, by link, where the equations hold a queue at its limit but packets do not.
+
+        These are full drop-tail links that BBR shares with loss-based senders. The equations share losses in
+        proportion; in packets a loss takes a whole decrease of the window, and what BBR keeps in the network follows
+        the others' windows. The least value is the mean of a sawtooth in which all fall together, the largest the
+        limit. Tested in packets to 15 % (validation/laws/bbr.md).
+        """
+        found = self.equations.model.sawtooth(self.equilibrium._raw)
+        return {link: (least, most) for link, least, most in found}
+
+    @property
     def states(self) -> tuple[str, ...]:
         """Names of the states."""
         return self.equations.states

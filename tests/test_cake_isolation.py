@@ -35,7 +35,7 @@ def share(mode: str, counts: tuple[int, int], controls: tuple[str, str], sides: 
         flows.append(ac.flows(count, control, rtt=rtt, name=name, **ends, **keys))
     cake = {"kind": "cake", "bandwidth": "50 Mbit/s", "isolation": mode}
     made = ac.dumbbell(
-        rate="1 Gbit/s", queue={"scheduler": cake}, flows=flows, duration="5 s", measure="1 s .. 5 s", seed=3
+        rate="1 Gbit/s", queue={"scheduler": cake}, flows=flows, duration="3 s", measure="1 s .. 3 s", seed=3
     )
     goodput = ac.run(made).classes["goodput_bps"]
     return float(goodput["first"] / (goodput["first"] + goodput["second"]))

@@ -121,8 +121,9 @@ fn of_queues(
 ) -> u64 {
     if let Some(tree) = tree {
         let mut inside = vec![Vec::new(); tree.classes.len()];
+        let filters = tree.filters();
         for &(flows, count) in flows {
-            if let Some(class) = tree.class_of(flows, flows.dscp) {
+            if let Some(class) = filters.class_of(flows, flows.dscp) {
                 inside[class].push((flows, count));
             }
         }

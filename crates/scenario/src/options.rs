@@ -27,7 +27,7 @@ macro_rules! options {
     )+) => {
         $(
             $(#[doc = $doc])+
-            #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
             pub enum $option {
                 #[doc = concat!("`\"", $first_name, "\"`: ", $first_meaning, ".")]
                 #[default]

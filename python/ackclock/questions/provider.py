@@ -53,20 +53,23 @@ class Mix:
     video: float = 0.15
     """Fraction of the subscribers who watch a video of `rate`."""
     web: float = 0.1
-    """Fraction who open pages of 2 MB, with ten seconds to read each."""
+    """Fraction who open pages of 2 MB and read each for `think`."""
     call: float = 0.05
     """Fraction in a call of 80 kbit/s (G.711)."""
     download: float = 0.005
     """Download without end."""
     rate: str = "5 Mbit/s"
     """Rate of a video."""
+    think: str = "10 s"
+    """Mean time for which a page is read."""
 
     @property
     def kinds(self) -> list[tuple[float, dict[str, Any]]]:
-        """Shares with the traffic of each."""
+        """Shares with the traffic of each; of a page that is being read, the rest of the time is like all of it."""
+        pages = {"kind": "http", "size": "2 MB", "think": self.think}
         return [
             (self.video, {**TCP, "traffic": {"kind": "app-limited", "rate": self.rate}}),
-            (self.web, {**TCP, "traffic": {"kind": "http", "size": "2 MB", "think": "10 s"}}),
+            (self.web, {**TCP, "traffic": pages, "start": f"exponential {self.think}"}),
             (self.call, {"packet_size": "214 B", "traffic": {"kind": "cbr", "rate": "85.6 kbit/s"}}),
             (self.download, {**TCP, "traffic": {"kind": "bulk"}}),
         ]
@@ -187,8 +190,8 @@ def busy_hour(
     kept = _kept(node, doing, circuits)
     queue = libreqos.queue([kept], way, [])
     flows = [
-        {"name": f"{name} {libreqos.WAYS[way]}", "path": [node.name], "rtt": "uniform 20 ms .. 60 ms", **keys}
-        | ({"start": f"uniform 0 s .. {WARM:g} s"})
+        {"name": f"{name} {libreqos.WAYS[way]}", "path": [node.name], "rtt": "uniform 20 ms .. 60 ms"}
+        | {"start": f"uniform 0 s .. {WARM:g} s", **keys}
         for name, keys in doing.items()
     ]
     head = {"name": node.name, "duration": f"{WARM + seconds:g} s", "measure": f"{WARM:g} s .. {WARM + seconds:g} s"}

@@ -11,8 +11,6 @@
 //! equal priority take turns by deficit round robin with their quanta. The way of serving, the
 //! wait queues and the order of charges are those of Linux.
 
-use std::collections::BTreeSet;
-
 use super::{ClassAlgorithm, ClassScheduler, Declared, Turn, sending_time};
 use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
@@ -131,13 +129,15 @@ impl ClassAlgorithm for HtbParams {
                 deficit: [0; LEVELS],
                 active: 0,
                 feeds: (!declared.leaf).then(Box::default),
-                wakes: None,
             }
         };
         Htb {
+            levels: (0..LEVELS).filter(|level| levels.contains(level)).collect(),
             classes: classes.iter().enumerate().map(built).collect(),
             rows: Default::default(),
+            filled: [0; LEVELS],
             waiting: Default::default(),
+            places: vec![ABSENT; classes.len()],
             busy: 0,
             chosen: (0, 0),
         }
@@ -158,17 +158,99 @@ enum Mode {
 /// Classes that take turns: the first one from `at` on is next.
 #[derive(Clone, Debug, Default)]
 struct Round {
-    members: BTreeSet<usize>,
+    /// Ascending.
+    members: Vec<usize>,
     at: usize,
 }
 
 impl Round {
+    fn insert(&mut self, class: usize) {
+        if let Err(place) = self.members.binary_search(&class) {
+            self.members.insert(place, class);
+        }
+    }
+
+    fn remove(&mut self, class: usize) {
+        if let Ok(place) = self.members.binary_search(&class) {
+            self.members.remove(place);
+        }
+    }
+
     /// The class whose turn it is. It keeps its turn: one before it that was away for a while, at
     /// its ceiling, waits until the turn has come round.
     fn current(&mut self) -> Option<usize> {
-        let class = self.members.range(self.at..).next().copied()?;
+        let first = self.members.partition_point(|class| *class < self.at);
+        let class = *self.members.get(first)?;
         self.at = class;
         Some(class)
+    }
+}
+
+/// A class that no wait queue has.
+const ABSENT: u32 = u32::MAX;
+
+/// When classes are looked at again: a binary heap, the earliest first and of equal ones the first.
+#[derive(Debug, Default)]
+struct Waiting(Vec<(Time, usize)>);
+
+impl Waiting {
+    fn first(&self) -> Option<(Time, usize)> {
+        self.0.first().copied()
+    }
+
+    /// Looks at `class` again at `at`, or not at all; `places` are those of all classes in the heap.
+    fn set(&mut self, places: &mut [u32], class: usize, at: Option<Time>) {
+        let heap = &mut self.0;
+        let place = places[class] as usize;
+        match (places[class] != ABSENT, at) {
+            (false, None) => return,
+            (false, Some(at)) => {
+                places[class] = heap.len() as u32;
+                heap.push((at, class));
+            }
+            (true, Some(at)) => heap[place].0 = at,
+            (true, None) => {
+                heap.swap_remove(place);
+                places[class] = ABSENT;
+                match heap.get(place) {
+                    Some(&(_, moved)) => places[moved] = place as u32,
+                    None => return,
+                }
+            }
+        }
+        let place = place.min(heap.len() - 1);
+        let place = self.rise(places, place);
+        self.sink(places, place);
+    }
+
+    fn swap(&mut self, places: &mut [u32], one: usize, other: usize) {
+        self.0.swap(one, other);
+        places[self.0[one].1] = one as u32;
+        places[self.0[other].1] = other as u32;
+    }
+
+    fn rise(&mut self, places: &mut [u32], mut place: usize) -> usize {
+        while place > 0 && self.0[place] < self.0[(place - 1) / 2] {
+            self.swap(places, place, (place - 1) / 2);
+            place = (place - 1) / 2;
+        }
+        place
+    }
+
+    fn sink(&mut self, places: &mut [u32], mut place: usize) {
+        loop {
+            let (left, right) = (2 * place + 1, 2 * place + 2);
+            let Some(first) = self.0.get(left) else {
+                return;
+            };
+            let is_right = self.0.get(right).is_some_and(|other| other < first);
+            let below = if is_right { right } else { left };
+            if self.0[place] < self.0[below] {
+                return;
+            }
+            self.swap(places, place, below);
+            place = below;
+        }
     }
 }
 
@@ -193,8 +275,6 @@ struct Class {
     active: u8,
     /// In an inner class: the classes that borrow from it, by priority.
     feeds: Option<Box<[Round; PRIORITY_COUNT]>>,
-    /// When it is looked at again, if it stands in a wait queue.
-    wakes: Option<Time>,
 }
 
 impl Class {
@@ -222,8 +302,14 @@ pub struct Htb {
     classes: Vec<Class>,
     /// By level and priority: classes with packets that send on their own account.
     rows: [[Round; PRIORITY_COUNT]; LEVELS],
+    /// Levels that have classes, from the leaves up.
+    levels: Vec<usize>,
+    /// By level: the priorities whose rows have classes, a bit each.
+    filled: [u8; LEVELS],
     /// By level: when classes that borrow or wait are looked at again.
-    waiting: [BTreeSet<(Time, usize)>; LEVELS],
+    waiting: [Waiting; LEVELS],
+    /// The place of each class in the heap of its level.
+    places: Vec<u32>,
     /// Leaves with packets.
     busy: usize,
     /// Level and priority at which the class chosen last was found.
@@ -253,7 +339,7 @@ impl Htb {
                 if !feed.members.is_empty() {
                     new &= !(1 << prio); // the parent is active in it already
                 }
-                feed.members.insert(class);
+                feed.insert(class);
             }
             self.classes[parent].active |= new;
             (class, mask) = (parent, new);
@@ -261,7 +347,8 @@ impl Htb {
         if self.classes[class].mode == Mode::Sends {
             let level = self.classes[class].level;
             for prio in (0..PRIORITY_COUNT).filter(|prio| mask & (1 << prio) != 0) {
-                self.rows[level][prio].members.insert(class);
+                self.rows[level][prio].insert(class);
+                self.filled[level] |= 1 << prio;
             }
         }
     }
@@ -276,7 +363,7 @@ impl Htb {
             let mut gone = 0;
             for prio in (0..PRIORITY_COUNT).filter(|prio| mask & (1 << prio) != 0) {
                 let feed = self.round(0, prio, Some(parent));
-                feed.members.remove(&class);
+                feed.remove(class);
                 if feed.members.is_empty() {
                     gone |= 1 << prio;
                 }
@@ -288,9 +375,12 @@ impl Htb {
             let level = self.classes[class].level;
             for prio in (0..PRIORITY_COUNT).filter(|prio| mask & (1 << prio) != 0) {
                 let row = &mut self.rows[level][prio];
-                row.members.remove(&class);
+                row.remove(class);
                 if row.at == class {
                     row.at += 1; // its turn is over, also if it is soon back
+                }
+                if row.members.is_empty() {
+                    self.filled[level] &= !(1 << prio);
                 }
             }
         }
@@ -312,18 +402,12 @@ impl Htb {
 
     fn sleep(&mut self, class: usize, until: Option<Time>) {
         let level = self.classes[class].level;
-        if let Some(before) = self.classes[class].wakes.take() {
-            self.waiting[level].remove(&(before, class));
-        }
-        if let Some(until) = until {
-            self.waiting[level].insert((until, class));
-            self.classes[class].wakes = Some(until);
-        }
+        self.waiting[level].set(&mut self.places, class, until);
     }
 
     /// Looks again at the classes of a level whose time has come.
     fn wake(&mut self, level: usize, now: Time) {
-        while let Some(&(at, class)) = self.waiting[level].first()
+        while let Some((at, class)) = self.waiting[level].first()
             && at <= now
         {
             let (mode, rest) = {
@@ -338,14 +422,13 @@ impl Htb {
 
     /// The leaf whose turn it is in a row.
     fn leaf(&mut self, level: usize, prio: usize) -> Option<usize> {
-        let mut path: Vec<Option<usize>> = vec![None]; // of whose feed the walk is in
+        let mut of = None; // whose feed the walk is in
         loop {
-            let of = *path.last()?;
             if let Some(class) = self.round(level, prio, of).current() {
                 if self.classes[class].feeds.is_none() {
                     return Some(class);
                 }
-                path.push(Some(class));
+                of = Some(class);
                 continue;
             }
             // at its end it begins anew, and the one above goes on
@@ -354,11 +437,10 @@ impl Htb {
                 return None;
             }
             round.at = 0;
-            if path.len() > 1 {
-                path.pop();
-                let above = *path.last()?;
-                let round = self.round(level, prio, above);
-                round.at = round.current()? + 1;
+            if let Some(class) = of {
+                let inside = self.classes[class].level < level;
+                of = self.classes[class].parent.filter(|_| inside);
+                self.round(level, prio, of).at = class + 1;
             }
         }
     }
@@ -406,26 +488,25 @@ impl ClassScheduler for Htb {
     }
 
     fn next(&mut self, now: Time, _backlog: &[Backlog]) -> Turn {
-        for level in 0..LEVELS {
+        for at in 0..self.levels.len() {
+            let level = self.levels[at];
             self.wake(level, now);
-            for prio in 0..PRIORITY_COUNT {
-                if !self.rows[level][prio].members.is_empty()
-                    && let Some(leaf) = self.leaf(level, prio)
-                {
+            let mut filled = self.filled[level];
+            while filled != 0 {
+                let prio = filled.trailing_zeros() as usize;
+                if let Some(leaf) = self.leaf(level, prio) {
                     self.chosen = (level, prio);
                     return Turn::Send(leaf);
                 }
+                filled &= filled - 1;
             }
         }
         if self.busy == 0 {
             return Turn::Idle;
         }
-        let first = self
-            .waiting
-            .iter()
-            .filter_map(BTreeSet::first)
-            .map(|it| it.0);
-        first.min().map_or(Turn::Idle, Turn::Wait)
+        let first = self.waiting.iter().filter_map(Waiting::first);
+        let first = first.map(|(at, _)| at).min();
+        first.map_or(Turn::Idle, Turn::Wait)
     }
 
     fn sent(&mut self, now: Time, class: usize, size: u32, backlog: &[Backlog]) {
@@ -454,9 +535,11 @@ impl ClassScheduler for Htb {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
-    use crate::NumberOr;
     use crate::classes::test::Queues;
+    use crate::{NumberOr, Owner, Stream};
 
     fn class(
         parent: Option<usize>,
@@ -494,6 +577,25 @@ mod tests {
             (found - expected).abs() < 0.005 * expected,
             "{found} and {expected}"
         );
+    }
+
+    /// The wait queue against a sorted set.
+    #[test]
+    fn the_earliest_is_looked_at_first() {
+        let mut random = Stream::new(1, Owner::Queue, 0);
+        let (mut waiting, mut places) = (Waiting::default(), vec![ABSENT; 50]);
+        let mut sorted = BTreeSet::new();
+        for _ in 0..20_000 {
+            let bits = random.bits();
+            let class = (bits % 50) as usize;
+            let at = (bits & (1 << 20) != 0).then_some(Time(bits >> 58));
+            sorted.retain(|(_, other)| *other != class);
+            sorted.extend(at.map(|at| (at, class)));
+            waiting.set(&mut places, class, at);
+            assert_eq!(waiting.first(), sorted.first().copied());
+            assert_eq!(places[class] == ABSENT, at.is_none());
+        }
+        assert!(sorted.len() > 10);
     }
 
     #[test]

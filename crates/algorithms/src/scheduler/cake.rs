@@ -21,8 +21,6 @@
 //! of a divided quantum is carried to the next one, where Linux draws a number. Where two queues
 //! are equally long, the first gives way.
 
-use std::cmp::Reverse;
-
 use super::{
     Acknowledgement, Backlog, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim,
 };
@@ -632,26 +630,49 @@ struct Host {
     busy: u16,
 }
 
+/// Places that have numbers without a table.
+const FEW: usize = 4;
+
 /// Numbers of places in the order of their first use. A place that has not been used has number 0,
-/// which is nobody's; without any, there is no table.
+/// which is nobody's. A table of all places is made for more than a few: the tree of an Internet
+/// provider has a CAKE for each subscriber, with a flow or two.
 #[derive(Clone, Debug, Default)]
-struct Numbers(Vec<u16>);
+struct Numbers {
+    /// Places and their numbers; those without a number come last.
+    few: [(u16, u16); FEW],
+    /// The numbers of all places, once there is a table.
+    all: Vec<u16>,
+}
 
 impl Numbers {
     #[inline]
     fn of(&self, place: usize) -> usize {
-        self.0.get(place).copied().map_or(0, usize::from)
+        if let Some(number) = self.all.get(place) {
+            return usize::from(*number);
+        }
+        let found = self.few.iter().find(|it| usize::from(it.0) == place);
+        found.map_or(0, |it| usize::from(it.1))
     }
 
     /// The number of a place, which is `next` if it had none.
     fn make(&mut self, place: usize, next: usize) -> usize {
-        if self.0.is_empty() {
-            self.0 = vec![0; QUEUES];
+        let known = self.of(place);
+        if known != 0 {
+            return known;
         }
-        if self.0[place] == 0 {
-            self.0[place] = next as u16;
+        let free = self.few.iter_mut().find(|it| it.1 == 0);
+        if let Some(free) = free {
+            *free = (place as u16, next as u16);
+            return next;
         }
-        usize::from(self.0[place])
+        if self.all.is_empty() {
+            self.all = vec![0; QUEUES];
+            for (place, number) in self.few {
+                self.all[usize::from(place)] = number;
+            }
+        }
+        self.all[place] = next as u16;
+        next
     }
 }
 
@@ -971,16 +992,23 @@ impl Cake {
     /// Where a rate is shaped, tins with higher numbers go first while they keep to their
     /// thresholds; when none does, the one that will first. Else they take turns by deficits.
     fn choose_tin(&mut self, now: u64) -> Option<usize> {
-        let tins = self.tins.iter().enumerate();
-        let mut active = tins.filter(|(_, tin)| tin.is_active()).peekable();
-        active.peek()?;
         if self.byte_time.is_some() {
-            let order = |tin: &Tin| {
-                let keeps = tin.time_next <= now;
-                (keeps, Reverse(if keeps { 0 } else { tin.time_next }))
-            };
-            let best = active.max_by_key(|(_, tin)| order(tin));
-            return best.map(|(place, _)| place);
+            let mut first: Option<(usize, u64)> = None;
+            for (place, tin) in self.tins.iter().enumerate().rev() {
+                if !tin.is_active() {
+                    continue;
+                }
+                if tin.time_next <= now {
+                    return Some(place);
+                }
+                if first.is_none_or(|(_, time)| tin.time_next < time) {
+                    first = Some((place, tin.time_next));
+                }
+            }
+            return first.map(|(place, _)| place);
+        }
+        if !self.tins.iter().any(Tin::is_active) {
+            return None;
         }
         loop {
             let tin = &mut self.tins[self.current];
@@ -1000,12 +1028,15 @@ impl Cake {
     /// one is looked at when a packet has been asked for, so that they are forgotten in time.
     fn first_in_line(&mut self, at: usize) -> Option<(usize, usize)> {
         let fresh = std::mem::take(&mut self.first_turn);
-        let remembered = fresh.then_some(DECAYING);
-        let mut rows = remembered.into_iter().chain([NEW, OLD, DECAYING]);
-        rows.find_map(|row| match self.tins[at].rows[row].first {
+        let rows = &self.tins[at].rows;
+        let first = |row: usize| match rows[row].first {
             NOBODY => None,
             flow => Some((usize::from(flow), row)),
-        })
+        };
+        let remembered = if fresh { first(DECAYING) } else { None };
+        (remembered.or_else(|| first(NEW)))
+            .or_else(|| first(OLD))
+            .or_else(|| first(DECAYING))
     }
 
     /// Sends a flow that has used up its allowance to the end of the old ones, with a new one. It
@@ -1560,6 +1591,22 @@ mod tests {
         places.sort_unstable();
         places.dedup();
         assert_eq!(places.len(), 8);
+    }
+
+    /// With a table of places and without.
+    #[test]
+    fn places_keep_their_numbers() {
+        let mut numbers = Numbers::default();
+        let places = [7, 0, QUEUES - 1, 512, 3, 9];
+        for (count, place) in places.into_iter().enumerate() {
+            assert_eq!(numbers.of(place), 0);
+            assert_eq!(numbers.make(place, count + 1), count + 1);
+            assert_eq!(numbers.make(place, 99), count + 1);
+            for (known, place) in places.into_iter().enumerate() {
+                let number = if known <= count { known + 1 } else { 0 };
+                assert_eq!(numbers.of(place), number, "{place} of {count}");
+            }
+        }
     }
 
     #[test]

@@ -404,7 +404,8 @@ impl Tree {
             })
         };
         let classes: Vec<Class> = declared.classes.iter().map(class).collect::<Option<_>>()?;
-        let place = |flows: &FlowClass, code| declared.class_of(flows, code).unwrap_or(NO_CLASS);
+        let filters = declared.filters();
+        let place = |flows: &FlowClass, code| filters.class_of(flows, code).unwrap_or(NO_CLASS);
         let flows = context.flows.iter();
         let places = [
             flows

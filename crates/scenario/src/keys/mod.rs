@@ -27,7 +27,7 @@ pub use tcp::Tcp;
 pub use templates::{DUMBBELL, PARKING_LOT, REVERSE};
 pub(crate) use traffic::Bottleneck;
 pub use traffic::{TRAFFIC, Traffic, TrafficKind};
-pub use tree::{CLASS, QUEUE, Queue, SharedTree, TREE, Tree, TreeClass};
+pub use tree::{CLASS, Filters, QUEUE, Queue, SharedTree, TREE, Tree, TreeClass};
 
 /// The tables of a scenario file, in order.
 pub const SECTIONS: &[&Section] = &[&SCENARIO, &LINK, &DUMBBELL, &PARKING_LOT, &FLOWS, &CHANGE];

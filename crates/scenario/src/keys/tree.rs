@@ -1,5 +1,6 @@
 //! Keys of a queue: one without classes; one with classes, and each of its classes.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use ackclock_algorithms::classes::{AnyClassScheduler, ClassParams, ClassSchedulerSpec};
@@ -106,14 +107,39 @@ keys! {
     }
 }
 
-impl Tree {
+/// Which class of a tree takes what.
+pub struct Filters<'t> {
+    by_name: HashMap<&'t str, usize>,
+    by_code: HashMap<Dscp, usize>,
+    default: Option<usize>,
+}
+
+impl Filters<'_> {
     /// The class that takes packets of a class of flows with this code point.
     #[must_use]
     pub fn class_of(&self, flows: &FlowClass, code: Dscp) -> Option<usize> {
-        let by_name = |class: &TreeClass| class.flows.contains(&flows.name);
-        let by_code = |class: &TreeClass| class.dscp.contains(&code);
-        let find = |asks: &dyn Fn(&TreeClass) -> bool| self.classes.iter().position(asks);
-        find(&by_name).or_else(|| find(&by_code)).or(self.default)
+        let by_name = self.by_name.get(flows.name.as_str());
+        let found = by_name.or_else(|| self.by_code.get(&code)).copied();
+        found.or(self.default)
+    }
+}
+
+impl Tree {
+    /// Which class takes what: the first that asks for it.
+    #[must_use]
+    pub fn filters(&self) -> Filters<'_> {
+        let mut filters = Filters {
+            by_name: HashMap::new(),
+            by_code: HashMap::new(),
+            default: self.default,
+        };
+        for (at, class) in self.classes.iter().enumerate().rev() {
+            let names = class.flows.iter().map(|name| (name.as_str(), at));
+            filters.by_name.extend(names);
+            let codes = class.dscp.iter().map(|code| (*code, at));
+            filters.by_code.extend(codes);
+        }
+        filters
     }
 
     /// The most that a class sends, bit/s, where the queue sends `rate`.

@@ -298,7 +298,8 @@ impl Reader<'_> {
 
     /// Every class of flows, with each code point that its packets may have, has a class.
     fn covered(&self, tree: &Arc<Tree>, flows: &[(&FlowClass, Dscp)], filtered: &[Filtered]) {
-        let lost = |it: &&(&FlowClass, Dscp)| tree.class_of(it.0, it.1).is_none();
+        let filters = tree.filters();
+        let lost = |it: &&(&FlowClass, Dscp)| filters.class_of(it.0, it.1).is_none();
         if let Some((first, _)) = flows.iter().find(lost)
             && let Some(known) = filtered.iter().find(|it| it.is_of(tree))
         {
@@ -316,7 +317,7 @@ impl Reader<'_> {
                 let own = flows
                     .iter()
                     .copied()
-                    .filter(|(flows, code)| tree.class_of(flows, *code) == Some(at));
+                    .filter(|(flows, code)| filters.class_of(flows, *code) == Some(at));
                 self.covered(inner, &own.collect::<Vec<_>>(), filtered);
             }
         }

@@ -41,7 +41,10 @@ fn what_is_written_reads_back() {
     // a time of queue means the bytes of the most that the class can send
     let calls = tree.classes[1].queue.as_ref().unwrap();
     assert_eq!(calls.capacity, ackclock_scenario::Capacity::Bytes(250_000));
-    assert_eq!(tree.class_of(&scenario.flows[1], Dscp::Ef), Some(2));
+    assert_eq!(
+        tree.filters().class_of(&scenario.flows[1], Dscp::Ef),
+        Some(2)
+    );
     let text = to_json(&scenario);
     let again = parse_json(&text, "again.json").unwrap_or_else(|errors| panic!("{errors:?}"));
     assert_eq!(to_json(&again), text);
@@ -151,8 +154,14 @@ fn code_points_are_asked_for() {
     let tree = scenario.links[0].tree.as_ref().unwrap();
     assert_eq!(tree.classes[1].dscp, [Dscp::Ef, Dscp::Cs6]);
     // calls by their code point, web by its name, whatever its code point
-    assert_eq!(tree.class_of(&scenario.flows[0], Dscp::Ef), Some(1));
-    assert_eq!(tree.class_of(&scenario.flows[0], Dscp::Cs0), Some(2));
+    assert_eq!(
+        tree.filters().class_of(&scenario.flows[0], Dscp::Ef),
+        Some(1)
+    );
+    assert_eq!(
+        tree.filters().class_of(&scenario.flows[0], Dscp::Cs0),
+        Some(2)
+    );
     let written = to_json(&scenario);
     assert_eq!(
         to_json(&parse_json(&written, "again.json").unwrap()),

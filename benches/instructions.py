@@ -28,6 +28,8 @@ SIMULATED: dict[str, float | tuple[float, float]] = {
     "s5-10-access": 20,
     "s5-10-codel": 10,
     "s5-10-fq-codel": 10,
+    "s5-10-cake": 10,
+    "s5-10-htb": 10,
     "s5-10-reverse": (10, 20),
     "s5-100": 3,
     "s5-1000": 1,

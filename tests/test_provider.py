@@ -26,6 +26,17 @@ def test_calls_take_what_they_send() -> None:
     assert (answer.now.count, answer.after.count, answer.now.full, answer.after.full) == (10, 20, 0.0, 0.0)
     assert np.allclose(answer.after.rates, 85_600, rtol=0.01)
     assert answer.after.delays.max() < 0.001
+    each = answer.json()["after"]["each"]
+    assert len({row["subscriber"] for row in each}) == 20
+    assert {row["traffic"] for row in each} == {"cbr"}
+
+
+def test_pages_are_not_opened_all_at_once() -> None:
+    """Forty pages of 2 MB every ten seconds or so are 60 of 100 Mbit/s, from the first second on."""
+    devices = HEAD + "".join(f"\n{k},Site,1,1,20,5" for k in range(40))
+    answer = subscribers(FILES[0], ("d.csv", devices), "Site", 0, mix=Mix(0, 1.0, 0, 0), samples=4, seconds=3)
+    assert answer.now.utilization == pytest.approx(0.6, abs=0.15)
+    assert answer.now.full < 0.2
 
 
 def test_downloads_share_what_there_is() -> None:

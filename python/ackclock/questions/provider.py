@@ -30,6 +30,7 @@ from ..experiment.runner import parallel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from pandas import DataFrame
 
     from ..core.result import Result
 
@@ -84,18 +85,41 @@ class Hour:
     full: float
     """Share of the seconds in which the node is full."""
     utilization: float
-    delays: NDArray[Any]
-    """95th percentile of the queueing delay of each busy subscriber, s, ascending."""
-    rates: NDArray[Any]
-    """Mean rate of each busy subscriber, bit/s, ascending."""
+    each: DataFrame
+    """
+    The busy subscribers, one row for each sample of each: ``sample`` (its seed), ``subscriber``, ``traffic`` (its
+    kind), ``delay_p95_s`` (95th percentile of the queueing delay) and ``rate_bps`` (mean rate).
+    """
     downloads: float
     """Median rate of those who download, bit/s; NaN without any."""
     seconds: NDArray[Any]
     """Used part of each second, all samples."""
 
+    @property
+    def delays(self) -> NDArray[Any]:
+        """95th percentiles of the queueing delay of the busy subscribers, s, ascending."""
+        return self._sorted("delay_p95_s")
+
+    @property
+    def rates(self) -> NDArray[Any]:
+        """Mean rates of the busy subscribers, bit/s, ascending."""
+        return self._sorted("rate_bps")
+
+    def _sorted(self, column: str) -> NDArray[Any]:
+        import numpy as np
+
+        return np.sort(self.each[column].to_numpy(dtype=float))
+
     def json(self) -> dict[str, Any]:
         """Plain values."""
-        return {key: value if isinstance(value, int | float) else value.tolist() for key, value in asdict(self).items()}
+        return {
+            "count": self.count,
+            "full": self.full,
+            "utilization": self.utilization,
+            "each": self.each.to_dict("records"),
+            "downloads": self.downloads,
+            "seconds": self.seconds.tolist(),
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -272,33 +296,34 @@ def _hour(
     node: libreqos.Node, circuits: Sequence[libreqos.Circuit], way: int, mix: Mix, seeds: range, seconds: float
 ) -> Hour:
     import numpy as np
+    import pandas as pd
 
     def sample(seed: int) -> Result | None:
         scenario = busy_hour(node, circuits, way, mix, seed, seconds)
         return None if scenario is None else run(scenario, seed=seed)
 
-    delays, rates, used, downloads = [], [], [], []
-    for result in parallel(sample, list(seeds), imports=()):
+    used, rows = [], []
+    for seed, result in zip(seeds, parallel(sample, list(seeds), imports=()), strict=True):
         if result is None:
             used.append(np.zeros(math.floor(seconds)))
             continue
         used.append(np.asarray(result.utilization_1s[node.name]))
-        bulk = {flow["name"] for flow in result._scenario["flows"] if flow["traffic"]["kind"] == "bulk"}
-        table = result.queue_classes.reset_index()
-        for name, row in zip(table["class"], table.to_dict("records"), strict=True):
+        kinds = {flow["name"]: flow["traffic"]["kind"] for flow in result._scenario["flows"]}
+        for row in result.queue_classes.reset_index().to_dict("records"):
             if row["packets"]:
-                delays.append(float(row["delay_p95"]))
-                rates.append(float(row["rate"]))
-                downloads += [float(row["rate"])] if f"{name} {libreqos.WAYS[way]}" in bulk else []
-    each = np.concatenate(used)
+                name = str(row["class"])
+                kind = kinds[f"{name} {libreqos.WAYS[way]}"]
+                rows.append((seed, name, kind, float(row["delay_p95"]), float(row["rate"])))
+    each = pd.DataFrame(rows, columns=["sample", "subscriber", "traffic", "delay_p95_s", "rate_bps"])
+    downloads = each.loc[each["traffic"] == "bulk", "rate_bps"]
+    seconds_used = np.concatenate(used)
     return Hour(
         count=len(circuits),
-        full=float(np.mean(each >= FULL)),
-        utilization=float(np.mean(each)),
-        delays=np.sort(np.array(delays)),
-        rates=np.sort(np.array(rates)),
-        downloads=float(np.median(downloads)) if downloads else math.nan,
-        seconds=each,
+        full=float(np.mean(seconds_used >= FULL)),
+        utilization=float(np.mean(seconds_used)),
+        each=each,
+        downloads=float(downloads.median()) if len(downloads) else math.nan,
+        seconds=seconds_used,
     )
 
 

@@ -20,7 +20,7 @@ macro_rules! setups {
     };
 }
 
-pub(crate) const SETUPS: [Setup; 13] = setups! {
+pub(crate) const SETUPS: [Setup; 15] = setups! {
     "s1" 180.0
     "s3" 150.0
     "s4" 35.0
@@ -29,6 +29,8 @@ pub(crate) const SETUPS: [Setup; 13] = setups! {
     "s5-10-access" 450.0
     "s5-10-codel" 220.0
     "s5-10-fq-codel" 150.0
+    "s5-10-cake" 130.0
+    "s5-10-htb" 90.0
     "s5-10-reverse" 70.0
     "s5-100" 43.0
     "s5-1000" 3.0

@@ -137,7 +137,7 @@ impl ClassAlgorithm for HtbParams {
             rows: Default::default(),
             filled: [0; LEVELS],
             waiting: Default::default(),
-            places: vec![ABSENT; classes.len()],
+            places: vec![NO_PLACE; classes.len()],
             busy: 0,
             chosen: (0, 0),
         }
@@ -187,7 +187,7 @@ impl Round {
 }
 
 /// A class that no wait queue has.
-const ABSENT: u32 = u32::MAX;
+const NO_PLACE: u32 = u32::MAX;
 
 /// When classes are looked at again: a binary heap, the earliest first and of equal ones the first.
 #[derive(Debug, Default)]
@@ -202,7 +202,7 @@ impl Waiting {
     fn set(&mut self, places: &mut [u32], class: usize, at: Option<Time>) {
         let heap = &mut self.0;
         let place = places[class] as usize;
-        match (places[class] != ABSENT, at) {
+        match (places[class] != NO_PLACE, at) {
             (false, None) => return,
             (false, Some(at)) => {
                 places[class] = heap.len() as u32;
@@ -211,7 +211,7 @@ impl Waiting {
             (true, Some(at)) => heap[place].0 = at,
             (true, None) => {
                 heap.swap_remove(place);
-                places[class] = ABSENT;
+                places[class] = NO_PLACE;
                 match heap.get(place) {
                     Some(&(_, moved)) => places[moved] = place as u32,
                     None => return,
@@ -583,7 +583,7 @@ mod tests {
     #[test]
     fn the_earliest_is_looked_at_first() {
         let mut random = Stream::new(1, Owner::Queue, 0);
-        let (mut waiting, mut places) = (Waiting::default(), vec![ABSENT; 50]);
+        let (mut waiting, mut places) = (Waiting::default(), vec![NO_PLACE; 50]);
         let mut sorted = BTreeSet::new();
         for _ in 0..20_000 {
             let bits = random.bits();
@@ -593,7 +593,7 @@ mod tests {
             sorted.extend(at.map(|at| (at, class)));
             waiting.set(&mut places, class, at);
             assert_eq!(waiting.first(), sorted.first().copied());
-            assert_eq!(places[class] == ABSENT, at.is_none());
+            assert_eq!(places[class] == NO_PLACE, at.is_none());
         }
         assert!(sorted.len() > 10);
     }

@@ -631,7 +631,7 @@ struct Host {
 }
 
 /// Places that have numbers without a table.
-const FEW: usize = 4;
+const FEW_PLACES: usize = 4;
 
 /// Numbers of places in the order of their first use. A place that has not been used has number 0,
 /// which is nobody's. A table of all places is made for more than a few: the tree of an Internet
@@ -639,7 +639,7 @@ const FEW: usize = 4;
 #[derive(Clone, Debug, Default)]
 struct Numbers {
     /// Places and their numbers; those without a number come last.
-    few: [(u16, u16); FEW],
+    few: [(u16, u16); FEW_PLACES],
     /// The numbers of all places, once there is a table.
     all: Vec<u16>,
 }

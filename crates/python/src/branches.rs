@@ -71,9 +71,11 @@ pub(crate) fn special_dict(py: Python<'_>, special: SpecialPoint) -> PyResult<Bo
 pub(crate) fn branch_dict(py: Python<'_>, branch: Branch) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     let points = branch.points.into_iter();
-    let points: Vec<_> = points.map(|one| (one.value, one.x, one.unstable)).collect();
+    let points: Vec<_> = points
+        .map(|point| (point.value, point.x, point.unstable))
+        .collect();
     let special = branch.special.into_iter();
-    let special: PyResult<Vec<_>> = special.map(|one| special_dict(py, one)).collect();
+    let special: PyResult<Vec<_>> = special.map(|point| special_dict(py, point)).collect();
     dict.set_item("points", points)?;
     dict.set_item("special", special?)?;
     dict.set_item("end", branch.end)?;
@@ -84,8 +86,12 @@ pub(crate) fn branch_dict(py: Python<'_>, branch: Branch) -> PyResult<Bound<'_, 
 /// A cycle, whether a fold lies before it, and where it leaves the laws.
 pub(crate) type CycleParts = (PyCycle, bool, Vec<(String, bool)>);
 
-pub(crate) fn cycle_parts(one: BranchCycle) -> CycleParts {
-    (PyCycle(one.cycle), one.after_fold, left_of(&one.left))
+pub(crate) fn cycle_parts(branch_cycle: BranchCycle) -> CycleParts {
+    (
+        PyCycle(branch_cycle.cycle),
+        branch_cycle.after_fold,
+        left_of(&branch_cycle.left),
+    )
 }
 
 pub(crate) fn cycles_dict(py: Python<'_>, branch: CycleBranch) -> PyResult<Bound<'_, PyDict>> {
@@ -113,23 +119,19 @@ pub(crate) fn limit_dict(py: Python<'_>, limit: Limit) -> PyResult<Bound<'_, PyD
     dict.set_item("value", limit.value)?;
     dict.set_item("change", change)?;
     dict.set_item("ended", ended)?;
-    dict.set_item("unstable", limit.unstable)?;
-    dict.set_item("holds_to", limit.holds_to)?;
-    dict.set_item("beyond_at", limit.beyond_at)?;
+    set_fields! { dict, limit; unstable, holds_to, beyond_at }
     dict.set_item("onset", onset.transpose()?)?;
     Ok(dict)
 }
 
-pub(crate) fn large_signal_dict(py: Python<'_>, found: LargeSignal) -> PyResult<Bound<'_, PyDict>> {
+pub(crate) fn large_signal_dict(
+    py: Python<'_>,
+    large_signal: LargeSignal,
+) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("settles", found.settles)?;
-    dict.set_item("low", found.low)?;
-    dict.set_item("high", found.high)?;
-    dict.set_item("mean", found.mean)?;
-    dict.set_item("period", found.period)?;
-    dict.set_item("window_low", found.window_low)?;
-    dict.set_item("window_high", found.window_high)?;
-    dict.set_item("steady", found.steady)?;
-    dict.set_item("run", PyTrajectory(found.run))?;
+    set_fields! {
+        dict, large_signal; settles, low, high, mean, period, window_low, window_high, steady
+    }
+    dict.set_item("run", PyTrajectory(large_signal.run))?;
     Ok(dict)
 }

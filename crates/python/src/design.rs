@@ -26,13 +26,12 @@ fn red((min_threshold, max_threshold, max_probability, weight): RedValues) -> Ap
     }
 }
 
-pub(crate) fn margins_dict<'py>(py: Python<'py>, found: &Margins) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn margins_dict<'py>(
+    py: Python<'py>,
+    margins: &Margins,
+) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("gain", found.gain)?;
-    dict.set_item("phase", found.phase)?;
-    dict.set_item("delay", found.delay)?;
-    dict.set_item("phase_crossover", found.phase_crossover)?;
-    dict.set_item("gain_crossover", found.gain_crossover)?;
+    set_fields! { dict, margins; gain, phase, delay, phase_crossover, gain_crossover }
     Ok(dict)
 }
 
@@ -48,12 +47,12 @@ pub(crate) fn tcp_friendly_alpha(beta: f64) -> f64 {
 
 #[pyfunction]
 pub(crate) fn ap_red(initial: RedValues, old: PlantValues, new: PlantValues) -> RedValues {
-    let found = scaled(&red(initial), &plant(old), &plant(new));
+    let result = scaled(&red(initial), &plant(old), &plant(new));
     (
-        found.min_threshold,
-        found.max_threshold,
-        found.max_probability,
-        found.weight,
+        result.min_threshold,
+        result.max_threshold,
+        result.max_probability,
+        result.weight,
     )
 }
 
@@ -77,14 +76,14 @@ pub(crate) fn red_margins(
 /// Gain (per packet) and zero (1/s).
 #[pyfunction]
 pub(crate) fn pi_design(speed: f64, network: PlantValues) -> (f64, f64) {
-    let found = designed(speed, &plant(network));
-    (found.gain, found.zero)
+    let result = designed(speed, &plant(network));
+    (result.gain, result.zero)
 }
 
 #[pyfunction]
 pub(crate) fn pi_from_samples(a: f64, b: f64, frequency: f64) -> (f64, f64) {
-    let found = from_samples(a, b, frequency);
-    (found.gain, found.zero)
+    let result = from_samples(a, b, frequency);
+    (result.gain, result.zero)
 }
 
 #[pyfunction]

@@ -97,13 +97,13 @@ impl PyEndpoint {
                 class: controller,
             }));
         }
-        let made = Self {
+        let result = Self {
             endpoint: Endpoint::new(&tcp, seed),
             failure,
             now: Time::ZERO,
         };
-        made.checked()?;
-        Ok(made)
+        result.checked()?;
+        Ok(result)
     }
 
     #[pyo3(signature = (now, rtt = 0.0, syn_ack = None))]
@@ -184,13 +184,7 @@ impl PyEndpoint {
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let info = self.endpoint.info();
         let dict = PyDict::new(py);
-        dict.set_item("cwnd", info.cwnd)?;
-        dict.set_item("ssthresh", info.ssthresh)?;
-        dict.set_item("unacked", info.unacked)?;
-        dict.set_item("sacked", info.sacked)?;
-        dict.set_item("lost", info.lost)?;
-        dict.set_item("retrans", info.retrans)?;
-        dict.set_item("total_retrans", info.total_retrans)?;
+        set_fields! { dict, info; cwnd, ssthresh, unacked, sacked, lost, retrans, total_retrans }
         let state = match info.ca_state {
             CaState::Open => "open",
             CaState::Disorder => "disorder",
@@ -204,9 +198,7 @@ impl PyEndpoint {
         dict.set_item("srtt", info.srtt.seconds())?;
         let min_rtt = (info.min_rtt != Time::NEVER).then(|| info.min_rtt.seconds());
         dict.set_item("min_rtt", min_rtt)?;
-        dict.set_item("reordering", info.reordering)?;
-        dict.set_item("reordering_seen", info.reordering_seen)?;
-        dict.set_item("duplicates", info.duplicates)?;
+        set_fields! { dict, info; reordering, reordering_seen, duplicates }
         Ok(dict)
     }
 }

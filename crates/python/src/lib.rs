@@ -1,5 +1,12 @@
 //! The extension module `ackclock._core`: conversions, GIL release and error mapping, no maths.
 
+/// Puts fields of a struct into a dictionary, under their own names.
+macro_rules! set_fields {
+    ($dict:ident, $from:expr; $($field:ident),+) => {
+        $($dict.set_item(stringify!($field), $from.$field)?;)+
+    };
+}
+
 mod branches;
 mod delay;
 mod design;
@@ -300,11 +307,11 @@ fn run_scenario<'py>(
     };
     let watch = |standings: &[Standing], report: bool| {
         let shown = run::report(py, standings)?;
-        let watched = watch::interrupts(py).and_then(|()| match progress {
+        let interruptible = watch::interrupts(py).and_then(|()| match progress {
             Some(progress) if report => progress.call1((&shown,)).map(drop),
             _ => Ok(()),
         });
-        watched.map_err(|error| {
+        interruptible.map_err(|error| {
             if error.is_instance_of::<PyKeyboardInterrupt>(py) {
                 interrupted(py, &shown)
             } else {
@@ -420,10 +427,10 @@ fn stopped(py: Python<'_>, scenario: &str, seed: u64, stop: Stop) -> PyErr {
 
 /// An exception of the Python package.
 fn raise<'py>(py: Python<'py>, class: &str, arguments: impl pyo3::call::PyCallArgs<'py>) -> PyErr {
-    let made = py
+    let result = py
         .import("ackclock.errors")
         .and_then(|module| module.getattr(class)?.call1(arguments));
-    made.map_or_else(|error| error, PyErr::from_value)
+    result.map_or_else(|error| error, PyErr::from_value)
 }
 
 fn run_error(py: Python<'_>, message: String, at: Option<f64>) -> PyErr {
@@ -447,14 +454,14 @@ fn scenario_error(py: Python<'_>, diagnostics: &[Diagnostic]) -> PyErr {
                 position,
                 key,
                 problem,
-                found,
+                found: result,
                 suggestion,
                 allowed,
             } = diagnostic;
             let (line, column) = position.unzip();
             let text = diagnostic.to_string();
             list.append(class.call1((
-                file, line, column, key, problem, found, suggestion, allowed, text,
+                file, line, column, key, problem, result, suggestion, allowed, text,
             ))?)?;
         }
         Ok(raise(py, "ScenarioError", (list,)))

@@ -90,11 +90,11 @@ pub(crate) fn run_meanfield<'py>(
     while engine.time() < end {
         py.detach(|| steps_for(&mut engine, PROGRESS_INTERVAL, end))
             .map_err(failed)?;
-        let watched = crate::watch::interrupts(py).and_then(|()| match progress {
+        let interruptible = crate::watch::interrupts(py).and_then(|()| match progress {
             Some(progress) => progress.call1((engine.time(), end)).map(drop),
             None => Ok(()),
         });
-        watched.map_err(|error| {
+        interruptible.map_err(|error| {
             if error.is_instance_of::<PyKeyboardInterrupt>(py) {
                 crate::raise(py, "Interrupted", (vec![engine.time()], 0))
             } else {
@@ -138,9 +138,7 @@ fn outcome_dict<'py>(
     scenario: &Scenario,
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("window", outcome.window)?;
-    dict.set_item("end", outcome.end)?;
-    dict.set_item("steps", outcome.steps)?;
+    set_fields! { dict, outcome; window, end, steps }
     dict.set_item("notes", &outcome.notes)?;
     dict.set_item("link", link_dict(py, outcome, scenario)?)?;
     let classes = PyList::empty(py);
@@ -168,10 +166,7 @@ fn outcome_dict<'py>(
     }
     dict.set_item("classes", classes)?;
     let balance = PyDict::new(py);
-    balance.set_item("mass", outcome.balance.mass)?;
-    balance.set_item("rounding", outcome.balance.rounding)?;
-    balance.set_item("packets", outcome.balance.packets)?;
-    balance.set_item("in_flight", outcome.balance.in_flight)?;
+    set_fields! { balance, outcome.balance; mass, rounding, packets, in_flight }
     balance.set_item("debt_packets", outcome.balance.debt)?;
     balance.set_item("debt_steps", outcome.balance.debt_steps)?;
     balance.set_item("abandoned_packets", outcome.balance.abandoned)?;
@@ -180,9 +175,7 @@ fn outcome_dict<'py>(
     let snapshots = PyList::empty(py);
     for snapshot in &outcome.snapshots {
         let entry = PyDict::new(py);
-        entry.set_item("time", snapshot.time)?;
-        entry.set_item("class", snapshot.class)?;
-        entry.set_item("w_max", snapshot.w_max)?;
+        set_fields! { entry, snapshot; time, class, w_max }
         entry.set_item("density", PyArray1::from_slice(py, &snapshot.density))?;
         entry.set_item("atom", snapshot.atom)?;
         snapshots.append(entry)?;
@@ -204,9 +197,7 @@ fn link_dict<'py>(
         .first()
         .map(|flows| scenario.links[flows.path[0]].name.as_str());
     link.set_item("name", name)?;
-    link.set_item("utilization", summary.utilization)?;
-    link.set_item("loss", summary.loss)?;
-    link.set_item("marks", summary.marks)?;
+    set_fields! { link, summary; utilization, loss, marks }
     link.set_item("throughput_pps", summary.throughput)?;
     link.set_item("queue_packets_mean", summary.queue_mean)?;
     link.set_item("queue_packets_std", summary.queue_std)?;
@@ -264,13 +255,13 @@ fn stationaries<'py>(
             .congestion
             .fluid()
             .filter(|_| flows.access_rate.is_none());
-        let found = law.and_then(|law| {
+        let result = law.and_then(|law| {
             let marks = flows.tcp.ecn && outcome.link.marks > 0.0;
             let path = Path::fixed(class.rtt).with_marks(marks);
             let law = RegisteredTcp::new(law, path);
             Stationary::new(&law, loss, state.w_max, hazard).ok()
         });
-        let Some(found) = found else {
+        let Some(result) = result else {
             list.append(py.None())?;
             continue;
         };
@@ -278,13 +269,13 @@ fn stationaries<'py>(
         let windows: Vec<f64> = (0..state.density.len())
             .map(|bin| (bin as f64 + 0.5) * width)
             .collect();
-        let density: Vec<f64> = windows.iter().map(|w| found.density(*w)).collect();
+        let density: Vec<f64> = windows.iter().map(|w| result.density(*w)).collect();
         let dict = PyDict::new(py);
         dict.set_item("loss", loss)?;
         dict.set_item("max_window", state.w_max)?;
-        dict.set_item("atom", found.atom())?;
-        dict.set_item("mean", found.mean())?;
-        dict.set_item("second_moment", found.second_moment())?;
+        dict.set_item("atom", result.atom())?;
+        dict.set_item("mean", result.mean())?;
+        dict.set_item("second_moment", result.second_moment())?;
         dict.set_item("window", PyArray1::from_vec(py, windows))?;
         dict.set_item("density", PyArray1::from_vec(py, density))?;
         list.append(dict)?;
@@ -322,13 +313,23 @@ pub(crate) fn stationary<'py>(
         dict.set_item("density", PyArray1::from_vec(py, density))
     };
     if law.halving_increase() == Some(1.0) && hazard == Hazard::PerPacket {
-        let found = RenoStationary::new(loss, max_window).map_err(wrong)?;
-        let density = windows.into_iter().map(|w| found.density(w)).collect();
-        set(found.atom(), found.mean(), found.second_moment(), density)?;
+        let result = RenoStationary::new(loss, max_window).map_err(wrong)?;
+        let density = windows.into_iter().map(|w| result.density(w)).collect();
+        set(
+            result.atom(),
+            result.mean(),
+            result.second_moment(),
+            density,
+        )?;
     } else {
-        let found = Stationary::new(&law, loss, max_window, hazard).map_err(wrong)?;
-        let density = windows.into_iter().map(|w| found.density(w)).collect();
-        set(found.atom(), found.mean(), found.second_moment(), density)?;
+        let result = Stationary::new(&law, loss, max_window, hazard).map_err(wrong)?;
+        let density = windows.into_iter().map(|w| result.density(w)).collect();
+        set(
+            result.atom(),
+            result.mean(),
+            result.second_moment(),
+            density,
+        )?;
     }
     Ok(dict)
 }
@@ -361,24 +362,20 @@ pub(crate) fn red_stability<'py>(
         max_probability,
     };
     let wrong = |error: Error| PyValueError::new_err(error.to_string());
-    let (found, crossing) = py.detach(|| {
-        let found = link.equilibrium().map_err(wrong)?;
+    let (result, crossing) = py.detach(|| {
+        let result = link.equilibrium().map_err(wrong)?;
         // without a crossing no slope destabilises
-        Ok::<_, PyErr>((found, found.threshold(max_window, averaging).ok()))
+        Ok::<_, PyErr>((result, result.threshold(max_window, averaging).ok()))
     })?;
     let dict = PyDict::new(py);
-    dict.set_item("delay", found.delay)?;
-    dict.set_item("loss", found.loss)?;
-    dict.set_item("rtt", found.rtt)?;
-    dict.set_item("window", found.window)?;
-    dict.set_item("atom", found.atom)?;
+    set_fields! { dict, result; delay, loss, rtt, window, atom }
     dict.set_item("slope", link.slope())?;
-    dict.set_item("theorem_3", found.theorem_3())?;
-    dict.set_item("u", found.u(link.slope()))?;
-    dict.set_item("corollary_1", found.corollary_1())?;
+    dict.set_item("theorem_3", result.theorem_3())?;
+    dict.set_item("u", result.u(link.slope()))?;
+    dict.set_item("corollary_1", result.corollary_1())?;
     dict.set_item("theorem_4", link.theorem_4(RedLink::PRINTED_CONSTANT))?;
-    dict.set_item("theorem_4_sharp", link.theorem_4(2.0 * (1.0 - found.loss)))?;
-    dict.set_item("critical_slope", crossing.map(|found| found.slope))?;
-    dict.set_item("frequency", crossing.map(|found| found.frequency))?;
+    dict.set_item("theorem_4_sharp", link.theorem_4(2.0 * (1.0 - result.loss)))?;
+    dict.set_item("critical_slope", crossing.map(|result| result.slope))?;
+    dict.set_item("frequency", crossing.map(|result| result.frequency))?;
     Ok(dict)
 }

@@ -12,11 +12,7 @@ use pyo3::types::{PyDict, PyList};
 /// stays small.
 pub(crate) fn outcome<'py>(py: Python<'py>, outcome: Outcome) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("window", outcome.window)?;
-    dict.set_item("end", outcome.end)?;
-    dict.set_item("events", outcome.events)?;
-    dict.set_item("departures", outcome.departures)?;
-    dict.set_item("notes", outcome.notes)?;
+    set_fields! { dict, outcome; window, end, events, departures, notes }
     let links = PyList::empty(py);
     for entry in outcome.links {
         links.append(link(py, entry)?)?;
@@ -45,28 +41,17 @@ fn link<'py>(py: Python<'py>, link: LinkOutcome) -> PyResult<Bound<'py, PyDict>>
         "utilization_1s",
         PyArray1::from_vec(py, link.utilization_1s),
     )?;
-    dict.set_item("arrivals", link.arrivals)?;
-    dict.set_item("arrived_bytes", link.arrived_bytes)?;
-    dict.set_item("drops", link.drops)?;
-    dict.set_item("dropped_bytes", link.dropped_bytes)?;
-    dict.set_item("overflows", link.overflows)?;
-    dict.set_item("marks", link.marks)?;
-    dict.set_item("policed", link.policed)?;
-    dict.set_item("losses", link.losses)?;
-    dict.set_item("packets", link.packets)?;
-    dict.set_item("bytes", link.bytes)?;
-    dict.set_item("queue_packets_mean", link.queue_packets_mean)?;
-    dict.set_item("queue_packets_std", link.queue_packets_std)?;
+    set_fields! {
+        dict, link; arrivals, arrived_bytes, drops, dropped_bytes, overflows, marks, policed,
+        losses, packets, bytes, queue_packets_mean, queue_packets_std
+    }
     for (name, value) in ["p50", "p95", "p99"]
         .iter()
         .zip(link.queue_packets_percentiles)
     {
         dict.set_item(format!("queue_packets_{name}"), value)?;
     }
-    dict.set_item("queue_packets_max", link.queue_packets_max)?;
-    dict.set_item("queue_bytes_mean", link.queue_bytes_mean)?;
-    dict.set_item("queue_bytes_std", link.queue_bytes_std)?;
-    dict.set_item("delay_mean", link.delay_mean)?;
+    set_fields! { dict, link; queue_packets_max, queue_bytes_mean, queue_bytes_std, delay_mean }
     for (name, value) in ["p50", "p95", "p99"].iter().zip(link.delay_percentiles) {
         dict.set_item(format!("delay_{name}"), value)?;
     }
@@ -96,12 +81,7 @@ fn link<'py>(py: Python<'py>, link: LinkOutcome) -> PyResult<Bound<'py, PyDict>>
 
 fn account<'py>(py: Python<'py>, class: QueueAccount) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("name", class.name)?;
-    dict.set_item("arrivals", class.arrivals)?;
-    dict.set_item("packets", class.packets)?;
-    dict.set_item("bytes", class.bytes)?;
-    dict.set_item("drops", class.drops)?;
-    dict.set_item("delay_mean", class.delay_mean)?;
+    set_fields! { dict, class; name, arrivals, packets, bytes, drops, delay_mean }
     for (name, value) in ["p50", "p95", "p99"].iter().zip(class.delay_percentiles) {
         dict.set_item(format!("delay_{name}"), value)?;
     }
@@ -111,10 +91,7 @@ fn account<'py>(py: Python<'py>, class: QueueAccount) -> PyResult<Bound<'py, PyD
 
 fn class<'py>(py: Python<'py>, class: ClassOutcome) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("received", class.received)?;
-    dict.set_item("measured", class.measured)?;
-    dict.set_item("delay_mean", class.delay_mean)?;
-    dict.set_item("delay_min", class.delay_min)?;
+    set_fields! { dict, class; received, measured, delay_mean, delay_min }
     for (name, value) in ["p50", "p95", "p99"].iter().zip(class.delay_percentiles) {
         dict.set_item(format!("delay_{name}"), value)?;
     }
@@ -128,14 +105,9 @@ fn class<'py>(py: Python<'py>, class: ClassOutcome) -> PyResult<Bound<'py, PyDic
 
 fn transfer<'py>(py: Python<'py>, entry: TransferOutcome) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("class", entry.class)?;
-    dict.set_item("size_from", entry.size_from)?;
-    dict.set_item("size_to", entry.size_to)?;
-    dict.set_item("started", entry.started)?;
-    dict.set_item("completed", entry.completed)?;
-    dict.set_item("censored", entry.censored)?;
-    dict.set_item("size_mean", entry.size_mean)?;
-    dict.set_item("fct_mean", entry.fct_mean)?;
+    set_fields! {
+        dict, entry; class, size_from, size_to, started, completed, censored, size_mean, fct_mean
+    }
     for (name, value) in ["p50", "p95", "p99"].iter().zip(entry.fct_percentiles) {
         dict.set_item(format!("fct_{name}"), value)?;
     }

@@ -117,7 +117,7 @@ impl Failure {
         if self.happened() {
             return fallback;
         }
-        let watched = |py: Python<'_>| {
+        let interruptible = |py: Python<'_>| {
             let thread = thread_number(py)?;
             {
                 let mut calls = self.calls();
@@ -128,7 +128,7 @@ impl Failure {
             self.calls().now = None;
             answer
         };
-        Python::attach(watched).unwrap_or_else(|error| {
+        Python::attach(interruptible).unwrap_or_else(|error| {
             self.abort.raise(now, error.to_string());
             self.lock().get_or_insert((now.seconds(), error));
             fallback
@@ -224,146 +224,83 @@ impl PyWindow {
     }
 }
 
-/// The content of an arriving acknowledgement; times in seconds.
-#[pyclass(name = "Ack", module = "ackclock._core", frozen, get_all)]
-pub(crate) struct PyAck {
-    now: f64,
-    acked: u32,
-    rtt: f64,
-    min_rtt: f64,
-    srtt: f64,
-    in_flight: u32,
-    round_start: bool,
-    cwnd_limited: bool,
-    ece: bool,
-    marked: u32,
-}
-
-impl From<&Ack> for PyAck {
-    fn from(ack: &Ack) -> Self {
-        let Ack {
-            now,
-            acked,
-            rtt,
-            min_rtt,
-            srtt,
-            in_flight,
-            round_start,
-            cwnd_limited,
-            ece,
-            marked,
-            covered: _,
-            una: _,
-            next: _,
-        } = *ack;
-        Self {
-            now: now.seconds(),
-            acked,
-            rtt,
-            min_rtt,
-            srtt,
-            in_flight,
-            round_start,
-            cwnd_limited,
-            ece,
-            marked,
+/// A frozen Python class with the fields of what an engine shows, each converted where an
+/// expression stands behind it; a field that Python does not see is named after `without`.
+macro_rules! view {
+    (@value $field:ident) => { $field };
+    (@value $field:ident $value:expr) => { $value };
+    (
+        $(#[$about:meta])*
+        $class:ident as $name:tt of $view:ident { $($field:ident: $kind:ty $(= $value:expr)?,)* }
+        $(without $($left:ident)*)?
+    ) => {
+        $(#[$about])*
+        #[pyclass(name = $name, module = "ackclock._core", frozen, get_all)]
+        pub(crate) struct $class {
+            $($field: $kind,)*
         }
-    }
+
+        impl From<&$view> for $class {
+            fn from(view: &$view) -> Self {
+                let $view { $($field,)* $($($left: _,)*)? } = *view;
+                Self { $($field: view!(@value $field $($value)?),)* }
+            }
+        }
+    };
 }
 
-/// The sender's state when it must reduce; times in seconds. `signal` is "loss", "ecn" or
-/// "timeout".
-#[pyclass(name = "Reduction", module = "ackclock._core", frozen, get_all)]
-pub(crate) struct PyReduction {
-    now: f64,
-    signal: &'static str,
-    window_used: f64,
-    min_rtt: f64,
-    srtt: f64,
+view! {
+    /// The content of an arriving acknowledgement; times in seconds.
+    PyAck as "Ack" of Ack {
+        now: f64 = now.seconds(),
+        acked: u32,
+        rtt: f64,
+        min_rtt: f64,
+        srtt: f64,
+        in_flight: u32,
+        round_start: bool,
+        cwnd_limited: bool,
+        ece: bool,
+        marked: u32,
+    } without covered una next
 }
 
-impl From<&Reduction> for PyReduction {
-    fn from(reduction: &Reduction) -> Self {
-        let Reduction {
-            now,
-            signal,
-            window_used,
-            min_rtt,
-            srtt,
-        } = *reduction;
-        let signal = match signal {
+view! {
+    /// The sender's state when it must reduce; times in seconds. `signal` is "loss", "ecn" or
+    /// "timeout".
+    PyReduction as "Reduction" of Reduction {
+        now: f64 = now.seconds(),
+        signal: &'static str = match signal {
             Signal::Loss => "loss",
             Signal::Ecn => "ecn",
             Signal::Timeout => "timeout",
-        };
-        Self {
-            now: now.seconds(),
-            signal,
-            window_used,
-            min_rtt,
-            srtt,
-        }
+        },
+        window_used: f64,
+        min_rtt: f64,
+        srtt: f64,
     }
 }
 
-/// A packet as an AQM sees it.
-#[pyclass(name = "Packet", module = "ackclock._core", frozen, get_all)]
-pub(crate) struct PyPacket {
-    size: u32,
-    flow: u32,
-    ecn_capable: bool,
-    scalable: bool,
-    syn: bool,
-    priority: u8,
-}
-
-impl From<&PacketView> for PyPacket {
-    fn from(packet: &PacketView) -> Self {
-        let PacketView {
-            size,
-            flow,
-            ecn_capable,
-            scalable,
-            syn,
-            priority,
-        } = *packet;
-        Self {
-            size,
-            flow,
-            ecn_capable,
-            scalable,
-            syn,
-            priority,
-        }
+view! {
+    /// A packet as an AQM sees it.
+    PyPacket as "Packet" of PacketView {
+        size: u32,
+        flow: u32,
+        ecn_capable: bool,
+        scalable: bool,
+        syn: bool,
+        priority: u8,
     }
 }
 
-/// The queue as an arriving or departing packet finds it, without the packet in service.
-#[pyclass(name = "Queue", module = "ackclock._core", frozen, get_all)]
-pub(crate) struct PyQueue {
-    packets: u32,
-    bytes: u64,
-    full: bool,
-    idle_since: Option<f64>,
-    rate: f64,
-}
-
-impl From<&QueueView> for PyQueue {
-    fn from(queue: &QueueView) -> Self {
-        let QueueView {
-            packets,
-            bytes,
-            full,
-            idle_since,
-            rate,
-        } = *queue;
-        Self {
-            packets,
-            bytes,
-            full,
-            idle_since: idle_since.map(Time::seconds),
-            rate,
-        }
+view! {
+    /// The queue as an arriving or departing packet finds it, without the packet in service.
+    PyQueue as "Queue" of QueueView {
+        packets: u32,
+        bytes: u64,
+        full: bool,
+        idle_since: Option<f64> = idle_since.map(Time::seconds),
+        rate: f64,
     }
 }
 
@@ -389,7 +326,7 @@ impl ControllerFactory for Factory {
     }
 
     fn build(&self, _flow: u32) -> Box<dyn CongestionControl + Send> {
-        let made = self.failure.guard(Time::ZERO, "__init__", None, |py| {
+        let result = self.failure.guard(Time::ZERO, "__init__", None, |py| {
             let object = self.class.call0(py)?;
             let has = |name| object.bind(py).hasattr(name);
             for name in ["on_ack", "on_congestion"] {
@@ -413,7 +350,7 @@ impl ControllerFactory for Factory {
                 failure: self.failure.clone(),
             }))
         });
-        match made {
+        match result {
             Some(controller) => Box::new(controller),
             None => Box::new(Inert),
         }
@@ -426,7 +363,7 @@ impl AqmFactory for Factory {
     }
 
     fn build(&self, link: &LinkView) -> Box<dyn Aqm + Send> {
-        let made = self.failure.guard(Time::ZERO, "__init__", None, |py| {
+        let result = self.failure.guard(Time::ZERO, "__init__", None, |py| {
             let LinkView {
                 rate,
                 delay,
@@ -461,7 +398,7 @@ impl AqmFactory for Factory {
                 failure: self.failure.clone(),
             }))
         });
-        match made {
+        match result {
             Some(manager) => Box::new(manager),
             None => Box::new(Inert),
         }
@@ -743,23 +680,23 @@ impl Aqm for UserManager {
                         .map(|value| value.extract::<f64>())
                         .transpose()
                 };
-                let found = Observation {
+                let result = Observation {
                     average_packets: get("average_packets")?,
                     probability: get("probability")?,
                     adapted: get("adapted")?,
                 };
                 // NaN is the usual word for a value that is not known yet
-                if let Some(value) = found.probability.filter(|p| *p < 0.0 || *p > 1.0) {
+                if let Some(value) = result.probability.filter(|p| *p < 0.0 || *p > 1.0) {
                     return Err(PyValueError::new_err(format!(
                         "observe: the probability must be from 0 to 1, it is {value}"
                     )));
                 }
-                if let Some(value) = found.average_packets.filter(|q| *q < 0.0) {
+                if let Some(value) = result.average_packets.filter(|q| *q < 0.0) {
                     return Err(PyValueError::new_err(format!(
                         "observe: average_packets must be 0 or more, it is {value}"
                     )));
                 }
-                Ok(found)
+                Ok(result)
             })
     }
 }

@@ -164,8 +164,8 @@ pub(crate) fn curve<'py, P>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let points = PyList::empty(py);
-    for one in curve.points {
-        points.append(point(one)?)?;
+    for item in curve.points {
+        points.append(point(item)?)?;
     }
     dict.set_item("points", points)?;
     dict.set_item("start", end_parts(&curve.start))?;
@@ -191,10 +191,7 @@ pub(crate) fn normal_form<'py>(
     let dict = PyDict::new(py);
     dict.set_item("c1", number(py, form.c1))?;
     dict.set_item("crossing", number(py, form.crossing))?;
-    dict.set_item("mu2", form.mu2)?;
-    dict.set_item("beta2", form.beta2)?;
-    dict.set_item("t2", form.t2)?;
-    dict.set_item("l1", form.l1)?;
+    set_fields! { dict, form; mu2, beta2, t2, l1 }
     dict.set_item("eigenvector", complexes(py, &form.q))?;
     Ok(dict)
 }

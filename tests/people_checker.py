@@ -34,7 +34,7 @@ DOWNLOAD_LIKE = 1.3
 """... and at least where no time is stated for it."""
 SAME = 1e-3
 """Part by which numbers of the same probes may differ."""
-FEW, MANY = 3, 12
+FEWER_SEEDS, MORE_SEEDS = 3, 12
 """Other seeds, and those where few say otherwise."""
 
 
@@ -240,7 +240,7 @@ def _beside(answer: Mapping[str, Any], scenario: Any, seed: int, warm: float) ->
     changed = scenario.with_({f"scenario.{key}": value for key, value in longer.items()})
     added, half = now["ping_s"] - now["ping_base_s"], now["half"]["ping"]
     slack = NEAR + half
-    for seeds in (FEW, MANY):  # one of few seeds may be an odd one
+    for seeds in (FEWER_SEEDS, MORE_SEEDS):  # one of few seeds may be an odd one
         runs = [ac.run(changed, seed=seed + k) for k in range(seeds)]
         waits = [float(run.links["delay_mean"].loc[crossed].sum()) for run in runs]
         mean, own = statistics.mean(waits), 2 * statistics.stdev(waits) / len(waits) ** 0.5

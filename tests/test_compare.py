@@ -22,7 +22,7 @@ from ackclock.questions.compare.values import Lines, differ
 from compare_checker import check_comparison
 from conftest import Command
 
-MANY = """\
+MANY_FLOWS = """\
 [scenario]
 name = "many"
 duration = "30 s"
@@ -101,7 +101,7 @@ def test_a_difference_gets_the_cause_that_closes_it() -> None:
 
     "A part of it is delayed ACKs" was said of three seeds that spread by more, and other seeds did not confirm it.
     """
-    scenario = ac.loads(MANY.replace("count = 40", "count = 4"))
+    scenario = ac.loads(MANY_FLOWS.replace("count = 40", "count = 4"))
     comparison = ac.compare(scenario)
     assert comparison.disagreements
     assert check_comparison(scenario, json.loads(json.dumps(comparison.json()))) == []
@@ -120,7 +120,7 @@ def test_a_difference_gets_the_cause_that_closes_it() -> None:
 def test_a_cause_changes_more_than_the_seeds_do(half: float, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The equations say 100 packets, packets 80, and 92 with an ACK for each packet, give or take what seeds do."""
     values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 80.0, "fluid": 100.0}}
-    experiments = Experiments(Comparison(ac.loads(MANY), values=values))
+    experiments = Experiments(Comparison(ac.loads(MANY_FLOWS), values=values))
 
     def tried(ablated: Ablated, *_: object) -> Tried:
         packet = 92.0 if ablated.key == "delayed-acks" else 80.0
@@ -156,7 +156,7 @@ def test_most_of_a_difference_just_within_the_tolerance_is_not_by_chance() -> No
 def test_what_may_be_the_cause_is_not_ruled_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Africa over AVQ: "cause not found", while the windows' experiment said 62.5 and 79.8 give or take 21.8."""
     values: dict[tuple[str, str], dict[str, float]] = {("window", "all-of-them"): {"packet": 24.7, "fluid": 17.2}}
-    experiments = Experiments(Comparison(ac.loads(MANY), values=values))
+    experiments = Experiments(Comparison(ac.loads(MANY_FLOWS), values=values))
 
     def tried(ablated: Ablated, *_: object) -> Tried:
         sides = (79.8, 1.0, 62.5) if ablated.key == "small-windows" else (24.7, 0.1, 17.2)
@@ -198,7 +198,7 @@ def _moving(long: dict[str, float], results: list[tuple[Any, ...]]) -> Any:
 def test_what_moves_is_measured_for_longer(long: dict[str, float], found: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """ "Cannot tell: what an engine says moves by as much" of Reno over REM, where longer runs tell."""
     values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 60.0, "fluid": 100.0}}
-    experiments = Experiments(Comparison(ac.loads(MANY), values=values))
+    experiments = Experiments(Comparison(ac.loads(MANY_FLOWS), values=values))
     results: list[tuple[Any, ...]] = []
     monkeypatch.setattr(experiments, "_tried", _moving(long, results))
     answer = experiments.of("queue", "shared", "fluid")
@@ -215,7 +215,7 @@ def test_what_moves_is_measured_for_longer(long: dict[str, float], found: str, m
 def test_by_chance_holds_in_longer_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """What eight other runs do not have, and longer ones have, is not by chance."""
     values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 60.0, "fluid": 100.0}}
-    experiments = Experiments(Comparison(ac.loads(MANY), values=values))
+    experiments = Experiments(Comparison(ac.loads(MANY_FLOWS), values=values))
 
     def tried(ablated: Ablated, _measure: str, _of: str, _engine: str, effort: Effort = COMPARE.first) -> Tried:
         packet = 62.0 if effort.longer > 1 else 96.0
@@ -229,7 +229,7 @@ def test_by_chance_holds_in_longer_runs(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_runs_that_are_longer_begin_where_the_others_end() -> None:
-    base = ac.loads(MANY).canonical
+    base = ac.loads(MANY_FLOWS).canonical
     result = longer(base)
     assert result is not None
     assert (result["scenario"]["measure"], result["scenario"]["duration"]) == ("30 s .. 90 s", "90 s")
@@ -240,7 +240,7 @@ def test_runs_that_are_longer_begin_where_the_others_end() -> None:
 def test_what_takes_too_long_for_eight_seeds_has_four(monkeypatch: pytest.MonkeyPatch) -> None:
     """DCTCP over AP-RED: eight seeds with windows four times as large are 129 M packets, and were not run."""
     values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 60.0, "fluid": 100.0}}
-    fast = ac.loads(MANY.replace("40 Mbit/s", "1.5 Gbit/s"))
+    fast = ac.loads(MANY_FLOWS.replace("40 Mbit/s", "1.5 Gbit/s"))
     experiments = Experiments(Comparison(fast, values=values))
     windows = next(ablation for ablation in experiments._ablated if ablation.key == "small-windows")
     assert experiments._cost(windows) > 100e6 > experiments._cost(windows, Effort(4))
@@ -274,11 +274,11 @@ def test_seeds_that_do_the_same_are_not_sure() -> None:
 
 def test_losses_that_no_run_has_are_not_zero_for_sure() -> None:
     """AIMD over PIE lost 3 packets of a million: "the cause is the size of the windows (0 and 0)"."""
-    experiments = Experiments(Comparison(ac.loads(MANY)))
+    experiments = Experiments(Comparison(ac.loads(MANY_FLOWS)))
     arrived = {"shared": 10_000.0}
     experiments._packets["chance", 1] = [_Packets({("loss", "shared"): {"packet": 0.0}}, [], arrived)] * 8
     values: dict[tuple[str, str], dict[str, float]] = {("loss", "shared"): {"fluid": 0.0}}
-    experiments._equations["chance", 1, "fluid"] = [Comparison(ac.loads(MANY), values=values)]
+    experiments._equations["chance", 1, "fluid"] = [Comparison(ac.loads(MANY_FLOWS), values=values)]
     tried = experiments._tried(experiments._present, "loss", "shared", "fluid")
     assert tried is not None
     assert tried.half == pytest.approx(2 * 2**0.5 / 80_000)
@@ -286,7 +286,7 @@ def test_losses_that_no_run_has_are_not_zero_for_sure() -> None:
 
 def test_where_it_takes_two_both_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 60.0, "fluid": 100.0}}
-    slow = ac.loads(MANY + 'access_rate = "2 Mbit/s"\n')
+    slow = ac.loads(MANY_FLOWS + 'access_rate = "2 Mbit/s"\n')
     experiments = Experiments(Comparison(slow, values=values))
 
     def tried(ablated: Ablated, *_: object) -> Tried:
@@ -372,7 +372,7 @@ def test_a_red_that_spares_nothing(queue: dict[str, Any], wanted: tuple[str, flo
 def test_an_experiment_that_takes_minutes_is_named_and_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Illinois over 943 Mbit/s: eight seeds with windows four times as large are 256 M packets."""
     values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 80.0, "fluid": 100.0}}
-    fast = ac.loads(MANY.replace("40 Mbit/s", "4 Gbit/s").replace("80 ms", "300 ms").replace("30 s", "600 s"))
+    fast = ac.loads(MANY_FLOWS.replace("40 Mbit/s", "4 Gbit/s").replace("80 ms", "300 ms").replace("30 s", "600 s"))
     experiments = Experiments(Comparison(fast, values=values))
     results = []
 
@@ -389,7 +389,7 @@ def test_an_experiment_that_takes_minutes_is_named_and_not_run(monkeypatch: pyte
 
 def test_windows_of_hundreds_of_packets_are_not_called_small() -> None:
     """ "The cause is small windows", of 406 packets: what the experiment does is to enlarge them, whatever they are."""
-    scenario = ac.loads(MANY.replace("count = 40", "count = 3"))
+    scenario = ac.loads(MANY_FLOWS.replace("count = 40", "count = 3"))
     ablations = {ablation.key: ablation for ablation in ABLATIONS}
     for window, words in ((7.31, "small windows of 7.31 packets"), (406.0, "the size of the windows, 406 packets")):
         comparison = Comparison(scenario, values={("window", "all-of-them"): {"packet": window}})
@@ -398,7 +398,7 @@ def test_windows_of_hundreds_of_packets_are_not_called_small() -> None:
 
 
 def test_the_checker_finds_false_causes() -> None:
-    scenario = ac.loads(MANY.replace("count = 40", "count = 4"))
+    scenario = ac.loads(MANY_FLOWS.replace("count = 40", "count = 4"))
     answer = json.loads(json.dumps(ac.compare(scenario).json()))
     disagreement = next(item for item in answer["disagreements"] if item["engine"] == "fluid")
     row = next(
@@ -412,7 +412,7 @@ def test_the_checker_finds_false_causes() -> None:
 
 def test_fluctuations_shrink_with_the_number_of_flows() -> None:
     """Randomness of single packets keeps a queue moving; with four times as many flows half as much."""
-    scenario = ac.loads(MANY.replace('"40 Mbit/s"', '"10 Mbit/s"'))
+    scenario = ac.loads(MANY_FLOWS.replace('"40 Mbit/s"', '"10 Mbit/s"'))
     comparison = ac.compare(scenario)
     (item,) = [
         disagreement
@@ -460,7 +460,7 @@ def test_what_is_called_a_fluctuation(many: float, half: float, equations: float
 
 def test_without_a_cause_it_says_so() -> None:
     """The loss of windows of six packets, a difference that no ablation closes."""
-    comparison = ac.compare(ac.loads(MANY.replace('"40 Mbit/s"', '"10 Mbit/s"')))
+    comparison = ac.compare(ac.loads(MANY_FLOWS.replace('"40 Mbit/s"', '"10 Mbit/s"')))
     (item,) = [
         disagreement
         for disagreement in comparison.disagreements
@@ -495,7 +495,7 @@ def test_nothing_measured() -> None:
 
 
 def test_engines_on_a_steady_queue() -> None:
-    scenario = ac.loads(MANY)
+    scenario = ac.loads(MANY_FLOWS)
     comparison = ac.compare(scenario)
     assert check_comparison(scenario, json.loads(json.dumps(comparison.json()))) == []
     assert set(comparison.lines) == {"packet", "fluid", "mean-field"}
@@ -528,7 +528,7 @@ def test_a_spike_at_the_start_does_not_squash_the_figure() -> None:
     time = np.arange(0.0, 20.0, 0.1)
     queue, window = np.where(time < 3, 900.0, 30.0 + np.sin(time)), np.where(time < 3, 80.0, 7.0)
     lines = {engine: Lines(time, {"shared": queue}, {"all-of-them": window}) for engine in ("packet", "fluid")}
-    comparison = Comparison(ac.loads(MANY), lines=lines, window=(10.0, 20.0))
+    comparison = Comparison(ac.loads(MANY_FLOWS), lines=lines, window=(10.0, 20.0))
     above, below = comparison.plot().axes
     assert above.get_ylim() == pytest.approx((0, 1.08 * queue[100:].max()))
     assert below.get_ylim() == pytest.approx((0, 1.08 * 7))
@@ -543,7 +543,7 @@ def test_a_spike_at_the_start_does_not_squash_the_figure() -> None:
 def test_refusals_are_said(tmp_path: Path, ackclock: Command) -> None:
     file = tmp_path / "policed.toml"
     file.write_text(
-        MANY.split("[link.queue]", maxsplit=1)[0] + 'queue = "drop-tail"\n'
+        MANY_FLOWS.split("[link.queue]", maxsplit=1)[0] + 'queue = "drop-tail"\n'
         'policer = { rate = "3 Mbit/s", burst = "30 kB" }\n[[flows]]\nname = "some"\ncount = 2\n'
         'path = ["shared"]\nrtt = "30 ms"\n',
         encoding="utf-8",
@@ -604,7 +604,7 @@ def test_equations_that_chatter_are_given_up_and_the_others_compared(monkeypatch
 def test_what_moves_between_the_parts_of_a_run_is_part_of_the_doubt_in_a_deviation() -> None:
     """AIMD over AP-RED deviates by 6000 packets over the whole and by 2000 in each quarter: its level moves."""
     at = ("deviation", "shared")
-    experiments = Experiments(Comparison(ac.loads(MANY)))
+    experiments = Experiments(Comparison(ac.loads(MANY_FLOWS)))
     runs = [
         _Packets({at: {"packet": 6000.0 + index}}, [{at: 2000.0 + part} for part in range(4)], {}) for index in range(4)
     ]

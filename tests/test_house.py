@@ -447,7 +447,6 @@ COMPOSED = {
     "paper/scaffold.py": 1,
     "questions/compare": 2,
     "questions/evaluate": 3,
-    "questions/people.py": 1,
     "questions/sweep": 6,
     "questions/tuning": 2,
 }

@@ -60,9 +60,9 @@ def test_home_line(ackclock: Command) -> None:
 
 def test_threads_do_not_matter() -> None:
     home = ac.load(HOME).with_({"scenario.duration": "6 s", "scenario.measure": "2 s .. 6 s"})
-    item, two = (ac.replicate(home, 3, threads=threads) for threads in (1, 2))
-    assert item.json() == two.json()
-    losses = [run.links.loc["line"]["ledger_lost"] for run in item]
+    one_thread, two_threads = (ac.replicate(home, 3, threads=threads) for threads in (1, 2))
+    assert one_thread.json() == two_threads.json()
+    losses = [run.links.loc["line"]["ledger_lost"] for run in one_thread]
     assert len(set(losses)) > 1  # each seed has losses of its own
 
 

@@ -13,7 +13,7 @@ import ackclock as ac
 from ackclock.present.report import meanfield as report
 from conftest import Command, interrupted
 
-MANY = """\
+MANY_FLOWS = """\
 [scenario]
 name = "many"
 duration = "6 s"
@@ -40,13 +40,13 @@ max_window = "64 packets"
 @pytest.fixture
 def many(tmp_path: Path) -> Path:
     path = tmp_path / "many.toml"
-    path.write_text(MANY, encoding="utf-8")
+    path.write_text(MANY_FLOWS, encoding="utf-8")
     return path
 
 
 @pytest.fixture(scope="module")
 def result() -> ac.MeanFieldResult:
-    return ac.meanfield(ac.loads(MANY), snapshot=0.02)
+    return ac.meanfield(ac.loads(MANY_FLOWS), snapshot=0.02)
 
 
 def test_stationary_is_the_closed_form() -> None:
@@ -116,7 +116,7 @@ def test_densities_hold_all_flows_and_their_mean(result: ac.MeanFieldResult) -> 
 
 
 def test_options_matter(result: ac.MeanFieldResult) -> None:
-    scenario = ac.loads(MANY)
+    scenario = ac.loads(MANY_FLOWS)
     path = "links.router.utilization"
     event = ac.meanfield(scenario, hazard="event").summary["value"][path]
     little = ac.meanfield(scenario, closure="little").summary["value"][path]
@@ -129,7 +129,7 @@ def test_options_matter(result: ac.MeanFieldResult) -> None:
 
 def test_progress_and_its_errors() -> None:
     results: list[tuple[float, float]] = []
-    scenario = ac.loads(MANY).with_({"scenario.duration": "3 s", "scenario.measure": "2 s .. 3 s"})
+    scenario = ac.loads(MANY_FLOWS).with_({"scenario.duration": "3 s", "scenario.measure": "2 s .. 3 s"})
     ac.meanfield(scenario, progress=lambda now, end: results.append((now, end)))
     assert results[-1] == (pytest.approx(3), pytest.approx(3))
 
@@ -180,7 +180,7 @@ def test_numbers_out_of_range(ackclock: Command, many: Path, arguments: list[str
 
 def test_notes_stand_once() -> None:
     short = {"scenario.duration": "0.2 s", "scenario.measure": "0 s .. 0.2 s", "flows.rtt": "uniform 10 ms .. 20 ms"}
-    outcome = ac.meanfield(ac.loads(MANY).with_(short))
+    outcome = ac.meanfield(ac.loads(MANY_FLOWS).with_(short))
     assert len(outcome.classes) == 8
     assert sum("no slow start" in note for note in outcome.notes) == 1
 
@@ -197,7 +197,7 @@ def test_python_algorithms_are_refused() -> None:
     class Mine:
         pass
 
-    tree = ac.loads(MANY).canonical
+    tree = ac.loads(MANY_FLOWS).canonical
     tree["flows"][0]["congestion"] = Mine
     with pytest.raises(ac.ScenarioError, match=r"written in Python \(.*Mine"):
         ac.meanfield(ac.Scenario(tree))
@@ -229,7 +229,7 @@ def test_report(ackclock: Command, many: Path, tmp_path: Path) -> None:
 
 
 def test_report_without_densities() -> None:
-    bare = ac.meanfield(ac.loads(MANY).with_({"scenario.duration": "0.5 s", "scenario.measure": "0 s .. 0.5 s"}))
+    bare = ac.meanfield(ac.loads(MANY_FLOWS).with_({"scenario.duration": "0.5 s", "scenario.measure": "0 s .. 0.5 s"}))
     assert "Play</button>" not in report.page(bare)
     with pytest.raises(ValueError, match="no densities"):
         bare.plot_density()

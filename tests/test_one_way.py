@@ -118,14 +118,14 @@ def test_what_older_versions_saved_has_none(result: ac.Result, tmp_path: Path) -
 
 def test_threads_change_nothing() -> None:
     scenario = ac.loads(MIXED)
-    item, two = (ac.replicate(scenario, 2, threads=threads) for threads in (1, 2))
-    assert item.json() == two.json()
+    one_thread, two_threads = (ac.replicate(scenario, 2, threads=threads) for threads in (1, 2))
+    assert one_thread.json() == two_threads.json()
     alone = ac.run(scenario).json()
-    assert item.json()["replications"][0] == alone
+    assert one_thread.json()["replications"][0] == alone
     path = "flows.voice.one_way_s_p99"
-    values = [tree["flows"]["voice"]["one_way_s_p99"] for tree in item.json()["replications"]]
-    assert item.summary.loc[path, "mean"] == pytest.approx(np.mean(values))
-    (row,) = [line for line in str(item).splitlines() if line.startswith("voice") and " ms " in line]
+    values = [tree["flows"]["voice"]["one_way_s_p99"] for tree in one_thread.json()["replications"]]
+    assert one_thread.summary.loc[path, "mean"] == pytest.approx(np.mean(values))
+    (row,) = [line for line in str(one_thread).splitlines() if line.startswith("voice") and " ms " in line]
     assert f"{1e3 * np.mean(values):.1f} ± " in row
 
 

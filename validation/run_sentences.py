@@ -20,7 +20,7 @@ from run_checker import check_run, longer, random_scenario
 
 SHORT = 20_000
 """Seven of eight links run for the time of so many packets, where that is a minute or less."""
-LEAST = 200, 7.5
+LEAST_RTTS_AND_SECONDS = 200, 7.5
 """But for at least so many round trips, and seconds."""
 
 
@@ -28,7 +28,7 @@ def question(seed: int) -> tuple[str, Any]:
     """A link with one or two classes of endless flows, some with UDP or finite transfers beside them."""
     scenario = random_scenario(seed)
     rate, rtt = (quantity(scenario.canonical[table][0][key])[0] for table, key in (("link", "rate"), ("flows", "rtt")))
-    end = max(SHORT * 12_000 / rate, LEAST[0] * rtt, LEAST[1])
+    end = max(SHORT * 12_000 / rate, LEAST_RTTS_AND_SECONDS[0] * rtt, LEAST_RTTS_AND_SECONDS[1])
     if seed % 8 and end < 60:
         times = {"scenario.duration": f"{end:.6g} s", "scenario.measure": f"{end / 3:.6g} s .. {end:.6g} s"}
         if any(one["name"] == "files" for one in scenario.canonical["flows"]):

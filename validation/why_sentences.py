@@ -27,7 +27,7 @@ from verdict_variants import Variant, made, random_line, random_link
 BESIDE = 0.15
 """A number this near to its limit may lie on either side of it with other seeds."""
 SEEDS = range(101, 104)
-MANY = range(101, 125)
+MORE_SEEDS = range(101, 125)
 """Seeds where few seem to contradict an answer: one of them may be an odd one."""
 
 
@@ -67,7 +67,7 @@ def false(result: dict[str, Any], scenario: Any) -> list[str]:
     warm = 0.4 * length
     longer = {"duration": f"{warm + 2 * length:.6g} s", "measure": f"{warm:.6g} s .. {warm + 2 * length:.6g} s"}
     made = scenario.with_({f"scenario.{key}": value for key, value in longer.items()})
-    return wrong + (contradicted(result, measured(made)) and contradicted(result, measured(made, MANY)))
+    return wrong + (contradicted(result, measured(made)) and contradicted(result, measured(made, MORE_SEEDS)))
 
 
 def began(result: dict[str, Any]) -> float:

@@ -23,7 +23,7 @@
 #define WINDOW (1u << 30) /* quicly keeps 32 bits of it */
 #define MS 1000000u /* ns */
 #define BURST 10    /* datagrams that quicly makes at a time; probes come in pairs */
-#define LATER 1000  /* ms: quicly's clock is not at zero when a run begins */
+#define CLOCK_OFFSET_MS 1000  /* ms: quicly's clock is not at zero when a run begins */
 
 struct end {
     quicly_now_t clock; /* the two stand first, so that quicly's callbacks find their end */
@@ -62,13 +62,13 @@ static void provide(void *buffer, size_t length)
 static int64_t clock_ms(quicly_now_t *self)
 {
     const struct end *end = (const struct end *)self;
-    return (int64_t)(end->now / MS) + LATER;
+    return (int64_t)(end->now / MS) + CLOCK_OFFSET_MS;
 }
 
 static uint64_t tls_ms(ptls_get_time_t *self)
 {
     const struct end *end = (const struct end *)((char *)self - offsetof(struct end, time));
-    return end->now / MS + LATER;
+    return end->now / MS + CLOCK_OFFSET_MS;
 }
 
 static void enter(struct end *end, uint64_t now)
@@ -295,7 +295,7 @@ static uint64_t next_timeout(void *of)
     if (due == INT64_MAX)
         return ACKCLOCK_NONE;
     int64_t next = clock_ms(&end->clock) + 1; /* what could leave now has left */
-    return (uint64_t)((due > next ? due : next) - LATER) * MS;
+    return (uint64_t)((due > next ? due : next) - CLOCK_OFFSET_MS) * MS;
 }
 
 static void handle_timeout(void *end, uint64_t now)

@@ -19,7 +19,7 @@ export interface Pending<T> {
 
 const NONE = { value: null, refusal: null, busy: false, progress: null };
 
-export interface Kept {
+export interface StoredRun {
   text: string;
   name: string;
   outcome: Outcome;
@@ -46,7 +46,7 @@ export function useLaboratory(pool: Pool, start: Shared | null) {
   const [law, setLaw] = useState<Pending<Stability>>(NONE);
   const [course, setCourse] = useState<Pending<Trajectory>>(NONE);
   const [field, setField] = useState<Pending<Field>>(NONE);
-  const [kept, setKept] = useState<Kept | null>(null);
+  const [kept, setKept] = useState<StoredRun | null>(null);
   /** Key of the lesson above the answer, and of the chart's second axis. */
   const [lesson, setLesson] = useState(start?.n ?? null);
   const [axis, setAxis] = useState(start?.x ?? 'count');

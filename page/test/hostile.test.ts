@@ -8,7 +8,7 @@ const folder = new URL('../../fuzz/corpus/scenario/', import.meta.url);
 const wasm = readFileSync(new URL('../src/engine/ackclock_web.wasm', import.meta.url));
 const engine = await Engine.start(await WebAssembly.compile(wasm));
 const corpus = readdirSync(folder).map((one) => readFileSync(new URL(one, folder), 'utf8'));
-const MANY = Number(process.env.HOSTILE ?? 2000);
+const HOSTILE_TEXTS = Number(process.env.HOSTILE ?? 2000);
 
 /** A generator of pseudo-random numbers in [0, 1): the same texts each time. */
 function generator(seed: number): () => number {
@@ -48,10 +48,10 @@ function damaged(text: string, random: () => number): string {
   return result;
 }
 
-test(`${MANY} texts`, async () => {
+test(`${HOSTILE_TEXTS} texts`, async () => {
   const random = generator(1);
   const counts = { valid: 0, refused: 0 };
-  for (let k = 0; k < MANY; k++) {
+  for (let k = 0; k < HOSTILE_TEXTS; k++) {
     // the test runner wants to be heard now and then
     if (k % 100 === 0) await new Promise((done) => setImmediate(done));
     const text = damaged(corpus[k % corpus.length] as string, random);
@@ -72,5 +72,5 @@ test(`${MANY} texts`, async () => {
     }
   }
   console.log(counts);
-  expect(counts.valid).toBeGreaterThan(MANY / 20);
+  expect(counts.valid).toBeGreaterThan(HOSTILE_TEXTS / 20);
 }, 600_000);

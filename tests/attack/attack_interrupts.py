@@ -32,7 +32,7 @@ IDLE = 20.0
 """Seconds without any computing after which a command is interrupted where it waits."""
 SERVE = "serve"
 TICKS = os.sysconf("SC_CLK_TCK")
-MANY = """
+MANY_FLOWS = """
 [scenario]
 duration = "4000 s"
 [[link]]
@@ -66,7 +66,7 @@ path = ["a"]
 congestion = "reno"
 rtt = "3.6 s"
 """
-FEW = """
+FEW_FLOWS = """
 [scenario]
 duration = "1 s"
 [[link]]
@@ -108,7 +108,7 @@ CALLBACKS = {
 def commands(folder: Path) -> dict[str, list[str]]:
     """A long job of each command; FRESH is a name that nothing has yet."""
     many, hard, few, own = (folder / name for name in ("many.toml", "hard.toml", "few.toml", "own.py"))
-    for place, text in ((many, MANY), (hard, HARD), (few, FEW), (own, OWN)):
+    for place, text in ((many, MANY_FLOWS), (hard, HARD), (few, FEW_FLOWS), (own, OWN)):
         place.write_text(text, encoding="utf-8")
     store = str(folder / "store")
     words = {

@@ -54,7 +54,9 @@ class Quantity:
 
 
 UTILISATION = Quantity("utilisation, %", "utilization", "util", 100, ".2f", absolute=1.0)
-LEAST = Quantity("least utilisation in 1 s, %", "utilization_min_1s", "util_min1s", 100, ".1f", judged=False)
+LEAST_UTILISATION = Quantity(
+    "least utilisation in 1 s, %", "utilization_min_1s", "util_min1s", 100, ".1f", judged=False
+)
 LOSS = Quantity("loss, %", "loss", "loss", 100, ".3g", relative=0.15)
 DROPS = Quantity("drops", "drops", "drops", 1, ".3g", relative=0.15, absolute=1.0)
 QUEUE = Quantity("mean queue, packets", "queue_packets_mean", "meanq", 1, ".4g", relative=0.05, absolute=3.0)
@@ -65,9 +67,9 @@ TIMEOUTS = Quantity("timeouts", "timeouts", "timeouts", 1, ".3g", judged=False)
 PERIOD = Quantity("period of the sawtooth, s", "period", "period_s", 1, ".3f", relative=0.05)
 PER_CYCLE = Quantity("drops a cycle", "drops_per_cycle", "drops_per_cycle", 1, ".2f", absolute=0.5)
 
-MANY = (UTILISATION, LEAST, LOSS, QUEUE, DEVIATION, JAIN, STARVED, TIMEOUTS)
-ONE = (UTILISATION, LEAST, DROPS, QUEUE, DEVIATION, TIMEOUTS)
-LINUX_MANY = (UTILISATION, LOSS, QUEUE, DEVIATION, JAIN)
+OF_MANY_FLOWS = (UTILISATION, LEAST_UTILISATION, LOSS, QUEUE, DEVIATION, JAIN, STARVED, TIMEOUTS)
+OF_ONE_FLOW = (UTILISATION, LEAST_UTILISATION, DROPS, QUEUE, DEVIATION, TIMEOUTS)
+LINUX_OF_MANY_FLOWS = (UTILISATION, LOSS, QUEUE, DEVIATION, JAIN)
 LINUX_ONE = (UTILISATION, DROPS, PERIOD, PER_CYCLE, QUEUE, DEVIATION)
 
 
@@ -99,31 +101,33 @@ def at_round_trip(base: Setup, spread: float, ms: int) -> Setup:
     return replace(base, title=title, label=(base.label[0], label), changes=changes)
 
 
-_S1 = Setup("s1-compound-200ms", "S1, Compound, 200 ms", "ns-2", ("S1", "compound_rtt200"), MANY)
+_S1 = Setup("s1-compound-200ms", "S1, Compound, 200 ms", "ns-2", ("S1", "compound_rtt200"), OF_MANY_FLOWS)
 _S7 = (
-    Setup("s7-red-200ms", "S7, Compound, RED 8/15, 200 ms", "ns-2", ("S7", "RED_rtt200"), MANY),
-    Setup("s7-drop-tail-200ms", "S7, Compound, drop-tail 15, 200 ms", "ns-2", ("S7", "threshold_rtt200"), MANY),
+    Setup("s7-red-200ms", "S7, Compound, RED 8/15, 200 ms", "ns-2", ("S7", "RED_rtt200"), OF_MANY_FLOWS),
+    Setup(
+        "s7-drop-tail-200ms", "S7, Compound, drop-tail 15, 200 ms", "ns-2", ("S7", "threshold_rtt200"), OF_MANY_FLOWS
+    ),
 )
 SETUPS = (
-    Setup("s1-compound-10ms", "S1, Compound, 10 ms", "ns-2", ("S1", "compound_rtt10"), MANY),
-    Setup("s1-compound-100ms", "S1, Compound, 100 ms", "ns-2", ("S1", "compound_rtt100"), MANY),
+    Setup("s1-compound-10ms", "S1, Compound, 10 ms", "ns-2", ("S1", "compound_rtt10"), OF_MANY_FLOWS),
+    Setup("s1-compound-100ms", "S1, Compound, 100 ms", "ns-2", ("S1", "compound_rtt100"), OF_MANY_FLOWS),
     _S1,
     *(at_round_trip(_S1, 0.2, ms) for ms in (50, 150, 250)),
-    Setup("s1-sack-10ms", "S1, SACK, 10 ms", "ns-2", ("S1", "sack_rtt10_acc100"), MANY),
-    Setup("s1-sack-100ms", "S1, SACK, 100 ms", "ns-2", ("S1", "sack_rtt100_acc100"), MANY),
-    Setup("s3-newreno", "S3, NewReno, ARED", "ns-2", ("S3", "ared_newreno"), MANY, "forward"),
-    Setup("s4-sack", "S4, SACK, RED", "ns-2", ("S4", "kp1e-4_qw0.002"), MANY),
-    Setup("s5-sack-1", "S5, SACK, N = 1", "ns-2", ("S5", "N1"), ONE),
-    Setup("s5-sack-10", "S5, SACK, N = 10", "ns-2", ("S5", "N10"), MANY),
-    Setup("s6-compound", "S6, Compound", "ns-2", ("S6", "compound"), MANY),
-    Setup("s6-reno", "S6, Reno", "ns-2", ("S6", "reno"), MANY),
-    Setup("s6-sack", "S6, SACK", "ns-2", ("S6", "sack"), MANY),
+    Setup("s1-sack-10ms", "S1, SACK, 10 ms", "ns-2", ("S1", "sack_rtt10_acc100"), OF_MANY_FLOWS),
+    Setup("s1-sack-100ms", "S1, SACK, 100 ms", "ns-2", ("S1", "sack_rtt100_acc100"), OF_MANY_FLOWS),
+    Setup("s3-newreno", "S3, NewReno, ARED", "ns-2", ("S3", "ared_newreno"), OF_MANY_FLOWS, "forward"),
+    Setup("s4-sack", "S4, SACK, RED", "ns-2", ("S4", "kp1e-4_qw0.002"), OF_MANY_FLOWS),
+    Setup("s5-sack-1", "S5, SACK, N = 1", "ns-2", ("S5", "N1"), OF_ONE_FLOW),
+    Setup("s5-sack-10", "S5, SACK, N = 10", "ns-2", ("S5", "N10"), OF_MANY_FLOWS),
+    Setup("s6-compound", "S6, Compound", "ns-2", ("S6", "compound"), OF_MANY_FLOWS),
+    Setup("s6-reno", "S6, Reno", "ns-2", ("S6", "reno"), OF_MANY_FLOWS),
+    Setup("s6-sack", "S6, SACK", "ns-2", ("S6", "sack"), OF_MANY_FLOWS),
     *(at_round_trip(setup, 0.3, ms) for setup in _S7 for ms in (50, 150, 200, 250)),
     Setup("linux-reno-10M-1", "Reno, pfifo 33, N = 1", "Linux", ("reno-10M-1",), LINUX_ONE),
     Setup("linux-cubic-10M-1", "CUBIC, pfifo 33, N = 1", "Linux", ("cubic-10M-1",), LINUX_ONE),
-    Setup("linux-reno-10M-10", "Reno, pfifo 33, N = 10", "Linux", ("reno-10M-10",), LINUX_MANY),
-    Setup("linux-cubic-10M-10", "CUBIC, pfifo 33, N = 10", "Linux", ("cubic-10M-10",), LINUX_MANY),
-    Setup("linux-reno-red", "Reno, RED 10/30, N = 10", "Linux", ("reno-red",), LINUX_MANY),
+    Setup("linux-reno-10M-10", "Reno, pfifo 33, N = 10", "Linux", ("reno-10M-10",), LINUX_OF_MANY_FLOWS),
+    Setup("linux-cubic-10M-10", "CUBIC, pfifo 33, N = 10", "Linux", ("cubic-10M-10",), LINUX_OF_MANY_FLOWS),
+    Setup("linux-reno-red", "Reno, RED 10/30, N = 10", "Linux", ("reno-red",), LINUX_OF_MANY_FLOWS),
     Setup(
         "linux-reno-100M-1", "Reno, pfifo 333, N = 1", "Linux", ("reno-100M-1",), (UTILISATION, DROPS, QUEUE, DEVIATION)
     ),
@@ -134,8 +138,8 @@ SETUPS = (
         ("cubic-100M-1",),
         (UTILISATION, DROPS, QUEUE, DEVIATION),
     ),
-    Setup("linux-reno-100M-10", "Reno, pfifo 333, N = 10", "Linux", ("reno-100M-10",), LINUX_MANY),
-    Setup("linux-cubic-100M-10", "CUBIC, pfifo 333, N = 10", "Linux", ("cubic-100M-10",), LINUX_MANY),
+    Setup("linux-reno-100M-10", "Reno, pfifo 333, N = 10", "Linux", ("reno-100M-10",), LINUX_OF_MANY_FLOWS),
+    Setup("linux-cubic-100M-10", "CUBIC, pfifo 333, N = 10", "Linux", ("cubic-100M-10",), LINUX_OF_MANY_FLOWS),
 )
 
 
@@ -175,7 +179,7 @@ SWITCHES = (
     Switch("s1-compound-100ms", "timer of RFC 6298", RFC_6298, (UTILISATION, LOSS, TIMEOUTS)),
     Switch("s1-compound-100ms", "RFC 6675", RFC_6675, (UTILISATION, LOSS, TIMEOUTS)),
     Switch("s1-compound-200ms", "textbook's law", TEXTBOOK, (UTILISATION, LOSS, QUEUE, DEVIATION)),
-    Switch("s6-reno", "RFC 6675", RFC_6675, (UTILISATION, LEAST, QUEUE)),
+    Switch("s6-reno", "RFC 6675", RFC_6675, (UTILISATION, LEAST_UTILISATION, QUEUE)),
     Switch("linux-cubic-10M-1", "whole packets", WHOLE_CUBIC, (DROPS, PERIOD, QUEUE, DEVIATION)),
     Switch("linux-cubic-10M-10", "RFC 8312's pace", OLD_PACE, (LOSS, QUEUE, DEVIATION)),
     Switch("linux-cubic-10M-10", "and whole packets", WHOLE_CUBIC, (LOSS, QUEUE, DEVIATION)),

@@ -94,8 +94,8 @@ class Setup:
         return {q.column: [float(str(link[q.ours])) * q.scale for link in links] for q in self.quantities}
 
 
-MANY = (UTILISATION, LOSS, QUEUE)
-ONE = (UTILISATION, DROPS, QUEUE)
+OF_MANY_FLOWS = (UTILISATION, LOSS, QUEUE)
+OF_ONE_FLOW = (UTILISATION, DROPS, QUEUE)
 
 
 def control(kind: str) -> Changes:
@@ -110,18 +110,25 @@ def queue(kind: str, limit: int) -> Changes:
 
 
 SETUPS = [
-    Setup("S5", f"{kind}_N{n}", "ns2_senders.csv", f"s5-sack-{n}", control(kind), ONE if n == 1 else MANY)
+    Setup(
+        "S5", f"{kind}_N{n}", "ns2_senders.csv", f"s5-sack-{n}", control(kind), OF_ONE_FLOW if n == 1 else OF_MANY_FLOWS
+    )
     for n in (1, 10)
     for kind in CONTROLS
     if (kind, n) != ("highspeed", 10)  # crashes ns-2
 ]
 LATE: Changes = {"scenario.duration": "160 s", "scenario.measure": "120 s .. 160 s"}
-SETUPS += [Setup("S5 late", "vegas_N1", "ns2_senders.csv", "s5-sack-1", control("vegas") | LATE, ONE)]
+SETUPS += [Setup("S5 late", "vegas_N1", "ns2_senders.csv", "s5-sack-1", control("vegas") | LATE, OF_ONE_FLOW)]
 SETUPS += [
-    Setup("S1", f"{kind}_rtt10", "ns2_senders.csv", "s1-compound-10ms", control(kind), MANY) for kind in CONTROLS
+    Setup("S1", f"{kind}_rtt10", "ns2_senders.csv", "s1-compound-10ms", control(kind), OF_MANY_FLOWS)
+    for kind in CONTROLS
 ]
-SETUPS += [Setup("S5", f"{kind}_N10", "ns2_queues.csv", "s5-sack-10", queue(kind, 333), MANY) for kind in QUEUES]
-SETUPS += [Setup("S1", f"{kind}_rtt10", "ns2_queues.csv", "s1-sack-10ms", queue(kind, 2084), MANY) for kind in QUEUES]
+SETUPS += [
+    Setup("S5", f"{kind}_N10", "ns2_queues.csv", "s5-sack-10", queue(kind, 333), OF_MANY_FLOWS) for kind in QUEUES
+]
+SETUPS += [
+    Setup("S1", f"{kind}_rtt10", "ns2_queues.csv", "s1-sack-10ms", queue(kind, 2084), OF_MANY_FLOWS) for kind in QUEUES
+]
 
 # Cells that are known to differ: which paragraph of AGREEMENT.md speaks of them.
 REASONS: dict[tuple[str, str, Quantity], str] = {

@@ -164,7 +164,7 @@ fluid_law! {
 
             /// Whether i(w) and d(w) stand for the sender better than its states do: a law that is
             /// followed by default.
-            const AT_REST: bool = false;
+            const AT_EQUILIBRIUM: bool = false;
 
             /// The actions that the sender repeats by its own clock in a state with round-trip time `rtt` (s): queues
             /// move with these periods whatever the law says.
@@ -369,7 +369,7 @@ impl<S: Scalar> AqmInput<S> {
     /// A link alone: `queue` packets wait, `arrivals` come and `service` can go in a second; no
     /// limit, one flow, samples at the service rate.
     pub fn new(queue: S, arrivals: S, service: S) -> Self {
-        let one = S::from_f64(1.0);
+        let item = S::from_f64(1.0);
         Self {
             queue,
             arrivals,
@@ -377,8 +377,8 @@ impl<S: Scalar> AqmInput<S> {
             limit: f64::INFINITY,
             sampling: service,
             averaging: Averaging::Linear,
-            flows: one,
-            rtt: one,
+            flows: item,
+            rtt: item,
             priority: 0,
         }
     }
@@ -396,10 +396,10 @@ impl<S: Scalar> AqmInput<S> {
 /// How often a quantity that fluctuates around zero with the standard deviation `deviation` is
 /// below `x`: the logistic distribution, near the normal one.
 pub fn below<S: Scalar>(x: S, deviation: S) -> S {
-    let one = S::from_f64(1.0);
+    let item = S::from_f64(1.0);
     let scaled = x * (std::f64::consts::PI / 3.0_f64.sqrt()) / deviation;
     if scaled.re() > 0.0 {
-        one / ((-scaled).exp() + 1.0)
+        item / ((-scaled).exp() + 1.0)
     } else {
         let e = scaled.exp();
         e / (e + 1.0)

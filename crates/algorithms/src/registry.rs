@@ -202,11 +202,11 @@ macro_rules! registry {
         forward_fluid_tcp!(TcpLaw congestion { $($fluid_tcp($fluid_tcp_params),)* });
 
         impl<S: Scalar> TcpLaw<S> {
-            /// See [`FluidTcp::AT_REST`].
+            /// See [`FluidTcp::AT_EQUILIBRIUM`].
             #[must_use]
-            pub fn at_rest(&self) -> bool {
+            pub fn at_equilibrium(&self) -> bool {
                 match self {
-                    $(Self::$fluid_tcp(_) => <crate::congestion::$fluid_tcp_params as FluidTcp>::AT_REST,)*
+                    $(Self::$fluid_tcp(_) => <crate::congestion::$fluid_tcp_params as FluidTcp>::AT_EQUILIBRIUM,)*
                 }
             }
 

@@ -124,15 +124,18 @@ fn drive_around(
             assert!(verdict != Verdict::Mark || packet.ecn_capable);
             verdicts.push(verdict);
         }
-        let seen = aqm.observe();
+        let observed = aqm.observe();
         assert!(
-            seen.probability.is_none_or(|p| (0.0..=1.0).contains(&p)),
-            "{seen:?}"
+            observed
+                .probability
+                .is_none_or(|p| (0.0..=1.0).contains(&p)),
+            "{observed:?}"
         );
         assert!(
-            seen.average_packets
+            observed
+                .average_packets
                 .is_none_or(|average| average >= 0.0 && average.is_finite()),
-            "{seen:?}"
+            "{observed:?}"
         );
     }
     verdicts

@@ -134,7 +134,7 @@ mod tests {
             let (a, b) = reno_region(&cubic).unwrap();
             assert!((a - 3.0 * (1.0 - beta) / (1.0 + beta)).abs() < 1e-12, "{a}");
             assert!((b - (1.0 - beta)).abs() < 1e-12, "{b}");
-            assert!(cubic.at_rest());
+            assert!(cubic.at_equilibrium());
         }
         assert_eq!(reno_region(&law("\"compound\"")), Some((1.0, 0.5)));
         assert_eq!(reno_region(&law("\"reno\"")), None);

@@ -22,8 +22,8 @@ pub(crate) trait Equations {
         Ok(())
     }
     /// The scale of each unknown: a change by it counts as a step of one.
-    fn scales(&self, u: &[f64], seen: &mut Vec<f64>) -> Vec<f64> {
-        scales(u, seen)
+    fn scales(&self, u: &[f64], values: &mut Vec<f64>) -> Vec<f64> {
+        scales(u, values)
     }
 }
 
@@ -103,9 +103,9 @@ impl Limit {
 
 /// The scale of each unknown: a change by it counts as a step of one. An unknown that passes zero
 /// keeps a part of its past size.
-pub(crate) fn scales(u: &[f64], seen: &mut [f64]) -> Vec<f64> {
+pub(crate) fn scales(u: &[f64], values: &mut [f64]) -> Vec<f64> {
     u.iter()
-        .zip(seen)
+        .zip(values)
         .map(|(v, s)| {
             *s = s.max(v.abs());
             let scale = v.abs().max(0.05 * *s);

@@ -212,17 +212,17 @@ fn sweep(n: usize, a: &mut [f64], (start, end): (usize, usize), shift: (f64, f64
         let (q, r) = (q / lead, r / lead);
         let (head, tail) = a[k * n..].split_at_mut(n);
         let (middle, tail) = tail.split_at_mut(n);
-        let (one, two) = (&mut head[k..end], &mut middle[k..end]);
+        let (upper, lower) = (&mut head[k..end], &mut middle[k..end]);
         if three {
             let three = &mut tail[k..end];
-            for ((a, b), c) in one.iter_mut().zip(two).zip(three) {
+            for ((a, b), c) in upper.iter_mut().zip(lower).zip(three) {
                 let t = *a + q * *b + r * *c;
                 *a -= t * x;
                 *b -= t * y;
                 *c -= t * z;
             }
         } else {
-            for (a, b) in one.iter_mut().zip(two) {
+            for (a, b) in upper.iter_mut().zip(lower) {
                 let t = *a + q * *b;
                 *a -= t * x;
                 *b -= t * y;

@@ -166,7 +166,7 @@ pub fn equilibria(
             "the box needs {n} finite, ordered pairs of ends"
         )));
     }
-    let mut found: Vec<Vec<f64>> = Vec::new();
+    let mut values: Vec<Vec<f64>> = Vec::new();
     let mut refused = None;
     let mut best = f64::INFINITY;
     let mut f = vec![0.0; n];
@@ -181,7 +181,7 @@ pub fn equilibria(
             let slack = 1e-9 * (upper[i] - lower[i]);
             x[i] >= lower[i] - slack && x[i] <= upper[i] + slack
         });
-        let known = found.iter().any(|y| {
+        let known = values.iter().any(|y| {
             y.iter().zip(&x).enumerate().all(|(i, (a, b))| {
                 (a - b).abs() <= 1e-7 * (a.abs() + b.abs()) + 1e-11 * (upper[i] - lower[i])
             })
@@ -190,15 +190,15 @@ pub fn equilibria(
             continue;
         }
         match check_smooth(system, &x, p) {
-            Ok(()) => found.push(x),
+            Ok(()) => values.push(x),
             Err(e) => refused = Some(e),
         }
     }
-    if found.is_empty() {
+    if values.is_empty() {
         return Err(refused.unwrap_or(Error::NoEquilibrium { residual: best }));
     }
-    found.sort_by(|a, b| a[0].total_cmp(&b[0]));
-    Ok(found)
+    values.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    Ok(values)
 }
 
 /// Points all over a box: a grid, or beyond six states, where that is too large, a fixed

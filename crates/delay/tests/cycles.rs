@@ -321,16 +321,20 @@ fn one_hopf_point_from_three_routes() {
     };
     // two small amplitudes extrapolated to zero (the parameter is even in the amplitude)
     let value = |a: f64| cycle_from_hopf(&system, &point, TAU, 0, a, &resolution).unwrap();
-    let (one, two) = (value(0.05), value(0.1));
-    close((4.0 * one.p[TAU] - two.p[TAU]) / 3.0, point.p[TAU], 1e-10);
+    let (small, large) = (value(0.05), value(0.1));
     close(
-        (4.0 * one.period - two.period) / 3.0,
+        (4.0 * small.p[TAU] - large.p[TAU]) / 3.0,
+        point.p[TAU],
+        1e-10,
+    );
+    close(
+        (4.0 * small.period - large.period) / 3.0,
         TWO_PI / point.omega,
         1e-9,
     );
     // and the curvature is the normal form's
     let nf = criticality(&system, &point, TAU, Normalisation::Component(0)).unwrap();
-    close((two.p[TAU] - point.p[TAU]) / 0.0025, nf.mu2, 2e-3);
+    close((large.p[TAU] - point.p[TAU]) / 0.0025, nf.mu2, 2e-3);
     // growth and decay of a small disturbance: twice as far on either side of the point
     for (tau, grows) in [(0.98 * point.p[TAU], false), (1.02 * point.p[TAU], true)] {
         let p = with(&[(TAU, tau)]);

@@ -138,7 +138,7 @@ impl Chart<'_> {
             .linear(cell)
             .filter(|linear| count_right_of(linear, 0.0).is_ok())
             .and_then(|linear| rightmost_roots(&linear, 1).ok());
-        roots.map_or(f64::NAN, |found| found.abscissa())
+        roots.map_or(f64::NAN, |root| root.abscissa())
     }
 
     fn parameters(&self, cell: usize) -> Vec<f64> {
@@ -206,8 +206,8 @@ fn walk(system: &Model, x: &[f64], from: &[f64], to: &[f64]) -> Option<Vec<f64>>
             .zip(to)
             .map(|(a, b)| a + next * (b - a))
             .collect();
-        if let Ok(found) = equilibrium(system, &x, &p) {
-            (x, done) = (found, next);
+        if let Ok(result) = equilibrium(system, &x, &p) {
+            (x, done) = (result, next);
         } else {
             step *= 0.5;
             if step < SHORTEST_STEP {

@@ -348,8 +348,8 @@ impl<'a> Continuation<'a> {
 
     /// As [`Continuation::place`], with the roots counted.
     fn point(&self, near: &ContinuationPoint, value: f64) -> Located {
-        let found = self.place(near, value)?;
-        let point = self.counted(found.x, found.regimes, value);
+        let result = self.place(near, value)?;
+        let point = self.counted(result.x, result.regimes, value);
         if point.unstable.is_some() || near.unstable.is_none() {
             return Ok(point);
         }
@@ -514,8 +514,8 @@ impl<'a> Continuation<'a> {
                 self.between(a, &middle, depth + 1);
                 self.between(&middle, b, depth + 1);
             }
-            found => {
-                let text = found.err().unwrap_or_else(|| {
+            result => {
+                let text = result.err().unwrap_or_else(|| {
                     "a characteristic root lies on the axis to rounding".to_owned()
                 });
                 self.special(a, here, Status::Guess, Change::Boundary(text), b.unstable);

@@ -137,8 +137,8 @@ impl Growing<'_> {
         while cycles.len() < points {
             let last = &cycles[cycles.len() - 1];
             let amplitude = last.amplitude(component);
-            let found = match self.with_amplitude(factor * amplitude, last) {
-                Ok(found) => found,
+            let result = match self.with_amplitude(factor * amplitude, last) {
+                Ok(result) => result,
                 Err(error) => {
                     factor = factor.sqrt();
                     if factor < LEAST_GROWTH {
@@ -148,22 +148,22 @@ impl Growing<'_> {
                     continue;
                 }
             };
-            let value = found.p[free];
+            let value = result.p[free];
             if !(low..=high).contains(&value) {
                 let mut there = last.p.clone();
                 there[free] = value.clamp(low, high);
                 end = CycleEnd::Range(there[free]);
                 let onto = cycle_at(&self.frozen, last, &there, &self.resolution);
-                cycles.push(onto.unwrap_or(found));
+                cycles.push(onto.unwrap_or(result));
                 break;
             }
-            if let Some(why) = self.forbids(&found) {
+            if let Some(why) = self.forbids(&result) {
                 end = CycleEnd::Boundary(why);
                 let largest = self.up_to_boundary(last, (amplitude, factor * amplitude));
                 cycles.extend(largest);
                 break;
             }
-            cycles.push(found);
+            cycles.push(result);
         }
         let mut way = 0.0;
         let mut before = None;
@@ -217,10 +217,10 @@ impl Growing<'_> {
         let mut largest: Option<Cycle> = None;
         for _ in 0..MAX_BISECTIONS {
             let middle = 0.5 * (good + bad);
-            let found = self.with_amplitude(middle, largest.as_ref().unwrap_or(near));
-            let Ok(found) = found else { break };
-            if self.forbids(&found).is_none() {
-                (good, largest) = (middle, Some(found));
+            let result = self.with_amplitude(middle, largest.as_ref().unwrap_or(near));
+            let Ok(result) = result else { break };
+            if self.forbids(&result).is_none() {
+                (good, largest) = (middle, Some(result));
             } else {
                 bad = middle;
             }

@@ -39,28 +39,28 @@ impl Model {
     /// [`Error::NoEquilibrium`] when there is none in any regime.
     pub fn equilibria(&self) -> Result<Vec<Equilibrium>> {
         let mut near: Option<Error> = None;
-        let mut found = self.in_all_regimes(&mut near);
-        if found.is_empty() && self.choices().small_windows {
+        let mut result = self.in_all_regimes(&mut near);
+        if result.is_empty() && self.choices().small_windows {
             for small in [false, true] {
                 let frozen = self.frozen_small(&vec![small; self.class_count()]);
-                found.extend(frozen.in_all_regimes(&mut near));
+                result.extend(frozen.in_all_regimes(&mut near));
             }
         }
-        if found.is_empty() {
+        if result.is_empty() {
             return Err(near.unwrap_or_else(|| Error::NoEquilibrium {
                 why: "no regime of the AQMs' laws balances arrivals and service at a probability between 0 and 1"
                     .to_owned(),
             }));
         }
-        Ok(found)
+        Ok(result)
     }
 
     /// Returns what Newton's method finds in all regimes of the AQMs' laws.
     fn in_all_regimes(&self, near: &mut Option<Error>) -> Vec<Equilibrium> {
         let p = self.parameters();
         let counts = self.regime_counts();
-        let mut found: Vec<Equilibrium> = Vec::new();
-        self.search(None, &p, &mut found, near);
+        let mut equilibria: Vec<Equilibrium> = Vec::new();
+        self.search(None, &p, &mut equilibria, near);
         let combinations = counts
             .iter()
             .try_fold(1_usize, |n, c| n.checked_mul(*c))
@@ -75,9 +75,9 @@ impl Model {
                     regime
                 })
                 .collect();
-            self.search(Some(&regimes), &p, &mut found, near);
+            self.search(Some(&regimes), &p, &mut equilibria, near);
         }
-        found
+        equilibria
     }
 
     /// Adds what Newton's method finds from many starts, with the given regimes frozen or following
@@ -86,7 +86,7 @@ impl Model {
         &self,
         regimes: Option<&[usize]>,
         p: &[f64],
-        found: &mut Vec<Equilibrium>,
+        equilibria: &mut Vec<Equilibrium>,
         near: &mut Option<Error>,
     ) {
         let frozen = regimes.map_or_else(|| self.clone(), |k| self.frozen(k));
@@ -113,7 +113,7 @@ impl Model {
             .iter()
             .flat_map(|l| fills.iter().map(move |f| (*l, *f)))
         {
-            if level != 1.0 && !found.is_empty() {
+            if level != 1.0 && !equilibria.is_empty() {
                 break;
             }
             for stretch in [1.02, 0.9, 1.5] {
@@ -144,7 +144,7 @@ impl Model {
                 {
                     continue;
                 }
-                self.add_new(&frozen, (x, here), p, found);
+                self.add_new(&frozen, (x, here), p, equilibria);
             }
         }
     }
@@ -155,18 +155,18 @@ impl Model {
         frozen: &Self,
         (x, regimes): (Vec<f64>, Vec<usize>),
         p: &[f64],
-        found: &mut Vec<Equilibrium>,
+        equilibria: &mut Vec<Equilibrium>,
     ) {
         let same = |e: &Equilibrium| {
             e.x.iter()
                 .zip(&x)
                 .all(|(a, b)| (a - b).abs() <= 1e-7 * (a.abs() + b.abs()).max(1e-9))
         };
-        if found.iter().any(same) {
+        if equilibria.iter().any(same) {
             return;
         }
         let (probability, signals) = frozen.probabilities(&x, p);
-        found.push(Equilibrium {
+        equilibria.push(Equilibrium {
             regime_names: self.regime_names(&regimes),
             x,
             p: p.to_vec(),

@@ -30,24 +30,26 @@ impl Model {
         (low, high): (f64, f64),
         points: usize,
     ) -> Result<Vec<SpecialPoint>> {
-        let mut found = Vec::new();
+        let mut result = Vec::new();
         for end in self.ends(at, free, (low, high)) {
             let branch = self.branch(at, free, end, points, true)?;
-            found.extend(
+            result.extend(
                 branch
                     .special
                     .into_iter()
-                    .filter(|one| one.hopf().is_some()),
+                    .filter(|special_point| special_point.hopf().is_some()),
             );
         }
-        found.retain(|one| (low..=high).contains(&one.value));
-        found.sort_by(|a, b| a.value.total_cmp(&b.value));
+        result.retain(|special_point| (low..=high).contains(&special_point.value));
+        result.sort_by(|a, b| a.value.total_cmp(&b.value));
         // one on which the scenario lies is met in both directions
-        found.dedup_by(|b, a| {
-            let omega = |one: &SpecialPoint| one.hopf().map_or(f64::NAN, |point| point.omega);
+        result.dedup_by(|b, a| {
+            let omega = |special_point: &SpecialPoint| {
+                special_point.hopf().map_or(f64::NAN, |point| point.omega)
+            };
             alike(a.value, b.value, 1e-9) && alike(omega(a), omega(b), 1e-6)
         });
-        Ok(found)
+        Ok(result)
     }
 
     /// The Hopf point of [`Model::crossings`] that is nearest to the present value, in proportion.
@@ -85,16 +87,16 @@ impl Model {
                 continue;
             };
             *reached = far(point.value);
-            let seen = way.branch().special.iter();
-            let found = seen
-                .filter(|one| one.hopf().is_some() && (low..=high).contains(&one.value))
+            let observed = way.branch().special.iter();
+            let result = observed
+                .filter(|item| item.hopf().is_some() && (low..=high).contains(&item.value))
                 .min_by(|a, b| far(a.value).total_cmp(&far(b.value)));
-            if let Some(found) = found
+            if let Some(result) = result
                 && best
                     .as_ref()
-                    .is_none_or(|best| far(found.value) < far(best.value))
+                    .is_none_or(|best| far(result.value) < far(best.value))
             {
-                best = Some(found.clone());
+                best = Some(result.clone());
             }
         }
         Ok(best)
@@ -194,16 +196,16 @@ impl Model {
         let frozen = self.frozen(&at.regimes);
         let mut curve = hopf_curve(&frozen, &start, free, ranges, options)?;
         if let [last, before, ..] = curve.points.as_slice() {
-            curve.start = frozen.told(curve.start, before, last);
+            curve.start = frozen.resolved(curve.start, before, last);
         }
         if let [.., before, last] = curve.points.as_slice() {
-            curve.end = frozen.told(curve.end, before, last);
+            curve.end = frozen.resolved(curve.end, before, last);
         }
         Ok(curve)
     }
 
     /// The kink at which a curve failed, if there is one just beyond its last point.
-    fn told(&self, end: End, before: &HopfPoint, last: &HopfPoint) -> End {
+    fn resolved(&self, end: End, before: &HopfPoint, last: &HopfPoint) -> End {
         if !matches!(end, End::Failed(_)) {
             return end;
         }

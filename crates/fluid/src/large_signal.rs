@@ -57,9 +57,9 @@ fn time_scale(root: c64, rtt: f64) -> f64 {
 }
 
 impl Model {
-    /// The state whose amplitude people want: the first queue, else the first state.
+    /// The state whose amplitude answers report: the first queue, else the first state.
     #[must_use]
-    pub fn watched(&self) -> usize {
+    pub fn observed_state(&self) -> usize {
         (0..self.link_count())
             .find_map(|link| self.queue_of(link))
             .map_or(0, |(queue, _)| queue)
@@ -119,16 +119,16 @@ impl Model {
         let mut end = time_scale(roots.0, self.longest_rtt(at));
         let empty = self.empty(1.0);
         let start = start.unwrap_or(&empty);
-        let mut found = self.judged(at, roots, start, end, steps)?;
+        let mut result = self.judged(at, roots, start, end, steps)?;
         for _ in 0..MAX_EXTENSIONS {
             // an oscillation of a period longer than the linear one was not seen three times
-            if found.settles != Some(false) || (found.period.is_finite() && found.steady) {
+            if result.settles != Some(false) || (result.period.is_finite() && result.steady) {
                 break;
             }
             end *= EXTENSION_FACTOR;
-            found = self.judged(at, roots, start, end, steps)?;
+            result = self.judged(at, roots, start, end, steps)?;
         }
-        Ok(found)
+        Ok(result)
     }
 
     fn judged(
@@ -148,20 +148,20 @@ impl Model {
         let run = self.trajectory(None, start, end, &tolerance)?;
         let (states, step) = last_half(&run, end);
         let (earlier, tail) = states.split_at(QUARTER_SAMPLES);
-        let watched = self.watched();
+        let observed = self.observed_state();
         let of = |states: &[Vec<f64>], index: usize| -> Vec<f64> {
             states.iter().map(|x| x[index]).collect()
         };
-        let last = of(tail, watched);
-        let rest = at.x[watched];
+        let last = of(tail, observed);
+        let rest = at.x[observed];
         let from_rest =
             |values: &[f64]| values.iter().fold(0.0_f64, |m, v| m.max((v - rest).abs()));
         let ((low, high), mean) = (extent(&last), average(&last));
-        let (one, other) = last.split_at(QUARTER_SAMPLES / 2);
-        let (one, other) = (extent(one), extent(other));
-        let moved = (one.0 - other.0).abs().max((one.1 - other.1).abs());
+        let (item, other) = last.split_at(QUARTER_SAMPLES / 2);
+        let (item, other) = (extent(item), extent(other));
+        let moved = (item.0 - other.0).abs().max((item.1 - other.1).abs());
         let away = from_rest(&last);
-        let kept = away / from_rest(&of(earlier, watched)).max(1e-300);
+        let kept = away / from_rest(&of(earlier, observed)).max(1e-300);
         let moves = (0..at.x.len()).any(|index| {
             let (low, high) = extent(&of(tail, index));
             high - low > SETTLED_DEVIATION * low.abs().max(high.abs()).max(1e-9)

@@ -48,7 +48,7 @@ pub struct Limit {
     pub unstable: Option<usize>,
     /// Up to this value the verdict beyond the limit holds; NaN without a limit.
     pub holds_to: f64,
-    /// How oscillations set in at a Hopf point, for amplitudes of [`Model::watched`].
+    /// How oscillations set in at a Hopf point, for amplitudes of [`Model::observed_state`].
     pub onset: Option<Criticality>,
     /// A value beyond the limit at which the verdict after it still holds; NaN without a limit.
     pub beyond_at: f64,
@@ -60,10 +60,15 @@ impl Branch {
     pub fn change(&self) -> Option<(&SpecialPoint, f64)> {
         let stable = self.points.first()?.unstable == Some(0);
         let mut special = self.special.iter();
-        let differs = |one: &SpecialPoint| (one.after == Some(0)) != stable;
-        let first = special.find(|one| differs(one) && one.before != one.after)?;
-        let back = special.find(|one| !differs(one));
-        Some((first, back.map_or(self.end, |one| one.value)))
+        let differs = |special_point: &SpecialPoint| (special_point.after == Some(0)) != stable;
+        let first = special.find(|special_point| {
+            differs(special_point) && special_point.before != special_point.after
+        })?;
+        let back = special.find(|special_point| !differs(special_point));
+        Some((
+            first,
+            back.map_or(self.end, |special_point| special_point.value),
+        ))
     }
 }
 
@@ -103,7 +108,7 @@ impl Model {
         if let Change::Hopf(point) = &change.change
             && !self.overflows(&change.at.regimes)
         {
-            limit.onset = Some(self.onset(&change.at, point, free, self.watched())?);
+            limit.onset = Some(self.onset(&change.at, point, free, self.observed_state())?);
         }
         let step = (BEYOND_LIMIT * limit.value.abs()).min(0.5 * (holds_to - limit.value).abs());
         limit.beyond_at = limit.value + if end > now { step } else { -step };
@@ -127,8 +132,8 @@ impl Model {
         let linear = there.linearised(&at);
         let root = rightmost_roots(&linear, 1)?.roots[0];
         let unstable = count_right_of(&linear, 0.0)?;
-        let found = there.run_from_far(&at, (root, Some(unstable)), None, steps)?;
-        Ok((at, found))
+        let result = there.run_from_far(&at, (root, Some(unstable)), None, steps)?;
+        Ok((at, result))
     }
 
     /// Cycles on the stable side of a Hopf point in the laws of `regime`, as far as they are followed: a sudden onset's own,
@@ -152,7 +157,7 @@ impl Model {
         let options = CycleOptions {
             free,
             range: (now.min(far), now.max(far)),
-            component: self.watched(),
+            component: self.observed_state(),
             points: MAX_CYCLES,
             tolerance: CYCLE_TOLERANCE,
         };
@@ -161,8 +166,8 @@ impl Model {
             |a: f64, b: f64, tolerance: f64| (a - b).abs() <= tolerance * a.abs().max(b.abs());
         let inside = cycles
             .iter()
-            .map(|one| one.cycle.p[free])
-            .filter(|one| (one - value) * (now - value) > 0.0 && !near(*one, value, AT_LIMIT));
+            .map(|item| item.cycle.p[free])
+            .filter(|item| (item - value) * (now - value) > 0.0 && !near(*item, value, AT_LIMIT));
         let from = if value > now {
             inside.reduce(f64::min)
         } else {
@@ -170,7 +175,7 @@ impl Model {
         };
         let last = cycles.pop();
         Ok((
-            last.filter(|one| near(one.cycle.p[free], now, MET_TOLERANCE)),
+            last.filter(|item| near(item.cycle.p[free], now, MET_TOLERANCE)),
             from,
         ))
     }

@@ -43,7 +43,7 @@ pub struct Margins {
 pub fn margins(open: &dyn Loop, low: f64, high: f64, samples: usize) -> Margins {
     let at = |w: f64| open.at(c64::new(0.0, w));
     let frequency = |k: usize| low * libm::pow(high / low, k as f64 / samples as f64);
-    let mut found = Margins {
+    let mut result = Margins {
         gain: f64::INFINITY,
         phase_crossover: f64::NAN,
         phase: f64::INFINITY,
@@ -71,9 +71,9 @@ pub fn margins(open: &dyn Loop, low: f64, high: f64, samples: usize) -> Margins 
             let w = bisect(a, b, &|w| at(w).im > 0.0);
             let gain = 1.0 / at(w).modulus();
             // only |L| < 1 leaves room upwards; a crossing beyond 1 bounds the gain from below
-            if gain >= 1.0 && gain < found.gain || found.phase_crossover.is_nan() {
-                found.gain = gain;
-                found.phase_crossover = w;
+            if gain >= 1.0 && gain < result.gain || result.phase_crossover.is_nan() {
+                result.gain = gain;
+                result.phase_crossover = w;
             }
         }
         if (last.modulus() - 1.0) * (here.modulus() - 1.0) < 0.0 {
@@ -82,15 +82,15 @@ pub fn margins(open: &dyn Loop, low: f64, high: f64, samples: usize) -> Margins 
             if phase > PI {
                 phase -= 2.0 * PI;
             }
-            if phase.to_degrees().abs() < found.phase.abs() {
-                found.phase = phase.to_degrees();
-                found.gain_crossover = w;
-                found.delay = phase / w;
+            if phase.to_degrees().abs() < result.phase.abs() {
+                result.phase = phase.to_degrees();
+                result.gain_crossover = w;
+                result.delay = phase / w;
             }
         }
         last = here;
     }
-    found
+    result
 }
 
 /// A loop of a model, cut where senders hear of losses and delays: L = det Delta_closed / det
@@ -129,10 +129,10 @@ impl Model {
     /// # Errors
     /// [`Error::Parameter`] for no class of that name.
     pub fn feedback_loop_of(&self, at: &Equilibrium, class: &str) -> Result<impl Loop + use<>> {
-        let mut one = vec![None; at.signals.len()];
+        let mut item = vec![None; at.signals.len()];
         let class = self.class(class)?;
-        one[class] = Some(self.heard_at(at, class));
-        Ok(self.cut(at, one))
+        item[class] = Some(self.heard_at(at, class));
+        Ok(self.cut(at, item))
     }
 
     /// Returns what the senders of a class hear at an equilibrium.
@@ -143,11 +143,11 @@ impl Model {
         }
     }
 
-    fn cut(&self, at: &Equilibrium, told: Vec<Option<Heard>>) -> ModelLoop {
+    fn cut(&self, at: &Equilibrium, heard: Vec<Option<Heard>>) -> ModelLoop {
         let frozen = self.frozen(&at.regimes);
         ModelLoop {
             closed: self.linearised(at),
-            open: Linear::of(&frozen.opened(told), &at.x, &at.p),
+            open: Linear::of(&frozen.opened(heard), &at.x, &at.p),
         }
     }
 

@@ -139,8 +139,8 @@ impl Choices {
     #[must_use]
     pub fn usual(scenario: &Scenario) -> Self {
         let rests = |class| {
-            let found = Flows::new(scenario, class, scenario.flows[class].packet_size);
-            matches!(found, Ok(Flows::Sender(sender)) if sender.law.at_rest())
+            let result = Flows::new(scenario, class, scenario.flows[class].packet_size);
+            matches!(result, Ok(Flows::Sender(sender)) if sender.law.at_equilibrium())
         };
         Self {
             rtt: Rtt::Queueing,
@@ -306,14 +306,14 @@ impl Model {
     /// # Errors
     /// [`Error::Unsupported`] when there is no such class.
     pub fn set_law(&mut self, class: &str, law: Arc<dyn WindowLaw>) -> Result<()> {
-        let Some(found) = self.classes.iter_mut().find(|c| c.name == class && c.plain) else {
+        let Some(result) = self.classes.iter_mut().find(|c| c.name == class && c.plain) else {
             return unsupported(
                 format!("a law of class {class}"),
                 "there is no such class with a window alone",
             );
         };
-        found.values.clear();
-        found.user = Some(law);
+        result.values.clear();
+        result.user = Some(law);
         Ok(())
     }
 
@@ -489,17 +489,17 @@ impl Model {
 
     /// The same model with the senders of some classes told the same whatever the queues do: their
     /// loops are cut.
-    pub(crate) fn opened(&self, told: Vec<Option<Heard>>) -> Self {
+    pub(crate) fn opened(&self, heard: Vec<Option<Heard>>) -> Self {
         Self {
-            opened: told,
+            opened: heard,
             ..self.clone()
         }
     }
 
     /// The index of a class.
     pub(crate) fn class(&self, name: &str) -> Result<usize> {
-        let found = self.classes.iter().position(|c| c.name == name);
-        found.ok_or_else(|| {
+        let result = self.classes.iter().position(|c| c.name == name);
+        result.ok_or_else(|| {
             let names: Vec<&str> = self.classes.iter().map(|c| c.name.as_str()).collect();
             Error::Parameter {
                 name: name.to_owned(),

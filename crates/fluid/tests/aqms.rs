@@ -42,10 +42,10 @@ fn state(model: &Model, at: &Equilibrium, name: &str) -> f64 {
     at.x[place]
 }
 
-fn close(what: &str, seen: f64, expected: f64) {
+fn close(what: &str, value: f64, expected: f64) {
     assert!(
-        (seen / expected - 1.0).abs() < 1e-6,
-        "{what}: {seen} {expected}"
+        (value / expected - 1.0).abs() < 1e-6,
+        "{what}: {value} {expected}"
     );
 }
 

@@ -53,7 +53,7 @@ fn every_pair_of_parameters_in_little_work() {
                 there.set(free[0], values[0][cell / 100]);
                 there.set(free[1], values[1][cell % 100]);
                 let fresh = there.equilibria().ok().and_then(|all| {
-                    let same = all.into_iter().find(|one| one.regimes == at.regimes)?;
+                    let same = all.into_iter().find(|item| item.regimes == at.regimes)?;
                     ackclock_delay::count_right_of(&there.linearised(&same), 0.0).ok()
                 });
                 assert_eq!(chart[cell], fresh, "{first} {second} {cell}");
@@ -79,9 +79,9 @@ fn a_chart_follows_the_equilibrium_asked_about() {
     let free = [names.0, names.1].map(|name| model.parameter(name).unwrap());
     let counts: Vec<f64> = (0..17).map(|k| 10.0 + 5.0 * f64::from(k)).collect();
     let rtts: Vec<f64> = (0..15).map(|k| 0.02 * f64::from(k + 1)).collect();
-    let asked = model.equilibria().unwrap();
-    assert_eq!(asked.len(), 3);
-    let charts: Vec<_> = asked
+    let wanted = model.equilibria().unwrap();
+    assert_eq!(wanted.len(), 3);
+    let charts: Vec<_> = wanted
         .iter()
         .map(|at| model.chart(at, names, (&counts, &rtts)).unwrap())
         .collect();
@@ -90,21 +90,21 @@ fn a_chart_follows_the_equilibrium_asked_about() {
         let mut there = model.clone();
         there.set(free[0], counts[cell / rtts.len()]);
         there.set(free[1], rtts[cell % rtts.len()]);
-        let verdict = |one| ackclock_delay::count_right_of(&there.linearised(one), 0.0).ok();
+        let verdict = |item| ackclock_delay::count_right_of(&there.linearised(item), 0.0).ok();
         let fresh = there.equilibria().unwrap();
         let (mut low, full): (Vec<_>, Vec<_>) = fresh
             .iter()
-            .partition(|one| one.regimes == asked[0].regimes);
+            .partition(|item| item.regimes == wanted[0].regimes);
         low.sort_by(|a, b| a.x[0].total_cmp(&b.x[0]));
         assert_eq!(
             charts[2][cell],
-            full.first().and_then(|one| verdict(one)),
+            full.first().and_then(|item| verdict(item)),
             "{cell}"
         );
         for (k, chart) in charts[..2].iter().enumerate() {
             assert_eq!(
                 chart[cell],
-                low.get(k).and_then(|one| verdict(one)),
+                low.get(k).and_then(|item| verdict(item)),
                 "{k} {cell}"
             );
         }

@@ -108,9 +108,9 @@ fn delay_takes_the_theorem_away() {
 /// and never positive on the rising side.
 #[test]
 fn end_host_marking() {
-    let one = [(400.0, 0.2)];
+    let item = [(400.0, 0.2)];
     let two = [(150.0, 0.15), (200.0, 0.25)];
-    for flows in [&one[..], &two[..]] {
+    for flows in [&item[..], &two[..]] {
         let system = EndHost {
             rate: 12500.0,
             flows: flows
@@ -129,8 +129,8 @@ fn end_host_marking() {
             },
             regime: None,
         };
-        let found = system.equilibria().unwrap();
-        let (regime, at) = &found[0];
+        let result = system.equilibria().unwrap();
+        let (regime, at) = &result[0];
         assert_eq!(*regime, 1);
         let frozen = system.frozen(1);
         let p = system.parameters();

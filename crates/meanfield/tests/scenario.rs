@@ -167,15 +167,15 @@ fn wred_has_the_thresholds_of_the_priority() {
         loss_at_rest(&figure_7(40, RED))
     );
     let fourth = RED.replace("47 packets", "141 packets"); // 47 + 4 * 0.125 * (235 - 47)
-    let found = loss_at_rest(&with_priority(4));
-    assert_eq!(found, loss_at_rest(&figure_7(40, &fourth)));
-    assert_ne!(found, loss_at_rest(&with_priority(0)));
+    let result = loss_at_rest(&with_priority(4));
+    assert_eq!(result, loss_at_rest(&figure_7(40, &fourth)));
+    assert_ne!(result, loss_at_rest(&with_priority(0)));
 
-    let one = with_priority(4);
-    let more = one[one.find("[[flows]]").unwrap()..]
+    let item = with_priority(4);
+    let more = item[item.find("[[flows]]").unwrap()..]
         .replace("users", "others")
         .replace("priority = 4", "priority = 2");
-    let what = refusal(&format!("{one}\n{more}"));
+    let what = refusal(&format!("{item}\n{more}"));
     assert!(
         what.contains("wred") && what.contains("priorities 4 and 2"),
         "{what}"
@@ -453,10 +453,10 @@ fn states_of_an_aqm_start_where_its_law_says() {
         )),
         Options::default(),
     );
-    let (one, other) = (red.link.queue_mean, adapted.link.queue_mean);
+    let (item, other) = (red.link.queue_mean, adapted.link.queue_mean);
     assert!(
-        (one - other).abs() < 0.05 * one,
-        "{one} and {other} packets"
+        (item - other).abs() < 0.05 * item,
+        "{item} and {other} packets"
     );
 }
 

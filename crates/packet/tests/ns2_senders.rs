@@ -32,8 +32,8 @@ const AGENT: &str = "header_size = \"50 B\"\nhandshake = false\nreduction = \"ra
      delayed_ack = false\nmin_rto = \"200 ms\"\nmax_rto = \"120 s\"\ninitial_rto = \"3 s\"\n";
 
 /// Ten flows over drop-tail fall into phases that differ from seed to seed: they need more seeds.
-const FEW: u64 = 5;
-const MANY: u64 = 10;
+const FEWER_SEEDS: u64 = 5;
+const MORE_SEEDS: u64 = 10;
 
 /// Utilisation, mean queue (packets), drops / arrivals, drops, deviation of the queue, timeouts.
 type Figures = [f64; 6];
@@ -162,7 +162,7 @@ fn senders_fill_and_lose_as_in_ns_2() {
         assert_eq!(theirs.len(), 5, "{label}");
         let (sender, flows) = label.split_once("_N").expect("SENDER_Nflows");
         let flows = flows.parse().expect("a number of flows");
-        let runs = seeds(if flows == 1 { FEW } else { MANY }, |seed| {
+        let runs = seeds(if flows == 1 { FEWER_SEEDS } else { MORE_SEEDS }, |seed| {
             ours(sender, flows, seed)
         });
         // a single flow loses a few packets in all: they are counted
@@ -189,7 +189,7 @@ fn compound_over_small_queues_is_that_of_ns_2() {
     for (label, theirs) in reference {
         let (policy, rtt) = label.split_once("_rtt").expect("POLICY_rttMS");
         let rtt = rtt.parse().expect("a round trip");
-        let runs = seeds(FEW, |seed| ours_small(policy, rtt, seed));
+        let runs = seeds(FEWER_SEEDS, |seed| ours_small(policy, rtt, seed));
         let judged = [
             (0, "utilisation", 0.0, 0.01),
             (1, "mean queue", 0.05, 3.0),

@@ -29,7 +29,7 @@ use crate::delay::{
 use crate::design::margins_dict;
 use crate::laws::UserLaw;
 use crate::scenario::PyScenario;
-use crate::watch::{Raised, watched};
+use crate::watch::{Raised, interruptible};
 
 /// Link, kind of AQM, and its parameters by name.
 type FrozenQueue = (String, &'static str, Vec<(&'static str, f64)>);
@@ -51,9 +51,9 @@ impl PyFluidModel {
         py: Python<'_>,
         analysis: impl FnOnce(&Model) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
-        let found = watched(py, || analysis(&self.model))?;
+        let result = interruptible(py, || analysis(&self.model))?;
         self.check()?;
-        found.map_err(|error| failure(py, &self.origin, &error))
+        result.map_err(|error| failure(py, &self.origin, &error))
     }
 
     /// The exception of a user's law, if there was one.
@@ -223,8 +223,8 @@ impl PyFluidModel {
     }
 
     fn equilibria(&self, py: Python<'_>) -> PyResult<Vec<PyEquilibrium>> {
-        let found = self.run(py, Model::equilibria)?;
-        Ok(found.into_iter().map(PyEquilibrium).collect())
+        let result = self.run(py, Model::equilibria)?;
+        Ok(result.into_iter().map(PyEquilibrium).collect())
     }
 
     /// Link, kind of AQM and its parameters where what is adapted stays as it is at an equilibrium.
@@ -251,8 +251,8 @@ impl PyFluidModel {
         points: usize,
         every: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let found = self.run(py, |model| model.branch(&at.0, free, to, points, every))?;
-        branch_dict(py, found)
+        let result = self.run(py, |model| model.branch(&at.0, free, to, points, every))?;
+        branch_dict(py, result)
     }
 
     /// Hopf points over a range of a parameter: see [`Model::crossings`].
@@ -264,8 +264,11 @@ impl PyFluidModel {
         span: (f64, f64),
         points: usize,
     ) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let found = self.run(py, |model| model.crossings(&at.0, free, span, points))?;
-        found.into_iter().map(|one| special_dict(py, one)).collect()
+        let result = self.run(py, |model| model.crossings(&at.0, free, span, points))?;
+        result
+            .into_iter()
+            .map(|item| special_dict(py, item))
+            .collect()
     }
 
     /// The nearest of them.
@@ -277,8 +280,8 @@ impl PyFluidModel {
         span: (f64, f64),
         points: usize,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let found = self.run(py, |model| model.nearest_hopf(&at.0, free, span, points))?;
-        found.map(|one| special_dict(py, one)).transpose()
+        let result = self.run(py, |model| model.nearest_hopf(&at.0, free, span, points))?;
+        result.map(|item| special_dict(py, item)).transpose()
     }
 
     /// The normal form at a Hopf point in the laws of an equilibrium.
@@ -290,8 +293,8 @@ impl PyFluidModel {
         free: usize,
         component: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let found = self.run(py, |model| model.onset(&at.0, &point.0, free, component))?;
-        normal_form(py, &found)
+        let result = self.run(py, |model| model.onset(&at.0, &point.0, free, component))?;
+        normal_form(py, &result)
     }
 
     /// The branch of cycles from a Hopf point: cycles, each with whether a fold lies before it and
@@ -315,8 +318,8 @@ impl PyFluidModel {
             points,
             tolerance,
         };
-        let found = self.run(py, |model| model.cycles_from(&at.0, &point.0, &options))?;
-        cycles_dict(py, found)
+        let result = self.run(py, |model| model.cycles_from(&at.0, &point.0, &options))?;
+        cycles_dict(py, result)
     }
 
     /// How far the parameter of an index may move towards `end`: see [`Model::limit`].
@@ -327,8 +330,8 @@ impl PyFluidModel {
         free: usize,
         end: f64,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let found = self.run(py, |model| model.limit(&at.0, free, end))?;
-        limit_dict(py, found)
+        let result = self.run(py, |model| model.limit(&at.0, free, end))?;
+        limit_dict(py, result)
     }
 
     /// Cycles beside a stable equilibrium: see [`Model::coexisting`].
@@ -340,8 +343,8 @@ impl PyFluidModel {
         free: usize,
         now: f64,
     ) -> PyResult<(Option<CycleParts>, Option<f64>)> {
-        let found = self.run(py, |model| model.coexisting(&at.0, &point.0, free, now))?;
-        Ok((found.0.map(cycle_parts), found.1))
+        let result = self.run(py, |model| model.coexisting(&at.0, &point.0, free, now))?;
+        Ok((result.0.map(cycle_parts), result.1))
     }
 
     /// How long what follows a small disturbance takes, s: see [`Model::time_scale`].
@@ -357,10 +360,10 @@ impl PyFluidModel {
         start: Option<Vec<f64>>,
         steps: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let found = self.run(py, |model| {
+        let result = self.run(py, |model| {
             model.large_signal(&at.0, start.as_deref(), steps)
         })?;
-        large_signal_dict(py, found)
+        large_signal_dict(py, result)
     }
 
     /// The same where a parameter has another value, from empty queues: see [`Model::beyond`].
@@ -371,8 +374,8 @@ impl PyFluidModel {
         value: f64,
         steps: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (_, found) = self.run(py, |model| model.beyond(free, value, steps))?;
-        large_signal_dict(py, found)
+        let (_, result) = self.run(py, |model| model.beyond(free, value, steps))?;
+        large_signal_dict(py, result)
     }
 
     /// The limits of the laws of an equilibrium that a Hopf point in them has passed.
@@ -391,11 +394,11 @@ impl PyFluidModel {
         at: &PyEquilibrium,
         class_: Option<&str>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let found = self.run(py, |model| match class_ {
+        let result = self.run(py, |model| match class_ {
             Some(class) => model.margins_of(&at.0, class),
             None => model.margins(&at.0),
         })?;
-        margins_dict(py, &found)
+        margins_dict(py, &result)
     }
 
     /// The loop transfer function L(i omega) at frequencies (rad/s).
@@ -434,12 +437,12 @@ impl PyFluidModel {
     ) -> PyResult<Bound<'py, PyDict>> {
         let model = &mut self.model;
         let options = continuation_options(points, largest_step);
-        let found = watched(py, || {
+        let result = interruptible(py, || {
             model.hopf_curve(&at.0, &start.0, (&names.0, &names.1), ranges, &options)
         })?;
         self.check()?;
-        let found = found.map_err(|error| failure(py, &self.origin, &error))?;
-        curve(py, found, |point| hopf(py, point))
+        let result = result.map_err(|error| failure(py, &self.origin, &error))?;
+        curve(py, result, |point| hopf(py, point))
     }
 
     /// Number of unstable roots over a grid of two parameters, the first outermost; -1 where it is
@@ -453,7 +456,7 @@ impl PyFluidModel {
         second: Vec<f64>,
     ) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let model = &mut self.model;
-        let counts = watched(py, || {
+        let counts = interruptible(py, || {
             model.chart(&at.0, (&names.0, &names.1), (&first, &second))
         })?;
         let counts = counts.map_err(|error| failure(py, &self.origin, &error))?;
@@ -478,11 +481,11 @@ impl PyFluidModel {
         second: Vec<f64>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let model = &mut self.model;
-        let found = watched(py, || {
+        let result = interruptible(py, || {
             model.chart_abscissas(&at.0, (&names.0, &names.1), (&first, &second))
         })?;
-        let found = found.map_err(|error| failure(py, &self.origin, &error))?;
-        let rows: Vec<Vec<f64>> = found
+        let result = result.map_err(|error| failure(py, &self.origin, &error))?;
+        let rows: Vec<Vec<f64>> = result
             .chunks(second.len().max(1))
             .map(<[f64]>::to_vec)
             .collect();
@@ -502,8 +505,8 @@ impl PyFluidModel {
             return Err(PyValueError::new_err("a value for each name"));
         }
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let found = self.run(py, |model| model.survey(&names, &places, lag))?;
-        found
+        let result = self.run(py, |model| model.survey(&names, &places, lag))?;
+        result
             .into_iter()
             .map(|place| place.map(|place| place_dict(py, &place)).transpose())
             .collect()
@@ -546,7 +549,7 @@ impl PyFluidModel {
     fn schedules(&self, at: &PyEquilibrium) -> Vec<(String, &'static str, f64)> {
         let kept = self.model.schedules(&at.0.x, &at.0.p);
         kept.into_iter()
-            .map(|(class, one)| (class.to_owned(), one.what, one.period))
+            .map(|(class, item)| (class.to_owned(), item.what, item.period))
             .collect()
     }
 
@@ -689,7 +692,7 @@ pub(crate) fn sender_laws<'py>(
     for (class, flows) in scenario.flows.iter().enumerate() {
         if let Ok(Flows::Sender(sender)) = Flows::new(scenario, class, flows.packet_size) {
             let region = reno_region(&sender.law).map(|(a, b)| (a, 1.0 - b));
-            list.append((sender.name, sender.law.at_rest(), region))?;
+            list.append((sender.name, sender.law.at_equilibrium(), region))?;
         }
     }
     Ok(list)
@@ -701,13 +704,13 @@ pub(crate) fn sender_laws<'py>(
 pub(crate) fn quantity(text: &str) -> PyResult<(f64, &'static str)> {
     use ackclock_scenario::units::Dimension;
     let wrong = |error: QuantityError| PyValueError::new_err(format!("{text}: {error}"));
-    let found = match Quantity::parse(text) {
+    let result = match Quantity::parse(text) {
         Err(QuantityError::MissingUnit) => Quantity::parse_number(text),
-        found => found,
+        result => result,
     }
     .map_err(wrong)?;
-    let value = found.value().map_err(wrong)?;
-    Ok(match found.dimension {
+    let value = result.value().map_err(wrong)?;
+    Ok(match result.dimension {
         Dimension::Number => (value, "number"),
         Dimension::Time => (value, "time"),
         Dimension::Rate => (value, "rate"),

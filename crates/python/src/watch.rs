@@ -83,7 +83,10 @@ pub(crate) fn load_arrays(py: Python<'_>) -> PyResult<()> {
 ///
 /// # Errors
 /// What a signal handler raised; `AnalysisError` "out of time" at the deadline.
-pub(crate) fn watched<T: Send>(py: Python<'_>, analysis: impl FnOnce() -> T + Send) -> PyResult<T> {
+pub(crate) fn interruptible<T: Send>(
+    py: Python<'_>,
+    analysis: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
     load_arrays(py)?;
     let raised = Raised::default();
     let slot = Arc::clone(&raised);

@@ -173,10 +173,10 @@ fn kind(kind: Kind) -> Value {
             quantity(&[Dimension::Packets, Dimension::Size, Dimension::Time])
         )),
         Kind::Distribution => {
-            let one = format!(
+            let item = format!(
                 r"({time}|(uniform|range)\s+{time}\s*\.\.\s*{time}|normal\s+{time}\s*,\s*{time}|exponential\s+{time})"
             );
-            json!({"anyOf": [pattern(&one), {"type": "array", "items": pattern(&time), "minItems": 1}]})
+            json!({"anyOf": [pattern(&item), {"type": "array", "items": pattern(&time), "minItems": 1}]})
         }
         Kind::Window => pattern(&format!(r"{time}\s*\.\.\s*{time}")),
         Kind::Choice(choices) => {
@@ -208,11 +208,11 @@ fn kind(kind: Kind) -> Value {
         Kind::Sizes => {
             let size = quantity(&[Dimension::Size]);
             let number = r"(\d+(\.\d+)?)";
-            let one = format!(
+            let item = format!(
                 r"({size}|exponential\s+{size}|pareto\s+{size}\s*,\s*{number}|log-normal\s+{size}\s*,\s*{size}|web-search)"
             );
             let point = json!({"type": "array", "prefixItems": [pattern(&size), {"type": "number", "minimum": 0, "maximum": 1}], "minItems": 2, "maxItems": 2});
-            json!({"anyOf": [pattern(&one), {"type": "array", "items": point, "minItems": 1}]})
+            json!({"anyOf": [pattern(&item), {"type": "array", "items": point, "minItems": 1}]})
         }
         Kind::Frequency => pattern(&quantity(&[Dimension::Frequency])),
         Kind::Share => {
@@ -263,8 +263,8 @@ fn of_classes(kind: Kind) -> Value {
         Kind::ClassScheduler => named(class_schedulers()),
         Kind::Classes => json!({"type": "array", "items": {"type": "object"}, "minItems": 1}),
         Kind::CodePoints(choices) => {
-            let one = json!({"enum": choices.iter().map(|(name, _)| *name).collect::<Vec<_>>()});
-            json!({"anyOf": [{"type": "array", "items": one}, one]})
+            let item = json!({"enum": choices.iter().map(|(name, _)| *name).collect::<Vec<_>>()});
+            json!({"anyOf": [{"type": "array", "items": item}, item]})
         }
         _ => {
             json!({"anyOf": [{"type": "array", "items": reference(Kind::Name)}, reference(Kind::Name)]})
@@ -375,7 +375,7 @@ fn algorithm(meta: &Meta, tag: &str, more: &'static [Key]) -> Value {
             meta.kind == "drop-tail"
                 || schedulers()
                     .iter()
-                    .any(|one| own_aqm(one) == Some(meta.kind))
+                    .any(|scheduler| own_aqm(scheduler) == Some(meta.kind))
         }
         _ => false,
     };
@@ -560,17 +560,17 @@ mod tests {
     use super::*;
 
     /// Every `$ref` in the schema.
-    fn references(value: &Value, found: &mut Vec<String>) {
+    fn references(value: &Value, texts: &mut Vec<String>) {
         match value {
             Value::Object(table) => {
                 for (key, value) in table {
                     match (key.as_str(), value) {
-                        ("$ref", Value::String(target)) => found.push(target.clone()),
-                        _ => references(value, found),
+                        ("$ref", Value::String(target)) => texts.push(target.clone()),
+                        _ => references(value, texts),
                     }
                 }
             }
-            Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+            Value::Array(items) => items.iter().for_each(|item| references(item, texts)),
             _ => {}
         }
     }
@@ -578,10 +578,10 @@ mod tests {
     #[test]
     fn every_reference_leads_somewhere() {
         let schema = json_schema();
-        let mut found = Vec::new();
-        references(&schema, &mut found);
-        assert!(found.len() > 30);
-        for target in found {
+        let mut result = Vec::new();
+        references(&schema, &mut result);
+        assert!(result.len() > 30);
+        for target in result {
             assert!(
                 schema.pointer(target.trim_start_matches('#')).is_some(),
                 "{target}"

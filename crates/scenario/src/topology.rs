@@ -31,11 +31,11 @@ pub(crate) fn shortest(
             if !frontier.contains(&start) {
                 continue;
             }
-            let (found, by) = reached.entry(end).or_insert_with(|| {
+            let (result, by) = reached.entry(end).or_insert_with(|| {
                 next.push(end);
                 (depth, Vec::new())
             });
-            if *found == depth {
+            if *result == depth {
                 by.push(link);
             }
         }

@@ -310,9 +310,9 @@ impl<'de> Visitor<'de> for NodeVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Node, A::Error> {
         let mut table: Vec<(Name, Node)> = Vec::new();
-        let mut seen = std::collections::HashSet::new();
+        let mut observed = std::collections::HashSet::new();
         while let Some((text, node)) = entries.next_entry::<String, Node>()? {
-            if !seen.insert(text.clone()) {
+            if !observed.insert(text.clone()) {
                 return Err(de::Error::custom(format!(
                     "duplicate key \"{}\"",
                     shorten(&text)

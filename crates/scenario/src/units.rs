@@ -363,13 +363,13 @@ fn split_number(text: &str) -> Result<(Decimal, &str), QuantityError> {
         return Err(QuantityError::NotFinite);
     }
     let bytes = body.as_bytes();
-    let (mut digits, mut length, mut fraction, mut seen, mut point) =
+    let (mut digits, mut length, mut fraction, mut observed, mut point) =
         (0_u128, 0_u32, 0_i32, false, false);
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         match byte {
             b'0'..=b'9' => {
-                seen = true;
+                observed = true;
                 if length > 0 || byte != b'0' {
                     length += 1;
                 }
@@ -390,7 +390,7 @@ fn split_number(text: &str) -> Result<(Decimal, &str), QuantityError> {
         }
         at += 1;
     }
-    if !seen {
+    if !observed {
         return Err(QuantityError::NotANumber);
     }
     let mut exponent = -fraction;

@@ -51,8 +51,8 @@ fn within<T>(work: u64, analysis: impl FnOnce() -> Result<T, Error>) -> Result<T
 pub(crate) fn stability(question: &Question) -> Answer {
     let model = model(question)?;
     let work = question.whole("work")?;
-    let found = within(work, || model.equilibria());
-    let (equilibria, reason) = match found {
+    let result = within(work, || model.equilibria());
+    let (equilibria, reason) = match result {
         Ok(list) => (list, None),
         Err(Refusal::Engine { message, .. }) => (Vec::new(), Some(message)),
         Err(other) => return Err(other),
@@ -64,14 +64,14 @@ pub(crate) fn stability(question: &Question) -> Answer {
         .map(|(name, value)| object! { "name": name, "value": value });
     Ok(object! {
         "notes": model.notes(), "states": model.state_names(), "parameters": Json::array(parameters),
-        "watched": model.watched(), "equilibria": trees, "reason": reason,
+        "component": model.observed_state(), "equilibria": trees, "reason": reason,
     })
 }
 
 fn equilibrium(model: &Model, at: &Equilibrium, work: u64) -> Json {
     let roots = within(work, || model.roots(at, ROOTS_LISTED)).ok();
-    let roots: Vec<(f64, f64)> = roots.map_or_else(Vec::new, |found| {
-        found.roots.iter().map(|root| (root.re, root.im)).collect()
+    let roots: Vec<(f64, f64)> = roots.map_or_else(Vec::new, |result| {
+        result.roots.iter().map(|root| (root.re, root.im)).collect()
     });
     let [windows, rtts, rates, arrivals] = model.rates(&at.x, &at.p);
     let outside = model.outside(&at.regimes, &at.x, &at.p);
@@ -79,7 +79,7 @@ fn equilibrium(model: &Model, at: &Equilibrium, work: u64) -> Json {
         "state": at.x, "probability": at.probability, "signals": at.signals, "regimes": at.regime_names,
         "unstable": within(work, || model.unstable_roots(at)).ok(),
         "roots": roots,
-        "margins": within(work, || model.margins(at)).ok().map(|found| margins(&found)),
+        "margins": within(work, || model.margins(at)).ok().map(|result| margins(&result)),
         "outside": outside.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "windows": windows, "rtts": rtts, "rates": rates, "arrivals": arrivals,
     }
@@ -141,11 +141,11 @@ pub(crate) fn limit(question: &Question) -> Answer {
     let free = moved(&mut model, question)?;
     let to = question.number("to")?;
     let now = model.parameters()[free];
-    let found = within(question.whole("work")?, || {
+    let result = within(question.whole("work")?, || {
         let at = model.equilibria()?.swap_remove(0);
         model.limit(&at, free, to)
     })?;
-    let (kind, reason) = match &found.kind {
+    let (kind, reason) = match &result.kind {
         LimitKind::Change(change) => match &change.change {
             Change::Hopf(_) => ("oscillation", None),
             Change::RealRoot => ("real root", None),
@@ -154,16 +154,16 @@ pub(crate) fn limit(question: &Question) -> Answer {
         LimitKind::End(why) => ("end", Some(why.clone())),
         LimitKind::None => ("none", None),
     };
-    let change = match &found.kind {
+    let change = match &result.kind {
         LimitKind::Change(change) => Some(change),
         _ => None,
     };
     Ok(object! {
-        "now": now, "value": found.value, "kind": kind, "reason": reason,
-        "unstable": found.unstable, "after": change.and_then(|one| one.after),
-        "holds_to": found.holds_to, "beyond_at": found.beyond_at,
-        "omega": change.and_then(|one| one.hopf()).map(|point| point.omega),
-        "onset": found.onset.map(|onset| object! {
+        "now": now, "value": result.value, "kind": kind, "reason": reason,
+        "unstable": result.unstable, "after": change.and_then(|item| item.after),
+        "holds_to": result.holds_to, "beyond_at": result.beyond_at,
+        "omega": change.and_then(|item| item.hopf()).map(|point| point.omega),
+        "onset": result.onset.map(|onset| object! {
             "supercritical": onset.is_supercritical(), "mu2": onset.mu2, "beta2": onset.beta2, "l1": onset.l1,
         }),
     })
@@ -175,7 +175,7 @@ pub(crate) fn cycles(question: &Question) -> Answer {
     let free = moved(&mut model, question)?;
     let to = question.number("to")?;
     let steps = question.size("steps")?;
-    let found = within(question.whole("work")?, || {
+    let result = within(question.whole("work")?, || {
         let at = model.equilibria()?.swap_remove(0);
         let limit = model.limit(&at, free, to)?;
         let LimitKind::Change(change) = limit.kind else {
@@ -188,31 +188,32 @@ pub(crate) fn cycles(question: &Question) -> Answer {
         let options = CycleOptions {
             free,
             range: (now.min(to), now.max(to)),
-            component: model.watched(),
+            component: model.observed_state(),
             points: steps,
             tolerance: CYCLE_TOLERANCE,
         };
         model.cycles_from(&change.at, point, &options).map(Some)
     })?;
-    let Some(branch) = found else {
+    let Some(branch) = result else {
         return Ok(
             object! { "cycles": Json::array([]), "end": "there is no Hopf point on the way" },
         );
     };
-    let watched = model.watched();
+    let interruptible = model.observed_state();
     let cycles: Vec<Json> = branch
         .cycles
         .iter()
-        .map(|one| {
-            let cycle = &one.cycle;
+        .map(|item| {
+            let cycle = &item.cycle;
             let wave: Vec<f64> = (0..=CYCLE_SAMPLES)
                 .map(|k| {
-                    cycle.state(cycle.period * f64::from(k) / f64::from(CYCLE_SAMPLES))[watched]
+                    cycle.state(cycle.period * f64::from(k) / f64::from(CYCLE_SAMPLES))
+                        [interruptible]
                 })
                 .collect();
             object! {
-                "value": cycle.p[free], "period": cycle.period, "range": cycle.range(watched),
-                "after_fold": one.after_fold, "wave": wave,
+                "value": cycle.p[free], "period": cycle.period, "range": cycle.range(interruptible),
+                "after_fold": item.after_fold, "wave": wave,
             }
         })
         .collect();

@@ -97,7 +97,7 @@ impl Run {
 
 fn tree(outcome: &Outcome, classes: &[&str], points: usize) -> Json {
     let count =
-        |flows: &[FlowOutcome], class| flows.iter().filter(|one| one.class == class).count();
+        |flows: &[FlowOutcome], class| flows.iter().filter(|flow| flow.class == class).count();
     let each = outcome.classes.iter().enumerate();
     let classes = Json::array(
         each.map(|(index, class)| class_tree(class, classes[index], count(&outcome.flows, index))),
@@ -158,18 +158,18 @@ fn traces(of: &Traces, points: usize) -> Json {
     fn thin<T: Copy>(values: &[T], every: usize) -> Vec<T> {
         values.iter().copied().step_by(every).collect()
     }
-    let link = |one: &LinkTrace| {
+    let link = |link_trace: &LinkTrace| {
         object! {
-            "link": one.link, "queue_packets": thin(&one.queue_packets, every),
-            "average_packets": thin(&one.average_packets, every),
-            "probability": thin(&one.probability, every),
-            "drops": thin(&one.drops, every), "marks": thin(&one.marks, every),
+            "link": link_trace.link, "queue_packets": thin(&link_trace.queue_packets, every),
+            "average_packets": thin(&link_trace.average_packets, every),
+            "probability": thin(&link_trace.probability, every),
+            "drops": thin(&link_trace.drops, every), "marks": thin(&link_trace.marks, every),
         }
     };
-    let flow = |one: &FlowTrace| {
+    let flow = |link_trace: &FlowTrace| {
         object! {
-            "flow": one.flow, "cwnd": thin(&one.cwnd, every),
-            "srtt": thin(&one.srtt, every),
+            "flow": link_trace.flow, "cwnd": thin(&link_trace.cwnd, every),
+            "srtt": thin(&link_trace.srtt, every),
         }
     };
     object! {

@@ -131,7 +131,7 @@ export interface Stability {
   notes: string[];
   states: string[];
   parameters: { name: string; value: number }[];
-  watched: number;
+  component: number;
   equilibria: Equilibrium[];
   reason: string | null;
 }

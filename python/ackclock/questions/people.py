@@ -18,6 +18,7 @@ from ..core.contained import ENDPOINT
 from ..core.errors import AckclockError
 from ..core.scenario import Scenario
 from ..core.simulate import run
+from ..core.statement import state
 from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import PEOPLE
@@ -126,7 +127,7 @@ class Experience:
     def differs(self, other: Experience, measure: Measure) -> bool:
         """Whether a measure differs from that of another setting, decidedly: paired by seed, at 95 %."""
         pairs = zip(self.runs, other.runs, strict=True)
-        estimate = interval([float(getattr(two, measure) - getattr(item, measure)) for item, two in pairs])
+        estimate = interval([float(getattr(theirs, measure) - getattr(own, measure)) for own, theirs in pairs])
         return estimate.count > 1 and abs(estimate.mean) > estimate.half
 
     def json(self) -> dict[str, Any]:
@@ -228,7 +229,7 @@ def people(
         if unlike:
             return People({}, path, TOO_SLOW)
     except AckclockError as error:
-        return People({}, path, f"the probes cannot run here: {str(error).splitlines()[0]}")
+        return People({}, path, str(state("people.no-probes", error=str(error).splitlines()[0])))
     result = {key: _mean(ones) for key, ones in answer.items()}
     for key in _other_rates(answer, alone):
         runs = tuple(replace(item, download=math.nan) for item in result[key].runs)

@@ -220,17 +220,17 @@ mod tests {
     #[test]
     fn changes_only_after_more_than_the_interval() {
         let mut aqm = params().build(&LINK);
-        let seen = watch(&mut aqm, 30, &[0.0, 0.5, 0.51, 0.9, 1.01, 1.02]);
+        let observed = watch(&mut aqm, 30, &[0.0, 0.5, 0.51, 0.9, 1.01, 1.02]);
         let (once, twice) = (0.1 * 0.9, 0.1 * 0.9 * 0.9);
-        assert_eq!(seen, [0.1, 0.1, once, once, once, twice]);
+        assert_eq!(observed, [0.1, 0.1, once, once, once, twice]);
     }
 
     #[test]
     fn the_target_band_is_left_alone() {
         // 20 + 16 = 36 to 60 - 16 = 44
         for (waiting, changed) in [(35, true), (36, false), (44, false), (45, true)] {
-            let seen = watch(&mut params().build(&LINK), waiting, &[1.0]);
-            assert_eq!(seen[0] != 0.1, changed, "{waiting}");
+            let observed = watch(&mut params().build(&LINK), waiting, &[1.0]);
+            assert_eq!(observed[0] != 0.1, changed, "{waiting}");
         }
     }
 
@@ -271,6 +271,28 @@ mod tests {
         watch(&mut aqm, 90, &[39.1]);
         let p = aqm.observe().probability.unwrap();
         assert!((p - (0.1 + 0.9 * 30.0 / 60.0)).abs() < 1e-12, "{p}"); // from 0.1 at 60 to 1 at 120
+    }
+
+    /// The equations take the same steps: a hundredth or a quarter of the probability up, a tenth of
+    /// it down, per interval.
+    #[test]
+    fn the_drift_of_the_equations_is_the_step_per_interval() {
+        let law = params().settled(&LINK);
+        for (queue, p, step) in [
+            (100.0, 0.2, 0.01),
+            (100.0, 0.04, 0.01),
+            (100.0, 0.02, 0.005),
+            (0.0, 0.2, -0.02),
+        ] {
+            let input = AqmInput::new(queue, 1250.0, 1250.0);
+            let moves = AdaptiveRedParams::moves(&law, &law.red, &input, &[p]).unwrap();
+            let expected = step / law.interval;
+            assert!(
+                (moves.drift - expected).abs() < 1e-6,
+                "{queue} {p}: {}",
+                moves.drift
+            );
+        }
     }
 
     #[test]

@@ -337,7 +337,7 @@ mod tests {
     fn printed_parameter_sets() {
         // Chen 2010, sections 4.5.1 to 4.5.3. The second set is printed rounded: 0.1, 20, 60,
         // 3.5e-4
-        for (seen, printed) in [
+        for (observed, printed) in [
             (scaled(0.12, 50.0, 10e6), [0.05, 50.0, 150.0, 1e-4]),
             (
                 scaled(0.1, 30.0, 5e6),
@@ -345,8 +345,11 @@ mod tests {
             ),
             (scaled(0.25, 100.0, 12e6), [0.032, 125.0, 375.0, 3.2e-5]),
         ] {
-            for (seen, printed) in seen.into_iter().zip(printed) {
-                assert!((seen / printed - 1.0).abs() < 1e-7, "{seen} {printed}");
+            for (observed, printed) in observed.into_iter().zip(printed) {
+                assert!(
+                    (observed / printed - 1.0).abs() < 1e-7,
+                    "{observed} {printed}"
+                );
             }
         }
     }

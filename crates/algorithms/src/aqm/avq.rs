@@ -251,10 +251,10 @@ mod tests {
             );
             (verdict, aqm.waiting, aqm.capacity)
         };
-        let near = |seen: (Verdict, f64, f64), verdict, waiting: f64, capacity: f64| {
-            assert!(seen.0 == verdict, "{seen:?}");
-            assert!((seen.1 - waiting).abs() < 1e-9, "{seen:?}");
-            assert!((seen.2 - capacity).abs() < 1e-6, "{seen:?}");
+        let near = |observed: (Verdict, f64, f64), verdict, waiting: f64, capacity: f64| {
+            assert!(observed.0 == verdict, "{observed:?}");
+            assert!((observed.1 - waiting).abs() < 1e-9, "{observed:?}");
+            assert!((observed.2 - capacity).abs() < 1e-6, "{observed:?}");
         };
         // C~ = 8000 at the start; a packet takes 100 off, 100 us give 100 x 0.98 x 10000 x 1e-4 =
         // 98

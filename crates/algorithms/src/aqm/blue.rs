@@ -225,8 +225,9 @@ mod tests {
     #[test]
     fn losses_raise_it_once_in_a_freeze_time() {
         let mut aqm = params().build(&LINK);
-        let seen = [1.0, 1.05, 1.1, 1.101, 1.15, 1.21].map(|time| arrive(&mut aqm, time, full()));
-        assert_eq!(seen, [0.02, 0.02, 0.02, 0.04, 0.04, 0.06]);
+        let observed =
+            [1.0, 1.05, 1.1, 1.101, 1.15, 1.21].map(|time| arrive(&mut aqm, time, full()));
+        assert_eq!(observed, [0.02, 0.02, 0.02, 0.04, 0.04, 0.06]);
         assert_eq!(arrive(&mut aqm, 2.0, queue(99)), 0.06);
     }
 

@@ -296,11 +296,11 @@ impl FluidAqm for CodelParams {
         rate: &mut [S],
     ) {
         if let ([time, drops, first], [passes, dropped, moves]) = (state, rate) {
-            let (zero, one) = (S::from_f64(0.0), S::from_f64(1.0));
+            let (zero, item) = (S::from_f64(0.0), S::from_f64(1.0));
             let at_once = params.interval * AT_ONCE;
             (*passes, *dropped, *moves) = match Self::regime(params, input, state) {
-                0 => (-*time / at_once, zero, (drops.max(one) - *first) / at_once),
-                1 => (one, -*drops / at_once, zero),
+                0 => (-*time / at_once, zero, (drops.max(item) - *first) / at_once),
+                1 => (item, -*drops / at_once, zero),
                 _ => (zero, drop_rate(params, *drops, *first), zero),
             };
         }
@@ -441,10 +441,10 @@ mod tests {
     /// Verdicts on the packets of a queue that is 20 packets long but for the last: (time,
     /// sojourn), both in ms.
     fn judge(state: &mut CodelState, law: &CodelLaw, packets: &[(f64, f64)]) -> Vec<Verdict> {
-        let mut one = |&(time, sojourn): &(f64, f64)| {
+        let mut item = |&(time, sojourn): &(f64, f64)| {
             state.dequeue(law, ms(time), ms(sojourn), 20 * 1500, &packet())
         };
-        packets.iter().map(&mut one).collect()
+        packets.iter().map(&mut item).collect()
     }
 
     /// The kernel's log of a queue whose dropping begins with 45 drops counted and 44 reached: a
@@ -485,7 +485,7 @@ mod tests {
     #[test]
     fn the_control_law_by_hand() {
         let mut state = CodelState::default();
-        let seen = judge(
+        let observed = judge(
             &mut state,
             &law(),
             &[
@@ -509,7 +509,9 @@ mod tests {
                 (488.9, 20.0),
             ],
         );
-        let drops: Vec<_> = (0..seen.len()).filter(|n| seen[*n] == Drop).collect();
+        let drops: Vec<_> = (0..observed.len())
+            .filter(|n| observed[*n] == Drop)
+            .collect();
         assert_eq!(drops, [4, 7, 10, 13]);
         assert!((state.drop_next.seconds() - 0.388_446).abs() < 1e-6);
         // dropping begins again soon: at the rate reached, 4 drops less the 1 that it began with
@@ -546,8 +548,8 @@ mod tests {
             &law(),
             &[(0.0, 20.0), (100.0, 20.0), (100.0, 20.0)],
         );
-        let seen = judge(&mut state, &law(), &[(330.0, 20.0); 5]);
-        assert_eq!(seen, [Drop, Drop, Drop, Accept, Accept]);
+        let observed = judge(&mut state, &law(), &[(330.0, 20.0); 5]);
+        assert_eq!(observed, [Drop, Drop, Drop, Accept, Accept]);
         assert_eq!(state.count, 4);
     }
 
@@ -559,12 +561,12 @@ mod tests {
             &law(),
             &[(0.0, 20.0), (100.0, 20.0), (100.0, 20.0)],
         );
-        let seen = judge(
+        let observed = judge(
             &mut state,
             &law(),
             &[(330.0, 20.0), (330.0, 3.0), (330.0, 20.0)],
         );
-        assert_eq!(seen, [Drop, Accept, Accept]);
+        assert_eq!(observed, [Drop, Accept, Accept]);
         assert!(!state.dropping);
     }
 

@@ -614,10 +614,10 @@ mod tests {
         (aqm.burst, aqm.delay) = (Time::ZERO, 0.02);
         for (p, marks, drops) in [(0.09, 0.09, 0.0), (0.1, 0.0, 0.1), (0.3, 0.0, 0.3)] {
             aqm.probability = p;
-            let seen = verdicts(&mut aqm, 50, true);
+            let observed = verdicts(&mut aqm, 50, true);
             assert!(
-                (seen.0 - marks).abs() < 0.0075 && (seen.1 - drops).abs() < 0.0075,
-                "{seen:?}"
+                (observed.0 - marks).abs() < 0.0075 && (observed.1 - drops).abs() < 0.0075,
+                "{observed:?}"
             );
         }
     }

@@ -67,13 +67,13 @@ parameters! {
         /// Whether the probability rises to one at twice the maximum threshold, instead of jumping
         /// to one at the threshold.
         gentle: flag = true, "Floyd, Recommendation on using the gentle variant of RED, 2000";
-        /// Whether the average fades while the queue is empty. In Linux it does not under a shaper
+        /// Whether the average decays while the queue is empty. In Linux it does not under a shaper
         /// that does not ask an empty queue for packets (htb).
         ageing: flag = true, "Floyd and Jacobson 1993, section IV; Linux 6.1";
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: flag = false, "RFC 3168, section 5; ns-2 2.35: setbit_";
-        /// Packets are marked only while p_b is below this, and dropped above it. "none": marked up
-        /// to the point where p_b is one; "never": marked beyond it too (Linux).
+        /// Packets are marked only while p_b is below this, and dropped above it. "none": marked
+        /// until p_b reaches one; "never": never dropped, whatever p_b is (Linux).
         mark_ceiling: number("none", "never") = 0.1, in Interval::between(0.0, 1.0), "ns-2 2.35: mark_p_ and use_mark_p_";
         /// Queueing delay that automatic thresholds aim at.
         target_delay: time = 0.005, in Interval::above(0.0), "Floyd, Gummadi and Shenker 2001, section 5; ns-2 2.35: targetdelay_";
@@ -299,12 +299,12 @@ impl FluidAqm for RedParams {
     ) -> S {
         let average = *state.first().unwrap_or(&input.queue);
         let (min, max, top) = params.curve(S::from_f64(0.0));
-        let one = S::from_f64(1.0);
+        let item = S::from_f64(1.0);
         match (regime, params.gentle) {
             (0, _) => S::from_f64(0.0),
             (1, _) => top * (average - min) / (max - min),
-            (2, true) => top + (one - top) * (average - max) / max,
-            _ => one,
+            (2, true) => top + (item - top) * (average - max) / max,
+            _ => item,
         }
     }
 }

@@ -452,13 +452,13 @@ mod tests {
     #[test]
     fn a_stable_queue_shrinks_its_thresholds_by_its_deviation() {
         let mut aqm = params().build(&LINK);
-        let mut seen = None;
+        let mut observed = None;
         oscillate(&mut aqm, 0.01, 20_000, |aqm| {
-            if seen.is_none() && aqm.observe().adapted != Some(150.0) {
-                seen = Some((aqm.variance.variance.sqrt(), aqm.current, aqm.interval));
+            if observed.is_none() && aqm.observe().adapted != Some(150.0) {
+                observed = Some((aqm.variance.variance.sqrt(), aqm.current, aqm.interval));
             }
         });
-        let (sigma, red, interval) = seen.expect("a change");
+        let (sigma, red, interval) = observed.expect("a change");
         let k = sigma / (0.023_094 * 150.0);
         // a uniform queue of amplitude 1.5 has a deviation of 0.87; g was well above it for most of
         // the way down

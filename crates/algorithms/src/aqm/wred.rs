@@ -314,12 +314,12 @@ mod tests {
             drops[usize::from(priority)] += i32::from(verdict == Verdict::Drop);
         }
         // p = 0.1 (135 - min_i) / (180 - min_i), min_i = 90 + 10 i: nothing from priority 5 on
-        for (priority, seen) in drops.into_iter().enumerate() {
+        for (priority, observed) in drops.into_iter().enumerate() {
             let min = 90.0 + 10.0 * priority as f64;
             let expected = (10_000.0 * 0.1 * (135.0 - min) / (180.0 - min)).max(0.0);
             assert!(
-                (f64::from(seen) - expected).abs() <= 5.0 * expected.sqrt(),
-                "{priority} {seen}"
+                (f64::from(observed) - expected).abs() <= 5.0 * expected.sqrt(),
+                "{priority} {observed}"
             );
         }
     }

@@ -95,18 +95,18 @@ impl ClassAlgorithm for HfscParams {
             ));
         }
         if real_time.is_some() && !leaf {
-            let found = class.rt_m2;
+            let result = class.rt_m2;
             return Err(inconsistent(
                 "rt_m2",
-                found,
+                result,
                 "a real-time curve at leaves only".to_owned(),
             ));
         }
         if limit.is_some() && sharing.is_none() {
-            let found = class.ul_m2;
+            let result = class.ul_m2;
             return Err(inconsistent(
                 "ul_m2",
-                found,
+                result,
                 "an upper limit beside a link-sharing curve".to_owned(),
             ));
         }
@@ -541,8 +541,9 @@ impl ClassScheduler for Hfsc {
                 state.d = deadline.time_of(state.cumulative + f64::from(backlog[class].head));
             }
         }
-        let earlier =
-            |one: &usize, other: &usize| self.classes[*one].d.total_cmp(&self.classes[*other].d);
+        let earlier = |index: &usize, other: &usize| {
+            self.classes[*index].d.total_cmp(&self.classes[*other].d)
+        };
         if let Some(class) = ready.into_iter().min_by(earlier) {
             self.real_time = true;
             return Turn::Send(class);
@@ -633,10 +634,10 @@ mod tests {
             .collect()
     }
 
-    fn near(found: f64, expected: f64) {
+    fn near(value: f64, expected: f64) {
         assert!(
-            (found - expected).abs() < 0.005 * expected,
-            "{found} and {expected}"
+            (value - expected).abs() < 0.005 * expected,
+            "{value} and {expected}"
         );
     }
 
@@ -655,12 +656,12 @@ mod tests {
             class(Some(0), true, sharing(3e6)),
             class(None, true, sharing(2e6)),
         ];
-        let found = shares(&classes, &[1, 2, 3]);
-        near(found[1], 1.5e6);
-        near(found[2], 4.5e6);
-        near(found[3], 4e6);
-        let found = shares(&classes, &[1, 3]);
-        near(found[1], 6e6);
+        let result = shares(&classes, &[1, 2, 3]);
+        near(result[1], 1.5e6);
+        near(result[2], 4.5e6);
+        near(result[3], 4e6);
+        let result = shares(&classes, &[1, 3]);
+        near(result[1], 6e6);
     }
 
     #[test]
@@ -680,9 +681,9 @@ mod tests {
             ..sharing(5e6)
         };
         let classes = [class(None, true, limited), class(None, true, sharing(5e6))];
-        let found = shares(&classes, &[0, 1]);
-        near(found[0], 2e6);
-        near(found[1], 8e6);
+        let result = shares(&classes, &[0, 1]);
+        near(result[0], 2e6);
+        near(result[1], 8e6);
         near(shares(&classes, &[0])[0], 2e6);
     }
 

@@ -572,10 +572,10 @@ mod tests {
             .collect()
     }
 
-    fn near(found: f64, expected: f64) {
+    fn near(value: f64, expected: f64) {
         assert!(
-            (found - expected).abs() < 0.005 * expected,
-            "{found} and {expected}"
+            (value - expected).abs() < 0.005 * expected,
+            "{value} and {expected}"
         );
     }
 
@@ -616,9 +616,9 @@ mod tests {
             class(Some(0), true, 4e6, 10e6, 0.0),
             class(Some(0), true, 6e6, 10e6, 0.0),
         ];
-        let found = shares(&classes, &[1, 2]);
-        near(found[1], 4e6);
-        near(found[2], 6e6);
+        let result = shares(&classes, &[1, 2]);
+        near(result[1], 4e6);
+        near(result[2], 6e6);
     }
 
     /// 10 Mbit/s, of which 2 and 3 are guaranteed: the 5 left are lent by quanta, 2 to 3.
@@ -629,9 +629,9 @@ mod tests {
             class(Some(0), true, 2e6, 10e6, 0.0),
             class(Some(0), true, 3e6, 10e6, 0.0),
         ];
-        let found = shares(&classes, &[1, 2]);
-        near(found[1], 4e6);
-        near(found[2], 6e6);
+        let result = shares(&classes, &[1, 2]);
+        near(result[1], 4e6);
+        near(result[2], 6e6);
     }
 
     #[test]
@@ -641,9 +641,9 @@ mod tests {
             class(Some(0), true, 2e6, 10e6, 1.0),
             class(Some(0), true, 3e6, 10e6, 0.0),
         ];
-        let found = shares(&classes, &[1, 2]);
-        near(found[1], 2e6);
-        near(found[2], 8e6);
+        let result = shares(&classes, &[1, 2]);
+        near(result[1], 2e6);
+        near(result[2], 8e6);
     }
 
     /// Devera's agencies: A has 5 of 10, with a web of 3 and a mail of 2 inside; B has 5. What A's
@@ -657,9 +657,9 @@ mod tests {
             class(Some(1), true, 2e6, 10e6, 0.0),
             class(Some(0), true, 5e6, 10e6, 0.0),
         ];
-        let found = shares(&classes, &[2, 4]);
-        near(found[2], 5e6);
-        near(found[4], 5e6);
+        let result = shares(&classes, &[2, 4]);
+        near(result[2], 5e6);
+        near(result[4], 5e6);
     }
 
     /// A root of less than the sum of its classes' rates does not hold them back: rates are
@@ -671,8 +671,8 @@ mod tests {
             class(Some(0), true, 4e6, 4e6, 0.0),
             class(Some(0), true, 4e6, 4e6, 0.0),
         ];
-        let found = shares(&classes, &[1, 2]);
-        near(found[1], 4e6);
-        near(found[2], 4e6);
+        let result = shares(&classes, &[1, 2]);
+        near(result[1], 4e6);
+        near(result[2], 4e6);
     }
 }

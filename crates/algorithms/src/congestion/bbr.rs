@@ -45,22 +45,22 @@ parameters! {
         startup_gain: number = 2.885, in Interval::above(1.0), "draft-cardwell-iccrg-bbr-congestion-control-00, section 4.3.2: 2 / ln 2";
         /// Window in bandwidth-delay products.
         cwnd_gain: number = 2.0, in Interval::at_least(1.0), "draft-cardwell-iccrg-bbr-congestion-control-00, section 4.2.3";
-        /// Age at which the propagation time is measured anew.
+        /// Age of the estimate of the propagation time at which it is measured again, in ProbeRTT.
         probe_rtt_interval: time = 10.0, in Interval::above(0.0), "draft-cardwell-iccrg-bbr-congestion-control-00, section 4.1.2: 10 s";
-        /// How long the network is kept nearly empty to measure it.
+        /// Duration of ProbeRTT, in which few packets are in flight.
         probe_rtt_duration: time = 0.2, in Interval::above(0.0), "draft-cardwell-iccrg-bbr-congestion-control-00, section 4.3.5: 200 ms";
-        /// Whether a steady rate with many losses is taken for a policer's.
+        /// Whether a constant delivery rate with many losses is attributed to a policer.
         policer_detection: flag = false, "Linux 6.1";
-        /// By how much less than the model's rate it is paced, as a share of it.
+        /// Share by which the pacing rate is below the estimated bandwidth.
         pacing_margin: number = 0.0, in Interval::from_below(0.0, 1.0), "Linux 6.1 (0.01)";
-        /// Whether what arrives beyond the model's rate since ACKs last came more slowly than that,
-        /// the most of the last five to ten rounds and 100 ms at most, is added to the window: ACKs
-        /// that come in heaps then do not stop it.
+        /// Whether the window is enlarged by what ACKs delivered beyond the estimated bandwidth, the
+        /// maximum of the last five to ten rounds and at most that of 100 ms, so that ACKs in bursts
+        /// do not stop the sender.
         ack_aggregation: flag = false, "Linux 6.1; draft-cardwell-iccrg-bbr-congestion-control-02, section 4.5.3";
-        /// Segments that leave together at most, with the gap of all after them: what 1 ms takes, if
-        /// that is fewer.
+        /// Largest number of segments sent back to back, with the pacing gap of all of them after
+        /// the last; no more than the pacing rate carries in 1 ms.
         burst: packets = 1.0, in Interval::between(1.0, 64.0), "draft-cardwell-iccrg-bbr-congestion-control-00, section 4.2.2; Linux with segmentation offload: 45";
-        /// Which form is at work.
+        /// The algorithm as published, or as Linux implements it.
         form: choice(Form) = Paper, "style: Linux 6.1";
     }
 }
@@ -69,7 +69,7 @@ impl Algorithm for BbrParams {
     const ABOUT: About = About {
         kind: "bbr",
         title: "BBR version 1",
-        summary: "Paces at the bandwidth that it measures and keeps about one bandwidth-delay product in the network; losses hardly matter to it.",
+        summary: "Paces at the bandwidth that it measures and keeps about one bandwidth-delay product in the network; it hardly reacts to losses.",
         citation: "N. Cardwell, Y. Cheng, C. S. Gunn, S. Hassas Yeganeh and V. Jacobson, BBR: congestion-based congestion control, ACM Queue 14(5) (2016); \
                    draft-cardwell-iccrg-bbr-congestion-control-00 (2017)",
         ecn: false,
@@ -1433,7 +1433,7 @@ pub(super) mod tests {
             now: 0.0,
         };
         let base = pipe.round(10.0, 100.0);
-        let mut found = Aggregation::default();
+        let mut result = Aggregation::default();
         let mut ack = |at: f64, acked: u32, start: bool| {
             let delivery = Delivery {
                 now: Time::from_seconds(at),
@@ -1441,14 +1441,14 @@ pub(super) mod tests {
                 rate: 100.0,
                 ..base
             };
-            found.update(
+            result.update(
                 &delivery,
                 start,
                 Aggregation::EXTRA_ACKED_ROUNDS,
                 100.0,
                 50.0,
             );
-            found.extra(100.0)
+            result.extra(100.0)
         };
         assert_eq!(ack(1.0, 1, false), 1.0); // an epoch begins with its first ACK
         assert_eq!(ack(1.0201, 6, false), 6.0); // late: another one

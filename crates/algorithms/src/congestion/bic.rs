@@ -40,9 +40,10 @@ parameters! {
         close: packets = 0.02, in Interval::above(0.0), "half of it is min_increment";
         /// Window up to which the sender is Reno.
         low_window: packets = 14.0, in Interval::at_least(0.0), "Xu, Harfoush and Rhee 2004, section V";
-        /// Whether a flow that is losing ground gives up some more of it.
+        /// Whether W_max is reduced further where a loss comes before the window is back at the last
+        /// W_max, which leaves room for new flows.
         fast_convergence: flag = true, "Xu, Harfoush and Rhee 2004, section III";
-        /// Which form is at work.
+        /// The algorithm as published, or as Linux implements it.
         form: choice(Form) = Paper, "style: Linux 6.1";
     }
 }

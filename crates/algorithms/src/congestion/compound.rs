@@ -412,12 +412,15 @@ mod tests {
                 ssthresh: 10.0,
             },
         );
-        let mut seen = Vec::new();
+        let mut observed = Vec::new();
         for _ in 0..13 {
             control.on_ack(&at(0, false), &mut window, &mut random());
-            seen.push(window.cwnd as u32);
+            observed.push(window.cwnd as u32);
         }
-        assert_eq!(seen, [10, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 12]);
+        assert_eq!(
+            observed,
+            [10, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 12]
+        );
     }
 
     #[test]

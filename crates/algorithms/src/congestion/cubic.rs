@@ -48,14 +48,16 @@ parameters! {
         /// Fraction of the window that remains after a reduction.
         //= RFC 9438 4.6/2: done, test section_4_6_and_4_2_reduction_and_k
         beta: number = 0.7, in Interval::inside(0.0, 1.0), "RFC 9438, section 4.6";
-        /// Whether a flow that is losing ground gives up some more of it.
+        /// Whether W_max is reduced further where a loss comes before the window is back at the last
+        /// W_max, which leaves room for new flows.
         fast_convergence: flag = true, "RFC 9438, section 4.7";
-        /// Whether it keeps up with Reno where that is faster.
+        /// Whether the window is never below the estimate of what Reno would have (the Reno-friendly
+        /// region).
         reno_friendly: flag = true, "RFC 9438, section 4.3";
-        /// Whether the Reno estimate grows by Reno's own 1 / cwnd once it is back at the window of
-        /// the last reduction. Without, it keeps its slower pace, as in RFC 8312 and Linux 6.1.
+        /// Whether the Reno estimate grows by Reno's own 1 / cwnd once it has reached the window of
+        /// the last reduction. Otherwise it keeps its smaller step, as in RFC 8312 and Linux 6.1.
         reno_pace: flag = true, "RFC 9438, section 4.3";
-        /// Which form is at work.
+        /// The algorithm as published, or as Linux implements it.
         form: choice(Form) = Paper, "style: Linux 6.1";
         /// Whether hybrid slow start ends slow start before losses do.
         hystart: flag = false, "Linux 6.1; Ha and Rhee 2011";
@@ -65,8 +67,8 @@ parameters! {
 impl<S: Scalar> CubicParams<S> {
     /// alpha of the AIMD(alpha, beta) that is as fast as Reno (section 4.3).
     fn friendly_alpha(&self) -> S {
-        let one = S::from_f64(1.0);
-        (one - self.beta) * 3.0 / (one + self.beta)
+        let item = S::from_f64(1.0);
+        (item - self.beta) * 3.0 / (item + self.beta)
     }
 
     /// (C / (1 - beta))^(1/3), s^-1 per cube root of a packet.
@@ -79,7 +81,7 @@ impl Algorithm for CubicParams {
     const ABOUT: About = About {
         kind: "cubic",
         title: "CUBIC",
-        summary: "Lets the window follow a cubic function of the time since the last loss, flat at the window of that loss; the default of Linux, macOS and Windows.",
+        summary: "Lets the window follow a cubic function of the time since the last loss, with its plateau at the window of that loss; the default of Linux, macOS and Windows.",
         citation: "L. Xu, S. Ha, I. Rhee, V. Goel and L. Eggert, CUBIC for fast and long-distance networks, RFC 9438 (2023)",
         ecn: true,
     };
@@ -154,7 +156,7 @@ impl FluidTcp for CubicParams {
 
     /// Only i(w) has the Reno-friendly region; and the states have a characteristic root at zero
     /// whatever the parameters, which decides nothing.
-    const AT_REST: bool = true;
+    const AT_EQUILIBRIUM: bool = true;
 
     fn state_names<S: Scalar>(_params: &CubicParams<S>) -> &'static [&'static str] {
         &["W_max (packets)", "time since the last loss (s)"]
@@ -365,11 +367,11 @@ impl Cubic {
     ) -> f64 {
         segments.estimate_count += acked;
         let ticks = |time: Time| time.0 / TICK_PS;
-        let (now, (found, window)) = (ticks(ack.now), segments.found);
-        let still = window == cwnd && now.saturating_sub(ticks(found)) <= TICKS_STILL;
+        let (now, (result, window)) = (ticks(ack.now), segments.found);
+        let still = window == cwnd && now.saturating_sub(ticks(result)) <= TICKS_STILL;
         if !still {
             let begins = self.epoch_start == Time::NEVER;
-            if begins || now != ticks(found) {
+            if begins || now != ticks(result) {
                 segments.found = (ack.now, cwnd);
                 if begins {
                     self.begin_epoch(ack.now, cwnd);
@@ -662,8 +664,8 @@ mod tests {
             } else {
                 (0.0, 0.0, Time::NEVER, f64::INFINITY)
             };
-            let found = (control.w_max, control.k, control.epoch_start);
-            assert_eq!((found.0, found.1, found.2, window.ssthresh), expected);
+            let result = (control.w_max, control.k, control.epoch_start);
+            assert_eq!((result.0, result.1, result.2, window.ssthresh), expected);
         }
     }
 
@@ -970,7 +972,7 @@ mod tests {
     }
 
     #[test]
-    fn fluid_models_agree_at_rest() {
+    fn fluid_models_agree_at_equilibrium() {
         let (params, w) = (params(), 200.0_f64);
         let mut state = [0.0; 2];
         CubicParams::start(&params, w, &PATH, &mut state);

@@ -31,7 +31,7 @@ parameters! {
         g: number = 0.0625, in Interval::above_to(0.0, 1.0), "RFC 8257, section 4.2";
         /// The estimate at the beginning: at 1 the first mark halves the window.
         initial_alpha: number = 1.0, in Interval::between(0.0, 1.0), "RFC 8257, section 3.3";
-        /// Which form is at work.
+        /// The algorithm as published, or as Linux implements it.
         form: choice(Form) = Paper, "style: Linux 6.1";
     }
 }

@@ -44,7 +44,7 @@ parameters! {
     /// Parameters of HighSpeed TCP.
     pub struct HighspeedParams {
         include response: ResponseParams;
-        /// Which form is at work.
+        /// The algorithm as published, or as Linux implements it.
         form: choice(Form) = Paper, "style: Linux 6.1";
     }
 }
@@ -85,12 +85,12 @@ impl<S: Scalar> ResponseParams<S> {
     /// Increase and decrease of the sender: [`ResponseParams::at`] above `low_window`, Reno up to it.
     #[inline]
     pub(super) fn aimd(&self, window: S) -> (S, S) {
-        let one = S::from_f64(1.0);
+        let item = S::from_f64(1.0);
         if window.re() <= self.low_window.re() {
-            (one, S::from_f64(0.5))
+            (item, S::from_f64(0.5))
         } else {
             let (a, b) = self.at(window);
-            (a.max(one), b)
+            (a.max(item), b)
         }
     }
 }

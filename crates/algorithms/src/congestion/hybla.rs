@@ -25,7 +25,7 @@ parameters! {
         rtt0: time = 0.025, in Interval::above(0.0), "Caini and Firrincieli 2004, section 3; Linux 6.1";
         /// Largest window.
         largest_window: packets = 65535.0, in Interval::at_least(2.0), "Linux 6.1";
-        /// Which form is at work.
+        /// The algorithm as published, or as Linux implements it.
         form: choice(Form) = Paper, "style: Linux 6.1";
     }
 }

@@ -47,7 +47,7 @@ parameters! {
         theta: number = 5.0, in Interval::at_least(1.0), "Liu, Basar and Srikant 2008, section 2";
         /// Window below which the sender is Reno.
         small_window: packets = 10.0, in Interval::at_least(0.0), "Liu, Basar and Srikant 2008, section 2";
-        /// Which form is at work.
+        /// The algorithm as published, or as Linux implements it.
         form: choice(Form) = Paper, "style: Linux 6.1";
     }
 }

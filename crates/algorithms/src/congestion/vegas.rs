@@ -34,7 +34,7 @@ parameters! {
         gamma: packets = 1.0, in Interval::above(0.0), "Brakmo and Peterson 1995, section III-C";
         /// Decrease fraction: the window falls to (1 - loss_decrease) w at a loss or mark.
         loss_decrease: number = 0.5, in Interval::inside(0.0, 1.0), "Linux 6.1";
-        /// Which form is at work.
+        /// The algorithm as published, or as Linux implements it.
         form: choice(Form) = Paper, "style: Linux 6.1";
     }
 }

@@ -26,7 +26,7 @@ parameters! {
         /// Decrease fraction of a loss without congestion: the window falls to (1 -
         /// random_decrease) w.
         random_decrease: number = 0.2, in Interval::inside(0.0, 1.0), "Fu and Liew 2003, section III";
-        /// Which form is at work.
+        /// The algorithm as published, or as Linux implements it.
         form: choice(Form) = Paper, "style: Linux 6.1";
     }
 }

@@ -22,7 +22,7 @@ parameters! {
     pub struct WestwoodParams {
         /// Weight of a sample in the smoothed rate.
         weight: number = 0.1, in Interval::above_to(0.0, 1.0), "Grieco and Mascolo 2004, section 2.1";
-        /// Which form is at work.
+        /// The algorithm as published, or as Linux implements it.
         form: choice(Form) = Paper, "style: Linux 6.1";
     }
 }

@@ -34,7 +34,7 @@ parameters! {
         slow_rounds: number = 16.0, in Interval::at_least(0.0), "Linux 6.1";
         /// Fast rounds after which the Reno estimate is forgotten.
         fast_rounds: number = 50.0, in Interval::at_least(0.0), "Linux 6.1";
-        /// Which form is at work.
+        /// The algorithm as published, or as Linux implements it.
         form: choice(Form) = Paper, "style: Linux 6.1";
     }
 }
@@ -105,17 +105,17 @@ impl FluidTcp for YeahParams {
     /// that of those that drain their backlog Q each round trip.
     fn increase<S: Scalar>(params: &YeahParams<S>, window: S, path: &Path<S>) -> S {
         let (backlog, crowded, slow) = params.modes(window, path);
-        let one = S::from_f64(1.0);
+        let item = S::from_f64(1.0);
         let drained = crowded * backlog.min(window * 0.5);
-        (one - slow) / window.min(S::from_f64(100.0)) + (slow - drained) / window
+        (item - slow) / window.min(S::from_f64(100.0)) + (slow - drained) / window
     }
 
     /// Q, an eighth of the window at least and half at most, of fast flows; half of slow ones.
     fn decrease<S: Scalar>(params: &YeahParams<S>, window: S, path: &Path<S>) -> S {
         let (backlog, _, slow) = params.modes(window, path);
-        let one = S::from_f64(1.0);
+        let item = S::from_f64(1.0);
         let fast = backlog.min(window * 0.5).max(window * 0.125);
-        (one - slow) * fast + slow * window * 0.5
+        (item - slow) * fast + slow * window * 0.5
     }
 }
 

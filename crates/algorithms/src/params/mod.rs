@@ -222,11 +222,11 @@ impl ParameterSpec {
 
     /// The error that `found` is not allowed here.
     #[must_use]
-    pub fn error(&self, fault: Fault, found: String) -> ValueError {
+    pub fn error(&self, fault: Fault, text: String) -> ValueError {
         ValueError {
             name: self.name.to_owned(),
             fault,
-            found,
+            found: text,
             allowed: self.allowed(),
         }
     }
@@ -250,10 +250,10 @@ impl ParameterSpec {
         }
     }
 
-    fn word(&self, found: &str) -> Result<&'static str, ValueError> {
-        let word = self.words.iter().find(|word| **word == found);
+    fn word(&self, text: &str) -> Result<&'static str, ValueError> {
+        let word = self.words.iter().find(|word| **word == text);
         word.copied()
-            .ok_or_else(|| self.error(Fault::OutOfRange, format!("\"{found}\"")))
+            .ok_or_else(|| self.error(Fault::OutOfRange, format!("\"{text}\"")))
     }
 }
 
@@ -313,17 +313,17 @@ impl fmt::Display for ValueError {
         let Self {
             name,
             fault,
-            found,
+            found: result,
             allowed,
         } = self;
         match fault {
             Fault::Unknown if name == "kind" => {
-                write!(out, "there is no algorithm {found}; there are {allowed}")
+                write!(out, "there is no algorithm {result}; there are {allowed}")
             }
             Fault::Unknown => write!(out, "there is no parameter `{name}`; there are {allowed}"),
             Fault::Missing => write!(out, "`{name}` is missing; it must be {allowed}"),
             Fault::WrongKind | Fault::OutOfRange | Fault::Inconsistent => {
-                write!(out, "`{name}` is {found}; it must be {allowed}")
+                write!(out, "`{name}` is {result}; it must be {allowed}")
             }
             Fault::NotChangeable => write!(out, "`{name}` cannot change during a run; {allowed}"),
         }
@@ -413,11 +413,11 @@ pub fn unknown(specs: &[ParameterSpec], name: &str) -> ValueError {
 
 /// The error that two values contradict each other: `name` is `found` but must be `allowed`.
 #[must_use]
-pub fn inconsistent(name: &str, found: f64, allowed: String) -> ValueError {
+pub fn inconsistent(name: &str, value: f64, allowed: String) -> ValueError {
     ValueError {
         name: name.to_owned(),
         fault: Fault::Inconsistent,
-        found: found.to_string(),
+        found: value.to_string(),
         allowed,
     }
 }

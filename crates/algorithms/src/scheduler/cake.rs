@@ -1501,8 +1501,8 @@ mod tests {
             of_hosts(3, 8, 9, 0),
         ];
         let shares = |mode| shares_of(&[("isolation", word(mode))], &labels);
-        let near = |found: &[f64], expected: [f64; 3]| {
-            found
+        let near = |values: &[f64], expected: [f64; 3]| {
+            values
                 .iter()
                 .zip(expected)
                 .all(|(a, b)| (a - b).abs() < 0.01)
@@ -1518,8 +1518,8 @@ mod tests {
             ("dsthost", [third; 3]),
             ("flowblind", [third; 3]),
         ] {
-            let found = shares(mode);
-            assert!(near(&found, expected), "{mode}: {found:?}");
+            let values = shares(mode);
+            assert!(near(&values, expected), "{mode}: {values:?}");
         }
         // with destinations of their own, sources are what counts
         let apart = [
@@ -1527,8 +1527,8 @@ mod tests {
             of_hosts(2, 7, 2, 0),
             of_hosts(3, 8, 3, 0),
         ];
-        let found = shares_of(&[], &apart);
-        assert!(near(&found, [0.25, 0.25, 0.5]), "{found:?}");
+        let values = shares_of(&[], &apart);
+        assert!(near(&values, [0.25, 0.25, 0.5]), "{values:?}");
     }
 
     /// Behind a translator all hosts are one, unless CAKE looks behind it.
@@ -1563,9 +1563,9 @@ mod tests {
             of_hosts(2, 2, 2, 46),
             of_hosts(3, 3, 3, 8),
         ];
-        let found = shares_of(&[], &labels);
-        for (share, expected) in found.iter().zip([0.6875, 0.25, 0.0625]) {
-            assert!((share - expected).abs() < 0.02, "{found:?}");
+        let result = shares_of(&[], &labels);
+        for (share, expected) in result.iter().zip([0.6875, 0.25, 0.0625]) {
+            assert!((share - expected).abs() < 0.02, "{result:?}");
         }
     }
 

@@ -198,7 +198,7 @@ mod tests {
     fn backoffs_are_the_slots_from_none_to_the_contention_window() {
         let mut random = Stream::new(1, Owner::Service, 0);
         let params = WifiParams::from_values(&[]).unwrap();
-        let mut seen = [0_u32; 16];
+        let mut observed = [0_u32; 16];
         for _ in 0..16_000 {
             let mut wifi = params.build();
             wifi.begin(Time::ZERO, 1e8);
@@ -206,8 +206,11 @@ mod tests {
             let end = wifi.end(false, &mut random).free.seconds();
             let slots = (end - params.exchange(1544.0, 1e8)) / 9e-6;
             assert!((slots - slots.round()).abs() < 1e-6);
-            seen[slots.round() as usize] += 1;
+            observed[slots.round() as usize] += 1;
         }
-        assert!(seen.iter().all(|n| (850..1150).contains(n)), "{seen:?}");
+        assert!(
+            observed.iter().all(|n| (850..1150).contains(n)),
+            "{observed:?}"
+        );
     }
 }

@@ -145,9 +145,9 @@ impl<'a> Augmented<'a> {
         let m = u.len();
         let (mut residual, mut jacobian) = (Vec::new(), Vec::new());
         let mut last = f64::INFINITY;
-        let mut seen = vec![0.0; m];
+        let mut observed = vec![0.0; m];
         for iteration in 0..NEWTON_ITERATIONS {
-            let scale = scales(&u, &mut seen);
+            let scale = scales(&u, &mut observed);
             self.evaluate(&u, &mut residual, &mut jacobian)?;
             for i in 0..m {
                 let size = (0..m).fold(0.0_f64, |s, k| {

@@ -226,25 +226,25 @@ fn continue_cycles(
             self.1.replace(self.0.reference.clone());
             Ok(())
         }
-        fn scales(&self, u: &[f64], seen: &mut Vec<f64>) -> Vec<f64> {
-            self.0.scales(u, seen)
+        fn scales(&self, u: &[f64], values: &mut Vec<f64>) -> Vec<f64> {
+            self.0.scales(u, values)
         }
     }
-    let mut watched = Watched(orbit, &shared);
-    let mut seen = |u: &[f64], t: &[f64]| {
+    let mut interruptible = Watched(orbit, &shared);
+    let mut values = |u: &[f64], t: &[f64]| {
         let mut cycle = split_cycle(&shared.borrow(), free, u);
         cycle.error = cycle.estimate().0;
         visit(cycle, t)
     };
     continue_curve(
-        &mut watched,
+        &mut interruptible,
         u,
         lead,
         sign,
         limits,
         options,
         "a branch of cycles",
-        &mut seen,
+        &mut values,
     )
 }
 
@@ -290,8 +290,8 @@ pub fn cycle_fold(
     let mut best = near.clone();
     for _ in 0..60 {
         let c = (a * fb - b * fa) / (fb - fa);
-        let (fc, found) = slope(c)?;
-        best = found;
+        let (fc, result) = slope(c)?;
+        best = result;
         if fc * fb < 0.0 {
             (a, fa) = (b, fb);
         } else {

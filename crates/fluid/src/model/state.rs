@@ -312,7 +312,7 @@ impl Model {
                 } else {
                     class.law.schedule(state, rtt)
                 };
-                kept.into_iter().map(|one| (class.name.as_str(), one))
+                kept.into_iter().map(|item| (class.name.as_str(), item))
             })
             .collect()
     }

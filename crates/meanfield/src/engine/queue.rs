@@ -104,7 +104,7 @@ impl MeanField {
         } else {
             waiting
         };
-        let seen = if bottleneck.aqm.follows_rate() {
+        let observed = if bottleneck.aqm.follows_rate() {
             AqmInput {
                 arrivals: self.windows_over_round_trips(),
                 ..input
@@ -113,7 +113,7 @@ impl MeanField {
             input
         };
         let probability = if self.aqm_state.is_empty() {
-            bottleneck.aqm.probability(&seen, &[])
+            bottleneck.aqm.probability(&observed, &[])
         } else {
             let [middle, slope, moved] = &mut self.scratch;
             midpoint(
@@ -125,7 +125,7 @@ impl MeanField {
                 slope,
                 moved,
             );
-            let probability = bottleneck.aqm.probability(&seen, middle);
+            let probability = bottleneck.aqm.probability(&observed, middle);
             self.aqm_state.copy_from_slice(moved);
             probability
         };

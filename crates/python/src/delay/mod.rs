@@ -19,7 +19,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyDict, PyList};
 
-use crate::watch::{Raised, keep, watched};
+use crate::watch::{Raised, interruptible, keep};
 
 pub(crate) use results::{PyCycle, PyHopfPoint, PyTrajectory, curve, hopf, normal_form};
 use results::{complexes, fold, number};
@@ -49,7 +49,7 @@ impl PyDelaySystem {
         analysis: impl FnOnce(&dyn DynSystem) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
         let system = &*self.system;
-        let result = watched(py, || analysis(system));
+        let result = interruptible(py, || analysis(system));
         if let Some(raised) = &self.raised
             && let Some(error) = raised.lock().map_or(None, |mut slot| slot.take())
         {
@@ -181,8 +181,8 @@ impl PyDelaySystem {
         count: usize,
     ) -> PyResult<(Bound<'py, PyArray1<Complex64>>, f64)> {
         let linear = self.linear(py, &x, &p)?;
-        let found = self.run(py, |_| rightmost_roots(&linear, count))?;
-        Ok((complexes(py, &found.roots), found.line))
+        let result = self.run(py, |_| rightmost_roots(&linear, count))?;
+        Ok((complexes(py, &result.roots), result.line))
     }
 
     /// All roots right of `line`.
@@ -194,8 +194,8 @@ impl PyDelaySystem {
         line: f64,
     ) -> PyResult<(Bound<'py, PyArray1<Complex64>>, f64)> {
         let linear = self.linear(py, &x, &p)?;
-        let found = self.run(py, |_| roots_right_of(&linear, line))?;
-        Ok((complexes(py, &found.roots), found.line))
+        let result = self.run(py, |_| roots_right_of(&linear, line))?;
+        Ok((complexes(py, &result.roots), result.line))
     }
 
     /// The number of roots right of `line`, by the argument principle.
@@ -288,8 +288,8 @@ impl PyDelaySystem {
         largest_step: f64,
     ) -> PyResult<Bound<'py, PyDict>> {
         let options = continuation_options(points, largest_step);
-        let found = self.run(py, |s| hopf_curve(s, &start.0, free, ranges, &options))?;
-        curve(py, found, |point| hopf(py, point))
+        let result = self.run(py, |s| hopf_curve(s, &start.0, free, ranges, &options))?;
+        curve(py, result, |point| hopf(py, point))
     }
 
     #[expect(clippy::too_many_arguments, reason = "a private function")]
@@ -305,8 +305,8 @@ impl PyDelaySystem {
     ) -> PyResult<Bound<'py, PyDict>> {
         let options = continuation_options(points, largest_step);
         let start = FoldPoint { x, p };
-        let found = self.run(py, |s| fold_curve(s, &start, free, ranges, &options))?;
-        curve(py, found, |point| fold(py, point))
+        let result = self.run(py, |s| fold_curve(s, &start, free, ranges, &options))?;
+        curve(py, result, |point| fold(py, point))
     }
 
     /// The branch of equilibria in one parameter.
@@ -323,8 +323,8 @@ impl PyDelaySystem {
     ) -> PyResult<Bound<'py, PyDict>> {
         self.sizes(&x, &p)?;
         let options = continuation_options(points, largest_step);
-        let found = self.run(py, |s| branch(s, &x, &p, free, span, &options))?;
-        curve(py, found, |point: BranchPoint| {
+        let result = self.run(py, |s| branch(s, &x, &p, free, span, &options))?;
+        curve(py, result, |point: BranchPoint| {
             let dict = PyDict::new(py);
             dict.set_item("state", point.x)?;
             dict.set_item("parameters", point.p)?;
@@ -340,8 +340,8 @@ impl PyDelaySystem {
         free: (usize, usize),
     ) -> PyResult<Vec<PyHopfPoint>> {
         let points: Vec<HopfPoint> = points.iter().map(|point| point.0.clone()).collect();
-        let found = self.run(py, |s| bautin_points(s, &points, free))?;
-        Ok(found.into_iter().map(PyHopfPoint).collect())
+        let result = self.run(py, |s| bautin_points(s, &points, free))?;
+        Ok(result.into_iter().map(PyHopfPoint).collect())
     }
 
     /// The normal form; `component` is the state whose amplitude counts.
@@ -445,10 +445,10 @@ impl PyDelaySystem {
     ) -> PyResult<Bound<'py, PyDict>> {
         let options = continuation_options(points, largest_step);
         let resolution = resolution(tolerance);
-        let found = self.run(py, |s| {
+        let result = self.run(py, |s| {
             cycle_branch(s, &start.0, free, span, &options, &resolution)
         })?;
-        curve(py, found, |point: CyclePoint| {
+        curve(py, result, |point: CyclePoint| {
             let cycle = Bound::new(py, PyCycle(point.cycle))?;
             Ok((cycle, point.after_fold).into_pyobject(py)?.into_any())
         })
@@ -539,9 +539,9 @@ impl PyDelaySystem {
                     if state.len() == n {
                         return Ok(state);
                     }
-                    let found = state.len();
+                    let outcome = state.len();
                     Err(PyValueError::new_err(format!(
-                        "history({t}) gave {found} states, not {n}"
+                        "history({t}) gave {outcome} states, not {n}"
                     )))
                 });
                 match state {

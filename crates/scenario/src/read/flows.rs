@@ -30,7 +30,7 @@ impl Reader<'_> {
             });
             return None;
         }
-        let mut seen = Seen::new();
+        let mut observed = Seen::new();
         let counted = Self::counted_by_changes(root);
         let mut classes = Vec::new();
         for (at, (place, node)) in tables.into_iter().enumerate() {
@@ -41,7 +41,7 @@ impl Reader<'_> {
             };
             let name = match table.given("name") {
                 Some(item) => self.name(&item).filter(|name| {
-                    self.unique(&mut seen, name, &item.place);
+                    self.unique(&mut observed, name, &item.place);
                     if name == "all" {
                         self.push(
                             &item.place,
@@ -54,7 +54,7 @@ impl Reader<'_> {
                     name != "all"
                 }),
                 None => {
-                    self.unique(&mut seen, &automatic, &table.place);
+                    self.unique(&mut observed, &automatic, &table.place);
                     Some(automatic.clone())
                 }
             };

@@ -212,8 +212,8 @@ impl Reader<'_> {
         let names: Vec<&str> = P::SPEC.iter().map(|spec| spec.name).collect();
         let table = self.table(&item.node, item.place.clone(), &[], &names)?;
         let values = self.specified(&table, P::SPEC)?;
-        let made = P::from_values(&values).and_then(|made| made.check().map(|()| made));
-        self.made(item, made)
+        let result = P::from_values(&values).and_then(|result| result.check().map(|()| result));
+        self.made(item, result)
     }
 
     /// A token bucket must hold the largest packet, which else would never conform, unless it may

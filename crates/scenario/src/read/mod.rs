@@ -148,8 +148,8 @@ impl Reader<'_> {
     }
 
     /// A name that nothing before it has.
-    fn unique(&self, seen: &mut Seen, name: &str, place: &Place) {
-        if let Some(first) = seen.get(name) {
+    fn unique(&self, observed: &mut Seen, name: &str, place: &Place) {
+        if let Some(first) = observed.get(name) {
             let first = match &first.span {
                 Some(span) => format!("line {}", self.source.position(span.start).0),
                 None => first.key.clone(),
@@ -160,7 +160,7 @@ impl Reader<'_> {
                 |_| {},
             );
         } else {
-            seen.insert(name.to_owned(), place.clone());
+            observed.insert(name.to_owned(), place.clone());
         }
     }
 }

@@ -158,7 +158,7 @@ impl Reader<'_> {
             return None;
         }
         let mut net = Net::new(None);
-        let mut seen = Seen::new();
+        let mut observed = Seen::new();
         for (place, node) in tables {
             let Some(table) = self.table(node, place, keys::LINK.keys, &[]) else {
                 net.push(String::new(), None, None);
@@ -166,7 +166,7 @@ impl Reader<'_> {
             };
             let name = self.item(&table, "name").and_then(|item| {
                 let name = self.name(&item)?;
-                self.unique(&mut seen, &name, &item.place);
+                self.unique(&mut observed, &name, &item.place);
                 Some(name)
             });
             let rate = self

@@ -86,8 +86,8 @@ impl Reader<'_> {
                 );
                 return None;
             }
-            Err(NoRoute::Tie(one, other)) => {
-                self.tie(table, net, "path", &one, &other);
+            Err(NoRoute::Tie(entry, other)) => {
+                self.tie(table, net, "path", &entry, &other);
                 return None;
             }
         };
@@ -96,8 +96,8 @@ impl Reader<'_> {
             None => match shortest(&net.graph(), &to, &from) {
                 Ok(back) => Some(back),
                 Err(NoRoute::Unreachable) => None,
-                Err(NoRoute::Tie(one, other)) => {
-                    self.tie(table, net, "reverse_path", &one, &other);
+                Err(NoRoute::Tie(entry, other)) => {
+                    self.tie(table, net, "reverse_path", &entry, &other);
                     return None;
                 }
             },
@@ -136,7 +136,7 @@ impl Reader<'_> {
     }
 
     /// Says that two ways are equally short.
-    fn tie(&self, table: &Table<'_>, net: &Net, key: &str, one: &[LinkId], other: &[LinkId]) {
+    fn tie(&self, table: &Table<'_>, net: &Net, key: &str, link_ids: &[LinkId], other: &[LinkId]) {
         let names = |way: &[LinkId]| {
             way.iter()
                 .map(|link| net.names[*link].0.as_str())
@@ -147,7 +147,7 @@ impl Reader<'_> {
             &table.place,
             format!(
                 "two ways are equally short: [{}] and [{}]",
-                names(one),
+                names(link_ids),
                 names(other)
             ),
             |diagnostic| {

@@ -50,8 +50,8 @@ impl Reader<'_> {
                 return None;
             }
         };
-        let found = keys::TRAFFIC.iter().find(|known| known.kind == kind);
-        if found.is_none() {
+        let result = keys::TRAFFIC.iter().find(|known| known.kind == kind);
+        if result.is_none() {
             self.unknown_name(
                 &kind_place,
                 format!("there is no traffic \"{}\"", shorten(kind)),
@@ -59,6 +59,6 @@ impl Reader<'_> {
                 &kinds,
             );
         }
-        found
+        result
     }
 }

@@ -108,12 +108,12 @@ impl Reader<'_> {
                 span: node.span.clone().or_else(|| item.place.span.clone()),
                 ..item.place.clone()
             };
-            let one = Item {
+            let entry = Item {
                 node: Cow::Owned(node.clone()),
                 place: place.clone(),
                 rule: item.rule,
             };
-            Some((self.name(&one)?, place))
+            Some((self.name(&entry)?, place))
         };
         nodes.iter().map(name).collect()
     }
@@ -127,12 +127,12 @@ impl Reader<'_> {
             return None;
         };
         let mut classes = Vec::new();
-        let (mut seen, mut asked) = (Seen::new(), Vec::new());
+        let (mut observed, mut wanted) = (Seen::new(), Vec::new());
         let mut branch = Branch {
             spec: tree.scheduler?,
             rate,
-            seen: &mut seen,
-            asked: &mut asked,
+            seen: &mut observed,
+            asked: &mut wanted,
             classes: &mut classes,
         };
         self.classes(&list, None, 1, &mut branch)?;
@@ -141,15 +141,15 @@ impl Reader<'_> {
             Some(item) => {
                 let name = self.name(&item)?;
                 let leaf = |class: &TreeClass| class.queue.is_some();
-                let found = classes.iter().position(|it| it.name == name && leaf(it));
-                if found.is_none() {
+                let result = classes.iter().position(|it| it.name == name && leaf(it));
+                if result.is_none() {
                     let leaves = classes.iter().filter(|class| leaf(class));
                     let names: Vec<&str> = leaves.map(|class| class.name.as_str()).collect();
                     let problem = format!("there is no class \"{name}\" with a queue");
                     self.unknown_name(&item.place, problem, &name, &names);
                     return None;
                 }
-                Some(found)
+                Some(result)
             }
         };
         tree.classes = Some(classes);
@@ -157,7 +157,7 @@ impl Reader<'_> {
         self.filtered.borrow_mut().push(Filtered {
             of: tree.clone(),
             place,
-            asked,
+            asked: wanted,
         });
         Some(tree)
     }

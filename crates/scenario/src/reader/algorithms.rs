@@ -137,7 +137,9 @@ fn library_kind(item: &Item<'_>) -> Option<LibraryKind> {
     let Value::Text(kind) = &kind.value else {
         return None;
     };
-    LibraryKind::ALL.into_iter().find(|one| one.name() == kind)
+    LibraryKind::ALL
+        .into_iter()
+        .find(|entry| entry.name() == kind)
 }
 
 /// The values given, and those that the style has in place of defaults.

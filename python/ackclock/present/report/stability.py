@@ -178,13 +178,13 @@ def _parameters(of: Stability, answer: Answer, ranges: Mapping[str, Span | None]
 
 
 def _plane(of: Stability, answer: Answer, ranges: Mapping[str, Span | None], notes: list[str]) -> list[Section]:
-    (first, item), (second, two) = ranges.items()
-    item, two = item or _around(answer, first), two or _around(answer, second)
-    chart = of.chart(first, second, item, two, points=_CHART)
+    (first, across), (second, up) = ranges.items()
+    across, up = across or _around(answer, first), up or _around(answer, second)
+    chart = of.chart(first, second, across, up, points=_CHART)
     curve = None
     drawings = []
     try:
-        curve = of.hopf_curve(first, second, item, two)
+        curve = of.hopf_curve(first, second, across, up)
         drawings.append(_drawn("hopf curve", partial(plots.hopf_curve, curve), (7.6, 3.4)))
     except AnalysisError as error:
         notes.append(f"no Hopf curve: {error}")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from ...core._words import counted
 from ...core.units import rate_text, time, time_within
 from ...questions.people import DOWNLOAD, FEWEST, PAGE, Experience, Measure, People
 from ..tables import TextTable
+
+STATEMENTS: Final = {"no-probes": "the probes cannot run here: {error}"}
 
 EXACT = 0.01
 """An interval that is narrower than this share of its value is not stated."""

@@ -565,19 +565,19 @@ class Stability(EquilibriumAnalysis):
         """
         import numpy as np
 
-        item, two = self.equations.parameter(first), self.equations.parameter(second)
+        across, up = self.equations.parameter(first), self.equations.parameter(second)
         counts = (points, points) if isinstance(points, int) else points
         grids = []
-        for parameter, span, count in ((item, first_range, counts[0]), (two, second_range, counts[1])):
+        for parameter, span, count in ((across, first_range, counts[0]), (up, second_range, counts[1])):
             low, high = self._span(parameter.name, span)
             grids.append(np.array(between(low, high, count - 1)))
-        axes = (grids[0] / item.scale, grids[1] / two.scale)
+        axes = (grids[0] / across.scale, grids[1] / up.scale)
         at = self.equilibrium._raw
-        grid = (at, self._inner(item, two), axes[0].tolist(), axes[1].tolist())
+        grid = (at, self._inner(across, up), axes[0].tolist(), axes[1].tolist())
         unstable = self.equations.model.chart(*grid)
         abscissa = self.equations.model.chart_abscissas(*grid) if roots else None
-        now = (self._now(item), self._now(two))
-        return Chart((first, second), (item.unit, two.unit), grids[0], grids[1], unstable, now, abscissa)
+        now = (self._now(across), self._now(up))
+        return Chart((first, second), (across.unit, up.unit), grids[0], grids[1], unstable, now, abscissa)
 
     def _inner(self, parameter: Parameter, two: Parameter) -> tuple[str, str]:
         """The names of two parameters in the equations, without their units."""

@@ -280,3 +280,34 @@ fn linux_has_one_timer_in_ticks() {
     );
     assert_eq!(bench.sender.timers.next(), bench.sender.timers.rto());
 }
+
+/// After a timeout a mark on the ACK that tells of a lost retransmission gets no answer of its own:
+/// the window comes down once, as for a loss (`tcp_enter_recovery`), and because of the mark that
+/// is not undone any more (`tcp_ecn_rcv_ecn_echo`).
+#[test]
+fn linux_answers_a_marked_lost_retransmission_as_a_loss() {
+    for flags in [0, Flags::ECE] {
+        let mut bench = linux_bench();
+        bench.now = bench.sender.timers.rto();
+        bench.sender.on_timeout(bench.now, &bench.config);
+        assert_eq!(bench.sent(), [0]);
+        bench.now += 100 * MS;
+        assert_eq!(bench.ack(1, NONE, 0), [20, 21]); // RFC 5682, section 3.1: new data first
+        bench.now += 100 * MS;
+        assert_eq!(bench.ack(1, 20, 0), [-1]);
+        assert_eq!(bench.ack(1, 21, 0), [-2]);
+        assert_eq!(bench.sender.state, State::Loss);
+        let ssthresh = bench.sender.window.ssthresh;
+        // the retransmission of 2 arrives, that of 1 before it does not
+        bench.now += 100 * MS;
+        let sent = bench.ack(1, 2, flags);
+        assert_eq!(sent.first(), Some(&-1), "{sent:?}");
+        assert_eq!(bench.sender.state, State::Recovery);
+        assert!(bench.sender.window.ssthresh < ssthresh);
+        assert_eq!(bench.sender.counters.fast_recoveries, 1);
+        assert_eq!(bench.sender.counters.ecn_reductions, 0);
+        let sent_packets = bench.sender.sent_packets.as_ref();
+        let undone_to = sent_packets.expect("RACK keeps them").undo.prior_ssthresh;
+        assert_eq!(undone_to == 0.0, flags == Flags::ECE);
+    }
+}

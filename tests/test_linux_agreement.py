@@ -36,6 +36,23 @@ def test_single_flows_over_a_short_queue_agree(congestion: str) -> None:
 @pytest.mark.parametrize(
     ("congestion", "queue"),
     [
+        ("bic", "pfifo"),
+        ("bic", "fq_codel"),
+        ("hybla", "pfifo"),
+        ("hybla", "fq_codel"),
+        ("nv", "pfifo"),
+        ("nv", "fq_codel"),
+    ],
+)
+def test_congestion_controls_beside_the_matrix_agree(congestion: str, queue: str) -> None:
+    """One flow, nothing drawn: every quantity is within its margin."""
+    for one in compared(Cell(10, queue, 40, 1, congestion)):
+        assert one.equivalent, f"{one.margin.name}: {one.ours:.4g}, the kernel {one.theirs:.4g}"
+
+
+@pytest.mark.parametrize(
+    ("congestion", "queue"),
+    [
         ("reno", "red"),
         ("cubic", "red"),
         ("reno", "pie"),

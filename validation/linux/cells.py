@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from guest import CONGESTION, LINE
+from guest import CONGESTION, FURTHER, LINE
 
 import ackclock as ac
 from ackclock import _core, analysis
@@ -305,6 +305,13 @@ def deployed() -> Iterator[Cell]:
                 if (at + i + 2 * j) % 4 == 3:
                     fast.add((loop, flows))
             yield from (Cell(100, queue, loop, flows, congestion) for loop, flows in sorted(fast))
+
+
+def further() -> Iterator[Cell]:
+    """Cells of the congestion controls beside the matrix: one and ten flows at 10 Mb/s and 40 ms."""
+    for congestion in FURTHER:
+        for queue in ("pfifo", "fq_codel"):
+            yield from (Cell(10, queue, 40, flows, congestion) for flows in (1, 10))
 
 
 @dataclass(frozen=True)

@@ -36,13 +36,14 @@ from cells import (
     Comparison,
     compare,
     deployed,
+    further,
     matrix,
     of_kernel,
     of_ours,
     period,
     periods,
 )
-from guest import CONGESTION
+from guest import CONGESTION, FURTHER
 
 import ackclock as ac
 
@@ -64,7 +65,8 @@ def seeds_of(cell: Cell, most: int) -> int:
 
 def chosen(only: str, rates: Sequence[int]) -> list[Cell]:
     """Cells of the matrix at these rates (Mb/s), those whose name contains `only`."""
-    every = itertools.chain(matrix(tuple(rates)), (cell for cell in deployed() if cell.rate in rates))
+    beside = (cell for cell in itertools.chain(deployed(), further()) if cell.rate in rates)
+    every = itertools.chain(matrix(tuple(rates)), beside)
     return [cell for cell in every if only in cell.name]
 
 
@@ -238,6 +240,19 @@ def write_deployed(judged: Sequence[Judged]) -> None:
     PAGE.write_text(put(text, "deployed", overview_deployed(judged)), encoding="utf-8")
 
 
+def overview_further(judged: Sequence[Judged]) -> str:
+    """Give equivalent cells of the congestion controls beside the matrix, and those that differ."""
+    cells = counts(judged)
+    rows = [[name, "{} of {}".format(*cells[name])] for name in FURTHER if name in cells]
+    return f"{table(['', 'equivalent'], rows)}\n\n{differing(judged)}"
+
+
+def write_further(judged: Sequence[Judged]) -> None:
+    """Put the table of the congestion controls beside the matrix into the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(put(text, "further", overview_further(judged)), encoding="utf-8")
+
+
 def write(judged: Sequence[Judged]) -> None:
     """Put the tables into the page, and the cells into the package."""
     text = PAGE.read_text(encoding="utf-8")
@@ -282,11 +297,16 @@ def main() -> int:
         print("no such cell, or no run of the kernel of it", file=sys.stderr)
         return 2
     beside = [one for one in judged if one[0].queue in DEPLOYED]
-    judged = [one for one in judged if one[0].queue not in DEPLOYED]
+    others = [one for one in judged if one[0].congestion in FURTHER]
+    judged = [one for one in judged if one[0].queue not in DEPLOYED and one[0].congestion not in FURTHER]
     if beside:
         print(overview_deployed(beside), "", sep="\n")
         if args.write:
             write_deployed(beside)
+    if others:
+        print(overview_further(others), "", sep="\n")
+        if args.write:
+            write_further(others)
     if not judged:
         return 0
     print(overview(judged), "", differing(judged), "", sep="\n")

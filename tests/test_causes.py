@@ -244,3 +244,14 @@ def test_a_fairness_that_no_length_explains_counts() -> None:
     assert remedy._owed(0.9, 0.8, 0.5)
     assert not remedy._owed(0.9999, 0.8, 0.5)
     assert not remedy._owed(0.8, 0.9, 1.0)
+
+
+def test_buffer_that_is_tried_is_named_by_the_packets_that_it_has() -> None:
+    """A quarter of 44.8 ms, "a buffer of 11.2 ms", was run with 6 packets, which take 12 ms."""
+    queue = {"capacity": "100 packets"}
+    tree = ac.dumbbell(rate="6 Mbit/s", queue=queue, flows=ac.flows(1, rtt="44.8 ms"), duration="9 s").canonical
+    (buffer,) = (one for one in GENERAL if one.key == "buffer")
+    change = buffer.apply(tree, "bottleneck", "delay")
+    assert change is not None
+    assert change.done == "with a buffer of 12 ms"
+    assert change.tree["link"][0]["queue"]["capacity"] == "6 packets"

@@ -1,5 +1,6 @@
 """Bad input: a message with file, line, key and what is allowed; exit 2; nothing written."""
 
+import json
 import os
 import re
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import ackclock as ac
 from conftest import SMALL, Command
 
 
@@ -247,3 +249,16 @@ def test_what_a_file_says_is_not_asked_beside_it(
     assert (done.returncode, done.stdout) == (2, "")
     assert option[0].removeprefix("--") in done.stderr
     assert "do not go with it" in done.stderr
+
+
+def test_scenario_from_the_standard_input() -> None:
+    """ "-: No such file or directory", and JSON there was "not TOML"."""
+    command = [sys.executable, "-m", "ackclock", "check", "-"]
+    for text, word in (
+        (SMALL, ""),
+        (json.dumps(ac.loads(SMALL).canonical), ""),
+        (SMALL.replace("rate", "raet", 1), ":"),
+    ):
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        assert (done.returncode == 0) == (not word), done.stderr
+        assert not word or done.stderr.startswith("standard input:")

@@ -151,3 +151,16 @@ def test_prose_wraps_at_the_terminals_width(
     assert len(prose) > 3
     assert max(map(len, prose)) <= 60
     assert [command, table] == answer.splitlines()[1:]
+
+
+def test_picture_in_blocks_fits_the_terminal_and_keeps_its_peaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ackclock.present.cli import _output
+
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    line = f"  queue |{'▁' * 30}█{'▁' * 29}| peak 3 ms"
+    for width in (40, 50, 79):
+        monkeypatch.setenv("COLUMNS", str(width))
+        shown = _output._wrapped(line)
+        assert len(shown) == min(width, len(line))
+        assert shown.count("█") == 1
+        assert shown.endswith("| peak 3 ms")

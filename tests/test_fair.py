@@ -143,3 +143,9 @@ def test_numbers_of_flows_in_the_names_say_what_python_takes() -> None:
     """The answer was a list of all algorithms, those of queues included."""
     with pytest.raises(ac.FairError, match="counts="):
         ac.fair("bbr:1", "cubic:10")
+
+
+def test_one_place_of_three_controls_is_said_plainly() -> None:
+    """ "Of 1 place, BBR gets more than its part (33%) in 1 and less in 0"."""
+    said = ac.fair("bbr", "cubic", "reno", rtts=("20 ms",), buffers=(0.5,), seeds=3).sentence.text
+    assert said.startswith("BBR gets more than its part (33%); CUBIC gets less than its part (33%); ")

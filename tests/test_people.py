@@ -95,6 +95,16 @@ def test_too_many_packets_are_not_run() -> None:
     assert "cannot tell" in sentence(result)
 
 
+def test_pages_that_packets_leave_out_name_the_option_that_goes_on() -> None:
+    tree = home("2 Gbit/s", "200 Mbit/s", "20 ms", queue=DEEP).canonical
+    few = people({"now": tree}, "down", LENGTH, packets=1_300_000)
+    assert few.limited
+    cell = table(few).columns["now"]["a page of 2 MB"]
+    assert cell.endswith("(--until-sure)") or not cell.startswith("not known")
+    slow = home("50 Mbit/s", "5 Mbit/s", "20 ms", queue=DEEP).canonical
+    assert not people({"now": slow}, "down", replace(LENGTH, measured=1.0), packets=1_300_000).limited
+
+
 def test_packets_of_a_call_that_fill_a_buffer_of_packets_give_no_verdict() -> None:
     """Grade C, 190 ms more, beside a median wait of 412 ms: half of the 20 packets were the call's."""
     result = ac.why("500 kbit/s", "20 ms", buffer="20 packets").people

@@ -246,3 +246,8 @@ def test_a_notebook_shows_what_is_written_as_it_is() -> None:
     shown = scenario._repr_html_()
     assert "<b>&lt;b&gt;</b>" in shown
     assert "fq_codel of codel" in shown
+
+
+def test_name_of_a_control_in_place_of_the_number_of_flows() -> None:
+    with pytest.raises(TypeError, match=r'the number of flows comes first, as in flows\(3, "cubic"\)'):
+        ac.flows("cubic", 3)  # type: ignore[arg-type]

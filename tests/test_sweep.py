@@ -339,3 +339,13 @@ def test_losses_of_link_and_flows_are_told_apart(tmp_path: Path, capsys: pytest.
     assert "goodput" in head
     assert main([*words, "--metric", "links.a.loss", "--metric", "flows.some.loss"]) == 0
     assert "flows: loss" in capsys.readouterr().out
+
+
+def test_values_of_a_range_have_four_digits_where_these_tell_them_apart(tmp_path: Path) -> None:
+    scenario = ac.loads(SMALL)
+    key = "link.bottleneck.rate"
+    wide = ac.sweep(scenario, {key: "2mbit..9mbit:4"}, store=tmp_path / "wide")
+    assert list(wide.shown(["links.bottleneck.loss"])[key]) == ["2 mbit", "4.333 mbit", "6.667 mbit", "9 mbit"]
+    assert "4.33333333 mbit" in list(wide.table[f"vary.{key}"])
+    near = ac.sweep(scenario, {key: "2.00001mbit..2.00002mbit:2"}, store=tmp_path / "near")
+    assert list(near.shown(["links.bottleneck.loss"])[key]) == ["2.00001 mbit", "2.00002 mbit"]

@@ -1,11 +1,13 @@
 """A user's congestion control or AQM, written in Python, at work in the engine."""
 
 import functools
+import inspect
 import json
 import math
 import os
 import signal
 import threading
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -401,11 +403,11 @@ class PastTimer(Timer):
     [
         ({"congestion": NoMethods}, TypeError, "has no method on_ack"),
         ({"congestion": Unfinished}, TypeError, "abstract method on_ack"),
-        ({"congestion": Nonsense}, ValueError, "cwnd must be a number from 0.001 to 1000000 packets"),
-        ({"congestion": Shrinks}, ValueError, "cwnd must be a number from 0.001 to 1000000 packets"),
-        ({"congestion": Huge}, ValueError, "cwnd must be a number from 0.001 to 1000000 packets, it became 1000"),
-        ({"congestion": Tiny}, ValueError, "cwnd must be a number from 0.001"),
-        ({"congestion": NoThreshold}, ValueError, "ssthresh must be a number of 0.001 packets or more"),
+        ({"congestion": Nonsense}, ValueError, "it must be a number from 0.001 to 1000000 packets"),
+        ({"congestion": Shrinks}, ValueError, "it must be a number from 0.001 to 1000000 packets"),
+        ({"congestion": Huge}, ValueError, "Huge.on_ack() leaves cwnd = 1000"),
+        ({"congestion": Tiny}, ValueError, "must be a number from 0.001"),
+        ({"congestion": NoThreshold}, ValueError, "it must be a number of 0.001 packets or more"),
         ({"queue": {"aqm": Improbable}}, ValueError, "the probability must be from 0 to 1, it is -3"),
         ({"queue": {"aqm": Hollow}}, ValueError, "average_packets must be 0 or more, it is -1"),
         ({"congestion": Unmade}, RuntimeError, "not today"),
@@ -436,6 +438,27 @@ def test_wrong_answers_stop_the_run(wrong: dict[str, Any], error: type[Exception
         ac.run(scenario(**wrong), trace_links=True)
     assert isinstance(caught.value.__cause__, error)
     assert message in str(caught.value.__cause__)
+
+
+class TakesNothing:
+    def enqueue(self, now: float, packet: Packet, queue: Queue, random: Random) -> Verdict:
+        return "accept"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "place"),
+    [({"congestion": Shrinks}, Shrinks.on_congestion), ({"queue": {"aqm": TakesNothing}}, TakesNothing)],
+)
+def test_errors_without_a_traceback_name_file_and_line(wrong: dict[str, Any], place: Any) -> None:
+    with pytest.raises(ac.RunError) as caught:
+        ac.run(scenario(**wrong))
+    line = inspect.getsourcelines(place)[1]
+    assert f"{Path(__file__)}, line {line}: " in str(caught.value)
+
+
+def test_aqm_that_takes_no_link_is_said_how_it_is_made() -> None:
+    with pytest.raises(ac.RunError, match=r"made with its link: def __init__\(self, link\)"):
+        ac.run(scenario(queue={"aqm": TakesNothing}))
 
 
 def test_result_names_the_class() -> None:

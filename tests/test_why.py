@@ -19,10 +19,12 @@ import ackclock as ac
 import checkers
 import run_checker
 from ackclock.experiment.sequential import WHY
+from ackclock.present.text import remedies
 from ackclock.questions.causes import scales
 from ackclock.questions.causes.experiment import SYMPTOMS, Lab, Measured
 from ackclock.questions.causes.measures import numbers
-from ackclock.questions.causes.remedy import effects
+from ackclock.questions.causes.remedy import Balance, Effect, Key, effects
+from ackclock.questions.causes.sentences import Evidence
 from ackclock.questions.why import styled
 from conftest import Command
 from verdict_variants import Variant, made, random_line, random_link
@@ -187,6 +189,17 @@ def test_a_call_that_loses_packets_beside_a_transfer_is_not_nothing() -> None:
     assert "lost of a stream without congestion control" in result.sentences[-1].text
     assert result.other is not None
     assert result.other.classes["call"].loss == 0.0
+
+
+def test_loss_of_streams_alone_on_a_link_is_stated_once() -> None:
+    """ "0.38 % in place of 0 % lost and 0.38 % in place of 0 % lost of a stream"."""
+    evidence = Evidence("a test", 0.0038)
+    losses: tuple[Key, ...] = ("loss", "stream_loss")
+    same = [Effect(key, "l", 0.0, 0.0038, 0.0, False, evidence) for key in losses]
+    words = remedies._by_link(same, Balance(tuple(same)), many=False)
+    assert words == "0.38 % in place of 0 % lost"
+    other = [same[0], Effect("stream_loss", "l", 0.0, 0.01, 0.0, False, evidence)]
+    assert remedies._by_link(other, Balance(tuple(other)), many=False).count("lost") == 2
 
 
 def test_what_is_not_covered_is_what_the_file_does_not_have() -> None:

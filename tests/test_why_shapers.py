@@ -191,4 +191,21 @@ def test_a_class_without_a_parent_lets_its_rate_through_not_its_ceil() -> None:
     scenario = ac.Scenario({"scenario": {"duration": "40 s", "measure": "20 s .. 40 s"}, **tree})
     assert shapers.held(scenario.canonical["link"][0]) == 9e6
     assert ac.run(scenario).links["utilization"]["line"] == pytest.approx(9e-3, rel=1e-3)
-    assert ac.why(scenario=scenario, length=20.0).present.queue == "htb, which lets 9 Mbit/s through"
+    answer = ac.why(scenario=scenario, length=20.0)
+    assert answer.present.queue == "htb, which lets 9 Mbit/s through"
+
+
+def test_where_a_tree_shapes_its_leaves_change_and_no_second_shaper_is_added() -> None:
+    leaf = {"name": "all", "rate": "9 Mbit/s", "ceil": "9 Mbit/s", "queue": {"capacity": "500 packets"}}
+    queue = {"scheduler": "htb", "default": "all", "classes": [leaf]}
+    flow = {"path": ["line"], **SENDERS}
+    tree = {"link": [{"name": "line", "rate": "20 Mbit/s", "queue": queue}], "flows": [flow]}
+    answer = ac.why(scenario=ac.Scenario({"scenario": {"duration": "40 s", "measure": "20 s .. 40 s"}, **tree}))
+    assert answer.other is not None
+    assert answer.other.queue == "htb with FQ-CoDel in its leaves"
+    assert answer.other.delay_p50 < 0.1 * answer.present.delay_p50
+    assert answer.other.utilization > 0.97
+    assert "for the shaper" not in answer.sentence
+    assert "fq_codel" in answer.other.tc
+    assert answer.other.undo.count("htb") == answer.other.tc.count("htb") > 1
+    assert "fq_codel" not in answer.other.undo

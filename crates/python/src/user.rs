@@ -376,7 +376,8 @@ impl AqmFactory for Factory {
                     delay,
                     capacity_packets,
                 },),
-            )?;
+            );
+            let object = object.map_err(|error| wants_link(py, error))?;
             let bound = object.bind(py);
             let has = |name| bound.hasattr(name);
             if !has("enqueue")? {
@@ -407,6 +408,17 @@ impl AqmFactory for Factory {
 
 fn missing(kind: &str, method: &str) -> PyErr {
     PyTypeError::new_err(format!("{kind} has no method {method}"))
+}
+
+/// Says how an AQM is made, where its class takes nothing.
+fn wants_link(py: Python<'_>, error: PyErr) -> PyErr {
+    let text = error.value(py).to_string();
+    if error.is_instance_of::<PyTypeError>(py) && text.ends_with("() takes no arguments") {
+        return PyTypeError::new_err(format!(
+            "{text}, but an AQM is made with its link: def __init__(self, link)"
+        ));
+    }
+    error
 }
 
 /// Stands where a user's algorithm could not be made, until the run stops.
@@ -445,6 +457,7 @@ impl UserController {
     fn with_window(
         &self,
         py: Python<'_>,
+        method: &str,
         window: Window,
         call: impl FnOnce(&Py<PyWindow>) -> PyResult<()>,
     ) -> PyResult<Window> {
@@ -457,15 +470,23 @@ impl UserController {
         let PyWindow { cwnd, ssthresh } = *self.window.borrow(py);
         if !(SMALLEST_WINDOW..=LARGEST_WINDOW).contains(&cwnd) {
             return Err(PyValueError::new_err(format!(
-                "cwnd must be a number from {SMALLEST_WINDOW} to {LARGEST_WINDOW} packets, it became {cwnd}"
+                "{}() leaves cwnd = {cwnd}; it must be a number from {SMALLEST_WINDOW} to {LARGEST_WINDOW} packets",
+                self.called(py, method)?
             )));
         }
         if ssthresh.is_nan() || ssthresh < SMALLEST_WINDOW {
             return Err(PyValueError::new_err(format!(
-                "ssthresh must be a number of {SMALLEST_WINDOW} packets or more, it became {ssthresh}"
+                "{}() leaves ssthresh = {ssthresh}; it must be a number of {SMALLEST_WINDOW} packets or more",
+                self.called(py, method)?
             )));
         }
         Ok(Window { cwnd, ssthresh })
+    }
+
+    /// `Class.method`, by which a message finds its file and line.
+    fn called(&self, py: Python<'_>, method: &str) -> PyResult<String> {
+        let class = self.object.bind(py).get_type().qualname()?;
+        Ok(format!("{class}.{method}"))
     }
 }
 
@@ -474,7 +495,7 @@ impl CongestionControl for UserController {
         self.now = ack.now;
         *window = self.failure.guard(ack.now, "on_ack", *window, |py| {
             let draws = self.random.bind(py);
-            self.with_window(py, *window, |shown| {
+            self.with_window(py, "on_ack", *window, |shown| {
                 Random::lend(draws, random, || {
                     self.object
                         .call_method1(py, "on_ack", (PyAck::from(ack), shown, draws))
@@ -489,7 +510,7 @@ impl CongestionControl for UserController {
         *window = self
             .failure
             .guard(reduction.now, "on_congestion", *window, |py| {
-                self.with_window(py, *window, |shown| {
+                self.with_window(py, "on_congestion", *window, |shown| {
                     self.object
                         .call_method1(py, "on_congestion", (PyReduction::from(reduction), shown))
                         .map(drop)

@@ -64,7 +64,9 @@ pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) 
         .map(|name| (strsim::damerau_levenshtein(&word, &normal(name)), name))
         .min_by_key(|(distance, _)| *distance)
         .filter(|(distance, name)| {
-            *distance <= 1 + word.len().max(name.len()) / 4 && *distance < name.len()
+            // of four letters two make another word: "rate" is no "name"
+            *distance <= 1 + word.len().max(name.len()).saturating_sub(1) / 4
+                && *distance < name.len()
         })
         .map(|(_, name)| name)
 }
@@ -114,6 +116,7 @@ mod tests {
             Some("drop-tail")
         );
         assert_eq!(nearest("colour", ["rate", "delay"]), None);
+        assert_eq!(nearest("rate", ["name", "delay"]), None);
         assert_eq!(nearest("x", ["y"]), None);
     }
 }

@@ -337,12 +337,14 @@ pub(crate) fn shorten(text: &str) -> String {
 
 fn nearest_unit(unit: &str) -> Option<&'static str> {
     let lower = unit.to_lowercase();
+    let bytes = unit.contains('B'); // a factor of 8 is a worse guess than another spelling
     UNITS
         .iter()
         .flat_map(|known| known.names.iter().copied())
         .map(|name| {
             (
-                strsim::damerau_levenshtein(&shorten(&lower), &name.to_lowercase()),
+                strsim::damerau_levenshtein(&shorten(&lower), &name.to_lowercase())
+                    + 2 * usize::from(bytes != name.contains('B')),
                 name,
             )
         })

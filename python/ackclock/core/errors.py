@@ -79,10 +79,22 @@ def _place(error: BaseException) -> str:
         value: Any = module
         for name in called[1].split(".") if called else ():
             value = getattr(value, name, None)
+        if isinstance(value, type) and (place := _class_place(value)):
+            return place
         code = getattr(value, "__code__", None)
         if code is not None:
             return f"{code.co_filename}, line {code.co_firstlineno}: "
     return ""
+
+
+def _class_place(found: type) -> str:
+    """File and line of a class of the user's; empty where its source is not there."""
+    import inspect  # for mistakes only
+
+    try:
+        return f"{inspect.getsourcefile(found)}, line {inspect.getsourcelines(found)[1]}: "
+    except (OSError, TypeError):
+        return ""
 
 
 class AnalysisError(AckclockError):

@@ -173,7 +173,7 @@ class Scenario:
 
 def load(path: str | os.PathLike[str]) -> Scenario:
     """
-    Read a scenario from a TOML file (or a JSON file, by its suffix).
+    Read a scenario from a TOML file (or a JSON file: by its suffix, or because it begins with a brace).
 
     Raises
     ------
@@ -187,7 +187,12 @@ def load(path: str | os.PathLike[str]) -> Scenario:
         # one byte more than is allowed, so that the parser refuses a huge file without our reading
         # it
         text = file.read(_core.MAX_BYTES + 1)
-    return Scenario._parse(text, str(path), "json" if path.suffix.lower() == ".json" else "toml")
+    return Scenario._parse(text, str(path), form_of(text, path))
+
+
+def form_of(text: bytes, path: Path) -> str:
+    """Return ``"json"`` by the suffix of a file, or where a text begins as no TOML does; else ``"toml"``."""
+    return "json" if path.suffix.lower() == ".json" or text.lstrip()[:1] == b"{" else "toml"
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -256,6 +261,8 @@ def flows(count: int = 1, congestion: Any = None, **keys: Any) -> Tree:
     >>> flows(20, rtt="30 ms", traffic={"kind": "http", "think": "1 s"})
     {'count': 20, 'rtt': '30 ms', 'traffic': {'kind': 'http', 'think': '1 s'}}
     """
+    if isinstance(count, str):
+        raise TypeError(f'flows({count!r}, ...): the number of flows comes first, as in flows(3, "{count}")')
     entry: Tree = {"count": count}
     if congestion is not None:
         entry["congestion"] = {"kind": congestion} if isinstance(congestion, str) else congestion

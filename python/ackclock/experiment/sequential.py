@@ -75,7 +75,7 @@ WHY: Final = Policy(
 Each setting of `why`: few seeds, since most symptoms are far from their limits; longer runs begin with few again, as
 their means vary less. A link of 10 Gbit/s gets one run a setting, of some five seconds.
 """
-PEOPLE: Final = Policy(seeds=(3,), packets=2_000_000)
+PEOPLE: Final = Policy(seeds=(3,), packets=2_000_000, sure=20_000_000)
 """Each run of the probes of a verdict for people, in each setting."""
 COMPARE: Final = Policy(seeds=(8, 24), longer=(1, 4), packets=100_000_000, fewest=4)
 """Each side of an experiment of `compare`: engines may differ by little."""

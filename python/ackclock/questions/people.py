@@ -39,8 +39,6 @@ DOWNLOAD: Final = 100_000_000
 """Bytes of a download."""
 GRADES: Final = ((0.005, "A+"), (0.030, "A"), (0.060, "B"), (0.200, "C"), (0.400, "D"), (math.inf, "F"))
 """Increase of the round trip under load below which a grade is given, s (dslreports.com, FAQ 17930)."""
-MAX_PACKETS: Final = PEOPLE.packets
-"""Packets of each run at most."""
 LONGEST: Final = 40.0
 """Measured time of each run at most, s, unless pages take longer, ..."""
 ROUNDS: Final = 100
@@ -166,6 +164,8 @@ class People:
     """Links that pages and downloads come over."""
     reason: str = ""
     """Why there is no verdict, where `settings` is empty."""
+    limited: bool = False
+    """Whether the runs are shorter than pages and slow motions want, for the packets that they take."""
 
     def json(self) -> dict[str, Any]:
         """Plain values."""
@@ -183,6 +183,7 @@ def people(
     seed: int = 1,
     one_way: Mapping[str, float] | None = None,
     rates: Mapping[str, Mapping[str, float]] | None = None,
+    packets: float = PEOPLE.packets,
 ) -> People:
     """
     Measure what people notice who share a link with the flows of a scenario.
@@ -204,15 +205,19 @@ def people(
     rates
         Mean goodputs of the endless flows without the probes, bit/s: by setting and class. Where that of the user's
         class is another beside the probes, also in runs as long, no time of a download is stated for this setting.
+    packets
+        Of each run at most.
     """
     first = next(iter(trees.values()))
     user = _user(first, link)
     path = tuple(user["path"])
     if reason := _unfit(first, user):
         return People({}, path, reason)
-    chosen = _length(first, user, length)
-    if chosen is None:
-        return People({}, path, TOO_LONG)
+    chosen = _length(first, user, length, packets)
+    wanted = _length(first, user, length, math.inf)
+    if chosen is None or wanted is None:
+        return People({}, path, TOO_LONG, limited=True)
+    limited = chosen.measured < wanted.measured
     try:
         ways = {str(flow["name"]): _base(flow) / 2 for flow in first["flows"]}
         added = {name: delay - ways[name] for name, delay in (one_way or {}).items()}
@@ -220,12 +225,12 @@ def people(
         alone = {key: own[str(user["name"])] for key, own in (rates or {}).items() if str(user["name"]) in own}
         unlike = _unlike(answer, added, ways)
         if chosen.measured < length.measured and (unlike or _other_rates(answer, alone)):
-            longer = _length(first, user, length, longest=math.inf)
+            longer = _length(first, user, length, packets, longest=math.inf)
             if longer is not None and longer.measured >= length.measured:
                 answer = _probes(trees, user, longer, seed)
                 unlike = _unlike(answer, added, ways)
             elif unlike:
-                return People({}, path, TOO_LONG)
+                return People({}, path, TOO_LONG, limited=True)
         if unlike:
             return People({}, path, TOO_SLOW)
     except AckclockError as error:
@@ -234,7 +239,7 @@ def people(
     for key in _other_rates(answer, alone):
         runs = tuple(replace(item, download=math.nan) for item in result[key].runs)
         result[key] = replace(result[key], download=math.nan, rate_without=alone[key], runs=runs)
-    return People(result, path)
+    return People(result, path, limited=limited)
 
 
 def _probes(
@@ -317,7 +322,7 @@ def _narrowest(tree: Mapping[str, Any], names: Sequence[str]) -> float:
 
 
 def _length(
-    tree: Mapping[str, Any], user: Mapping[str, Any], length: Length, longest: float = LONGEST
+    tree: Mapping[str, Any], user: Mapping[str, Any], length: Length, most_packets: float, longest: float = LONGEST
 ) -> Length | None:
     """The scenario's own length, shorter where that is enough, longer where pages need it."""
     if once(tree):
@@ -329,7 +334,7 @@ def _length(
     measured = max(min(length.measured, longest), WANTED * (page + 1))
     crossed = {name for flow in tree["flows"] for name in [*flow["path"], *returning(flow)]}
     packets = sum(bits(link) / 12_000 for link in tree["link"] if link["name"] in crossed)
-    most = MAX_PACKETS / packets - length.warm
+    most = most_packets / packets - length.warm
     if most < min(length.measured, 1.0):
         return None
     return Length(length.warm, min(measured, most), length.sample, length.reason)

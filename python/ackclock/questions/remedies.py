@@ -83,60 +83,100 @@ def other_queue(
     behind = [name for name in rtts if shapers.before(tree, name) is not None]
     if behind:
         return _other_shaper(lab, tree, list(rtts), present, seed, behind)
-    changed = copy.deepcopy(tree)
-    queues: dict[str, dict[str, Any]] = {}
-    parts: dict[str, float] = {}
-    for name, rtt in rtts.items():
-        link = link_of(changed, name)
-        parts[name] = 1.0
-        if (fair := lacking(tree, name)) is not None:
-            queues[name] = fair
-            changed = with_queue(changed, name, fair)
-            continue
-        if shapers.managed(link["queue"]):
-            continue
-        whole, rate = bits_of(link), _let(link)
-        if shapers.starved(tree, name) and shapers.fixed(link, tree):
-            queues[name] = _sparing(rate)
-            parts[name] = SHAPED
-            changed = with_queue(changed, name, queues[name])
-            continue
-        queues[name] = _fq_codel(rate, rtt)
-        changed = with_queue(changed, name, queues[name])
-        link = link_of(changed, name)
-        if rate < PORT and shapers.fixed(link, tree):
-            link["rate"], link["policer"] = f"{SHAPED * rate:.12g} bit/s", "none"  # which has nothing to drop then
-            parts[name] = SHAPED * rate / whole
+    made, queues, parts = _queues(tree, rtts)
     if not queues:
         return None
     cake = _title(queues.values())
-    after, balance = _compared(lab, f"instead: {cake or 'FQ-CoDel'}", changed, present, seed, parts)
+    after, balance = _compared(lab, f"instead: {cake or 'FQ-CoDel'}", made, present, seed, parts)
     spared = [name for name, queue in queues.items() if "ack_filter" in str(queue)]
     # ACKs that the filter drops are no losses
     balance = balance.without("loss", spared)
-    result = lab.result(changed, after.length, seed)
     settings = {}
     for name, queue in queues.items():
+        other = _averaged_at(lab, made, name, after, seed, _words(queue, link_of(tree, name), parts[name]))
         if "target" not in queue:
-            words = "CAKE, " + ", ".join(
-                value for key, value in queue["scheduler"].items() if key in ("isolation", "ack_filter")
-            )
-            words += f", at {parts[name]:.0%}" if parts[name] < 1 else ""
-            if name in spared:
-                words = str(state("remedies.filtered", queue=words))
-            settings[name] = _in_tc(_averaged_at(lab, changed, name, after, seed, words), changed, name)
+            settings[name] = _in_tc(other, made, name)
+            if "classes" in queue:  # the user's own tree comes back
+                settings[name] = replace(settings[name], undo=_in_tc(other, tree, name).tc)
             continue
-        words = f"FQ-CoDel, target {queue['target']}, interval {queue['interval']}"
-        link = link_of(tree, name)
-        if parts[name] < 1:
-            case = "shaped-policer" if _let(link) < bits_of(link) else "shaped"
-            words = str(state(f"remedies.{case}", queue=words, part=SHAPED))
-        other = measured(result, name, bits_at(changed, name), words)
         other = averaged(other, after.beside.get(name, after.numbers), parts[name])
-        if shapers.fixed(link, tree):
-            other = _with_commands(other, _let(link), queue, name in incoming)
+        if shapers.fixed(link_of(tree, name), tree):
+            other = _with_commands(other, _let(link_of(tree, name)), queue, name in incoming)
         settings[name] = other
-    return Remedy("FQ-CoDel", changed, settings, balance, cake)
+    return Remedy("FQ-CoDel", made, settings, balance, cake)
+
+
+def _queues(
+    tree: dict[str, Any], rtts: Mapping[str, float]
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]], dict[str, float]]:
+    """Return the scenario with other queues, the queue of each link that lacks one, and new rates as parts of old."""
+    made = copy.deepcopy(tree)
+    queues: dict[str, dict[str, Any]] = {}
+    parts: dict[str, float] = {}
+    for name, rtt in rtts.items():
+        link = link_of(made, name)
+        parts[name] = 1.0
+        if (fair := lacking(tree, name)) is not None:
+            queues[name] = fair
+        elif shapers.managed(link["queue"]):
+            continue
+        elif (inner := _fair_leaves(link, rtt)) is not None:
+            queues[name] = inner
+        elif shapers.starved(tree, name) and shapers.fixed(link, tree):
+            queues[name] = _sparing(_let(link))
+            parts[name] = SHAPED
+        else:
+            queues[name] = _fq_codel(_let(link), rtt)
+        whole, rate = bits_of(link), _let(link)
+        made = with_queue(made, name, queues[name])
+        link = link_of(made, name)
+        if "target" in queues[name] and rate < PORT and shapers.fixed(link, tree):
+            link["rate"], link["policer"] = f"{SHAPED * rate:.12g} bit/s", "none"  # which has nothing to drop then
+            parts[name] = SHAPED * rate / whole
+    return made, queues, parts
+
+
+def _words(queue: Mapping[str, Any], link: Mapping[str, Any], part: float) -> str:
+    """Another queue of a link in words."""
+    if "classes" in queue:
+        return str(state("remedies.in-leaves", kind=shapers.scheduler(link)[0]))
+    if "target" not in queue:
+        keys = ("isolation", "ack_filter")
+        words = "CAKE, " + ", ".join(value for key, value in queue["scheduler"].items() if key in keys)
+        words += f", at {part:.0%}" if part < 1 else ""
+        return str(state("remedies.filtered", queue=words)) if "ack_filter" in str(queue) else words
+    words = f"FQ-CoDel, target {queue['target']}, interval {queue['interval']}"
+    if part < 1:
+        case = "shaped-policer" if _let(link) < bits_of(link) else "shaped"
+        words = str(state(f"remedies.{case}", queue=words, part=SHAPED))
+    return words
+
+
+def _fair_leaves(link: Mapping[str, Any], rtt: float) -> dict[str, Any] | None:
+    """
+    Return the queue of a link whose classes hold a rate below the link's, with FQ-CoDel in each; None of others.
+
+    The queue is in its leaves already: a second shaper around them would only cost rate.
+    """
+    queue = link["queue"]
+    let = shapers.held(link)
+    if let is None or not queue.get("classes") or not isinstance(link["rate"], str):
+        return None
+    if let > shapers.RIGHT[1] * _core.quantity(link["rate"])[0]:
+        return None
+    made: dict[str, Any] = copy.deepcopy(dict(queue))
+
+    def leaves(rows: list[dict[str, Any]], rate: float) -> None:
+        for row in rows:
+            most = next((row[key] for key in ("ceil", "rate") if str(row.get(key, ""))[:1].isdigit()), None)
+            own = rate if most is None else min(rate, _core.quantity(str(most))[0])
+            if row.get("classes"):
+                leaves(row["classes"], own)
+            elif not shapers.managed(row["queue"]):
+                row["queue"] = _fq_codel(own, rtt)
+
+    leaves(made["classes"], let)
+    return made
 
 
 def _sparing(rate: float) -> dict[str, Any]:
@@ -147,8 +187,9 @@ def _sparing(rate: float) -> dict[str, Any]:
 
 def _title(queues: Collection[Mapping[str, Any]]) -> str:
     """Name of other queues, where they are not all FQ-CoDel."""
-    kinds = {str(queue["scheduler"]["kind"]) if "target" not in queue else "" for queue in queues}
-    hosts = any("isolation" in queue["scheduler"] for queue in queues if "target" not in queue)
+    others = [one for one in queues if "target" not in one and "classes" not in one]
+    kinds = {str(one["scheduler"]["kind"]) for one in others} | {"" for one in queues if one not in others}
+    hosts = any("isolation" in one["scheduler"] for one in others)
     name = "CAKE by host" if hosts else "CAKE with an ACK filter"
     return "" if kinds <= {""} else name if "" not in kinds else f"FQ-CoDel and {name}"
 

@@ -29,7 +29,7 @@ from ..core.simulate import list_algorithms, run
 from ..core.statement import state
 from ..core.units import time
 from ..experiment.runner import parallel
-from ..experiment.sequential import WHY
+from ..experiment.sequential import PEOPLE, WHY
 from .agreement import Trust, near
 from .causes.ablations import called
 from .causes.experiment import SYMPTOMS, Diagnosis, Finding, Lab, Measured, RunCache, chosen, diagnose
@@ -315,7 +315,6 @@ def why(
     remedies = _remedies(lab, tree, judged, seed, (DOWN,) if down is not None else (), own_senders=own_senders)
     main, *rest = judged = _advised(judged, remedies, prefer)
     sentences = [*main.sentences, *(remedy.sentence(remedy.balance.wanted(prefer), prefer) for remedy in remedies)]
-    trees = {"now": tree} | {SETTING_NAMES[remedy.name]: remedy.tree for remedy in remedies}
     trust = near(tree, name)
     return Why(
         sentences=tuple(sentences),
@@ -326,9 +325,7 @@ def why(
         recommended=main.recommended,
         beside=tuple(rest),
         effects=next((remedy.balance.effects for remedy in remedies if remedy.name == "FQ-CoDel"), ()),
-        people=people(
-            trees, name, answer.present.length, seed, _one_way(answer.present), _rates(tree, main.present, remedies)
-        ),
+        people=_people(tree, main, remedies, seed, PEOPLE.sure if until_sure else PEOPLE.packets),
         senders=next((remedy for remedy in remedies if remedy.name == "BBR"), None),
         checked=f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}\n"
         f"{trust.sentence}{_style(tree, name, answer, bool(trust.cells))}",
@@ -336,6 +333,14 @@ def why(
         diagnosis=answer,
         scenario=scenario,
     )
+
+
+def _people(tree: dict[str, Any], main: Judged, remedies: Sequence[Remedy], seed: int, packets: float) -> People:
+    """The verdict for people, now and with the remedies."""
+    trees = {"now": tree} | {SETTING_NAMES[one.name]: one.tree for one in remedies}
+    present = main.diagnosis.present
+    rates = _rates(tree, main.present, remedies)
+    return people(trees, main.link, present.length, seed, _one_way(present), rates, packets)
 
 
 def _one_way(present: Measured) -> dict[str, float]:

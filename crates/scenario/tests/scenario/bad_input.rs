@@ -268,6 +268,11 @@ fn missing_or_wrong_unit() {
         &["unknown unit \"Mbitt/s\"", "did you mean \"Mbit/s\"?"],
     );
     one(
+        &with("\"100 Mbit/s\"", "\"100 MBps\""), // bytes, not an eighth of it
+        "7:8",
+        &["unknown unit \"MBps\"", "did you mean \"MB/s\"?"],
+    );
+    one(
         &with("\"50 packets\"", "50"),
         "9:40",
         &[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
@@ -10,13 +11,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from ... import _core
-from ...core.scenario import Scenario, load
+from ...core.scenario import Scenario, form_of, load, loads
 from ._output import WrongInputError, visible
 
 
 def file_argument(command: argparse.ArgumentParser) -> None:
     """Take a scenario file."""
-    command.add_argument("file", metavar="FILE", type=Path, help="scenario in TOML (or JSON, by its suffix)")
+    command.add_argument("file", metavar="FILE", type=Path, help="scenario in TOML or JSON; - reads the standard input")
 
 
 def set_argument(command: argparse.ArgumentParser, more: str = "") -> None:
@@ -133,15 +134,20 @@ def within(least: float, most: float) -> Callable[[str], float]:
 
 
 def load_file(path: Path) -> Scenario:
-    """Read a scenario."""
+    """Read a scenario; the name ``-`` is the standard input."""
     try:
-        scenario = load(path)
+        scenario = _from_input() if str(path) == "-" else load(path)
     except OSError as error:
         raise WrongInputError(f"{path}: {error.strerror}") from None
     for key, text in _texts(scenario.canonical):
         if (shown := visible(text)) != text:
             raise WrongInputError(f'{path}: {key}: a control character, found "{shown}"; allowed: printable text')
     return scenario
+
+
+def _from_input() -> Scenario:
+    text = sys.stdin.buffer.read(_core.MAX_BYTES + 1)
+    return loads(text, origin="standard input", form=form_of(text, Path("-")))
 
 
 def _texts(tree: Any, key: str = "") -> Iterator[tuple[str, str]]:

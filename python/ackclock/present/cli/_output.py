@@ -11,6 +11,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
@@ -110,9 +111,24 @@ def print_text(text: object) -> None:
 
 def _wrapped(line: str) -> str:
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    if not 0 < width < len(line) or line.startswith(" ") or "  " in line:
+    if not 0 < width < len(line):
+        return line
+    if bars := _BARS.fullmatch(line):
+        return _narrowed(bars[1], bars[2], bars[3], width)
+    if line.startswith(" ") or "  " in line:
         return line
     return textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+
+
+_BARS = re.compile(r"(.*\|)([▁-█]+)(\|.*)")
+"""A line with a picture in blocks, which has a column each."""
+
+
+def _narrowed(head: str, bars: str, tail: str, width: int) -> str:
+    """Draw a picture in blocks in fewer columns, each the highest of what it stands for; one column at least."""
+    columns = max(width - len(head) - len(tail), 1)
+    ends = [round(place * len(bars) / columns) for place in range(columns + 1)]
+    return head + "".join(max(bars[low:high]) for low, high in pairwise(ends)) + tail
 
 
 def print_title(text: str) -> None:

@@ -47,7 +47,9 @@ PLOT_KINDS = ("time", "phase")
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="scenario in TOML (or JSON, by its suffix)")
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", type=Path, help="scenario in TOML or JSON; - reads the standard input"
+    )
     set_argument(parser, "; a key given several times is run once for each value")
     parser.add_argument("--seed", type=count(0), help="seed, instead of the scenario's")
     parser.add_argument("--seeds", metavar="N", type=count(1), help="N replications with seeds SEED, SEED + 1, ...")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ... import _core
-from ...core._words import counted
 from ...core.units import interval, rate_text, time
 from ...experiment.sequential import FAIR
 from ...questions.causes.sentences import Evidence, Sentence
@@ -32,8 +31,8 @@ def sentence(fair: Fair) -> Sentence:
             "decided"
         )
     else:
-        text = f"Of {counted(len(fair.places), 'place')}, " + "; ".join(
-            f"{name} gets more than its part ({even:.0%}) in {len(more)} and less in {len(less)}"
+        text = "; ".join(
+            f"{name} gets {_gets(len(more), len(less), len(fair.places), even)}"
             for name, even, (more, less) in zip(fair.names, fair.parts, beyond, strict=True)
         )
     if len(answer) < len(fair.places):
@@ -53,6 +52,14 @@ def sentence(fair: Fair) -> Sentence:
     ]
     numbers = {"even": fair.parts[0]}
     return Sentence(" beside ".join(fair.controls), "shares", text + ".", numbers, evidence)
+
+
+def _gets(more: int, less: int, places: int, even: float) -> str:
+    """In how many places a side gets more or less than its part, of more than two sides."""
+    part = f"its part ({even:.0%})"
+    if places == 1:
+        return f"more than {part}" if more else f"less than {part}" if less else f"{part}, or it is not decided"
+    return f"more than {part} in {more} and less in {less} of {places} places"
 
 
 def _seeds(fair: Fair) -> str:

@@ -15,13 +15,17 @@ STATEMENTS: Final = {"no-probes": "the probes cannot run here: {error}"}
 EXACT = 0.01
 """An interval that is narrower than this share of its value is not stated."""
 
+MORE = " (--until-sure)"
+"""The option that goes on where packets were the limit."""
+
 
 def table(people: People) -> TextTable:
     """Return what people notice, one column per setting."""
-    return TextTable("for people", {name: _cells(setting) for name, setting in people.settings.items()})
+    more = MORE if people.limited else ""
+    return TextTable("for people", {name: _cells(setting, more) for name, setting in people.settings.items()})
 
 
-def _cells(experience: Experience) -> dict[str, str]:
+def _cells(experience: Experience, more: str) -> dict[str, str]:
     voice = "" if experience.call is None else f"MOS {experience.call.mos:.1f}, {experience.call.words}"
     absent = experience.call is None and math.isnan(experience.ping)
     there = "" if absent else _known(experience, "ping", _no_way(experience))
@@ -31,7 +35,7 @@ def _cells(experience: Experience) -> dict[str, str]:
         "a call": voice,
         "a game, there and back": there,
         f"a page of {PAGE / 1e6:g} MB": _known(
-            experience, "page", f"fewer than {FEWEST} loaded in {time(experience.seconds)}"
+            experience, "page", f"fewer than {FEWEST} loaded in {time(experience.seconds)}{more}"
         ),
         f"a download of {DOWNLOAD / 1e6:g} MB": _known(experience, "download", _no_download(experience)),
         "bufferbloat grade": f"{_grades(experience)} (+{time(experience.added)})" if experience.grade else "",
@@ -69,7 +73,7 @@ def _grades(experience: Experience) -> str:
 def sentence(people: People) -> str:
     """Return the verdict in one sentence: the grade, the call and a page, now and with each other setting."""
     if not people.settings:
-        return f"For people: cannot tell; {people.reason}."
+        return f"For people: cannot tell; {people.reason}{MORE if people.limited else ''}."
     parts = [f"{name} {_short(setting)}" for name, setting in people.settings.items()]
     now, *others = people.settings.items()
     same = [_alike(now[1], name, item) for name, item in others]

@@ -22,6 +22,7 @@ WIDE: Final = 0.2
 STATEMENTS: Final = {
     "behind-shaper": "behind the shaper at {link}, which lets {rate:rate} through",
     "shaper-set": "The shaper at {links} set to {part:.0%} of the link",
+    "in-leaves": "{kind} with FQ-CoDel in its leaves",
     "bbr": "{queue}; BBR at the senders",
     "filtered": "{queue} (what it drops counts as lost: mostly needless ACKs)",
     "shaped": "{queue}, behind a shaper at {part:.0%}",
@@ -105,8 +106,15 @@ def _spread(effect: Effect) -> str:
     return f" ± {time(effect.half)}" if effect.half > WIDE * abs(effect.change) else ""
 
 
+def _loss(effect: Effect) -> tuple[str, str, str]:
+    """A loss as it is printed, and of which link."""
+    return effect.subject, share(effect.before), share(effect.after)
+
+
 def _by_link(effects: Sequence[Effect], balance: Balance, many: bool) -> str:
-    """Changes in words, link by link."""
+    """Changes in words, link by link; a loss of streams that is the same as the link's is not stated twice."""
+    losses = {_loss(effect) for effect in effects if effect.key == "loss"}
+    effects = [effect for effect in effects if effect.key != "stream_loss" or _loss(effect) not in losses]
     if not many:
         return listed([_effect(result, balance) for result in effects])
     links = dict.fromkeys(result.subject for result in effects)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ...core.units import share
+from ...core.units import share, time_within
 from ...questions.agreement import near
 from ...questions.tuning.answer import TOLERANCE
 from ...questions.tuning.packets import DEFAULT
@@ -58,7 +58,7 @@ def sentence(tuned: Tuned) -> str:
     most = show("rtt", (1 + TOLERANCE) * tuned.problem.need.target)
     return (
         f"{_answer(tuned)} Cannot tell for certain: at {words(worst.point)} {worst.seeds} seeds say "
-        f"{show('rtt', worst.delay)} ± {show('rtt', worst.half)}, and up to {most} counts as met."
+        f"{time_within(worst.delay, worst.half)}, and up to {most} counts as met."
     )
 
 
@@ -288,11 +288,11 @@ HEAD = ("queue", "where", "mean", "p50", "p99", "used", "lost")
 def cells(results: tuple[str, str, Run]) -> tuple[str, ...]:
     """A row of the table of runs."""
     name, where, run = results
-    spread = f" ± {show('rtt', run.half)}" if run.half > SHOWN * run.delay else ""
+    delay = time_within(run.delay, run.half) if run.half > SHOWN * run.delay else show("rtt", run.delay)
     return (
         name,
         where,
-        show("rtt", run.delay) + spread,
+        delay,
         show("rtt", run.p50),
         show("rtt", run.p99),
         share(run.utilization),

@@ -283,13 +283,20 @@ def _buffer(tree: Tree, name: str, symptom: str) -> Change | None:
         wanted = max(rtt / 4, least)
         if not room > 1.5 * wanted:
             return None
-        return _said(sized(tree, name, wanted), "buffer", "other-buffer", room=_room(tree, name), wanted=wanted)
+        return _resized(tree, name, wanted)
     if symptom == "unfair" or not _plain_queue(tree, name):
         return None
     wanted = max(1.5 * rtt, 30 * 8 * packet / bits(link_of(tree, name)))
     if not room < wanted / 1.5:
         return None
-    return _said(sized(tree, name, wanted), "buffer", "other-buffer", room=_room(tree, name), wanted=wanted)
+    return _resized(tree, name, wanted)
+
+
+def _resized(tree: Tree, name: str, wanted: float) -> Change:
+    """Another buffer, named by the whole packets that it has."""
+    made = sized(tree, name, wanted)
+    room = capacity(link_of(made, name), _packet(tree, name))
+    return _said(made, "buffer", "other-buffer", room=_room(tree, name), wanted=room)
 
 
 def _room(tree: Tree, name: str) -> str:
@@ -317,7 +324,8 @@ def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
         return _said(changed, "queue", "fq-codel", queue=here)
     rtt = max(_rtt(tree, name), 30 * 8 * _packet(tree, name) / bits(link_of(tree, name)))
     changed = sized(with_queue(tree, name, {"aqm": "drop-tail", "capacity": "100 packets"}), name, rtt)
-    return _said(changed, "queue", "drop-tail", queue=here, room=rtt)
+    room = capacity(link_of(changed, name), _packet(tree, name))
+    return _said(changed, "queue", "drop-tail", queue=here, room=room)
 
 
 def _control(other: str) -> Callable[[Tree, str, str], Change | None]:

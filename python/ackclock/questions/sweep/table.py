@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -46,6 +47,8 @@ _QUANTITIES: Final = {
 }
 
 
+_LONG: Final = re.compile(r"\d+\.\d{4,}")
+"""Numbers with more digits than a table shows."""
 _KINDS: Final = {"%": "share", "Mbit/s": "rate", "ms": "time", "s": "time"}
 """Kinds of quantity whose texts have units of their own, by the unit of their figures."""
 
@@ -98,6 +101,12 @@ def metric_of(name: str, known: Sequence[str]) -> str:
     near = difflib.get_close_matches(name, [*known, *short], 3, 0.4)
     hint = f"; near ones are {', '.join(near)}" if near else ""
     raise SweepError(f'there is no metric "{name}"{hint}\nmetrics are {", ".join(short)}')
+
+
+def _short(values: pd.Series[str]) -> pd.Series[str]:
+    """Values in four digits where that tells them apart: "4.333 mbit" in place of "4.33333333 mbit"."""
+    short = values.str.replace(_LONG, lambda found: f"{float(found[0]):.4g}", regex=True)
+    return short if short.nunique() == values.nunique() else values
 
 
 class Sweep(Card):
@@ -165,6 +174,8 @@ class Sweep(Card):
             values = means[self.metric(name)] * (1.0 if unit in _KINDS else self.factor(name))
             texts[title] = ["" if pd.isna(value) else PLAIN[kind](value) for value in values]
         table = pd.DataFrame(texts, index=means.index).reset_index().astype(str)
+        for axis in self.axes:
+            table[axis.key] = _short(table[axis.key])
         table.index = pd.Index([str(number) for number in range(1, len(table) + 1)])
         return table
 

@@ -561,10 +561,10 @@ def _named(key: str, before: float, after: float, text: str, half: float, senten
     if key in ("loss", "stream_loss"):
         own = r"lost of a stream" if key == "stream_loss" else r"lost(?! of a stream)"
         said = re.search(rf"([0-9.]+) % in place of ([0-9.]+) % {own}", text)
-        if said is None and key == "stream_loss":  # not stated twice where the link loses the same
+        matters = abs(apart) > 0.0011 and not 0.78 * before < after < before / 0.78
+        if said is None and matters and key == "stream_loss":  # not stated twice where the link loses the same
             said = re.search(r"([0-9.]+) % in place of ([0-9.]+) % lost", text)
         if said is None:
-            matters = abs(apart) > 0.0011 and not 0.78 * before < after < before / 0.78
             assert not matters or (apart < 0 and half > 0.9 * abs(apart)), (sentence["text"], key, before, after)
         else:
             _near(float(said[1]) / 100, after, sentence)

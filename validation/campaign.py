@@ -44,10 +44,10 @@ class Kind(Protocol):
     def question(self, seed: int) -> tuple[str, Any]:
         """Make a random scenario; in words, and for the other two."""
 
-    def answer(self, asked: Any, packets: float) -> Any:
+    def answer(self, question: Any, packets: float) -> Any:
         """Ask."""
 
-    def checked(self, asked: Any, result: Any, seed: int) -> Record:
+    def checked(self, question: Any, result: Any, seed: int) -> Record:
         """Put the answer beside its checker: ``sentences``, ``open``, ``false`` and what else is kept."""
 
     def report(self, rows: list[Record]) -> str:
@@ -64,14 +64,14 @@ KINDS: dict[str, Kind] = {
 }
 
 
-def one(name: str, seed: int, packets: float) -> Record:
+def ask_and_check(name: str, seed: int, packets: float) -> Record:
     """Ask and check."""
     kind = KINDS[name]
-    what, asked = kind.question(seed)
+    what, question = kind.question(seed)
     record: Record = {"kind": name, "seed": seed, "what": what}
     begun = time.process_time()
     try:
-        result = kind.answer(asked, packets)
+        result = kind.answer(question, packets)
     except AckclockError as error:
         return record | {"seconds": time.process_time() - begun, "error": str(error)}
     except (KeyboardInterrupt, SystemExit):
@@ -83,7 +83,7 @@ def one(name: str, seed: int, packets: float) -> Record:
     signal.setitimer(signal.ITIMER_PROF, PATIENT)
     begun = time.process_time()
     try:
-        record |= kind.checked(asked, result, seed)
+        record |= kind.checked(question, result, seed)
     except (AckclockError, TimeoutError) as error:
         record["unchecked"] = str(error)
     finally:
@@ -104,7 +104,7 @@ def ask(name: str, seeds: range, store: Path | None, packets: float) -> list[Rec
     for seed in seeds:
         if seed in kept:
             continue
-        row = kept[seed] = one(name, seed, packets)
+        row = kept[seed] = ask_and_check(name, seed, packets)
         for text in row.get("false", []):
             print(seed, row["what"], "FALSE:", text, flush=True)
         if "crash" in row:
@@ -124,10 +124,10 @@ def summary(name: str, rows: list[Record]) -> str:
     """The answers of one kind, and those that there are not."""
     result = [row for row in rows if "false" in row]
     lines = [f"{name}: {row(rows)}"] + ([KINDS[name].report(result)] if result else [])
-    for one in rows:
-        where = f"{one['seed']} {one['what']}"
-        lines += [f"{where} {word}: {one[key]}" for key, word in MISSING.items() if key in one]
-        lines += [f"{where} took {one['seconds']:.0f} s"] if one["seconds"] > SLOW else []
+    for record in rows:
+        where = f"{record['seed']} {record['what']}"
+        lines += [f"{where} {word}: {record[key]}" for key, word in MISSING.items() if key in record]
+        lines += [f"{where} took {record['seconds']:.0f} s"] if record["seconds"] > SLOW else []
     return "\n".join(line for line in lines if line)
 
 
@@ -137,15 +137,15 @@ MISSING = {"error": "no answer", "crash": "CRASH", "unchecked": "not checked"}
 
 def row(rows: list[Record]) -> str:
     """Count in words."""
-    result = [one for one in rows if "false" in one]
-    said, unknown = (sum(one[key] for one in result) for key in ("sentences", "open"))
+    result = [record for record in rows if "false" in record]
+    said, unknown = (sum(record[key] for record in result) for key in ("sentences", "open"))
     parts = [
         f"{len(result)} scenarios",
         f"{said} statements",
-        f"{sum(len(one['false']) for one in result)} false in {sum(bool(one['false']) for one in result)} scenarios",
-        f"{unknown} cannot tell ({unknown / max(said, 1):.1%}) in {sum(bool(one['open']) for one in result)} scenarios",
-        *(f"{count} {word}" for key, word in MISSING.items() if (count := sum(key in one for one in rows))),
-        f"{sum(one['seconds'] > SLOW for one in rows)} longer than a minute",
+        f"{sum(len(record['false']) for record in result)} false in {sum(bool(record['false']) for record in result)} scenarios",
+        f"{unknown} cannot tell ({unknown / max(said, 1):.1%}) in {sum(bool(record['open']) for record in result)} scenarios",
+        *(f"{count} {word}" for key, word in MISSING.items() if (count := sum(key in record for record in rows))),
+        f"{sum(record['seconds'] > SLOW for record in rows)} longer than a minute",
     ]
     return ", ".join(parts)
 

@@ -27,20 +27,20 @@ def question(seed: int) -> tuple[str, Any]:
     return what, scenario.with_({f"scenario.{key}": value for key, value in times.items()})
 
 
-def answer(asked: Any, _packets: float) -> Any:
+def answer(scenario: Any, _packets: float) -> Any:
     """As JSON."""
-    return json.loads(json.dumps(ac.compare(asked).json()))
+    return json.loads(json.dumps(ac.compare(scenario).json()))
 
 
-def checked(asked: Any, result: Any, _seed: int) -> dict[str, Any]:
+def checked(scenario: Any, result: Any, _seed: int) -> dict[str, Any]:
     """What is false; a row of the table that no sentence contradicts is a statement, too: the engines agree on it."""
     apart = result["disagreements"]
     return {
-        "texts": [one["sentence"] for one in apart],
+        "texts": [disagreement["sentence"] for disagreement in apart],
         "sentences": len(result["values"]) + len(apart),
-        "open": sum(one["cause"] == "cannot-tell" for one in apart),
-        "partly": sum(one["cause"] == "not-found" or one["part"] for one in apart),
-        "false": check_comparison(asked, result),
+        "open": sum(disagreement["cause"] == "cannot-tell" for disagreement in apart),
+        "partly": sum(disagreement["cause"] == "not-found" or disagreement["part"] for disagreement in apart),
+        "false": check_comparison(scenario, result),
     }
 
 

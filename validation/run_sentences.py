@@ -31,23 +31,27 @@ def question(seed: int) -> tuple[str, Any]:
     end = max(SHORT * 12_000 / rate, LEAST_RTTS_AND_SECONDS[0] * rtt, LEAST_RTTS_AND_SECONDS[1])
     if seed % 8 and end < 60:
         times = {"scenario.duration": f"{end:.6g} s", "scenario.measure": f"{end / 3:.6g} s .. {end:.6g} s"}
-        if any(one["name"] == "files" for one in scenario.canonical["flows"]):
+        if any(flow_class["name"] == "files" for flow_class in scenario.canonical["flows"]):
             times["flows.files.start"] = f"uniform {end / 3:.6g} s .. {5 * end / 6:.6g} s"
         scenario = scenario.with_(times)
-    what = " and ".join(str(one["congestion"]["kind"]) for one in scenario.canonical["flows"] if "congestion" in one)
+    what = " and ".join(
+        str(flow_class["congestion"]["kind"])
+        for flow_class in scenario.canonical["flows"]
+        if "congestion" in flow_class
+    )
     return f"{what} over {scenario.canonical['link'][0]['queue']['aqm']}", scenario
 
 
-def answer(asked: Any, _packets: float) -> Any:
+def answer(scenario: Any, _packets: float) -> Any:
     """The run and the sentences of its report."""
-    result = ac.run(asked, trace_links=True, trace_flows=10)
+    result = ac.run(scenario, trace_links=True, trace_flows=10)
     return result, summary(Group("link", (result,)))
 
 
-def checked(asked: Any, outcome: Any, _seed: int) -> dict[str, Any]:
+def checked(scenario: Any, outcome: Any, _seed: int) -> dict[str, Any]:
     """What is false."""
     result, texts = outcome
-    wrong = check_run(result, texts, cache(partial(longer, asked)))
+    wrong = check_run(result, texts, cache(partial(longer, scenario)))
     sentences = sum(text.count(". ") + 1 for text in texts)
     return {
         "texts": texts,

@@ -25,9 +25,9 @@ def question(seed: int) -> tuple[str, Any]:
     return f"{flows['congestion']['kind']} over {queue['aqm']}", scenario
 
 
-def answer(asked: Any, _packets: float) -> Any:
+def answer(scenario: Any, _packets: float) -> Any:
     """Whether it is stable, and how far its limits are."""
-    return ac.stability(asked).answer(budget=BUDGET)
+    return ac.stability(scenario).answer(budget=BUDGET)
 
 
 def checked(_asked: Any, result: Any, seed: int) -> dict[str, Any]:
@@ -51,5 +51,5 @@ def checked(_asked: Any, result: Any, seed: int) -> dict[str, Any]:
 def report(rows: list[dict[str, Any]]) -> str:
     """How many limits there are."""
     empty = [str(row["empty"]) for row in rows if "empty" in row]
-    settled = ", ".join(f"{empty.count(one)} {one}" for one in sorted(set(empty)))
+    settled = ", ".join(f"{empty.count(outcome)} {outcome}" for outcome in sorted(set(empty)))
     return f"{sum(row['limits'] for row in rows)} limits; settles from empty queues: {settled}"

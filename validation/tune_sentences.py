@@ -40,25 +40,27 @@ def problem(seed: int) -> dict[str, Any]:
     }
 
 
-def delay(asked: dict[str, Any], queue: dict[str, Any], rtt: float, flows: float, length: float) -> tuple[float, float]:
+def delay(task: dict[str, Any], queue: dict[str, Any], rtt: float, flows: float, length: float) -> tuple[float, float]:
     """Mean wait, s, over the seeds, of runs of at least a length; and half the width of its interval."""
     length = max(60.0, 200 * rtt, length)
     scenario = ac.dumbbell(
-        rate=asked["rate"],
+        rate=task["rate"],
         queue=queue,
         flows=ac.flows(
-            max(round(flows), 1), asked["congestion"], rtt=f"{rtt:.9g} s", start=f"uniform 0 s .. {length / 10:.6g} s"
+            max(round(flows), 1), task["congestion"], rtt=f"{rtt:.9g} s", start=f"uniform 0 s .. {length / 10:.6g} s"
         ),
         duration=f"{length:.6g} s",
         measure=f"{length / 3:.6g} s .. {length:.6g} s",
     )
-    found = [float(ac.run(scenario, seed=seed).links["delay_mean"]["bottleneck"]) for seed in SEEDS]
-    mean = sum(found) / len(found)
+    delays = [float(ac.run(scenario, seed=seed).links["delay_mean"]["bottleneck"]) for seed in SEEDS]
+    mean = sum(delays) / len(delays)
     # 4.303: Student's t of three values, 95 %
-    return mean, 4.303 * (sum((one - mean) ** 2 for one in found) / (len(found) - 1) / len(found)) ** 0.5
+    return mean, 4.303 * (
+        sum((delay_mean - mean) ** 2 for delay_mean in delays) / (len(delays) - 1) / len(delays)
+    ) ** 0.5
 
 
-def false(asked: dict[str, Any], result: dict[str, Any]) -> tuple[list[str], int]:
+def false(task: dict[str, Any], result: dict[str, Any]) -> tuple[list[str], int]:
     """What is false in an answer, and how many statements it has."""
     target = result["need"]["delay_s"]
     rtts, flows = result["ranges"]["rtt"], result["ranges"]["flows"]
@@ -67,36 +69,36 @@ def false(asked: dict[str, Any], result: dict[str, Any]) -> tuple[list[str], int
         wrong.append(f"{result['sentence']!r}: no margins are known")
     if result["found"]:
         rows_of = [*result["runs"], result["worst"]]
-        top = 1e3 * max(one["delay_mean_s"] for one in rows_of)
+        top = 1e3 * max(run["delay_mean_s"] for run in rows_of)
         said = re.search(r"mean delays up to ([0-9.]+) (ms|s) in packet runs", result["sentence"])
         if said is None or abs(float(said[1]) * (1e3 if said[2] == "s" else 1) / top - 1) > 1e-3:
             wrong.append(f"{result['sentence']!r}: its runs have up to {top:.4g} ms")
-        mine = max(result["runs"], key=lambda one: one["delay_mean_s"])
+        mine = max(result["runs"], key=lambda run: run["delay_mean_s"])
         for name, runs in result["defaults"].items():
-            theirs = max(runs, key=lambda one: one["delay_mean_s"])
+            theirs = max(runs, key=lambda run: run["delay_mean_s"])
             spread = math.hypot(mine["delay_mean_half_s"] or 0, theirs["delay_mean_half_s"] or 0)
             shorter = theirs["delay_mean_s"] + spread < mine["delay_mean_s"]
             if shorter != (f"With {name}{',' if ',' in name else ''} delays at the corners are" in result["sentence"]):
                 wrong.append(f"{result['sentence']!r}: {name} has up to {theirs['delay_mean_s']:.4g} s at the corners")
-        longest = max(one["length_s"] for one in result["runs"])
+        longest = max(run["length_s"] for run in result["runs"])
         draw = random.Random(1)
         places = [*itertools.product(rtts, flows)]
         places += [(draw.uniform(*rtts), draw.uniform(*flows)) for _ in range(PLACES)]
         for rtt, many in places:
-            waits, noise = delay(asked, result["queue"], rtt, many, longest)
+            waits, noise = delay(task, result["queue"], rtt, many, longest)
             if waits - noise > ALLOWED * target * (1 + BESIDE):
                 wrong.append(f"{result['sentence']!r}: at {rtt:.3g} s and {many:.3g} flows packets wait {waits:.4g} s")
-    rows = [("tuned", result["queue"], one) for one in result["runs"]]
-    rows += [(name, DEFAULTS[name], one) for name, runs in result["defaults"].items() for one in runs]
-    for name, queue, one in rows:
+    rows = [("tuned", result["queue"], run) for run in result["runs"]]
+    rows += [(name, DEFAULTS[name], run) for name, runs in result["defaults"].items() for run in runs]
+    for name, queue, run in rows:
         count += 1
-        waits, noise = delay(asked, queue, one["rtt"], one["flows"], one["length_s"])
-        if abs(waits - one["delay_mean_s"]) > BESIDE * waits + 1e-3 + one["delay_mean_half_s"] + noise:
+        waits, noise = delay(task, queue, run["rtt"], run["flows"], run["length_s"])
+        if abs(waits - run["delay_mean_s"]) > BESIDE * waits + 1e-3 + run["delay_mean_half_s"] + noise:
             wrong.append(
-                f"{name} at {one['rtt']} s, {one['flows']} flows: {waits:.4g} s, not {one['delay_mean_s']:.4g}"
+                f"{name} at {run['rtt']} s, {run['flows']} flows: {waits:.4g} s, not {run['delay_mean_s']:.4g}"
             )
     if result["instead"] is not None:
-        longest = max(one["delay_mean_s"] for one in result["defaults"]["fq_codel, Linux's default"])
+        longest = max(run["delay_mean_s"] for run in result["defaults"]["fq_codel, Linux's default"])
         if longest > target:
             wrong.append(f"Linux's default is named instead, and packets wait {longest:.4g} s")
     return wrong, count
@@ -104,18 +106,18 @@ def false(asked: dict[str, Any], result: dict[str, Any]) -> tuple[list[str], int
 
 def question(seed: int) -> tuple[str, Any]:
     """A queue, its ranges and what is demanded."""
-    asked = problem(seed)
-    return f"{asked['aqm']} for {asked['ranges']} in {asked['target']}", asked
+    task = problem(seed)
+    return f"{task['aqm']} for {task['ranges']} in {task['target']}", task
 
 
-def answer(asked: Any, _packets: float) -> Any:
+def answer(task: Any, _packets: float) -> Any:
     """As JSON."""
-    return json.loads(json.dumps(ac.tune(**asked).json()))
+    return json.loads(json.dumps(ac.tune(**task).json()))
 
 
-def checked(asked: Any, result: Any, _seed: int) -> dict[str, Any]:
+def checked(task: Any, result: Any, _seed: int) -> dict[str, Any]:
     """What is false."""
-    wrong, count = false(asked, result)
+    wrong, count = false(task, result)
     return {
         "texts": [result["sentence"]],
         "found": result["found"],

@@ -20,22 +20,25 @@ QUESTIONS = ("oscillates", "is stable")
 def question(seed: int) -> tuple[str, Any]:
     """A link with one or two classes of endless flows."""
     link = random_link(seed)
-    return f"{' and '.join(one['congestion'] for one in link['classes'])} over {link['queue']['aqm']}", link
+    return (
+        f"{' and '.join(flow_class['congestion'] for flow_class in link['classes'])} over {link['queue']['aqm']}",
+        link,
+    )
 
 
-def answer(asked: Any, packets: float) -> Any:
+def answer(link: Any, packets: float) -> Any:
     """Both answers of every variant."""
-    return {one.name: answers(asked, one, packets) for one in VARIANTS}
+    return {variant.name: answers(link, variant, packets) for variant in VARIANTS}
 
 
 def checked(_asked: Any, result: Any, _seed: int) -> dict[str, Any]:
     """What contradicts."""
     wrong, unknown = [], 0
     for place, question in enumerate(QUESTIONS):
-        found = [one[place] for one in result.values()]
-        unknown += found.count("cannot tell")
-        said = ", ".join(f"{name}: {one[place]}" for name, one in result.items())
-        wrong += contradictions(found) * [f"{question}: {said}"]
+        verdicts = [pair[place] for pair in result.values()]
+        unknown += verdicts.count("cannot tell")
+        said = ", ".join(f"{name}: {pair[place]}" for name, pair in result.items())
+        wrong += contradictions(verdicts) * [f"{question}: {said}"]
     return {"answers": result, "sentences": len(QUESTIONS) * len(result), "open": unknown, "false": wrong}
 
 

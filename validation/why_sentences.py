@@ -35,18 +35,20 @@ def measured(scenario: Any, seeds: range = SEEDS) -> dict[str, tuple[float, floa
     """What the link does, on average over other seeds, and half the 95 % interval of that."""
     runs = [ac.run(scenario, seed=seed) for seed in seeds]
     rows: list[dict[Any, Any]] = [run.links.loc["link"].to_dict() for run in runs]
-    endless = [one["name"] for one in scenario.canonical["flows"] if one["traffic"]["kind"] == "bulk"]
+    endless = [
+        flow_class["name"] for flow_class in scenario.canonical["flows"] if flow_class["traffic"]["kind"] == "bulk"
+    ]
     flows = [run.flows["goodput"][run.flows["class"].isin(endless)].to_numpy() for run in runs]
     columns = {
         "wait": [float(row["delay_p50"]) for row in rows],
         "loss": [float(row["drops"] / row["arrivals"]) for row in rows],
         "idle": [1 - float(row["utilization"]) for row in rows],
-        "uneven": [1 - float(one.sum() ** 2 / (len(one) * (one**2).sum())) for one in flows],
+        "uneven": [1 - float(goodputs.sum() ** 2 / (len(goodputs) * (goodputs**2).sum())) for goodputs in flows],
     }
     factor = float(stats.t.ppf(0.975, len(runs) - 1)) / math.sqrt(len(runs))
-    found = {key: (statistics.mean(ones), factor * statistics.stdev(ones)) for key, ones in columns.items()}
+    estimates = {key: (statistics.mean(ones), factor * statistics.stdev(ones)) for key, ones in columns.items()}
     rate = float(ac._core.quantity(str(scenario.canonical["link"][0]["rate"]))[0])
-    return found | {"rtt": (float(runs[0].flows["rtt"].mean()), 0.0), "rate": (rate, 0.0)}
+    return estimates | {"rtt": (float(runs[0].flows["rtt"].mean()), 0.0), "rate": (rate, 0.0)}
 
 
 def false(result: dict[str, Any], scenario: Any) -> list[str]:
@@ -66,8 +68,8 @@ def false(result: dict[str, Any], scenario: Any) -> list[str]:
     length = max(run["length_s"] for key, run in result["runs"].items() if key.startswith("present"))
     warm = 0.4 * length
     longer = {"duration": f"{warm + 2 * length:.6g} s", "measure": f"{warm:.6g} s .. {warm + 2 * length:.6g} s"}
-    made = scenario.with_({f"scenario.{key}": value for key, value in longer.items()})
-    return wrong + (contradicted(result, measured(made)) and contradicted(result, measured(made, MORE_SEEDS)))
+    long_run = scenario.with_({f"scenario.{key}": value for key, value in longer.items()})
+    return wrong + (contradicted(result, measured(long_run)) and contradicted(result, measured(long_run, MORE_SEEDS)))
 
 
 def began(result: dict[str, Any]) -> float:
@@ -84,33 +86,33 @@ APART = 2.0
 """Factor by which a stated number may differ from that of a longer run, beside both intervals."""
 
 
-def contradicted(result: dict[str, Any], found: dict[str, tuple[float, float]]) -> list[str]:
+def contradicted(result: dict[str, Any], estimates: dict[str, tuple[float, float]]) -> list[str]:
     """Return the symptoms of an answer that longer runs with other seeds have not, or have otherwise, decidedly."""
     limits = {
-        "waits-long": max(found["rtt"][0] / 2, 0.01, 3 * 12_000 / found["rate"][0]),
+        "waits-long": max(estimates["rtt"][0] / 2, 0.01, 3 * 12_000 / estimates["rate"][0]),
         "loses-much": 0.01,
         "stands-idle": 0.05,
         "shares-unevenly": 0.2,
     }
-    said = {one["predicate"]: one for one in result["sentences"]}
-    open_ = " ".join(one["text"] for one in result["sentences"] if one["predicate"] == "cannot-tell")
+    said = {sentence["predicate"]: sentence for sentence in result["sentences"]}
+    open_ = " ".join(sentence["text"] for sentence in result["sentences"] if sentence["predicate"] == "cannot-tell")
     wrong = []
     for predicate, limit in limits.items():
         if ASKED[predicate] in open_:
             continue
         key = STATED[predicate]
-        value, half = found[key]
+        value, half = estimates[key]
         if predicate not in said:
             if value - half > (1 + BESIDE) * limit:
                 wrong.append(f"{predicate} is not said, but {key} is {value:.4g} ± {half:.2g}, limit {limit:.4g}")
             continue
         if value + half < (1 - BESIDE) * limit:
             wrong.append(f"{predicate} is said, but {key} is {value:.4g} ± {half:.2g}, limit {limit:.4g}")
-        one = said[predicate]["evidence"][0]
-        low, high = one["value"] - one["half"], one["value"] + one["half"]
+        evidence = said[predicate]["evidence"][0]
+        low, high = evidence["value"] - evidence["half"], evidence["value"] + evidence["half"]
         if high * APART < value - half or low > APART * (value + half):
             wrong.append(
-                f"{key} is {one['value']:.4g} ± {one['half']:.2g}, that of longer runs {value:.4g} ± {half:.2g}"
+                f"{key} is {evidence['value']:.4g} ± {evidence['half']:.2g}, that of longer runs {value:.4g} ± {half:.2g}"
             )
     return wrong
 
@@ -125,31 +127,38 @@ def question(seed: int) -> tuple[str, Any]:
         return "both directions", random_line(seed)
     if seed % 2:
         scenario = random_scenario(seed)
-        kinds = [str(one["congestion"]["kind"]) for one in scenario.canonical["flows"] if "congestion" in one]
+        kinds = [
+            str(flow_class["congestion"]["kind"])
+            for flow_class in scenario.canonical["flows"]
+            if "congestion" in flow_class
+        ]
         return f"{' and '.join(kinds)} over {scenario.canonical['link'][0]['queue']['aqm']}", scenario
     link = random_link(seed)
-    what = f"{' and '.join(one['congestion'] for one in link['classes'])} over {link['queue']['aqm']}"
+    what = f"{' and '.join(flow_class['congestion'] for flow_class in link['classes'])} over {link['queue']['aqm']}"
     return what, made(link, Variant("plain"))
 
 
-def answer(asked: Any, _packets: float) -> Any:
+def answer(scenario: Any, _packets: float) -> Any:
     """As JSON, and as it is printed."""
-    result = ac.why(scenario=asked)
+    result = ac.why(scenario=scenario)
     return json.loads(json.dumps(result.json())) | {"printed": str(result)}
 
 
-def checked(asked: Any, result: Any, _seed: int) -> dict[str, Any]:
+def checked(scenario: Any, result: Any, _seed: int) -> dict[str, Any]:
     """What is false."""
-    said = [one["predicate"] for one in result["sentences"]]
+    said = [sentence["predicate"] for sentence in result["sentences"]]
     return {
         "said": said,
-        "texts": [one["text"] for one in result["sentences"]],
+        "texts": [sentence["text"] for sentence in result["sentences"]],
         "sentences": len(said),
         "open": said.count("cannot-tell"),
-        "false": false(result, asked),
+        "false": false(result, scenario),
     }
 
 
 def report(rows: list[dict[str, Any]]) -> str:
     """What was said how often."""
-    return ", ".join(f"{one} {count}" for one, count in Counter(one for row in rows for one in row["said"]).items())
+    return ", ".join(
+        f"{predicate} {count}"
+        for predicate, count in Counter(predicate for row in rows for predicate in row["said"]).items()
+    )

@@ -93,7 +93,7 @@ def figures_3_to_5(lab: Lab) -> None:
             axes[1][column].axhline(FLOOR, color=style.BLACK, linewidth=0.8, linestyle=style.DOTTED)
             axes[0][column].set(title=name)
             axes[1][column].set(xlabel="time (s)", xlim=(0, 100))
-            ends[name] = [*(float(table[one].iloc[-1]) for one in names), float(table["q"].iloc[-1])]
+            ends[name] = [*(float(table[window].iloc[-1]) for window in names), float(table["q"].iloc[-1])]
         axes[0][0].set_ylabel("window (packets)")
         axes[1][0].set_ylabel("queue (packets)")
         axes[0][-1].legend(frameon=False, loc="lower right")
@@ -147,7 +147,7 @@ def theorems(lab: Lab) -> None:
         )
     groups = [(100, TCP), (24, SMOOTH)]
     *w, q = equilibrium(groups)
-    states = np.array([*(one * random.uniform(0.1, 3, 200) for one in w), q * random.uniform(0, 4, 200)])
+    states = np.array([*(window * random.uniform(0.1, 3, 200) for window in w), q * random.uniform(0, 4, 200)])
     moved = rates(groups, states)
     change = 2 * KP * (states[2] - q) * moved[2]
     for k, (count, (_, beta)) in enumerate(groups):
@@ -233,7 +233,7 @@ def theorems(lab: Lab) -> None:
 def growth(groups: Sequence[Group], weights: Sequence[int], random: np.random.Generator) -> np.ndarray:
     """Return dV / dt of theorem 3's V, whose terms have `weights` for the numbers of flows, at 200 random states."""
     *w, q = equilibrium(groups)
-    states = np.array([*(one * random.uniform(0.1, 3, 200) for one in w), q * random.uniform(0, 4, 200)])
+    states = np.array([*(window * random.uniform(0.1, 3, 200) for window in w), q * random.uniform(0, 4, 200)])
     moved = rates(groups, states)
     change = 2 * KP * (states[-1] - q) * moved[-1]
     for k, (weight, (_, (_, beta))) in enumerate(zip(weights, groups, strict=True)):
@@ -250,7 +250,7 @@ def printed_4(x: np.ndarray, y: np.ndarray, *, factor: bool) -> np.ndarray:
 
 def delay_free_root(gain: float) -> float:
     """Return the largest real part of the delay-free system's roots, linearised, of one and of three groups."""
-    found = []
+    growth_rates = []
     for groups in ([(100, TCP)], [(100, TCP), (24, SMOOTH), (50, (0.4286, 0.75))]):
         *w, q = equilibrium(groups, slope=gain)
         size = len(groups)
@@ -259,8 +259,8 @@ def delay_free_root(gain: float) -> float:
             matrix[k, k] = -2 * fall(beta) * w[k] / R * gain * q
             matrix[k, -1] = -fall(beta) * w[k] ** 2 / R * gain
             matrix[-1, k] = count / R
-        found.append(float(np.linalg.eigvals(matrix).real.max()))
-    return max(found)
+        growth_rates.append(float(np.linalg.eigvals(matrix).real.max()))
+    return max(growth_rates)
 
 
 def hopf(rtt: float, flows: int, pair: tuple[float, float]) -> delay.HopfPoint:
@@ -278,16 +278,16 @@ def hopf(rtt: float, flows: int, pair: tuple[float, float]) -> delay.HopfPoint:
     system = delay.System(rhs, states=["w", "q"], delays=[rtt], parameters={"kp": low})
     w, q = equilibrium([(flows, pair)], rtt=rtt, slope=low)
     at = system.equilibrium(w=w, q=q)
-    return min(system.crossings(at, "kp", (low, 4e3 * low)), key=lambda one: one.parameters["kp"])
+    return min(system.crossings(at, "kp", (low, 4e3 * low)), key=lambda crossing: crossing.parameters["kp"])
 
 
 def first_hopf(lab: Lab, rtt: str) -> tuple[float, float]:
     """Return the smallest slope K_p at which a hundred TCP flows lose stability, and the frequency there, rad/s."""
     base = scenario(lab, [(100, TCP)]).scenario
-    found = ac.stability(base, form="rate", decrease="round", rtt=rtt).crossings(
+    crossings = ac.stability(base, form="rate", decrease="round", rtt=rtt).crossings(
         "queue.slope", (1e-8, 1e-4), within_laws=False
     )
-    point = min(found, key=lambda one: one.parameters["queue.slope"])
+    point = min(crossings, key=lambda crossing: crossing.parameters["queue.slope"])
     return point.parameters["queue.slope"], point.frequency
 
 
@@ -297,8 +297,8 @@ def equations_10(lab: Lab) -> None:
     worst = 0.0
     for groups in mixes:
         fixed_point = scenario(lab, groups).equilibrium
-        found = [*fixed_point.window.values(), fixed_point.probability["router"] / KP]
-        worst = max(worst, *(abs(one / other - 1) for one, other in zip(found, equilibrium(groups), strict=True)))
+        values = [*fixed_point.window.values(), fixed_point.probability["router"] / KP]
+        worst = max(worst, *(abs(value / other - 1) for value, other in zip(values, equilibrium(groups), strict=True)))
     lab.claim(
         "(3) and (8) are the equilibrium of (2), by the stability engine: windows and queue of three mixes, to 1e-9",
         worst < 1e-9,

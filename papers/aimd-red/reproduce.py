@@ -90,8 +90,8 @@ def converged(series: Series, result: Result) -> NDArray[np.float64]:
 
 def period(result: Result) -> float | None:
     """Return the period of the mean window, s: a round (the paper's footnote 2) of flows that fall together."""
-    found = analysis.find_oscillation(converged(window(result), result), float(result.traces.attrs["interval"]))
-    return found.period if found else None
+    oscillation = analysis.find_oscillation(converged(window(result), result), float(result.traces.attrs["interval"]))
+    return oscillation.period if oscillation else None
 
 
 def over_rounds(result: Result, series: Callable[[Result], Series], length: float) -> float:
@@ -122,15 +122,15 @@ def swing(runs: Sequence[Result], series: Any) -> list[tuple[float, float]]:
     return [(float(values.min()), float(values.max())) for values in (steady(series(run), run) for run in runs)]
 
 
-def ends(found: Sequence[tuple[float, float]]) -> tuple[float, float]:
+def ends(ranges: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """Return means over seeds of both ends."""
-    low, high = np.mean(found, axis=0)
+    low, high = np.mean(ranges, axis=0)
     return float(low), float(high)
 
 
 def draw(
     lab: Lab,
-    found: Mapping[Any, Sequence[Result]],
+    results: Mapping[Any, Sequence[Result]],
     titles: Sequence[str],
     end: float,
     *,
@@ -143,8 +143,8 @@ def draw(
         caption += " Dotted: the printed ends of the steady swings."
     if peak:
         caption += " Inset: the first five seconds, with the printed peak."
-    with lab.figure("traces", caption, 2, len(found), size=(3.7 * len(found) + 0.8, 4.8), sharex="col") as axes:
-        for column, (runs, title) in enumerate(zip(found.values(), titles, strict=True)):
+    with lab.figure("traces", caption, 2, len(results), size=(3.7 * len(results) + 0.8, 4.8), sharex="col") as axes:
+        for column, (runs, title) in enumerate(zip(results.values(), titles, strict=True)):
             for ax, series in ((axes[0][column], queue), (axes[1][column], window)):
                 times = series(runs[0])[0]
                 many = np.array([series(run)[1] for run in runs])
@@ -156,7 +156,7 @@ def draw(
         axes[0][0].set_ylabel("queue (packets)")
         axes[1][0].set_ylabel("window (packets)")
         if peak:
-            first = next(iter(found.values()))[0]
+            first = next(iter(results.values()))[0]
             inset = axes[0][0].inset_axes((0.42, 0.42, 0.55, 0.52))
             inset.plot(*queue(first), color=style.BLUE, linewidth=0.8)
             inset.axhline(peak, color=style.BLACK, linewidth=0.8, linestyle=style.DOTTED)
@@ -182,16 +182,16 @@ def figure_6(lab: Lab) -> None:
     """K_p 1e-4."""
     printed = lab.printed["fig-6"]
     peak = float(printed["peak"])
-    found = runs_of(lab, {rtt: at(lab, rtt=rtt) for rtt in lab.pick((100, 200, 400), (100, 200))})
+    results = runs_of(lab, {rtt: at(lab, rtt=rtt) for rtt in lab.pick((100, 200, 400), (100, 200))})
     draw(
         lab,
-        found,
-        [f"figure {n}: {rtt} ms" for n, rtt in zip((6, 8, 9), found, strict=False)],
+        results,
+        [f"figure {n}: {rtt} ms" for n, rtt in zip((6, 8, 9), results, strict=False)],
         250.0,
         printed=[printed],
         peak=peak,
     )
-    first = found[100]
+    first = results[100]
     peaks = [float(queue(run)[1].max()) for run in first]
     lab.claim(
         f"100 ms: the largest queue is {printed['peak']} packets: the seeds' range has it",
@@ -230,30 +230,30 @@ def figure_6(lab: Lab) -> None:
         ours=f"{spread(early, '{:.2f}')} of it",
         printed="within 5 seconds",
     )
-    periods = {rtt: [period(run) for run in runs] for rtt, runs in found.items()}
-    seen = {rtt: [one for one in values if one] for rtt, values in periods.items()}
+    periods = {rtt: [period(run) for run in runs] for rtt, runs in results.items()}
+    known = {rtt: [value for value in values if value] for rtt, values in periods.items()}
     lab.claim(
         "window and queue oscillate periodically in steady state: the mean window has a significant period at every "
         "round trip and in every seed",
-        all(len(seen[rtt]) == len(values) for rtt, values in periods.items()),
+        all(len(known[rtt]) == len(values) for rtt, values in periods.items()),
         ours="; ".join(
-            f"{rtt} ms: {len(seen[rtt])} of {len(values)}" + (f", {np.median(seen[rtt]):.3g} s" if seen[rtt] else "")
+            f"{rtt} ms: {len(known[rtt])} of {len(values)}" + (f", {np.median(known[rtt]):.3g} s" if known[rtt] else "")
             for rtt, values in periods.items()
         ),
         printed="oscillate periodically",
     )
     lab.note("At 200 and 400 ms the runs have six periods or so, at the limit of what the test can tell.")
-    length = {rtt: float(np.median(values)) for rtt, values in seen.items() if values}
+    length = {rtt: float(np.median(values)) for rtt, values in known.items() if values}
     rounds = {
-        rtt: [(over_rounds(run, window, length[rtt]), over_rounds(run, queue, length[rtt])) for run in found[rtt]]
+        rtt: [(over_rounds(run, window, length[rtt]), over_rounds(run, queue, length[rtt])) for run in results[rtt]]
         for rtt in length
     }
     lab.claim(
         "averages over a round (the median period of the mean window) are constant in steady state: their standard "
         "deviation is a quarter or less of the instantaneous one, of window and queue, at every round trip, as means "
         "over seeds",
-        len(rounds) == len(found)
-        and max(np.mean(one) for values in rounds.values() for one in zip(*values, strict=True)) <= 0.25,
+        len(rounds) == len(results)
+        and max(np.mean(numbers) for values in rounds.values() for numbers in zip(*values, strict=True)) <= 0.25,
         ours="; ".join(
             f"{rtt} ms: window {spread([w for w, _ in values], '{:.2f}')}, queue "
             f"{spread([q for _, q in values], '{:.2f}')}"
@@ -261,7 +261,7 @@ def figure_6(lab: Lab) -> None:
         ),
         printed="remain constant",
     )
-    speed = {rtt: [float(steady(window(run), run).mean()) / rtt for run in runs] for rtt, runs in found.items()}
+    speed = {rtt: [float(steady(window(run), run).mean()) / rtt for run in runs] for rtt, runs in results.items()}
     means = [float(np.mean(values)) for values in speed.values()]
     lab.claim(
         "the mean window over R is the same at every round trip, to within 2 %",
@@ -271,16 +271,16 @@ def figure_6(lab: Lab) -> None:
     )
     late = {
         rtt: [(transient_use(run), steadily) for run, steadily in zip(runs, used(runs), strict=True)]
-        for rtt, runs in found.items()
+        for rtt, runs in results.items()
     }
     lab.claim(
         "until the window has 95 % of its steady mean the link is used less than in steady state, at 200 and 400 ms "
         "and in every seed",
         all(early < steadily for rtt, values in late.items() if rtt > 100 for early, steadily in values),
-        ours="; ".join(f"{rtt} ms: {spread([one for one, _ in values], '{:.1%}')}" for rtt, values in late.items()),
+        ours="; ".join(f"{rtt} ms: {spread([share for share, _ in values], '{:.1%}')}" for rtt, values in late.items()),
         printed="is low",
     )
-    after = {rtt: [settled(run) for run in runs] for rtt, runs in found.items()}
+    after = {rtt: [settled(run) for run in runs] for rtt, runs in results.items()}
     lab.claim(
         "convergence (the first second with 95 % of the steady window) is slower with a longer round trip, in every "
         "seed",
@@ -290,7 +290,7 @@ def figure_6(lab: Lab) -> None:
         exact=True,
         robust=True,
     )
-    share = {rtt: used(runs) for rtt, runs in found.items()}
+    share = {rtt: used(runs) for rtt, runs in results.items()}
     lab.claim(
         "utilisation in steady state does not depend on the round trip, to within two points",
         max(map(np.mean, share.values())) - min(map(np.mean, share.values())) <= 0.02,
@@ -337,18 +337,18 @@ def figure_6(lab: Lab) -> None:
 @paper.item("fig-7", "TCP with a smaller K_p", "section IV-A, figure 7")
 def figure_7(lab: Lab) -> None:
     """K_p 2e-5 at 100 ms."""
-    found = runs_of(lab, {"1e-4": at(lab), "2e-5": at(lab, link__router__queue__slope=2e-5)})
+    results = runs_of(lab, {"1e-4": at(lab), "2e-5": at(lab, link__router__queue__slope=2e-5)})
     printed = lab.printed["fig-7"]
     titles = ["K_p 1e-4 (figure 6)", "K_p 2e-5 (figure 7)"]
-    draw(lab, found, titles, 100.0, printed=[lab.printed["fig-6"], printed])
-    low, high = ends(swing(found["2e-5"], window))
+    draw(lab, results, titles, 100.0, printed=[lab.printed["fig-6"], printed])
+    low, high = ends(swing(results["2e-5"], window))
     lab.claim(
         "K_p 2e-5: the steady window swings between 95 and 105 packets, each end to half of the five it is rounded to",
         abs(low - printed["window_low"]) <= HALF_OF_FIVE and abs(high - printed["window_high"]) <= HALF_OF_FIVE,
         ours=f"{low:.1f} to {high:.1f} packets",
         printed="around 95 to 105",
     )
-    sizes = {name: [float(np.ptp(steady(window(run), run))) for run in runs] for name, runs in found.items()}
+    sizes = {name: [float(np.ptp(steady(window(run), run))) for run in runs] for name, runs in results.items()}
     lab.claim(
         "the window swings less with the smaller K_p, by a quarter or more in every seed",
         rises([sizes["2e-5"], [0.75 * size for size in sizes["1e-4"]]]),
@@ -356,14 +356,14 @@ def figure_7(lab: Lab) -> None:
         printed="much smaller amplitude",
         robust=True,
     )
-    means = {name: [float(steady(queue(run), run).mean()) for run in runs] for name, runs in found.items()}
+    means = {name: [float(steady(queue(run), run).mean()) for run in runs] for name, runs in results.items()}
     lab.claim(
         "the queue is larger with the smaller K_p, by less than a quarter of its 200 packets of threshold",
         0 < np.mean(means["2e-5"]) - np.mean(means["1e-4"]) < 50,
         ours=f"{spread(means['2e-5'])} and {spread(means['1e-4'])} packets",
         printed="slightly higher",
     )
-    share = {name: used(runs) for name, runs in found.items()}
+    share = {name: used(runs) for name, runs in results.items()}
     lab.claim(
         "utilisation is higher with the smaller K_p, in every seed",
         rises([share["1e-4"], share["2e-5"]]),
@@ -383,29 +383,29 @@ def named(pair: tuple[float, float]) -> str:
 def figure_10(lab: Lab) -> None:
     """A hundred flows of a TCP-friendly pair."""
     pairs = lab.pick(PAIRS, PAIRS[::2])
-    found = runs_of(
+    results = runs_of(
         lab, {pair: at(lab, flows__congestion__alpha=pair[0], flows__congestion__beta=pair[1]) for pair in pairs}
     )
-    draw(lab, found, [named(pair) for pair in found], 100.0)
+    draw(lab, results, [named(pair) for pair in results], 100.0)
     amplitude = {
-        what: {pair: [float(steady(series(run), run).std()) for run in runs] for pair, runs in found.items()}
+        what: {pair: [float(steady(series(run), run).std()) for run in runs] for pair, runs in results.items()}
         for what, series in (("window", window), ("queue", queue))
     }
     for what, values in amplitude.items():
         lab.claim(
             f"the {what} swings less in steady state with a larger beta: its standard deviation, in every seed",
             rises(values.values()),
-            ours="; ".join(f"{named(pair)} {spread(one)}" for pair, one in values.items()) + " packets",
+            ours="; ".join(f"{named(pair)} {spread(deviations)}" for pair, deviations in values.items()) + " packets",
             printed="smaller amplitudes",
         )
-    share = {pair: used(runs) for pair, runs in found.items()}
+    share = {pair: used(runs) for pair, runs in results.items()}
     lab.claim(
         "utilisation in steady state is higher with a larger beta, or 100.00 % already, in every seed",
         all(a > b or b > 0.99995 for rows in zip(*share.values(), strict=True) for a, b in pairwise(rows)),
         ours="; ".join(f"{named(pair)} {spread(values, '{:.2%}')}" for pair, values in share.items()),
         printed="higher",
     )
-    after = {pair: [settled(run) for run in runs] for pair, runs in found.items()}
+    after = {pair: [settled(run) for run in runs] for pair, runs in results.items()}
     lab.claim(
         "convergence (the first second with 95 % of the steady window) is slower with a larger beta, in every seed",
         rises([*after.values()][::-1]),
@@ -414,13 +414,13 @@ def figure_10(lab: Lab) -> None:
     )
     late = {
         pair: [(transient_use(run), steadily) for run, steadily in zip(runs, share[pair], strict=True)]
-        for pair, runs in found.items()
+        for pair, runs in results.items()
     }
     lab.claim(
         "until the window has 95 % of its steady mean the link is used less than in steady state, in every seed",
         all(early < steadily for values in late.values() for early, steadily in values),
         ours="; ".join(
-            f"{named(pair)} {spread([one for one, _ in values], '{:.2%}')}" for pair, values in late.items()
+            f"{named(pair)} {spread([share for share, _ in values], '{:.2%}')}" for pair, values in late.items()
         ),
         printed="is low",
     )
@@ -451,7 +451,7 @@ def figure_10(lab: Lab) -> None:
 def figure_13(lab: Lab) -> None:
     """A hundred TCP flows and 24 of a TCP-friendly pair: shares take longer to settle than windows."""
     longer = lab.pick({"scenario__duration": "400 s", "scenario__measure": "200 s .. 400 s"}, {})
-    found = runs_of(
+    results = runs_of(
         lab,
         {
             (alpha, beta): at(
@@ -461,8 +461,8 @@ def figure_13(lab: Lab) -> None:
         },
     )
     caption = "Mean windows of both kinds over time; one of the seeds. Judged from 50 to 100 s."
-    with lab.figure("windows", caption, 1, len(found), size=(11, 3), sharey=True) as axes:
-        for ax, (pair, runs) in zip(axes[0], found.items(), strict=True):
+    with lab.figure("windows", caption, 1, len(results), size=(11, 3), sharey=True) as axes:
+        for ax, (pair, runs) in zip(axes[0], results.items(), strict=True):
             for kind, color in (("TCP", style.SKY), ("AIMD", style.NAVY)):
                 ax.plot(
                     *window(runs[0], kind), color=color, linewidth=0.8, label=kind if kind == "TCP" else named(pair)
@@ -470,7 +470,7 @@ def figure_13(lab: Lab) -> None:
             ax.set(xlabel="time (s)", xlim=(0, None), ylim=(0, None))
             ax.legend(frameon=False, loc="lower right")
         axes[0][0].set_ylabel("window (packets)")
-    for pair, runs in found.items():
+    for pair, runs in results.items():
         for text, printed in (("50 to 100 s", "close to each other"), ("200 to 400 s", "")):
             if lab.quick and not printed:
                 continue
@@ -480,7 +480,7 @@ def figure_13(lab: Lab) -> None:
             ratio = [during(window(run, "AIMD"), begin, end) / during(window(run, "TCP"), begin, end) for run in runs]
             lab.claim(
                 f"{named(pair)}, {text}: mean windows of AIMD and TCP are equal to within a tenth, in every seed",
-                all(abs(one - 1) <= 0.1 for one in ratio),
+                all(abs(quotient - 1) <= 0.1 for quotient in ratio),
                 ours=f"AIMD over TCP {spread(ratio, '{:.3f}')}",
                 printed=printed,
             )
@@ -488,7 +488,7 @@ def figure_13(lab: Lab) -> None:
         level = [float(steady(window(run, "TCP"), run).mean()) for run in runs]
         lab.claim(
             f"{named(pair)}: TCP's mean window is {fair:.1f} packets, as in (3) and (8), to a tenth, in every seed",
-            all(abs(one / fair - 1) <= 0.1 for one in level),
+            all(abs(packets / fair - 1) <= 0.1 for packets in level),
             ours=f"{spread(level, '{:.1f}')} packets",
             printed="the same tendency as the numerical results",
         )
@@ -526,10 +526,10 @@ SLOPES = (2e-7, 5e-7, 1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 1e-4)
 def onset(lab: Lab) -> None:
     """Look for an oscillation of the queue at smaller and smaller K_p, beside the delayed model's Hopf point."""
     slopes = lab.pick(SLOPES, (5e-7, 1e-5))
-    found = runs_of(lab, {slope: at(lab, link__router__queue__slope=slope) for slope in slopes}, seeds=OWN)
+    results = runs_of(lab, {slope: at(lab, link__router__queue__slope=slope) for slope in slopes}, seeds=OWN)
     swings: dict[float, list[analysis.Oscillation | None]] = {}
     deviation: dict[float, list[float]] = {}
-    for slope, runs in found.items():
+    for slope, runs in results.items():
         traces = [steady(queue(run), run) for run in runs]
         interval = float(runs[0].traces.attrs["interval"])
         swings[slope] = [analysis.find_oscillation(trace, interval) for trace in traces]
@@ -573,7 +573,7 @@ def onset(lab: Lab) -> None:
         1e-6 < hopf < 5e-6,
         ours=f"at {hopf:.5g}, with a period of {2 * np.pi / frequency:.2f} s"
         + "".join(
-            f"; packets {np.mean([one.period for one in swings[slope] if one]):.2f} s at {slope:g}"
+            f"; packets {np.mean([swing.period for swing in swings[slope] if swing]):.2f} s at {slope:g}"
             for slope in slopes
             if slope in (5e-6, 1e-5) and any(swings[slope])
         )
@@ -592,6 +592,6 @@ def onset(lab: Lab) -> None:
                 f"{np.mean(used(runs)):.1%}",
                 str(sum(map(bool, swings[slope]))),
             ]
-            for slope, runs in found.items()
+            for slope, runs in results.items()
         ],
     )

@@ -55,9 +55,9 @@ def curve(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw a Hopf curve with its stable side tinted; the second parameter is the vertical axis."""
     point = only(start.crossings(names[1], ranges[1], within_laws=False))
-    found = start.hopf_curve(*names, *ranges, start=point, points=400)
-    x = scales[0] * np.array([one.parameters[names[0]] for one in found.points])
-    y = scales[1] * np.array([one.parameters[names[1]] for one in found.points])
+    hopf = start.hopf_curve(*names, *ranges, start=point, points=400)
+    x = scales[0] * np.array([place.parameters[names[0]] for place in hopf.points])
+    y = scales[1] * np.array([place.parameters[names[1]] for place in hopf.points])
     x, order = np.unique(x, return_index=True)
     y = y[order]
     ax.plot(x, y, color=style.BLUE)
@@ -81,10 +81,10 @@ def figure_2(lab: Lab) -> None:
     """Hopf curves with averaging."""
     printed = lab.printed["fig-2"]
     with lab.figure("curves", "Hopf curves; the stable side is tinted.", 1, 3, size=(10, 2.9)) as axes:
-        one, two, three = axes[0]
+        first, two, three = axes[0]
         base = model(lab, "fluid-red", {"flows.rtt": "50 ms"})
-        x, y = curve(one, base, ("rate", "rtt"), (RATES, (0.001, 0.1)), (1 / PACKET, 1))
-        one.set(xlabel="C (packets/s)", ylabel="round trip (s)", title="a")
+        x, y = curve(first, base, ("rate", "rtt"), (RATES, (0.001, 0.1)), (1 / PACKET, 1))
+        first.set(xlabel="C (packets/s)", ylabel="round trip (s)", title="a")
         product = x * y
         g, t = curve(two, base, ("queue.weight", "rtt"), ((1e-4, 0.05), (0.05, 0.25)))
         two.set(xlabel="gamma", ylabel="round trip (s)", title="b")
@@ -94,13 +94,13 @@ def figure_2(lab: Lab) -> None:
         )
         three.set(xlabel="lower threshold (packets)", ylabel="alpha", title="c")
         marks = (
-            (one, C, printed["tau_hopf_at_C_100"]),
+            (first, C, printed["tau_hopf_at_C_100"]),
             (two, 0.03, printed["tau_hopf_at_gamma_003"]),
             (three, 50, 0.125),
         )
         for ax, at_x, at_y in marks:
             ax.plot([at_x], [float(at_y)], color=style.VERMILION, marker="x", label="printed", clip_on=False)
-        one.legend(frameon=False, loc="upper right")
+        first.legend(frameon=False, loc="upper right")
     tau = float(np.interp(C, x, y))
     lab.number("a: round trip at C = 100 (s)", printed["tau_hopf_at_C_100"], tau)
     lab.claim(
@@ -138,7 +138,9 @@ def figure_2(lab: Lab) -> None:
         )
     )
     kinds = {weight: onset(lab, {"link.queue.weight": weight}, (0.05, 0.25)) for weight in (1e-4, 0.03)}
-    where = ", ".join(f"gamma {one.parameters['queue.weight']:.4g} and {one.parameters['rtt']:.5g} s" for one in bends)
+    where = ", ".join(
+        f"gamma {bend.parameters['queue.weight']:.4g} and {bend.parameters['rtt']:.5g} s" for bend in bends
+    )
     lab.claim(
         "with averaging at gamma = 1e-4 (all of curve a) oscillation sets in suddenly (subcritical)",
         kinds[1e-4].mu2 < 0,
@@ -152,8 +154,10 @@ def onset(lab: Lab, changes: Mapping[str, Any], span: tuple[float, float]) -> An
     """Return the normal form at the Hopf point in the round trip, kappa being what varies."""
     point = only(model(lab, "fluid-red", changes).crossings("rtt", span, within_laws=False))
     there = at_hopf(lab, changes, point.parameters["rtt"])
-    found = min(there.crossings("gain", (0.5, 2.0), within_laws=False), key=lambda one: abs(one.parameters["gain"] - 1))
-    return there.criticality("gain", point=found)
+    crossing = min(
+        there.crossings("gain", (0.5, 2.0), within_laws=False), key=lambda place: abs(place.parameters["gain"] - 1)
+    )
+    return there.criticality("gain", point=crossing)
 
 
 def figure_3(lab: Lab) -> None:
@@ -225,18 +229,18 @@ def figure_4(lab: Lab) -> None:
     with lab.figure(
         "curves", "Hopf curves without averaging; the stable side is tinted.", 1, 3, size=(10, 2.9)
     ) as axes:
-        one, two, three = axes[0]
+        first, two, three = axes[0]
         base = model(lab, "fluid-red", {**OFF, "flows.rtt": "200 ms"})
-        x, y = curve(one, base, ("rate", "rtt"), (RATES, (0.01, 0.3)), (1 / PACKET, 1))
-        one.set(xlabel="C (packets/s)", ylabel="round trip (s)", title="a")
+        x, y = curve(first, base, ("rate", "rtt"), (RATES, (0.01, 0.3)), (1 / PACKET, 1))
+        first.set(xlabel="C (packets/s)", ylabel="round trip (s)", title="a")
         _, t = curve(two, base, ("queue.min_threshold", "rtt"), ((50, 150), (0.24, 0.28)))
         two.set(xlabel="lower threshold (packets)", ylabel="round trip (s)", title="b")
         fixed = model(lab, "fluid-red", {**OFF, "flows.rtt": "273 ms"})
         m, a = curve(three, fixed, ("queue.min_threshold", "congestion.alpha"), ((50, 150), (0.1, 0.2)), stable="above")
         three.set(xlabel="lower threshold (packets)", ylabel="alpha", title="c")
-        for ax, at_x, at_y in ((one, C, printed), (two, 50, printed), (three, 50, 0.125)):
+        for ax, at_x, at_y in ((first, C, printed), (two, 50, printed), (three, 50, 0.125)):
             ax.plot([at_x], [float(at_y)], color=style.VERMILION, marker="x", label="printed", clip_on=False)
-        one.legend(frameon=False, loc="upper right")
+        first.legend(frameon=False, loc="upper right")
     lab.number("round trip at C = 100 (s)", printed, float(np.interp(C, x, y)))
     lab.claim(
         "a: at every C the critical round trip is longer than with averaging (figure 2a)",
@@ -289,13 +293,13 @@ def figure_14(lab: Lab) -> None:
     grid = np.linspace(10, 100, 19)
     point = only(base.crossings("queue.threshold", (10, 100), within_laws=False))
     hopf = base.hopf_curve("queue.threshold", "congestion.alpha", (10, 100), (0.01, 1.0), start=point, points=400)
-    q = np.array([one.parameters["queue.threshold"] for one in hopf.points])
-    alpha = np.array([one.parameters["congestion.alpha"] for one in hopf.points])
+    q = np.array([place.parameters["queue.threshold"] for place in hopf.points])
+    alpha = np.array([place.parameters["congestion.alpha"] for place in hopf.points])
     order = np.argsort(q)
     q, alpha = q[order], alpha[order]
     enough = [sufficient_alpha(lab, float(threshold)) for threshold in grid]
     branch = base.cycles("queue.threshold", (10, 100), points=lab.pick(120, 40), point=point)
-    cycles = [one for one in branch.cycles if not one.left]
+    cycles = [cycle for cycle in branch.cycles if not cycle.left]
     with lab.figure(
         "threshold",
         "a: Hopf and sufficient condition. b: largest and smallest window of the cycle, and the equilibrium (grey, "
@@ -313,13 +317,13 @@ def figure_14(lab: Lab) -> None:
         left.set(xlabel="threshold (packets)", ylabel="alpha", xlim=(10, 100), ylim=(0, 0.5), title="a")
         left.text(14, 0.03, "stable")
         left.legend(frameon=False)
-        values = np.array([one.parameters["queue.threshold"] for one in cycles])
+        values = np.array([cycle.parameters["queue.threshold"] for cycle in cycles])
         first = point.parameters["queue.threshold"]
         normal = base.criticality("queue.threshold", point=point)
         small = np.linspace(first, values.min(), 30)
         middle = np.array([equilibrium_window(ALPHA, K, BETA, float(threshold), 100.0) for threshold in small])
         for end, sign in ((0, -1), (1, 1)):
-            right.plot(values, [one.range("compound.window")[end] for one in cycles], color=style.BLUE)
+            right.plot(values, [cycle.range("compound.window")[end] for cycle in cycles], color=style.BLUE)
             reach = np.array([normal.amplitude(threshold - first) for threshold in small])
             right.plot(small, middle + sign * reach, color=style.BLUE, linestyle=style.DOTTED)
         rest = np.linspace(10, 100, 91)
@@ -353,7 +357,7 @@ def figure_14(lab: Lab) -> None:
         printed="not very conservative",
         robust=True,
     )
-    swing = np.array([np.ptp(one.range("compound.window")) for one in cycles])
+    swing = np.array([np.ptp(cycle.range("compound.window")) for cycle in cycles])
     order = np.argsort(values)
     at_50, at_100 = (float(np.interp(x, values[order], swing[order])) for x in (50, 99.9))
     lab.claim(
@@ -403,28 +407,31 @@ def figure_20(lab: Lab) -> None:
     tau = there.parameters["rtt"]
     lab.number("Hopf point at C = 100 (s)", lab.printed["fig-20"]["tau_hopf_at_C_100"], tau)
     beyond = at_hopf(lab, OFF, 0.7751)
-    found = onset(lab, OFF, (0.1, 0.5))
+    hopf = onset(lab, OFF, (0.1, 0.5))
     lab.claim(
         "mu2 > 0 and beta2 < 0: gradual onset, stable cycles (at the Hopf point of the default parameters)",
-        found.mu2 > 0 > found.beta2,
-        ours=f"mu2 {found.mu2:.7g}, beta2 {found.beta2:.7g}, at {tau:.8g} s",
+        hopf.mu2 > 0 > hopf.beta2,
+        ours=f"mu2 {hopf.mu2:.7g}, beta2 {hopf.beta2:.7g}, at {tau:.8g} s",
         printed="mu2 > 0, beta2 < 0",
         exact=True,
         robust=True,
     )
     lab.note(f"At 0.7751 s with the default parameters the rightmost root is {beyond.rightmost.real:+.4f} per s.")
     start = at_hopf(lab, OFF, tau)
-    point = min(start.crossings("gain", (0.5, 2.0), within_laws=False), key=lambda one: abs(one.parameters["gain"] - 1))
+    point = min(
+        start.crossings("gain", (0.5, 2.0), within_laws=False),
+        key=lambda crossing: abs(crossing.parameters["gain"] - 1),
+    )
     branch = start.cycles("gain", (0.999, 1.06), points=60, point=point, within_laws=False)
-    kappa = np.array([one.parameters["gain"] for one in branch.cycles])
-    amplitude = np.array([one.amplitude() for one in branch.cycles])
-    inside = [one for one in branch.cycles if not one.left]
-    reached = next(one for one in branch.cycles if one.left).parameters["gain"]
+    kappa = np.array([cycle.parameters["gain"] for cycle in branch.cycles])
+    amplitude = np.array([cycle.amplitude() for cycle in branch.cycles])
+    inside = [cycle for cycle in branch.cycles if not cycle.left]
+    reached = next(cycle for cycle in branch.cycles if cycle.left).parameters["gain"]
     with lab.figure("cycles", "Limit cycles against kappa: computed, and by the normal form.", size=(6, 3)) as axes:
         ax = axes[0][0]
         ax.plot(1e4 * (kappa - 1), amplitude, color=style.BLUE, marker="o", label="limit cycles")
         near = np.linspace(0, kappa.max() - 1, 200)
-        form = [found.amplitude(x) for x in near]
+        form = [hopf.amplitude(x) for x in near]
         ax.plot(1e4 * near, form, color=style.VERMILION, linestyle=style.DASHED, label="normal form")
         ax.set(xlabel="10000 (kappa - 1)", ylabel="amplitude of the window (packets)", xlim=(-11, 6))
         ax.legend(frameon=False)
@@ -759,7 +766,7 @@ def equations_40(lab: Lab) -> None:
         changes = {"link.queue.threshold": f"{threshold} packets", "flows.rtt": f"{high} s"}
         line = model(lab, "fluid-threshold", changes)
         points = line.crossings("rtt", (0.12 * high, high), within_laws=False)
-        bound = max((100 * one.parameters["rtt"] for one in points), default=math.nan)
+        bound = max((100 * place.parameters["rtt"] for place in points), default=math.nan)
         rows.append([str(threshold), f"{bound:.4g}"])
     lab.table("Stable if and only if C times the round trip exceeds", ["threshold (packets)", "packets"], rows)
     fixed = max(

@@ -66,13 +66,13 @@ def by_differences(tau: float) -> dict[str, float]:
         ]
     )
     series = np.fft.fftn(values) / count**3
-    found = {}
+    coefficients = {}
     for order in (1, 2, 3):
         for letters in combinations_with_replacement("xrs", order):
             powers = tuple(letters.count(letter) for letter in "xrs")
             scale = np.prod([size**power for size, power in zip(sizes, powers, strict=True)])
-            found["".join(letters)] = float((series[powers] / scale).real)
-    return found
+            coefficients["".join(letters)] = float((series[powers] / scale).real)
+    return coefficients
 
 
 def normal_form(c: Coefficients, omega: float, tau: float, kappa: float = 1.0) -> complex:
@@ -104,7 +104,7 @@ def normal_form(c: Coefficients, omega: float, tau: float, kappa: float = 1.0) -
         return complex(b.conjugate() * (phi2.conjugate() * values[0] + values[1]))
 
     z = (1, turn, phi1, phi1 * turn)
-    bar = tuple(complex(one).conjugate() for one in z)
+    bar = tuple(complex(part).conjugate() for part in z)
     f20, f11, f02 = quadratic(z, z), quadratic(z, bar), quadratic(bar, bar)
     g20, g11, g02 = project(f20), project(f11), project(f02)
     # (65), solved with A_1 ... L_2
@@ -156,12 +156,12 @@ def appendix(lab: Lab) -> None:
     second = {
         (a, b): ((1 - p - RHO * b) * (w + a) - (1 - p) * w) / tau for a, b in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0))
     }
-    seen = values | {
+    known = values | {
         "chi_x": second[1, 0],
         "chi_y": second[0, 1],
         "chi_xy": second[1, 1] - second[1, 0] - second[0, 1],
     }
-    off = {name: abs(table[name] / seen[name] - 1) for name in LEGIBLE}
+    off = {name: abs(table[name] / known[name] - 1) for name in LEGIBLE}
     lab.claim(
         f"table II: the {len(LEGIBLE)} right-hand sides that our copy shows are coefficients of (47), to 1e-6, xi_xrs "
         "aside",
@@ -198,15 +198,15 @@ def hopf_point(lab: Lab) -> tuple[float, float, float, tuple[float, float]]:
     """Return round trip, frequency, Re d lambda / d kappa, and mu2 and beta2 of the equations, without averaging."""
     start = theory.model(lab, "fluid-red", {**theory.OFF, "flows.rtt": "250 ms"})
     point = theory.only(start.crossings("rtt", (0.1, 0.5), within_laws=False))
-    found = theory.onset(lab, theory.OFF, (0.1, 0.5))
-    return point.parameters["rtt"], point.frequency, found.crossing.real, (found.mu2, found.beta2)
+    hopf = theory.onset(lab, theory.OFF, (0.1, 0.5))
+    return point.parameters["rtt"], point.frequency, hopf.crossing.real, (hopf.mu2, hopf.beta2)
 
 
 def figure_20(lab: Lab) -> None:
     """mu2 and beta2 against kappa, as the figure has them."""
     tau, omega, slope, _ = hopf_point(lab)
     kappa = np.linspace(1, 1.05, 51)
-    real = np.array([normal_form(table_2(tau), omega, tau, float(one)).real for one in kappa])
+    real = np.array([normal_form(table_2(tau), omega, tau, float(gain)).real for gain in kappa])
     with lab.figure(
         "normal-form",
         "mu2 and beta2 by (68) with kappa in (57) to (67), at the Hopf point of the default parameters. The printed "

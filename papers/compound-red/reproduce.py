@@ -47,7 +47,7 @@ def at(lab: Lab, name: str, rtt: float | Sequence[float], **keys: Any) -> Scenar
     mean = float(np.mean(rtt))
     share = 8 if "parking-lot" in name else 4
     changes: dict[str, Any] = {
-        "flows.rtt": f"{rtt:g} ms" if isinstance(rtt, int | float) else [f"{one:g} ms" for one in rtt],
+        "flows.rtt": f"{rtt:g} ms" if isinstance(rtt, int | float) else [f"{seconds:g} ms" for seconds in rtt],
         "link.delay": f"{mean / share:g} ms",
         **(QUICK if lab.quick else {}),
         **{key.replace("__", "."): value for key, value in keys.items()},
@@ -142,14 +142,14 @@ def round_trips(lab: Lab, file: str, settings: Mapping[str, float | Sequence[flo
     """Compare a short and a long round trip, as figures 6, 7, 10 and 11 do."""
     (short, _), (long, _) = settings.items()
     seeds = seeds_of(lab, file, SEEDS)
-    found = lab.run(
+    results = lab.run(
         {name: at(lab, file, rtt) for name, rtt in settings.items()},
         seeds=seeds,
         trace_links=True,
         trace_flows=TRACED[file],
     )
-    traces_figure(lab, {name: runs[0] for name, runs in found.items()})
-    average = [inside(run, "link_average_packets")[1].mean() for run in found[short]]
+    traces_figure(lab, {name: runs[0] for name, runs in results.items()})
+    average = [inside(run, "link_average_packets")[1].mean() for run in results[short]]
     lab.claim(
         f"{short}: mean of RED's average lies in [50, 100]",
         50 <= np.mean(average) <= 100,
@@ -158,7 +158,7 @@ def round_trips(lab: Lab, file: str, settings: Mapping[str, float | Sequence[flo
         exact=True,
         robust=True,
     )
-    used = [float(run.links.loc["bottleneck", "utilization"]) for run in found[short]]
+    used = [float(run.links.loc["bottleneck", "utilization"]) for run in results[short]]
     lab.claim(
         f"{short}: utilisation is 99.5 % or more",
         np.mean(used) >= 0.995,
@@ -166,7 +166,7 @@ def round_trips(lab: Lab, file: str, settings: Mapping[str, float | Sequence[flo
         printed="100 %",
         robust=True,
     )
-    together = {name: [analysis.window_correlation(windows(run)[1]) for run in runs] for name, runs in found.items()}
+    together = {name: [analysis.window_correlation(windows(run)[1]) for run in runs] for name, runs in results.items()}
     lab.claim(
         f"{short}: mean pairwise correlation of windows is below 0.2",
         np.mean(together[short]) < 0.2,
@@ -174,7 +174,7 @@ def round_trips(lab: Lab, file: str, settings: Mapping[str, float | Sequence[flo
         printed="desynchronised",
         robust=True,
     )
-    worst = [least(run) for run in found[long]]
+    worst = [least(run) for run in results[long]]
     lab.claim(
         f"{long}: the worst second's utilisation is below 95 %",
         np.mean(worst) < 0.95,
@@ -188,7 +188,7 @@ def round_trips(lab: Lab, file: str, settings: Mapping[str, float | Sequence[flo
         ours=spread(together[long], "{:.2f}"),
         printed="synchronised",
     )
-    swings = {name: [oscillates(run) for run in runs] for name, runs in found.items()}
+    swings = {name: [oscillates(run) for run in runs] for name, runs in results.items()}
     lab.claim(
         "the queue oscillates at the long round trip and not at the short one, in all seeds",
         all(swings[long]) and not any(swings[short]),
@@ -230,19 +230,19 @@ def figure_8(lab: Lab) -> None:
 def averaging(lab: Lab, file: str) -> None:
     """Compare RED with and without averaging, as figures 8 and 12 do."""
     variants = {"with averaging": "auto", "without averaging": "off"}
-    found = lab.run(
+    results = lab.run(
         {name: at(lab, file, 25, link__queue__weight=weight) for name, weight in variants.items()},
         seeds=seeds_of(lab, file, SEEDS),
         trace_links=True,
     )
     with lab.figure("queue", "Queue at 25 ms; grey: the thresholds.", 1, 2, sharey=True, size=(9, 2.7)) as axes:
-        for ax, (name, runs) in zip(axes[0], found.items(), strict=True):
+        for ax, (name, runs) in zip(axes[0], results.items(), strict=True):
             ax.plot(*inside(runs[0], "link_queue_packets"), color=style.BLUE, linewidth=0.8)
             for threshold in (50, 100):
                 ax.axhline(threshold, color=style.GREY, linewidth=0.7, linestyle=style.DOTTED)
             ax.set(title=name, xlabel="time (s)", ylim=(0, None), xlim=runs[0].window)
         axes[0][0].set_ylabel("queue (packets)")
-    queues = {name: [inside(run, "link_queue_packets")[1] for run in runs] for name, runs in found.items()}
+    queues = {name: [inside(run, "link_queue_packets")[1] for run in runs] for name, runs in results.items()}
     peaks = [float(queue.max()) for queue in queues["without averaging"]]
     above = {name: 100 * float(np.mean([np.mean(queue > 100) for queue in many])) for name, many in queues.items()}
     lab.claim(
@@ -348,7 +348,7 @@ def figure_9(lab: Lab) -> None:
 def thresholds(lab: Lab, file: str) -> None:
     """Compare small and large thresholds, as figures 9 and 13 do."""
     variants = {"8 and 15": (8, 15), "100 and 200": (100, 200)}
-    found = lab.run(
+    results = lab.run(
         {
             name: at(
                 lab,
@@ -363,14 +363,14 @@ def thresholds(lab: Lab, file: str) -> None:
         trace_links=True,
     )
     with lab.figure("queue", "Queue at 100 ms; grey: the thresholds.", 1, 2, size=(9, 2.7)) as axes:
-        for ax, (name, runs) in zip(axes[0], found.items(), strict=True):
+        for ax, (name, runs) in zip(axes[0], results.items(), strict=True):
             ax.plot(*inside(runs[0], "link_queue_packets"), color=style.BLUE, linewidth=0.8)
             for threshold in variants[name]:
                 ax.axhline(threshold, color=style.GREY, linewidth=0.7, linestyle=style.DOTTED)
             ax.set(title=f"thresholds {name} packets", xlabel="time (s)", ylim=(0, None), xlim=runs[0].window)
         axes[0][0].set_ylabel("queue (packets)")
     coherence, period = {}, {}
-    for name, runs in found.items():
+    for name, runs in results.items():
         interval = float(runs[0].traces.attrs["interval"])
         swings = [analysis.find_oscillation(inside(run, "link_queue_packets")[1], interval) for run in runs]
         coherence[name] = [swing.coherence if swing else 0.0 for swing in swings]
@@ -432,7 +432,7 @@ def figure_15(lab: Lab) -> None:
     """Queue and utilisation over one bottleneck, at 10 and 200 ms."""
     printed = lab.printed["fig-15"]
     limit = printed["threshold"]
-    found = lab.run(
+    results = lab.run(
         {
             (policy, rtt): policy_scenario(lab, f"dumbbell-{name}", rtt)
             for rtt in (10, 200)
@@ -446,7 +446,7 @@ def figure_15(lab: Lab) -> None:
         for row, rtt in enumerate((10, 200)):
             left, right = axes[row]
             for policy in POLICIES:
-                result = found[policy, rtt][0]
+                result = results[policy, rtt][0]
                 color = LOOKS[policy]["color"]
                 left.plot(*inside(result, "link_queue_packets"), color=color, linewidth=0.7, label=policy)
                 seconds(right, result, color=color, label=policy)
@@ -460,7 +460,7 @@ def figure_15(lab: Lab) -> None:
         axes[1][1].axhline(100 * printed["utilization_min_threshold"], color=style.BLACK, linestyle=style.DOTTED)
         axes[1][1].axhline(100 * printed["utilization_min_red"], color=style.BLACK, linestyle=style.DOTTED)
     for rtt in (10, 200):
-        most = [float(run.links.loc["bottleneck", "queue_packets_max"]) for run in found["threshold", rtt]]
+        most = [float(run.links.loc["bottleneck", "queue_packets_max"]) for run in results["threshold", rtt]]
         lab.claim(
             f"{rtt} ms: the threshold policy's queue stays at or below {limit} packets",
             max(most) <= limit,
@@ -469,7 +469,7 @@ def figure_15(lab: Lab) -> None:
             exact=True,
             robust=True,
         )
-        peak = [float(run.links.loc["bottleneck", "queue_packets_max"]) for run in found["RED", rtt]]
+        peak = [float(run.links.loc["bottleneck", "queue_packets_max"]) for run in results["RED", rtt]]
         lab.claim(
             f"{rtt} ms: RED's queue bursts up to {printed['burst']} packets: the range of the seeds has it",
             min(peak) <= printed["burst"] <= max(peak),
@@ -477,7 +477,7 @@ def figure_15(lab: Lab) -> None:
             printed=f"up to {printed['burst']} packets",
             exact=True,
         )
-    full = [float(run.links.loc["bottleneck", "utilization"]) for run in found["threshold", 10]]
+    full = [float(run.links.loc["bottleneck", "utilization"]) for run in results["threshold", 10]]
     lab.claim(
         "10 ms: the threshold policy's utilisation is 99.5 % or more",
         np.mean(full) >= 0.995,
@@ -485,7 +485,7 @@ def figure_15(lab: Lab) -> None:
         printed="100 %",
         robust=True,
     )
-    worst = {policy: [least(run) for run in found[policy, 200]] for policy in POLICIES}
+    worst = {policy: [least(run) for run in results[policy, 200]] for policy in POLICIES}
     lab.claim(
         "200 ms: the threshold policy's worst second is better than RED's",
         np.mean(worst["threshold"]) > np.mean(worst["RED"]),
@@ -645,7 +645,7 @@ def figure_17(lab: Lab) -> None:
     """Both queues at 10 and 200 ms."""
     burst = lab.printed["fig-17"]["burst"]
     limit = lab.printed["fig-15"]["threshold"]
-    found = lab.run(
+    results = lab.run(
         {
             (policy, rtt): policy_scenario(lab, f"mixed-parking-lot-{name}", rtt)
             for rtt in (10, 200)
@@ -658,7 +658,7 @@ def figure_17(lab: Lab) -> None:
         for row, rtt in enumerate((10, 200)):
             for column, link in enumerate(("first", "second")):
                 for policy in POLICIES:
-                    result = found[policy, rtt][0]
+                    result = results[policy, rtt][0]
                     time, queue = inside(result, "link_queue_packets", link)
                     axes[row][column].plot(time, queue, color=LOOKS[policy]["color"], linewidth=0.7, label=policy)
                 axes[row][column].set(xlim=result.window, title=f"{rtt} ms, {link} link")
@@ -669,7 +669,7 @@ def figure_17(lab: Lab) -> None:
         axes[0][1].legend(frameon=False)
     for rtt in (10, 200):
         peaks = {
-            policy: [float(run.links["queue_packets_max"].max()) for run in found[policy, rtt]] for policy in POLICIES
+            policy: [float(run.links["queue_packets_max"].max()) for run in results[policy, rtt]] for policy in POLICIES
         }
         lab.claim(
             f"{rtt} ms: the threshold policy keeps both queues at or below {limit} packets",
@@ -862,8 +862,9 @@ def senders(lab: Lab) -> None:
     threshold = {"threshold 15, 200 ms": policy_scenario(lab, "dumbbell-threshold", 200)}
     base = red | small | threshold
     seeds = lab.pick(SWEEP_SEEDS, 1)
-    found = lab.run(
-        {(name, sender): one.with_(keys) for name, one in base.items() for sender, keys in SENDERS.items()}, seeds=seeds
+    results = lab.run(
+        {(name, sender): scenario.with_(keys) for name, scenario in base.items() for sender, keys in SENDERS.items()},
+        seeds=seeds,
     )
 
     def row(result: Result) -> list[float]:
@@ -871,7 +872,7 @@ def senders(lab: Lab) -> None:
         keys = ("utilization", "loss", "queue_packets_mean", "queue_packets_std")
         return [float(link[key]) for key in keys]
 
-    means = {key: np.mean([row(one) for one in runs], axis=0) for key, runs in found.items()}
+    means = {key: np.mean([row(run) for run in runs], axis=0) for key, runs in results.items()}
     lab.table(
         "Utilisation, loss (%), mean queue and its deviation (packets), by the sender",
         ["set-up", "sender", "utilisation", "loss", "queue", "deviation"],

@@ -93,9 +93,9 @@ CAPACITY, ROUND_TRIP, LARGEST = 25e6 / 8000, 0.1, 0.1
 def equilibrium_lines(ax: Any) -> None:
     """Draw the model's equilibrium delays against the number of flows, as figure 2 has it."""
     flows = range(1, 61)
-    found = [equilibria(count, ROUND_TRIP, CAPACITY, power(LARGEST), LARGEST) for count in flows]
+    pairs = [equilibria(count, ROUND_TRIP, CAPACITY, power(LARGEST), LARGEST) for count in flows]
     for k, look, name in ((0, style.DASHED, "model, stable"), (1, style.DOTTED, "model, unstable")):
-        ax.plot(flows, [1e3 * pair[k] for pair in found], color=style.BLACK, linewidth=1.0, linestyle=look, label=name)
+        ax.plot(flows, [1e3 * pair[k] for pair in pairs], color=style.BLACK, linewidth=1.0, linestyle=look, label=name)
 
 
 def figure_2(lab: Lab) -> None:
@@ -241,9 +241,9 @@ def several_links(lab: Lab) -> None:
         chance = 2 / windows**2
         waits = np.array([p / slope if r == "A" else (top - p) / fallen for r, p in zip(regions, chance, strict=True)])
         queues = np.linalg.solve(route, waits) * capacity
-        made = system(regions)
-        at = made.equilibrium(w1=windows[0], w2=windows[1], q1=queues[0], q2=queues[1])
-        root = made.roots(at, 2).rightmost
+        equations = system(regions)
+        at = equations.equilibrium(w1=windows[0], w2=windows[1], q1=queues[0], q2=queues[1])
+        root = equations.roots(at, 2).rightmost
         verdicts[regions] = root.real < 0
         rows.append(
             [
@@ -410,8 +410,8 @@ def corollary_4_5(lab: Lab) -> None:
     lab.claim(
         "so in each reading of (16) and (17), by differences of the full equations: round trips held at their "
         "equilibrium or varying, many flows a route or one",
-        all(one < 0 for one in readings.values()),
-        ours="; ".join(f"{name} {one:+.4g} per s" for name, one in readings.items()),
+        all(rate < 0 for rate in readings.values()),
+        ours="; ".join(f"{name} {rate:+.4g} per s" for name, rate in readings.items()),
         robust=True,
     )
 

@@ -107,7 +107,7 @@ def during(series: Series, start: float, stop: float) -> float:
 
 def band(ax: Any, many: Sequence[Series], look: Mapping[str, Any], label: str = "") -> None:
     """Draw the mean over seeds of a series, and their range."""
-    times, values = many[0][0], np.array([one[1] for one in many])
+    times, values = many[0][0], np.array([trace[1] for trace in many])
     ax.fill_between(times, values.min(axis=0), values.max(axis=0), color=look["color"], alpha=0.25, linewidth=0)
     line = {key: value for key, value in look.items() if key != "marker"}
     ax.plot(times, values.mean(axis=0), linewidth=1.0, label=label, **line)
@@ -130,44 +130,44 @@ def many_flows(lab: Lab, name: str, numbers: Sequence[int]) -> dict[int, list[fl
         {n: at(lab, name, {"flows.delay-based.count": n, "flows.delay-based.rtt": "100 ms"}) for n in numbers},
         seeds=lab.pick(SEEDS, 1),
     )
-    return {n: [mean_delay(run) for run in found] for n, found in runs.items()}
+    return {n: [mean_delay(run) for run in results] for n, results in runs.items()}
 
 
 FORWARD = (1, 2, 5, 10, 15, 20, 25, 30, 35, 40, 43, 46, 48, 49, 50, 51, 52, 53, 54, 55, 57, 60)
 REVERSED = (1, 2, 5, 10, 15, 20, 25, 30, 35, 38, 40, 42, 43, 44, 45, 46, 47, 48, 49, 50, 55)
 
 
-def break_point(found: Mapping[int, Sequence[float]]) -> int:
+def break_point(delays_of: Mapping[int, Sequence[float]]) -> int:
     """Return the first number of flows whose mean delay is above delta_th."""
-    return min(n for n in found if np.mean(found[n]) > THRESHOLD)
+    return min(n for n in delays_of if np.mean(delays_of[n]) > THRESHOLD)
 
 
-def against_flows(ax: Any, found: Mapping[int, Sequence[float]], look: Mapping[str, Any], label: str) -> None:
+def against_flows(ax: Any, delays_of: Mapping[int, Sequence[float]], look: Mapping[str, Any], label: str) -> None:
     """Draw delays over the number of flows, mean and range over seeds."""
-    numbers = sorted(found)
-    ax.plot(numbers, [np.mean(found[n]) for n in numbers], label=label, **look)
-    ends = [[function(found[n]) for n in numbers] for function in (np.min, np.max)]
+    numbers = sorted(delays_of)
+    ax.plot(numbers, [np.mean(delays_of[n]) for n in numbers], label=label, **look)
+    ends = [[function(delays_of[n]) for n in numbers] for function in (np.min, np.max)]
     ax.fill_between(numbers, *ends, color=look["color"], alpha=0.2, linewidth=0)
 
 
 @paper.item("fig-2", "Delay against the number of flows", "section III-A.1, figure 2", setting=NEWRENO)
 def figure_2(lab: Lab) -> None:
     """Packets beside the fluid model: 25 Mbit/s, 100 ms."""
-    found = many_flows(lab, "alone", lab.pick(FORWARD, (30, 52, 60)))
+    delays_of = many_flows(lab, "alone", lab.pick(FORWARD, (30, 52, 60)))
     caption = "Packets (points; range over seeds) beside the model's equilibria: stable (dashed), unstable (dotted)."
     with lab.figure("delay", caption, size=(6, 3)) as axes:
         ax = axes[0][0]
         theory.equilibrium_lines(ax)
-        against_flows(ax, found, style.SERIES[0], "packets")
+        against_flows(ax, delays_of, style.SERIES[0], "packets")
         threshold(ax)
         ax.set(xlabel="Cx-TCP flows", ylabel="queueing delay (ms)", xlim=(0, 60), ylim=(0, 70))
         ax.legend(frameon=False, loc="center left", bbox_to_anchor=(0, 0.55))
-    last = break_point(found)
+    last = break_point(delays_of)
     low, high = lab.printed["fig-2"]["reverts"]
     lab.claim(
         f"the first number of flows whose mean delay is above delta_th = 20 ms lies between {low} and {high}",
         low <= last <= high,
-        ours=f"{last} flows; " + "; ".join(f"{n}: {spread(found[n])} ms" for n in (48, 50, 52, 55))
+        ours=f"{last} flows; " + "; ".join(f"{n}: {spread(delays_of[n])} ms" for n in (48, 50, 52, 55))
         if not lab.quick
         else f"{last}",
         printed=f"{low} to {high}",
@@ -175,8 +175,8 @@ def figure_2(lab: Lab) -> None:
     )
     lab.claim(
         "30 flows keep the mean delay below 20 ms, and 60 are in loss mode: above 40 ms",
-        np.mean(found[30]) < THRESHOLD and np.mean(found[60]) > 2 * THRESHOLD,
-        ours=f"{spread(found[30])} ms and {spread(found[60])} ms",
+        np.mean(delays_of[30]) < THRESHOLD and np.mean(delays_of[60]) > 2 * THRESHOLD,
+        ours=f"{spread(delays_of[30])} ms and {spread(delays_of[60])} ms",
         printed="reverts to a loss-based network",
         robust=True,
     )
@@ -188,16 +188,16 @@ def figure_2(lab: Lab) -> None:
 )
 def figure_3(lab: Lab) -> None:
     """Twenty flows on the reverse path."""
-    found = many_flows(lab, "reverse", lab.pick(REVERSED, (30, 60)))
+    delays_of = many_flows(lab, "reverse", lab.pick(REVERSED, (30, 60)))
     alone = many_flows(lab, "alone", lab.pick(FORWARD, (30, 60)))
     with lab.figure("delay", "Range over seeds.", size=(6, 3)) as axes:
         ax = axes[0][0]
-        against_flows(ax, found, style.SERIES[0], "20 flows on the reverse path")
+        against_flows(ax, delays_of, style.SERIES[0], "20 flows on the reverse path")
         against_flows(ax, alone, style.SERIES[1], "none (figure 2)")
         threshold(ax)
         ax.set(xlabel="Cx-TCP flows on the forward path", ylabel="queueing delay (ms)", xlim=(0, 60), ylim=(0, 70))
         ax.legend(frameon=False, loc="upper left")
-    ends = {name: break_point(values) for name, values in (("reverse", found), ("alone", alone))}
+    ends = {name: break_point(values) for name, values in (("reverse", delays_of), ("alone", alone))}
     lab.claim(
         "the break point is at fewer flows with reverse traffic",
         ends["reverse"] < ends["alone"],
@@ -207,8 +207,8 @@ def figure_3(lab: Lab) -> None:
     )
     lab.claim(
         "30 flows keep the mean delay below 20 ms",
-        np.mean(found[30]) < THRESHOLD,
-        ours=f"{spread(found[30])} ms",
+        np.mean(delays_of[30]) < THRESHOLD,
+        ours=f"{spread(delays_of[30])} ms",
         printed="below delta_th",
         exact=True,
         robust=True,
@@ -245,7 +245,7 @@ def figure_4(lab: Lab) -> None:
         left, middle, right = axes[0]
         used = np.array([100 * run.utilization_1s["bottleneck"] for run in runs])
         times = runs[0].window[0] + np.arange(used.shape[1]) + 0.5
-        band(left, [(times, one) for one in used], style.SERIES[0])
+        band(left, [(times, share) for share in used], style.SERIES[0])
         left.axhline(used.mean(), color=style.BLACK, linewidth=0.8, linestyle=style.DASHED)
         left.axhspan(*lab.printed["fig-4"]["utilization"], color=style.VERMILION, alpha=0.2, linewidth=0)
         left.set(xlabel="time (s)", ylabel="utilisation (%)", ylim=(80, 101), xlim=(0, 500))
@@ -299,11 +299,11 @@ def figure_4(lab: Lab) -> None:
             [
                 name,
                 *(
-                    spread([during(delays(run), *span) for run in found])
+                    spread([during(delays(run), *span) for run in results])
                     for span in ((150, 200), (250, 400), (420, 500))
                 ),
             ]
-            for name, found in moving.items()
+            for name, results in moving.items()
         ],
     )
 
@@ -356,16 +356,16 @@ def ratios(runs: Sequence[Result]) -> list[float]:
 
 def coexistence(lab: Lab, *, highspeed: bool) -> dict[tuple[int, int], list[Result]]:
     """Compare throughputs of two mixes, as figures 5 and 13 do."""
-    found = lab.run({pair: mixed(lab, pair, highspeed=highspeed) for pair in MIXES}, seeds=lab.pick(SEEDS, 1))
+    results = lab.run({pair: mixed(lab, pair, highspeed=highspeed) for pair in MIXES}, seeds=lab.pick(SEEDS, 1))
     caption = (
         "Goodput over the largest of all flows, mean and range over seeds; in each class by round trip, 30 to 130 ms."
     )
     with lab.figure("throughput", caption, 1, 2, size=(9, 3), sharey=True) as axes:
-        for ax, (pair, runs) in zip(axes[0], found.items(), strict=True):
+        for ax, (pair, runs) in zip(axes[0], results.items(), strict=True):
             bars(ax, runs)
             ax.set(title=f"{pair[0]} delay-based, {pair[1]} loss-based")
         axes[0][0].set_ylabel("normalised throughput")
-    for pair, runs in found.items():
+    for pair, runs in results.items():
         share = ratios(runs)
         lab.claim(
             f"{pair}: mean throughput of delay-based over loss-based flows lies in [0.75, 1]",
@@ -379,7 +379,7 @@ def coexistence(lab: Lab, *, highspeed: bool) -> dict[tuple[int, int], list[Resu
             > np.mean([rates(run, "delay-based", "loss-based").mean() for run in runs]) / 3,
             ours=f"least {min(rates(run, 'delay-based', 'loss-based').min() for run in runs):.3g} Mbit/s",
         )
-    return found
+    return results
 
 
 @paper.item("fig-5", "Throughput beside Reno", "section III-A.4, figure 5", setting=NEWRENO)
@@ -401,7 +401,7 @@ def figure_5(lab: Lab) -> None:
             f"flows.{kind}.rtt": "uniform 30 ms .. 130 ms" for kind in ("delay-based", "loss-based", "web")
         },
     }
-    found = lab.run({name: mixed(lab, MIXES[0], keys) for name, keys in variants.items()}, seeds=lab.pick(SEEDS, 1))
+    results = lab.run({name: mixed(lab, MIXES[0], keys) for name, keys in variants.items()}, seeds=lab.pick(SEEDS, 1))
     lab.table(
         "(20, 10), what our choices are worth: mean throughput of delay-based over loss-based flows, delay, loss",
         ["variant", "ratio", "delay (ms)", "loss (%)"],
@@ -412,7 +412,7 @@ def figure_5(lab: Lab) -> None:
                 f"{np.mean([mean_delay(run) for run in runs]):.3g}",
                 f"{np.mean([loss(run) for run in runs]):.3g}",
             ]
-            for name, runs in found.items()
+            for name, runs in results.items()
         ],
     )
 
@@ -454,8 +454,8 @@ def loss_rates(lab: Lab, *, highspeed: bool) -> dict[tuple[str, int], list[Resul
         keys = {"link.bottleneck.rate": f"{mbit} Mbit/s"}
         scenarios["20 delay-based, 10 loss-based", mbit] = mixed(lab, MIXES[0], keys, highspeed=highspeed)
         scenarios["30 loss-based", mbit] = at(lab, "reno", keys, highspeed=highspeed)
-    found = lab.run(scenarios, seeds=lab.pick(2, 1))
-    values = {key: [loss(run) for run in runs] for key, runs in found.items()}
+    results = lab.run(scenarios, seeds=lab.pick(2, 1))
+    values = {key: [loss(run) for run in runs] for key, runs in results.items()}
     names = list(dict.fromkeys(name for name, _ in values))
     with lab.figure("loss", "Drops over arrivals at the bottleneck, mean and range over seeds.", size=(6, 3)) as axes:
         ax = axes[0][0]
@@ -492,23 +492,23 @@ def loss_rates(lab: Lab, *, highspeed: bool) -> dict[tuple[str, int], list[Resul
         [
             [
                 str(mbit),
-                spread(ratios(found[names[0], mbit]), "{:.3f}"),
-                spread([float(run.classes.loc["loss-based", "cwnd_mean"]) for run in found[names[0], mbit]]),
+                spread(ratios(results[names[0], mbit]), "{:.3f}"),
+                spread([float(run.classes.loc["loss-based", "cwnd_mean"]) for run in results[names[0], mbit]]),
             ]
             for mbit in capacities
         ],
     )
-    return found
+    return results
 
 
 @paper.item("fig-7", "Loss beside Reno", "section III-A.6, figure 7", setting=NEWRENO)
 def figure_7(lab: Lab) -> None:
     """Thirty flows and ten web flows, 10 to 100 Mbit/s."""
-    found = loss_rates(lab, highspeed=False)
+    rates_of = loss_rates(lab, highspeed=False)
     if lab.quick:
         return
-    names = [name for name, _ in found]
-    fall = [np.mean(ratios(found[names[0], mbit])) for mbit in (10, 100)]
+    names = [name for name, _ in rates_of]
+    fall = [np.mean(ratios(rates_of[names[0], mbit])) for mbit in (10, 100)]
     fast = {"link.bottleneck.rate": "100 Mbit/s", "flows.delay-based.congestion.p_max": 0.05 / 16}
     scaled = lab.run({"": mixed(lab, MIXES[0], fast)}, seeds=2)[""]
     lab.claim(
@@ -568,10 +568,10 @@ def returned(result: Result, link: str = "bottleneck") -> float:
     return max(float(good[0]) + 2.5 - LEFT, 0.0) if len(good) else float("inf")
 
 
-def on_off(axes: Any, found: Mapping[str, Sequence[Result]], link: str = "bottleneck") -> None:
+def on_off(axes: Any, results: Mapping[str, Sequence[Result]], link: str = "bottleneck") -> None:
     """Draw delay and loss over time of named runs."""
     left, right = axes
-    for (name, runs), look in zip(found.items(), style.SERIES, strict=False):
+    for (name, runs), look in zip(results.items(), style.SERIES, strict=False):
         band(left, [delays(run, link) for run in runs], look, name)
         band(right, [losses(run, link) for run in runs], look, name)
     threshold(left)
@@ -580,7 +580,7 @@ def on_off(axes: Any, found: Mapping[str, Sequence[Result]], link: str = "bottle
         ax.set(xlabel="time (s)", xlim=(0, 500), ylim=(0, None))
     left.set(ylabel="queueing delay (ms)")
     right.set(ylabel="loss (%)")
-    if any(found):
+    if any(results):
         right.legend(frameon=False)
 
 
@@ -610,7 +610,7 @@ def pert(lab: Lab) -> None:
     """Figure 8 with PERT: that of 2007, which the paper cites, and the form of 2008, which adapts its increase."""
     cited = {"kind": "pert", "filter_delayed_acks": False}  # every packet is acknowledged
     senders = {"PERT": cited, "PERT of 2008": cited | {"adaptive": True}}
-    found = traced(
+    results = traced(
         lab,
         {
             "Cx-TCP": at(lab, "on-off"),
@@ -619,14 +619,14 @@ def pert(lab: Lab) -> None:
         seeds=10,
     )
     with lab.figure("traces", "As figure 8. PERT: that of 2007, and its form of 2008.", 1, 2, size=(9, 2.8)) as axes:
-        on_off(axes[0], found)
-    after = {name: [during(delays(run), *AFTER) for run in runs] for name, runs in found.items()}
-    lost = {name: [during(losses(run), *WHILE) for run in runs] for name, runs in found.items()}
-    share = {name: [beside(run) for run in runs] for name, runs in found.items()}
+        on_off(axes[0], results)
+    after = {name: [during(delays(run), *AFTER) for run in runs] for name, runs in results.items()}
+    lost = {name: [during(losses(run), *WHILE) for run in runs] for name, runs in results.items()}
+    share = {name: [beside(run) for run in runs] for name, runs in results.items()}
 
     def judge(name: str) -> None:
         def each(values: Mapping[str, Sequence[float]], unit: str, form: str = "{:.3g}") -> str:
-            return "; ".join(f"{one} {spread(values[one], form)}{unit}" for one in (name, "Cx-TCP"))
+            return "; ".join(f"{kind} {spread(values[kind], form)}{unit}" for kind in (name, "Cx-TCP"))
 
         lab.claim(
             f"{name}: the mean delay from 350 s on stays above 20 ms",
@@ -671,7 +671,7 @@ LINKS = ("first", "second")
 def figure_9(lab: Lab) -> None:
     """Thirty delay-based flows, and a mix of (20, 10); half over both links, half over the second."""
     seeds = lab.pick(SEEDS, 1)
-    found = lab.run(
+    results = lab.run(
         {name: at(lab, name) for name in ("parking-lot", "parking-lot-mixed")}, seeds=seeds, trace_links=True
     )
     caption = (
@@ -688,7 +688,7 @@ def figure_9(lab: Lab) -> None:
         ),
     }
     with lab.figure("traces", caption, 2, 3, size=(11, 5.2)) as axes:
-        for row, (name, runs) in zip(axes, found.items(), strict=True):
+        for row, (name, runs) in zip(axes, results.items(), strict=True):
             for ax, link in zip(row[:2], LINKS, strict=True):
                 band(ax, [delays(run, link) for run in runs], style.SERIES[0])
                 threshold(ax)
@@ -707,7 +707,7 @@ def figure_9(lab: Lab) -> None:
             row[0].set_ylabel("queueing delay (ms)")
         for ax, text in zip(axes[1], ("time (s)", "time (s)", "flow"), strict=True):
             ax.set_xlabel(text)
-    alone, mix = found["parking-lot"], found["parking-lot-mixed"]
+    alone, mix = results["parking-lot"], results["parking-lot-mixed"]
     lab.claim(
         "delay-based flows only: the mean delay of both links is below 20 ms",
         all(mean_delay(run, link) < THRESHOLD for run in alone for link in LINKS),
@@ -788,8 +788,8 @@ def figure_10(lab: Lab) -> None:
 def figure_11(lab: Lab) -> None:
     """Throughput of each flow over two bottlenecks."""
     names = {"Cx-TCP over drop-tail": "parking-lot", "Reno over RED": "parking-lot-red"}
-    found = lab.run({name: at(lab, file) for name, file in names.items()}, seeds=lab.pick(SEEDS, 1))
-    each = {name: np.array([rates(run, "long", "short") for run in runs]) for name, runs in found.items()}
+    results = lab.run({name: at(lab, file) for name, file in names.items()}, seeds=lab.pick(SEEDS, 1))
+    each = {name: np.array([rates(run, "long", "short") for run in runs]) for name, runs in results.items()}
     caption = "Goodput of each flow, mean and range over seeds: 1 to 15 over both links, 16 to 30 over the second."
     with lab.figure("throughput", caption, 1, 2, size=(9, 2.8), sharey=True) as axes:
         for ax, (name, values), color in zip(axes[0], each.items(), (style.SKY, style.VERMILION), strict=True):
@@ -817,7 +817,7 @@ def figure_11(lab: Lab) -> None:
         printed="similar fairness properties",
         robust=True,
     )
-    low = {name: [mean_delay(run, link) for run in runs for link in LINKS] for name, runs in found.items()}
+    low = {name: [mean_delay(run, link) for run in runs for link in LINKS] for name, runs in results.items()}
     lab.claim(
         "the mean delay of both links is below 20 ms, as under RED",
         max(map(max, low.values())) < THRESHOLD,

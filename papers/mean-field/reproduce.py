@@ -47,23 +47,23 @@ def triple(tree: Mapping[str, Any]) -> Triple:
 def fields(lab: Lab, queue: str, variants: Mapping[Any, Changes], **options: Any) -> dict[Any, Triple]:
     """Run variants of a scenario file in the mean field."""
     base = lab.scenario(queue)
-    found = lab.fields({key: base.with_({**SHORT, **change}) for key, change in variants.items()}, **options)
-    return {key: triple(tree) for key, tree in found.items()}
+    trees = lab.fields({key: base.with_({**SHORT, **change}) for key, change in variants.items()}, **options)
+    return {key: triple(tree) for key, tree in trees.items()}
 
 
 def packets(lab: Lab, queue: str, variants: Mapping[Any, Changes]) -> dict[Any, Triple]:
     """Run variants of a scenario file packet by packet."""
     base = lab.scenario(queue)
-    found = lab.run({key: base.with_({**SHORT, **change}) for key, change in variants.items()})
-    return {key: triple(runs[0].json()) for key, runs in found.items()}
+    results = lab.run({key: base.with_({**SHORT, **change}) for key, change in variants.items()})
+    return {key: triple(runs[0].json()) for key, runs in results.items()}
 
 
 def seeded(lab: Lab, queue: str, variants: Mapping[Any, Changes]) -> dict[Any, list[Triple]]:
     """Run variants of a scenario file packet by packet, with all seeds."""
     base = lab.scenario(queue)
     scenarios = {key: base.with_({**SHORT, **SPREAD, **change}) for key, change in variants.items()}
-    found = lab.run(scenarios, seeds=lab.pick(SEEDS, 1))
-    return {key: [triple(run.json()) for run in runs] for key, runs in found.items()}
+    results = lab.run(scenarios, seeds=lab.pick(SEEDS, 1))
+    return {key: [triple(run.json()) for run in runs] for key, runs in results.items()}
 
 
 def listing(values: Mapping[Any, float], form: str = "{:.4f}") -> str:
@@ -91,8 +91,8 @@ def figure_2(lab: Lab) -> None:
 def laws() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return losses, fractions at the largest window, mean windows."""
     losses = np.geomspace(1e-5, 0.02, 200)
-    made = [ac.stationary(float(loss), 64, windows=[]) for loss in losses]
-    return losses, np.array([law.atom for law in made]), np.array([law.mean for law in made])
+    stationary = [ac.stationary(float(loss), 64, windows=[]) for loss in losses]
+    return losses, np.array([law.atom for law in stationary]), np.array([law.mean for law in stationary])
 
 
 @paper.item("fig-3", "Users at the largest window against loss", "section 3, figures 3 and 4")
@@ -170,7 +170,7 @@ def figure_6(lab: Lab) -> None:
         name: [run.traces["link_queue_packets"].isel(link=0).sel(time=show).astype(float) for run in runs]
         for name, runs in packets_of.items()
     }
-    queues = {f"mean field, per {hazard}": found.traces["queue"].sel(time=show) for hazard, found in of_field.items()}
+    queues = {f"mean field, per {hazard}": tree.traces["queue"].sel(time=show) for hazard, tree in of_field.items()}
     queues["packets"] = queue_of["packets"][0]
     caption = "Two seconds of the queue: mean field with a decrease for each packet or each loss event, and packets."
     with lab.figure("queue", caption, 3, 1, size=(7.2, 5), sharex=True, sharey=True) as axes:
@@ -180,8 +180,10 @@ def figure_6(lab: Lab) -> None:
         axes[1][0].set_ylabel("queue (packets)")
         axes[2][0].set_xlabel("time (s)")
     del queues["packets"]
-    shares = {name: [float(one.mean()) / BUFFER for one in many] for name, many in queue_of.items()}
-    periods = {name: [1e3 * period(one["time"].values, one.values) for one in many] for name, many in queue_of.items()}
+    shares = {name: [float(queue.mean()) / BUFFER for queue in many] for name, many in queue_of.items()}
+    periods = {
+        name: [1e3 * period(queue["time"].values, queue.values) for queue in many] for name, many in queue_of.items()
+    }
     for name, queue in queues.items():
         mean, cycle = float(queue.mean()) / BUFFER, 1e3 * period(queue["time"].values, queue.values)
         seeds = zip(shares["packets"], periods["packets"], strict=True)
@@ -214,16 +216,16 @@ def figure_7(lab: Lab) -> None:
     queues = {"drop-tail": "drop-tail", "RED": "red"}
     change = {count: {"flows.count": count} for count in users}
     of_seeds: dict[str, dict[int, list[Triple]]] = {}
-    found: dict[tuple[str, str], dict[int, Triple]] = {}
+    triples: dict[tuple[str, str], dict[int, Triple]] = {}
     for queue, name in queues.items():
-        found[queue, "per packet"] = fields(lab, name, change)
-        found[queue, "per event"] = fields(lab, name, change, hazard="event")
+        triples[queue, "per packet"] = fields(lab, name, change)
+        triples[queue, "per event"] = fields(lab, name, change, hazard="event")
         of_seeds[queue] = seeded(lab, name, change)
         means = {count: np.mean(seeds, axis=0) for count, seeds in of_seeds[queue].items()}
-        found[queue, "packets"] = {count: (float(u), float(q), float(p)) for count, (u, q, p) in means.items()}
+        triples[queue, "packets"] = {count: (float(u), float(q), float(p)) for count, (u, q, p) in means.items()}
     engines = ("per packet", "per event", "packets")
     loaded = [count for count in users if count >= 20]
-    least = min(of[count][0] for of in found.values() for count in loaded)
+    least = min(of[count][0] for of in triples.values() for count in loaded)
     caption = (
         "Mean field with a decrease for each lost packet or each loss event, and packets. Below 20 users, where "
         "nothing is lost, utilisation is proportional to their number, and off the scale."
@@ -233,7 +235,7 @@ def figure_7(lab: Lab) -> None:
             for row, text in enumerate(("utilisation", "mean queue / buffer")):
                 ax = axes[row][column]
                 for engine, look in zip(engines, style.SERIES, strict=False):
-                    ax.plot(users, [found[queue, engine][count][row] for count in users], label=engine, **look)
+                    ax.plot(users, [triples[queue, engine][count][row] for count in users], label=engine, **look)
                 ax.set(ylim=(min(0.94, least - 0.01), 1.003) if row == 0 else (0, 1), xlim=(0, 145))
                 if column == 0:
                     ax.set_ylabel(text)
@@ -246,15 +248,18 @@ def figure_7(lab: Lab) -> None:
         axes[0][1].legend(frameon=False, loc="lower right")
     lab.table(
         "Utilisation, mean queue over the buffer, loss",
-        ["users", *(f"{queue}, {engine}" for queue, engine in found)],
-        [[str(count), *(" ".join(f"{value:.4f}" for value in of[count]) for of in found.values())] for count in users],
+        ["users", *(f"{queue}, {engine}" for queue, engine in triples)],
+        [
+            [str(count), *(" ".join(f"{value:.4f}" for value in of[count]) for of in triples.values())]
+            for count in users
+        ],
     )
     for engine, setting in (("per packet", ""), ("per event", EVENTS), ("packets", PACKETS)):
-        one_seed = {queue: {count: [found[queue, engine][count]] for count in users} for queue in queues}
+        one_seed = {queue: {count: [triples[queue, engine][count]] for count in users} for queue in queues}
         values = of_seeds if engine == "packets" else one_seed
-        places = sorted({min(loaded, key=lambda n: one[n][0]) for one in by_seed(values["drop-tail"])})
-        use = [min(one[count][0] for count in loaded) for one in by_seed(values["drop-tail"])]
-        red = [min(one[count][0] for count in loaded) for one in by_seed(values["RED"])]
+        places = sorted({min(loaded, key=lambda n: triple_of[n][0]) for triple_of in by_seed(values["drop-tail"])})
+        use = [min(triple_of[count][0] for count in loaded) for triple_of in by_seed(values["drop-tail"])]
+        red = [min(triple_of[count][0] for count in loaded) for triple_of in by_seed(values["RED"])]
         ran = f", {EACH}" if engine == "packets" else ""
         with lab.against_print(setting):
             lab.claim(
@@ -265,47 +270,47 @@ def figure_7(lab: Lab) -> None:
             )
             lab.claim(
                 f"drop-tail, {engine}: worst utilisation 96 %, to the whole per cent{ran}",
-                all(round(100 * one) == 96 for one in use),
-                ours=spread([100 * one for one in use], "{:.2f}") + " %",
+                all(round(100 * share) == 96 for share in use),
+                ours=spread([100 * share for share in use], "{:.2f}") + " %",
                 printed="96 %",
                 exact=True,
             )
             lab.claim(
                 f"RED, {engine}: utilisation is 99.5 % or more up to 140 users{ran}",
                 min(red) >= 0.995,
-                ours=spread([100 * one for one in red], "{:.2f}") + " % at the worst",
+                ours=spread([100 * share for share in red], "{:.2f}") + " % at the worst",
                 printed="99.5 %",
                 exact=True,
             )
     if lab.quick:
         return
     even = {count: {"flows.count": count, "link.router.queue.spacing": "uniform"} for count in loaded}
-    red = [min(one[count][0] for count in loaded) for one in by_seed(seeded(lab, "red", even))]
+    red = [min(triple_of[count][0] for count in loaded) for triple_of in by_seed(seeded(lab, "red", even))]
     lab.claim(
         "RED, packets, drops spaced as ns-2 with wait_ = false spaces them: utilisation is 99.5 % or more up to 140 "
         f"users, {EACH}",
         min(red) >= 0.995,
-        ours=spread([100 * one for one in red], "{:.2f}") + " % at the worst",
+        ours=spread([100 * share for share in red], "{:.2f}") + " % at the worst",
     )
     newreno = {"flows.recovery": "newreno"}
     worst = seeded(lab, "drop-tail", {count: {"flows.count": count, **newreno} for count in (35, 40)})
-    use = [min(one[count][0] for count in one) for one in by_seed(worst)]
+    use = [min(triple_of[count][0] for count in triple_of) for triple_of in by_seed(worst)]
     lab.claim(
         f"drop-tail, packets with NewReno's recovery: 96 % to within a point at the worse of 35 and 40 users, {EACH}",
-        all(abs(one - 0.96) <= 0.01 for one in use),
-        ours=spread([100 * one for one in use], "{:.2f}") + " %",
+        all(abs(share - 0.96) <= 0.01 for share in use),
+        ours=spread([100 * share for share in use], "{:.2f}") + " %",
     )
     [full] = seeded(lab, "red", {140: {"flows.count": 140, **newreno}}).values()
     lab.claim(
         f"RED, packets with NewReno's recovery: 99.5 % or more at 140 users, {EACH}",
-        min(one[0] for one in full) >= 0.995,
-        ours=spread([100 * one[0] for one in full], "{:.2f}") + " %",
+        min(triple[0] for triple in full) >= 0.995,
+        ours=spread([100 * triple[0] for triple in full], "{:.2f}") + " %",
     )
 
 
 def by_seed(values: Mapping[int, Sequence[Triple]]) -> list[dict[int, Triple]]:
     """Return what each seed found, by the number of users."""
-    return [dict(zip(values, one, strict=True)) for one in zip(*values.values(), strict=True)]
+    return [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
 
 
 @paper.item("differences", "Where mean field and packets differ, each reason switched", "ours")
@@ -362,10 +367,10 @@ def differences(lab: Lab) -> None:
         name: {"flows.count": 40, "link.router.queue.spacing": name}
         for name in ("bernoulli", "uniform", "uniform-wait")
     }
-    of_packets = packets(lab, "red", {name: {**SPREAD, **one} for name, one in spacings.items()})
+    of_packets = packets(lab, "red", {name: {**SPREAD, **spacing} for name, spacing in spacings.items()})
     of_field = fields(lab, "red", spacings)
-    for engine, found in (("packets", of_packets), ("mean field", of_field)):
-        queue = {name: value[1] for name, value in found.items()}
+    for engine, triples in (("packets", of_packets), ("mean field", of_field)):
+        queue = {name: value[1] for name, value in triples.items()}
         lab.claim(
             f"ns-2's spacing of drops moves RED's mean queue by a fifth or more (40 users, {engine})",
             queue["uniform"] < 0.8 * queue["bernoulli"] and queue["uniform-wait"] > 1.2 * queue["bernoulli"],
@@ -409,18 +414,18 @@ for name, title, source, make in (
 def theorem_3(lab: Lab) -> None:
     """Compare the bound with the true threshold."""
     users = np.arange(19.5, 76.5, 1.5)
-    found = [ac.red_stability(flows=float(n), max_probability=0.005, **SETTING) for n in users]
+    verdicts = [ac.red_stability(flows=float(n), max_probability=0.005, **SETTING) for n in users]
     caption = "Slope of RED: true threshold (solid), theorem 3 (dashed), RED at p_max 0.5 % (dotted)."
     with lab.figure("bounds", caption, size=(6, 2.9)) as axes:
         ax = axes[0][0]
-        ax.plot(users, [one.theorem_3 for one in found], color=style.VERMILION, linestyle=style.DASHED)
-        ax.plot(users, [one.critical_slope for one in found], color=style.BLUE)
-        ax.axhline(found[0].slope, color=style.GREY, linestyle=style.DOTTED)
+        ax.plot(users, [verdict.theorem_3 for verdict in verdicts], color=style.VERMILION, linestyle=style.DASHED)
+        ax.plot(users, [verdict.critical_slope for verdict in verdicts], color=style.BLUE)
+        ax.axhline(verdicts[0].slope, color=style.GREY, linestyle=style.DOTTED)
         ax.set(xlabel="users", ylabel="slope of RED (1/s)", xlim=(18, 77), ylim=(0, None))
     twenty = ac.red_stability(flows=20, max_probability=0.005, **SETTING)
     lab.claim(
         "the bound is sufficient from 20 to 75 users",
-        all(one.theorem_3 < (one.critical_slope or math.inf) for one in found),
+        all(verdict.theorem_3 < (verdict.critical_slope or math.inf) for verdict in verdicts),
         ours=f"20 users: bound {twenty.theorem_3:.3f} /s, true threshold {twenty.critical_slope:.3f} /s",
         printed="sufficient",
         exact=True,
@@ -437,10 +442,10 @@ def theorem_4(lab: Lab) -> None:
     twenty = ac.red_stability(flows=users_tried, max_probability=0.005, **SETTING)
     lab.number("p_max of the example (%)", lab.printed["thm-4"]["p_max"], 100 * twenty.theorem_4)
     lab.note(f"With the sharp constant 2 (1 - K) the rule gives {twenty.theorem_4_sharp:.4%}.")
-    found = lab.fields(
+    trees = lab.fields(
         {p: base.with_({"link.router.queue.max_probability": p}) for p in (0.005, 0.0075, 0.01)}, sample=0.01
     )
-    deviation = {p: tree["links"]["router"]["queue_packets_std"] for p, tree in found.items()}
+    deviation = {p: tree["links"]["router"]["queue_packets_std"] for p, tree in trees.items()}
     text = ", ".join(f"± {value:.2f} packets at {p:.2%}" for p, value in deviation.items())
     lab.claim(
         f"{users_tried:g} users: p_max 0.5 % keeps the queue within ± 1 packet",
@@ -452,9 +457,9 @@ def theorem_4(lab: Lab) -> None:
     steep = [ac.red_stability(flows=float(n), max_probability=0.0075, **SETTING) for n in users]
     lab.claim(
         "p_max 0.75 % does not stabilise in every case: the equilibrium is unstable for some number of users",
-        any((one.critical_slope or math.inf) < one.slope for one in steep),
+        any((verdict.critical_slope or math.inf) < verdict.slope for verdict in steep),
         ours=f"stable from {users[0]:g} to {users[-1]:g} users: the slope is {steep[0].slope:.4f} /s, the critical one "
-        f"{min(one.critical_slope or math.inf for one in steep):.4f} /s or more",
+        f"{min(verdict.critical_slope or math.inf for verdict in steep):.4f} /s or more",
         printed="too high to achieve a stabilization in every case",
         exact=True,
         robust=True,
@@ -490,19 +495,19 @@ def few_users(lab: Lab) -> None:
         printed="from 20 to 22 users the queue increases steadily to its maximal value",
         robust=True,
     )
-    found = fields(lab, "drop-tail", {n: {"flows.count": n} for n in (22, 24)})
+    triples = fields(lab, "drop-tail", {n: {"flows.count": n} for n in (22, 24)})
     lab.claim(
         "24 users, mean field: utilisation is 99 % or more",
-        found[24][0] >= 0.99,
-        ours=f"{found[24][0]:.2%}",
+        triples[24][0] >= 0.99,
+        ours=f"{triples[24][0]:.2%}",
         printed="the bandwidth still stays around its maximum",
     )
     with lab.against_print(PACKETS):
         runs = seeded(lab, "drop-tail", {25: {"flows.count": 25}})[25]
-        used = [100 * one[0] for one in runs]
+        used = [100 * triple[0] for triple in runs]
         lab.claim(
             "25 users, packets: utilisation 99 %, to within half a point, in every seed",
-            all(abs(one - 99) <= 0.5 for one in used),
+            all(abs(share - 99) <= 0.5 for share in used),
             ours=spread(used, "{:.2f}") + " %",
             printed="drops to 99 % for NS-2",
         )
@@ -606,9 +611,9 @@ def larger_latency(lab: Lab) -> None:
         exact=True,
     )
     long = {"flows.rtt": "uniform 49.75 ms .. 50.25 ms", "flows.initial_ssthresh": "32 packets", "flows.count": 202}
-    seen = {queue: packets(lab, queue, {0: long})[0][0] for queue in ("drop-tail", "red")}
+    share = {queue: packets(lab, queue, {0: long})[0][0] for queue in ("drop-tail", "red")}
     lab.claim(
-        "50 ms, 202 users, packets: RED uses the link better", seen["red"] > seen["drop-tail"], ours=listing(seen)
+        "50 ms, 202 users, packets: RED uses the link better", share["red"] > share["drop-tail"], ours=listing(share)
     )
 
 
@@ -630,8 +635,8 @@ def mixed_latencies(lab: Lab) -> None:
     equivalent = 0.5 * (low + high)
     wait = 1e3 * queue * BUFFER / RATE
     whole = len(mixed) / sum(1 / (rtt + wait) for rtt in mixed) - wait
-    seen = packets(lab, "red", {0: {**change, "flows.initial_ssthresh": "32 packets"}})[0][1]
-    text = f"equivalent {equivalent:.2f} ms; queue over the buffer {queue:.3f}, packets {seen:.3f}"
+    queue_of_packets = packets(lab, "red", {0: {**change, "flows.initial_ssthresh": "32 packets"}})[0][1]
+    text = f"equivalent {equivalent:.2f} ms; queue over the buffer {queue:.3f}, packets {queue_of_packets:.3f}"
     others = (math.prod(mixed) ** (1 / len(mixed)), sum(mixed) / len(mixed), min(mixed))
     lab.claim(
         "10, 20 and 40 ms together act as their harmonic mean: no other mean (geometric, arithmetic) is as near, nor "

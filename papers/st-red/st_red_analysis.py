@@ -331,5 +331,5 @@ def pi_root(net: Network, gain: float, zero: float) -> complex:
         return [x.y1, x.y2, -(p + r) * x.y2 - p * r * x.y1 - k * (past[0].y1 + zero * past[0].y)]
 
     system = delay.System(rhs, states=["y", "y1", "y2"], delays=[net.rtt], parameters={})
-    found: complex = system.roots(system.equilibrium(y=0.0, y1=0.0, y2=0.0), 4).rightmost
-    return found
+    root: complex = system.roots(system.equilibrium(y=0.0, y1=0.0, y2=0.0), 4).rightmost
+    return root

@@ -50,9 +50,9 @@ def compared(lab: Lab) -> None:
         for name, queue in QUEUES.items()
     }
     scenarios |= {(name, "as it is"): shorter(lab, with_queue(base, queue)) for name, queue in MORE.items()}
-    found = lab.run(scenarios, seeds=lab.pick(SEEDS, 1), trace_links=True)
-    mean = {key: link(results, "queue_packets_mean") for key, results in found.items()}
-    swing = {key: swings(results) for key, results in found.items()}
+    results_of = lab.run(scenarios, seeds=lab.pick(SEEDS, 1), trace_links=True)
+    mean = {key: link(results, "queue_packets_mean") for key, results in results_of.items()}
+    swing = {key: swings(results) for key, results in results_of.items()}
     lab.table(
         "Mean queue (packets), its deviation over the mean, utilisation and loss (%), mean over the seeds",
         ["AQM", "network", "queue", "deviation", "utilisation", "loss"],
@@ -64,7 +64,7 @@ def compared(lab: Lab) -> None:
                 f"{100 * link(results, 'utilization'):.2f}",
                 f"{100 * link(results, 'loss'):.2f}",
             ]
-            for key, results in found.items()
+            for key, results in results_of.items()
         ],
     )
     tuned = [name for name in QUEUES if name != "RED"]
@@ -86,7 +86,7 @@ def compared(lab: Lab) -> None:
         ours="; ".join(f"{name} {spread(swing[name, large], '{:.2f}')}" for name in tuned),
         printed="neither of them can keep the system stable (3.8)",
     )
-    loss = {name: 100 * link(found[name, "as it is"], "loss") for name in ("PI", "ARED", *MORE)}
+    loss = {name: 100 * link(results_of[name, "as it is"], "loss") for name in ("PI", "ARED", *MORE)}
     lab.claim(
         "PI with drops loses more than ARED, at the same reference",
         loss["PI"] > loss["ARED"],
@@ -95,7 +95,9 @@ def compared(lab: Lab) -> None:
         printed="removing the threshold of RED may result in a higher loss rate (3.4.3)",
         exact=True,
     )
-    use = {name: 100 * link(found[name, "as it is"], "utilization") for name in ("PI", "PI, ECN", "REM", "REM, drops")}
+    use = {
+        name: 100 * link(results_of[name, "as it is"], "utilization") for name in ("PI", "PI, ECN", "REM", "REM, drops")
+    }
     for marks, drops, text in (
         ("PI, ECN", "PI", "performs better with ECN than without (3.4.3)"),
         ("REM", "REM, drops", "does not work well if networks are dominated by dropping (3.5.4)"),
@@ -118,10 +120,10 @@ def compared(lab: Lab) -> None:
     lab.claim(
         "AVQ with ECN: a shorter mean queue than the others, less loss than RED, and a utilisation of 97 % or more",
         mean["AVQ", "as it is"] == min(mean[name, "as it is"] for name in QUEUES)
-        and link(found["AVQ", "as it is"], "loss") < link(found["RED", "as it is"], "loss")
-        and link(found["AVQ", "as it is"], "utilization") >= 0.97,
-        ours=f"{mean['AVQ', 'as it is']:.1f} packets, {100 * link(found['AVQ', 'as it is'], 'loss'):.2f} %, "
-        f"{100 * link(found['AVQ', 'as it is'], 'utilization'):.2f} %",
+        and link(results_of["AVQ", "as it is"], "loss") < link(results_of["RED", "as it is"], "loss")
+        and link(results_of["AVQ", "as it is"], "utilization") >= 0.97,
+        ours=f"{mean['AVQ', 'as it is']:.1f} packets, {100 * link(results_of['AVQ', 'as it is'], 'loss'):.2f} %, "
+        f"{100 * link(results_of['AVQ', 'as it is'], 'utilization'):.2f} %",
         printed="low queuing delay, low loss rate and high link utilization (3.7.3)",
     )
     lab.note(

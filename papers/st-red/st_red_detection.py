@@ -58,7 +58,7 @@ def evolve(queue: NDArray[np.float64]) -> Evolution:
 
     reference, weight = REFERENCE, WEIGHT
     variance, detection = 0.0, restart(REFERENCE)
-    found = Evolution(*(np.zeros(len(queue)) for _ in range(3)), [])
+    evolution = Evolution(*(np.zeros(len(queue)) for _ in range(3)), [])
     for index, q in enumerate(queue):
         if 0 < q < 2 * reference:
             variance += PHI_1 * weight * ((q - reference) ** 2 - variance)
@@ -70,24 +70,24 @@ def evolve(queue: NDArray[np.float64]) -> Evolution:
                 if k != 1.0:
                     reference, weight = k * reference, weight / k
                     detection = restart(reference)
-                    found.adjusted.append(index)
-        found.sigma[index], found.g[index], found.reference[index] = (
+                    evolution.adjusted.append(index)
+        evolution.sigma[index], evolution.g[index], evolution.reference[index] = (
             math.sqrt(variance),
             math.sqrt(detection),
             reference,
         )
-    return found
+    return evolution
 
 
 def figure_5_2(lab: Lab) -> None:
     """Evolution on the prepared queue; the engine's is tested against the same rules."""
     queue = prepared()
-    found = evolve(queue)
+    rule = evolve(queue)
     arrival = np.arange(ARRIVALS)
-    before = np.concatenate([[REFERENCE], found.reference[:-1]])
+    before = np.concatenate([[REFERENCE], rule.reference[:-1]])
     outside = (queue <= (1 - GAMMA) * before) | (queue >= (1 + GAMMA) * before)
     beyond = (queue <= 0) | (queue >= 2 * before)
-    large = LARGE * found.reference
+    large = LARGE * rule.reference
     caption = (
         "As figure 5.2: (a) the queue with d_range (dashed) and l_range (dotted); (b) the root of the variance (dark) "
         "and of the detection function (light) between their thresholds (grey)."
@@ -96,17 +96,17 @@ def figure_5_2(lab: Lab) -> None:
         top, bottom = axes[:, 0]
         top.plot(arrival, queue, color=style.BLUE, linewidth=0.7)
         for factor in (1 - GAMMA, 1 + GAMMA):
-            top.plot(arrival, factor * found.reference, color=style.GREY, linewidth=0.8, linestyle="--")
-        top.plot(arrival, 2 * found.reference, color=style.GREY, linewidth=0.8, linestyle=style.DOTTED)
+            top.plot(arrival, factor * rule.reference, color=style.GREY, linewidth=0.8, linestyle="--")
+        top.plot(arrival, 2 * rule.reference, color=style.GREY, linewidth=0.8, linestyle=style.DOTTED)
         top.set(ylabel="queue (packets)", ylim=(0, None), title="(a) the queue")
-        bottom.plot(arrival, found.sigma, color=style.NAVY, linewidth=1.1, label="sigma")
-        bottom.plot(arrival, found.g, color=style.SKY, linewidth=1.1, label="g")
+        bottom.plot(arrival, rule.sigma, color=style.NAVY, linewidth=1.1, label="sigma")
+        bottom.plot(arrival, rule.g, color=style.SKY, linewidth=1.1, label="g")
         for factor in (LARGE, SMALL):
-            bottom.plot(arrival, factor * found.reference, color=style.GREY, linewidth=0.8)
+            bottom.plot(arrival, factor * rule.reference, color=style.GREY, linewidth=0.8)
         bottom.set(xlabel="arrivals", ylabel="packets", title="(b) variance and detection function", xlim=(0, ARRIVALS))
         bottom.set_ylim(bottom=0)
         bottom.legend(frameon=False, loc="upper left")
-    steps = {name: np.diff(values, prepend=values[0]) for name, values in (("sigma", found.sigma), ("g", found.g))}
+    steps = {name: np.diff(values, prepend=values[0]) for name, values in (("sigma", rule.sigma), ("g", rule.g))}
     lab.claim(
         "g stands still whenever the queue is outside d_range",
         bool((steps["g"][outside] == 0).all()) and bool(outside[RISE:FALL].any()),
@@ -121,27 +121,27 @@ def figure_5_2(lab: Lab) -> None:
         printed="stops calculation",
         robust=True,
     )
-    detected = found.adjusted[0] >= LOUD if found.adjusted else False
+    detected = rule.adjusted[0] >= LOUD if rule.adjusted else False
     lab.claim(
         "nothing is detected before the oscillations are large; then it is",
         detected,
-        ours=f"first at arrival {found.adjusted[0] if found.adjusted else 'none'}; the large ones begin at {LOUD}",
+        ours=f"first at arrival {rule.adjusted[0] if rule.adjusted else 'none'}; the large ones begin at {LOUD}",
         printed="at t_6, after t_5",
         robust=True,
     )
-    first = found.adjusted[0]
+    first = rule.adjusted[0]
     lab.claim(
         "when g crosses h_l q_ref, sigma is there already: at least h_l q_ref",
-        found.sigma[first] >= LARGE * before[first],
-        ours=f"sigma {found.sigma[first]:.1f}, h_l q_ref {LARGE * before[first]:.1f} packets",
+        rule.sigma[first] >= LARGE * before[first],
+        ours=f"sigma {rule.sigma[first]:.1f}, h_l q_ref {LARGE * before[first]:.1f} packets",
         printed="reaches its steady state before",
         robust=True,
     )
     lab.claim(
         "the upper threshold is moved to sigma, and g starts anew half-way (in squares)",
-        math.isclose(large[first], found.sigma[first], rel_tol=1e-12)
-        and math.isclose(2 * found.g[first] ** 2, (SMALL**2 + LARGE**2) * found.reference[first] ** 2, rel_tol=1e-12),
-        ours=f"q_ref {before[first]:.0f} to {found.reference[first]:.1f}; g {found.g[first]:.1f} packets",
+        math.isclose(large[first], rule.sigma[first], rel_tol=1e-12)
+        and math.isclose(2 * rule.g[first] ** 2, (SMALL**2 + LARGE**2) * rule.reference[first] ** 2, rel_tol=1e-12),
+        ours=f"q_ref {before[first]:.0f} to {rule.reference[first]:.1f}; g {rule.g[first]:.1f} packets",
         printed="is moved to the current value of the variance; is reset",
         robust=True,
     )
@@ -171,8 +171,8 @@ def equations_5_11(lab: Lab) -> None:
     """(5.11) to (5.15) for oscillations in their steady state, and (5.16) with all poles and the delay."""
     lab.takes()
     states = {(name, size): steady_state(shape, size) for name, shape in SHAPES.items() for size in AMPLITUDES}
-    seen = {key: pair for key, pair in states.items() if not math.isnan(pair[0])}
-    most = max(g / sigma for g, sigma in seen.values())
+    known = {key: pair for key, pair in states.items() if not math.isnan(pair[0])}
+    most = max(g / sigma for g, sigma in known.values())
     kinds = f"{', '.join(SHAPES)} of 5 to 95 % of q_ref"
     lab.claim(
         f"(5.11): in the steady state g is at most sigma ({kinds})",
@@ -182,7 +182,7 @@ def equations_5_11(lab: Lab) -> None:
         exact=True,
         robust=True,
     )
-    loud = {key: pair for key, pair in seen.items() if pair[0] > LARGE}
+    loud = {key: pair for key, pair in known.items() if pair[0] > LARGE}
     factors = [sigma / LARGE for _, sigma in loud.values()]
     lab.claim(
         "(5.12): k is above 1 wherever a large variance is detected, and with it (5.13) holds of the same oscillation: "
@@ -193,7 +193,7 @@ def equations_5_11(lab: Lab) -> None:
         exact=True,
         robust=True,
     )
-    inside = {key: pair for key, pair in seen.items() if key[1] < GAMMA}
+    inside = {key: pair for key, pair in known.items() if key[1] < GAMMA}
     apart = max(abs(g / sigma - 1) for g, sigma in inside.values())
     lab.claim(
         "(5.14), (5.15): with k = sigma / (h_s q_ref) the lower threshold is sigma, which g has where the queue stays "
@@ -262,5 +262,5 @@ def closed_loop_root(net: theory.Network, gain: float, weight: float) -> complex
         return [x.y1, x.y2, -scale * (gain * past[0].y + x.y) - pairs * x.y1 - sum(poles) * x.y2]
 
     system = delay.System(rhs, states=["y", "y1", "y2"], delays=[net.rtt], parameters={})
-    found: complex = system.roots(system.equilibrium(y=0.0, y1=0.0, y2=0.0), 4).rightmost
-    return found
+    root: complex = system.roots(system.equilibrium(y=0.0, y1=0.0, y2=0.0), 4).rightmost
+    return root

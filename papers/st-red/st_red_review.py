@@ -49,8 +49,8 @@ def of_class(results: list[Result], name: str, column: str) -> float:
 
 def trace(result: Result, name: str) -> NDArray[np.float64]:
     """Return a trace of the link in the measurement window."""
-    found = result.traces[f"link_{name}"].sel(link="link", time=slice(*result.window))
-    return found.to_numpy().astype(float)
+    samples = result.traces[f"link_{name}"].sel(link="link", time=slice(*result.window))
+    return samples.to_numpy().astype(float)
 
 
 def traced(results: list[Result], name: str) -> NDArray[np.float64]:
@@ -66,7 +66,7 @@ def percent(value: float) -> str:
 def boxes(lab: Lab) -> None:
     """Each algorithm does what its box says."""
     kept = {"capacity": "200 packets"}
-    found = runs(
+    results = runs(
         lab,
         "review",
         {
@@ -80,12 +80,12 @@ def boxes(lab: Lab) -> None:
         },
         trace_links=True,
     )
-    queues = {name: np.concatenate([trace(r, "queue_packets") for r in many]) for name, many in found.items()}
+    queues = {name: np.concatenate([trace(r, "queue_packets") for r in many]) for name, many in results.items()}
     with lab.figure(
         "queues", "Queue (packets) over each AQM, one of the seeds.", 4, 2, size=(9, 7), sharex=True
     ) as axes:
         flat = list(axes.flat)
-        for ax, (name, many) in zip(flat, found.items(), strict=False):
+        for ax, (name, many) in zip(flat, results.items(), strict=False):
             time = many[0].traces["time"].to_numpy()
             ax.plot(
                 time, many[0].traces["link_queue_packets"].sel(link="link").to_numpy(), color=style.BLUE, linewidth=0.5
@@ -95,7 +95,7 @@ def boxes(lab: Lab) -> None:
         for ax in (flat[-2], flat[-3]):
             ax.set_xlabel("time (s)")
             ax.tick_params(labelbottom=True)
-    average, p = (traced(found["RED"], name) for name in ("average_packets", "probability"))
+    average, p = (traced(results["RED"], name) for name in ("average_packets", "probability"))
     wanted = np.where(
         average < LOW,
         0.0,
@@ -110,7 +110,7 @@ def boxes(lab: Lab) -> None:
         printed="equation (2.4)",
         robust=True,
     )
-    rate, dropped = float(np.mean(2 * p / (1 + p))), link(found["RED"], "loss")
+    rate, dropped = float(np.mean(2 * p / (1 + p))), link(results["RED"], "loss")
     lab.claim(
         "RED: p / (1 - count p) makes gaps uniform: the loss is the mean of 2 p_i / (1 + p_i) to within 10 %",
         abs(dropped / rate - 1) <= 0.1,
@@ -118,14 +118,14 @@ def boxes(lab: Lab) -> None:
         printed="uniform random variable",
     )
     band = (LOW + 0.4 * (HIGH - LOW), LOW + 0.6 * (HIGH - LOW))
-    mean = float(traced(found["ARED"], "average_packets").mean())
+    mean = float(traced(results["ARED"], "average_packets").mean())
     lab.claim(
         f"ARED: the mean of the average queue lies in the target range, {band[0]:g} to {band[1]:g} packets",
         band[0] <= mean <= band[1],
         ours=f"{mean:.1f} packets",
         printed="within the target zone",
     )
-    mean = float(traced(found["Auto-Tuning RED"], "average_packets").mean())
+    mean = float(traced(results["Auto-Tuning RED"], "average_packets").mean())
     lab.claim(
         "Auto-Tuning RED: the mean of the average queue is half-way between the thresholds to within 10 %",
         abs(mean / (0.5 * (LOW + HIGH)) - 1) <= 0.1,
@@ -140,7 +140,7 @@ def boxes(lab: Lab) -> None:
             ours=f"{mean:.1f} packets",
             printed="no steady-state error",
         )
-    steps = np.abs(np.concatenate([np.diff(trace(r, "probability")) for r in found["BLUE"]]))
+    steps = np.abs(np.concatenate([np.diff(trace(r, "probability")) for r in results["BLUE"]]))
     odd = [step for step in steps[steps > 1e-12] if min(abs(step - 0.02), abs(step - 0.002)) > 1e-9]
     lab.claim(
         "BLUE: within 20 ms, less than the freeze time, the probability stays or moves by delta_1 or delta_2",
@@ -148,7 +148,7 @@ def boxes(lab: Lab) -> None:
         ours=f"{int((steps > 1e-12).sum())} steps, {len(odd)} others",
         printed="figure 3.3",
     )
-    used = link(found["AVQ"], "utilization")
+    used = link(results["AVQ"], "utilization")
     lab.claim(
         "AVQ with ECN: utilisation is the desired 98 % to within a point",
         abs(used - 0.98) <= 0.01,
@@ -160,7 +160,7 @@ def boxes(lab: Lab) -> None:
 def others(lab: Lab) -> None:
     """The schemes that the thesis names without a box, as their sources define them."""
     kept = {"capacity": "200 packets"}
-    found = runs(
+    results = runs(
         lab,
         "review",
         {
@@ -172,22 +172,22 @@ def others(lab: Lab) -> None:
     crowd = with_queue(lab.scenario("review"), kept | {"aqm": "sred", "full": False}).with_(
         {"flows.long.count": 300, "link.link.rate": "100 Mbit/s"}
     )
-    found["SRED"] = lab.run({0: shorter(lab, crowd)}, seeds=lab.pick(SEEDS, 1), trace_links=True)[0]
-    used = link(found["Exponential RED"], "utilization")
+    results["SRED"] = lab.run({0: shorter(lab, crowd)}, seeds=lab.pick(SEEDS, 1), trace_links=True)[0]
+    used = link(results["Exponential RED"], "utilization")
     lab.claim(
         "Exponential RED with ECN: utilisation is the virtual queue's 98 % to within a point",
         abs(used - 0.98) <= 0.01,
-        ours=f"{percent(used)}; mean queue {link(found['Exponential RED'], 'queue_packets_mean'):.1f} packets",
+        ours=f"{percent(used)}; mean queue {link(results['Exponential RED'], 'queue_packets_mean'):.1f} packets",
         printed="Liu, Basar and Srikant 2005",
     )
-    mean = link(found["LRED"], "queue_packets_mean")
+    mean = link(results["LRED"], "queue_packets_mean")
     lab.claim(
         "LRED: the mean queue is the reference, 40 packets, to within 15 %",
         abs(mean / 40 - 1) <= 0.15,
         ours=f"{mean:.1f} packets",
         printed="Wang et al. 2007",
     )
-    queue, p = (traced(found["SRED"], name) for name in ("queue_bytes", "probability"))
+    queue, p = (traced(results["SRED"], name) for name in ("queue_bytes", "probability"))
     room = 200 * 1500
     high, low = p[queue > room / 3 + 1500], p[(queue > room / 6 + 1500) & (queue < room / 3 - 1500)]
     ratio = float(np.median(high) / np.median(low)) if len(high) and len(low) else float("nan")
@@ -221,8 +221,8 @@ def review(lab: Lab) -> None:
 
 def drop_tail(lab: Lab) -> None:
     """Sections 2.1.3 and 2.4.1: full queue, lock-out, synchronisation; what RED does about them."""
-    found = runs(lab, "review", {"drop-tail": DROP_TAIL, "RED": RED | BOUNDS}, trace_links=True, trace_flows=20)
-    tail, red = found["drop-tail"], found["RED"]
+    results = runs(lab, "review", {"drop-tail": DROP_TAIL, "RED": RED | BOUNDS}, trace_links=True, trace_flows=20)
+    tail, red = results["drop-tail"], results["RED"]
     means = [link(many, "queue_packets_mean") for many in (tail, red)]
     lab.claim(
         "drop-tail: the mean queue is 75 % of the buffer or more; RED: half or less",
@@ -271,9 +271,9 @@ def drop_tail(lab: Lab) -> None:
 def modes(lab: Lab) -> None:
     """Section 2.3.5: fairness (2.7) among packets of 500 and 1500 B."""
     modes = {mode: RED | BOUNDS | {"mode": mode} for mode in ("bytes", "packets")}
-    found = runs(lab, "review-sizes", modes)
+    results = runs(lab, "review-sizes", modes)
     fair = {}
-    for mode, many in found.items():
+    for mode, many in results.items():
         fair[mode] = float(np.mean([analysis.jain_index(r.flows["goodput"].to_numpy()) for r in many]))
     lab.claim(
         "packets of two sizes: the fairness (2.7) is higher in byte mode, by 0.05 or more",
@@ -281,14 +281,14 @@ def modes(lab: Lab) -> None:
         ours=f"byte mode {fair['bytes']:.3f}, packet mode {fair['packets']:.3f}",
         printed="much more fairness",
     )
-    used = {mode: link(many, "utilization") for mode, many in found.items()}
+    used = {mode: link(many, "utilization") for mode, many in results.items()}
     lab.claim(
         "and utilisation is higher in packet mode",
         used["packets"] > used["bytes"],
         ours=f"packet mode {percent(used['packets'])}, byte mode {percent(used['bytes'])}",
         printed="somewhat better",
     )
-    spread = {mode: 1e3 * link(many, "queue_bytes_std") * 8 / 20e6 for mode, many in found.items()}
+    spread = {mode: 1e3 * link(many, "queue_bytes_std") * 8 / 20e6 for mode, many in results.items()}
     lab.claim(
         "and the queueing delay deviates less in byte mode",
         spread["bytes"] < spread["packets"],
@@ -306,10 +306,10 @@ def web(lab: Lab) -> None:
         for low in (5, 15, 30)
         for most in (0.1, 0.02)
     }
-    found = runs(lab, "review-web", {"drop-tail": DROP_TAIL} | settings)
-    times = {name: of_class(many, "all", "fct_s_mean") for name, many in found.items()}
-    used = {name: link(many, "utilization") for name, many in found.items()}
-    rows = [[name, f"{1e3 * times[name]:.0f}", percent(used[name])] for name in found]
+    results = runs(lab, "review-web", {"drop-tail": DROP_TAIL} | settings)
+    times = {name: of_class(many, "all", "fct_s_mean") for name, many in results.items()}
+    used = {name: link(many, "utilization") for name, many in results.items()}
+    rows = [[name, f"{1e3 * times[name]:.0f}", percent(used[name])] for name in results]
     lab.table("Web transfers at a load of 95 %", ["queue", "mean completion time (ms)", "utilisation"], rows)
     best = min(settings, key=times.__getitem__)
     lab.claim(
@@ -330,8 +330,8 @@ def web(lab: Lab) -> None:
 
 def short_and_long(lab: Lab) -> None:
     """Section 2.4.3: who gains from RED."""
-    found = runs(lab, "review-mix", {"drop-tail": DROP_TAIL, "RED": RED | BOUNDS})
-    tail, red = found["drop-tail"], found["RED"]
+    results = runs(lab, "review-mix", {"drop-tail": DROP_TAIL, "RED": RED | BOUNDS})
+    tail, red = results["drop-tail"], results["RED"]
     times = [of_class(many, "short", "fct_s_mean") for many in (tail, red)]
     lab.claim(
         "short among long: the mean completion time of short transfers is smaller over RED",
@@ -351,10 +351,10 @@ def short_and_long(lab: Lab) -> None:
 def round_trips(lab: Lab) -> None:
     """Section 2.4.3: round trips of 40 and 160 ms."""
     queues = {"drop-tail": DROP_TAIL, "RED": RED | BOUNDS}
-    found = runs(lab, "review-round-trips", queues)
+    results = runs(lab, "review-round-trips", queues)
     ratios = {
         name: of_class(many, "near", "goodput_bps") / of_class(many, "far", "goodput_bps")
-        for name, many in found.items()
+        for name, many in results.items()
     }
     lab.claim(
         "long flows with round trips of 40 and 160 ms: goodputs are closer over RED",
@@ -362,9 +362,10 @@ def round_trips(lab: Lab) -> None:
         ours=f"ratio {ratios['RED']:.2f} over RED, {ratios['drop-tail']:.2f} over drop-tail",
         printed="fair; higher for the shorter round trip",
     )
-    found = runs(lab, "review-short-round-trips", queues)
+    results = runs(lab, "review-short-round-trips", queues)
     ratios = {
-        name: of_class(many, "far", "fct_s_mean") / of_class(many, "near", "fct_s_mean") for name, many in found.items()
+        name: of_class(many, "far", "fct_s_mean") / of_class(many, "near", "fct_s_mean")
+        for name, many in results.items()
     }
     lab.claim(
         "short connections: completion times are as the round trips, 4 to 1, to within a quarter, over both queues",
@@ -378,7 +379,7 @@ def udp(lab: Lab) -> None:
     """Section 2.4.3: smooth and bursty UDP beside TCP."""
     base = shorter(lab, lab.scenario("review-udp"))
     marking = with_queue(base, RED | BOUNDS | {"ecn": True}).with_({"flows.long.ecn": True})
-    found = lab.run(
+    results = lab.run(
         {
             "drop-tail": with_queue(base, DROP_TAIL),
             "RED": with_queue(base, RED | BOUNDS),
@@ -387,11 +388,11 @@ def udp(lab: Lab) -> None:
         seeds=lab.pick(SEEDS, 1),
     )
     losses = {
-        (name, kind): of_class(many, kind, "loss") for name, many in found.items() for kind in ("smooth", "bursty")
+        (name, kind): of_class(many, kind, "loss") for name, many in results.items() for kind in ("smooth", "bursty")
     }
 
     def words(kind: str) -> str:
-        return "; ".join(f"{name} {percent(losses[name, kind])}" for name in found)
+        return "; ".join(f"{name} {percent(losses[name, kind])}" for name in results)
 
     lab.claim(
         "smooth UDP loses more over RED than over drop-tail",
@@ -415,13 +416,13 @@ def udp(lab: Lab) -> None:
 
 def buffers(lab: Lab) -> None:
     """Section 2.1.3: a buffer of R C, and of R C over the root of N."""
-    found = runs(
+    results = runs(
         lab,
         "review-buffer",
         {"R C": DROP_TAIL | {"capacity": "833 packets"}, "R C / root N": DROP_TAIL | {"capacity": "83 packets"}},
     )
-    used = {name: link(many, "utilization") for name, many in found.items()}
-    losses = {name: link(many, "loss") for name, many in found.items()}
+    used = {name: link(many, "utilization") for name, many in results.items()}
+    losses = {name: link(many, "loss") for name, many in results.items()}
     lab.claim(
         "a hundred flows: a buffer of R C over the root of N gives 98 % of utilisation or more",
         used["R C / root N"] >= 0.98,

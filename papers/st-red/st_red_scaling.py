@@ -77,7 +77,7 @@ Found = Mapping[str, list[Result]]
 
 def experiment(lab: Lab, number: int) -> Found:
     """Run both schemes without the reverse flows, and draw their queues as the thesis does."""
-    found = lab.run(
+    by_scheme = lab.run(
         {scheme: network(lab, number, scheme=scheme) for scheme in NAMES},
         seeds=lab.pick(SEEDS, 1),
         trace_links=True,
@@ -93,7 +93,7 @@ def experiment(lab: Lab, number: int) -> Found:
     )
     with lab.figure("queue", caption, 2, 1, size=(8, 5), sharex=True, sharey=True) as axes:
         for ax, label, scheme in zip(axes[:, 0], "ab", NAMES, strict=True):
-            results = found[scheme]
+            results = by_scheme[scheme]
             ax.plot(*queue(results[0]), color=style.SKY, linewidth=0.5)
             smooth = np.array([[piece.mean() for piece in pieces(result, 1.0)] for result in results])
             middle = np.arange(smooth.shape[1]) + 0.5
@@ -104,12 +104,12 @@ def experiment(lab: Lab, number: int) -> Found:
                 ax.axhline(float(own[key]), color=style.GREY, linewidth=0.7, linestyle=style.DOTTED)
             ax.set(title=f"({label}) {scheme}", ylabel="queue (packets)", xlim=(0, results[0].end), ylim=(0, 500))
         axes[1][0].set_xlabel("time (s)")
-    return found
+    return by_scheme
 
 
-def stable(lab: Lab, found: Found, scheme: str, printed: str) -> None:
+def stable(lab: Lab, by_scheme: Found, scheme: str, printed: str) -> None:
     """The queue deviates little from its mean."""
-    value = relative(found[scheme])
+    value = relative(by_scheme[scheme])
     limit = analysis.thresholds.STABLE_DEVIATION
     lab.claim(
         f"{scheme} is stable: the queue's deviation is at most {limit:.2f} of its mean",
@@ -119,9 +119,9 @@ def stable(lab: Lab, found: Found, scheme: str, printed: str) -> None:
     )
 
 
-def near(lab: Lab, found: Found, scheme: str, wanted: float, printed: str) -> None:
+def near(lab: Lab, by_scheme: Found, scheme: str, wanted: float, printed: str) -> None:
     """The mean queue is where the thesis has it, to within 15 %."""
-    value = mean(found[scheme])
+    value = mean(by_scheme[scheme])
     lab.claim(
         f"{scheme}'s mean queue is {wanted:g} packets to within 15 %",
         abs(value / wanted - 1) <= 0.15,
@@ -135,16 +135,16 @@ def figure_4_3(lab: Lab) -> None:
     claims_4_3(lab, experiment(lab, 1))
 
 
-def claims_4_3(lab: Lab, found: Found) -> None:
+def claims_4_3(lab: Lab, by_scheme: Found) -> None:
     """The claims of the text."""
-    stable(lab, found, "ARED", "a stable queue")
-    near(lab, found, "ARED", 100, "around 100 packets")
-    stable(lab, found, "AP-RED", "also stable")
-    gap = mean(found["AP-RED"]) / mean(found["ARED"]) - 1
+    stable(lab, by_scheme, "ARED", "a stable queue")
+    near(lab, by_scheme, "ARED", 100, "around 100 packets")
+    stable(lab, by_scheme, "AP-RED", "also stable")
+    gap = mean(by_scheme["AP-RED"]) / mean(by_scheme["ARED"]) - 1
     lab.claim(
         "the mean queues of both are equal to within 15 %",
         abs(gap) <= 0.15,
-        ours=f"AP-RED {mean(found['AP-RED']):.0f}, ARED {mean(found['ARED']):.0f} packets",
+        ours=f"AP-RED {mean(by_scheme['AP-RED']):.0f}, ARED {mean(by_scheme['ARED']):.0f} packets",
         printed="quite similar",
     )
 
@@ -155,19 +155,19 @@ def figure_4_4(lab: Lab) -> None:
     claims_4_4(lab, experiment(lab, 2), before)
 
 
-def claims_4_4(lab: Lab, found: Found, first: list[Result]) -> None:
+def claims_4_4(lab: Lab, by_scheme: Found, first: list[Result]) -> None:
     """The claims of the text."""
-    before, after = (float(np.mean([steady(result).std() for result in many])) for many in (first, found["ARED"]))
+    before, after = (float(np.mean([steady(result).std() for result in many])) for many in (first, by_scheme["ARED"]))
     lab.claim(
         "ARED's queue deviates less than in experiment 1",
         after < before,
         ours=f"{after:.0f} and {before:.0f} packets",
         printed="oscillations become smaller",
     )
-    near(lab, found, "ARED", 100, "100 packets")
-    near(lab, found, "AP-RED", 40, "around 40 packets")
-    stable(lab, found, "AP-RED", "stabilised")
-    fast, slow = settled(found["AP-RED"]), settled(found["ARED"])
+    near(lab, by_scheme, "ARED", 100, "100 packets")
+    near(lab, by_scheme, "AP-RED", 40, "around 40 packets")
+    stable(lab, by_scheme, "AP-RED", "stabilised")
+    fast, slow = settled(by_scheme["AP-RED"]), settled(by_scheme["ARED"])
     lab.claim(
         "AP-RED's queue stays within a quarter of its mean after 10 s at most",
         fast <= 10,
@@ -187,32 +187,34 @@ def figure_4_5(lab: Lab) -> None:
     claims_4_5(lab, experiment(lab, 3))
 
 
-def claims_4_5(lab: Lab, found: Found) -> None:
+def claims_4_5(lab: Lab, by_scheme: Found) -> None:
     """The claims of the text."""
-    interval = float(found["ARED"][0].traces.attrs["interval"])
-    swings = [bool(analysis.is_oscillating(steady(result), interval)) for result in found["ARED"]]
+    interval = float(by_scheme["ARED"][0].traces.attrs["interval"])
+    swings = [bool(analysis.is_oscillating(steady(result), interval)) for result in by_scheme["ARED"]]
     lab.claim(
         "ARED's queue oscillates in all seeds",
         all(swings),
-        ours=f"in {sum(swings)} of {len(swings)}; deviation {relative(found['ARED']):.2f} of the mean",
+        ours=f"in {sum(swings)} of {len(swings)}; deviation {relative(by_scheme['ARED']):.2f} of the mean",
         printed="deterministic oscillations",
     )
-    stable(lab, found, "AP-RED", "stabilised")
-    value = mean(found["AP-RED"])
+    stable(lab, by_scheme, "AP-RED", "stabilised")
+    value = mean(by_scheme["AP-RED"])
     lab.claim(
         "AP-RED's mean queue lies between the printed thresholds, 125 and 375",
         125 <= value <= 375,
         ours=f"{value:.0f} packets",
         printed="between",
     )
-    low, high = (f([f(steady(result)) for result in found["AP-RED"]]) for f in (min, max))
+    low, high = (f([f(steady(result)) for result in by_scheme["AP-RED"]]) for f in (min, max))
     lab.claim(
         "AP-RED's queue is never empty, and below the buffer of 500",
         low > 0 and high < 499,
         ours=f"{low:.0f} to {high:.0f} packets",
         printed="remains so",
     )
-    used = {name: 100 * float(np.mean([r.links.loc["forward", "utilization"] for r in found[name]])) for name in NAMES}
+    used = {
+        name: 100 * float(np.mean([r.links.loc["forward", "utilization"] for r in by_scheme[name]])) for name in NAMES
+    }
     lab.claim(
         "AP-RED's utilisation is 99 % or more, and above ARED's",
         used["AP-RED"] >= 99 and used["AP-RED"] > used["ARED"],
@@ -233,7 +235,7 @@ def measured(lab: Lab) -> None:
             "reference_rtt": f"{float(np.mean([r.classes.loc['FTP', 'rtt_s_mean'] for r in first])):.6g} s",
             "reference_flows": round(float(np.mean([tuples(result) for result in first]))),
         }
-        found = lab.run(
+        results_of = lab.run(
             {
                 (number, kind): network(lab, number, http=http, **given)
                 for number in numbers
@@ -242,7 +244,7 @@ def measured(lab: Lab) -> None:
             seeds=seeds,
             trace_links=True,
         )
-        values = {key: mean(results) for key, results in found.items()}
+        values = {key: mean(results) for key, results in results_of.items()}
         rows += [
             [f"{number}, {word} HTTP", *(f"{values[number, kind]:.0f}" for kind in ("known", "measured", "likewise"))]
             for number in numbers

@@ -121,11 +121,11 @@ def with_scheme(lab: Lab, scenario: Scenario, chapter: str, scheme: str) -> Scen
         if "h_s" in queue_keys:
             queue["h_s"] = queue_keys["h_s"] * schemes[chapter][name]["h_s"]
         scenario = scenario.with_(keys)
-    elif found := re.fullmatch(r"ARED \((\d+),(\d+)\)", scheme):
-        bounds = dict(zip(("min_threshold", "max_threshold"), (f"{n} packets" for n in found.groups()), strict=True))
+    elif match := re.fullmatch(r"ARED \((\d+),(\d+)\)", scheme):
+        bounds = dict(zip(("min_threshold", "max_threshold"), (f"{n} packets" for n in match.groups()), strict=True))
         queue = schemes[chapter]["ARED"] | bounds
-    elif found := re.fullmatch(r"PI-(\d+)", scheme):
-        queue = schemes[chapter]["PI"] | {"reference": f"{found[1]} packets"}
+    elif match := re.fullmatch(r"PI-(\d+)", scheme):
+        queue = schemes[chapter]["PI"] | {"reference": f"{match[1]} packets"}
     else:
         queue = schemes[chapter][scheme]
     return scenario.with_({"link.forward.queue": queue, "link.backward.queue": queue})
@@ -284,9 +284,9 @@ def show_cells(lab: Lab, runs: Runs, other: Runs | None, caption: str) -> None:
                 for metric in metrics:
                     cell = at[scheme, window, metric]
                     row.append(cell.text)
-                    for found in (runs, *([other] if other else [])):
-                        mark = "" if cell.agrees(found.all(scheme, metric, window)) else " *"
-                        row.append(ranged(found.all(scheme, metric, window), metric) + mark)
+                    for group in (runs, *([other] if other else [])):
+                        mark = "" if cell.agrees(group.all(scheme, metric, window)) else " *"
+                        row.append(ranged(group.all(scheme, metric, window), metric) + mark)
                 rows.append(row)
         head = ["scheme"] if single else ["scheme", "window"]
         for metric in metrics:
@@ -299,17 +299,17 @@ def agreement(lab: Lab, runs: Runs) -> None:
     single = len(runs.windows) == 1
     left: list[str] = []
     for metric in METRICS:
-        found = []
-        for cell in (one for one in runs.cells if one.metric == metric):
+        rows = []
+        for cell in (printed for printed in runs.cells if printed.metric == metric):
             name = cell.scheme if single else f"{cell.scheme} at {spaced(cell.window)}"
             if cell.saturated or repeats(runs, cell):
                 left.append(f"{NAMES[metric].partition(' (')[0]} of {name}")
             else:
-                found.append((name, cell.text, ranged(runs.all(cell.scheme, metric, cell.window), metric)))
-        if found:
+                rows.append((name, cell.text, ranged(runs.all(cell.scheme, metric, cell.window), metric)))
+        if rows:
             lab.cells(
                 f"{NAMES[metric].partition(' (')[0]}: printed and own range overlap",
-                found,
+                rows,
                 printed=f"table {runs.table}",
             )
     if left:
@@ -321,7 +321,11 @@ def agreement(lab: Lab, runs: Runs) -> None:
 
 def repeats(runs: Runs, cell: Cell) -> bool:
     """Whether it is one of ST-RED's that repeats what is printed of ARED (20,60)."""
-    twin = [one.text for one in runs.cells if (one.scheme, one.window, one.metric) == (TWIN, cell.window, cell.metric)]
+    twin = [
+        printed.text
+        for printed in runs.cells
+        if (printed.scheme, printed.window, printed.metric) == (TWIN, cell.window, cell.metric)
+    ]
     return cell.scheme == "ST-RED" and not adapts(runs) and twin == [cell.text]
 
 
@@ -438,13 +442,13 @@ def swings(lab: Lab, runs: Runs, scheme: str, *, wild: bool, printed: str) -> No
 
 def settling(runs: Runs, scheme: str, target: float, width: float = 10.0) -> float:
     """Return from when on the queue, over `width` s, first stays within a quarter of `target` for 50 s."""
-    found = []
+    times = []
     for result in runs.longest(scheme):
         means = np.array([piece.mean() for piece in pieces(result, width / runs.haste)])
         near = np.abs(means / target - 1) <= 0.25
         held = [index for index in range(len(near) - 4) if near[index : index + 5].all()]
-        found.append(width * held[0] if held else float("inf"))
-    return float(np.mean(found))
+        times.append(width * held[0] if held else float("inf"))
+    return float(np.mean(times))
 
 
 def like_ared(lab: Lab, runs: Runs, printed: str) -> None:
@@ -687,11 +691,11 @@ def claims_6_2(lab: Lab, runs: Runs) -> None:
 def full(lab: Lab, runs: Runs, *, least: float | None = None, printed: str = "near 100 %") -> None:
     """The link is used: to `least`, the printed bound (%, to the digits of the table), or to 99.8, which is ours."""
     bound = 99.8 if least is None else least
-    found = min(runs.all(scheme, "utilization", window).min() for scheme in runs.schemes for window in runs.windows)
+    smallest = min(runs.all(scheme, "utilization", window).min() for scheme in runs.schemes for window in runs.windows)
     lab.claim(
         f"every utilisation is {bound:g} % or more",
-        found >= bound if least is None else round(found, 2) >= bound,
-        ours=f"smallest {found:.2f} %",
+        smallest >= bound if least is None else round(smallest, 2) >= bound,
+        ours=f"smallest {smallest:.2f} %",
         printed=printed,
         exact=least is not None,
     )
@@ -779,10 +783,10 @@ def larger(lab: Lab, runs: Runs) -> None:
     names = ["ST-RED, h_s x 10"] if runs.chapter == "5" else ["ST-RED, h_s as printed", "ST-RED, 0.3 / root 3"]
     printed = [cell for cell in runs.cells if cell.scheme == "ST-RED"]
     variants = {name: Runs(lab, runs.table, one_way=True, seeds=1, only=name) for name in names}
-    found = {"ST-RED": runs} | variants
+    groups = {"ST-RED": runs} | variants
     good = {
         name: sum(cell.agrees(of.all(name, cell.metric, cell.window)[:1]) for cell in printed)
-        for name, of in found.items()
+        for name, of in groups.items()
     }
     whole = runs.chapter == "5"
     lab.table(
@@ -801,7 +805,7 @@ def larger(lab: Lab, runs: Runs) -> None:
                 *(f"{of.mean(name, 'queue_mean', window):.0f}" for window in runs.windows),
                 *([of.each_seed(name, 4), of.each_seed(name, 8)] if whole else []),
             ]
-            for name, of in found.items()
+            for name, of in groups.items()
         ],
     )
     if runs.chapter == "6":
@@ -819,16 +823,16 @@ def unmarked(lab: Lab, runs: Runs) -> None:
     rows = []
     for scheme in ("ARED", "ST-RED"):
         name = f"{scheme}, no marks"
-        found = {scheme: runs, name: Runs(lab, runs.table, one_way=True, seeds=1, only=name)}
+        groups = {scheme: runs, name: Runs(lab, runs.table, one_way=True, seeds=1, only=name)}
         printed = [cell for cell in runs.cells if cell.scheme == scheme and not cell.saturated]
         good = {
             key: sum(cell.agrees(of.all(key, cell.metric, cell.window)[:1]) for cell in printed)
-            for key, of in found.items()
+            for key, of in groups.items()
         }
         rows += [
             [key, f"{good[key]} of {len(printed)}"]
             + [f"{of.all(key, 'loss_rate', window)[0]:.2f}" for window in runs.windows]
-            for key, of in found.items()
+            for key, of in groups.items()
         ]
         lab.claim(
             f"ECN: as many cells of {scheme} agree, in the first seed, as without marks",
@@ -857,8 +861,8 @@ def causes(lab: Lab, runs: Runs, window: str) -> None:
         scheme = VARIANTS[variant][0]
         if scheme not in runs.schemes:
             continue
-        found = Runs(lab, "6-3", one_way=True, seeds=1, only=variant, window=window)
-        value, chosen = found.mean(variant, metric), float(runs.all(scheme, metric, window)[0])
+        variants_run = Runs(lab, "6-3", one_way=True, seeds=1, only=variant, window=window)
+        value, chosen = variants_run.mean(variant, metric), float(runs.all(scheme, metric, window)[0])
         cell = cells[scheme, metric]
         unit = "%" if metric == "loss_rate" else "packets"
         lab.claim(
@@ -920,11 +924,11 @@ def all_cells(lab: Lab) -> None:
         nearer: list[object] = ["", ""]
         if name in REVERSE:
             text = Runs(lab, name, seeds=1)
-            found = [
+            pairs = [
                 [cell.distance(float(of.all(cell.scheme, cell.metric, cell.window)[0])) for of in (text, runs)]
                 for cell in cells
             ]
-            nearer = [sum(one < other for one, other in found), sum(other < one for one, other in found)]
+            nearer = [sum(near < other for near, other in pairs), sum(other < near for near, other in pairs)]
             sides += (*nearer, len(cells))
         rows.append(
             [name, len(cells), agreeing, f"{np.median(gaps):.1f} %", f"{np.quantile(gaps, 0.9):.1f} %", *nearer]

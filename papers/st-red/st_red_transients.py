@@ -29,12 +29,12 @@ def settling_time(result: Result, start: float, level: float, haste: float) -> f
 
 def times(runs: Runs, scheme: str, start: float, level: float | None = None) -> list[float]:
     """Return settling times of each seed, to `level` or to the mean over the last 100 s."""
-    found = []
+    times = []
     for result in runs.longest(scheme):
         at, value = queue(result)
         own = float(value[at >= result.end - 100 / runs.haste].mean())
-        found.append(settling_time(result, start, own if level is None else level, runs.haste))
-    return found
+        times.append(settling_time(result, start, own if level is None else level, runs.haste))
+    return times
 
 
 def ratio(result: Result, begin: float, end: float, haste: float) -> float:
@@ -130,12 +130,12 @@ def section_5_5_4(lab: Lab, runs: Runs) -> None:
 
 def larger_swing(lab: Lab, runs: Runs, printed: str) -> None:
     """PI's deviation is above ARED's at the same reference."""
-    for one, other in (("PI-40", "ARED (20,60)"), ("PI-120", "ARED (60,180)")):
-        if one in runs.schemes and other in runs.schemes:
+    for scheme, other in (("PI-40", "ARED (20,60)"), ("PI-120", "ARED (60,180)")):
+        if scheme in runs.schemes and other in runs.schemes:
             lab.claim(
-                f"{one}'s queue deviates by more than that of {other}, in every seed",
-                runs.all(one, "queue_std").min() > runs.all(other, "queue_std").max(),
-                ours=f"{spread(runs.all(one, 'queue_std'))} and {spread(runs.all(other, 'queue_std'))} packets",
+                f"{scheme}'s queue deviates by more than that of {other}, in every seed",
+                runs.all(scheme, "queue_std").min() > runs.all(other, "queue_std").max(),
+                ours=f"{spread(runs.all(scheme, 'queue_std'))} and {spread(runs.all(other, 'queue_std'))} packets",
                 printed=printed,
                 exact=True,
             )
@@ -162,13 +162,13 @@ def section_6_4_1(lab: Lab, runs: Runs) -> None:
     """ARED and PI swing at long round trips only; ST-RED and ST-PI less, with more of a queue, then with less."""
     for scheme in ("ARED", "PI"):
         if scheme in runs.schemes:
-            found = {text: ratios(runs, scheme, *text) for text in ((50, 100), (300, 500), (700, 900))}
-            before, long, after = found.values()
+            ratios_of = {text: ratios(runs, scheme, *text) for text in ((50, 100), (300, 500), (700, 900))}
+            before, long, after = ratios_of.values()
             lab.claim(
                 f"{scheme}: the queue deviates by more than 0.71 of its mean at 300 to 500 s, and by less at 50 to "
                 "100 s and at 700 to 900 s, in every seed",
                 long.min() > LEAST_STABLE and max(before.max(), after.max()) < LEAST_STABLE,
-                ours="; ".join(f"{a} to {b} s {spread(values, '{:.2f}')}" for (a, b), values in found.items()),
+                ours="; ".join(f"{a} to {b} s {spread(values, '{:.2f}')}" for (a, b), values in ratios_of.items()),
                 printed="benign from 0 to 100 s, severe to 500 s, reduce significantly after",
             )
     for tuned, plain in (("ST-RED", "ARED"), ("ST-PI", "PI")):
@@ -187,13 +187,13 @@ def section_6_4_2(lab: Lab, runs: Runs) -> None:
     """ST-RED and ST-PI are calm at their new reference, and the others are not."""
     for scheme, steady in (("ARED", False), ("PI", False), ("ST-RED", True), ("ST-PI", True)):
         if scheme in runs.schemes:
-            found = ratios(runs, scheme, 500, 600)
+            quotients = ratios(runs, scheme, 500, 600)
             lab.claim(
                 f"500 to 600 s: {scheme}'s queue deviates by "
                 + ("less" if steady else "more")
                 + " than 0.71 of its mean, in every seed",
-                found.max() < LEAST_STABLE if steady else found.min() > LEAST_STABLE,
-                ours=spread(found, "{:.2f}"),
+                quotients.max() < LEAST_STABLE if steady else quotients.min() > LEAST_STABLE,
+                ours=spread(quotients, "{:.2f}"),
                 printed="can stabilize the queue size" if steady else "malignant",
             )
 
@@ -207,8 +207,8 @@ def section_6_4_3(lab: Lab, runs: Runs) -> None:
 def section_6_4_4(lab: Lab, runs: Runs) -> None:
     """Transients after the load has grown tenfold; queues of a third; swings of PI."""
     tuned = ("ST-PI", "ST-RED")
-    sooner(lab, runs, 300, [(one, "PI") for one in tuned], "much faster than that of PI")
-    sooner(lab, runs, 300, [(one, "ARED") for one in tuned], "slightly better than that of ARED")
+    sooner(lab, runs, 300, [(scheme, "PI") for scheme in tuned], "much faster than that of PI")
+    sooner(lab, runs, 300, [(scheme, "ARED") for scheme in tuned], "slightly better than that of ARED")
     third(lab, runs)
     more_swing(lab, runs, ("PI",), "become obvious when traffic load increases")
 
@@ -223,14 +223,14 @@ def third(lab: Lab, runs: Runs) -> None:
     """ST-RED and ST-PI have a third of the queue of what they tune."""
     for tuned, plain in (("ST-RED", "ARED"), ("ST-PI", "PI")):
         if tuned in runs.schemes and plain in runs.schemes:
-            found = [
+            thirds = [
                 runs.mean(tuned, "queue_mean", window) / runs.mean(plain, "queue_mean", window)
                 for window in runs.windows
             ]
             lab.claim(
                 f"{tuned}'s mean queue is a third of {plain}'s in both windows, to within a quarter of a third",
-                all(abs(3 * one - 1) <= NEAR for one in found),
-                ours=" and ".join(f"{one:.3f}" for one in found),
+                all(abs(3 * third - 1) <= NEAR for third in thirds),
+                ours=" and ".join(f"{third:.3f}" for third in thirds),
                 printed="about one third",
             )
 

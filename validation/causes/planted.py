@@ -210,17 +210,17 @@ KINDS: dict[str, Callable[[Parts, float, float, random.Random], None]] = {
 
 def generate(seed: int = 1, each: int = EACH, none: int = NONE) -> list[Planted]:
     """`each` scenarios of every kind, then `none` without a cause."""
-    found = []
+    planted = []
     for kind, plant in KINDS.items():
         for index in range(each):
             draw = random.Random(f"{seed}/{kind}/{index}")
             parts, rate, rtt = healthy(draw)
             plant(parts, rate, rtt, draw)
-            found.append(Planted(kind, _scenario(parts)))
+            planted.append(Planted(kind, _scenario(parts)))
     for index in range(none):
         parts, _, _ = healthy(random.Random(f"{seed}/none/{index}"))
-        found.append(Planted("none", _scenario(parts)))
-    return found
+        planted.append(Planted("none", _scenario(parts)))
+    return planted
 
 
 def _scenario(parts: Parts) -> ac.Scenario:
@@ -249,14 +249,14 @@ def main() -> int:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     rows: dict[str, list[str]] = {}
-    for one in generate(options.seed):
-        if options.kind not in (None, one.kind):
+    for case in generate(options.seed):
+        if options.kind not in (None, case.kind):
             continue
-        key, answer = named(one)
-        rows.setdefault(one.kind, []).append(key)
-        if key != one.kind or options.kind:
+        key, answer = named(case)
+        rows.setdefault(case.kind, []).append(key)
+        if key != case.kind or options.kind:
             said = "\n  ".join(text.text for text in answer.sentences)
-            print(f"planted {one.kind}, named {key}:\n  {said}", file=sys.stderr)
+            print(f"planted {case.kind}, named {key}:\n  {said}", file=sys.stderr)
     lines = ["| planted | named right | otherwise |", "| --- | --- | --- |"]
     for kind, keys in rows.items():
         wrong = ", ".join(key for key in keys if key != kind)

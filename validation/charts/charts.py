@@ -86,13 +86,13 @@ def measure(cell: Cell, packets: int) -> dict[str, str]:
     judged = ac.measured_stability(there, packets=packets, threads=1)
     run = ac.run(there.with_({"scenario.measure": f"{SECONDS // 3} s .. {SECONDS} s"}))
     link = run.links.loc[judged.link]
-    seen = {
+    numbers = {
         "delay_ms_mean": 1e3 * link["delay_mean"],
         "delay_ms_p99": 1e3 * link["delay_p99"],
         **{name: link[name] for name in ("utilization", "loss", "marked")},
     }
     whole = dict(zip(COLUMNS, map(str, cell), strict=False)) | row_of(judged)
-    whole |= {name: f"{number:.4g}" for name, number in seen.items()}
+    whole |= {name: f"{number:.4g}" for name, number in numbers.items()}
     return {name: whole[name] for name in COLUMNS}
 
 
@@ -158,15 +158,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draw", action="store_true", help="measure nothing")
     parser.add_argument("--packets", type=float, default=PACKETS, help="budget of a verdict (default 3e6)")
-    asked = parser.parse_args()
-    if not asked.draw:
+    options = parser.parse_args()
+    if not options.draw:
         cells = list(itertools.product(SENDERS, QUEUES, RTTS, FLOWS))
         done = known()
         for place, cell in enumerate(cells):
             row = done.get(cell)
-            if row is not None and (row["verdict"] != "cannot tell" or 2 * float(row["packets"]) > asked.packets):
+            if row is not None and (row["verdict"] != "cannot tell" or 2 * float(row["packets"]) > options.packets):
                 continue
-            done[cell] = measure(cell, int(asked.packets))
+            done[cell] = measure(cell, int(options.packets))
             write([done[cell] for cell in cells if cell in done])
             print(f"{place + 1}/{len(cells)}", *list(done[cell].values())[:5], flush=True)
     with style.context():

@@ -76,9 +76,9 @@ def main() -> int:
             there = ac.sweep(base, vary, store=Path(folder) / "there", cluster=address, progress=watch)
             print(f"{len(there.points)} points on the cluster, {time.monotonic() - begin:.1f} s")
         finally:
-            for one in workers:
-                one.kill()
-                one.wait()
+            for process in workers:
+                process.kill()
+                process.wait()
             cluster.communicate()
         begin = time.monotonic()
         alone = ac.sweep(base, vary, store=Path(folder) / "alone")

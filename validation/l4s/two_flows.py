@@ -128,21 +128,21 @@ def of_row(row: Row, setup: Setup) -> ac.Scenario:
 
 def goodputs(job: tuple[ac.Scenario, int]) -> tuple[float, ...]:
     """Run a scenario: the goodput of each of its flows, Mb/s."""
-    made, seed = job
-    return tuple(float(value) / 1e6 for value in ac.run(made, seed=seed).flows["goodput"])
+    work, seed = job
+    return tuple(float(value) / 1e6 for value in ac.run(work, seed=seed).flows["goodput"])
 
 
 def shares(chosen: Sequence[Row], setup: Setup, seeds: int, jobs: int = 2) -> list[list[float]]:
     """Run rows: of each the first flow's share with each seed."""
     work = [(of_row(row, setup), seed) for row in chosen for seed in range(1, seeds + 1)]
     with ProcessPoolExecutor(jobs) as pool:
-        found = [pair[0] / sum(pair) for pair in pool.map(goodputs, work)]
-    return [found[n * seeds : (n + 1) * seeds] for n in range(len(chosen))]
+        first_shares = [pair[0] / sum(pair) for pair in pool.map(goodputs, work)]
+    return [first_shares[n * seeds : (n + 1) * seeds] for n in range(len(chosen))]
 
 
-def count(chosen: Sequence[Row], found: Sequence[Sequence[float]]) -> str:
+def count(chosen: Sequence[Row], shares_by_row: Sequence[Sequence[float]]) -> str:
     """Say how many rows are near the published ones."""
-    errors = [abs(statistics.mean(ours) - row.share) for row, ours in zip(chosen, found, strict=True)]
+    errors = [abs(statistics.mean(ours) - row.share) for row, ours in zip(chosen, shares_by_row, strict=True)]
     near, far = (sum(error <= limit for error in errors) for limit in (0.05, 0.10))
     mean, most = statistics.mean(errors), max(errors)
     return f"{near} of {len(errors)} within 0.05, {far} within 0.10; mean distance {mean:.3f}, largest {most:.3f}"
@@ -237,8 +237,8 @@ def beside(queue: dict[str, Any], classic: str, seed: int, setup: Setup) -> Besi
 
 def alone(setup: Setup) -> float:
     """Goodput of one Prague flow over DualPI2 at 20 Mb/s and 160 ms, Mb/s."""
-    made = scenario(20, queue_of("dualpi2", setup), [flow_of("prague", "prague", 160, setup)], setup)
-    return goodputs((made, 1))[0]
+    single = scenario(20, queue_of("dualpi2", setup), [flow_of("prague", "prague", 160, setup)], setup)
+    return goodputs((single, 1))[0]
 
 
 def print_single(seeds: int) -> None:
@@ -249,11 +249,11 @@ def print_single(seeds: int) -> None:
     for name, queue in one_queue().items():
         cells = []
         for classic in ("cubic", "reno"):
-            found = [beside(queue, classic, seed, setup) for seed in range(1, seeds + 1)]
-            ratios = [one.ratio for one in found]
+            runs = [beside(queue, classic, seed, setup) for seed in range(1, seeds + 1)]
+            ratios = [run.ratio for run in runs]
             cells.append(f"{statistics.mean(ratios):.1f} ({min(ratios):.1f} to {max(ratios):.1f})")
-            cells.append(f"{100 * statistics.mean(one.marks for one in found):.1f} %")
-            cells.append(f"{statistics.mean(one.by_formula for one in found):.1f}")
+            cells.append(f"{100 * statistics.mean(run.marks for run in runs):.1f} %")
+            cells.append(f"{statistics.mean(run.by_formula for run in runs):.1f}")
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
     print(f"\nOne Prague flow over DualPI2 at 20 Mb/s and 160 ms: {alone(setup):.2f} Mb/s (published: 18.27)")
 
@@ -284,15 +284,15 @@ def main() -> None:
         for name, setup in VARIANTS.items():
             print(f"| {name} | {count(chosen, shares(chosen, setup, options.seeds))} |", flush=True)
         return
-    found = shares(chosen, Setup(), options.seeds)
+    shares_by_row = shares(chosen, Setup(), options.seeds)
     print("| row | published | here | lowest and highest seed | distance |")
     print("|---|---:|---:|---:|---:|")
-    for row, ours in zip(chosen, found, strict=True):
+    for row, ours in zip(chosen, shares_by_row, strict=True):
         mean = statistics.mean(ours)
         print(
             f"| {row.name} | {row.share:.3f} | {mean:.3f} | {min(ours):.3f} {max(ours):.3f} | {mean - row.share:+.3f} |"
         )
-    print(f"\n{count(chosen, found)}")
+    print(f"\n{count(chosen, shares_by_row)}")
 
 
 if __name__ == "__main__":

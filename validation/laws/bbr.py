@@ -109,35 +109,35 @@ def scenario(link: Link, kind: str) -> ac.Scenario:
 
 def compared(link: Link, kind: str) -> Row:
     """Ask both engines about a link."""
-    made = scenario(link, kind)
-    runs = list(ac.replicate(made, SEEDS))
+    cell = scenario(link, kind)
+    runs = list(ac.replicate(cell, SEEDS))
 
     def mean(values: list[float]) -> float:
         return sum(values) / len(values)
 
     queue = mean([run.links["queue_packets_mean"].item() for run in runs])
     goodput = [run.flows.groupby("class")["goodput"].sum() for run in runs]
-    share = mean([float(one[kind] / one.sum()) for one in goodput])
+    share = mean([float(goodputs[kind] / goodputs.sum()) for goodputs in goodput])
     loss = mean([float(str(run.links["loss"].item())) for run in runs])
-    measured = ac.measured_stability(made)
+    measured = ac.measured_stability(cell)
     says, periods, stated = "no equilibrium", [], {}
-    asked = ac.stability(made)
+    stability = ac.stability(cell)
     try:
-        at = asked.equilibria()[0]
+        at = stability.equilibria()[0]
     except ac.AnalysisError:
         pass
     else:
-        asked = ac.stability(made, equilibrium=0)
-        roots = asked.unstable_roots
+        stability = ac.stability(cell, equilibrium=0)
+        roots = stability.unstable_roots
         says = "cannot tell" if roots is None else "oscillates" if roots else "does not oscillate"
-        periods = [period for _, _, period in asked.schedules]
-        stated = asked.queue_in_packets
+        periods = [period for _, _, period in stability.schedules]
+        stated = stability.queue_in_packets
     counts = {kind: link.flows, link.other: link.others}
     if says == "does not oscillate":
         rates = {name: counts[name] * at.window[name] / at.rtt[name] for name in at.window}
         queue_by_law, loss_by_law = at.state["bottleneck.queue"], at.probability["bottleneck"]
     else:
-        course = ac.fluid(made).traces.sel(time=slice(30.0, 80.0)).mean("time")
+        course = ac.fluid(cell).traces.sel(time=slice(30.0, 80.0)).mean("time")
         rates = {name: counts[name] * float(course["rate"].sel({"class": name})) for name in goodput[0].index}
         queue_by_law, loss_by_law = (float(course[name].item()) for name in ("queue", "probability"))
     by_law = rates[kind] / sum(rates.values())

@@ -126,8 +126,8 @@ def packets(scenario: ac.Scenario) -> Seen:
         loss.append(link["loss"])
         trace = result.traces["link_queue_packets"].sel(link="link")
         inside = trace.sel(time=slice(30.0, 60.0))
-        found = analysis.find_oscillation(inside.to_numpy(), float(inside.time[1] - inside.time[0]))
-        periods += [] if found is None else [found.period]
+        oscillation = analysis.find_oscillation(inside.to_numpy(), float(inside.time[1] - inside.time[0]))
+        periods += [] if oscillation is None else [oscillation.period]
     period = statistics.median(periods) if len(periods) == len(SEEDS) else None
     return Seen(statistics.mean(queue), statistics.mean(window), statistics.mean(loss), period)
 
@@ -135,16 +135,16 @@ def packets(scenario: ac.Scenario) -> Seen:
 def equations(scenario: ac.Scenario, decrease: Literal["loss", "round", "random"]) -> tuple[Seen, bool]:
     """Return the stable equilibrium, or else the means of the cycle and its period; and whether it rests."""
     each = ac.stability(scenario, decrease=decrease).each()
-    for one in each:
-        at = one.equilibrium
-        if one.stable:
+    for stability in each:
+        at = stability.equilibrium
+        if stability.stable:
             return Seen(at.state["link.queue"], at.window["senders"], at.loss["senders"], None), True
     run = ac.fluid(scenario, decrease=decrease, duration="60 s", samples=6001)
     inside = run.traces.sel(time=slice(30.0, 60.0))
     waiting = inside["queue"].to_numpy()[0]
-    found = analysis.find_oscillation(waiting, 0.01)
+    oscillation = analysis.find_oscillation(waiting, 0.01)
     window = float(inside["window"].mean())
-    return Seen(float(waiting.mean()), window, 0.0, None if found is None else found.period), False
+    return Seen(float(waiting.mean()), window, 0.0, None if oscillation is None else oscillation.period), False
 
 
 def rows(chosen: Sequence[Cell], decrease: Literal["loss", "round", "random"]) -> Iterator[tuple[str, bool]]:

@@ -84,10 +84,10 @@ def by_equations(congestion: str, decrease: Literal["loss", "random"]) -> float:
 def measure(congestion: str, flows: int, rtt: int) -> dict[str, str]:
     """Measure one point."""
     packets = round(SECONDS * flows * EACH / 12_000)
-    seen = ac.measured_stability(scenario(congestion, flows, rtt), packets=packets, threads=1)
-    ratio = seen.mode.amplitude_ratio if seen.mode else None
+    stability = ac.measured_stability(scenario(congestion, flows, rtt), packets=packets, threads=1)
+    ratio = stability.mode.amplitude_ratio if stability.mode else None
     numbers = [f"{v:.4g}" for v in ((ratio.value, ratio.low, ratio.high) if ratio else (math.nan,) * 3)]
-    row = (congestion, str(flows), str(rtt), *numbers, seen.verdict, str(seen.packets))
+    row = (congestion, str(flows), str(rtt), *numbers, stability.verdict, str(stability.packets))
     return dict(zip(FIELDS, row, strict=True))
 
 
@@ -115,10 +115,10 @@ def onset(congestion: str, flows: int) -> tuple[float, float, float]:
     rtts = np.array([float(row["rtt_ms"]) for row in rows])
     ratios, low, high = (np.array([float(row[key]) for row in rows]) for key in ("ratio", "low", "high"))
     drawn = np.random.default_rng(1).normal(ratios, (high - low) / 3.92, (DRAWS, len(rows)))
-    found = np.array([crossing(rtts, one) for one in drawn])
-    if np.isnan(found).mean() > 0.025:  # an end of the interval lies beyond the grid
+    onsets = np.array([crossing(rtts, ratios_drawn) for ratios_drawn in drawn])
+    if np.isnan(onsets).mean() > 0.025:  # an end of the interval lies beyond the grid
         return crossing(rtts, ratios), math.nan, math.nan
-    lower, upper = np.nanquantile(found, (0.025, 0.975))
+    lower, upper = np.nanquantile(onsets, (0.025, 0.975))
     return crossing(rtts, ratios), float(lower), float(upper)
 
 
@@ -135,9 +135,11 @@ def draw() -> None:
         onsets = [answer[n][0] for n in flows]
         errors = [[answer[n][0] - answer[n][1] for n in flows], [answer[n][2] - answer[n][0] for n in flows]]
         ax.errorbar(flows, onsets, yerr=errors, fmt="o", capsize=4, label="packets, 95 % interval")
-        one, random = by_equations(congestion, "loss"), by_equations(congestion, "random")
-        print(f"{congestion}, equations: {one:.2f} ms with one window for all, {random:.2f} ms with losses at random")
-        ax.axhline(one, color="C2", label="equations, one window for all")
+        common, random = by_equations(congestion, "loss"), by_equations(congestion, "random")
+        print(
+            f"{congestion}, equations: {common:.2f} ms with one window for all, {random:.2f} ms with losses at random"
+        )
+        ax.axhline(common, color="C2", label="equations, one window for all")
         ax.axhline(random, color="C1", linestyle="--", label="equations, losses at random")
         ax.set(title=congestion.capitalize(), xscale="log", xlabel="flows", xlim=(40, 1.6 * max(flows)))
         ax.set_xticks(flows, [str(n) for n in flows])

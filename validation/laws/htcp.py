@@ -72,7 +72,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     for base, rtt, p in CELLS:
         window, spread = sender(base, rtt, p, losses)
-        away = [f"{law(window, base, rtt, one) / p - 1:+.0%}" for one in (1.0, AIMD_SPREAD, spread)]
+        away = [f"{law(window, base, rtt, assumed) / p - 1:+.0%}" for assumed in (1.0, AIMD_SPREAD, spread)]
         print(f"| {1e3 * base:.0f} ms | {p} | {window:.1f} | {spread:.2f} | {' | '.join(away)} |")
 
 

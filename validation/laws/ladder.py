@@ -161,7 +161,7 @@ class Simulation:
             now, _, kind, flow, number, lost = heapq.heappop(self.events)
             while now >= sample:
                 queue += max((self.red.free - sample) / SERVICE - 1, 0.0)
-                window += sum(one.window for one in self.flows) / FLOWS if self.real.own else self.mean
+                window += sum(flow.window for flow in self.flows) / FLOWS if self.real.own else self.mean
                 samples, sample = samples + 1, sample + 0.02
             if now > self.end:
                 break
@@ -234,18 +234,18 @@ def packets(case: str, ideal: bool = False) -> list[dict[str, float]]:
     if ideal:
         changed |= {"flows.detect_lost_retransmissions": True, "flows.dup_threshold": 1}
     scenario = ac.load(ROOT / "scenarios" / f"{case}.toml").with_(changed)
-    found = []
+    means = []
     for seed in SEEDS:
         result = ac.run(scenario, seed=seed)
         link = result.links.iloc[0]
-        found.append(
+        means.append(
             {
                 "loss": link["drops"] / link["arrivals"],
                 "queue": link["queue_packets_mean"],
                 "window": result.classes.iloc[0]["cwnd_mean"],
             }
         )
-    return found
+    return means
 
 
 def equations(case: str) -> dict[str, float]:
@@ -262,17 +262,17 @@ def equations(case: str) -> dict[str, float]:
     }
 
 
-def row(name: str, runs: list[dict[str, float]], beside: dict[str, float] | None) -> str:
+def row(name: str, runs: list[dict[str, float]], reference: dict[str, float] | None) -> str:
     """One line of a table; differences are parts of the equations' values."""
     cells = []
     for measure in MEASURES:
         scale, unit = (100, " %") if measure == "loss" else (1, "")
-        mean = mean_interval([scale * one[measure] for one in runs])
+        mean = mean_interval([scale * run[measure] for run in runs])
         half = "" if math.isnan(mean.half) else f" ± {mean.half:.2g}"
         cells.append(f"{mean.mean:.3g}{half}{unit}")
     apart = []
-    if beside is not None:
-        apart = [mean_interval([one[key] for one in runs]).mean / beside[key] - 1 for key in MEASURES]
+    if reference is not None:
+        apart = [mean_interval([run[key] for run in runs]).mean / reference[key] - 1 for key in MEASURES]
     return f"| {name} | {' | '.join(cells)} | {', '.join(f'{value:+.0%}' for value in apart)} |"
 
 

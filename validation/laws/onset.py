@@ -22,8 +22,8 @@ def main() -> None:
     for limit in ac.stability(slow).limits(f"queue.{KEY}", (0.001, 0.1)):
         if limit.onset is not None:
             print(f"equations: oscillations from {KEY} = {limit.value:.4g} on, onset {limit.onset.onset}")
-    found = ac.measured_hysteresis(slow, KEY, VALUES, hold=HOLD, runs=3, threads=1)
-    print(f"packets: {found}\n{found.table.round(0)}")
+    hysteresis = ac.measured_hysteresis(slow, KEY, VALUES, hold=HOLD, runs=3, threads=1)
+    print(f"packets: {hysteresis}\n{hysteresis.table.round(0)}")
 
 
 if __name__ == "__main__":

@@ -97,12 +97,12 @@ def compare(name: str, setup: SetUp, seeds: int = SEEDS) -> list[Row]:
     runs = ac.replicate(s, seeds)
     link = [run.links.loc["bottleneck"] for run in runs]
     flows = [run.flows for run in runs]
-    asked = ac.stability(s)
+    stability = ac.stability(s)
 
     def mean(values: list[float]) -> float:
         return sum(values) / len(values)
 
-    at = asked.equilibrium
+    at = stability.equilibrium
     (window,), (loss,) = at.window.values(), at.loss.values()
     (queue,) = (value for key, value in at.state.items() if key.endswith(".queue"))
     return [

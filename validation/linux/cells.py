@@ -90,7 +90,7 @@ class Cell:
             ]
         else:
             every = [ac.flows(self.flows, self.congestion, **keys | (flows or {}))]
-        made = ac.dumbbell(
+        scenario = ac.dumbbell(
             name=self.name,
             rate=LINE,
             queue=self._queue(),
@@ -99,14 +99,14 @@ class Cell:
             measure=f"{begin:g} s .. {end:g} s",
         )
         if self.queue.startswith("ack_"):
-            tree = made.tree
+            tree = scenario.tree
             tree["link"].append(self._uplink())
             tree["flows"][0] |= {"reverse_path": ["uplink"]}
-            made = ac.Scenario(tree)
+            scenario = ac.Scenario(tree)
         if self.shapes_itself:
-            return made
+            return scenario
         shaper = {"rate": f"{self.rate} Mbit/s", "burst": f"{PACKET} B", "discipline": "htb"}
-        return made.with_({"link.bottleneck.shaper": shaper})
+        return scenario.with_({"link.bottleneck.shaper": shaper})
 
     @property
     def window(self) -> tuple[float, float]:
@@ -347,8 +347,8 @@ def sawtooth_of(
 ) -> analysis.oscillation.Sawtooth | None:
     """Measure the sawtooth in the time of measurement; None without one that ends in drops."""
     inside = (time >= cell.window[0]) & (time < cell.window[1])
-    found = analysis.sawtooth(time[inside], queue[inside], drops[inside])
-    return found if found is not None and found.drops_per_cycle > 0 else None
+    sawtooth = analysis.sawtooth(time[inside], queue[inside], drops[inside])
+    return sawtooth if sawtooth is not None and sawtooth.drops_per_cycle > 0 else None
 
 
 @cache
@@ -361,8 +361,8 @@ def periods() -> dict[str, float]:
 def period(cell: Cell) -> float:
     """Ours, s; NaN without a sawtooth."""
     frame = cell.traced()
-    found = sawtooth_of(cell, *(frame[name].to_numpy() for name in ("time", "queue", "drops")))
-    return math.nan if found is None else found.period
+    sawtooth = sawtooth_of(cell, *(frame[name].to_numpy() for name in ("time", "queue", "drops")))
+    return math.nan if sawtooth is None else sawtooth.period
 
 
 @dataclass(frozen=True)
@@ -424,11 +424,11 @@ class Comparison:
 
 def compare(ours: list[Values], theirs: list[Values]) -> list[Comparison]:
     """Compare means over seeds, quantity by quantity."""
-    found = []
+    comparisons = []
     for margin in MARGINS:
-        if margin.name == "period" and any(math.isnan(one.period) for one in (*ours, *theirs)):
+        if margin.name == "period" and any(math.isnan(run.period) for run in (*ours, *theirs)):
             continue
-        a, b = ([getattr(one, margin.name) for one in side] for side in (ours, theirs))
+        a, b = ([getattr(run, margin.name) for run in side] for side in (ours, theirs))
         spread = statistics.stdev(b) if len(b) > 1 else math.nan
-        found.append(Comparison(margin, statistics.fmean(a), statistics.fmean(b), spread))
-    return found
+        comparisons.append(Comparison(margin, statistics.fmean(a), statistics.fmean(b), spread))
+    return comparisons

@@ -170,10 +170,10 @@ def imported(name: str) -> ac.Scenario:
     from ackclock.core.tc.scenarios import import_tc
 
     chosen = CONFIGURATIONS[name]
-    made = import_tc(chosen.files).scenario
+    network = import_tc(chosen.files).scenario
     if not chosen.circuit:
-        return made
-    tree = copy.deepcopy(dict(made.canonical))
+        return network
+    tree = copy.deepcopy(dict(network.canonical))
     next(link for link in tree["link"] if link["name"] == chosen.link)["queue"]["default"] = chosen.circuit
     return ac.Scenario(tree)
 
@@ -182,7 +182,7 @@ def _without(queue: Mapping[str, Any], kept: str) -> None:
     """Let classes ask for the flows that are kept alone."""
     for row in queue.get("classes", []):
         if row.get("flows"):
-            row["flows"] = [one for one in row["flows"] if one == kept]
+            row["flows"] = [name for name in row["flows"] if name == kept]
         _without(row, kept)
         _without(row.get("queue", {}), kept)
 
@@ -191,9 +191,9 @@ def scenario(name: str) -> ac.Scenario:
     """Make the scenario that both sides run: CUBIC flows that no filter asks for, over one link of the configuration."""
     tree = copy.deepcopy(dict(imported(name).canonical))
     wanted = CONFIGURATIONS[name].link
-    link = next(one for one in tree["link"] if one["name"] == wanted)
+    link = next(row for row in tree["link"] if row["name"] == wanted)
     kept = CONFIGURATIONS[name].circuit or "rest"
-    flows = next(one for one in tree["flows"] if one["path"] == [wanted] and one["name"].startswith(kept))
+    flows = next(row for row in tree["flows"] if row["path"] == [wanted] and row["name"].startswith(kept))
     _without(link["queue"], flows["name"])
     link["rate"] = guest.LINE
     flows |= {"count": FLOWS, "reverse_path": "none", "start": "uniform 0 s .. 0.5 s"}
@@ -207,17 +207,17 @@ def lines(name: str) -> tuple[str, str]:
     """Write the lines of tc for the guest's interface, and the handle of the queue at its root."""
     from ackclock.core.tc.scenarios import export_tc
 
-    made = imported(name)
-    names = [link["name"] for link in made.canonical["link"]]
-    devices = {one: "r1" if one == CONFIGURATIONS[name].link else f"x{at}" for at, one in enumerate(names)}
-    found = [line.removeprefix("tc ") for line in export_tc(made, devices=devices).files["tc"].splitlines()]
-    found = [line for line in found if " dev r1 " in line]
-    words = found[0].split()
+    network = imported(name)
+    names = [link["name"] for link in network.canonical["link"]]
+    devices = {link: "r1" if link == CONFIGURATIONS[name].link else f"x{at}" for at, link in enumerate(names)}
+    commands = [line.removeprefix("tc ") for line in export_tc(network, devices=devices).files["tc"].splitlines()]
+    commands = [line for line in commands if " dev r1 " in line]
+    words = commands[0].split()
     if "handle" not in words:
         at = words.index("root") + 1
         words[at:at] = ["handle", "10:"]
-        found[0] = " ".join(words)
-    return "\n".join([*found, ""]), words[words.index("handle") + 1].rstrip(":")
+        commands[0] = " ".join(words)
+    return "\n".join([*commands, ""]), words[words.index("handle") + 1].rstrip(":")
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ def run_guest(name: str) -> dict[str, float]:
     """Load a configuration into the guest's kernel and run it."""
     text, handle = lines(name)
     (guest.PLACE / "out" / name).write_text(text, encoding="ascii")
-    found = []
+    runs = []
     for seed in range(1, GUEST_SEEDS + 1):
         job = Loaded(
             rate=1, delay=40_000, queue="none", ecn=False, congestion="cubic", flows=FLOWS, start=(0.0, 0.5),
@@ -245,8 +245,8 @@ def run_guest(name: str) -> dict[str, float]:
         )  # fmt: skip
         values, output = guest.boot(job, seed, detail=True)
         trips = [float(line.split()[3]) for line in output.splitlines() if line.startswith("FLOW ")]
-        found.append((values["link_mbps"], values["queue_mean"], statistics.fmean(trips)))
-    return {key: statistics.fmean(run[at] for run in found) for at, key in enumerate(MARGINS)}
+        runs.append((values["link_mbps"], values["queue_mean"], statistics.fmean(trips)))
+    return {key: statistics.fmean(run[at] for run in runs) for at, key in enumerate(MARGINS)}
 
 
 def measured(run: ac.Result) -> dict[str, float]:

@@ -175,7 +175,7 @@ def translate(scenario: ac.Scenario) -> Job:
         queue=_queue(link["queue"], rate),
         ecn=bool(flows["ecn"]),
         congestion=congestion,
-        flows=sum(one["count"] for one in classes),
+        flows=sum(flow_class["count"] for flow_class in classes),
         start=_start(flows["start"]),
         duration=duration,
         left_out=left_out,
@@ -187,7 +187,7 @@ def _uplink(further: Sequence[Mapping[str, Any]], classes: Sequence[Mapping[str,
     """Arguments of tc for the queue of a link that ACKs pass; none without one."""
     if not further:
         return ""
-    if [one["name"] for one in further] != ["uplink"] or classes[0]["reverse_path"] != ["uplink"]:
+    if [link["name"] for link in further] != ["uplink"] or classes[0]["reverse_path"] != ["uplink"]:
         raise Refused(f"{1 + len(further)} links: the guest has one, and an uplink for the ACKs")
     if not _shaped(further[0]):
         raise Refused("link.uplink: ACKs pass CAKE with a bandwidth")
@@ -200,23 +200,25 @@ def _leaves(queue: Mapping[str, Any], classes: Sequence[Mapping[str, Any]]) -> N
     """Refuse classes of flows that are not dealt in turn to the leaves of a tree."""
     if "classes" not in queue:
         raise Refused(f"{len(classes)} classes of flows: the guest has one of them but for a queue with classes")
-    count = sum(one["count"] for one in classes)
+    count = sum(flow_class["count"] for flow_class in classes)
     own = ("name", "count", "source")
-    for at, one in enumerate(classes):
-        if any(one[key] != classes[0][key] for key in one if key not in own):
-            raise Refused(f"flows.{one['name']}: classes differ in more than name, count and source")
-        if one["count"] != len(range(at, count, len(classes))) or one["source"] == "own":
-            raise Refused(f"flows.{one['name']}: the guest deals flows to its hosts in turn")
-    if [leaf["flows"] for leaf in _leaves_of(queue) if leaf["flows"]] != [[one["name"]] for one in classes]:
+    for at, flow_class in enumerate(classes):
+        if any(flow_class[key] != classes[0][key] for key in flow_class if key not in own):
+            raise Refused(f"flows.{flow_class['name']}: classes differ in more than name, count and source")
+        if flow_class["count"] != len(range(at, count, len(classes))) or flow_class["source"] == "own":
+            raise Refused(f"flows.{flow_class['name']}: the guest deals flows to its hosts in turn")
+    if [leaf["flows"] for leaf in _leaves_of(queue) if leaf["flows"]] != [
+        [flow_class["name"]] for flow_class in classes
+    ]:
         raise Refused("queue.classes: in the guest each leaf takes the flows of one host, in order")
 
 
 def _leaves_of(queue: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Leaves of a tree in order."""
-    found: list[Mapping[str, Any]] = []
-    for one in queue["classes"]:
-        found.extend(_leaves_of(one) if "classes" in one else [one])
-    return found
+    leaves: list[Mapping[str, Any]] = []
+    for queue_class in queue["classes"]:
+        leaves.extend(_leaves_of(queue_class) if "classes" in queue_class else [queue_class])
+    return leaves
 
 
 def _root_rate(queue: Mapping[str, Any]) -> float:
@@ -419,20 +421,20 @@ def _tree(queue: Mapping[str, Any]) -> str:
 
     def add(classes: Sequence[Mapping[str, Any]], parent: str) -> None:
         nonlocal leaves, inner
-        for one in classes:
-            if "classes" in one:
+        for queue_class in classes:
+            if "classes" in queue_class:
                 inner += 1
                 minor = str(inner)
             else:
                 leaves += 1
                 minor = str(leaves) if flat else f"{0x10 + leaves:x}"
             if not flat:
-                lines.append(f"class parent {parent} classid 10:{minor} {kind} {_class(kind, one)}")
-            if "classes" in one:
-                add(one["classes"], f"10:{minor}")
+                lines.append(f"class parent {parent} classid 10:{minor} {kind} {_class(kind, queue_class)}")
+            if "classes" in queue_class:
+                add(queue_class["classes"], f"10:{minor}")
             else:
                 lines.append(
-                    f"qdisc parent 10:{minor} handle {minor if not flat else 10 + leaves}: {_queue(one['queue'], 0.0)}"
+                    f"qdisc parent 10:{minor} handle {minor if not flat else 10 + leaves}: {_queue(queue_class['queue'], 0.0)}"
                 )
 
     add(queue["classes"], "10:")
@@ -442,26 +444,30 @@ def _tree(queue: Mapping[str, Any]) -> str:
     return " + ".join(lines)
 
 
-def _class(kind: str, one: Mapping[str, Any]) -> str:
+def _class(kind: str, queue_class: Mapping[str, Any]) -> str:
     """Parameters of a class in tc's terms."""
     if kind == "hfsc":
         for curve in ("rt", "ls", "ul"):
-            if any(_number(one[f"{curve}_{piece}"]) for piece in ("m1", "d")):
-                raise Refused(f"classes.{one['name']}.{curve}_m1: curves of one piece")
-        curves = {curve: one[f"{curve}_m2"] for curve in ("rt", "ls", "ul") if _number(one[f"{curve}_m2"])}
+            if any(_number(queue_class[f"{curve}_{piece}"]) for piece in ("m1", "d")):
+                raise Refused(f"classes.{queue_class['name']}.{curve}_m1: curves of one piece")
+        curves = {
+            curve: queue_class[f"{curve}_m2"] for curve in ("rt", "ls", "ul") if _number(queue_class[f"{curve}_m2"])
+        }
         return " ".join(f"{curve} rate {_bit(rate)}" for curve, rate in curves.items())
-    ceil = one["rate"] if one["ceil"] == "rate" else one["ceil"]
-    quantum = "" if one["quantum"] == "auto" else f" quantum {round(_number(one['quantum']))}"
-    bursts = " ".join(f"{key} {round(_number(one[key]))}" for key in ("burst", "cburst"))
-    return f"rate {_bit(one['rate'])} ceil {_bit(ceil)} {bursts} prio {one['prio']:g}{quantum}"
+    ceil = queue_class["rate"] if queue_class["ceil"] == "rate" else queue_class["ceil"]
+    quantum = "" if queue_class["quantum"] == "auto" else f" quantum {round(_number(queue_class['quantum']))}"
+    bursts = " ".join(f"{key} {round(_number(queue_class[key]))}" for key in ("burst", "cburst"))
+    return f"rate {_bit(queue_class['rate'])} ceil {_bit(ceil)} {bursts} prio {queue_class['prio']:g}{quantum}"
 
 
 def _ets(classes: Sequence[Mapping[str, Any]]) -> str:
     """ETS in tc's terms: strict classes come first."""
-    strict = [one["strict"] for one in classes]
+    strict = [queue_class["strict"] for queue_class in classes]
     if strict != sorted(strict, reverse=True):
         raise Refused("queue.classes: ets has its strict classes first")
-    quanta = " ".join(str(round(_number(one["quantum"]))) for one in classes if not one["strict"])
+    quanta = " ".join(
+        str(round(_number(queue_class["quantum"]))) for queue_class in classes if not queue_class["strict"]
+    )
     words = f"ets bands {len(classes)}" + (f" strict {sum(strict)}" if any(strict) else "")
     return words + (f" quanta {quanta}" if quanta else "")
 

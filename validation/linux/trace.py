@@ -47,8 +47,8 @@ def run() -> None:
     parts, periods = [], []
     for congestion in CONGESTION:
         for loop in LOOPS:
-            one = cell(congestion, loop)
-            job = guest.translate(one.scenario())
+            traced = cell(congestion, loop)
+            job = guest.translate(traced.scenario())
             trace = guest.PLACE / "out" / f"trace-{congestion}-{loop}"
             guest.boot(job, 1, trace=trace)
             lines = [line.split(",") for line in trace.read_text(encoding="ascii").splitlines()]
@@ -72,10 +72,10 @@ def run() -> None:
             frame = pd.DataFrame(rows, columns=columns)
             if loop == 40:
                 parts.append(frame)
-            found = sawtooth_of(one, *(frame[name].to_numpy() for name in ("time", "queue", "drops")))
-            kept = ("", "") if found is None else (f"{found.period:.6g}", f"{found.drops_per_cycle:.4g}")
-            periods.append((job.key, guest.version(), one.name, *kept))
-            print(f"{one.name}: {kept[0] or 'no'} s", file=sys.stderr)
+            sawtooth = sawtooth_of(traced, *(frame[name].to_numpy() for name in ("time", "queue", "drops")))
+            kept = ("", "") if sawtooth is None else (f"{sawtooth.period:.6g}", f"{sawtooth.drops_per_cycle:.4g}")
+            periods.append((job.key, guest.version(), traced.name, *kept))
+            print(f"{traced.name}: {kept[0] or 'no'} s", file=sys.stderr)
     pd.concat(parts).to_parquet(TRACES, index=False)
     with PERIODS.open("w", newline="", encoding="ascii") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -99,11 +99,15 @@ def distance(
     return float(distances[best]), float(shifts[best]), float(kernel.mean())
 
 
-def words(frame: pd.DataFrame, one: Cell) -> list[str]:
+def words(frame: pd.DataFrame, traced: Cell) -> list[str]:
     """Say what the sawtooth is like."""
-    found = sawtooth_of(one, *(frame[name].to_numpy() for name in ("time", "queue", "drops")))
-    queue = f"{frame.loc[frame['time'].between(*one.window), 'queue'].mean():.2f}"
-    return ["none", queue, ""] if found is None else [f"{found.period:.3f} s", queue, f"{found.drops_per_cycle:.2f}"]
+    sawtooth = sawtooth_of(traced, *(frame[name].to_numpy() for name in ("time", "queue", "drops")))
+    queue = f"{frame.loc[frame['time'].between(*traced.window), 'queue'].mean():.2f}"
+    return (
+        ["none", queue, ""]
+        if sawtooth is None
+        else [f"{sawtooth.period:.3f} s", queue, f"{sawtooth.drops_per_cycle:.2f}"]
+    )
 
 
 def main() -> None:
@@ -120,13 +124,13 @@ def main() -> None:
     figure, axes = plt.subplots(2, 1, figsize=(8, 5), sharex=True, layout="constrained")
     lines = []
     for congestion in CONGESTION:
-        one = cell(congestion)
+        traced = cell(congestion)
         theirs = traces[traces["congestion"] == congestion]
-        mine = one.traced()
+        mine = traced.traced()
         shown = [(part["time"].to_numpy(), part["cwnd"].to_numpy()) for part in (theirs, mine)]
-        apart, shift, mean = distance(shown[0], shown[1], one.window[0] + 3)
-        lines.append([f"{congestion}, Linux", *words(theirs, one), ""])
-        lines.append([f"{congestion}, ours", *words(mine, one), f"{apart:.2f} packets of {mean:.0f}"])
+        apart, shift, mean = distance(shown[0], shown[1], traced.window[0] + 3)
+        lines.append([f"{congestion}, Linux", *words(theirs, traced), ""])
+        lines.append([f"{congestion}, ours", *words(mine, traced), f"{apart:.2f} packets of {mean:.0f}"])
         if congestion in SHOWN:
             axis = axes[SHOWN.index(congestion)]
             axis.plot(*shown[0], label="Linux 6.1", linewidth=2.5, color="0.7")

@@ -136,7 +136,10 @@ TREES: Mapping[str, dict[str, Any]] = {
 
 def leaves(tree: Mapping[str, Any]) -> int:
     """Count the leaves that have flows."""
-    return sum(leaves(one) if "classes" in one else bool(one.get("flows")) for one in tree["classes"])
+    return sum(
+        leaves(queue_class) if "classes" in queue_class else bool(queue_class.get("flows"))
+        for queue_class in tree["classes"]
+    )
 
 
 def scenario(name: str, tree: dict[str, Any]) -> ac.Scenario:
@@ -151,7 +154,7 @@ def scenario(name: str, tree: dict[str, Any]) -> ac.Scenario:
         "destination": "receiver",
     }
     count = leaves(tree)
-    made = ac.dumbbell(
+    network = ac.dumbbell(
         name=name,
         rate=guest.LINE,
         queue=tree,
@@ -163,8 +166,8 @@ def scenario(name: str, tree: dict[str, Any]) -> ac.Scenario:
         measure="20 s .. 60 s",
     )
     if tree["scheduler"] in ("prio", "ets"):
-        return made.with_({"link.bottleneck.shaper": {"rate": ALL, "burst": "1514 B", "discipline": "htb"}})
-    return made
+        return network.with_({"link.bottleneck.shaper": {"rate": ALL, "burst": "1514 B", "discipline": "htb"}})
+    return network
 
 
 Classes = list[tuple[float, float]]
@@ -180,12 +183,12 @@ def of_flows(goodput: list[float], rtt: list[float], count: int) -> Classes:
 def run_guest(store: dict[str, str], jobs: int) -> None:
     """Run in the guest what the store lacks."""
 
-    def one(name: str) -> None:
+    def boot(name: str) -> None:
         job = guest.translate(scenario(name, TREES[name]))
         _, output = guest.boot(job, 1, detail=True, limit=3000)
         flows = [line.split()[2:] for line in output.splitlines() if line.startswith("FLOW ")]
-        found = of_flows([float(g) for g, _ in flows], [float(r) for _, r in flows], leaves(TREES[name]))
-        store[name] = " ".join(f"{share:.4f}:{rtt:.2f}" for share, rtt in found)
+        means = of_flows([float(g) for g, _ in flows], [float(r) for _, r in flows], leaves(TREES[name]))
+        store[name] = " ".join(f"{share:.4f}:{rtt:.2f}" for share, rtt in means)
         with RUNS.open("w", newline="", encoding="ascii") as file:
             csv.writer(file, lineterminator="\n").writerows(
                 [
@@ -196,7 +199,7 @@ def run_guest(store: dict[str, str], jobs: int) -> None:
 
     guest.build()
     with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(one, [name for name in TREES if name not in store]))
+        list(pool.map(boot, [name for name in TREES if name not in store]))
 
 
 def ours(name: str) -> Classes:

@@ -65,8 +65,8 @@ def seeds_of(cell: Cell, most: int) -> int:
 
 def chosen(only: str, rates: Sequence[int]) -> list[Cell]:
     """Cells of the matrix at these rates (Mb/s), those whose name contains `only`."""
-    beside = (cell for cell in itertools.chain(deployed(), further()) if cell.rate in rates)
-    every = itertools.chain(matrix(tuple(rates)), beside)
+    more_cells = (cell for cell in itertools.chain(deployed(), further()) if cell.rate in rates)
+    every = itertools.chain(matrix(tuple(rates)), more_cells)
     return [cell for cell in every if only in cell.name]
 
 
@@ -82,7 +82,7 @@ def run_guest(cells: Sequence[Cell], store: guest.Store, seeds: int, jobs: int) 
     if not todo:
         return
 
-    def one(entry: tuple[Cell, guest.Job, int]) -> str:
+    def boot(entry: tuple[Cell, guest.Job, int]) -> str:
         cell, job, seed = entry
         try:
             values, _ = guest.boot(job, seed)
@@ -96,9 +96,9 @@ def run_guest(cells: Sequence[Cell], store: guest.Store, seeds: int, jobs: int) 
     begin = time.monotonic()
     try:
         guest.build()
-        one(todo[0])  # alone, to see whether a guest comes up at all
+        boot(todo[0])  # alone, to see whether a guest comes up at all
         with ThreadPoolExecutor(jobs) as pool:
-            for done, words in enumerate(pool.map(one, todo[1:]), 2):
+            for done, words in enumerate(pool.map(boot, todo[1:]), 2):
                 print(f"{done} of {len(todo)}: {words}", file=sys.stderr, flush=True)
     except guest.NoKernel as error:
         print(f"{error}\nNothing runs in the guest; comparing with the committed runs.", file=sys.stderr)
@@ -123,13 +123,13 @@ def judge(cells: Sequence[Cell], store: guest.Store, jobs: int) -> list[Judged]:
     known = [(cell, store.seeds(guest.translate(cell.scenario()))) for cell in cells]
     known = [(cell, rows) for cell, rows in known if rows]
     with ProcessPoolExecutor(jobs) as pool:
-        found = pool.map(one_cell, known, chunksize=4)
-        return [(cell, comparison, rows) for (cell, rows), comparison in zip(known, found, strict=True)]
+        comparisons = pool.map(one_cell, known, chunksize=4)
+        return [(cell, comparison, rows) for (cell, rows), comparison in zip(known, comparisons, strict=True)]
 
 
 def equivalent(comparison: Sequence[Comparison]) -> bool:
     """Whether all quantities are."""
-    return all(one.equivalent for one in comparison)
+    return all(quantity.equivalent for quantity in comparison)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -168,11 +168,13 @@ def differing(judged: Sequence[Judged]) -> str:
         if equivalent(comparison):
             continue
         words = []
-        for one in comparison:
-            if not one.equivalent:
-                scale, form = one.margin.scale, one.margin.digits
-                spread = "" if math.isnan(one.spread) else f" ± {one.spread * scale:.2g}"
-                words.append(f"{one.margin.name} {one.ours * scale:{form}} ({one.theirs * scale:{form}}{spread})")
+        for quantity in comparison:
+            if not quantity.equivalent:
+                scale, form = quantity.margin.scale, quantity.margin.digits
+                spread = "" if math.isnan(quantity.spread) else f" ± {quantity.spread * scale:.2g}"
+                words.append(
+                    f"{quantity.margin.name} {quantity.ours * scale:{form}} ({quantity.theirs * scale:{form}}{spread})"
+                )
         rows.append([cell.name, "; ".join(words), cause(cell)])
     return table(["cell", "ours (the kernel's, ± deviation over seeds)", "cause"], rows) if rows else "None."
 
@@ -181,11 +183,11 @@ def everything(judged: Sequence[Judged]) -> str:
     """Write all numbers as CSV."""
     lines = ["cell,quantity,ours,kernel,kernel_std,kernel_runs,margin,equivalent"]
     for cell, comparison, rows in judged:
-        for one in comparison:
-            spread = "" if math.isnan(one.spread) else f"{one.spread:.5g}"
+        for quantity in comparison:
+            spread = "" if math.isnan(quantity.spread) else f"{quantity.spread:.5g}"
             lines.append(
-                f'"{cell.name}",{one.margin.name},{one.ours:.6g},{one.theirs:.6g},{spread},{len(rows)},{one.margin.allows(one.theirs):.4g},'
-                f"{int(one.equivalent)}"
+                f'"{cell.name}",{quantity.margin.name},{quantity.ours:.6g},{quantity.theirs:.6g},{spread},{len(rows)},{quantity.margin.allows(quantity.theirs):.4g},'
+                f"{int(quantity.equivalent)}"
             )
     return "\n".join(lines) + "\n"
 
@@ -198,11 +200,11 @@ def shipped(comparison: str) -> str:
         values[row["quantity"]] = f"{float(row['ours']):.5g},{float(row['kernel']):.5g}"
         values["equivalent"] = min(values.get("equivalent", "1"), row["equivalent"])
     quantities = ("utilisation", "queue", "loss", "jain")
-    head = ",".join(f"ours_{one},kernel_{one}" for one in quantities)
+    head = ",".join(f"ours_{quantity},kernel_{quantity}" for quantity in quantities)
     lines = [f"congestion,queue,flows,rate_mbps,rtt_ms,{head},equivalent"]
     for name, values in cells.items():
         congestion, queue, flows, rate, rtt = (part.split()[0] for part in name.split(", "))
-        numbers = ",".join(values[one] for one in quantities)
+        numbers = ",".join(values[quantity] for quantity in quantities)
         lines.append(f"{congestion},{queue},{flows},{rate},{rtt},{numbers},{values['equivalent']}")
     return "\n".join(lines) + "\n"
 
@@ -222,7 +224,11 @@ def overview_deployed(judged: Sequence[Judged]) -> str:
         if queue in cells:
             shares = [cells.get(f"{name}/{queue}") for name in DEPLOYED_CONGESTION]
             rows.append(
-                [queue, *(f"{one[0]} of {one[1]}" if one else "" for one in shares), "{} of {}".format(*cells[queue])]
+                [
+                    queue,
+                    *(f"{counted[0]} of {counted[1]}" if counted else "" for counted in shares),
+                    "{} of {}".format(*cells[queue]),
+                ]
             )
     rows.append(
         [
@@ -296,13 +302,17 @@ def main() -> int:
     if not judged:
         print("no such cell, or no run of the kernel of it", file=sys.stderr)
         return 2
-    beside = [one for one in judged if one[0].queue in DEPLOYED]
-    others = [one for one in judged if one[0].congestion in FURTHER]
-    judged = [one for one in judged if one[0].queue not in DEPLOYED and one[0].congestion not in FURTHER]
-    if beside:
-        print(overview_deployed(beside), "", sep="\n")
+    deployed_cells = [judgement for judgement in judged if judgement[0].queue in DEPLOYED]
+    others = [judgement for judgement in judged if judgement[0].congestion in FURTHER]
+    judged = [
+        judgement
+        for judgement in judged
+        if judgement[0].queue not in DEPLOYED and judgement[0].congestion not in FURTHER
+    ]
+    if deployed_cells:
+        print(overview_deployed(deployed_cells), "", sep="\n")
         if args.write:
-            write_deployed(beside)
+            write_deployed(deployed_cells)
     if others:
         print(overview_further(others), "", sep="\n")
         if args.write:

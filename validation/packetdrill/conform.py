@@ -87,8 +87,8 @@ def from_repository(repository: Path) -> Iterator[Source]:
         ("HEAD", PRESENT, TOPICS, ""),
         (f"{DELETED}^", PAST, PAST_TOPICS, "2013/"),
     ):
-        found = git(repository, "ls-tree", "-r", "--name-only", revision, *(f"{folder}/{topic}/" for topic in topics))
-        names = [name for name in found.splitlines() if name.endswith(".pkt")]
+        listing = git(repository, "ls-tree", "-r", "--name-only", revision, *(f"{folder}/{topic}/" for topic in topics))
+        names = [name for name in listing.splitlines() if name.endswith(".pkt")]
         if not names:
             raise UsageError(f"{repository}: {revision} has no scripts below {folder}")
         for name in names:
@@ -122,24 +122,24 @@ def congestion_control(text: str) -> str | Callable[[], object]:
         raise UsageError(f"--congestion: no Python file {file}")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    found = getattr(module, name, None)
-    if not callable(found):
+    algorithm = getattr(module, name, None)
+    if not callable(algorithm):
         raise UsageError(f"--congestion: {file} has no class {name}")
-    return found  # type: ignore[no-any-return]
+    return algorithm  # type: ignore[no-any-return]
 
 
 def settings(pairs: list[str]) -> dict[str, Any]:
     """Keys of the sender's class of flows, as `key=value` with TOML's values."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals:
             raise UsageError(f"--set takes KEY=VALUE, found {pair!r}")
         try:
-            found |= tomllib.loads(f"{key} = {value}")
+            values |= tomllib.loads(f"{key} = {value}")
         except tomllib.TOMLDecodeError:
-            found[key] = value
-    return found
+            values[key] = value
+    return values
 
 
 def report(outcomes: list[player.Outcome], known: dict[str, dict[str, str]]) -> tuple[str, list[str]]:

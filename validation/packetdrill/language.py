@@ -124,14 +124,14 @@ class _Reader:
 
     def fail(self, wanted: str) -> ScriptError:
         rest = self.text[self.at :].split("\n", 1)[0].strip()
-        found = (
+        actual = (
             repr(rest[:40]) if rest else "the end of the line" if self.at < len(self.text) else "the end of the file"
         )
-        return ScriptError(f"{self.path}:{self.line()}: expected {wanted}, found {found}")
+        return ScriptError(f"{self.path}:{self.line()}: expected {wanted}, found {actual}")
 
     def blank(self) -> None:
-        if found := _BLANK.match(self.text, self.at):
-            self.at = found.end()
+        if match := _BLANK.match(self.text, self.at):
+            self.at = match.end()
 
     def done(self) -> bool:
         self.blank()
@@ -149,16 +149,16 @@ class _Reader:
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         self.blank()
-        found = pattern.match(self.text, self.at)
-        if found:
-            self.at = found.end()
-        return found
+        match = pattern.match(self.text, self.at)
+        if match:
+            self.at = match.end()
+        return match
 
     def want(self, pattern: re.Pattern[str], wanted: str) -> re.Match[str]:
-        found = self.match(pattern)
-        if not found:
+        match = self.match(pattern)
+        if not match:
             raise self.fail(wanted)
-        return found
+        return match
 
     def expect(self, text: str, wanted: str) -> None:
         if not self.take(text):
@@ -168,9 +168,9 @@ class _Reader:
         end = self.text.find(text, self.at)
         if end < 0:
             raise ScriptError(f'{self.path}:{self.line()}: {what} has no end ("{text}")')
-        found = self.text[self.at : end]
+        content = self.text[self.at : end]
         self.at = end + len(text)
-        return found
+        return content
 
     def number(self, wanted: str) -> int:
         return int(self.want(re.compile(r"\d+"), wanted)[0])

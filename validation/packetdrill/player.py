@@ -119,7 +119,7 @@ class _Player:
         """The first byte of each segment that was written, and of the one after the last."""
         self.mss, self.scale, self.shift = OUR_MSS, 0, 0
         self.sack = self.ecn = self.stamps = False
-        self.asked = 0.0
+        self.connect_time = 0.0
         self.stamp: tuple[int, float] | None = None
         """A time stamp of ours and the time it stands for; a tick is a millisecond."""
         self.out: deque[_Sent] = deque()
@@ -275,7 +275,7 @@ class _Player:
         if answers:
             self.establish(packet, scaled=False)
         else:
-            self.asked = self.now
+            self.connect_time = self.now
 
     def establish(self, packet: Packet, scaled: bool = True) -> None:
         keys: dict[str, Any] = {"ecn": self.ecn}
@@ -286,7 +286,7 @@ class _Player:
         queue = {"aqm": "drop-tail", "capacity": "50 packets"}
         scenario = ac.dumbbell(rate="10 Mbit/s", queue=queue, flows=flows, duration="1 s")
         self.endpoint = Endpoint(scenario)
-        self.endpoint.open(self.now, self.now - self.asked)
+        self.endpoint.open(self.now, self.now - self.connect_time)
         self.offer(packet.window, scaled)
 
     def offer(self, window: int | None, scaled: bool = True) -> bool:
@@ -355,7 +355,7 @@ class _Player:
                     raise Unsupported(f"{self.where(event)}: a probe of a closed window")
             self.pass_time(START + first)
             if "S" in packet.flags:
-                self.asked = self.now
+                self.connect_time = self.now
                 if packet.options.timestamp:
                     self.stamp = (packet.options.timestamp[0], self.now)
             self.last_time = first
@@ -371,9 +371,9 @@ class _Player:
                     break
                 self.pass_time(due)
             if not self.out:
-                found = "nothing left" if wanted == packet.first else f"only {packet.first}:{wanted} left"
+                rest = "nothing left" if wanted == packet.first else f"only {packet.first}:{wanted} left"
                 raise Mismatch(
-                    f"{self.where(event)}: {packet.first}:{packet.last} was expected{self.span(first, last)}, {found}"
+                    f"{self.where(event)}: {packet.first}:{packet.last} was expected{self.span(first, last)}, {rest}"
                 )
             sent = self.out[0]
             if sent.first != wanted or sent.last > packet.last:

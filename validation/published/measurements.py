@@ -136,10 +136,10 @@ def shares(result: ac.Result) -> dict[str, float]:
     flows = result.flows
     classes = list(dict.fromkeys(flows["class"]))
     first = flows["class"] == classes[0]
-    found = {"share": float(flows.loc[first, "goodput"].sum() / flows["goodput"].sum())}
+    values = {"share": float(flows.loc[first, "goodput"].sum() / flows["goodput"].sum())}
     for place, name in enumerate(classes[:2], 1):
-        found[f"rtt_{place}_ms"] = 1e3 * float(flows.loc[flows["class"] == name, "rtt_mean"].mean())
-    return found
+        values[f"rtt_{place}_ms"] = 1e3 * float(flows.loc[flows["class"] == name, "rtt_mean"].mean())
+    return values
 
 
 class Table(Protocol):

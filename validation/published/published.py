@@ -62,7 +62,7 @@ READINGS: dict[str, dict[str, Reading]] = {
 """By table, each otherwise that of the page."""
 
 
-def one(job: tuple[Cell, Reading, int]) -> dict[str, float]:
+def run_job(job: tuple[Cell, Reading, int]) -> dict[str, float]:
     """Run a cell with a seed."""
     cell, reading, seed = job
     return cell.ours(ac.run(cell.scenario(reading), seed=seed))
@@ -106,8 +106,8 @@ class Store:
         ]
         if todo:
             with ProcessPoolExecutor(jobs) as pool:
-                found = pool.map(one, [job for _, job in todo])
-                for done, ((key, job), values) in enumerate(zip(todo, found, strict=True), 1):
+                results = pool.map(run_job, [job for _, job in todo])
+                for done, ((key, job), values) in enumerate(zip(todo, results, strict=True), 1):
                     self.add(key, job[2], values)
                     if done % 50 == 0:
                         print(f"{done} of {len(todo)} runs", file=sys.stderr, flush=True)
@@ -211,14 +211,14 @@ def draw(compared: Sequence[Compared]) -> None:
     from ackclock.plot import style
 
     with style.context():
-        for name, made in TABLES.items():
+        for name, published in TABLES.items():
             members = [each for each in compared if each.cell.table == name]
             panels: dict[tuple[str, str], list[Compared]] = {}
             for each in members:
-                panels.setdefault((made.panel(each.cell), each.quantity), []).append(each)
+                panels.setdefault((published.panel(each.cell), each.quantity), []).append(each)
             across = 1 if max(map(len, panels.values())) > 12 else min(3, len(panels))
             down = -(-len(panels) // across)
-            longest = max(len(made.tick(each.cell)) for each in members)
+            longest = max(len(published.tick(each.cell)) for each in members)
             size = (max(8.0, 3.4 * across), (1.9 + 0.06 * longest) * down)
             figure, axes = plt.subplots(down, across, figsize=size, squeeze=False, layout="constrained")
             for ax in list(axes.flat)[len(panels) :]:
@@ -231,7 +231,9 @@ def draw(compared: Sequence[Compared]) -> None:
                     ax.plot([place] * 2, [min(each.runs), max(each.runs)], color=style.BLUE, linewidth=1)
                     colour = style.VERMILION if each.verdict == "out" else style.BLUE
                     ax.plot(place, each.ours, "o", color=colour, label="ackclock" if place == 0 else None)
-                ax.set_xticks(range(len(entries)), [made.tick(each.cell) for each in entries], rotation=90, fontsize=7)
+                ax.set_xticks(
+                    range(len(entries)), [published.tick(each.cell) for each in entries], rotation=90, fontsize=7
+                )
                 ax.set_title(title, fontsize=9)
                 ax.set_ylabel(QUANTITIES[quantity].axis, fontsize=8)
                 if quantity in ("share", "jain"):

@@ -254,24 +254,24 @@ def unfixed() -> list[tuple[str, str, Any, Check]]:
 
 def alarms(congestion: Any, check: Check, seeds: Sequence[int] = SEEDS) -> tuple[int, str]:
     """Seeds with an alarm, and the range of values."""
-    found = parallel(lambda seed: check(congestion, seed), seeds)
-    values = [value for _, value in found]
-    return sum(alarm for alarm, _ in found), f"{min(values):.3f} to {max(values):.3f}"
+    results = parallel(lambda seed: check(congestion, seed), seeds)
+    values = [value for _, value in results]
+    return sum(alarm for alarm, _ in results), f"{min(values):.3f} to {max(values):.3f}"
 
 
 def main() -> int:
     """Run everything; 1 if a fault is missed or a version without a fault gives an alarm."""
     rows, bad, false, quiet = [], 0, 0, 0
     for name, source, before, after, check in cases():
-        (red, seen), (green, kept) = alarms(before, check), alarms(after, check)
+        (red, values), (green, kept) = alarms(before, check), alarms(after, check)
         bad += red < len(SEEDS)
         false, quiet = false + green, quiet + len(SEEDS)
-        rows.append(f"| {name} | {source} | {red} of {len(SEEDS)} | {seen} | {green} of {len(SEEDS)} | {kept} |")
+        rows.append(f"| {name} | {source} | {red} of {len(SEEDS)} | {values} | {green} of {len(SEEDS)} | {kept} |")
         print(rows[-1], flush=True)
     for name, source, congestion, check in unfixed():
-        red, seen = alarms(congestion, check)
+        red, values = alarms(congestion, check)
         bad += red < len(SEEDS)
-        rows.append(f"| {name} | {source} | {red} of {len(SEEDS)} | {seen} | | |")
+        rows.append(f"| {name} | {source} | {red} of {len(SEEDS)} | {values} | | |")
         print(rows[-1], flush=True)
     rows += ["", "| release without a known fault | check | alarms | values |", "|---|---|---|---|"]
     for name, congestion, checks in healthy():

@@ -45,11 +45,11 @@ def job(path: str, sender: str) -> guest.Job:
     flows = ac.flows(
         1, sender, style="linux", rtt=rtt, start="0 s", packet_size="1514 B", header_size="66 B", ack_size="66 B"
     )
-    made = ac.dumbbell(
+    network = ac.dumbbell(
         rate=guest.LINE, queue=queue, flows=flows, duration=f"{END:g} s", measure=f"{WARM_UP:g} s .. {END:g} s"
     )
     shaper = {"rate": f"{RATE:g} Mbit/s", "burst": "1514 B", "discipline": "htb"}
-    return guest.translate(made.with_({"link.bottleneck.shaper": shaper}))
+    return guest.translate(network.with_({"link.bottleneck.shaper": shaper}))
 
 
 def alone(path: str, sender: str, seed: int) -> tuple[dict[str, Any], list[tuple[str, str, float, float]]]:
@@ -77,8 +77,8 @@ def beside(path: str, sender: str, seed: int) -> dict[str, Any]:
     """
     own = (seed + 1) % 2
     order = [sender, "cubic"] if own == 0 else ["cubic", sender]
-    made = replace(job(path, sender), congestion=":".join(order), flows=2, start=(0.0, 1.0))
-    got, said = guest.boot(made, seed, detail=True)
+    pair = replace(job(path, sender), congestion=":".join(order), flows=2, start=(0.0, 1.0))
+    got, said = guest.boot(pair, seed, detail=True)
     goodput = [float(line.split()[2]) for line in said.splitlines() if line.startswith("FLOW ")]
     mine, other = goodput[own], goodput[1 - own]
     return named(path, sender, seed, got) | {"beside": 1, "goodput_mbps": mine, "beside_mbps": other}
@@ -99,12 +99,12 @@ def named(path: str, sender: str, seed: int, got: Mapping[str, float]) -> dict[s
 
 def main() -> None:
     """Run every sender with three seeds over the paths asked for."""
-    asked = sys.argv[1:] or list(PATHS)
+    paths = sys.argv[1:] or list(PATHS)
     known = pd.read_csv(RESULTS) if RESULTS.exists() else pd.DataFrame()
     if not (guest.PLACE / "linux-tt").exists():
         guest.build()
     rows, windows = [], []
-    for path in asked:
+    for path in paths:
         for sender in SENDERS:
             for seed in SEEDS:
                 row, flow = alone(path, sender, seed)
@@ -112,7 +112,7 @@ def main() -> None:
                 print(*rows[-2:], sep="\n", flush=True)
                 if path == "one BDP" and seed == 1:
                     windows += flow
-    kept = [known[~known["path"].isin(asked)]] if len(known) else []
+    kept = [known[~known["path"].isin(paths)]] if len(known) else []
     pd.concat([*kept, pd.DataFrame(rows).round(5)]).to_csv(RESULTS, index=False)
     if windows:
         columns = ["stack", "option", "time_s", "cwnd"]

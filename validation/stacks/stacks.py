@@ -34,14 +34,14 @@ def table(frame: pd.DataFrame, form: str) -> str:
 
 def means(results: pd.DataFrame, column: str) -> pd.DataFrame:
     """Mean over seeds of a column, by sender and path."""
-    found = results.groupby(["sender", "path"], sort=False)[column].mean().unstack()
-    return found.reindex(index=ordered(results["sender"]), columns=list(dict.fromkeys(results["path"])))
+    by_path = results.groupby(["sender", "path"], sort=False)[column].mean().unstack()
+    return by_path.reindex(index=ordered(results["sender"]), columns=list(dict.fromkeys(results["path"])))
 
 
 def ordered(senders: pd.Series) -> list[str]:
     """Senders as the laboratory has them, the kernel's after ours."""
     every = list(dict.fromkeys(senders))
-    pairs = ((one, one.replace("ours", KERNEL)) for one in every if not one.startswith(KERNEL))
+    pairs = ((sender, sender.replace("ours", KERNEL)) for sender in every if not sender.startswith(KERNEL))
     return [name for pair in pairs for name in dict.fromkeys(pair) if name in every]
 
 
@@ -91,8 +91,8 @@ def draw_windows(paths: Sequence[str]) -> None:
 def shares(every: pd.DataFrame) -> pd.DataFrame:
     """Share of the goodput beside one CUBIC: ackclock's, or the kernel's beside its own."""
     beside = every[every["beside"] == 1]
-    found = beside["goodput_mbps"] / (beside["goodput_mbps"] + beside["beside_mbps"])
-    return means(beside.assign(share=found), "share")
+    share = beside["goodput_mbps"] / (beside["goodput_mbps"] + beside["beside_mbps"])
+    return means(beside.assign(share=share), "share")
 
 
 def draw_shares(every: pd.DataFrame) -> None:
@@ -100,12 +100,12 @@ def draw_shares(every: pd.DataFrame) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    found = shares(every)
+    share = shares(every)
     figure, ax = plt.subplots(figsize=(8, 6), layout="constrained")
-    for mark, path in zip("osD^vx", found.columns, strict=True):
-        ax.plot(found[path], range(len(found)), mark, label=path, markersize=6, alpha=0.8)
+    for mark, path in zip("osD^vx", share.columns, strict=True):
+        ax.plot(share[path], range(len(share)), mark, label=path, markersize=6, alpha=0.8)
     ax.axvline(0.5, color="grey", linewidth=0.8)
-    ax.set_yticks(range(len(found)), found.index)
+    ax.set_yticks(range(len(share)), share.index)
     ax.invert_yaxis()
     ax.set_xlim(0, 1)
     ax.set_xlabel("share of the goodput beside one CUBIC")
@@ -115,10 +115,10 @@ def draw_shares(every: pd.DataFrame) -> None:
 
 
 if __name__ == "__main__":
-    found, kernel = pd.read_csv(HERE / "results.csv"), pd.read_csv(HERE / "kernel.csv")
-    for one in (found, kernel):
-        one["sender"] = one["stack"] + " " + one["option"]
-    write_tables(found, kernel)
-    draw_shares(pd.concat([found, kernel]))
+    results, kernel = pd.read_csv(HERE / "results.csv"), pd.read_csv(HERE / "kernel.csv")
+    for runs in (results, kernel):
+        runs["sender"] = runs["stack"] + " " + runs["option"]
+    write_tables(results, kernel)
+    draw_shares(pd.concat([results, kernel]))
     if len(sys.argv) > 1:
         draw_windows(sys.argv[1:])

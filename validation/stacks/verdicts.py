@@ -264,9 +264,11 @@ PLANTED: Mapping[str, Any] = {
 def verdict(algorithm: Any, style: str, after: int, only: tuple[str, ...] = ()) -> tuple[int, list[str]]:
     """How many checks there are, and those that fail."""
     like = "reno" if algorithm == "reno" or isinstance(algorithm, type) else None
-    found = check(Configuration(subject(algorithm, {}, style), like=like, only=only), after=after)
-    bad = [f"{one.id}: {one.sentence}" for one in found.checks if one.status in (Status.FAIL, Status.ERROR)]
-    return len(found.checks), bad
+    report = check(Configuration(subject(algorithm, {}, style), like=like, only=only), after=after)
+    bad = [
+        f"{result.id}: {result.sentence}" for result in report.checks if result.status in (Status.FAIL, Status.ERROR)
+    ]
+    return len(report.checks), bad
 
 
 def healthy(sets: int, only: tuple[str, ...]) -> None:
@@ -288,7 +290,7 @@ def faults() -> None:
     for name, algorithm in PLANTED.items():
         count, bad = verdict(algorithm, "rfc", 0, FAULTY)
         caught += bool(bad)
-        by = ", ".join(dict.fromkeys(one.split()[0] for one in bad)) or "nothing"
+        by = ", ".join(dict.fromkeys(failure.split()[0] for failure in bad)) or "nothing"
         print(f"| {name} | {len(bad)} of {count} | {by} |", flush=True)
     print(f"{caught} of {len(PLANTED)}")
 

@@ -33,7 +33,7 @@ function early(): Plugin {
     transformIndexHtml: {
       order: 'post',
       handler: (_, { bundle }) => {
-        const names = Object.keys(bundle ?? {}).filter((one) => one.endsWith('.wasm'));
+        const names = Object.keys(bundle ?? {}).filter((name) => name.endsWith('.wasm'));
         const attrs = { rel: 'preload', as: 'fetch', type: 'application/wasm', crossorigin: true };
         return names.map((name) => ({
           tag: 'link',

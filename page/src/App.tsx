@@ -79,21 +79,21 @@ export function App({ pool, start }: { pool: Pool; start: Shared | null }) {
   const [writing, setWriting] = useState(false);
   const [copied, setCopied] = useState(false);
 
-  const open = (one: Lesson) => {
-    lab.setLesson(one.key);
+  const open = (chosen: Lesson) => {
+    lab.setLesson(chosen.key);
     lab.setKept(null);
     lab.setPlace({ link: 0, flows: 0 });
-    lab.setText(one.scenario);
+    lab.setText(chosen.scenario);
     setPage('laboratory');
     window.scrollTo(0, 0);
   };
   useEffect(() => {
     const named = /^#lesson=([\w-]+)/.exec(location.hash)?.[1];
-    const found = LESSONS.find((one) => one.key === named);
-    if (found) open(found);
+    const match = LESSONS.find((lesson) => lesson.key === named);
+    if (match) open(match);
   }, []);
 
-  const lesson = LESSONS.find((one) => one.key === lab.lesson);
+  const lesson = LESSONS.find((candidate) => candidate.key === lab.lesson);
   const outcome = lab.packets.value;
   // figures are drawn anew when what they show changes, not with each report of a run's progress
   const Editor = useEditor(writing || outcome !== null);

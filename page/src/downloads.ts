@@ -17,27 +17,29 @@ export function csv(outcome: Outcome): string {
   const link = (index: number) => text(`${outcome.links[index]?.name} queue (packets)`);
   const head = [
     'time (s)',
-    ...links.map((one) => link(one.link)),
-    ...flows.map((one) => `flow ${one.flow} cwnd (packets)`),
+    ...links.map((trace) => link(trace.link)),
+    ...flows.map((trace) => `flow ${trace.flow} cwnd (packets)`),
   ];
   const rows = time.map((t, k) => [
     t,
-    ...links.map((one) => one.queue_packets[k]),
-    ...flows.map((one) => one.cwnd[k] ?? ''),
+    ...links.map((trace) => trace.queue_packets[k]),
+    ...flows.map((trace) => trace.cwnd[k] ?? ''),
   ]);
   return `${[head, ...rows].map((row) => row.join(',')).join('\n')}\n`;
 }
 
 /** The figures on the screen, one above the other, as a picture of this size. */
 export function png(): void {
-  const figures = [...document.querySelectorAll<HTMLElement>('.figure')].filter((one) => one.querySelector('canvas'));
+  const figures = [...document.querySelectorAll<HTMLElement>('.figure')].filter((figure) =>
+    figure.querySelector('canvas'),
+  );
   const scale = window.devicePixelRatio || 1;
-  const canvases = figures.map((one) => one.querySelector('canvas') as HTMLCanvasElement);
-  const width = Math.max(...canvases.map((one) => one.width));
+  const canvases = figures.map((figure) => figure.querySelector('canvas') as HTMLCanvasElement);
+  const width = Math.max(...canvases.map((canvas) => canvas.width));
   const title = 28 * scale;
   const canvas = document.createElement('canvas');
   canvas.width = width;
-  canvas.height = canvases.reduce((sum, one) => sum + one.height + title, 0);
+  canvas.height = canvases.reduce((sum, canvas) => sum + canvas.height + title, 0);
   const ink = canvas.getContext('2d');
   if (!ink || !canvases.length) return;
   const style = getComputedStyle(document.documentElement);
@@ -46,10 +48,10 @@ export function png(): void {
   ink.fillStyle = style.getPropertyValue('--ink');
   ink.font = `600 ${14 * scale}px system-ui, sans-serif`;
   let top = 0;
-  canvases.forEach((one, k) => {
+  canvases.forEach((canvas, k) => {
     ink.fillText(figures[k]?.querySelector('h3')?.textContent ?? '', 12 * scale, top + 19 * scale);
-    ink.drawImage(one, 0, top + title);
-    top += one.height + title;
+    ink.drawImage(canvas, 0, top + title);
+    top += canvas.height + title;
   });
   canvas.toBlob((blob) => blob && save('ackclock.png', [blob], 'image/png'));
 }
@@ -62,7 +64,7 @@ export function svg(outcome: Outcome, link: number): string {
   const { time } = outcome.traces;
   const [w, h, left, bottom] = [900, 320, 64, 48];
   const queue = trace?.queue_packets ?? [];
-  const top = queue.reduce((most, one) => Math.max(most, one), 1) * 1.05;
+  const top = queue.reduce((most, packets) => Math.max(most, packets), 1) * 1.05;
   const end = time[time.length - 1] ?? 1;
   const x = (t: number) => left + ((w - left - 16) * t) / end;
   const y = (q: number) => h - bottom - ((h - bottom - 16) * q) / top;

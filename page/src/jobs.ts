@@ -55,33 +55,33 @@ export async function trajectory(pool: Pool, text: string, duration: number): Pr
 /** Longest base round trip of a scenario, s. */
 export function longestRtt(tree: Tree): number {
   const flows = (tree.flows ?? []) as Tree[];
-  return Math.max(0.001, ...flows.map((one) => number(one.rtt, 0.1)));
+  return Math.max(0.001, ...flows.map((flow) => number(flow.rtt, 0.1)));
 }
 
 /** How long the mean field runs, s: long enough to see where it goes. */
-export function horizon(found: Checked): number {
-  return Math.min(found.duration ?? LONGEST, LONGEST, Math.max(5, ROUNDS * longestRtt(found.tree)));
+export function horizon(checked: Checked): number {
+  return Math.min(checked.duration ?? LONGEST, LONGEST, Math.max(5, ROUNDS * longestRtt(checked.tree)));
 }
 
 /** The same scenario, as short as a mean field on the page is. */
-export function shortened(found: Checked): string {
-  const length = horizon(found);
-  if (found.duration !== null && length >= found.duration) return write(found.tree);
-  let tree = set(found.tree, ['scenario', 'duration'], `${length} s`);
+export function shortened(checked: Checked): string {
+  const length = horizon(checked);
+  if (checked.duration !== null && length >= checked.duration) return write(checked.tree);
+  let tree = set(checked.tree, ['scenario', 'duration'], `${length} s`);
   tree = set(tree, ['scenario', 'measure'], `${length / 3} s .. ${length} s`);
   tree = without(tree, ['scenario', 'sample']);
   const late = (at: unknown) => number(at as string, 0) >= length;
-  if (Array.isArray(tree.change)) tree.change = tree.change.filter((one) => !late(get(one, ['at'])));
+  if (Array.isArray(tree.change)) tree.change = tree.change.filter((entry) => !late(get(entry, ['at'])));
   const flows = tree.flows as Tree[];
-  for (const one of flows) {
-    const times = String(one.start ?? '').match(/\d[^.]*?(?:s|min|h)\b/g) ?? [];
-    if (times.some(late)) one.start = `uniform 0 s .. ${length / 10} s`;
+  for (const flow of flows) {
+    const times = String(flow.start ?? '').match(/\d[^.]*?(?:s|min|h)\b/g) ?? [];
+    if (times.some(late)) flow.start = `uniform 0 s .. ${length / 10} s`;
   }
   return write(tree);
 }
 
-export function meanField(pool: Pool, found: Checked, signal: AbortSignal, progress: Listen): Promise<Field> {
-  const text = shortened(found);
+export function meanField(pool: Pool, checked: Checked, signal: AbortSignal, progress: Listen): Promise<Field> {
+  const text = shortened(checked);
   const grid = { cells_per_packet: 2, steps_per_rtt: 30, samples: 800, snapshots: 60, bins: 2048 };
   return pool.ask<Field>({ ask: 'field', text, ...grid }, { signal, progress });
 }

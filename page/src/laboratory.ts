@@ -75,9 +75,9 @@ export function useLaboratory(pool: Pool, start: Shared | null) {
     const [onPackets, onLaw, onCourse, onField] = [take(setPackets), take(setLaw), take(setCourse), take(setField)];
 
     const all = async () => {
-      const found = await jobs.check(pool, text);
+      const answer = await jobs.check(pool, text);
       if (signal.aborted) return;
-      setChecked(found);
+      setChecked(answer);
       setDiagnostics([]);
       onLaw.begin();
       onCourse.begin();
@@ -100,7 +100,7 @@ export function useLaboratory(pool: Pool, start: Shared | null) {
       // not stopped when the next one begins: they are shorter than a new worker takes
       const average = Promise.allSettled([
         jobs.stability(pool, text).then(onLaw.done, onLaw.failed),
-        jobs.trajectory(pool, text, found.duration ?? LONGEST).then(onCourse.done, onCourse.failed),
+        jobs.trajectory(pool, text, answer.duration ?? LONGEST).then(onCourse.done, onCourse.failed),
       ]);
       const rest = async () => {
         await (early ?? runPackets());
@@ -109,7 +109,7 @@ export function useLaboratory(pool: Pool, start: Shared | null) {
         const limited = new AbortController();
         const late = setTimeout(() => limited.abort(), FIELD_LIMIT_MS);
         signal.addEventListener('abort', () => limited.abort());
-        await jobs.meanField(pool, found, limited.signal, onField.progress).then(onField.done, (error) => {
+        await jobs.meanField(pool, answer, limited.signal, onField.progress).then(onField.done, (error) => {
           onField.failed(isStopped(error) ? new Error(`it takes longer than ${FIELD_LIMIT_MS / 1000} s here`) : error);
         });
         clearTimeout(late);
@@ -141,9 +141,9 @@ export function useLaboratory(pool: Pool, start: Shared | null) {
     if (!other) return;
     keptText.current = null;
     const run = async () => {
-      const found = await jobs.check(pool, other);
+      const answer = await jobs.check(pool, other);
       const outcome = await jobs.runPackets(pool, other, new AbortController().signal, () => undefined);
-      setKept({ text: other, name: found.name, outcome });
+      setKept({ text: other, name: answer.name, outcome });
     };
     run().catch(() => undefined);
   }, [pool]);
@@ -208,6 +208,6 @@ export function useLaboratory(pool: Pool, start: Shared | null) {
 export type Laboratory = ReturnType<typeof useLaboratory>;
 
 export async function fromAddress(): Promise<Shared | null> {
-  const found = /#s=([\w-]+)/.exec(location.hash);
-  return found ? decode(found[1] as string) : null;
+  const match = /#s=([\w-]+)/.exec(location.hash);
+  return match ? decode(match[1] as string) : null;
 }

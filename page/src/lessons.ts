@@ -29,53 +29,53 @@ export const LESSONS: Lesson[] = Object.entries(FILES)
 export type Facts = Map<string, number | string | null>;
 
 /** The value of a key, or of a table the `kind` and its own keys; of a quantity the leading number. */
-function says(name: string, value: Node | undefined, found: Facts): void {
+function says(name: string, value: Node | undefined, into: Facts): void {
   if (typeof value !== 'object' || value === null) {
     const leading = Number.parseFloat(String(value));
-    if (value !== undefined && value !== null) found.set(name, Number.isFinite(leading) ? leading : String(value));
+    if (value !== undefined && value !== null) into.set(name, Number.isFinite(leading) ? leading : String(value));
   } else if (!Array.isArray(value)) {
-    found.set(name, kindOf(value, 'a table'));
-    for (const [key, part] of Object.entries(value)) says(`${name}.${key}`, part, found);
+    into.set(name, kindOf(value, 'a table'));
+    for (const [key, part] of Object.entries(value)) says(`${name}.${key}`, part, into);
   }
 }
 
 /** Every quantity that a check can name. */
 export function facts(lab: Laboratory): Facts {
-  const found: Facts = new Map();
+  const known: Facts = new Map();
   const outcome = lab.packets.value;
   for (const link of outcome?.links ?? []) {
     const name = `link.${link.name}`;
-    found.set(`${name}.utilization`, link.utilization);
-    found.set(`${name}.queue`, link.queue_packets_mean);
-    found.set(`${name}.queue_std`, link.queue_packets_std);
-    found.set(`${name}.wait_p50_ms`, 1e3 * (link.delay_percentiles[0] ?? 0));
-    found.set(`${name}.wait_p99_ms`, 1e3 * (link.delay_percentiles[2] ?? 0));
-    found.set(`${name}.loss`, link.drops / handled(link));
-    found.set(`${name}.marks`, link.marks / handled(link));
+    known.set(`${name}.utilization`, link.utilization);
+    known.set(`${name}.queue`, link.queue_packets_mean);
+    known.set(`${name}.queue_std`, link.queue_packets_std);
+    known.set(`${name}.wait_p50_ms`, 1e3 * (link.delay_percentiles[0] ?? 0));
+    known.set(`${name}.wait_p99_ms`, 1e3 * (link.delay_percentiles[2] ?? 0));
+    known.set(`${name}.loss`, link.drops / handled(link));
+    known.set(`${name}.marks`, link.marks / handled(link));
   }
   outcome?.classes.forEach((klass, k) => {
     const mine = (values: (number | null)[]) =>
-      values.filter((one, flow): one is number => outcome.flows.class[flow] === k && one !== null);
-    const sum = (values: number[]) => values.reduce((all, one) => all + one, 0);
+      values.filter((number, flow): number is number => outcome.flows.class[flow] === k && number !== null);
+    const sum = (values: number[]) => values.reduce((all, number) => all + number, 0);
     const name = `flows.${klass.name}`;
     const goodput = sum(mine(outcome.flows.goodput));
     const all = sum(outcome.flows.goodput);
     const windows = mine(outcome.flows.cwnd_mean);
-    found.set(`${name}.goodput_mbps`, goodput / 1e6);
-    found.set(`${name}.share`, all ? goodput / all : 0);
-    found.set(`${name}.cwnd`, windows.length ? sum(windows) / windows.length : null);
+    known.set(`${name}.goodput_mbps`, goodput / 1e6);
+    known.set(`${name}.share`, all ? goodput / all : 0);
+    known.set(`${name}.cwnd`, windows.length ? sum(windows) / windows.length : null);
   });
   const at = lab.law.value?.equilibria[0];
-  found.set('unstable', at?.unstable ?? null);
-  found.set('gain_margin', at?.margins?.gain ?? null);
-  found.set('delay_margin_ms', at?.margins?.delay == null ? null : 1e3 * at.margins.delay);
+  known.set('unstable', at?.unstable ?? null);
+  known.set('gain_margin', at?.margins?.gain ?? null);
+  known.set('delay_margin_ms', at?.margins?.delay == null ? null : 1e3 * at.margins.delay);
   const field = lab.field.value;
-  found.set('mean_field.queue', field?.link.queue_mean ?? null);
+  known.set('mean_field.queue', field?.link.queue_mean ?? null);
   for (const list of ['link', 'flows']) {
     const entries = lab.checked?.tree?.[list];
-    for (const entry of Array.isArray(entries) ? entries : []) says(`set.${get(entry, ['name'])}`, entry, found);
+    for (const entry of Array.isArray(entries) ? entries : []) says(`set.${get(entry, ['name'])}`, entry, known);
   }
-  return found;
+  return known;
 }
 
 export interface Condition {

@@ -12,10 +12,10 @@ const lines = async (path: string) => {
   for await (const line of createInterface({ input: createReadStream(path) })) all.push(line);
   return all;
 };
-const [asked, native] = [await lines(questions), await lines(answers)];
+const [sent, native] = [await lines(questions), await lines(answers)];
 const kinds = new Map<string, { equal: number; refused: number; different: number }>();
 let first = '';
-for (const [k, question] of asked.entries()) {
+for (const [k, question] of sent.entries()) {
   const { ask } = JSON.parse(question);
   const count = kinds.get(ask) ?? { equal: 0, refused: 0, different: 0 };
   kinds.set(ask, count);
@@ -30,9 +30,9 @@ for (const [k, question] of asked.entries()) {
   else count.equal += 1;
 }
 console.table(Object.fromEntries(kinds));
-const rarely = [...kinds].filter(([, count]) => count.equal < asked.length / 200);
+const rarely = [...kinds].filter(([, count]) => count.equal < sent.length / 200);
 if (rarely.length) console.error(`hardly any answers: ${rarely.map(([ask]) => ask)}`);
-if (native.length !== asked.length || first || rarely.length) {
-  console.error(`${native.length} native answers to ${asked.length} questions\n${first}`);
+if (native.length !== sent.length || first || rarely.length) {
+  console.error(`${native.length} native answers to ${sent.length} questions\n${first}`);
   process.exit(1);
 }

@@ -26,7 +26,7 @@ const session = await browser.newBrowserCDPSession();
 /** CPU time that all tabs have taken so far, ms: other programs do not count, as they do in waiting times. */
 async function cpu(): Promise<number> {
   const { processInfo } = await session.send('SystemInfo.getProcessInfo');
-  return processInfo.reduce((sum, one) => sum + (one.type === 'renderer' ? 1e3 * one.cpuTime : 0), 0);
+  return processInfo.reduce((sum, info) => sum + (info.type === 'renderer' ? 1e3 * info.cpuTime : 0), 0);
 }
 
 /** A page that complains of what a visitor would not see. */
@@ -64,7 +64,7 @@ async function accessible(page: Page, name: string): Promise<void> {
     awaitPromise: true,
     returnByValue: true,
   });
-  for (const one of JSON.parse(String(result.value)) as string[]) say(`${name}: axe: ${one}`);
+  for (const violation of JSON.parse(String(result.value)) as string[]) say(`${name}: axe: ${violation}`);
 }
 
 async function fits(page: Page, name: string): Promise<void> {
@@ -74,8 +74,8 @@ async function fits(page: Page, name: string): Promise<void> {
   if (over > 0) {
     const wide = await page.evaluate(() =>
       [...document.querySelectorAll('body *')]
-        .filter((one) => one.getBoundingClientRect().right > window.innerWidth + 1)
-        .map((one) => `${one.tagName}.${one.className}`),
+        .filter((element) => element.getBoundingClientRect().right > window.innerWidth + 1)
+        .map((element) => `${element.tagName}.${element.className}`),
     );
     say(`${name}: ${over} pixels wider than the screen: ${wide.slice(0, 4)}`);
   }
@@ -104,7 +104,7 @@ async function moved(page: Page): Promise<void> {
 
 await check('first answer', async () => {
   const assets = `${root}python/ackclock/present/page_files/assets/`;
-  for (const file of readdirSync(assets).filter((one) => one.endsWith('.br'))) {
+  for (const file of readdirSync(assets).filter((name) => name.endsWith('.br'))) {
     console.log(`  ${file}: ${(statSync(assets + file).size / 1e3).toFixed(1)} kB`);
   }
   // a visitor for the first time: nothing is in a cache
@@ -158,7 +158,7 @@ await check('pages', async () => {
   await page.close();
 });
 
-for (const file of readdirSync(`${root}scenarios`).filter((one) => one.endsWith('.toml'))) {
+for (const file of readdirSync(`${root}scenarios`).filter((name) => name.endsWith('.toml'))) {
   const name = file.replace('.toml', '');
   await check(file, async () => {
     const page = await opened();
@@ -172,7 +172,7 @@ for (const file of readdirSync(`${root}scenarios`).filter((one) => one.endsWith(
   });
 }
 
-const lessons = readdirSync(`${root}page/lessons`).filter((one) => /^\d.*\.md$/.test(one));
+const lessons = readdirSync(`${root}page/lessons`).filter((name) => /^\d.*\.md$/.test(name));
 for (const file of lessons) {
   const name = file.replace('.md', '');
   await check(file, async () => {
@@ -191,7 +191,7 @@ await check('controls', async () => {
     const select = page.locator(`label.control:has(.name:text-is("${label}")) select`);
     const options = await select
       .locator('option')
-      .evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value));
+      .evaluateAll((all) => all.map((option) => (option as HTMLOptionElement).value));
     for (const option of options) {
       await select.selectOption(option);
       await page.waitForTimeout(250);
@@ -238,7 +238,7 @@ await check('engine', async () => {
   await settled(page);
   const names = ['compound-red', 'compound-red-200ms', 'bufferbloat', 'home', 'mixed-traffic', 'bbr-and-cubic'];
   const scenarios = Object.fromEntries(names.map((name) => [name, text(name)]));
-  const first = await page.evaluate(() => performance.getEntriesByType('resource').map((one) => one.name));
+  const first = await page.evaluate(() => performance.getEntriesByType('resource').map((entry) => entry.name));
   const wasm = first.find((name) => name.endsWith('.wasm')) as string;
   const took = await page.evaluate(
     async ([address, all]) => {
@@ -296,7 +296,7 @@ await check('cancel', async () => {
   await page.waitForFunction(() => Number(document.querySelector('progress')?.value) > 0, null, { timeout: 30_000 });
   const took = await page.evaluate(async () => {
     const begin = performance.now();
-    [...document.querySelectorAll('button')].find((one) => one.textContent === 'Stop')?.click();
+    [...document.querySelectorAll('button')].find((button) => button.textContent === 'Stop')?.click();
     while (document.querySelector('progress')) await new Promise((done) => setTimeout(done, 5));
     return performance.now() - begin;
   });

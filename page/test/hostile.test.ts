@@ -7,7 +7,7 @@ import { Engine } from '../src/engine/wasm';
 const folder = new URL('../../fuzz/corpus/scenario/', import.meta.url);
 const wasm = readFileSync(new URL('../src/engine/ackclock_web.wasm', import.meta.url));
 const engine = await Engine.start(await WebAssembly.compile(wasm));
-const corpus = readdirSync(folder).map((one) => readFileSync(new URL(one, folder), 'utf8'));
+const corpus = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'));
 const HOSTILE_TEXTS = Number(process.env.HOSTILE ?? 2000);
 
 /** A generator of pseudo-random numbers in [0, 1): the same texts each time. */

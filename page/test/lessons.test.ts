@@ -13,7 +13,7 @@ const wasm = readFileSync(new URL('../src/engine/ackclock_web.wasm', import.meta
 const engine = await Engine.start(await WebAssembly.compile(wasm));
 
 function run(text: string): Laboratory {
-  const found = checked(engine.ask<Raw>({ ask: 'check', text }));
+  const check = checked(engine.ask<Raw>({ ask: 'check', text }));
   engine.ask({ ask: 'run', text, flows: 2, memory: 1e9 });
   while (!engine.ask<Progress>({ ask: 'advance', events: 1e6 }).done);
   const outcome = engine.ask<Outcome>({ ask: 'outcome', points: 100 });
@@ -27,11 +27,11 @@ function run(text: string): Laboratory {
     packets: { value: outcome },
     law: { value: law },
     field: { value: null },
-    checked: found,
+    checked: check,
   } as unknown as Laboratory;
 }
 
-const files = readdirSync(folder).filter((one) => one.endsWith('.md') && one !== 'README.md');
+const files = readdirSync(folder).filter((name) => name.endsWith('.md') && name !== 'README.md');
 
 test('they are found', () => expect(files.length).toBeGreaterThanOrEqual(10));
 
@@ -44,11 +44,11 @@ test.each(files)(
     expect(read.checks.length).toBeGreaterThan(0);
     const before = judge(read, facts(run(read.scenario)));
     expect(
-      before.every((one) => one.now !== 'not known' && !one.text.includes('cannot be read')),
+      before.every((condition) => condition.now !== 'not known' && !condition.text.includes('cannot be read')),
       JSON.stringify(before),
     ).toBe(true);
     expect(
-      before.every((one) => one.met),
+      before.every((condition) => condition.met),
       JSON.stringify(before),
     ).toBe(false);
     let solved = read.scenario;
@@ -59,7 +59,7 @@ test.each(files)(
     }
     const after = judge(read, facts(run(solved)));
     expect(
-      after.every((one) => one.met),
+      after.every((condition) => condition.met),
       JSON.stringify(after),
     ).toBe(true);
   },

@@ -15,10 +15,10 @@ const read = (name: string) => readFileSync(new URL(`../../scenarios/${name}.tom
 
 test.each(scenarios)('%s: what controls write says the same', (name) => {
   const text = read(name);
-  const found = checked(engine.ask<Raw>({ ask: 'check', text }));
-  for (const tree of [found.given, found.tree]) {
+  const check = checked(engine.ask<Raw>({ ask: 'check', text }));
+  for (const tree of [check.given, check.tree]) {
     const again = checked(engine.ask<Raw>({ ask: 'check', text: write(tree, head(text)) }));
-    expect(again.tree).toEqual(found.tree);
+    expect(again.tree).toEqual(check.tree);
   }
 });
 

@@ -67,7 +67,7 @@ export class Pool {
 
   private assign(): void {
     while (this.queue.length > 0) {
-      let seat = this.seats.find((one) => one.job === null);
+      let seat = this.seats.find((candidate) => candidate.job === null);
       if (!seat && this.seats.length < this.size) {
         seat = this.seat();
         this.seats.push(seat);
@@ -105,8 +105,8 @@ export class Pool {
   }
 
   private drop(job: Waiting): void {
-    this.queue = this.queue.filter((one) => one !== job);
-    const seat = this.seats.find((one) => one.job === job);
+    this.queue = this.queue.filter((waiting) => waiting !== job);
+    const seat = this.seats.find((candidate) => candidate.job === job);
     if (seat) this.replace(seat, stopped());
     else job.failed(stopped());
   }

@@ -23,7 +23,7 @@ const engine = new Promise<WebAssembly.Module>((done) => {
 
 /** Goes on until done, in steps that take about a slice. */
 function inSteps<T>(
-  made: Engine,
+  engine: Engine,
   advance: (count: number) => Question,
   end: Question,
   first: number,
@@ -32,29 +32,29 @@ function inSteps<T>(
   let count = first;
   for (;;) {
     const begin = performance.now();
-    const progress = made.ask<Progress>(advance(count));
-    if (progress.done) return made.ask<T>(end);
+    const progress = engine.ask<Progress>(advance(count));
+    if (progress.done) return engine.ask<T>(end);
     const took = Math.max(performance.now() - begin, 0.1);
     count = Math.round(Math.min(Math.max((count * SLICE) / took, 100), 50_000_000));
     report(progress);
   }
 }
 
-function answer(made: Engine, question: Question, report: (progress: Progress) => void): unknown {
+function answer(engine: Engine, question: Question, report: (progress: Progress) => void): unknown {
   switch (question.ask) {
     case 'run': {
       const { points, ...start } = question;
-      made.ask(start as Question);
+      engine.ask(start as Question);
       const advance = (events: number) => ({ ask: 'advance', events });
-      return inSteps<Outcome>(made, advance, { ask: 'outcome', points }, 20_000, report);
+      return inSteps<Outcome>(engine, advance, { ask: 'outcome', points }, 20_000, report);
     }
     case 'field': {
-      made.ask(question);
+      engine.ask(question);
       const advance = (steps: number) => ({ ask: 'field_advance', steps });
-      return inSteps<Field>(made, advance, { ask: 'field_outcome' }, 200, report);
+      return inSteps<Field>(engine, advance, { ask: 'field_outcome' }, 200, report);
     }
     default:
-      return made.ask(question);
+      return engine.ask(question);
   }
 }
 

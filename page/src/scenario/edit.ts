@@ -52,7 +52,7 @@ export interface Named {
 export function listed(tree: Tree | undefined, key: 'link' | 'flows'): Named[] {
   const list = tree?.[key];
   if (!Array.isArray(list)) return [];
-  return list.map((one, index) => ({ name: String(get(one, ['name']) ?? index), index }));
+  return list.map((table, index) => ({ name: String(get(table, ['name']) ?? index), index }));
 }
 
 export function number(node: Node | undefined, otherwise: number): number {

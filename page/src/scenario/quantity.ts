@@ -38,11 +38,11 @@ export interface Quantity {
 export function parse(text: unknown): Quantity | null {
   if (typeof text === 'number') return { value: text, unit: '' };
   if (typeof text !== 'string') return null;
-  const found = /(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([A-Za-z%/]+)?/.exec(text);
-  if (!found) return null;
-  const unit = found[2] ?? '';
+  const match = /(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([A-Za-z%/]+)?/.exec(text);
+  if (!match) return null;
+  const unit = match[2] ?? '';
   const scale = unit ? SCALES[unit] : 1;
-  return scale === undefined ? null : { value: Number(found[1]) * scale, unit };
+  return scale === undefined ? null : { value: Number(match[1]) * scale, unit };
 }
 
 /** A number as people write it, to so many digits. */

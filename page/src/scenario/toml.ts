@@ -12,7 +12,7 @@ function value(node: Node): string {
   }
   if (typeof node === 'boolean') return String(node);
   if (Array.isArray(node)) return `[${node.map(value).join(', ')}]`;
-  const entries = Object.entries(node).map(([key, one]) => `${name(key)} = ${value(one)}`);
+  const entries = Object.entries(node).map(([key, entry]) => `${name(key)} = ${value(entry)}`);
   return entries.length ? `{ ${entries.join(', ')} }` : '{}';
 }
 
@@ -21,7 +21,7 @@ function name(key: string): string {
 }
 
 function isTables(node: Node): node is Tree[] {
-  const table = (one: Node) => typeof one === 'object' && !Array.isArray(one);
+  const table = (entry: Node) => typeof entry === 'object' && !Array.isArray(entry);
   return Array.isArray(node) && node.length > 0 && node.every(table);
 }
 
@@ -31,10 +31,10 @@ export function write(tree: Tree, head = ''): string {
   for (const [key, node] of Object.entries(tree)) {
     if (Array.isArray(node) && node.length === 0) continue; // no table of the kind
     const tables: [string, Tree][] = isTables(node)
-      ? node.map((one) => [`[[${name(key)}]]`, one])
+      ? node.map((table) => [`[[${name(key)}]]`, table])
       : [[`[${name(key)}]`, node as Tree]];
     for (const [title, table] of tables) {
-      const lines = Object.entries(table).map(([inner, one]) => `${name(inner)} = ${value(one)}`);
+      const lines = Object.entries(table).map(([inner, entry]) => `${name(inner)} = ${value(entry)}`);
       parts.push([title, ...lines].join('\n'));
     }
   }

@@ -42,8 +42,8 @@ function across(lab: Laboratory, outcome: Outcome, link: number): { link: string
   const name = outcome.links[link]?.name;
   const listed = lab.checked?.tree.flows;
   if (name === undefined || !Array.isArray(listed) || listed.length !== outcome.classes.length) return undefined;
-  const classes = listed.flatMap((one, k) => {
-    const path = get(one, ['path']);
+  const classes = listed.flatMap((entry, k) => {
+    const path = get(entry, ['path']);
     return Array.isArray(path) && path.includes(name) ? [k] : [];
   });
   return { link: name, classes };
@@ -65,8 +65,8 @@ export function Headline({ lab }: { lab: Laboratory }) {
         <div class="mistakes" role="alert">
           <strong>The scenario has a mistake; the last answer stays below.</strong>
           <ul>
-            {diagnostics.slice(0, 5).map((one) => (
-              <li key={one.text}>{withCode(one.text)}</li>
+            {diagnostics.slice(0, 5).map((diagnostic) => (
+              <li key={diagnostic.text}>{withCode(diagnostic.text)}</li>
             ))}
           </ul>
         </div>
@@ -100,7 +100,7 @@ function queueLines(lab: Laboratory, outcome: Outcome, link: number): Line[] {
   const name = outcome.links[link]?.name;
   const lines: Line[] = [{ label: 'packets', values: links[link]?.queue_packets ?? [], color: '--c1', width: 1.2 }];
   const course: Trajectory | null = lab.course.value;
-  const state = course?.states.findIndex((one) => one.startsWith(`${name}.queue`)) ?? -1;
+  const state = course?.states.findIndex((key) => key.startsWith(`${name}.queue`)) ?? -1;
   if (course && state >= 0) {
     const values = course.state.map((row) => row[state] ?? null);
     lines.push({ label: 'equations', values: resample(course.time, values, time), color: '--c2', width: 2 });
@@ -118,20 +118,20 @@ function queueLines(lab: Laboratory, outcome: Outcome, link: number): Line[] {
 const WINDOWS_EACH = 3;
 
 function windowLines(outcome: Outcome, klass: number, kept: Laboratory['kept']): Line[] {
-  const of = (one: Outcome) => one.traces.flows.filter((trace) => one.flows.class[trace.flow] === klass);
+  const of = (result: Outcome) => result.traces.flows.filter((trace) => result.flows.class[trace.flow] === klass);
   const now = kept ? of(outcome).slice(0, WINDOWS_EACH) : of(outcome);
-  const lines = now.map((one, k) => ({
-    label: `flow ${one.flow + 1}`,
-    values: one.cwnd,
+  const lines = now.map((trace, k) => ({
+    label: `flow ${trace.flow + 1}`,
+    values: trace.cwnd,
     color: COLORS[k % COLORS.length] as string,
     width: 1.2,
   }));
   if (!kept) return lines;
   const { time } = kept.outcome.traces;
   const before = of(kept.outcome).slice(0, WINDOWS_EACH);
-  const dashed = before.map((one, k) => ({
-    label: `A: flow ${one.flow + 1}`,
-    values: resample(time, one.cwnd, outcome.traces.time),
+  const dashed = before.map((trace, k) => ({
+    label: `A: flow ${trace.flow + 1}`,
+    values: resample(time, trace.cwnd, outcome.traces.time),
     color: COLORS[k % COLORS.length] as string,
     dashed: true,
     width: 1.2,
@@ -158,24 +158,25 @@ function waiting(outcome: Outcome, link: number): { x: number[]; y: number[] } |
 function density(outcome: Outcome, klass: number, field: Field | null): { x: number[]; lines: Line[] } | null {
   const { traces, window, flows } = outcome;
   const values = traces.flows
-    .filter((one) => flows.class[one.flow] === klass)
-    .flatMap((one) => one.cwnd.filter((_, k) => (traces.time[k] as number) >= window[0]))
-    .filter((one): one is number => one !== null && one > 0);
+    .filter((trace) => flows.class[trace.flow] === klass)
+    .flatMap((trace) => trace.cwnd.filter((_, k) => (traces.time[k] as number) >= window[0]))
+    .filter((packets): packets is number => packets !== null && packets > 0);
   if (values.length < 20) return null;
   const top = Math.max(4, [...values].sort((a, b) => a - b)[Math.floor(0.995 * values.length)] as number);
   const bins = Math.min(50, Math.max(8, Math.round(top)));
   const width = top / bins;
   const counts = new Array<number>(bins).fill(0);
-  for (const one of values) {
-    const bin = Math.floor(one / width);
+  for (const packets of values) {
+    const bin = Math.floor(packets / width);
     if (bin < bins) counts[bin] = (counts[bin] as number) + 1;
   }
   const x = counts.map((_, k) => (k + 0.5) * width);
   const lines: Line[] = [
     { label: 'packets', values: counts.map((n) => n / (values.length * width)), color: '--c1', bars: true },
   ];
-  const part = field?.classes.findIndex((one) => one.origin === klass) ?? -1;
-  const shots = field?.snapshots.filter((one) => one.class === part && one.time >= field.window[0]) ?? [];
+  const part = field?.classes.findIndex((entry) => entry.origin === klass) ?? -1;
+  const shots =
+    field?.snapshots.filter((snapshot) => snapshot.class === part && snapshot.time >= field.window[0]) ?? [];
   if (shots.length > 0) {
     const mean = (at: number) => {
       let sum = 0;
@@ -207,14 +208,14 @@ function shares(outcome: Outcome, each: boolean): Share[] {
   const { goodput, class: klass } = outcome.flows;
   if (each) return goodput.slice(0, SHARES).map((rate, k) => ({ name: `flow ${k + 1}`, flows: 1, goodput: rate }));
   const sum = (k: number) => goodput.reduce((all, rate, flow) => all + (klass[flow] === k ? rate : 0), 0);
-  return outcome.classes.map((one, k) => ({ name: one.name, flows: one.flows, goodput: sum(k) }));
+  return outcome.classes.map((entry, k) => ({ name: entry.name, flows: entry.flows, goodput: sum(k) }));
 }
 
 function Shares({ outcome, kept }: { outcome: Outcome; kept: Laboratory['kept'] }) {
   const each = outcome.classes.length === 1 && outcome.flows.goodput.length > 1;
   const rows = shares(outcome, each);
   const before = kept ? shares(kept.outcome, each) : [];
-  const most = Math.max(...[...rows, ...before].map((one) => one.goodput), 1);
+  const most = Math.max(...[...rows, ...before].map((row) => row.goodput), 1);
   const bar = (value: number, label: string) => <meter min={0} max={most} value={value} aria-label={label} />;
   return (
     <table class="shares" aria-label="Goodput of the flows">
@@ -229,19 +230,19 @@ function Shares({ outcome, kept }: { outcome: Outcome; kept: Laboratory['kept'] 
         </thead>
       )}
       <tbody>
-        {rows.map((one) => {
-          const other = before.find((a) => a.name === one.name);
+        {rows.map((row) => {
+          const other = before.find((a) => a.name === row.name);
           return (
-            <tr key={one.name}>
+            <tr key={row.name}>
               <th scope="row">
-                {one.name}
-                {one.flows > 1 ? ` × ${one.flows}` : ''}
+                {row.name}
+                {row.flows > 1 ? ` × ${row.flows}` : ''}
               </th>
               <td>
-                {bar(one.goodput, `goodput of ${one.name}`)}
-                {other && <div class="before">{bar(other.goodput, `goodput of ${one.name} in A`)}</div>}
+                {bar(row.goodput, `goodput of ${row.name}`)}
+                {other && <div class="before">{bar(other.goodput, `goodput of ${row.name} in A`)}</div>}
               </td>
-              <td class="number">{megabits(one.goodput)}</td>
+              <td class="number">{megabits(row.goodput)}</td>
               {kept && <td class="number">{other ? megabits(other.goodput) : '–'}</td>}
             </tr>
           );
@@ -270,8 +271,8 @@ const NUMBERS: [string, Unit, (outcome: Outcome, link: number) => number][] = [
   ['wait, 99th percentile', 'time', (o, l) => o.links[l]?.delay_percentiles[2] ?? 0],
   ['dropped', 'share', (o, l) => (o.links[l]?.drops ?? 0) / handled(o.links[l])],
   ['marked', 'share', (o, l) => (o.links[l]?.marks ?? 0) / handled(o.links[l])],
-  ['goodput, all flows', 'rate', (o) => o.flows.goodput.reduce((sum, one) => sum + one, 0)],
-  ['timeouts', 'count', (o) => o.flows.timeouts.reduce((sum, one) => sum + one, 0)],
+  ['goodput, all flows', 'rate', (o) => o.flows.goodput.reduce((sum, rate) => sum + rate, 0)],
+  ['timeouts', 'count', (o) => o.flows.timeouts.reduce((sum, count) => sum + count, 0)],
 ];
 
 const WRITE: Record<Unit, (value: number) => string> = {
@@ -354,7 +355,7 @@ export function Answer({ lab, children }: { lab: Laboratory; children: Component
     lab.field.refusal ? `No mean field: ${lab.field.refusal}.` : '',
   ]
     .filter(Boolean)
-    .map((one) => one.replace(/\d+\.\d{5,}/g, (number) => String(Number(Number(number).toPrecision(4)))));
+    .map((note) => note.replace(/\d+\.\d{5,}/g, (number) => String(Number(Number(number).toPrecision(4)))));
   return (
     <section class={`figures ${lab.packets.busy ? 'stale' : ''}`} aria-label="Figures">
       <Figure
@@ -374,7 +375,7 @@ export function Answer({ lab, children }: { lab: Laboratory; children: Component
       {windows.length > 0 && (
         <Figure
           title={`Congestion windows of ${name}`}
-          note={`${windows.filter((one) => !one.dashed).length} of ${outcome.classes[klass]?.flows} flows${lab.kept ? '; dashed: as many of A' : ''}.`}
+          note={`${windows.filter((line) => !line.dashed).length} of ${outcome.classes[klass]?.flows} flows${lab.kept ? '; dashed: as many of A' : ''}.`}
         >
           <Plot
             title="Windows"
@@ -415,8 +416,8 @@ export function Answer({ lab, children }: { lab: Laboratory; children: Component
       </Figure>
       {(missing.length > 0 || outcome.notes.length > 0 || (lab.law.value?.notes.length ?? 0) > 0) && (
         <ul class="notes">
-          {[...missing, ...outcome.notes, ...(lab.law.value?.notes ?? [])].map((one) => (
-            <li key={one}>{withCode(one)}</li>
+          {[...missing, ...outcome.notes, ...(lab.law.value?.notes ?? [])].map((note) => (
+            <li key={note}>{withCode(note)}</li>
           ))}
         </ul>
       )}

@@ -22,7 +22,7 @@ function said(node: Node | undefined): string {
   if (Array.isArray(node)) return node.map(said).join(', ');
   if (node === null || typeof node !== 'object') return String(node);
   return Object.entries(node)
-    .map(([key, one]) => `${key.replaceAll('_', ' ')} ${said(one)}`)
+    .map(([key, entry]) => `${key.replaceAll('_', ' ')} ${said(entry)}`)
     .join(', ');
 }
 
@@ -32,7 +32,7 @@ function listOf(tree: Tree | null): Tree[] {
 }
 
 /** One change: its time, its values, and a way to take it out. */
-function One({ lab, one, index }: { lab: Laboratory; one: Tree; index: number }) {
+function ChangeEntry({ lab, entry, index }: { lab: Laboratory; entry: Tree; index: number }) {
   const place = (key: string): Path => ['change', index, key];
   const drop = () => {
     const tree = editable(lab);
@@ -42,15 +42,15 @@ function One({ lab, one, index }: { lab: Laboratory; one: Tree; index: number })
     lab.setText(write(next, head(lab.text)));
   };
   const end = lab.checked?.duration ?? 60;
-  const keys = Object.keys(one).filter((key) => !WHEN.includes(key));
-  const plain = (key: string) => key in MOVED && ['string', 'number'].includes(typeof one[key]);
-  const others = [...keys.filter((key) => !plain(key)), ...['over', 'every', 'until'].filter((key) => key in one)];
+  const keys = Object.keys(entry).filter((key) => !WHEN.includes(key));
+  const plain = (key: string) => key in MOVED && ['string', 'number'].includes(typeof entry[key]);
+  const others = [...keys.filter((key) => !plain(key)), ...['over', 'every', 'until'].filter((key) => key in entry)];
   return (
     <div class="change">
       <Slider
         label={`Change ${index + 1} at`}
         unit="s"
-        value={number(get(one, ['at']), end / 2)}
+        value={number(get(entry, ['at']), end / 2)}
         low={Math.min(0.1, end / 10)}
         high={end}
         change={(next) => change(lab, place('at'), `${short(next)} s`)}
@@ -62,7 +62,7 @@ function One({ lab, one, index }: { lab: Laboratory; one: Tree; index: number })
             key={key}
             label={`${key === 'count' ? 'flows' : key} from then on`}
             unit={unit}
-            value={number(one[key], low) / scale}
+            value={number(entry[key], low) / scale}
             low={low}
             high={high}
             whole={whole ?? false}
@@ -72,7 +72,7 @@ function One({ lab, one, index }: { lab: Laboratory; one: Tree; index: number })
       })}
       {others.map((key) => (
         <p class="fact" key={key}>
-          {key}: {said(one[key])}
+          {key}: {said(entry[key])}
         </p>
       ))}
       <button type="button" onClick={drop} aria-label={`Remove change ${index + 1}`}>
@@ -88,7 +88,9 @@ export function Changes({ lab, link, klass }: { lab: Laboratory; link: number; k
   const linkName = String(get(full, ['link', link, 'name']) ?? '');
   const className = String(get(full, ['flows', klass, 'name']) ?? '');
   const all = listOf(tree);
-  const shown = all.flatMap((one, index) => (one.link === linkName || one.flows === className ? [{ one, index }] : []));
+  const shown = all.flatMap((entry, index) =>
+    entry.link === linkName || entry.flows === className ? [{ entry, index }] : [],
+  );
   const add = (values: Tree) => {
     const at = `${short((lab.checked?.duration ?? 60) / 2)} s`;
     if (tree) lab.setText(write({ ...tree, change: [...all, { at, ...values }] }, head(lab.text)));
@@ -98,8 +100,8 @@ export function Changes({ lab, link, klass }: { lab: Laboratory; link: number; k
   return (
     <>
       <h2>Changes during the run</h2>
-      {shown.map((one) => (
-        <One key={one.index} lab={lab} {...one} />
+      {shown.map((row) => (
+        <ChangeEntry key={row.index} lab={lab} {...row} />
       ))}
       {all.length > shown.length && (
         <p class="fact">{all.length - shown.length} more, of links or flows that are not on screen.</p>

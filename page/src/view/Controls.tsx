@@ -57,9 +57,9 @@ function Select({ label, value, options, choose }: Omit<Choice, 'path'> & { choo
     <label class="control">
       <span class="name">{label}</span>
       <select value={value} onChange={(event) => choose(event.currentTarget.value)}>
-        {options.map((one) => (
-          <option key={one.kind} value={one.kind}>
-            {one.title}
+        {options.map((choice) => (
+          <option key={choice.kind} value={choice.kind}>
+            {choice.title}
           </option>
         ))}
       </select>
@@ -119,12 +119,12 @@ function Queue({ lab, at, tree }: { lab: Laboratory; at: number; tree: Tree }) {
   const rate = number(get(full, ['rate']), 1e6) / 1e6;
   const room = String(get(full, ['queue', 'capacity']) ?? '');
   const packets = /packets?|segments?/.test(room);
-  const algorithm = catalogue?.aqm.find((one) => one.kind === aqm);
+  const algorithm = catalogue?.aqm.find((entry) => entry.kind === aqm);
   /** Another AQM starts from its own defaults. */
   const choose = (kind: string) => {
     const kept = keptOf(lab, at, ['capacity', 'scheduler', 'ecn']);
     const queue: Tree = { aqm: kind, ...kept };
-    for (const spec of catalogue?.aqm.find((one) => one.kind === kind)?.parameters ?? []) {
+    for (const spec of catalogue?.aqm.find((entry) => entry.kind === kind)?.parameters ?? []) {
       if (spec.default === null) queue[spec.name] = REQUIRED[spec.name] ?? `20 ${spec.unit}`.trim();
     }
     const { capacity } = kept;
@@ -242,9 +242,9 @@ export function Controls({ lab }: { lab: Laboratory }) {
   const flows = listed(tree, 'flows');
   const link = Math.min(place.link, Math.max(links.length - 1, 0));
   const klass = Math.min(place.flows, Math.max(flows.length - 1, 0));
-  const known = GALLERY.find((one) => one.text === lab.text);
+  const known = GALLERY.find((example) => example.text === lab.text);
   const names = (list: { name: string; index: number }[]) =>
-    list.map((one) => ({ kind: String(one.index), title: one.name }));
+    list.map((option) => ({ kind: String(option.index), title: option.name }));
   return (
     <section class="controls" aria-label="Controls">
       <label class="control">
@@ -252,16 +252,16 @@ export function Controls({ lab }: { lab: Laboratory }) {
         <select
           value={known?.file ?? ''}
           onChange={(event) => {
-            const entry = GALLERY.find((one) => one.file === event.currentTarget.value);
+            const entry = GALLERY.find((example) => example.file === event.currentTarget.value);
             if (!entry) return;
             lab.setPlace({ link: 0, flows: 0 });
             lab.setText(entry.text);
           }}
         >
           <option value="">{known ? 'Your own' : (checked?.name ?? 'Your own')}</option>
-          {GALLERY.map((one) => (
-            <option key={one.file} value={one.file}>
-              {one.name}
+          {GALLERY.map((example) => (
+            <option key={example.file} value={example.file}>
+              {example.name}
             </option>
           ))}
         </select>

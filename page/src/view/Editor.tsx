@@ -22,24 +22,24 @@ interface Props {
 
 /** What stands after a name: keys of scenarios, algorithms, their parameters. */
 function meanings(catalogue: Catalogue): Map<string, { detail: string; info: string }> {
-  const found = new Map<string, { detail: string; info: string }>();
+  const names = new Map<string, { detail: string; info: string }>();
   for (const group of [catalogue.congestion, catalogue.aqm, catalogue.scheduler, catalogue.loss]) {
-    for (const one of group) {
-      found.set(one.kind, { detail: one.title, info: one.summary });
-      for (const spec of one.parameters) {
-        found.set(spec.name, { detail: `${one.kind}: ${spec.allowed}`, info: spec.doc });
+    for (const algorithm of group) {
+      names.set(algorithm.kind, { detail: algorithm.title, info: algorithm.summary });
+      for (const spec of algorithm.parameters) {
+        names.set(spec.name, { detail: `${algorithm.kind}: ${spec.allowed}`, info: spec.doc });
       }
     }
   }
-  for (const key of catalogue.keys) found.set(key.name, { detail: `[${key.table}] ${key.allowed}`, info: key.doc });
-  return found;
+  for (const key of catalogue.keys) names.set(key.name, { detail: `[${key.table}] ${key.allowed}`, info: key.doc });
+  return names;
 }
 
 /** What is typed over a selection: left to itself the browser gives it the style of what was there, inline,
  * which the content security policy forbids. */
 function replaceSelected(event: InputEvent, view: EditorView): boolean {
   const plain = event.inputType === 'insertText' && event.data !== null && !view.composing;
-  if (!plain || view.state.selection.ranges.every((one) => one.empty)) return false;
+  if (!plain || view.state.selection.ranges.every((range) => range.empty)) return false;
   event.preventDefault();
   view.dispatch(view.state.replaceSelection(event.data as string), { userEvent: 'input.type', scrollIntoView: true });
   return true;
@@ -94,9 +94,9 @@ export function Editor({ text, diagnostics, catalogue, change }: Props) {
     };
     const hover = hoverTooltip((editor, pos) => {
       const line = editor.state.doc.lineAt(pos);
-      for (const found of line.text.matchAll(/[\w-]+/g)) {
-        const [from, to] = [line.from + found.index, line.from + found.index + found[0].length];
-        const known = now.current.names.get(found[0]);
+      for (const word of line.text.matchAll(/[\w-]+/g)) {
+        const [from, to] = [line.from + word.index, line.from + word.index + word[0].length];
+        const known = now.current.names.get(word[0]);
         if (from > pos || to < pos || !known) continue;
         const create = () => {
           const dom = document.createElement('div');
@@ -126,7 +126,7 @@ export function Editor({ text, diagnostics, catalogue, change }: Props) {
           EditorView.domEventHandlers({ beforeinput: replaceSelected }),
           EditorView.contentAttributes.of({ 'aria-label': 'Scenario as text (TOML)', tabindex: '0' }),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged && update.transactions.some((one) => !one.annotation(FROM_OUTSIDE))) {
+            if (update.docChanged && update.transactions.some((transaction) => !transaction.annotation(FROM_OUTSIDE))) {
               const next = update.state.doc.toString();
               typed.current.push(next);
               now.current.change(next);
@@ -155,10 +155,10 @@ export function Editor({ text, diagnostics, catalogue, change }: Props) {
     const editor = view.current;
     if (!editor) return;
     const { doc } = editor.state;
-    const marks = diagnostics.map((one) => {
-      const line = doc.line(Math.min(Math.max(one.line ?? 1, 1), doc.lines));
-      const from = Math.min(line.from + Math.max((one.column ?? 1) - 1, 0), line.to);
-      return { from, to: line.to, severity: 'error' as const, message: one.text };
+    const marks = diagnostics.map((diagnostic) => {
+      const line = doc.line(Math.min(Math.max(diagnostic.line ?? 1, 1), doc.lines));
+      const from = Math.min(line.from + Math.max((diagnostic.column ?? 1) - 1, 0), line.to);
+      return { from, to: line.to, severity: 'error' as const, message: diagnostic.text };
     });
     editor.dispatch(setDiagnostics(editor.state, marks));
   }, [diagnostics, text]);

@@ -10,11 +10,11 @@ export function LessonList({ open }: { open(lesson: Lesson): void }) {
       <h1>Lessons</h1>
       <p class="lead">Each takes about five minutes and has a live scenario, a task, and a check that it was done.</p>
       <ol class="lessonlist">
-        {LESSONS.map((one) => (
-          <li key={one.key}>
-            <button type="button" onClick={() => open(one)}>
-              <strong>{one.title}</strong>
-              <span>{one.summary}</span>
+        {LESSONS.map((lesson) => (
+          <li key={lesson.key}>
+            <button type="button" onClick={() => open(lesson)}>
+              <strong>{lesson.title}</strong>
+              <span>{lesson.summary}</span>
             </button>
           </li>
         ))}
@@ -30,7 +30,7 @@ export function LessonText({ lesson, lab, leave }: { lesson: Lesson; lab: Labora
     [ready, lesson, lab.packets.value, lab.law.value],
   );
   const waits = lab.packets.busy || (lab.packets.refusal === null && lab.diagnostics.length === 0);
-  const done = conditions.length > 0 && conditions.every((one) => one.met);
+  const done = conditions.length > 0 && conditions.every((condition) => condition.met);
   return (
     <section class="lesson" aria-label="Lesson">
       <button type="button" class="plain" onClick={leave}>
@@ -43,10 +43,10 @@ export function LessonText({ lesson, lab, leave }: { lesson: Lesson; lab: Labora
           {done ? 'Done.' : ready ? 'Not yet.' : waits ? 'Being checked.' : 'Not checked: the scenario did not run.'}
         </strong>
         <ul>
-          {conditions.map((one) => (
-            <li key={one.text} class={one.met ? 'met' : ''}>
-              {one.met ? '✓' : '○'} {one.text}
-              {one.now && <span class="quiet"> (now {one.now})</span>}
+          {conditions.map((condition) => (
+            <li key={condition.text} class={condition.met ? 'met' : ''}>
+              {condition.met ? '✓' : '○'} {condition.text}
+              {condition.now && <span class="quiet"> (now {condition.now})</span>}
             </li>
           ))}
         </ul>

@@ -40,10 +40,10 @@ function follow(group: string, from: uPlot): void {
 
 /** Where the pointer is, or the last value there is: a legend is never empty. */
 function shown(plot: uPlot, series: number, value: number | null | undefined, digits: number): string {
-  let found = value;
+  let latest = value;
   const values = plot.data[series] ?? [];
-  for (let k = values.length - 1; k >= 0 && plot.cursor.idx == null && found == null; k--) found = values[k];
-  return found == null ? '–' : found.toPrecision(digits);
+  for (let k = values.length - 1; k >= 0 && plot.cursor.idx == null && latest == null; k--) latest = values[k];
+  return latest == null ? '–' : latest.toPrecision(digits);
 }
 
 const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -63,7 +63,7 @@ function shade(plot: uPlot, window: [number, number]): void {
 const roomFor = (font: string) => (plot: uPlot, values: string[] | null) => {
   plot.ctx.save();
   plot.ctx.font = font;
-  const widths = (values ?? []).map((one) => plot.ctx.measureText(one).width);
+  const widths = (values ?? []).map((label) => plot.ctx.measureText(label).width);
   plot.ctx.restore();
   return Math.ceil(Math.max(24, ...widths)) + 14;
 };
@@ -78,8 +78,10 @@ function top(plot: uPlot, high: number, window: [number, number] | undefined): n
   if (window && times && min != null && max != null && min < window[0] && max > window[0]) {
     const inside = (time: number | null | undefined) =>
       time != null && time >= window[0] && time <= Math.min(window[1], max);
-    const values = lines.flatMap((line) => line.filter((one, k): one is number => one !== null && inside(times[k])));
-    const measured = values.reduce((most, one) => Math.max(most, one), 0);
+    const values = lines.flatMap((line) =>
+      line.filter((number, k): number is number => number !== null && inside(times[k])),
+    );
+    const measured = values.reduce((most, number) => Math.max(most, number), 0);
     if (measured > 0) most = Math.min(high, 1.5 * measured);
   }
   return most > 0 ? most * 1.06 : 1;

@@ -30,7 +30,7 @@ function choices(lab: Laboratory, link: number, klass: number): Choice[] {
   const className = listed(tree, 'flows')[klass]?.name;
   const packet = 8 * number(get(tree, ['flows', klass, 'packet_size']), 1500);
   const aqm = kindOf(get(tree, ['link', link, 'queue', 'aqm']), '');
-  const parameters = lab.catalogue?.aqm.find((one) => one.kind === aqm)?.parameters ?? [];
+  const parameters = lab.catalogue?.aqm.find((entry) => entry.kind === aqm)?.parameters ?? [];
   const list: Choice[] = [
     {
       key: 'count',
@@ -103,7 +103,7 @@ export function Stability({ lab, pool }: { lab: Laboratory; pool: Pool }) {
   const link = Math.min(place.link, Math.max(listed(checked?.tree, 'link').length - 1, 0));
   const klass = Math.min(place.flows, Math.max(listed(checked?.tree, 'flows').length - 1, 0));
   const all = choices(lab, link, klass);
-  const choice = all.find((one) => one.key === key) ?? all[0];
+  const choice = all.find((option) => option.key === key) ?? all[0];
   const known = law.value !== null && !law.busy && checked !== null;
 
   useEffect(() => {
@@ -145,8 +145,8 @@ export function Stability({ lab, pool }: { lab: Laboratory; pool: Pool }) {
         setElsewhere(elsewhere);
         setShown(text);
         const question = { ask: 'limit', text, work: WORK, free: axes[0].name, to: Math.max(2, 10 * rtt), steps: 100 };
-        const found = await pool.ask<Limit>(question, { signal: control.signal }).catch(() => null);
-        if (!control.signal.aborted) setLimit(found);
+        const limit = await pool.ask<Limit>(question, { signal: control.signal }).catch(() => null);
+        if (!control.signal.aborted) setLimit(limit);
       } catch (error) {
         if (isStopped(error) || control.signal.aborted) return;
         setData(null);
@@ -173,9 +173,9 @@ export function Stability({ lab, pool }: { lab: Laboratory; pool: Pool }) {
       <label class="control inline">
         <span class="name">against</span>
         <select value={choice?.key ?? ''} onChange={(event) => setKey(event.currentTarget.value)}>
-          {all.map((one) => (
-            <option key={one.key} value={one.key}>
-              {one.label}
+          {all.map((candidate) => (
+            <option key={candidate.key} value={candidate.key}>
+              {candidate.label}
             </option>
           ))}
         </select>

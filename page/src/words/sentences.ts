@@ -84,17 +84,17 @@ export function flowsSentence(outcome: Outcome, across?: { link: string; classes
   const some = across ? rates.filter((_, flow) => across.classes.includes(klass[flow] as number)) : rates;
   const part = some.length > 0 && some.length < rates.length;
   const all = part ? some : rates;
-  const goodput = megabits(all.reduce((sum, one) => sum + one, 0));
+  const goodput = megabits(all.reduce((sum, rate) => sum + rate, 0));
   const name = `goodput_${all.length === 1 ? 'one' : 'many'}${part ? '_across' : ''}` as Name;
   return fill(name, { goodput, count: grouped(all.length), link: across?.link ?? '' });
 }
 
 /** The verdict of the equations. */
-export function verdict(found: Stability | null, refusal: string | null): string {
+export function verdict(stability: Stability | null, refusal: string | null): string {
   if (refusal !== null) return fill('no_law', { why: refusal });
-  if (!found) return '';
-  const at = found.equilibria[0];
-  if (!at) return fill('no_equilibrium', { why: (found.reason ?? '').replace(/^no equilibrium: /, '') });
+  if (!stability) return '';
+  const at = stability.equilibria[0];
+  if (!at) return fill('no_equilibrium', { why: (stability.reason ?? '').replace(/^no equilibrium: /, '') });
   if (at.unstable === null) return fill('no_verdict', {});
   const [root] = at.roots;
   if (at.unstable > 0) {

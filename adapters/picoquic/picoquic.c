@@ -106,9 +106,9 @@ static int event(picoquic_cnx_t *cnx, uint64_t stream, uint8_t *bytes, size_t le
 
 static struct sockaddr_in address(int which)
 {
-    struct sockaddr_in made = {.sin_family = AF_INET, .sin_port = htons(4433)};
-    made.sin_addr.s_addr = htonl(0x0a000001u + (unsigned)which);
-    return made;
+    struct sockaddr_in socket_address = {.sin_family = AF_INET, .sin_port = htons(4433)};
+    socket_address.sin_addr.s_addr = htonl(0x0a000001u + (unsigned)which);
+    return socket_address;
 }
 
 static void release(void *of)
@@ -254,20 +254,20 @@ static uint64_t application(void *of, uint64_t now, uint64_t written)
     return end->read;
 }
 
-static void status(void *of, struct ackclock_status *told)
+static void status(void *of, struct ackclock_status *report)
 {
     struct end *end = of;
-    memset(told, 0xff, sizeof *told); /* nothing is known */
-    told->failure = end->failure[0] ? end->failure : NULL;
+    memset(report, 0xff, sizeof *report); /* nothing is known */
+    report->failure = end->failure[0] ? end->failure : NULL;
     if (!end->cnx)
         return;
     picoquic_path_quality_t path;
     enter(end, end->now * 1000);
     picoquic_get_default_path_quality(end->cnx, &path);
     leave();
-    told->cwnd = path.cwin;
-    told->srtt = 1000 * path.rtt;
-    told->lost = path.lost;
+    report->cwnd = path.cwin;
+    report->srtt = 1000 * path.rtt;
+    report->lost = path.lost;
 }
 
 static const struct ackclock_endpoints table = {

@@ -28,13 +28,13 @@ const SEND_BUFFER: u64 = 1 << 26;
 /// Connection IDs in order, so that nothing is random.
 struct Counted {
     base: u64,
-    made: u64,
+    issued: u64,
 }
 
 impl ConnectionIdGenerator for Counted {
     fn generate_cid(&mut self) -> ConnectionId {
-        self.made += 1;
-        ConnectionId::new(&(self.base ^ (self.made << 40)).to_be_bytes())
+        self.issued += 1;
+        ConnectionId::new(&(self.base ^ (self.issued << 40)).to_be_bytes())
     }
 
     fn cid_len(&self) -> usize {
@@ -87,7 +87,7 @@ pub(crate) fn connect(
         stack::identify(&mut config, move || {
             Box::new(Counted {
                 base: cids,
-                made: 0,
+                issued: 0,
             })
         });
         let mut server = ServerConfig::new(Arc::new(Null), Arc::new(Null));
@@ -119,10 +119,10 @@ pub(crate) fn connect(
     config
         .transport_config(transport)
         .initial_dst_cid_provider(Arc::new(move || ConnectionId::new(&first.to_be_bytes())));
-    let made = client
+    let connection = client
         .endpoint
         .connect(base, config, ADDRESSES[1], "server");
-    client.connection = Some(made.map_err(|error| error.to_string())?);
+    client.connection = Some(connection.map_err(|error| error.to_string())?);
     Ok([Box::new(client), Box::new(server)])
 }
 
@@ -230,7 +230,7 @@ impl Endpoint for End {
         match stack::handle(&mut self.endpoint, now, from, ecn, bytes, &mut answer) {
             Some(DatagramEvent::NewConnection(incoming)) => {
                 match self.endpoint.accept(incoming, now, &mut answer, None) {
-                    Ok(made) => self.connection = Some(made),
+                    Ok(connection) => self.connection = Some(connection),
                     Err(error) => self.reason = Some(error.cause.to_string()),
                 }
             }

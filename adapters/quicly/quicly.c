@@ -42,7 +42,7 @@ struct end {
     uint64_t read;
     int is_client;
     char failure[64];
-    struct iovec made[BURST]; /* datagrams that wait for the network, in `buffer` */
+    struct iovec datagrams[BURST]; /* datagrams that wait for the network, in `buffer` */
     size_t count, next;
     uint8_t buffer[BURST * UINT16_MAX];
 };
@@ -247,7 +247,7 @@ static size_t poll_transmit(void *of, uint64_t now, uint8_t *buffer, size_t capa
         quicly_address_t to, from;
         end->next = 0, end->count = BURST;
         quicly_error_t failed =
-            quicly_send(end->conn, &to, &from, end->made, &end->count, end->buffer, BURST * capacity);
+            quicly_send(end->conn, &to, &from, end->datagrams, &end->count, end->buffer, BURST * capacity);
         if (failed) {
             end->count = 0;
             snprintf(end->failure, sizeof end->failure, "quicly_send: error %lld", (long long)failed);
@@ -255,7 +255,7 @@ static size_t poll_transmit(void *of, uint64_t now, uint8_t *buffer, size_t capa
         if (end->count == 0)
             return 0;
     }
-    const struct iovec *datagram = &end->made[end->next++];
+    const struct iovec *datagram = &end->datagrams[end->next++];
     memcpy(buffer, datagram->iov_base, datagram->iov_len);
     *ecn = quicly_send_get_ecn_bits(end->conn);
     return datagram->iov_len;
@@ -314,21 +314,21 @@ static uint64_t application(void *of, uint64_t now, uint64_t written)
     return end->read;
 }
 
-static void status(void *of, struct ackclock_status *told)
+static void status(void *of, struct ackclock_status *report)
 {
     struct end *end = of;
-    memset(told, 0xff, sizeof *told); /* nothing is known */
-    told->failure = end->failure[0] ? end->failure : NULL;
+    memset(report, 0xff, sizeof *report); /* nothing is known */
+    report->failure = end->failure[0] ? end->failure : NULL;
     quicly_stats_t stats;
     enter(end, end->now);
     if (!end->conn || quicly_get_stats(end->conn, &stats))
         return;
-    told->cwnd = stats.cc.cwnd;
-    told->ssthresh = stats.cc.ssthresh == UINT32_MAX ? ACKCLOCK_NONE : stats.cc.ssthresh;
-    told->srtt = (uint64_t)stats.rtt.smoothed * MS;
-    told->lost = stats.num_packets.lost;
-    told->congestion_events = stats.cc.num_loss_episodes;
-    told->timeouts = stats.num_ptos;
+    report->cwnd = stats.cc.cwnd;
+    report->ssthresh = stats.cc.ssthresh == UINT32_MAX ? ACKCLOCK_NONE : stats.cc.ssthresh;
+    report->srtt = (uint64_t)stats.rtt.smoothed * MS;
+    report->lost = stats.num_packets.lost;
+    report->congestion_events = stats.cc.num_loss_episodes;
+    report->timeouts = stats.num_ptos;
 }
 
 static const struct ackclock_endpoints table = {

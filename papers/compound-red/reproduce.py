@@ -27,7 +27,7 @@ paper = Paper(
 
 ROUND_TRIPS = (10, 25, 40, 55, 70, 85, 100, 120, 140, 160, 180, 200)
 """Of the sweeps, ms."""
-FEW = (10, 200)
+QUICK_ROUND_TRIPS = (10, 200)
 """In quick mode."""
 SEEDS = 5
 """Of figures over time."""
@@ -268,7 +268,7 @@ def averaging(lab: Lab, file: str) -> None:
         max(most) <= 100,
         ours=f"at most {spread(most, '{:.0f}')} packets",
     )
-    times = lab.pick(ROUND_TRIPS, FEW)
+    times = lab.pick(ROUND_TRIPS, QUICK_ROUND_TRIPS)
     sweep = lab.run(
         {
             (name, rtt): at(lab, file, rtt, link__queue__weight=weight)
@@ -560,7 +560,7 @@ def policy_scenarios(lab: Lab, case: str) -> dict[tuple[str, float], Scenario]:
     return {
         (policy, float(rtt)): policy_scenario(lab, f"{prefix}-{name}", rtt)
         for policy, name in POLICIES.items()
-        for rtt in lab.pick(ROUND_TRIPS, FEW)
+        for rtt in lab.pick(ROUND_TRIPS, QUICK_ROUND_TRIPS)
     }
 
 
@@ -693,7 +693,7 @@ def figure_17(lab: Lab) -> None:
 )
 def figure_18(lab: Lab) -> None:
     """RED with thresholds 8 and 15 against the threshold policy at 15."""
-    times = [float(rtt) for rtt in lab.pick(ROUND_TRIPS, FEW)]
+    times = [float(rtt) for rtt in lab.pick(ROUND_TRIPS, QUICK_ROUND_TRIPS)]
     cases = lab.pick(list(CASES), ["dumbbell"])
     delays, completions = {}, {}
     for case in cases:
@@ -756,7 +756,7 @@ def slope(values: Mapping[tuple[str, float], Sequence[float]], policy: str) -> f
 @paper.item("fig-19", "Loss and throughput against the round trip", "section VI-C, figure 19", setting=SPREAD)
 def figure_19(lab: Lab) -> None:
     """The same runs as figure 18."""
-    times = [float(rtt) for rtt in lab.pick(ROUND_TRIPS, FEW)]
+    times = [float(rtt) for rtt in lab.pick(ROUND_TRIPS, QUICK_ROUND_TRIPS)]
     cases = lab.pick(list(CASES), ["dumbbell"])
     losses, rates, shares, starved = {}, {}, {}, {}
     for case in cases:
@@ -857,7 +857,9 @@ SENDERS: dict[str, dict[str, Any]] = {
 @paper.item("sender", "Compound as ns-2 has it, and by the textbook's law", "ours, of sections V and VI")
 def senders(lab: Lab) -> None:
     """The set-ups of figures 6, 15 and 18 with both, and with access and round trips as the paper leaves them open."""
-    red = {f"RED 50, 100, {rtt} ms": at(lab, "dumbbell-red", rtt) for rtt in lab.pick((10, 100, 200), FEW)}
+    red = {
+        f"RED 50, 100, {rtt} ms": at(lab, "dumbbell-red", rtt) for rtt in lab.pick((10, 100, 200), QUICK_ROUND_TRIPS)
+    }
     small = {"RED 8, 15, 200 ms": policy_scenario(lab, "dumbbell-red", 200)}
     threshold = {"threshold 15, 200 ms": policy_scenario(lab, "dumbbell-threshold", 200)}
     base = red | small | threshold
@@ -882,7 +884,10 @@ def senders(lab: Lab) -> None:
         ],
     )
     first, *_, last = SENDERS
-    change = [means[f"RED 50, 100, {rtt} ms", last][1] / means[f"RED 50, 100, {rtt} ms", first][1] - 1 for rtt in FEW]
+    change = [
+        means[f"RED 50, 100, {rtt} ms", last][1] / means[f"RED 50, 100, {rtt} ms", first][1] - 1
+        for rtt in QUICK_ROUND_TRIPS
+    ]
     lab.claim(
         "the sender decides at long round trips: loss differs by up to a tenth at 10 ms, by a fifth or more at 200 ms",
         abs(change[0]) <= 0.1 and change[1] >= 0.2,
@@ -893,7 +898,7 @@ def senders(lab: Lab) -> None:
     locked |= {"as above": {}}
     rows = []
     starved = {}
-    for rtt in lab.pick((10, 70, 200), FEW):
+    for rtt in lab.pick((10, 70, 200), QUICK_ROUND_TRIPS):
         for policy, name in POLICIES.items():
             plain = policy_scenario(lab, f"dumbbell-{name}", rtt)
             variants = {

@@ -38,7 +38,7 @@ FIGURES = {
     "6-1": "fig-6.3", "6-2": "fig-6.4", "6-3": "fig-6.5", "6-4": "fig-6.6", "6-5": "fig-6.7",
 }  # fmt: skip
 DRAWN = {"5": ("ARED (20,60)", "ARED (60,180)", "PI-40", "PI-120", "ST-RED"), "6": ("ARED", "PI", "ST-RED", "ST-PI")}
-FEW = {"5": ("ARED (20,60)", "PI-40", "ST-RED"), "6": ("ARED", "ST-PI")}
+QUICK_SCHEMES = {"5": ("ARED (20,60)", "PI-40", "ST-RED"), "6": ("ARED", "ST-PI")}
 """In quick mode."""
 
 
@@ -216,7 +216,7 @@ class Runs:
         self.cells = printed_cells(lab, table)
         self.schemes = list(dict.fromkeys(cell.scheme for cell in self.cells))
         if lab.quick:
-            self.schemes = [scheme for scheme in self.schemes if scheme in FEW[self.chapter]]
+            self.schemes = [scheme for scheme in self.schemes if scheme in QUICK_SCHEMES[self.chapter]]
             self.cells = [cell for cell in self.cells if cell.scheme in self.schemes]
         if only:
             self.schemes = [only]

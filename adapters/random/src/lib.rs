@@ -29,11 +29,11 @@ fn next() -> u64 {
 /// on where the last one stopped.
 pub fn seeded<T: Send>(seed: u64, work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
-        let made = scope.spawn(|| {
+        let worker = scope.spawn(|| {
             STATE.set(seed);
             work()
         });
-        made.join()
+        worker.join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }

@@ -233,7 +233,7 @@ pub(crate) fn continue_curve(
     let mut u = start.to_vec();
     let mut walk = Walk {
         scales: Vec::new(),
-        seen: vec![0.0; u.len()],
+        sizes: vec![0.0; u.len()],
         h: options.step,
         equations,
         options,
@@ -249,7 +249,7 @@ struct Walk<'a> {
     options: &'a ContinuationOptions,
     what: &'static str,
     scales: Vec<f64>,
-    seen: Vec<f64>,
+    sizes: Vec<f64>,
     /// Length of the next step.
     h: f64,
 }
@@ -264,7 +264,7 @@ impl Walk<'_> {
         limits: &[Limit],
         visit: Visit<'_>,
     ) -> Result<End> {
-        self.scales = self.equations.scales(u, &mut self.seen);
+        self.scales = self.equations.scales(u, &mut self.sizes);
         let (mut residual, mut jacobian) = (Vec::new(), Vec::new());
         let mut direction = vec![0.0; u.len()];
         direction[lead] = sign;
@@ -301,7 +301,7 @@ impl Walk<'_> {
             *v *= s;
         }
         self.equations.accept(u, t)?;
-        self.scales = self.equations.scales(u, &mut self.seen);
+        self.scales = self.equations.scales(u, &mut self.sizes);
         for (v, s) in t.iter_mut().zip(&self.scales) {
             *v /= s;
         }

@@ -316,26 +316,26 @@ fn conditions_15_16_and_18() {
 /// centre manifold.
 #[derive(Clone, Copy)]
 struct Factor {
-    one: c64,
-    two: c64,
+    first: c64,
+    second: c64,
     mixed: c64,
 }
 
 /// Coefficients of z^2 / 2, z conj(z), conj(z)^2 / 2 and z^2 conj(z) / 2 in a product of two
 /// factors.
 fn product(a: Factor, b: Factor) -> [c64; 4] {
-    let (ac, bc) = (a.one.conj(), b.one.conj());
+    let (ac, bc) = (a.first.conj(), b.first.conj());
     [
-        a.one * b.one * 2.0,
-        a.one * bc + ac * b.one,
+        a.first * b.first * 2.0,
+        a.first * bc + ac * b.first,
         ac * bc * 2.0,
-        (a.mixed * b.one + b.mixed * a.one) * 2.0 + a.two * bc + b.two * ac,
+        (a.mixed * b.first + b.mixed * a.first) * 2.0 + a.second * bc + b.second * ac,
     ]
 }
 
 /// The last of them in a product of three.
 fn cubic(a: Factor, b: Factor, c: Factor) -> c64 {
-    let (a, b, c) = (a.one, b.one, c.one);
+    let (a, b, c) = (a.first, b.first, c.first);
     (a * b * c.conj() + a * b.conj() * c + a.conj() * b * c) * 2.0
 }
 
@@ -368,8 +368,8 @@ fn recipe_of_the_appendix() {
     let recipe = |xi_xrs: f64| {
         // u1(t), u1(t - tau), u2(t), u2(t - tau)
         let mut u = [c(1.0), late, phi1, phi1 * late].map(|item| Factor {
-            one: item,
-            two: c(0.0),
+            first: item,
+            second: c(0.0),
             mixed: c(0.0),
         });
         let quadratic = |u: &[Factor; 4]| {
@@ -413,7 +413,7 @@ fn recipe_of_the_appendix() {
                 (phi1, (e.1, f.1))
             };
             let l = if j % 2 == 0 { c(1.0) } else { late };
-            factor.two =
+            factor.second =
                 -g20 / turn * v * l - g02.conj() / (turn * 3.0) * v.conj() * l.conj() + e * l * l;
             factor.mixed = g11 / turn * v * l - g11.conj() / turn * v.conj() * l.conj() + f;
         }

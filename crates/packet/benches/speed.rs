@@ -34,8 +34,8 @@ impl Measurement for CpuTime {
         begin.elapsed()
     }
 
-    fn add(&self, one: &Duration, other: &Duration) -> Duration {
-        *one + *other
+    fn add(&self, sum: &Duration, more: &Duration) -> Duration {
+        *sum + *more
     }
 
     fn zero(&self) -> Duration {

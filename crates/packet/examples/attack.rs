@@ -125,7 +125,7 @@ fn attacked(text: &str, both: bool, digest: &mut DefaultHasher) -> End {
     options.general = true;
     match run(&scenario, &options) {
         Ok(general) => {
-            (told(&general), bits(&general.traces)).hash(digest);
+            (described(&general), bits(&general.traces)).hash(digest);
             difference(&fast, &general).map_or(End::Answered, End::Found)
         }
         Err(end) => end,
@@ -141,8 +141,8 @@ fn run(scenario: &Scenario, options: &Options) -> Result<Outcome, End> {
     let begin = ThreadTime::now();
     // what the engine cannot do it says in words
     let mut simulation = Simulation::new(scenario, options).map_err(|_| End::Refused)?;
-    if let Some(found) = late("setting up", begin) {
-        return Err(found);
+    if let Some(end) = late("setting up", begin) {
+        return Err(end);
     }
     let most = MOST_EVENTS * (1 + u64::from(options.traces.links));
     let whole = ThreadTime::now();
@@ -151,8 +151,8 @@ fn run(scenario: &Scenario, options: &Options) -> Result<Outcome, End> {
         let begin = ThreadTime::now();
         let progress = simulation.step(step);
         events += step;
-        if let Some(found) = late("a step", begin) {
-            return Err(found);
+        if let Some(end) = late("a step", begin) {
+            return Err(end);
         }
         step = if begin.elapsed() > STEP_TIME {
             (step / 2).max(FEWEST_EVENTS_PER_STEP)
@@ -227,7 +227,7 @@ fn impossible(outcome: &Outcome) -> Option<String> {
 }
 
 /// All but the traces and the number of events, which tells the paths apart.
-fn told(outcome: &Outcome) -> [String; 6] {
+fn described(outcome: &Outcome) -> [String; 6] {
     [
         format!("{:?} {:?}", outcome.window, outcome.end),
         format!("{:?}", outcome.links),
@@ -240,9 +240,9 @@ fn told(outcome: &Outcome) -> [String; 6] {
 
 /// Where two outcomes differ in a bit.
 fn difference(fast: &Outcome, general: &Outcome) -> Option<String> {
-    for (one, other) in told(fast).into_iter().zip(told(general)) {
-        if one != other {
-            return Some(format!("differs: {one} and {other}"));
+    for (a, b) in described(fast).into_iter().zip(described(general)) {
+        if a != b {
+            return Some(format!("differs: {a} and {b}"));
         }
     }
     (bits(&fast.traces) != bits(&general.traces)).then(|| "traces differ".to_owned())
@@ -251,7 +251,7 @@ fn difference(fast: &Outcome, general: &Outcome) -> Option<String> {
 /// All samples, as whole numbers of the same bits.
 fn bits(traces: &Traces) -> Vec<Vec<u64>> {
     let floats = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect();
-    let mut found: Vec<Vec<u64>> = vec![floats(&traces.time)];
+    let mut samples: Vec<Vec<u64>> = vec![floats(&traces.time)];
     for link in &traces.links {
         let LinkTrace {
             link: _,
@@ -263,9 +263,9 @@ fn bits(traces: &Traces) -> Vec<Vec<u64>> {
             drops,
             marks,
         } = link;
-        found.push(queue_packets.iter().map(|&value| value.into()).collect());
-        found.extend([queue_bytes, drops, marks].map(Clone::clone));
-        found.extend([average_packets, probability, utilization].map(|values| floats(values)));
+        samples.push(queue_packets.iter().map(|&value| value.into()).collect());
+        samples.extend([queue_bytes, drops, marks].map(Clone::clone));
+        samples.extend([average_packets, probability, utilization].map(|values| floats(values)));
     }
     for flow in &traces.flows {
         let FlowTrace {
@@ -275,10 +275,10 @@ fn bits(traces: &Traces) -> Vec<Vec<u64>> {
             srtt,
             delivered,
         } = flow;
-        found.push(delivered.clone());
-        found.extend([cwnd, ssthresh, srtt].map(|values| floats(values)));
+        samples.push(delivered.clone());
+        samples.extend([cwnd, ssthresh, srtt].map(|values| floats(values)));
     }
-    found
+    samples
 }
 
 /// SplitMix64.

@@ -31,13 +31,13 @@ impl AckBlocks {
     #[cold]
     #[inline(never)]
     pub(crate) fn take(&mut self, number: u32) -> Vec<(u64, u64)> {
-        let mut found = Vec::new();
+        let mut blocks = Vec::new();
         while let Some((it, _)) = self.sent.front()
             && *it <= number
         {
-            found = self.sent.pop_front().unwrap_or_default().1;
+            blocks = self.sent.pop_front().unwrap_or_default().1;
         }
-        found
+        blocks
     }
 }
 

@@ -129,32 +129,32 @@ impl Bitmap {
         if from < to && self.count == 0 {
             return Some(from);
         }
-        let mut found = None;
+        let mut absent_seq = None;
         self.words_in(floor, from, to, |index, bits| {
             let mut absent = !bits;
             if index == from / 64 {
                 absent &= u64::MAX << (from % 64);
             }
             if absent != 0 {
-                found = Some(index * 64 + u64::from(absent.trailing_zeros()));
+                absent_seq = Some(index * 64 + u64::from(absent.trailing_zeros()));
             }
-            found.is_some()
+            absent_seq.is_some()
         });
-        found.filter(|&seq| seq < to)
+        absent_seq.filter(|&seq| seq < to)
     }
 
     /// The smallest member in `from .. to`.
     pub(crate) fn first_present(&self, floor: u64, from: u64, to: u64) -> Option<u64> {
-        let mut found = None;
+        let mut member = None;
         if self.count > 0 {
             self.words_in(floor, from, to, |index, bits| {
                 if bits != 0 {
-                    found = Some(index * 64 + u64::from(bits.trailing_zeros()));
+                    member = Some(index * 64 + u64::from(bits.trailing_zeros()));
                 }
-                found.is_some()
+                member.is_some()
             });
         }
-        found
+        member
     }
 
     /// The largest number in `from .. to` that is not a member.

@@ -656,13 +656,13 @@ mod tests {
                 calendar.push_far(*time, *tag);
             }
         }
-        let mut seen = Vec::new();
+        let mut popped = Vec::new();
         while let Some((entry, near)) = calendar.peek() {
-            seen.push((entry.time, entry.tag.kind(), entry.tag.entity()));
+            popped.push((entry.time, entry.tag.kind(), entry.tag.entity()));
             calendar.pop(near, entry.time);
         }
         assert_eq!(
-            seen,
+            popped,
             [
                 (4, Kind::Ack, 7),
                 (5, Kind::Transmit, 9),

@@ -212,8 +212,8 @@ fn transfer_outcomes(
         if !engine.classes[class].lifetime.reuses_flow_state {
             continue;
         }
-        let found = tallies.outcomes(class).map_err(Error::Conservation)?;
-        let (started, censored) = (found[0].started, found[0].censored);
+        let outcomes = tallies.outcomes(class).map_err(Error::Conservation)?;
+        let (started, censored) = (outcomes[0].started, outcomes[0].censored);
         if censored > 0 {
             notes.push(format!(
                 "flows \"{}\": {censored} of {started} transfers were not complete at the end: \
@@ -221,7 +221,7 @@ fn transfer_outcomes(
                 engine.classes[class].name
             ));
         }
-        transfers.extend(found);
+        transfers.extend(outcomes);
     }
     Ok(transfers)
 }

@@ -142,11 +142,11 @@ mod tests {
         for (number, delay) in [(1, 500), (2, 900), (4, 100), (5, 50)] {
             class.record(&mut latest, number, delay * 1_000_000);
         }
-        let found = class.outcome(5);
-        assert_eq!((found.received, found.measured), (5, 4));
-        assert!((found.jitter - 225e-6).abs() < 1e-15);
-        assert!((found.delay_mean - 387.5e-6).abs() < 1e-15);
-        let (least, most) = (found.delay_min / 50e-6, found.delay_max / 900e-6);
+        let outcome = class.outcome(5);
+        assert_eq!((outcome.received, outcome.measured), (5, 4));
+        assert!((outcome.jitter - 225e-6).abs() < 1e-15);
+        assert!((outcome.delay_mean - 387.5e-6).abs() < 1e-15);
+        let (least, most) = (outcome.delay_min / 50e-6, outcome.delay_max / 900e-6);
         assert!((least - 1.0).abs() < 1e-12 && (most - 1.0).abs() < 1e-12);
     }
 }

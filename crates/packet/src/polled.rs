@@ -69,12 +69,12 @@ impl Datagrams {
     /// Takes datagram `number` out.
     fn take(&mut self, number: u64) -> Option<(Ecn, Vec<u8>)> {
         let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
-        let found = self.kept.get_mut(index)?.take();
+        let datagram = self.kept.get_mut(index)?.take();
         while let Some(None) = self.kept.front() {
             self.kept.pop_front();
             self.first += 1;
         }
-        found
+        datagram
     }
 
     fn reuse(&mut self, mut bytes: Vec<u8>) {
@@ -180,9 +180,9 @@ impl Polled {
     /// Makes the ends.
     pub(crate) fn connect(&mut self) -> Result<(), String> {
         let (factory, setup) = (&self.endpoints.factory, &self.setup);
-        let made = catch_unwind(AssertUnwindSafe(|| factory.connect(setup)))
+        let ends = catch_unwind(AssertUnwindSafe(|| factory.connect(setup)))
             .unwrap_or_else(|panic| Err(words(&*panic)));
-        self.ends = Some(made?);
+        self.ends = Some(ends?);
         Ok(())
     }
 

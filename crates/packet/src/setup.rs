@@ -274,17 +274,17 @@ fn build_extras(
     }
     let owner = entity(&link.name, 0);
     let flows = (0..scenario.flows.len()).map(|id| scenario.max_count(id));
-    let seen = SchedulerView {
+    let scheduler_view = SchedulerView {
         flows: flows.sum(),
         salt: Stream::new(seed, Owner::Scheduler, owner).bits(),
         rate: link.rate,
     };
     let scheduled = link
         .scheduler
-        .map(|scheduler| Scheduled::new(scheduler.build(&seen), link.aqm.clone(), *view));
+        .map(|scheduler| Scheduled::new(scheduler.build(&scheduler_view), link.aqm.clone(), *view));
     let context = Context {
         flows: &scenario.flows,
-        scheduler: seen,
+        scheduler: scheduler_view,
         delay: view.delay,
         mean_packet: f64::from(mean_packet),
     };

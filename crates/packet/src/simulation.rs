@@ -161,8 +161,8 @@ pub fn with_controllers(
 }
 
 fn class_of<'s>(scenario: &'s mut Scenario, name: &str) -> Result<&'s mut FlowClass, Error> {
-    let found = scenario.flows.iter_mut().find(|class| class.name == name);
-    found.ok_or_else(|| Error::Unsupported(format!("there are no flows \"{name}\"")))
+    let class = scenario.flows.iter_mut().find(|class| class.name == name);
+    class.ok_or_else(|| Error::Unsupported(format!("there are no flows \"{name}\"")))
 }
 
 /// Runs a scenario to its end.

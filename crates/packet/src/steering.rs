@@ -53,7 +53,7 @@ impl Custom for Controllers {
             ecn: self.ecn,
             options: self.options.clone(),
         };
-        let made = catch_unwind(AssertUnwindSafe(|| self.factory.build(&setup)))
+        let controller = catch_unwind(AssertUnwindSafe(|| self.factory.build(&setup)))
             .unwrap_or_else(|panic| Err(words(&*panic)));
         let mut steering = Steering {
             inner: None,
@@ -67,7 +67,7 @@ impl Custom for Controllers {
             ),
             abort: self.abort.clone(),
         };
-        match made {
+        match controller {
             Ok(inner) => steering.inner = Some(inner),
             Err(problem) => steering.fail(Time::ZERO, &problem),
         }

@@ -195,11 +195,11 @@ fn fq_codel_has_a_step_for_scalable_flows() {
              [[flows]]\nname = \"prague\"\npath = [\"link\"]\ncongestion = \"prague\"\nrtt = \"40 ms\"\n\
              [[flows]]\nname = \"cubic\"\npath = [\"link\"]\ncongestion = \"cubic\"\necn = true\nrtt = \"40 ms\"\n"
         ));
-        let seen = |class: usize| {
+        let measures = |class: usize| {
             let flow = &outcome.flows[class];
             (flow.goodput / 1e6, flow.marks, flow.rtt_mean - 0.04)
         };
-        (seen(0), seen(1))
+        (measures(0), measures(1))
     };
     let (prague, cubic) = run("");
     let (stepped, beside) = run(", ce_threshold = \"1 ms\", ce_threshold_selector = \"ect1\"");
@@ -220,12 +220,12 @@ fn fq_codel_has_a_step_for_scalable_flows() {
 #[test]
 fn fq_pie_holds_its_target_for_any_number_of_flows() {
     for flows in [1, 4, 16] {
-        let found = outcome(&format!(
+        let run = outcome(&format!(
             "[scenario]\nduration = \"60 s\"\nmeasure = \"20 s .. 60 s\"\n\
              [[link]]\nname = \"link\"\nrate = \"40 Mbit/s\"\nqueue = {{ aqm = \"fq_pie\" }}\n\
              [[flows]]\npath = [\"link\"]\ncount = {flows}\ncongestion = \"reno\"\nrtt = \"20 ms\"\n"
         ));
-        let delay = found.links[0].delay_mean;
+        let delay = run.links[0].delay_mean;
         assert!((0.010..0.020).contains(&delay), "{flows} flows: {delay}");
     }
 }

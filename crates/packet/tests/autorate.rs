@@ -17,19 +17,19 @@ fn run(autorate: &str, window: &str) -> Outcome {
          [[flows]]\nname = \"pings\"\npath = [\"shaper\", \"cell\"]\nrtt = \"50 ms\"\npacket_size = \"84 B\"\n\
          traffic = {{ kind = \"cbr\", rate = \"13.44 kbit/s\" }}\n"
     );
-    let found = outcome(&text);
-    for link in &found.links {
+    let run = outcome(&text);
+    for link in &run.links {
         assert!(link.ledger.balances());
     }
-    found
+    run
 }
 
 const AUTORATE: &str = "autorate = { probes = \"pings\", min = \"2 Mbit/s\", max = \"80 Mbit/s\" }";
 
 /// Goodput of the downloads, Mbit/s, and the 95th percentile of the pings' delay above 25 ms, ms.
-fn judged(found: &Outcome) -> (f64, f64) {
-    let goodput: f64 = found.flows[..4].iter().map(|flow| flow.goodput).sum();
-    let delay = found.classes[1].delay_percentiles[1] - 0.025;
+fn judged(run: &Outcome) -> (f64, f64) {
+    let goodput: f64 = run.flows[..4].iter().map(|flow| flow.goodput).sum();
+    let delay = run.classes[1].delay_percentiles[1] - 0.025;
     (1e-6 * goodput, 1e3 * delay)
 }
 

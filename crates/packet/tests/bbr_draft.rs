@@ -221,11 +221,11 @@ impl Trial {
 
     /// When it first comes into `mode` after `from`, s.
     fn time_of(&self, mode: BbrMode, from: f64) -> f64 {
-        let found = self
+        let entry = self
             .entries
             .iter()
             .find(|entry| entry.at >= from && entry.state.mode == mode);
-        found.unwrap_or_else(|| panic!("never in {mode:?}")).at
+        entry.unwrap_or_else(|| panic!("never in {mode:?}")).at
     }
 
     /// Entries of this span, s.
@@ -672,12 +672,12 @@ fn ten_times_the_bandwidth() {
             "doubles: {steps:?}"
         );
     }
-    let found = trial
+    let fast = trial
         .during(12.0, 30.0)
         .find(|entry| entry.state.max_bw > 0.95 * 8333.0);
-    let found = found.expect("the bandwidth is found");
+    let fast = fast.expect("the bandwidth is found");
     // two waits of up to 3 s each, and a logarithmic number of rounds
-    assert!(found.at < 12.0 + 8.0, "{}", found.at);
+    assert!(fast.at < 12.0 + 8.0, "{}", fast.at);
 }
 
 /// "Decreasing Bandwidth 10x and Ensuring Max Bandwidth Adapts Down".
@@ -833,8 +833,8 @@ fn the_propagation_time_is_probed_in_startup() {
         (BbrMode::Startup, 2.77)
     );
     // it goes on with its search once there is more to send
-    let found = trial.during(8.0, 14.0).last().expect("it runs");
-    assert!(found.state.full_bw_reached && (found.state.max_bw / 1000.0 - 1.0).abs() < 0.02);
+    let last = trial.during(8.0, 14.0).last().expect("it runs");
+    assert!(last.state.full_bw_reached && (last.state.max_bw / 1000.0 - 1.0).abs() < 0.02);
 }
 
 /// "Handling Loss During PROBE_UP After `inflight_longterm` is Set".

@@ -24,16 +24,16 @@ enum Loss {
 
 struct Dropper {
     loss: Loss,
-    seen: u64,
+    arrivals: u64,
 }
 
 impl Aqm for Dropper {
     fn enqueue(&mut self, _: Time, _: &PacketView, _: &QueueView, random: &mut Stream) -> Verdict {
-        self.seen += 1;
+        self.arrivals += 1;
         let hit = match self.loss {
             Loss::Random(probability) => random.uniform() < probability,
-            Loss::Every(n) => self.seen.is_multiple_of(n),
-            Loss::Once(n) => self.seen == n,
+            Loss::Every(n) => self.arrivals.is_multiple_of(n),
+            Loss::Once(n) => self.arrivals == n,
         };
         if hit { Verdict::Drop } else { Verdict::Accept }
     }
@@ -46,7 +46,7 @@ impl AqmFactory for Loss {
     fn build(&self, _: &LinkView) -> Box<dyn Aqm + Send> {
         Box::new(Dropper {
             loss: *self,
-            seen: 0,
+            arrivals: 0,
         })
     }
 }
@@ -81,10 +81,10 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-fn close(what: &str, found: f64, expected: f64, tolerance: f64) {
+fn close(what: &str, measured: f64, expected: f64, tolerance: f64) {
     assert!(
-        (found / expected - 1.0).abs() <= tolerance,
-        "{what}: {found}, expected {expected} within {tolerance}"
+        (measured / expected - 1.0).abs() <= tolerance,
+        "{what}: {measured}, expected {expected} within {tolerance}"
     );
 }
 

@@ -68,20 +68,20 @@ fn what_is_inlined_gives_the_same_bits() {
                 let named = run(&named, &options).expect("the run succeeds");
                 let unnamed = run(&unnamed, &options).expect("the run succeeds");
                 assert!(named.links[0].drops > 0);
-                let found = difference(&named, &unnamed);
-                assert_eq!(found, None, "{sender} over {queue} {more}");
+                let mismatch = difference(&named, &unnamed);
+                assert_eq!(mismatch, None, "{sender} over {queue} {more}");
             }
         }
     }
 }
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+fn sources(folder: &Path, paths: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
-            sources(&path, found);
+            sources(&path, paths);
         } else {
-            found.push(path);
+            paths.push(path);
         }
     }
 }

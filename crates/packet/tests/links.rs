@@ -99,11 +99,11 @@ fn priority_waits_for_the_packet_in_service_only() {
     let wait =
         |queue: &str| of(&network(&format!("queue = {queue}"), &flows), 0).rtt_mean - 0.04 - PACKET;
     let wanted = PACKET / 2.0;
-    let found = wait("{ scheduler = \"priority\", capacity = \"50 packets\" }");
+    let measured = wait("{ scheduler = \"priority\", capacity = \"50 packets\" }");
     // some 660 samples, uniform on one transmission: deviation of the mean 0.29 / sqrt(660) of it
     assert!(
-        (found - wanted).abs() < 4.0 * 0.29 / 660_f64.sqrt() * PACKET,
-        "{found}, not {wanted}"
+        (measured - wanted).abs() < 4.0 * 0.29 / 660_f64.sqrt() * PACKET,
+        "{measured}, not {wanted}"
     );
     assert!(wait("{ capacity = \"50 packets\" }") > 40.0 * PACKET);
 }
@@ -175,12 +175,12 @@ fn wires_lose_their_share() {
         let outcome = network(&format!("loss = {loss}"), &flows);
         let link = &outcome.links[0];
         let packets = link.packets as f64;
-        let found = link.losses as f64 / packets;
+        let lost_share = link.losses as f64 / packets;
         let deviation =
             (share * (1.0 - share) / packets * (1.0 + correlation) / (1.0 - correlation)).sqrt();
         assert!(
-            (found - share).abs() < 4.0 * deviation,
-            "{loss}: {found}, not {share}"
+            (lost_share - share).abs() < 4.0 * deviation,
+            "{loss}: {lost_share}, not {share}"
         );
         assert_eq!((link.drops, link.policed), (0, 0));
         assert_eq!(outcome.flows[0].losses, link.losses);
@@ -257,8 +257,8 @@ fn a_rate_trace_is_followed() {
     // 15 s from 5 s on: from there 1 s of 6 Mbit/s, then seven periods of 0.5 s of 12 and 1 s of 6
     // Mbit/s
     let wanted = (1.0 * 6e6 + 7.0 * (0.5 * 12e6 + 1.0 * 6e6)) / 12_000.0;
-    let found = outcome.links[0].packets as f64;
-    assert!((found - wanted).abs() <= 2.0, "{found}, not {wanted}");
+    let sent = outcome.links[0].packets as f64;
+    assert!((sent - wanted).abs() <= 2.0, "{sent}, not {wanted}");
 }
 
 /// Jitter that lets packets overtake each other makes a sender repair what was not lost; in order
@@ -314,19 +314,19 @@ fn htb_without_a_burst_is_a_link_of_its_rate() {
             "rate = \"1 Tbit/s\"\ndelay = \"2.2 ms\"\n\
              shaper = { rate = \"10 Mbit/s\", burst = \"1 B\", discipline = \"htb\" }",
         );
-        let (one, other) = (&plain.links[0], &shaped.links[0]);
+        let (direct, behind) = (&plain.links[0], &shaped.links[0]);
         let near = |a: f64, b: f64, within: f64| (a - b).abs() <= within * a.abs().max(1e-3);
         assert!(
-            near(one.utilization, other.utilization, 0.0005)
-                && near(one.queue_packets_mean, other.queue_packets_mean, 0.005)
-                && one.drops.abs_diff(other.drops) <= one.drops / 100 + 1,
+            near(direct.utilization, behind.utilization, 0.0005)
+                && near(direct.queue_packets_mean, behind.queue_packets_mean, 0.005)
+                && direct.drops.abs_diff(behind.drops) <= direct.drops / 100 + 1,
             "{queue}: {} {} {}, behind htb {} {} {}",
-            one.utilization,
-            one.queue_packets_mean,
-            one.drops,
-            other.utilization,
-            other.queue_packets_mean,
-            other.drops
+            direct.utilization,
+            direct.queue_packets_mean,
+            direct.drops,
+            behind.utilization,
+            behind.queue_packets_mean,
+            behind.drops
         );
     }
 }
@@ -384,17 +384,20 @@ fn rate_and_loss_follow_slots() {
         })
         .collect();
     let periodic = scenario(&text(periodic));
-    let found = run(&periodic, &Options::default()).unwrap();
+    let by_period = run(&periodic, &Options::default()).unwrap();
     let by_hand = run(&scenario(&text(&written)), &Options::default()).unwrap();
-    assert_eq!(difference(&found, &by_hand), None);
+    assert_eq!(difference(&by_period, &by_hand), None);
     let general = Options {
         general: true,
         ..Options::default()
     };
-    assert_eq!(difference(&found, &run(&periodic, &general).unwrap()), None);
+    assert_eq!(
+        difference(&by_period, &run(&periodic, &general).unwrap()),
+        None
+    );
     // four slots of 10 and four of 20 Mbit/s; a tenth of what two slots of 20 send is lost: 1667
     // of 16,667 packets, with a deviation of 39
-    let link = &found.links[0];
+    let link = &by_period.links[0];
     assert!(
         (8e-6 * link.bytes as f64 - 600.0).abs() < 0.1,
         "{}",

@@ -33,7 +33,7 @@ fn close(value: f64, expected: f64, margin: f64) {
 #[test]
 fn an_empty_path_takes_its_propagation_and_transmissions() {
     for (access, transmissions) in [("", PACKET), ("access_rate = \"20 Mbit/s\"", 2.0 * PACKET)] {
-        let found = network(
+        let run = network(
             "duration = \"10 s\"\nmeasure = \"5 s .. 10 s\"",
             UNLIMITED,
             &[&format!(
@@ -41,7 +41,7 @@ fn an_empty_path_takes_its_propagation_and_transmissions() {
 {access}"
             )],
         );
-        let class = &found.classes[0];
+        let class = &run.classes[0];
         for value in [class.delay_min, class.delay_mean, class.delay_max]
             .iter()
             .chain(&class.delay_percentiles)
@@ -51,7 +51,7 @@ fn an_empty_path_takes_its_propagation_and_transmissions() {
         assert_eq!(class.jitter, 0.0);
         // 100 packets a second
         assert_eq!((class.received, class.measured), (500, 500));
-        assert_eq!(found.flows[0].received, 500);
+        assert_eq!(run.flows[0].received, 500);
     }
 }
 
@@ -71,14 +71,14 @@ fn lindley(load: f64, count: usize) -> Vec<f64> {
 /// recursion with other random numbers.
 #[test]
 fn poisson_arrivals_wait_as_theory_says() {
-    let found = network(
+    let run = network(
         "duration = \"1020 s\"\nmeasure = \"20 s .. 1020 s\"",
         UNLIMITED,
         &[&format!(
             "{SIZE}traffic = {{ kind = \"poisson\", rate = \"7 Mbit/s\" }}"
         )],
     );
-    let class = &found.classes[0];
+    let class = &run.classes[0];
     let load = 0.7;
     let base = PATH + PACKET;
     close(
@@ -86,7 +86,7 @@ fn poisson_arrivals_wait_as_theory_says() {
         PACKET * load / (2.0 * (1.0 - load)),
         0.03,
     );
-    close(class.delay_mean - base, found.links[0].delay_mean, 1e-3);
+    close(class.delay_mean - base, run.links[0].delay_mean, 1e-3);
     let mut waits = lindley(load, 1_000_000);
     let differences = waits.windows(2).map(|pair| (pair[1] - pair[0]).abs());
     close(
@@ -111,7 +111,7 @@ fn poisson_arrivals_wait_as_theory_says() {
 /// waiting, or in service, and voice joins them.
 #[test]
 fn a_thin_class_waits_behind_a_standing_queue() {
-    let found = network(
+    let run = network(
         "duration = \"60 s\"\nmeasure = \"20 s .. 60 s\"",
         UNLIMITED,
         &[
@@ -119,7 +119,7 @@ fn a_thin_class_waits_behind_a_standing_queue() {
             "name = \"voice\"\ntraffic = { kind = \"cbr\", rate = \"40 kbit/s\" }\npacket_size = \"100 B\"",
         ],
     );
-    let [bulk, voice] = &found.classes[..] else {
+    let [bulk, voice] = &run.classes[..] else {
         panic!("two classes")
     };
     // the round trip of a full link: 60 packets of bulk, and voice's 50 of 0.08 ms a second
@@ -134,8 +134,8 @@ fn a_thin_class_waits_behind_a_standing_queue() {
     assert!(bulk.measured < bulk.received / 12 && bulk.measured > bulk.received / 20);
 }
 
-fn of_queue(found: &Outcome) -> (&ClassOutcome, [f64; 3]) {
-    (&found.classes[0], found.links[0].delay_percentiles)
+fn of_queue(run: &Outcome) -> (&ClassOutcome, [f64; 3]) {
+    (&run.classes[0], run.links[0].delay_percentiles)
 }
 
 /// Some packets of endless flows are measured: their delays are those of the link's queue, of which
@@ -149,18 +149,18 @@ fn a_sample_of_an_endless_flow_tells_of_all_its_packets() {
         // bursts of one length, all in one rhythm
         "count = 1\nmax_window = \"32 packets\"",
     ] {
-        let found = network(
+        let run = network(
             "duration = \"220 s\"\nmeasure = \"20 s .. 220 s\"",
             "{ capacity = \"60 packets\" }",
             &[&format!("{SIZE}{flows}")],
         );
-        let (class, link) = of_queue(&found);
+        let (class, link) = of_queue(&run);
         let base = PATH + PACKET;
         let wait = class.delay_mean - base;
         assert!(
-            (wait - found.links[0].delay_mean).abs() <= MARGIN * found.links[0].delay_mean + 1e-5,
+            (wait - run.links[0].delay_mean).abs() <= MARGIN * run.links[0].delay_mean + 1e-5,
             "{flows}: {wait} instead of {}",
-            found.links[0].delay_mean
+            run.links[0].delay_mean
         );
         for (value, queue) in class.delay_percentiles.iter().zip(link) {
             assert!(
@@ -175,12 +175,12 @@ fn a_sample_of_an_endless_flow_tells_of_all_its_packets() {
 /// A receiver that counts misses two things: drops of the queue, and packets lost on the wire.
 #[test]
 fn what_does_not_arrive_was_dropped_or_lost() {
-    let found = outcome(
+    let run = outcome(
         "[scenario]\nduration = \"60 s\"\n[[link]]\nname = \"link\"\nrate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
          queue = { capacity = \"20 packets\" }\nloss = 0.02\n\
          [[flows]]\ntraffic = { kind = \"poisson\", rate = \"11 Mbit/s\" }\npath = [\"link\"]\nrtt = \"40 ms\"\n",
     );
-    let (flow, class) = (&found.flows[0], &found.classes[0]);
+    let (flow, class) = (&run.flows[0], &run.classes[0]);
     assert!(flow.drops > 1000 && flow.losses > 500);
     assert_eq!(class.received, class.measured);
     assert_eq!(
@@ -198,20 +198,20 @@ fn a_run_until_done_counts_what_has_arrived() {
          [[flows]]\nname = \"file\"\ncount = 3\ntraffic = { kind = \"transfer\", size = \"500 kB\" }\npath = [\"link\"]\nrtt = \"40 ms\"\n\
          [[flows]]\nname = \"bulk\"\npath = [\"link\"]\nrtt = \"60 ms\"\n\
          [[flows]]\nname = \"voice\"\ntraffic = { kind = \"cbr\", rate = \"100 kbit/s\" }\npath = [\"link\"]\nrtt = \"400 ms\"\n";
-    let found = outcome(text);
-    for (id, class) in found.classes.iter().enumerate() {
-        let flows = found.flows.iter().filter(|flow| flow.class == id);
+    let run = outcome(text);
+    for (id, class) in run.classes.iter().enumerate() {
+        let flows = run.flows.iter().filter(|flow| flow.class == id);
         assert_eq!(
             class.received,
             flows.map(|flow| flow.ledger.delivered).sum::<u64>()
         );
         assert!(class.measured > 0);
     }
-    assert_eq!(found.classes[2].received, found.classes[2].measured);
+    assert_eq!(run.classes[2].received, run.classes[2].measured);
     let options = ackclock_packet::Options {
         general: true,
         ..ackclock_packet::Options::default()
     };
     let general = ackclock_packet::run(&common::scenario(text), &options).expect("it runs");
-    assert_eq!(common::difference(&found, &general), None);
+    assert_eq!(common::difference(&run, &general), None);
 }

@@ -88,7 +88,7 @@ impl Endpoint for Sender {
 #[derive(Default)]
 struct Receiver {
     answers: Vec<[u8; 9]>,
-    seen: std::collections::BTreeSet<u64>,
+    arrived: std::collections::BTreeSet<u64>,
 }
 
 impl Endpoint for Receiver {
@@ -101,7 +101,7 @@ impl Endpoint for Receiver {
         let mut answer = [0; 9];
         answer[..8].copy_from_slice(&datagram[..8]);
         answer[8] = ecn.bits();
-        self.seen
+        self.arrived
             .insert(u64::from_le_bytes(datagram[..8].try_into().expect("eight")));
         self.answers.push(answer);
     }
@@ -113,7 +113,7 @@ impl Endpoint for Receiver {
     fn handle_timeout(&mut self, _now: Duration) {}
 
     fn application(&mut self, _now: Duration, _written: u64) -> u64 {
-        self.seen.len() as u64 * PAYLOAD
+        self.arrived.len() as u64 * PAYLOAD
     }
 
     fn status(&self) -> Status {

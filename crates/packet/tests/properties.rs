@@ -481,7 +481,7 @@ fn done_before_the_window_opens() {
         assert!(flow.ledger.delivered > 0);
     }
     let note = "before the measurement window opened: nothing was measured";
-    assert!(fast.notes.iter().any(|found| found.contains(note)));
+    assert!(fast.notes.iter().any(|line| line.contains(note)));
 }
 
 /// The first packet takes 26 million years where each 30 days carry a millionth of a bit.

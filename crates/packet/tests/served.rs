@@ -38,12 +38,12 @@ fn a_flood_has_the_rate_of_full_aggregates() {
     // frames: 42 of 1544 B are the most below 65,535 B; 46 in 4 ms at 144.4 Mbit/s, too; 2 at 7.2
     for (phy, frames) in [(144.4e6, 42.0), (866.7e6, 42.0), (7.2e6, 2.0)] {
         let link = format!("rate = \"{phy} bit/s\"\nservice = \"wifi\"");
-        let found = floods(&[link], "1 Gbit/s");
+        let run = floods(&[link], "1 Gbit/s");
         let expected = 12_000.0 * frames / exchange(frames, phy);
         // means of some thousand backoffs of standard deviation 4.6 slots
-        let error = rate(&found, 0) / expected - 1.0;
+        let error = rate(&run, 0) / expected - 1.0;
         assert!(error.abs() < 2e-3, "{phy}: {error}");
-        assert!(found.links[0].utilization > 0.9999);
+        assert!(run.links[0].utilization > 0.9999);
     }
 }
 
@@ -60,7 +60,7 @@ fn stations_share_the_medium_by_turns_or_by_airtime() {
     let times = phy.map(|phy| exchange(2.0, phy));
     let round: f64 = times.iter().sum();
     for sharing in ["turns", "airtime"] {
-        let found = floods(&phy.map(|phy| station(sharing, phy)), "200 Mbit/s");
+        let run = floods(&phy.map(|phy| station(sharing, phy)), "200 Mbit/s");
         let mut airtime = 0.0;
         for (n, time) in times.iter().enumerate() {
             let share = if sharing == "turns" {
@@ -69,9 +69,9 @@ fn stations_share_the_medium_by_turns_or_by_airtime() {
                 1.0 / 3.0
             };
             let expected = share * 24_000.0 / time;
-            let error = rate(&found, n) / expected - 1.0;
+            let error = rate(&run, n) / expected - 1.0;
             assert!(error.abs() < 0.01, "{sharing}, station {n}: {error}");
-            airtime += found.links[n].utilization;
+            airtime += run.links[n].utilization;
         }
         // one at a time, and always one
         assert!((airtime - 1.0).abs() < 1e-3, "{airtime}");
@@ -85,11 +85,11 @@ fn stations_share_the_medium_by_turns_or_by_airtime() {
 #[test]
 fn a_lone_packet_is_an_exchange_of_its_own() {
     let link = "rate = \"144.4 Mbit/s\"\nservice = \"wifi\"".to_owned();
-    let found = &floods(&[link], "1 Mbit/s").classes[0];
+    let class = &floods(&[link], "1 Mbit/s").classes[0];
     let least = exchange(1.0, 144.4e6) - 7.5 * 9e-6;
-    let access = found.delay_min - least; // what else is on the path
-    assert!((found.delay_mean - access - exchange(1.0, 144.4e6)).abs() < 2e-6);
-    assert!((found.delay_max - access - least - 15.0 * 9e-6).abs() < 1e-9);
+    let access = class.delay_min - least; // what else is on the path
+    assert!((class.delay_mean - access - exchange(1.0, 144.4e6)).abs() < 2e-6);
+    assert!((class.delay_max - access - least - 15.0 * 9e-6).abs() < 1e-9);
 }
 
 #[test]
@@ -98,12 +98,12 @@ fn failed_blocks_take_their_share_of_a_cell() {
         let link = format!(
             "rate = \"30 Mbit/s\"\nservice = {{ kind = \"{kind}\", block_error = {failing} }}"
         );
-        let found = floods(&[link], "50 Mbit/s");
-        let error = rate(&found, 0) / 30e6 - (1.0 - failing);
+        let run = floods(&[link], "50 Mbit/s");
+        let error = rate(&run, 0) / 30e6 - (1.0 - failing);
         // 25,000 intervals: four standard deviations
         assert!(error.abs() < 0.012, "{kind}, {failing}: {error}");
         // packets always wait: it transmits, or transmits again, all the time
-        let used = found.links[0].utilization;
+        let used = run.links[0].utilization;
         assert!(used > 0.998, "{kind}, {failing}: {used}");
     }
 }
@@ -123,8 +123,8 @@ fn repetitions_delay_packets_by_whole_rounds() {
              traffic = {{ kind = \"poisson\", rate = \"0.12 Mbit/s\" }}\n",
             link(failing)
         );
-        let found = outcome(&text);
-        (found.links[0].utilization, found.classes[0].clone())
+        let run = outcome(&text);
+        (run.links[0].utilization, run.classes[0].clone())
     };
     let ((once, clean), (used, failing)) = (sparse(0.0), sparse(0.2));
     // 1 / (1 - p) transmissions a packet; 2000 packets: four standard deviations
@@ -145,8 +145,8 @@ fn stalls_take_their_share() {
     let text = "[scenario]\nduration = \"2000 s\"\n[[link]]\nname = \"link\"\nrate = \"1 Mbit/s\"\nqueue = { capacity = \"1000 packets\" }\n\
                 service = { kind = \"lte\", block_error = 0 }\nstalls = { interval = \"10 s\" }\n\
                 [[flows]]\npath = [\"link\"]\nrtt = \"40 ms\"\ntraffic = { kind = \"cbr\", rate = \"2 Mbit/s\" }\n";
-    let found = outcome(text);
-    let share = found.links[0].utilization;
+    let run = outcome(text);
+    let share = run.links[0].utilization;
     // 175 stalls of mean 1.4 s, deviation 0.64 s, in exponential gaps
     assert!((share - 10.0 / 11.4).abs() < 0.03, "{share}");
     // one packet in ten of those that pass without a stall waits as long as the longest of them
@@ -175,11 +175,11 @@ fn tcp_uses_what_the_service_leaves() {
                 "[scenario]\nduration = \"30 s\"\nmeasure = \"10 s .. 30 s\"\n[[link]]\nname = \"link\"\nrate = \"{rate}\"\nqueue = {queue}\nservice = {service}\n\
                  [[flows]]\ncount = 4\npath = [\"link\"]\nrtt = \"40 ms\"\ncongestion = \"cubic\"\n"
             );
-            let found = outcome(&text);
-            let goodput: f64 = found.flows.iter().map(|flow| flow.goodput).sum();
+            let run = outcome(&text);
+            let goodput: f64 = run.flows.iter().map(|flow| flow.goodput).sum();
             let used = goodput / leaves * 1500.0 / 1460.0;
             assert!((0.9..1.02).contains(&used), "{service}, {queue}: {used}");
-            assert!(found.links[0].ledger.balances());
+            assert!(run.links[0].ledger.balances());
         }
     }
 }

@@ -30,11 +30,11 @@ fn waiting_times_of_an_m_g_1_queue() {
     ] {
         let packet = 1.2e-3;
         let rate = load / (moments[0] * packet);
-        let found = outcome(&format!(
+        let run = outcome(&format!(
             "{HEAD}[[flows]]\npath = [\"link\"]\nrtt = \"10 ms\"\nhandshake = false\ninitial_window = \"20 packets\"\ndelayed_ack = false\n\
              congestion = \"reno\"\ntraffic = {{ kind = \"poisson-arrivals\", rate = \"{rate} /s\", size = {size} }}\n"
         ));
-        let transfers = all(&found);
+        let transfers = all(&run);
         let expected = rate * 200.0;
         assert!(
             (transfers.started as f64 - expected).abs() < 4.0 * expected.sqrt(),
@@ -42,9 +42,9 @@ fn waiting_times_of_an_m_g_1_queue() {
             transfers.started
         );
         assert!(
-            (found.links[0].utilization - load).abs() < 0.02,
+            (run.links[0].utilization - load).abs() < 0.02,
             "{}",
-            found.links[0].utilization
+            run.links[0].utilization
         );
         let service = moments[0] * packet;
         let waiting = rate * moments[1] * packet * packet / (2.0 * (1.0 - load));
@@ -63,15 +63,15 @@ fn waiting_times_of_an_m_g_1_queue() {
 /// near it.
 #[test]
 fn sojourn_of_a_shared_link() {
-    let found = outcome(&format!(
+    let run = outcome(&format!(
         "{HEAD}[[flows]]\npath = [\"link\"]\nrtt = \"1 ms\"\nhandshake = false\ndelayed_ack = false\ncongestion = \"reno\"\n\
          traffic = {{ kind = \"poisson-arrivals\", load = 0.5, size = \"exponential 100 kB\" }}\n"
     ));
-    let transfers = all(&found);
+    let transfers = all(&run);
     // headers come on top of the payload, 40 B to 1460 B
     let (service, load) = (
         transfers.size_mean * 8.0 / 1e7 * 1500.0 / 1460.0,
-        found.links[0].utilization,
+        run.links[0].utilization,
     );
     assert!((load - 0.5 * 1500.0 / 1460.0).abs() < 0.05, "{load}");
     let expected = service / (1.0 - load);
@@ -80,7 +80,7 @@ fn sojourn_of_a_shared_link() {
         "{} {expected}",
         transfers.fct_mean
     );
-    let goodput: f64 = found.flows.iter().map(|flow| flow.goodput).sum();
+    let goodput: f64 = run.flows.iter().map(|flow| flow.goodput).sum();
     let offered = transfers.started as f64 * transfers.size_mean * 8.0 / 200.0;
     assert!(
         (goodput / offered - 1.0).abs() < 0.01,
@@ -93,12 +93,12 @@ fn sojourn_of_a_shared_link() {
 #[test]
 fn cycles_of_sessions() {
     for (persistent, rounds) in [(false, 2.0), (true, 1.0)] {
-        let found = outcome(&format!(
+        let run = outcome(&format!(
             "[scenario]\nduration = \"400 s\"\n[[link]]\nname = \"link\"\nrate = \"10 Gbit/s\"\n[[flows]]\ncount = 20\npath = [\"link\"]\n\
              rtt = \"50 ms\"\ndelayed_ack = false\nstart = \"uniform 0 s .. 1 s\"\n\
              traffic = {{ kind = \"http\", size = \"10 kB\", think = \"300 ms\", persistent = {persistent} }}\n"
         ));
-        let transfers = all(&found);
+        let transfers = all(&run);
         // 8 packets at 10 Gbit/s take 8.3 us
         assert!(
             (transfers.fct_percentiles[0] / (rounds * 0.05) - 1.0).abs() < 0.02,
@@ -114,7 +114,7 @@ fn cycles_of_sessions() {
             transfers.started
         );
         assert_eq!(transfers.started, transfers.completed + transfers.censored);
-        let goodput: f64 = found.flows.iter().map(|flow| flow.goodput).sum();
+        let goodput: f64 = run.flows.iter().map(|flow| flow.goodput).sum();
         let offered = transfers.started as f64 * 8e4 / 400.0;
         assert!(
             (goodput / offered - 1.0).abs() < 0.002,
@@ -127,12 +127,12 @@ fn cycles_of_sessions() {
 #[test]
 fn a_new_connection_starts_slowly() {
     let fct = |persistent: bool| {
-        let found = outcome(&format!(
+        let run = outcome(&format!(
             "[scenario]\nduration = \"100 s\"\n[[link]]\nname = \"link\"\nrate = \"1 Gbit/s\"\n[[flows]]\npath = [\"link\"]\nrtt = \"100 ms\"\n\
              handshake = false\ndelayed_ack = false\ncongestion = \"reno\"\n\
              traffic = {{ kind = \"http\", size = \"100 kB\", think = \"10 ms\", persistent = {persistent} }}\n"
         ));
-        all(&found).fct_percentiles[0]
+        all(&run).fct_percentiles[0]
     };
     // 69 segments from a window of 10: 10, 20, and 39 of 40 take three round trips; a window of 79
     // and more takes one
@@ -261,7 +261,7 @@ fn many_connections_over_a_bad_link() {
 /// The number of sessions and the rate of arrivals change during the run.
 #[test]
 fn populations_change() {
-    let found = outcome(
+    let run = outcome(
         "[scenario]\nduration = \"90 s\"\nmeasure = \"60 s .. 90 s\"\n[[link]]\nname = \"link\"\nrate = \"1 Gbit/s\"\n\
          [[flows]]\nname = \"h\"\ncount = 5\npath = [\"link\"]\nrtt = \"20 ms\"\ndelayed_ack = false\n\
          traffic = { kind = \"http\", size = \"1 kB\", think = \"160 ms\" }\n\
@@ -273,17 +273,13 @@ fn populations_change() {
          [[change]]\nat = \"55 s\"\nflows = \"p\"\nrate = \"100 /s\"\n",
     );
     let rate = |class: usize| {
-        let row = found
-            .transfers
-            .iter()
-            .find(|row| row.class == class)
-            .unwrap();
+        let row = run.transfers.iter().find(|row| row.class == class).unwrap();
         row.started as f64 / 30.0
     };
     // forty cycles of 160 ms and two round trips
     assert!((rate(0) - 200.0).abs() < 10.0, "{}", rate(0));
     assert!((rate(1) - 100.0).abs() < 8.0, "{}", rate(1));
-    assert_eq!(found.flows[6 + 35 - 1].class, 1);
+    assert_eq!(run.flows[6 + 35 - 1].class, 1);
 }
 
 /// An application that writes more slowly from now on has written what it has: nothing is taken

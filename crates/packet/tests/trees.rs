@@ -38,10 +38,10 @@ fn rates(outcome: &Outcome) -> Vec<f64> {
         .collect()
 }
 
-fn near(found: f64, expected: f64) {
+fn near(measured: f64, expected: f64) {
     assert!(
-        (found / expected - 1.0).abs() < 0.01,
-        "{found} and {expected}"
+        (measured / expected - 1.0).abs() < 0.01,
+        "{measured} and {expected}"
     );
 }
 
@@ -76,9 +76,9 @@ fn htb_class_at_its_ceiling_waits_for_its_turn() {
         { name = "a", rate = "2.5 Mbit/s", ceil = "4 Mbit/s", flows = ["a"] },
         { name = "b", rate = "2.5 Mbit/s", ceil = "10 Mbit/s", flows = ["b"] } ] } ] }"#;
     let flood = Some("50 Mbit/s");
-    let found = rates(&outcome(&network(queue, &[("a", flood), ("b", flood)])));
-    near(found[0] + found[1], 10.0);
-    assert!((2.6..3.2).contains(&found[0]), "{found:?}");
+    let rates = rates(&outcome(&network(queue, &[("a", flood), ("b", flood)])));
+    near(rates[0] + rates[1], 10.0);
+    assert!((2.6..3.2).contains(&rates[0]), "{rates:?}");
 }
 
 /// Nine leaves under three sites: a site's unused rate goes to its own leaves first.
@@ -119,14 +119,14 @@ fn htb_of_nine_classes() {
         .map(String::as_str)
         .zip(offered.map(Some))
         .collect();
-    let found = rates(&outcome(&network(&queue, &classes)));
+    let rates = rates(&outcome(&network(&queue, &classes)));
     // each site has its 10, and the 10 that nobody wants are lent to both by the root
-    let sites: Vec<f64> = found.chunks(3).map(|site| site.iter().sum()).collect();
+    let sites: Vec<f64> = rates.chunks(3).map(|site| site.iter().sum()).collect();
     near(sites.iter().sum(), 30.0);
     assert!(sites[0] > 9.99 && sites[1] > 9.99, "{sites:?}");
     // inside the first, 1, 2 and 3 are theirs, and what it borrows goes by quanta, 1 to 2 to 3
-    near(found[1] / found[0], 2.0);
-    near(found[2] / found[0], 3.0);
+    near(rates[1] / rates[0], 2.0);
+    near(rates[2] / rates[0], 3.0);
 }
 
 #[test]
@@ -134,12 +134,12 @@ fn a_shaper_below_strict_priority_leaves_the_link_to_others() {
     let queue = r#"{ scheduler = "prio", classes = [
         { name = "first", flows = ["a"], queue = { scheduler = { kind = "tbf", rate = "5 Mbit/s" }, classes = [ { name = "held", flows = ["a"] } ] } },
         { name = "rest", flows = ["b"], queue = { aqm = "codel" } } ] }"#;
-    let found = rates(&outcome(&network(
+    let rates = rates(&outcome(&network(
         queue,
         &[("a", Some("50 Mbit/s")), ("b", Some("200 Mbit/s"))],
     )));
-    near(found[0], 5.0);
-    near(found[1], 95.0);
+    near(rates[0], 5.0);
+    near(rates[1], 95.0);
 }
 
 #[test]
@@ -149,13 +149,13 @@ fn ets_shares_by_quanta_over_queues_that_judge_at_departure() {
         { name = "one", quantum = "4500 B", flows = ["b"], queue = { aqm = "codel" } },
         { name = "two", quantum = "1500 B", queue = { scheduler = "fq_codel" } } ] }"#;
     let flood = Some("150 Mbit/s");
-    let found = rates(&outcome(&network(
+    let rates = rates(&outcome(&network(
         queue,
         &[("a", Some("20 Mbit/s")), ("b", flood), ("c", flood)],
     )));
-    near(found[0], 20.0);
-    near(found[1], 60.0);
-    near(found[2], 20.0);
+    near(rates[0], 20.0);
+    near(rates[1], 60.0);
+    near(rates[2], 20.0);
 }
 
 #[test]
@@ -166,13 +166,13 @@ fn hfsc_shares_and_limits() {
             { name = "web", ls_m2 = "9 Mbit/s", flows = ["b"], queue = { scheduler = "fq_codel" } } ] },
         { name = "other", ls_m2 = "40 Mbit/s", flows = ["c"] } ] }"#;
     let flood = Some("150 Mbit/s");
-    let found = rates(&outcome(&network(
+    let rates = rates(&outcome(&network(
         queue,
         &[("a", flood), ("b", flood), ("c", flood)],
     )));
-    assert!(found[0] > 9.9, "{found:?}");
-    near(found[0] + found[1], 40.0);
-    near(found[2], 60.0);
+    assert!(rates[0] > 9.9, "{rates:?}");
+    near(rates[0] + rates[1], 40.0);
+    near(rates[2], 60.0);
 }
 
 /// Both paths of the engine give the same bits over every scheduler, and every class's account
@@ -244,8 +244,8 @@ fn a_modem_behind_a_shaper_that_is_set_too_high() {
              [[link]]\nname = \"modem\"\nrate = \"10 Mbit/s\"\nqueue = {{ capacity = \"300 packets\" }}\n\
              [[flows]]\nname = \"web\"\ncount = 2\npath = [\"router\", \"modem\"]\nrtt = \"40 ms\"\n"
         );
-        let found = outcome(&text);
-        [found.links[0].delay_mean, found.links[1].delay_mean]
+        let run = outcome(&text);
+        [run.links[0].delay_mean, run.links[1].delay_mean]
     };
     let [shaper, modem] = delays("9.5 Mbit/s");
     assert!(shaper > modem && modem < 0.002, "{shaper} {modem}");
@@ -273,9 +273,9 @@ fn code_points_choose_classes_and_each_has_an_account() {
         let bulk = stream("bulk", "6 Mbit/s", "cs0", "\"before\", ");
         format!("{head}{before}{link}{call}{bulk}")
     };
-    let found = outcome(&text("false"));
-    let [first, rest] = &found.links[1].classes[..] else {
-        panic!("two classes: {:?}", found.links[1].classes)
+    let run = outcome(&text("false"));
+    let [first, rest] = &run.links[1].classes[..] else {
+        panic!("two classes: {:?}", run.links[1].classes)
     };
     // 2 Mbit/s of 10,000 bits a packet for ten seconds; the rest has 3 of its 6
     assert!(

@@ -556,8 +556,8 @@ impl PyFluidModel {
     /// Range of the mean queue in packets of drop-tail links that senders by rate share with loss-based
     /// ones, at an equilibrium: link, least, most (packets).
     fn sawtooth(&self, at: &PyEquilibrium) -> Vec<(String, f64, f64)> {
-        let found = self.model.sawtooth(&at.0.x, &at.0.p);
-        found
+        let ranges = self.model.sawtooth(&at.0.x, &at.0.p);
+        ranges
             .into_iter()
             .map(|(link, least, most)| (link.to_owned(), least, most))
             .collect()

@@ -161,7 +161,7 @@ impl Job<'_> {
                 break;
             };
             let result = catch_unwind(AssertUnwindSafe(|| {
-                self.one(index, &standings[index], cancel, &failures[index])
+                self.run_one(index, &standings[index], cancel, &failures[index])
             }))
             .unwrap_or(Err(Stop::Panicked));
             if result.is_err() {
@@ -171,7 +171,7 @@ impl Job<'_> {
         }
     }
 
-    fn one(
+    fn run_one(
         &self,
         index: usize,
         standing: &Standing,

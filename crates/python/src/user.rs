@@ -38,7 +38,7 @@ struct Calls {
     now: Option<(Arc<str>, &'static str, u64)>,
     count: u64,
     /// The count when somebody last looked.
-    seen: Option<u64>,
+    last_count: Option<u64>,
 }
 
 impl Default for Failure {
@@ -88,7 +88,7 @@ impl Failure {
         let (kind, method, thread) = {
             let mut calls = self.calls();
             let count = calls.count;
-            let stuck = calls.seen.replace(count) == Some(count);
+            let stuck = calls.last_count.replace(count) == Some(count);
             match &calls.now {
                 Some(call) if stuck => call.clone(),
                 _ => return Ok(None),

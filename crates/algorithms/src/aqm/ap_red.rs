@@ -174,7 +174,7 @@ impl OverRed for ApRedParams {
 /// The state of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
-    seen: Time,
+    last_packet: Time,
     /// When its SYN was seen, until the next packet.
     syn: Option<Time>,
 }
@@ -220,11 +220,11 @@ impl ApRed {
         let flow = self.flows.entry(packet.flow).or_insert_with(|| {
             known = false;
             Flow {
-                seen: now,
+                last_packet: now,
                 syn: None,
             }
         });
-        flow.seen = now;
+        flow.last_packet = now;
         if packet.syn {
             // of a SYN that was sent again nobody knows which one is answered
             flow.syn = (!known).then_some(now);
@@ -256,7 +256,8 @@ impl Aqm for ApRed {
 
     fn on_timer(&mut self, now: Time, _queue: &QueueView, _random: &mut Stream) {
         let timeout = Time::from_seconds(self.params.flow_timeout);
-        self.flows.retain(|_, flow| now.since(flow.seen) < timeout);
+        self.flows
+            .retain(|_, flow| now.since(flow.last_packet) < timeout);
         if !self.flows.is_empty() {
             self.count = self.flows.len() as f64;
         }

@@ -223,10 +223,10 @@ impl Waiting {
         self.sink(places, place);
     }
 
-    fn swap(&mut self, places: &mut [u32], one: usize, other: usize) {
-        self.0.swap(one, other);
-        places[self.0[one].1] = one as u32;
-        places[self.0[other].1] = other as u32;
+    fn swap(&mut self, places: &mut [u32], place: usize, other_place: usize) {
+        self.0.swap(place, other_place);
+        places[self.0[place].1] = place as u32;
+        places[self.0[other_place].1] = other_place as u32;
     }
 
     fn rise(&mut self, places: &mut [u32], mut place: usize) -> usize {

@@ -296,9 +296,9 @@ struct WholeSegments {
     /// Towards the next one of the window, and of the estimate.
     count: SegmentCount,
     estimate_count: f64,
-    /// When `per`, the segments that one of the window takes, was found last, and with which
+    /// When `per`, the segments that one of the window takes, was computed last, and with which
     /// window.
-    found: (Time, f64),
+    computed: (Time, f64),
     per: f64,
 }
 
@@ -367,12 +367,12 @@ impl Cubic {
     ) -> f64 {
         segments.estimate_count += acked;
         let ticks = |time: Time| time.0 / TICK_PS;
-        let (now, (result, window)) = (ticks(ack.now), segments.found);
+        let (now, (result, window)) = (ticks(ack.now), segments.computed);
         let still = window == cwnd && now.saturating_sub(ticks(result)) <= TICKS_STILL;
         if !still {
             let begins = self.epoch_start == Time::NEVER;
             if begins || now != ticks(result) {
-                segments.found = (ack.now, cwnd);
+                segments.computed = (ack.now, cwnd);
                 if begins {
                     self.begin_epoch(ack.now, cwnd);
                     segments.estimate_count = acked;
@@ -515,7 +515,7 @@ impl CongestionControl for Cubic {
             // the next stage takes the window that slow start ends with as its W_max
             self.w_max = 0.0;
             if let Some(segments) = &mut self.segments {
-                segments.found = (Time::ZERO, 0.0);
+                segments.computed = (Time::ZERO, 0.0);
             }
         } else if reduction.signal == Signal::Ecn && self.segments.is_none() {
             //= RFC 9438 4.6/5: done, test section_4_6_marks_leave_one_segment

@@ -94,7 +94,7 @@ impl CongestionAlgorithm for HtcpParams {
             Form::Paper => Forms::Paper(PaperHtcp {
                 beta: self.beta_min,
                 last: Time::NEVER,
-                seen: Time::ZERO,
+                last_ack: Time::ZERO,
                 max_rtt: 0.0,
                 throughput: Throughput::NONE,
                 params,
@@ -271,7 +271,7 @@ pub struct PaperHtcp {
     /// The last reduction, moved on by the time that does not count; NEVER before the first ACK.
     last: Time,
     /// The last ACK.
-    seen: Time,
+    last_ack: Time,
     /// Largest RTT since the last reduction, s, or what is left of that before it.
     max_rtt: f64,
     throughput: Throughput,
@@ -310,9 +310,9 @@ impl CongestionControl for PaperHtcp {
         if self.last == Time::NEVER {
             self.last = ack.now;
         } else if !ack.cwnd_limited {
-            self.last += ack.now.since(self.seen); // an unused window earns nothing
+            self.last += ack.now.since(self.last_ack); // an unused window earns nothing
         }
-        self.seen = ack.now;
+        self.last_ack = ack.now;
         self.max_rtt = self.max_rtt.max(ack.rtt); // NaN is not larger
         if ack.round_start {
             self.end_round(ack.now);
@@ -342,7 +342,7 @@ impl CongestionControl for PaperHtcp {
             ..Throughput::NONE
         };
         self.max_rtt -= 0.05 * (self.max_rtt - reduction.min_rtt).max(0.0);
-        (self.last, self.seen) = (reduction.now, reduction.now);
+        (self.last, self.last_ack) = (reduction.now, reduction.now);
         window.ssthresh = (self.beta * reduction.window_used).max(MIN_SSTHRESH);
         if reduction.signal != Signal::Timeout {
             window.cwnd = window.ssthresh;
@@ -351,8 +351,8 @@ impl CongestionControl for PaperHtcp {
 
     fn on_restart(&mut self, now: Time, _window: &mut Window) {
         if self.last != Time::NEVER {
-            self.last += now.since(self.seen);
-            self.seen = now;
+            self.last += now.since(self.last_ack);
+            self.last_ack = now;
         }
     }
 }

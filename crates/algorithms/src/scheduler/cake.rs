@@ -412,7 +412,7 @@ impl SchedulerAlgorithm for CakeParams {
             first_turn: true,
             needless_ack: false,
             carry: 0,
-            seen: Vec::new(),
+            waiting_acks: Vec::new(),
             salt: view.salt,
             code_points,
             tins,
@@ -650,8 +650,8 @@ impl Numbers {
         if let Some(number) = self.all.get(place) {
             return usize::from(*number);
         }
-        let found = self.few.iter().find(|it| usize::from(it.0) == place);
-        found.map_or(0, |it| usize::from(it.1))
+        let entry = self.few.iter().find(|it| usize::from(it.0) == place);
+        entry.map_or(0, |it| usize::from(it.1))
     }
 
     /// The number of a place, which is `next` if it had none.
@@ -833,7 +833,7 @@ pub struct Cake {
     /// Remainder of divided quanta, in units of 2^-16 bytes.
     carry: u32,
     /// ACKs that wait, as last looked at.
-    seen: Vec<Option<Acknowledgement>>,
+    waiting_acks: Vec<Option<Acknowledgement>>,
     salt: u64,
     code_points: [u8; 64],
     tins: Vec<Tin>,
@@ -1278,9 +1278,9 @@ impl Scheduler for Cake {
         _queue: usize,
         waiting: &mut dyn Iterator<Item = Option<Acknowledgement>>,
     ) -> Option<usize> {
-        self.seen.clear();
-        self.seen.extend(waiting);
-        let needless = needless_ack(&self.seen, self.ack_filter == AckFilter::Aggressive);
+        self.waiting_acks.clear();
+        self.waiting_acks.extend(waiting);
+        let needless = needless_ack(&self.waiting_acks, self.ack_filter == AckFilter::Aggressive);
         self.needless_ack = needless.is_some();
         needless
     }

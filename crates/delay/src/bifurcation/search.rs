@@ -77,7 +77,7 @@ pub fn crossings(
         system,
         p: p.to_vec(),
         free,
-        found: Vec::new(),
+        crossings: Vec::new(),
     };
     let mut last = walker.sample(guess, value(0))?;
     let unstable_at_start = last.unstable;
@@ -96,7 +96,7 @@ pub fn crossings(
         }
     }
     Ok(Search {
-        crossings: walker.found,
+        crossings: walker.crossings,
         unstable_at_start,
         stopped,
     })
@@ -106,7 +106,7 @@ struct Walker<'a> {
     system: &'a dyn DynSystem,
     p: Vec<f64>,
     free: usize,
-    found: Vec<Crossing>,
+    crossings: Vec<Crossing>,
 }
 
 #[derive(Clone)]
@@ -153,7 +153,7 @@ impl Walker<'_> {
         if narrow && simple || depth > 40 {
             match self.locate(a, b) {
                 Ok(crossing) => {
-                    self.found.push(crossing);
+                    self.crossings.push(crossing);
                     return Ok(());
                 }
                 Err(e) if depth > 40 => return Err(e),

@@ -420,10 +420,10 @@ impl Engine {
         let Some(log) = self.log_of(flow) else {
             return;
         };
-        let one = [(ack.sack, ack.sack.wrapping_add(1))];
+        let single = [(ack.sack, ack.sack.wrapping_add(1))];
         let selective = match (blocks.is_empty(), ack.sack) {
             (true, NONE) => &[][..],
-            (true, _) => &one[..],
+            (true, _) => &single[..],
             (false, _) => blocks,
         };
         log.acknowledged(now, ack.cum, selective, size);

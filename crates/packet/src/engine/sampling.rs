@@ -67,13 +67,15 @@ impl Engine {
         for (trace, idle) in self.recorder.links.iter_mut().zip(&mut self.recorder.idle) {
             let link = &mut self.links[trace.link];
             link.flush(now);
-            let seen = link.observe();
+            let observed = link.observe();
             trace.queue_packets.push(link.length() as u32);
             trace.queue_bytes.push(link.bytes());
             trace
                 .average_packets
-                .push(seen.average_packets.unwrap_or(f64::NAN));
-            trace.probability.push(seen.probability.unwrap_or(f64::NAN));
+                .push(observed.average_packets.unwrap_or(f64::NAN));
+            trace
+                .probability
+                .push(observed.probability.unwrap_or(f64::NAN));
             trace.drops.push(link.counters.drops);
             trace.marks.push(link.counters.marks);
             let quiet = link.counters.idle - *idle;

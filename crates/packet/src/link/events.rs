@@ -285,9 +285,9 @@ impl Link {
         let Some(tree) = tree_in(&mut self.extras) else {
             return (None, None);
         };
-        let asked = tree.wakes(now);
+        let wakes = tree.wakes(now);
         let ends = self.serving.is_some() && now >= tree.finish;
-        if !(ends || asked && self.serving.is_none()) {
+        if !(ends || wakes && self.serving.is_none()) {
             return (None, None);
         }
         let mut sent = if ends { self.serving.take() } else { None };

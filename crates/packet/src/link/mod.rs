@@ -418,8 +418,10 @@ impl Link {
             return (full, Verdict::Accept);
         }
         let view = self.view(now, packet.size);
-        let seen = Self::packet_view(packet);
-        let verdict = self.aqm.enqueue(Time(now), &seen, &view, &mut self.random);
+        let packet_view = Self::packet_view(packet);
+        let verdict = self
+            .aqm
+            .enqueue(Time(now), &packet_view, &view, &mut self.random);
         (view.full, verdict)
     }
 

@@ -586,7 +586,7 @@ mod tests {
             syn: false,
             priority: 0,
         };
-        let (mut seen, mut most) = (Vec::new(), 0);
+        let (mut verdicts, mut most) = (Vec::new(), 0);
         let mut now = 0;
         for step in 0_u64..3000 {
             now += (step * step * 7919) % 1_500 * 1_000_000;
@@ -607,7 +607,7 @@ mod tests {
             let view = view_of(&packet);
             let verdict =
                 queues.judge_arrival(queue, now, (&view, label), |_| 10e6, false, &mut random);
-            seen.push(format!(
+            verdicts.push(format!(
                 "{verdict:?} {:?}",
                 queues.queues[queue].aqm.observe()
             ));
@@ -617,11 +617,11 @@ mod tests {
             if step % 7 != 0
                 && let Some(taken) = queues.take(now, 10e6, false, view_of, &mut random)
             {
-                seen.push(format!("{:?}", taken.verdict));
+                verdicts.push(format!("{:?}", taken.verdict));
                 queues.sends(&taken, now);
             }
         }
-        (seen, most)
+        (verdicts, most)
     }
 
     /// Timers of empty sub-queues may run late: nobody sees it, and 4000 sub-queues cost what those

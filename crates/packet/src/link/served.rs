@@ -245,10 +245,10 @@ impl Link {
             ..self.view(now, packet.size)
         };
         let sojourn = Time(now - arrival);
-        let seen = Self::packet_view(packet);
+        let packet_view = Self::packet_view(packet);
         let verdict = self
             .aqm
-            .dequeue(Time(now), sojourn, &seen, &view, &mut self.random);
+            .dequeue(Time(now), sojourn, &packet_view, &view, &mut self.random);
         self.leaves(verdict, packet)
     }
 

@@ -119,10 +119,10 @@ impl Fifo {
     /// False if the packet is dropped.
     fn arrive(&mut self, moment: &mut Moment<'_>, packet: &mut Packet) -> bool {
         let view = self.view(moment, packet.size);
-        let seen = Link::packet_view(packet);
+        let packet_view = Link::packet_view(packet);
         let verdict = self
             .aqm
-            .enqueue(Time(moment.now), &seen, &view, moment.random);
+            .enqueue(Time(moment.now), &packet_view, &view, moment.random);
         if view.full || verdict == Verdict::Drop {
             moment.dropped(packet.size, view.full);
             return false;
@@ -147,9 +147,11 @@ impl Fifo {
                     ..self.view(moment, packet.size)
                 };
                 let sojourn = Time(moment.now - arrival);
-                let seen = Link::packet_view(&packet);
+                let packet_view = Link::packet_view(&packet);
                 let now = Time(moment.now);
-                let verdict = self.aqm.dequeue(now, sojourn, &seen, &view, moment.random);
+                let verdict = self
+                    .aqm
+                    .dequeue(now, sojourn, &packet_view, &view, moment.random);
                 if !moment.leaves(verdict, &mut packet) {
                     continue;
                 }
@@ -181,8 +183,8 @@ impl Shared {
         let (now, rate) = (moment.now, moment.rate);
         let scheduled = &mut self.scheduled;
         let queue = scheduled.classify(now, &view, label);
-        let seen = (&view, label);
-        match scheduled.judge_arrival(queue, now, seen, |_| rate, true, moment.random) {
+        let labelled = (&view, label);
+        match scheduled.judge_arrival(queue, now, labelled, |_| rate, true, moment.random) {
             Verdict::Accept => {}
             Verdict::Mark => {
                 moment.marked(packet);

@@ -718,9 +718,9 @@ mod tests {
             ..DELAYED
         };
         let mut receiver = Receiver::default();
-        let (mut told, mut acknowledged, mut replies) = (0, 0, 0);
+        let (mut echoed, mut acknowledged, mut replies) = (0, 0, 0);
         let mut count = |reply: Reply| {
-            told += if reply.flags & Flags::ECE != 0 {
+            echoed += if reply.flags & Flags::ECE != 0 {
                 reply.cum - acknowledged
             } else {
                 0
@@ -745,7 +745,7 @@ mod tests {
         if receiver.due != 0 {
             count(receiver.on_due());
         }
-        assert_eq!((told, acknowledged), (8, 16));
+        assert_eq!((echoed, acknowledged), (8, 16));
         assert_eq!(replies, 10); // groups of 3, 3, 1, 1, 4, 4: 2 + 2 + 1 + 1 + 2 + 2
     }
 

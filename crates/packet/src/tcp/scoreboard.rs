@@ -251,7 +251,7 @@ impl Scoreboard {
     /// The first lost segment that is not on its way again.
     pub(crate) fn next_lost_not_resent(&mut self, una: u64) -> Option<u64> {
         let mut from = self.all_resent_below.max(una);
-        let found = loop {
+        let lost = loop {
             let next = match &self.late {
                 // no number that stands here is that high
                 Some(late) => late.first_present(una, from, una + late.span()),
@@ -262,8 +262,8 @@ impl Scoreboard {
                 other => break other,
             }
         };
-        self.all_resent_below = found.unwrap_or(from);
-        found
+        self.all_resent_below = lost.unwrap_or(from);
+        lost
     }
 
     /// Segment `seq` is sent again.
@@ -413,9 +413,9 @@ mod tests {
                     6 if board.late.is_none() && draw(20) == 0 => board.lose_all(una, next),
                     7 => board.find_lost_retransmissions(una, |_, _| {}),
                     _ => {
-                        let found = board.next_lost_not_resent(una);
-                        assert_eq!(found, slow_next(&board, una, next));
-                        if let Some(seq) = found {
+                        let lost = board.next_lost_not_resent(una);
+                        assert_eq!(lost, slow_next(&board, una, next));
+                        if let Some(seq) = lost {
                             board.retransmit(una, seq);
                             board.remember(seq, next - draw(100), 0);
                         }

@@ -166,42 +166,42 @@ struct FractionalNoise {
 
 impl FractionalNoise {
     fn next(&mut self, random: &mut Stream) -> f64 {
-        let seen = self.past.len();
-        let last = if seen == 0 {
+        let count = self.past.len();
+        let last = if count == 0 {
             0.0
         } else {
             self.past[self.newest]
         };
-        if seen == 0 {
+        if count == 0 {
             self.variance = 1.0;
-        } else if self.coefficients.len() < seen {
-            let partial = DIFFERENCING_ORDER / (seen as f64 - DIFFERENCING_ORDER);
+        } else if self.coefficients.len() < count {
+            let partial = DIFFERENCING_ORDER / (count as f64 - DIFFERENCING_ORDER);
             let old = &self.coefficients;
-            let mut new: Vec<f64> = (0..seen - 1)
-                .map(|k| old[k] - partial * old[seen - 2 - k])
+            let mut new: Vec<f64> = (0..count - 1)
+                .map(|k| old[k] - partial * old[count - 2 - k])
                 .collect();
             new.push(partial);
             self.coefficients = new;
             self.variance *= 1.0 - partial * partial;
         }
         // coefficient k belongs to the value k + 1 steps ago
-        let (late, early) = self.past.split_at((self.newest + 1).min(seen));
+        let (late, early) = self.past.split_at((self.newest + 1).min(count));
         let newest_first = late.iter().rev().chain(early.iter().rev());
         let mean: f64 = newest_first
             .zip(&self.coefficients)
             .map(|(x, c)| x * c)
             .sum();
         let x = mean + self.variance.sqrt() * random.normal();
-        if seen < NOISE_MEMORY {
+        if count < NOISE_MEMORY {
             self.past.push(x);
-            self.newest = seen;
+            self.newest = count;
         } else {
             self.newest = (self.newest + 1) % NOISE_MEMORY;
             self.past[self.newest] = x;
         }
         // the first value has no predecessor: one of the same size keeps the variance
-        let sum = if seen == 0 { 2.0 * x } else { x + last };
-        let scale = if seen == 0 {
+        let sum = if count == 0 { 2.0 * x } else { x + last };
+        let scale = if count == 0 {
             4.0
         } else {
             2.0 + 2.0 * DIFFERENCING_ORDER / (1.0 - DIFFERENCING_ORDER)

@@ -57,7 +57,7 @@ impl Transfers {
     /// lost.
     pub(crate) fn outcomes(&self, class: usize) -> Result<Vec<TransferOutcome>, String> {
         let edges = std::iter::once(0).chain(SIZES);
-        let mut found = Vec::new();
+        let mut outcomes = Vec::new();
         for (at, (tally, from)) in self
             .tallies
             .iter()
@@ -75,7 +75,7 @@ impl Transfers {
                 continue;
             }
             let to = if at == 0 { u64::MAX } else { SIZES[at - 1] };
-            found.push(TransferOutcome {
+            outcomes.push(TransferOutcome {
                 class,
                 size_from: from as f64,
                 size_to: if to == u64::MAX {
@@ -93,7 +93,7 @@ impl Transfers {
                 fct_histogram: tally.times.bins(),
             });
         }
-        Ok(found)
+        Ok(outcomes)
     }
 }
 

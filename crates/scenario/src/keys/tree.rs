@@ -119,8 +119,8 @@ impl Filters<'_> {
     #[must_use]
     pub fn class_of(&self, flows: &FlowClass, code: Dscp) -> Option<usize> {
         let by_name = self.by_name.get(flows.name.as_str());
-        let found = by_name.or_else(|| self.by_code.get(&code)).copied();
-        found.or(self.default)
+        let class = by_name.or_else(|| self.by_code.get(&code)).copied();
+        class.or(self.default)
     }
 }
 

@@ -40,7 +40,7 @@ impl Reader<'_> {
             return None;
         }
         let (meta, values) = self.named(item, schedulers(), "scheduler")?;
-        self.made(item, SchedulerSpec::from_values(meta.kind, &values))
+        self.or_refused(item, SchedulerSpec::from_values(meta.kind, &values))
     }
 
     /// A service with its parameters.
@@ -50,7 +50,7 @@ impl Reader<'_> {
             return None;
         }
         let (meta, values) = self.named(item, services(), "service")?;
-        self.made(item, ServiceSpec::from_values(meta.kind, &values))
+        self.or_refused(item, ServiceSpec::from_values(meta.kind, &values))
     }
 
     /// A rate that follows probes.
@@ -69,7 +69,7 @@ impl Reader<'_> {
         let params = AutorateParams::from_values(&values?)
             .and_then(|params| params.check().map(|()| params));
         Some(Autorate {
-            params: self.made(item, params)?,
+            params: self.or_refused(item, params)?,
             probes: probes?,
         })
     }
@@ -174,7 +174,7 @@ impl Reader<'_> {
                 return None;
             }
         };
-        self.made(item, LossSpec::from_values(kind, &values))
+        self.or_refused(item, LossSpec::from_values(kind, &values))
     }
 
     /// Jitter: a distribution, or a table of one.
@@ -213,7 +213,7 @@ impl Reader<'_> {
         let table = self.table(&item.node, item.place.clone(), &[], &names)?;
         let values = self.specified(&table, P::SPEC)?;
         let result = P::from_values(&values).and_then(|result| result.check().map(|()| result));
-        self.made(item, result)
+        self.or_refused(item, result)
     }
 
     /// A token bucket must hold the largest packet, which else would never conform, unless it may

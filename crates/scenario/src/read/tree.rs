@@ -20,8 +20,8 @@ struct Branch<'t> {
     spec: ClassSchedulerSpec,
     /// The most that the tree sends, bit/s.
     rate: Option<f64>,
-    seen: &'t mut Seen,
-    asked: &'t mut Vec<(String, Place)>,
+    class_names: &'t mut Seen,
+    filter_names: &'t mut Vec<(String, Place)>,
     classes: &'t mut Vec<TreeClass>,
 }
 
@@ -54,7 +54,7 @@ impl Reader<'_> {
             return None;
         }
         let (meta, values) = self.named(item, class_schedulers(), "scheduler with classes")?;
-        self.made(item, ClassSchedulerSpec::from_values(meta.kind, &values))
+        self.or_refused(item, ClassSchedulerSpec::from_values(meta.kind, &values))
     }
 
     /// Names in a list.
@@ -131,8 +131,8 @@ impl Reader<'_> {
         let mut branch = Branch {
             spec: tree.scheduler?,
             rate,
-            seen: &mut observed,
-            asked: &mut wanted,
+            class_names: &mut observed,
+            filter_names: &mut wanted,
             classes: &mut classes,
         };
         self.classes(&list, None, 1, &mut branch)?;
@@ -157,7 +157,7 @@ impl Reader<'_> {
         self.filtered.borrow_mut().push(Filtered {
             of: tree.clone(),
             place,
-            asked: wanted,
+            filter_names: wanted,
         });
         Some(tree)
     }
@@ -218,7 +218,7 @@ impl Reader<'_> {
         let mut class = TreeClass::read(self, &table, Style::default());
         let name = self.item(&table, "name")?;
         class.name = self.name(&name);
-        self.unique(branch.seen, class.name.as_ref()?, &name.place);
+        self.unique(branch.class_names, class.name.as_ref()?, &name.place);
         let flows = table.given("flows");
         let inner = table.given("classes");
         let taken = ["flows", "dscp", "queue"].map(|key| table.given(key));
@@ -233,7 +233,7 @@ impl Reader<'_> {
             return None;
         }
         match flows {
-            Some(item) => branch.asked.extend(self.named_places(&item)?),
+            Some(item) => branch.filter_names.extend(self.named_places(&item)?),
             None => class.flows = Some(Vec::new()),
         }
         if table.given("dscp").is_none() {
@@ -269,7 +269,7 @@ impl Reader<'_> {
         let names: Vec<&str> = flows.iter().map(|class| class.name.as_str()).collect();
         let filtered = self.filtered.take();
         let mut good = true;
-        for (name, place) in filtered.iter().flat_map(|tree| &tree.asked) {
+        for (name, place) in filtered.iter().flat_map(|tree| &tree.filter_names) {
             if !names.contains(&name.as_str()) {
                 good = false;
                 let problem = format!("there is no class of flows \"{name}\"");

@@ -58,9 +58,9 @@ impl Reader<'_> {
         Some((meta, self.parameters(&inner, meta)?))
     }
 
-    /// Returns what the registry makes of `named`, or where it found a mistake.
-    pub(crate) fn made<T>(&self, item: &Item<'_>, made: Result<T, ValueError>) -> Option<T> {
-        made.map_err(|error| {
+    /// Returns what the registry makes of the values, or says what it refuses.
+    pub(crate) fn or_refused<T>(&self, item: &Item<'_>, spec: Result<T, ValueError>) -> Option<T> {
+        spec.map_err(|error| {
             let mut place = item.place.clone();
             if let Value::Table(entries) = &item.node.value
                 && let Some((name, node)) = entries.iter().find(|(name, _)| name.text == error.name)
@@ -121,7 +121,7 @@ impl Reader<'_> {
             return Some(CongestionSpec::Custom(Arc::new(self.library(item, kind)?)));
         }
         let (meta, values) = self.named(item, congestion(), "congestion control")?;
-        self.made(
+        self.or_refused(
             item,
             CongestionSpec::from_values(meta.kind, &in_style(style, meta, values)),
         )

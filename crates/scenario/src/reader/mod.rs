@@ -140,7 +140,7 @@ pub(crate) struct Filtered {
     pub(crate) of: Arc<dyn Any>,
     pub(crate) place: Place,
     /// The names, and where they stand.
-    pub(crate) asked: Vec<(String, Place)>,
+    pub(crate) filter_names: Vec<(String, Place)>,
 }
 
 impl Filtered {

@@ -88,8 +88,8 @@ fn linux_gives_credit_for_pacing() {
         bench.sender.pacer.release(bench.now);
         let now = bench.now + late * MS;
         bench.sender.pace(now, &bench.config);
-        let found = bench.sender.pacer.next() - now;
-        assert!(found.abs_diff(gap * MS) < 1000, "{found}");
+        let pause = bench.sender.pacer.next() - now;
+        assert!(pause.abs_diff(gap * MS) < 1000, "{pause}");
     }
 }
 

@@ -111,7 +111,7 @@ fn a_lost_retransmission_reduces_again() {
             bench.now = 2000 * MS;
             bench.sent();
             bench.sender.window.ssthresh = 20.0;
-            let (mut seen, mut resent) = (vec![20.0], 0);
+            let (mut ssthreshs, mut resent) = (vec![20.0], 0);
             // segments 0 and 1 are lost, and lost again twice; everything else arrives
             for seq in 2..200 {
                 if seq >= bench.sender.high {
@@ -119,21 +119,21 @@ fn a_lost_retransmission_reduces_again() {
                 }
                 bench.now += 40 * MS;
                 let sent = bench.ack(0, seq, 0);
-                if seen.last() != Some(&bench.sender.window.ssthresh) {
-                    seen.push(bench.sender.window.ssthresh);
+                if ssthreshs.last() != Some(&bench.sender.window.ssthresh) {
+                    ssthreshs.push(bench.sender.window.ssthresh);
                     // the first reduction is for what was sent first
                     assert!(
-                        seen.len() - 2 <= resent,
-                        "{seen:?}, sent again {resent} times"
+                        ssthreshs.len() - 2 <= resent,
+                        "{ssthreshs:?}, sent again {resent} times"
                     );
                 }
                 resent += sent.iter().filter(|&&segment| segment == 0).count();
-                if seen.ends_with(&[2.5]) {
+                if ssthreshs.ends_with(&[2.5]) {
                     break;
                 }
             }
             assert!(resent > 1, "{resent}");
-            assert_eq!(seen, expected, "{reduction:?}, RACK {rack}");
+            assert_eq!(ssthreshs, expected, "{reduction:?}, RACK {rack}");
         }
     }
 }

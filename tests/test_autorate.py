@@ -60,11 +60,11 @@ def log() -> str:
 
 
 def test_the_links_rate_is_found_where_it_is_full(log: str) -> None:
-    found = link_rate(read(log, "upload"))
-    assert found.known.mean() > 0.03
-    true = np.array([rate_at(begin) for begin in found.begin])
-    error = found.rate / true - 1
-    assert np.median(np.abs(error[found.known])) < 0.05
+    estimate = link_rate(read(log, "upload"))
+    assert estimate.known.mean() > 0.03
+    true = np.array([rate_at(begin) for begin in estimate.begin])
+    error = estimate.rate / true - 1
+    assert np.median(np.abs(error[estimate.known])) < 0.05
     assert np.median(np.abs(error)) < 0.02
     assert np.mean(np.abs(error) < 0.1) > 0.85
 
@@ -83,16 +83,16 @@ def test_a_setting_that_is_better_there_is_better_on_the_link_itself(log: str) -
     assert answer.best.used == pytest.approx(sum(used) / 2, abs=1e-9)
     truth = link_rate(read(log, "upload"))
     truth.rate[:] = [rate_at(begin) for begin in truth.begin]
-    found = []
+    outcomes = []
     for setting in (answer.best.setting, USUAL):
         result = ac.run(scenario_of(truth, "upload", setting, (2e6, 20e6, 80e6), (LENGTH / 2, LENGTH)), seed=5)
         late = float(result.classes["one_way_s_p95"]["probes"]) - 0.025
-        found.append((float(result.links["utilization"]["link"]), late))
-    for (used, late), said in zip(found, (answer.best, answer.usual), strict=True):
+        outcomes.append((float(result.links["utilization"]["link"]), late))
+    for (used, late), said in zip(outcomes, (answer.best, answer.usual), strict=True):
         assert said.used == pytest.approx(used, abs=0.05)
         assert said.late == pytest.approx(late, abs=0.012)
     assert answer.best.setting["threshold"] < USUAL["threshold"]
-    assert found[0][1] < found[1][1] - 0.01
+    assert outcomes[0][1] < outcomes[1][1] - 0.01
     assert "the best setting of the first uses" in answer.sentence
     assert answer.lines[0].startswith("ul_delay_thr_ms=")
     assert "In the words of cake-autorate 1.2" in str(answer)
@@ -131,9 +131,9 @@ def test_what_a_log_does_not_tell() -> None:
     with pytest.raises(AutorateError, match=r"9 s of records; at least 60 s"):
         autorate(lines(90_000, 9))
     # a link that is full all the time has the rate that it carries
-    found = link_rate(read(lines(90_000, 90)))
-    assert found.known.all()
-    assert np.allclose(found.rate, 9e6)
+    estimate = link_rate(read(lines(90_000, 90)))
+    assert estimate.known.all()
+    assert np.allclose(estimate.rate, 9e6)
 
 
 def test_command(ackclock: Command, tmp_path: Path, log: str) -> None:

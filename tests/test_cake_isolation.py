@@ -42,7 +42,7 @@ def share(
         keys = {"style": "linux", "start": "uniform 0 s .. 0.5 s", "packet_size": "1514 B", "header_size": "66 B"}
         flows.append(ac.flows(count, control, rtt=rtt, name=name, **ends, **keys))
     cake = {"kind": "cake", "bandwidth": "50 Mbit/s", "isolation": mode}
-    made = ac.dumbbell(
+    network = ac.dumbbell(
         rate="1 Gbit/s",
         queue={"scheduler": cake},
         flows=flows,
@@ -50,11 +50,11 @@ def share(
         measure=f"{end / 3:g} s .. {end:g} s",
         seed=1,
     )
-    found = []
+    shares = []
     for seed in range(1, 1 + seeds):
-        goodput = ac.run(made, seed=seed).classes["goodput_bps"]
-        found.append(float(goodput["first"] / (goodput["first"] + goodput["second"])))
-    return sum(found) / seeds
+        goodput = ac.run(network, seed=seed).classes["goodput_bps"]
+        shares.append(float(goodput["first"] / (goodput["first"] + goodput["second"])))
+    return sum(shares) / seeds
 
 
 PLACES = [

@@ -22,15 +22,15 @@ import planted
 SAMPLE = planted.generate(seed=1, each=1, none=4)
 
 
-@pytest.mark.parametrize("one", SAMPLE, ids=[f"{number}-{item.kind}" for number, item in enumerate(SAMPLE)])
-def test_planted_causes_are_named(one: planted.Planted) -> None:
+@pytest.mark.parametrize("case", SAMPLE, ids=[f"{number}-{item.kind}" for number, item in enumerate(SAMPLE)])
+def test_planted_causes_are_named(case: planted.Planted) -> None:
     """All 60 and 20: `validation/causes/planted.py`; its README has the table."""
-    key, answer = planted.named(one)
+    key, answer = planted.named(case)
     texts = [sentence.text for sentence in answer.sentences]
-    if one.kind == "none":
+    if case.kind == "none":
         assert key in ("none", "undecided"), texts
     else:
-        assert key == one.kind, texts
+        assert key == case.kind, texts
 
 
 def link(**keys: object) -> ac.Scenario:
@@ -211,12 +211,12 @@ def test_number_that_drifts_to_its_limit_in_every_seed_is_not_steady() -> None:
     answer = diagnose(
         ac.dumbbell(rate="10 Mbit/s", queue={"capacity": "50 ms"}, flows=ac.flows(4, rtt="30 ms"), duration="9 s")
     )
-    idle = next(one for one in experiment.SYMPTOMS if one.key == "idle")
+    idle = next(symptom for symptom in experiment.SYMPTOMS if symptom.key == "idle")
     assert answer.present.limit(idle) == 0.05
 
     def steady(*halves: tuple[float, float]) -> bool:
-        (one, *_) = answer.present.numbers
-        seeds = tuple(dataclasses.replace(one, halves={"idle": half}) for half in halves)
+        (idle_number, *_) = answer.present.numbers
+        seeds = tuple(dataclasses.replace(idle_number, halves={"idle": half}) for half in halves)
         return dataclasses.replace(answer.present, numbers=seeds).steady(idle)
 
     assert not steady((0.010, 0.020), (0.010, 0.032), (0.011, 0.050))
@@ -250,7 +250,7 @@ def test_buffer_that_is_tried_is_named_by_the_packets_that_it_has() -> None:
     """A quarter of 44.8 ms, "a buffer of 11.2 ms", was run with 6 packets, which take 12 ms."""
     queue = {"capacity": "100 packets"}
     tree = ac.dumbbell(rate="6 Mbit/s", queue=queue, flows=ac.flows(1, rtt="44.8 ms"), duration="9 s").canonical
-    (buffer,) = (one for one in GENERAL if one.key == "buffer")
+    (buffer,) = (cause for cause in GENERAL if cause.key == "buffer")
     change = buffer.apply(tree, "bottleneck", "delay")
     assert change is not None
     assert change.done == "with a buffer of 12 ms"

@@ -115,9 +115,9 @@ def test_a_difference_gets_the_cause_that_closes_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("half", "found"), [(1.0, "delayed-acks"), (8.0, "delayed-acks, a part"), (12.0, "cannot-tell")]
+    ("half", "expected"), [(1.0, "delayed-acks"), (8.0, "delayed-acks, a part"), (12.0, "cannot-tell")]
 )
-def test_a_cause_changes_more_than_the_seeds_do(half: float, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cause_changes_more_than_the_seeds_do(half: float, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The equations say 100 packets, packets 80, and 92 with an ACK for each packet, give or take what seeds do."""
     values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 80.0, "fluid": 100.0}}
     experiments = Experiments(Comparison(ac.loads(MANY_FLOWS), values=values))
@@ -128,7 +128,7 @@ def test_a_cause_changes_more_than_the_seeds_do(half: float, found: str, monkeyp
 
     monkeypatch.setattr(experiments, "_tried", tried)
     answer = experiments.of("queue", "shared", "fluid")
-    assert answer.key + (", a part" if answer.part else "") == found
+    assert answer.key + (", a part" if answer.part else "") == expected
     if answer.key == "cannot-tell":
         needs = 24 * 2 * (half / 12) ** 2
         assert f"about {math.ceil(needs / 10) * 10} runs would tell" in cause("queue", answer)
@@ -193,20 +193,22 @@ def _moving(long: dict[str, float], results: list[tuple[Any, ...]]) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("long", "found"), [({"flows": 97.0}, "flows"), ({}, "not-found"), ({"chance": 97.0, "flows": 97.0}, "chance")]
+    ("long", "expected"), [({"flows": 97.0}, "flows"), ({}, "not-found"), ({"chance": 97.0, "flows": 97.0}, "chance")]
 )
-def test_what_moves_is_measured_for_longer(long: dict[str, float], found: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_moves_is_measured_for_longer(
+    long: dict[str, float], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """ "Cannot tell: what an engine says moves by as much" of Reno over REM, where longer runs tell."""
     values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 60.0, "fluid": 100.0}}
     experiments = Experiments(Comparison(ac.loads(MANY_FLOWS), values=values))
     results: list[tuple[Any, ...]] = []
     monkeypatch.setattr(experiments, "_tried", _moving(long, results))
     answer = experiments.of("queue", "shared", "fluid")
-    assert answer.key == found, cause("queue", answer)
+    assert answer.key == expected, cause("queue", answer)
     assert {part.seconds for part in answer.tried} == {60.0}, "what is compared is equally long"
     assert {times for _, _, times in results} == {1, 4}
     assert all(seeds == 8 for _, seeds, _ in results), "more seeds tell nothing of what moves"
-    if found == "chance":
+    if expected == "chance":
         assert (
             cause("queue", answer) == "by chance or by its length: 100 and 97.0 ± 2.0 packets in 8 other runs of 60 s"
         )

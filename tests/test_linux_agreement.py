@@ -46,8 +46,10 @@ def test_single_flows_over_a_short_queue_agree(congestion: str) -> None:
 )
 def test_congestion_controls_beside_the_matrix_agree(congestion: str, queue: str) -> None:
     """One flow, nothing drawn: every quantity is within its margin."""
-    for one in compared(Cell(10, queue, 40, 1, congestion)):
-        assert one.equivalent, f"{one.margin.name}: {one.ours:.4g}, the kernel {one.theirs:.4g}"
+    for comparison in compared(Cell(10, queue, 40, 1, congestion)):
+        assert comparison.equivalent, (
+            f"{comparison.margin.name}: {comparison.ours:.4g}, the kernel {comparison.theirs:.4g}"
+        )
 
 
 @pytest.mark.parametrize(

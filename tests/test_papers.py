@@ -159,9 +159,9 @@ def agrees_exactly(printed: str, ours: str) -> bool:
 def test_cells_of_the_tables_have_the_digits_of_their_column_and_can_fail() -> None:
     cells = [
         (claim.text, cell)
-        for one in paper.read_ledger(PAPERS / "st-red")
-        for claim in one.claims
-        if one.id.startswith("table-")
+        for entry in paper.read_ledger(PAPERS / "st-red")
+        for claim in entry.claims
+        if entry.id.startswith("table-")
         for cell in claim.cells
     ]
     assert len(cells) > 200

@@ -130,7 +130,7 @@ def test_a_part_of_a_slow_cycle_gives_no_verdict() -> None:
 def test_download_at_another_rate_than_without_the_call_has_no_time() -> None:
     """Two flows over drop-tail share otherwise beside a call: 100 MB in 87 s, and in 217 s at the table's rate."""
     tree = home("20 Mbit/s", "5 Mbit/s", "20 ms", queue=DEEP).canonical
-    (user,) = (str(one["name"]) for one in tree["flows"] if one["path"] == ["down"])
+    (user,) = (str(flow_class["name"]) for flow_class in tree["flows"] if flow_class["path"] == ["down"])
     plain = people({"now": tree}, "down", LENGTH).settings["now"]
     rate = plain.rate_beside
     same = people({"now": tree}, "down", LENGTH, rates={"now": {user: 1.2 * rate}}).settings["now"]

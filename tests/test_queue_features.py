@@ -37,15 +37,17 @@ def pairs(case: Case) -> set[tuple[Any, ...]]:
 
 def covering(seed: int) -> list[Case]:
     """Cases in which each value of each feature meets each value of every other."""
-    one = random.Random(seed)
+    draw = random.Random(seed)
     left = {
         (a, x, b, y) for a, b in itertools.combinations(FEATURES, 2) for x in FEATURES[a] for y in FEATURES[b]
     }  # fmt: skip
     cases = []
     while left:
         a, x, b, y = min(left, key=str)
-        made = [{name: one.choice(values) for name, values in FEATURES.items()} | {a: x, b: y} for _ in range(30)]
-        cases.append(max(made, key=lambda case: len(pairs(case) & left)))
+        candidates = [
+            {name: draw.choice(values) for name, values in FEATURES.items()} | {a: x, b: y} for _ in range(30)
+        ]
+        cases.append(max(candidates, key=lambda case: len(pairs(case) & left)))
         left -= pairs(cases[-1])
     return cases
 
@@ -134,18 +136,18 @@ CASES = covering(7)
 @pytest.mark.parametrize("part", range(6))
 def test_every_pair_of_features(part: int) -> None:
     for number, case in list(enumerate(CASES))[part::6]:
-        made = scenario(case, number + 1)
-        short, general = (ac.run(made, general=path) for path in (False, True))
+        network = scenario(case, number + 1)
+        short, general = (ac.run(network, general=path) for path in (False, True))
         for name in ("links", "flows", "classes"):
             assert getattr(short, name).equals(getattr(general, name)), (name, case)
         for _, row in short.links.iterrows():
             ends = sum(int(row[f"ledger_{end}"]) for end in ("delivered", "dropped", "lost", "in_flight"))
             assert int(row["ledger_sent"]) == ends, case
-        written = export_tc(made).files["tc"]
+        written = export_tc(network).files["tc"]
         read = import_tc([("x", written)], rate="10 Mbit/s").scenario
         both = (
-            [list(cakes(link["queue"])) for link in one.canonical["link"] if list(cakes(link["queue"]))]
-            for one in (made, read)
+            [list(cakes(link["queue"])) for link in network_read.canonical["link"] if list(cakes(link["queue"]))]
+            for network_read in (network, read)
         )
         ours, theirs = both
         assert ours == theirs, case
@@ -153,8 +155,11 @@ def test_every_pair_of_features(part: int) -> None:
 
 
 def test_all_pairs_are_there() -> None:
-    found = set().union(*map(pairs, CASES))
+    covered = set().union(*map(pairs, CASES))
     assert all(
-        (a, x, b, y) in found for a, b in itertools.combinations(FEATURES, 2) for x in FEATURES[a] for y in FEATURES[b]
+        (a, x, b, y) in covered
+        for a, b in itertools.combinations(FEATURES, 2)
+        for x in FEATURES[a]
+        for y in FEATURES[b]
     )
     assert len(CASES) < 150

@@ -160,8 +160,8 @@ def test_filters_of_one_qdisc_are_printed_without_its_name() -> None:
         "class htb 2:2 root prio 0 rate 5Mbit ceil 20Mbit burst 1600b cburst 1600b\n"
     )
     filters = '[{"protocol":"ip","pref":1,"kind":"fw","chain":0,"options":{handle 0x6 classid 2:1 }}]'
-    made = import_tc([("qdisc", qdiscs), ("class", classes), ("filter", filters)]).scenario
-    first, second = made.canonical["link"][0]["queue"]["classes"]
+    scenario = import_tc([("qdisc", qdiscs), ("class", classes), ("filter", filters)]).scenario
+    first, second = scenario.canonical["link"][0]["queue"]["classes"]
     assert (first["flows"], first["queue"]["scheduler"]["kind"]) == (["fw handle 0x6"], "tbf")
     assert second["flows"] == []
     with pytest.raises(ac.ScenarioError, match="tbf takes no filters"):
@@ -171,8 +171,8 @@ def test_filters_of_one_qdisc_are_printed_without_its_name() -> None:
 def test_what_tc_does_not_print_of_red_is_a_note() -> None:
     """`tc -j qdisc show` has no probability and no weight of red and choke: 0.02 was taken in silence."""
     options = '{"limit":400000,"min":14000,"max":90000,"ecn":false,"harddrop":false,"adaptive":false,"nodrop":false}'
-    made = import_tc([("x", f'[{{"kind":"red","handle":"1:","root":true,"options":{options}}}]')], rate=RATE)
-    assert [note.partition(": red: ")[2] for note in made.notes] == [
+    scenario = import_tc([("x", f'[{{"kind":"red","handle":"1:","root":true,"options":{options}}}]')], rate=RATE)
+    assert [note.partition(": red: ")[2] for note in scenario.notes] == [
         "tc prints no ewma and probability here (tc -d does): the usual ones are taken"
     ]
     line = "qdisc red 1: root refcnt 2 limit 400000b min 14000b max 90000b ewma 7 probability 0.01 Scell_log 12"

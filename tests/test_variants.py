@@ -91,10 +91,12 @@ def test_the_work_is_told_where_somebody_listens(file: Path) -> None:
     assert len(heard) == count
 
 
-@pytest.mark.parametrize(("aqm", "found"), [("FQ_CoDel", "fq_codel"), ("CoDel", "codel"), ("Drop-Tail", "drop-tail")])
-def test_names_of_algorithms_in_any_case(aqm: str, found: str) -> None:
+@pytest.mark.parametrize(
+    ("aqm", "expected"), [("FQ_CoDel", "fq_codel"), ("CoDel", "codel"), ("Drop-Tail", "drop-tail")]
+)
+def test_names_of_algorithms_in_any_case(aqm: str, expected: str) -> None:
     answer = ac.why("2 Mbit/s", "20 ms", aqm=aqm, congestion="Cubic", length=2.0)
-    assert answer.present.queue.startswith(found)
+    assert answer.present.queue.startswith(expected)
 
 
 def test_variants_are_drawn_over_one_another(file: Path, tmp_path: Path) -> None:

@@ -125,14 +125,16 @@ def test_acks_that_an_uplink_loses(both: bool) -> None:
         {"name": name, "path": [way], "reverse_path": [back], **SENDERS, "ack_size": "66 B"} for name, way, back in ways
     ]
     scenario = ac.Scenario({"scenario": {"name": "acks", "duration": "9 s"}, "link": links, "flows": flows})
-    (loss,) = (one for one in causes.diagnose(scenario, "up").findings if one.symptom == "loss")
+    (loss,) = (finding for finding in causes.diagnose(scenario, "up").findings if finding.symptom == "loss")
     assert [(cause.key, cause.words) for cause in loss.causes] == [
         ("many-acks", "the ACKs of download, which want 436 kbit/s")
     ]
     # of no seed and setting of why's own: a tenth of the ACKs' bytes, and CAKE's filter
     drops = []
-    for made in (scenario, scenario.with_({"flows[0].ack_size": "7 B"})):
-        run = ac.run(made.with_({"scenario.duration": "30 s", "scenario.measure": "10 s .. 30 s", "scenario.seed": 77}))
+    for variant in (scenario, scenario.with_({"flows[0].ack_size": "7 B"})):
+        run = ac.run(
+            variant.with_({"scenario.duration": "30 s", "scenario.measure": "10 s .. 30 s", "scenario.seed": 77})
+        )
         drops.append(float(run.links["loss"]["up"]))
     assert drops[0] == pytest.approx(1 - 250 / 436, abs=0.02)
     assert drops[1] < 0.01

@@ -37,9 +37,9 @@ def test_every_pair_is_in_a_scenario_or_refused(begun: Begun) -> None:
     assert rows.keys() | refused == set(all_pairs())
     assert not rows.keys() & refused
     results = [chosen_in(scenario.tree) for scenario in covered(1, begun, PACKETS)]
-    seen = set(itertools.chain.from_iterable(pairs_of(row) for row in results))
-    assert rows.keys() <= seen
-    assert not seen & refused
+    occurring = set(itertools.chain.from_iterable(pairs_of(row) for row in results))
+    assert rows.keys() <= occurring
+    assert not occurring & refused
     # a judge that convicts: without half of the scenarios pairs are missing
     assert rows.keys() - set(itertools.chain.from_iterable(pairs_of(row) for row in results[1::2]))
     # no more rows than twice the least that is possible

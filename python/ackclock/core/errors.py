@@ -87,12 +87,12 @@ def _place(error: BaseException) -> str:
     return ""
 
 
-def _class_place(found: type) -> str:
+def _class_place(class_: type) -> str:
     """File and line of a class of the user's; empty where its source is not there."""
     import inspect  # for mistakes only
 
     try:
-        return f"{inspect.getsourcefile(found)}, line {inspect.getsourcelines(found)[1]}: "
+        return f"{inspect.getsourcefile(class_)}, line {inspect.getsourcelines(class_)[1]}: "
     except (OSError, TypeError):
         return ""
 

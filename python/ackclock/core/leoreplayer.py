@@ -32,14 +32,14 @@ def delays(text: str, file: str) -> list[int]:
     ScenarioError
         With the line that is no whole number of milliseconds, or if there is none.
     """
-    found = []
+    values = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip().isdecimal():
             Place(file, number).wrong("not a delay", line[:40] or "an empty line", "a whole number of milliseconds")
-        found.append(int(line))
-    if not found:
+        values.append(int(line))
+    if not values:
         Place(file, None).wrong("there are no delays", None, "a line for each 10 ms, with milliseconds")
-    return found
+    return values
 
 
 def recording(

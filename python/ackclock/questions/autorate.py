@@ -198,9 +198,9 @@ def _followed(
     window: tuple[float, float], seeds: range,
 ) -> Followed:  # fmt: skip
     used, late = [], []
-    made = scenario_of(link, way, setting, shaper, window)
+    scenario = scenario_of(link, way, setting, shaper, window)
     for seed in seeds:
-        result = run(made, seed=seed)
+        result = run(scenario, seed=seed)
         used.append(float(result.links["utilization"]["link"]))
         late.append(float(result.classes["one_way_s_p95"]["probes"]) - RTT / 2)
     return Followed(setting, float(np.mean(used)), float(np.mean(late)), (min(used), max(used)), (min(late), max(late)))
@@ -261,16 +261,16 @@ def autorate(
         raise AutorateError(f"{file}: {length:.3g} s of records; at least {SHORTEST:g} s are needed")
     link = link_rate(log, file)
     first = float(np.median(log.shaper)) if base is None else _value("base", base, "rate")
-    least, most = (float(one(log.shaper)) for one in (np.min, np.max))
+    least, most = (float(extreme(log.shaper)) for extreme in (np.min, np.max))
     shaper = (min(least, first), first, max(most, first, float(link.rate.max())))
     half = length / 2
     settings = [dict(zip(TRIED, values, strict=True)) for values in itertools.product(*TRIED.values())]
-    compared = parallel(lambda one: _followed(link, way, one, shaper, (WARM, half), range(1, 2)), settings)
+    compared = parallel(lambda setting: _followed(link, way, setting, shaper, (WARM, half), range(1, 2)), settings)
     kept = [item for item in compared if item.late <= limit]
     chosen = max(kept, key=lambda item: item.used) if kept else min(compared, key=lambda item: item.late)
     second = (half, length)
     best, usual = parallel(
-        lambda one: _followed(link, way, one, shaper, second, range(101, 101 + seeds)), [chosen.setting, USUAL]
+        lambda setting: _followed(link, way, setting, shaper, second, range(101, 101 + seeds)), [chosen.setting, USUAL]
     )
-    made = scenario_of(link, way, chosen.setting, shaper, (WARM, length))
-    return Autorate(way, limit, log, link, tuple(compared), best, usual, bool(kept), seeds, made)
+    simulated = scenario_of(link, way, chosen.setting, shaper, (WARM, length))
+    return Autorate(way, limit, log, link, tuple(compared), best, usual, bool(kept), seeds, simulated)

@@ -271,7 +271,7 @@ def buffer(
         raise BufferSizeError("a run of each size is needed at least, and no fewer than 0 sizes between others")
     if scenario is None:
         scenario = _described(rate, rtt, 1 if count is None else count, congestion or "cubic", style or "linux")
-    elif any(one is not None for one in (rtt, count, congestion, style)):
+    elif any(option is not None for option in (rtt, count, congestion, style)):
         raise BufferSizeError(
             "a scenario has its own flows: rtt, a number of flows, congestion and style do not go with it; "
             "--set changes a file, such as --set flows.style=linux"

@@ -83,19 +83,19 @@ def other_queue(
     behind = [name for name in rtts if shapers.before(tree, name) is not None]
     if behind:
         return _other_shaper(lab, tree, list(rtts), present, seed, behind)
-    made, queues, parts = _queues(tree, rtts)
+    changed, queues, parts = _queues(tree, rtts)
     if not queues:
         return None
     cake = _title(queues.values())
-    after, balance = _compared(lab, f"instead: {cake or 'FQ-CoDel'}", made, present, seed, parts)
+    after, balance = _compared(lab, f"instead: {cake or 'FQ-CoDel'}", changed, present, seed, parts)
     spared = [name for name, queue in queues.items() if "ack_filter" in str(queue)]
     # ACKs that the filter drops are no losses
     balance = balance.without("loss", spared)
     settings = {}
     for name, queue in queues.items():
-        other = _averaged_at(lab, made, name, after, seed, _words(queue, link_of(tree, name), parts[name]))
+        other = _averaged_at(lab, changed, name, after, seed, _words(queue, link_of(tree, name), parts[name]))
         if "target" not in queue:
-            settings[name] = _in_tc(other, made, name)
+            settings[name] = _in_tc(other, changed, name)
             if "classes" in queue:  # the user's own tree comes back
                 settings[name] = replace(settings[name], undo=_in_tc(other, tree, name).tc)
             continue
@@ -103,18 +103,18 @@ def other_queue(
         if shapers.fixed(link_of(tree, name), tree):
             other = _with_commands(other, _let(link_of(tree, name)), queue, name in incoming)
         settings[name] = other
-    return Remedy("FQ-CoDel", made, settings, balance, cake)
+    return Remedy("FQ-CoDel", changed, settings, balance, cake)
 
 
 def _queues(
     tree: dict[str, Any], rtts: Mapping[str, float]
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]], dict[str, float]]:
     """Return the scenario with other queues, the queue of each link that lacks one, and new rates as parts of old."""
-    made = copy.deepcopy(tree)
+    changed = copy.deepcopy(tree)
     queues: dict[str, dict[str, Any]] = {}
     parts: dict[str, float] = {}
     for name, rtt in rtts.items():
-        link = link_of(made, name)
+        link = link_of(changed, name)
         parts[name] = 1.0
         if (fair := lacking(tree, name)) is not None:
             queues[name] = fair
@@ -128,12 +128,12 @@ def _queues(
         else:
             queues[name] = _fq_codel(_let(link), rtt)
         whole, rate = bits_of(link), _let(link)
-        made = with_queue(made, name, queues[name])
-        link = link_of(made, name)
+        changed = with_queue(changed, name, queues[name])
+        link = link_of(changed, name)
         if "target" in queues[name] and rate < PORT and shapers.fixed(link, tree):
             link["rate"], link["policer"] = f"{SHAPED * rate:.12g} bit/s", "none"  # which has nothing to drop then
             parts[name] = SHAPED * rate / whole
-    return made, queues, parts
+    return changed, queues, parts
 
 
 def _words(queue: Mapping[str, Any], link: Mapping[str, Any], part: float) -> str:
@@ -164,7 +164,7 @@ def _fair_leaves(link: Mapping[str, Any], rtt: float) -> dict[str, Any] | None:
         return None
     if let > shapers.RIGHT[1] * _core.quantity(link["rate"])[0]:
         return None
-    made: dict[str, Any] = copy.deepcopy(dict(queue))
+    with_leaves: dict[str, Any] = copy.deepcopy(dict(queue))
 
     def leaves(rows: list[dict[str, Any]], rate: float) -> None:
         for row in rows:
@@ -175,8 +175,8 @@ def _fair_leaves(link: Mapping[str, Any], rtt: float) -> dict[str, Any] | None:
             elif not shapers.managed(row["queue"]):
                 row["queue"] = _fq_codel(own, rtt)
 
-    leaves(made["classes"], let)
-    return made
+    leaves(with_leaves["classes"], let)
+    return with_leaves
 
 
 def _sparing(rate: float) -> dict[str, Any]:
@@ -187,9 +187,9 @@ def _sparing(rate: float) -> dict[str, Any]:
 
 def _title(queues: Collection[Mapping[str, Any]]) -> str:
     """Name of other queues, where they are not all FQ-CoDel."""
-    others = [one for one in queues if "target" not in one and "classes" not in one]
-    kinds = {str(one["scheduler"]["kind"]) for one in others} | {"" for one in queues if one not in others}
-    hosts = any("isolation" in one["scheduler"] for one in others)
+    others = [queue for queue in queues if "target" not in queue and "classes" not in queue]
+    kinds = {str(queue["scheduler"]["kind"]) for queue in others} | {"" for queue in queues if queue not in others}
+    hosts = any("isolation" in queue["scheduler"] for queue in others)
     name = "CAKE by host" if hosts else "CAKE with an ACK filter"
     return "" if kinds <= {""} else name if "" not in kinds else f"FQ-CoDel and {name}"
 

@@ -291,7 +291,7 @@ def why(
         kind = (congestion or "cubic").strip().lower()
         endless = {"count": 1 if count is None else count, "congestion": kind, "seed": seed}
         scenario = _described(rate, down, up, rtt, queue, endless, there)
-    elif any(one is not None for one in (down, up, rtt, buffer, count, congestion, aqm)) or any(there.values()):
+    elif any(option is not None for option in (down, up, rtt, buffer, count, congestion, aqm)) or any(there.values()):
         raise WhyError(
             "a scenario has its own links and traffic: down, up, rtt, buffer, a number of flows, congestion, aqm, "
             "call, game and web do not go with it; --set changes a file, such as --set aqm=pie"
@@ -337,7 +337,7 @@ def why(
 
 def _people(tree: dict[str, Any], main: Judged, remedies: Sequence[Remedy], seed: int, packets: float) -> People:
     """The verdict for people, now and with the remedies."""
-    trees = {"now": tree} | {SETTING_NAMES[one.name]: one.tree for one in remedies}
+    trees = {"now": tree} | {SETTING_NAMES[remedy.name]: remedy.tree for remedy in remedies}
     present = main.diagnosis.present
     rates = _rates(tree, main.present, remedies)
     return people(trees, main.link, present.length, seed, _one_way(present), rates, packets)

@@ -110,7 +110,7 @@ def _scenario(
                 "the queue has no rate of its own", None, "--rate with that of the interface, such as 100mbit"
             )
     flows: list[dict[str, Any]] = []
-    seen: set[str] = set()
+    taken: set[str] = set()
     for name, (queue, comments) in links.items():
         back = _back(name, links)
         ways = {"path": [name], **({"reverse_path": [back]} if back else {})}
@@ -118,10 +118,10 @@ def _scenario(
         wanted += [(f"{code}", code) for code in _codes(queue)]
         wanted.append(("rest", "cs0"))
         for item, code in wanted:
-            own = item if item not in seen else f"{item} over {name}"
+            own = item if item not in taken else f"{item} over {name}"
             if own != item and item in comments:
                 _rename(queue, item, own)
-            seen.add(own)
+            taken.add(own)
             flows.append({"name": own, **ways, "rtt": rtt, "dscp": code, **TCP, "congestion": congestion})
     lost = [flow for flow in flows if not _has_class(links, flow)]
     for flow in lost:

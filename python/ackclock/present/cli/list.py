@@ -43,9 +43,9 @@ def _run(options: argparse.Namespace) -> None:
             for entry in algorithms[group]:
                 print(f"  {str(entry['kind']).ljust(width)}  {entry['summary']}")
         return
-    asked = options.name.strip().lower().replace("-", "_")
+    kind = options.name.strip().lower().replace("-", "_")
     entries = [
-        entry for group in algorithms.values() for entry in group if str(entry["kind"]).replace("-", "_") == asked
+        entry for group in algorithms.values() for entry in group if str(entry["kind"]).replace("-", "_") == kind
     ]
     if not entries:
         names = [str(entry["kind"]) for group in algorithms.values() for entry in group]

@@ -16,8 +16,8 @@ def text(answer: Autorate) -> str:
     rows = {"usual": _row(answer.usual), "best": _row(answer.best)}
     first = {f"{number}": _row(item) for number, item in enumerate(answer.compared, 1)}
     tables = []
-    for title, found in (("", rows), ("First half, one seed each:\n", first)):
-        table = pd.DataFrame.from_dict(found, orient="index")
+    for title, measured in (("", rows), ("First half, one seed each:\n", first)):
+        table = pd.DataFrame.from_dict(measured, orient="index")
         table.index.name = "setting"
         tables.append(title + text_table(table))
     lines = "\n".join(f"  {line}" for line in answer.lines)

@@ -294,9 +294,9 @@ def _buffer(tree: Tree, name: str, symptom: str) -> Change | None:
 
 def _resized(tree: Tree, name: str, wanted: float) -> Change:
     """Another buffer, named by the whole packets that it has."""
-    made = sized(tree, name, wanted)
-    room = capacity(link_of(made, name), _packet(tree, name))
-    return _said(made, "buffer", "other-buffer", room=_room(tree, name), wanted=room)
+    resized = sized(tree, name, wanted)
+    room = capacity(link_of(resized, name), _packet(tree, name))
+    return _said(resized, "buffer", "other-buffer", room=_room(tree, name), wanted=room)
 
 
 def _room(tree: Tree, name: str) -> str:

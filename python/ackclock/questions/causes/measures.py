@@ -105,7 +105,7 @@ def numbers(result: Result, name: str) -> Numbers:
     loss = (link["drops"] + link["policed"]) / offered if offered else math.nan
     jain_hosts = _by_host(raw, tree, name, greedy)
     # where only ACKs cross the link, it is their flows' round trip that they wait on top of
-    trips = endless or over or [k for k, one in enumerate(tree["flows"]) if name in returning(one)]
+    trips = endless or over or [k for k, flow_class in enumerate(tree["flows"]) if name in returning(flow_class)]
     middle = waits.size // 2
     seconds = link["utilization_1s"]
     line = quantities(entry["rate"])[0] if isinstance(entry["rate"], str) else rate

@@ -72,8 +72,8 @@ class EquilibriumAnalysis:
         the others' windows. The least value is the mean of a sawtooth in which all fall together, the largest the
         limit. Tested in packets to 15 % (validation/laws/bbr.md).
         """
-        found = self.equations.model.sawtooth(self.equilibrium._raw)
-        return {link: (least, most) for link, least, most in found}
+        ranges = self.equations.model.sawtooth(self.equilibrium._raw)
+        return {link: (least, most) for link, least, most in ranges}
 
     @property
     def states(self) -> tuple[str, ...]:

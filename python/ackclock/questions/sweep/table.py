@@ -105,7 +105,7 @@ def metric_of(name: str, known: Sequence[str]) -> str:
 
 def _short(values: pd.Series[str]) -> pd.Series[str]:
     """Values in four digits where that tells them apart: "4.333 mbit" in place of "4.33333333 mbit"."""
-    short = values.str.replace(_LONG, lambda found: f"{float(found[0]):.4g}", regex=True)
+    short = values.str.replace(_LONG, lambda match: f"{float(match[0]):.4g}", regex=True)
     return short if short.nunique() == values.nunique() else values
 
 

@@ -122,7 +122,7 @@ def tune(
     wanted = dict(ranges or {})
     if scenario is None:
         scenario = _plain(rate, rtt, buffer or "100 ms", congestion or "cubic", wanted)
-    elif any(one is not None for one in (rate, rtt, buffer, congestion)):
+    elif any(option is not None for option in (rate, rtt, buffer, congestion)):
         raise TuneError(
             "a scenario has its own link and flows: rate, rtt, buffer and congestion do not go with it; --set changes "
             "a file, such as --set flows.congestion=reno"

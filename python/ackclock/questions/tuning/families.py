@@ -92,7 +92,7 @@ def _red(problem: Problem, target: float) -> Iterator[Queue]:
     needed = _needed(problem, target)
     base = _base(problem, "red", target)
     high = max(round(HEADROOM * goal), 2)
-    seen = set()
+    tried = set()
     for exponent, part, factor in itertools.product(
         range(16, 0, -1), (0.1, 0.2, 0.35, 0.5, 0.7), (0.6, 0.8, 1.1, 1.5, 2.2, 4.0)
     ):
@@ -112,8 +112,8 @@ def _red(problem: Problem, target: float) -> Iterator[Queue]:
             "gentle": False,
         }
         key = (low, queue["max_probability"], exponent)
-        if key not in seen:
-            seen.add(key)
+        if key not in tried:
+            tried.add(key)
             yield queue
 
 
@@ -252,7 +252,7 @@ FAMILIES: Final = {
 
 def rounded(family: Family, problem: Problem, target: float, device: str | None) -> Iterator[Queue]:
     """Return the candidates as the device holds them, each once; with no device as they are."""
-    seen: set[str] = set()
+    tried: set[str] = set()
     refused: list[DeviceError] = []
     for queue in family.candidates(problem, target):
         if device is None:
@@ -263,10 +263,10 @@ def rounded(family: Family, problem: Problem, target: float, device: str | None)
         except DeviceError as error:
             refused.append(error)
             continue
-        if str(held) not in seen:
-            seen.add(str(held))
+        if str(held) not in tried:
+            tried.add(str(held))
             yield held
-    if not seen and refused:
+    if not tried and refused:
         others = [item for item in devices_of(family.kind) if item != device]
         advice = f"; --device {others[0]} has other limits" if others else ""
         raise DeviceError(

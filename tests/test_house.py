@@ -130,8 +130,8 @@ def upward(graph: Graph) -> list[str]:
 
 
 def test_the_package_has_six_rooms() -> None:
-    beside = {name.split(".")[1] for name in modules() if name != "ackclock"}
-    assert beside == {*FLOORS, *DOORS}
+    packages = {name.split(".")[1] for name in modules() if name != "ackclock"}
+    assert packages == {*FLOORS, *DOORS}
 
 
 def test_no_import_points_up() -> None:
@@ -254,7 +254,7 @@ def test_no_circle_in_a_crate(crate: Path) -> None:
     graph = crate_graph(crate)
     assert any(graph.values())
     assert circles({name: rest - {""} for name, rest in rooms(graph, "::", 0).items() if name}) == []
-    beside = {
+    unrelated = {
         name: {
             other
             for other in others
@@ -263,7 +263,7 @@ def test_no_circle_in_a_crate(crate: Path) -> None:
         for name, others in graph.items()
         if name
     }
-    assert circles({name: others - {""} for name, others in beside.items()}) == []
+    assert circles({name: others - {""} for name, others in unrelated.items()}) == []
 
 
 def test_rust_paths_are_understood() -> None:

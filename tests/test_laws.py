@@ -152,10 +152,10 @@ def test_without_equations_packets_are_measured(tmp_path: Path, capsys: pytest.C
 
 def test_equations_and_packets_beside_each_other() -> None:
     s = ac.loads(CODEL.replace("AQM", "red"))
-    beside = discrepancy(ac.stability(s), ac.measured_stability(s, packets=200_000))
-    assert "queue (packets)" in beside.numbers
-    assert any(assumption.kind == "many flows" and assumption.count == 10 for assumption in beside.assumptions)
-    assert beside.sentences[0].startswith(("both", "they differ", "the equations"))
+    comparison = discrepancy(ac.stability(s), ac.measured_stability(s, packets=200_000))
+    assert "queue (packets)" in comparison.numbers
+    assert any(assumption.kind == "many flows" and assumption.count == 10 for assumption in comparison.assumptions)
+    assert comparison.sentences[0].startswith(("both", "they differ", "the equations"))
 
 
 def test_measured_pairs_resume(tmp_path: Path) -> None:

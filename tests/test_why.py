@@ -599,10 +599,10 @@ def test_json_of_a_link_that_tells_nothing_has_no_numbers_that_are_none() -> Non
 def test_runs_of_the_first_link_serve_those_beside_it() -> None:
     """Every loaded link had runs of its own of the same scenario: a fifth of the time of `why` of a home."""
     result = ac.why(down="4 Mbit/s", up="2 Mbit/s", rtt="40 ms", buffer="200 ms")
-    (beside,) = result.beside
-    runs = beside.diagnosis.lab.record["present"]
+    (uplink,) = result.beside
+    runs = uplink.diagnosis.lab.record["present"]
     assert runs["length_s"] in {run["length_s"] for run in result.diagnosis.lab.record.values()}
-    assert beside.diagnosis.lab.simulated < sum(len(run["seeds"]) for run in beside.diagnosis.lab.record.values())
+    assert uplink.diagnosis.lab.simulated < sum(len(run["seeds"]) for run in uplink.diagnosis.lab.record.values())
 
 
 def test_a_remedy_says_of_each_link_what_the_table_has() -> None:

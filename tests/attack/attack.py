@@ -184,9 +184,9 @@ def work(number: int, processes: int, folder: Path, end: float, checks: Sequence
 
 def save(place: Path, state: object) -> None:
     """Write what was done so far, whole or not at all."""
-    beside = place.with_suffix(".part")
-    beside.write_text(json.dumps(state), encoding="utf-8")
-    beside.replace(place)
+    temporary = place.with_suffix(".part")
+    temporary.write_text(json.dumps(state), encoding="utf-8")
+    temporary.replace(place)
 
 
 def skip(number: int, processes: int, folder: Path, why: str, short: bool) -> None:

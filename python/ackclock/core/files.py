@@ -33,20 +33,20 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     if final.is_dir():
         raise IsADirectoryError(21, "Is a directory", str(final))
     # not the number of the process alone: another machine, or another container, may write here too
-    beside = final.with_name(f".{final.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
-    held = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+    temporary = final.with_name(f".{final.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+    held = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         locked(held)
-        yield beside
-        with beside.open("rb+") as written:
+        yield temporary
+        with temporary.open("rb+") as written:
             os.fsync(written.fileno())
         if fcntl is None:
             os.close(held)  # an open file cannot be renamed there
             held = -1
-        beside.replace(final)
+        temporary.replace(final)
     except BaseException:
         with suppress(OSError):
-            beside.unlink()
+            temporary.unlink()
         raise
     finally:
         if held >= 0:
@@ -101,19 +101,19 @@ def whole_directory(path: str | os.PathLike[str], marker: str) -> Iterator[Path]
     final = Path(path).resolve()
     if final.exists() and not (final / marker).is_file():
         raise FileExistsError(17, f"exists and holds no {marker}", str(final))
-    beside = Path(tempfile.mkdtemp(prefix=f".{final.name}.", suffix=".part", dir=final.parent))
-    beside.chmod(0o777 & ~_umask())
+    temporary = Path(tempfile.mkdtemp(prefix=f".{final.name}.", suffix=".part", dir=final.parent))
+    temporary.chmod(0o777 & ~_umask())
     try:
-        yield beside
+        yield temporary
         if final.exists():
-            old = beside.with_suffix(".old")
+            old = temporary.with_suffix(".old")
             final.rename(old)
-            beside.rename(final)
+            temporary.rename(final)
             shutil.rmtree(old)
         else:
-            beside.rename(final)
+            temporary.rename(final)
     except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
         raise
 
 

@@ -117,12 +117,12 @@ def reproduce(
     outcomes = judged(of.causes, results, read_ledger(of.folder), quick=quick)
     for outcome in outcomes:
         for drawing in outcome.drawings:
-            with whole_file(folder / f"{outcome.id}-{drawing.name}.png") as beside:
-                beside.write_bytes(drawing.png)
-        with whole_file(folder / f"{outcome.id}.json") as beside:
-            beside.write_text(_json(outcome.json()), encoding="utf-8")
-    with whole_file(page_path(of, outcomes, out)) as beside:
-        beside.write_text(pages.page(of, outcomes, quick=quick), encoding="utf-8")
+            with whole_file(folder / f"{outcome.id}-{drawing.name}.png") as temporary:
+                temporary.write_bytes(drawing.png)
+        with whole_file(folder / f"{outcome.id}.json") as temporary:
+            temporary.write_text(_json(outcome.json()), encoding="utf-8")
+    with whole_file(page_path(of, outcomes, out)) as temporary:
+        temporary.write_text(pages.page(of, outcomes, quick=quick), encoding="utf-8")
     store.add_up(page_path(of, outcomes, out).stem, places)
     return outcomes
 

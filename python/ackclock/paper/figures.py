@@ -28,7 +28,7 @@ def write_figure(figure: Figure, path: Path) -> None:
     figure.savefig(path.with_name(path.name + ".pdf"), metadata={"CreationDate": None})
     figure.savefig(path.with_name(path.name + ".svg"), metadata={"Date": None})
     target = path.with_name(path.name + ".csv")
-    with whole_file(target) as beside, beside.open("w", encoding="utf-8", newline="") as lines:
+    with whole_file(target) as temporary, temporary.open("w", encoding="utf-8", newline="") as lines:
         writer = csv.writer(lines, lineterminator="\n")
         writer.writerow(COLUMNS)
         for panel, axes in enumerate(figure.axes, 1):

@@ -274,8 +274,8 @@ class Lab:
 
             def job(scenario: Scenario = scenario, place: Path = place) -> None:
                 result = meanfield(scenario, **options)
-                with whole_file(place) as beside:
-                    beside.write_text(json.dumps(result.json()), encoding="utf-8")
+                with whole_file(place) as temporary:
+                    temporary.write_text(json.dumps(result.json()), encoding="utf-8")
 
             jobs[key] = (place, job)
         self._all(jobs.values())

@@ -24,8 +24,8 @@ def write_ledger(folder: Path, outcomes: Iterable[Outcome]) -> None:
     """Keep outcomes in a paper's directory."""
     kept = ("id", "title", "source", "claims")
     trees = [{key: value for key, value in outcome.json().items() if key in kept} for outcome in outcomes]
-    with whole_file(folder / NAME) as beside:
-        beside.write_text(json.dumps(trees, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    with whole_file(folder / NAME) as temporary:
+        temporary.write_text(json.dumps(trees, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def merged(names: Iterable[str], kept: Iterable[Outcome], outcomes: Iterable[Outcome]) -> list[Outcome]:

@@ -153,7 +153,7 @@ def run_missing(folder: Path, *, only: str = "", progress: Callable[[str], None]
 def _write(folder: Path, of: Mapping[str, Setup], known: Mapping[tuple[str, int], Row]) -> None:
     measures = sorted({measure for row in known.values() for measure in row})
     order = {name: place for place, name in enumerate(of)}
-    with whole_file(folder / TABLE) as beside, beside.open("w", encoding="utf-8", newline="") as lines:
+    with whole_file(folder / TABLE) as temporary, temporary.open("w", encoding="utf-8", newline="") as lines:
         writer = csv.DictWriter(lines, [*SETTINGS, *measures], lineterminator="\n")
         writer.writeheader()
         for (name, seed), row in sorted(known.items(), key=lambda record: (order[record[0][0]], record[0][1])):

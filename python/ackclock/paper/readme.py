@@ -225,5 +225,5 @@ def _put(readme: Path, lines: tuple[str, str], what: str, text: str) -> None:
     _, end, tail = rest.partition(lines[1])
     if not (begin and end):
         raise PaperError(f"{readme} has no place for the {what}: two lines {lines[0].strip()} and {lines[1]}")
-    with whole_file(readme) as beside:
-        beside.write_text(f"{head}{begin}\n{text}\n\n{end}{tail}", encoding="utf-8")
+    with whole_file(readme) as temporary:
+        temporary.write_text(f"{head}{begin}\n{text}\n\n{end}{tail}", encoding="utf-8")

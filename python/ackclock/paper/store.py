@@ -70,8 +70,8 @@ class Store:
     def _keep(self, name: str, cost: Cost) -> None:
         folder = self.folder / ".times"
         folder.mkdir(exist_ok=True)
-        with whole_file(folder / f"{name}.json") as beside:
-            beside.write_text(json.dumps(asdict(cost)), encoding="utf-8")
+        with whole_file(folder / f"{name}.json") as temporary:
+            temporary.write_text(json.dumps(asdict(cost)), encoding="utf-8")
 
 
 @cache

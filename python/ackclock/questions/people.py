@@ -272,9 +272,9 @@ def _other_rates(answer: Mapping[str, Sequence[Experience]], alone: Mapping[str,
     """Settings in which an endless flow has another rate beside the probes than without them, decidedly."""
     results = []
     for key in answer.keys() & alone.keys():
-        beside = interval([item.rate_beside for item in answer[key]])
-        half = beside.half if math.isfinite(beside.half) else 0.0
-        if abs(beside.mean - alone[key]) > max(UNLIKE * max(beside.mean, alone[key]), half):
+        with_probes = interval([item.rate_beside for item in answer[key]])
+        half = with_probes.half if math.isfinite(with_probes.half) else 0.0
+        if abs(with_probes.mean - alone[key]) > max(UNLIKE * max(with_probes.mean, alone[key]), half):
             results.append(key)
     return results
 

@@ -307,11 +307,11 @@ def why(
     lab = Lab(name, also=also, **options)
     answer = diagnose(scenario, name, lab=lab, seed=seed)
     main = _judged(answer, tree, name, seed)
-    beside = []
+    other_links = []
     for item in (link for link in also if _loaded(answer.present, tree, link)):
         diagnosis = diagnose(scenario, item, lab=Lab(item, **options, known=answer.present.length), seed=seed)
-        beside.append(_judged(diagnosis, tree, item, seed))
-    judged = [main, *beside]
+        other_links.append(_judged(diagnosis, tree, item, seed))
+    judged = [main, *other_links]
     remedies = _remedies(lab, tree, judged, seed, (DOWN,) if down is not None else (), own_senders=own_senders)
     main, *rest = judged = _advised(judged, remedies, prefer)
     sentences = [*main.sentences, *(remedy.sentence(remedy.balance.wanted(prefer), prefer) for remedy in remedies)]

@@ -320,14 +320,14 @@ def _print(options: argparse.Namespace, labels: list[dict[str, Any]], results: S
         else:
             print_json({"variants": [label | tree for label, tree in zip(labels, trees, strict=True)]})
         return
-    beside = None
+    variants = None
     if len(results) > 1:
         from ..text.variants import DECIDED, DECIDED_BY_SEEDS, comparison
 
-        beside = comparison(labels, results)
-    if beside is not None:
+        variants = comparison(labels, results)
+    if variants is not None:
         print_title("variants beside one another")
-        print_table(beside)
+        print_table(variants)
         print_notes([DECIDED if options.seeds is None else DECIDED_BY_SEEDS])
         print()
     for label, result in zip(labels, results, strict=True):

@@ -224,8 +224,8 @@ def delay(result: Result, link: str | None = None, *, limits: Span | None = None
                 ("p99", p99, 0.99, 0.93),
             ):
                 ax.plot([at], [share], marker="o", markersize=4, color=style.VERMILION)
-                beside = at if text == "p50" else p99
-                ax.annotate(f"{text} {at:.3g} ms", (beside, height), (9, 0), textcoords="offset points", va="center")
+                place = at if text == "p50" else p99
+                ax.annotate(f"{text} {at:.3g} ms", (place, height), (9, 0), textcoords="offset points", va="center")
         ax.set_xlim(*(limits or (0, reach)))
         ax.set_ylim(0, 1.03)
         style.few_ticks(ax)

@@ -269,10 +269,10 @@ def bifurcation_diagram(result: BifurcationDiagram, *, ax: Axes | None = None) -
         _stretches(ax, x, y, stable, style.BLACK)
         for item in result.branches:
             _cycles(ax, item)
-        moving = result.large[[settle is not True for settle in result.large["settles"]]]
-        over = factor * _column(moving[result.parameter])
+        unsettled = result.large[[settle is not True for settle in result.large["settles"]]]
+        over = factor * _column(unsettled[result.parameter])
         for name, marker in (("smallest", "^"), ("largest", "v")):
-            ax.plot(over, _column(moving[name]), marker=marker, markersize=4, color=style.NAVY, linestyle="none")
+            ax.plot(over, _column(unsettled[name]), marker=marker, markersize=4, color=style.NAVY, linestyle="none")
         for point in result.points:
             place = factor * point.parameters[result.parameter], point.state[result.component]
             ax.plot(*place, marker="o", markersize=5, color=style.BLACK, markerfacecolor="white", zorder=5)

@@ -27,8 +27,8 @@ def write(path: str | os.PathLike[str], results: Result | Iterable[Result | Repl
     first. The same results give the same bytes.
     """
     text = page(results, title)
-    with whole_file(path) as beside:
-        beside.write_text(text, encoding="utf-8")
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def page(results: Result | Iterable[Result | Replications], title: str) -> str:

@@ -34,8 +34,8 @@ _SIZE = (7.2, 2.6)
 
 def report(verdict: Verdict, path: str | os.PathLike[str]) -> None:
     """Write the page of a verdict to `path`."""
-    with whole_file(path) as beside:
-        beside.write_text(page(verdict), encoding="utf-8")
+    with whole_file(path) as temporary:
+        temporary.write_text(page(verdict), encoding="utf-8")
 
 
 def page(verdict: Verdict) -> str:

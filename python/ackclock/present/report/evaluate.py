@@ -32,8 +32,8 @@ _SIZE = (7.2, 2.6)
 
 def report(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
     """Write the page of the evaluation to `path`."""
-    with whole_file(path) as beside:
-        beside.write_text(page(evaluation), encoding="utf-8")
+    with whole_file(path) as temporary:
+        temporary.write_text(page(evaluation), encoding="utf-8")
 
 
 def page(evaluation: Evaluation) -> str:

@@ -34,8 +34,8 @@ _CLOSE = 2.0
 def write(path: str | os.PathLike[str], result: MeanFieldResult) -> None:
     """Write a report of `result` to `path`; the same result gives the same bytes."""
     text = page(result)
-    with whole_file(path) as beside:
-        beside.write_text(text, encoding="utf-8")
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def page(result: MeanFieldResult) -> str:

@@ -98,8 +98,8 @@ def fluid_page(result: FluidResult) -> str:
 
 
 def _write(path: str | os.PathLike[str], text: str) -> None:
-    with whole_file(path) as beside:
-        beside.write_text(text, encoding="utf-8")
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def _rendered(**values: Any) -> str:

@@ -42,10 +42,10 @@ STATEMENTS: Final = {
 
 def headline(verdict: Verdict) -> str:
     """Return the verdict in a sentence."""
-    beside = f", compared with {verdict.base}" if verdict.base else ""
+    base = f", compared with {verdict.base}" if verdict.base else ""
     if verdict.passed:
-        return f"{verdict.name} passes{beside}: {_counts(verdict)}."
-    return f"{verdict.name} fails {counted(len(verdict.bad), 'check')}{beside}: {_counts(verdict)}."
+        return f"{verdict.name} passes{base}: {_counts(verdict)}."
+    return f"{verdict.name} fails {counted(len(verdict.bad), 'check')}{base}: {_counts(verdict)}."
 
 
 def _counts(verdict: Verdict) -> str:

@@ -278,8 +278,8 @@ class Lab:
             "enough": enough,
             "numbers": [_plain(asdict(item)) for item in result[self.link]],
         }
-        beside = {name: tuple(result[name]) for name in self.also}
-        return Measured(key, tuple(result[self.link]), length, enough, factor, beside)
+        others = {name: tuple(result[name]) for name in self.also}
+        return Measured(key, tuple(result[self.link]), length, enough, factor, others)
 
     def _length(
         self, tree: Tree, length: Length, seeds: int, factor: float, known: Length | None

@@ -86,8 +86,8 @@ class Store:
             raise SweepError(f"{self.folder}: is not empty and holds no store of sweeps; choose another directory")
         else:
             self.points.mkdir(parents=True, exist_ok=True)
-            with whole_file(mark) as beside:
-                beside.write_text(json.dumps({"format": FORMAT}) + "\n", encoding="utf-8")
+            with whole_file(mark) as temporary:
+                temporary.write_text(json.dumps({"format": FORMAT}) + "\n", encoding="utf-8")
 
     @property
     def points(self) -> Path:
@@ -103,8 +103,8 @@ class Store:
             lines = list(_lines(place))
             damaged = sum(not whole for _, whole in lines)
             if damaged and not _is_written(place):
-                with whole_file(place) as beside:
-                    beside.write_bytes(b"".join(line for line, whole in lines if whole))
+                with whole_file(place) as temporary:
+                    temporary.write_bytes(b"".join(line for line, whole in lines if whole))
                 notes.append(f"{place.name}: {counted(damaged, 'damaged line')} removed; computed again where needed")
         return notes
 
@@ -142,8 +142,8 @@ class Store:
         """Write all results as one table, ``points.parquet``, for other programs; queries read the lines."""
         import pyarrow.parquet as pq
 
-        with whole_file(self.folder / "points.parquet") as beside:
-            pq.write_table(self._table(), beside)
+        with whole_file(self.folder / "points.parquet") as temporary:
+            pq.write_table(self._table(), temporary)
 
     def _append(self, point: Point, values: Mapping[str, Any], metrics: Mapping[str, float]) -> None:
         row = {"key": point.key, "scenario": point.scenario.name, "seed": point.seed}

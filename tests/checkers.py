@@ -410,11 +410,35 @@ def _state(name: str) -> Any:
 
 
 def _cannot(sentence: dict[str, Any], runs: _Runs) -> None:
-    assert "needs about" in sentence["text"]
-    assert sentence["numbers"]["needs_s"] > sentence["numbers"]["length_s"]
+    if sentence["numbers"]["needs_s"] is None:
+        _runs_that_would_tell(sentence, runs)
+    else:
+        assert "needs about" in sentence["text"]
+        assert sentence["numbers"]["needs_s"] > sentence["numbers"]["length_s"]
     (key,) = sentence["evidence"][0]["runs"]
     reasons = ("halves", "both sides", "even out", "different lengths")
     assert not runs.record[key]["enough"] or any(reason in sentence["text"] for reason in reasons)
+
+
+def _runs_that_would_tell(sentence: dict[str, Any], runs: _Runs) -> None:
+    """As many as make the interval, that shrinks with the root of their number, narrower than the way to the limit."""
+    most = 0.0
+    for item in sentence["evidence"]:
+        (key,) = item["runs"]
+        count, mean, half = len(runs.record[key]["seeds"]), item["value"], item["half"]
+        if item["how"].startswith("one less Jain"):
+            values = [_uneven(one, runs) for one in runs.of(key)]
+            mean = sum(values) / count
+            half = float(stats.t.ppf(0.975, count - 1) * stats.tstd(values)) / math.sqrt(count)
+            assert abs(mean - item["value"]) < 0.05 * half, sentence["text"]
+        assert half > abs(mean - item["limit"]), f"the runs do tell: {sentence['text']}"
+        most = max(most, count * (half / abs(mean - item["limit"])) ** 2)
+    if most > 1000:
+        assert "more than 1000 runs would be needed" in sentence["text"]
+        return
+    said = re.search(r"about (\d+) runs would tell", sentence["text"])
+    assert said, sentence["text"]
+    assert 0.9 * most <= int(said[1]) <= 1.1 * most + 10, (sentence["text"], most)
 
 
 def _healthy(sentence: dict[str, Any], runs: _Runs) -> None:

@@ -223,7 +223,7 @@ def _lost(result: Any, outcome: re.Match[str]) -> list[str]:
     row = result.links.loc[_link(outcome.string)]
     came_or_left = max(float(row["arrivals"]), float(row["drops"]) + float(row["packets"]))
     lost = float(row["drops"]) / came_or_left
-    said = 0.0 if outcome[1] == "none is" else _value(outcome[1].partition("%")[0]) / 100
+    said = 0.0 if outcome[1] == "none is" else _value(outcome[1].partition(" %")[0]) / 100
     wrong = _near("what is dropped", said, lost, 1e-9)
     marked = float(row["marks"]) / came_or_left
     return wrong + _near("what is marked", 0.0 if outcome[2] is None else _value(outcome[2]) / 100, marked, 1e-9)
@@ -416,12 +416,12 @@ def _look(queue: np.ndarray, interval: float, rtt: float) -> tuple[float, float,
 
 
 CHECKS: tuple[tuple[str, Callable[[Any, re.Match[str]], list[str]]], ...] = (
-    (rf"mean ({NUMBER}) packets, standard deviation ({NUMBER}) \(([0-9]+)% of the mean\)", _mean),
-    (rf"Half of the packets wait at most ({NUMBER}) ms in the queue, 99% at most ({NUMBER}) ms", _delay),
-    (rf"transmits ({NUMBER})% of the time(?:, in its worst second ({NUMBER})%(: it is underused)?)?", _use),
-    (rf"Of the arriving packets (none is|{NUMBER}% are) dropped(?: and ({NUMBER})% marked)?", _lost),
+    (rf"mean ({NUMBER}) packets, standard deviation ({NUMBER}) \(([0-9]+) % of the mean\)", _mean),
+    (rf"Half of the packets wait at most ({NUMBER}) ms in the queue, 99 % at most ({NUMBER}) ms", _delay),
+    (rf"transmits ({NUMBER}) % of the time(?:, in its worst second ({NUMBER}) %(: it is underused)?)?", _use),
+    (rf"Of the arriving packets (none is|{NUMBER} % are) dropped(?: and ({NUMBER}) % marked)?", _lost),
     (rf"gets? ({NUMBER}) Mbit/s of goodput", _goodput),
     (rf"Jain's fairness index(?: among the [0-9,]+ endless ones)? is ({NUMBER})(?: and ({NUMBER}) of them)?", _fair),
     (TOGETHER, _together),
-    (rf"({NUMBER}) transfers completed, in ({NUMBER}) s on average and within ({NUMBER}) s for 99%", _transfers),
+    (rf"({NUMBER}) transfers completed, in ({NUMBER}) s on average and within ({NUMBER}) s for 99 %", _transfers),
 )

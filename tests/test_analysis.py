@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
 from ackclock import analysis
 from ackclock.core.intervals import student_quantile
@@ -99,6 +100,13 @@ def test_student_quantiles_agree_with_the_printed_table() -> None:
     printed = {(1, 0.9): 6.314, (4, 0.95): 2.776, (9, 0.99): 3.250, (20, 0.998): 3.552, (120, 0.95): 1.980}
     for (freedom, confidence), t in printed.items():
         assert student_quantile(freedom, confidence) == pytest.approx(t, abs=6e-4)
+
+
+def test_student_quantiles_are_scipy_s() -> None:
+    for freedom in (*range(1, 40), 99, 1000, 50_001):
+        for confidence in (0.01, 0.5, 0.95, 0.999):
+            theirs = stats.t.ppf((1 + confidence) / 2, freedom)
+            assert student_quantile(freedom, confidence) == pytest.approx(theirs, rel=1e-10)
 
 
 def test_the_interval_covers_the_mean_as_often_as_it_says() -> None:

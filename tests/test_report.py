@@ -273,9 +273,9 @@ def test_settings_are_listed_by_path() -> None:
 @pytest.mark.parametrize(
     ("mean", "half", "unit", "text"),
     [
-        (0.99949, NAN, PERCENT, "99.95%"),
-        (0.0327, NAN, PERCENT, "3.27%"),
-        (0.5, 0.012, PERCENT, "50.0 ± 1.2%"),
+        (0.99949, NAN, PERCENT, "99.95 %"),
+        (0.0327, NAN, PERCENT, "3.27 %"),
+        (0.5, 0.012, PERCENT, "50.0 ± 1.2 %"),
         (75.1564, 0.431, PACKETS, "75.16 ± 0.43 packets"),
         (75.0, 0.0, PACKETS, "75 packets"),
         (123456.0, 789.0, Unit(), "123,456 ± 789"),

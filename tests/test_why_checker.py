@@ -6,6 +6,7 @@ import importlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
@@ -65,6 +66,25 @@ def false() -> list[str]:
 
 def test_product_is_acquitted() -> None:
     assert false() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "half", "right"),
+    [
+        ("about 70 runs would tell", 0.0314, True),
+        ("about 50 runs would tell", 0.0314, False),
+        ("about 700 runs would tell", 0.0314, False),
+        ("more than 1000 runs would be needed to tell", 0.0314, False),
+        ("more than 1000 runs would be needed to tell", 0.2, True),
+        ("about 70 runs would tell", 0.0014, False),
+    ],
+)
+def test_number_of_runs_that_would_tell(text: str, half: float, right: bool) -> None:
+    evidence = {"how": "packets lost", "value": 0.1804, "half": half, "limit": 0.2, "runs": ["present"]}
+    sentence = {"text": f"the runs lie on both sides of the limit; {text}", "numbers": {"needs_s": None}}
+    runs = checkers._Runs({"present": {"seeds": list(range(24)), "enough": True}}, "down")
+    with nullcontext() if right else pytest.raises(AssertionError):
+        checkers._cannot(sentence | {"evidence": [evidence]}, runs)
 
 
 def turned(column: Mapping[str, Any]) -> dict[str, Any]:

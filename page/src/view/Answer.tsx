@@ -155,10 +155,14 @@ function waiting(outcome: Outcome, link: number): { x: number[]; y: number[] } |
   return { x, y };
 }
 
-function density(outcome: Outcome, klass: number, field: Field | null): { x: number[]; lines: Line[] } | null {
+function density(
+  outcome: Outcome,
+  klass: number,
+  field: Field | null,
+): { x: number[]; lines: Line[]; flows: number } | null {
   const { traces, window, flows } = outcome;
-  const values = traces.flows
-    .filter((trace) => flows.class[trace.flow] === klass)
+  const traced = traces.flows.filter((trace) => flows.class[trace.flow] === klass);
+  const values = traced
     .flatMap((trace) => trace.cwnd.filter((_, k) => (traces.time[k] as number) >= window[0]))
     .filter((packets): packets is number => packets !== null && packets > 0);
   if (values.length < 20) return null;
@@ -191,7 +195,7 @@ function density(outcome: Outcome, klass: number, field: Field | null): { x: num
     };
     lines.push({ label: 'mean field', values: x.map(mean), color: '--c2', width: 2 });
   }
-  return { x, lines };
+  return { x, lines, flows: traced.length };
 }
 
 /** Flows of one class that are listed. */
@@ -400,7 +404,7 @@ export function Answer({ lab, children }: { lab: Laboratory; children: Component
       {spread && (
         <Figure
           title={`Distribution of the windows of ${name}`}
-          note={lab.field.busy ? 'The mean field is on its way.' : undefined}
+          note={`Bars: ${spread.flows} of ${outcome.classes[klass]?.flows} flows.${lab.field.busy ? ' The mean field is on its way.' : ''}`}
         >
           <Plot
             title="Distribution of windows"

@@ -38,8 +38,8 @@ export function digits(value: number, count = 3): string {
 /** Per cent as the reports write them: what is missing from 100 has two digits. */
 export function percent(share: number): string {
   const value = 100 * share;
-  if (Math.abs(value) < 10) return `${general(value, 3)}%`;
-  return `${value >= 99 && value < 100 ? value.toFixed(2) : value.toFixed(1)}%`;
+  if (Math.abs(value) < 10) return `${general(value, 3)} %`;
+  return `${value >= 99 && value < 100 ? value.toFixed(2) : value.toFixed(1)} %`;
 }
 
 /** Below a nanosecond a wait is the rounding of the clock. */

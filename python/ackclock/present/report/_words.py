@@ -43,19 +43,23 @@ WORDS = (
     (
         "oscillating",
         f"The queue has a regular period (autocorrelation one period apart at least {OSCILLATION_COHERENCE:g}) and an "
-        f"amplitude of at least {OSCILLATION_AMPLITUDE:.0%} of its mean, both with their intervals of 98%.",
+        f"amplitude of at least {100 * OSCILLATION_AMPLITUDE:.0f} % of its mean, both with their intervals of 98 %.",
     ),
     (
         "stable",
-        f"The queue does not oscillate, and its standard deviation is at most {STABLE_DEVIATION:.0%} of its mean.",
+        "The queue does not oscillate, and its standard deviation is at most "
+        f"{100 * STABLE_DEVIATION:.0f} % of its mean.",
     ),
-    ("underused", f"In some second of the window the utilisation is below {UNDERUSED_UTILIZATION:.0%}."),
+    ("underused", f"In some second of the window the utilisation is below {100 * UNDERUSED_UTILIZATION:.0f} %."),
     (
         "synchronised",
         f"The mean correlation of two windows in the measured time is above {SYNCHRONISED_CORRELATION:g}, "
-        "with its interval of 98% over several seeds.",
+        "with its interval of 98 % over several seeds.",
     ),
-    ("starved", f"An endless flow with less than {STARVED_SHARE:.0%} of the mean goodput of all endless flows."),
+    (
+        "starved",
+        f"An endless flow with less than {100 * STARVED_SHARE:.0f} % of the mean goodput of all endless flows.",
+    ),
     ("Jain's fairness index", "1 if all endless flows have the same goodput, 1/n if one of n flows has all."),
 )
 """The words of a report that have a definition."""
@@ -90,7 +94,7 @@ PACKETS = Unit(" packets")
 SECONDS = Unit(" s")
 MILLISECONDS = Unit(" ms", 1e3)
 MEGABITS = Unit(" Mbit/s", 1e-6)
-PERCENT = Unit("%", 100.0)
+PERCENT = Unit(" %", 100.0)
 
 
 def show(interval: Interval, unit: Unit = PLAIN) -> str:
@@ -144,7 +148,7 @@ def _queue(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, An
         sentence += f" with a period of {show(period)} s and an amplitude of {show(swing)} packets"
     if mean.mean > 0:
         sentence += f", mean {show(mean)} packets, standard deviation {show(deviation)}"
-        sentence += f" ({deviation.mean / mean.mean:.0%} of the mean)"
+        sentence += f" ({100 * deviation.mean / mean.mean:.0f} % of the mean)"
     if all(queue.oscillating is None for queue in queues):
         sentence += ". Whether it oscillates is not known: it was not traced"
     return f"{sentence}. {_besides(queues)}".rstrip()
@@ -222,7 +226,7 @@ def _flows(facts: Sequence[FlowFacts], trees: Sequence[dict[str, Any]], endless:
     if completed.count and times[0].count:
         sentences.append(
             f"{show(completed)} transfers completed, in {show(times[0])} s on average and within "
-            f"{show(times[1])} s for 99% of them."
+            f"{show(times[1])} s for 99 % of them."
         )
     return sentences
 

@@ -33,7 +33,7 @@ STATEMENTS: Final = {
     "whole-buffer": "1 in 100 waits for the whole buffer of {room:time}",
     "empty": "No packet crosses the link in the measured time.",
     "stands": (
-        "The queue does not drain: in 98 % of the time it holds {standing:time} or more; the median wait is "
+        "The queue does not drain: for 98 % of the time it holds {standing:time} or more; the median wait is "
         "{wait:over_seeds} on top of the round trip of {rtt:time}, {most}."
     ),
     "short": (

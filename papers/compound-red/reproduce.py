@@ -225,6 +225,10 @@ def figure_7(lab: Lab) -> None:
 def figure_8(lab: Lab) -> None:
     """Queue at 25 ms, and the worst second's utilisation against the round trip."""
     averaging(lab, "dumbbell-red")
+    lab.note(
+        "With a maximum probability of 0.5 in the place of 0.1 all that is printed of this figure holds: none of it "
+        "shows a wrong one. Figure 6 does."
+    )
 
 
 def averaging(lab: Lab, file: str) -> None:
@@ -268,6 +272,11 @@ def averaging(lab: Lab, file: str) -> None:
         max(most) <= 100,
         ours=f"at most {spread(most, '{:.0f}')} packets",
     )
+    worst_seconds(lab, file, variants)
+
+
+def worst_seconds(lab: Lab, file: str, variants: Mapping[str, str]) -> None:
+    """Judge the least utilisation against the round trip, of RED with and without averaging."""
     times = lab.pick(ROUND_TRIPS, QUICK_ROUND_TRIPS)
     sweep = lab.run(
         {
@@ -284,6 +293,15 @@ def averaging(lab: Lab, file: str) -> None:
         axes[0][0].set(ylabel="least utilisation (%)")
     means = {key: float(np.mean(values)) for key, values in worst.items()}
     errors = {key: standard_error(values) for key, values in worst.items()}
+
+    first, last = times[0], times[-1]
+    lab.claim(
+        f"in both regimes the worst second's utilisation is lower at {last} than at {first} ms",
+        all(means[name, last] < means[name, first] for name in variants),
+        ours="; ".join(f"{name} {means[name, last]:.1%} and {means[name, first]:.1%}" for name in variants),
+        printed="as RTT increases, the link utilisation falls in both the regimes",
+        robust=True,
+    )
 
     def is_behind(rtt: float) -> bool:
         gap = means["with averaging", rtt] - means["without averaging", rtt]
@@ -710,7 +728,6 @@ def figure_18(lab: Lab) -> None:
             against(axes[1][column], times, completions[case], LOOKS)
             axes[0][column].set(title=case, xlabel="")
             axes[0][column].set_ylim(bottom=0)
-            axes[1][column].set_ylim(bottom=0)
         axes[0][0].set_ylabel("queueing delay (ms)")
         axes[1][0].set_ylabel("completion time (s)")
     for case in cases:

@@ -369,7 +369,7 @@ impl<S: Scalar> AqmInput<S> {
     /// A link alone: `queue` packets wait, `arrivals` come and `service` can go in a second; no
     /// limit, one flow, samples at the service rate.
     pub fn new(queue: S, arrivals: S, service: S) -> Self {
-        let item = S::from_f64(1.0);
+        let one = S::from_f64(1.0);
         Self {
             queue,
             arrivals,
@@ -377,8 +377,8 @@ impl<S: Scalar> AqmInput<S> {
             limit: f64::INFINITY,
             sampling: service,
             averaging: Averaging::Linear,
-            flows: item,
-            rtt: item,
+            flows: one,
+            rtt: one,
             priority: 0,
         }
     }
@@ -396,10 +396,10 @@ impl<S: Scalar> AqmInput<S> {
 /// How often a quantity that fluctuates around zero with the standard deviation `deviation` is
 /// below `x`: the logistic distribution, near the normal one.
 pub fn below<S: Scalar>(x: S, deviation: S) -> S {
-    let item = S::from_f64(1.0);
+    let one = S::from_f64(1.0);
     let scaled = x * (std::f64::consts::PI / 3.0_f64.sqrt()) / deviation;
     if scaled.re() > 0.0 {
-        item / ((-scaled).exp() + 1.0)
+        one / ((-scaled).exp() + 1.0)
     } else {
         let e = scaled.exp();
         e / (e + 1.0)

@@ -296,11 +296,11 @@ impl FluidAqm for CodelParams {
         rate: &mut [S],
     ) {
         if let ([time, drops, first], [passes, dropped, moves]) = (state, rate) {
-            let (zero, item) = (S::from_f64(0.0), S::from_f64(1.0));
+            let (zero, one) = (S::from_f64(0.0), S::from_f64(1.0));
             let at_once = params.interval * AT_ONCE;
             (*passes, *dropped, *moves) = match Self::regime(params, input, state) {
-                0 => (-*time / at_once, zero, (drops.max(item) - *first) / at_once),
-                1 => (item, -*drops / at_once, zero),
+                0 => (-*time / at_once, zero, (drops.max(one) - *first) / at_once),
+                1 => (one, -*drops / at_once, zero),
                 _ => (zero, drop_rate(params, *drops, *first), zero),
             };
         }

@@ -88,12 +88,12 @@ impl FluidAqm for ExponentialRedParams {
         state: &[S],
         rate: &mut [S],
     ) {
-        let item = S::from_f64(1.0);
+        let one = S::from_f64(1.0);
         let regime = Self::regime(params, input, state);
         let kept = if params.ecn {
-            item
+            one
         } else {
-            item - Self::probability(params, input, state, regime)
+            one - Self::probability(params, input, state, regime)
         };
         let change = input.arrivals * kept - params.gamma * input.service;
         rate[0] = if state[0].re() <= 0.0 && change.re() < 0.0 {

@@ -103,13 +103,13 @@ impl FluidAqm for LredParams {
         rate: &mut [S],
     ) {
         if let ([ratio], [rate]) = (state, rate) {
-            let item = S::from_f64(1.0);
-            let age = (params.periods + 1.0) * 0.5 + params.past / (item - params.past);
+            let one = S::from_f64(1.0);
+            let age = (params.periods + 1.0) * 0.5 + params.past / (one - params.past);
             let regime = Self::regime(params, input, state);
             let p = Self::probability(params, input, state, regime);
             let full = input.queue.re() >= input.limit * (1.0 - 1e-9);
             let lost = if full {
-                p + (item - p) * overflow(input.arrivals * (item - p), input.service)
+                p + (one - p) * overflow(input.arrivals * (one - p), input.service)
             } else {
                 p
             };

@@ -299,12 +299,12 @@ impl FluidAqm for RedParams {
     ) -> S {
         let average = *state.first().unwrap_or(&input.queue);
         let (min, max, top) = params.curve(S::from_f64(0.0));
-        let item = S::from_f64(1.0);
+        let one = S::from_f64(1.0);
         match (regime, params.gentle) {
             (0, _) => S::from_f64(0.0),
             (1, _) => top * (average - min) / (max - min),
-            (2, true) => top + (item - top) * (average - max) / max,
-            _ => item,
+            (2, true) => top + (one - top) * (average - max) / max,
+            _ => one,
         }
     }
 }

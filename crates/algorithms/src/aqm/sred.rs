@@ -109,20 +109,20 @@ impl FluidAqm for SredParams {
         _state: &[S],
         _regime: usize,
     ) -> S {
-        let (zero, item) = (S::from_f64(0.0), S::from_f64(1.0));
+        let (zero, one) = (S::from_f64(0.0), S::from_f64(1.0));
         let buffer = params.buffer.or_else(|_| S::from_f64(f64::INFINITY));
         if !buffer.re().is_finite() {
             return zero;
         }
-        let deviation = input.fluctuation().max(item);
+        let deviation = input.fluctuation().max(one);
         let reached = |part: f64| below(input.queue - buffer * part, deviation);
         let steps = reached(1.0 / 6.0) * 0.25 + reached(1.0 / 3.0) * 0.75;
-        let few = (input.flows / params.flows).min(item);
+        let few = (input.flows / params.flows).min(one);
         let full = if params.full { 1.0 } else { 0.0 };
-        let hits = item / input.flows;
+        let hits = one / input.flows;
         let p = params.max_probability * few * few * steps;
-        let hit = (p * (item + input.flows * full)).min(item);
-        (p * (item - hits) + hit * hits).min(item)
+        let hit = (p * (one + input.flows * full)).min(one);
+        (p * (one - hits) + hit * hits).min(one)
     }
 }
 

@@ -160,7 +160,7 @@ impl FluidTcp for Bbr3Params {
         rate: &mut [S],
     ) {
         let (window, bandwidth, propagation) = (state[0], state[1], state[2]);
-        let (zero, item) = (S::from_f64(0.0), S::from_f64(1.0));
+        let (zero, one) = (S::from_f64(0.0), S::from_f64(1.0));
         let path = &input.path;
         let probe = Probe { input };
         let product = bandwidth * propagation;
@@ -174,7 +174,7 @@ impl FluidTcp for Bbr3Params {
         // share of a cycle before its first round with a loss
         let losses = input.falls(path.rtt) * cycle;
         let free = if path.marks || losses.re() < 1e-6 {
-            item
+            one
         } else {
             (-(-losses).exp() + 1.0) / losses
         };
@@ -194,7 +194,7 @@ impl FluidTcp for Bbr3Params {
             S::from_f64(PROBE_SWELL)
         };
         let swell = product * propagation * shape;
-        let low = product.max(mean_quantum(bandwidth) * 3.0) + swell * complete.max(item) / time;
+        let low = product.max(mean_quantum(bandwidth) * 3.0) + swell * complete.max(one) / time;
         let gained = probe.gained(bandwidth, UP_GAIN) * free;
         let mean = mean_of_growth(low, top, gained, cycle);
         let mean = product + (mean - product) * (-lasts + 1.0);

@@ -67,8 +67,8 @@ parameters! {
 impl<S: Scalar> CubicParams<S> {
     /// alpha of the AIMD(alpha, beta) that is as fast as Reno (section 4.3).
     fn friendly_alpha(&self) -> S {
-        let item = S::from_f64(1.0);
-        (item - self.beta) * 3.0 / (item + self.beta)
+        let one = S::from_f64(1.0);
+        (one - self.beta) * 3.0 / (one + self.beta)
     }
 
     /// (C / (1 - beta))^(1/3), s^-1 per cube root of a packet.

@@ -82,11 +82,11 @@ impl<S: Scalar> CxParams<S> {
 
     /// The change by one acknowledgement at a mean queueing delay, back-offs included.
     fn step(&self, window: S, delay: S, path: &Path<S>, per_ack: bool) -> S {
-        let item = S::from_f64(1.0);
+        let one = S::from_f64(1.0);
         let largest = self.delta_max.or_else(|_| path.full - path.base_rtt);
         let p = self.probability(delay, largest);
         let (a, b) = self.aimd(window);
-        let grows = if per_ack { item - p } else { item };
+        let grows = if per_ack { one - p } else { one };
         grows * a / window - p * b * window
     }
 }

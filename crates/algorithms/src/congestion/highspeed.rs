@@ -85,12 +85,12 @@ impl<S: Scalar> ResponseParams<S> {
     /// Increase and decrease of the sender: [`ResponseParams::at`] above `low_window`, Reno up to it.
     #[inline]
     pub(super) fn aimd(&self, window: S) -> (S, S) {
-        let item = S::from_f64(1.0);
+        let one = S::from_f64(1.0);
         if window.re() <= self.low_window.re() {
-            (item, S::from_f64(0.5))
+            (one, S::from_f64(0.5))
         } else {
             let (a, b) = self.at(window);
-            (a.max(item), b)
+            (a.max(one), b)
         }
     }
 }

@@ -121,15 +121,15 @@ impl<S: Scalar> HtcpParams<S> {
     /// 4), x seconds after delta_low, from there on. The time since the last of random losses is
     /// distributed exponentially: the mean of (s - t)^n beyond t is n! age^n e^(-t / age).
     fn mean_increase(&self, age: S, base_rtt: S) -> S {
-        let item = S::from_f64(1.0);
+        let one = S::from_f64(1.0);
         let scale = if self.rtt_scaling {
             (base_rtt / 0.1).max(S::from_f64(0.1)).min(S::from_f64(2.0))
         } else {
-            item
+            one
         };
         // where k (1 + 10 x + x^2 / 4) reaches one; a larger scale counts at once
         let (least, x) = if scale.re() < 1.0 {
-            (item, (item / scale + 99.0).sqrt() * 2.0 - 20.0)
+            (one, (one / scale + 99.0).sqrt() * 2.0 - 20.0)
         } else {
             (scale, S::from_f64(0.0))
         };
@@ -153,10 +153,10 @@ impl<S: Scalar> HtcpParams<S> {
     /// are taken as independent of each other and distributed by Rayleigh's law, so that their
     /// ratio is below x with x^2 / (1 + x^2). The default of 0.2 gives 0.20.
     fn steady_share(&self) -> S {
-        let item = S::from_f64(1.0);
-        let below = |ratio: S| ratio * ratio / (ratio * ratio + item);
-        let least = (item - self.throughput_change).max(S::from_f64(0.0));
-        below(item + self.throughput_change) - below(least)
+        let one = S::from_f64(1.0);
+        let below = |ratio: S| ratio * ratio / (ratio * ratio + one);
+        let least = (one - self.throughput_change).max(S::from_f64(0.0));
+        below(one + self.throughput_change) - below(least)
     }
 
     /// Mean time since the last loss at which a window rests, s: where growth and decrease, both in

@@ -83,24 +83,24 @@ impl<S: Scalar> PertParams<S> {
             p_max,
             ..
         } = *self;
-        let item = S::from_f64(1.0);
+        let one = S::from_f64(1.0);
         if delay.re().is_nan() || delay.re() <= min_threshold.re() {
             S::from_f64(0.0)
         } else if delay.re() <= max_threshold.re() {
             p_max * (delay - min_threshold) / (max_threshold - min_threshold)
         } else {
             let way = certain - max_threshold;
-            (p_max + (item - p_max) * (delay - max_threshold) / way).min(item)
+            (p_max + (one - p_max) * (delay - max_threshold) / way).min(one)
         }
     }
 
     /// The change by one acknowledgement at a mean queueing delay, early responses included: they come
     /// with probability p / (1 + p w), as none comes in the round trip after one.
     fn step(&self, window: S, delay: S, per_ack: bool) -> S {
-        let item = S::from_f64(1.0);
+        let one = S::from_f64(1.0);
         let p = self.probability(delay);
         let early = p / (p * window + 1.0);
-        let grows = if per_ack { item - early } else { item };
+        let grows = if per_ack { one - early } else { one };
         grows / window - early * self.early_decrease * window
     }
 }

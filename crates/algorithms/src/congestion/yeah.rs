@@ -105,17 +105,17 @@ impl FluidTcp for YeahParams {
     /// that of those that drain their backlog Q each round trip.
     fn increase<S: Scalar>(params: &YeahParams<S>, window: S, path: &Path<S>) -> S {
         let (backlog, crowded, slow) = params.modes(window, path);
-        let item = S::from_f64(1.0);
+        let one = S::from_f64(1.0);
         let drained = crowded * backlog.min(window * 0.5);
-        (item - slow) / window.min(S::from_f64(100.0)) + (slow - drained) / window
+        (one - slow) / window.min(S::from_f64(100.0)) + (slow - drained) / window
     }
 
     /// Q, an eighth of the window at least and half at most, of fast flows; half of slow ones.
     fn decrease<S: Scalar>(params: &YeahParams<S>, window: S, path: &Path<S>) -> S {
         let (backlog, _, slow) = params.modes(window, path);
-        let item = S::from_f64(1.0);
+        let one = S::from_f64(1.0);
         let fast = backlog.min(window * 0.5).max(window * 0.125);
-        (item - slow) * fast + slow * window * 0.5
+        (one - slow) * fast + slow * window * 0.5
     }
 }
 

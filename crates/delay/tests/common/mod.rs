@@ -176,8 +176,8 @@ impl System for Tcp {
             Policy::Instantaneous => (red(a.past[1]), red(a.x[1])),
             Policy::Threshold => (threshold(w_old), threshold(w)),
         };
-        let item = S::from(1.0);
-        let acked = item - if self.undelayed { loss } else { loss_old };
+        let one = S::from(1.0);
+        let acked = one - if self.undelayed { loss } else { loss_old };
         let growth = match self.law {
             Law::Power => {
                 let increase = p[ALPHA] * (w.ln() * (p[K] - 1.0)).exp();
@@ -188,11 +188,11 @@ impl System for Tcp {
                 let a = w * w * 0.156 * b / ((-b + 2.0) * w.powf(1.2));
                 (a / w * acked - w * b * loss_old) * w_old / p[TAU]
             }
-            Law::RenoClassic => (item - w * 0.5 * w_old * loss_old) / p[TAU],
+            Law::RenoClassic => (one - w * 0.5 * w_old * loss_old) / p[TAU],
         };
         out[0] = p[KAPPA] * growth;
         if self.policy != Policy::Threshold {
-            out[1] = p[KAPPA] * ((item - loss) * w / p[TAU] - p[C]);
+            out[1] = p[KAPPA] * ((one - loss) * w / p[TAU] - p[C]);
         }
         if self.policy == Policy::Averaged {
             out[2] = -p[KAPPA] * p[GAMMA] * p[C] * (a.x[2] - red(a.x[1]));

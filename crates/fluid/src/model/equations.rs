@@ -88,15 +88,15 @@ impl Model {
             classes.fold(S::from(0.0), |sum, c| sum + p[self.count_at(c)])
         };
         let total = sum(&mut (0..self.classes.len()));
-        let item = S::from(1.0);
+        let one = S::from(1.0);
         let mut mean_rtt = S::from(0.0);
         for c in 0..self.classes.len() {
             mean_rtt += p[self.count_at(c)] * self.base_rtt(c, p);
         }
         Some(Prepared {
-            per_packet: (0..self.links.len()).map(|l| item / p[1 + l]).collect(),
+            per_packet: (0..self.links.len()).map(|l| one / p[1 + l]).collect(),
             per_rtt: (0..self.classes.len())
-                .map(|c| item / self.base_rtt(c, p))
+                .map(|c| one / self.base_rtt(c, p))
                 .collect(),
             mean_rtt: mean_rtt / total,
             full_rtt: (0..self.classes.len())
@@ -344,7 +344,7 @@ impl Model {
         net: &mut Network<S>,
     ) {
         let zero = S::from(0.0);
-        let item = S::from(1.0);
+        let one = S::from(1.0);
         let fixed = self.choices.rtt == Rtt::Fixed;
         net.mean_rtt = if fixed { prepared.mean_rtt } else { zero };
         for c in 0..self.classes.len() {
@@ -353,8 +353,8 @@ impl Model {
             if !fixed {
                 net.mean_rtt += p[self.count_at(c)] * rtt;
             }
-            net.left[c] = item;
-            net.unsignalled[c] = item;
+            net.left[c] = one;
+            net.unsignalled[c] = one;
         }
         if !fixed {
             net.mean_rtt /= prepared.total;
@@ -372,19 +372,19 @@ impl Model {
                 continue;
             }
             let managed = self.managed(prepared, &input, l, x);
-            let extra = self.extra(l, arrivals * (item - managed), x, p);
-            let lost = managed + (item - managed) * extra;
+            let extra = self.extra(l, arrivals * (one - managed), x, p);
+            let lost = managed + (one - managed) * extra;
             net.probability[l] = lost;
-            let mut entering = S::from(link.background) * (item - managed);
+            let mut entering = S::from(link.background) * (one - managed);
             for &c in &link.crossed_by {
                 let kept = if self.classes[c].marked {
-                    item
+                    one
                 } else {
-                    item - managed
+                    one - managed
                 };
                 entering += p[self.count_at(c)] * net.rate[c] * net.left[c] * kept;
-                net.left[c] *= kept * (item - extra) * (1.0 - link.wire_loss);
-                net.unsignalled[c] *= (item - lost) * (1.0 - link.wire_loss);
+                net.left[c] *= kept * (one - extra) * (1.0 - link.wire_loss);
+                net.unsignalled[c] *= (one - lost) * (1.0 - link.wire_loss);
             }
             net.entering[l] = entering;
         }
@@ -414,7 +414,7 @@ impl Model {
         p: &[S],
         net: &mut Network<S>,
     ) {
-        let item = S::from(1.0);
+        let one = S::from(1.0);
         let link = &self.links[l];
         let managed = |priority: u8, low_latency: bool| {
             let input = AqmInput { priority, ..input };
@@ -427,12 +427,12 @@ impl Model {
         let of = |c: usize| managed(self.classes[c].priority, self.classes[c].low_latency);
         let mut offered = S::from(0.0);
         for &(priority, background) in &link.background_of {
-            offered += (item - managed(priority, false)) * background;
+            offered += (one - managed(priority, false)) * background;
         }
         let mut entering = offered;
         for &c in &link.crossed_by {
             let arrive = p[self.count_at(c)] * net.rate[c] * net.left[c];
-            let kept = item - of(c);
+            let kept = one - of(c);
             offered += arrive * kept;
             entering += if self.classes[c].marked {
                 arrive
@@ -444,15 +444,15 @@ impl Model {
         for &c in &link.crossed_by {
             let managed = of(c);
             let kept = if self.classes[c].marked {
-                item
+                one
             } else {
-                item - managed
+                one - managed
             };
-            net.left[c] *= kept * (item - extra) * (1.0 - link.wire_loss);
-            net.unsignalled[c] *= (item - managed) * (item - extra) * (1.0 - link.wire_loss);
+            net.left[c] *= kept * (one - extra) * (1.0 - link.wire_loss);
+            net.unsignalled[c] *= (one - managed) * (one - extra) * (1.0 - link.wire_loss);
         }
         net.entering[l] = entering;
-        net.probability[l] = item - offered * (item - extra) / input.arrivals;
+        net.probability[l] = one - offered * (one - extra) / input.arrivals;
     }
 
     /// Returns what a sender hears of a past state: its own rate then, packets/s, the fraction of
@@ -466,21 +466,21 @@ impl Model {
         p: &[S],
         work: &mut Network<S>,
     ) -> (S, S, S) {
-        let item = S::from(1.0);
+        let one = S::from(1.0);
         let path = &self.classes[c].path;
         if !prepared.local || path.iter().any(|l| self.full(*l, past)) {
             self.network(prepared, past, p, work);
-            return (work.rate[c], item - work.unsignalled[c], work.rtt[c]);
+            return (work.rate[c], one - work.unsignalled[c], work.rtt[c]);
         }
-        let mut unsignalled = item;
+        let mut unsignalled = one;
         for &l in path {
             let mut input = self.input(prepared, work, l, past, p);
             input.priority = self.classes[c].priority;
             unsignalled *=
-                (item - self.managed(prepared, &input, l, past)) * (1.0 - self.links[l].wire_loss);
+                (one - self.managed(prepared, &input, l, past)) * (1.0 - self.links[l].wire_loss);
         }
         let (rate, rtt) = self.sends(prepared, c, past, p);
-        (rate, item - unsignalled, rtt)
+        (rate, one - unsignalled, rtt)
     }
 
     /// Adds what senders that follow the queueing delay send where ACKs clock them: a window that
@@ -492,7 +492,7 @@ impl Model {
         if self.choices.form != Form::PerAck {
             return;
         }
-        let item = S::from(1.0);
+        let one = S::from(1.0);
         for (c, class) in self.classes.iter().enumerate() {
             let rate = now.rate[c];
             let waits = |access: Access| rate.real() >= access.rate;
@@ -510,7 +510,7 @@ impl Model {
             for &l in &class.path {
                 now.arrivals[l] += more;
                 if !class.marked {
-                    more *= item - now.probability[l];
+                    more *= one - now.probability[l];
                 }
                 now.entering[l] += more;
             }
@@ -615,7 +615,7 @@ impl Model {
         out: &mut [S],
     ) {
         let n = self.dimension;
-        let item = S::from(1.0);
+        let one = S::from(1.0);
         self.network(prepared, at.x, at.p, now);
         for (c, class) in self.classes.iter().enumerate() {
             let past = &at.past[c * n..(c + 1) * n];
@@ -636,7 +636,7 @@ impl Model {
             };
             let per_ack = self.choices.form == Form::PerAck && !class.timed;
             let acks = if per_ack {
-                (item - lost) * rate
+                (one - lost) * rate
             } else {
                 now.rate[c]
             };

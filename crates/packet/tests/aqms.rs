@@ -229,3 +229,18 @@ fn fq_pie_holds_its_target_for_any_number_of_flows() {
         assert!((0.010..0.020).contains(&delay), "{flows} flows: {delay}");
     }
 }
+
+/// A capacity that falls below what other flows' queues hold ends no run: nothing more is dropped.
+#[test]
+fn a_capacity_that_falls_below_the_backlog_is_no_endless_loop() {
+    for aqm in ["sch_fq", "drr", "fq", "priority", "sfq"] {
+        let found = outcome(&format!(
+            "[scenario]\nduration = \"8 s\"\n\
+             [[link]]\nname = \"link\"\nrate = \"1 Mbit/s\"\n\
+             queue = {{ aqm = \"{aqm}\", capacity = \"100 packets\" }}\n\
+             [[flows]]\npath = [\"link\"]\ncount = 4\ncongestion = \"reno\"\nrtt = \"20 ms\"\n\
+             [[change]]\nat = \"4 s\"\nlink = \"link\"\ncapacity = \"1 packets\"\n"
+        ));
+        assert!(found.links[0].drops > 0, "{aqm}");
+    }
+}

@@ -173,15 +173,17 @@ impl Link {
     /// Drops what the queues have no room for after a packet has joined `arrived`.
     #[inline]
     fn make_room(&mut self, now: u64, arrived: usize) {
-        while self.is_over_capacity() || self.scheduled().is_some_and(Scheduled::overflows) {
-            self.drop_victims(now, arrived);
-        }
+        while (self.is_over_capacity() || self.scheduled().is_some_and(Scheduled::overflows))
+            && self.drop_victims(now, arrived)
+        {}
     }
 
+    /// False if nothing was dropped: where the capacity has fallen, other queues may hold more than
+    /// it, and the one that the scheduler drops from nothing.
     #[inline(never)]
-    fn drop_victims(&mut self, now: u64, arrived: usize) {
+    fn drop_victims(&mut self, now: u64, arrived: usize) -> bool {
         let Some(scheduled) = scheduled_in(&mut self.extras) else {
-            return;
+            return false;
         };
         let (judged, counters, bytes) = (&mut self.judged, &mut self.counters, &mut self.bytes);
         scheduled.overflow(now, arrived, |packet| {
@@ -190,7 +192,7 @@ impl Link {
             counters.overflows += 1;
             *bytes -= u64::from(packet.size);
             judged.push((*packet, Fate::Dropped));
-        });
+        })
     }
 
     /// A packet arrives at a link whose queue has classes.

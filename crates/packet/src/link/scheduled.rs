@@ -375,9 +375,15 @@ impl Scheduled {
     }
 
     /// The packets that give way after one has joined `arrived`, handed to `drop` one after the
-    /// other until the scheduler's batch is done.
-    pub(crate) fn overflow(&mut self, now: u64, arrived: usize, mut drop: impl FnMut(&Packet)) {
+    /// other until the scheduler's batch is done; false if there are none.
+    pub(crate) fn overflow(
+        &mut self,
+        now: u64,
+        arrived: usize,
+        mut drop: impl FnMut(&Packet),
+    ) -> bool {
         let victim = self.scheduler.overflow_victim(arrived, &self.backlog);
+        let before = self.packets;
         for _ in 0..victim.packets {
             match self.pop(victim.queue, victim.head) {
                 Some((_, packet)) => {
@@ -388,6 +394,7 @@ impl Scheduled {
                 None => break,
             }
         }
+        self.packets < before
     }
 
     /// The packet whose turn it is, judged by its AQM (`direct`: it has just arrived at an idle

@@ -104,7 +104,7 @@ fn neuron() {
         .unwrap();
     close(steady.p[3], 2.25, 1e-12);
     let free = (3, 6);
-    let item = hopf_near(
+    let first = hopf_near(
         &Neuron,
         &[0.0, 0.0],
         0.9157,
@@ -112,8 +112,8 @@ fn neuron() {
         6,
     )
     .unwrap();
-    close(item.p[6], 8.6340742189, 1e-9);
-    close(item.omega, 0.9157115879, 1e-9);
+    close(first.p[6], 8.6340742189, 1e-9);
+    close(first.omega, 0.9157115879, 1e-9);
     let two = hopf_near(
         &Neuron,
         &[0.0, 0.0],
@@ -129,7 +129,7 @@ fn neuron() {
         points: 40,
         ..ContinuationOptions::default()
     };
-    let curve = hopf_curve(&Neuron, &item, free, [(0.1, 0.4), (5.0, 12.0)], &options).unwrap();
+    let curve = hopf_curve(&Neuron, &first, free, [(0.1, 0.4), (5.0, 12.0)], &options).unwrap();
     assert!(
         curve
             .points

@@ -326,12 +326,12 @@ fn compound_red_settles_on_its_equilibrium() {
 
 #[test]
 fn failures_are_typed() {
-    let item = |_: f64, x: &mut [f64]| x[0] = 1.0;
+    let history = |_: f64, x: &mut [f64]| x[0] = 1.0;
     assert!(matches!(
         integrate(
             &Wright,
             &[1.0, 0.0],
-            &item,
+            &history,
             0.0,
             -1.0,
             &Tolerance::default()
@@ -343,11 +343,11 @@ fn failures_are_typed() {
         ..Tolerance::default()
     };
     assert!(matches!(
-        integrate(&Wright, &[1.0, 0.0], &item, 0.0, 9.0, &few),
+        integrate(&Wright, &[1.0, 0.0], &history, 0.0, 9.0, &few),
         Err(Error::TooManySteps { steps: 3, .. })
     ));
     assert!(matches!(
-        FixedStep::new(&Wright, &[1.0, 0.0], &item, 0.0, 2.0, 0.0, Method::Heun),
+        FixedStep::new(&Wright, &[1.0, 0.0], &history, 0.0, 2.0, 0.0, Method::Heun),
         Err(Error::BadDelay { delay: 0, .. })
     ));
     // x' = -2 x(t - 1)(1 + x) started below -1 runs to minus infinity

@@ -129,10 +129,10 @@ impl Model {
     /// # Errors
     /// [`Error::Parameter`] for no class of that name.
     pub fn feedback_loop_of(&self, at: &Equilibrium, class: &str) -> Result<impl Loop + use<>> {
-        let mut item = vec![None; at.signals.len()];
+        let mut heard = vec![None; at.signals.len()];
         let class = self.class(class)?;
-        item[class] = Some(self.heard_at(at, class));
-        Ok(self.cut(at, item))
+        heard[class] = Some(self.heard_at(at, class));
+        Ok(self.cut(at, heard))
     }
 
     /// Returns what the senders of a class hear at an equilibrium.

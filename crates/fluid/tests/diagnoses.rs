@@ -112,11 +112,11 @@ fn a_law_outside_its_range() {
 fn a_curve_and_its_ends() {
     let queue = "{ aqm = 'red', capacity = 'unlimited', min_threshold = '50 packets', max_threshold = '75 packets', slope = 2e-4, weight = 'off', \
          spacing = 'bernoulli' }";
-    let mut item = model(queue, "compound", 260.0, Choices::default());
-    let at = item.equilibrium().unwrap();
-    let start = first_hopf(&mut item, &at, "tcp.rtt", 0.26, 0.5);
+    let mut fluid = model(queue, "compound", 260.0, Choices::default());
+    let at = fluid.equilibrium().unwrap();
+    let start = first_hopf(&mut fluid, &at, "tcp.rtt", 0.26, 0.5);
     let ranges = [(5e-5, 1e-3), (0.05, 1.0)];
-    let curve = item
+    let curve = fluid
         .hopf_curve(
             &at,
             &start,
@@ -130,14 +130,14 @@ fn a_curve_and_its_ends() {
         let End::Range { parameter, value } = end else {
             panic!("{end:?}")
         };
-        assert_eq!(item.parameter_names()[*parameter], "link.slope");
+        assert_eq!(fluid.parameter_names()[*parameter], "link.slope");
         ends.push(*value);
     }
     ends.sort_by(f64::total_cmp);
     assert_eq!(ends, [5e-5, 1e-3]);
     let (mut inside, mut beyond) = (0, 0);
     for point in &curve.points {
-        let left = item.outside(&at.regimes, &point.x, &point.p);
+        let left = fluid.outside(&at.regimes, &point.x, &point.p);
         let passed = left.iter().any(
             |o| matches!(o, Outside::Regime { regime, .. } if *regime == "maximum to twice maximum"),
         );

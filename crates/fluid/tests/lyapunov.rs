@@ -108,9 +108,9 @@ fn delay_takes_the_theorem_away() {
 /// and never positive on the rising side.
 #[test]
 fn end_host_marking() {
-    let item = [(400.0, 0.2)];
+    let single = [(400.0, 0.2)];
     let two = [(150.0, 0.15), (200.0, 0.25)];
-    for flows in [&item[..], &two[..]] {
+    for flows in [&single[..], &two[..]] {
         let system = EndHost {
             rate: 12500.0,
             flows: flows

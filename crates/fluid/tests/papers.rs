@@ -113,19 +113,19 @@ fn rightmost_roots() {
 /// AIMD) of table I.
 #[test]
 fn parameters_of_algorithms() {
-    let mut item = model(
+    let mut fluid = model(
         &compound(&red("0.03"), 171.0, "'compound'"),
         Choices::default(),
     );
-    let at = item.equilibrium().unwrap();
-    let hopf = first_hopf(&mut item, &at, "link.weight", 0.02, 0.05);
+    let at = fluid.equilibrium().unwrap();
+    let hopf = first_hopf(&mut fluid, &at, "link.weight", 0.02, 0.05);
     close(*hopf.p.last().unwrap(), 0.030048476, 1e-7);
-    let mut item = model(
+    let mut fluid = model(
         &compound(&red("'off'"), 273.0, "'compound'"),
         Choices::default(),
     );
-    let at = item.equilibrium().unwrap();
-    let hopf = first_hopf(&mut item, &at, "tcp.alpha", 0.1, 0.25);
+    let at = fluid.equilibrium().unwrap();
+    let hopf = first_hopf(&mut fluid, &at, "tcp.alpha", 0.1, 0.25);
     close(*hopf.p.last().unwrap(), 0.12633584, 1e-7);
     let mut reno = model(
         &compound(&red("'off'"), 100.0, "'reno'"),
@@ -314,9 +314,9 @@ fn aimd_rightmost_roots() {
         (2e-5, 12.740448, 14.4807),
         (1e-4, 21.499167, 17.678),
     ] {
-        let item = model(&aimd(&class("a", 100, 100, 1.0, 0.5), 1200.0, slope), WANG);
-        let at = item.equilibrium().unwrap();
-        let root = item.roots(&at, 1).unwrap().roots[0];
+        let fluid = model(&aimd(&class("a", 100, 100, 1.0, 0.5), 1200.0, slope), WANG);
+        let at = fluid.equilibrium().unwrap();
+        let root = fluid.roots(&at, 1).unwrap().roots[0];
         close(root.re, re, 3e-8);
         close(root.im, im, 1e-5);
     }
@@ -417,15 +417,15 @@ fn aimd_onsets() {
             -8.5724e-6,
         ),
     ] {
-        let mut item = model(
+        let mut fluid = model(
             &aimd(&class("a", count, rtt, alpha, beta), 1200.0, 0.2 * slope),
             WANG,
         );
-        let at = item.equilibrium().unwrap();
-        let hopf = first_hopf(&mut item, &at, "link.slope", 0.2 * slope, 5.0 * slope);
+        let at = fluid.equilibrium().unwrap();
+        let hopf = first_hopf(&mut fluid, &at, "link.slope", 0.2 * slope, 5.0 * slope);
         close(*hopf.p.last().unwrap(), slope, 1e-7);
         close(hopf.omega, omega, 1e-7);
-        let nf = item.criticality(&at, &hopf, "gain", 0).unwrap();
+        let nf = fluid.criticality(&at, &hopf, "gain", 0).unwrap();
         close(nf.mu2, mu2, 1e-5);
         close(nf.beta2, beta2, 1e-5);
     }
@@ -453,11 +453,11 @@ fn queueing_delay_in_the_round_trip_time() {
     };
     let text =
         aimd(&class("a", 100, 100, 1.0, 0.5), 1200.0, 1e-8).replace("'200 packets'", "'0 packets'");
-    let mut item = model(&text, choices);
-    let at = item.equilibrium().unwrap();
-    let hopf = first_hopf(&mut item, &at, "link.slope", 1e-8, 1e-4);
+    let mut fluid = model(&text, choices);
+    let at = fluid.equilibrium().unwrap();
+    let hopf = first_hopf(&mut fluid, &at, "link.slope", 1e-8, 1e-4);
     let slope = *hopf.p.last().unwrap();
-    assert!(item.criticality(&at, &hopf, "gain", 0).is_ok());
+    assert!(fluid.criticality(&at, &hopf, "gain", 0).is_ok());
     // the characteristic equation of w' = 1/R - 2/3 w w_R / R_R K q_R, q' = N w / R - C with R = q
     // / C + T_p, written out and solved by hand
     close(slope, 1.708_963_184_4e-6, 1e-9);
@@ -468,10 +468,10 @@ fn queueing_delay_in_the_round_trip_time() {
     // that gave q*
     let whole = 1.7388912e-6;
     let base = 0.1 - 1.5e-4 / whole / 1e5;
-    let index = item.parameter("a.rtt").unwrap();
-    item.set(index, base);
-    let at = item.equilibrium().unwrap();
-    let hopf = first_hopf(&mut item, &at, "link.slope", 1e-8, 1e-4);
+    let index = fluid.parameter("a.rtt").unwrap();
+    fluid.set(index, base);
+    let at = fluid.equilibrium().unwrap();
+    let hopf = first_hopf(&mut fluid, &at, "link.slope", 1e-8, 1e-4);
     close(*hopf.p.last().unwrap(), whole, 1e-7);
     close(hopf.x[0], 100.0, 1e-7);
     close(hopf.omega, 8.765877, 1e-6);
@@ -488,9 +488,9 @@ fn larger_thresholds_with_a_gentler_slope_are_more_stable() {
              capacity = '2084 packets', min_threshold = '{min} packets', max_threshold = '{max} packets', max_probability = 0.1, weight = 'off', \
              spacing = 'bernoulli' }}\n[[flows]]\nname = 'tcp'\ncount = 60\npath = ['link']\nrtt = '15 ms'\ncongestion = 'compound'\ndelayed_ack = false\n"
         );
-        let mut item = model(&text, Choices::default());
-        let at = item.equilibrium().unwrap();
-        let hopf = first_hopf(&mut item, &at, "tcp.rtt", 0.015, 0.1);
+        let mut fluid = model(&text, Choices::default());
+        let at = fluid.equilibrium().unwrap();
+        let hopf = first_hopf(&mut fluid, &at, "tcp.rtt", 0.015, 0.1);
         close(hopf.p[3], critical, 3e-5);
     }
     // the buffer of section V: 100 Mbit/s x 250 ms in packets of 1500 bytes, rounded up
@@ -799,20 +799,20 @@ fn refusals() {
         "'reno'",
     );
     assert!(refuse(&policed).contains("policer"), "{}", refuse(&policed));
-    let mut item = model(
+    let mut fluid = model(
         &compound(&red("'off'"), 100.0, "'reno'"),
         Choices::default(),
     );
     assert!(matches!(
-        item.parameter("tcp.nothing"),
+        fluid.parameter("tcp.nothing"),
         Err(Error::Parameter { .. })
     ));
     assert!(matches!(
-        item.parameter("link.weight"),
+        fluid.parameter("link.weight"),
         Err(Error::Parameter { .. })
     ));
     assert!(matches!(
-        item.parameter("nobody.rtt"),
+        fluid.parameter("nobody.rtt"),
         Err(Error::Parameter { .. })
     ));
     // RED without its gentle slope and with a demand beyond its maximum
@@ -830,18 +830,18 @@ fn refusals() {
 /// cycles on both sides of each.
 #[test]
 fn where_the_onset_turns_gradual() {
-    let mut item = model(
+    let mut fluid = model(
         &compound(&red("0.0001"), 60.0, "'compound'"),
         Choices::default(),
     );
-    let at = item.equilibrium().unwrap();
-    let hopf = first_hopf(&mut item, &at, "tcp.rtt", 0.05, 0.3);
+    let at = fluid.equilibrium().unwrap();
+    let hopf = first_hopf(&mut fluid, &at, "tcp.rtt", 0.05, 0.3);
     let fine = ContinuationOptions {
         points: 400,
         step: 0.02,
         largest_step: 0.1,
     };
-    let along_2a = item
+    let along_2a = fluid
         .hopf_curve(
             &at,
             &hopf,
@@ -852,13 +852,13 @@ fn where_the_onset_turns_gradual() {
         .unwrap();
     for point in &along_2a.points {
         assert!(
-            !item
+            !fluid
                 .criticality(&at, point, "gain", 0)
                 .unwrap()
                 .is_supercritical()
         );
     }
-    let along_2b = item
+    let along_2b = fluid
         .hopf_curve(
             &at,
             &hopf,
@@ -867,7 +867,7 @@ fn where_the_onset_turns_gradual() {
             &fine,
         )
         .unwrap();
-    let changes = item
+    let changes = fluid
         .bautin_points(&at, &along_2b.points, ("link.weight", "tcp.rtt"))
         .unwrap();
     // sudden up to 0.00396, gradual up to 0.0332, and sudden again
@@ -877,7 +877,7 @@ fn where_the_onset_turns_gradual() {
         .zip([(0.003_963_344_3, true), (0.033_242_325, false)])
     {
         close(*change.p.last().unwrap(), gamma, 1e-7);
-        assert!(item.criticality(&at, change, "gain", 0).unwrap().l1.abs() < 1e-9);
+        assert!(fluid.criticality(&at, change, "gain", 0).unwrap().l1.abs() < 1e-9);
         // small cycles on both sides: beyond the limit (gain above 1) where the onset is gradual,
         // before it where it is sudden
         for (factor, below) in [(0.8, true), (1.25, false)] {
@@ -887,7 +887,7 @@ fn where_the_onset_turns_gradual() {
                 .iter()
                 .min_by(|a, b| off(a).total_cmp(&off(b)))
                 .unwrap();
-            let cycle = cycles(&mut item, &at, point, "gain", &[0.05 * point.x[0]]);
+            let cycle = cycles(&mut fluid, &at, point, "gain", &[0.05 * point.x[0]]);
             assert_eq!(
                 cycle[0].p[0] < 1.0,
                 below == sudden_below,
@@ -902,13 +902,13 @@ fn where_the_onset_turns_gradual() {
 /// onset, whose unstable cycle reaches back, and from an unstable one.
 #[test]
 fn limits_of_the_round_trip_time() {
-    let mut item = model(
+    let mut fluid = model(
         &compound(&red("0.0001"), 84.5, "'compound'"),
         Choices::default(),
     );
-    let at = item.equilibrium().unwrap();
-    let free = item.parameter("tcp.rtt").unwrap();
-    let limit = item.limit(&at, free, 0.1).unwrap();
+    let at = fluid.equilibrium().unwrap();
+    let free = fluid.parameter("tcp.rtt").unwrap();
+    let limit = fluid.limit(&at, free, 0.1).unwrap();
     close(limit.value, 0.084834105, 1e-7);
     let LimitKind::Change(change) = &limit.kind else {
         panic!("{limit:?}")
@@ -918,11 +918,11 @@ fn limits_of_the_round_trip_time() {
     assert!(change.interval.0 < limit.value && limit.value < change.interval.1);
     assert!(!limit.onset.as_ref().unwrap().is_supercritical());
     assert_eq!(limit.holds_to, 0.1);
-    let (_, from) = item
+    let (_, from) = fluid
         .coexisting(&change.at, change.hopf().unwrap(), free, 0.0845)
         .unwrap();
     assert!(from.is_some_and(|from| from < limit.value), "{from:?}");
-    let (_, after) = item.beyond(free, limit.beyond_at, 2_000_000).unwrap();
+    let (_, after) = fluid.beyond(free, limit.beyond_at, 2_000_000).unwrap();
     assert_eq!(after.settles, Some(false));
     let mut two = model(
         &compound(&red("'off'"), 400.0, "'compound'"),
@@ -941,14 +941,14 @@ fn limits_of_the_round_trip_time() {
 /// An equilibrium on its way may be stopped and resumed, and comes to the same.
 #[test]
 fn a_continuation_stops_and_goes_on() {
-    let mut item = model(
+    let mut fluid = model(
         &compound(&red("0.0001"), 60.0, "'compound'"),
         Choices::default(),
     );
-    let at = item.equilibrium().unwrap();
-    let free = item.parameter("tcp.rtt").unwrap();
-    let whole = item.branch(&at, free, 0.12, 40, true).unwrap();
-    let mut way = Continuation::new(&item, &at, free, 0.12, 40, true);
+    let at = fluid.equilibrium().unwrap();
+    let free = fluid.parameter("tcp.rtt").unwrap();
+    let whole = fluid.branch(&at, free, 0.12, 40, true).unwrap();
+    let mut way = Continuation::new(&fluid, &at, free, 0.12, 40, true);
     let first: Vec<_> = way.by_ref().take(10).collect();
     assert!(way.branch().special.is_empty());
     assert_eq!(way.branch().end, first[9].value);
@@ -970,16 +970,16 @@ fn a_disturbance_can_tip_a_stable_queue() {
         clamped: true,
         ..Choices::default()
     };
-    let mut item = model(&compound(&red("0.0001"), 84.75, "'compound'"), clamped);
-    let at = item.equilibrium().unwrap();
-    assert_eq!(item.unstable_roots(&at).unwrap(), 0);
-    let hopf = first_hopf(&mut item, &at, "tcp.rtt", 0.084, 0.1);
-    let nf = item.criticality(&at, &hopf, "tcp.rtt", 0).unwrap();
+    let mut fluid = model(&compound(&red("0.0001"), 84.75, "'compound'"), clamped);
+    let at = fluid.equilibrium().unwrap();
+    assert_eq!(fluid.unstable_roots(&at).unwrap(), 0);
+    let hopf = first_hopf(&mut fluid, &at, "tcp.rtt", 0.084, 0.1);
+    let nf = fluid.criticality(&at, &hopf, "tcp.rtt", 0).unwrap();
     let tip = 2.0 * ((0.08475 - hopf.p[3]) / nf.mu2).sqrt() * nf.q[1].norm();
     close(tip, 77.5046, 1e-5);
     let swings = |disturbance: f64| {
         let start = vec![at.x[0], at.x[1] + disturbance, at.x[2]];
-        let path = item
+        let path = fluid
             .trajectory(
                 None,
                 &start,
@@ -1047,8 +1047,8 @@ fn a_full_buffer() {
         500.0,
         "'reno'",
     );
-    let item = model(&text, clamped);
-    let path = item
+    let fluid = model(&text, clamped);
+    let path = fluid
         .trajectory(None, &[20.0, 0.0], 300.0, &Tolerance::default())
         .unwrap();
     let queue: Vec<f64> = (0..3000)
@@ -1083,14 +1083,14 @@ fn a_full_buffer() {
 /// and the fold of cycles, beyond it, at kappa = 1.0005249.
 #[test]
 fn cycles_that_leave_the_affine_law() {
-    let mut item = model(
+    let mut fluid = model(
         &compound(&red("'off'"), 271.0, "'compound'"),
         Choices::default(),
     );
-    let at = item.equilibrium().unwrap();
-    let hopf = first_hopf(&mut item, &at, "tcp.rtt", 0.1, 0.6);
-    for cycle in &cycles(&mut item, &at, &hopf, "gain", &[3.0, 5.0, 6.0, 8.0]) {
-        let left = item.leaves_validity(&at, cycle);
+    let at = fluid.equilibrium().unwrap();
+    let hopf = first_hopf(&mut fluid, &at, "tcp.rtt", 0.1, 0.6);
+    for cycle in &cycles(&mut fluid, &at, &hopf, "gain", &[3.0, 5.0, 6.0, 8.0]) {
+        let left = fluid.leaves_validity(&at, cycle);
         assert_eq!(
             left.is_empty(),
             cycle.p[0] < 1.0002529,
@@ -1103,13 +1103,13 @@ fn cycles_that_leave_the_affine_law() {
         );
     }
     let options = CycleOptions {
-        free: item.parameter("gain").unwrap(),
+        free: fluid.parameter("gain").unwrap(),
         range: (0.9, 1.1),
         component: 0,
         points: 60,
         tolerance: 1e-9,
     };
-    let branch = item.cycles_from(&at, &hopf, &options).unwrap();
+    let branch = fluid.cycles_from(&at, &hopf, &options).unwrap();
     assert!(matches!(branch.end, CycleEnd::Boundary(_)), "{branch:?}");
     let largest = branch.cycles.last().unwrap();
     assert!(largest.left.is_empty());

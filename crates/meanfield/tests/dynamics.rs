@@ -326,7 +326,7 @@ fn general_laws_agree_with_the_shortcut() {
 /// Two classes with the same data are one class; a class with a longer round trip gets less.
 #[test]
 fn classes_share_the_queue() {
-    let item = run(
+    let together = run(
         figure_7(60.0, Arc::new(Red::PAPER), 20.0),
         Options::default(),
     );
@@ -343,12 +343,12 @@ fn classes_share_the_queue() {
     let two = run(model.clone(), Options::default());
     near(
         two.link.queue_mean / BUFFER,
-        item.link.queue_mean / BUFFER,
+        together.link.queue_mean / BUFFER,
         1e-9,
     );
     near(
         two.classes[0].window_mean,
-        item.classes[0].window_mean,
+        together.classes[0].window_mean,
         1e-8,
     );
     model.classes[1].rtt = 0.03;

@@ -171,11 +171,11 @@ fn wred_has_the_thresholds_of_the_priority() {
     assert_eq!(result, loss_at_rest(&figure_7(40, &fourth)));
     assert_ne!(result, loss_at_rest(&with_priority(0)));
 
-    let item = with_priority(4);
-    let more = item[item.find("[[flows]]").unwrap()..]
+    let text = with_priority(4);
+    let more = text[text.find("[[flows]]").unwrap()..]
         .replace("users", "others")
         .replace("priority = 4", "priority = 2");
-    let what = refusal(&format!("{item}\n{more}"));
+    let what = refusal(&format!("{text}\n{more}"));
     assert!(
         what.contains("wred") && what.contains("priorities 4 and 2"),
         "{what}"

@@ -305,32 +305,24 @@ pub(crate) fn stationary<'py>(
     }
     let law = Aimd { increase, decrease };
     let wrong = |error: Error| PyValueError::new_err(error.to_string());
-    let dict = PyDict::new(py);
-    let set = |atom: f64, mean: f64, second: f64, density: Vec<f64>| {
-        dict.set_item("atom", atom)?;
-        dict.set_item("mean", mean)?;
-        dict.set_item("second_moment", second)?;
-        dict.set_item("density", PyArray1::from_vec(py, density))
-    };
-    if law.halving_increase() == Some(1.0) && hazard == Hazard::PerPacket {
-        let result = RenoStationary::new(loss, max_window).map_err(wrong)?;
-        let density = windows.into_iter().map(|w| result.density(w)).collect();
-        set(
-            result.atom(),
-            result.mean(),
-            result.second_moment(),
-            density,
-        )?;
-    } else {
-        let result = Stationary::new(&law, loss, max_window, hazard).map_err(wrong)?;
-        let density = windows.into_iter().map(|w| result.density(w)).collect();
-        set(
-            result.atom(),
-            result.mean(),
-            result.second_moment(),
-            density,
-        )?;
+    macro_rules! numbers {
+        ($law:expr) => {{
+            let law = $law.map_err(wrong)?;
+            let density: Vec<f64> = windows.iter().map(|w| law.density(*w)).collect();
+            (law.atom(), law.mean(), law.second_moment(), density)
+        }};
     }
+    let closed_form = law.halving_increase() == Some(1.0) && hazard == Hazard::PerPacket;
+    let (atom, mean, second_moment, density) = if closed_form {
+        numbers!(RenoStationary::new(loss, max_window))
+    } else {
+        numbers!(Stationary::new(&law, loss, max_window, hazard))
+    };
+    let dict = PyDict::new(py);
+    dict.set_item("atom", atom)?;
+    dict.set_item("mean", mean)?;
+    dict.set_item("second_moment", second_moment)?;
+    dict.set_item("density", PyArray1::from_vec(py, density))?;
     Ok(dict)
 }
 

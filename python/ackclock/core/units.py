@@ -6,10 +6,20 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from .. import _core
+
 NOTHING: Final = 1e-9
 """Times below this are the rounding of picoseconds, s."""
 DIGITS: Final = 5
 """Digits of a value beside its interval at most."""
+
+
+def read_quantity(name: str, text: str, error: type[Exception]) -> tuple[float, str]:
+    """Return a quantity that a user gave, in SI units, and its kind; raises `error` with `name` for what is none."""
+    try:
+        return _core.quantity(text.strip())
+    except ValueError as problem:
+        raise error(f"{name}: {problem}") from None
 
 
 def time(seconds: float, digits: int = 3) -> str:

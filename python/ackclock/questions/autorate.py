@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from .. import _core
 from ..core._words import finite
 from ..core.accessors import presented
 from ..core.autorate_log import WAYS, AutorateLog, LinkRate, link_rate, read
@@ -23,6 +22,7 @@ from ..core.card import Card
 from ..core.errors import AckclockError
 from ..core.scenario import Scenario
 from ..core.simulate import run
+from ..core.units import read_quantity
 from ..experiment.runner import parallel
 
 USUAL: Final[Mapping[str, float]] = {"threshold": 0.03, "decrease": 0.9, "increase": 1.01}
@@ -209,10 +209,7 @@ def _followed(
 def _value(name: str, given: str | float, kind: str) -> float:
     """A time or a rate above zero."""
     example = {"time": "50 ms", "rate": "20 Mbit/s"}[kind]
-    try:
-        value, unit = _core.quantity(given) if isinstance(given, str) else (float(given), kind)
-    except ValueError as error:
-        raise AutorateError(f"{name}: {error}") from None
+    value, unit = read_quantity(name, given, AutorateError) if isinstance(given, str) else (float(given), kind)
     if unit != kind or not 0 < value < math.inf:
         raise AutorateError(f"{name}: found {given}; allowed: a {kind} above zero, such as {example}")
     return value

@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from .. import _core
 from ..analysis import Interval, batch_means, mean_interval
 from ..core._words import finite
 from ..core.accessors import presented
@@ -26,6 +25,7 @@ from ..core.meanfield import meanfield
 from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, link_of, scenario_of
 from ..core.simulate import run
 from ..core.statement import state
+from ..core.units import read_quantity
 from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import BUFFER, CONFIDENCE
@@ -335,10 +335,7 @@ def _described(rate: object, rtt: str | None, count: int, congestion: str, style
 
 def _packets(text: str, speed: float) -> int:
     """A size in packets."""
-    try:
-        value, kind = _core.quantity(text.strip())
-    except ValueError as error:
-        raise BufferSizeError(f"size {text}: {error}") from None
+    value, kind = read_quantity(f"size {text}", text, BufferSizeError)
     bytes_of = text.strip().endswith("B")
     result = value * speed / (8 * PACKET) if kind == "time" else value / PACKET if bytes_of else value
     if kind not in ("time", "size", "number", "packets") or not result >= 1:

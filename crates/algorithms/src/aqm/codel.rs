@@ -441,10 +441,10 @@ mod tests {
     /// Verdicts on the packets of a queue that is 20 packets long but for the last: (time,
     /// sojourn), both in ms.
     fn judge(state: &mut CodelState, law: &CodelLaw, packets: &[(f64, f64)]) -> Vec<Verdict> {
-        let mut item = |&(time, sojourn): &(f64, f64)| {
+        let mut verdict = |&(time, sojourn): &(f64, f64)| {
             state.dequeue(law, ms(time), ms(sojourn), 20 * 1500, &packet())
         };
-        packets.iter().map(&mut item).collect()
+        packets.iter().map(&mut verdict).collect()
     }
 
     /// The kernel's log of a queue whose dropping begins with 45 drops counted and 44 reached: a

@@ -587,15 +587,15 @@ mod tests {
         );
         assert!((scalable - 0.25).abs() < 0.011, "{scalable}");
         assert!((classic - 1.0 / 64.0).abs() < 0.0031, "{classic}");
-        let item = [
+        let backlog = [
             Backlog {
                 bytes: 3027,
                 ..Backlog::default()
             },
             Backlog::default(),
         ];
-        assert_eq!(count(CLASSIC_QUEUE, &of_flow(0, 1500), &item), 0.0);
-        assert_eq!(count(LOW_LATENCY, &capable(0), &item), 0.0);
+        assert_eq!(count(CLASSIC_QUEUE, &of_flow(0, 1500), &backlog), 0.0);
+        assert_eq!(count(LOW_LATENCY, &capable(0), &backlog), 0.0);
     }
 
     /// c_protection: credit begins at 1514 (10 - 90) / 100 bytes, so that the low-latency queue

@@ -211,8 +211,8 @@ impl Model {
         for &c in &self.links[l].crossed_by {
             if self.classes[c].low_latency {
                 let window = self.window(prepared, c, x);
-                let item = behind_access(&self.classes[c], window, self.base_rtt(c, p)).0;
-                rate += p[self.count_at(c)] * item;
+                let own_rate = behind_access(&self.classes[c], window, self.base_rtt(c, p)).0;
+                rate += p[self.count_at(c)] * own_rate;
             }
         }
         rate

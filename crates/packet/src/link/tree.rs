@@ -204,10 +204,11 @@ impl Shared {
         }
         while self.is_over() || self.scheduled.overflows() {
             let mut gone = Vec::new();
-            self.scheduled
-                .overflow(now, queue, |packet| gone.push(*packet));
-            if gone.is_empty() {
-                break;
+            if !self
+                .scheduled
+                .overflow(now, queue, |packet| gone.push(*packet))
+            {
+                break; // what is left is in other queues
             }
             for packet in gone {
                 self.lose(moment, packet, true);

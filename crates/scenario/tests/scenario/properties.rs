@@ -251,7 +251,7 @@ fn sizes() -> impl Strategy<Value = String> {
 /// Traffic of any kind: what must be given, and each of the other keys sometimes.
 fn traffic() -> impl Strategy<Value = String> {
     let tables = keys::TRAFFIC.iter().map(|kind| {
-        let item = |key: &Key| {
+        let setting = |key: &Key| {
             let name = key.name;
             let given = value(key).prop_map(move |value| format!(", {name} = {value}"));
             match key.default {
@@ -261,7 +261,7 @@ fn traffic() -> impl Strategy<Value = String> {
         };
         // a share of the path's capacity would stand in place of a rate
         let keys = kind.keys.iter().filter(|key| key.kind != keys::Kind::Share);
-        let keys: Vec<_> = keys.map(item).collect();
+        let keys: Vec<_> = keys.map(setting).collect();
         let tcp = if kind.tcp {
             tcp().boxed()
         } else {

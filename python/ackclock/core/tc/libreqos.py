@@ -64,7 +64,7 @@ class Node:
 
     def every(self) -> list[Node]:
         """Return it and all below it."""
-        return [self, *(item for child in self.children for item in child.every())]
+        return [self, *(node for child in self.children for node in child.every())]
 
 
 def network(text: str, file: str) -> list[Node]:
@@ -129,7 +129,7 @@ def circuits(text: str, file: str, top: list[Node], default: str = "cake") -> No
             Place(file, lines[0][0]).wrong(
                 f'the column "{name}" is missing', ", ".join(head), ", ".join(HEAD), nearest(name, head)
             )
-    known = {node.name: node for item in top for node in item.every()}
+    known = {node.name: node for highest in top for node in highest.every()}
     result: dict[str, Circuit] = {}
     for (at, _), cells in zip(lines[1:], rows, strict=False):
         row = dict(zip(head, (cell.strip() for cell in cells), strict=False))
@@ -153,7 +153,7 @@ def circuits(text: str, file: str, top: list[Node], default: str = "cake") -> No
         name = f"circuit {own}"
         queues = _queues(row.get("sqm", ""), default, place)
         low, high = (tuple(rate(f"{way} {what} Mbps") for way in ("Download", "Upload")) for what in ("Min", "Max"))
-        if any(item > other for item, other in zip(low, high, strict=True)):
+        if any(least > most for least, most in zip(low, high, strict=True)):
             place.at("Download Min Mbps").wrong(
                 "a minimum above its maximum", f"{row['Download Min Mbps']}, {row['Upload Min Mbps']}"
             )
@@ -169,11 +169,11 @@ def circuits(text: str, file: str, top: list[Node], default: str = "cake") -> No
 def _queues(text: str, default: str, place: Place) -> tuple[str, str]:
     parts = [part.strip().lower() for part in text.split("/")]
     both = (parts[0], parts[-1]) if len(parts) <= 2 else ("?", "?")  # noqa: PLR2004  both ways
-    results = tuple(part or default for part in both)
-    for row in results:
-        if row not in LEAVES:
+    down, up = (part or default for part in both)
+    for leaf in (down, up):
+        if leaf not in LEAVES:
             place.at("sqm").wrong("a queue that is not known", text, ", ".join(LEAVES) + ", or DOWN/UP")
-    return results[0], results[1]
+    return down, up
 
 
 def queue(top: list[Node], way: int, notes: list[str]) -> Queue:
@@ -221,24 +221,24 @@ def written(down: Mapping[str, Any], up: Mapping[str, Any]) -> tuple[str, str]:
         value = row[key] if row[key] != "rate" else row["rate"]
         return number(value) / 1e6
 
-    def nodes(results: list[Any], other: list[Any], above: str) -> dict[str, Any]:
-        if [row["name"] for row in results] != [row["name"] for row in other]:
+    def nodes(forth: list[Any], back: list[Any], above: str) -> dict[str, Any]:
+        if [row["name"] for row in forth] != [row["name"] for row in back]:
             raise ValueError(f"the classes below {above or 'the root'} are not the same both ways")
         result = {}
-        for row, back in zip(results, other, strict=True):
+        for row, opposite in zip(forth, back, strict=True):
             if "classes" in row:
                 result[row["name"]] = {
                     "downloadBandwidthMbps": mbps(row, "rate"),
-                    "uploadBandwidthMbps": mbps(back, "rate"),
+                    "uploadBandwidthMbps": mbps(opposite, "rate"),
                     "type": "AP" if any("queue" in child for child in row["classes"]) else "Site",
-                    "children": nodes(row["classes"], back["classes"], row["name"]),
+                    "children": nodes(row["classes"], opposite["classes"], row["name"]),
                 }
                 continue
             if not above:
                 raise ValueError(f'class "{row["name"]}" has no node above it')
-            kinds = [_kind(way["queue"], row["name"]) for way in (row, back)]
+            kinds = [_kind(way["queue"], row["name"]) for way in (row, opposite)]
             own = str(row["name"]).removeprefix("circuit ")
-            rates = [f"{mbps(way, key):.12g}" for key in ("rate", "ceil") for way in (row, back)]
+            rates = [f"{mbps(way, key):.12g}" for key in ("rate", "ceil") for way in (row, opposite)]
             rows.append([own, "", own, "", above, "", "", "", *rates, "", "/".join(kinds)])
         return result
 

@@ -6,7 +6,7 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
-from ... import _core
+from ...core.units import read_quantity
 from ...experiment.progress import told_to
 from ._arguments import check_quantities, count, file_variant, json_argument, report_argument, set_argument
 from ._command import Command
@@ -117,10 +117,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _seconds(text: str) -> float:
     """The time of --duration, s."""
-    try:
-        value, kind = _core.quantity(text.strip())
-    except ValueError as error:
-        raise WrongInputError(f"--duration: {error}") from None
+    value, kind = read_quantity("--duration", text, WrongInputError)
     if kind != "time" or not value > 0:
         raise WrongInputError(f"--duration: {text} is not a time above zero such as 60s")
     return value

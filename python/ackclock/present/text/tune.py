@@ -285,9 +285,9 @@ SHOWN = 0.05
 HEAD = ("queue", "where", "mean", "p50", "p99", "used", "lost")
 
 
-def cells(results: tuple[str, str, Run]) -> tuple[str, ...]:
+def cells(labelled: tuple[str, str, Run]) -> tuple[str, ...]:
     """A row of the table of runs."""
-    name, where, run = results
+    name, where, run = labelled
     delay = time_within(run.delay, run.half) if run.half > SHOWN * run.delay else show("rtt", run.delay)
     return (
         name,

@@ -200,17 +200,17 @@ def from_file(path: Path, wanted: str) -> tuple[Callable[..., object], str]:
     return result, digest
 
 
-def _kind(result: Any) -> Kind | None:
-    if callable(getattr(result, "on_ack", None)) and callable(getattr(result, "on_congestion", None)):
+def _kind(algorithm: Any) -> Kind | None:
+    if callable(getattr(algorithm, "on_ack", None)) and callable(getattr(algorithm, "on_congestion", None)):
         return "sender"
-    return "queue" if callable(getattr(result, "enqueue", None)) else None
+    return "queue" if callable(getattr(algorithm, "enqueue", None)) else None
 
 
-def _of_class(result: Any, name: str, style: str, source: str) -> Entry:
-    kind = _kind(getattr(result, "func", result))
+def _of_class(factory: Any, name: str, style: str, source: str) -> Entry:
+    kind = _kind(getattr(factory, "func", factory))
     if kind is None:
         raise EvaluateError(
             f"{name}: is neither a congestion control (on_ack, on_congestion) nor an AQM (enqueue); "
             "see help(ackclock.algorithms)"
         )
-    return Entry(name, kind, result, style, source)
+    return Entry(name, kind, factory, style, source)

@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from ... import _core
 from ...core._words import nearest
 from ...core.devices import DEVICES, DeviceError, Queue, devices_of, express
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, ScenarioLike, dumbbell, flows, scenario_of
 from ...core.simulate import list_algorithms
 from ...core.statement import state
+from ...core.units import read_quantity
 from ...experiment.sequential import TUNE
 from ..why import styled
 from .answer import TOLERANCE, Compromise, Other, Tuned, spans
@@ -173,10 +173,7 @@ def _device(kind: str, device: str | None) -> str | None:
 def _seconds(name: str, given: str | float) -> float:
     if not isinstance(given, str):
         return float(given)
-    try:
-        value, kind = _core.quantity(given.strip())
-    except ValueError as error:
-        raise TuneError(f"{name}: {error}") from None
+    value, kind = read_quantity(name, given, TuneError)
     if kind != "time":
         raise TuneError(f"{name}: {given} is not a time such as 15 ms")
     return value

@@ -12,7 +12,7 @@ from ... import _core
 from ...core._words import among, nearest
 from ...core.errors import AckclockError
 from ...core.scenario import Scenario, link_of
-from ...core.units import precise_time, rate_text
+from ...core.units import precise_time, rate_text, read_quantity
 
 KEYS: Final = {"rtt": "time", "flows": "number", "rate": "rate"}
 """Keys that a range may be given for, and the kind of their values."""
@@ -73,10 +73,7 @@ def axis(key: str, given: str) -> Axis:
     first, dots, last = given.partition("..")
     ends = []
     for text in (first, last) if dots else (first, first):
-        try:
-            value, kind = _core.quantity(text.strip())
-        except ValueError as error:
-            raise TuneError(f"--for {key}={given}: {error}") from None
+        value, kind = read_quantity(f"--for {key}={given}", text, TuneError)
         if kind != KEYS[key] or not value > 0 or not math.isfinite(value):
             example = {"rtt": "10ms..200ms", "flows": "10..500", "rate": "10mbit..100mbit"}[key]
             raise TuneError(f"--for {key}={given}: {text.strip()} is no {KEYS[key]} above zero, as in {key}={example}")

@@ -636,14 +636,17 @@ mod tests {
 
     #[test]
     fn the_lower_number_borrows_first() {
-        let classes = [
-            class(None, false, 10e6, 10e6, 0.0),
-            class(Some(0), true, 2e6, 10e6, 1.0),
-            class(Some(0), true, 3e6, 10e6, 0.0),
-        ];
-        let result = shares(&classes, &[1, 2]);
-        near(result[1], 2e6);
-        near(result[2], 8e6);
+        for (first, last) in (0..8).flat_map(|first| (first + 1..8).map(move |last| (first, last)))
+        {
+            let classes = [
+                class(None, false, 10e6, 10e6, 0.0),
+                class(Some(0), true, 2e6, 10e6, f64::from(last)),
+                class(Some(0), true, 3e6, 10e6, f64::from(first)),
+            ];
+            let result = shares(&classes, &[1, 2]);
+            near(result[1], 2e6);
+            near(result[2], 8e6);
+        }
     }
 
     /// Devera's agencies: A has 5 of 10, with a web of 3 and a mail of 2 inside; B has 5. What A's

@@ -35,7 +35,7 @@ class AutorateLog:
     """Rate that the interface carries, bit/s."""
     shaper: NDArray[np.float64]
     """CAKE's bandwidth, bit/s."""
-    late: NDArray[np.float64]
+    delay: NDArray[np.float64]
     """Delay above the baseline of its reflector, s."""
     threshold: NDArray[np.float64]
     """Delay from which a probe counts as late, s."""
@@ -125,7 +125,7 @@ def link_rate(log: AutorateLog, file: str = "log") -> LinkRate:
         inside = place == k
         if inside.any():
             least[k] = np.median(log.achieved[inside])
-            known[k] = np.mean(log.late[inside] > log.threshold[inside]) >= FULL
+            known[k] = np.mean(log.delay[inside] > log.threshold[inside]) >= FULL
     known &= least > 0
     if not known.any():
         Place(file, None).wrong("the link is full in no second: the log does not tell its rate")

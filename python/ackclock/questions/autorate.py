@@ -1,5 +1,5 @@
 """
-cake-autorate on a link whose rate a log of it tells: how well it follows, and which settings follow better.
+cake-autorate on a link whose rate is taken from a log: how well it follows, and which settings follow better.
 
 The link of the log is run with endless downloads and probes through a shaper that cake-autorate's law sets. Settings
 are compared in the first half of the log, and the best is judged in the second, which the search has not seen.
@@ -44,7 +44,7 @@ FLOWS: Final = 4
 PROBE: Final = 0.05
 """Time between two probes, s: 20 a second, as cake-autorate's authors advise."""
 WARM: Final = 10.0
-"""Time that is left out at the begin of the log, s."""
+"""Time that is left out at the beginning of the log, s."""
 SHORTEST: Final = 60.0
 """A log must be so long, s."""
 
@@ -58,19 +58,19 @@ class Followed:
     """How a setting follows the link; means over the seeds."""
 
     setting: Mapping[str, float]
-    used: float
+    utilization: float
     """Part of what the link could carry that it carried, 0..1."""
-    late: float
+    delay_p95: float
     """95th percentile of the probes' delay above that of the path, s."""
-    used_range: tuple[float, float]
+    utilization_range: tuple[float, float]
     """Smallest and largest of the seeds."""
-    late_range: tuple[float, float]
+    delay_p95_range: tuple[float, float]
 
     def json(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "setting": dict(self.setting), "used": self.used, "late_s": self.late,
-            "used_range": list(self.used_range), "late_range_s": list(self.late_range),
+            "setting": dict(self.setting), "utilization": self.utilization, "delay_p95_s": self.delay_p95,
+            "utilization_range": list(self.utilization_range), "delay_p95_range_s": list(self.delay_p95_range),
         }  # fmt: skip
 
 
@@ -263,8 +263,8 @@ def autorate(
     half = length / 2
     settings = [dict(zip(TRIED, values, strict=True)) for values in itertools.product(*TRIED.values())]
     compared = parallel(lambda setting: _followed(link, way, setting, shaper, (WARM, half), range(1, 2)), settings)
-    kept = [item for item in compared if item.late <= limit]
-    chosen = max(kept, key=lambda item: item.used) if kept else min(compared, key=lambda item: item.late)
+    kept = [item for item in compared if item.delay_p95 <= limit]
+    chosen = max(kept, key=lambda item: item.utilization) if kept else min(compared, key=lambda item: item.delay_p95)
     second = (half, length)
     best, usual = parallel(
         lambda setting: _followed(link, way, setting, shaper, second, range(101, 101 + seeds)), [chosen.setting, USUAL]

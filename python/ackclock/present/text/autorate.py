@@ -38,15 +38,15 @@ def text(answer: Autorate) -> str:
 def sentence(answer: Autorate) -> str:
     """Return what the log tells, and what the best and the usual setting make of its link."""
     low, high = np.percentile(answer.link.rate, (5, 95))
-    late = float(np.percentile(answer.log.late, 95))
+    late = float(np.percentile(answer.log.delay, 95))
     missed = "" if answer.reached else f" No setting keeps to {time(answer.target)} in the first half."
     best, usual = answer.best, answer.usual
-    kept = "keeps" if best.late <= answer.target else "does not keep"
+    kept = "keeps" if best.delay_p95 <= answer.target else "does not keep"
     return (
         f"By the log the link has some {rate_text(float(low))} to {rate_text(float(high))}; 1 in 20 probes was "
         f"{time(max(late, 0.0))} late or more.{missed} In its second half the best setting of the first uses "
-        f"{share(best.used)} of the link with 1 in 20 probes {time(best.late)} late or more, and {kept} to "
-        f"{time(answer.target)}; cake-autorate's defaults use {share(usual.used)} with {time(usual.late)}."
+        f"{share(best.utilization)} of the link with 1 in 20 probes {time(best.delay_p95)} late or more, and {kept} to "
+        f"{time(answer.target)}; cake-autorate's defaults use {share(usual.utilization)} with {time(usual.delay_p95)}."
     )
 
 
@@ -56,6 +56,6 @@ def _row(item: Followed) -> dict[str, str]:
         "threshold": time(values["threshold"]),
         "decrease": f"{values['decrease']:g}",
         "increase": f"{values['increase']:g}",
-        "used": share(item.used),
-        "1 in 20 late by": time(item.late),
+        "used": share(item.utilization),
+        "1 in 20 late by": time(item.delay_p95),
     }

@@ -308,7 +308,7 @@ pub(crate) fn stationary<'py>(
     macro_rules! numbers {
         ($law:expr) => {{
             let law = $law.map_err(wrong)?;
-            let density: Vec<f64> = windows.iter().map(|w| law.density(*w)).collect();
+            let density: Vec<f64> = windows.into_iter().map(|w| law.density(w)).collect();
             (law.atom(), law.mean(), law.second_moment(), density)
         }};
     }

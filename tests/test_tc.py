@@ -148,6 +148,22 @@ def test_a_tree_as_tc_prints_it() -> None:
     assert again(scenario) == scenario
 
 
+def test_classes_are_printed_without_their_interface() -> None:
+    """`tc class show dev eth0` names none: "there are no classes", where `tc qdisc show` had named two interfaces."""
+    qdiscs = "".join(
+        f"qdisc htb {handle}: dev {dev} root refcnt 2 r2q 10 default 0x20 direct_packets_stat 0 direct_qlen 1000\n"
+        for handle, dev in ((1, "eth0"), (2, "eth1"))
+    )
+    other = CLASSES.replace(" 1:", " 2:")
+    links = import_tc([("qdisc", qdiscs), ("class", CLASSES + other)], rate=RATE).scenario.canonical["link"]
+    assert [link["name"] for link in links] == ["eth0", "eth1"]
+    for link, handle in zip(links, (1, 2), strict=True):
+        (root,) = link["queue"]["classes"]
+        assert [leaf["name"] for leaf in root["classes"]] == [f"{handle}:10", f"{handle}:20"]
+    with pytest.raises(ac.ScenarioError, match="several interfaces may have it; found 1:10; allowed: dev eth0"):
+        import_tc([("qdisc", qdiscs.replace("htb 2:", "htb 1:")), ("class", CLASSES)], rate=RATE)
+
+
 def test_filters_of_one_qdisc_are_printed_without_its_name() -> None:
     """`tc -j filter show dev r1 parent 2:` leaves "parent" out: they went to the token bucket below, which takes none."""
     qdiscs = (

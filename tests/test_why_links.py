@@ -8,8 +8,9 @@ from scipy.optimize import brentq
 import ackclock as ac
 from ackclock.core.statement import state
 from ackclock.experiment.ablation import pairs
-from ackclock.questions.causes.ablations import GENERAL
-from ackclock.questions.causes.scales import bits, once
+from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
+from ackclock.questions.causes.measures import numbers, queued
+from ackclock.questions.causes.scales import bits, needed, once
 from ackclock.questions.causes.sentences import interval
 
 VARYING = {"steps": [["0 s", "30 Mbit/s"], ["10 s", "5 Mbit/s"], ["15 s", "15 Mbit/s"]], "repeat": "20 s"}
@@ -144,3 +145,43 @@ def test_a_wait_that_differs_from_seed_to_seed_is_stated_with_its_interval() -> 
     assert observed == "99 % wait at most 35 ms ± 47 ms"
     assert str(state("why.most-wait", wait=interval([0.035, 0.0351, 0.0349]))) == "99 % wait at most 35 ms"
     assert str(state("why.most-wait", wait=interval([0.035]))) == "99 % wait at most 35 ms"
+
+
+def on_air(**link: object) -> ac.Scenario:
+    """A fast and a slow station that share a medium with Wi-Fi, a CUBIC flow to each."""
+    names = {"fast": "144.4 Mbit/s", "slow": "7.2 Mbit/s"}
+    air = {"service": {"kind": "wifi", "sharing": "turns"}, "medium": "air", "queue": {"scheduler": "fq_codel"}}
+    links = [{"name": name, "rate": rate, "delay": "1 ms", **air, **link} for name, rate in names.items()]
+    flows = [{**ac.flows(1, "cubic", rtt="20 ms", path=[name]), "name": f"to {name}"} for name in names]
+    return ac.Scenario({"scenario": {"duration": "8 s", "measure": "2 s .. 8 s"}, "link": links, "flows": flows})
+
+
+def test_others_on_the_medium_are_a_cause() -> None:
+    """Two stations idle 52 and 48 % of the time, "cause not found": each waits while the other sends."""
+    scenario = on_air()
+    (ablation,) = [item for item in SPECIFIC if item.key == "medium"]
+    change = ablation.apply(dict(scenario.canonical), "slow", "idle")
+    assert change is not None
+    assert change.cause == "the medium that it shares with fast"
+    used = [ac.run(tree).links.loc["slow", "utilization"] for tree in (scenario, ac.Scenario(change.tree))]
+    assert used[0] < 0.6
+    assert used[1] > 0.95
+    assert ablation.apply(dict(on_air(medium="none").canonical), "slow", "idle") is None
+
+
+def test_a_queue_that_is_sent_in_batches_is_a_time_at_what_they_carry() -> None:
+    """ "The queue swings between 0 ms and 10 ms: the median wait is 11.8 ms", at the physical layer's rate."""
+    part = numbers(ac.run(on_air(), trace_links=True), "slow")
+    assert part.delay_p50 < part.peak
+    cell = over({"rate": "20 Mbit/s", "service": "lte", "queue": {"capacity": "500 packets"}})
+    result = ac.run(cell.with_({"scenario.duration": "20 s", "scenario.measure": "5 s .. 20 s"}), trace_links=True)
+    part, waits = numbers(result, "link"), queued(result, "link", 20e6)
+    assert waits.mean() == pytest.approx(part.delay_mean, rel=0.03)  # a tenth of its blocks is sent again
+
+
+def test_before_a_policer_runs_are_as_long_as_its_rate_asks_for() -> None:
+    """A policer of 50 Mbit/s before 1 Gbit/s: "needs about 270 s", "take too many packets" of 90,000 in a run."""
+    policer = {"rate": "50 Mbit/s", "burst": "62500 B"}
+    fast, slow = over({"rate": "1 Gbit/s", "policer": policer}), over({"rate": "50 Mbit/s"})
+    lengths = [needed(dict(item.canonical), "link", 0.01) for item in (fast, slow)]
+    assert lengths[0] == lengths[1]

@@ -22,7 +22,7 @@ from ..core.statement import state
 from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import PEOPLE
-from .causes.scales import Length, bits, bulk, once, quantities, timed
+from .causes.scales import Length, bulk, carried, once, quantities, timed
 from .causes.sentences import interval
 from .causes.shapers import returning
 
@@ -318,7 +318,7 @@ def _unfit(tree: Mapping[str, Any], user: Mapping[str, Any]) -> str:
 
 
 def _narrowest(tree: Mapping[str, Any], names: Sequence[str]) -> float:
-    return min(bits(link) for link in tree["link"] if link["name"] in names)
+    return min(carried(link) for link in tree["link"] if link["name"] in names)
 
 
 def _length(
@@ -333,7 +333,7 @@ def _length(
     longest = max(longest, ROUNDS * _base(user))
     measured = max(min(length.measured, longest), WANTED * (page + 1))
     crossed = {name for flow in tree["flows"] for name in [*flow["path"], *returning(flow)]}
-    packets = sum(bits(link) / 12_000 for link in tree["link"] if link["name"] in crossed)
+    packets = sum(carried(link) / 12_000 for link in tree["link"] if link["name"] in crossed)
     most = most_packets / packets - length.warm
     if most < min(length.measured, 1.0):
         return None

@@ -45,11 +45,33 @@ def devices(records: Sequence[Record]) -> list[Device]:
     """Sort records by interface; the last root of each counts, as with ``replace``."""
     result: dict[str, Device] = {}
     for number, record in enumerate(records):
-        own = result.setdefault(record.dev, Device(record.dev))
+        name = record.dev or _having(records, record)
+        own = result.setdefault(name, Device(name))
         if record.what == "qdisc" and not record.handle:
             record.handle = f"{0x8001 + number:x}:"
         {"qdisc": own.qdiscs, "class": own.classes, "filter": own.filters}[record.what].append(record)
     return list(result.values())
+
+
+def _having(records: Sequence[Record], record: Record) -> str:
+    """
+    Return the interface of a class or filter that does not name it, as `tc class show dev DEV` prints them.
+
+    It is the one whose qdisc has the major number of its handle; empty where no interface that is named has it.
+
+    Raises
+    ------
+    ScenarioError
+        If several interfaces have such a qdisc.
+    """
+    qdiscs = [item for item in records if item.what == "qdisc" and item.dev]
+    if record.what == "qdisc" or not qdiscs:
+        return ""
+    major = (record.handle or record.parent).partition(":")[0]
+    names = list(dict.fromkeys(item.dev for item in qdiscs if not major or item.handle.partition(":")[0] == major))
+    if len(names) > 1:
+        record.place.wrong("several interfaces may have it", record.handle or record.parent, f"dev {names[0]}, ...")
+    return names[0] if names else ""
 
 
 def queue_of(device: Device, notes: list[str]) -> tuple[Queue, list[str]] | None:

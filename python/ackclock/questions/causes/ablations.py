@@ -104,6 +104,20 @@ def _unlimited(tree: Tree, name: str, key: str, words: str, done: str) -> Change
     return Change(changed, words.format(value=" and ".join(dict.fromkeys(values))), done) if values else None
 
 
+def _medium(tree: Tree, name: str, symptom: str) -> Change | None:
+    """Give a link with Wi-Fi a medium of its own: others' batches take its time, and let its packets wait."""
+    if symptom not in ("delay", "idle"):
+        return None
+    changed = copy.deepcopy(tree)
+    link = link_of(changed, name)
+    medium = link.get("medium", "none")
+    others = [item for item in tree["link"] if item.get("medium", "none") == medium and item["name"] != name]
+    if medium == "none" or not others:
+        return None
+    link["medium"] = "none"
+    return _said(changed, "medium", "own-medium", links=_names(others))
+
+
 def _acks(tree: Tree, name: str, symptom: str) -> Change | None:
     if symptom == "delay":
         return None
@@ -439,6 +453,7 @@ SPECIFIC: Final = (
     LinkAblation("jitter", _wire("jitter", "delay that varies from packet to packet")),
     LinkAblation("access", _access),
     LinkAblation("receive-window", _window),
+    LinkAblation("medium", _medium),
     LinkAblation("ack-path", _acks),
     LinkAblation("many-acks", _many_acks),
     LinkAblation("application", _application),

@@ -25,7 +25,7 @@ from ...experiment.runner import parallel
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
 from .ablations import GENERAL, SPECIFIC, LinkAblation, sized
 from .measures import UNRESPONSIVE, Numbers, numbers
-from .scales import Length, bits, bulk, capacity, lasting, needed, once, quantities, timed
+from .scales import Length, bits, bulk, capacity, carried, lasting, needed, once, quantities, timed
 from .sentences import Evidence, Sentence, interval
 from .shapers import RIGHT, before, held, hosts, returning
 
@@ -351,7 +351,7 @@ class Lab:
 def _pace(tree: Tree) -> float:
     """Packets that a scenario's links carry in a second at most."""
     crossed = {name for flow in tree["flows"] for name in [*flow["path"], *returning(flow)]}
-    return sum(bits(link) / 12_000 for link in tree["link"] if link["name"] in crossed)
+    return sum(carried(link) / 12_000 for link in tree["link"] if link["name"] in crossed)
 
 
 def _plain(value: Any) -> Any:

@@ -167,7 +167,8 @@ def queued(result: Result, name: str, rate: float) -> NDArray[np.float64]:
     """
     Return the samples of a link's queue in the measured time, s at a rate in bit/s.
 
-    Where the link's rate varies, s at the rate of that moment; `rate` counts while the link stands still.
+    Where the link's rate varies, s at the rate of that moment; `rate` counts while the link stands still. Where it
+    sends in batches, what it sends in a second of waiting packets counts: `rate` is that of its physical layer.
     """
     import numpy as np
 
@@ -177,6 +178,10 @@ def queued(result: Result, name: str, rate: float) -> NDArray[np.float64]:
     begin, end = result.window
     inside = (traces["time"] >= begin) & (traces["time"] <= end)
     samples: NDArray[np.float64] = np.asarray(traces["link_queue_bytes"][place], dtype=np.float64)[inside]
+    if link_of(result._scenario, name).get("service", "none") != "none" and samples.any():
+        link = raw["links"][place]
+        waiting = max(float(np.mean(samples > 0)), float(link["utilization"]))
+        return samples * waiting * (end - begin) / max(float(link["bytes"]), 1.0)
     waits: NDArray[np.float64] = samples * 8 / _present_rates(result._scenario, name, traces["time"][inside], rate)
     return waits
 

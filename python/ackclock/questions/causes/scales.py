@@ -94,6 +94,12 @@ def bits(link: Mapping[str, Any]) -> float:
     return min(mean, held(link) or mean)
 
 
+def carried(link: Mapping[str, Any]) -> float:
+    """Return the rate that gets through a link, bit/s: its own, or that of a policer before it."""
+    policer = link.get("policer")
+    return min(bits(link), quantities(policer["rate"])[0]) if isinstance(policer, Mapping) else bits(link)
+
+
 def steps(rate: Mapping[str, Any]) -> tuple[list[tuple[float, float]], float]:
     """Return the steps of a varying rate, each with its beginning (s) and rate (bit/s), and its period; else inf."""
     results = [(_core.quantity(str(at))[0], _core.quantity(str(bps))[0]) for at, bps in rate["steps"]]
@@ -158,7 +164,7 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
     link = link_of(tree, name)
     flows = bulk(tree, name) or [flow for flow in tree["flows"] if name in flow["path"]]
     packet = max((max(quantities(flow["packet_size"]) or [1500.0]) for flow in flows), default=1500.0)
-    rate = bits(link) / (8 * packet)
+    rate = carried(link) / (8 * packet)
     if wait is None:
         wait = capacity(link, packet)
         managed = link["queue"].get("aqm") != "drop-tail" or link["queue"].get("scheduler", "none") != "none"

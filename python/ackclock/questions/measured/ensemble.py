@@ -87,12 +87,13 @@ class MeasuredStability:
     packets: int
     """Packets that were simulated in all, pilot included."""
     cycle: float = math.nan
-    """Period of the limit cycle, s, also where it is no mode of a linear fit; NaN without one."""
+    """Period of the limit cycle, or of the motion that may be one, s, also where it is no mode of a linear fit; NaN
+    without either."""
 
     @property
     def period(self) -> float:
-        """Period of the mode or of the limit cycle, s; NaN without either."""
-        return 2 * math.pi / self.mode.frequency.value if self.mode else self.cycle
+        """Period of the limit cycle or of what may be one, otherwise of the mode, s; NaN without any."""
+        return self.cycle if self.mode is None or math.isfinite(self.cycle) else _mode_period(self.mode)
 
     @property
     def reason(self) -> str:
@@ -232,7 +233,8 @@ class Ensemble:
         if judged.mode is not None and judged.mode.amplitude_ratio.value > INTERMITTENT_RATIO:
             wanted = 3 * self.seconds
         elif judged.mode is not None:
-            slow = max(PERIODS * judged.period, min(DECAYS / judged.mode.decay.value, 4 * PERIODS * judged.period))
+            period = _mode_period(judged.mode)
+            slow = max(PERIODS * period, min(DECAYS / judged.mode.decay.value, 4 * PERIODS * period))
             wanted = slow / (1 - WARMED)
         elif judged.queue_mean >= EMPTY:
             wanted = 3 * self.seconds
@@ -281,21 +283,22 @@ class Ensemble:
             runs=self.runs,
             seconds=self.seconds,
             packets=self.packets,
-            cycle=self._cycle_period(mode, observed) if verdict == "oscillates" else math.nan,
+            cycle=self._cycle_period(verdict, mode, observed),
         )
 
     @staticmethod
-    def _cycle_period(mode: FluctuationMode | None, observed: _Bands) -> float:
-        if mode is not None and mode.is_cycle:
-            return 2 * math.pi / mode.frequency.value
-        return observed.cycle.period if observed.cycle is not None else math.nan
+    def _cycle_period(verdict: Verdict, mode: FluctuationMode | None, observed: _Bands) -> float:
+        if verdict == "oscillates" and mode is not None and mode.is_cycle:
+            return _mode_period(mode)
+        band = {"oscillates": observed.cycle, "cannot tell": observed.open}.get(verdict)
+        return math.nan if band is None else band.period
 
     def _dominant(self, mode: FluctuationMode | None, observed: _Bands, packet: float) -> FluctuationMode | None:
         """Return the mode of a limit cycle that the fit missed, else the fitted mode; None without power in it."""
         if observed.cycle is not None:
             near = fluctuation_mode(self.traces, self.sample, shortest_lag=self.rtt / 2, near=observed.cycle.period)
             return near if near is not None and near.is_cycle and near.amplitude >= packet else None
-        return mode if mode is not None and observed.share(2 * math.pi / mode.frequency.value) >= LEAST_SHARE else None
+        return mode if mode is not None and observed.share(_mode_period(mode)) >= LEAST_SHARE else None
 
     def confirmed(self, judged: MeasuredStability) -> MeasuredStability:
         """
@@ -332,7 +335,7 @@ class Ensemble:
         if moved is not None:
             return "cannot tell", state("measured.moves", packets=moved)
         if mode is not None and mode.is_cycle:
-            return "oscillates", _cycle(2 * math.pi / mode.frequency.value, mode.amplitude, mode.amplitude_ratio)
+            return "oscillates", _cycle(_mode_period(mode), mode.amplitude, mode.amplitude_ratio)
         if observed.cycle is not None:
             amplitude = _amplitude(observed.cycle, observed.deviation)
             return "oscillates", _cycle(observed.cycle.period, amplitude, observed.cycle.amplitude_ratio)
@@ -364,7 +367,7 @@ class Ensemble:
             return "does not oscillate", state(
                 "measured.no-period", period=strong[0].period, low=min(ratios), high=max(ratios)
             )
-        period, decay = 2 * math.pi / mode.frequency.value, mode.decay
+        period, decay = _mode_period(mode), mode.decay
         ratio = mode.amplitude_ratio
         spread = _spread(ratio)
         if mode.is_cycle is False and decay.high > WIDEST * decay.low:
@@ -432,6 +435,10 @@ class _Bands:
 
 def _amplitude(band: Band, deviation: float) -> float:
     return math.sqrt(2 * band.share) * deviation
+
+
+def _mode_period(mode: FluctuationMode) -> float:
+    return 2 * math.pi / mode.frequency.value
 
 
 def _cycle(period: float, amplitude: float, ratio: Estimate) -> Statement:

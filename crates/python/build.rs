@@ -5,9 +5,9 @@ use std::process::Command;
 
 fn main() {
     let output = |program: &str, words: &[&str]| {
-        let result = Command::new(program).args(words).output().ok()?;
-        let text = String::from_utf8(result.stdout).ok()?;
-        (result.status.success() && !text.trim().is_empty()).then(|| text.trim().to_owned())
+        let finished = Command::new(program).args(words).output().ok()?;
+        let text = String::from_utf8(finished.stdout).ok()?;
+        (finished.status.success() && !text.trim().is_empty()).then(|| text.trim().to_owned())
     };
     let revision = if Path::new("../../.git").exists() {
         for part in ["HEAD", "logs/HEAD"] {

@@ -9,8 +9,8 @@ use ackclock_scenario::{canonical_toml, parse, parse_json, to_json};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    for result in [parse(bytes, "fuzz"), parse_json(bytes, "fuzz")] {
-        match result {
+    for read in [parse(bytes, "fuzz"), parse_json(bytes, "fuzz")] {
+        match read {
             Ok(scenario) => {
                 let json = to_json(&scenario);
                 assert_eq!(to_json(&parse_json(&json, "json").unwrap()), json);

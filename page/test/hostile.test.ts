@@ -39,13 +39,13 @@ const WORDS = [
 ];
 
 function damaged(text: string, random: () => number): string {
-  let result = text;
+  let mutated = text;
   for (let k = Math.floor(4 * random()); k > 0; k--) {
-    const at = Math.floor(random() * result.length);
+    const at = Math.floor(random() * mutated.length);
     const length = Math.floor(6 * random());
-    result = result.slice(0, at) + WORDS[Math.floor(random() * WORDS.length)] + result.slice(at + length);
+    mutated = mutated.slice(0, at) + WORDS[Math.floor(random() * WORDS.length)] + mutated.slice(at + length);
   }
-  return result;
+  return mutated;
 }
 
 test(`${HOSTILE_TEXTS} texts`, async () => {

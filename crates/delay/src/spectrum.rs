@@ -196,7 +196,7 @@ pub fn is_stable(linear: &Linear) -> Result<bool> {
 /// tried; [`Error::RootOnLine`] when a root lies on the line.
 pub fn roots_right_of(linear: &Linear, line: f64) -> Result<Spectrum> {
     let counted = count_right_of(linear, line)?;
-    let mut result = 0;
+    let mut root_count = 0;
     for degree in degrees(linear) {
         let candidates = discretised(linear, degree)?;
         let mut roots = polish(
@@ -213,10 +213,10 @@ pub fn roots_right_of(linear: &Linear, line: f64) -> Result<Spectrum> {
         if roots.len() == counted {
             return Ok(Spectrum { roots, line });
         }
-        result = roots.len();
+        root_count = roots.len();
     }
     Err(Error::CertificateFailed {
-        found: result,
+        found: root_count,
         counted,
         line,
     })
@@ -234,7 +234,7 @@ pub fn rightmost_roots(linear: &Linear, count: usize) -> Result<Spectrum> {
             spend(0)?; // it may be the caller's limit
             Err(Error::CertificateTooLong)
         }
-        Ok(result) => result,
+        Ok(spectrum) => spectrum,
         Err(other) => Err(other),
     }
 }

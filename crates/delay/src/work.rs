@@ -56,10 +56,10 @@ pub fn metered<T>(
         });
     });
     let running = Running;
-    let result = analysis();
+    let answer = analysis();
     let stopped = METERS.with_borrow(|meters| meters.last().and_then(|m| m.stopped.clone()));
     drop(running);
-    stopped.map_or(Ok(result), Err)
+    stopped.map_or(Ok(answer), Err)
 }
 
 /// As [`metered`] for a part of an analysis: the work counts for the whole, too, and its caller is
@@ -68,8 +68,8 @@ pub fn metered<T>(
 /// # Errors
 /// [`Error::OutOfWork`]; [`Error::Interrupted`] when the whole is to stop.
 pub fn bounded<T>(limit: u64, analysis: impl FnOnce() -> T) -> Result<T> {
-    let result = metered(limit, || true, analysis)?;
-    spend(0).map(|()| result)
+    let answer = metered(limit, || true, analysis)?;
+    spend(0).map(|()| answer)
 }
 
 /// Draws `units` of work from the meters of this thread, if there are any. Once it has failed, it
@@ -136,8 +136,8 @@ mod tests {
     #[test]
     fn work_ends_at_its_limit_whatever_the_analysis_makes_of_it() {
         let mut reached = 0;
-        let result = metered(1000, || true, || reached = work(2000).unwrap_or(7));
-        assert_eq!(result, Err(Error::OutOfWork));
+        let answer = metered(1000, || true, || reached = work(2000).unwrap_or(7));
+        assert_eq!(answer, Err(Error::OutOfWork));
         assert_eq!(reached, 7);
         assert_eq!(metered(1000, || true, || work(1000)), Ok(Ok(1000)));
         assert_eq!(work(2000), Ok(2000), "no meter is left behind");

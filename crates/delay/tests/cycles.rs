@@ -482,12 +482,12 @@ fn failures_are_typed() {
         x[0] = 1.0 + 0.05 * (TWO_PI * s).cos();
     })
     .unwrap();
-    let outcome = cycle_at(&MackeyGlass, &guess, &p, &Resolution::default());
+    let cycle = cycle_at(&MackeyGlass, &guess, &p, &Resolution::default());
     assert!(
         matches!(
-            outcome,
+            cycle,
             Err(Error::Collapsed | Error::NewtonFailed { .. } | Error::Singular { .. })
         ),
-        "{outcome:?}"
+        "{cycle:?}"
     );
 }

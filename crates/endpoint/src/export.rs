@@ -123,9 +123,9 @@ unsafe extern "C" fn connect<F: EndpointFactory + Default>(
     size: usize,
 ) -> c_int {
     let setup = unsafe { setup_of(setup) };
-    let result =
+    let connected =
         catch_unwind(|| F::default().connect(&setup)).unwrap_or_else(|panic| Err(words(&*panic)));
-    match result {
+    match connected {
         Ok(pair) => {
             for (index, inner) in pair.into_iter().enumerate() {
                 let end = Box::new(End {
@@ -207,7 +207,7 @@ unsafe extern "C" fn status(end: *mut c_void, to: *mut abi::Status) {
     let state = unsafe { End::call(end, Status::default(), |end| end.inner.status()) };
     let end = unsafe { &mut *end.cast::<End>() };
     let failure = end.panicked.as_ref().or(state.failure.as_ref());
-    let result = abi::Status {
+    let status = abi::Status {
         cwnd: state.cwnd.unwrap_or(NONE),
         ssthresh: state.ssthresh.unwrap_or(NONE),
         srtt: state.srtt.map_or(NONE, time),
@@ -223,7 +223,7 @@ unsafe extern "C" fn status(end: *mut c_void, to: *mut abi::Status) {
             }
         },
     };
-    unsafe { *to = result };
+    unsafe { *to = status };
 }
 
 /// The functions of a factory, for [`export_endpoints!`].

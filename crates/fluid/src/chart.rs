@@ -206,8 +206,8 @@ fn walk(system: &Model, x: &[f64], from: &[f64], to: &[f64]) -> Option<Vec<f64>>
             .zip(to)
             .map(|(a, b)| a + next * (b - a))
             .collect();
-        if let Ok(result) = equilibrium(system, &x, &p) {
-            (x, done) = (result, next);
+        if let Ok(at) = equilibrium(system, &x, &p) {
+            (x, done) = (at, next);
         } else {
             step *= 0.5;
             if step < SHORTEST_STEP {

@@ -348,8 +348,8 @@ impl<'a> Continuation<'a> {
 
     /// As [`Continuation::place`], with the roots counted.
     fn point(&self, near: &ContinuationPoint, value: f64) -> Located {
-        let result = self.place(near, value)?;
-        let point = self.counted(result.x, result.regimes, value);
+        let solution = self.place(near, value)?;
+        let point = self.counted(solution.x, solution.regimes, value);
         if point.unstable.is_some() || near.unstable.is_none() {
             return Ok(point);
         }

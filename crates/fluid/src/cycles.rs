@@ -137,8 +137,8 @@ impl Growing<'_> {
         while cycles.len() < points {
             let last = &cycles[cycles.len() - 1];
             let amplitude = last.amplitude(component);
-            let result = match self.with_amplitude(factor * amplitude, last) {
-                Ok(result) => result,
+            let cycle = match self.with_amplitude(factor * amplitude, last) {
+                Ok(cycle) => cycle,
                 Err(error) => {
                     factor = factor.sqrt();
                     if factor < LEAST_GROWTH {
@@ -148,22 +148,22 @@ impl Growing<'_> {
                     continue;
                 }
             };
-            let value = result.p[free];
+            let value = cycle.p[free];
             if !(low..=high).contains(&value) {
                 let mut there = last.p.clone();
                 there[free] = value.clamp(low, high);
                 end = CycleEnd::Range(there[free]);
                 let onto = cycle_at(&self.frozen, last, &there, &self.resolution);
-                cycles.push(onto.unwrap_or(result));
+                cycles.push(onto.unwrap_or(cycle));
                 break;
             }
-            if let Some(why) = self.forbids(&result) {
+            if let Some(why) = self.forbids(&cycle) {
                 end = CycleEnd::Boundary(why);
                 let largest = self.up_to_boundary(last, (amplitude, factor * amplitude));
                 cycles.extend(largest);
                 break;
             }
-            cycles.push(result);
+            cycles.push(cycle);
         }
         let mut way = 0.0;
         let mut before = None;
@@ -217,10 +217,10 @@ impl Growing<'_> {
         let mut largest: Option<Cycle> = None;
         for _ in 0..MAX_BISECTIONS {
             let middle = 0.5 * (good + bad);
-            let result = self.with_amplitude(middle, largest.as_ref().unwrap_or(near));
-            let Ok(result) = result else { break };
-            if self.forbids(&result).is_none() {
-                (good, largest) = (middle, Some(result));
+            let cycle = self.with_amplitude(middle, largest.as_ref().unwrap_or(near));
+            let Ok(cycle) = cycle else { break };
+            if self.forbids(&cycle).is_none() {
+                (good, largest) = (middle, Some(cycle));
             } else {
                 bad = middle;
             }

@@ -39,20 +39,20 @@ impl Model {
     /// [`Error::NoEquilibrium`] when there is none in any regime.
     pub fn equilibria(&self) -> Result<Vec<Equilibrium>> {
         let mut near: Option<Error> = None;
-        let mut result = self.in_all_regimes(&mut near);
-        if result.is_empty() && self.choices().small_windows {
+        let mut equilibria = self.in_all_regimes(&mut near);
+        if equilibria.is_empty() && self.choices().small_windows {
             for small in [false, true] {
                 let frozen = self.frozen_small(&vec![small; self.class_count()]);
-                result.extend(frozen.in_all_regimes(&mut near));
+                equilibria.extend(frozen.in_all_regimes(&mut near));
             }
         }
-        if result.is_empty() {
+        if equilibria.is_empty() {
             return Err(near.unwrap_or_else(|| Error::NoEquilibrium {
                 why: "no regime of the AQMs' laws balances arrivals and service at a probability between 0 and 1"
                     .to_owned(),
             }));
         }
-        Ok(result)
+        Ok(equilibria)
     }
 
     /// Returns what Newton's method finds in all regimes of the AQMs' laws.

@@ -30,26 +30,26 @@ impl Model {
         (low, high): (f64, f64),
         points: usize,
     ) -> Result<Vec<SpecialPoint>> {
-        let mut result = Vec::new();
+        let mut hopf_points = Vec::new();
         for end in self.ends(at, free, (low, high)) {
             let branch = self.branch(at, free, end, points, true)?;
-            result.extend(
+            hopf_points.extend(
                 branch
                     .special
                     .into_iter()
                     .filter(|special_point| special_point.hopf().is_some()),
             );
         }
-        result.retain(|special_point| (low..=high).contains(&special_point.value));
-        result.sort_by(|a, b| a.value.total_cmp(&b.value));
+        hopf_points.retain(|special_point| (low..=high).contains(&special_point.value));
+        hopf_points.sort_by(|a, b| a.value.total_cmp(&b.value));
         // one on which the scenario lies is met in both directions
-        result.dedup_by(|b, a| {
+        hopf_points.dedup_by(|b, a| {
             let omega = |special_point: &SpecialPoint| {
                 special_point.hopf().map_or(f64::NAN, |point| point.omega)
             };
             alike(a.value, b.value, 1e-9) && alike(omega(a), omega(b), 1e-6)
         });
-        Ok(result)
+        Ok(hopf_points)
     }
 
     /// The Hopf point of [`Model::crossings`] that is nearest to the present value, in proportion.
@@ -88,15 +88,15 @@ impl Model {
             };
             *reached = far(point.value);
             let observed = way.branch().special.iter();
-            let result = observed
-                .filter(|item| item.hopf().is_some() && (low..=high).contains(&item.value))
+            let nearest = observed
+                .filter(|point| point.hopf().is_some() && (low..=high).contains(&point.value))
                 .min_by(|a, b| far(a.value).total_cmp(&far(b.value)));
-            if let Some(result) = result
+            if let Some(nearest) = nearest
                 && best
                     .as_ref()
-                    .is_none_or(|best| far(result.value) < far(best.value))
+                    .is_none_or(|best| far(nearest.value) < far(best.value))
             {
-                best = Some(result.clone());
+                best = Some(nearest.clone());
             }
         }
         Ok(best)

@@ -119,16 +119,16 @@ impl Model {
         let mut end = time_scale(roots.0, self.longest_rtt(at));
         let empty = self.empty(1.0);
         let start = start.unwrap_or(&empty);
-        let mut result = self.judged(at, roots, start, end, steps)?;
+        let mut response = self.judged(at, roots, start, end, steps)?;
         for _ in 0..MAX_EXTENSIONS {
             // an oscillation of a period longer than the linear one was not seen three times
-            if result.settles != Some(false) || (result.period.is_finite() && result.steady) {
+            if response.settles != Some(false) || (response.period.is_finite() && response.steady) {
                 break;
             }
             end *= EXTENSION_FACTOR;
-            result = self.judged(at, roots, start, end, steps)?;
+            response = self.judged(at, roots, start, end, steps)?;
         }
-        Ok(result)
+        Ok(response)
     }
 
     fn judged(
@@ -157,9 +157,9 @@ impl Model {
         let from_rest =
             |values: &[f64]| values.iter().fold(0.0_f64, |m, v| m.max((v - rest).abs()));
         let ((low, high), mean) = (extent(&last), average(&last));
-        let (item, other) = last.split_at(QUARTER_SAMPLES / 2);
-        let (item, other) = (extent(item), extent(other));
-        let moved = (item.0 - other.0).abs().max((item.1 - other.1).abs());
+        let (first, second) = last.split_at(QUARTER_SAMPLES / 2);
+        let (first, second) = (extent(first), extent(second));
+        let moved = (first.0 - second.0).abs().max((first.1 - second.1).abs());
         let away = from_rest(&last);
         let kept = away / from_rest(&of(earlier, observed)).max(1e-300);
         let moves = (0..at.x.len()).any(|index| {

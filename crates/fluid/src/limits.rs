@@ -132,8 +132,8 @@ impl Model {
         let linear = there.linearised(&at);
         let root = rightmost_roots(&linear, 1)?.roots[0];
         let unstable = count_right_of(&linear, 0.0)?;
-        let result = there.run_from_far(&at, (root, Some(unstable)), None, steps)?;
-        Ok((at, result))
+        let response = there.run_from_far(&at, (root, Some(unstable)), None, steps)?;
+        Ok((at, response))
     }
 
     /// Cycles on the stable side of a Hopf point in the laws of `regime`, as far as they are followed: a sudden onset's own,
@@ -166,8 +166,10 @@ impl Model {
             |a: f64, b: f64, tolerance: f64| (a - b).abs() <= tolerance * a.abs().max(b.abs());
         let inside = cycles
             .iter()
-            .map(|item| item.cycle.p[free])
-            .filter(|item| (item - value) * (now - value) > 0.0 && !near(*item, value, AT_LIMIT));
+            .map(|branch_cycle| branch_cycle.cycle.p[free])
+            .filter(|place| {
+                (place - value) * (now - value) > 0.0 && !near(*place, value, AT_LIMIT)
+            });
         let from = if value > now {
             inside.reduce(f64::min)
         } else {
@@ -175,7 +177,7 @@ impl Model {
         };
         let last = cycles.pop();
         Ok((
-            last.filter(|item| near(item.cycle.p[free], now, MET_TOLERANCE)),
+            last.filter(|branch_cycle| near(branch_cycle.cycle.p[free], now, MET_TOLERANCE)),
             from,
         ))
     }

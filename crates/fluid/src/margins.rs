@@ -43,7 +43,7 @@ pub struct Margins {
 pub fn margins(open: &dyn Loop, low: f64, high: f64, samples: usize) -> Margins {
     let at = |w: f64| open.at(c64::new(0.0, w));
     let frequency = |k: usize| low * libm::pow(high / low, k as f64 / samples as f64);
-    let mut result = Margins {
+    let mut margins = Margins {
         gain: f64::INFINITY,
         phase_crossover: f64::NAN,
         phase: f64::INFINITY,
@@ -71,9 +71,9 @@ pub fn margins(open: &dyn Loop, low: f64, high: f64, samples: usize) -> Margins 
             let w = bisect(a, b, &|w| at(w).im > 0.0);
             let gain = 1.0 / at(w).modulus();
             // only |L| < 1 leaves room upwards; a crossing beyond 1 bounds the gain from below
-            if gain >= 1.0 && gain < result.gain || result.phase_crossover.is_nan() {
-                result.gain = gain;
-                result.phase_crossover = w;
+            if gain >= 1.0 && gain < margins.gain || margins.phase_crossover.is_nan() {
+                margins.gain = gain;
+                margins.phase_crossover = w;
             }
         }
         if (last.modulus() - 1.0) * (here.modulus() - 1.0) < 0.0 {
@@ -82,15 +82,15 @@ pub fn margins(open: &dyn Loop, low: f64, high: f64, samples: usize) -> Margins 
             if phase > PI {
                 phase -= 2.0 * PI;
             }
-            if phase.to_degrees().abs() < result.phase.abs() {
-                result.phase = phase.to_degrees();
-                result.gain_crossover = w;
-                result.delay = phase / w;
+            if phase.to_degrees().abs() < margins.phase.abs() {
+                margins.phase = phase.to_degrees();
+                margins.gain_crossover = w;
+                margins.delay = phase / w;
             }
         }
         last = here;
     }
-    result
+    margins
 }
 
 /// A loop of a model, cut where senders hear of losses and delays: L = det Delta_closed / det

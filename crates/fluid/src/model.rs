@@ -139,8 +139,8 @@ impl Choices {
     #[must_use]
     pub fn usual(scenario: &Scenario) -> Self {
         let rests = |class| {
-            let result = Flows::new(scenario, class, scenario.flows[class].packet_size);
-            matches!(result, Ok(Flows::Sender(sender)) if sender.law.at_equilibrium())
+            let flows = Flows::new(scenario, class, scenario.flows[class].packet_size);
+            matches!(flows, Ok(Flows::Sender(sender)) if sender.law.at_equilibrium())
         };
         Self {
             rtt: Rtt::Queueing,
@@ -306,14 +306,14 @@ impl Model {
     /// # Errors
     /// [`Error::Unsupported`] when there is no such class.
     pub fn set_law(&mut self, class: &str, law: Arc<dyn WindowLaw>) -> Result<()> {
-        let Some(result) = self.classes.iter_mut().find(|c| c.name == class && c.plain) else {
+        let Some(group) = self.classes.iter_mut().find(|c| c.name == class && c.plain) else {
             return unsupported(
                 format!("a law of class {class}"),
                 "there is no such class with a window alone",
             );
         };
-        result.values.clear();
-        result.user = Some(law);
+        group.values.clear();
+        group.user = Some(law);
         Ok(())
     }
 
@@ -498,8 +498,8 @@ impl Model {
 
     /// The index of a class.
     pub(crate) fn class(&self, name: &str) -> Result<usize> {
-        let result = self.classes.iter().position(|c| c.name == name);
-        result.ok_or_else(|| {
+        let index = self.classes.iter().position(|c| c.name == name);
+        index.ok_or_else(|| {
             let names: Vec<&str> = self.classes.iter().map(|c| c.name.as_str()).collect();
             Error::Parameter {
                 name: name.to_owned(),

@@ -54,11 +54,11 @@ impl Model {
             for (index, value) in free.iter().zip(place) {
                 model.set(*index, *value);
             }
-            let result = near
+            let equilibrium = near
                 .as_deref()
                 .and_then(|x| model.carried(x))
                 .or_else(|| model.equilibria().ok().map(|mut all| all.swap_remove(0)));
-            let Some(at) = result else {
+            let Some(at) = equilibrium else {
                 near = None;
                 out.push(None);
                 continue;

@@ -82,24 +82,24 @@ impl Model {
 
     /// The same with the model frozen in these regimes.
     fn outside_of(&self, frozen: &Self, regimes: &[usize], x: &[f64], p: &[f64]) -> Vec<Outside> {
-        let mut result = Vec::new();
+        let mut outside = Vec::new();
         let here = self.regimes_at(x, p);
         let names = self.regime_names(&here);
         let (probability, _) = frozen.probabilities(x, p);
         for (l, name) in names.iter().enumerate() {
             let link = || self.link_name(l).to_owned();
             if here[l] != regimes[l] {
-                result.push(Outside::Regime {
+                outside.push(Outside::Regime {
                     link: link(),
                     regime: name,
                 });
             } else if !(0.0..=1.0).contains(&probability[l]) {
-                result.push(Outside::Probability { link: link() });
+                outside.push(Outside::Probability { link: link() });
             }
             if let Some((queue, limit)) = self.queue_of(l) {
                 let bound = x[queue].clamp(0.0, limit);
                 if bound != x[queue] {
-                    result.push(Outside::Queue {
+                    outside.push(Outside::Queue {
                         link: link(),
                         bound,
                     });
@@ -108,18 +108,18 @@ impl Model {
         }
         for (class, window, below) in self.windows(x, p) {
             if window < 1.0 {
-                result.push(Outside::Window {
+                outside.push(Outside::Window {
                     class: class.to_owned(),
                 });
             }
             if !self.choices().small_windows && window < below {
-                result.push(Outside::SmallWindow {
+                outside.push(Outside::SmallWindow {
                     class: class.to_owned(),
                     below,
                 });
             }
         }
-        result
+        outside
     }
 
     /// Where a cycle of the smooth model leaves what the smooth model holds for. Empty if the

@@ -53,7 +53,7 @@ fn every_pair_of_parameters_in_little_work() {
                 there.set(free[0], values[0][cell / 100]);
                 there.set(free[1], values[1][cell % 100]);
                 let fresh = there.equilibria().ok().and_then(|all| {
-                    let same = all.into_iter().find(|item| item.regimes == at.regimes)?;
+                    let same = all.into_iter().find(|other| other.regimes == at.regimes)?;
                     ackclock_delay::count_right_of(&there.linearised(&same), 0.0).ok()
                 });
                 assert_eq!(chart[cell], fresh, "{first} {second} {cell}");
@@ -90,21 +90,20 @@ fn a_chart_follows_the_equilibrium_asked_about() {
         let mut there = model.clone();
         there.set(free[0], counts[cell / rtts.len()]);
         there.set(free[1], rtts[cell % rtts.len()]);
-        let verdict = |item| ackclock_delay::count_right_of(&there.linearised(item), 0.0).ok();
+        let verdict = |at| ackclock_delay::count_right_of(&there.linearised(at), 0.0).ok();
         let fresh = there.equilibria().unwrap();
-        let (mut low, full): (Vec<_>, Vec<_>) = fresh
-            .iter()
-            .partition(|item| item.regimes == wanted[0].regimes);
+        let (mut low, full): (Vec<_>, Vec<_>) =
+            fresh.iter().partition(|at| at.regimes == wanted[0].regimes);
         low.sort_by(|a, b| a.x[0].total_cmp(&b.x[0]));
         assert_eq!(
             charts[2][cell],
-            full.first().and_then(|item| verdict(item)),
+            full.first().and_then(|at| verdict(at)),
             "{cell}"
         );
         for (k, chart) in charts[..2].iter().enumerate() {
             assert_eq!(
                 chart[cell],
-                low.get(k).and_then(|item| verdict(item)),
+                low.get(k).and_then(|at| verdict(at)),
                 "{k} {cell}"
             );
         }

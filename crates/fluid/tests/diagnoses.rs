@@ -32,9 +32,9 @@ fn an_equilibrium_on_a_clamp() {
         rtt,
         Choices::default(),
     );
-    let result = kinked.equilibrium();
-    let Err(Error::OnBoundary { link, below, above }) = result else {
-        panic!("{result:?}")
+    let equilibrium = kinked.equilibrium();
+    let Err(Error::OnBoundary { link, below, above }) = equilibrium else {
+        panic!("{equilibrium:?}")
     };
     assert_eq!(
         (link.as_str(), below, above),
@@ -99,10 +99,10 @@ fn a_law_outside_its_range() {
             .iter()
             .any(|o| matches!(o, Outside::SmallWindow { class, below } if class == "tcp" && *below == 38.0));
         assert_eq!(small, warned, "{} {outside:?}", at.x[0]);
-        let result = outside
+        let named = outside
             .iter()
             .any(|o| o.to_string().contains("below 38 packets"));
-        assert_eq!(result, warned, "{outside:?}");
+        assert_eq!(named, warned, "{outside:?}");
     }
 }
 

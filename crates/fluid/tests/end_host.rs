@@ -45,10 +45,10 @@ fn illustration() {
         (Falling::Linear, 0.045735874, (0.9038, -6.033056)),
     ] {
         let system = homogeneous(12500.0, 0.2, 400.0, falling);
-        let result = system.equilibria().unwrap();
-        assert_eq!(result.len(), 2, "{result:?}");
+        let equilibria = system.equilibria().unwrap();
+        assert_eq!(equilibria.len(), 2, "{equilibria:?}");
         let p = system.parameters();
-        let (regime, x) = &result[0];
+        let (regime, x) = &equilibria[0];
         close(x[1], 0.01793582, 3e-8);
         close(x[0], 6.8104944, 1e-8);
         close(
@@ -61,7 +61,7 @@ fn illustration() {
             .roots;
         close(roots[0].re, -2.967994, 1e-6);
         close(roots[0].im, 7.032586, 1e-6);
-        let (regime, x) = &result[1];
+        let (regime, x) = &equilibria[1];
         close(x[1], saddle, 1e-7);
         let roots = rightmost_roots(&Linear::of(&system.frozen(*regime), x, &p), 2)
             .unwrap()
@@ -82,8 +82,8 @@ fn difference_of_windows_decays() {
         };
         2
     ];
-    let result = system.equilibria().unwrap();
-    let (regime, x) = &result[0];
+    let equilibria = system.equilibria().unwrap();
+    let (regime, x) = &equilibria[0];
     let roots = rightmost_roots(
         &Linear::of(&system.frozen(*regime), x, &system.parameters()),
         3,
@@ -104,11 +104,11 @@ fn counts() {
         (59.0, 19.881615e-3, 20.295926e-3, 47.744786e-3),
     ] {
         for (falling, unstable) in [(Falling::FourthPower, power), (Falling::Linear, linear)] {
-            let result = homogeneous(3125.0, 0.1, count, falling)
+            let equilibria = homogeneous(3125.0, 0.1, count, falling)
                 .equilibria()
                 .unwrap();
-            close(result[0].1[1], stable, 1e-7);
-            close(result.last().unwrap().1[1], unstable, 1e-7);
+            close(equilibria[0].1[1], stable, 1e-7);
+            close(equilibria.last().unwrap().1[1], unstable, 1e-7);
         }
     }
     let r = response(Falling::FourthPower);
@@ -132,8 +132,8 @@ fn counts() {
 fn the_saddle_divides() {
     let system = homogeneous(12500.0, 0.2, 400.0, Falling::FourthPower);
     let p = system.parameters();
-    let result = system.equilibria().unwrap();
-    let saddle = &result[1].1;
+    let equilibria = system.equilibria().unwrap();
+    let saddle = &equilibria[1].1;
     for (shift, returns) in [(0.98, true), (1.02, false)] {
         let start = [saddle[0], saddle[1] * shift];
         let path = integrate(
@@ -147,7 +147,7 @@ fn the_saddle_divides() {
         .unwrap();
         let end = path.state(20.0)[1];
         if returns {
-            close(end, result[0].1[1], 1e-6);
+            close(end, equilibria[0].1[1], 1e-6);
         } else {
             assert!(end > 0.1, "{end}");
         }

@@ -367,8 +367,8 @@ fn recipe_of_the_appendix() {
     let b = (phi2 * (c(1.0) + phi1.conj() * xi_s * late.conj() * tau) + phi1.conj()).inv();
     let recipe = |xi_xrs: f64| {
         // u1(t), u1(t - tau), u2(t), u2(t - tau)
-        let mut u = [c(1.0), late, phi1, phi1 * late].map(|item| Factor {
-            first: item,
+        let mut u = [c(1.0), late, phi1, phi1 * late].map(|first| Factor {
+            first,
             second: c(0.0),
             mixed: c(0.0),
         });

@@ -129,8 +129,8 @@ fn end_host_marking() {
             },
             regime: None,
         };
-        let result = system.equilibria().unwrap();
-        let (regime, at) = &result[0];
+        let equilibria = system.equilibria().unwrap();
+        let (regime, at) = &equilibria[0];
         assert_eq!(*regime, 1);
         let frozen = system.frozen(1);
         let p = system.parameters();

@@ -377,8 +377,10 @@ fn diagram_of_the_threshold_policy() {
     let swings: Vec<f64> = branch.cycles.iter().map(|c| swing(&c.cycle)).collect();
     assert!(swings[0] < 4.0 && swings.is_sorted());
     let frozen = model.frozen(&at.regimes);
-    for item in &branch.cycles {
-        let unstable = floquet(&frozen, &item.cycle, 0.01).unwrap().unstable(1e-4);
+    for branch_cycle in &branch.cycles {
+        let unstable = floquet(&frozen, &branch_cycle.cycle, 0.01)
+            .unwrap()
+            .unstable(1e-4);
         assert!(unstable.is_ok_and(|n| n == 0));
     }
     assert_eq!(branch.end, CycleEnd::Range(101.0));
@@ -399,10 +401,11 @@ fn diagram_of_the_threshold_policy() {
             .windows(2)
             .find(|pair| pair[1].cycle.p[free] >= threshold)
             .unwrap();
-        let [mut before, mut cycle] = [&pair[0], &pair[1]].map(|item| item.cycle.clone());
+        let [mut before, mut cycle] =
+            [&pair[0], &pair[1]].map(|branch_cycle| branch_cycle.cycle.clone());
         for _ in 0..30 {
-            let [a, b] = [&before, &cycle].map(|item| item.amplitude(0));
-            let [p, q] = [&before, &cycle].map(|item| item.p[free] - threshold);
+            let [a, b] = [&before, &cycle].map(|branch_cycle| branch_cycle.amplitude(0));
+            let [p, q] = [&before, &cycle].map(|branch_cycle| branch_cycle.p[free] - threshold);
             if q.abs() < 1e-10 * threshold {
                 break;
             }

@@ -141,8 +141,8 @@ fn coupled_queues_need_classic_flows() {
         ..Choices::default()
     };
     let same = Model::from_scenario(&scenario, choices).unwrap();
-    for (item, other) in alone.x.iter().zip(same.equilibrium().unwrap().x) {
-        assert!((item / other - 1.0).abs() < 1e-9, "{item} {other}");
+    for (own, other) in alone.x.iter().zip(same.equilibrium().unwrap().x) {
+        assert!((own / other - 1.0).abs() < 1e-9, "{own} {other}");
     }
     let error = dualpi2(0, 30).unwrap_err();
     assert!(error.contains("without classic flows"), "{error}");

@@ -154,15 +154,15 @@ fn cx_rests_on_both_sides_of_its_threshold() {
         (25e6, 0.1, 59, [0.019_881_615, 0.020_295_926]),
     ] {
         let model = at_rate(rate, ENDLESS, text, flows, base, Form::Rate);
-        let mut result = model.equilibria().unwrap();
-        result.sort_by(|a, b| a.x[1].total_cmp(&b.x[1]));
-        assert_eq!(result.len(), 2, "{flows}: {result:?}");
-        for (at, delay) in result.iter().zip(delays) {
+        let mut equilibria = model.equilibria().unwrap();
+        equilibria.sort_by(|a, b| a.x[1].total_cmp(&b.x[1]));
+        assert_eq!(equilibria.len(), 2, "{flows}: {equilibria:?}");
+        for (at, delay) in equilibria.iter().zip(delays) {
             close("delay", at.x[1], delay, 1e-6);
             close("queue", queue(&model, at), delay * rate / 8000.0, 1e-6);
             assert_eq!(at.signals[0], 0.0);
         }
-        let saddle = model.roots(&result[1], 1).unwrap().roots[0];
+        let saddle = model.roots(&equilibria[1], 1).unwrap().roots[0];
         assert!(saddle.re > 0.0 && saddle.im == 0.0, "{flows}: {saddle}");
     }
 }
@@ -173,10 +173,10 @@ fn cx_rests_on_both_sides_of_its_threshold() {
 fn cx_without_delays_has_the_roots_of_the_paper() {
     let text = "{ kind = \"cx\", delta_max = \"100 ms\", averaging_time = \"1 us\" }";
     let model = at_rate(100e6, ENDLESS, text, 400, 0.2, Form::Rate);
-    let mut result = model.equilibria().unwrap();
-    result.sort_by(|a, b| a.x[1].total_cmp(&b.x[1]));
+    let mut equilibria = model.equilibria().unwrap();
+    equilibria.sort_by(|a, b| a.x[1].total_cmp(&b.x[1]));
     let root = |at: &Equilibrium| model.undelayed().roots(at, 1).unwrap().roots[0];
-    let (a, b) = (root(&result[0]), root(&result[1]));
+    let (a, b) = (root(&equilibria[0]), root(&equilibria[1]));
     close("region A", a.re, -2.967_994, 1e-4);
     close("region A", a.im.abs(), 7.032_586, 1e-4);
     close("region B", b.re, 3.137_761, 1e-4);

@@ -305,7 +305,7 @@ impl RedEquilibrium {
                     (high, at_high.im),
                 );
                 let response = gain(frequency).re;
-                if response > 0.0 && lowest.is_none_or(|result| 1.0 / response < result.slope) {
+                if response > 0.0 && lowest.is_none_or(|crossing| 1.0 / response < crossing.slope) {
                     lowest = Some(Crossing {
                         slope: 1.0 / response,
                         frequency,

@@ -167,9 +167,9 @@ fn wred_has_the_thresholds_of_the_priority() {
         loss_at_rest(&figure_7(40, RED))
     );
     let fourth = RED.replace("47 packets", "141 packets"); // 47 + 4 * 0.125 * (235 - 47)
-    let result = loss_at_rest(&with_priority(4));
-    assert_eq!(result, loss_at_rest(&figure_7(40, &fourth)));
-    assert_ne!(result, loss_at_rest(&with_priority(0)));
+    let loss = loss_at_rest(&with_priority(4));
+    assert_eq!(loss, loss_at_rest(&figure_7(40, &fourth)));
+    assert_ne!(loss, loss_at_rest(&with_priority(0)));
 
     let text = with_priority(4);
     let more = text[text.find("[[flows]]").unwrap()..]
@@ -453,10 +453,10 @@ fn states_of_an_aqm_start_where_its_law_says() {
         )),
         Options::default(),
     );
-    let (item, other) = (red.link.queue_mean, adapted.link.queue_mean);
+    let (fixed, adaptive) = (red.link.queue_mean, adapted.link.queue_mean);
     assert!(
-        (item - other).abs() < 0.05 * item,
-        "{item} and {other} packets"
+        (fixed - adaptive).abs() < 0.05 * fixed,
+        "{fixed} and {adaptive} packets"
     );
 }
 

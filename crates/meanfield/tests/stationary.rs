@@ -242,21 +242,21 @@ fn independent_users_follow_the_law() {
             500.0 / (loss * exact.mean()),
             &mut stream,
         );
-        for (what, result, expected) in [
+        for (what, estimate, expected) in [
             ("atom", users.atom, exact.atom()),
             ("mean", users.mean, exact.mean()),
             ("second moment", users.second_moment, exact.second_moment()),
         ] {
             // users are independent: the spread of their averages gives the standard error; 4 of
             // them and a floor for vanishing atoms
-            let allowed = 4.0 * result.standard_error + 1e-6;
+            let allowed = 4.0 * estimate.standard_error + 1e-6;
             assert!(
-                (result.value - expected).abs() < allowed,
-                "{law:?} {hazard:?} {what}: {result:?} against {expected}"
+                (estimate.value - expected).abs() < allowed,
+                "{law:?} {hazard:?} {what}: {estimate:?} against {expected}"
             );
             assert!(
-                result.standard_error < 0.02 * expected.max(0.01),
-                "{law:?} {what}: too few samples, {result:?}"
+                estimate.standard_error < 0.02 * expected.max(0.01),
+                "{law:?} {what}: too few samples, {estimate:?}"
             );
         }
     }

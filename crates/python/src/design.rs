@@ -47,12 +47,12 @@ pub(crate) fn tcp_friendly_alpha(beta: f64) -> f64 {
 
 #[pyfunction]
 pub(crate) fn ap_red(initial: RedValues, old: PlantValues, new: PlantValues) -> RedValues {
-    let result = scaled(&red(initial), &plant(old), &plant(new));
+    let design = scaled(&red(initial), &plant(old), &plant(new));
     (
-        result.min_threshold,
-        result.max_threshold,
-        result.max_probability,
-        result.weight,
+        design.min_threshold,
+        design.max_threshold,
+        design.max_probability,
+        design.weight,
     )
 }
 
@@ -76,14 +76,14 @@ pub(crate) fn red_margins(
 /// Gain (per packet) and zero (1/s).
 #[pyfunction]
 pub(crate) fn pi_design(speed: f64, network: PlantValues) -> (f64, f64) {
-    let result = designed(speed, &plant(network));
-    (result.gain, result.zero)
+    let controller = designed(speed, &plant(network));
+    (controller.gain, controller.zero)
 }
 
 #[pyfunction]
 pub(crate) fn pi_from_samples(a: f64, b: f64, frequency: f64) -> (f64, f64) {
-    let result = from_samples(a, b, frequency);
-    (result.gain, result.zero)
+    let controller = from_samples(a, b, frequency);
+    (controller.gain, controller.zero)
 }
 
 #[pyfunction]

@@ -97,13 +97,13 @@ impl PyEndpoint {
                 class: controller,
             }));
         }
-        let result = Self {
+        let endpoint = Self {
             endpoint: Endpoint::new(&tcp, seed),
             failure,
             now: Time::ZERO,
         };
-        result.checked()?;
-        Ok(result)
+        endpoint.checked()?;
+        Ok(endpoint)
     }
 
     #[pyo3(signature = (now, rtt = 0.0, syn_ack = None))]

@@ -51,9 +51,9 @@ impl PyFluidModel {
         py: Python<'_>,
         analysis: impl FnOnce(&Model) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
-        let result = interruptible(py, || analysis(&self.model))?;
+        let answer = interruptible(py, || analysis(&self.model))?;
         self.check()?;
-        result.map_err(|error| failure(py, &self.origin, &error))
+        answer.map_err(|error| failure(py, &self.origin, &error))
     }
 
     /// The exception of a user's law, if there was one.
@@ -206,8 +206,8 @@ impl PyFluidModel {
 
     /// The index of a parameter; parameters of algorithms are enrolled on their first use.
     fn parameter(&mut self, py: Python<'_>, name: &str) -> PyResult<usize> {
-        let result = self.model.parameter(name);
-        result.map_err(|error| failure(py, &self.origin, &error))
+        let index = self.model.parameter(name);
+        index.map_err(|error| failure(py, &self.origin, &error))
     }
 
     fn set(&mut self, index: usize, value: f64) {
@@ -223,8 +223,8 @@ impl PyFluidModel {
     }
 
     fn equilibria(&self, py: Python<'_>) -> PyResult<Vec<PyEquilibrium>> {
-        let result = self.run(py, Model::equilibria)?;
-        Ok(result.into_iter().map(PyEquilibrium).collect())
+        let equilibria = self.run(py, Model::equilibria)?;
+        Ok(equilibria.into_iter().map(PyEquilibrium).collect())
     }
 
     /// Link, kind of AQM and its parameters where what is adapted stays as it is at an equilibrium.
@@ -251,8 +251,8 @@ impl PyFluidModel {
         points: usize,
         every: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let result = self.run(py, |model| model.branch(&at.0, free, to, points, every))?;
-        branch_dict(py, result)
+        let followed = self.run(py, |model| model.branch(&at.0, free, to, points, every))?;
+        branch_dict(py, followed)
     }
 
     /// Hopf points over a range of a parameter: see [`Model::crossings`].
@@ -264,10 +264,10 @@ impl PyFluidModel {
         span: (f64, f64),
         points: usize,
     ) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let result = self.run(py, |model| model.crossings(&at.0, free, span, points))?;
-        result
+        let crossings = self.run(py, |model| model.crossings(&at.0, free, span, points))?;
+        crossings
             .into_iter()
-            .map(|item| special_dict(py, item))
+            .map(|point| special_dict(py, point))
             .collect()
     }
 
@@ -280,8 +280,8 @@ impl PyFluidModel {
         span: (f64, f64),
         points: usize,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let result = self.run(py, |model| model.nearest_hopf(&at.0, free, span, points))?;
-        result.map(|item| special_dict(py, item)).transpose()
+        let nearest = self.run(py, |model| model.nearest_hopf(&at.0, free, span, points))?;
+        nearest.map(|point| special_dict(py, point)).transpose()
     }
 
     /// The normal form at a Hopf point in the laws of an equilibrium.
@@ -293,8 +293,8 @@ impl PyFluidModel {
         free: usize,
         component: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let result = self.run(py, |model| model.onset(&at.0, &point.0, free, component))?;
-        normal_form(py, &result)
+        let onset = self.run(py, |model| model.onset(&at.0, &point.0, free, component))?;
+        normal_form(py, &onset)
     }
 
     /// The branch of cycles from a Hopf point: cycles, each with whether a fold lies before it and
@@ -318,8 +318,8 @@ impl PyFluidModel {
             points,
             tolerance,
         };
-        let result = self.run(py, |model| model.cycles_from(&at.0, &point.0, &options))?;
-        cycles_dict(py, result)
+        let cycles = self.run(py, |model| model.cycles_from(&at.0, &point.0, &options))?;
+        cycles_dict(py, cycles)
     }
 
     /// How far the parameter of an index may move towards `end`: see [`Model::limit`].
@@ -330,8 +330,8 @@ impl PyFluidModel {
         free: usize,
         end: f64,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let result = self.run(py, |model| model.limit(&at.0, free, end))?;
-        limit_dict(py, result)
+        let limit = self.run(py, |model| model.limit(&at.0, free, end))?;
+        limit_dict(py, limit)
     }
 
     /// Cycles beside a stable equilibrium: see [`Model::coexisting`].
@@ -343,8 +343,8 @@ impl PyFluidModel {
         free: usize,
         now: f64,
     ) -> PyResult<(Option<CycleParts>, Option<f64>)> {
-        let result = self.run(py, |model| model.coexisting(&at.0, &point.0, free, now))?;
-        Ok((result.0.map(cycle_parts), result.1))
+        let cycle = self.run(py, |model| model.coexisting(&at.0, &point.0, free, now))?;
+        Ok((cycle.0.map(cycle_parts), cycle.1))
     }
 
     /// How long what follows a small disturbance takes, s: see [`Model::time_scale`].
@@ -360,10 +360,10 @@ impl PyFluidModel {
         start: Option<Vec<f64>>,
         steps: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let result = self.run(py, |model| {
+        let response = self.run(py, |model| {
             model.large_signal(&at.0, start.as_deref(), steps)
         })?;
-        large_signal_dict(py, result)
+        large_signal_dict(py, response)
     }
 
     /// The same where a parameter has another value, from empty queues: see [`Model::beyond`].
@@ -374,8 +374,8 @@ impl PyFluidModel {
         value: f64,
         steps: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (_, result) = self.run(py, |model| model.beyond(free, value, steps))?;
-        large_signal_dict(py, result)
+        let (_, response) = self.run(py, |model| model.beyond(free, value, steps))?;
+        large_signal_dict(py, response)
     }
 
     /// The limits of the laws of an equilibrium that a Hopf point in them has passed.
@@ -394,11 +394,11 @@ impl PyFluidModel {
         at: &PyEquilibrium,
         class_: Option<&str>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let result = self.run(py, |model| match class_ {
+        let margins = self.run(py, |model| match class_ {
             Some(class) => model.margins_of(&at.0, class),
             None => model.margins(&at.0),
         })?;
-        margins_dict(py, &result)
+        margins_dict(py, &margins)
     }
 
     /// The loop transfer function L(i omega) at frequencies (rad/s).
@@ -437,12 +437,12 @@ impl PyFluidModel {
     ) -> PyResult<Bound<'py, PyDict>> {
         let model = &mut self.model;
         let options = continuation_options(points, largest_step);
-        let result = interruptible(py, || {
+        let followed = interruptible(py, || {
             model.hopf_curve(&at.0, &start.0, (&names.0, &names.1), ranges, &options)
         })?;
         self.check()?;
-        let result = result.map_err(|error| failure(py, &self.origin, &error))?;
-        curve(py, result, |point| hopf(py, point))
+        let followed = followed.map_err(|error| failure(py, &self.origin, &error))?;
+        curve(py, followed, |point| hopf(py, point))
     }
 
     /// Number of unstable roots over a grid of two parameters, the first outermost; -1 where it is
@@ -481,11 +481,11 @@ impl PyFluidModel {
         second: Vec<f64>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let model = &mut self.model;
-        let result = interruptible(py, || {
+        let abscissas = interruptible(py, || {
             model.chart_abscissas(&at.0, (&names.0, &names.1), (&first, &second))
         })?;
-        let result = result.map_err(|error| failure(py, &self.origin, &error))?;
-        let rows: Vec<Vec<f64>> = result
+        let abscissas = abscissas.map_err(|error| failure(py, &self.origin, &error))?;
+        let rows: Vec<Vec<f64>> = abscissas
             .chunks(second.len().max(1))
             .map(<[f64]>::to_vec)
             .collect();
@@ -505,8 +505,8 @@ impl PyFluidModel {
             return Err(PyValueError::new_err("a value for each name"));
         }
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let result = self.run(py, |model| model.survey(&names, &places, lag))?;
-        result
+        let survey = self.run(py, |model| model.survey(&names, &places, lag))?;
+        survey
             .into_iter()
             .map(|place| place.map(|place| place_dict(py, &place)).transpose())
             .collect()
@@ -549,7 +549,7 @@ impl PyFluidModel {
     fn schedules(&self, at: &PyEquilibrium) -> Vec<(String, &'static str, f64)> {
         let kept = self.model.schedules(&at.0.x, &at.0.p);
         kept.into_iter()
-            .map(|(class, item)| (class.to_owned(), item.what, item.period))
+            .map(|(class, schedule)| (class.to_owned(), schedule.what, schedule.period))
             .collect()
     }
 
@@ -704,13 +704,13 @@ pub(crate) fn sender_laws<'py>(
 pub(crate) fn quantity(text: &str) -> PyResult<(f64, &'static str)> {
     use ackclock_scenario::units::Dimension;
     let wrong = |error: QuantityError| PyValueError::new_err(format!("{text}: {error}"));
-    let result = match Quantity::parse(text) {
+    let quantity = match Quantity::parse(text) {
         Err(QuantityError::MissingUnit) => Quantity::parse_number(text),
-        result => result,
+        quantity => quantity,
     }
     .map_err(wrong)?;
-    let value = result.value().map_err(wrong)?;
-    Ok(match result.dimension {
+    let value = quantity.value().map_err(wrong)?;
+    Ok(match quantity.dimension {
         Dimension::Number => (value, "number"),
         Dimension::Time => (value, "time"),
         Dimension::Rate => (value, "rate"),

@@ -31,13 +31,13 @@ impl UserLaw {
     }
 
     fn rates<S: Face>(&self, window: S, rtt: S) -> (S, S) {
-        let result = Python::attach(|py| -> PyResult<(S, S)> {
+        let rates = Python::attach(|py| -> PyResult<(S, S)> {
             let object = self.object.bind(py);
             let grow = object.call_method1("increase", (window.give(py)?, rtt.give(py)?))?;
             let fall = object.call_method1("decrease", (window.give(py)?,))?;
             Ok((S::take(&grow)?, S::take(&fall)?))
         });
-        result.unwrap_or_else(|cause| {
+        rates.unwrap_or_else(|cause| {
             keep(&self.raised, Self::failed(cause));
             (S::from(f64::NAN), S::from(f64::NAN))
         })

@@ -307,11 +307,11 @@ fn run_scenario<'py>(
     };
     let watch = |standings: &[Standing], report: bool| {
         let shown = run::report(py, standings)?;
-        let interruptible = watch::interrupts(py).and_then(|()| match progress {
+        let watched = watch::interrupts(py).and_then(|()| match progress {
             Some(progress) if report => progress.call1((&shown,)).map(drop),
             _ => Ok(()),
         });
-        interruptible.map_err(|error| {
+        watched.map_err(|error| {
             if error.is_instance_of::<PyKeyboardInterrupt>(py) {
                 interrupted(py, &shown)
             } else {
@@ -331,8 +331,8 @@ fn outcomes<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let outcomes = PyList::empty(py);
     let mut cancelled = false;
-    for (result, seed) in results {
-        match result {
+    for (ended, seed) in results {
+        match ended {
             Ok(outcome) => outcomes.append(measured::outcome(py, outcome)?)?,
             Err(Stop::Cancelled) => cancelled = true,
             Err(stop) => return Err(stopped(py, scenario, seed, stop)),
@@ -427,10 +427,10 @@ fn stopped(py: Python<'_>, scenario: &str, seed: u64, stop: Stop) -> PyErr {
 
 /// An exception of the Python package.
 fn raise<'py>(py: Python<'py>, class: &str, arguments: impl pyo3::call::PyCallArgs<'py>) -> PyErr {
-    let result = py
+    let exception = py
         .import("ackclock.errors")
         .and_then(|module| module.getattr(class)?.call1(arguments));
-    result.map_or_else(|error| error, PyErr::from_value)
+    exception.map_or_else(|error| error, PyErr::from_value)
 }
 
 fn run_error(py: Python<'_>, message: String, at: Option<f64>) -> PyErr {

@@ -90,11 +90,11 @@ pub(crate) fn run_meanfield<'py>(
     while engine.time() < end {
         py.detach(|| steps_for(&mut engine, PROGRESS_INTERVAL, end))
             .map_err(failed)?;
-        let interruptible = crate::watch::interrupts(py).and_then(|()| match progress {
+        let watched = crate::watch::interrupts(py).and_then(|()| match progress {
             Some(progress) => progress.call1((engine.time(), end)).map(drop),
             None => Ok(()),
         });
-        interruptible.map_err(|error| {
+        watched.map_err(|error| {
             if error.is_instance_of::<PyKeyboardInterrupt>(py) {
                 crate::raise(py, "Interrupted", (vec![engine.time()], 0))
             } else {
@@ -255,13 +255,13 @@ fn stationaries<'py>(
             .congestion
             .fluid()
             .filter(|_| flows.access_rate.is_none());
-        let result = law.and_then(|law| {
+        let stationary = law.and_then(|law| {
             let marks = flows.tcp.ecn && outcome.link.marks > 0.0;
             let path = Path::fixed(class.rtt).with_marks(marks);
             let law = RegisteredTcp::new(law, path);
             Stationary::new(&law, loss, state.w_max, hazard).ok()
         });
-        let Some(result) = result else {
+        let Some(stationary) = stationary else {
             list.append(py.None())?;
             continue;
         };
@@ -269,13 +269,13 @@ fn stationaries<'py>(
         let windows: Vec<f64> = (0..state.density.len())
             .map(|bin| (bin as f64 + 0.5) * width)
             .collect();
-        let density: Vec<f64> = windows.iter().map(|w| result.density(*w)).collect();
+        let density: Vec<f64> = windows.iter().map(|w| stationary.density(*w)).collect();
         let dict = PyDict::new(py);
         dict.set_item("loss", loss)?;
         dict.set_item("max_window", state.w_max)?;
-        dict.set_item("atom", result.atom())?;
-        dict.set_item("mean", result.mean())?;
-        dict.set_item("second_moment", result.second_moment())?;
+        dict.set_item("atom", stationary.atom())?;
+        dict.set_item("mean", stationary.mean())?;
+        dict.set_item("second_moment", stationary.second_moment())?;
         dict.set_item("window", PyArray1::from_vec(py, windows))?;
         dict.set_item("density", PyArray1::from_vec(py, density))?;
         list.append(dict)?;
@@ -354,20 +354,32 @@ pub(crate) fn red_stability<'py>(
         max_probability,
     };
     let wrong = |error: Error| PyValueError::new_err(error.to_string());
-    let (result, crossing) = py.detach(|| {
-        let result = link.equilibrium().map_err(wrong)?;
+    let (equilibrium, crossing) = py.detach(|| {
+        let equilibrium = link.equilibrium().map_err(wrong)?;
         // without a crossing no slope destabilises
-        Ok::<_, PyErr>((result, result.threshold(max_window, averaging).ok()))
+        Ok::<_, PyErr>((
+            equilibrium,
+            equilibrium.threshold(max_window, averaging).ok(),
+        ))
     })?;
     let dict = PyDict::new(py);
-    set_fields! { dict, result; delay, loss, rtt, window, atom }
+    set_fields! { dict, equilibrium; delay, loss, rtt, window, atom }
     dict.set_item("slope", link.slope())?;
-    dict.set_item("theorem_3", result.theorem_3())?;
-    dict.set_item("u", result.u(link.slope()))?;
-    dict.set_item("corollary_1", result.corollary_1())?;
+    dict.set_item("theorem_3", equilibrium.theorem_3())?;
+    dict.set_item("u", equilibrium.u(link.slope()))?;
+    dict.set_item("corollary_1", equilibrium.corollary_1())?;
     dict.set_item("theorem_4", link.theorem_4(RedLink::PRINTED_CONSTANT))?;
-    dict.set_item("theorem_4_sharp", link.theorem_4(2.0 * (1.0 - result.loss)))?;
-    dict.set_item("critical_slope", crossing.map(|result| result.slope))?;
-    dict.set_item("frequency", crossing.map(|result| result.frequency))?;
+    dict.set_item(
+        "theorem_4_sharp",
+        link.theorem_4(2.0 * (1.0 - equilibrium.loss)),
+    )?;
+    dict.set_item(
+        "critical_slope",
+        crossing.map(|equilibrium| equilibrium.slope),
+    )?;
+    dict.set_item(
+        "frequency",
+        crossing.map(|equilibrium| equilibrium.frequency),
+    )?;
     Ok(dict)
 }

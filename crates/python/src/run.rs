@@ -100,7 +100,7 @@ impl Job<'_> {
 
         let failures: Vec<Failure> = (0..count).map(|_| Failure::default()).collect();
 
-        let mut interruptible = Ok(());
+        let mut watched = Ok(());
         let mut looks = 0_u32;
         std::thread::scope(|scope| {
             for _ in 0..threads.clamp(1, count.max(1)) {
@@ -119,16 +119,16 @@ impl Job<'_> {
             // detached while waiting: the threads may need Python for a user's algorithm
             while py.detach(|| working.wait(LOOK_INTERVAL)) {
                 looks = looks.wrapping_add(1);
-                if interruptible.is_ok() {
-                    interruptible = watch(&standings, looks.is_multiple_of(LOOKS_PER_REPORT));
-                    if interruptible.is_err() {
+                if watched.is_ok() {
+                    watched = watch(&standings, looks.is_multiple_of(LOOKS_PER_REPORT));
+                    if watched.is_err() {
                         cancel.store(true, Ordering::Relaxed);
                     }
                 }
                 if cancel.load(Ordering::Relaxed) {
                     for failure in &failures {
                         if let (Ok(Some(call)), Err(error)) =
-                            (failure.interrupt_stuck(py), &interruptible)
+                            (failure.interrupt_stuck(py), &watched)
                         {
                             // an exception of another kind has no such method
                             let _ = error.value(py).call_method1("inside", (call,));
@@ -137,7 +137,7 @@ impl Job<'_> {
                 }
             }
         });
-        interruptible?;
+        watched?;
         let outcomes = results.into_iter().map(|slot| {
             slot.into_inner()
                 .unwrap_or_else(PoisonError::into_inner)

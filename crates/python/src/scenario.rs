@@ -140,10 +140,10 @@ fn beside(origin: &str, path: &str) -> Result<String, String> {
 /// A file below `folder`, symbolic links resolved; for any other path the answer does not even say
 /// whether it exists.
 fn within(folder: &str, path: &str) -> Result<String, String> {
-    let result = Path::new(folder)
+    let resolved = Path::new(folder)
         .canonicalize()
         .and_then(|top| Ok((Path::new(folder).join(path).canonicalize()?, top)));
-    match result {
+    match resolved {
         Ok((file, top)) if file.starts_with(&top) => read(&file),
         _ => Err(format!(
             "{path:?} is no file below the folder that is allowed"

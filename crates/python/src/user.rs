@@ -117,7 +117,7 @@ impl Failure {
         if self.happened() {
             return fallback;
         }
-        let interruptible = |py: Python<'_>| {
+        let recorded = |py: Python<'_>| {
             let thread = thread_number(py)?;
             {
                 let mut calls = self.calls();
@@ -128,7 +128,7 @@ impl Failure {
             self.calls().now = None;
             answer
         };
-        Python::attach(interruptible).unwrap_or_else(|error| {
+        Python::attach(recorded).unwrap_or_else(|error| {
             self.abort.raise(now, error.to_string());
             self.lock().get_or_insert((now.seconds(), error));
             fallback
@@ -326,7 +326,7 @@ impl ControllerFactory for Factory {
     }
 
     fn build(&self, _flow: u32) -> Box<dyn CongestionControl + Send> {
-        let result = self.failure.guard(Time::ZERO, "__init__", None, |py| {
+        let built = self.failure.guard(Time::ZERO, "__init__", None, |py| {
             let object = self.class.call0(py)?;
             let has = |name| object.bind(py).hasattr(name);
             for name in ["on_ack", "on_congestion"] {
@@ -350,7 +350,7 @@ impl ControllerFactory for Factory {
                 failure: self.failure.clone(),
             }))
         });
-        match result {
+        match built {
             Some(controller) => Box::new(controller),
             None => Box::new(Inert),
         }
@@ -363,7 +363,7 @@ impl AqmFactory for Factory {
     }
 
     fn build(&self, link: &LinkView) -> Box<dyn Aqm + Send> {
-        let result = self.failure.guard(Time::ZERO, "__init__", None, |py| {
+        let built = self.failure.guard(Time::ZERO, "__init__", None, |py| {
             let LinkView {
                 rate,
                 delay,
@@ -399,7 +399,7 @@ impl AqmFactory for Factory {
                 failure: self.failure.clone(),
             }))
         });
-        match result {
+        match built {
             Some(manager) => Box::new(manager),
             None => Box::new(Inert),
         }
@@ -701,23 +701,23 @@ impl Aqm for UserManager {
                         .map(|value| value.extract::<f64>())
                         .transpose()
                 };
-                let result = Observation {
+                let observation = Observation {
                     average_packets: get("average_packets")?,
                     probability: get("probability")?,
                     adapted: get("adapted")?,
                 };
                 // NaN is the usual word for a value that is not known yet
-                if let Some(value) = result.probability.filter(|p| *p < 0.0 || *p > 1.0) {
+                if let Some(value) = observation.probability.filter(|p| *p < 0.0 || *p > 1.0) {
                     return Err(PyValueError::new_err(format!(
                         "observe: the probability must be from 0 to 1, it is {value}"
                     )));
                 }
-                if let Some(value) = result.average_packets.filter(|q| *q < 0.0) {
+                if let Some(value) = observation.average_packets.filter(|q| *q < 0.0) {
                     return Err(PyValueError::new_err(format!(
                         "observe: average_packets must be 0 or more, it is {value}"
                     )));
                 }
-                Ok(result)
+                Ok(observation)
             })
     }
 }

@@ -117,8 +117,8 @@ pub(crate) fn interruptible<T: Send>(
     if deadline.is_some_and(|end| Instant::now() >= end) {
         return Err(late());
     }
-    let result = py.detach(|| metered(u64::MAX, watch, analysis));
-    result.map_err(|_| {
+    let answer = py.detach(|| metered(u64::MAX, watch, analysis));
+    answer.map_err(|_| {
         let signal = raised.lock().map_or(None, |mut slot| slot.take());
         signal.unwrap_or_else(late)
     })

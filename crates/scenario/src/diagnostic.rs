@@ -35,8 +35,8 @@ impl fmt::Display for Diagnostic {
             write!(f, ": {}", self.key)?;
         }
         write!(f, ": {}", self.problem)?;
-        if let Some(result) = &self.found {
-            write!(f, ", found {result}")?;
+        if let Some(text) = &self.found {
+            write!(f, ", found {text}")?;
         }
         match (&self.suggestion, &self.allowed) {
             (Some(name), Some(allowed)) => {

@@ -173,10 +173,10 @@ fn kind(kind: Kind) -> Value {
             quantity(&[Dimension::Packets, Dimension::Size, Dimension::Time])
         )),
         Kind::Distribution => {
-            let item = format!(
+            let text = format!(
                 r"({time}|(uniform|range)\s+{time}\s*\.\.\s*{time}|normal\s+{time}\s*,\s*{time}|exponential\s+{time})"
             );
-            json!({"anyOf": [pattern(&item), {"type": "array", "items": pattern(&time), "minItems": 1}]})
+            json!({"anyOf": [pattern(&text), {"type": "array", "items": pattern(&time), "minItems": 1}]})
         }
         Kind::Window => pattern(&format!(r"{time}\s*\.\.\s*{time}")),
         Kind::Choice(choices) => {
@@ -208,11 +208,11 @@ fn kind(kind: Kind) -> Value {
         Kind::Sizes => {
             let size = quantity(&[Dimension::Size]);
             let number = r"(\d+(\.\d+)?)";
-            let item = format!(
+            let text = format!(
                 r"({size}|exponential\s+{size}|pareto\s+{size}\s*,\s*{number}|log-normal\s+{size}\s*,\s*{size}|web-search)"
             );
             let point = json!({"type": "array", "prefixItems": [pattern(&size), {"type": "number", "minimum": 0, "maximum": 1}], "minItems": 2, "maxItems": 2});
-            json!({"anyOf": [pattern(&item), {"type": "array", "items": point, "minItems": 1}]})
+            json!({"anyOf": [pattern(&text), {"type": "array", "items": point, "minItems": 1}]})
         }
         Kind::Frequency => pattern(&quantity(&[Dimension::Frequency])),
         Kind::Share => {
@@ -263,8 +263,8 @@ fn of_classes(kind: Kind) -> Value {
         Kind::ClassScheduler => named(class_schedulers()),
         Kind::Classes => json!({"type": "array", "items": {"type": "object"}, "minItems": 1}),
         Kind::CodePoints(choices) => {
-            let item = json!({"enum": choices.iter().map(|(name, _)| *name).collect::<Vec<_>>()});
-            json!({"anyOf": [{"type": "array", "items": item}, item]})
+            let name = json!({"enum": choices.iter().map(|(name, _)| *name).collect::<Vec<_>>()});
+            json!({"anyOf": [{"type": "array", "items": name}, name]})
         }
         _ => {
             json!({"anyOf": [{"type": "array", "items": reference(Kind::Name)}, reference(Kind::Name)]})
@@ -570,7 +570,7 @@ mod tests {
                     }
                 }
             }
-            Value::Array(items) => items.iter().for_each(|item| references(item, texts)),
+            Value::Array(items) => items.iter().for_each(|inner| references(inner, texts)),
             _ => {}
         }
     }
@@ -578,10 +578,10 @@ mod tests {
     #[test]
     fn every_reference_leads_somewhere() {
         let schema = json_schema();
-        let mut result = Vec::new();
-        references(&schema, &mut result);
-        assert!(result.len() > 30);
-        for target in result {
+        let mut targets = Vec::new();
+        references(&schema, &mut targets);
+        assert!(targets.len() > 30);
+        for target in targets {
             assert!(
                 schema.pointer(target.trim_start_matches('#')).is_some(),
                 "{target}"

@@ -31,11 +31,11 @@ pub(crate) fn shortest(
             if !frontier.contains(&start) {
                 continue;
             }
-            let (result, by) = reached.entry(end).or_insert_with(|| {
+            let (reached_at, by) = reached.entry(end).or_insert_with(|| {
                 next.push(end);
                 (depth, Vec::new())
             });
-            if *result == depth {
+            if *reached_at == depth {
                 by.push(link);
             }
         }

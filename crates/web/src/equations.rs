@@ -51,8 +51,8 @@ fn within<T>(work: u64, analysis: impl FnOnce() -> Result<T, Error>) -> Result<T
 pub(crate) fn stability(question: &Question) -> Answer {
     let model = model(question)?;
     let work = question.whole("work")?;
-    let result = within(work, || model.equilibria());
-    let (equilibria, reason) = match result {
+    let solved = within(work, || model.equilibria());
+    let (equilibria, reason) = match solved {
         Ok(list) => (list, None),
         Err(Refusal::Engine { message, .. }) => (Vec::new(), Some(message)),
         Err(other) => return Err(other),
@@ -70,8 +70,12 @@ pub(crate) fn stability(question: &Question) -> Answer {
 
 fn equilibrium(model: &Model, at: &Equilibrium, work: u64) -> Json {
     let roots = within(work, || model.roots(at, ROOTS_LISTED)).ok();
-    let roots: Vec<(f64, f64)> = roots.map_or_else(Vec::new, |result| {
-        result.roots.iter().map(|root| (root.re, root.im)).collect()
+    let roots: Vec<(f64, f64)> = roots.map_or_else(Vec::new, |spectrum| {
+        spectrum
+            .roots
+            .iter()
+            .map(|root| (root.re, root.im))
+            .collect()
     });
     let [windows, rtts, rates, arrivals] = model.rates(&at.x, &at.p);
     let outside = model.outside(&at.regimes, &at.x, &at.p);
@@ -79,7 +83,7 @@ fn equilibrium(model: &Model, at: &Equilibrium, work: u64) -> Json {
         "state": at.x, "probability": at.probability, "signals": at.signals, "regimes": at.regime_names,
         "unstable": within(work, || model.unstable_roots(at)).ok(),
         "roots": roots,
-        "margins": within(work, || model.margins(at)).ok().map(|result| margins(&result)),
+        "margins": within(work, || model.margins(at)).ok().map(|of| margins(&of)),
         "outside": outside.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "windows": windows, "rtts": rtts, "rates": rates, "arrivals": arrivals,
     }
@@ -141,11 +145,11 @@ pub(crate) fn limit(question: &Question) -> Answer {
     let free = moved(&mut model, question)?;
     let to = question.number("to")?;
     let now = model.parameters()[free];
-    let result = within(question.whole("work")?, || {
+    let limit = within(question.whole("work")?, || {
         let at = model.equilibria()?.swap_remove(0);
         model.limit(&at, free, to)
     })?;
-    let (kind, reason) = match &result.kind {
+    let (kind, reason) = match &limit.kind {
         LimitKind::Change(change) => match &change.change {
             Change::Hopf(_) => ("oscillation", None),
             Change::RealRoot => ("real root", None),
@@ -154,16 +158,16 @@ pub(crate) fn limit(question: &Question) -> Answer {
         LimitKind::End(why) => ("end", Some(why.clone())),
         LimitKind::None => ("none", None),
     };
-    let change = match &result.kind {
+    let change = match &limit.kind {
         LimitKind::Change(change) => Some(change),
         _ => None,
     };
     Ok(object! {
-        "now": now, "value": result.value, "kind": kind, "reason": reason,
-        "unstable": result.unstable, "after": change.and_then(|item| item.after),
-        "holds_to": result.holds_to, "beyond_at": result.beyond_at,
-        "omega": change.and_then(|item| item.hopf()).map(|point| point.omega),
-        "onset": result.onset.map(|onset| object! {
+        "now": now, "value": limit.value, "kind": kind, "reason": reason,
+        "unstable": limit.unstable, "after": change.and_then(|at_limit| at_limit.after),
+        "holds_to": limit.holds_to, "beyond_at": limit.beyond_at,
+        "omega": change.and_then(|at_limit| at_limit.hopf()).map(|point| point.omega),
+        "onset": limit.onset.map(|onset| object! {
             "supercritical": onset.is_supercritical(), "mu2": onset.mu2, "beta2": onset.beta2, "l1": onset.l1,
         }),
     })
@@ -175,7 +179,7 @@ pub(crate) fn cycles(question: &Question) -> Answer {
     let free = moved(&mut model, question)?;
     let to = question.number("to")?;
     let steps = question.size("steps")?;
-    let result = within(question.whole("work")?, || {
+    let cycles = within(question.whole("work")?, || {
         let at = model.equilibria()?.swap_remove(0);
         let limit = model.limit(&at, free, to)?;
         let LimitKind::Change(change) = limit.kind else {
@@ -194,26 +198,25 @@ pub(crate) fn cycles(question: &Question) -> Answer {
         };
         model.cycles_from(&change.at, point, &options).map(Some)
     })?;
-    let Some(branch) = result else {
+    let Some(branch) = cycles else {
         return Ok(
             object! { "cycles": Json::array([]), "end": "there is no Hopf point on the way" },
         );
     };
-    let interruptible = model.observed_state();
+    let observed = model.observed_state();
     let cycles: Vec<Json> = branch
         .cycles
         .iter()
-        .map(|item| {
-            let cycle = &item.cycle;
+        .map(|branch_cycle| {
+            let cycle = &branch_cycle.cycle;
             let wave: Vec<f64> = (0..=CYCLE_SAMPLES)
                 .map(|k| {
-                    cycle.state(cycle.period * f64::from(k) / f64::from(CYCLE_SAMPLES))
-                        [interruptible]
+                    cycle.state(cycle.period * f64::from(k) / f64::from(CYCLE_SAMPLES))[observed]
                 })
                 .collect();
             object! {
-                "value": cycle.p[free], "period": cycle.period, "range": cycle.range(interruptible),
-                "after_fold": item.after_fold, "wave": wave,
+                "value": cycle.p[free], "period": cycle.period, "range": cycle.range(observed),
+                "after_fold": branch_cycle.after_fold, "wave": wave,
             }
         })
         .collect();

@@ -58,11 +58,11 @@ impl Run {
     }
 
     pub(crate) fn outcome(self) -> Answer {
-        let outcome = self
+        let finished = self
             .0
             .finish()
             .map_err(|error| Refusal::engine("failed", error))?;
-        Ok(tree(&outcome))
+        Ok(tree(&finished))
     }
 }
 

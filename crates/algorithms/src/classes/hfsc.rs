@@ -95,18 +95,18 @@ impl ClassAlgorithm for HfscParams {
             ));
         }
         if real_time.is_some() && !leaf {
-            let result = class.rt_m2;
+            let rate = class.rt_m2;
             return Err(inconsistent(
                 "rt_m2",
-                result,
+                rate,
                 "a real-time curve at leaves only".to_owned(),
             ));
         }
         if limit.is_some() && sharing.is_none() {
-            let result = class.ul_m2;
+            let rate = class.ul_m2;
             return Err(inconsistent(
                 "ul_m2",
-                result,
+                rate,
                 "an upper limit beside a link-sharing curve".to_owned(),
             ));
         }
@@ -656,12 +656,12 @@ mod tests {
             class(Some(0), true, sharing(3e6)),
             class(None, true, sharing(2e6)),
         ];
-        let result = shares(&classes, &[1, 2, 3]);
-        near(result[1], 1.5e6);
-        near(result[2], 4.5e6);
-        near(result[3], 4e6);
-        let result = shares(&classes, &[1, 3]);
-        near(result[1], 6e6);
+        let rates = shares(&classes, &[1, 2, 3]);
+        near(rates[1], 1.5e6);
+        near(rates[2], 4.5e6);
+        near(rates[3], 4e6);
+        let rates = shares(&classes, &[1, 3]);
+        near(rates[1], 6e6);
     }
 
     #[test]
@@ -681,9 +681,9 @@ mod tests {
             ..sharing(5e6)
         };
         let classes = [class(None, true, limited), class(None, true, sharing(5e6))];
-        let result = shares(&classes, &[0, 1]);
-        near(result[0], 2e6);
-        near(result[1], 8e6);
+        let rates = shares(&classes, &[0, 1]);
+        near(rates[0], 2e6);
+        near(rates[1], 8e6);
         near(shares(&classes, &[0])[0], 2e6);
     }
 

@@ -616,9 +616,9 @@ mod tests {
             class(Some(0), true, 4e6, 10e6, 0.0),
             class(Some(0), true, 6e6, 10e6, 0.0),
         ];
-        let result = shares(&classes, &[1, 2]);
-        near(result[1], 4e6);
-        near(result[2], 6e6);
+        let rates = shares(&classes, &[1, 2]);
+        near(rates[1], 4e6);
+        near(rates[2], 6e6);
     }
 
     /// 10 Mbit/s, of which 2 and 3 are guaranteed: the 5 left are lent by quanta, 2 to 3.
@@ -629,9 +629,9 @@ mod tests {
             class(Some(0), true, 2e6, 10e6, 0.0),
             class(Some(0), true, 3e6, 10e6, 0.0),
         ];
-        let result = shares(&classes, &[1, 2]);
-        near(result[1], 4e6);
-        near(result[2], 6e6);
+        let rates = shares(&classes, &[1, 2]);
+        near(rates[1], 4e6);
+        near(rates[2], 6e6);
     }
 
     #[test]
@@ -643,9 +643,9 @@ mod tests {
                 class(Some(0), true, 2e6, 10e6, f64::from(last)),
                 class(Some(0), true, 3e6, 10e6, f64::from(first)),
             ];
-            let result = shares(&classes, &[1, 2]);
-            near(result[1], 2e6);
-            near(result[2], 8e6);
+            let rates = shares(&classes, &[1, 2]);
+            near(rates[1], 2e6);
+            near(rates[2], 8e6);
         }
     }
 
@@ -660,9 +660,9 @@ mod tests {
             class(Some(1), true, 2e6, 10e6, 0.0),
             class(Some(0), true, 5e6, 10e6, 0.0),
         ];
-        let result = shares(&classes, &[2, 4]);
-        near(result[2], 5e6);
-        near(result[4], 5e6);
+        let rates = shares(&classes, &[2, 4]);
+        near(rates[2], 5e6);
+        near(rates[4], 5e6);
     }
 
     /// A root of less than the sum of its classes' rates does not hold them back: rates are
@@ -674,8 +674,8 @@ mod tests {
             class(Some(0), true, 4e6, 4e6, 0.0),
             class(Some(0), true, 4e6, 4e6, 0.0),
         ];
-        let result = shares(&classes, &[1, 2]);
-        near(result[1], 4e6);
-        near(result[2], 4e6);
+        let rates = shares(&classes, &[1, 2]);
+        near(rates[1], 4e6);
+        near(rates[2], 4e6);
     }
 }

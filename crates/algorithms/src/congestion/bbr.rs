@@ -1433,7 +1433,7 @@ pub(super) mod tests {
             now: 0.0,
         };
         let base = pipe.round(10.0, 100.0);
-        let mut result = Aggregation::default();
+        let mut aggregation = Aggregation::default();
         let mut ack = |at: f64, acked: u32, start: bool| {
             let delivery = Delivery {
                 now: Time::from_seconds(at),
@@ -1441,14 +1441,14 @@ pub(super) mod tests {
                 rate: 100.0,
                 ..base
             };
-            result.update(
+            aggregation.update(
                 &delivery,
                 start,
                 Aggregation::EXTRA_ACKED_ROUNDS,
                 100.0,
                 50.0,
             );
-            result.extra(100.0)
+            aggregation.extra(100.0)
         };
         assert_eq!(ack(1.0, 1, false), 1.0); // an epoch begins with its first ACK
         assert_eq!(ack(1.0201, 6, false), 6.0); // late: another one

@@ -367,11 +367,11 @@ impl Cubic {
     ) -> f64 {
         segments.estimate_count += acked;
         let ticks = |time: Time| time.0 / TICK_PS;
-        let (now, (result, window)) = (ticks(ack.now), segments.computed);
-        let still = window == cwnd && now.saturating_sub(ticks(result)) <= TICKS_STILL;
+        let (now, (computed, window)) = (ticks(ack.now), segments.computed);
+        let still = window == cwnd && now.saturating_sub(ticks(computed)) <= TICKS_STILL;
         if !still {
             let begins = self.epoch_start == Time::NEVER;
-            if begins || now != ticks(result) {
+            if begins || now != ticks(computed) {
                 segments.computed = (ack.now, cwnd);
                 if begins {
                     self.begin_epoch(ack.now, cwnd);
@@ -664,8 +664,8 @@ mod tests {
             } else {
                 (0.0, 0.0, Time::NEVER, f64::INFINITY)
             };
-            let result = (control.w_max, control.k, control.epoch_start);
-            assert_eq!((result.0, result.1, result.2, window.ssthresh), expected);
+            let epoch = (control.w_max, control.k, control.epoch_start);
+            assert_eq!((epoch.0, epoch.1, epoch.2, window.ssthresh), expected);
         }
     }
 

@@ -1563,9 +1563,9 @@ mod tests {
             of_hosts(2, 2, 2, 46),
             of_hosts(3, 3, 3, 8),
         ];
-        let result = shares_of(&[], &labels);
-        for (share, expected) in result.iter().zip([0.6875, 0.25, 0.0625]) {
-            assert!((share - expected).abs() < 0.02, "{result:?}");
+        let shares = shares_of(&[], &labels);
+        for (share, expected) in shares.iter().zip([0.6875, 0.25, 0.0625]) {
+            assert!((share - expected).abs() < 0.02, "{shares:?}");
         }
     }
 

@@ -174,8 +174,8 @@ mod tests {
             for flow in [0, 0, 0, 1] {
                 queues.put(Time::ZERO, of_flow(flow, 1500), Label::default());
             }
-            let result = queues.scheduler.overflow_victim(1, &queues.backlog);
-            assert_eq!((result.queue, result.packets), (victim, 1));
+            let dropped = queues.scheduler.overflow_victim(1, &queues.backlog);
+            assert_eq!((dropped.queue, dropped.packets), (victim, 1));
         }
     }
 

@@ -168,20 +168,20 @@ pub fn bautin_points(
     let l1 = |point: &HopfPoint| {
         criticality(system, point, free.0, Normalisation::Balanced).map(|c| c.l1)
     };
-    let mut result = Vec::new();
+    let mut bautin = Vec::new();
     let mut last: Option<(&HopfPoint, f64)> = None;
     for point in curve {
         let value = l1(point)?;
         if let Some((before, old)) = last
             && old * value < 0.0
         {
-            result.push(bautin_between(
+            bautin.push(bautin_between(
                 system, before, old, point, value, free, &l1,
             )?);
         }
         last = Some((point, value));
     }
-    Ok(result)
+    Ok(bautin)
 }
 
 /// Illinois false position on the chord between two Hopf points, each trial corrected back onto the

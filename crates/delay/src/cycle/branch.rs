@@ -230,14 +230,14 @@ fn continue_cycles(
             self.0.scales(u, values)
         }
     }
-    let mut interruptible = Watched(orbit, &shared);
+    let mut watched = Watched(orbit, &shared);
     let mut values = |u: &[f64], t: &[f64]| {
         let mut cycle = split_cycle(&shared.borrow(), free, u);
         cycle.error = cycle.estimate().0;
         visit(cycle, t)
     };
     continue_curve(
-        &mut interruptible,
+        &mut watched,
         u,
         lead,
         sign,
@@ -290,8 +290,8 @@ pub fn cycle_fold(
     let mut best = near.clone();
     for _ in 0..60 {
         let c = (a * fb - b * fa) / (fb - fa);
-        let (fc, result) = slope(c)?;
-        best = result;
+        let (fc, cycle) = slope(c)?;
+        best = cycle;
         if fc * fb < 0.0 {
             (a, fa) = (b, fb);
         } else {

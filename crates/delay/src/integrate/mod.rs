@@ -284,9 +284,9 @@ impl<D: DynSystem + ?Sized> Run<'_, D> {
                     stage[i] = x[i] + h * sum;
                 }
                 let mut out = std::mem::take(&mut k[s]);
-                let outcome = self.field(t + NODES[s] * h, &stage, &mut out);
+                let evaluated = self.field(t + NODES[s] * h, &stage, &mut out);
                 k[s] = out;
-                outcome?;
+                evaluated?;
             }
             let mut c = vec![0.0; 5 * n];
             for i in 0..n {

@@ -19,11 +19,11 @@ pub(super) fn low_latency(flows: &FlowClass) -> bool {
 /// # Errors
 /// Where the link is not alone, or no flow meets the classic queue.
 pub(super) fn coupled(scenario: &Scenario) -> Result<Option<(Scenario, String)>> {
-    let result = scenario.links.iter().find_map(|link| {
+    let coupling = scenario.links.iter().find_map(|link| {
         let scheduler = link.scheduler?;
         Some((link, scheduler, scheduler.coupling()?))
     });
-    let Some((link, scheduler, coupling)) = result else {
+    let Some((link, scheduler, coupling)) = coupling else {
         return Ok(None);
     };
     let what = format!("link `{}`: scheduler {}", link.name, scheduler.kind());

@@ -529,13 +529,13 @@ impl Model {
     ) -> Bottleneck<S> {
         let zero = S::from(0.0);
         let base = self.base_rtt(c, p);
-        let mut result = Bottleneck {
+        let mut bottleneck = Bottleneck {
             rate: S::from(f64::INFINITY),
             others: zero,
             drained_rtt: base,
         };
         if !self.classes[c].law.by_rate() || self.classes[c].user.is_some() {
-            return result;
+            return bottleneck;
         }
         let mut busiest = 0.0;
         for &l in &self.classes[c].path {
@@ -543,12 +543,12 @@ impl Model {
             let load = arrivals.real() / rate.real();
             if load > busiest {
                 busiest = load;
-                result.rate = rate;
-                result.others = arrivals - net.rate[c];
+                bottleneck.rate = rate;
+                bottleneck.others = arrivals - net.rate[c];
             }
-            result.drained_rtt += self.left_by_draining(l, prepared, net, x, p);
+            bottleneck.drained_rtt += self.left_by_draining(l, prepared, net, x, p);
         }
-        result
+        bottleneck
     }
 
     /// Queueing delay of a link, s, once the senders that empty it of their packets have done so: what

@@ -312,7 +312,8 @@ impl Model {
                 } else {
                     class.law.schedule(state, rtt)
                 };
-                kept.into_iter().map(|item| (class.name.as_str(), item))
+                kept.into_iter()
+                    .map(|schedule| (class.name.as_str(), schedule))
             })
             .collect()
     }

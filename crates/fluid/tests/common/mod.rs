@@ -13,8 +13,8 @@ pub(crate) fn first_hopf(
     to: f64,
 ) -> HopfPoint {
     let free = model.parameter(name).unwrap();
-    let result = model.crossings(at, free, (from, to), 120).unwrap();
-    let first = result.first().unwrap_or_else(|| panic!("no Hopf point"));
+    let crossings = model.crossings(at, free, (from, to), 120).unwrap();
+    let first = crossings.first().unwrap_or_else(|| panic!("no Hopf point"));
     first.hopf().unwrap().clone()
 }
 

@@ -103,7 +103,7 @@ impl EndHost {
     /// # Errors
     /// From the search, when neither side has one.
     pub(crate) fn equilibria(&self) -> Result<Vec<(usize, Vec<f64>)>> {
-        let mut result = Vec::new();
+        let mut by_regime = Vec::new();
         let mut failure = None;
         for (regime, low, high) in [
             (1, self.response.smallest, self.response.threshold),
@@ -115,13 +115,13 @@ impl EndHost {
             lower.push(low + 1e-9 * width);
             upper.push(high - 1e-9 * width);
             match equilibria(&self.frozen(regime), &lower, &upper, &self.parameters()) {
-                Ok(states) => result.extend(states.into_iter().map(|x| (regime, x))),
+                Ok(states) => by_regime.extend(states.into_iter().map(|x| (regime, x))),
                 Err(e) => failure = Some(e),
             }
         }
-        match (result.is_empty(), failure) {
+        match (by_regime.is_empty(), failure) {
             (true, Some(e)) => Err(e),
-            _ => Ok(result),
+            _ => Ok(by_regime),
         }
     }
 

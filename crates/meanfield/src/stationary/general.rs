@@ -76,13 +76,13 @@ impl Stationary {
         }
         let rate = |w: f64| hazard.rate(loss, w) / (w * law.increase(w));
         let top = effective_top(&rate, law, w_max)?;
-        let result = solve(law, loss, top, hazard, &rate, top < w_max);
+        let law_at_rest = solve(law, loss, top, hazard, &rate, top < w_max);
         // as of any distribution between the floor and the top; near loss 1 the collocation leaves
         // that range
-        let (mean, second) = (result.mean, result.second);
+        let (mean, second) = (law_at_rest.mean, law_at_rest.second);
         let low = law.floor() * (1.0 - MOMENT_TOLERANCE);
         let high = top * (1.0 + MOMENT_TOLERANCE);
-        let resolved = (0.0..=1.0 + MOMENT_TOLERANCE).contains(&result.atom)
+        let resolved = (0.0..=1.0 + MOMENT_TOLERANCE).contains(&law_at_rest.atom)
             && mean >= low
             && mean <= high
             && second >= mean * mean * (1.0 - MOMENT_TOLERANCE)
@@ -92,7 +92,7 @@ impl Stationary {
                 "the stationary density at a loss of {loss} is too steep to be resolved"
             )));
         }
-        Ok(result)
+        Ok(law_at_rest)
     }
 
     /// Probability of the window `w_max`.
@@ -170,15 +170,15 @@ fn solve(
     // flux through the cut starts the solution
     let mut flux = hazard.rate(loss, top);
     let mut sources: Vec<Nodes> = vec![[0.0; POLYNOMIAL_ORDER + 1]; steps];
-    let mut result = Unnormalised {
+    let mut solution = Unnormalised {
         sums: if cut { [0.0; 3] } else { [1.0, top, top * top] },
         panels: Vec::new(),
         atom: 1.0,
     };
     'generations: for generation in 0..MAX_GENERATIONS {
-        let before = result.sums[0];
+        let before = solution.sums[0];
         if generation == 1 {
-            flux -= hazard.rate(loss, top) * result.atom;
+            flux -= hazard.rate(loss, top) * solution.atom;
         }
         for (k, nodes) in windows.iter_mut().enumerate() {
             if generation > 0 {
@@ -199,12 +199,12 @@ fn solve(
             let density = std::array::from_fn(|i| f[i] / (nodes[i] * law.increase(nodes[i])));
             sources[k] = std::array::from_fn(|i| weight[i] * f[i]);
             // minus: nodes fall as the parameter rises
-            result.add(*nodes, density, |i| -chebyshev.weights[i] * slope[i]);
-            if result.sums[0] > 1e200 {
+            solution.add(*nodes, density, |i| -chebyshev.weights[i] * slope[i]);
+            if solution.sums[0] > 1e200 {
                 // a rare atom: the density grows by exp(hazard) on the way down
                 let down = 1e-200;
                 flux *= down;
-                result.scale(down);
+                solution.scale(down);
                 sources
                     .iter_mut()
                     .flatten()
@@ -214,11 +214,11 @@ fn solve(
                 break 'generations;
             }
         }
-        if generation > 2 && result.sums[0] - before < 1e-17 * result.sums[0] {
+        if generation > 2 && solution.sums[0] - before < 1e-17 * solution.sums[0] {
             break;
         }
     }
-    result.normalised(cut)
+    solution.normalised(cut)
 }
 
 /// A stationary law on the way down, before its mass is one.
@@ -334,8 +334,8 @@ mod tests {
         let law = crate::RegisteredTcp::new(law, ackclock_algorithms::fluid::Path::fixed(0.009));
         for loss in (1..=100).map(|part| f64::from(part) / 100.0) {
             for w_max in [2.5, 5.0, 10.0, 11.0, 20.0, 50.0, 100.0] {
-                if let Ok(result) = Stationary::new(&law, loss, w_max, Hazard::PerPacket) {
-                    let atom = result.atom();
+                if let Ok(stationary) = Stationary::new(&law, loss, w_max, Hazard::PerPacket) {
+                    let atom = stationary.atom();
                     assert!((0.0..=1.0).contains(&atom), "at {loss}, {w_max}: {atom}");
                 }
             }
@@ -361,12 +361,12 @@ mod tests {
         let law = crate::RegisteredTcp::new(law, ackclock_algorithms::fluid::Path::fixed(0.623));
         for loss in [0.3, 0.9, 0.99, 0.9999, 0.999_999, 1.0] {
             for w_max in [20.0, 64.0, 337.0, 1000.0] {
-                if let Ok(result) = Stationary::new(&law, loss, w_max, Hazard::PerPacket) {
+                if let Ok(stationary) = Stationary::new(&law, loss, w_max, Hazard::PerPacket) {
                     assert!(
-                        result.mean() > 0.0 && result.second_moment() > 0.0,
+                        stationary.mean() > 0.0 && stationary.second_moment() > 0.0,
                         "at {loss}, {w_max}: {} and {}",
-                        result.mean(),
-                        result.second_moment()
+                        stationary.mean(),
+                        stationary.second_moment()
                     );
                 }
             }

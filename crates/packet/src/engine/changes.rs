@@ -24,8 +24,8 @@ impl Engine {
             }
             Setting::AqmParameter(link, name, value) => {
                 self.links[link].advance(now);
-                let outcome = self.links[link].set_parameter(now, &name, value);
-                outcome.map_err(|message| {
+                let set = self.links[link].set_parameter(now, &name, value);
+                set.map_err(|message| {
                     Error::Unsupported(format!("{}: {message}", self.changes[index].at))
                 })?;
             }

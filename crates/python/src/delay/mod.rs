@@ -49,13 +49,13 @@ impl PyDelaySystem {
         analysis: impl FnOnce(&dyn DynSystem) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
         let system = &*self.system;
-        let result = interruptible(py, || analysis(system));
+        let answer = interruptible(py, || analysis(system));
         if let Some(raised) = &self.raised
             && let Some(error) = raised.lock().map_or(None, |mut slot| slot.take())
         {
             return Err(error);
         }
-        result?.map_err(|error| failure(py, &error))
+        answer?.map_err(|error| failure(py, &error))
     }
 
     fn linear(&self, py: Python<'_>, x: &[f64], p: &[f64]) -> PyResult<Linear> {
@@ -181,8 +181,8 @@ impl PyDelaySystem {
         count: usize,
     ) -> PyResult<(Bound<'py, PyArray1<Complex64>>, f64)> {
         let linear = self.linear(py, &x, &p)?;
-        let result = self.run(py, |_| rightmost_roots(&linear, count))?;
-        Ok((complexes(py, &result.roots), result.line))
+        let spectrum = self.run(py, |_| rightmost_roots(&linear, count))?;
+        Ok((complexes(py, &spectrum.roots), spectrum.line))
     }
 
     /// All roots right of `line`.
@@ -194,8 +194,8 @@ impl PyDelaySystem {
         line: f64,
     ) -> PyResult<(Bound<'py, PyArray1<Complex64>>, f64)> {
         let linear = self.linear(py, &x, &p)?;
-        let result = self.run(py, |_| roots_right_of(&linear, line))?;
-        Ok((complexes(py, &result.roots), result.line))
+        let spectrum = self.run(py, |_| roots_right_of(&linear, line))?;
+        Ok((complexes(py, &spectrum.roots), spectrum.line))
     }
 
     /// The number of roots right of `line`, by the argument principle.
@@ -288,8 +288,8 @@ impl PyDelaySystem {
         largest_step: f64,
     ) -> PyResult<Bound<'py, PyDict>> {
         let options = continuation_options(points, largest_step);
-        let result = self.run(py, |s| hopf_curve(s, &start.0, free, ranges, &options))?;
-        curve(py, result, |point| hopf(py, point))
+        let followed = self.run(py, |s| hopf_curve(s, &start.0, free, ranges, &options))?;
+        curve(py, followed, |point| hopf(py, point))
     }
 
     #[expect(clippy::too_many_arguments, reason = "a private function")]
@@ -305,8 +305,8 @@ impl PyDelaySystem {
     ) -> PyResult<Bound<'py, PyDict>> {
         let options = continuation_options(points, largest_step);
         let start = FoldPoint { x, p };
-        let result = self.run(py, |s| fold_curve(s, &start, free, ranges, &options))?;
-        curve(py, result, |point| fold(py, point))
+        let followed = self.run(py, |s| fold_curve(s, &start, free, ranges, &options))?;
+        curve(py, followed, |point| fold(py, point))
     }
 
     /// The branch of equilibria in one parameter.
@@ -323,8 +323,8 @@ impl PyDelaySystem {
     ) -> PyResult<Bound<'py, PyDict>> {
         self.sizes(&x, &p)?;
         let options = continuation_options(points, largest_step);
-        let result = self.run(py, |s| branch(s, &x, &p, free, span, &options))?;
-        curve(py, result, |point: BranchPoint| {
+        let followed = self.run(py, |s| branch(s, &x, &p, free, span, &options))?;
+        curve(py, followed, |point: BranchPoint| {
             let dict = PyDict::new(py);
             dict.set_item("state", point.x)?;
             dict.set_item("parameters", point.p)?;
@@ -340,8 +340,8 @@ impl PyDelaySystem {
         free: (usize, usize),
     ) -> PyResult<Vec<PyHopfPoint>> {
         let points: Vec<HopfPoint> = points.iter().map(|point| point.0.clone()).collect();
-        let result = self.run(py, |s| bautin_points(s, &points, free))?;
-        Ok(result.into_iter().map(PyHopfPoint).collect())
+        let bautin = self.run(py, |s| bautin_points(s, &points, free))?;
+        Ok(bautin.into_iter().map(PyHopfPoint).collect())
     }
 
     /// The normal form; `component` is the state whose amplitude counts.
@@ -445,10 +445,10 @@ impl PyDelaySystem {
     ) -> PyResult<Bound<'py, PyDict>> {
         let options = continuation_options(points, largest_step);
         let resolution = resolution(tolerance);
-        let result = self.run(py, |s| {
+        let followed = self.run(py, |s| {
             cycle_branch(s, &start.0, free, span, &options, &resolution)
         })?;
-        curve(py, result, |point: CyclePoint| {
+        curve(py, followed, |point: CyclePoint| {
             let cycle = Bound::new(py, PyCycle(point.cycle))?;
             Ok((cycle, point.after_fold).into_pyobject(py)?.into_any())
         })
@@ -532,16 +532,16 @@ impl PyDelaySystem {
         }
         let function = history.clone().unbind();
         let raised: Mutex<Option<PyErr>> = Mutex::new(None);
-        let result = self.run(py, |s| {
+        let trajectory = self.run(py, |s| {
             let past = |t: f64, x: &mut [f64]| {
                 let state = Python::attach(|py| -> PyResult<Vec<f64>> {
                     let state: Vec<f64> = function.call1(py, (t,))?.extract(py)?;
                     if state.len() == n {
                         return Ok(state);
                     }
-                    let outcome = state.len();
+                    let count = state.len();
                     Err(PyValueError::new_err(format!(
-                        "history({t}) gave {outcome} states, not {n}"
+                        "history({t}) gave {count} states, not {n}"
                     )))
                 });
                 match state {
@@ -556,7 +556,7 @@ impl PyDelaySystem {
         });
         match raised.into_inner() {
             Ok(Some(error)) => Err(error),
-            _ => result.map(PyTrajectory),
+            _ => trajectory.map(PyTrajectory),
         }
     }
 }

@@ -164,8 +164,8 @@ pub(crate) fn curve<'py, P>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let points = PyList::empty(py);
-    for item in curve.points {
-        points.append(point(item)?)?;
+    for followed in curve.points {
+        points.append(point(followed)?)?;
     }
     dict.set_item("points", points)?;
     dict.set_item("start", end_parts(&curve.start))?;

@@ -32,7 +32,7 @@ impl UserSystem {
     }
 
     fn value<S: Face>(&self, at: Args<'_, S>, out: &mut [S]) {
-        let result = Python::attach(|py| {
+        let called = Python::attach(|py| {
             let [x, past, p] = Self::arguments(py, &at)?;
             let values = self.rhs.bind(py).call1((x, past, p))?;
             let mut count = 0;
@@ -50,18 +50,18 @@ impl UserSystem {
                 "the right-hand side gave {count} values for {n} states"
             )))
         });
-        if let Err(error) = result {
+        if let Err(error) = called {
             keep(&self.raised, error);
             out.fill(S::from(f64::NAN));
         }
     }
 
     fn lag<S: Face>(&self, j: usize, at: Args<'_, S>) -> S {
-        let result = Python::attach(|py| {
+        let called = Python::attach(|py| {
             let [x, past, p] = Self::arguments(py, &at)?;
             S::take(&self.delays[j].bind(py).call1((x, past, p))?)
         });
-        result.unwrap_or_else(|error| {
+        called.unwrap_or_else(|error| {
             keep(&self.raised, error);
             S::from(f64::NAN)
         })

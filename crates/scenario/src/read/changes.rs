@@ -322,7 +322,7 @@ impl Reader<'_> {
         let keys = LinkKeys::of(link);
         let mut settings = Vec::new();
         let mut good = true;
-        let mut result = false;
+        let mut changes = false;
         for entry in table.entries {
             let place = table.place_of(entry);
             match (entry.0.text.as_str(), &entry.1.value) {
@@ -370,9 +370,9 @@ impl Reader<'_> {
                     settings.extend(setting.map(|(set, item)| (set, item, (0, 1))));
                 }
             }
-            result = true;
+            changes = true;
         }
-        self.not_idle(table, result, &keys.names())?;
+        self.not_idle(table, changes, &keys.names())?;
         good.then_some(settings)
     }
 
@@ -483,12 +483,12 @@ impl Reader<'_> {
         let names: Vec<&str> = changeable.iter().map(|key| key.name).collect();
         let mut settings = Vec::new();
         let mut good = true;
-        let mut result = false;
+        let mut changes = false;
         for entry in table.entries {
             if keys::CHANGE.keys.iter().any(|key| key.name == entry.0.text) {
                 continue;
             }
-            result = true;
+            changes = true;
             let Some(key) = changeable.iter().find(|key| key.name == entry.0.text) else {
                 let names: Vec<&str> = ["at", "flows", "over"]
                     .into_iter()
@@ -507,7 +507,7 @@ impl Reader<'_> {
             good &= setting.is_some();
             settings.extend(setting.map(|setting| (setting, item, (0, 1))));
         }
-        self.not_idle(table, result, &names)?;
+        self.not_idle(table, changes, &names)?;
         good.then_some(settings)
     }
 
@@ -565,15 +565,15 @@ impl Reader<'_> {
         }
     }
 
-    fn not_idle(&self, table: &Table<'_>, result: bool, names: &[&str]) -> Option<()> {
-        if !result {
+    fn not_idle(&self, table: &Table<'_>, changes: bool, names: &[&str]) -> Option<()> {
+        if !changes {
             self.push(
                 &table.place,
                 "a change that changes nothing",
                 |diagnostic| diagnostic.allowed = Some(names.join(", ")),
             );
         }
-        result.then_some(())
+        changes.then_some(())
     }
 
     /// Applies the changes one after the other, so that each is checked against the scenario that it

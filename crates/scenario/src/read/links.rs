@@ -212,8 +212,8 @@ impl Reader<'_> {
         let names: Vec<&str> = P::SPEC.iter().map(|spec| spec.name).collect();
         let table = self.table(&item.node, item.place.clone(), &[], &names)?;
         let values = self.specified(&table, P::SPEC)?;
-        let result = P::from_values(&values).and_then(|result| result.check().map(|()| result));
-        self.or_refused(item, result)
+        let bucket = P::from_values(&values).and_then(|bucket| bucket.check().map(|()| bucket));
+        self.or_refused(item, bucket)
     }
 
     /// A token bucket must hold the largest packet, which else would never conform, unless it may

@@ -50,8 +50,8 @@ impl Reader<'_> {
                 return None;
             }
         };
-        let result = keys::TRAFFIC.iter().find(|known| known.kind == kind);
-        if result.is_none() {
+        let known_kind = keys::TRAFFIC.iter().find(|known| known.kind == kind);
+        if known_kind.is_none() {
             self.unknown_name(
                 &kind_place,
                 format!("there is no traffic \"{}\"", shorten(kind)),
@@ -59,6 +59,6 @@ impl Reader<'_> {
                 &kinds,
             );
         }
-        result
+        known_kind
     }
 }

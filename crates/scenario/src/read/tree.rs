@@ -141,15 +141,15 @@ impl Reader<'_> {
             Some(item) => {
                 let name = self.name(&item)?;
                 let leaf = |class: &TreeClass| class.queue.is_some();
-                let result = classes.iter().position(|it| it.name == name && leaf(it));
-                if result.is_none() {
+                let place = classes.iter().position(|it| it.name == name && leaf(it));
+                if place.is_none() {
                     let leaves = classes.iter().filter(|class| leaf(class));
                     let names: Vec<&str> = leaves.map(|class| class.name.as_str()).collect();
                     let problem = format!("there is no class \"{name}\" with a queue");
                     self.unknown_name(&item.place, problem, &name, &names);
                     return None;
                 }
-                Some(result)
+                Some(place)
             }
         };
         tree.classes = Some(classes);

@@ -520,8 +520,8 @@ impl Reader<'_> {
     /// One of the names of an option.
     pub(crate) fn option<T: Named>(&self, item: &Item<'_>) -> Option<T> {
         let text = self.text(item)?;
-        let result = T::named(text);
-        if result.is_none() {
+        let named = T::named(text);
+        if named.is_none() {
             let names: Vec<_> = T::CHOICES.iter().map(|(name, _)| *name).collect();
             self.unknown_name(
                 &item.place,
@@ -530,7 +530,7 @@ impl Reader<'_> {
                 &names,
             );
         }
-        result
+        named
     }
 
     /// Times drawn once per flow, in seconds.
@@ -736,8 +736,8 @@ impl Reader<'_> {
         noun: &str,
     ) -> Option<&'static Meta> {
         let kind = self.text(item)?;
-        let result = known.iter().find(|meta| is_named(meta, kind));
-        if result.is_none() {
+        let meta = known.iter().find(|meta| is_named(meta, kind));
+        if meta.is_none() {
             let mut names: Vec<_> = known.iter().map(|meta| meta.kind).collect();
             let tree = class_schedulers().iter().find(|meta| is_named(meta, kind));
             let mut hint = tree.map_or_else(String::new, |meta| {
@@ -761,7 +761,7 @@ impl Reader<'_> {
                 &names,
             );
         }
-        result
+        meta
     }
 
     /// Where a parameter stands, to report what the registry says of it.

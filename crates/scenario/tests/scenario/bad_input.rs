@@ -455,7 +455,7 @@ fn thresholds_out_of_order() {
 
 #[test]
 fn probability_outside() {
-    for (value, result) in [("1.5", "1.5"), ("-0.1", "-0.1"), ("\"150 %\"", "\"150 %\"")] {
+    for (value, shown) in [("1.5", "1.5"), ("-0.1", "-0.1"), ("\"150 %\"", "\"150 %\"")] {
         let text = with(
             "aqm = \"red\"",
             &format!("aqm = \"red\", max_probability = {value}"),
@@ -465,7 +465,7 @@ fn probability_outside() {
             "9:42",
             &[
                 "link[0].queue.max_probability: ",
-                &format!("found {result}"),
+                &format!("found {shown}"),
                 "above 0, at most 1",
             ],
         );

@@ -9,8 +9,8 @@ fn the_fuzz_corpus_never_panics() {
     let mut refused = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap();
-        for result in [parse(&bytes, "corpus"), parse_json(&bytes, "corpus")] {
-            match result {
+        for read in [parse(&bytes, "corpus"), parse_json(&bytes, "corpus")] {
+            match read {
                 Ok(scenario) => {
                     accepted += 1;
                     let json = to_json(&scenario);

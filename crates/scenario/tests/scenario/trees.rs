@@ -204,7 +204,7 @@ fn changes_that_come_again() {
     let text_of = to_json(&scenario);
     let again = parse_json(&text_of, "again.json").unwrap_or_else(|errors| panic!("{errors:?}"));
     assert_eq!(again.changes.len(), 6);
-    for (more, result) in [
+    for (more, problem) in [
         (
             "until = \"6 s\"\nrate = \"1 Mbit/s\"\n",
             "nothing is repeated",
@@ -223,6 +223,6 @@ fn changes_that_come_again() {
     ] {
         let errors = text(more).expect_err(more);
         let all: String = errors.iter().map(ToString::to_string).collect();
-        assert!(all.contains(result), "{more}: {all}");
+        assert!(all.contains(problem), "{more}: {all}");
     }
 }

@@ -122,10 +122,10 @@ def fluctuation_mode(
     starts = _candidates(x, interval) if near is None else [2 * math.pi / near]
     fits = [_first_fit(x, interval, omega, first) for omega in starts]
     start = min((fit for fit in fits if fit is not None), key=lambda fit: fit.error, default=None)
-    result = None if start is None else _by_fit(x, interval, first, start)
-    if result is None or not result.residual <= MISFIT:
+    mode = None if start is None else _by_fit(x, interval, first, start)
+    if mode is None or not mode.residual <= MISFIT:
         return _by_peaks(x, interval, first)
-    return result
+    return mode
 
 
 def _by_fit(x: Floats, interval: float, first: int, start: _Fit) -> FluctuationMode | None:

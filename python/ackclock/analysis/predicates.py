@@ -90,13 +90,13 @@ def is_oscillating(
     limit = OSCILLATION_AMPLITUDE
     if x.size == 0 or x.mean() <= 0:
         return Verdict(False, 0.0, limit, state("predicates.empty"))
-    result = regularity(x, interval, rtt, confidence)
-    value, period = result.amplitude, result.oscillation
+    measured = regularity(x, interval, rtt, confidence)
+    value, period = measured.amplitude, measured.oscillation
     length = x.size * interval
-    short = length < (ONE_CYCLE if result.oscillates else LONG_ENOUGH) * needed
-    if result.why or short:
-        why = result.why or state("predicates.short", slowest=reason or "its slowest motion")
-        longer = 0.0 if math.isnan(result.longer) else result.longer * length
+    short = length < (ONE_CYCLE if measured.oscillates else LONG_ENOUGH) * needed
+    if measured.why or short:
+        why = measured.why or state("predicates.short", slowest=reason or "its slowest motion")
+        longer = 0.0 if math.isnan(measured.longer) else measured.longer * length
         needs = max(longer, needed if short else 0.0)
         hopeless = needs > FAR * max(length, needed)
         case = "hopeless" if hopeless else "longer" if needs > 0 else "open"
@@ -104,9 +104,9 @@ def is_oscillating(
         return Verdict(False, value, limit, finding, False, math.inf if hopeless else needs, period, short)
     if period is None:
         return Verdict(False, value, limit, state("predicates.no-period"))
-    case = "oscillating" if result.oscillates else "small"
+    case = "oscillating" if measured.oscillates else "small"
     finding = state(f"predicates.{case}", period=period.period, amplitude=value, limit=limit)
-    return Verdict(bool(result.oscillates), value, limit, finding, oscillation=period)
+    return Verdict(bool(measured.oscillates), value, limit, finding, oscillation=period)
 
 
 def is_stable(

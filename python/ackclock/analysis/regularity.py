@@ -134,25 +134,25 @@ def _judged(y: Floats, step: float, confidence: float) -> Regularity:
     period = Oscillation(
         step * _refine(r, lag), amplitude.value * float(y.mean()), min(1.0, coherence.value), _chance(r, zero, lag)
     )
-    more, result = (amplitude.value, period) if coherence.value >= OSCILLATION_COHERENCE else (0.0, None)
+    more, oscillation = (amplitude.value, period) if coherence.value >= OSCILLATION_COHERENCE else (0.0, None)
     regular = coherence.beyond(OSCILLATION_COHERENCE)
     large = amplitude.beyond(OSCILLATION_AMPLITUDE, BESIDE)
     if regular and large:
         return Regularity(True, amplitude.value, period, None, math.nan)
     if large is False or (regular is False and unresolved <= 1):
-        return Regularity(False, more, result, None, math.nan)
+        return Regularity(False, more, oscillation, None, math.nan)
     if regular is False:
-        return Regularity(None, more, result, state("predicates.few-swings"), unresolved)
+        return Regularity(None, more, oscillation, state("predicates.few-swings"), unresolved)
     if math.isinf(coherence.half):
         few = max(1.0, (PERIODS * BLOCKS[0] + 1) * lag / z.size)
-        return Regularity(None, more, result, state("predicates.few-periods"), 1.5 * few)
+        return Regularity(None, more, oscillation, state("predicates.few-periods"), 1.5 * few)
     if regular is None:
         longer = coherence.longer(OSCILLATION_COHERENCE)
-        return Regularity(None, more, result, state("predicates.irregular"), longer)
+        return Regularity(None, more, oscillation, state("predicates.irregular"), longer)
     longer = math.inf
     if abs(amplitude.value - OSCILLATION_AMPLITUDE) > BESIDE * OSCILLATION_AMPLITUDE:
         longer = amplitude.longer(OSCILLATION_AMPLITUDE)
-    return Regularity(None, more, result, state("predicates.near-limit"), longer)
+    return Regularity(None, more, oscillation, state("predicates.near-limit"), longer)
 
 
 def deviation(x: Floats, confidence: float = CONFIDENCE) -> Bounds:
@@ -230,7 +230,7 @@ def _period(z: Floats, lag: int, confidence: float) -> tuple[Bounds, Bounds]:
 def _jackknife(sums: Floats, value: Callable[[Floats], float], confidence: float) -> Bounds:
     """A value of sums over pieces, with the interval from leaving out one piece after another."""
     total, pieces = sums.sum(0), len(sums)
-    left_out = np.array([value(total - item) for item in sums])
+    left_out = np.array([value(total - run_sum) for run_sum in sums])
     error = math.sqrt((pieces - 1) / pieces * float(np.square(left_out - left_out.mean()).sum()))
     return Bounds(value(total), student_quantile(pieces - 1, confidence) * error)
 

@@ -142,7 +142,7 @@ def _noise(of: Parameters) -> float:
     send = of.ps - of.slr - of.ds - 100 + 0.004 * (of.ps - loudness - of.ds - 14) ** 2
     room = of.pr + 10 * math.log10(1 + 10 ** ((10 - of.lstr) / 10))
     receive = of.rlr - 121 + room + 0.008 * (room - 35) ** 2
-    return 10 * math.log10(sum(10 ** (item / 10) for item in (of.nc, send, receive, of.nfor + of.rlr)))
+    return 10 * math.log10(sum(10 ** (level / 10) for level in (of.nc, send, receive, of.nfor + of.rlr)))
 
 
 def _sidetone(of: Parameters, echo: float) -> float:
@@ -173,11 +173,11 @@ def _talker_echo(of: Parameters, noise: float, echo: float, sidetone: float) -> 
     heard = of.telr - 40 * math.log10((1 + echo / 10) / (1 + echo / 150)) + 6 * math.exp(-0.3 * echo**2)
     heard += sidetone / 2 if of.stmr < low else 0.0
     rating, quiet = 80 + 2.5 * (heard - 14), -1.5 * (noise - of.rlr)
-    result = 0.0
+    impairment = 0.0
     if echo >= 1:
         half = (quiet - rating) / 2
-        result = (half + math.sqrt(half**2 + 100) - 1) * (1 - math.exp(-echo))
-    return math.hypot(result, sidetone) if of.stmr > high else result
+        impairment = (half + math.sqrt(half**2 + 100) - 1) * (1 - math.exp(-echo))
+    return math.hypot(impairment, sidetone) if of.stmr > high else impairment
 
 
 def _listener_echo(of: Parameters, basic: float, round_trip: float) -> float:

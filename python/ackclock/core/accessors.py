@@ -29,8 +29,8 @@ def presented(method: Callable[_Parameters, _Made]) -> Callable[_Parameters, _Ma
     @wraps(method)
     def call(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Made:
         work = resolve_name(_places[method.__qualname__])
-        result, *named = signature(method).bind(*arguments, **options).arguments.items()
-        value: _Made = work(result[1], **dict(named))
+        subject, *named = signature(method).bind(*arguments, **options).arguments.items()
+        value: _Made = work(subject[1], **dict(named))
         return value
 
     return call

@@ -53,12 +53,12 @@ def digests(scenario: _core.Scenario) -> list[str]:
 
 
 def _digests(scenario: _core.Scenario) -> dict[str, str]:
-    result = {}
+    digests = {}
     for path in dict.fromkeys(scenario.libraries):
         with suppress(OSError):
             about = Path(path).stat()
-            result[path] = _digest(path, about.st_mtime_ns, about.st_size)
-    return result
+            digests[path] = _digest(path, about.st_mtime_ns, about.st_size)
+    return digests
 
 
 @cache

@@ -231,14 +231,14 @@ def through_ifb(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     Linux queues packets that it sends; those that arrive are redirected to an intermediate functional block device
     (ifb), which `lines` then set instead of DEV.
     """
-    results = [
+    commands = [
         f"ip link add {IFB} type ifb",
         f"ip link set {IFB} up",
         "tc qdisc replace dev DEV handle ffff: ingress",
         f"tc filter replace dev DEV parent ffff: protocol all prio 1 matchall action mirred egress redirect dev {IFB}",
         *(line.replace("dev DEV", f"dev {IFB}") for line in lines),
     ]
-    return results, ["tc qdisc del dev DEV ingress", f"ip link del {IFB}"]
+    return commands, ["tc qdisc del dev DEV ingress", f"ip link del {IFB}"]
 
 
 def weight_exponent(minimum: int, burst: int, packet: int) -> int | None:
@@ -320,7 +320,7 @@ def _linux_red(queue: Queue, bits: float, packet: float) -> Commands:
         f"{'adaptive ' if adaptive else ''}bandwidth {bits / 1e3:.0f}kbit probability {_printed(p, low, high)}"
         f"{' ecn' if ecn else ''}"
     )
-    result = {
+    rounded = {
         **queue,
         "min_threshold": f"{low // size} packets",
         "max_threshold": f"{high // size} packets",
@@ -339,7 +339,7 @@ def _linux_red(queue: Queue, bits: float, packet: float) -> Commands:
             str(state("tc.red-average", exponent=exponent)),
             "probability at max; above max every packet is dropped (Linux RED is not gentle)",
         ),
-        result,
+        rounded,
     )
 
 
@@ -359,7 +359,7 @@ def _linux_pie(queue: Queue, bits: float, packet: float) -> Commands:
         f"tc qdisc replace dev DEV root pie limit {room} target {_us(target)} tupdate {_us(update)} alpha {alpha} "
         f"beta {beta}{' ecn' if ecn else ''}"
     )
-    result = {
+    rounded = {
         **queue,
         "alpha": alpha * SIXTEENTH,
         "beta": beta * SIXTEENTH,
@@ -378,7 +378,7 @@ def _linux_pie(queue: Queue, bits: float, packet: float) -> Commands:
             "alpha, beta: sixteenths of 1 Hz per update (2 and 20 are RFC 8033's 0.125 and 1.25); limit: packets",
             "tupdate: whole timer ticks; a multiple of 4 ms is exact with kernels of 250 and 1000 Hz",
         ),
-        result,
+        rounded,
     )
 
 
@@ -391,7 +391,7 @@ def _linux_codel(queue: Queue, bits: float, packet: float) -> Commands:
         words += [f"quantum {round(number(queue, 'quantum', 1514))}"]
     ecn = bool(queue.get("ecn", False))
     words += ["ecn" if ecn else "noecn"]
-    result = {
+    rounded = {
         **queue,
         "target": f"{_round_us(target)} us",
         "interval": f"{_round_us(interval)} us",
@@ -402,7 +402,7 @@ def _linux_codel(queue: Queue, bits: float, packet: float) -> Commands:
         (f"tc qdisc replace dev DEV root {kind} {' '.join(words)}",),
         (f"tc qdisc replace dev DEV root {'fq_codel' if kind == 'codel' else 'pfifo_fast'}",),
         ("target, interval: of each packet's time in the queue; limit: packets",),
-        result,
+        rounded,
     )
 
 
@@ -521,7 +521,7 @@ def _ios_red(queue: Queue, bits: float, packet: float) -> Commands:
     if high > 4096:  # noqa: PLR2004  the command reference's range
         raise DeviceError(f"ios-xe: thresholds go up to 4096 packets, not {high}")
     denominator = min(max(round(1 / number(queue, "max_probability", 0.1)), 1), 65536)
-    result = {
+    rounded = {
         **queue,
         "min_threshold": f"{low} packets",
         "max_threshold": f"{high} packets",
@@ -549,7 +549,7 @@ def _ios_red(queue: Queue, bits: float, packet: float) -> Commands:
             (str(state("tc.ios-weight", exponent=exponent))),
             "platforms differ in ranges and in spacing drops, which was checked as on Linux",
         ),
-        result,
+        rounded,
     )
 
 
@@ -572,7 +572,7 @@ def _junos_red(queue: Queue, bits: float, packet: float) -> Commands:
     if last <= first:
         raise DeviceError("junos: the thresholds fall on the same percent of the buffer")
     micros = round(buffer * 8 * packet / bits * 1e6)
-    result = {
+    rounded = {
         **queue,
         "min_threshold": f"{first * buffer / 100:.6g} packets",
         "max_threshold": f"{last * buffer / 100:.6g} packets",
@@ -604,5 +604,5 @@ def _junos_red(queue: Queue, bits: float, packet: float) -> Commands:
                 "average are slower"
             ),
         ),
-        result,
+        rounded,
     )

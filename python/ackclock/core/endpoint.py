@@ -158,10 +158,10 @@ class Endpoint:
 
     def segments(self, now: float) -> list[Segment]:
         """All segments that leave at `now`."""
-        results = []
+        segments = []
         while (segment := self._core.next_segment(now)) is not None:
-            results.append(Segment(*segment))
-        return results
+            segments.append(Segment(*segment))
+        return segments
 
     def next_event(self) -> float | None:
         """When `advance` is due next, or None if nothing happens without an acknowledgement or a write."""

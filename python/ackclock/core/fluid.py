@@ -201,7 +201,7 @@ class Equations:
             elif key in ("rtt", "count") and index <= len(self.links) + 2 * len(self.classes):
                 names[self._short("flows", owner, key)] = Parameter("", index)
         names |= {name: parameter for name, parameter in self._aliases.items() if parameter.index < len(parameters)}
-        return {name: item.scale * parameters[item.index] for name, item in names.items()}
+        return {name: free.scale * parameters[free.index] for name, free in names.items()}
 
     def _short(self, group: str, owner: str, key: str) -> str:
         alone = len(self.links if group == "link" else self.classes) == 1
@@ -213,10 +213,10 @@ class Equations:
             return 0
         if name in self.states:
             return self.states.index(name)
-        results = [k for k, state in enumerate(self.states) if state.rpartition(".")[2] == name]
-        if len(results) == 1:
-            return results[0]
-        problem = "several states are called" if results else "there is no state"
+        indices = [k for k, state in enumerate(self.states) if state.rpartition(".")[2] == name]
+        if len(indices) == 1:
+            return indices[0]
+        problem = "several states are called" if indices else "there is no state"
         raise ValueError(f"{problem} {name!r}; the states are {', '.join(self.states)}")
 
     def parameters(self, given: Sequence[float]) -> list[float]:
@@ -236,7 +236,7 @@ class Equations:
         ):
             for owner in owners:
                 start = table if len(owners) == 1 else f"{prefix}.{owner}.{table}"
-                entry = next((item for item in groups[group] if item["kind"] == kinds[owner]), None)
+                entry = next((algorithm for algorithm in groups[group] if algorithm["kind"] == kinds[owner]), None)
                 keys += [f"{start}.{parameter['name']}" for parameter in (entry or {"parameters": []})["parameters"]]
         return keys
 
@@ -291,10 +291,10 @@ def _unit_of(kind: str, key: str, group: str) -> str | None:
 def _python_laws(scenario: Scenario) -> dict[str, object]:
     """Users' congestion controls by class, each with its fluid law; what has none is refused."""
     tree = scenario.canonical
-    result = {index: make() for index, make in scenario._controllers.items()}
+    laws = {index: make() for index, make in scenario._controllers.items()}
     names = [
         tree["flows"][index]["congestion"]["kind"]
-        for index, row in result.items()
+        for index, row in laws.items()
         if not all(callable(getattr(row, method, None)) for method in ("increase", "decrease"))
     ]
     names += [tree["link"][index]["queue"]["aqm"] for index in scenario._managers]
@@ -305,7 +305,7 @@ def _python_laws(scenario: Scenario) -> dict[str, object]:
         )
         text = f"{scenario.origin}: {problem}"
         raise ScenarioError([Diagnostic(scenario.origin, None, None, "", problem, None, None, None, text)])
-    return {str(tree["flows"][index]["name"]): row for index, row in result.items()}
+    return {str(tree["flows"][index]["name"]): row for index, row in laws.items()}
 
 
 def fluid(

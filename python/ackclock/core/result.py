@@ -143,7 +143,7 @@ class Result(EngineResult):
         table.index.name = "link"
         derived = [_derived(link) for link in self._raw["links"]]
         for place, name in enumerate(derived[0] if derived else (), 1):
-            table.insert(place, name, [item[name] for item in derived])
+            table.insert(place, name, [row[name] for row in derived])
         return table
 
     @cached_property

@@ -229,8 +229,8 @@ def scenario_of(given: ScenarioLike) -> Scenario:
 
 def link_of(tree: Mapping[str, Any], name: str) -> Tree:
     """Return the entry of a link in a scenario's tree, such as `Scenario.canonical`."""
-    result: Tree = next(entry for entry in tree["link"] if entry["name"] == name)
-    return result
+    link: Tree = next(entry for entry in tree["link"] if entry["name"] == name)
+    return link
 
 
 def loads(text: str | bytes, *, origin: str = "text", form: str = "toml") -> Scenario:

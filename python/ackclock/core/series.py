@@ -65,8 +65,8 @@ def queue_levels(result: Result, link: str) -> dict[str, float]:
     """Return what the scenario says of the link's queue in packets: capacity and thresholds, by parameter name."""
     tree = json.loads(result.scenario_json)
     entry: dict[str, Any] = next((x for x in tree.get("link", []) if x.get("name") == link), {})
-    outcome = ((key, _PACKETS.fullmatch(str(value))) for key, value in entry.get("queue", {}).items())
-    return {key: float(match[1]) for key, match in outcome if match}
+    matches = ((key, _PACKETS.fullmatch(str(value))) for key, value in entry.get("queue", {}).items())
+    return {key: float(match[1]) for key, match in matches if match}
 
 
 def traffic_kinds(result: Result) -> NDArray[np.str_]:

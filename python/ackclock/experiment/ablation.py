@@ -128,13 +128,13 @@ def take_away(
     for candidate in candidates:
         if candidate.key in removing:
             continue
-        outcome = judge(candidate)
-        if outcome is None:
+        judged = judge(candidate)
+        if judged is None:
             continue
-        search.trials.append(outcome)
-        if outcome[0] is Verdict.WITHDRAWN:
+        search.trials.append(judged)
+        if judged[0] is Verdict.WITHDRAWN:
             break
-        if outcome[0] is Verdict.REMOVES:
+        if judged[0] is Verdict.REMOVES:
             removing.add(candidate.key)
             if not alternatives:
                 break

@@ -1,4 +1,4 @@
-"""The work under way, told to whoever shows it."""
+"""Messages about the work under way, for whoever shows it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _LISTENER: ContextVar[Callable[[str], object] | None] = ContextVar("listener", d
 
 
 @contextmanager
-def told_to(listener: Callable[[str], object] | None) -> Iterator[None]:
-    """Have `listener` told what is being done within; None for nobody."""
+def listening(listener: Callable[[str], object] | None) -> Iterator[None]:
+    """Pass what is being done within to `listener`; None for nobody."""
     token = _LISTENER.set(listener)
     try:
         yield

@@ -77,5 +77,5 @@ def parallel(
     work: Callable[[_Task], _Found], tasks: Iterable[_Task], *, imports: Sequence[str] = ("pandas", "xarray")
 ) -> list[_Found]:
     """Return what `work` finds for each task, in their order; see `completed`."""
-    result = dict(completed(work, tasks, imports=imports))
-    return [result[number] for number in range(len(result))]
+    by_number = dict(completed(work, tasks, imports=imports))
+    return [by_number[number] for number in range(len(by_number))]

@@ -113,10 +113,10 @@ def repeat(
 ) -> _Trial:
     """Make a trial with more and more effort, while `more` names one, and return the last."""
     while True:
-        outcome = trial(effort)
-        greater = more(effort, outcome)
+        last = trial(effort)
+        greater = more(effort, last)
         if greater is None:
-            return outcome
+            return last
         effort = greater
 
 

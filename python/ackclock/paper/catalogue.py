@@ -63,9 +63,9 @@ def paper(folder: Path, key: str) -> Paper:
         spec.loader.exec_module(module)
     finally:
         sys.path.remove(str(path.parent))
-    result: Paper = module.paper
-    result.folder = path.parent
-    return result
+    loaded: Paper = module.paper
+    loaded.folder = path.parent
+    return loaded
 
 
 def reproduce(
@@ -96,7 +96,7 @@ def reproduce(
     store = Store(out / "store")
     folder = out / of.key
     folder.mkdir(parents=True, exist_ok=True)
-    results = []
+    unjudged = []
     places: set[Path] = set()
     for item in of.items.values() if items is None else items:
         if progress:
@@ -113,8 +113,8 @@ def reproduce(
             lab.stopped(error)
         lab.check_changes()
         places |= lab.places
-        results.append(lab.outcome)
-    outcomes = judged(of.causes, results, read_ledger(of.folder), quick=quick)
+        unjudged.append(lab.outcome)
+    outcomes = judged(of.causes, unjudged, read_ledger(of.folder), quick=quick)
     for outcome in outcomes:
         for drawing in outcome.drawings:
             with whole_file(folder / f"{outcome.id}-{drawing.name}.png") as temporary:
@@ -134,8 +134,8 @@ def cost(of: Paper, outcomes: Sequence[Outcome], out: Path) -> Cost:
 
 def page_path(of: Paper, outcomes: Sequence[Outcome], out: Path) -> Path:
     """Where the page of these outcomes is: ``KEY.html`` if they are all of the paper's."""
-    results = [outcome.id for outcome in outcomes]
-    return out / f"{of.key if results == list(of.items) else '-'.join([of.key, *results])}.html"
+    ids = [outcome.id for outcome in outcomes]
+    return out / f"{of.key if ids == list(of.items) else '-'.join([of.key, *ids])}.html"
 
 
 def _json(tree: object) -> str:

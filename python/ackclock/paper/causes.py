@@ -74,18 +74,18 @@ def read_causes(path: Path) -> dict[str, Cause]:
     """
     if not path.is_file():
         return {}
-    result: dict[str, Cause] = {}
+    causes: dict[str, Cause] = {}
     observed: dict[str, str] = {}
     for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("cause", []):
         cause = _cause(path, entry)
-        if cause.name in result:
+        if cause.name in causes:
             raise PaperError(f'{path}: two causes are called "{cause.name}"')
-        result[cause.name] = cause
+        causes[cause.name] = cause
         for case in cause.cases:
             if case.claim in observed:
                 raise PaperError(f'{path}: "{case.claim}" has two causes: "{observed[case.claim]}" and "{cause.name}"')
             observed[case.claim] = cause.name
-    return result
+    return causes
 
 
 def _cause(path: Path, entry: Mapping[str, Any]) -> Cause:
@@ -118,7 +118,7 @@ RANGED = re.compile(
 
 
 def within(observed: str, ours: str) -> bool:
-    """Whether `ours` has the words of `seen`, each number in its range, or the same where it has none."""
+    """Whether `ours` has the words of `observed`, each number in its range, or the same where it has none."""
     words, numbers = _parts(observed)
     other, values = _parts(ours)
     return words == other and all(
@@ -176,12 +176,12 @@ def judged(
     def of(name: str, claim: Claim) -> Claim:
         cells = []
         for cell in claim.cells:
-            result, cause = verdict(f"{name}: {cell.name}", cell.holds, cell.printed, cell.ours, claim.robust)
-            cells.append(replace(cell, verdict=result, cause=cause))
+            own_verdict, cause = verdict(f"{name}: {cell.name}", cell.holds, cell.printed, cell.ours, claim.robust)
+            cells.append(replace(cell, verdict=own_verdict, cause=cause))
         if not cells:
-            result, cause = verdict(name, claim.holds, claim.printed, claim.ours, claim.robust)
-            return replace(claim, verdict=result, cause=cause)
-        worst = next((item for item in _BY_WEIGHT if any(cell.verdict is item for cell in cells)), Verdict.HOLDS)
+            own_verdict, cause = verdict(name, claim.holds, claim.printed, claim.ours, claim.robust)
+            return replace(claim, verdict=own_verdict, cause=cause)
+        worst = next((kind for kind in _BY_WEIGHT if any(cell.verdict is kind for cell in cells)), Verdict.HOLDS)
         cause = ", ".join(dict.fromkeys(cell.cause for cell in cells if cell.cause))
         return replace(claim, cells=tuple(cells), verdict=worst, cause=cause)
 

@@ -51,7 +51,7 @@ def agree(printed: str, ours: str) -> bool:
 def _bounds(text: str) -> tuple[float, float]:
     """Return the least and the largest value that a number or range in words may stand for."""
     numbers = re.findall(r"-?\d+(?:\.\d*)?", text)
-    ends = [(float(result), 0.4999999 * 10.0 ** -len(result.partition(".")[2])) for result in numbers[-2:]]
+    ends = [(float(number), 0.4999999 * 10.0 ** -len(number.partition(".")[2])) for number in numbers[-2:]]
     return min(value - half for value, half in ends), max(value + half for value, half in ends)
 
 

@@ -304,12 +304,12 @@ class Lab:
         todo = [(place, job) for place, job in every.items() if not place.exists()]
         self._store.start_clock()
         done = len(every) - len(todo)
-        self._told(done, len(every))
+        self._show_progress(done, len(every))
         for _ in completed(lambda item: self._store.timed(*item), todo, threads=self._workers):
             done += 1
-            self._told(done, len(every))
+            self._show_progress(done, len(every))
 
-    def _told(self, done: int, count: int) -> None:
+    def _show_progress(self, done: int, count: int) -> None:
         if self._progress:
             self._progress(f"{self.paper.key} {self.outcome.id}: {done} of {count} runs")
 
@@ -340,7 +340,7 @@ class Lab:
             text, printed = f'{text} (the text: "{printed}")', ""
         self.outcome.claims.append(Claim(text, printed, ours, bool(holds), robust, not exact, self.setting))
 
-    def cells(self, text: str, results: Iterable[tuple[str, str, str]], *, printed: str) -> None:
+    def cells(self, text: str, rows: Iterable[tuple[str, str, str]], *, printed: str) -> None:
         """
         Put down the numbers of a table: each counts, and its cause is looked up as ``ITEM: text: name``.
 
@@ -352,7 +352,7 @@ class Lab:
         found
             Name, printed and our number of each, with our range over seeds.
         """
-        cells = tuple(Cell(name, theirs, ours, agree(theirs, ours)) for name, theirs, ours in results)
+        cells = tuple(Cell(name, theirs, ours, agree(theirs, ours)) for name, theirs, ours in rows)
         good = sum(cell.holds for cell in cells)
         ours = f"{good} of {len(cells)}"
         holds = good == len(cells)

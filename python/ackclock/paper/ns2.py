@@ -60,7 +60,7 @@ def setups(folder: Path) -> dict[str, Setup]:
     path = folder / "ns2.toml"
     if not path.is_file():
         return {}
-    result = {}
+    by_name = {}
     for item, labels in tomllib.loads(path.read_text(encoding="utf-8")).items():
         for label, tree in labels.items():
             if label in (SHOW, ALSO):
@@ -68,8 +68,8 @@ def setups(folder: Path) -> dict[str, Setup]:
             name = f"{item}/{label}"
             if {"script", "seeds"} - set(tree):
                 raise PaperError(f'{path}: "{name}" needs script and seeds')
-            result[name] = Setup(name, tree["script"], tree.get("options", {}), tree["seeds"])
-    return result
+            by_name[name] = Setup(name, tree["script"], tree.get("options", {}), tree["seeds"])
+    return by_name
 
 
 def rows(folder: Path) -> dict[tuple[str, int], Row]:
@@ -94,21 +94,23 @@ def lines(folder: Path, item: str) -> list[str]:
     tree = tomllib.loads(path.read_text(encoding="utf-8")).get(item, {})
     shown = tree.get(SHOW, [])
     known = rows(folder)
-    results = []
+    printed = []
     for name in (*(setup for setup in setups(folder) if setup.startswith(f"{item}/")), *tree.get(ALSO, [])):
         of = [row for (item, _), row in known.items() if item == name]
         if of:
             values = ", ".join(
-                f"{item} {spread([row[item] for row in of])}" for item in shown if all(item in row for row in of)
+                f"{quantity} {spread([row[quantity] for row in of])}"
+                for quantity in shown
+                if all(quantity in row for row in of)
             )
             label = name.removeprefix(f"{item}/")
-            results.append(f"ns-2, {label} ({len(of)} {'seed' if len(of) == 1 else 'seeds'}): {values}")
-    return results
+            printed.append(f"ns-2, {label} ({len(of)} {'seed' if len(of) == 1 else 'seeds'}): {values}")
+    return printed
 
 
 def spread(values: Sequence[float]) -> str:
     """Return a mean, and the range if there is one."""
-    mean, low, high = (f"{item:.3g}" for item in (sum(values) / len(values), min(values), max(values)))
+    mean, low, high = (f"{number:.3g}" for number in (sum(values) / len(values), min(values), max(values)))
     return mean if low == high else f"{mean} ({low} to {high})"
 
 
@@ -137,7 +139,7 @@ def run_missing(folder: Path, *, only: str = "", progress: Callable[[str], None]
     known = rows(folder)
     wanted = [
         (setup, seed)
-        for seed in range(1, 1 + max((item.seeds for item in of.values()), default=0))
+        for seed in range(1, 1 + max((of_item.seeds for of_item in of.values()), default=0))
         for setup in of.values()
         if seed <= setup.seeds and setup.name.startswith(only) and (setup.name, seed) not in known
     ]

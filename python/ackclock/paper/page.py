@@ -49,7 +49,7 @@ def page(paper: Paper, outcomes: Sequence[Outcome], *, quick: bool) -> str:
     ]
     answer: set[str] = set()
     for row in rows:
-        row["told"] = frozenset(answer)
+        row["explained"] = frozenset(answer)
         answer |= {cause.name for cause in row["causes"]}
     return render(
         "paper.html",

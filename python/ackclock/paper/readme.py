@@ -79,7 +79,7 @@ def item_table(outcomes: Sequence[Outcome]) -> str:
 
 def causes_of(of: Paper, outcomes: Sequence[Outcome]) -> list[tuple[Cause, list[str], int]]:
     """Return the causes that claims have, the items they are in, and how many claims and cells each covers."""
-    results = []
+    rows = []
     for cause in of.causes.values():
         items: list[str] = []
         count = 0
@@ -92,8 +92,8 @@ def causes_of(of: Paper, outcomes: Sequence[Outcome]) -> list[tuple[Cause, list[
                 items.append(outcome.id)
                 count += here
         if count:
-            results.append((cause, items, count))
-    return results
+            rows.append((cause, items, count))
+    return rows
 
 
 def cause_list(of: Paper, outcomes: Sequence[Outcome]) -> str:
@@ -123,7 +123,7 @@ def claim_list(outcomes: Sequence[Outcome], folder: Path) -> str:
         if shared:
             parts.append(_wrapped(f"Judged with {_markdown('; '.join(shared))}.") + "\n")
         parts += [
-            _entry(item, len(shared)) for item in sorted(printed, key=lambda entry: entry.verdict is Verdict.HOLDS)
+            _entry(claim, len(shared)) for claim in sorted(printed, key=lambda entry: entry.verdict is Verdict.HOLDS)
         ]
         parts += [_statement(claim) for claim in outcome.claims if not claim.printed]
         parts += [_wrapped(f"- {_markdown(line)}", rest="  ") for line in ns2.lines(folder, outcome.id)]
@@ -140,7 +140,7 @@ def _settings(claim: Claim) -> list[str]:
 def _shared_setting(claims: Sequence[Claim]) -> list[str]:
     """Return what the settings of all claims begin with."""
     every = [_settings(claim) for claim in claims]
-    return [same[0] for same in takewhile(lambda item: len(set(item)) == 1, zip(*every, strict=False))]
+    return [same[0] for same in takewhile(lambda texts: len(set(texts)) == 1, zip(*every, strict=False))]
 
 
 def _entry(claim: Claim, shared: int) -> str:
@@ -194,7 +194,7 @@ def write_counts(folder: Path, outcomes: Mapping[str, Sequence[Outcome]]) -> Non
     readme = folder / "README.md"
     if not readme.is_file():
         return
-    every = [outcome for result in outcomes.values() for outcome in result]
+    every = [outcome for own in outcomes.values() for outcome in own]
     rows = [(f"[{key}]({key}/README.md)", outcome) for key, outcome in outcomes.items()]
     _put(readme, (COUNTS, END_OF_COUNTS), "counts", count_table([*rows, ("all", every)]))
 

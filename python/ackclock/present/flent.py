@@ -68,8 +68,8 @@ def _tree(result: Result, name: str) -> dict[str, Any]:
         rtt = 1e3 * traces["flow_srtt"].values[number, 1:]
         window = traces["flow_cwnd"].values[number, 1:]
         raw[flow] = [
-            {"t": float(at), "val": float(rate)} | _finite({"tcp_rtt": item, "tcp_cwnd": cwnd})
-            for at, rate, item, cwnd in zip(time[1:], rates[number], rtt, window, strict=True)
+            {"t": float(at), "val": float(rate)} | _finite({"tcp_rtt": srtt, "tcp_cwnd": cwnd})
+            for at, rate, srtt, cwnd in zip(time[1:], rates[number], rtt, window, strict=True)
         ]
     series["TCP upload sum"] = rates.sum(axis=0)
     series["TCP upload avg"] = rates.mean(axis=0)
@@ -79,7 +79,9 @@ def _tree(result: Result, name: str) -> dict[str, Any]:
     ping = _ping(result, traces)
     if ping is not None:
         series[PING] = ping[1:]
-        raw[PING] = [{"t": float(at), "val": float(item)} for at, item in zip(time[1:], ping[1:], strict=True)]
+        raw[PING] = [
+            {"t": float(at), "val": float(round_trip)} for at, round_trip in zip(time[1:], ping[1:], strict=True)
+        ]
     return {
         "version": VERSION,
         "metadata": _metadata(result, name, flows, time, names),

@@ -57,7 +57,7 @@ def aftermath(result: Result, packets: int = MAX_WARM_UP_PACKETS) -> list[Afterm
     within so many packets.
     """
     tree = result._scenario
-    results = []
+    answers = []
     for entry in tree["link"]:
         classes = tuple(flow["name"] for flow in tree["flows"] if entry["name"] in flow["path"])
         if not isinstance(entry["rate"], str) or not classes or tree.get("change"):
@@ -66,8 +66,8 @@ def aftermath(result: Result, packets: int = MAX_WARM_UP_PACKETS) -> list[Afterm
         begin, end = result.window
         now = _window(result, classes, begin, end)
         if now.goodput > (1 + EXCESS) * rate:
-            results.append(Aftermath(entry["name"], rate, classes, now, _later(result, rate, classes, packets)))
-    return results
+            answers.append(Aftermath(entry["name"], rate, classes, now, _later(result, rate, classes, packets)))
+    return answers
 
 
 def _window(result: Result, classes: tuple[str, ...], begin: float, end: float) -> Window:

@@ -136,7 +136,7 @@ class Autorate(Card):
                 "reached": self.reached,
                 "best": self.best.json(),
                 "usual": self.usual.json(),
-                "first_half": [item.json() for item in self.compared],
+                "first_half": [followed.json() for followed in self.compared],
                 "lines": self.lines,
                 "seeds": self.seeds,
             }
@@ -263,8 +263,12 @@ def autorate(
     half = length / 2
     settings = [dict(zip(TRIED, values, strict=True)) for values in itertools.product(*TRIED.values())]
     compared = parallel(lambda setting: _followed(link, way, setting, shaper, (WARM, half), range(1, 2)), settings)
-    kept = [item for item in compared if item.delay_p95 <= limit]
-    chosen = max(kept, key=lambda item: item.utilization) if kept else min(compared, key=lambda item: item.delay_p95)
+    kept = [followed for followed in compared if followed.delay_p95 <= limit]
+    chosen = (
+        max(kept, key=lambda followed: followed.utilization)
+        if kept
+        else min(compared, key=lambda followed: followed.delay_p95)
+    )
     second = (half, length)
     best, usual = parallel(
         lambda setting: _followed(link, way, setting, shaper, second, range(101, 101 + seeds)), [chosen.setting, USUAL]

@@ -131,12 +131,12 @@ class Buffer(Card):
     @property
     def enough(self) -> Size | None:
         """The smallest size that reaches the target, decidedly, with all larger ones; None where there is none."""
-        result = None
+        smallest = None
         for size in reversed(self.sizes):
             if not size.decided(self.target):
                 break
-            result = size
-        return result
+            smallest = size
+        return smallest
 
     @property
     def too_small(self) -> Size | None:
@@ -154,12 +154,12 @@ class Buffer(Card):
     @property
     def by_equations(self) -> Size | None:
         """The smallest size from which on the equations say that the target is reached."""
-        result = None
+        smallest = None
         for size in reversed(self.sizes):
             if size.equations is None or size.equations.utilization < self.target:
                 break
-            result = size
-        return result
+            smallest = size
+        return smallest
 
     @property
     def headline(self) -> str:
@@ -289,11 +289,11 @@ def buffer(
         raise BufferSizeError(f"the rate of {name} or its traffic varies: each part of the time needs its own buffer")
     number = sum(int(flow["count"]) for flow in endless)
     speed = bits(entry)
-    trips = [sum(given) / len(given) for flow in endless if (given := quantities(flow["rtt"]))]
+    trips = [sum(rtts) / len(rtts) for flow in endless if (rtts := quantities(flow["rtt"]))]
     trip = sum(trips) / len(trips) if trips else 0.1
     lab = _Lab(tree, name, speed, trip, target, seeds, BUFFER.sure if until_sure else BUFFER.packets)
     wanted = [_packets(text, speed) for text in sizes] or _grid(speed * trip / (8 * PACKET), number)
-    result = {job.packets: job for job in map(lab.size, sorted(set(wanted)))}
+    by_packets = {job.packets: job for job in map(lab.size, sorted(set(wanted)))}
     answer = Buffer(
         link=name,
         rate=speed,
@@ -301,7 +301,7 @@ def buffer(
         flows=number,
         controls=tuple(dict.fromkeys(str(flow["congestion"]["kind"]) for flow in endless)),
         target=target,
-        sizes=tuple(result.values()),
+        sizes=tuple(by_packets.values()),
         reason=lab.reason,
         alike=number > 1
         and len({str(flow["rtt"]) for flow in endless}) == 1
@@ -313,10 +313,10 @@ def buffer(
         if low is None or high is None or high.packets <= CLOSE * low.packets:
             break
         between = round(math.sqrt(low.packets * high.packets))
-        if any(between < CLOSE * size and size < CLOSE * between for size in result):
+        if any(between < CLOSE * size and size < CLOSE * between for size in by_packets):
             break
-        result[between] = lab.size(between)
-        answer = replace(answer, sizes=tuple(result[key] for key in sorted(result)))
+        by_packets[between] = lab.size(between)
+        answer = replace(answer, sizes=tuple(by_packets[key] for key in sorted(by_packets)))
     return answer
 
 
@@ -337,10 +337,10 @@ def _packets(text: str, speed: float) -> int:
     """A size in packets."""
     value, kind = read_quantity(f"size {text}", text, BufferSizeError)
     bytes_of = text.strip().endswith("B")
-    result = value * speed / (8 * PACKET) if kind == "time" else value / PACKET if bytes_of else value
-    if kind not in ("time", "size", "number", "packets") or not result >= 1:
+    packets = value * speed / (8 * PACKET) if kind == "time" else value / PACKET if bytes_of else value
+    if kind not in ("time", "size", "number", "packets") or not packets >= 1:
         raise BufferSizeError(f"size {text}: must be a time, packets or bytes, of one packet or more")
-    return round(result)
+    return round(packets)
 
 
 def _grid(product: float, number: int) -> list[int]:
@@ -383,7 +383,7 @@ class _Lab:
             interval = self._used(runs)
 
         def average(key: str) -> float:
-            values = [float(item.json()["links"][self.link][key]) for item in runs]
+            values = [float(result.json()["links"][self.link][key]) for result in runs]
             return sum(values) / len(values) if values else math.nan
 
         return Size(
@@ -402,7 +402,7 @@ class _Lab:
 
     def _used(self, runs: Sequence[Result]) -> Interval:
         """The utilisation, with its interval over the seeds; of a single run, from the means of its pieces."""
-        values = [item.json()["links"][self.link]["utilization"] for item in runs]
+        values = [result.json()["links"][self.link]["utilization"] for result in runs]
         if len(values) == 1:
             pieces = runs[0].utilization_1s[self.link]
             half = batch_means(pieces, min(BATCHES, len(pieces)), CONFIDENCE).half if len(pieces) > 1 else 0.0

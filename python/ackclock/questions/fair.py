@@ -145,8 +145,8 @@ class Fair(Card):
         """Places where a control decidedly gets more than its part, and less."""
         answer, even = [place for place in self.places if place.measured], self.parts[which]
         return (
-            [item for item in answer if item.shares[which] - item.halves[which] > even],
-            [item for item in answer if item.shares[which] + item.halves[which] < even],
+            [place for place in answer if place.shares[which] - place.halves[which] > even],
+            [place for place in answer if place.shares[which] + place.halves[which] < even],
         )
 
     @property
@@ -251,7 +251,7 @@ def fair(
             places.append(_place(sides, rate, rtt, buffer, counts, often, budget))
             if watch:
                 watch(len(places), len(rtts) * len(buffers))
-    return Fair(tuple(item.name for item in sides), rate, counts, style, tuple(places), seeds)
+    return Fair(tuple(side.name for side in sides), rate, counts, style, tuple(places), seeds)
 
 
 def _checked(

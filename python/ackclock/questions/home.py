@@ -22,14 +22,14 @@ def doing(
     down: list[str], up: list[str] | None, rtt: str, *, call: bool = False, game: bool = False, web: bool = False
 ) -> list[dict[str, Any]]:
     """Return the classes of what people do over a path, and over the way back if that is a link."""
-    results: list[dict[str, Any]] = []
+    classes: list[dict[str, Any]] = []
     for wanted, name, come, go in ((call, "call", CALL, CALL), (game, "game", GAME_IN, GAME_OUT)):
         if wanted:
-            results.append({**come, "name": f"{name}-in", "path": down, "rtt": rtt})
-            results += [{**go, "name": f"{name}-out", "path": up, "rtt": rtt}] if up else []
+            classes.append({**come, "name": f"{name}-in", "path": down, "rtt": rtt})
+            classes += [{**go, "name": f"{name}-out", "path": up, "rtt": rtt}] if up else []
     if web:
-        results.append({**WEB, "name": "pages", "path": down, "rtt": rtt, **({"reverse_path": up} if up else {})})
-    return results
+        classes.append({**WEB, "name": "pages", "path": down, "rtt": rtt, **({"reverse_path": up} if up else {})})
+    return classes
 
 
 def home(

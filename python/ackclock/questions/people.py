@@ -119,7 +119,9 @@ class Experience:
 
     def half(self, measure: Measure) -> float:
         """Half the 95 % interval of a mean over the seeds; 0 with one seed."""
-        estimate = interval([float(getattr(item, measure)) for item in self.runs] or [float(getattr(self, measure))])
+        estimate = interval(
+            [float(getattr(experience, measure)) for experience in self.runs] or [float(getattr(self, measure))]
+        )
         return estimate.half if math.isfinite(estimate.half) else 0.0
 
     def differs(self, other: Experience, measure: Measure) -> bool:
@@ -235,11 +237,11 @@ def people(
             return People({}, path, TOO_SLOW)
     except AckclockError as error:
         return People({}, path, str(state("people.no-probes", error=str(error).splitlines()[0])))
-    result = {key: _mean(ones) for key, ones in answer.items()}
+    settings = {key: _mean(ones) for key, ones in answer.items()}
     for key in _other_rates(answer, alone):
-        runs = tuple(replace(item, download=math.nan) for item in result[key].runs)
-        result[key] = replace(result[key], download=math.nan, rate_without=alone[key], runs=runs)
-    return People(result, path, limited=limited)
+        runs = tuple(replace(experience, download=math.nan) for experience in settings[key].runs)
+        settings[key] = replace(settings[key], download=math.nan, rate_without=alone[key], runs=runs)
+    return People(settings, path, limited=limited)
 
 
 def _probes(
@@ -249,12 +251,12 @@ def _probes(
     tell("probes: a call and pages beside the traffic")
     probed = {key: [Scenario(built) for built in _probed(tree, user, length)] for key, tree in trees.items()}
     jobs = [(key, index) for key in probed for index in range(seed, seed + PEOPLE.seeds[0])]
-    results = parallel(
+    experiences = parallel(
         lambda job: _experience(user, [run(tree, seed=job[1]) for tree in probed[job[0]]]), jobs, imports=()
     )
     answer: dict[str, list[Experience]] = {}
-    for (key, _), result in zip(jobs, results, strict=True):
-        answer.setdefault(key, []).append(result)
+    for (key, _), experience in zip(jobs, experiences, strict=True):
+        answer.setdefault(key, []).append(experience)
     return answer
 
 
@@ -262,7 +264,7 @@ def _unlike(answer: Mapping[str, Sequence[Experience]], added: Mapping[str, floa
     """Whether a class of the first setting's flows waits otherwise than without the probes."""
     runs = next(iter(answer.values()))
     for name in runs[0].one_way.keys() & added.keys():
-        observed = sum(item.one_way.get(name, math.nan) for item in runs) / len(runs) - ways[name]
+        observed = sum(run.one_way.get(name, math.nan) for run in runs) / len(runs) - ways[name]
         if abs(observed - added[name]) > max(UNLIKE * max(observed, added[name]), UNLIKE_S):
             return True
     return False
@@ -270,13 +272,13 @@ def _unlike(answer: Mapping[str, Sequence[Experience]], added: Mapping[str, floa
 
 def _other_rates(answer: Mapping[str, Sequence[Experience]], alone: Mapping[str, float]) -> list[str]:
     """Settings in which an endless flow has another rate beside the probes than without them, decidedly."""
-    results = []
+    keys = []
     for key in answer.keys() & alone.keys():
-        with_probes = interval([item.rate_beside for item in answer[key]])
+        with_probes = interval([experience.rate_beside for experience in answer[key]])
         half = with_probes.half if math.isfinite(with_probes.half) else 0.0
         if abs(with_probes.mean - alone[key]) > max(UNLIKE * max(with_probes.mean, alone[key]), half):
-            results.append(key)
-    return results
+            keys.append(key)
+    return keys
 
 
 def _mean(runs: Sequence[Experience]) -> Experience:
@@ -285,21 +287,21 @@ def _mean(runs: Sequence[Experience]) -> Experience:
     def average(values: Sequence[float]) -> float:
         return sum(values) / len(values)
 
-    calls = [item.call for item in runs if item.call is not None]
+    calls = [run.call for run in runs if run.call is not None]
     answer = None
     if len(calls) == len(runs):
         numbers = ("rating", "delay", "playout", "late", "lost")
-        answer = Call(**{name: average([getattr(item, name) for item in calls]) for name in numbers})
+        answer = Call(**{name: average([getattr(run, name) for run in calls]) for name in numbers})
     times = ("ping", "ping_base", "ping_p99", "page", "download", "seconds", "rate_beside")
-    means: dict[str, Any] = {name: average([getattr(item, name) for item in runs]) for name in times}
-    return Experience(call=answer, pages=sum(item.pages for item in runs), runs=tuple(runs), **means)
+    means: dict[str, Any] = {name: average([getattr(run, name) for run in runs]) for name in times}
+    return Experience(call=answer, pages=sum(run.pages for run in runs), runs=tuple(runs), **means)
 
 
 def _user(tree: Mapping[str, Any], link: str) -> Mapping[str, Any]:
     """The class of flows whose path the people are on."""
     over = [flow for flow in tree["flows"] if link in flow["path"]]
-    result: Mapping[str, Any] = next(iter([*bulk(tree, link), *over]))
-    return result
+    flow: Mapping[str, Any] = next(iter([*bulk(tree, link), *over]))
+    return flow
 
 
 def _base(user: Mapping[str, Any]) -> float:
@@ -356,12 +358,12 @@ def _probed(tree: Mapping[str, Any], user: Mapping[str, Any], length: Length) ->
     page |= {"style": user["style"]} if "style" in user else {}
     page["traffic"] = {"kind": "http", "size": f"{PAGE} B", "think": "1 s"}
     light = LIGHT * _narrowest(tree, user["path"]) > 8 * PAGE
-    results = []
+    scenarios = []
     for probes in [[*calls, page]] if light else [calls, [page]]:
         changed = copy.deepcopy(dict(tree))
         changed["flows"] = [*changed["flows"], *probes]
-        results.append(timed(changed, length))
-    return results
+        scenarios.append(timed(changed, length))
+    return scenarios
 
 
 def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experience:
@@ -397,7 +399,7 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experienc
     rates = [float(raw["flows"]["goodput"][raw["flows"]["class"].astype(int) == k].mean()) for k in of[:1]]
     begin, end = voice.window
     return Experience(
-        call=min(calls, key=lambda item: item.rating, default=None),
+        call=min(calls, key=lambda own: own.rating, default=None),
         ping=ping,
         ping_base=min(base, sum(least) + extra) if least else base,
         ping_p99=sum(tails) + extra if tails else math.nan,

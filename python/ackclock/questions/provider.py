@@ -230,7 +230,9 @@ def _kept(node: libreqos.Node, doing: Mapping[str, Any], circuits: Sequence[libr
         _kept(child, doing, [circuit for circuit in circuits if circuit.parent != node.name]) for child in node.children
     ]
     own = [circuit for circuit in circuits if circuit.parent == node.name and circuit.name in doing]
-    return replace(node, children=[item for item in below if any(two.circuits for two in item.every())], circuits=own)
+    return replace(
+        node, children=[child for child in below if any(below.circuits for below in child.every())], circuits=own
+    )
 
 
 def subscribers(
@@ -279,11 +281,11 @@ def subscribers(
         raise ProviderError("the shares of what subscribers do must add up to more than 0 and at most 1")
     top = libreqos.network(network[1], network[0])
     libreqos.circuits(devices[1], devices[0], top)
-    every = {item.name: item for first in top for item in first.every()}
+    every = {below.name: below for first in top for below in first.every()}
     if node not in every:
         raise ProviderError(f'there is no node "{node}"; there are {", ".join(every)}')
     entry = every[node]
-    own = [circuit for item in entry.every() for circuit in item.circuits]
+    own = [circuit for below in entry.every() for circuit in below.circuits]
     if not own:
         raise ProviderError(f'the node "{node}" has no circuits')
     added = [replace(own[k % len(own)], name=f"circuit more-{k + 1}") for k in range(more)]

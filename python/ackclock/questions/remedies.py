@@ -194,8 +194,8 @@ def _title(queues: Collection[Mapping[str, Any]]) -> str:
     return "" if kinds <= {""} else name if "" not in kinds else f"FQ-CoDel and {name}"
 
 
-def _averaged_at(lab: Lab, result: dict[str, Any], name: str, after: Measured, seed: int, words: str) -> Setting:
-    other = measured(lab.result(result, after.length, seed), name, bits_at(result, name), words)
+def _averaged_at(lab: Lab, changed: dict[str, Any], name: str, after: Measured, seed: int, words: str) -> Setting:
+    other = measured(lab.result(changed, after.length, seed), name, bits_at(changed, name), words)
     return averaged(other, after.beside.get(name, after.numbers))
 
 
@@ -219,29 +219,29 @@ def _other_shaper(
 
     None where they are set so.
     """
-    result, firsts = copy.deepcopy(tree), {}
+    changed, firsts = copy.deepcopy(tree), {}
     for name in behind:
         first = str(shapers.before(tree, name))
-        link, shaper = (link_of(result, item) for item in (name, first))
+        link, shaper = (link_of(changed, place) for place in (name, first))
         layer = shapers.framed(link)
         lacks = layer is not None and shapers.scheduler(shaper)[0] == "cake" and shapers.framed(shaper) is None
         if not lacks and shapers.RIGHT[0] <= bits_of(shaper) / bits_of(link) <= shapers.RIGHT[1]:
             continue
         if lacks and layer is not None:
             shaper["queue"]["scheduler"] |= layer
-        result = shapers.at_rate(result, first, shapers.KEPT * bits_of(link))
+        changed = shapers.at_rate(changed, first, shapers.KEPT * bits_of(link))
         firsts[name] = first
     if not firsts:
         return None
-    after, balance = _compared(lab, "instead: the shaper", result, present, seed, dict.fromkeys(names, 1.0))
+    after, balance = _compared(lab, "instead: the shaper", changed, present, seed, dict.fromkeys(names, 1.0))
     # the wait has moved to the shaper: the delays there are no price of their own
     balance = balance.without("delay_p50", firsts.values()).without("delay_p99", firsts.values())
     settings = {}
     for name, first in firsts.items():
-        words = str(state("remedies.behind-shaper", link=first, rate=bits_at(result, first)))
-        settings[name] = _in_tc(_averaged_at(lab, result, name, after, seed, words), result, first)
+        words = str(state("remedies.behind-shaper", link=first, rate=bits_at(changed, first)))
+        settings[name] = _in_tc(_averaged_at(lab, changed, name, after, seed, words), changed, first)
     title = state("remedies.shaper-set", links=listed(list(dict.fromkeys(firsts.values()))), part=shapers.KEPT)
-    return Remedy("FQ-CoDel", result, settings, balance, str(title))
+    return Remedy("FQ-CoDel", changed, settings, balance, str(title))
 
 
 def _let(link: Mapping[str, Any]) -> float:
@@ -270,10 +270,10 @@ def other_senders(
     """
     changed = copy.deepcopy(tree)
     own = set()
-    for item in (flow for name in names for flow in bulk(changed, name)):
-        if item["congestion"]["kind"] not in BBR:
-            own.add(control(item))
-            item["congestion"] = {"kind": "bbr"}
+    for flow in (flow for name in names for flow in bulk(changed, name)):
+        if flow["congestion"]["kind"] not in BBR:
+            own.add(control(flow))
+            flow["congestion"] = {"kind": "bbr"}
     if not own:
         return None
     after, balance = _compared(lab, "senders: BBR", changed, present, seed, dict.fromkeys(names, 1.0))
@@ -290,11 +290,11 @@ def other_senders(
 
 
 def _compared(
-    lab: Lab, key: str, result: dict[str, Any], present: Measured, seed: int, parts: Mapping[str, float]
+    lab: Lab, key: str, changed: dict[str, Any], present: Measured, seed: int, parts: Mapping[str, float]
 ) -> tuple[Measured, Balance]:
     """Run another setting with more seeds, as many as the present one has, until its effects are decided."""
     for seeds in WHY.seeds:
-        after = lab.measure(key, result, min(seeds, len(present.numbers)), seed, traces=True)
+        after = lab.measure(key, changed, min(seeds, len(present.numbers)), seed, traces=True)
         balance = Balance(effects(present, after, parts))
         if seeds >= len(present.numbers) or all(effect.decided for effect in balance.effects):
             break

@@ -53,16 +53,16 @@ class Setting:
 
 def measured(result: Result, name: str, bits: float, words: str) -> Setting:
     """Return the numbers of link `name`, which has `bits` bit/s, in a run that traced its links."""
-    outcome = numbers(result, name)
+    own = numbers(result, name)
     trace = queued(result, name, bits)
     return Setting(
         queue=words,
         tc="",
         undo="",
-        delay_p50=outcome.delay_p50,
-        delay_p99=outcome.delay_p99,
-        utilization=outcome.utilization,
-        loss=outcome.loss,
+        delay_p50=own.delay_p50,
+        delay_p99=own.delay_p99,
+        utilization=own.utilization,
+        loss=own.loss,
         spark=_spark(trace),
         peak=float(trace.max(initial=0.0)),
         result=result,
@@ -98,12 +98,12 @@ def averaged(setting: Setting, ones: Sequence[Numbers], part: float = 1.0) -> Se
 
 
 def _mean_classes(ones: Sequence[Numbers]) -> dict[str, ClassNumbers]:
-    result = {}
+    means = {}
     for name in ones[0].classes:
         rows = [run.classes[name] for run in ones]
         values = {key: sum(getattr(row, key) for row in rows) / len(rows) for key in asdict(rows[0])}
-        result[name] = ClassNumbers(**values)
-    return result
+        means[name] = ClassNumbers(**values)
+    return means
 
 
 def bits_at(tree: Mapping[str, Any], name: str) -> float:

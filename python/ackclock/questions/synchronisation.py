@@ -76,32 +76,32 @@ def synchronisation(result: Result, packets: float = 0) -> Synchronisation | Non
     if known is not None and known[0] >= packets:
         return known[1]
     own = correlated_windows(windows)
-    outcome = Synchronisation(own, own, 1)
+    judgement = Synchronisation(own, own, 1)
     if not math.isnan(own.value):
-        outcome = _over_seeds(result, outcome, packets)
-    _known[result] = packets, outcome
-    return outcome
+        judgement = _over_seeds(result, judgement, packets)
+    _known[result] = packets, judgement
+    return judgement
 
 
-def _over_seeds(result: Result, outcome: Synchronisation, packets: float) -> Synchronisation:
+def _over_seeds(result: Result, of_run: Synchronisation, packets: float) -> Synchronisation:
     """Judge by runs with other seeds, too, as far as the packets allow."""
     fewest, most = SYNCHRONISATION.seeds
     runs = min(most, 1 + int(packets / max(result.departures, 1)))
     if runs < fewest:
-        return outcome
+        return of_run
     flows = [int(flow) for flow in result.traces["flow"].to_numpy()]
     try:
         others = replicate(Scenario(result._scenario), runs - 1, seed=result.seed + 1, trace_flows=flows)
     except ScenarioError:
-        return outcome  # such as an algorithm written in Python, which the scenario's text does not hold
-    each = [outcome.own, *(correlated_windows(measured_windows(other)) for other in others)]
+        return of_run  # such as an algorithm written in Python, which the scenario's text does not hold
+    each = [of_run.own, *(correlated_windows(measured_windows(other)) for other in others)]
     over = mean_interval([interval.value for interval in each], CONFIDENCE)
     if over.count < fewest:
-        return outcome
-    mean = replace(outcome.own, value=over.mean, low=max(over.low, -1.0), high=min(over.high, 1.0))
+        return of_run
+    mean = replace(of_run.own, value=over.mean, low=max(over.low, -1.0), high=min(over.high, 1.0))
     limit = SYNCHRONISED_CORRELATION
     above, below = sum(interval.low > limit for interval in each), sum(interval.high < limit for interval in each)
-    return Synchronisation(outcome.own, mean, over.count, above, below)
+    return Synchronisation(of_run.own, mean, over.count, above, below)
 
 
 __all__ = ["Synchronisation", "synchronisation"]

@@ -169,13 +169,13 @@ def _longer(result: Result, link: str, packets: float) -> Judged | None:
     begin, end = result.window
     cost = result.departures / max(result.end, 1e-9)
     rtt, length = _scales(result, link)
-    outcome, measured = _of(result, link), end - begin
+    verdict, measured = _of(result, link), end - begin
     begin = max(begin, length.warm)
     last: Judged | None = None
     looks = 0
-    while not outcome.decided:
-        needs = outcome.oscillating.needs if outcome.oscillating is not None else math.nan
-        begin += measured if outcome.moving else 0.0
+    while not verdict.decided:
+        needs = verdict.oscillating.needs if verdict.oscillating is not None else math.nan
+        begin += measured if verdict.moving else 0.0
         wanted = 1.2 * needs if math.isfinite(needs) else 4 * measured
         measured = min(max(wanted, RUN.longer[0] * measured), RUN.longer[1] * measured)
         packets -= cost * (begin + measured)
@@ -187,19 +187,19 @@ def _longer(result: Result, link: str, packets: float) -> Judged | None:
         try:
             longer = Scenario({**tree, "scenario": tree["scenario"] | head})
             looks += 1
-            outcome = replace(_of(run(longer, seed=result.seed, trace_links=True), link, looks), own=False)
-            for number in range(1, RUN.seeds[-1] if outcome.decided else 1):
+            verdict = replace(_of(run(longer, seed=result.seed, trace_links=True), link, looks), own=False)
+            for number in range(1, RUN.seeds[-1] if verdict.decided else 1):
                 packets -= cost * until
                 if packets < 0 and number > 1:
                     break
                 seed = result.seed + number
                 other = None if packets < 0 else _of(run(longer, seed=seed, trace_links=True), link, looks)
-                outcome = _confirmed(outcome, other)
-                if not outcome.decided:
+                verdict = _confirmed(verdict, other)
+                if not verdict.decided:
                     break
         except ScenarioError:
             return last  # such as an algorithm written in Python, which the scenario's text does not hold
-        last = outcome
+        last = verdict
     return last
 
 

@@ -152,8 +152,8 @@ class Why(Card):
         main = [sentence for sentence in self.sentences if sentence not in remedy]
         parts = [(self.diagnosis.link, main), *((part.link, part.sentences) for part in self.beside)]
         return [
-            *(f"{link}: {' '.join(item.text for item in part)}" for link, part in parts),
-            *(item.text for item in remedy),
+            *(f"{link}: {' '.join(sentence.text for sentence in part)}" for link, part in parts),
+            *(sentence.text for sentence in remedy),
         ]
 
     @presented
@@ -186,8 +186,8 @@ class Why(Card):
             "checked": self.checked,
             "runs": self.diagnosis.lab.record,
         }
-        result: dict[str, Any] = finite(tree)
-        return result
+        plain: dict[str, Any] = finite(tree)
+        return plain
 
 
 def _senders(remedy: Remedy) -> dict[str, Any]:
@@ -308,9 +308,9 @@ def why(
     answer = diagnose(scenario, name, lab=lab, seed=seed)
     main = _judged(answer, tree, name, seed)
     other_links = []
-    for item in (link for link in also if _loaded(answer.present, tree, link)):
-        diagnosis = diagnose(scenario, item, lab=Lab(item, **options, known=answer.present.length), seed=seed)
-        other_links.append(_judged(diagnosis, tree, item, seed))
+    for other in (link for link in also if _loaded(answer.present, tree, link)):
+        diagnosis = diagnose(scenario, other, lab=Lab(other, **options, known=answer.present.length), seed=seed)
+        other_links.append(_judged(diagnosis, tree, other, seed))
     judged = [main, *other_links]
     remedies = _remedies(lab, tree, judged, seed, (DOWN,) if down is not None else (), own_senders=own_senders)
     main, *rest = judged = _advised(judged, remedies, prefer)
@@ -346,7 +346,7 @@ def _people(tree: dict[str, Any], main: Judged, remedies: Sequence[Remedy], seed
 def _one_way(present: Measured) -> dict[str, float]:
     """Median one-way delays of the classes, s, means over the seeds."""
     ones = present.numbers
-    return {name: sum(item.classes[name].one_way_p50 for item in ones) / len(ones) for name in ones[0].classes}
+    return {name: sum(run.classes[name].one_way_p50 for run in ones) / len(ones) for name in ones[0].classes}
 
 
 def _rates(tree: dict[str, Any], present: Setting, remedies: Sequence[Remedy]) -> dict[str, dict[str, float]]:
@@ -382,7 +382,7 @@ def _link(tree: dict[str, Any], link: str | None) -> str:
 
 def _checked(judged: Sequence[Judged], tree: dict[str, Any], seed: int) -> str:
     """Say how many runs of what length an answer rests on."""
-    labs = [item.diagnosis.lab for item in judged]
+    labs = [part.diagnosis.lab for part in judged]
     settings = {json.dumps(run["scenario"]) for lab in labs for run in lab.record.values()}
     length = judged[0].diagnosis.present.length
     millions = sum(lab.computed for lab in labs) / 1e6
@@ -435,10 +435,10 @@ def _remedies(
     if not present.enough:
         return []
     others = {}
-    for item in judged[1:]:
-        key = f"{item.link}: {item.diagnosis.present.key}"
-        lab.record[key] = item.diagnosis.lab.record[item.diagnosis.present.key]
-        others[item.link] = replace(item.diagnosis.present, key=key)
+    for part in judged[1:]:
+        key = f"{part.link}: {part.diagnosis.present.key}"
+        lab.record[key] = part.diagnosis.lab.record[part.diagnosis.present.key]
+        others[part.link] = replace(part.diagnosis.present, key=key)
     present = replace(present, judged=others)
     rtts = {entry.link: entry.diagnosis.present.numbers[0].rtt for entry in judged}
     queue_, senders = other_queue(lab, tree, rtts, present, seed, incoming), None
@@ -456,8 +456,8 @@ def _advised(judged: Sequence[Judged], remedies: Sequence[Remedy], prefer: Prefe
     for remedy in remedies:
         if remedy.name == "FQ-CoDel":
             wanted = remedy.balance.wanted(prefer)
-            results = [(part, remedy.settings.get(part.link)) for part in judged]
-            return [replace(link, other=new, recommended=new if wanted else None) for link, new in results]
+            advised = [(part, remedy.settings.get(part.link)) for part in judged]
+            return [replace(link, other=new, recommended=new if wanted else None) for link, new in advised]
     return list(judged)
 
 
@@ -531,7 +531,7 @@ def _named(aqm: str) -> dict[str, Any]:
     name = aqm.strip().lower()
     if name in SHAPERS:
         raise WhyError(f'"{aqm}" only holds the rate; name the queue behind it, such as fq_codel or drop-tail')
-    schedulers = {str(item["kind"]) for item in list_algorithms()["scheduler"]}
+    schedulers = {str(algorithm["kind"]) for algorithm in list_algorithms()["scheduler"]}
     return {"scheduler": name} if name.replace("-", "_") in schedulers else {"aqm": name}
 
 
@@ -582,16 +582,16 @@ def stated(ones: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
     """Say the same of several seeds: means over them, and the highest of their peaks."""
 
     def average(of: str) -> float:
-        return float(sum(getattr(item, of) for item in ones) / len(ones))
+        return float(sum(getattr(run, of) for run in ones) / len(ones))
 
     link = link_of(tree, name)
     room = capacity(link, PACKET)
-    waits = [interval([getattr(item, of) for item in ones]) for of in ("delay_p50", "delay_p99")]
+    waits = [interval([getattr(run, of) for run in ones]) for of in ("delay_p50", "delay_p99")]
     p50, p99 = (wait.mean for wait in waits)
     rtt, standing = (average(of) for of in ("rtt", "standing"))
     mean = average("delay_mean")
     mean = mean if math.isfinite(mean) else 0.0
-    peak = max(item.peak for item in ones)
+    peak = max(run.peak for run in ones)
     most = state("why.most-wait", wait=waits[1])
     if FULL * room < p99 <= room + 2 * ones[0].transmission and isinstance(link["rate"], str):
         most = state("why.whole-buffer", room=room)
@@ -628,15 +628,15 @@ def _style(tree: dict[str, Any], name: str, diagnosis: Diagnosis, cells: bool) -
         own, longer = diagnosis.present.length, diagnosis.present.factor
         once = replace(own, warm=own.warm / longer, measured=own.measured / longer)
         linux = Scenario(timed(changed, once))
-        results = parallel(lambda seed: numbers(run(linux, seed=seed, trace_links=True), name), seeds, imports=())
+        runs = parallel(lambda seed: numbers(run(linux, seed=seed, trace_links=True), name), seeds, imports=())
     except AckclockError:
         return ""
 
     def means(ones: Sequence[Numbers]) -> tuple[float, float]:
-        delay, used = (sum(getattr(item, key) for item in ones) / len(ones) for key in ("delay_p50", "utilization"))
+        delay, used = (sum(getattr(run, key) for run in ones) / len(ones) for key in ("delay_p50", "utilization"))
         return delay, used
 
-    delay, used = means(results)
+    delay, used = means(runs)
     own_delay, own_used = means(diagnosis.present.numbers)
     compared = state(
         "why.not-in-linux-style" if cells else "why.in-style",

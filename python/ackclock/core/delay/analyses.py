@@ -83,7 +83,7 @@ def hopf_curve(
     if first.index == second.index:
         raise ValueError(f"a curve needs two parameters, not {names[0]} twice")
     inner = [
-        (min(span) / item.scale, max(span) / item.scale) for item, span in zip((first, second), ranges, strict=True)
+        (min(span) / free.scale, max(span) / free.scale) for free, span in zip((first, second), ranges, strict=True)
     ]
     raw = follow((first, second), inner)
     return Curve(
@@ -171,9 +171,9 @@ def branch(
     size = abs(point._raw.state[place]) or 1.0
     raw = system.cycle_from_hopf(point._raw, free.index, place, 0.02 * size, tolerance)
     low, high = sorted(value / free.scale for value in span)
-    result = system.cycle_branch(raw, free.index, (low, high), points, 0.5, tolerance)
-    members = result["points"]
-    start, end = (end_of(result[key], [free]) for key in ("start", "end"))
+    followed = system.cycle_branch(raw, free.index, (low, high), points, 0.5, tolerance)
+    members = followed["points"]
+    start, end = (end_of(followed[key], [free]) for key in ("start", "end"))
     # from the Hopf point outwards
     if members[0][0].amplitude(place) > members[-1][0].amplitude(place):
         folds = [False, *(after for _, after in reversed(members[1:]))]
@@ -181,10 +181,13 @@ def branch(
         start, end = end, start
     # what is smaller than the first cycle says no more than the Hopf point does
     smallest = 0.999 * raw.amplitude(place)
-    members = [(item, fold) for item, fold in members if item.amplitude(place) >= smallest]
+    members = [(raw_cycle, fold) for raw_cycle, fold in members if raw_cycle.amplitude(place) >= smallest]
     if start.kind != "range":
         start = End("zero amplitude", "the Hopf point")
-    cycles = [cycle(system, space, item, after_fold=after, left=left(item) if left else ()) for item, after in members]
+    cycles = [
+        cycle(system, space, raw_cycle, after_fold=after, left=left(raw_cycle) if left else ())
+        for raw_cycle, after in members
+    ]
     return Branch(parameter, name, cycles, start, end, free.unit, point)
 
 
@@ -198,7 +201,7 @@ def branch_within(
 ) -> Branch:
     """Return with names a branch of cycles that ends where it leaves its laws."""
     free = space.parameter(parameter)
-    cycles = [cycle(system, space, item, after_fold=after, left=left) for item, after, left in raw["cycles"]]
+    cycles = [cycle(system, space, member, after_fold=after, left=left) for member, after, left in raw["cycles"]]
     kind, value, why = raw["end"]
     end = End(kind, why if value is None else _end_of_range(free, value))
     born = End("zero amplitude", "the Hopf point")

@@ -363,9 +363,9 @@ def _differences(
                 notes.append(str(state("tc.fixed-in-linux", place=f"{place}.{key}", value=value, linux=there)))
 
 
-def _same(item: Any, other: Any) -> bool:
+def _same(value: Any, other: Any) -> bool:
     try:
-        return abs(number(item) - number(other)) <= 1e-9 * abs(number(other))
+        return abs(number(value) - number(other)) <= 1e-9 * abs(number(other))
     except (TypeError, ValueError):
         return False
 
@@ -380,8 +380,8 @@ def _defaults(queue: Mapping[str, Any]) -> dict[str, Any]:
     if kind not in ("none", "cake", "choke", "sfq", "sfb", "sch_fq") and "aqm" in queue:
         wanted["aqm"] = queue["aqm"]
     scenario = dumbbell(rate="1 Mbit/s", queue=wanted, flows=flows(1, "reno", rtt="10 ms"), duration="1 s")
-    result: dict[str, Any] = scenario.canonical["link"][0]["queue"]
-    return result
+    defaults: dict[str, Any] = scenario.canonical["link"][0]["queue"]
+    return defaults
 
 
 # RED and CHOKe: their weight is a power of two, which tc finds from a burst

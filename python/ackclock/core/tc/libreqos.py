@@ -80,7 +80,7 @@ def network(text: str, file: str) -> list[Node]:
         tree = json.loads(text)
     except json.JSONDecodeError as error:
         Place(file, error.lineno).wrong(f"not JSON: {error.msg}")
-    result: dict[str, Node] = {}
+    by_name: dict[str, Node] = {}
 
     def nodes(entries: Any, place: Place, level: int) -> list[Node]:
         if not isinstance(entries, dict):
@@ -100,9 +100,9 @@ def network(text: str, file: str) -> list[Node]:
             if not isinstance(value, int | float) or value <= 0:
                 place.at(key).wrong("not a bandwidth", json.dumps(value), "a number above zero, Mbit/s")
             rates.append(float(value) * 1e6)
-        if name in result:
+        if name in by_name:
             place.wrong("two nodes have this name", name)
-        node = result[name] = Node(name, (rates[0], rates[1]))
+        node = by_name[name] = Node(name, (rates[0], rates[1]))
         node.children = nodes(entry.get("children") or {}, place.at("children"), level + 1)
         return node
 
@@ -130,7 +130,7 @@ def circuits(text: str, file: str, top: list[Node], default: str = "cake") -> No
                 f'the column "{name}" is missing', ", ".join(head), ", ".join(HEAD), nearest(name, head)
             )
     known = {node.name: node for highest in top for node in highest.every()}
-    result: dict[str, Circuit] = {}
+    by_name: dict[str, Circuit] = {}
     for (at, _), cells in zip(lines[1:], rows, strict=False):
         row = dict(zip(head, (cell.strip() for cell in cells), strict=False))
         place = Place(file, at)
@@ -158,11 +158,11 @@ def circuits(text: str, file: str, top: list[Node], default: str = "cake") -> No
                 "a minimum above its maximum", f"{row['Download Min Mbps']}, {row['Upload Min Mbps']}"
             )
         circuit = Circuit(name, parent, (low[0], low[1]), (high[0], high[1]), queues)
-        if name in result:
-            if result[name] != circuit:
+        if name in by_name:
+            if by_name[name] != circuit:
                 place.wrong("devices of one circuit differ", own)
             continue
-        result[name] = circuit
+        by_name[name] = circuit
         known[parent].circuits.append(circuit)
 
 
@@ -180,7 +180,7 @@ def queue(top: list[Node], way: int, notes: list[str]) -> Queue:
     """Return the queue of one way, 0 down or 1 up."""
 
     def classes(node: Node) -> dict[str, Any] | None:
-        rows = [outcome for child in node.children if (outcome := classes(child))]
+        rows = [row for child in node.children if (row := classes(child))]
         rows += [
             {
                 "name": circuit.name,
@@ -196,7 +196,7 @@ def queue(top: list[Node], way: int, notes: list[str]) -> Queue:
             return None
         return {"name": node.name, "rate": units.scenario_rate(_bytes(node.rates[way])), "classes": rows}
 
-    rows = [result for node in top if (result := classes(node))]
+    rows = [row for node in top if (row := classes(node))]
     if not rows:
         Place("ShapedDevices.csv", None).wrong("there are no circuits")
     return {"scheduler": {"kind": "htb"}, "classes": rows}
@@ -224,10 +224,10 @@ def written(down: Mapping[str, Any], up: Mapping[str, Any]) -> tuple[str, str]:
     def nodes(forth: list[Any], back: list[Any], above: str) -> dict[str, Any]:
         if [row["name"] for row in forth] != [row["name"] for row in back]:
             raise ValueError(f"the classes below {above or 'the root'} are not the same both ways")
-        result = {}
+        tree = {}
         for row, opposite in zip(forth, back, strict=True):
             if "classes" in row:
-                result[row["name"]] = {
+                tree[row["name"]] = {
                     "downloadBandwidthMbps": mbps(row, "rate"),
                     "uploadBandwidthMbps": mbps(opposite, "rate"),
                     "type": "AP" if any("queue" in child for child in row["classes"]) else "Site",
@@ -240,7 +240,7 @@ def written(down: Mapping[str, Any], up: Mapping[str, Any]) -> tuple[str, str]:
             own = str(row["name"]).removeprefix("circuit ")
             rates = [f"{mbps(way, key):.12g}" for key in ("rate", "ceil") for way in (row, opposite)]
             rows.append([own, "", own, "", above, "", "", "", *rates, "", "/".join(kinds)])
-        return result
+        return tree
 
     for way in (down, up):
         scheduler = way.get("scheduler", "none")

@@ -273,31 +273,31 @@ def _json(text: str, file: str, records: Read) -> None:
         entries.append(value)
     for number, entry in enumerate(entries):
         place = Place(file, None, f"[{number}]" if len(entries) > 1 else "")
-        for at, item in enumerate(entry if isinstance(entry, list) else [entry]):
+        for at, record in enumerate(entry if isinstance(entry, list) else [entry]):
             where = Place(file, None, f"{place.key}[{at}]")
-            if not isinstance(item, dict):
-                where.wrong("not an object", json.dumps(item))
-            _entry(item, where, records)
+            if not isinstance(record, dict):
+                where.wrong("not an object", json.dumps(record))
+            _entry(record, where, records)
 
 
-def _entry(item: dict[str, Any], place: Place, records: Read) -> None:
-    options = item.get("options") or {}
-    if "class" in item:
-        kind, what = str(item["class"]), "class"
+def _entry(printed: dict[str, Any], place: Place, records: Read) -> None:
+    options = printed.get("options") or {}
+    if "class" in printed:
+        kind, what = str(printed["class"]), "class"
         known = {"class", "handle", "root", "parent", "leaf", "stats", "dev"}
-        options = {**{key: value for key, value in item.items() if key not in known}, **options}
-    elif "protocol" in item:
-        kind, what = str(item.get("kind", "")), "filter"
-    elif "kind" in item:
-        kind, what = str(item["kind"]), "qdisc"
+        options = {**{key: value for key, value in printed.items() if key not in known}, **options}
+    elif "protocol" in printed:
+        kind, what = str(printed.get("kind", "")), "filter"
+    elif "kind" in printed:
+        kind, what = str(printed["kind"]), "qdisc"
     else:
-        place.wrong("neither qdisc nor class nor filter", json.dumps(item)[:60])
-    handle = str(item.get("handle", ""))
-    parent = "root" if item.get("root") else str(item.get("parent", ""))
-    record = Record(what, place.at(kind), dev=str(item.get("dev", "")), kind=kind, printed=True)
+        place.wrong("neither qdisc nor class nor filter", json.dumps(printed)[:60])
+    handle = str(printed.get("handle", ""))
+    parent = "root" if printed.get("root") else str(printed.get("parent", ""))
+    record = Record(what, place.at(kind), dev=str(printed.get("dev", "")), kind=kind, printed=True)
     record.handle = identifier(handle, place) if handle else ""
     record.parent = identifier(parent, place) if parent else ""
-    record.order = int(item.get("pref", 0))
+    record.order = int(printed.get("pref", 0))
     if what == "filter":
         record.words = _filter_words(kind, options)
         if not record.words:

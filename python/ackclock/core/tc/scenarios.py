@@ -65,9 +65,9 @@ def import_tc(
         return _provider(files, rate, rtt, congestion)
     records = Read()
     for name, text in files:
-        item = sqm.records(text, name) if sqm.configured(text) else read(text, name)
-        records.records += item.records
-        records.notes += item.notes
+        own = sqm.records(text, name) if sqm.configured(text) else read(text, name)
+        records.records += own.records
+        records.notes += own.notes
     notes += records.notes
     links: dict[str, tuple[Queue, list[str]]] = {}
     for device in trees.devices(records.records):
@@ -117,10 +117,10 @@ def _scenario(
         wanted = [(entry, "cs0") for entry in sorted(comments)]
         wanted += [(f"{code}", code) for code in _codes(queue)]
         wanted.append(("rest", "cs0"))
-        for item, code in wanted:
-            own = item if item not in taken else f"{item} over {name}"
-            if own != item and item in comments:
-                _rename(queue, item, own)
+        for comment, code in wanted:
+            own = comment if comment not in taken else f"{comment} over {name}"
+            if own != comment and comment in comments:
+                _rename(queue, comment, own)
             taken.add(own)
             flows.append({"name": own, **ways, "rtt": rtt, "dscp": code, **TCP, "congestion": congestion})
     lost = [flow for flow in flows if not _has_class(links, flow)]
@@ -147,26 +147,26 @@ def _back(name: str, links: Mapping[str, Any]) -> str | None:
 
 
 def _leaves(queue: Mapping[str, Any]) -> list[dict[str, Any]]:
-    results: list[dict[str, Any]] = []
+    leaves: list[dict[str, Any]] = []
     for row in queue.get("classes", []):
-        results += _leaves(row) if "classes" in row else [row]
-    return results
+        leaves += _leaves(row) if "classes" in row else [row]
+    return leaves
 
 
 def _codes(queue: Mapping[str, Any]) -> list[str]:
     """A code point of each class that asks for some, also in trees below."""
-    results = []
+    codes = []
     for row in _leaves(queue):
-        results += row.get("dscp", [])[:1]
-        results += _codes(row.get("queue", {}))
-    return list(dict.fromkeys(results))
+        codes += row.get("dscp", [])[:1]
+        codes += _codes(row.get("queue", {}))
+    return list(dict.fromkeys(codes))
 
 
 def _rename(queue: Mapping[str, Any], old: str, new: str | None) -> None:
     """Give a class of flows another name in the filters, or none."""
     for row in _leaves(queue):
         if old in row.get("flows", []):
-            row["flows"] = [item for name in row["flows"] if (item := new if name == old else name)]
+            row["flows"] = [flow for name in row["flows"] if (flow := new if name == old else name)]
         _rename(row.get("queue", {}), old, new)
 
 

@@ -57,7 +57,7 @@ class Section:
 
 def sections(text: str, file: str, notes: list[str]) -> list[Section]:
     """Read the sections of a configuration."""
-    result: list[Section] = []
+    uci_sections: list[Section] = []
     for number, line in enumerate(text.splitlines(), 1):
         place = Place(file, number)
         try:
@@ -69,19 +69,19 @@ def sections(text: str, file: str, notes: list[str]) -> list[Section]:
         if words[0] == "config":
             if len(words) < 2 or words[1] != "queue":  # noqa: PLR2004  kind
                 place.wrong("a section of another kind", " ".join(words), "config queue NAME")
-            result.append(Section(place))
-        elif words[0] == "option" and len(words) == 3 and result:  # noqa: PLR2004  key and value
+            uci_sections.append(Section(place))
+        elif words[0] == "option" and len(words) == 3 and uci_sections:  # noqa: PLR2004  key and value
             if words[1] not in _OPTIONS:
                 place.wrong(f"sqm-scripts has no option {words[1]}", None, None, nearest(words[1], sorted(_OPTIONS)))
-            result[-1].values[words[1]] = words[2]
-            result[-1].places[words[1]] = Place(file, number, words[1])
+            uci_sections[-1].values[words[1]] = words[2]
+            uci_sections[-1].places[words[1]] = Place(file, number, words[1])
         else:
             place.wrong("not a line of /etc/config/sqm", line.strip(), "config queue NAME, option KEY VALUE")
-    off = [item for item in result if item.get("enabled", "1") != "1"]
-    if len(off) < len(result):
-        notes += [str(state("tc.disabled", place=item.place.where)) for item in off]
-        return [item for item in result if item not in off]
-    return result
+    off = [section for section in uci_sections if section.get("enabled", "1") != "1"]
+    if len(off) < len(uci_sections):
+        notes += [str(state("tc.disabled", place=section.place.where)) for section in off]
+        return [section for section in uci_sections if section not in off]
+    return uci_sections
 
 
 def records(text: str, file: str) -> Read:
@@ -93,25 +93,25 @@ def records(text: str, file: str) -> Read:
     ScenarioError
         At an option that does not exist or has no counterpart.
     """
-    result = Read()
-    for section in sections(text, file, result.notes):
+    every_record = Read()
+    for section in sections(text, file, every_record.notes):
         dev = section.get("interface", "eth0")
         for way, rate, name in (
             ("e", section.whole("upload"), dev),
             ("i", section.whole("download"), f"ifb4{dev}"[:15]),
         ):
             if rate <= 0:
-                result.notes.append(str(state("tc.unshaped", file=file, line=section.place.line, device=name)))
+                every_record.notes.append(str(state("tc.unshaped", file=file, line=section.place.line, device=name)))
                 continue
             lines = _lines(section, way, rate, name)
-            item = read("\n".join(lines), file)
-            for record in item.records:
+            of_device = read("\n".join(lines), file)
+            for record in of_device.records:
                 record.place = Place(
                     file, section.place.line, f"{'upload' if way == 'e' else 'download'}.{record.kind}"
                 )
-            result.records += item.records
-            result.notes += item.notes
-    return result
+            every_record.records += of_device.records
+            every_record.notes += of_device.notes
+    return every_record
 
 
 def _lines(section: Section, way: str, rate: int, dev: str) -> list[str]:

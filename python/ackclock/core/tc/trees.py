@@ -43,14 +43,14 @@ class Device:
 
 def devices(records: Sequence[Record]) -> list[Device]:
     """Sort records by interface; the last root of each counts, as with ``replace``."""
-    result: dict[str, Device] = {}
+    by_name: dict[str, Device] = {}
     for number, record in enumerate(records):
         name = record.dev or _having(records, record)
-        own = result.setdefault(name, Device(name))
+        own = by_name.setdefault(name, Device(name))
         if record.what == "qdisc" and not record.handle:
             record.handle = f"{0x8001 + number:x}:"
         {"qdisc": own.qdiscs, "class": own.classes, "filter": own.filters}[record.what].append(record)
-    return list(result.values())
+    return list(by_name.values())
 
 
 def _having(records: Sequence[Record], record: Record) -> str:
@@ -124,15 +124,15 @@ class _Tree:
     def queue(self) -> Queue:
         qdisc = self.qdisc
         getattr(self, f"_{qdisc.kind}")()
-        for item in self.device.classes:
+        for traffic_class in self.device.classes:
             if (
-                item.kind == qdisc.kind
-                and item.handle.split(":")[0] + ":" == self.major
-                and item.kind in ("htb", "hfsc", "drr")
+                traffic_class.kind == qdisc.kind
+                and traffic_class.handle.split(":")[0] + ":" == self.major
+                and traffic_class.kind in ("htb", "hfsc", "drr")
             ):
-                if item.kind == "hfsc" and item.handle == self.major:
+                if traffic_class.kind == "hfsc" and traffic_class.handle == self.major:
                     continue  # its root, which tc prints as a class
-                self._class(item)
+                self._class(traffic_class)
         self._filtered()
         inner = set(self.parents.values())
         for handle, row in self.rows.items():
@@ -150,14 +150,14 @@ class _Tree:
         if self.default and (self.default not in self.rows or self.default in inner):
             self.notes.append(str(state("tc.no-default", place=qdisc.place.where, handle=self.default)))
             self.default = ""
-        result: Queue = {"scheduler": self.scheduler, "classes": self._below(self.major)}
-        if not result["classes"]:
+        queue: Queue = {"scheduler": self.scheduler, "classes": self._below(self.major)}
+        if not queue["classes"]:
             qdisc.place.wrong(
                 "there are no classes", qdisc.handle, "tc class add ..., or what tc class show prints, too"
             )
         if self.default:
-            result["default"] = self.names.get(self.default, self.default)
-        return result
+            queue["default"] = self.names.get(self.default, self.default)
+        return queue
 
     def _below(self, parent: str) -> list[dict[str, Any]]:
         rows = []
@@ -183,7 +183,7 @@ class _Tree:
 
     def _options(self, counts: Mapping[str, int]) -> dict[str, list[str]]:
         """Words of the qdisc with their values; those that no kind knows are refused."""
-        words, result, at = self.qdisc.words, {}, 0
+        words, options, at = self.qdisc.words, {}, 0
         while at < len(words):
             if words[at] not in counts:
                 known = list(counts)
@@ -196,9 +196,9 @@ class _Tree:
                 if count >= 0
                 else next((k for k in range(at + 1, len(words)) if not words[k].lstrip("-").isdigit()), len(words))
             )
-            result[words[at]] = words[at + 1 : end]
+            options[words[at]] = words[at + 1 : end]
             at = end
-        return result
+        return options
 
     def _whole(self, word: str, text: str) -> int:
         try:
@@ -393,16 +393,18 @@ class _Tree:
             ),
             key=lambda entry: entry.order or 0x10000,
         )
-        for item in ordered:
-            match, target = split_filter(item)
+        for tc_filter in ordered:
+            match, target = split_filter(tc_filter)
             target = target if not target.startswith(":") else f"{self.major}{target[1:]}"
             if target.split(":")[0] + ":" != self.major:
                 continue  # tc filter show ... parent X: does not print X: of whom a filter is, its class says
             if self.qdisc.kind == "tbf":
-                item.place.wrong("tbf takes no filters", " ".join(item.words), "classes of htb, hfsc, prio, ets or drr")
+                tc_filter.place.wrong(
+                    "tbf takes no filters", " ".join(tc_filter.words), "classes of htb, hfsc, prio, ets or drr"
+                )
             if target not in self.rows:
-                item.place.wrong(f"there is no class {target}", " ".join(item.words), ", ".join(self.rows))
-            code = code_point(match) if "flows" not in item.comments else None
+                tc_filter.place.wrong(f"there is no class {target}", " ".join(tc_filter.words), ", ".join(self.rows))
+            code = code_point(match) if "flows" not in tc_filter.comments else None
             if match in done or code in done:
                 continue  # the first filter wins
             done |= {match} if code is None else {match, code}
@@ -413,7 +415,7 @@ class _Tree:
                 row["dscp"] = sorted({*row.get("dscp", []), code}, key=lambda name: CODES[name])
                 self._unmapped(row, code)
             else:
-                name = item.comments.get("flows", match)
+                name = tc_filter.comments.get("flows", match)
                 row.setdefault("flows", [])
                 if name not in row["flows"]:
                     row["flows"].append(name)
@@ -566,12 +568,12 @@ _ID: Final = re.compile(r"([0-9a-f]{1,4}):([0-9a-f]{1,4})")
 
 
 def _flat(rows: Sequence[Mapping[str, Any]], above: str, place: str) -> list[tuple[Mapping[str, Any], str, str]]:
-    results = []
+    flat_rows = []
     for at, row in enumerate(rows):
         where = f"{place}.classes[{at}]"
-        results.append((row, above, where))
-        results += _flat(row.get("classes", []), str(row["name"]), where)
-    return results
+        flat_rows.append((row, above, where))
+        flat_rows += _flat(row.get("classes", []), str(row["name"]), where)
+    return flat_rows
 
 
 def _reserve(queue: Mapping[str, Any], writer: Writer) -> None:
@@ -584,8 +586,8 @@ def _reserve(queue: Mapping[str, Any], writer: Writer) -> None:
 
 def _major(queue: Mapping[str, Any]) -> int:
     """The number before the colon, where all classes have the same; 0 where not."""
-    results = [_ID.fullmatch(str(row["name"])) for row, _, _ in _flat(queue["classes"], "", "")]
-    majors = {result[1] for result in results if result}
+    matches = [_ID.fullmatch(str(row["name"])) for row, _, _ in _flat(queue["classes"], "", "")]
+    majors = {match[1] for match in matches if match}
     return int(next(iter(majors)), 16) if len(majors) == 1 else 0
 
 
@@ -602,7 +604,7 @@ def _identifiers(queue: Mapping[str, Any], major: int, kind: str) -> dict[str, s
     taken = set(ids.values())
     for name in rows:
         if name not in ids:
-            ids[name] = next(item for k in range(1, 0x10000) if (item := f"{major:x}:{k:x}") not in taken)
+            ids[name] = next(identifier for k in range(1, 0x10000) if (identifier := f"{major:x}:{k:x}") not in taken)
             taken.add(ids[name])
     return ids
 

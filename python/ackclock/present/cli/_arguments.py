@@ -198,12 +198,12 @@ def check_quantities(options: argparse.Namespace, command: str) -> None:
         if not isinstance(text, str) or " " in text.strip():
             continue
         try:
-            value, result = _core.quantity(text)
+            value, dimension = _core.quantity(text)
         except ValueError:
-            value, result = -1.0, ""
-        if result == "number":
+            value, dimension = -1.0, ""
+        if dimension == "number":
             raise WrongInputError(f"ackclock {command}: --{name} {text}: the unit is missing, such as {text}{unit}")
-        if value < 0 or (kind and (result != kind or value == 0)):
+        if value < 0 or (kind and (dimension != kind or value == 0)):
             raise WrongInputError(f"ackclock {command}: --{name} {text}: must be {allowed}")
 
 

@@ -68,21 +68,21 @@ def parser_of(commands: Sequence[Command]) -> argparse.ArgumentParser:
     parser = Parser(
         prog="ackclock",
         description="A laboratory for TCP congestion control and active queue management.",
-        epilog=_epilog([(item.name, *item.examples[0]) for item in commands]),
+        epilog=_epilog([(listed.name, *listed.examples[0]) for listed in commands]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=_version())
     chosen = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in commands:
-        result = chosen.add_parser(
+        subparser = chosen.add_parser(
             command.name,
             help=command.summary,
             description=command.summary[0].upper() + command.summary[1:] + ".",
             epilog=_epilog([(command.name, *example) for example in command.examples]),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.arguments(result)
-        result.set_defaults(command=command.run, parsers=(parser, result))
+        command.arguments(subparser)
+        subparser.set_defaults(command=command.run, parsers=(parser, subparser))
     return parser
 
 

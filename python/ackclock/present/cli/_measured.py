@@ -105,7 +105,7 @@ def _limit(
     title: str,
     scenario: Scenario,
     span: tuple[str, tuple[float, float], str],
-    result: dict[str, Any],
+    more: dict[str, Any],
 ) -> None:
     """Measure the limit between two values and print it; that there is none between them is an answer, too."""
     from ...questions.measured import MeasuredStability, measured_limit
@@ -123,11 +123,11 @@ def _limit(
     else:
         answer, tree = str(limit), limit.json()
     if options.json:
-        print_json({"sentence": answer} | tree | result)
+        print_json({"sentence": answer} | tree | more)
         return
     print(f"{title}: {answer}\n")
-    for value, item in sorted(points.items()):
-        print(f"{f'{value:.4g} {unit}'.strip():>12}  {item.verdict}: {item.reason}")
+    for value, point in sorted(points.items()):
+        print(f"{f'{value:.4g} {unit}'.strip():>12}  {point.verdict}: {point.reason}")
 
 
 def _has_span(vary: list[str]) -> bool:

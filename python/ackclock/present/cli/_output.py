@@ -54,7 +54,7 @@ class NotFoundError(Exception):
 
 def failure(error: BaseException) -> int:
     """Tell people what went wrong, and return the exit code."""
-    message, code = _told(error)
+    message, code = _described(error)
     if message:
         sys.stderr.write(visible(message.rstrip()) + "\n")
     return code
@@ -68,7 +68,7 @@ def visible(text: str) -> str:
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def _told(error: BaseException) -> tuple[str, int]:
+def _described(error: BaseException) -> tuple[str, int]:
     match error:
         case ScenarioError() | WrongInputError():
             return str(error), WRONG_INPUT

@@ -41,12 +41,12 @@ def _run(options: argparse.Namespace) -> None:
             raise WrongInputError(f"--dev {word}: LINK=DEV, with a link of the scenario: {', '.join(names)}")
         devices[link] = device
     try:
-        result = export_tc(scenario, options.form, devices)
+        exported = export_tc(scenario, options.form, devices)
     except ValueError as error:
         raise WrongInputError(f"{options.file}: {error}") from None
-    for note in result.notes:
+    for note in exported.notes:
         sys.stderr.write(f"note: {note}\n")
-    for name, text in result.files.items():
+    for name, text in exported.files.items():
         if options.out is None:
             print(text, end="")
             continue

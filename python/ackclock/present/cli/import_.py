@@ -51,13 +51,13 @@ def _run(options: argparse.Namespace) -> None:
     if options.what == "leoreplayer":
         _recording(options, texts)
         return
-    result = import_tc(texts, rate=options.rate, rtt=options.rtt or "40 ms", congestion=options.congestion)
-    for note in result.notes:
+    imported = import_tc(texts, rate=options.rate, rtt=options.rtt or "40 ms", congestion=options.congestion)
+    for note in imported.notes:
         sys.stderr.write(f"note: {note}\n")
     if options.json:
-        print_json(result.scenario.canonical)
+        print_json(imported.scenario.canonical)
     else:
-        print(result.scenario._core.toml(), end="")
+        print(imported.scenario._core.toml(), end="")
 
 
 def _recording(options: argparse.Namespace, texts: list[tuple[str, str]]) -> None:

@@ -76,25 +76,25 @@ def _run(options: argparse.Namespace) -> None:
             _begin(folder, options.ids)
             return
         names = papers.keys(folder) if options.key in (None, "all") else [options.key]
-        results = [papers.paper(folder, name) for name in names]
-        chosen = [results[0].find(name) for name in options.ids] if options.ids and options.key != "all" else None
+        selected = [papers.paper(folder, name) for name in names]
+        chosen = [selected[0].find(name) for name in options.ids] if options.ids and options.key != "all" else None
     except papers.PaperError as error:
         raise WrongInputError(f"ackclock paper: {error}") from None
     _check(options)
     if options.key is None:
-        _print_papers(options, results)
+        _print_papers(options, selected)
     elif options.judge:
-        _judge(folder, results)
+        _judge(folder, selected)
     elif options.ns2:
-        _run_ns2(options, results)
+        _run_ns2(options, selected)
     elif options.vary:
-        _vary(options, results[0], chosen)
+        _vary(options, selected[0], chosen)
     else:
-        _reproduce(options, folder, results, chosen)
+        _reproduce(options, folder, selected, chosen)
 
 
 def _reproduce(
-    options: argparse.Namespace, folder: Path, answer: Sequence[Paper], chosen: Sequence[Item] | None
+    options: argparse.Namespace, folder: Path, selected: Sequence[Paper], chosen: Sequence[Item] | None
 ) -> None:
     """Regenerate papers, or items of one."""
     from ... import paper as papers
@@ -103,11 +103,11 @@ def _reproduce(
     _make_folders([options.out, *([options.data] if options.data else [])])
     tree: dict[str, Any] = {}
     wrong: list[str] = []
-    for result in answer:
+    for paper in selected:
         wall, cpu = time.perf_counter(), time.process_time()
         with progress_bar() as show:
             outcomes = papers.reproduce(
-                result,
+                paper,
                 chosen,
                 out=options.out,
                 quick=options.quick,
@@ -117,14 +117,14 @@ def _reproduce(
                 data=options.data,
             )
         if options.write:
-            _write(result, outcomes)
+            _write(paper, outcomes)
         if not (options.quick or changes):
-            wrong += papers.stale(result.causes, outcomes)
+            wrong += papers.stale(paper.causes, outcomes)
         if options.json:
-            tree[result.key] = {outcome.id: outcome.json() for outcome in outcomes}
+            tree[paper.key] = {outcome.id: outcome.json() for outcome in outcomes}
         else:
-            _print_outcomes(options, result, outcomes)
-            cost = papers.cost(result, outcomes, options.out)
+            _print_outcomes(options, paper, outcomes)
+            cost = papers.cost(paper, outcomes, options.out)
             now = f"{time.perf_counter() - wall:.0f} s now ({time.process_time() - cpu:.0f} s of CPU)"
             print(
                 f"time: {now}; the {cost.runs} runs behind it took {cost.cpu_s:.0f} s of CPU, {cost.wall_s:.0f} s one "
@@ -176,7 +176,7 @@ def _vary(options: argparse.Namespace, paper: Paper, chosen: Sequence[Item] | No
     key, equals, values = options.vary.partition("=")
     if not (equals and values):
         raise WrongInputError(f"--vary {options.vary}: must be KEY=VALUES, such as flows.recovery=reno,newreno,sack")
-    result: dict[str, dict[str, tuple[str, str]]] = {}
+    verdicts: dict[str, dict[str, tuple[str, str]]] = {}
     names = values.split(",")
     for value in names:
         changes = dict(assignments([*options.changes, f"{key}={value}"], "flows.rtt=10ms"))
@@ -192,47 +192,47 @@ def _vary(options: argparse.Namespace, paper: Paper, chosen: Sequence[Item] | No
             )
         for outcome in outcomes:
             for text, claim in papers.named(outcome):
-                result.setdefault(text, {})[value] = ("holds" if claim.holds else "fails", claim.ours)
+                verdicts.setdefault(text, {})[value] = ("holds" if claim.holds else "fails", claim.ours)
     if options.json:
         print_json(
-            {text: {value: {"verdict": v, "ours": o} for value, (v, o) in of.items()} for text, of in result.items()}
+            {text: {value: {"verdict": v, "ours": o} for value, (v, o) in of.items()} for text, of in verdicts.items()}
         )
         return
-    for text, of in result.items():
+    for text, of in verdicts.items():
         print(text)
         for value in names:
             verdict, ours = of.get(value, ("none", ""))
             print(f"  {key}={value}: {verdict}{f'; {ours}' if ours else ''}")
     for value in names:
-        good = sum(of.get(value, ("",))[0] == "holds" for of in result.values())
-        print(f"{key}={value}: {good} of {len(result)} hold")
+        good = sum(of.get(value, ("",))[0] == "holds" for of in verdicts.values())
+        print(f"{key}={value}: {good} of {len(verdicts)} hold")
 
 
-def _judge(folder: Path, outcome: Sequence[Paper]) -> None:
+def _judge(folder: Path, selected: Sequence[Paper]) -> None:
     """Judge committed results again."""
     from ... import paper as papers
 
     wrong: list[str] = []
-    for result in outcome:
-        outcomes = papers.judged(result.causes, papers.read_ledger(result.folder))
-        _write(result, outcomes)
-        wrong += papers.stale(result.causes, outcomes)
-        print(f"{result.key}: {papers.summary(outcomes)}")
+    for paper in selected:
+        outcomes = papers.judged(paper.causes, papers.read_ledger(paper.folder))
+        _write(paper, outcomes)
+        wrong += papers.stale(paper.causes, outcomes)
+        print(f"{paper.key}: {papers.summary(outcomes)}")
     _write_counts(folder)
     _refuse(wrong)
 
 
-def _run_ns2(options: argparse.Namespace, outcome: Sequence[Paper]) -> None:
+def _run_ns2(options: argparse.Namespace, selected: Sequence[Paper]) -> None:
     """Run what is missing of ns-2."""
     from ... import paper as papers
 
-    for result in outcome:
+    for paper in selected:
         with progress_bar() as show:
             try:
-                count = sum(papers.run_missing(result.folder, only=name, progress=show) for name in options.ids or [""])
+                count = sum(papers.run_missing(paper.folder, only=name, progress=show) for name in options.ids or [""])
             except papers.PaperError as error:
                 raise WrongInputError(f"ackclock paper --ns2: {error}") from None
-        print(f"{result.key}: {count} runs of ns-2, {result.folder / 'ns2.csv'}")
+        print(f"{paper.key}: {count} runs of ns-2, {paper.folder / 'ns2.csv'}")
 
 
 def _refuse(wrong: Sequence[str]) -> None:
@@ -271,10 +271,10 @@ def _print_papers(options: argparse.Namespace, papers: Sequence[Paper]) -> None:
             }
         )
         return
-    for result in papers:
-        print(f"{result.key}: {result.title}\n  {result.citation}\n")
-        width = max(map(len, result.items), default=0)
-        for item in result.items.values():
+    for paper in papers:
+        print(f"{paper.key}: {paper.title}\n  {paper.citation}\n")
+        width = max(map(len, paper.items), default=0)
+        for item in paper.items.values():
             print(f"  {item.id.ljust(width)}  {item.title}")
         print()
 

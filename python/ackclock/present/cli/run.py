@@ -170,7 +170,10 @@ def _sampled(variants: list[tuple[dict[str, Any], Scenario]]) -> list[tuple[dict
     from ...questions.causes.scales import quantities
 
     wanted = [
-        value / 4 for _, item in variants for flows in item.canonical["flows"] for value in quantities(flows["rtt"])
+        value / 4
+        for _, variant in variants
+        for flows in variant.canonical["flows"]
+        for value in quantities(flows["rtt"])
     ]
     out = []
     for label, scenario in variants:
@@ -219,7 +222,7 @@ def _shown(results: Sequence[Result | Replications]) -> list[Result] | Replicati
 
     if len(results) == 1 and isinstance(results[0], Replications):
         return results[0]
-    return [item for entry in results for item in ([entry] if isinstance(entry, Result) else entry)]
+    return [result for entry in results for result in ([entry] if isinstance(entry, Result) else entry)]
 
 
 def _simulate_to(
@@ -303,8 +306,8 @@ def _write_traces(
         for label, result in zip(labels, results, strict=True):
             if len(results) > 1:
                 file.label = json.dumps(label)
-            for item in [result] if isinstance(result, Result) else result:
-                file.write(item.to_arrow())
+            for single in [result] if isinstance(result, Result) else result:
+                file.write(single.to_arrow())
 
 
 def _print(options: argparse.Namespace, labels: list[dict[str, Any]], results: Sequence[Result | Replications]) -> None:
@@ -312,7 +315,7 @@ def _print(options: argparse.Namespace, labels: list[dict[str, Any]], results: S
         trees = [result.json(timing=options.timing) for result in results]
         if options.until_sure:
             trees = [
-                tree | {"verdicts": [_verdicts(item) for item in _each([result])]}
+                tree | {"verdicts": [_verdicts(single) for single in _each([result])]}
                 for tree, result in zip(trees, results, strict=True)
             ]
         if len(trees) == 1:

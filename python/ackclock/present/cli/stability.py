@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import AnalysisError, ScenarioError
-from ...experiment.progress import told_to
+from ...experiment.progress import listening
 from ._arguments import chosen_equations, count, equation_arguments, file_argument, one_variant
 from ._command import Command
 from ._measured import budget_of_packets, measured_arguments, run_measured
@@ -61,7 +61,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    with progress_bar() as show, told_to(show):
+    with progress_bar() as show, listening(show):
         _answered(options)
 
 
@@ -91,7 +91,7 @@ def _answered(options: argparse.Namespace) -> None:
     except ValueError as error:
         raise WrongInputError(f"ackclock stability: {error}") from None
     if options.equilibrium is None:
-        analysis = next((item for item in each if item.stable), each[0])
+        analysis = next((candidate for candidate in each if candidate.stable), each[0])
     _judged(options, title, analysis, each)
 
 
@@ -116,7 +116,7 @@ def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: 
         if options.json:
             tree = answer.json()
             if len(each) > 1:
-                tree["equilibria"] = [_plain(item) for item in each]
+                tree["equilibria"] = [_plain(other) for other in each]
             tree |= {} if check is None else {"packets": check.json()}
             print_json(
                 tree | ({} if comparison is None else {"measured": comparison[0].json(), "apart": comparison[1].json()})
@@ -155,7 +155,7 @@ def _packets(options: argparse.Namespace, answer: Answer) -> PacketCheck | None:
 
 def _which(analysis: Stability, each: Sequence[Stability]) -> int:
     """Which of the equilibria a question is about."""
-    return next(n for n, item in enumerate(each) if item.equilibrium.state == analysis.equilibrium.state)
+    return next(n for n, other in enumerate(each) if other.equilibrium.state == analysis.equilibrium.state)
 
 
 def _plain(analysis: Stability) -> dict[str, Any]:

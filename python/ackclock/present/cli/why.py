@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from ...core.units import read_quantity
-from ...experiment.progress import told_to
+from ...experiment.progress import listening
 from ._arguments import check_quantities, count, file_variant, json_argument, report_argument, set_argument
 from ._command import Command
 from ._output import WrongInputError, output_file, print_json, print_text, print_written, progress_bar, writing_report
@@ -78,7 +78,7 @@ def _run(options: argparse.Namespace) -> None:
     scenario = file_variant(options, "why")
     with ExitStack() as outputs:
         report = output_file(outputs, options.report)
-        outputs.enter_context(told_to(outputs.enter_context(progress_bar())))
+        outputs.enter_context(listening(outputs.enter_context(progress_bar())))
         try:
             answer = why(
                 options.rate,

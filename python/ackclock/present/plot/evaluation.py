@@ -24,8 +24,8 @@ def cases(evaluation: Evaluation, answer: Answer, quantity: str, *, ax: Axes | N
 
     Numbers that have no value, or an infinite one, are left out.
     """
-    question = next(item for item in answer.heading.quantities if item.name == quantity)
-    unit, factor = UNITS[question.unit]
+    measure = next(known for known in answer.heading.quantities if known.name == quantity)
+    unit, factor = UNITS[measure.unit]
     of = answer.values[quantity]
     names = ("", *evaluation.others)
     with style.drawing(ax) as axes:
@@ -55,7 +55,7 @@ def cases(evaluation: Evaluation, answer: Answer, quantity: str, *, ax: Axes | N
         axes.set_xticks(range(len(of)), names_of_cases, fontsize=small)
         axes.set_xlim(-0.6, len(of) - 0.4)
         every = [factor * interval(values[name]).mean for values in of.values() for name in names if values.get(name)]
-        if question.log and all(value > 0 for value in every):
+        if measure.log and all(value > 0 for value in every):
             axes.set_yscale("log")
             axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

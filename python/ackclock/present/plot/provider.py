@@ -24,10 +24,10 @@ def write(subscribers: Subscribers, path: Any, kind: str = "svg") -> None:
             ("rate of a subscriber", 1e-6, "Mbit/s", lambda entry: entry.rates),
         )
         for ax, (label, scale, unit, values) in zip(axes, parts, strict=True):
-            for name, item in (("now", subscribers.now), (f"{subscribers.more} more", subscribers.after)):
-                result = values(item)
-                if result.size:
-                    ax.plot(scale * result, 100 * np.arange(1, result.size + 1) / result.size, label=name)
+            for name, hour in (("now", subscribers.now), (f"{subscribers.more} more", subscribers.after)):
+                sample = values(hour)
+                if sample.size:
+                    ax.plot(scale * sample, 100 * np.arange(1, sample.size + 1) / sample.size, label=name)
             ax.set_xlabel(f"{label} ({unit})")
         axes[0].set_xlim(0, 102)
         axes[1].set_xscale("symlog", linthresh=1)

@@ -267,8 +267,8 @@ def bifurcation_diagram(result: BifurcationDiagram, *, ax: Axes | None = None) -
     stable = _column(table["unstable"]) == 0
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
         _stretches(ax, x, y, stable, style.BLACK)
-        for item in result.branches:
-            _cycles(ax, item)
+        for cycles in result.branches:
+            _cycles(ax, cycles)
         unsettled = result.large[[settle is not True for settle in result.large["settles"]]]
         over = factor * _column(unsettled[result.parameter])
         for name, marker in (("smallest", "^"), ("largest", "v")):

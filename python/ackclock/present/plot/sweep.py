@@ -59,15 +59,15 @@ def heat(sweep: Sweep, metric: str, x: str, y: str, *, ax: Axes | None = None) -
             image = drawn.scatter(columns, rows, c=means, cmap="cividis", s=30, edgecolors=style.GREY, linewidths=0.5)
         bar = drawn.get_figure(root=True).colorbar(image, ax=drawn)  # type: ignore[union-attr]
         bar.set_label(sweep.label(name))
-        for item, labels, set_ticks, set_label, set_scale in (
+        for axis, labels, set_ticks, set_label, set_scale in (
             (across, x_labels, drawn.set_xticks, drawn.set_xlabel, drawn.set_xscale),
             (up, y_labels, drawn.set_yticks, drawn.set_ylabel, drawn.set_yscale),
         ):
             if labels:
                 set_ticks(range(len(labels)), labels)
-            elif item.bounds and item.bounds[3]:
+            elif axis.bounds and axis.bounds[3]:
                 set_scale("log")
-            set_label(f"{item.key}, {item.unit}" if item.unit and not labels else item.key)
+            set_label(f"{axis.key}, {axis.unit}" if axis.unit and not labels else axis.key)
     return drawn
 
 

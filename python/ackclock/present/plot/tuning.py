@@ -66,8 +66,8 @@ def _gain_margins(ax: Axes, tuned: Tuned, theory: Check, axes: tuple[Axis, Axis]
     first, second = axes
     fx, fy = _SCALES[first.key][0], _SCALES[second.key][0]
     need = tuned.problem.need.gain
-    x = np.unique([item.point[first.key] for item in theory.places])
-    y = np.unique([item.point[second.key] for item in theory.places])
+    x = np.unique([place.point[first.key] for place in theory.places])
+    y = np.unique([place.point[second.key] for place in theory.places])
     z = np.full((y.size, x.size), np.nan)
     rest = {axis.key for axis in tuned.problem.axes} - {first.key, second.key}
     for place in theory.places:

@@ -30,10 +30,10 @@ Tree = dict[str, Any]
 
 def charts(figure: Figure, label: str) -> Markup:
     """Return the charts of a figure, one for each of its axes; none if it shows more than lines over an axis."""
-    results = [_chart(axes) for axes in figure.axes]
-    if not results or any(result is None for result in results):
+    trees = [_chart(axes) for axes in figure.axes]
+    if not trees or any(tree is None for tree in trees):
         return Markup("")
-    text = json.dumps(results, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(trees, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return Markup('<div class="charts" role="img" aria-label="{}" data-charts="{}"></div>').format(
         label, Markup(str(escape(text)).replace("&#34;", "&quot;"))
     )
@@ -61,10 +61,10 @@ def _chart(axes: Axes) -> Tree | None:
     upright: list[Tree] = []
     span = axes.get_xlim()
     for line in axes.lines:
-        result = _line(axes, line, span, times)
-        if result is None:
+        drawn = _line(axes, line, span, times)
+        if drawn is None:
             return None
-        (upright if "at" in result else series).append(result)
+        (upright if "at" in drawn else series).append(drawn)
     shades = []
     for patch in axes.patches:
         if isinstance(patch, StepPatch):
@@ -73,7 +73,7 @@ def _chart(axes: Axes) -> Tree | None:
             shades.append(shade)
         else:
             return None
-    if not any(len(item["x"]) > 2 for item in series) or sum(len(item["x"]) for item in series) > MAX_POINTS:  # noqa: PLR2004
+    if not any(len(curve["x"]) > 2 for curve in series) or sum(len(curve["x"]) for curve in series) > MAX_POINTS:  # noqa: PLR2004
         return None
     low, high = axes.get_ylim()
     if low > high or span[0] > span[1]:
@@ -160,12 +160,12 @@ def _shade(axes: Axes, patch: Patch) -> list[float] | None:
 
 def _bars(lines: LineCollection, times: float) -> list[list[float]]:
     """Upright segments, such as intervals: x, from, to."""
-    results = []
+    bars = []
     for segment in lines.get_segments():
         (x, low), (other, high) = np.asarray(segment)[[0, -1]]
         if x == other:
-            results.append([_digits(float(x)), _digits(times * float(low)), _digits(times * float(high))])
-    return results
+            bars.append([_digits(float(x)), _digits(times * float(low)), _digits(times * float(high))])
+    return bars
 
 
 def _round(values: Sequence[float] | np.ndarray[Any, Any]) -> list[float | None]:

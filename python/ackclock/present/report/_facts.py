@@ -31,7 +31,7 @@ class QueueFacts:
     oscillation: Oscillation | None
     """The regular period, if it oscillates."""
     continued: float = 0.0
-    """Measured time of the longer run that told, s; 0 where the run itself did."""
+    """Measured time of the longer run that decided, s; 0 where the run itself did."""
 
     @property
     def behaviour(self) -> str:

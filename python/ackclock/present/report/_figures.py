@@ -75,10 +75,10 @@ def panels(groups: Sequence[Group]) -> list[Panel]:
 def _panel(title: str, caption: str, groups: Sequence[Group], link: str, draw: Draw, scale: str = "y") -> Panel | None:
     with style.context():
         # Once to learn the scales, once to draw with the widest.
-        result = [limits for group in groups if (limits := _limits(group, link, draw, scale))]
-        if not result:
+        ranges = [limits for group in groups if (limits := _limits(group, link, draw, scale))]
+        if not ranges:
             return None
-        limits = (min(low for low, _ in result), max(high for _, high in result))
+        limits = (min(low for low, _ in ranges), max(high for _, high in ranges))
         drawings: list[tuple[str, Markup]] = []
         for k, group in enumerate(groups):
             figure = _figure(_SIZE)

@@ -84,7 +84,7 @@ def tables(groups: Sequence[Group]) -> list[Section]:
 
 def _verdicts(groups: Sequence[Group]) -> Section:
     """Return what each predicate says of each group: yes or no (or in how many runs), value and threshold."""
-    outcome: dict[str, list[list[Verdict | None]]] = {}
+    rows: dict[str, list[list[Verdict | None]]] = {}
     for group in groups:
         queues = [queue_facts(result, slowest_link(result)) for result in group.results]
         flows = facts_of_flows(group.results)
@@ -98,10 +98,10 @@ def _verdicts(groups: Sequence[Group]) -> Section:
             ),
             ("starved flows (smallest share over fair share)", [flow.starved for flow in flows]),
         ):
-            outcome.setdefault(name, []).append(list(verdicts))
+            rows.setdefault(name, []).append(list(verdicts))
     slowest = list(dict.fromkeys(slowest_link(group.first) for group in groups))
     heading = f"Verdicts, link {slowest[0]}" if len(slowest) == 1 else "Verdicts on the slowest link"
-    return _section(heading, [(name, list(map(_verdict, row))) for name, row in outcome.items()])
+    return _section(heading, [(name, list(map(_verdict, row))) for name, row in rows.items()])
 
 
 def _verdict(verdicts: Sequence[Verdict | None]) -> str:

@@ -240,25 +240,27 @@ def _together(facts: Sequence[FlowFacts]) -> str:
     ]
     if not known:
         return ""
-    item, alone = known[0], len(known) == 1
-    two = f"two of the {item.own.moving} that change" if alone and item.own.moving < item.own.flows else "two of them"
+    first, alone = known[0], len(known) == 1
+    two = (
+        f"two of the {first.own.moving} that change" if alone and first.own.moving < first.own.flows else "two of them"
+    )
     figure = show(mean_interval([record.own.value for record in known]), COARSE)
     limit = f"above {SYNCHRONISED_CORRELATION:g} is synchronised"
     if not alone:
         sentence = _tally([_synchronised(record.verdict) for record in known], "The windows")
         return f"{sentence}: the mean correlation of {two} in the measured time is {figure} ({limit})."
-    if item.runs == 1:
+    if first.runs == 1:
         sentence = (
-            f"The windows {_synchronised(item.verdict)} in this run: the mean correlation of {two} in the measured"
+            f"The windows {_synchronised(first.verdict)} in this run: the mean correlation of {two} in the measured"
         )
         unknown = " Cannot tell from this run: its windows show too few of their swings."
-        return f"{sentence} time is {figure} ({_ends(item.own)}; {limit}).{'' if item.verdict.decided else unknown}"
-    words = "are synchronised with some seeds only" if item.by_seed else _synchronised(item.verdict)
+        return f"{sentence} time is {figure} ({_ends(first.own)}; {limit}).{'' if first.verdict.decided else unknown}"
+    words = "are synchronised with some seeds only" if first.by_seed else _synchronised(first.verdict)
     sentence = f"The windows {words}: the mean correlation of {two} in the measured time is {figure}, and"
-    sentence += f" {_digits(item.over.value, COARSE)} over {item.runs} seeds ({_ends(item.over)}; {limit})."
-    if item.by_seed:
-        return f"{sentence} It is above that in {item.above} and below in {item.below} of them."
-    return sentence if item.verdict.decided else f"{sentence} Cannot tell from these: they differ too much."
+    sentence += f" {_digits(first.over.value, COARSE)} over {first.runs} seeds ({_ends(first.over)}; {limit})."
+    if first.by_seed:
+        return f"{sentence} It is above that in {first.above} and below in {first.below} of them."
+    return sentence if first.verdict.decided else f"{sentence} Cannot tell from these: they differ too much."
 
 
 def _ends(correlation: Correlation) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def write(path: str | os.PathLike[str], comparison: Comparison) -> None:
-    """Write a report of `found` to `path`."""
+    """Write a report of `comparison` to `path`."""
     _write(path, page(comparison))
 
 

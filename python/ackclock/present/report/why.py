@@ -55,12 +55,12 @@ def page(why: Why) -> str:
     top = 1.05 * max(_highest(entry, link) for link, entry in columns.values())
     reach = 1.2e3 * max(setting.delay_p99 for setting in settings)
     sections = []
-    for column, (link, item) in columns.items():
+    for column, (link, own) in columns.items():
         drawings = [
-            _drawn(f"queue {column}", partial(plot.queue, item.result, link, limits=(0.0, top))),
-            _drawn(f"delay {column}", partial(plot.delay, item.result, link, limits=(0.0, reach))),
+            _drawn(f"queue {column}", partial(plot.queue, own.result, link, limits=(0.0, top))),
+            _drawn(f"delay {column}", partial(plot.delay, own.result, link, limits=(0.0, reach))),
         ]
-        sections.append(Section(f"{column[0].upper()}{column[1:]}: {item.queue}", drawings))
+        sections.append(Section(f"{column[0].upper()}{column[1:]}: {own.queue}", drawings))
     tables = [{"heading": "", "columns": list(columns), "rows": rows, "look": "wrapped"}]
     if why.people and why.people.settings:
         tables.insert(0, _table("For people", people.table(why.people)))
@@ -93,7 +93,7 @@ def _table(heading: str, of: TextTable) -> dict[str, Any]:
 def _evidence(why: Why) -> dict[str, Any]:
     """How each sentence was decided."""
     rows: list[tuple[str, list[str]]] = []
-    for number, sentence in enumerate([*why.sentences, *(item for part in why.beside for item in part.sentences)], 1):
+    for number, sentence in enumerate([*why.sentences, *(other for part in why.beside for other in part.sentences)], 1):
         for part in sentence.evidence:
             plain = PLAIN[part.kind]
             limit = "" if math.isnan(part.limit) else plain(part.limit)

@@ -14,7 +14,7 @@ def text(answer: Autorate) -> str:
     """Return the sentence, the settings of both halves, the lines of the configuration, and how it was found."""
     head = f"{answer.sentence}\n\nSecond half of the log, {answer.seeds} seeds:\n"
     rows = {"usual": _row(answer.usual), "best": _row(answer.best)}
-    first = {f"{number}": _row(item) for number, item in enumerate(answer.compared, 1)}
+    first = {f"{number}": _row(followed) for number, followed in enumerate(answer.compared, 1)}
     tables = []
     for title, measured in (("", rows), ("First half, one seed each:\n", first)):
         table = pd.DataFrame.from_dict(measured, orient="index")
@@ -50,12 +50,12 @@ def sentence(answer: Autorate) -> str:
     )
 
 
-def _row(item: Followed) -> dict[str, str]:
-    values = item.setting
+def _row(followed: Followed) -> dict[str, str]:
+    values = followed.setting
     return {
         "threshold": time(values["threshold"]),
         "decrease": f"{values['decrease']:g}",
         "increase": f"{values['increase']:g}",
-        "used": share(item.utilization),
-        "1 in 20 late by": time(item.delay_p95),
+        "used": share(followed.utilization),
+        "1 in 20 late by": time(followed.delay_p95),
     }

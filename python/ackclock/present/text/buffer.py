@@ -50,9 +50,9 @@ def table(buffer: Buffer) -> pd.DataFrame:
                 "utilisation, equations": share(size.equations.utilization),
                 "mean wait, equations": time(size.equations.delay_mean),
             }
-    result = pd.DataFrame.from_dict(rows, orient="index").fillna("")
-    result.index.name = "buffer"
-    return result
+    frame = pd.DataFrame.from_dict(rows, orient="index").fillna("")
+    frame.index.name = "buffer"
+    return frame
 
 
 def _used(size: Size) -> str:

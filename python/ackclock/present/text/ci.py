@@ -67,9 +67,9 @@ def markdown(verdict: Verdict) -> str:
     lines = [f"### {MARKS[Status.PASS if verdict.passed else Status.FAIL]} {_escaped(headline(verdict))}", ""]
     order: list[Status] = [status for status in Status if status is not Status.PASS]
     shown = sorted(
-        (check for check in verdict.checks if check.status in order), key=lambda item: order.index(item.status)
+        (check for check in verdict.checks if check.status in order), key=lambda check: order.index(check.status)
     )
-    bad, rest = [item for item in shown if item.status in BAD], [item for item in shown if item.status not in BAD]
+    bad, rest = [check for check in shown if check.status in BAD], [check for check in shown if check.status not in BAD]
     passed = [check for check in verdict.checks if check.status is Status.PASS]
     lines += _table(bad)
     for title, group in (("not decided, or missed for a reason", rest), ("passed", passed)):
@@ -100,7 +100,7 @@ def _escaped(sentence: str) -> str:
 def junit(verdict: Verdict) -> str:
     """Return JUnit XML: a suite a heading, a case a check."""
     root = ET.Element("testsuites", name=f"ackclock ci {_plain(verdict.name)}")
-    for number, group in groupby(sorted(verdict.checks, key=_order), key=lambda item: (item.number, item.title)):
+    for number, group in groupby(sorted(verdict.checks, key=_order), key=lambda check: (check.number, check.title)):
         checks = list(group)
         suite = ET.SubElement(root, "testsuite", name=f"{number[0]} {number[1]}")
         for check in checks:

@@ -37,18 +37,18 @@ def sentence(fair: Fair) -> Sentence:
         )
     if len(answer) < len(fair.places):
         text += f", {len(fair.places) - len(answer)} need longer runs (--until-sure)"
-    left = [item for item in answer if item.open(fair.parts) and item.seeds < FAIR.seeds[-1]]
+    left = [place for place in answer if place.open(fair.parts) and place.seeds < FAIR.seeds[-1]]
     if left:
         text += f", {len(left)} need{'s' * (len(left) == 1)} more seeds (--until-sure)"
     if len(fair.controls) == 2:  # noqa: PLR2004
-        low, high = (sorted({item.buffer for item in part}) for part in beyond[0])
+        low, high = (sorted({place.buffer for place in part}) for part in beyond[0])
         if low and high and max(low) < min(high):
             text += f"; it turns between buffers of {max(low):g} and {min(high):g} bandwidth-delay products"
     evidence = [
-        Evidence(f"share of {name} at {time(item.rtt)}, {item.buffer:g} BDP", item.shares[k], item.halves[k], even)
+        Evidence(f"share of {name} at {time(place.rtt)}, {place.buffer:g} BDP", place.shares[k], place.halves[k], even)
         for k, (name, even) in enumerate(zip(fair.names, fair.parts, strict=True))
         if k == 0 or len(fair.controls) > 2  # noqa: PLR2004
-        for item in answer
+        for place in answer
     ]
     numbers = {"even": fair.parts[0]}
     return Sentence(" beside ".join(fair.controls), "shares", text + ".", numbers, evidence)

@@ -76,7 +76,7 @@ def sentence(people: People) -> str:
         return f"For people: cannot tell; {people.reason}{MORE if people.limited else ''}."
     parts = [f"{name} {_short(setting)}" for name, setting in people.settings.items()]
     now, *others = people.settings.items()
-    same = [_alike(now[1], name, item) for name, item in others]
+    same = [_alike(now[1], name, setting) for name, setting in others]
     return f"For people: {'; '.join(parts)}.{''.join(same)}"
 
 
@@ -122,9 +122,9 @@ def footnote(people: People) -> str:
     )
 
 
-def _other_rate(setting: tuple[str, Experience]) -> str:
-    name, item = setting
-    if math.isnan(item.rate_without):
+def _other_rate(named: tuple[str, Experience]) -> str:
+    name, experience = named
+    if math.isnan(experience.rate_without):
         return ""
-    rates = f"{rate_text(item.rate_beside)} beside the call and {rate_text(item.rate_without)} without it"
+    rates = f"{rate_text(experience.rate_beside)} beside the call and {rate_text(experience.rate_without)} without it"
     return f" A download ({name}) has {rates}."

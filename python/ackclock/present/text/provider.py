@@ -16,15 +16,15 @@ def text(subscribers: Subscribers) -> str:
     import numpy as np
 
     rows = {}
-    for name, item in (("now", subscribers.now), (f"{subscribers.more} more", subscribers.after)):
-        waits = [time(float(np.percentile(item.delays, part))) if item.delays.size else "none" for part in (50, 95)]
+    for name, hour in (("now", subscribers.now), (f"{subscribers.more} more", subscribers.after)):
+        waits = [time(float(np.percentile(hour.delays, part))) if hour.delays.size else "none" for part in (50, 95)]
         rows[name] = {
-            "subscribers": str(item.count),
-            "full": share(item.full),
-            "utilisation": share(item.utilization),
+            "subscribers": str(hour.count),
+            "full": share(hour.full),
+            "utilisation": share(hour.utilization),
             "p95 delay, median": waits[0],
             "p95 delay, 1 in 20": waits[1],
-            "a download": "none" if math.isnan(item.downloads) else rate_text(item.downloads),
+            "a download": "none" if math.isnan(hour.downloads) else rate_text(hour.downloads),
         }
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index.name = subscribers.node
@@ -43,7 +43,7 @@ def sentence(subscribers: Subscribers) -> str:
     import numpy as np
 
     now, after = subscribers.now, subscribers.after
-    waits = [float(np.median(item.delays)) if item.delays.size else math.nan for item in (now, after)]
+    waits = [float(np.median(hour.delays)) if hour.delays.size else math.nan for hour in (now, after)]
     if math.isnan(after.downloads):
         downloads = "in no sample is there a download (more --samples, or a larger --download, would have one)"
     else:

@@ -116,7 +116,7 @@ def _by_link(effects: Sequence[Effect], balance: Balance, many: bool) -> str:
     losses = {_loss(effect) for effect in effects if effect.key == "loss"}
     effects = [effect for effect in effects if effect.key != "stream_loss" or _loss(effect) not in losses]
     if not many:
-        return listed([_effect(result, balance) for result in effects])
-    links = dict.fromkeys(result.subject for result in effects)
-    parts = [(link, [_effect(result, balance) for result in effects if result.subject == link]) for link in links]
+        return listed([_effect(own, balance) for own in effects])
+    links = dict.fromkeys(own.subject for own in effects)
+    parts = [(link, [_effect(own, balance) for own in effects if own.subject == link]) for link in links]
     return "; ".join(f"at {link} {listed(words)}" for link, words in parts)

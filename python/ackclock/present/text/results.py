@@ -71,11 +71,13 @@ def run_tables(result: Result | Replications) -> list[pd.DataFrame]:
         ("class", "flows", classes, _CLASSES),
         ("one-way delay", "flows", classes, _ONE_WAY),
     ):
-        outcome = {title: [means.get(f"{branch}.{row}.{key}") for row in rows] for title, (key, _) in columns.items()}
-        elsewhere = {title for title in _ELSEWHERE if any(cell and cell[0] > 0 for cell in outcome.get(title, ()))}
+        measures = {title: [means.get(f"{branch}.{row}.{key}") for row in rows] for title, (key, _) in columns.items()}
+        elsewhere = {title for title in _ELSEWHERE if any(cell and cell[0] > 0 for cell in measures.get(title, ()))}
         cells = {
-            "queue loss" if title == "loss" and elsewhere else title: [_cell(item, columns[title][1]) for item in row]
-            for title, row in outcome.items()
+            "queue loss" if title == "loss" and elsewhere else title: [
+                _cell(measure, columns[title][1]) for measure in row
+            ]
+            for title, row in measures.items()
             if title not in _ELSEWHERE or title in elsewhere
         }
         table = pd.DataFrame(cells, index=pd.Index(rows, name=name))

@@ -305,9 +305,9 @@ def packet_check(answer: PacketCheck) -> str:
     if answer.trust == "both":
         return f"{text} They agree."
     if answer.trust == "packets":
-        all_of_it = any(item.what == "oscillates" for item in answer.differences)
+        all_of_it = any(differing.what == "oscillates" for differing in answer.differences)
         reasons = f": {'; '.join(map(str, answer.assumptions))}" if answer.assumptions else ""
-        differ = listed([str(item) for item in answer.differences])
+        differ = listed([str(differing) for differing in answer.differences])
         return f"{text} They differ in {differ}; trust the packets{'' if all_of_it else ' for that'}{reasons}."
     if run.enough:
         return f"{text} Nothing else differs; --from both runs until the verdict is clear."
@@ -355,4 +355,4 @@ def discrepancy(result: Discrepancy) -> list[str]:
     for name, (by_law, number) in result.numbers.items():
         far = f" ({by_law / number - 1:+.0%})" if number else ""
         numbers.append(f"{name}: {by_law:.3g} by the equations, {number:.3g} measured{far}")
-    return [verdicts, *numbers, *(f"what the equations leave out here: {item}" for item in result.assumptions)]
+    return [verdicts, *numbers, *(f"what the equations leave out here: {left_out}" for left_out in result.assumptions)]

@@ -61,8 +61,8 @@ _FORMATTER = _People()
 def template(name: str) -> str:
     """Return the template of a statement's name, "subject.case"."""
     subject, _, case = name.partition(".")
-    result: str = import_module(f"{__package__}.{subject}").STATEMENTS[case]
-    return result
+    text: str = import_module(f"{__package__}.{subject}").STATEMENTS[case]
+    return text
 
 
 def text(statement: Statement) -> str:

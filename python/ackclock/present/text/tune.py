@@ -128,7 +128,13 @@ def checked(tuned: Tuned) -> list[str]:
             f"packets: {len(tuned.runs)} corner{'s' * (len(tuned.runs) != 1)} with {_seeds(tuned.runs)}, a search of "
             f"{len(tuned.searched)} other places for worse ones"
         )
-        styles = sorted({str(item.entry["style"]) for item in tuned.problem.classes if "style" in item.entry})
+        styles = sorted(
+            {
+                str(traffic_class.entry["style"])
+                for traffic_class in tuned.problem.classes
+                if "style" in traffic_class.entry
+            }
+        )
         if styles:
             lines.append(f'with TCP endpoints in style "{" and ".join(styles)}" (--style has the other)')
         lines.append(_beside_linux(tuned))
@@ -163,8 +169,8 @@ def text(tuned: Tuned) -> str:
         if tuned.commands is not None:
             lines += _commands(tuned.commands.device, tuned.commands.apply, tuned.commands.undo, tuned.commands.units)
         lines += _shaper(tuned)
-        for device, result in tuned.others.items():
-            lines += other(device, result)
+        for device, form in tuned.others.items():
+            lines += other(device, form)
     elif tuned.instead is not None:
         lines += ["linux, its default queue:", *(f"  {line}" for line in tuned.instead.apply), *_shaper(tuned)]
     if tuned.theory is not None:
@@ -223,22 +229,22 @@ def _commands(device: str, apply: Sequence[str], undo: Sequence[str], units: Seq
     ]
 
 
-def other(device: str, result: Other) -> list[str]:
+def other(device: str, form: Other) -> list[str]:
     """The commands for another device, and how far they were checked."""
-    if result.commands is None:
-        return [f"{device}: {result.refused}", ""]
-    head = _commands(device, result.commands.apply, result.commands.undo, result.commands.units)[:-1]
-    if result.same:
+    if form.commands is None:
+        return [f"{device}: {form.refused}", ""]
+    head = _commands(device, form.commands.apply, form.commands.undo, form.commands.units)[:-1]
+    if form.same:
         word = "  the same setting"
-    elif result.theory is None:
+    elif form.theory is None:
         word = "  rounded otherwise, and not checked on its own"
     else:
-        verdict = "meets" if result.meets else "DOES NOT MEET"
+        verdict = "meets" if form.meets else "DOES NOT MEET"
         word = (
             f"  rounded otherwise; checked by the stability engine alone, on the same grid: {verdict} the demands "
-            f"(gain {_db(result.theory.gain.gain)}, phase {_degrees(result.theory.phase.phase)}, longest mean delay "
-            f"{show('rtt', result.theory.wait.wait)})"
-            if result.theory.places
+            f"(gain {_db(form.theory.gain.gain)}, phase {_degrees(form.theory.phase.phase)}, longest mean delay "
+            f"{show('rtt', form.theory.wait.wait)})"
+            if form.theory.places
             else "  rounded otherwise, and the stability engine finds no equilibrium"
         )
     return [*head, word, ""]
@@ -300,9 +306,9 @@ def cells(labelled: tuple[str, str, Run]) -> tuple[str, ...]:
     )
 
 
-def table(results: Sequence[tuple[str, str, Run]]) -> list[str]:
+def table(rows: Sequence[tuple[str, str, Run]]) -> list[str]:
     """The table of runs, its columns aligned."""
-    lines = [HEAD, *map(cells, results)]
+    lines = [HEAD, *map(cells, rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
         "  ".join(

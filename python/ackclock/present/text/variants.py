@@ -39,16 +39,16 @@ def comparison(labels: Sequence[Mapping[str, Any]], results: Sequence[Result | R
         In the same order.
     """
     names = names_of(labels)
-    trees = [_means(item) for item in results]
+    trees = [_means(result) for result in results]
     rows = {}
     for branch, key, words, more, kind in _MEASURES:
         for of in dict.fromkeys(name for tree in trees for name in tree[branch]):
-            result = [tree[branch].get(of, {}).get(key, (math.nan, 0.0)) for tree in trees]
-            if key == "jain" and all(mean == 1 for mean, _ in result):
+            estimates = [tree[branch].get(of, {}).get(key, (math.nan, 0.0)) for tree in trees]
+            if key == "jain" and all(mean == 1 for mean, _ in estimates):
                 continue  # a flow alone
-            if sum(math.isfinite(mean) for mean, _ in result) > 1 and any(mean for mean, _ in result):
-                cells = ["" if math.isnan(mean) else interval(mean, half, kind) for mean, half in result]
-                rows[f"{of}: {words}"] = dict(zip(names, cells, strict=True)) | {"best": _best(result, names, more)}
+            if sum(math.isfinite(mean) for mean, _ in estimates) > 1 and any(mean for mean, _ in estimates):
+                cells = ["" if math.isnan(mean) else interval(mean, half, kind) for mean, half in estimates]
+                rows[f"{of}: {words}"] = dict(zip(names, cells, strict=True)) | {"best": _best(estimates, names, more)}
     if not rows:
         return None
     table = pd.DataFrame.from_dict(rows, orient="index")
@@ -58,9 +58,9 @@ def comparison(labels: Sequence[Mapping[str, Any]], results: Sequence[Result | R
 
 def names_of(labels: Sequence[Mapping[str, Any]]) -> list[str]:
     """Name each variant by what differs: the values alone where one key does."""
-    keys = [key for key in dict.fromkeys(key for item in labels for key in item["set"])
-            if len({str(item["set"].get(key)) for item in labels}) > 1]  # fmt: skip
-    files = len({item["file"] for item in labels}) > 1
+    keys = [key for key in dict.fromkeys(key for label in labels for key in label["set"])
+            if len({str(label["set"].get(key)) for label in labels}) > 1]  # fmt: skip
+    files = len({label["file"] for label in labels}) > 1
     names = []
     for label in labels:
         settings = label["set"]
@@ -81,19 +81,19 @@ def _means(result: Result | Replications) -> dict[str, dict[str, dict[str, tuple
             }
             for branch in ("links", "flows")
         }
-    outcome: dict[str, dict[str, dict[str, tuple[float, float]]]] = {"links": {}, "flows": {}}
+    branches: dict[str, dict[str, dict[str, tuple[float, float]]]] = {"links": {}, "flows": {}}
     for path, answer in result.json()["summary"].items():
         branch, rest = path.split(".", 1)
         of, key = rest.rsplit(".", 1)
-        if branch in outcome and answer["mean"] is not None:
-            outcome[branch].setdefault(of, {})[key] = (float(answer["mean"]), float(answer["ci95"] or 0.0))
-    return outcome
+        if branch in branches and answer["mean"] is not None:
+            branches[branch].setdefault(of, {})[key] = (float(answer["mean"]), float(answer["ci95"] or 0.0))
+    return branches
 
 
-def _best(results: Sequence[tuple[float, float]], names: Sequence[str], more: bool) -> str:
+def _best(estimates: Sequence[tuple[float, float]], names: Sequence[str], more: bool) -> str:
     """The variant that is decidedly the best; empty where none is."""
     ranked = sorted(
-        ((mean, half, name) for (mean, half), name in zip(results, names, strict=True) if math.isfinite(mean)),
+        ((mean, half, name) for (mean, half), name in zip(estimates, names, strict=True) if math.isfinite(mean)),
         reverse=more,
     )
     (first, half, name), (second, other, _) = ranked[:2]

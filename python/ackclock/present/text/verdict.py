@@ -33,28 +33,28 @@ def verdict(results: Sequence[Result]) -> Verdict | None:
     A measure whose interval holds its limit is called open. Without traces of links nothing is said.
     """
     first = results[0]
-    if any(item.traces.sizes["time"] == 0 or len(item.traces["link"]) < len(item.links) for item in results):
+    if any(result.traces.sizes["time"] == 0 or len(result.traces["link"]) < len(result.links) for result in results):
         return None
     problems, open_ = [], []
     names = [str(name) for name in first.links.index if first.links["packets"][name] > 0]
     for name in names:
-        result = [numbers(item, name) for item in results]
+        measured = [numbers(result, name) for result in results]
         where = f" at {name}" if len(names) > 1 else ""
         for symptom in SYMPTOMS:
-            values = [symptom.value(item) for item in result]
+            values = [symptom.value(measured) for measured in measured]
             if not applies(symptom, first._scenario, name) or any(math.isnan(value) for value in values):
                 continue
-            mean, limit = interval(values), symptom.limit(result[0])
+            mean, limit = interval(values), symptom.limit(measured[0])
             half = mean.half if math.isfinite(mean.half) else 0.0
             if mean.mean - half > limit:
-                problems.append(_words(symptom.key, mean.mean, result[0], where))
+                problems.append(_words(symptom.key, mean.mean, measured[0], where))
             elif mean.mean + half > limit:
                 open_.append(f"{_OPEN[symptom.key]}{where}")
     unknown = f" Not decided by these seeds: whether {listed(open_)}." if open_ else ""
     if problems:
         return Verdict(True, f"{_capital('; '.join(problems))}. `ackclock why` says what causes it.{unknown}")
     slowest = slowest_link(first)
-    return Verdict(False, f"Nothing is wrong: {_healthy([numbers(item, slowest) for item in results])}.{unknown}")
+    return Verdict(False, f"Nothing is wrong: {_healthy([numbers(result, slowest) for result in results])}.{unknown}")
 
 
 _OPEN = {
@@ -66,11 +66,11 @@ _OPEN = {
 }
 
 
-def _words(key: str, value: float, item: Numbers, where: str) -> str:
+def _words(key: str, value: float, first: Numbers, where: str) -> str:
     """A problem in words."""
     return {
         "delay": f"bufferbloat{where}: half of the packets wait {time(value)} or more, on top of a round trip of "
-        f"{time(item.rtt)}",
+        f"{time(first.rtt)}",
         "loss": f"{share(value)} of the packets are lost{where}",
         "stream": f"streams without congestion control lose up to {share(value)} of their packets{where}",
         "idle": f"the link stands idle {share(value)} of the time{where}",
@@ -82,9 +82,10 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _healthy(result: Sequence[Numbers]) -> str:
+def _healthy(measured: Sequence[Numbers]) -> str:
     wait, lost, used = (
-        sum(getattr(item, key) for item in result) / len(result) for key in ("delay_p50", "loss", "utilization")
+        sum(getattr(link_numbers, key) for link_numbers in measured) / len(measured)
+        for key in ("delay_p50", "loss", "utilization")
     )
     return (
         f"half of the packets wait at most {time(wait)}, {share(lost)} are lost, and the link is used {share(used)} of "

@@ -84,20 +84,22 @@ def text(why: Why) -> str:
 def commands(why: Why) -> list[tuple[str, Setting]]:
     """Return the recommended settings that have commands, each with what it sets and where."""
     many = bool(why.beside)
-    results = []
+    settings = []
     for link, _, _, setting in why.every:
         if setting and setting.tc:
             place = f" at {link}" if many else ""
-            results.append((f"it{place} ({_device(setting)})", setting))
+            settings.append((f"it{place} ({_device(setting)})", setting))
     if why.senders:
-        results.append(("BBR at the senders", next(iter(why.senders.settings.values()))))
-    return results
+        settings.append(("BBR at the senders", next(iter(why.senders.settings.values()))))
+    return settings
 
 
 def _without_commands(why: Why) -> list[str]:
     """Why there are no commands for a recommended setting of a link whose rate varies."""
     varying = [link["name"] for link in why.scenario.canonical["link"] if not isinstance(link["rate"], str)]
-    varying += [item["link"] for item in why.scenario.canonical.get("change", []) if "link" in item and "rate" in item]
+    varying += [
+        change["link"] for change in why.scenario.canonical.get("change", []) if "link" in change and "rate" in change
+    ]
     lacking = [link for link, _, _, setting in why.every if setting and not setting.tc and link in varying]
     if not lacking:
         return []
@@ -122,10 +124,16 @@ def classes(why: Why) -> TextTable:
     return TextTable(
         "class",
         {"flows": {name: str(counts[name]) for name in why.present.classes}}
-        | {f"goodput {key}": column(lambda item: rate_text(item.goodput), of) for key, of in settings.items()}
-        | {f"lost {key}": column(lambda item: _known(item.loss, share), of) for key, of in settings.items()}
         | {
-            f"one-way p99 {key}": column(lambda item: _known(item.one_way_p99, time), of)
+            f"goodput {key}": column(lambda class_numbers: rate_text(class_numbers.goodput), of)
+            for key, of in settings.items()
+        }
+        | {
+            f"lost {key}": column(lambda class_numbers: _known(class_numbers.loss, share), of)
+            for key, of in settings.items()
+        }
+        | {
+            f"one-way p99 {key}": column(lambda class_numbers: _known(class_numbers.one_way_p99, time), of)
             for key, of in settings.items()
         },
     )

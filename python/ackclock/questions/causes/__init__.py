@@ -19,7 +19,7 @@ from .measures import Numbers, numbers
 from .scales import Length, needed
 from .sentences import Evidence, Sentence
 
-VOCABULARY = tuple(dict.fromkeys(item.key for item in (*SPECIFIC, *GENERAL)))
+VOCABULARY = tuple(dict.fromkeys(ablation.key for ablation in (*SPECIFIC, *GENERAL)))
 """Every cause that can be named."""
 
 __all__ = [

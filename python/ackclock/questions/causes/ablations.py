@@ -57,7 +57,7 @@ def _packet(tree: Tree, name: str) -> float:
 def _rtt(tree: Tree, name: str) -> float:
     """Mean of the base round trips over a link, or of the flows whose ACKs alone cross it, s."""
     there = _over(tree, name) or [flow for flow in tree["flows"] if name in shapers.returning(flow)]
-    values = [sum(result) / len(result) for flow in there if (result := quantities(flow["rtt"]))]
+    values = [sum(rtts) / len(rtts) for flow in there if (rtts := quantities(flow["rtt"]))]
     return sum(values) / len(values) if values else 0.1
 
 
@@ -78,7 +78,7 @@ def _wire(key: str, words: str) -> Callable[[Tree, str, str], Change | None]:
         return Change(
             changed,
             words,
-            str(state("causes.without-wire", key=key, links=" and ".join(item["name"] for item in there))),
+            str(state("causes.without-wire", key=key, links=" and ".join(shaped["name"] for shaped in there))),
         )
 
     return apply
@@ -153,9 +153,9 @@ def _unequal(tree: Tree, name: str, symptom: str) -> Change | None:
         return None
     mean = _rtt(tree, name)
     changed = copy.deepcopy(tree)
-    for item in _over(changed, name):
-        if "congestion" in item:
-            item["rtt"] = f"{mean:.9g} s"
+    for flow in _over(changed, name):
+        if "congestion" in flow:
+            flow["rtt"] = f"{mean:.9g} s"
     return _said(changed, "round-trips", "equal-round-trips", least=min(values), most=max(values), rtt=mean)
 
 
@@ -179,7 +179,7 @@ def _mixed(place: int) -> Callable[[Tree, str, str], Change | None]:
             for key in chosen:
                 if key not in flow or key in ("pacing", "loss_detection", "hystart", "ecn"):
                     flow[key] = copy.deepcopy(chosen[key])
-        words = " beside ".join(called(item) for item in count)
+        words = " beside ".join(called(kind) for kind in count)
         return _said(changed, "controls", "one-control", controls=words, control=called(kind))
 
     return apply
@@ -241,14 +241,14 @@ def _without(tree: Tree, entries: list[Tree], what: str) -> Change | None:
 
 
 def _application(tree: Tree, name: str, symptom: str) -> Change | None:
-    there = [item for item in _over(tree, name) if item["traffic"]["kind"] == "app-limited"]
+    there = [flow for flow in _over(tree, name) if flow["traffic"]["kind"] == "app-limited"]
     if not there or symptom != "idle":
         return None
     changed = copy.deepcopy(tree)
     for flow in _over(changed, name):
         if flow["traffic"]["kind"] == "app-limited":
             flow["traffic"] = {"kind": "bulk"}
-    rates = " and ".join(str(item["traffic"]["rate"]) for item in there)
+    rates = " and ".join(str(flow["traffic"]["rate"]) for flow in there)
     return _said(changed, "slow-writers", "endless-data", rates=rates)
 
 

@@ -71,16 +71,16 @@ class Symptom:
     show: Callable[[float], str]
 
 
-def wait_limit(item: Numbers) -> float:
+def wait_limit(link_numbers: Numbers) -> float:
     """Return the median wait from which it is called long, s: half the round trip, no less than 10 ms or 3 packets."""
-    return max(item.rtt / 2, 0.01, 3 * item.transmission)
+    return max(link_numbers.rtt / 2, 0.01, 3 * link_numbers.transmission)
 
 
 SYMPTOMS: Final = (
     Symptom(
         "delay",
         "waits-long",
-        lambda item: item.delay_p50,
+        lambda link_numbers: link_numbers.delay_p50,
         wait_limit,
         0.7,
         "median queueing delay of the packets",
@@ -89,7 +89,7 @@ SYMPTOMS: Final = (
     Symptom(
         "loss",
         "loses-much",
-        lambda item: item.loss,
+        lambda link_numbers: link_numbers.loss,
         lambda _: 0.01,
         0.5,
         "share of the packets that queue and policer drop",
@@ -98,7 +98,7 @@ SYMPTOMS: Final = (
     Symptom(
         "stream",
         "stream-loses",
-        lambda item: item.stream_loss,
+        lambda link_numbers: link_numbers.stream_loss,
         lambda _: STREAM_LOSS,
         0.5,
         "largest share of its packets that a class without congestion control loses",
@@ -107,7 +107,7 @@ SYMPTOMS: Final = (
     Symptom(
         "idle",
         "stands-idle",
-        lambda item: 1 - item.utilization,
+        lambda link_numbers: 1 - link_numbers.utilization,
         lambda _: 0.05,
         0.7,
         "share of the time in which the link does not transmit",
@@ -116,7 +116,7 @@ SYMPTOMS: Final = (
     Symptom(
         "unfair",
         "shares-unevenly",
-        lambda item: 1 - item.jain,
+        lambda link_numbers: 1 - link_numbers.jain,
         lambda _: 0.2,
         0.5,
         "one less Jain's index of the goodputs",
@@ -125,7 +125,7 @@ SYMPTOMS: Final = (
     Symptom(
         "hosts",
         "shares-unevenly-by-host",
-        lambda item: 1 - item.jain_hosts,
+        lambda link_numbers: 1 - link_numbers.jain_hosts,
         lambda _: 0.2,
         0.5,
         "one less Jain's index of the goodputs of hosts",
@@ -202,14 +202,14 @@ class Measured:
         return moved.count > 1 and not alike and abs(moved.mean) > max(moved.half, MOVES * abs(self.of(symptom).mean))
 
 
-def _longest_wait(item: Numbers, tree: Tree, link: str) -> float:
+def _longest_wait(link_numbers: Numbers, tree: Tree, link: str) -> float:
     """
     Return the 99th percentile of the wait at the link, s; no more than the way of its endless flows takes, if any.
 
     In a queue for each flow a call that sends more than its share waits for seconds, and nobody's round trips do.
     """
-    ways = [item.classes[flow["name"]].one_way_p99 for flow in bulk(tree, link)]
-    waits = [item.delay_p99, max(ways, default=math.inf)]
+    ways = [link_numbers.classes[flow["name"]].one_way_p99 for flow in bulk(tree, link)]
+    waits = [link_numbers.delay_p99, max(ways, default=math.inf)]
     return min((wait for wait in waits if not math.isnan(wait)), default=0.0)
 
 
@@ -262,12 +262,12 @@ class Lab:
         known = self.known if key.startswith("present") else None
         length, enough, count = self._length(tree, needed(tree, self.link), seeds, factor, known)
         tell(f"{self.link}, {key}: {count} runs of {time(length.total)}")
-        result = self._runs(tree, length, count, first, traces)
-        wait = max((_longest_wait(item, tree, self.link) for item in result[self.link]), default=0.0)
+        by_link = self._runs(tree, length, count, first, traces)
+        wait = max((_longest_wait(link_numbers, tree, self.link) for link_numbers in by_link[self.link]), default=0.0)
         longer, whole, again = self._length(tree, needed(tree, self.link, wait), seeds, factor, known)
         if longer.measured > 1.2 * length.measured and longer.total > length.total:
             length, enough, count = longer, whole, again
-            result = self._runs(tree, length, count, first, traces)
+            by_link = self._runs(tree, length, count, first, traces)
         elif not enough:
             enough = length.measured >= 0.99 * longer.measured and whole  # delays are shorter than was feared
         self.record[key] = {
@@ -276,10 +276,10 @@ class Lab:
             "seeds": list(range(first, first + count)),
             "length_s": length.total,
             "enough": enough,
-            "numbers": [_plain(asdict(item)) for item in result[self.link]],
+            "numbers": [_plain(asdict(link_numbers)) for link_numbers in by_link[self.link]],
         }
-        others = {name: tuple(result[name]) for name in self.also}
-        return Measured(key, tuple(result[self.link]), length, enough, factor, others)
+        others = {name: tuple(by_link[name]) for name in self.also}
+        return Measured(key, tuple(by_link[self.link]), length, enough, factor, others)
 
     def _length(
         self, tree: Tree, length: Length, seeds: int, factor: float, known: Length | None
@@ -332,13 +332,17 @@ class Lab:
                 self.cache.results[text, seed] = result
             answer = {name: numbers(result, name) for name in links}
             # where conditions change, halves of the time differ by these
-            return {name: replace(result, halves={}) for name, result in answer.items()} if once(tree) else answer
+            return (
+                {name: replace(link_numbers, halves={}) for name, link_numbers in answer.items()}
+                if once(tree)
+                else answer
+            )
 
         done = parallel(of_links, missing, imports=()) if missing else []
-        self.computed += sum(item[self.link].computed for item in done)
+        self.computed += sum(by_link[self.link].computed for by_link in done)
         self.simulated += len(done)
-        for seed, outcome in zip(missing, done, strict=True):
-            cached[text, seed] = cached.get((text, seed), {}) | outcome
+        for seed, by_link in zip(missing, done, strict=True):
+            cached[text, seed] = cached.get((text, seed), {}) | by_link
         return {name: [cached[text, seed][name] for seed in wanted] for name in links}
 
     def result(self, tree: Tree, length: Length, seed: int) -> Result:
@@ -356,7 +360,7 @@ def _pace(tree: Tree) -> float:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _plain(inner) for key, inner in value.items()}
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
@@ -401,8 +405,8 @@ class Diagnosis:
     @property
     def sentences(self) -> list[Sentence]:
         """Symptoms with their causes, the undecided, or that nothing is wrong."""
-        result = [sentence(finding, self.link) for finding in self.findings] + list(self.undecided)
-        return result or [_healthy(self)]
+        sentences = [sentence(finding, self.link) for finding in self.findings] + list(self.undecided)
+        return sentences or [_healthy(self)]
 
 
 def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = None, seed: int = 1) -> Diagnosis:
@@ -477,11 +481,11 @@ def _longer(
     """Return what runs on where a symptom is there, but still becomes less or more: the aftermath of the start."""
     if lab.length is not None or once(tree) or not present.enough:
         return None
-    result = (item for item, answer in verdicts if isinstance(answer, Evidence) and answer.value > answer.limit)
-    if not any(present.moves(item) for item in result):
+    beyond = (symptom for symptom, answer in verdicts if isinstance(answer, Evidence) and answer.value > answer.limit)
+    if not any(present.moves(symptom) for symptom in beyond):
         return None
     more = WHY.more(Effort(WHY.seeds[-1], present.factor), moving=True)
-    return next((item for item in more if item.longer <= SETTLED), None)
+    return next((effort for effort in more if effort.longer <= SETTLED), None)
 
 
 def _again(lab: Lab, present: Measured, symptom: Symptom, verdict: Evidence) -> Evidence | _Open:
@@ -535,18 +539,18 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
     alike = _alike(tree, lab.link)
     while True:
         before, evidence = evidence, _evidence(present, symptom)
-        told_before, answer = answer, evidence.decided and present.enough and present.steady(symptom)
+        decided_before, answer = answer, evidence.decided and present.enough and present.steady(symptom)
         open_ = symptom.key == "unfair" and evidence.value > evidence.limit
         if answer and not (open_ and (alike or evidence.value < EVENNESS_FACTOR * evidence.limit)):
             return evidence, present
-        if answer and told_before and not (alike and open_ and evidence.value < CONVERGED * before.value):
+        if answer and decided_before and not (alike and open_ and evidence.value < CONVERGED * before.value):
             return evidence, present
         # shares of flows that are alike even out with time: more seeds of a short run would not tell
         fixed = once(tree)  # a scenario that changes with time has its own length
         moving = not fixed and (evidence.decided or (alike and symptom.key == "unfair"))
         more = WHY.more(Effort(seeds, present.factor), moving=moving)
         if fixed:
-            more = [item for item in more if item.longer == present.factor]
+            more = [effort for effort in more if effort.longer == present.factor]
         if lab.length is not None or (not present.enough and lab.budget <= WHY.packets) or not more:
             return _cannot_tell(lab, present, symptom, evidence), present
         effort = more[0]
@@ -568,13 +572,13 @@ def _alike(tree: Tree, name: str) -> bool:
 
 
 def _evidence(measured: Measured, symptom: Symptom, before: float = math.nan) -> Evidence:
-    result = measured.of(symptom)
+    estimate = measured.of(symptom)
     seeds = len(measured.numbers)
     runs = state("causes.one-run" if seeds == 1 else "causes.mean-over", seeds=seeds)
     how = str(state("causes.measured", what=symptom.how, runs=runs, seconds=measured.length.measured))
-    half = 0.0 if math.isnan(result.half) else result.half
+    half = 0.0 if math.isnan(estimate.half) else estimate.half
     kind = {"delay": "time", "unfair": "index", "hosts": "index"}.get(symptom.key, "share")
-    return Evidence(how, result.mean, half, measured.limit(symptom), before, (measured.key,), kind)
+    return Evidence(how, estimate.mean, half, measured.limit(symptom), before, (measured.key,), kind)
 
 
 @dataclass(frozen=True)
@@ -612,25 +616,27 @@ def _cannot_tell(lab: Lab, present: Measured, symptom: Symptom, evidence: Eviden
 
 def _joined(lab: Lab, present: Measured, questions: Sequence[_Open]) -> tuple[Sentence, ...]:
     """One sentence for each reason."""
-    results = []
+    sentences = []
     for reason in dict.fromkeys(question.reason for question in questions):
         those = [question for question in questions if question.reason == reason]
-        need = max(item.needs for item in those)
-        seeds = [seeds_needed(len(present.numbers), item.evidence.half, _apart(item.evidence)) for item in those]
+        need = max(question.needs for question in those)
+        seeds = [
+            seeds_needed(len(present.numbers), question.evidence.half, _apart(question.evidence)) for question in those
+        ]
         more = seeds_in_words(max(seeds)) if math.isnan(need) else str(state("causes.needs", seconds=need))
         if lab.budget <= WHY.packets and lab.length is None:
             more += " (--until-sure)"
-        what = listed([item.what for item in those])
-        results.append(
+        what = listed([question.what for question in those])
+        sentences.append(
             Sentence(
                 f"link {lab.link}",
                 "cannot-tell",
                 str(state("causes.cannot-tell", what=what, reason=reason, more=more)),
                 {"needs_s": need, "length_s": present.length.total},
-                [item.evidence for item in those],
+                [question.evidence for question in those],
             )
         )
-    return tuple(results)
+    return tuple(sentences)
 
 
 def _apart(evidence: Evidence) -> float:
@@ -665,19 +671,21 @@ def _causes(
         causes = alone.of(Verdict.REMOVES) or two(ablations).of(Verdict.REMOVES)
         if causes:
             return tuple(cause for cause in causes if cause is not None), names
-    return tuple(item for item in two([*specific, *general]).of(Verdict.REMOVES) if item is not None), names
+    return tuple(cause for cause in two([*specific, *general]).of(Verdict.REMOVES) if cause is not None), names
 
 
 def _ablations(of: Sequence[LinkAblation], link: str, symptom: Symptom) -> list[Ablation]:
-    return [item.of(link, symptom.key) for item in of if (item.key == "by-host") == (symptom.key == "hosts")]
+    return [
+        ablation.of(link, symptom.key) for ablation in of if (ablation.key == "by-host") == (symptom.key == "hosts")
+    ]
 
 
 def _try(lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: int) -> Cause | None:
-    result, words, done = candidate.change
+    changed, words, done = candidate.change
     name = f"{symptom.key}: {done}"
 
     def measured(effort: Effort) -> Measured:
-        return lab.measure(name, result, effort.seeds, seed)
+        return lab.measure(name, changed, effort.seeds, seed)
 
     def more(effort: Effort, after: Measured) -> Effort | None:
         evidence = _evidence(after, symptom, before)
@@ -686,7 +694,7 @@ def _try(lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: in
         return next(iter(WHY.more(effort, moving=False)), None) if effort.seeds < WHY.seeds[-1] else None
 
     try:
-        if _far(lab.measure(name, result, 1, seed), symptom, before):
+        if _far(lab.measure(name, changed, 1, seed), symptom, before):
             return None
         after = repeat(WHY.first, measured, more)
     except ScenarioError:

@@ -193,8 +193,8 @@ def _present_rates(tree: Mapping[str, Any], name: str, times: Any, rate: float) 
     entry = link_of(tree, name)
     if not isinstance(entry["rate"], Mapping):
         return rate
-    result, period = steps(entry["rate"])
-    begins, bps = (np.array(column) for column in zip(*result, strict=True))
+    rate_steps, period = steps(entry["rate"])
+    begins, bps = (np.array(column) for column in zip(*rate_steps, strict=True))
     line = bps[np.searchsorted(begins, times % period if math.isfinite(period) else times, side="right") - 1]
     return np.where(line > 0, np.minimum(line, held(entry) or math.inf), rate)
 
@@ -202,21 +202,21 @@ def _present_rates(tree: Mapping[str, Any], name: str, times: Any, rate: float) 
 def _classes(raw: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, ClassNumbers]:
     import numpy as np
 
-    result = {}
+    classes = {}
     of = raw["flows"]["class"].astype(int)
     for place, flow in enumerate(tree["flows"]):
         own = of == place
         sent, lost = (float(np.sum(raw["flows"][key][own])) for key in ("sent", "drops"))
         lost += float(np.sum(raw["flows"]["losses"][own]))
         answer = raw["classes"][place]
-        result[str(flow["name"])] = ClassNumbers(
+        classes[str(flow["name"])] = ClassNumbers(
             goodput=float(np.sum(raw["flows"]["goodput"][own])),
             sent=int(sent),
             loss=lost / max(sent, lost + answer["received"]) if sent else math.nan,
             one_way_p50=_number(answer.get("delay_p50")),
             one_way_p99=_number(answer.get("delay_p99")),
         )
-    return result
+    return classes
 
 
 def _number(value: Any) -> float:

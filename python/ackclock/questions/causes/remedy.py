@@ -116,7 +116,7 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
     parts
         The links that are compared, the judged one first, each with the new rate as a part of the old.
     """
-    results = []
+    every_effect = []
     many = len(parts) > 1
 
     def pair(old: Sequence[float], new: Sequence[float], key: Key, subject: str, how: str) -> None:
@@ -139,23 +139,29 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
         longer = after.length.measured / runs.length.measured
         if key == "jain" and better is not None and _owed(before, now, longer):
             better = None
-        results.append(Effect(key, subject, before, now, half, better, evidence))
+        every_effect.append(Effect(key, subject, before, now, half, better, evidence))
 
     for link, part in parts.items():
         old, new = _of(present, link), _of(after, link)
         place = f" at {link}" if many else ""
         for key, how in _OF_LINKS.items():
-            pair([getattr(item, key) for item in old], [getattr(item, key) for item in new], key, link, how + place)
-        pair([item.utilization for item in old], [part * item.utilization for item in new], "rate", link,
+            pair(
+                [getattr(number, key) for number in old],
+                [getattr(number, key) for number in new],
+                key,
+                link,
+                how + place,
+            )
+        pair([number.utilization for number in old], [part * number.utilization for number in new], "rate", link,
              str(state("causes.throughput", place=place)))  # fmt: skip
     for name in present.numbers[0].classes:
         if all(name in number.classes for number in after.numbers):
             before, now = ([number.classes[name] for number in runs.numbers] for runs in (present, after))
-            pair([item.one_way_p99 for item in before], [item.one_way_p99 for item in now], "one_way_p99", name,
+            pair([number.one_way_p99 for number in before], [number.one_way_p99 for number in now], "one_way_p99", name,
                  str(state("causes.one-way-delay", name=name)))  # fmt: skip
-            pair([item.goodput for item in before], [item.goodput for item in now], "goodput", name,
+            pair([number.goodput for number in before], [number.goodput for number in now], "goodput", name,
                  f"goodput of {name}")  # fmt: skip
-    return tuple(results)
+    return tuple(every_effect)
 
 
 def _owed(before: float, after: float, longer: float) -> bool:

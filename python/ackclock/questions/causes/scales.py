@@ -70,13 +70,13 @@ class Length:
 
 def quantities(value: Any) -> list[float]:
     """Return the numbers of a text such as ``uniform 40 ms .. 60 ms``, in SI units."""
-    results = []
+    numbers = []
     for text in _QUANTITY.findall(str(value)):
         try:
-            results.append(_core.quantity(text)[0])
+            numbers.append(_core.quantity(text)[0])
         except ValueError:
             continue
-    return results
+    return numbers
 
 
 def bits(link: Mapping[str, Any]) -> float:
@@ -89,8 +89,8 @@ def bits(link: Mapping[str, Any]) -> float:
     if isinstance(rate, Mapping) and isinstance(rate.get("steps"), list):
         mean = _over_time(rate)
     else:
-        result = quantities(rate) or [1e6]
-        mean = sum(result) / len(result)
+        rates = quantities(rate) or [1e6]
+        mean = sum(rates) / len(rates)
     return min(mean, held(link) or mean)
 
 
@@ -102,9 +102,9 @@ def carried(link: Mapping[str, Any]) -> float:
 
 def steps(rate: Mapping[str, Any]) -> tuple[list[tuple[float, float]], float]:
     """Return the steps of a varying rate, each with its beginning (s) and rate (bit/s), and its period; else inf."""
-    results = [(_core.quantity(str(at))[0], _core.quantity(str(bps))[0]) for at, bps in rate["steps"]]
+    pairs = [(_core.quantity(str(at))[0], _core.quantity(str(bps))[0]) for at, bps in rate["steps"]]
     again = str(rate.get("repeat", "never"))
-    return results, math.inf if again == "never" else _core.quantity(again)[0]
+    return pairs, math.inf if again == "never" else _core.quantity(again)[0]
 
 
 def once(tree: Mapping[str, Any]) -> bool:
@@ -115,20 +115,20 @@ def once(tree: Mapping[str, Any]) -> bool:
     """
     end = quantities(tree["scenario"]["duration"])
     rates = [link["rate"] for link in tree["link"] if isinstance(link["rate"], Mapping) and link["rate"].get("steps")]
-    results = [steps(rate) for rate in rates]
+    schedules = [steps(rate) for rate in rates]
     stepped = any(
-        math.isinf(period) and any(0 < at < (end or [math.inf])[0] for at, _ in own) for own, period in results
+        math.isinf(period) and any(0 < at < (end or [math.inf])[0] for at, _ in own) for own, period in schedules
     )
     return bool(tree.get("change")) or stepped
 
 
 def _over_time(rate: Mapping[str, Any]) -> float:
-    result, period = steps(rate)
-    begins = [at for at, _ in result]
+    rate_steps, period = steps(rate)
+    begins = [at for at, _ in rate_steps]
     mean_length = begins[-1] / (len(begins) - 1) if len(begins) > 1 else 1.0
     end = period if math.isfinite(period) else begins[-1] + mean_length
     lengths = [later - at for at, later in zip(begins, [*begins[1:], end], strict=True)]
-    return sum(length * bps for length, (_, bps) in zip(lengths, result, strict=True)) / end
+    return sum(length * bps for length, (_, bps) in zip(lengths, rate_steps, strict=True)) / end
 
 
 def capacity(link: Mapping[str, Any], packet: float) -> float:

@@ -84,7 +84,7 @@ class Sentence:
             "predicate": self.predicate,
             "text": self.text,
             "numbers": {key: value if math.isfinite(value) else None for key, value in self.numbers.items()},
-            "evidence": [item.json() for item in self.evidence],
+            "evidence": [piece.json() for piece in self.evidence],
         }
 
 

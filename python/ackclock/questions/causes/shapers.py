@@ -44,10 +44,10 @@ _DEFAULTS: Final = {
 
 def scheduler(link: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """Return the kind of a link's scheduler, and its parameters; empty without one."""
-    result = link["queue"].get("scheduler", "none")
-    if isinstance(result, Mapping):
-        return str(result["kind"]), {**(_DEFAULTS if result["kind"] == "cake" else {}), **result}
-    return ("", {}) if result == "none" else (str(result), {})
+    entry = link["queue"].get("scheduler", "none")
+    if isinstance(entry, Mapping):
+        return str(entry["kind"]), {**(_DEFAULTS if entry["kind"] == "cake" else {}), **entry}
+    return ("", {}) if entry == "none" else (str(entry), {})
 
 
 def counted(cake: Mapping[str, Any], size: float) -> float:
@@ -105,9 +105,9 @@ def before(tree: Mapping[str, Any], name: str) -> str | None:
     """Return the link with a shaper that all endless flows over `name` cross before it; None without one."""
     flows = [flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] == "bulk"]
     links = {link["name"]: link for link in tree["link"]}
-    results = [{place for place in flow["path"][: flow["path"].index(name)] if held(links[place])} for flow in flows]
-    common = set.intersection(*results) if results else set()
-    return min(common, key=lambda item: held(links[item]) or math.inf) if common else None
+    upstream = [{place for place in flow["path"][: flow["path"].index(name)] if held(links[place])} for flow in flows]
+    common = set.intersection(*upstream) if upstream else set()
+    return min(common, key=lambda place: held(links[place]) or math.inf) if common else None
 
 
 def framed(link: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -176,8 +176,8 @@ def managed(queue: Mapping[str, Any]) -> bool:
             managed(row["queue"]) if "queue" in row else managed({"classes": row["classes"]})
             for row in queue["classes"]
         )
-    result = queue.get("scheduler", "none")
-    return (result["kind"] if isinstance(result, Mapping) else result) in ("cake", "fq_codel", "fq_pie")
+    entry = queue.get("scheduler", "none")
+    return (entry["kind"] if isinstance(entry, Mapping) else entry) in ("cake", "fq_codel", "fq_pie")
 
 
 def fixed(link: Mapping[str, Any], tree: Mapping[str, Any]) -> bool:

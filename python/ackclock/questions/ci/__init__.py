@@ -135,8 +135,8 @@ def check(configuration: Configuration, *, after: int = 0, progress: Progress | 
             checks.extend(_compared(examiner, basis, evaluation, configuration))
     measured = None
     if configuration.like and _wanted("C.9", configuration.only):
-        measured, item = _conformance(configuration, after)
-        checks.append(item)
+        measured, conformance = _conformance(configuration, after)
+        checks.append(conformance)
     if not checks:
         raise CiError(f"there is no heading {', '.join(configuration.only)}")
     return Verdict(configuration, tuple(checks), tuple(evaluations), measured)
@@ -156,15 +156,15 @@ def _judged(examiner: _Examiner, answer: Answer, configuration: Configuration) -
         if again.failures:
             return [_stopped(heading, again)]
         repeated = {(check.quantity, check.case): check for check in again.checks}
-    results = []
+    checked = []
     for check in answer.checks:
         status, more = _status(check, answer, repeated, examiner.entry)
         if status in BAD and (reason := _accepted(heading.number, check, configuration)):
             status, more = Status.ACCEPTED, state("ci.accepted", reason=reason)
         sentence = f"{stated(check)}.{more}"
         name = f"{check.quantity} ({check.case})"
-        results.append(Checked(heading.number, heading.title, name, status, sentence, _case(heading, check)))
-    return results
+        checked.append(Checked(heading.number, heading.title, name, status, sentence, _case(heading, check)))
+    return checked
 
 
 def _stopped(heading: Question, answer: Answer) -> Checked:
@@ -172,48 +172,50 @@ def _stopped(heading: Question, answer: Answer) -> Checked:
     return Checked(heading.number, heading.title, "runs", Status.ERROR, f"{answer.failures[0]}.", case)
 
 
-def _fails(item: Check, answer: Answer, entry: Entry) -> bool:
-    return item.finding is Finding.NO and not _alike(item, answer, entry)
+def _fails(check: Check, answer: Answer, entry: Entry) -> bool:
+    return check.finding is Finding.NO and not _alike(check, answer, entry)
 
 
-def _alike(item: Check, answer: Answer, entry: Entry) -> list[str]:
+def _alike(check: Check, answer: Answer, entry: Entry) -> list[str]:
     """Return the standards-track controls that miss a bound as well."""
-    return misses(item, answer.values, [name for name in SENDERS if name != entry.name])
+    return misses(check, answer.values, [name for name in SENDERS if name != entry.name])
 
 
 def _status(
-    item: Check, answer: Answer, repeated: Mapping[tuple[str, str], Check], entry: Entry
+    check: Check, answer: Answer, repeated: Mapping[tuple[str, str], Check], entry: Entry
 ) -> tuple[Status, Statement | str]:
-    if item.finding is Finding.YES:
+    if check.finding is Finding.YES:
         return Status.PASS, ""
-    if item.finding is Finding.CANNOT_TELL:
-        return Status.UNDECIDED, state("ci.undecided", seeds=len(item.values))
-    if others := _alike(item, answer, entry):
+    if check.finding is Finding.CANNOT_TELL:
+        return Status.UNDECIDED, state("ci.undecided", seeds=len(check.values))
+    if others := _alike(check, answer, entry):
         return Status.KNOWN, alike(others)
-    again = repeated.get((item.quantity, item.case))
+    again = repeated.get((check.quantity, check.case))
     if again is not None and again.finding is Finding.NO:
         return Status.FAIL, state("ci.repeated", seeds=len(again.values), value=show(again.values, again.unit))
     other = show(again.values, again.unit) if again else "no value"
     return Status.UNDECIDED, state("ci.not-repeated", value=other)
 
 
-def _accepted(number: str, item: Check | None, configuration: Configuration) -> str | None:
+def _accepted(number: str, check: Check | None, configuration: Configuration) -> str | None:
     names = (
-        [number] if item is None else [number, f"{number} {item.quantity}", f"{number} {item.quantity} ({item.case})"]
+        [number]
+        if check is None
+        else [number, f"{number} {check.quantity}", f"{number} {check.quantity} ({check.case})"]
     )
     return next((configuration.accept[name] for name in names if name in configuration.accept), None)
 
 
-def _case(heading: Question, item: Check) -> Case | None:
-    of = (case for quantity in heading.quantities if quantity.name == item.quantity for case in quantity.cases)
-    return next((case for case in of if case.name == item.case), None)
+def _case(heading: Question, check: Check) -> Case | None:
+    of = (case for quantity in heading.quantities if quantity.name == check.quantity for case in quantity.cases)
+    return next((case for case in of if case.name == check.case), None)
 
 
 def _compared(
     examiner: _Examiner, basis: _Examiner, evaluation: Evaluation, configuration: Configuration
 ) -> list[Checked]:
     """Compare every number that has a bound with the base's."""
-    results = []
+    checked = []
     wanted = [answer.heading for answer in evaluation.answers if answer.checks and not answer.failures]
     mine = {answer.heading.number: answer for answer in examiner.ask(wanted, CI.seeds[0]).answers} if wanted else {}
     theirs = {answer.heading.number: answer for answer in basis.ask(wanted, CI.seeds[0]).answers} if wanted else {}
@@ -224,8 +226,8 @@ def _compared(
             for case in quantity.cases:
                 values = _values(mine, theirs, heading, quantity, case)
                 if values is not None:
-                    results.append(_worse(examiner, basis, heading, quantity, criterion, case, values, configuration))
-    return results
+                    checked.append(_worse(examiner, basis, heading, quantity, criterion, case, values, configuration))
+    return checked
 
 
 def _criteria(heading: Question) -> list[tuple[Quantity, Criterion]]:
@@ -264,7 +266,7 @@ def _worse(
         other = [{heading.number: who.ask([heading], count, other=True).answers[0]} for who in (examiner, basis)]
         again = _values(other[0], other[1], heading, quantity, case)
         if again is not None and _is_worse(again, criterion, unit):
-            value, base = (show(item, unit) for item in again)
+            value, base = (show(value, unit) for value in again)
             status, more = Status.FAIL, state("ci.worse-again", value=value, base=base)
         else:
             status, more = Status.UNDECIDED, state("ci.unconfirmed")
@@ -277,7 +279,7 @@ def _is_worse(values: Pair, criterion: Criterion, unit: str) -> bool:
     """Return True if a number is worse than the base's by more than the margin, for certain."""
     sign = 1.0 if criterion.relation == "at most" else -1.0
     margin = max(MARGIN * abs(interval(values[1]).mean), FLOORS[unit])
-    apart = [sign * (item - other) - margin for item, other in zip(*values, strict=True)]
+    apart = [sign * (value - other) - margin for value, other in zip(*values, strict=True)]
     estimate = mean_interval(apart)
     return estimate.mean - estimate.half > 0
 
@@ -292,18 +294,18 @@ def _conformance(configuration: Configuration, after: int) -> tuple[envelope.Con
         )
         return apart.mean + apart.half < 0
 
-    results = envelope.measure(configuration.subject, configuration.like, after)
+    measured = envelope.measure(configuration.subject, configuration.like, after)
     status: Status = Status.PASS
     more: Statement | str = ""
-    if failing(results):
+    if failing(measured):
         again = envelope.measure(configuration.subject, configuration.like, after + OTHER_SEEDS)
         status = Status.FAIL if failing(again) else Status.UNDECIDED
         more = state("ci.with-others", value=show(again.values, "%"))
     if status is Status.FAIL and (reason := configuration.accept.get("C.9")):
         status, more = Status.ACCEPTED, state("ci.accepted", reason=reason)
-    value, own = show(results.values, "%"), show(results.own, "%")
+    value, own = show(measured.values, "%"), show(measured.own, "%")
     sentence = state("ci.conforms", value=value, like=configuration.like, own=own, part=CONFORMS, more=more)
-    return results, Checked("C.9", title, name, status, str(sentence))
+    return measured, Checked("C.9", title, name, status, str(sentence))
 
 
 def logs(verdict: Verdict, folder: str | os.PathLike[str]) -> dict[str, Path]:
@@ -312,15 +314,15 @@ def logs(verdict: Verdict, folder: str | os.PathLike[str]) -> dict[str, Path]:
 
     A run that stops with an error leaves none. Returns the files by the names of their checks.
     """
-    result: dict[str, Path] = {}
-    for number, item in enumerate(verdict.bad):
-        if item.case is None:
+    paths: dict[str, Path] = {}
+    for number, check in enumerate(verdict.bad):
+        if check.case is None:
             continue
-        path = Path(folder) / f"{number + 1}-{item.number}.sqlog"
+        path = Path(folder) / f"{number + 1}-{check.number}.sqlog"
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            run(item.case.build(verdict.configuration.subject), seed=1, captures=[Qlog(path)])
+            run(check.case.build(verdict.configuration.subject), seed=1, captures=[Qlog(path)])
         except AckclockError:
             continue
-        result[item.id] = path
-    return result
+        paths[check.id] = path
+    return paths

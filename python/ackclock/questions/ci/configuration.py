@@ -110,15 +110,15 @@ def _base(path: Path, value: Any, of: Any, style: str) -> Entry:
     if not file.endswith(".py"):
         raise CiError(f"{path}: base: {value} needs a subject that is a class in a file: FILE.py:Class")
     revision = value.removeprefix("git:")
-    result = subprocess.run(
+    shown = subprocess.run(
         ["git", "show", f"{revision}:./{file}"], cwd=path.parent, capture_output=True, check=False
     )  # the revision is an argument of its own, and no option as it is followed by a path
-    if result.returncode or revision.startswith("-"):
-        why = result.stderr.decode(errors="replace").strip().splitlines()
+    if shown.returncode or revision.startswith("-"):
+        why = shown.stderr.decode(errors="replace").strip().splitlines()
         raise CiError(f"{path}: base: {value}: {why[-1] if why else 'no such revision'}")
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / Path(file).name
-        copy.write_bytes(result.stdout)
+        copy.write_bytes(shown.stdout)
         try:
             return replace(subject(f"{copy}:{name}", {}, style), name=f"{name} at {revision}")
         except EvaluateError as error:

@@ -91,14 +91,14 @@ def measure(entry: Entry, like: str, after: int) -> Conformance:
     reference = Entry(like, "sender", {"kind": like}, entry.style)
     count = GROUPS * SEEDS
     own, other = (range(after + first, after + first + count) for first in (1, 1 + count))
-    tasks = [(item, seed) for item, seeds in ((entry, own), (reference, own), (reference, other)) for seed in seeds]
-    results = parallel(lambda task: _points(task[0], like, task[1]), tasks)
-    groups = [Envelope(np.concatenate(results[at : at + SEEDS])) for at in range(0, len(results), SEEDS)]
+    tasks = [(sender, seed) for sender, seeds in ((entry, own), (reference, own), (reference, other)) for seed in seeds]
+    points = parallel(lambda task: _points(task[0], like, task[1]), tasks)
+    groups = [Envelope(np.concatenate(points[at : at + SEEDS])) for at in range(0, len(points), SEEDS)]
     mine, its, others = (groups[at : at + GROUPS] for at in range(0, len(groups), GROUPS))
     return Conformance(
         like,
-        Envelope(np.concatenate([item.points for item in mine])),
-        Envelope(np.concatenate([item.points for item in its])),
+        Envelope(np.concatenate([sender.points for sender in mine])),
+        Envelope(np.concatenate([sender.points for sender in its])),
         tuple(conformance(a, b) for a, b in zip(mine, others, strict=True)),
         tuple(conformance(a, b) for a, b in zip(its, others, strict=True)),
     )

@@ -113,10 +113,10 @@ def _spares_nothing(tree: Tree) -> Tree | None:
 
     A RED that averages drops after the queue has emptied, too; its other spacings spare those packets.
     """
-    result = copy.deepcopy(tree)
+    variant = copy.deepcopy(tree)
     sizes = {value for flow in tree["flows"] for value in quantities(flow["packet_size"])}
     changed = False
-    for link in result["link"]:
+    for link in variant["link"]:
         queue = link["queue"]
         if queue.get("aqm") != "red" or queue["spacing"] not in _MEAN_RATE or queue["weight"] in ("off", 1.0):
             continue
@@ -126,7 +126,7 @@ def _spares_nothing(tree: Tree) -> Tree | None:
         queue[key] *= _MEAN_RATE[queue["spacing"]] / _MEAN_RATE_LINUX
         queue["spacing"] = "drawn"
         changed = True
-    return result if changed else None
+    return variant if changed else None
 
 
 def scaled(flows: bool) -> Callable[[Tree], Tree | None]:

@@ -36,7 +36,7 @@ class Comparison(Card):
     @property
     def headline(self) -> str:
         """The engines, and in how many measures they disagree."""
-        differing = sum("no" in str(item) for item in self.table["agree"]) if self.values else 0
+        differing = sum("no" in str(agrees) for agrees in self.table["agree"]) if self.values else 0
         return f"{self.scenario.name}: {listed(list(self.lines))}; {differing} of {len(self.values)} measures differ"
 
     @property
@@ -53,10 +53,10 @@ class Comparison(Card):
         }
         return pd.DataFrame(rows).T
 
-    def _agree(self, measure: str, of: str, result: dict[str, float], apart: set[tuple[str, str]]) -> str:
-        if measure == "period" and len(result) < len([lines for lines in self.lines.values() if of in lines.queue]):
+    def _agree(self, measure: str, of: str, by_engine: dict[str, float], apart: set[tuple[str, str]]) -> str:
+        if measure == "period" and len(by_engine) < len([lines for lines in self.lines.values() if of in lines.queue]):
             return "no"  # one oscillates, another does not
-        return "-" if len(result) == 1 else "no" if (measure, of) in apart else "yes"
+        return "-" if len(by_engine) == 1 else "no" if (measure, of) in apart else "yes"
 
     @property
     def units(self) -> dict[str, str]:

@@ -71,9 +71,9 @@ def packet_parts(result: Result) -> list[dict[tuple[str, str], float]]:
     if inside.size < 2 * PARTS:
         return []
     classes = traces["flow_class"].to_numpy()
-    results = []
+    parts = []
     for part in np.array_split(inside, PARTS):
-        item: dict[tuple[str, str], float] = {}
+        values: dict[tuple[str, str], float] = {}
         for name in map(str, traces["link"].to_numpy()):
             queue, drops, marks = (
                 traces[key].sel(link=name).to_numpy()[part]
@@ -81,13 +81,13 @@ def packet_parts(result: Result) -> list[dict[tuple[str, str], float]]:
             )
             row: dict[Any, Any] = result.links.loc[name].to_dict()
             arrived = packets_handled(row) / PARTS
-            item["queue", name], item["deviation", name] = float(queue.mean()), float(queue.std())
-            item["loss", name] = float(drops[-1] - drops[0] + marks[-1] - marks[0]) / arrived if arrived else math.nan
+            values["queue", name], values["deviation", name] = float(queue.mean()), float(queue.std())
+            values["loss", name] = float(drops[-1] - drops[0] + marks[-1] - marks[0]) / arrived if arrived else math.nan
         for name in map(str, np.unique(classes)):
             windows = traces["flow_cwnd"].to_numpy()[classes == name][:, part]
-            item["window", name] = float(windows[windows > 0].mean()) if (windows > 0).any() else math.nan
-        results.append(item)
-    return results
+            values["window", name] = float(windows[windows > 0].mean()) if (windows > 0).any() else math.nan
+        parts.append(values)
+    return parts
 
 
 @dataclass(frozen=True)

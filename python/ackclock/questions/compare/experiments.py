@@ -234,7 +234,8 @@ class Experiments:
         if not rows:
             return 0.0
         parts = [
-            mean_interval([item.get((measure, of), math.nan) for item in part]).mean for part in zip(*rows, strict=True)
+            mean_interval([values.get((measure, of), math.nan) for values in part]).mean
+            for part in zip(*rows, strict=True)
         ]
         drift = mean_interval(parts)
         half = 0.0 if math.isnan(drift.half) else drift.half
@@ -390,9 +391,9 @@ def _solved(scenario: Scenario, engine: str) -> list[Comparison]:
         parts = [(end - 2 * (last - first), end - (last - first)), (end - (last - first), end)]
         scenario = Scenario(_timed(scenario.canonical, parts[0][0], end))
     solution = solve(scenario, lambda _text: None)
-    results = []
+    comparisons = []
     for part in parts or [solution.window]:
-        results.append(Comparison(scenario))
-        read(results[-1], solution, part)
-        add_periods(results[-1], part)
-    return results
+        comparisons.append(Comparison(scenario))
+        read(comparisons[-1], solution, part)
+        add_periods(comparisons[-1], part)
+    return comparisons

@@ -112,10 +112,10 @@ def evaluate(
     count = seeds if seeds is not None else QUICK_SEEDS if quick else SEEDS
     if count < 2:  # noqa: PLR2004
         raise EvaluateError(f"intervals need 2 seeds or more, not {count}")
-    question = _chosen(headings(entry.kind), only)
+    chosen = _chosen(headings(entry.kind), only)
     try_out(entry)
     others = {name: _reference(name, entry) for name in (SENDERS if entry.kind == "sender" else QUEUES)}
-    return examine(entry, others, question, range(1, count + 1), quick=quick, store=store, progress=progress)
+    return examine(entry, others, chosen, range(1, count + 1), quick=quick, store=store, progress=progress)
 
 
 def examine(
@@ -148,20 +148,21 @@ def examine(
             for case in quantity.cases:
                 if quick and not case.quick:
                     continue
-                for name, item in {**others, "": entry}.items():
+                for name, sender in {**others, "": entry}.items():
                     try:
-                        scenario = case.build(item)
+                        scenario = case.build(sender)
                     except ScenarioError as error:
                         if name:
                             raise  # a scenario of ours is wrong
                         refused[heading.number] = str(state("evaluate.refused", problem=error.diagnostics[0].problem))
                         continue
-                    results = [job(scenario, item, seed, traced=case.traced) for seed in seeds]
-                    jobs[heading.number, quantity.name, case.name, name] = results
+                    own_jobs = [job(scenario, sender, seed, traced=case.traced) for seed in seeds]
+                    jobs[heading.number, quantity.name, case.name, name] = own_jobs
     wanted = [row for key, job in jobs.items() if key[0] not in refused for row in job]
-    result = measured(wanted, store, progress, {} if known is None else known, limit_s)
+    numbers = measured(wanted, store, progress, {} if known is None else known, limit_s)
     answers = [
-        _answered(heading, entry, tuple(others), jobs, result, refused.get(heading.number, "")) for heading in questions
+        _answered(heading, entry, tuple(others), jobs, numbers, refused.get(heading.number, ""))
+        for heading in questions
     ]
     return Evaluation(entry, tuple(others), tuple(answers), len(seeds), quick, len({job.key for job in wanted}))
 
@@ -199,7 +200,7 @@ def _answered(
     entry: Entry,
     references: tuple[str, ...],
     jobs: Mapping[tuple[str, str, str, str], Sequence[Any]],
-    result: Mapping[str, Numbers | str],
+    measured_runs: Mapping[str, Numbers | str],
     refused: str,
 ) -> Answer:
     if refused:
@@ -212,7 +213,9 @@ def _answered(
     for quantity in heading.quantities:
         for case in quantity.cases:
             for name in ("", *references):
-                runs = [result[item.key] for item in jobs.get((heading.number, quantity.name, case.name, name), ())]
+                runs = [
+                    measured_runs[job.key] for job in jobs.get((heading.number, quantity.name, case.name, name), ())
+                ]
                 stopped = [run for run in runs if isinstance(run, str)]
                 if stopped and not name:
                     failures.append(str(state("evaluate.run-stopped", case=case.name, error=stopped[0])))

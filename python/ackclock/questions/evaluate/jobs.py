@@ -59,13 +59,13 @@ def measured(
     jobs: Iterable[Job],
     store: str | os.PathLike[str] | None,
     progress: Callable[[int, int], None] | None,
-    result: dict[str, Numbers | str],
+    known: dict[str, Numbers | str],
     limit_s: float | None = None,
 ) -> dict[str, Numbers | str]:
     """
     Return what each run measured, by its key; of one that stopped with an error, what it said.
 
-    What is in `found` is not run again.
+    What is in `known` is not run again.
     """
     from ..sweep import SweepInterrupted
     from ..sweep.plan import Point
@@ -79,11 +79,11 @@ def measured(
 
     if kept is not None:
         kept.repair()
-        for key, item in wanted.items():
-            if key not in result and _known(item):
-                there = kept.take(point(item))
+        for key, job in wanted.items():
+            if key not in known and _known(job):
+                there = kept.take(point(job))
                 if there is not None:
-                    result[key] = there
+                    known[key] = there
 
     hung: list[HangError] = []
 
@@ -100,12 +100,12 @@ def measured(
             numbers = f"{error}{cause}"
         if kept is not None and not isinstance(numbers, str) and _known(entry):
             kept.write(point(entry), numbers)
-        result[entry.key] = numbers
+        known[entry.key] = numbers
         if progress:
-            progress(sum(key in result for key in wanted), len(wanted))
+            progress(sum(key in known for key in wanted), len(wanted))
         return entry, numbers
 
-    todo = [entry for key, entry in wanted.items() if key not in result]
+    todo = [job for key, job in wanted.items() if key not in known]
     todo.sort(key=_own, reverse=True)  # the slow ones first: no processor waits for them at the end
     if progress:
         progress(len(wanted) - len(todo), len(wanted))
@@ -114,39 +114,39 @@ def measured(
     except KeyboardInterrupt:
         if kept is None:
             raise
-        raise SweepInterrupted(sum(key in result for key in wanted), len(wanted), str(store)) from None
+        raise SweepInterrupted(sum(key in known for key in wanted), len(wanted), str(store)) from None
     finally:
         if kept is not None:
             kept.close()
-    return result
+    return known
 
 
-def _own(item: Job) -> int:
-    return len(item.scenario._controllers) + len(item.scenario._managers)
+def _own(job: Job) -> int:
+    return len(job.scenario._controllers) + len(job.scenario._managers)
 
 
-def _known(item: Job) -> bool:
+def _known(job: Job) -> bool:
     """Whether a store may keep it: a class without a file has nothing by which it could be known."""
-    classes = [*item.scenario._controllers.values(), *item.scenario._managers.values()]
-    return all(getattr(result, "__module__", "").startswith("ackclock_own_") for result in classes)
+    classes = [*job.scenario._controllers.values(), *job.scenario._managers.values()]
+    return all(getattr(python_class, "__module__", "").startswith("ackclock_own_") for python_class in classes)
 
 
-def _numbers(item: Job, limit_s: float | None) -> dict[str, float]:
+def _numbers(job: Job, limit_s: float | None) -> dict[str, float]:
     begin = time.monotonic()
 
     def watch(_: Progress) -> None:
         if limit_s is not None and time.monotonic() - begin > limit_s:
             raise HangError(f"stopped after {limit_s:g} s of real time: it hangs, or is too slow")
 
-    first = [0] if item.traced is not None else None
-    result = run(item.scenario, seed=item.seed, progress=None if limit_s is None else watch, trace_flows=first)
+    first = [0] if job.traced is not None else None
+    result = run(job.scenario, seed=job.seed, progress=None if limit_s is None else watch, trace_flows=first)
     numbers: dict[str, float] = {}
     _flatten("", result.json(), numbers)
     for link, seconds in result.utilization_1s.items():
         full = next((at for at, share in enumerate(seconds) if share >= FULL), len(seconds))
         numbers[f"links.{link}.full_after_s"] = float(full)
-    if item.traced is not None:
-        numbers["traced"] = item.traced(result)
+    if job.traced is not None:
+        numbers["traced"] = job.traced(result)
     return numbers
 
 

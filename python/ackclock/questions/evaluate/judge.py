@@ -101,15 +101,15 @@ def _together(checks: Sequence[Check]) -> Finding:
 
 def _checks(heading: Question, criterion: Criterion, values: Values, references: Sequence[str]) -> list[Check]:
     unit = next(quantity.unit for quantity in heading.quantities if quantity.name == criterion.quantity)
-    results = []
+    checks = []
     for case, of in values.get(criterion.quantity, {}).items():
         if criterion.cases and case not in criterion.cases:
             continue
         mine = of.get("", ())
         if not mine:
             continue
-        results.append(_check(criterion, unit, case, mine, of, references))
-    return results
+        checks.append(_check(criterion, unit, case, mine, of, references))
+    return checks
 
 
 def _check(
@@ -139,8 +139,8 @@ def _check(
         finding, needs = _decided([sign * (value - limit) for value, limit in zip(mine, limits, strict=True)])
         judged.append((by, limits, finding, needs))
     # the more lenient bound counts: a number that certainly keeps either keeps it, however widely the other spreads
-    judged.sort(key=lambda item: -sign * interval(item[1]).mean)
-    by, limits, finding, needs = next((item for item in judged if item[2] is Finding.YES), judged[0])
+    judged.sort(key=lambda bound: -sign * interval(bound[1]).mean)
+    by, limits, finding, needs = next((bound for bound in judged if bound[2] is Finding.YES), judged[0])
     factor = criterion.factor if by and criterion.factor is not None else math.nan
     return Check(criterion.quantity, unit, case, criterion.relation, mine, tuple(limits), by, factor, finding, needs)
 
@@ -179,8 +179,8 @@ def _sentence(
     if not checks:
         return str(state("evaluate.not-measured"))
     deciding = [check for check in checks if check.finding is finding]
-    result = [check for check in deciding if check.by != OWN] or deciding
-    worst = max(result, key=_excess)
+    compared = [check for check in deciding if check.by != OWN] or deciding
+    worst = max(compared, key=_excess)
     if finding is Finding.YES and worst.by == OWN:
         return str(state("evaluate.reference", answer=heading.yes, number=_number(worst)))
     number = f"{stated(worst)}{_beside(worst, values, references)}"

@@ -54,7 +54,7 @@ def _by_equations(entry: Entry) -> str:
     """Where the delay equations have a stable equilibrium, in a sentence."""
     from ..stability import stability
 
-    result: dict[str, list[str]] = {}
+    names_by_verdict: dict[str, list[str]] = {}
     for name, build, _ in _PLACES:
         try:
             roots = stability(build(entry)).unstable_roots
@@ -64,8 +64,8 @@ def _by_equations(entry: Entry) -> str:
             verdict = "no equilibrium"
         else:
             verdict = "on the boundary" if roots is None else "unstable" if roots else "stable"
-        result.setdefault(verdict, []).append(name)
-    parts = [f"{verdict} ({' / '.join(names)})" for verdict, names in result.items()]
+        names_by_verdict.setdefault(verdict, []).append(name)
+    parts = [f"{verdict} ({' / '.join(names)})" for verdict, names in names_by_verdict.items()]
     return str(state("evaluate.equations", verdicts=", ".join(parts)))
 
 

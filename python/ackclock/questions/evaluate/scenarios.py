@@ -61,7 +61,7 @@ def line(
     entry: Tree = {"name": "bottleneck", "rate": f"{rate:g} Mbit/s"} | link
     entry["queue"] = queue or {"aqm": "drop-tail", "capacity": f"{packets} packets"}
     common = {"path": ["bottleneck"], "rtt": near(rtt), "start": "uniform 0 s .. 1 s"}
-    return scenario([entry], [common | dict(item) for item in classes], window, end, change)
+    return scenario([entry], [common | dict(traffic_class) for traffic_class in classes], window, end, change)
 
 
 def scenario(
@@ -76,7 +76,7 @@ def scenario(
     head = {"name": "evaluate", "duration": f"{end or last:g} s", "measure": f"{begin:g} s .. {last:g} s"}
     tree: Tree = {"scenario": head, "link": list(links), "flows": list(classes)}
     if change:
-        tree["change"] = [dict(item) for item in change]
+        tree["change"] = [dict(entry) for entry in change]
     return Scenario(tree, origin="evaluate")
 
 

@@ -106,8 +106,8 @@ def subject(algorithm: Any, parameters: Mapping[str, Any], style: str) -> Entry:
         path, colon, wanted = algorithm.rpartition(":")
         if colon and path.endswith(".py"):
             _refuse_parameters(parameters)
-            result, source = from_file(Path(path), wanted)
-            return _of_class(result, wanted, style, source)
+            made, source = from_file(Path(path), wanted)
+            return _of_class(made, wanted, style, source)
         if algorithm.endswith(".py"):
             raise EvaluateError(f"{algorithm}: name the class, too: {algorithm}:Class")
         return _of_catalogue(algorithm, parameters, style)
@@ -171,8 +171,8 @@ def _of_catalogue(name: str, parameters: Mapping[str, Any], style: str) -> Entry
 
 
 def _parameters(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    results: Sequence[Mapping[str, Any]] = entry["parameters"]
-    return results
+    parameters: Sequence[Mapping[str, Any]] = entry["parameters"]
+    return parameters
 
 
 def from_file(path: Path, wanted: str) -> tuple[Callable[..., object], str]:
@@ -192,12 +192,12 @@ def from_file(path: Path, wanted: str) -> tuple[Callable[..., object], str]:
     except Exception as error:  # whatever a file of the user's does
         del sys.modules[spec.name]
         raise EvaluateError(f"{path}: cannot be loaded: {type(error).__name__}: {error}") from None
-    result = getattr(module, wanted, None)
-    if not callable(result):
+    made = getattr(module, wanted, None)
+    if not callable(made):
         names = [name for name, value in vars(module).items() if isinstance(value, type) and _kind(value)]
         has = f"it has: {', '.join(names)}" if names else "it has no class with on_ack or enqueue"
         raise EvaluateError(f"{path}: there is no class {wanted}{nearest(wanted, names)}\n{has}")
-    return result, digest
+    return made, digest
 
 
 def _kind(algorithm: Any) -> Kind | None:

@@ -269,8 +269,10 @@ class Ensemble:
             if mode is not None and mode.amplitude < packet:
                 mode = None
             if mode is None or not mode.is_cycle:
-                result, slower = bands(self.traces, self.sample, shortest=self.rtt)
-                observed = _Bands([band for band in result if _amplitude(band, deviation) >= packet], slower, deviation)
+                every_band, slower = bands(self.traces, self.sample, shortest=self.rtt)
+                observed = _Bands(
+                    [band for band in every_band if _amplitude(band, deviation) >= packet], slower, deviation
+                )
                 mode = self._dominant(mode, observed, packet)
         verdict, finding = self._verdict(mode, mean, observed)
         return MeasuredStability(

@@ -52,7 +52,7 @@ class MeasuredLimit:
     def json(self) -> dict[str, Any]:
         """Return everything as plain values."""
         tree = asdict(self)
-        tree["points"] = [{"value": value, **result.json()} for value, result in self.points]
+        tree["points"] = [{"value": value, **stability.json()} for value, stability in self.points]
         return tree
 
     @presented
@@ -91,15 +91,15 @@ def measured_limit(
         If the verdict is the same at both ends, or too few stable points can be measured.
     """
     scenario = scenario_of(scenario)
-    result: dict[float, MeasuredStability] = {}
+    judged: dict[float, MeasuredStability] = {}
 
     def at(value: float) -> MeasuredStability:
-        if value not in result:
+        if value not in judged:
             text = f"{value:.9g} {unit}".strip()
-            result[value] = measured_stability(changed(scenario, {parameter: text if unit else value}), **options)
+            judged[value] = measured_stability(changed(scenario, {parameter: text if unit else value}), **options)
             if progress is not None:
-                progress(value, result[value])
-        return result[value]
+                progress(value, judged[value])
+        return judged[value]
 
     sides = {_oscillates(at(value)): value for value in span}
     if len(sides) != 2:  # noqa: PLR2004
@@ -120,10 +120,10 @@ def measured_limit(
     for k in range(1, POINTS):
         at(stable * math.exp(k * step))
     usable = [
-        (value, item)
-        for value, item in result.items()
-        if item.verdict == "does not oscillate"
-        and item.mode is not None
+        (value, stability)
+        for value, stability in judged.items()
+        if stability.verdict == "does not oscillate"
+        and stability.mode is not None
         and abs(math.log(value / cycling)) < NEAR + abs(away)
     ]
     if len(usable) < 3:  # noqa: PLR2004
@@ -133,8 +133,8 @@ def measured_limit(
             "too few points",
         )
     value = _zero(usable)
-    periods = [item.period for _, item in sorted(usable, key=lambda pair: abs(math.log(pair[0] / cycling)))]
-    mode = result[cycling].mode
+    periods = [stability.period for _, stability in sorted(usable, key=lambda pair: abs(math.log(pair[0] / cycling)))]
+    mode = judged[cycling].mode
     return MeasuredLimit(
         parameter=parameter,
         value=value,
@@ -142,7 +142,7 @@ def measured_limit(
         oscillates=cycling,
         period=periods[0],
         amplitude=mode.amplitude if mode else math.nan,
-        points=tuple(sorted(result.items())),
+        points=tuple(sorted(judged.items())),
     )
 
 
@@ -158,7 +158,7 @@ def _oscillates(measured: MeasuredStability) -> bool:
 def _zero(points: list[tuple[float, MeasuredStability]]) -> Estimate:
     """Weighted regression of the decay rate on the parameter's logarithm; its zero with Fieller's interval."""
     x = np.log([value for value, _ in points])
-    modes = [item.mode for _, item in points if item.mode is not None]
+    modes = [stability.mode for _, stability in points if stability.mode is not None]
     y = np.array([mode.decay.value for mode in modes])
     error = np.array([(mode.decay.high - mode.decay.low) / 3.92 for mode in modes])
     weight = 1 / error**2

@@ -82,8 +82,8 @@ def measured_response(
     }
     traces = []
     packets = ensemble.packets
-    for item in (disturbed, scenario):
-        done = replicate(item.with_(keys), runs, threads=threads, trace_links=True)
+    for setting in (disturbed, scenario):
+        done = replicate(setting.with_(keys), runs, threads=threads, trace_links=True)
         packets += sum(result.departures for result in done)
         traces.append(np.array([queue_of(result, judged.link, at + ensemble.rtt) for result in done]))
     difference: NDArray[np.float64] = traces[0] - traces[1]

@@ -95,17 +95,17 @@ def discrepancy(analysis: EquilibriumAnalysis, measured: MeasuredStability) -> D
 
 def not_kept(of: EquilibriumAnalysis, timeouts: int, lost: int, seconds: float) -> list[Assumption]:
     """Return the assumptions of averages that do not hold; `timeouts` and `lost` packets are those of a packet run."""
-    results = []
+    assumptions = []
     if of.schedules:
-        results.append(Assumption("no schedules", schedules=tuple(of.schedules)))
+        assumptions.append(Assumption("no schedules", schedules=tuple(of.schedules)))
     flows = sum(int(entry["count"]) for entry in of.scenario.canonical["flows"])
     if flows < MIN_FLOWS:
-        results.append(Assumption("many flows", flows))
+        assumptions.append(Assumption("many flows", flows))
     small = {name: window for name, window in of.equilibrium.window.items() if window < MIN_WINDOW}
-    results += [Assumption("large windows", window, name) for name, window in small.items()]
+    assumptions += [Assumption("large windows", window, name) for name, window in small.items()]
     if timeouts > MAX_TIMEOUTS_PER_LOSS * max(lost, 1):
-        results.append(Assumption("no timeouts", timeouts, seconds=seconds))
-    return results
+        assumptions.append(Assumption("no timeouts", timeouts, seconds=seconds))
+    return assumptions
 
 
 def _period(analysis: EquilibriumAnalysis, root: complex) -> float:

@@ -89,9 +89,10 @@ class EquilibriumAnalysis:
 
     @cached_property
     def _equilibria(self) -> list[FluidEquilibrium]:
-        results = [self._named(raw) for raw in self.equations.model.equilibria()]
+        equilibria = [self._named(raw) for raw in self.equations.model.equilibria()]
         return sorted(
-            results, key=lambda result: sum(result.state.get(f"{link}.queue", 0.0) for link in self.equations.links)
+            equilibria,
+            key=lambda equilibrium: sum(equilibrium.state.get(f"{link}.queue", 0.0) for link in self.equations.links),
         )
 
     def equilibria(self) -> list[FluidEquilibrium]:
@@ -240,12 +241,12 @@ class EquilibriumAnalysis:
             margins = self.margins()
             marks = [w for w in (margins.gain_crossover, margins.phase_crossover) if math.isfinite(w)]
             middle = marks or [abs(self.rightmost)]
-            given = np.geomspace(min(middle) / 100, max(middle) * 30, 1200)
+            omegas = np.geomspace(min(middle) / 100, max(middle) * 30, 1200)
         else:
-            given = np.asarray(frequencies, dtype=np.float64)
-        response = self.equations.model.response(self.equilibrium._raw, given.tolist())
+            omegas = np.asarray(frequencies, dtype=np.float64)
+        response = self.equations.model.response(self.equilibrium._raw, omegas.tolist())
         phase = np.degrees(np.unwrap(np.angle(response)))
-        index = pd.Index(given, name="frequency (rad/s)")
+        index = pd.Index(omegas, name="frequency (rad/s)")
         return pd.DataFrame({"gain": np.abs(response), "phase": phase, "response": response}, index=index)
 
     @property

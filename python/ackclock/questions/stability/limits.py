@@ -164,8 +164,8 @@ def continuation(
     """
     raw = equations.model.branch(at, free.index, to / free.scale, points, every)
     special = [special_point(equations, free, point) for point in raw["special"]]
-    results = [(free.scale * value, state, unstable) for value, state, unstable in raw["points"]]
-    return EquilibriumBranch(results, special, free.scale * raw["end"], raw["ended"])
+    branch_points = [(free.scale * value, state, unstable) for value, state, unstable in raw["points"]]
+    return EquilibriumBranch(branch_points, special, free.scale * raw["end"], raw["ended"])
 
 
 def special_point(equations: Equations, free: Parameter, raw: dict[str, Any]) -> SpecialPoint:

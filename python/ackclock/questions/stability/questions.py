@@ -198,8 +198,8 @@ def _frozen(analysis: Stability) -> Scenario:
     for link, kind, values in analysis.equations.model.frozen_adaptation(analysis.equilibrium._raw):
         units = {parameter["name"]: parameter["unit"] for parameter in known[kind]}
         kept = {key: value for key, value in queues[link].items() if key in {"capacity", "scheduler", *units}}
-        result = {key: f"{value!r} {units[key]}" if units[key] == "packets" else value for key, value in values}
-        changes[f"link.{link}.queue"] = {**kept, "aqm": kind, **result}
+        parameters = {key: f"{value!r} {units[key]}" if units[key] == "packets" else value for key, value in values}
+        changes[f"link.{link}.queue"] = {**kept, "aqm": kind, **parameters}
     return scenario.with_(changes)
 
 
@@ -240,8 +240,8 @@ class Stability(EquilibriumAnalysis):
         low, high = self._span(parameter, span)
         model, raw = self.equations.model, self.equilibrium._raw
         if within_laws:
-            result = model.crossings(raw, free.index, (low / free.scale, high / free.scale), samples)
-            special = [special_point(self.equations, free, item) for item in result]
+            crossings = model.crossings(raw, free.index, (low / free.scale, high / free.scale), samples)
+            special = [special_point(self.equations, free, crossing) for crossing in crossings]
             return [point.point for point in special if point.point is not None]
         system, x, p = self._at()
         points = [
@@ -338,12 +338,12 @@ class Stability(EquilibriumAnalysis):
         """Cycles on the stable side of a Hopf point: the one at the present value, and from where on there are any."""
         model = self.equations.model
         raw, start = model.coexisting(regime, point._raw, free.index, now / free.scale)
-        result = None
+        coexisting = None
         if raw is not None:
             cycle, after_fold, left = raw
             system = model.system(regime)
-            result = analyses.cycle(system, self.equations, cycle, after_fold=after_fold, left=left)
-        return result, None if start is None else free.scale * start
+            coexisting = analyses.cycle(system, self.equations, cycle, after_fold=after_fold, left=left)
+        return coexisting, None if start is None else free.scale * start
 
     def _beyond(self, free: Parameter, value: float, steps: int = STEPS) -> LargeSignal:
         """Solve the clamped equations at another value of a parameter, from empty queues."""
@@ -471,23 +471,23 @@ class Stability(EquilibriumAnalysis):
             ]
         table = pd.DataFrame(rows).drop_duplicates(parameter).sort_values(parameter, ignore_index=True)
         first, last = (float(table[parameter].iloc[k]) for k in (0, -1))
-        result = self.crossings(parameter, (first, last)) if first < last else []
+        hopf_points = self.crossings(parameter, (first, last)) if first < last else []
         branches: list[Branch] = []
-        for point in result:
+        for point in hopf_points:
             if any(_on(branch, point, parameter) for branch in branches):
                 continue  # another branch ends here
             try:
                 system, raw = self._regime(point)
-                item = self._branch(system, point, parameter, (low, high), component, points, raw)
+                branch = self._branch(system, point, parameter, (low, high), component, points, raw)
             except AnalysisError as error:
                 value = point.parameters[parameter]
                 ends.append(str(state("stability.no-cycles", parameter=parameter, value=value, error=str(error))))
                 continue
-            branches.append(item)
+            branches.append(branch)
         table["unstable"] = table["unstable"].astype(np.int64)
         values = between(first, last, large - 1) if large > 1 and first < last else []
         place = self.equations.state_index(component)
-        results: list[dict[str, Any]] = []
+        large_rows: list[dict[str, Any]] = []
         for value in values:
             try:
                 after = self._beyond(free, value)
@@ -497,17 +497,17 @@ class Stability(EquilibriumAnalysis):
                 continue
             end_of_it = after.run._states[6000:, place]
             row = {"smallest": float(end_of_it.min()), "largest": float(end_of_it.max()), "settles": after.settles}
-            results.append({parameter: value, **row})
+            large_rows.append({parameter: value, **row})
         return BifurcationDiagram(
             parameter,
             free.unit,
             component,
             table,
-            result,
+            hopf_points,
             branches,
             "; ".join(ends),
             now,
-            pd.DataFrame(results, columns=[parameter, "smallest", "largest", "settles"]),
+            pd.DataFrame(large_rows, columns=[parameter, "smallest", "largest", "settles"]),
         )
 
     # two parameters
@@ -628,8 +628,8 @@ class Stability(EquilibriumAnalysis):
             now = self._now(free)
             for end, way in zip(self._possible(name, span), ("downwards", "upwards"), strict=True):
                 if (end - now) * (1 if way == "upwards" else -1) > 0:
-                    result = tried(f"{name} {way}", partial(self._limit, free, end, True))
-                    limits += [] if result is None else [result]
+                    limit = tried(f"{name} {way}", partial(self._limit, free, end, True))
+                    limits += [] if limit is None else [limit]
         caveats += [f"{limit.parameter}: {limit.undecided}" for limit in limits if limit.undecided]
         return Answer(self, margins, disturbed, limits, caveats)
 

@@ -129,13 +129,13 @@ def sweep(
     begin, computed = time.monotonic(), 0
     # two spellings of a value are two rows of one run
     rows = Counter(point.key for point in points)
-    result: dict[str, Mapping[str, float]] = {}
+    by_key: dict[str, Mapping[str, float]] = {}
     todo: list[Point] = []
     notes = kept.repair()
 
     def tell() -> None:
         if progress:
-            done = sum(rows[key] for key in result)
+            done = sum(rows[key] for key in by_key)
             progress(SweepProgress(done, len(points), computed, time.monotonic() - begin))
 
     try:
@@ -144,19 +144,19 @@ def sweep(
             if there is None:
                 todo.append(point)
             else:
-                result[point.key] = there
+                by_key[point.key] = there
         tell()
         if todo:
             with workers(threads, cluster) as pool:
                 for point, measured in pool.results(todo, tell):
                     kept.write(point, measured)
-                    result[point.key] = measured
+                    by_key[point.key] = measured
                     computed += rows[point.key]
                     tell()
     except KeyboardInterrupt:
-        raise SweepInterrupted(sum(rows[key] for key in result), len(points), str(store)) from None
+        raise SweepInterrupted(sum(rows[key] for key in by_key), len(points), str(store)) from None
     finally:
         kept.close()
     if computed:
         kept.write_table()
-    return Sweep(axes, points, result, notes)
+    return Sweep(axes, points, by_key, notes)

@@ -191,19 +191,19 @@ def changed(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
         If the result is no valid scenario.
     """
     values = {_full(key): value for key, value in values.items()}
-    result = scenario
+    variant = scenario
     try:
         template = {key: value for key, value in values.items() if key.startswith(TEMPLATES)}
-        result = result.with_(template) if template else result
+        variant = variant.with_(template) if template else variant
         if any(key.startswith("link") for key in values):
-            result = _expanded(result)
+            variant = _expanded(variant)
         # AQMs first: the parameters that follow are of the new one
         for key, value in values.items():
             if key.endswith("queue.aqm") and key not in template:
-                result = _with_aqm(result, key.removesuffix("queue.aqm").rstrip("."), value)
+                variant = _with_aqm(variant, key.removesuffix("queue.aqm").rstrip("."), value)
         others = {key: value for key, value in values.items() if not key.endswith("queue.aqm") and key not in template}
         # together: one may be valid with the other only
-        return result.with_(others) if others else result
+        return variant.with_(others) if others else variant
     except KeyError as error:
         raise SweepError(f"--vary {error.args[0]}") from None
 
@@ -252,20 +252,20 @@ def _with_aqm(scenario: Scenario, link: str, aqm: Any) -> Scenario:
     kind = aqm.get("kind") if isinstance(aqm, Mapping) else aqm
     own = {parameter["name"] for parameter in _parameters(known[kind])} if kind in known else set()
     scheduled = isinstance(kind, str) and kind.strip().lower().replace("-", "_") in schedulers
-    result = scenario
+    variant = scenario
     for entry in links:
         if name in ("", entry["name"]):
             given = _given(scenario, entry["name"])
             if "scheduler" in given and (scheduled or ("aqm" not in given and entry["queue"].get("aqm") != PLAIN_AQM)):
                 given = {key: value for key, value in given.items() if key == "capacity"}
             queue = {key: value for key, value in given.items() if key in own or key not in all_keys}
-            result = result.with_({f"link.{entry['name']}.queue": {**queue, "aqm": aqm}})
-    return result
+            variant = variant.with_({f"link.{entry['name']}.queue": {**queue, "aqm": aqm}})
+    return variant
 
 
 def _parameters(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
-    results: list[dict[str, Any]] = entry["parameters"]
-    return results
+    parameters: list[dict[str, Any]] = entry["parameters"]
+    return parameters
 
 
 def _given(scenario: Scenario, link: str) -> dict[str, Any]:

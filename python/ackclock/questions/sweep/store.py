@@ -171,14 +171,14 @@ class Store:
 
     def _places(self) -> dict[str, list[_Place]]:
         """The places of all whole lines, by key."""
-        result: dict[str, list[_Place]] = {}
+        places: dict[str, list[_Place]] = {}
         for file in sorted(self.points.glob("*.jsonl")):
             begin = 0
             for line, whole in _lines(file):
                 if whole:
-                    result.setdefault(_key(line), []).append(_Place(file, begin, len(line)))
+                    places.setdefault(_key(line), []).append(_Place(file, begin, len(line)))
                 begin += len(line)
-        return result
+        return places
 
     def _line(self, place: _Place) -> bytes:
         with place.file.open("rb") as file:
@@ -327,11 +327,11 @@ def _answered(connection: duckdb.DuckDBPyConnection, sql: str) -> pd.DataFrame:
         connection.interrupt()
         ended.wait()
         raise
-    [result] = answer
-    if isinstance(result, Exception):
-        refused = "external access" in str(result) or "disabled by configuration" in str(result)
+    [table] = answer
+    if isinstance(table, Exception):
+        refused = "external access" in str(table) or "disabled by configuration" in str(table)
         hint = "\na query sees the table points only; --unsafe lets it reach files and databases" if refused else ""
-        if re.search(r'Referenced table "[\w.]+" not found', str(result)):
+        if re.search(r'Referenced table "[\w.]+" not found', str(table)):
             hint = '\na name with dots is one in double quotes, such as "links.bottleneck.loss"'
-        raise SweepError(f"{result}{hint}") from None
-    return result
+        raise SweepError(f"{table}{hint}") from None
+    return table

@@ -226,7 +226,7 @@ class Sweep(Card):
 
     def axis(self, key: str) -> Axis:
         """Return the axis of a varied key; SweepError if it was not varied."""
-        for item in self.axes:
-            if item.key == key:
-                return item
+        for axis in self.axes:
+            if axis.key == key:
+                return axis
         raise SweepError(f'"{key}" was not varied; varied were {", ".join(axis.key for axis in self.axes)}')

@@ -148,7 +148,7 @@ def _family(kind: str) -> Family:
     if kind in FAMILIES:
         return FAMILIES[kind]
     groups = list_algorithms()
-    known = {str(item["kind"]): item for group in ("aqm", "scheduler") for item in groups[group]}
+    known = {str(algorithm["kind"]): algorithm for group in ("aqm", "scheduler") for algorithm in groups[group]}
     can = ", ".join(FAMILIES)
     if kind == "drop-tail":
         raise TuneError(f"drop-tail has no parameters to tune, only a capacity\ntune can set: {can}")
@@ -230,7 +230,9 @@ class _Tuning:
     def _by_theory(self) -> Tuned:
         question = self.problem
         target = question.need.target
-        if any(item.entry.get("access_rate", "unlimited") != "unlimited" for item in question.classes):
+        if any(
+            traffic_class.entry.get("access_rate", "unlimited") != "unlimited" for traffic_class in question.classes
+        ):
             self.notes.append("the equations leave out the flows' access_rate; packet runs have it")
         best: Tuned | None = None
         for attempt in range(TRIES):
@@ -241,13 +243,13 @@ class _Tuning:
                 break
             queue, margins, tips = chosen
             self.say(str(state("tune.corners", attempt=attempt + 1)))
-            result = self._run(queue, margins, tips)
-            assert result.worst is not None
-            useless = best is not None and best.worst is not None and result.worst.delay > LESS * best.worst.delay
-            best = _better(best, result)
-            if result.found or useless:
+            tuned = self._run(queue, margins, tips)
+            assert tuned.worst is not None
+            useless = best is not None and best.worst is not None and tuned.worst.delay > LESS * best.worst.delay
+            best = _better(best, tuned)
+            if tuned.found or useless:
                 break
-            target *= max(0.5, 0.9 * question.need.target / result.worst.delay)
+            target *= max(0.5, 0.9 * question.need.target / tuned.worst.delay)
         return self._nothing() if best is None else self._finish(best)
 
     def _select(self, goal: Problem) -> tuple[Queue, Check, list[Coexistence]] | None:
@@ -270,7 +272,7 @@ class _Tuning:
         corners = goal.corners()
         flat = measure(self.problem, [(queue, point) for queue, _ in checked for point in corners])
         rows = [flat[k * len(corners) : (k + 1) * len(corners)] for k in range(len(checked))]
-        ranked = sorted(zip(checked, rows, strict=True), key=lambda item: self._rank(item[1]))
+        ranked = sorted(zip(checked, rows, strict=True), key=lambda candidate: self._rank(candidate[1]))
         for (queue, margins), _ in ranked:
             self.say("searching cycles beside the stable queue")
             tips = [self._tipping(goal, queue, place) for place in _distinct([margins.gain, margins.phase])]
@@ -348,13 +350,13 @@ class _Tuning:
             ("rate", True): "rates up to {new} instead of {old}",
             ("rate", False): "rates from {new} on instead of {old}",
         }
-        for item in question.axes:
+        for varied in question.axes:
             for upper in (True, False):
-                value = self._last_end(item, upper)
+                value = self._last_end(varied, upper)
                 if value is not None:
-                    old = item.high if upper else item.low
-                    given_up = ends[item.key, upper].format(new=show(item.key, value), old=show(item.key, old))
-                    out.append(Compromise(given_up, item.key, value))
+                    old = varied.high if upper else varied.low
+                    given_up = ends[varied.key, upper].format(new=show(varied.key, value), old=show(varied.key, old))
+                    out.append(Compromise(given_up, varied.key, value))
         wider = Axis("target", need.target, 100 * need.target)
         value = _last(wider, lambda end: self._can(replace(question, need=replace(need, target=end))), upwards=False)
         if value is not None:
@@ -376,16 +378,16 @@ class _Tuning:
         except DeviceError:  # of a demand that nobody made
             return False
 
-    def _last_end(self, item: Axis, upper: bool) -> float | None:
+    def _last_end(self, axis: Axis, upper: bool) -> float | None:
         """The furthest upper (or lower) end of a range for which there is a setting."""
-        if item.low == item.high:
+        if axis.low == axis.high:
             return None
 
         def can(end: float) -> bool:
-            ends = (item.low, end) if upper else (end, item.high)
-            return self._can(narrowed(self.problem, item.key, *ends))
+            ends = (axis.low, end) if upper else (end, axis.high)
+            return self._can(narrowed(self.problem, axis.key, *ends))
 
-        return _last(item, can, upwards=upper)
+        return _last(axis, can, upwards=upper)
 
     # by packets alone
 
@@ -397,16 +399,16 @@ class _Tuning:
         corners = question.corners()
         hard = [corners[0], *corners[-1:]] if len(corners) > 1 else corners
         self.say(str(state("tune.packet-settings", count=len(queues), kind=self.family.kind)))
-        results = measure(question, [(queue, point) for queue in queues for point in hard])
+        runs = measure(question, [(queue, point) for queue in queues for point in hard])
         self.tried += len(queues)
-        rows = [results[k * len(hard) : (k + 1) * len(hard)] for k in range(len(queues))]
-        ranked = sorted(zip(queues, rows, strict=True), key=lambda item: self._rank(item[1]))
+        rows = [runs[k * len(hard) : (k + 1) * len(hard)] for k in range(len(queues))]
+        ranked = sorted(zip(queues, rows, strict=True), key=lambda candidate: self._rank(candidate[1]))
         best: Tuned | None = None
         for queue, _ in ranked[:TRIES]:
             self.say("packet runs at the corners")
-            result = self._run(queue, None, [])
-            best = _better(best, result)
-            if result.found:
+            tuned = self._run(queue, None, [])
+            best = _better(best, tuned)
+            if tuned.found:
                 break
         assert best is not None
         return self._finish(best)
@@ -438,7 +440,7 @@ class _Tuning:
         runs = self._sure(queue, measure(question, [(queue, point) for point in question.corners()], self.seeds))
         worst = max(runs, key=lambda run: run.delay)
         searched: list[Run] = []
-        if self._met(worst) and self.runs and any(item.low < item.high for item in question.axes):
+        if self._met(worst) and self.runs and any(axis.low < axis.high for axis in question.axes):
             self.say("searching worse places by packet runs")
             searched, worst = self._search(queue, runs, worst)
         commands = None
@@ -472,7 +474,7 @@ class _Tuning:
         top = max(searched, key=lambda trial: trial.delay)
         if top.delay > worst.delay:
             [again] = self._sure(queue, measure(question, [(queue, top.point)], self.seeds))
-            worst = max(again, worst, key=lambda item: item.delay)
+            worst = max(again, worst, key=lambda run: run.delay)
         return searched, worst
 
     def _sure(self, queue: Queue, runs: list[Run]) -> list[Run]:
@@ -553,12 +555,12 @@ def _distinct(places: Iterable[Place | None]) -> list[Place]:
     return out
 
 
-def _last(item: Axis, can: Callable[[float], bool], *, upwards: bool) -> float | None:
+def _last(axis: Axis, can: Callable[[float], bool], *, upwards: bool) -> float | None:
     """The furthest end of a range for which something can be: from its good end, where it can, towards the other."""
-    good, bad = (item.low, item.high) if upwards else (item.high, item.low)
+    good, bad = (axis.low, axis.high) if upwards else (axis.high, axis.low)
     if not can(good):
         return None
-    whole = item.key == "flows"
+    whole = axis.key == "flows"
     for _ in range(COARSE):
         middle = math.sqrt(good * bad)
         if whole:

@@ -104,14 +104,14 @@ class Tuned(Card):
 
         First that queue's, then this setting's.
         """
-        result = {}
+        delays = {}
         for name, runs in self.defaults.items():
             if runs and self.runs:
-                theirs, mine = (max(those, key=lambda item: item.delay) for those in (runs, self.runs))
-                spread = math.hypot(*(0.0 if math.isnan(item.half) else item.half for item in (theirs, mine)))
+                theirs, mine = (max(those, key=lambda run: run.delay) for those in (runs, self.runs))
+                spread = math.hypot(*(0.0 if math.isnan(run.half) else run.half for run in (theirs, mine)))
                 if theirs.delay + spread < mine.delay:
-                    result[name] = (theirs.delay, mine.delay)
-        return result
+                    delays[name] = (theirs.delay, mine.delay)
+        return delays
 
     @property
     def instead(self) -> Commands | None:

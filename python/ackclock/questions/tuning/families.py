@@ -43,8 +43,10 @@ def _longest(problem: Problem) -> tuple[float, float, float, float]:
     if "rtt" in ranges:
         low, high = ranges["rtt"].low, ranges["rtt"].high
     else:
-        low = high = max((_first_time(_core, item.entry["rtt"]) for item in problem.classes), default=0.1)
-    total = float(sum(int(item.entry["count"]) for item in problem.classes))
+        low = high = max(
+            (_first_time(_core, traffic_class.entry["rtt"]) for traffic_class in problem.classes), default=0.1
+        )
+    total = float(sum(int(traffic_class.entry["count"]) for traffic_class in problem.classes))
     few, many = (ranges["flows"].low, ranges["flows"].high) if "flows" in ranges else (total, total)
     return high, few, low, many
 
@@ -267,7 +269,7 @@ def rounded(family: Family, problem: Problem, target: float, device: str | None)
             tried.add(str(held))
             yield held
     if not tried and refused:
-        others = [item for item in devices_of(family.kind) if item != device]
+        others = [other for other in devices_of(family.kind) if other != device]
         advice = f"; --device {others[0]} has other limits" if others else ""
         raise DeviceError(
             f"{device} can hold none of the {len(refused)} settings of {family.kind} for a delay of "

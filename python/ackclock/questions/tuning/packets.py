@@ -93,7 +93,7 @@ def scenario(problem: Problem, queue: Mapping[str, Any], point: Mapping[str, flo
     if "rate" in point:
         place = link["shaper"] if isinstance(link.get("shaper"), dict) else link
         place["rate"] = f"{point['rate']:.12g} bit/s"
-    shares = {item.name: item.share for item in problem.classes}
+    shares = {traffic_class.name: traffic_class.share for traffic_class in problem.classes}
     varied = [entry for entry in tree["flows"] if entry["name"] in shares]
     for entry in varied:
         share = shares[entry["name"]]
@@ -115,8 +115,8 @@ def scenario(problem: Problem, queue: Mapping[str, Any], point: Mapping[str, flo
 def measure(problem: Problem, jobs: Iterable[tuple[Mapping[str, Any], Point]], seeds: int = 1) -> list[Run]:
     """Run each queue at each point with so many seeds; the results do not depend on how many run at a time."""
     listed = list(jobs)
-    results = [scenario(problem, queue, point) for queue, point in listed]
-    tasks = [(row, seed) for row in results for seed in range(1, seeds + 1)]
+    scenarios = [scenario(problem, queue, point) for queue, point in listed]
+    tasks = [(row, seed) for row in scenarios for seed in range(1, seeds + 1)]
     rows = parallel(lambda task: _one(problem, *task), tasks)
     return [_mean(point, rows[k * seeds : (k + 1) * seeds]) for k, (_, point) in enumerate(listed)]
 

@@ -146,7 +146,7 @@ class Problem:
 
     def at(self, places: Sequence[float]) -> Point:
         """The point at places from 0 to 1 on each axis."""
-        return {item.key: item.at(place) for item, place in zip(self.axes, places, strict=True)}
+        return {axis.key: axis.at(place) for axis, place in zip(self.axes, places, strict=True)}
 
     def corners(self) -> list[Point]:
         """
@@ -155,13 +155,13 @@ class Problem:
         Loops are least stable with long round trips and few flows; delays are longest with short ones and many.
         """
         hard = {"rtt": 1.0, "flows": 0.0, "rate": 1.0}
-        ends = [((0.0,) if item.low == item.high else (hard[item.key], 1 - hard[item.key])) for item in self.axes]
-        results = [self.at(places) for places in itertools.product(*ends)]
-        return sorted(results, key=lambda point: results.index(point) not in (0, len(results) - 1))
+        ends = [((0.0,) if axis.low == axis.high else (hard[axis.key], 1 - hard[axis.key])) for axis in self.axes]
+        corners = [self.at(places) for places in itertools.product(*ends)]
+        return sorted(corners, key=lambda point: corners.index(point) not in (0, len(corners) - 1))
 
     def grid(self, points: int) -> list[list[float]]:
         """Places of a grid, each row near the one before."""
-        axes = [[0.0] if item.low == item.high else [k / (points - 1) for k in range(points)] for item in self.axes]
+        axes = [[0.0] if axis.low == axis.high else [k / (points - 1) for k in range(points)] for axis in self.axes]
         return [list(row) for row in itertools.product(*axes)]
 
 
@@ -190,26 +190,26 @@ def problem(scenario: Scenario, link: str | None, ranges: Mapping[str, str], nee
         bits = _core.quantity(str(rate))[0]
     except ValueError:
         raise TuneError(f"link {chosen}: its rate is {rate}; tuning needs one number") from None
-    total = sum(int(result["count"]) for result in rows)
+    total = sum(int(flow["count"]) for flow in rows)
     axes = tuple(axis(key, given) for key, given in ranges.items())
     return Problem(
         scenario=scenario,
         link=chosen,
         bits=bits,
-        packet=max(_core.quantity(str(result["packet_size"]))[0] for result in rows),
-        classes=tuple(Class(str(result["name"]), int(result["count"]) / total, result) for result in rows),
+        packet=max(_core.quantity(str(flow["packet_size"]))[0] for flow in rows),
+        classes=tuple(Class(str(flow["name"]), int(flow["count"]) / total, flow) for flow in rows),
         axes=axes,
         need=need,
-        ecn=all(bool(result.get("ecn")) for result in rows),
+        ecn=all(bool(flow.get("ecn")) for flow in rows),
     )
 
 
 def _crossing(tree: Mapping[str, Any], link: str) -> list[dict[str, Any]]:
     """The long-lived classes over a link."""
-    results = []
+    crossing = []
     for flow in tree["flows"]:
         traffic = flow.get("traffic", "bulk")
         kind = traffic if isinstance(traffic, str) else traffic.get("kind", "bulk")
         if kind == "bulk" and link in flow["path"]:
-            results.append(flow)
-    return results
+            crossing.append(flow)
+    return crossing

@@ -121,13 +121,13 @@ class Theory:
         loss at a given queue (RFC 9438, section 4.3).
         """
         names, rows = self._columns(points)
-        for key in {key for item in queues for key in item if item[key] != self.queue.get(key)}:
+        for key in {key for queue in queues for key in queue if queue[key] != self.queue.get(key)}:
             names.append(f"{LINK}.{key}")
             for row, queue in zip(rows, queues, strict=True):
                 row.append(number(queue, key))
         answers = [equation.model.survey(names, rows, self.lag) for equation in self._equations]
         return [
-            self._place(point, list(result)) for point, result in zip(points, zip(*answers, strict=True), strict=True)
+            self._place(point, list(regions)) for point, regions in zip(points, zip(*answers, strict=True), strict=True)
         ]
 
     def _columns(self, points: Sequence[Point]) -> tuple[list[str], list[list[float]]]:
@@ -140,30 +140,30 @@ class Theory:
                 for row, point in zip(rows, points, strict=True):
                     row.append(point[key] / (8 * problem.packet))
                 continue
-            for item in problem.classes:
-                names.append(f"{item.name}.{'rtt' if key == 'rtt' else 'count'}")
+            for traffic_class in problem.classes:
+                names.append(f"{traffic_class.name}.{'rtt' if key == 'rtt' else 'count'}")
                 for row, point in zip(rows, points, strict=True):
-                    row.append(point[key] * (1.0 if key == "rtt" else item.share))
+                    row.append(point[key] * (1.0 if key == "rtt" else traffic_class.share))
         return names, rows
 
     def _place(self, point: Point, answers: Sequence[dict[str, Any] | None]) -> Place | None:
         if any(answer is None for answer in answers):
             return None
-        outcome = [answer for answer in answers if answer is not None]
-        which = max(range(len(outcome)), key=lambda k: outcome[k]["probability"])
-        result = outcome[which]
+        regions = [answer for answer in answers if answer is not None]
+        which = max(range(len(regions)), key=lambda k: regions[k]["probability"])
+        region = regions[which]
         rate = point.get("rate", self.problem.bits) / (8 * self.problem.packet)
-        speed = result["gain_crossover"]
+        speed = region["gain_crossover"]
         return Place(
             point=point,
-            stable=result["unstable"] == 0,
-            gain=20 * math.log10(result["gain"]) if math.isfinite(result["gain"]) else math.inf,
-            phase=result["phase"],
-            delay=result["delay"],
+            stable=region["unstable"] == 0,
+            gain=20 * math.log10(region["gain"]) if math.isfinite(region["gain"]) else math.inf,
+            phase=region["phase"],
+            delay=region["delay"],
             speed=speed if math.isfinite(speed) else 0.0,
-            wait=result["queue"] / rate if math.isfinite(result["queue"]) else 0.0,
-            probability=result["probability"],
-            window=result["window"],
+            wait=region["queue"] / rate if math.isfinite(region["queue"]) else 0.0,
+            probability=region["probability"],
+            window=region["window"],
             law=self.laws[which],
         )
 
@@ -202,15 +202,15 @@ def reduced(problem: Problem, queue: Mapping[str, Any], point: Point | None = No
     point = point or problem.at([0.0] * len(problem.axes))
     total = sum(int(entry.entry["count"]) for entry in problem.classes)
     flows = []
-    for item in problem.classes:
+    for traffic_class in problem.classes:
         kept: dict[str, Any] = {
-            key: item.entry[key]
+            key: traffic_class.entry[key]
             for key in ("name", "congestion", "rtt", "packet_size", "ecn", "delayed_ack")
-            if key in item.entry
+            if key in traffic_class.entry
         }
         if "rtt" in point:
             kept["rtt"] = f"{point['rtt']:.12g} s"
-        count = max(round(item.share * point.get("flows", total)), 1)
+        count = max(round(traffic_class.share * point.get("flows", total)), 1)
         flows.append(kept | {"count": count, "path": [LINK]})
     rate = point.get("rate", problem.bits)
     tree: dict[str, Any] = {
@@ -292,18 +292,18 @@ def check(theory: Theory, need: Need) -> Check:
     problem = theory.problem
     points = GRID[max(len([axis for axis in problem.axes if axis.low < axis.high]), 1)]
     grid = problem.grid(points)
-    result = theory.survey([problem.at(row) for row in grid])
-    places = [item for item in result if item is not None]
-    lost = [problem.at(row) for row, item in zip(grid, result, strict=True) if item is None]
+    surveyed = theory.survey([problem.at(row) for row in grid])
+    places = [place for place in surveyed if place is not None]
+    lost = [problem.at(row) for row, place in zip(grid, surveyed, strict=True) if place is None]
     shape = tuple(1 if axis.low == axis.high else points for axis in problem.axes)
     if not places:
         return Check(places, lost, shape, None, 0)
 
-    def rank(item: Place) -> tuple[float, float]:
-        return item.score(need), item.gain
+    def rank(place: Place) -> tuple[float, float]:
+        return place.score(need), place.gain
 
-    best = min((k for k, item in enumerate(result) if item is not None), key=lambda k: rank(result[k]))  # type: ignore[arg-type]
-    centre, worst, step, looked = grid[best], result[best], 0.5 / (points - 1), 0
+    best = min((k for k, place in enumerate(surveyed) if place is not None), key=lambda k: rank(surveyed[k]))  # type: ignore[arg-type]
+    centre, worst, step, looked = grid[best], surveyed[best], 0.5 / (points - 1), 0
     assert worst is not None
     for _ in range(REFINED):
         around = []

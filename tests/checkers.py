@@ -31,7 +31,7 @@ def check(answer: dict[str, Any]) -> int:
         runs = _Runs(part["runs"], part["link"], every)
         for sentence in part["sentences"]:
             assert sentence["evidence"], sentence
-            assert all(run in part["runs"] for item in sentence["evidence"] for run in item["runs"]), sentence
+            assert all(run in part["runs"] for evidence in sentence["evidence"] for run in evidence["runs"]), sentence
             if sentence["subject"] == "FQ-CoDel":
                 _remedy(answer, sentence, runs)
             else:
@@ -81,14 +81,14 @@ def _setting(part: dict[str, Any], setting: str, key: str, runs: _Runs) -> None:
     factor = _bits(runs.of(key)[0], runs) / _bits(now, runs) if setting == "other" else 1.0
     for name, what in {"delay_p50": _wait(0.5), "delay_p99": _wait(0.99), "loss": _lost}.items():
         _same(stated[name], runs.mean(key, what), f"{part['link']}, {setting}: {name}")
-    used = runs.mean(key, lambda item, runs: 1 - _idle(item, runs))
+    used = runs.mean(key, lambda run, runs: 1 - _idle(run, runs))
     _same(stated["utilization"], factor * used, f"{part['link']}, {setting}: utilization", 5e-3)
     for name, row in stated["classes"].items():
         columns = {
-            "goodput": lambda item, _runs, name=name: float(item.flows["goodput"][item.flows["class"] == name].sum()),
+            "goodput": lambda run, _runs, name=name: float(run.flows["goodput"][run.flows["class"] == name].sum()),
             "loss": _class_loss(name),
-            "one_way_p50": lambda item, _runs, name=name: float(item.classes.loc[name, "one_way_s_p50"]),
-            "one_way_p99": lambda item, _runs, name=name: float(item.classes.loc[name, "one_way_s_p99"]),
+            "one_way_p50": lambda run, _runs, name=name: float(run.classes.loc[name, "one_way_s_p50"]),
+            "one_way_p99": lambda run, _runs, name=name: float(run.classes.loc[name, "one_way_s_p99"]),
         }
         for column, what in columns.items():
             if row[column] is not None:
@@ -108,14 +108,14 @@ def _unsaid(part: dict[str, Any], runs: _Runs) -> None:
     if not runs.record[key]["enough"]:
         return
     open_ = " ".join(sentence["text"] for sentence in part["sentences"] if sentence["predicate"] == "cannot-tell")
-    item = runs.of(key)[0]
-    over = [entry for entry in item._scenario["flows"] if runs.link in entry["path"]]
+    run = runs.of(key)[0]
+    over = [entry for entry in run._scenario["flows"] if runs.link in entry["path"]]
     kinds = [entry["traffic"]["kind"] for entry in over]
     greedy = sum(int(entry["count"]) for entry in over if entry["traffic"]["kind"] == "bulk")
     judged: dict[str, tuple[Any, float, str]] = {
         "waits-long": (
             _wait(0.5),
-            _wait_limit(item, runs) if {"bulk", "app-limited"} & set(kinds) else math.inf,
+            _wait_limit(run, runs) if {"bulk", "app-limited"} & set(kinds) else math.inf,
             "wait long",
         ),
         "loses-much": (_lost, 0.01, "many packets are lost"),
@@ -128,10 +128,8 @@ def _unsaid(part: dict[str, Any], runs: _Runs) -> None:
         judged["stream-loses"] = (_stream_loss, 1e-3, "streams without congestion control")
     for predicate, (what, limit, words) in judged.items():
         if predicate not in said and words not in open_:
-            result = runs.mean(key, what)
-            assert not result > limit * (1 + CLOSE), (
-                f"{part['link']}: {predicate} is not said: {result:.4g} > {limit:.4g}"
-            )
+            mean = runs.mean(key, what)
+            assert not mean > limit * (1 + CLOSE), f"{part['link']}: {predicate} is not said: {mean:.4g} > {limit:.4g}"
 
 
 def _directions(answer: dict[str, Any], runs: _Runs) -> None:
@@ -139,10 +137,10 @@ def _directions(answer: dict[str, Any], runs: _Runs) -> None:
     if "was asked for" in answer["checked"] or "Not judged" in answer["checked"]:
         return
     judged = {part["link"] for part in [answer, *answer["beside"]]}
-    item = runs.of(_first(answer))[0]
-    filled = {link for flow in item._scenario["flows"] if flow["traffic"]["kind"] == "bulk" for link in flow["path"]}
+    run = runs.of(_first(answer))[0]
+    filled = {link for flow in run._scenario["flows"] if flow["traffic"]["kind"] == "bulk" for link in flow["path"]}
     for link in filled - judged:
-        used = float(item.links.loc[link, "utilization"])
+        used = float(run.links.loc[link, "utilization"])
         assert used < 0.55, f"{link} is used {used:.0%} of the time and is not judged"
 
 
@@ -152,7 +150,7 @@ def _commands(part: dict[str, Any], answer: dict[str, Any]) -> None:
     scenarios = [part["runs"][_first(part)]["scenario"], answer["runs"][_instead(answer)]["scenario"]]
     now, then = (next(link for link in tree["link"] if link["name"] == part["link"]) for tree in scenarios)
     shaped = re.search(r" htb rate ([0-9]+)kbit", lines)
-    bits = [ac._core.quantity(str(item["rate"]))[0] for item in (now, then)]
+    bits = [ac._core.quantity(str(link["rate"]))[0] for link in (now, then)]
     policer = now.get("policer", "none")
     let = min(bits[0], ac._core.quantity(str(policer["rate"]))[0] if isinstance(policer, dict) else math.inf)
     if "fq_codel" in lines:
@@ -173,8 +171,8 @@ def _commands(part: dict[str, Any], answer: dict[str, Any]) -> None:
 def _peaks(part: dict[str, Any], runs: _Runs) -> None:
     """The highest queue of the table is that of the first run's samples."""
     (present,) = part["sentences"][0]["evidence"][0]["runs"]
-    item = runs.of(present)[0]
-    highest = max(_sampled(item, runs), default=0.0)
+    run = runs.of(present)[0]
+    highest = max(_sampled(run, runs), default=0.0)
     _near(part["present"]["peak"], highest, {"text": "the table's highest queue"}, 1e-6)
 
 
@@ -194,10 +192,10 @@ def _tabled(part: dict[str, Any], key: str, runs: _Runs) -> None:
     """The table has what the runs that decided have."""
     (present,) = part["sentences"][0]["evidence"][0]["runs"]
     what = {"delay_p50": _wait(0.5), "delay_p99": _wait(0.99), "loss": _lost, "utilization": _idle}[key]
-    result = runs.mean(present, what)
+    mean = runs.mean(present, what)
     stated = part["present"][key]
-    if not math.isnan(result):
-        _near(stated, 1 - result if key == "utilization" else result, {"text": f"the table's {key}"}, 2e-3)
+    if not math.isnan(mean):
+        _near(stated, 1 - mean if key == "utilization" else mean, {"text": f"the table's {key}"}, 2e-3)
 
 
 class _Runs:
@@ -215,17 +213,17 @@ class _Runs:
         return [self._known[text, seed] for seed in self.record[key]["seeds"]]
 
     def mean(self, key: str, what: Any) -> float:
-        values = [what(item, self) for item in self.of(key)]
+        values = [what(run, self) for run in self.of(key)]
         return float(sum(values) / len(values))
 
 
-def _entry(item: Any, runs: _Runs) -> dict[str, Any]:
-    return next(link for link in item._scenario["link"] if link["name"] == runs.link)
+def _entry(run: Any, runs: _Runs) -> dict[str, Any]:
+    return next(link for link in run._scenario["link"] if link["name"] == runs.link)
 
 
-def _bits(item: Any, runs: _Runs) -> float:
+def _bits(run: Any, runs: _Runs) -> float:
     """The link's rate; of a varying one the mean over a period, by a thousand looks at it."""
-    rate = _entry(item, runs)["rate"]
+    rate = _entry(run, runs)["rate"]
     if isinstance(rate, str):
         return float(ac._core.quantity(rate)[0])
     if (again := rate.get("repeat", "never")) == "never":
@@ -243,14 +241,14 @@ def _rate_at(rate: dict[str, Any], at: float, period: float) -> float:
     return float(ac._core.quantity(str(begun[-1][1]))[0])
 
 
-def _sampled(item: Any, runs: _Runs) -> list[float]:
+def _sampled(run: Any, runs: _Runs) -> list[float]:
     """The queue's samples in the measured time, each as a wait at the rate of its moment."""
-    begin, end = item.window
-    rate = _entry(item, runs)["rate"]
-    trace = item.traces["link_queue_bytes"].sel(link=runs.link)
-    samples = [(float(at), float(value)) for at, value in zip(item.traces["time"].values, trace.values, strict=True)]
+    begin, end = run.window
+    rate = _entry(run, runs)["rate"]
+    trace = run.traces["link_queue_bytes"].sel(link=runs.link)
+    samples = [(float(at), float(value)) for at, value in zip(run.traces["time"].values, trace.values, strict=True)]
     inside = [(at, value) for at, value in samples if begin <= at <= end]
-    mean = _bits(item, runs)
+    mean = _bits(run, runs)
     if isinstance(rate, str):
         return [value * 8 / mean for _, value in inside]
     period = math.inf if rate.get("repeat", "never") == "never" else ac._core.quantity(rate["repeat"])[0]
@@ -260,8 +258,8 @@ def _sampled(item: Any, runs: _Runs) -> list[float]:
 def _wait(part: float) -> Any:
     """The wait that this part of the packets does not exceed."""
 
-    def what(item: Any, runs: _Runs) -> float:
-        edges, counts = item.delay_histograms[runs.link]
+    def what(run: Any, runs: _Runs) -> float:
+        edges, counts = run.delay_histograms[runs.link]
         total, observed = int(sum(counts)), 0
         for edge, count in zip(edges, counts, strict=True):
             observed += int(count)
@@ -272,45 +270,45 @@ def _wait(part: float) -> Any:
     return what
 
 
-def _lost(item: Any, runs: _Runs) -> float:
-    row = item.links.loc[runs.link]
+def _lost(run: Any, runs: _Runs) -> float:
+    row = run.links.loc[runs.link]
     came_or_left = max(row["arrivals"], row["drops"] + row["packets"])
     return float((row["drops"] + row["policed"]) / (came_or_left + row["policed"]))
 
 
-def _idle(item: Any, runs: _Runs) -> float:
-    begin, end = item.window
-    rate = _entry(item, runs)["rate"]
+def _idle(run: Any, runs: _Runs) -> float:
+    begin, end = run.window
+    rate = _entry(run, runs)["rate"]
     if isinstance(rate, str):
-        return 1 - float(item.links.loc[runs.link, "bytes"]) * 8 / (_bits(item, runs) * float(end - begin))
-    return 1 - float(item.links.loc[runs.link, "utilization"])  # a share of the time: bytes do not tell it
+        return 1 - float(run.links.loc[runs.link, "bytes"]) * 8 / (_bits(run, runs) * float(end - begin))
+    return 1 - float(run.links.loc[runs.link, "utilization"])  # a share of the time: bytes do not tell it
 
 
-def _uneven(item: Any, runs: _Runs) -> float:
+def _uneven(run: Any, runs: _Runs) -> float:
     greedy = {
         entry["name"]
-        for entry in item._scenario["flows"]
+        for entry in run._scenario["flows"]
         if entry["traffic"]["kind"] == "bulk" and runs.link in entry["path"]
     }
-    got = [rate for rate, name in zip(item.flows["goodput"], item.flows["class"], strict=True) if name in greedy]
+    got = [rate for rate, name in zip(run.flows["goodput"], run.flows["class"], strict=True) if name in greedy]
     return float(1 - sum(got) ** 2 / (len(got) * sum(rate * rate for rate in got)))
 
 
-def _rtt(item: Any, runs: _Runs) -> float:
+def _rtt(run: Any, runs: _Runs) -> float:
     over = {
         entry["name"]
-        for entry in item._scenario["flows"]
+        for entry in run._scenario["flows"]
         if entry["traffic"]["kind"] in ("bulk", "app-limited") and runs.link in entry["path"]
     }
-    rtts = [rtt for rtt, name in zip(item.flows["rtt"], item.flows["class"], strict=True) if name in over]
+    rtts = [rtt for rtt, name in zip(run.flows["rtt"], run.flows["class"], strict=True) if name in over]
     return float(sum(rtts) / len(rtts))
 
 
 def _holds(part: float) -> Any:
     """The queue that is exceeded in this part of the samples, s."""
 
-    def what(item: Any, runs: _Runs) -> float:
-        inside = sorted(_sampled(item, runs))
+    def what(run: Any, runs: _Runs) -> float:
+        inside = sorted(_sampled(run, runs))
         return inside[min(int((1 - part) * len(inside)), len(inside) - 1)]
 
     return what
@@ -358,7 +356,7 @@ def _symptom(what: Any, limit: Any, gone: float) -> Any:
 
 def _interval(evidence: dict[str, Any], runs: _Runs, key: str, what: Any, sentence: dict[str, Any]) -> float:
     """Half the 95 % interval over the seeds, as it is stated and in the words; of one run, what it states."""
-    values = [what(item, runs) for item in runs.of(key)]
+    values = [what(run, runs) for run in runs.of(key)]
     stated = float(evidence["half"] or 0.0)
     if len(values) < 2:
         return stated
@@ -374,14 +372,14 @@ def _interval(evidence: dict[str, Any], runs: _Runs, key: str, what: Any, senten
     return stated
 
 
-def _wait_limit(item: Any, runs: _Runs) -> float:
-    return max(_rtt(item, runs) / 2, 0.01, 3 * 12_000 / _bits(item, runs))
+def _wait_limit(run: Any, runs: _Runs) -> float:
+    return max(_rtt(run, runs) / 2, 0.01, 3 * 12_000 / _bits(run, runs))
 
 
 def _state(name: str) -> Any:
     def checked(sentence: dict[str, Any], runs: _Runs) -> None:
         (key,) = sentence["evidence"][0]["runs"]
-        item = runs.of(key)[0]
+        run = runs.of(key)[0]
         median, tail, rtt = (runs.mean(key, what) for what in (_wait(0.5), _wait(0.99), _rtt))
         _near(sentence["numbers"]["p50_s"], median, sentence)
         _near(sentence["numbers"]["p99_s"], tail, sentence)
@@ -399,12 +397,12 @@ def _state(name: str) -> Any:
         for (text, unit), value in zip(said, (median, tail), strict=False):
             _near(float(text) * {"us": 1e-6, "ms": 1e-3, "s": 1.0}[unit], value, sentence)
         if "whole buffer" in sentence["text"]:
-            room = _entry(item, runs)["queue"]["capacity"]
+            room = _entry(run, runs)["queue"]["capacity"]
             size, kind = ac._core.quantity(room)
             bits = 8 * size * (1500 if kind != "size" and "packets" in room else 1)
-            assert tail > 0.97 * bits / _bits(item, runs) - 12_000 / _bits(item, runs)
-            assert tail < 1.03 * bits / _bits(item, runs) + 24_000 / _bits(item, runs)
-            assert isinstance(_entry(item, runs)["rate"], str), "a buffer is no time where the rate varies"
+            assert tail > 0.97 * bits / _bits(run, runs) - 12_000 / _bits(run, runs)
+            assert tail < 1.03 * bits / _bits(run, runs) + 24_000 / _bits(run, runs)
+            assert isinstance(_entry(run, runs)["rate"], str), "a buffer is no time where the rate varies"
 
     return checked
 
@@ -423,16 +421,16 @@ def _cannot(sentence: dict[str, Any], runs: _Runs) -> None:
 def _runs_that_would_tell(sentence: dict[str, Any], runs: _Runs) -> None:
     """As many as make the interval, that shrinks with the root of their number, narrower than the way to the limit."""
     most = 0.0
-    for item in sentence["evidence"]:
-        (key,) = item["runs"]
-        count, mean, half = len(runs.record[key]["seeds"]), item["value"], item["half"]
-        if item["how"].startswith("one less Jain"):
+    for evidence in sentence["evidence"]:
+        (key,) = evidence["runs"]
+        count, mean, half = len(runs.record[key]["seeds"]), evidence["value"], evidence["half"]
+        if evidence["how"].startswith("one less Jain"):
             values = [_uneven(one, runs) for one in runs.of(key)]
             mean = sum(values) / count
             half = float(stats.t.ppf(0.975, count - 1) * stats.tstd(values)) / math.sqrt(count)
-            assert abs(mean - item["value"]) < 0.05 * half, sentence["text"]
-        assert half > abs(mean - item["limit"]), f"the runs do tell: {sentence['text']}"
-        most = max(most, count * (half / abs(mean - item["limit"])) ** 2)
+            assert abs(mean - evidence["value"]) < 0.05 * half, sentence["text"]
+        assert half > abs(mean - evidence["limit"]), f"the runs do tell: {sentence['text']}"
+        most = max(most, count * (half / abs(mean - evidence["limit"])) ** 2)
     if most > 1000:
         assert "more than 1000 runs would be needed" in sentence["text"]
         return
@@ -443,17 +441,17 @@ def _runs_that_would_tell(sentence: dict[str, Any], runs: _Runs) -> None:
 
 def _healthy(sentence: dict[str, Any], runs: _Runs) -> None:
     (key,) = sentence["evidence"][0]["runs"]
-    item = runs.of(key)[0]
-    limits = {"median": _wait_limit(item, runs), "lost": 0.01, "largest": 1e-3, "transmit": 0.05, "Jain": 0.2}
+    run = runs.of(key)[0]
+    limits = {"median": _wait_limit(run, runs), "lost": 0.01, "largest": 1e-3, "transmit": 0.05, "Jain": 0.2}
     for evidence in sentence["evidence"]:
         (limit,) = [value for word, value in limits.items() if word in evidence["how"].replace("drop,", "lost,")]
         _near(evidence["limit"], limit, sentence, 1e-6)
-    assert runs.mean(key, _wait(0.5)) <= _wait_limit(item, runs)
+    assert runs.mean(key, _wait(0.5)) <= _wait_limit(run, runs)
     assert runs.mean(key, _lost) <= 0.01
     said = re.findall(r"([0-9.e+-]*[0-9]) ?(us|ms|s|%)(?= |,)", sentence["text"])
     for (text, unit), what in zip(said, (_wait(0.5), _lost, lambda entry, runs: 1 - _idle(entry, runs)), strict=True):
         _near(float(text) * {"%": 0.01, **_UNIT}[unit], runs.mean(key, what), sentence, 6e-4)
-    kinds = {entry["traffic"]["kind"] for entry in item._scenario["flows"] if runs.link in entry["path"]}
+    kinds = {entry["traffic"]["kind"] for entry in run._scenario["flows"] if runs.link in entry["path"]}
     if kinds & {"bulk", "app-limited"}:
         assert runs.mean(key, _idle) <= 0.05, sentence["text"]
     if kinds & set(STREAMS):
@@ -464,35 +462,33 @@ STREAMS = ("cbr", "on-off", "poisson")
 
 
 def _class_loss(name: str) -> Any:
-    def what(item: Any, _runs: _Runs) -> float:
-        rows = item.flows[item.flows["class"] == name]
+    def what(run: Any, _runs: _Runs) -> float:
+        rows = run.flows[run.flows["class"] == name]
         lost = rows["drops"].sum() + rows["losses"].sum()
-        return float(lost / max(rows["sent"].sum(), lost + item.classes.loc[name, "received"]))
+        return float(lost / max(rows["sent"].sum(), lost + run.classes.loc[name, "received"]))
 
     return what
 
 
-def _stream_loss(item: Any, runs: _Runs) -> float:
-    entries = [entry for entry in item._scenario["flows"] if runs.link in entry["path"]]
-    return max(
-        float(_class_loss(entry["name"])(item, runs)) for entry in entries if entry["traffic"]["kind"] in STREAMS
-    )
+def _stream_loss(run: Any, runs: _Runs) -> float:
+    entries = [entry for entry in run._scenario["flows"] if runs.link in entry["path"]]
+    return max(float(_class_loss(entry["name"])(run, runs)) for entry in entries if entry["traffic"]["kind"] in STREAMS)
 
 
-def _sent(item: Any, runs: _Runs) -> float:
+def _sent(run: Any, runs: _Runs) -> float:
     """Share of the time used, as bits per second of the link's rate."""
-    return (1 - _idle(item, runs)) * _bits(item, runs)
+    return (1 - _idle(run, runs)) * _bits(run, runs)
 
 
 def _measure(key: str, name: str) -> Any:
     """An effect's number from a run."""
     if key == "one_way_p99":
-        return lambda item, _runs: float(item.classes.loc[name, "one_way_s_p99"])
+        return lambda run, _runs: float(run.classes.loc[name, "one_way_s_p99"])
     if key == "goodput":
-        return lambda item, _runs: float(item.flows["goodput"][item.flows["class"] == name].sum())
+        return lambda run, _runs: float(run.flows["goodput"][run.flows["class"] == name].sum())
     links = {"delay_p50": _wait(0.5), "delay_p99": _wait(0.99), "loss": _lost, "stream_loss": _stream_loss,
              "rate": _sent}  # fmt: skip
-    return (lambda item, runs: 1 - _uneven(item, runs)) if key == "jain" else links[key]
+    return (lambda run, runs: 1 - _uneven(run, runs)) if key == "jain" else links[key]
 
 
 _TIME = r"([0-9.e+-]+) (us|ms|s)(?: ± [0-9.e+-]+ (?:us|ms|s))?"
@@ -506,14 +502,14 @@ def _remedy(answer: dict[str, Any], sentence: dict[str, Any], runs: _Runs) -> No
     """
     now, instead = sentence["evidence"][0]["runs"]
     text = sentence["text"]
-    links = [item["subject"] for item in answer["effects"] if item["key"] == "delay_p50"]
+    links = [effect["subject"] for effect in answer["effects"] if effect["key"] == "delay_p50"]
     before, after = (runs.record[key] for key in (now, instead))
     shorter = min(len(before["seeds"]), len(after["seeds"]))
     assert before["seeds"][:shorter] == after["seeds"][:shorter], (sentence["text"], before["seeds"], after["seeds"])
     judged = [part for part in [answer, *answer.get("beside", [])] if part["other"] is not None]
     queues = {link["name"]: [link["queue"], link.get("shaper")] for link in before["scenario"]["link"]}
     for link in after["scenario"]["link"]:
-        if link["name"] in {item["link"] for item in judged}:
+        if link["name"] in {part["link"] for part in judged}:
             assert [link["queue"], link.get("shaper")] != queues[link["name"]], f"{link['name']} keeps its queue"
     for effect, evidence in zip(answer["effects"], sentence["evidence"], strict=True):
         now, instead = evidence["runs"]

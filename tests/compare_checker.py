@@ -40,7 +40,10 @@ Tree = dict[str, Any]
 def check_comparison(scenario: Any, answer: dict[str, Any]) -> list[str]:
     """Return what is false in a comparison's JSON."""
     wrong = _numbers(scenario, answer)
-    said = {(item["measure"], item["of"], item["engine"]) for item in answer["disagreements"]}
+    said = {
+        (disagreement["measure"], disagreement["of"], disagreement["engine"])
+        for disagreement in answer["disagreements"]
+    }
     for row in answer["values"]:
         for engine in ("fluid", "mean-field"):
             if row["measure"] not in TOLERANCES or engine not in row or "packet" not in row:
@@ -66,19 +69,19 @@ def _packets(result: Any) -> dict[tuple[str, str], float]:
     begin, end = result.window
     time = result.traces["time"].to_numpy()
     inside = (time >= begin) & (time <= end)
-    outcome = {}
+    values = {}
     for entry in result._scenario["link"]:
         name = entry["name"]
         row = {key: float(result.links[key][name]) for key in ("bytes", "packets", "drops", "marks", "arrivals")}
         queue = result.traces["link_queue_packets"].sel(link=name).to_numpy()[inside].astype(float)
         rate = ac._core.quantity(entry["rate"])[0] if isinstance(entry["rate"], str) else math.nan
-        outcome["utilization", name] = row["bytes"] * 8 / (rate * (end - begin))
-        outcome["loss", name] = (row["drops"] + row["marks"]) / max(row["arrivals"], row["drops"] + row["packets"])
-        outcome["queue", name], outcome["deviation", name] = float(queue.mean()), float(queue.std())
+        values["utilization", name] = row["bytes"] * 8 / (rate * (end - begin))
+        values["loss", name] = (row["drops"] + row["marks"]) / max(row["arrivals"], row["drops"] + row["packets"])
+        values["queue", name], values["deviation", name] = float(queue.mean()), float(queue.std())
     for entry in result._scenario["flows"]:
         member = result.flows["class"].to_numpy() == entry["name"]
-        outcome["window", entry["name"]] = float(np.nanmean(result.flows["cwnd_mean"].to_numpy()[member]))
-    return outcome
+        values["window", entry["name"]] = float(np.nanmean(result.flows["cwnd_mean"].to_numpy()[member]))
+    return values
 
 
 def _fluid(result: Any) -> dict[tuple[str, str], float]:
@@ -90,17 +93,17 @@ def _fluid(result: Any) -> dict[tuple[str, str], float]:
     def mean(values: np.ndarray) -> float:
         return float(np.trapezoid(values, t) / (t[-1] - t[0]))
 
-    outcome = {}
+    values = {}
     for name in map(str, result.traces["link"].to_numpy()):
         queue = result.traces["queue"].sel(link=name).to_numpy()[inside]
         arrivals = result.traces["arrivals"].sel(link=name).to_numpy()[inside]
         probability = result.traces["probability"].sel(link=name).to_numpy()[inside]
-        outcome["queue", name] = mean(queue)
-        outcome["deviation", name] = math.sqrt(max(0.0, mean(queue**2) - mean(queue) ** 2))
-        outcome["loss", name] = mean(probability * arrivals) / mean(arrivals) if mean(arrivals) > 0 else math.nan
+        values["queue", name] = mean(queue)
+        values["deviation", name] = math.sqrt(max(0.0, mean(queue**2) - mean(queue) ** 2))
+        values["loss", name] = mean(probability * arrivals) / mean(arrivals) if mean(arrivals) > 0 else math.nan
     for name in map(str, result.traces["class"].to_numpy()):
-        outcome["window", name] = mean(result.traces["window"].sel({"class": name}).to_numpy()[inside])
-    return outcome
+        values["window", name] = mean(result.traces["window"].sel({"class": name}).to_numpy()[inside])
+    return values
 
 
 def _numbers(scenario: Any, answer: dict[str, Any]) -> list[str]:
@@ -124,15 +127,18 @@ def _numbers(scenario: Any, answer: dict[str, Any]) -> list[str]:
 # causes
 
 
-def _sentence(scenario: Any, item: dict[str, Any], lab: dict[str, tuple[list[Any], Any]]) -> list[str]:
+def _sentence(scenario: Any, disagreement: dict[str, Any], lab: dict[str, tuple[list[Any], Any]]) -> list[str]:
     """The numbers of a sentence, then its cause."""
-    text = item["sentence"]
+    text = disagreement["sentence"]
     number = r"((?:below )?[0-9.]+)( %| packets| s| ms| us)"
     stated = re.match(rf"(.+) of (.+?): {number} in the (.+) engine, {number} in the packet engine", text)
     wrong = []
     if stated is None:
         return ["it has no numbers"]
-    for said, unit, value in ((stated[3], stated[4], item["other"]), (stated[6], stated[7], item["packet"])):
+    for said, unit, value in (
+        (stated[3], stated[4], disagreement["other"]),
+        (stated[6], stated[7], disagreement["packet"]),
+    ):
         if said.startswith("below"):
             wrong += [] if 0 < value < float(said.split()[1]) else [f"{value:.4g}, not {said}"]
             continue
@@ -140,71 +146,76 @@ def _sentence(scenario: Any, item: dict[str, Any], lab: dict[str, tuple[list[Any
         rounding = scale * 10.0 ** -len(said.partition(".")[2])
         if abs(scale * float(said) - value) > max(0.006 * abs(value), 0.51 * rounding):
             wrong.append(f"{value:.4g}, not {said}{unit}")
-    if item["measure"] not in TOLERANCES or item["engine"] != "fluid" or item["cause"] == "cannot-tell":
+    if (
+        disagreement["measure"] not in TOLERANCES
+        or disagreement["engine"] != "fluid"
+        or disagreement["cause"] == "cannot-tell"
+    ):
         return wrong  # periods and mean fields have no second opinion here
-    before = _tried(scenario, item, "chance", lab)
-    return wrong if before is None else wrong + _cause(scenario, item, lab, before)
+    before = _tried(scenario, disagreement, "chance", lab)
+    return wrong if before is None else wrong + _cause(scenario, disagreement, lab, before)
 
 
 def _cause(
     scenario: Any,
-    item: dict[str, Any],
+    disagreement: dict[str, Any],
     lab: dict[str, tuple[list[Any], Any]],
     before: tuple[float, float, float, float],
 ) -> list[str]:
     """What is false in a cause; `before` is the difference with it."""
     wrong = []
     size, noise = before[0], before[3]
-    if item["cause"] == "chance":
-        if re.search(r"other runs of [0-9.e+]+ s", item["sentence"]):
-            before = _tried(scenario, item, "chance", lab, LATER) or before
+    if disagreement["cause"] == "chance":
+        if re.search(r"other runs of [0-9.e+]+ s", disagreement["sentence"]):
+            before = _tried(scenario, disagreement, "chance", lab, LATER) or before
             size, noise = before[0], before[3]
-        apart = abs(item["other"] - item["packet"])
+        apart = abs(disagreement["other"] - disagreement["packet"])
         left = abs(before[2] - before[1]) - noise * max(abs(before[1]), abs(before[2]))
-        if left > (1 + SLACK) * HALF * apart and _apart(item["measure"], before[1], before[2]):
+        if left > (1 + SLACK) * HALF * apart and _apart(disagreement["measure"], before[1], before[2]):
             wrong.append(f"other seeds differ too: {before[2]:.3g} and {before[1]:.3g}")
         return wrong
-    if item["cause"] == "not-found":
+    if disagreement["cause"] == "not-found":
         for key in REMOVED:
-            after = _tried(scenario, item, key, lab)
+            after = _tried(scenario, disagreement, key, lab)
             if after is not None and after[0] + after[3] < (1 - 2 * SLACK) * HALF * (size - noise):
-                alike = not _apart(item["measure"], after[1], after[2])
+                alike = not _apart(disagreement["measure"], after[1], after[2])
                 wrong += [f"without {key} they agree: {after[2]:.3g} and {after[1]:.3g}"] if alike else []
         return wrong
-    after = _tried(scenario, item, item["cause"], lab)
+    after = _tried(scenario, disagreement, disagreement["cause"], lab)
     if after is None:
-        return [*wrong, f"{item['cause']} cannot be taken away"]
-    if item["cause"] == "flows" and "random fluctuations" in item["sentence"]:
-        return wrong + _shrinks(item, lab)
-    most = MORE if item["part"] else HALF
+        return [*wrong, f"{disagreement['cause']} cannot be taken away"]
+    if disagreement["cause"] == "flows" and "random fluctuations" in disagreement["sentence"]:
+        return wrong + _shrinks(disagreement, lab)
+    most = MORE if disagreement["part"] else HALF
     if after[0] - after[3] > (1 + SLACK) * most * (size + noise) + 0.02:
-        wrong.append(
-            f"without {item['cause']} {after[2]:.3g} and {after[1]:.3g} are {after[0]:.0%} apart, {size:.0%} with"
-        )
+        apart = f"{after[2]:.3g} and {after[1]:.3g} are {after[0]:.0%} apart, {size:.0%} with"
+        wrong.append(f"without {disagreement['cause']} {apart}")
     return wrong
 
 
-def _shrinks(item: dict[str, Any], lab: dict[str, tuple[list[Any], Any]]) -> list[str]:
+def _shrinks(disagreement: dict[str, Any], lab: dict[str, tuple[list[Any], Any]]) -> list[str]:
     """Whether four times as many flows halve the fluctuations, as a part of the mean queue of each run."""
     parts = {}
     for key in ("chance", "flows"):
         runs, fluid = lab[key]
-        values = np.array([run["deviation", item["of"]] / run["queue", item["of"]] for run in runs])
+        values = np.array([run["deviation", disagreement["of"]] / run["queue", disagreement["of"]] for run in runs])
         parts[key] = values.mean(), 2.365 * values.std(ddof=1) / math.sqrt(len(values))
-        if fluid["deviation", item["of"]] > HALF * np.mean([run["deviation", item["of"]] for run in runs]):
+        if fluid["deviation", disagreement["of"]] > HALF * np.mean(
+            [run["deviation", disagreement["of"]] for run in runs]
+        ):
             return [f"{key}: the equations fluctuate too"]
     (few, few_half), (many, many_half) = parts["chance"], parts["flows"]
     noise = many / few * math.hypot(many_half / many, few_half / few)
     wrong = [] if abs(many / few - 0.5) < 0.15 + noise else [f"four times the flows leave {many / few:.0%} of them"]
-    stated = re.search(r"flows ([0-9.e-]+) of the mean queue, not ([0-9.e-]+)", item["sentence"])
-    for said, result, half in zip(stated.groups() if stated else (), (many, few), (many_half, few_half), strict=False):
-        if abs(float(said) - result) > half + 0.15 * result:
-            wrong.append(f"{result:.3g} ± {half:.2g} of the mean queue, not {said}")
+    stated = re.search(r"flows ([0-9.e-]+) of the mean queue, not ([0-9.e-]+)", disagreement["sentence"])
+    for said, mean, half in zip(stated.groups() if stated else (), (many, few), (many_half, few_half), strict=False):
+        if abs(float(said) - mean) > half + 0.15 * mean:
+            wrong.append(f"{mean:.3g} ± {half:.2g} of the mean queue, not {said}")
     return wrong if stated else [*wrong, "it has no shares of the mean queue"]
 
 
 def _tried(
-    scenario: Any, item: dict[str, Any], key: str, lab: dict[str, tuple[list[Any], Any]], times: int = 1
+    scenario: Any, disagreement: dict[str, Any], key: str, lab: dict[str, tuple[list[Any], Any]], times: int = 1
 ) -> tuple[float, float, float, float] | None:
     """How far apart the engines are without something, as a part of the larger; their values; the seeds' spread."""
     place = key if times == 1 else f"{key}, {times} times as long"
@@ -214,15 +225,15 @@ def _tried(
             return None
         _timed(tree, times)
         try:
-            result = ac.Scenario(tree)
+            changed = ac.Scenario(tree)
             lab[place] = (
-                [_packets(ac.run(result, seed=seed, trace_links=True)) for seed in SEEDS],
-                _fluid(ac.fluid(result)),
+                [_packets(ac.run(changed, seed=seed, trace_links=True)) for seed in SEEDS],
+                _fluid(ac.fluid(changed)),
             )
         except AckclockError:
             return None
     runs, fluid = lab[place]
-    measure = item["measure"], item["of"]
+    measure = disagreement["measure"], disagreement["of"]
     if measure not in fluid or measure not in runs[0]:
         return None
     packet, other = sum(run[measure] for run in runs) / len(runs), fluid[measure]
@@ -242,13 +253,13 @@ def _timed(tree: Tree, times: int) -> None:
 
 
 def _seconds(value: Any) -> list[float]:
-    return [ac._core.quantity(item)[0] for item in re.findall(r"[0-9.e-]+ [mu]?s\b", str(value))]
+    return [ac._core.quantity(text)[0] for text in re.findall(r"[0-9.e-]+ [mu]?s\b", str(value))]
 
 
 def _no_access(tree: Tree) -> bool:
     there = [flow for flow in tree["flows"] if flow.get("access_rate", "unlimited") != "unlimited"]
-    for item in there:
-        item["access_rate"] = "unlimited"
+    for flow in there:
+        flow["access_rate"] = "unlimited"
     return bool(there)
 
 
@@ -277,8 +288,8 @@ def _equal(tree: Tree) -> bool:
 
 def _each_acked(tree: Tree) -> bool:
     there = [flow for flow in tree["flows"] if flow.get("delayed_ack")]
-    for item in there:
-        item["delayed_ack"] = False
+    for flow in there:
+        flow["delayed_ack"] = False
     return bool(there)
 
 

@@ -45,28 +45,28 @@ def wrong(answer: Mapping[str, Any], scenario: Any, seed: int = 77, warm: float 
     The grade and the score are derived again, and the added round trip is held against a run with another seed where
     all packets wait in one queue each way; that is measured after `warm` (s) at the earliest.
     """
-    results = []
+    faults = []
     for name, setting in answer["settings"].items():
         if setting["grade"] is None or setting["call"] is None:
             continue  # nothing is said
         added = 1e3 * max(setting["ping_s"] - setting["ping_base_s"], 0.0)
         low, high = GRADES[setting["grade"]]
         if not low <= added < high:
-            results.append(f"{name}: grade {setting['grade']} for {added:.4g} ms more")
+            faults.append(f"{name}: grade {setting['grade']} for {added:.4g} ms more")
         call = setting["call"]
         r = max(min(call["rating"], 100.0), 0.0)
         mos = max(1.0, 1 + r * (0.035 + 7e-6 * (r - 60) * (100 - r)))
         if abs(mos - call["mos"]) > 1e-6:
-            results.append(f"{name}: MOS {call['mos']:.4g} of a rating of {r:.4g}, not {mos:.4g}")
+            faults.append(f"{name}: MOS {call['mos']:.4g} of a rating of {r:.4g}, not {mos:.4g}")
         least, most = USERS[call["words"]]
         if not least <= call["mos"] <= most:
-            results.append(f"{name}: {call['words']} at MOS {call['mos']:.3g}")
+            faults.append(f"{name}: {call['words']} at MOS {call['mos']:.3g}")
         if call["playout"] < 0.9 * setting["ping_base_s"] / 2:
-            results.append(f"{name}: packets are played before they can arrive")
+            faults.append(f"{name}: packets are played before they can arrive")
         rtts = [ac._core.quantity(str(flow["rtt"]))[0] for flow in scenario.canonical["flows"] if _plain(flow["rtt"])]
         if rtts and not 0.99 * min(rtts) <= setting["ping_base_s"] <= 1.01 * max(rtts):
-            results.append(f"{name}: a round trip of {setting['ping_base_s']:.4g} s without queues")
-    return results + _beside(answer, scenario, seed, warm)
+            faults.append(f"{name}: a round trip of {setting['ping_base_s']:.4g} s without queues")
+    return faults + _beside(answer, scenario, seed, warm)
 
 
 def wrong_beside_the_table(answer: Mapping[str, Any], scenario: Any) -> list[str]:
@@ -76,29 +76,29 @@ def wrong_beside_the_table(answer: Mapping[str, Any], scenario: Any) -> list[str
     Whatever the queue, the small packets of a game wait no longer than the slowest hundredth of all packets does, and
     a download has what an endless flow of its class gets, less what the probes take.
     """
-    result = answer["people"]
+    people = answer["people"]
     tree = scenario.canonical
     user = next(
-        (flow for flow in tree["flows"] if flow["path"] == result["path"] and flow["traffic"]["kind"] == "bulk"), None
+        (flow for flow in tree["flows"] if flow["path"] == people["path"] and flow["traffic"]["kind"] == "bulk"), None
     )
     back = [] if user is None or user.get("reverse_path", "none") == "none" else user["reverse_path"]
     judged = {part["link"]: part for part in [answer, *answer["beside"]]}
-    results = []
+    faults = []
     for name, key in (("now", "present"), ("instead", "other")):
-        item = result["settings"].get(name)
-        settings = [judged.get(link, {}).get(key) for link in [*result["path"], *back]]
-        if item is None or item["ping_s"] is None or user is None or not all(settings):
+        setting = people["settings"].get(name)
+        settings = [judged.get(link, {}).get(key) for link in [*people["path"], *back]]
+        if setting is None or setting["ping_s"] is None or user is None or not all(settings):
             continue
         most = sum(setting["delay_p99"] for setting in settings)
-        added = item["ping_s"] - item["ping_base_s"]
-        if added > APART * most + NEAR + item["half"]["ping"]:
-            results.append(f"{name}: a game's packets wait {added:.4g} s more, 99 % of all at most {most:.4g} s")
+        added = setting["ping_s"] - setting["ping_base_s"]
+        if added > APART * most + NEAR + setting["half"]["ping"]:
+            faults.append(f"{name}: a game's packets wait {added:.4g} s more, 99 % of all at most {most:.4g} s")
         goodput = settings[0]["classes"][user["name"]]["goodput"] / int(user["count"])
         expected = 8e8 / goodput if goodput else 0.0
-        time, half = item["download_s"], item["half"]["download"]
+        time, half = setting["download_s"], setting["half"]["download"]
         if time and not (expected / DOWNLOAD_APART < time + half and time - half < DOWNLOAD_APART * expected):
-            results.append(f"{name}: 100 MB in {item['download_s']:.4g} s at {goodput:.4g} bit/s")
-    return results
+            faults.append(f"{name}: 100 MB in {setting['download_s']:.4g} s at {goodput:.4g} bit/s")
+    return faults
 
 
 def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
@@ -108,42 +108,42 @@ def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
     A call of 80 kbit/s each way, and in a run of its own a page of 2 MB after the other, on the path of the first
     endless flows. Links of 800 Mbit/s and more, which carry both at once, are left out.
     """
-    result = answer["people"]
+    people = answer["people"]
     other = [run["scenario"] for key, run in answer["runs"].items() if key.startswith("instead: ")]
     trees = dict(zip(("now", "instead"), [scenario.canonical, *other], strict=False))
     (key,) = answer["sentences"][0]["evidence"][0]["runs"]
     begin = str(answer["runs"][key]["scenario"]["scenario"]["measure"]).split("..")[0]
-    outcome, pages = [], {}
-    for name, setting in result["settings"].items():
-        if name not in trees or setting["grade"] is None or min(_rates(trees[name], result["path"])) > 8e8:
+    faults, pages = [], {}
+    for name, setting in people["settings"].items():
+        if name not in trees or setting["grade"] is None or min(_rates(trees[name], people["path"])) > 8e8:
             continue
         heads = {"measure": f"{begin}.. {ac._core.quantity(begin.strip())[0] + setting['measured_s']:.9g} s"}
         heads["duration"] = heads["measure"].split("..")[1].strip()
-        results = [_probes(trees[name], result["path"], heads, seed) for seed in range(1, 1 + setting["seeds"])]
-        pages[name] = [row["page"] for row in results]
+        rows = [_probes(trees[name], people["path"], heads, seed) for seed in range(1, 1 + setting["seeds"])]
+        pages[name] = [row["page"] for row in rows]
         for measure in ("ping", "page", "download"):
-            values, stated = [row[measure] for row in results], setting[f"{measure}_s"]
+            values, stated = [row[measure] for row in rows], setting[f"{measure}_s"]
             if measure == "download" and stated is None and _another_rate(answer, scenario, name, values):
                 continue
             if stated is None or any(map(math.isnan, values)):
                 if stated is not None or (measure == "download" and not all(map(math.isnan, values))):
-                    outcome.append(f"{name}: {measure} of {stated}, probes have {values}")
+                    faults.append(f"{name}: {measure} of {stated}, probes have {values}")
                 continue
             mean = statistics.mean(values)
             half = stats.t.ppf(0.975, len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
             if abs(stated - mean) > SAME * mean or abs(setting["half"][measure] - half) > SAME * mean:
                 said = f"{stated:.5g} ± {setting['half'][measure]:.2g} s"
-                outcome.append(f"{name}: {measure} {said}, probes have {mean:.5g} ± {half:.2g} s")
-        lost = statistics.mean(row["lost"] for row in results)
+                faults.append(f"{name}: {measure} {said}, probes have {mean:.5g} ± {half:.2g} s")
+        lost = statistics.mean(row["lost"] for row in rows)
         if setting["call"] and abs(setting["call"]["lost"] - lost) > 0.05:
-            outcome.append(f"{name}: a call loses {setting['call']['lost']:.3g}, {lost:.3g} do not come")
+            faults.append(f"{name}: a call loses {setting['call']['lost']:.3g}, {lost:.3g} do not come")
         span = [
             max(setting["ping_s"] - setting["ping_base_s"] + k * setting["half"]["added"], 0.0) * 1e3 for k in (-1, 1)
         ]
         reached = [letter for letter, (low, high) in GRADES.items() if low <= span[1] and high > span[0]]
         if setting["grades"] != reached:
-            outcome.append(f"{name}: grades {setting['grades']} for {span[0]:.4g} to {span[1]:.4g} ms more")
-    return outcome + _open_pages(str(answer.get("printed", "")), pages)
+            faults.append(f"{name}: grades {setting['grades']} for {span[0]:.4g} to {span[1]:.4g} ms more")
+    return faults + _open_pages(str(answer.get("printed", "")), pages)
 
 
 def _another_rate(answer: Mapping[str, Any], scenario: Any, name: str, values: list[float]) -> bool:
@@ -151,7 +151,7 @@ def _another_rate(answer: Mapping[str, Any], scenario: Any, name: str, values: l
     if any(map(math.isnan, values)):
         return False
     over = [flow for flow in scenario.canonical["flows"] if list(flow["path"]) == list(answer["people"]["path"])]
-    user = next(item for item in over if item["traffic"]["kind"] == "bulk")
+    user = next(flow for flow in over if flow["traffic"]["kind"] == "bulk")
     judged = {part["link"]: part for part in [answer, *answer["beside"]]}
     setting = judged[user["path"][0]]["present" if name == "now" else "other"]
     expected = 8e8 * int(user["count"]) / setting["classes"][user["name"]]["goodput"]
@@ -183,7 +183,7 @@ def _rates(tree: Mapping[str, Any], names: Any) -> list[float]:
 def _probes(tree: Mapping[str, Any], path: Any, heads: Mapping[str, str], seed: int) -> dict[str, float]:
     """Times of a packet there and back, a page and a download, s, and the part of a call that is lost, of one seed."""
     over = [flow for flow in tree["flows"] if list(flow["path"]) == list(path)]
-    endless = [item for item in over if item["traffic"]["kind"] == "bulk"]
+    endless = [flow for flow in over if flow["traffic"]["kind"] == "bulk"]
     user = (endless or over)[0]
     back = [] if user.get("reverse_path", "none") == "none" else list(user["reverse_path"])
     numbers = [ac._core.quantity(text)[0] for text in re.findall(r"[0-9.e+-]+ [mu]?s", str(user["rtt"]))]
@@ -208,8 +208,8 @@ def _probes(tree: Mapping[str, Any], path: Any, heads: Mapping[str, str], seed: 
     goodput = float(talk.flows["goodput"][talk.flows["class"] == user["name"]].mean()) if endless else 0.0
     times = web.transfers.reset_index()
     (times,) = [row for _, row in times[times["sizes"] == "all"].iterrows() if row["class"] == "probe: pages"]
-    result = times["completed"] >= 3 and times["censored"] < times["completed"]  # else half of them are not known
-    load = float(times["fct_p50"]) + 2 * ping if result else math.nan
+    known = times["completed"] >= 3 and times["censored"] < times["completed"]  # else half of them are not known
+    load = float(times["fct_p50"]) + 2 * ping if known else math.nan
     lost = float(((rows["drops"] + rows["losses"]) / rows["sent"]).max())
     return {"ping": ping, "page": load, "download": 8e8 / goodput if goodput else math.nan, "lost": lost}
 

@@ -29,33 +29,33 @@ def wrong(answer: Mapping[str, Any]) -> list[str]:
     """Return what the text of an answer, `printed`, has otherwise than the answer."""
     text = str(answer["printed"])
     parts = [answer, *answer["beside"]]
-    results = [
+    faults = [
         f"not printed: {sentence['text']}"
         for part in parts
         for sentence in part["sentences"]
         if sentence["text"] not in text
     ]
-    results += _whose(text, parts)
+    faults += _whose(text, parts)
     for part in parts:
         for name, key in (("now", "present"), ("instead", "other")):
             if part[key] is not None:
-                results += _setting(text, part, name, part[key], len(parts) > 1)
-    results += _classes(text, answer)
+                faults += _setting(text, part, name, part[key], len(parts) > 1)
+    faults += _classes(text, answer)
     if answer["people"] and answer["people"]["settings"]:
-        results += _people(text, answer["people"]["settings"])
-    return results + _commands(text, parts)
+        faults += _people(text, answer["people"]["settings"])
+    return faults + _commands(text, parts)
 
 
 def _whose(text: str, parts: Sequence[Mapping[str, Any]]) -> list[str]:
     """Where several links are judged, what is said of one stands in its line."""
     if len(parts) == 1:
         return []
-    results = []
+    faults = []
     for part in parts:
         (line,) = [line for line in text.splitlines() if line.startswith(f"{part['link']}: ")]
         own = [sentence["text"] for sentence in part["sentences"] if sentence["subject"] not in ("FQ-CoDel", "BBR")]
-        results += [f"{part['link']}: not in its line: {item}" for item in own if item not in line]
-    return results
+        faults += [f"{part['link']}: not in its line: {sentence}" for sentence in own if sentence not in line]
+    return faults
 
 
 def _near(where: str, text: str, stated: Sequence[float]) -> list[str]:
@@ -63,35 +63,35 @@ def _near(where: str, text: str, stated: Sequence[float]) -> list[str]:
     shown = QUANTITY.findall(text)
     if len(shown) != len(stated):
         return [f"{where}: {len(shown)} numbers, not {len(stated)}: {text.strip()}"]
-    results = []
+    faults = []
     for (digits, unit), number in zip(shown, stated, strict=True):
         last = 10.0 ** -len(digits.partition(".")[2]) * UNITS[unit] if float(digits) else NOTHING
         if abs(float(digits) * UNITS[unit] - number) > 0.501 * last:
-            results.append(f"{where}: {digits} {unit} is printed, it is {number:.6g}")
-    return results
+            faults.append(f"{where}: {digits} {unit} is printed, it is {number:.6g}")
+    return faults
 
 
-def _setting(text: str, part: Mapping[str, Any], name: str, item: Mapping[str, Any], many: bool) -> list[str]:
+def _setting(text: str, part: Mapping[str, Any], name: str, setting: Mapping[str, Any], many: bool) -> list[str]:
     """The two lines below a setting's head."""
-    head = f"{part['link']}, {name}: {item['queue']}" if many else f"{name:8}{item['queue']}"
+    head = f"{part['link']}, {name}: {setting['queue']}" if many else f"{name:8}{setting['queue']}"
     lines = text.splitlines()
     if head not in lines:
         return [f"no setting {head!r}"]
     picture, numbers = lines[lines.index(head) + 1 :][:2]
-    result = _near(head, picture.partition("| ")[2], [item["peak"]])
+    faults = _near(head, picture.partition("| ")[2], [setting["peak"]])
     match = re.fullmatch(r"  delay p50 (.*), p99 (.*); utilisation (.*); loss (.*)", numbers)
     if match is None:
-        return [*result, f"{head}: {numbers}"]
+        return [*faults, f"{head}: {numbers}"]
     keys = ("delay_p50", "delay_p99", "utilization", "loss")
     for key, shown in zip(keys, match.groups(), strict=True):
-        if item[key] is not None:
-            result += _near(f"{head}: {key}", shown, [item[key]])
-    return result
+        if setting[key] is not None:
+            faults += _near(f"{head}: {key}", shown, [setting[key]])
+    return faults
 
 
 def _rows(text: str, head: str) -> dict[str, str]:
     """Rows of a table, joined over the pieces in which it is continued below itself."""
-    result: dict[str, str] = {}
+    rows: dict[str, str] = {}
     open_ = False
     for line in text.splitlines():
         if not line.strip():
@@ -100,8 +100,8 @@ def _rows(text: str, head: str) -> dict[str, str]:
             open_ = True
         elif open_:
             name, _, cells = line.partition("  ")
-            result[name] = f"{result.get(name, '')}  {cells}"
-    return result
+            rows[name] = f"{rows.get(name, '')}  {cells}"
+    return rows
 
 
 def _classes(text: str, answer: Mapping[str, Any]) -> list[str]:
@@ -110,35 +110,39 @@ def _classes(text: str, answer: Mapping[str, Any]) -> list[str]:
     if len(now) < 2:
         return []
     settings = [answer[key]["classes"] for key in ("present", "other") if answer[key] is not None]
-    rows, result = _rows(text, "class"), []
+    rows, faults = _rows(text, "class"), []
     for name in now:
         if name not in rows:
-            result.append(f"class {name} has no row")
+            faults.append(f"class {name} has no row")
             continue
         stated = [setting[name][key] for key in ("goodput", "loss", "one_way_p99") for setting in settings]
-        result += _near(f"class {name}", rows[name], [item for item in stated if item is not None])
-    return result
+        faults += _near(f"class {name}", rows[name], [number for number in stated if number is not None])
+    return faults
 
 
 def _people(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The table for people, and its sentence."""
-    rows, outcome = _rows(text, "for people"), []
+    rows, faults = _rows(text, "for people"), []
     stated: dict[str, list[float]] = {"game": [], "page": [], "download": []}
     for setting in settings.values():
         for row, key in (("game", "ping"), ("page", "page"), ("download", "download")):
             value, half = setting[f"{key}_s"], setting["half"][key]
             if value is not None and half < value:
                 stated[row] += _with(value, half)
-        result = setting["ping_s"] is not None and setting["half"]["ping"] < setting["ping_s"]
-        stated["game"] += [setting["ping_p99_s"]] if result else []
+        known = setting["ping_s"] is not None and setting["half"]["ping"] < setting["ping_s"]
+        stated["game"] += [setting["ping_p99_s"]] if known else []
     names = {"game": "a game, there and back", "page": "a page of 2 MB", "download": "a download of 100 MB"}
     for row, values in stated.items():
         shown = re.sub(r"not known: .*?(?=  |$)", "", rows.get(names[row], ""))
-        outcome += _near(names[row], shown, values)
-    mos = [f"MOS {item['call']['mos']:.1f}, {item['call']['words']}" for item in settings.values() if item["call"]]
+        faults += _near(names[row], shown, values)
+    mos = [
+        f"MOS {setting['call']['mos']:.1f}, {setting['call']['words']}"
+        for setting in settings.values()
+        if setting["call"]
+    ]
     if re.findall(r"MOS [0-9.]+, [a-z ]*[a-z]", rows.get("a call", "")) != mos:
-        outcome.append(f"a call: {rows.get('a call')}, not {mos}")
-    return outcome + _said(text, settings)
+        faults.append(f"a call: {rows.get('a call')}, not {mos}")
+    return faults + _said(text, settings)
 
 
 def _with(value: float, half: float) -> list[float]:
@@ -150,28 +154,28 @@ def _said(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The sentence for people: each setting's grade, call and page."""
     (line,) = [line for line in text.splitlines() if line.startswith("For people: ") and "probes beside" not in line]
     body = re.sub(r"\. Cannot tell whether .*", "", line.removeprefix("For people: ")).rstrip(".")
-    results = []
+    faults = []
     for part, (name, setting) in zip(body.split("; "), settings.items(), strict=False):
         if not part.startswith(f"{name} "):
-            results.append(f"{name} is not said: {part}")
+            faults.append(f"{name} is not said: {part}")
             continue
         grades = " to ".join(dict.fromkeys([*setting["grades"][:1], *setting["grades"][-1:]]))
         wanted = [f"bufferbloat grade {grades}"] if setting["grade"] else []
         wanted += (
             [f"a call has MOS {setting['call']['mos']:.1f} ({setting['call']['words']})"] if setting["call"] else []
         )
-        results += [f"{name}: {words} is not said: {part}" for words in wanted if words not in part]
+        faults += [f"{name}: {words} is not said: {part}" for words in wanted if words not in part]
         page = re.search(r"a page loads in (.*)", part)
         if (page is None) != (setting["page_s"] is None or setting["half"]["page"] >= setting["page_s"]):
-            results.append(f"{name}: a page in {setting['page_s']} s: {part}")
+            faults.append(f"{name}: a page in {setting['page_s']} s: {part}")
         elif page is not None:
-            results += _near(f"{name}: a page", page[1], _with(setting["page_s"], setting["half"]["page"]))
-    return results
+            faults += _near(f"{name}: a page", page[1], _with(setting["page_s"], setting["half"]["page"]))
+    return faults
 
 
 def _commands(text: str, parts: Sequence[Mapping[str, Any]]) -> list[str]:
     """The commands of each recommended setting stand below its link, and the way back with them."""
-    results = []
+    faults = []
     for part in parts:
         recommended = part["recommended"]
         if recommended is None or not recommended["tc"]:
@@ -180,5 +184,5 @@ def _commands(text: str, parts: Sequence[Mapping[str, Any]]) -> list[str]:
         block = re.search(rf"^to set it{place} \(.*\):\n((?:  .*\n)+)to undo it:\n((?:  .*\n)+)", text, re.MULTILINE)
         printed = [[line[2:] for line in lines.splitlines()] for lines in block.groups()] if block else None
         if printed != [recommended["tc"].splitlines(), recommended["undo"].splitlines()]:
-            results.append(f"commands at {part['link']}: {printed}")
-    return results
+            faults.append(f"commands at {part['link']}: {printed}")
+    return faults

@@ -48,11 +48,11 @@ def check_run(result: Any, sentences: Sequence[str], others: Callable[[float, in
     for text in sentences:
         for pattern, check in CHECKS:
             for match in re.finditer(pattern, text):
-                wrong += [f"{text!r}: {item}" for item in check(result, match)]
+                wrong += [f"{text!r}: {fault}" for fault in check(result, match)]
         if text.startswith("Link "):
-            wrong += [f"{text!r}: {item}" for item in _verdict(result, text, others)]
+            wrong += [f"{text!r}: {fault}" for fault in _verdict(result, text, others)]
         if others is not None:
-            wrong += [f"{text!r}: {item}" for item in _together_elsewhere(result, text)]
+            wrong += [f"{text!r}: {fault}" for fault in _together_elsewhere(result, text)]
     return wrong
 
 
@@ -60,8 +60,8 @@ def random_scenario(seed: int) -> Any:
     """A random link: every congestion control and AQM of the catalogue as they are set, and what else shares a link."""
     draw = random.Random(f"run/{seed}")
     known = ac.list_algorithms()
-    controls = [str(item["kind"]) for item in known["congestion"]]
-    queues = [str(item["kind"]) for item in known["aqm"]]
+    controls = [str(algorithm["kind"]) for algorithm in known["congestion"]]
+    queues = [str(algorithm["kind"]) for algorithm in known["aqm"]]
 
     def geometric(low: float, high: float) -> float:
         return float(low * (high / low) ** draw.random())
@@ -126,7 +126,7 @@ def longer(scenario: Any, rests_on: float, seed: int) -> Any:
 
 
 def _seconds(text: str) -> list[float]:
-    return [ac._core.quantity(item)[0] for item in re.findall(r"[0-9.e-]+ m?s\b", text)]
+    return [ac._core.quantity(quantity)[0] for quantity in re.findall(r"[0-9.e-]+ m?s\b", text)]
 
 
 def _value(text: str) -> float:
@@ -145,7 +145,7 @@ def _link(text: str) -> str:
 
 
 def _bits(result: Any, link: str) -> float:
-    entry = next(item for item in result._scenario["link"] if item["name"] == link)
+    entry = next(entry for entry in result._scenario["link"] if entry["name"] == link)
     return float(ac._core.quantity(entry["rate"])[0])
 
 
@@ -181,12 +181,12 @@ def _percentile(result: Any, link: str, part: float) -> float:
 # numbers of a link
 
 
-def _mean(result: Any, outcome: re.Match[str]) -> list[str]:
-    link = _link(outcome.string)
+def _mean(result: Any, match: re.Match[str]) -> list[str]:
+    link = _link(match.string)
     row = result.links.loc[link]
     # Little's law: what waits is what departs a second times how long it waits
     little = float(row["packets"]) / _span(result) * float(row["delay_mean"])
-    mean, deviation, part = _value(outcome[1]), _value(outcome[2]), _value(outcome[3]) / 100
+    mean, deviation, part = _value(match[1]), _value(match[2]), _value(match[3]) / 100
     trace = _queue(result, link)
     sampled = float(trace.mean())
     if abs(mean - sampled) > 0.02 * mean + 0.05:  # or samples miss bursts, or dropped packets have waited too
@@ -199,34 +199,34 @@ def _mean(result: Any, outcome: re.Match[str]) -> list[str]:
     return wrong + _near("deviation over mean", part, deviation / mean, 0.0051 + 0.006 * part)
 
 
-def _delay(result: Any, outcome: re.Match[str]) -> list[str]:
-    link = _link(outcome.string)
-    half, most = (1e-3 * _value(group) for group in outcome.groups())
+def _delay(result: Any, match: re.Match[str]) -> list[str]:
+    link = _link(match.string)
+    half, most = (1e-3 * _value(group) for group in match.groups())
     wrong = _near("the median wait", half, _percentile(result, link, 0.5), 1e-6 + 0.01 * half)
     return wrong + _near("the 99th percentile", most, _percentile(result, link, 0.99), 1e-6 + 0.01 * most)
 
 
-def _use(result: Any, outcome: re.Match[str]) -> list[str]:
-    link = _link(outcome.string)
+def _use(result: Any, match: re.Match[str]) -> list[str]:
+    link = _link(match.string)
     row = result.links.loc[link]
     busy = float(row["bytes"]) * 8 / (_bits(result, link) * _span(result))
     edge = 12_000 / (_bits(result, link) * _span(result))
-    wrong = _near("the use of the link", _value(outcome[1]) / 100, busy, edge)
-    if outcome[2] is not None:
-        worst = min(float(item) for item in result.utilization_1s[link])
-        wrong += _near("the worst second", _value(outcome[2]) / 100, worst, 1e-4)
-        wrong += [] if (outcome[3] is not None) == (worst < 0.95) else [f"the worst second has {worst:.4f}"]
+    wrong = _near("the use of the link", _value(match[1]) / 100, busy, edge)
+    if match[2] is not None:
+        worst = min(float(second) for second in result.utilization_1s[link])
+        wrong += _near("the worst second", _value(match[2]) / 100, worst, 1e-4)
+        wrong += [] if (match[3] is not None) == (worst < 0.95) else [f"the worst second has {worst:.4f}"]
     return wrong
 
 
-def _lost(result: Any, outcome: re.Match[str]) -> list[str]:
-    row = result.links.loc[_link(outcome.string)]
+def _lost(result: Any, match: re.Match[str]) -> list[str]:
+    row = result.links.loc[_link(match.string)]
     came_or_left = max(float(row["arrivals"]), float(row["drops"]) + float(row["packets"]))
     lost = float(row["drops"]) / came_or_left
-    said = 0.0 if outcome[1] == "none is" else _value(outcome[1].partition(" %")[0]) / 100
+    said = 0.0 if match[1] == "none is" else _value(match[1].partition(" %")[0]) / 100
     wrong = _near("what is dropped", said, lost, 1e-9)
     marked = float(row["marks"]) / came_or_left
-    return wrong + _near("what is marked", 0.0 if outcome[2] is None else _value(outcome[2]) / 100, marked, 1e-9)
+    return wrong + _near("what is marked", 0.0 if match[2] is None else _value(match[2]) / 100, marked, 1e-9)
 
 
 # numbers of flows
@@ -238,32 +238,32 @@ def _endless(result: Any) -> list[float]:
     return [float(got) for got, name, start in rows if kinds[str(name)] == "bulk" and not math.isnan(start)]
 
 
-def _goodput(result: Any, outcome: re.Match[str]) -> list[str]:
-    return _near("the goodput", 1e6 * _value(outcome[1]), math.fsum(result.flows["goodput"]), 1.0)
+def _goodput(result: Any, match: re.Match[str]) -> list[str]:
+    return _near("the goodput", 1e6 * _value(match[1]), math.fsum(result.flows["goodput"]), 1.0)
 
 
-def _fair(result: Any, outcome: re.Match[str]) -> list[str]:
+def _fair(result: Any, match: re.Match[str]) -> list[str]:
     got = _endless(result)
-    squares = math.fsum(item * item for item in got)
-    wrong = _near("Jain's index", _value(outcome[1]), math.fsum(got) ** 2 / (len(got) * squares), 1e-4)
-    starved = sum(item < 0.1 * math.fsum(got) / len(got) for item in got)
-    said = 0 if "none is starved" in outcome.string else int(_value(outcome[2]))
+    squares = math.fsum(rate * rate for rate in got)
+    wrong = _near("Jain's index", _value(match[1]), math.fsum(got) ** 2 / (len(got) * squares), 1e-4)
+    starved = sum(rate < 0.1 * math.fsum(got) / len(got) for rate in got)
+    said = 0 if "none is starved" in match.string else int(_value(match[2]))
     return wrong if said == starved else [*wrong, f"{starved} flows are starved"]
 
 
-def _together(result: Any, outcome: re.Match[str]) -> list[str]:
+def _together(result: Any, match: re.Match[str]) -> list[str]:
     begin, end = result.window
     value = _mean_correlation(result, begin, end)
-    wrong = _near("the mean correlation", _value(outcome[3]), value, 0.0051)
-    low, high = _value(outcome[6]), _value(outcome[7])
-    if outcome[4] is None and not low - 0.0051 <= value <= high + 0.0051:
+    wrong = _near("the mean correlation", _value(match[3]), value, 0.0051)
+    low, high = _value(match[6]), _value(match[7])
+    if match[4] is None and not low - 0.0051 <= value <= high + 0.0051:
         wrong.append(f"the mean correlation is {value:.3f}, outside its interval")
-    if outcome[4] is not None and not low <= _value(outcome[4]) <= high:
-        wrong.append(f"the mean over {outcome[5]} seeds, {outcome[4]}, is outside its interval")
-    if (outcome[4] is None) != (outcome[2] == " in this run"):
+    if match[4] is not None and not low <= _value(match[4]) <= high:
+        wrong.append(f"the mean over {match[5]} seeds, {match[4]}, is outside its interval")
+    if (match[4] is None) != (match[2] == " in this run"):
         wrong.append("what is said of the link rests on one run, or of a run on several")
-    said = {"are": low >= 0.5 or "some" in outcome[2], "are not": high <= 0.5, "may be": True}
-    return wrong if said[outcome[1]] else [*wrong, f"{low:g} to {high:g} does not say so"]
+    said = {"are": low >= 0.5 or "some" in match[2], "are not": high <= 0.5, "may be": True}
+    return wrong if said[match[1]] else [*wrong, f"{low:g} to {high:g} does not say so"]
 
 
 def _mean_correlation(result: Any, begin: float, end: float) -> float:
@@ -277,7 +277,7 @@ def _mean_correlation(result: Any, begin: float, end: float) -> float:
         for trace, name in zip(result.traces["flow_cwnd"].to_numpy(), classes, strict=True)
         if kinds[str(name)] == "bulk"
     ]
-    pairs = [_correlation(item, other) for item, other in itertools.combinations(rows, 2)]
+    pairs = [_correlation(one, other) for one, other in itertools.combinations(rows, 2)]
     known = [pair for pair in pairs if not math.isnan(pair)]
     return math.fsum(known) / len(known) if known else math.nan
 
@@ -292,8 +292,8 @@ def _together_elsewhere(result: Any, text: str) -> list[str]:
     most = FELLOWS[2] if "some" in match[2] else FELLOWS[1]
     for number in range(most):
         other = ac.run(ac.Scenario(result._scenario), seed=SEEDS[0] + number, trace_flows=10)
-        item = _mean_correlation(other, *result.window)
-        values += [] if math.isnan(item) else [item]
+        correlation = _mean_correlation(other, *result.window)
+        values += [] if math.isnan(correlation) else [correlation]
         mean = math.fsum(values) / len(values) if values else math.nan
         if "some" in match[2]:
             good = bool(values) and min(values) < (1 + SLACK) * 0.5 and max(values) > (1 - SLACK) * 0.5
@@ -313,7 +313,7 @@ def _correlation(array: np.ndarray, other: np.ndarray) -> float:
     return float(a @ b) / size if size > 0 else math.nan
 
 
-def _transfers(result: Any, outcome: re.Match[str]) -> list[str]:
+def _transfers(result: Any, match: re.Match[str]) -> list[str]:
     kinds = {entry["name"]: entry["traffic"]["kind"] for entry in result._scenario["flows"]}
     begin, end = result.window
     done = [
@@ -325,10 +325,10 @@ def _transfers(result: Any, outcome: re.Match[str]) -> list[str]:
     ]
     if result.fct_histograms:
         return []  # transfers of sessions are counted in a histogram only
-    wrong = [] if int(_value(outcome[1])) == len(done) else [f"{len(done)} transfers completed"]
-    wrong += _near("the mean time", _value(outcome[2]), math.fsum(done) / len(done), 1e-9)
+    wrong = [] if int(_value(match[1])) == len(done) else [f"{len(done)} transfers completed"]
+    wrong += _near("the mean time", _value(match[2]), math.fsum(done) / len(done), 1e-9)
     done.sort()
-    return wrong + _near("the 99th percentile", _value(outcome[3]), done[math.ceil(0.99 * len(done)) - 1], 1e-9)
+    return wrong + _near("the 99th percentile", _value(match[3]), done[math.ceil(0.99 * len(done)) - 1], 1e-9)
 
 
 # verdicts

@@ -84,7 +84,7 @@ def characteristic(blocks: list[np.ndarray], delays: list[float]) -> np.ndarray:
 
 def refined(roots: np.ndarray, blocks: list[np.ndarray], delays: list[float]) -> complex | None:
     """The rightmost root after Newton's method from all that are nearly as far right; None where one is none."""
-    results = []
+    refined_roots = []
     for start in roots[roots.real >= roots[0].real - 0.2 * abs(roots[0])]:
         root = complex(start)
         for _ in range(8):
@@ -100,8 +100,8 @@ def refined(roots: np.ndarray, blocks: list[np.ndarray], delays: list[float]) ->
             root -= 1 / gain
         if not abs(root - start) < 1e-2 * abs(start):
             return None
-        results.append(root)
-    return max(results, key=lambda result: result.real)
+        refined_roots.append(root)
+    return max(refined_roots, key=lambda root: root.real)
 
 
 def jacobians(model: Any, state: np.ndarray, delays: int) -> list[np.ndarray] | None:
@@ -173,15 +173,15 @@ def reaction(model: Any, state: np.ndarray, residual: np.ndarray) -> np.ndarray:
     One state at a time: where all move together, arrivals and a capacity that follows them balance as before. The
     sides differ where a law has a corner.
     """
-    result = np.zeros_like(state)
+    reactions = np.zeros_like(state)
     for k in range(len(state)):
         sides = []
         for factor in (0.999, 1.001):
             moved = state.copy()
             moved[k] *= factor
             sides.append(np.abs(equilibrium_residual(model, moved) - residual))
-        result = np.maximum(result, np.minimum(*sides))
-    return result
+        reactions = np.maximum(reactions, np.minimum(*sides))
+    return reactions
 
 
 def simulate(place: Place, bounds: list[tuple[float, float]], start: np.ndarray, end: float, step: float) -> np.ndarray:
@@ -254,7 +254,7 @@ def check_limit(answer: Any, limit: Any, draw: random.Random, looks: int = 4) ->
     wrong = []
     for value, expected in wanted:
         try:
-            verdicts = [item.verdict for item in places(of.scenario, of.choices, limit.parameter, value)]
+            verdicts = [place.verdict for place in places(of.scenario, of.choices, limit.parameter, value)]
         except AckclockError:
             verdicts = []  # the search from afar finds none
         if expected not in verdicts:
@@ -319,7 +319,7 @@ def check_answer(answer: Any, draw: random.Random, *, runs: bool = True, looks: 
     of = answer.of
     wrong = []
     if of.unstable_roots is not None:
-        here = [item.verdict for item in places(of.scenario, of.choices)]
+        here = [place.verdict for place in places(of.scenario, of.choices)]
         if of.stable not in here and None not in here:
             wrong.append(f"{'Stable' if of.stable else 'Unstable'}, but the equilibrium is not")
     for limit in answer.limits:

@@ -29,25 +29,25 @@ NOT_ECN = [(0, 0, 0), (1, 1, 1)]
 @pytest.mark.parametrize("congestion", ["dctcp", "prague", "reno"])
 def test_the_answer_to_the_syn_decides(congestion: str, answer: tuple[int, int, int]) -> None:
     """RFC 9768, table 2: what is counted, what is echoed, and who gets no ECN-capable segment."""
-    item = sender("accecn", congestion, answer)
-    first = item.segments(1.0)
+    endpoint = sender("accecn", congestion, answer)
+    first = endpoint.segments(1.0)
     assert [segment.ecn_capable for segment in first] == [answer not in NOT_ECN] * len(first)
-    assert item.info()["cwnd"] == 10
+    assert endpoint.info()["cwnd"] == 10
     # ACE goes on from 5 to 6, or ECN-Echo is set: whichever was agreed upon is heard
     ace, ece = (6, False) if answer in ACCECN else (None, True)
-    item.acknowledge(1.1, 2, ace=ace, ece=ece)
+    endpoint.acknowledge(1.1, 2, ace=ace, ece=ece)
     # slow start lets the window grow; a mark that is heard takes some of it away
-    cwnd = item.info()["cwnd"]
+    cwnd = endpoint.info()["cwnd"]
     assert cwnd > 10 if answer in NOT_ECN else cwnd <= 10, cwnd
 
 
 @pytest.mark.parametrize("answer", CLASSIC + NOT_ECN)
 def test_what_was_not_agreed_upon_is_not_heard(answer: tuple[int, int, int]) -> None:
     """ACE's bits of a peer that has not agreed to count mean nothing."""
-    item = sender("accecn", "dctcp", answer)
-    item.segments(1.0)
-    item.acknowledge(1.1, 2, ace=6)
-    assert item.info()["ca_state"] == "open"
+    endpoint = sender("accecn", "dctcp", answer)
+    endpoint.segments(1.0)
+    endpoint.acknowledge(1.1, 2, ace=6)
+    assert endpoint.info()["ca_state"] == "open"
 
 
 def test_a_flow_of_rfc_3168_takes_one_answer_only() -> None:
@@ -64,15 +64,15 @@ def test_three_bits_may_have_gone_round_and_the_option_tells() -> None:
     The safe side is taken, unless the option says that there was none.
     """
     for feedback, marked, state in (("ace", None, "cwr"), ("accecn", None, "cwr"), ("accecn", 0, "open")):
-        item = sender(feedback)
-        item.segments(1.0)
-        item.acknowledge(1.1, 8, ace=5, marked=marked)
-        assert item.info()["ca_state"] == state, (feedback, marked)
+        endpoint = sender(feedback)
+        endpoint.segments(1.0)
+        endpoint.acknowledge(1.1, 8, ace=5, marked=marked)
+        assert endpoint.info()["ca_state"] == state, (feedback, marked)
     # and the option tells of eight marks where the bits are the same
-    item = sender("accecn")
-    item.segments(1.0)
-    item.acknowledge(1.1, 8, ace=5, marked=8)
-    assert item.info()["ca_state"] == "cwr"
+    endpoint = sender("accecn")
+    endpoint.segments(1.0)
+    endpoint.acknowledge(1.1, 8, ace=5, marked=8)
+    assert endpoint.info()["ca_state"] == "cwr"
 
 
 def test_ace_has_three_bits() -> None:

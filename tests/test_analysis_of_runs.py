@@ -121,10 +121,10 @@ def test_every_scenario_gives_a_report(name: str, tmp_path: Path) -> None:
 def test_a_verdict_does_not_depend_on_how_it_was_asked(seed: int) -> None:
     # one that was decided in 60 s was another in 300 s, or with another interval of the traces
     link = random_link(seed)
-    results = [answers(link, variant) for variant in VARIANTS if variant.longer < 4]
-    assert contradictions([result[0] for result in results]) == 0
-    assert contradictions([result[1] for result in results]) == 0
-    assert {result[0] for result in results} != {"cannot tell"}
+    verdicts = [answers(link, variant) for variant in VARIANTS if variant.longer < 4]
+    assert contradictions([verdict[0] for verdict in verdicts]) == 0
+    assert contradictions([verdict[1] for verdict in verdicts]) == 0
+    assert {verdict[0] for verdict in verdicts} != {"cannot tell"}
 
 
 def test_a_queue_that_its_aqm_still_moves_has_no_verdict_yet() -> None:
@@ -141,9 +141,9 @@ def test_a_queue_that_its_aqm_still_moves_has_no_verdict_yet() -> None:
 def test_a_deviation_that_a_longer_run_found_is_said_to_be_of_that() -> None:
     """BBR over REM is "not stable", beside 3 % of its mean in the run itself: 160 % once the price has risen."""
     (text,) = (
-        item
-        for item in summary(Group("link", (ac.run(brief(2100721, 8.64), trace_links=True),)))
-        if item.startswith("Link")
+        sentence
+        for sentence in summary(Group("link", (ac.run(brief(2100721, 8.64), trace_links=True),)))
+        if sentence.startswith("Link")
     )
     assert "the queue is not stable" in text
     assert "show that it is not stable" in text
@@ -331,7 +331,7 @@ def test_windows_that_hardly_move_are_neither_synchronised_nor_not() -> None:
     assert synchronised is not None
     assert synchronised.own.moving == 2
     assert not synchronised.verdict.decided
-    (text,) = (item for item in summary(Group("link", (result,))) if "synchronised" in item)
+    (text,) = (sentence for sentence in summary(Group("link", (result,))) if "synchronised" in sentence)
     assert text.startswith("The windows may be synchronised in this run: the mean correlation of two of the 2 that ")
     assert "Cannot tell from this run" in text
 
@@ -359,12 +359,12 @@ def test_a_pattern_that_depends_on_the_seed_is_not_that_of_the_link() -> None:
     """Seven flows of YeAH lock at -0.13 for good with this seed ("not synchronised, -0.16 to 0.02"), others at 0.9."""
     scenario = ac.loads(YEAH)
     result = ac.run(scenario, trace_flows=10)
-    outcome = synchronisation(result, GLANCE)
-    assert outcome is not None
-    assert outcome.own.high < 0.5
-    assert outcome.runs == 8
-    assert outcome.over.value > 0.2
-    assert not outcome.verdict.decided
+    judgement = synchronisation(result, GLANCE)
+    assert judgement is not None
+    assert judgement.own.high < 0.5
+    assert judgement.runs == 8
+    assert judgement.over.value > 0.2
+    assert not judgement.verdict.decided
     alone = synchronisation(ac.run(scenario, trace_flows=10))
     assert alone is not None
     assert alone.runs == 1
@@ -387,6 +387,6 @@ def test_the_interval_of_a_correlation_holds_what_others_find() -> None:
         noise = rng.normal(size=(3, 400))
         for k in range(1, 400):  # it remembers for some ten samples
             noise[:, k] += 0.9 * noise[:, k - 1]
-        result = correlated_windows(noise[:2] + noise[2])
-        outside += not result.low <= 0.5 <= result.high
+        correlation = correlated_windows(noise[:2] + noise[2])
+        outside += not correlation.low <= 0.5 <= correlation.high
     assert outside <= 8

@@ -73,9 +73,9 @@ def test_a_setting_that_is_better_there_is_better_on_the_link_itself(log: str) -
     """The setting is found on the link that the log tells; what it is worth is asked of the link that was logged."""
     answer = autorate(log, way="upload", target="25 ms", seeds=2)
     assert len(answer.compared) == 24
-    kept = [item for item in answer.compared if item.delay_p95 <= 0.025]
+    kept = [followed for followed in answer.compared if followed.delay_p95 <= 0.025]
     assert kept
-    assert answer.best.setting == max(kept, key=lambda item: item.utilization).setting
+    assert answer.best.setting == max(kept, key=lambda followed: followed.utilization).setting
     # judged where the search has not looked
     end = float(answer.log.time[-1])
     unseen = answer.scenario.with_({"scenario.measure": f"{end / 2:g} s .. {end:g} s"})
@@ -83,16 +83,16 @@ def test_a_setting_that_is_better_there_is_better_on_the_link_itself(log: str) -
     assert answer.best.utilization == pytest.approx(sum(used) / 2, abs=1e-9)
     truth = link_rate(read(log, "upload"))
     truth.rate[:] = [rate_at(begin) for begin in truth.begin]
-    outcomes = []
+    on_the_link = []
     for setting in (answer.best.setting, USUAL):
         result = ac.run(scenario_of(truth, "upload", setting, (2e6, 20e6, 80e6), (LENGTH / 2, LENGTH)), seed=5)
         late = float(result.classes["one_way_s_p95"]["probes"]) - 0.025
-        outcomes.append((float(result.links["utilization"]["link"]), late))
-    for (used, late), said in zip(outcomes, (answer.best, answer.usual), strict=True):
+        on_the_link.append((float(result.links["utilization"]["link"]), late))
+    for (used, late), said in zip(on_the_link, (answer.best, answer.usual), strict=True):
         assert said.utilization == pytest.approx(used, abs=0.05)
         assert said.delay_p95 == pytest.approx(late, abs=0.012)
     assert answer.best.setting["threshold"] < USUAL["threshold"]
-    assert outcomes[0][1] < outcomes[1][1] - 0.01
+    assert on_the_link[0][1] < on_the_link[1][1] - 0.01
     assert "the best setting of the first uses" in answer.sentence
     assert answer.lines[0].startswith("ul_delay_thr_ms=")
     assert "In the words of cake-autorate 1.2" in str(answer)

@@ -30,32 +30,32 @@ def test_one_reno_flow_needs_the_bandwidth_delay_product(reno: Buffer) -> None:
 def test_utilisation_below_it_is_that_of_the_sawtooth(reno: Buffer) -> None:
     """Window W from (P + B) / 2 to P + B: idle is the part that is missing to P, over the time that a cycle takes."""
     checked = 0
-    for item in reno.sizes:
-        room, product = item.packets + 1.0, reno.product  # a packet in service beside
+    for size in reno.sizes:
+        room, product = size.packets + 1.0, reno.product  # a packet in service beside
         low, high = (product + room) / 2, product + room
         if low >= product:
             continue
         below = product - low  # round trips with an empty queue, a packet more in each, then those with one
         time = below + sum((product + k) / product for k in range(round(high - product)))
         sent = sum(low + k for k in range(round(below))) + sum(product + k for k in range(round(high - product)))
-        assert item.utilization == pytest.approx(sent / (product * time), abs=0.03), item.packets
+        assert size.utilization == pytest.approx(sent / (product * time), abs=0.03), size.packets
         checked += 1
     assert checked >= 3
 
 
 def test_each_number_is_that_of_a_run(reno: Buffer) -> None:
-    item = reno.sizes[3]
+    size = reno.sizes[3]
     scenario = reno.scenario.with_(
         {
-            "link.bottleneck.queue.capacity": f"{item.packets} packets",
-            "scenario.duration": f"{2 * item.length} s",
-            "scenario.measure": f"{item.length} s .. {2 * item.length} s",
+            "link.bottleneck.queue.capacity": f"{size.packets} packets",
+            "scenario.duration": f"{2 * size.length} s",
+            "scenario.measure": f"{size.length} s .. {2 * size.length} s",
         }
     )
     row = ac.run(scenario, seed=9).links.loc["bottleneck"]
-    assert item.utilization == pytest.approx(row["utilization"], abs=0.02)
-    assert item.delay_mean == pytest.approx(row["delay_mean"], rel=0.15)
-    assert item.seconds == pytest.approx(item.packets * 12_000 / 20e6)
+    assert size.utilization == pytest.approx(row["utilization"], abs=0.02)
+    assert size.delay_mean == pytest.approx(row["delay_mean"], rel=0.15)
+    assert size.seconds == pytest.approx(size.packets * 12_000 / 20e6)
 
 
 def size(packets: int, used: float, half: float = 0.001, by_law: float | None = None) -> Size:
@@ -87,7 +87,7 @@ def test_equations_are_trusted_no_further_than_packets_bear_them_out(reno: Buffe
 
 def test_seeds_that_are_one_run_have_no_interval(reno: Buffer) -> None:
     """ "99.0 % ± 0 %"."""
-    alike = replace(reno, sizes=tuple(replace(item, half=0.0) for item in reno.sizes))
+    alike = replace(reno, sizes=tuple(replace(size, half=0.0) for size in reno.sizes))
     assert "± 0 %" not in str(alike)
 
 
@@ -103,7 +103,7 @@ def test_command(ackclock: Command, tmp_path: Path) -> None:
     done = ackclock("buffer", *words, "--plot", tmp_path / "b.svg", "--report", tmp_path / "b.html", "--json")
     assert done.returncode == 0, done.stderr
     tree: dict[str, Any] = json.loads(done.stdout)
-    assert [item["packets"] for item in tree["sizes"]] == [4, 40]
+    assert [size["packets"] for size in tree["sizes"]] == [4, 40]
     assert tree["rules"]["rate_rtt_packets"] == pytest.approx(10e6 * 0.04 / 12_000)
     assert "<svg" in (tmp_path / "b.svg").read_text(encoding="utf-8")
     assert tree["sentences"][0] in (tmp_path / "b.html").read_text(encoding="utf-8")

@@ -82,7 +82,7 @@ def packet(time: int, header: bytes, original: int) -> Packet:
 
 def data_of(captured: list[Packet]) -> list[Packet]:
     """Return the packets with payload that go to receivers."""
-    return [item for item in captured if item.tcp and item.source < item.target and item.payload > 0]
+    return [packet for packet in captured if packet.tcp and packet.source < packet.target and packet.payload > 0]
 
 
 def scenario(flows: Any, **keys: Any) -> ac.Scenario:
@@ -112,60 +112,60 @@ def test_packets_are_those_of_the_engine(name: str, tmp_path: Path) -> None:
     path = tmp_path / "a.pcapng"
     result = ac.run(tree, captures=[ac.Pcap(path)])
     assert result.json() == ac.run(tree).json()
-    outcome = list(packets(path))
-    assert [result.time for result in outcome] == sorted(result.time for result in outcome)
-    data = data_of(outcome)
+    captured = list(packets(path))
+    assert [packet.time for packet in captured] == sorted(packet.time for packet in captured)
+    data = data_of(captured)
     assert 0 <= total(result, "sent") - len(data) <= 10, "what is on the access at the end is not seen"
-    copies = Counter((entry.source, entry.port, entry.seq) for entry in data)
+    copies = Counter((packet.source, packet.port, packet.seq) for packet in data)
     assert abs(sum(copies.values()) - len(copies) - total(result, "retransmissions")) <= 2
     # every ACK is of what has passed, and SACK blocks lie above it
     high: dict[int, int] = {}
     acks = 0
-    for item in outcome:
-        if item.source < item.target:
-            high[item.target] = max(high.get(item.target, 0), item.seq + item.payload + (item.flags & 2) // 2)
+    for packet in captured:
+        if packet.source < packet.target:
+            high[packet.target] = max(high.get(packet.target, 0), packet.seq + packet.payload + (packet.flags & 2) // 2)
         else:
             acks += 1
-            assert item.ack <= high[item.source]
-            for begin, end in item.blocks:
-                assert begin < end <= high[item.source]
+            assert packet.ack <= high[packet.source]
+            for begin, end in packet.blocks:
+                assert begin < end <= high[packet.source]
     assert acks > len(data) / 3
-    assert any(result.blocks for result in outcome) == (name != "newreno")
-    assert not any(result.ecn for result in outcome)
+    assert any(packet.blocks for packet in captured) == (name != "newreno")
+    assert not any(packet.ecn for packet in captured)
 
 
 def test_a_transfer_ends_at_its_last_byte(tmp_path: Path) -> None:
     path = tmp_path / "a.pcapng"
     ac.run(SCENARIOS["transfers"](), captures=[ac.Pcap(path)])
-    result = list(packets(path))
+    captured = list(packets(path))
     end = 1 + 85 * 1460  # whole segments
-    assert max(item.ack for item in result) == end
-    assert max(item.seq + item.payload for item in data_of(result)) == end
+    assert max(packet.ack for packet in captured) == end
+    assert max(packet.seq + packet.payload for packet in data_of(captured)) == end
 
 
 def test_marks_and_their_echo(tmp_path: Path) -> None:
     tree = scenario(ac.flows(2, "cubic", rtt="40 ms", ecn=True), queue={"aqm": "codel", "ecn": True})
     entry, leaving = tmp_path / "entry.pcapng", tmp_path / "exit.pcapng"
     result = ac.run(tree, captures=[ac.Pcap(entry), ac.Pcap(leaving, point="exit")])
-    assert not any(item.ecn == 3 for item in packets(entry)), "marks are made inside"
-    outcome = list(packets(leaving))
-    assert abs(sum(item.ecn == 3 for item in data_of(outcome)) - total(result, "marks")) <= 2
+    assert not any(packet.ecn == 3 for packet in packets(entry)), "marks are made inside"
+    captured = list(packets(leaving))
+    assert abs(sum(packet.ecn == 3 for packet in data_of(captured)) - total(result, "marks")) <= 2
     assert total(result, "marks") > 0
-    syn, answer = (next(result.flags for result in outcome if result.flags & 0x12 == bits) for bits in (0x02, 0x12))
+    syn, answer = (next(packet.flags for packet in captured if packet.flags & 0x12 == bits) for bits in (0x02, 0x12))
     assert (syn, answer) == (0x0C2, 0x052)
-    assert any(result.flags & 0x40 for result in outcome if result.source > result.target and result.flags & 2 == 0)
-    assert any(item.flags & 0x80 for item in data_of(outcome)), "CWR"
+    assert any(packet.flags & 0x40 for packet in captured if packet.source > packet.target and packet.flags & 2 == 0)
+    assert any(packet.flags & 0x80 for packet in data_of(captured)), "CWR"
 
 
 def test_accurate_ecn(tmp_path: Path) -> None:
     tree = scenario(ac.flows(1, "prague", rtt="20 ms"), queue={"scheduler": "dualpi2", "capacity": "1000 packets"})
     path = tmp_path / "a.pcapng"
     result = ac.run(tree, captures=[ac.Pcap(path, point="exit")])
-    outcome = list(packets(path))
-    assert {item.ecn for item in data_of(outcome)} == {1, 3}
-    syn, answer = (next(result.flags for result in outcome if result.flags & 0x12 == bits) for bits in (0x02, 0x12))
+    captured = list(packets(path))
+    assert {packet.ecn for packet in data_of(captured)} == {1, 3}
+    syn, answer = (next(packet.flags for packet in captured if packet.flags & 0x12 == bits) for bits in (0x02, 0x12))
     assert (syn, answer) == (0x1C2, 0x092), "RFC 9768, table 2"
-    ace = [result.flags >> 6 & 7 for result in outcome if result.source > result.target and not result.flags & 2]
+    ace = [packet.flags >> 6 & 7 for packet in captured if packet.source > packet.target and not packet.flags & 2]
     steps = sum((b - a) % 8 for a, b in zip([5, *ace], ace, strict=False))
     assert 0 <= total(result, "marks") - steps <= 40, "all marks but those under way"
 
@@ -204,11 +204,13 @@ rtt = "30 ms"
     assert result.json() == ac.run(tree).json()
     for path in (down, up):
         high: dict[int, int] = {}
-        for item in packets(path):
-            if item.tcp and item.source < item.target:
-                high[item.target] = max(high.get(item.target, 0), item.seq + item.payload + (item.flags & 2) // 2)
-            elif item.tcp:
-                assert item.ack <= high[item.source], "acknowledged before it has passed"
+        for packet in packets(path):
+            if packet.tcp and packet.source < packet.target:
+                high[packet.target] = max(
+                    high.get(packet.target, 0), packet.seq + packet.payload + (packet.flags & 2) // 2
+                )
+            elif packet.tcp:
+                assert packet.ack <= high[packet.source], "acknowledged before it has passed"
     assert any(not entry.tcp and entry.payload == 172 for entry in packets(down))
     assert any(entry.blocks for entry in packets(up))
     with pytest.raises(ac.CaptureError, match="the scenario has 2 links"):
@@ -261,30 +263,30 @@ def test_qlog_tells_what_the_run_does(tmp_path: Path) -> None:
     assert result.json() == ac.run(tree).json()
     head, *rest = events(path)
     assert (head["qlog_version"], head["qlog_format"]) == ("0.3", "JSON-SEQ")
-    times = [item["time"] for item in rest]
+    times = [event["time"] for event in rest]
     assert times == sorted(times)
-    sent = [item["data"] for item in rest if item["name"] == "transport:packet_sent"]
+    sent = [event["data"] for event in rest if event["name"] == "transport:packet_sent"]
     row = {key: int(result.flows.loc[1, key]) for key in ("sent", "drops", "retransmissions")}
-    assert [item["header"]["packet_number"] for item in sent] == list(range(row["sent"]))
-    offsets = Counter(item["frames"][0]["offset"] for item in sent)
+    assert [event["header"]["packet_number"] for event in sent] == list(range(row["sent"]))
+    offsets = Counter(event["frames"][0]["offset"] for event in sent)
     assert sum(offsets.values()) - len(offsets) == row["retransmissions"] > 0
     acked = [
         number
-        for item in rest
-        if item["name"] == "transport:packet_received"
-        for frame in item["data"]["frames"]
+        for event in rest
+        if event["name"] == "transport:packet_received"
+        for frame in event["data"]["frames"]
         for first, last in frame["acked_ranges"]
         for number in range(first, last + 1)
     ]
     assert len(acked) == len(set(acked)), "each transmission is acknowledged once"
     assert abs(len(acked) + row["drops"] - row["sent"]) < 100, "all but what was lost or is under way"
     windows = [
-        item["data"]["congestion_window"]
-        for item in rest
-        if item["name"] == "recovery:metrics_updated" and "congestion_window" in item["data"]
+        event["data"]["congestion_window"]
+        for event in rest
+        if event["name"] == "recovery:metrics_updated" and "congestion_window" in event["data"]
     ]
     assert windows[0] == 14_600 < max(windows)
-    states = [item["data"]["new"] for item in rest if item["name"] == "recovery:congestion_state_updated"]
+    states = [event["data"]["new"] for event in rest if event["name"] == "recovery:congestion_state_updated"]
     assert states[0] == "slow_start"
     assert "recovery" in states
 

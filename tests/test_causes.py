@@ -22,7 +22,7 @@ import planted
 SAMPLE = planted.generate(seed=1, each=1, none=4)
 
 
-@pytest.mark.parametrize("case", SAMPLE, ids=[f"{number}-{item.kind}" for number, item in enumerate(SAMPLE)])
+@pytest.mark.parametrize("case", SAMPLE, ids=[f"{number}-{case.kind}" for number, case in enumerate(SAMPLE)])
 def test_planted_causes_are_named(case: planted.Planted) -> None:
     """All 60 and 20: `validation/causes/planted.py`; its README has the table."""
     key, answer = planted.named(case)
@@ -41,8 +41,8 @@ def link(**keys: object) -> ac.Scenario:
 
 def test_flows_of_which_now_one_now_another_gets_most_take_more_seeds() -> None:
     """Vegas beside CUBIC was "cause not found": after eight seeds CUBIC alone was still on both sides of the limit."""
-    item = [entry for entry in planted.generate(seed=12, none=0) if entry.kind == "mixed-controls"][4]
-    assert planted.named(item)[0] == "mixed-controls"
+    case = [entry for entry in planted.generate(seed=12, none=0) if entry.kind == "mixed-controls"][4]
+    assert planted.named(case)[0] == "mixed-controls"
 
 
 def test_acks_that_cross_no_link_are_not_tried() -> None:
@@ -54,9 +54,9 @@ def test_acks_that_cross_no_link_are_not_tried() -> None:
 def test_where_it_takes_two_both_are_named() -> None:
     """Windows and access links each limit the flows: without one of them the other still does."""
     answer = causes.diagnose(link(max_window="12 packets", access_rate="4 Mbit/s"))
-    (result,) = answer.findings
-    assert result.symptom == "idle"
-    assert [cause.key for cause in result.causes] == ["access+receive-window"]
+    (finding,) = answer.findings
+    assert finding.symptom == "idle"
+    assert [cause.key for cause in finding.causes] == ["access+receive-window"]
     assert "together" in answer.sentences[0].text
 
 
@@ -78,7 +78,7 @@ def test_every_cause_is_in_the_vocabulary() -> None:
 
 def test_the_same_seed_says_the_same() -> None:
     answer = [causes.diagnose(link(max_window="12 packets")).sentences for _ in range(2)]
-    assert [item.json() for item in answer[0]] == [item.json() for item in answer[1]]
+    assert [sentence.json() for sentence in answer[0]] == [sentence.json() for sentence in answer[1]]
 
 
 @pytest.mark.parametrize(
@@ -103,11 +103,11 @@ def test_a_run_is_as_long_as_its_slowest_part(
         flows=ac.flows(1, congestion, rtt="50 ms"),
         duration="10 s",
     )
-    result = causes.needed(scenario.canonical, "bottleneck")
-    assert result.measured >= 0.99 * least
-    assert result.measured < 2 * least
-    assert reason in result.reason
-    assert result.sample <= 0.3 / 4 + result.measured / 1000
+    length = causes.needed(scenario.canonical, "bottleneck")
+    assert length.measured >= 0.99 * least
+    assert length.measured < 2 * least
+    assert reason in length.reason
+    assert length.sample <= 0.3 / 4 + length.measured / 1000
 
 
 def test_evidence_has_a_margin() -> None:
@@ -127,10 +127,10 @@ def test_rem_is_measured_after_its_price_has_risen() -> None:
         "link": [{"name": "link", "rate": "8.23 Mbit/s", "queue": queue}],
         "flows": flows,
     }
-    result = causes.needed(ac.Scenario(tree).canonical, "link")
-    assert 40 < result.adapted < 80
-    assert result.warm >= result.adapted
-    assert result.measured >= result.adapted
+    length = causes.needed(ac.Scenario(tree).canonical, "link")
+    assert 40 < length.adapted < 80
+    assert length.warm >= length.adapted
+    assert length.measured >= length.adapted
     tree["link"][0]["queue"] = queue | {"capacity": "800 packets"}  # the fuller the buffer, the faster it rises
     assert causes.needed(ac.Scenario(tree).canonical, "link").adapted < 6
 
@@ -149,7 +149,7 @@ def test_no_run_is_done_twice_and_each_record_is_what_its_runs_say(monkeypatch: 
     )
     answer = causes.diagnose(scenario)
     assert len(done) == len(set(done)) == answer.lab.simulated
-    recorded = [(item["scenario"], item["seeds"], item["numbers"]) for item in answer.lab.record.values()]
+    recorded = [(record["scenario"], record["seeds"], record["numbers"]) for record in answer.lab.record.values()]
     assert sum(len(seeds) for _, seeds, _ in recorded) > len(done)  # some settings began with the runs of others
     for tree, seeds, kept in recorded:
         for seed, said in list(zip(seeds, kept, strict=True))[-2:]:
@@ -166,12 +166,12 @@ def test_length_of_a_change_follows_the_defaults_of_the_new_control() -> None:
         rate="5 Mbit/s", queue={"capacity": "400 ms"}, flows=ac.flows(1, "reno", rtt="40 ms"), duration="9 s"
     ).canonical
     lab = Lab("bottleneck")
-    bbr = next(item for item in GENERAL if item.key == "control")
+    bbr = next(ablation for ablation in GENERAL if ablation.key == "control")
     change = bbr.apply(tree, "bottleneck", "delay")
     assert change is not None
-    results = lab.measure("with BBR", change[0], 1)
-    assert "sawtooth" not in results.length.reason
-    assert results.length.total < 60
+    measured = lab.measure("with BBR", change[0], 1)
+    assert "sawtooth" not in measured.length.reason
+    assert measured.length.total < 60
 
 
 CHANGING = """
@@ -230,7 +230,7 @@ def test_what_changes_nothing_is_run_once() -> None:
         ac.dumbbell(rate="10 Mbit/s", queue={"capacity": "300 ms"}, flows=ac.flows(4, rtt="30 ms"), duration="9 s")
     )
     (finding,) = (finding for finding in answer.findings if finding.symptom == "delay")
-    runs = {key: len(item["seeds"]) for key, item in answer.lab.record.items() if key.startswith("delay: with")}
+    runs = {key: len(record["seeds"]) for key, record in answer.lab.record.items() if key.startswith("delay: with")}
     named = {f"delay: {cause.done}" for cause in finding.causes}
     assert named
     assert {key: count for key, count in runs.items() if key in named} == dict.fromkeys(named, 3)

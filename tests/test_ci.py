@@ -117,10 +117,10 @@ def verdict(folder: Path, text: str) -> ci.Verdict:
 
 
 def test_a_healthy_controller_passes(folder: Path) -> None:
-    result = verdict(folder, 'subject = "mine.py:Reno"\nbase = "reno"\nonly = ["C.1", "C.3", "C.5", "C.6", "5.1.2"]')
-    assert result.passed, str(result)
-    assert result.counts[Status.PASS] > 10
-    known = [item for item in result.checks if item.status is Status.KNOWN]
+    judged = verdict(folder, 'subject = "mine.py:Reno"\nbase = "reno"\nonly = ["C.1", "C.3", "C.5", "C.6", "5.1.2"]')
+    assert judged.passed, str(judged)
+    assert judged.counts[Status.PASS] > 10
+    known = [check for check in judged.checks if check.status is Status.KNOWN]
     assert [record.number for record in known] == ["5.1.2"] * len(known) != []
     assert "misses it, too" in known[0].sentence or "miss it, too" in known[0].sentence
 
@@ -137,16 +137,16 @@ def test_a_healthy_controller_passes(folder: Path) -> None:
     ],
 )
 def test_a_fault_is_found(fault: str, only: str, folder: Path) -> None:
-    result = verdict(folder, f'subject = "mine.py:{fault}"\nonly = ["{only}"]')
-    assert {item.status for item in result.bad} == {Status.FAIL}, str(result)
-    assert all("other seeds" in item.sentence for item in result.bad), "a failure is repeated"
+    judged = verdict(folder, f'subject = "mine.py:{fault}"\nonly = ["{only}"]')
+    assert {check.status for check in judged.bad} == {Status.FAIL}, str(judged)
+    assert all("other seeds" in check.sentence for check in judged.bad), "a failure is repeated"
 
 
 def test_who_is_to_be_like_reno_grows_no_faster(folder: Path) -> None:
-    result = verdict(folder, 'subject = "mine.py:TwiceAsFast"\nlike = "reno"\nonly = ["C.13"]')
-    assert [item.status for item in result.checks] == [Status.FAIL], str(result)
-    result = verdict(folder, 'subject = "mine.py:Reno"\nlike = "reno"\nonly = ["C.13"]')
-    assert result.passed, str(result)
+    judged = verdict(folder, 'subject = "mine.py:TwiceAsFast"\nlike = "reno"\nonly = ["C.13"]')
+    assert [check.status for check in judged.checks] == [Status.FAIL], str(judged)
+    judged = verdict(folder, 'subject = "mine.py:Reno"\nlike = "reno"\nonly = ["C.13"]')
+    assert judged.passed, str(judged)
     with pytest.raises(ci.CiError, match=r"no heading C\.13"):  # any other may grow faster
         verdict(folder, 'subject = "mine.py:Reno"\nlike = "cubic"\nonly = ["C.13"]')
 
@@ -158,8 +158,8 @@ def test_a_window_that_stops_growing_is_found(folder: Path) -> None:
 
     def growth(algorithm: str) -> float:
         entry = subject(algorithm, {}, "rfc")
-        result = measured([job(case.build(entry), entry, 1, traced=case.traced)], None, None, {})
-        numbers = next(iter(result.values()))
+        runs = measured([job(case.build(entry), entry, 1, traced=case.traced)], None, None, {})
+        numbers = next(iter(runs.values()))
         assert not isinstance(numbers, str)
         return case.value(numbers)
 
@@ -169,25 +169,25 @@ def test_a_window_that_stops_growing_is_found(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["reno", "cubic", "bbr", "bbr3"])
 def test_losses_answered_alike(name: str) -> None:
-    result = check(Configuration(subject(name, {}, "linux"), only=("C.3", "C.12")))
-    assert {item.status for item in result.checks} == {Status.PASS}, str(result)
+    judged = check(Configuration(subject(name, {}, "linux"), only=("C.3", "C.12")))
+    assert {row.status for row in judged.checks} == {Status.PASS}, str(judged)
 
 
 def test_worse_than_the_base(folder: Path) -> None:
-    result = verdict(folder, 'subject = "mine.py:Slow"\nbase = "mine.py:Reno"\nonly = ["C.1"]')
-    assert any("against base" in item.name for item in result.bad)
+    judged = verdict(folder, 'subject = "mine.py:Slow"\nbase = "mine.py:Reno"\nonly = ["C.1"]')
+    assert any("against base" in check.name for check in judged.bad)
     same = verdict(folder, 'subject = "mine.py:Reno"\nbase = "mine.py:Reno"\nonly = ["C.5"]')
     assert same.passed
 
 
 def test_a_controller_that_raises_or_hangs_is_named(folder: Path) -> None:
-    result = verdict(folder, 'subject = "mine.py:Raises"\nonly = ["C.5"]')
-    assert [item.status for item in result.checks] == [Status.ERROR]
-    assert "ValueError: index out of range" in result.checks[0].sentence
-    ET.fromstring(result.junit())  # whatever a message holds
-    result = verdict(folder, 'subject = "mine.py:Hangs"\nonly = ["C.5"]\ntime_limit = 1')
-    assert [item.status for item in result.checks] == [Status.ERROR]
-    assert "it hangs, or is too slow" in result.checks[0].sentence
+    judged = verdict(folder, 'subject = "mine.py:Raises"\nonly = ["C.5"]')
+    assert [check.status for check in judged.checks] == [Status.ERROR]
+    assert "ValueError: index out of range" in judged.checks[0].sentence
+    ET.fromstring(judged.junit())  # whatever a message holds
+    judged = verdict(folder, 'subject = "mine.py:Hangs"\nonly = ["C.5"]\ntime_limit = 1')
+    assert [check.status for check in judged.checks] == [Status.ERROR]
+    assert "it hangs, or is too slow" in judged.checks[0].sentence
 
 
 def test_a_revision_is_a_base(folder: Path) -> None:
@@ -200,9 +200,9 @@ def test_a_revision_is_a_base(folder: Path) -> None:
     git("commit", "-q", "-m", "first")
     worse = CONTROLLER.replace("acked = window.slow_start(ack.acked)", "window.cwnd += 0.02; acked = 0")
     (folder / "mine.py").write_text(worse, encoding="utf-8")
-    result = verdict(folder, 'subject = "mine.py:Reno"\nbase = "git:HEAD"\nonly = ["C.1"]')
-    assert any("against base" in item.name for item in result.bad), str(result)
-    assert result.base == "Reno at HEAD"
+    judged = verdict(folder, 'subject = "mine.py:Reno"\nbase = "git:HEAD"\nonly = ["C.1"]')
+    assert any("against base" in check.name for check in judged.bad), str(judged)
+    assert judged.base == "Reno at HEAD"
     path = folder / "ci.toml"
     path.write_text('subject = "mine.py:Reno"\nbase = "git:nowhere"', encoding="utf-8")
     with pytest.raises(ci.CiError, match=r"base: git:nowhere: .*nowhere"):
@@ -220,7 +220,7 @@ def test_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tree = json.loads(capsys.readouterr().out)
     assert tree["passed"] is False
     suites = ET.parse(names["junit"]).getroot()
-    failed = sum(item["status"] == "fail" for item in tree["checks"])
+    failed = sum(check["status"] == "fail" for check in tree["checks"])
     assert (suites.get("tests"), suites.get("failures")) == (str(len(tree["checks"])), str(failed))
     summary = names["markdown"].read_text(encoding="utf-8")
     assert summary.startswith("### ❌ Slow fails ")
@@ -262,28 +262,28 @@ def test_mistakes_in_a_configuration(text: str, says: str, folder: Path, capsys:
 def test_the_envelope() -> None:
     random = np.random.default_rng(1)
     cloud = random.normal([10, 60], [1, 5], (200, 2))
-    item, same, apart = (
+    envelope, same, apart = (
         Envelope(cloud),
         Envelope(random.normal([10, 60], [1, 5], (200, 2))),
         Envelope(cloud + np.array([9, 0])),
     )
-    assert len(item.kept) == 190
-    assert conformance(item, item) == 1.0
-    assert conformance(item, same) > 0.9
-    assert conformance(item, apart) == 0.0
-    assert conformance(item, Envelope(np.zeros((50, 2)))) == 0.0, "no envelope"
+    assert len(envelope.kept) == 190
+    assert conformance(envelope, envelope) == 1.0
+    assert conformance(envelope, same) > 0.9
+    assert conformance(envelope, apart) == 0.0
+    assert conformance(envelope, Envelope(np.zeros((50, 2)))) == 0.0, "no envelope"
 
 
 def test_conformance_tells_an_impostor() -> None:
     for name, status in (("cubic", Status.FAIL), ("bbr", Status.PASS)):
-        result = check(Configuration(subject(name, {}, "rfc"), like="bbr", only=("C.9",)))
-        assert [item.status for item in result.checks] == [status], str(result)
+        judged = check(Configuration(subject(name, {}, "rfc"), like="bbr", only=("C.9",)))
+        assert [row.status for row in judged.checks] == [status], str(judged)
 
 
 def test_the_template_is_healthy() -> None:
     text = (ROOT / "docs" / "examples" / "ci" / "ackclock-ci.toml").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.startswith(("base", "like"))]
     file = ROOT / "docs" / "examples" / "ci" / "controller.py"
-    result = check(Configuration(subject(f"{file}:Controller", {}, "rfc"), only=("C.5", "C.8")))
-    assert result.passed
+    judged = check(Configuration(subject(f"{file}:Controller", {}, "rfc"), only=("C.5", "C.8")))
+    assert judged.passed
     assert 'subject = "controller.py:Controller"' in lines

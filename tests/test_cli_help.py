@@ -47,11 +47,11 @@ def test_completion_in_bash(ackclock: Command, tmp_path: Path) -> None:
     script = tmp_path / "completion"
     script.write_text(ackclock("completion", "bash").stdout, encoding="utf-8")
     (tmp_path / "home.toml").touch()
-    question = (("sta",), ("run", "--tr"), ("run", "ho"), ("fluid", "--form", ""))
+    prompts = (("sta",), ("run", "--tr"), ("run", "ho"), ("fluid", "--form", ""))
     lines = [
         f"COMP_WORDS=(ackclock {' '.join(word or chr(34) * 2 for word in words)}); COMP_CWORD={len(words)}; "
         '_shtab_ackclock; echo "${COMPREPLY[@]}"'
-        for words in question
+        for words in prompts
     ]
     done = subprocess.run(
         ["bash", "-c", "\n".join([f"source {script}", *lines])],

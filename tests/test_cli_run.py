@@ -138,10 +138,10 @@ def test_traces_file(ackclock: Command, small: Path) -> None:
     assert ackclock("run", small, "--seeds", "2", "--traces", out, "--trace-flows", "2").returncode == 0
     table = pq.read_table(out).to_pandas()
     assert sorted(table["seed"].unique()) == [7, 8]
-    item = table[table["seed"] == 7]
-    assert set(item["link"].dropna()) == {"bottleneck"}
-    assert sorted(item["flow"].dropna().unique()) == [0, 1, 3, 4]
-    assert len(item[item["flow"] == 0]) == len(item[item["link"] == "bottleneck"]) == 1001
+    of_seed = table[table["seed"] == 7]
+    assert set(of_seed["link"].dropna()) == {"bottleneck"}
+    assert sorted(of_seed["flow"].dropna().unique()) == [0, 1, 3, 4]
+    assert len(of_seed[of_seed["flow"] == 0]) == len(of_seed[of_seed["link"] == "bottleneck"]) == 1001
     assert sorted(small.parent.iterdir()) == [out, small]
 
 

@@ -62,20 +62,20 @@ TOLERANCES = {
 }
 
 
-def check(item: Any) -> None:
+def check(disagreement: Any) -> None:
     """A cause is named only where an experiment closes the difference, by numbers that are shown."""
-    absolute, relative = TOLERANCES.get(item.measure, (0.5, 0.15))
-    tried = item.explanation.tried
+    absolute, relative = TOLERANCES.get(disagreement.measure, (0.5, 0.15))
+    tried = disagreement.explanation.tried
     names = {key for part in tried for key in part.key.split("+")}
     assert names <= {"chance", *(ablation.key for ablation in ABLATIONS)}
-    if item.explanation.key == "not-found":
-        assert "cause not found" in item.sentence
+    if disagreement.explanation.key == "not-found":
+        assert "cause not found" in disagreement.sentence
         return
-    if item.explanation.key == "cannot-tell":
+    if disagreement.explanation.key == "cannot-tell":
         why = "(about \\d+ runs would tell|more than 1000 runs would be needed|M packets|varies by as much)"
-        assert re.search(rf"cannot tell .*{why}", item.sentence)
+        assert re.search(rf"cannot tell .*{why}", disagreement.sentence)
         return
-    last = next(part for part in tried if part.key == item.explanation.key)
+    last = next(part for part in tried if part.key == disagreement.explanation.key)
     assert set(last.key.split("+")) <= names
     apart = abs(last.packet - last.other)
     assert last.seeds >= 4
@@ -83,12 +83,12 @@ def check(item: Any) -> None:
         sides = [(abs(part.packet - part.other), part.half, max(part.packet, part.other)) for part in (tried[0], last)]
         (before, old, large), (after, new, small) = sides
         assert before / large - after / small > math.hypot(old / large, new / small), "less than seeds spread"
-    if not item.explanation.part:
+    if not disagreement.explanation.part:
         assert apart <= max(absolute, relative * abs(last.packet), last.half)
-        assert apart <= 0.51 * abs(item.packet - item.other) or item.explanation.key != "chance"
+        assert apart <= 0.51 * abs(disagreement.packet - disagreement.other) or disagreement.explanation.key != "chance"
         number = r"([0-9.]+)(?: ± [0-9.]+)?(?: (%|ms|s|packets))?"
-        said = re.search(rf"{number} and {number}", item.sentence)
-        assert said is not None, item.sentence
+        said = re.search(rf"{number} and {number}", disagreement.sentence)
+        assert said is not None, disagreement.sentence
         scale = {"%": 0.01, "ms": 1e-3}.get(said[4], 1.0)
         for text, value in ((said[1], last.other), (said[3], last.packet)):
             rounding = scale * 10.0 ** -len(text.partition(".")[2])
@@ -108,8 +108,11 @@ def test_a_difference_gets_the_cause_that_closes_it() -> None:
     for disagreement in comparison.disagreements:
         check(disagreement)
     tree = json.loads(json.dumps(comparison.json()))
-    assert all(item["evidence"] for item in tree["disagreements"])
-    named = {(item.measure, item.engine): item.explanation.key for item in comparison.disagreements}
+    assert all(disagreement["evidence"] for disagreement in tree["disagreements"])
+    named = {
+        (disagreement.measure, disagreement.engine): disagreement.explanation.key
+        for disagreement in comparison.disagreements
+    }
     assert named["queue", "fluid"] == "chance", named
     assert "delayed-acks" not in named.values(), named
 
@@ -170,11 +173,11 @@ def test_what_may_be_the_cause_is_not_ruled_out(monkeypatch: pytest.MonkeyPatch)
     assert "with windows 4 times as large 62.5 and 80 ± 22 packets" in cause("window", answer)
 
 
-def _moving(long: dict[str, float], results: list[tuple[Any, ...]]) -> Any:
+def _moving(long: dict[str, float], trials: list[tuple[Any, ...]]) -> Any:
     """Runs that move by 25 packets with time, and by 2 where they are longer."""
 
     def tried(ablated: Ablated, _measure: str, _of: str, _engine: str, effort: Effort = COMPARE.first) -> Tried:
-        results.append((ablated.key, effort.seeds, effort.longer))
+        trials.append((ablated.key, effort.seeds, effort.longer))
         packet = long.get(ablated.key, 60.0) if effort.longer > 1 else 75.0
         drift, seconds = (2.0, 60.0) if effort.longer > 1 else (25.0, math.nan)
         return Tried(
@@ -201,13 +204,13 @@ def test_what_moves_is_measured_for_longer(
     """ "Cannot tell: what an engine says moves by as much" of Reno over REM, where longer runs tell."""
     values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 60.0, "fluid": 100.0}}
     experiments = Experiments(Comparison(ac.loads(MANY_FLOWS), values=values))
-    results: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(experiments, "_tried", _moving(long, results))
+    trials: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(experiments, "_tried", _moving(long, trials))
     answer = experiments.of("queue", "shared", "fluid")
     assert answer.key == expected, cause("queue", answer)
     assert {part.seconds for part in answer.tried} == {60.0}, "what is compared is equally long"
-    assert {times for _, _, times in results} == {1, 4}
-    assert all(seeds == 8 for _, seeds, _ in results), "more seeds tell nothing of what moves"
+    assert {times for _, _, times in trials} == {1, 4}
+    assert all(seeds == 8 for _, seeds, _ in trials), "more seeds tell nothing of what moves"
     if expected == "chance":
         assert (
             cause("queue", answer) == "by chance or by its length: 100 and 97.0 ± 2.0 packets in 8 other runs of 60 s"
@@ -232,9 +235,9 @@ def test_by_chance_holds_in_longer_runs(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_runs_that_are_longer_begin_where_the_others_end() -> None:
     base = ac.loads(MANY_FLOWS).canonical
-    result = longer(base)
-    assert result is not None
-    assert (result["scenario"]["measure"], result["scenario"]["duration"]) == ("30 s .. 90 s", "90 s")
+    changed = longer(base)
+    assert changed is not None
+    assert (changed["scenario"]["measure"], changed["scenario"]["duration"]) == ("30 s .. 90 s", "90 s")
     change = {"at": "20 s", "target": "link.shared.rate", "value": "10 Mbit/s"}
     assert longer(base | {"change": [change]}) is None
 
@@ -246,12 +249,12 @@ def test_what_takes_too_long_for_eight_seeds_has_four(monkeypatch: pytest.Monkey
     experiments = Experiments(Comparison(fast, values=values))
     windows = next(ablation for ablation in experiments._ablated if ablation.key == "small-windows")
     assert experiments._cost(windows) > 100e6 > experiments._cost(windows, Effort(4))
-    results = []
-    monkeypatch.setattr(experiments, "_run", lambda place, _scenario, seeds: results.append((place, seeds)))
+    runs = []
+    monkeypatch.setattr(experiments, "_run", lambda place, _scenario, seeds: runs.append((place, seeds)))
     experiments._packets["small-windows", 1] = []
     experiments._equations["small-windows", 1, "fluid"] = []
     assert experiments._tried(windows, "queue", "shared", "fluid") is None
-    assert results == [(("small-windows", 1), 4)]
+    assert runs == [(("small-windows", 1), 4)]
 
 
 def test_exponential_red_grows_with_its_link() -> None:
@@ -364,9 +367,9 @@ def test_red_spares_packets_that_find_nothing_waiting() -> None:
 def test_a_red_that_spares_nothing(queue: dict[str, Any], wanted: tuple[str, float] | None) -> None:
     scenario = ac.loads(SPARED).with_({f"link.queue.{key}": value for key, value in queue.items()})
     changed = next(ablation for ablation in ABLATIONS if ablation.key == "empty-queue").change(scenario.canonical)
-    result = changed and changed["link"][0]["queue"]
+    red = changed and changed["link"][0]["queue"]
     key = "slope" if "slope" in queue else "max_probability"
-    assert (result and (result["spacing"], pytest.approx(result[key]))) == wanted
+    assert (red and (red["spacing"], pytest.approx(red[key]))) == wanted
     busy: dict[tuple[str, str], dict[str, float]] = {("utilization", "shared"): {"packet": 0.998}}
     assert "empty-queue" not in [ablation.key for ablation in Experiments(Comparison(scenario, values=busy))._ablated]
 
@@ -376,17 +379,17 @@ def test_an_experiment_that_takes_minutes_is_named_and_not_run(monkeypatch: pyte
     values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 80.0, "fluid": 100.0}}
     fast = ac.loads(MANY_FLOWS.replace("40 Mbit/s", "4 Gbit/s").replace("80 ms", "300 ms").replace("30 s", "600 s"))
     experiments = Experiments(Comparison(fast, values=values))
-    results = []
+    trials = []
 
     def tried(ablated: Ablated, *_: object) -> Tried:
-        results.append(ablated.key)
+        trials.append(ablated.key)
         return Tried(ablated.key, ablated.change.cause, ablated.change.done, 80.0, 1.0, 100.0, 8)
 
     monkeypatch.setattr(experiments, "_tried", tried)
     answer = experiments.of("queue", "shared", "fluid")
     assert answer.key == "cannot-tell"
     assert re.search(r"trying .*small-windows, flows would take up to \d+ M packets", cause("queue", answer))
-    assert results == ["chance"]
+    assert trials == ["chance"]
 
 
 def test_windows_of_hundreds_of_packets_are_not_called_small() -> None:
@@ -402,7 +405,7 @@ def test_windows_of_hundreds_of_packets_are_not_called_small() -> None:
 def test_the_checker_finds_false_causes() -> None:
     scenario = ac.loads(MANY_FLOWS.replace("count = 40", "count = 4"))
     answer = json.loads(json.dumps(ac.compare(scenario).json()))
-    disagreement = next(item for item in answer["disagreements"] if item["engine"] == "fluid")
+    disagreement = next(row for row in answer["disagreements"] if row["engine"] == "fluid")
     row = next(
         row for row in answer["values"] if (row["measure"], row["of"]) == (disagreement["measure"], disagreement["of"])
     )
@@ -416,16 +419,18 @@ def test_fluctuations_shrink_with_the_number_of_flows() -> None:
     """Randomness of single packets keeps a queue moving; with four times as many flows half as much."""
     scenario = ac.loads(MANY_FLOWS.replace('"40 Mbit/s"', '"10 Mbit/s"'))
     comparison = ac.compare(scenario)
-    (item,) = [
+    (disagreement,) = [
         disagreement
         for disagreement in comparison.disagreements
         if (disagreement.measure, disagreement.engine) == ("deviation", "fluid")
     ]
-    assert item.explanation.key == "flows"
-    assert not item.explanation.part
-    assert item.sentence.startswith("standard deviation of the queue of shared: ")
+    assert disagreement.explanation.key == "flows"
+    assert not disagreement.explanation.part
+    assert disagreement.sentence.startswith("standard deviation of the queue of shared: ")
     assert comparison.units["standard deviation of the queue of shared"] == "packets"
-    few, many = (next(part for part in item.explanation.tried if part.key == key) for key in ("chance", "flows"))
+    few, many = (
+        next(part for part in disagreement.explanation.tried if part.key == key) for key in ("chance", "flows")
+    )
     assert 0.4 < (many.packet / many.queue) / (few.packet / few.queue) < 0.6
     answer = json.loads(json.dumps(comparison.json()))
     assert check_comparison(scenario, answer) == []
@@ -463,14 +468,15 @@ def test_what_is_called_a_fluctuation(many: float, half: float, equations: float
 def test_without_a_cause_it_says_so() -> None:
     """The loss of windows of six packets, a difference that no ablation closes."""
     comparison = ac.compare(ac.loads(MANY_FLOWS.replace('"40 Mbit/s"', '"10 Mbit/s"')))
-    (item,) = [
+    (disagreement,) = [
         disagreement
         for disagreement in comparison.disagreements
         if (disagreement.measure, disagreement.engine) == ("loss", "fluid")
     ]
-    assert item.explanation.key == "not-found"
+    assert disagreement.explanation.key == "not-found"
     assert (
-        "cause not found (taken away one by one: delayed-acks, small-windows, flows, and two at once)" in item.sentence
+        "cause not found (taken away one by one: delayed-acks, small-windows, flows, and two at once)"
+        in disagreement.sentence
     )
 
 

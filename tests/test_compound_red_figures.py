@@ -69,16 +69,16 @@ def test_figure_9_thresholds() -> None:
     The figure's "random" queue with thresholds 8 and 15 is not random here: its bursts of 60 to 70 packets have a
     period of 1.2 s, with two thirds of the coherence. The difference is one of degree.
     """
-    outcome = {}
+    by_thresholds = {}
     for name, low, high in (("small", 8, 15), ("large", 100, 200)):
         result = run("uniform 95 ms .. 105 ms", min_threshold=f"{low} packets", max_threshold=f"{high} packets")
         oscillation = queue_facts(result, "bottleneck").oscillation
         assert oscillation is not None
-        outcome[name] = (oscillation.coherence, result.links.loc["bottleneck", "queue_packets_max"])
-    assert outcome["large"][0] > 0.9
-    assert outcome["small"][0] < 0.85
-    assert 55 <= outcome["small"][1] <= 80
-    assert outcome["large"][1] > 300
+        by_thresholds[name] = (oscillation.coherence, result.links.loc["bottleneck", "queue_packets_max"])
+    assert by_thresholds["large"][0] > 0.9
+    assert by_thresholds["small"][0] < 0.85
+    assert 55 <= by_thresholds["small"][1] <= 80
+    assert by_thresholds["large"][1] > 300
 
 
 @pytest.mark.parametrize("rtt", ["10 ms", "200 ms"])

@@ -64,10 +64,10 @@ def test_links_lead_somewhere(name: str) -> None:
             continue
         # papers and the like are symbolic links in docs/: a link may lead through it
         file = (path.parent / place).resolve() if place else path  # also beside a page that is not written
-        result = next((text for page, text in MADE.items() if PAGES[page] == file), None)
-        assert result or file.exists(), f"{name}: {target}"
+        text = next((text for page, text in MADE.items() if PAGES[page] == file), None)
+        assert text or file.exists(), f"{name}: {target}"
         if part and file.suffix == ".md":
-            assert part in set(anchors(result or file.read_text(encoding="utf-8"))), f"{name}: {target}"
+            assert part in set(anchors(text or file.read_text(encoding="utf-8"))), f"{name}: {target}"
 
 
 COMMANDS = sorted(
@@ -141,9 +141,9 @@ def test_the_caption_of_the_first_figure_is_measured() -> None:
     for run in runs:
         measured = run.traces.sel(time=slice(run.window[0], None))
         queue = measured["link_queue_packets"].sel(link="bottleneck")
-        result = analysis.is_oscillating(queue, 0.02)
-        assert result
-        periods.append(result.oscillation.period)
+        verdict = analysis.is_oscillating(queue, 0.02)
+        assert verdict
+        periods.append(verdict.oscillation.period)
         idle.append(1 - run.links.loc["bottleneck", "utilization_min_1s"])
         assert "Cannot tell" in analysis.is_synchronised(measured["flow_cwnd"]).sentence
     assert f"a period of {sum(periods) / 3:.1f} s" in caption

@@ -30,8 +30,8 @@ def mean_and_half(values: list[float]) -> tuple[float, float]:
 
 
 def result(number: str, algorithm: str) -> dict[str, Any]:
-    [outcome] = ac.evaluate(algorithm, only=[number], quick=True, seeds=3).json()["headings"]
-    return dict(outcome)
+    [heading] = ac.evaluate(algorithm, only=[number], quick=True, seeds=3).json()["headings"]
+    return dict(heading)
 
 
 def link(
@@ -98,13 +98,13 @@ def test_wait_of_a_queue_is_that_of_a_run_by_hand() -> None:
 
 
 def test_every_heading_of_both_documents_is_there() -> None:
-    sections = [item.number for item in headings("sender")]
+    sections = [heading.number for heading in headings("sender")]
     special = [f"7.{number}" for number in range(1, 12)]
     general = [f"6.{number}" for number in range(1, 5)]
     criteria = [*(f"5.1.{number}" for number in range(1, 6)), "5.2.1", "5.2.2", "5.2.3", "5.3.1", "5.3.2"]
     assert sections == ["3.1", "3.2", "4", *criteria, *general, *special]
     assert len(sections) == 28
-    queues = {item.number for item in headings("queue")}
+    queues = {heading.number for heading in headings("queue")}
     assert queues >= {"5.1.1", "5.1.2", "5.2", "5.3.1", "5.3.2", "5.4", "6", "7", "8.2.2", "8.2.3", "8.2.4", "8.2.5"}
     assert queues >= {"8.2.6", "8.3", "9.1", "9.2", "10", "11", "12", "2.7", "4.4", "4.5", "4.6"}
 
@@ -168,37 +168,37 @@ def test_transfers_that_never_end_are_a_no() -> None:
 
 
 def test_the_bad_control_fails_where_it_must_and_reno_does_not() -> None:
-    results = ["5.1.3", "5.2.1", "7.2"]
-    bad = ac.evaluate(BAD, only=results, quick=True, seeds=3)
-    assert [item.finding for item in bad.answers] == [Finding.NO] * 3
-    good = ac.evaluate("reno", only=results, quick=True, seeds=3)
-    assert [item.finding for item in good.answers] == [Finding.YES] * 3
+    asked = ["5.1.3", "5.2.1", "7.2"]
+    bad = ac.evaluate(BAD, only=asked, quick=True, seeds=3)
+    assert [answer.finding for answer in bad.answers] == [Finding.NO] * 3
+    good = ac.evaluate("reno", only=asked, quick=True, seeds=3)
+    assert [answer.finding for answer in good.answers] == [Finding.YES] * 3
 
 
 def test_a_store_keeps_runs_of_names_and_of_files(tmp_path: Path) -> None:
-    results: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
 
     def evaluation(algorithm: str) -> ac.Evaluation:
-        results.clear()
+        reported.clear()
         return ac.evaluate(
             algorithm,
             only=["7.2"],
             quick=True,
             seeds=2,
             store=tmp_path / "kept",
-            progress=lambda *at: results.append(at),
+            progress=lambda *at: reported.append(at),
         )
 
     own = tmp_path / "own.py"
     own.write_text((ROOT / "docs" / "examples" / "never_slows_down.py").read_text(encoding="utf-8"), encoding="utf-8")
     first = evaluation(f"{own}:NeverSlowsDown")
-    assert results[0] == (0, 12)
+    assert reported[0] == (0, 12)
     again = evaluation(f"{own}:NeverSlowsDown")
-    assert results == [(12, 12)]
+    assert reported == [(12, 12)]
     assert json.dumps(first.json()) == json.dumps(again.json())
     own.write_text(own.read_text(encoding="utf-8").replace("2000.0", "100.0"), encoding="utf-8")
     evaluation(f"{own}:NeverSlowsDown")
-    assert results[0] == (8, 12), "those of CUBIC and Reno are kept, those of another class are not"
+    assert reported[0] == (8, 12), "those of CUBIC and Reno are kept, those of another class are not"
 
 
 def test_what_was_computed_before_ctrl_c_is_kept(tmp_path: Path) -> None:
@@ -206,13 +206,13 @@ def test_what_was_computed_before_ctrl_c_is_kept(tmp_path: Path) -> None:
         if done == every // 2:
             raise KeyboardInterrupt
 
-    question = {"only": ["7.2"], "quick": True, "seeds": 2, "store": tmp_path / "kept"}
+    options = {"only": ["7.2"], "quick": True, "seeds": 2, "store": tmp_path / "kept"}
     with pytest.raises(ac.errors.Interrupted, match="of 12 points are kept"):
-        ac.evaluate("vegas", progress=stop, **question)
-    results: list[int] = []
-    ac.evaluate("vegas", progress=lambda done, _: results.append(done), **question)
-    assert 6 <= results[0] < 12
-    assert results[-1] == 12
+        ac.evaluate("vegas", progress=stop, **options)
+    reported: list[int] = []
+    ac.evaluate("vegas", progress=lambda done, _: reported.append(done), **options)
+    assert 6 <= reported[0] < 12
+    assert reported[-1] == 12
 
 
 class Careless:
@@ -224,9 +224,9 @@ class Careless:
 
 
 def test_a_class_that_raises_is_told_of() -> None:
-    [outcome] = ac.evaluate(Careless, only=["7.2"], quick=True, seeds=2).answers
-    assert outcome.finding is Finding.CANNOT_TELL
-    assert "nothing learnt" in outcome.sentence
+    [answer] = ac.evaluate(Careless, only=["7.2"], quick=True, seeds=2).answers
+    assert answer.finding is Finding.CANNOT_TELL
+    assert "nothing learnt" in answer.sentence
 
 
 class Tenth:
@@ -240,8 +240,8 @@ class Tenth:
 
 
 def test_a_queue_of_ones_own() -> None:
-    outcome = ac.evaluate(Tenth, only=["8.2.2"], quick=True, seeds=2)
-    loss = outcome.json()["headings"][0]["numbers"]["packets dropped at the queue"]["3 Reno flows"]["Tenth"]
+    evaluation = ac.evaluate(Tenth, only=["8.2.2"], quick=True, seeds=2)
+    loss = evaluation.json()["headings"][0]["numbers"]["packets dropped at the queue"]["3 Reno flows"]["Tenth"]
     assert loss["mean"] == pytest.approx(0.1, abs=0.02)
 
 
@@ -251,9 +251,11 @@ def test_import_of_the_package_loads_no_numpy() -> None:
 
 
 def test_what_does_not_apply_says_why() -> None:
-    outcome = {item.heading.number: item for item in ac.evaluate("cubic", only=["6.2", "7.10", "3"], seeds=2).answers}
-    assert outcome["6.2"].finding is outcome["7.10"].finding is Finding.NOT_APPLICABLE
-    assert outcome["3.1"].finding is Finding.NOT_HERE
+    answers = {
+        answer.heading.number: answer for answer in ac.evaluate("cubic", only=["6.2", "7.10", "3"], seeds=2).answers
+    }
+    assert answers["6.2"].finding is answers["7.10"].finding is Finding.NOT_APPLICABLE
+    assert answers["3.1"].finding is Finding.NOT_HERE
     [scheduled] = ac.evaluate("fq_codel", only=["4.6"], seeds=2).answers
     assert scheduled.sentence == "Not applicable: it is a scheduler itself."
 
@@ -271,8 +273,8 @@ def test_command(ackclock: Command, tmp_path: Path) -> None:
         ackclock("evaluate", "pie", "--set", "target=30ms", "--only", "8.2.2", "--quick", "--json").stdout
     )
     assert tree["kind"] == "queue"
-    [item] = tree["headings"]
-    numbers = item["numbers"]["median wait"]["3 Reno flows"]
+    [heading] = tree["headings"]
+    numbers = heading["numbers"]["median wait"]["3 Reno flows"]
     assert numbers["pie with target 30ms"]["mean"] > 1.1 * numbers["pie"]["mean"]
 
 

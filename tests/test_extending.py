@@ -161,12 +161,12 @@ def test_engines_of_averages_name_no_algorithm() -> None:
         r"\b(?:AqmSpec|CongestionSpec|AqmLaw|TcpLaw)::[A-Z][a-z]\w*\(|"
         + "|".join(f'"{re.escape(kind)}"' for kind in kinds)
     )
-    results = []
+    naming = []
     for crate in ("averages", "fluid", "meanfield"):
         for file in sorted((ROOT / "crates" / crate / "src").rglob("*.rs")):
             code = file.read_text(encoding="utf-8").split("#[cfg(test)]")[0]
             lines = enumerate(code.splitlines(), 1)
-            results += [
+            naming += [
                 f"{file}:{number}" for number, line in lines if not line.strip().startswith("//") and named.search(line)
             ]
-    assert not results
+    assert not naming

@@ -262,9 +262,9 @@ def test_exception_of_a_law_in_python() -> None:
             raise RuntimeError(f"no decrease of {window.real}")
 
     broken = scenario().with_({"flows.congestion": Broken})
-    with pytest.raises(ac.RunError, match=r"test_fluid.py, line \d+, in decrease: RuntimeError: no decrease") as result:
+    with pytest.raises(ac.RunError, match=r"test_fluid.py, line \d+, in decrease: RuntimeError: no decrease") as raised:
         ac.stability(broken).equilibria()
-    assert isinstance(result.value.__cause__, RuntimeError)
+    assert isinstance(raised.value.__cause__, RuntimeError)
     with pytest.raises(ac.RunError, match="no decrease"):
         ac.fluid(broken, duration=1)
 

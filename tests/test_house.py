@@ -26,7 +26,7 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     path: list[str] = []
-    results = []
+    rings = []
 
     def visit(node: str) -> None:
         index[node] = low[node] = len(index)
@@ -39,13 +39,13 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
         if low[node] == index[node]:
             start = path.index(node)
             if len(path) - start > 1:
-                results.append(sorted(path[start:]))
+                rings.append(sorted(path[start:]))
             del path[start:]
 
     for node in graph:
         if node not in index:
             visit(node)
-    return results
+    return rings
 
 
 def rooms(graph: Mapping[str, set[str]], separator: str, depth: int) -> Graph:
@@ -74,11 +74,11 @@ DOORS = {"algorithms", "cli", "delay", "endpoint", "errors", "plot", "report", "
 
 
 def modules() -> dict[str, Path]:
-    result = {}
+    files = {}
     for path in (ROOT / "python" / "ackclock").rglob("*.py"):
         parts = path.relative_to(ROOT / "python").with_suffix("").parts
-        result[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return result
+        files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return files
 
 
 def imported(name: str, path: Path) -> Iterator[tuple[str, str, str]]:
@@ -106,7 +106,9 @@ def package_graph() -> Graph:
         return place if place in files and name != "_core" else None
 
     return {
-        name: {result for place, item, _ in entries if (result := maker(place, item)) not in (None, name)}
+        name: {
+            source for place, imported_name, _ in entries if (source := maker(place, imported_name)) not in (None, name)
+        }
         for name, entries in taken.items()
     }  # type: ignore[misc]  # None is left out
 
@@ -167,8 +169,10 @@ def test_what_results_show_is_registered() -> None:
         value = getattr(getattr(importlib.import_module(module), owner), method)
         parameters = signature(inspect.unwrap(value.fget if isinstance(value, property) else value)).parameters
         given = signature(pkgutil.resolve_name(accessors._places[key])).parameters
-        options = {name: item.default for name, item in list(given.items())[1:]}
-        assert {name: item.default for name, item in list(parameters.items())[1:]}.items() <= options.items(), key
+        options = {name: parameter.default for name, parameter in list(given.items())[1:]}
+        assert {
+            name: parameter.default for name, parameter in list(parameters.items())[1:]
+        }.items() <= options.items(), key
 
 
 # Rust: the same for `use` and for paths in the text.
@@ -176,15 +180,15 @@ def test_what_results_show_is_registered() -> None:
 
 def sources(crate: Path) -> dict[str, str]:
     """Modules without comments, texts and unit tests."""
-    result = {}
+    texts = {}
     for path in (crate / "src").rglob("*.rs"):
         parts = list(path.relative_to(crate / "src").with_suffix("").parts)
         if "tests" in parts:
             continue
         text = re.sub(r'//[^\n]*|"(?:\\.|[^"\\])*"', "", path.read_text(encoding="utf-8"))
         unit = re.search(r"#\[cfg\(test\)\]\s*mod \w+ \{", text)
-        result["::".join(parts[:-1] if parts[-1] in ("mod", "lib") else parts)] = text[: unit.start()] if unit else text
-    return result
+        texts["::".join(parts[:-1] if parts[-1] in ("mod", "lib") else parts)] = text[: unit.start()] if unit else text
+    return texts
 
 
 def used(tree: str, prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -233,8 +237,8 @@ def crate_graph(crate: Path) -> Graph:
         for place, alias in taken[module]:
             if alias == path[known] and place != path:
                 return maker(place, depth + 1)
-            result = rf"\b(?:struct|enum|trait|fn|const|type|static)\s+{re.escape(path[known])}\b"
-            if alias == "*" and (inside := "::".join(place[:-1])) in texts and re.search(result, texts[inside]):
+            declaration = rf"\b(?:struct|enum|trait|fn|const|type|static)\s+{re.escape(path[known])}\b"
+            if alias == "*" and (inside := "::".join(place[:-1])) in texts and re.search(declaration, texts[inside]):
                 return inside
         return module
 
@@ -410,8 +414,8 @@ def bare_numbers(text: str) -> set[str]:
     """Numeric constants of one word: neither what they are of nor their unit is said where they are used."""
     number = r"(?:[fiu]\d+|[iu]size|Time)"
     head = r"^\s*(?:pub(?:\([a-z: ]+\))? )?const"
-    result = set(re.findall(rf"{head} ([A-Z][A-Z0-9]*): {number}\b", text, re.MULTILINE))
-    return result - UNITS - HEADERS - KINDS - CAKE
+    names = set(re.findall(rf"{head} ([A-Z][A-Z0-9]*): {number}\b", text, re.MULTILINE))
+    return names - UNITS - HEADERS - KINDS - CAKE
 
 
 def test_constants_say_what_they_are_of() -> None:
@@ -498,8 +502,8 @@ def stated(text: str) -> Iterator[tuple[re.Pattern[str], set[str]]]:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "state":
             name, facts = node.args[0], {keyword.arg or ANY for keyword in node.keywords}
-            for item in (name.body, name.orelse) if isinstance(name, ast.IfExp) else (name,):
-                parts = item.values if isinstance(item, ast.JoinedStr) else [item]
+            for case in (name.body, name.orelse) if isinstance(name, ast.IfExp) else (name,):
+                parts = case.values if isinstance(case, ast.JoinedStr) else [case]
                 words = [re.escape(str(part.value)) if isinstance(part, ast.Constant) else "(.+)" for part in parts]
                 yield re.compile("".join(words)), facts
 
@@ -510,11 +514,11 @@ def fields(template: str) -> set[str]:
 
 def test_statements_have_templates() -> None:
     """Each statement has a template that its facts fill, and each template a statement."""
-    results = []
+    statements = []
     for path in modules().values():
         text = path.read_text(encoding="utf-8")
         words = {str(node.value) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)}
-        results += [(pattern, facts, words) for pattern, facts in stated(text)]
+        statements += [(pattern, facts, words) for pattern, facts in stated(text)]
     known = {
         f"{path.stem}.{case}": template
         for path in (ROOT / "python" / "ackclock" / "present" / "text").glob("*.py")
@@ -523,7 +527,7 @@ def test_statements_have_templates() -> None:
         ).items()
     }
     filled = set()
-    for pattern, facts, words in results:
+    for pattern, facts, words in statements:
         whole = {name for name in known if (match := pattern.fullmatch(name)) and words.issuperset(match.groups())}
         fits = {name for name in whole if ANY in facts or fields(known[name]) <= facts}
         assert fits, f"no template of {sorted(whole)} takes {sorted(facts)} for {pattern.pattern}"
@@ -532,6 +536,8 @@ def test_statements_have_templates() -> None:
 
 
 def test_facts_of_statements_are_seen() -> None:
-    results = [(item.pattern, facts) for item, facts in stated('state("a-b", c=1)\nstate(f"a-{d}" if e else "f")\n')]
-    assert results == [(r"a\-b", {"c"}), (r"a\-(.+)", set()), ("f", set())]
+    statements = [
+        (pattern.pattern, facts) for pattern, facts in stated('state("a-b", c=1)\nstate(f"a-{d}" if e else "f")\n')
+    ]
+    assert statements == [(r"a\-b", {"c"}), (r"a\-(.+)", set()), ("f", set())]
     assert fields("of {c:.3g} {d}") == {"c", "d"}

@@ -59,18 +59,18 @@ def test_short_round_trips_count_as_25_ms_where_asked_for() -> None:
 
 def test_the_fallback_yields_to_a_classic_flow_in_one_queue() -> None:
     queue = two_flows.one_queue()["PIE"]
-    outcome = {}
+    ratios = {}
     for fallback in (False, True):
         flows = [
             two_flows.flow_of("prague", "prague", 20, two_flows.Setup()),
             two_flows.flow_of("classic", "cubic", 20, two_flows.Setup()),
         ]
         flows[0]["congestion"]["classic_fallback"] = fallback
-        result = two_flows.scenario(50, queue, flows, two_flows.Setup())
-        prague, classic = two_flows.goodputs((result, 1))
-        outcome[fallback] = prague / classic
-    assert outcome[False] > 10
-    assert outcome[True] < 4
+        built = two_flows.scenario(50, queue, flows, two_flows.Setup())
+        prague, classic = two_flows.goodputs((built, 1))
+        ratios[fallback] = prague / classic
+    assert ratios[False] > 10
+    assert ratios[True] < 4
 
 
 def test_without_ecn_prague_is_reno_paced() -> None:

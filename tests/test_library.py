@@ -271,9 +271,9 @@ def test_an_endpoint_carries_one_connection_a_flow(metronome: Path) -> None:
 
 
 def test_a_library_is_named_where_an_algorithm_is(aimd: Path, metronome: Path, tmp_path: Path) -> None:
-    item, other = subject(f"{aimd}:beta=0.6", {}, "rfc"), subject(str(metronome), {}, "linux")
-    assert item.algorithm == {"kind": "controller", "library": str(aimd), "options": "beta=0.6"}
-    assert (item.name, other.name) == ("aimd beta=0.6", "metronome")
+    controller, other = subject(f"{aimd}:beta=0.6", {}, "rfc"), subject(str(metronome), {}, "linux")
+    assert controller.algorithm == {"kind": "controller", "library": str(aimd), "options": "beta=0.6"}
+    assert (controller.name, other.name) == ("aimd beta=0.6", "metronome")
     assert "style" not in other.flows(1)
     (tmp_path / "none.so").write_bytes(b"nothing")
     with pytest.raises(EvaluateError, match="exports neither endpoints nor controllers"):

@@ -29,8 +29,8 @@ def compared(cell: Cell, seeds: int = 1) -> list[Any]:
 @pytest.mark.parametrize("congestion", CONGESTION)
 def test_single_flows_over_a_short_queue_agree(congestion: str) -> None:
     """33 packets at 10 Mb/s and 40 ms, nothing drawn on either side: every quantity is within its margin."""
-    for item in compared(Cell(10, "pfifo", 40, 1, congestion)):
-        assert item.equivalent, f"{item.margin.name}: {item.ours:.4g}, the kernel {item.theirs:.4g}"
+    for measure in compared(Cell(10, "pfifo", 40, 1, congestion)):
+        assert measure.equivalent, f"{measure.margin.name}: {measure.ours:.4g}, the kernel {measure.theirs:.4g}"
 
 
 @pytest.mark.parametrize(
@@ -69,14 +69,14 @@ def test_congestion_controls_beside_the_matrix_agree(congestion: str, queue: str
 def test_ten_flows_agree(congestion: str, queue: str) -> None:
     """Three seeds of ours beside the kernel's runs."""
     comparison = compared(Cell(10, queue, 40, 10, congestion), 3)
-    assert all(item.equivalent for item in comparison), comparison
+    assert all(measure.equivalent for measure in comparison), comparison
 
 
 @pytest.mark.parametrize("queue", ["codel", "fq_codel", "red"])
 def test_one_flow_of_bbr_loses_as_much_as_the_kernels(queue: str) -> None:
     """What it loses hangs on htb's second packet after a pause, and on when its phases end."""
-    for item in compared(Cell(10, queue, 40, 1, "bbr"), 3):
-        assert item.equivalent, f"{item.margin.name}: {item.ours:.4g}, the kernel {item.theirs:.4g}"
+    for measure in compared(Cell(10, queue, 40, 1, "bbr"), 3):
+        assert measure.equivalent, f"{measure.margin.name}: {measure.ours:.4g}, the kernel {measure.theirs:.4g}"
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_one_flow_of_bbr_loses_as_much_as_the_kernels(queue: str) -> None:
 )
 def test_timers_and_names_agree(cell: Cell, what: str) -> None:
     """Cells that hang on what Linux does at its timers."""
-    for item in compared(cell, 1 if cell.flows == 1 else 5 if cell.queue == "sfb" else 3):
-        assert item.equivalent, f"{what}; {item.margin.name}: {item.ours:.4g}, the kernel {item.theirs:.4g}"
+    for measure in compared(cell, 1 if cell.flows == 1 else 5 if cell.queue == "sfb" else 3):
+        assert measure.equivalent, f"{what}; {measure.margin.name}: {measure.ours:.4g}, the kernel {measure.theirs:.4g}"
 
 
 def test_bbr_does_not_take_timeouts_for_bandwidth() -> None:
@@ -103,7 +103,7 @@ def test_bbr_does_not_take_timeouts_for_bandwidth() -> None:
     waited. Now 53 wait, in the kernel 55.
     """
     cell = Cell(10, "fq_codel", 10, 60, "bbr")
-    (queue,) = (item for item in compared(cell, 3) if item.margin.name == "queue")
+    (queue,) = (measure for measure in compared(cell, 3) if measure.margin.name == "queue")
     assert abs(queue.ours / queue.theirs - 1.0) < 0.1
 
 
@@ -145,19 +145,19 @@ def test_without_the_style_the_kernel_is_not_met() -> None:
     rows = STORE.seeds(guest.translate(cell.scenario()))
     run = ac.run(cell.scenario({"style": "rfc"}))
     comparison = compare([of_ours(run)], [of_kernel(row) for row in rows])
-    assert not all(item.equivalent for item in comparison)
+    assert not all(measure.equivalent for measure in comparison)
 
 
 def test_sack_blocks_take_bytes_of_the_way_back() -> None:
     """An ACK of 66 B has up to three blocks, 12 to 28 B more, where segments are missing, and none without SACK."""
-    result = {}
+    ack_bytes = {}
     for recovery in ("sack", "newreno"):
         scenario = Cell(10, "ack_all", 40, 10, "reno").scenario({"recovery": recovery, "style": "rfc"})
         run = ac.run(scenario.with_({"scenario.duration": "20 s", "scenario.measure": "5 s .. 20 s"}))
         back: Any = run.links.loc["uplink"]
-        result[recovery] = float(back["utilization"]) * 1e12 / 8 * 15 / float(back["packets"])
-    assert result["newreno"] == pytest.approx(66, abs=0.01)
-    assert 66.3 < result["sack"] < 94
+        ack_bytes[recovery] = float(back["utilization"]) * 1e12 / 8 * 15 / float(back["packets"])
+    assert ack_bytes["newreno"] == pytest.approx(66, abs=0.01)
+    assert 66.3 < ack_bytes["sack"] < 94
 
 
 def test_what_the_guest_cannot_do_is_refused_by_name() -> None:

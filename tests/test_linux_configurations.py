@@ -17,16 +17,16 @@ from configurations import CONFIGURATIONS
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_import_export_import_is_the_identity(name: str) -> None:
     if CONFIGURATIONS[name].circuit:
-        result = import_tc(CONFIGURATIONS[name].files).scenario
-        files = export_tc(result, "libreqos").files
+        scenario = import_tc(CONFIGURATIONS[name].files).scenario
+        files = export_tc(scenario, "libreqos").files
         again = import_tc(list(files.items())).scenario
-        assert again.canonical == result.canonical
+        assert again.canonical == scenario.canonical
         assert export_tc(again, "libreqos").files == files
         return
-    result = configurations.imported(name)
-    text = export_tc(result).files["tc"]
+    scenario = configurations.imported(name)
+    text = export_tc(scenario).files["tc"]
     again = import_tc([(name, text)]).scenario
-    assert {**again.canonical, "scenario": {}} == {**result.canonical, "scenario": {}}
+    assert {**again.canonical, "scenario": {}} == {**scenario.canonical, "scenario": {}}
     assert export_tc(again).files["tc"] == text
 
 

@@ -76,15 +76,15 @@ def test_stationary_refuses(loss: float, largest: float) -> None:
 
 def test_red_stability_of_the_example() -> None:
     rate = 1e9 / (8 * 1064)
-    outcome = ac.red_stability(
+    stability = ac.red_stability(
         rate=rate, flows=20, rtt=0.01, max_window=64, min_threshold=4e-4, max_threshold=2e-3, max_probability=0.005
     )
     # Reynier 2006, section 4.3: 0.36 %
-    assert outcome.theorem_4 == pytest.approx(0.003574298348752821, rel=1e-9)
-    assert outcome.theorem_3 == pytest.approx(3.08619, rel=1e-5)
-    assert outcome.u == pytest.approx(0.980537, rel=1e-5)
-    assert outcome.critical_slope is not None
-    assert outcome.theorem_3 < outcome.critical_slope < 5.29
+    assert stability.theorem_4 == pytest.approx(0.003574298348752821, rel=1e-9)
+    assert stability.theorem_3 == pytest.approx(3.08619, rel=1e-5)
+    assert stability.u == pytest.approx(0.980537, rel=1e-5)
+    assert stability.critical_slope is not None
+    assert stability.theorem_3 < stability.critical_slope < 5.29
     with pytest.raises(ValueError, match="no equilibrium: 5 flows"):
         ac.red_stability(
             rate=rate, flows=5, rtt=0.01, max_window=64, min_threshold=4e-4, max_threshold=2e-3, max_probability=0.005
@@ -128,10 +128,10 @@ def test_options_matter(result: ac.MeanFieldResult) -> None:
 
 
 def test_progress_and_its_errors() -> None:
-    results: list[tuple[float, float]] = []
+    reported: list[tuple[float, float]] = []
     scenario = ac.loads(MANY_FLOWS).with_({"scenario.duration": "3 s", "scenario.measure": "2 s .. 3 s"})
-    ac.meanfield(scenario, progress=lambda now, end: results.append((now, end)))
-    assert results[-1] == (pytest.approx(3), pytest.approx(3))
+    ac.meanfield(scenario, progress=lambda now, end: reported.append((now, end)))
+    assert reported[-1] == (pytest.approx(3), pytest.approx(3))
 
     def stop(_now: float, _end: float) -> None:
         raise KeyboardInterrupt
@@ -180,9 +180,9 @@ def test_numbers_out_of_range(ackclock: Command, many: Path, arguments: list[str
 
 def test_notes_stand_once() -> None:
     short = {"scenario.duration": "0.2 s", "scenario.measure": "0 s .. 0.2 s", "flows.rtt": "uniform 10 ms .. 20 ms"}
-    outcome = ac.meanfield(ac.loads(MANY_FLOWS).with_(short))
-    assert len(outcome.classes) == 8
-    assert sum("no slow start" in note for note in outcome.notes) == 1
+    shown = ac.meanfield(ac.loads(MANY_FLOWS).with_(short))
+    assert len(shown.classes) == 8
+    assert sum("no slow start" in note for note in shown.notes) == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")

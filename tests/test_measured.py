@@ -15,7 +15,7 @@ import ackclock as ac
 from ackclock import Hysteresis
 from ackclock.analysis.bands import bands
 from ackclock.analysis.modes import fluctuation_mode
-from ackclock.experiment.progress import told_to
+from ackclock.experiment.progress import listening
 from ackclock.questions.measured.ensemble import Ensemble
 from ackclock.questions.measured.pairs import pair_scenario
 from ackclock.questions.stability.packets import packet_run
@@ -39,12 +39,12 @@ def damped(seed: int, runs: int = 4, samples: int = 6000) -> NDArray[np.float64]
 def test_intervals_of_a_damped_mode_hold_its_true_values() -> None:
     inside = np.zeros(2)
     for seed in range(5):
-        result = fluctuation_mode(damped(seed), STEP)
-        assert result is not None
-        assert result.is_cycle is not True
+        mode = fluctuation_mode(damped(seed), STEP)
+        assert mode is not None
+        assert mode.is_cycle is not True
         inside += [
-            result.decay.low <= DECAY <= result.decay.high,
-            result.frequency.low <= OMEGA <= result.frequency.high,
+            mode.decay.low <= DECAY <= mode.decay.high,
+            mode.frequency.low <= OMEGA <= mode.frequency.high,
         ]
     assert (inside >= 4).all(), inside
 
@@ -54,10 +54,10 @@ def test_a_cycle_with_a_wandering_phase_is_a_cycle(wave: object) -> None:
     rng = np.random.default_rng(3)
     steps = OMEGA * STEP + 0.02 * rng.normal(size=(4, 6000))
     assert callable(wave)
-    result = fluctuation_mode(50 + 10 * wave(np.cumsum(steps, axis=1)) + rng.normal(size=steps.shape), STEP)
-    assert result is not None
-    assert result.is_cycle is True
-    assert result.frequency.value == pytest.approx(OMEGA, rel=0.03)
+    mode = fluctuation_mode(50 + 10 * wave(np.cumsum(steps, axis=1)) + rng.normal(size=steps.shape), STEP)
+    assert mode is not None
+    assert mode.is_cycle is True
+    assert mode.frequency.value == pytest.approx(OMEGA, rel=0.03)
 
 
 def red(rtt: str) -> ac.Scenario:
@@ -113,15 +113,15 @@ def test_an_empty_queue_and_a_changing_link_are_answered() -> None:
 
 
 def test_a_link_driven_up_and_down_without_hysteresis() -> None:
-    result = ac.measured_hysteresis(red("40 ms"), "delay", ["1 ms", "2 ms"], hold=4.0, runs=3)
-    assert result.bistable == []
-    assert list(result.table.index) == [1.0, 2.0]
+    hysteresis = ac.measured_hysteresis(red("40 ms"), "delay", ["1 ms", "2 ms"], hold=4.0, runs=3)
+    assert hysteresis.bistable == []
+    assert list(hysteresis.table.index) == [1.0, 2.0]
 
 
 def test_parameters_without_a_unit_go_up_and_down() -> None:
-    result = ac.measured_hysteresis(red("40 ms"), "max_probability", [0.1, 0.2], hold=2.0, runs=2)
-    assert list(result.table.index) == [0.1, 0.2]
-    assert str(result).startswith("No hysteresis")
+    hysteresis = ac.measured_hysteresis(red("40 ms"), "max_probability", [0.1, 0.2], hold=2.0, runs=2)
+    assert list(hysteresis.table.index) == [0.1, 0.2]
+    assert str(hysteresis).startswith("No hysteresis")
 
 
 def test_a_sudden_onset_is_where_the_ways_differ() -> None:
@@ -159,9 +159,9 @@ def test_a_mode_of_unknown_decay_gives_no_verdict() -> None:
 
 def test_bands_tell_a_hidden_cycle_from_noise() -> None:
     noise = damped(3)
-    result, slower = bands(noise, STEP)
+    every_band, slower = bands(noise, STEP)
     assert slower < 0.02
-    strong = max(result, key=lambda band: band.share)
+    strong = max(every_band, key=lambda band: band.share)
     assert strong.period == pytest.approx(2 * math.pi / OMEGA, rel=0.1)
     assert strong.is_cycle is False
     assert strong.amplitude_ratio.low < 2 < strong.amplitude_ratio.high
@@ -212,7 +212,7 @@ def test_a_class_that_starts_late_belongs_to_what_is_measured() -> None:
         duration="60 s",
     )
     late = early.with_({"flows.calls.start": "20 s"})
-    means = [ac.measured_stability(item, packets=20_000).queue_mean for item in (early, late)]
+    means = [ac.measured_stability(scenario, packets=20_000).queue_mean for scenario in (early, late)]
     assert means[1] == pytest.approx(means[0], rel=0.05)
     alone = early.with_({"flows.calls.traffic.rate": "1 kbit/s"})
     assert ac.measured_stability(alone, packets=20_000).queue_mean < 0.5 * means[0]
@@ -220,11 +220,11 @@ def test_a_class_that_starts_late_belongs_to_what_is_measured() -> None:
 
 def test_packet_runs_are_told_to_who_listens() -> None:
     heard: list[str] = []
-    with told_to(heard.append):
+    with listening(heard.append):
         packet_run(ac.loads(SMALL), "bottleneck", 20_000)
         Ensemble(ac.loads(SMALL), "bottleneck", 1).pilot()
     assert heard[0].startswith("bottleneck: a packet run of ")
-    assert any("packet runs of " in item and item.endswith(" M packets so far") for item in heard)
+    assert any("packet runs of " in message and message.endswith(" M packets so far") for message in heard)
 
 
 def test_batches_between_samples_are_no_cycle() -> None:

@@ -19,9 +19,9 @@ ANY = 2_000_000
 
 def checked(scenario: ac.Scenario, packets: int = ANY) -> PacketCheck:
     """A check of which the packet run's numbers, and what differs, were derived again."""
-    result = packet_check(ac.stability(scenario).answer(budget=5), packets)
-    rederived(result, scenario)
-    return result
+    check = packet_check(ac.stability(scenario).answer(budget=5), packets)
+    rederived(check, scenario)
+    return check
 
 
 def rederived(answer: PacketCheck, scenario: ac.Scenario) -> None:
@@ -99,6 +99,6 @@ def test_the_readmes_own_example(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_measured_and_computed_cycles_are_compared() -> None:
     """The measured period stood beside that of the linear root, 0.68 of the equations' own cycle."""
     analysis = ac.stability(ac.load(Path(__file__).parents[1] / "scenarios" / "compound-red-200ms.toml"))
-    result = discrepancy(analysis, ac.measured_stability(analysis.scenario, packets=2_000_000))
-    assert result.numbers["period (s)"][0] == pytest.approx(analysis.large_signal.period)
-    assert result.numbers["period (s)"][0] != pytest.approx(math.tau / abs(analysis.rightmost.imag), rel=0.05)
+    apart = discrepancy(analysis, ac.measured_stability(analysis.scenario, packets=2_000_000))
+    assert apart.numbers["period (s)"][0] == pytest.approx(analysis.large_signal.period)
+    assert apart.numbers["period (s)"][0] != pytest.approx(math.tau / abs(analysis.rightmost.imag), rel=0.05)

@@ -24,10 +24,10 @@ def tools() -> Iterator[dict[str, ModuleType]]:
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_own_scripts_hold(path: Path, tools: dict[str, ModuleType]) -> None:
     script = tools["language"].parse(path.read_text(encoding="utf-8"), path.name)
-    outcome = tools["player"].play(script)
-    assert outcome.verdict == "green", outcome.reason
-    assert outcome.segments > 0
-    assert outcome.assertions > 0
+    played = tools["player"].play(script)
+    assert played.verdict == "green", played.reason
+    assert played.segments > 0
+    assert played.assertions > 0
 
 
 BEGIN = """
@@ -51,11 +51,11 @@ BEGIN = """
     ],
 )
 def test_what_does_not_hold_is_said(end: str, problem: str | None, tools: dict[str, ModuleType]) -> None:
-    outcome = tools["player"].play(tools["language"].parse(BEGIN + end, "a.pkt"))
-    assert outcome.verdict == ("green" if problem is None else "red")
+    played = tools["player"].play(tools["language"].parse(BEGIN + end, "a.pkt"))
+    assert played.verdict == ("green" if problem is None else "red")
     if problem is not None:
-        assert outcome.reason.startswith("a.pkt:7: ")
-        assert problem in outcome.reason
+        assert played.reason.startswith("a.pkt:7: ")
+        assert problem in played.reason
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_what_does_not_hold_is_said(end: str, problem: str | None, tools: dict[s
     ],
 )
 def test_what_cannot_be_judged_is_said(end: str, problem: str, tools: dict[str, ModuleType]) -> None:
-    outcome = tools["player"].play(tools["language"].parse(BEGIN + end, "a.pkt"))
-    assert (outcome.verdict, outcome.reason) == ("not judged", problem)
+    played = tools["player"].play(tools["language"].parse(BEGIN + end, "a.pkt"))
+    assert (played.verdict, played.reason) == ("not judged", problem)
 
 
 @pytest.mark.parametrize(

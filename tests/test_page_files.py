@@ -166,7 +166,7 @@ def sentences(case: dict[str, Any]) -> str:
 
 def cases() -> list[dict[str, Any]]:
     """Numbers of all sizes: where digits are rounded, large ones grouped, words change."""
-    results = []
+    summaries = []
     for utilization, drops, marks, wait, goodput in [
         (1.0, 0, 0, 0.0123456, [1.0e6]),
         (0.99951, 1, 0, 0.000987654, [9.99949e6, 1.0]),
@@ -188,8 +188,8 @@ def cases() -> list[dict[str, Any]]:
             "marks": marks,
             "delay_percentiles": [None] * 3 if wait is None else [0.5 * wait, wait, wait],
         }
-        results.append({"link": link, "flows": {"goodput": goodput}})
-    return results
+        summaries.append({"link": link, "flows": {"goodput": goodput}})
+    return summaries
 
 
 def test_sentences_are_those_of_the_page() -> None:

@@ -31,7 +31,7 @@ def test_quick_mode_gives_the_robust_verdicts_of_the_ledger(key: str, name: str,
     of = paper.paper(PAPERS, key)
     [outcome] = paper.reproduce(of, [of.find(name)], out=out, quick=True)
     assert outcome.claims
-    kept = {text: claim for item in paper.read_ledger(of.folder) for text, claim in paper.named(item)}
+    kept = {text: claim for known in paper.read_ledger(of.folder) for text, claim in paper.named(known)}
     for text, claim in paper.named(outcome):
         assert text in kept or not claim.robust, text
         if claim.robust:
@@ -66,7 +66,7 @@ def test_the_ledger_is_judged_by_the_causes_and_written_into_the_readme(key: str
 @pytest.mark.parametrize("key", paper.keys(PAPERS))
 def test_causes_say_what_their_verdict_needs_and_show_it(key: str) -> None:
     of = paper.paper(PAPERS, key)
-    kept = {text: claim for item in paper.read_ledger(of.folder) for text, claim in paper.named(item)}
+    kept = {text: claim for outcome in paper.read_ledger(of.folder) for text, claim in paper.named(outcome)}
     for cause in of.causes.values():
         assert cause.text.endswith(".")
         assert cause.evidence.startswith(("ackclock paper ", "validation/"))
@@ -175,8 +175,8 @@ def test_cells_of_the_ledgers_hold_where_the_roundings_overlap() -> None:
     cells = [
         cell
         for key in paper.keys(PAPERS)
-        for item in paper.read_ledger(PAPERS / key)
-        for c in item.claims
+        for outcome in paper.read_ledger(PAPERS / key)
+        for c in outcome.claims
         for cell in c.cells
     ]
     assert {cell.holds for cell in cells} == {True, False}
@@ -269,7 +269,7 @@ def test_a_cause_ends_where_ours_or_print_moves_or_its_experiment_fails(tmp_path
     lab.outcome.claims[0] = replace(lab.outcome.claims[0], printed="5", ours="3")
     assert paper.judged(of.causes, [lab.outcome])[0].claims[0].verdict is Verdict.OURS
     lab.outcome.claims.clear()
-    assert all("is no claim" in item for item in paper.stale(of.causes, paper.judged(of.causes, [lab.outcome])))
+    assert all("is no claim" in problem for problem in paper.stale(of.causes, paper.judged(of.causes, [lab.outcome])))
 
 
 @pytest.mark.parametrize(
@@ -458,8 +458,8 @@ print("FLOW 0 goodput=1", file=sys.stderr)
 
 def test_runs_of_ns2_are_kept_while_their_set_up_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     programs, folder = tmp_path / "programs", tmp_path / "papers" / "one"
-    for result in (programs, folder, tmp_path / "validation" / "ns2"):
-        result.mkdir(parents=True)
+    for directory in (programs, folder, tmp_path / "validation" / "ns2"):
+        directory.mkdir(parents=True)
     (programs / "ns").write_text(FAKE_NS.replace("{python}", sys.executable))
     (programs / "ns").chmod(0o755)
     text = '[fig]\nshow = ["loss", "period"]\na = { script = "s.tcl", seeds = 2, options = { rtt = 1, warm = 100 } }\n'
@@ -491,12 +491,12 @@ def test_runs_of_ns2_are_kept_while_their_set_up_is_the_same(tmp_path: Path, mon
 @pytest.mark.parametrize("key", paper.keys(PAPERS))
 def test_ns2_has_runs_of_the_papers_own_items(key: str) -> None:
     of = paper.paper(PAPERS, key)
-    result = paper.setups(of.folder)
-    assert {name.partition("/")[0] for name in result} <= set(of.items)
-    assert all((PAPERS.parent / "validation" / "ns2" / row.script).is_file() for row in result.values())
-    assert {name for name, _ in ns2.rows(of.folder)} <= set(result)
-    tables = tomllib.loads((of.folder / "ns2.toml").read_text()) if result else {}
-    assert {name for table in tables.values() for name in table.get("also", [])} <= set(result)
+    setups = paper.setups(of.folder)
+    assert {name.partition("/")[0] for name in setups} <= set(of.items)
+    assert all((PAPERS.parent / "validation" / "ns2" / row.script).is_file() for row in setups.values())
+    assert {name for name, _ in ns2.rows(of.folder)} <= set(setups)
+    tables = tomllib.loads((of.folder / "ns2.toml").read_text()) if setups else {}
+    assert {name for table in tables.values() for name in table.get("also", [])} <= set(setups)
 
 
 def test_scaling_of_red_has_both_branches_of_its_weight(monkeypatch: pytest.MonkeyPatch) -> None:

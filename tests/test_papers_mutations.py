@@ -100,8 +100,8 @@ def failing(key: str, item: str, name: str = "", value: object = None, *, quick:
     """
     of = paper.paper(PAPERS, key)
     changes = {name: value} if name else None
-    result = paper.reproduce(of, [of.find(item)], out=Path(store().name), quick=quick, changes=changes)
-    [outcome] = paper.judged(of.causes, result, paper.read_ledger(of.folder))
+    outcomes = paper.reproduce(of, [of.find(item)], out=Path(store().name), quick=quick, changes=changes)
+    [outcome] = paper.judged(of.causes, outcomes, paper.read_ledger(of.folder))
     return {
         text: (claim.printed, claim.ours, claim.verdict)
         for text, claim in paper.named(outcome)
@@ -165,7 +165,7 @@ def moved(case: Case, *, quick: bool = True) -> list[Verdict]:
     key, item, *change = case
     right = failing(key, item, quick=quick)
     return [
-        result[-1] for text, result in failing(key, item, *change, quick=quick).items() if right.get(text) != result
+        failure[-1] for text, failure in failing(key, item, *change, quick=quick).items() if right.get(text) != failure
     ]
 
 
@@ -179,9 +179,9 @@ def test_what_fails_in_a_wrong_set_up_is_ours(case: Case) -> None:
 def multiple(value: object, factor: float) -> Any:
     """Return numbers, in whatever they are, times a factor."""
     if isinstance(value, dict):
-        return {name: multiple(item, factor) for name, item in value.items()}
+        return {name: multiple(inner, factor) for name, inner in value.items()}
     if isinstance(value, tuple | list):
-        return type(value)(multiple(item, factor) for item in value)
+        return type(value)(multiple(inner, factor) for inner in value)
     return cast("float", value) * factor
 
 
@@ -194,7 +194,7 @@ def test_what_fails_with_a_wrong_formula_is_ours(
     formula = getattr(place, name)
     monkeypatch.setattr(place, name, lambda *given, **named: multiple(formula(*given, **named), factor))
     wrong = failing.__wrapped__(key, item)
-    verdicts = [result[-1] for text, result in wrong.items() if right.get(text) != result]
+    verdicts = [failure[-1] for text, failure in wrong.items() if right.get(text) != failure]
     assert verdicts
     assert set(verdicts) == {Verdict.OURS}
 

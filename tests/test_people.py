@@ -61,21 +61,21 @@ def test_a_call_of_which_one_way_is_cut_off_is_no_call() -> None:
     """The MOS was that of the other way alone: 3.3 where 99.96 % of the packets of one way were lost."""
     tree = home("20 Mbit/s", "5 Mbit/s", "20 ms", queue=DEEP).canonical
     next(link for link in tree["link"] if link["name"] == "up")["loss"] = 1.0
-    result = people({"now": tree}, "down", LENGTH).settings["now"]
-    assert result.call is not None
-    assert result.call.words == "not recommended"
-    assert result.call.lost == 1.0
-    assert math.isnan(result.ping)
-    assert result.grade == ""
-    cells = table(People({"now": result}, ("down",))).columns["now"]
+    experience = people({"now": tree}, "down", LENGTH).settings["now"]
+    assert experience.call is not None
+    assert experience.call.words == "not recommended"
+    assert experience.call.lost == 1.0
+    assert math.isnan(experience.ping)
+    assert experience.grade == ""
+    cells = table(People({"now": experience}, ("down",))).columns["now"]
     assert cells["a game, there and back"] == "not known: nothing gets through in 3 of 3 runs"
 
 
 def test_long_round_trips_are_measured_for_long() -> None:
     """A download of one flow over 3 s was that of thirteen round trips: 150 s where its rate asks for 53 s."""
     tree = home("2 Mbit/s", "2 Mbit/s", "3 s", queue=DEEP).canonical
-    result = people({"now": tree}, "down", Length(60.0, 400.0, 0.5, "a test")).settings["now"]
-    assert result.seconds >= 300
+    experience = people({"now": tree}, "down", Length(60.0, 400.0, 0.5, "a test")).settings["now"]
+    assert experience.seconds >= 300
 
 
 def test_link_without_other_traffic_is_graded_best() -> None:
@@ -90,9 +90,9 @@ def test_link_without_other_traffic_is_graded_best() -> None:
 
 def test_too_many_packets_are_not_run() -> None:
     tree = home("100 Gbit/s", "100 Gbit/s", "20 ms", queue=DEEP).canonical
-    result = people({"now": tree}, "down", LENGTH)
-    assert not result.settings
-    assert "cannot tell" in sentence(result)
+    answer = people({"now": tree}, "down", LENGTH)
+    assert not answer.settings
+    assert "cannot tell" in sentence(answer)
 
 
 def test_pages_that_packets_leave_out_name_the_option_that_goes_on() -> None:
@@ -107,9 +107,9 @@ def test_pages_that_packets_leave_out_name_the_option_that_goes_on() -> None:
 
 def test_packets_of_a_call_that_fill_a_buffer_of_packets_give_no_verdict() -> None:
     """Grade C, 190 ms more, beside a median wait of 412 ms: half of the 20 packets were the call's."""
-    result = ac.why("500 kbit/s", "20 ms", buffer="20 packets").people
-    assert result is not None
-    assert "would load so slow a link itself" in sentence(result)
+    answer = ac.why("500 kbit/s", "20 ms", buffer="20 packets").people
+    assert answer is not None
+    assert "would load so slow a link itself" in sentence(answer)
 
 
 def test_a_part_of_a_slow_cycle_gives_no_verdict() -> None:
@@ -120,11 +120,11 @@ def test_a_part_of_a_slow_cycle_gives_no_verdict() -> None:
     result = ac.run(ac.Scenario(timed(tree, length)), seed=3)
     waits = {name: float(result.classes.loc[name, "one_way_s_p50"]) for name in names}
     assert people({"now": tree}, "down", length, one_way=waits).settings["now"].seconds == pytest.approx(40.0)
-    outcome = people({"now": tree}, "down", length, one_way={name: 2 * wait for name, wait in waits.items()})
-    assert not outcome.settings
+    answer = people({"now": tree}, "down", length, one_way={name: 2 * wait for name, wait in waits.items()})
+    assert not answer.settings
     endless = replace(length, measured=3000.0)
-    outcome = people({"now": tree}, "down", endless, one_way={name: 2 * wait for name, wait in waits.items()})
-    assert "too many packets" in sentence(outcome)
+    answer = people({"now": tree}, "down", endless, one_way={name: 2 * wait for name, wait in waits.items()})
+    assert "too many packets" in sentence(answer)
 
 
 def test_download_at_another_rate_than_without_the_call_has_no_time() -> None:
@@ -204,7 +204,7 @@ def test_half_a_question_is_refused(capsys: pytest.CaptureFixture[str], words: l
     assert said in capsys.readouterr().err
 
 
-def _told(*pages: float) -> Experience:
+def _pages(*pages: float) -> Experience:
     runs = tuple(
         Experience(None, 0.05, 0.03, 0.06, page, 5, math.nan, 20.0) for page in pages
     )  # what each of the seeds says
@@ -212,7 +212,7 @@ def _told(*pages: float) -> Experience:
 
 
 def test_page_that_may_be_slower_by_chance_is_not_told_to_be() -> None:
-    now, scattered, slower = _told(1.9, 2.0, 2.1), _told(1.8, 2.6, 2.0), _told(2.9, 3.0, 3.1)
+    now, scattered, slower = _pages(1.9, 2.0, 2.1), _pages(1.8, 2.6, 2.0), _pages(2.9, 3.0, 3.1)
     assert not now.differs(scattered, "page")
     assert "Cannot tell whether a page loads sooner" in sentence(People({"now": now, "instead": scattered}, ("a",)))
     assert now.differs(slower, "page")
@@ -220,7 +220,7 @@ def test_page_that_may_be_slower_by_chance_is_not_told_to_be() -> None:
 
 
 def test_interval_is_students_over_the_seeds() -> None:
-    answer = _told(1.9, 2.0, 2.1)
+    answer = _pages(1.9, 2.0, 2.1)
     assert answer.half("page") == pytest.approx(4.302653 * 0.1 / math.sqrt(3), rel=1e-6)  # t of 2 degrees at 97.5 %
     assert "2.00 s ± 0.25 s" in sentence(People({"now": answer}, ("a",)))
 

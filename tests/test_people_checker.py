@@ -85,5 +85,5 @@ def test_people_are_held_against_the_table(
         plant(monkeypatch)
     flows = [ac.flows(2, rtt="30 ms", start="uniform 0 s .. 1 s")]
     scenario = ac.dumbbell(rate="5 Mbit/s", queue={"capacity": "150 ms"}, flows=flows, duration="20 s")
-    result = wrong_beside_the_table(ac.why(scenario=scenario).json(), scenario)
-    assert bool(result) == (plant is not None), result
+    faults = wrong_beside_the_table(ac.why(scenario=scenario).json(), scenario)
+    assert bool(faults) == (plant is not None), faults

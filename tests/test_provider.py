@@ -62,9 +62,9 @@ def test_mistakes() -> None:
         ("AP", -1, Mix(), "not below 0"),
         ("AP", 1, Mix(video=1.0), "at most 1"),
     ):
-        with pytest.raises(ProviderError) as result:
+        with pytest.raises(ProviderError) as raised:
             subscribers(*FILES, node, more, mix=mix)
-        assert said in str(result.value)
+        assert said in str(raised.value)
 
 
 def test_command(ackclock: Command, tmp_path: Path) -> None:

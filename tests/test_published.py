@@ -31,8 +31,8 @@ def test_every_published_cell_is_compared() -> None:
 
 def test_the_margins_are_those_fixed_beforehand() -> None:
     measured = measurements.Measured(0.5, 0.49, 0.51)
-    results = [measurements.verdict(measurements.SHARE, measured, 0.5 + by) for by in (0.049, 0.051, 0.099, 0.101)]
-    assert results == ["agrees", "near", "near", "out"]
+    verdicts = [measurements.verdict(measurements.SHARE, measured, 0.5 + by) for by in (0.049, 0.051, 0.099, 0.101)]
+    assert verdicts == ["agrees", "near", "near", "out"]
     wide = measurements.Measured(0.5, 0.3, 0.7)
     assert measurements.verdict(measurements.SHARE, wide, 0.69) == "agrees"
     loss = measurements.Measured(1.0, 1.0, 1.0)

@@ -74,16 +74,18 @@ def test_the_index_has_every_algorithm() -> None:
 
 
 def test_deviations_from_rfcs_are_declared_where_they_are_made() -> None:
-    outcome = generate.deviations()
-    assert {f"RFC {number}" for number in (3168, 5681, 6298, 6675, 9293, 9438)} <= {item.source for item in outcome}
+    declared = generate.deviations()
+    assert {f"RFC {number}" for number in (3168, 5681, 6298, 6675, 9293, 9438)} <= {
+        deviation.source for deviation in declared
+    }
     page = generate.pages()["deviations.md"]
-    for result in outcome:
-        assert result.what.endswith("."), result
-        assert (ROOT / result.file).exists(), result
-        assert f"| {result.source} | {result.section} |" in page, result
+    for deviation in declared:
+        assert deviation.what.endswith("."), deviation
+        assert (ROOT / deviation.file).exists(), deviation
+        assert f"| {deviation.source} | {deviation.section} |" in page, deviation
     # no comment declares one in a form that the page does not know
     text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "crates").glob("*/src/**/*.rs"))
-    assert len(re.findall(r"//[/!]? Deviation from", text)) == len(outcome)
+    assert len(re.findall(r"//[/!]? Deviation from", text)) == len(declared)
 
 
 def test_a_page_says_what_style_linux_changes() -> None:

@@ -92,15 +92,15 @@ class Charts(HTMLParser):
 
 def test_charts_hold_what_the_figures_draw() -> None:
     run = result()
-    outcome = Charts(report.page(run, "Title")).found
-    (queue,) = next(value for key, value in outcome.items() if key.startswith("Queue: "))
-    line = next(item for item in queue["series"] if item["name"] == "queue")
+    charts = Charts(report.page(run, "Title")).found
+    (queue,) = next(value for key, value in charts.items() if key.startswith("Queue: "))
+    line = next(line for line in queue["series"] if line["name"] == "queue")
     waiting = run.traces["link_queue_packets"].sel(link="bottleneck")
     assert [line["x"][0], line["x"][-1]] == [float(waiting["time"][0]), float(waiting["time"][-1])]
     assert max(line["y"]) == pytest.approx(float(waiting.max()), rel=1e-5)
     assert queue["shades"][0][1] == run.window[0]
-    (use,) = next(value for key, value in outcome.items() if key.startswith("Utilisation: "))
-    stairs = next(item for item in use["series"] if item.get("steps"))
+    (use,) = next(value for key, value in charts.items() if key.startswith("Utilisation: "))
+    stairs = next(line for line in use["series"] if line.get("steps"))
     assert stairs["y"][:-1] == pytest.approx([100 * value for value in run.utilization_1s["bottleneck"]], rel=1e-5)
     assert queue["x"]["label"].startswith("time (s)")  # the words before the comma make them one group
     assert use["x"]["label"] == "time (s)"
@@ -297,4 +297,4 @@ def test_variants_with_and_without_a_scheduler_are_named_by_it() -> None:
         ackclock.run(ackclock.dumbbell(rate="5 Mbit/s", queue=queue, flows=flows, duration="2 s"))
         for queue in ("drop-tail", "fq_codel")
     ]
-    assert [item.label for item in grouped(runs)] == ["scheduler none", "scheduler fq_codel"]
+    assert [group.label for group in grouped(runs)] == ["scheduler none", "scheduler fq_codel"]

@@ -154,10 +154,10 @@ def test_nothing_is_traced_unless_asked() -> None:
 def test_arrow(result: ac.Result) -> None:
     table = result.to_arrow().to_pandas()
     assert len(table) == 1001 * 8
-    item = table[table["flow"] == 2]
-    np.testing.assert_array_equal(item["cwnd"], result.traces["flow_cwnd"].sel(flow=2))
-    assert set(item["class"]) == {"long"}
-    assert item["queue_packets"].isna().all()
+    of_flow = table[table["flow"] == 2]
+    np.testing.assert_array_equal(of_flow["cwnd"], result.traces["flow_cwnd"].sel(flow=2))
+    assert set(of_flow["class"]) == {"long"}
+    assert of_flow["queue_packets"].isna().all()
 
 
 def test_saved_and_loaded(result: ac.Result, tmp_path: Path) -> None:
@@ -249,17 +249,17 @@ def test_summary_is_the_json_flattened(result: ac.Result) -> None:
 
 
 def test_progress() -> None:
-    results: list[Any] = []
+    reported: list[Any] = []
 
     def watch(progress: Any) -> None:
-        results.append(progress)
-        if len(results) == 3:
+        reported.append(progress)
+        if len(reported) == 3:
             raise StopIteration
 
     with pytest.raises(StopIteration):
         ac.replicate(ac.loads(SMALL).with_({"scenario.duration": "1000000 s"}), 2, threads=2, progress=watch)
-    assert all(len(progress["times"]) == 2 and progress["finished"] <= 2 for progress in results)
-    times = [sum(progress["times"]) for progress in results]
+    assert all(len(progress["times"]) == 2 and progress["finished"] <= 2 for progress in reported)
+    times = [sum(progress["times"]) for progress in reported]
     assert times == sorted(times)
     assert 0 < times[-1] <= 2_000_000
 

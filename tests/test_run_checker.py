@@ -18,8 +18,8 @@ def brief(seed: int, end: float) -> ac.Scenario:
     scenario: ac.Scenario = random_scenario(seed)
     if any(flow["name"] == "files" for flow in scenario.canonical["flows"]):
         head["flows.files.start"] = f"uniform {end / 3:.6g} s .. {5 * end / 6:.6g} s"
-    result: ac.Scenario = scenario.with_(head)
-    return result
+    shortened: ac.Scenario = scenario.with_(head)
+    return shortened
 
 
 def test_a_window_that_does_not_move_has_no_correlation() -> None:
@@ -47,16 +47,16 @@ def test_a_deviation_of_rare_bursts_is_sampled_often_enough() -> None:
     assert check_run(result, texts) == []
     wrong = [text.replace("deviation 2.78", "deviation 4.90") for text in texts]
     assert wrong != texts
-    assert any("sampled often" in item for item in check_run(result, wrong))
+    assert any("sampled often" in fault for fault in check_run(result, wrong))
 
 
 def test_a_link_with_transfers_is_looked_at_while_they_last() -> None:
     """A run four times as long has a quarter of them in it, and another queue."""
     scenario = brief(903805, 7.5)
-    results: list[Any] = [longer(item, 0.0, 31).window for item in (scenario, brief(900867, 7.5))]
-    assert results[0] == pytest.approx((2.5, 7.5))
-    assert results[1][1] - results[1][0] == pytest.approx(20)
-    assert results[1][0] >= results[1][1] / 3
+    windows: list[Any] = [longer(built, 0.0, 31).window for built in (scenario, brief(900867, 7.5))]
+    assert windows[0] == pytest.approx((2.5, 7.5))
+    assert windows[1][1] - windows[1][0] == pytest.approx(20)
+    assert windows[1][0] >= windows[1][1] / 3
 
 
 def test_figures_beside_other_runs_are_checked() -> None:
@@ -70,7 +70,7 @@ def test_figures_beside_other_runs_are_checked() -> None:
     for other in ("are not synchronised", "are synchronised"):
         wrong = "The windows " + other + text[text.index(": the mean") : text.index("measured time is ")]
         seeds = "-0.9 over 4 seeds (-0.95 to -0.8" if "not" in other else "0.9 over 4 seeds (0.8 to 0.95"
-        outcome = check_run(result, [f"{wrong}measured time is 0.01, and {seeds}; above 0.5 is synchronised)."], others)
-        assert any("other runs" in result for result in outcome), said
+        faults = check_run(result, [f"{wrong}measured time is 0.01, and {seeds}; above 0.5 is synchronised)."], others)
+        assert any("other runs" in fault for fault in faults), said
     alone = f"The windows are synchronised with some seeds only{text[text.index(': the mean') :]}"
-    assert any("other runs" in item for item in check_run(result, [alone], others))
+    assert any("other runs" in fault for fault in check_run(result, [alone], others))

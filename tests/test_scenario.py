@@ -161,10 +161,10 @@ def test_shipped_scenarios_survive_canonical_form(path: Path) -> None:
 )
 def test_with(changes: dict[str, object], place: tuple[str | int, ...], value: object) -> None:
     scenario = ac.loads(SMALL)
-    result = scenario.with_(changes).canonical
+    inner = scenario.with_(changes).canonical
     for key in place:
-        result = result[key]
-    assert result == value
+        inner = inner[key]
+    assert inner == value
     assert scenario == ac.loads(SMALL)
 
 

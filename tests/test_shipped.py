@@ -48,7 +48,7 @@ def shortened(scenario: ac.Scenario, by: float) -> ac.Scenario:
     tree = copy.deepcopy(scenario.canonical)
 
     def part(text: Any) -> str:
-        return re.sub(r"[\d.]+ (s|min|h)\b", lambda result: f"{by * quantities(result[0])[0]:.9g} s", str(text))
+        return re.sub(r"[\d.]+ (s|min|h)\b", lambda match: f"{by * quantities(match[0])[0]:.9g} s", str(text))
 
     tree["scenario"] = {key: part(value) if key in ("duration", "measure") else value
                         for key, value in tree["scenario"].items()}  # fmt: skip

@@ -127,9 +127,9 @@ def test_chart_and_curve_agree() -> None:
 def test_a_hopf_curve_ends_for_a_reason(name: str, first: str, second: str, start: str, end: str) -> None:
     s = ac.stability(ac.load(SCENARIOS / f"{name}.toml"))
     curve = s.hopf_curve(first, second)
-    for result, text in ((curve.start, start), (curve.end, end)):
-        assert result.kind == ("range" if "=" in text else "boundary")
-        assert text in result.reason
+    for curve_end, text in ((curve.start, start), (curve.end, end)):
+        assert curve_end.kind == ("range" if "=" in text else "boundary")
+        assert text in curve_end.reason
     frequency = np.array([point.frequency for point in curve.points])
     assert (np.abs(np.diff(np.log(frequency))) < 0.3).all()  # no point of another curve
     if curve.start.kind == "boundary":
@@ -237,7 +237,7 @@ def test_several_equilibria_are_all_judged(capsys: pytest.CaptureFixture[str], t
     file = tmp_path / "cx.toml"
     file.write_text(CX, encoding="utf-8")
     analysis = ac.stability(ac.load(file), form="rate")
-    delays = [item.equilibrium.rtt["cx"] - 0.2 for item in analysis.each()]
+    delays = [one.equilibrium.rtt["cx"] - 0.2 for one in analysis.each()]
     assert delays == pytest.approx([0.01793582, 0.023948898], rel=1e-6)
     assert main(["stability", str(file), "--form", "rate", "--equilibrium", "1", "--json"]) == 0
     tree = json.loads(capsys.readouterr().out)
@@ -253,7 +253,7 @@ def test_several_equilibria_are_all_judged(capsys: pytest.CaptureFixture[str], t
 def test_the_model_of_figure_2_is_in_the_scenario(flows: int) -> None:
     """Budzisz et al., (5) and figure 2: 25 Mbit/s, 100 ms: an equilibrium on each side of 20 ms up to 59 flows."""
     scenario = ac.loads(CX).with_({"link.bottleneck.rate": "25 Mbit/s", "flows.count": flows, "flows.rtt": "100 ms"})
-    near, far = (item.equilibrium.rtt["cx"] - 0.1 for item in ac.stability(scenario, form="rate").each())
+    near, far = (one.equilibrium.rtt["cx"] - 0.1 for one in ac.stability(scenario, form="rate").each())
     assert near < 0.02 < far < 0.1
     sent = flows * math.sqrt(2 / (0.05 * (near - 0.005) / 0.015)) / (0.1 + near)
     assert sent == pytest.approx(25e6 / 8000, rel=1e-6)
@@ -375,8 +375,8 @@ def test_margins_of_one_class_among_several() -> None:
     tree = two.tree
     tree["flows"] = [tree["flows"][0] | {"name": name} for name in ("a", "b")]
     s = ac.stability(ac.Scenario(tree), rtt="constant", averaging="linear")
-    both, item = s.margins(), s.margins("a")
-    assert item.gain > both.gain > 1
+    both, of_class = s.margins(), s.margins("a")
+    assert of_class.gain > both.gain > 1
     with pytest.raises((ac.AnalysisError, ValueError)):
         s.margins("c")
 
@@ -476,19 +476,19 @@ def test_a_window_that_grows_slowly_balances_too() -> None:
     It has 2705 packets, and moved by 1e-10 of them in a round trip; that was taken for rest.
     """
     scenario = random_scenario(960231)
-    (result,) = places(scenario, ac.stability(scenario).choices, "rtt", 0.20587210206887294)
-    window = result.state[0]
-    growth = result.model.delays(result.state.tolist())[0] ** -1  # a packet in each round trip
+    (equilibrium,) = places(scenario, ac.stability(scenario).choices, "rtt", 0.20587210206887294)
+    window = equilibrium.state[0]
+    growth = equilibrium.model.delays(equilibrium.state.tolist())[0] ** -1  # a packet in each round trip
     assert window > 2000
-    assert abs(equilibrium_residual(result.model, result.state)[0]) < 1e-9 * growth
+    assert abs(equilibrium_residual(equilibrium.model, equilibrium.state)[0]) < 1e-9 * growth
 
 
 @pytest.mark.parametrize("seed", [129, 7008])
 def test_a_clipped_integral_does_not_chatter(seed: int) -> None:
     """The integral of PIE and of PI2 was switched on and off at zero, thousands of times a second: minutes of work."""
-    result = ac.stability(random_scenario(seed)).large_signal_from(steps=20_000)
-    assert result.settles is False
-    assert result.period > 1
+    response = ac.stability(random_scenario(seed)).large_signal_from(steps=20_000)
+    assert response.settles is False
+    assert response.period > 1
 
 
 def test_checker_finds_a_false_limit() -> None:
@@ -610,14 +610,14 @@ def test_all_engines_of_equations_choose_the_same_laws() -> None:
     from ackclock import compare
 
     scenario = first().with_({"scenario.duration": "10 s", "scenario.measure": "5 s .. 10 s"})
-    question, run = ac.stability(scenario), ac.fluid(scenario)
-    assert question.choices == run.choices
-    assert (question.choices.small_windows, question.choices.memory) == ("own", "rest")
+    analysis, run = ac.stability(scenario), ac.fluid(scenario)
+    assert analysis.choices == run.choices
+    assert (analysis.choices.small_windows, analysis.choices.memory) == ("own", "rest")
     shown = compare(scenario)
     assert shown.values["queue", "bottleneck"]["fluid"] == pytest.approx(
         run.summary.loc["links.bottleneck.queue", "mean"], rel=0.01
     )
-    assert shown.stable == question.answer().sentence
+    assert shown.stable == analysis.answer().sentence
 
 
 def test_a_root_that_cannot_be_certified_is_left_out() -> None:

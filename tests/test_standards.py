@@ -24,12 +24,12 @@ def test_every_requirement_has_a_mark_and_every_mark_a_requirement() -> None:
 
 def test_requirements_are_numbered_without_gaps_and_say_how_strict_they_are() -> None:
     last: dict[tuple[int, str], int] = {}
-    for item in ASKED:
-        section, _, number = item.place.partition("/")
-        last[item.rfc, section] = last.get((item.rfc, section), 0) + 1
-        assert int(number) == last[item.rfc, section], item
-        assert item.level in standards.WORDS, item
-        assert len(item.text) < 150, item  # the gist, in words of our own
+    for requirement in ASKED:
+        section, _, number = requirement.place.partition("/")
+        last[requirement.rfc, section] = last.get((requirement.rfc, section), 0) + 1
+        assert int(number) == last[requirement.rfc, section], requirement
+        assert requirement.level in standards.WORDS, requirement
+        assert len(requirement.text) < 150, requirement  # the gist, in words of our own
 
 
 def test_a_fault_is_found() -> None:
@@ -42,7 +42,9 @@ def test_a_fault_is_found() -> None:
     assert standards.problems(ASKED, (*GIVEN, tested)) == [
         f"RFC {tested.rfc} {place}: 2 marks" for place in tested.places
     ]
-    without = tuple(item for item in ASKED if (item.rfc, item.place) != (tested.rfc, tested.places[0]))
+    without = tuple(
+        requirement for requirement in ASKED if (requirement.rfc, requirement.place) != (tested.rfc, tested.places[0])
+    )
     assert "is no requirement" in "".join(standards.problems(without, GIVEN))
     gone = tuple(mark._replace(tests=("no_such_test",)) if mark is tested else mark for mark in GIVEN)
     assert "no test no_such_test" in "".join(standards.problems(ASKED, gone))

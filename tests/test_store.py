@@ -64,9 +64,9 @@ def test_two_sweeps_in_one_store(tiny: ac.Scenario, tmp_path: Path) -> None:
     fourth = ac.sweep(tiny, {"rtt": "0.02 s,0.05 s"}, store=tmp_path)
     assert list(fourth.table["vary.rtt"]) == ["0.02 s", "0.05 s"]
     # a query finds each point by the keys of every sweep that used it, in SI units
-    question = Store(tmp_path).query('SELECT rtt, "flows.count" AS n, "flows.rtt" AS own FROM points ORDER BY ALL')
-    assert (0.02, 2.0, 0.02) in set(question.itertuples(index=False, name=None))
-    assert sorted(question["rtt"].dropna()) == [0.02, 0.03, 0.05]
+    queried = Store(tmp_path).query('SELECT rtt, "flows.count" AS n, "flows.rtt" AS own FROM points ORDER BY ALL')
+    assert (0.02, 2.0, 0.02) in set(queried.itertuples(index=False, name=None))
+    assert sorted(queried["rtt"].dropna()) == [0.02, 0.03, 0.05]
     # and other programs by a table
     whole = Store(tmp_path).query("SELECT * FROM points ORDER BY key, seed")
     table = pd.read_parquet(tmp_path / "points.parquet").sort_values(["key", "seed"], ignore_index=True)
@@ -150,7 +150,7 @@ def test_a_store_of_another_version_is_left_alone(tiny: ac.Scenario, tmp_path: P
         (tmp_path / "store.json").write_text(f'{{"format": {number}}}', encoding="utf-8")
         with pytest.raises(SweepError, match=f"was written by {which} version"):
             ac.sweep(tiny, {"rtt": "20 ms"}, store=tmp_path)
-    assert [item.name for item in tmp_path.iterdir()] == ["store.json"]
+    assert [file.name for file in tmp_path.iterdir()] == ["store.json"]
 
 
 APPENDS = """

@@ -72,9 +72,9 @@ def test_an_aqm_or_a_scheduler_by_name_replaces_a_scheduler_with_an_aqm_of_its_o
     """`--set aqm=codel --set aqm=fq_codel` on a file with FQ-CoDel at one link: 'there is no AQM "fq_codel"'."""
     home = ac.load(SCENARIOS / "home.toml")  # drop-tail down, FQ-CoDel up
     fair = changed(home, {"aqm": "FQ-CoDel"}).canonical["link"]
-    assert [item["queue"]["scheduler"]["kind"] for item in fair] == ["fq_codel", "fq_codel"]
+    assert [link["queue"]["scheduler"]["kind"] for link in fair] == ["fq_codel", "fq_codel"]
     plain = changed(home, {"aqm": "drop-tail"}).canonical["link"]
-    assert [item["queue"].get("scheduler", "none") for item in plain] == ["none", "none"]
+    assert [link["queue"].get("scheduler", "none") for link in plain] == ["none", "none"]
     inner = home.with_({"link.up.queue": {"scheduler": "fq_codel", "aqm": "codel"}})
     pie = changed(inner, {"link.up.queue.aqm": "pie"}).canonical["link"][1]["queue"]
     assert (pie["scheduler"]["kind"], pie["aqm"]) == ("fq_codel", "pie")
@@ -186,8 +186,8 @@ def test_report_and_plot(ackclock: Command, small: Path) -> None:
     assert wrong.returncode == 2
     assert "--against count: must be one or two of the varied keys: rtt, queue.aqm" in wrong.stderr
     sql = 'SELECT count(*) AS "<n>" FROM points'
-    question = ackclock("query", sql, "--store", store, "--report", report)
-    assert question.returncode == 0
+    queried = ackclock("query", sql, "--store", store, "--report", report)
+    assert queried.returncode == 0
     assert "&lt;n&gt;" in report.read_text(encoding="utf-8")
 
 

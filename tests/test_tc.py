@@ -23,9 +23,9 @@ RATE = "100 Mbit/s"
 
 def again(scenario: ac.Scenario, form: str = "tc") -> ac.Scenario:
     """What is read of what is written."""
-    result = export_tc(scenario, form)
+    exported = export_tc(scenario, form)
     return import_tc(
-        [(scenario.origin, text) for text in result.files.values()], rate=scenario.canonical["link"][0]["rate"]
+        [(scenario.origin, text) for text in exported.files.values()], rate=scenario.canonical["link"][0]["rate"]
     ).scenario
 
 
@@ -242,20 +242,20 @@ class Some:
         self.major = 1
 
     def leaf(self) -> str:
-        item, whole = self.random, self.random.randint
+        draw, whole = self.random, self.random.randint
         micros = f"{whole(1, 200) * 100}us"
-        ecn = item.choice(["", " ecn", " noecn"])
-        link = item.choice(
+        ecn = draw.choice(["", " ecn", " noecn"])
+        link = draw.choice(
             [
                 "",
                 "raw",
-                f"overhead {whole(-64, 256)} {item.choice(['atm', 'ptm', 'noatm', ''])} mpu {whole(1, 256)}",
+                f"overhead {whole(-64, 256)} {draw.choice(['atm', 'ptm', 'noatm', ''])} mpu {whole(1, 256)}",
                 "docsis",
                 "pppoe-ptm",
                 "ethernet ether-vlan",
             ]
         )
-        return item.choice(
+        return draw.choice(
             [
                 f"pfifo limit {whole(1, 9999)}",
                 f"bfifo limit {whole(2000, 10**6)}",
@@ -264,13 +264,13 @@ class Some:
                 f"pie limit {whole(1, 9999)} target {whole(1, 90)}ms alpha {whole(1, 32)} beta {whole(1, 32)}{ecn}",
                 f"fq_pie flows {whole(1, 4096)} quantum {whole(256, 9000)} tupdate {whole(1, 40)}ms",
                 f"fq flow_limit {whole(1, 999)} maxrate {whole(1, 99)}mbit",
-                f"sfq limit 127 perturb {whole(0, 60)} depth {whole(1, 127)} {item.choice(['', 'headdrop'])}",
+                f"sfq limit 127 perturb {whole(0, 60)} depth {whole(1, 127)} {draw.choice(['', 'headdrop'])}",
                 f"sfb limit {whole(1, 999)} max {whole(25, 99)} target 20",
-                f"choke limit {4 * whole(30, 99)} min {whole(5, 9)} bandwidth {whole(1, 99)}mbit probability 0.1{item.choice(['', ' ecn'])}",
+                f"choke limit {4 * whole(30, 99)} min {whole(5, 9)} bandwidth {whole(1, 99)}mbit probability 0.1{draw.choice(['', ' ecn'])}",
                 f"red limit 400000 min {whole(10, 30)}000 max 90000 avpkt 1000 burst {whole(55, 99)} probability 0.0{whole(1, 9)}",
-                f"cake {item.choice(['unlimited', f'bandwidth {whole(64, 10**6)}kbit'])} {item.choice(['besteffort', 'diffserv4', 'precedence'])}"
-                f" {item.choice(['dual-srchost', 'flows', 'hosts'])} {item.choice(['nat', 'nonat'])} {item.choice(['wash', ''])}"
-                f" {item.choice(['ingress', ''])} {item.choice(['ack-filter', ''])} rtt {whole(1, 900)}ms {link} memlimit {whole(1, 64)}mb",
+                f"cake {draw.choice(['unlimited', f'bandwidth {whole(64, 10**6)}kbit'])} {draw.choice(['besteffort', 'diffserv4', 'precedence'])}"
+                f" {draw.choice(['dual-srchost', 'flows', 'hosts'])} {draw.choice(['nat', 'nonat'])} {draw.choice(['wash', ''])}"
+                f" {draw.choice(['ingress', ''])} {draw.choice(['ack-filter', ''])} rtt {whole(1, 900)}ms {link} memlimit {whole(1, 64)}mb",
             ]
         )
 
@@ -378,8 +378,8 @@ def test_names_of_a_scenario_survive_tc() -> None:
             "flows": flows,
         }
     )
-    result = export_tc(given)
-    read = import_tc([("x", result.files["tc"])], rate=RATE).scenario
+    exported = export_tc(given)
+    read = import_tc([("x", exported.files["tc"])], rate=RATE).scenario
 
     def shape(rows: list[dict[str, Any]]) -> list[Any]:
         return [
@@ -393,11 +393,11 @@ def test_names_of_a_scenario_survive_tc() -> None:
             for row in rows
         ]
 
-    ours, theirs = (item.canonical["link"][0]["queue"] for item in (given, read))
+    ours, theirs = (scenario.canonical["link"][0]["queue"] for scenario in (given, read))
     assert shape(ours["classes"]) == shape(theirs["classes"])
     assert ours["default"] == theirs["default"]
-    assert any("newton: False here, True in Linux" in note for note in result.notes)
-    assert any('"call" must carry the mark' in note for note in result.notes)
+    assert any("newton: False here, True in Linux" in note for note in exported.notes)
+    assert any('"call" must carry the mark' in note for note in exported.notes)
     assert again(read) == read
 
 
@@ -440,9 +440,9 @@ def test_names_of_a_scenario_survive_tc() -> None:
     ],
 )  # fmt: skip
 def test_mistakes_have_a_place_and_what_is_allowed(text: str, answer: str) -> None:
-    with pytest.raises(ac.ScenarioError) as result:
+    with pytest.raises(ac.ScenarioError) as raised:
         import_tc([("x", text)])
-    assert answer in str(result.value)
+    assert answer in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -468,17 +468,17 @@ def test_mistakes_have_a_place_and_what_is_allowed(text: str, answer: str) -> No
 )
 def test_what_tc_cannot_say_is_refused_by_name(queue: dict[str, Any], answer: str) -> None:
     scenario = ac.dumbbell(rate=RATE, queue=queue, flows=ac.flows(1, "reno", rtt="20 ms"), duration="1 s")
-    with pytest.raises(ValueError) as result:  # noqa: PT011  asserted below
+    with pytest.raises(ValueError) as raised:  # noqa: PT011  asserted below
         export_tc(scenario)
-    assert answer in str(result.value)
+    assert answer in str(raised.value)
 
 
 def test_a_capacity_in_bytes_is_told_to_what_counts_packets() -> None:
     """The default, 100 ms, was refused as "250 kB", which no file had."""
     scenario = ac.dumbbell(rate="20 Mbit/s", queue="codel", flows=ac.flows(1, "reno", rtt="20 ms"), duration="1 s")
-    result = export_tc(scenario)
-    assert "codel limit 166 " in "".join(result.files.values())
-    assert any("250 kB is 166 packets of 1500 B" in note for note in result.notes)
+    exported = export_tc(scenario)
+    assert "codel limit 166 " in "".join(exported.files.values())
+    assert any("250 kB is 166 packets of 1500 B" in note for note in exported.notes)
 
 
 # sqm-scripts and LibreQoS
@@ -598,9 +598,9 @@ def test_a_providers_tree_of_libreqos() -> None:
 )
 def test_mistakes_in_a_providers_files(old: str, new: str, answer: str) -> None:
     assert old in DEVICES
-    with pytest.raises(ac.ScenarioError) as result:
+    with pytest.raises(ac.ScenarioError) as raised:
         import_tc([("network.json", NETWORK), ("ShapedDevices.csv", DEVICES.replace(old, new, 1))])
-    assert answer in str(result.value)
+    assert answer in str(raised.value)
 
 
 def test_commands(ackclock: Command, tmp_path: Path) -> None:

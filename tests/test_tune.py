@@ -56,29 +56,29 @@ def test_tc_makes_the_weight_of_burst() -> None:
     for n, burst in ((1, 33), (2, 35), (3, 39), (4, 46), (5, 57), (6, 75), (7, 101), (8, 135), (9, 190)):
         assert weight_exponent(32_000, burst - 1, 1000) == n
     for n in range(1, 16):
-        result = burst_for(20 * 1514, n, 1514)
-        assert result is not None
-        assert weight_exponent(20 * 1514, result, 1514) == n
-        assert weight_exponent(20 * 1514, result - 1, 1514) != n
+        exact = burst_for(20 * 1514, n, 1514)
+        assert exact is not None
+        assert weight_exponent(20 * 1514, exact, 1514) == n
+        assert weight_exponent(20 * 1514, exact - 1, 1514) != n
     assert weight_exponent(32_000, 30, 1000) is None  # "burst is too small"
 
 
 def test_red_on_linux() -> None:
-    result = express("linux", RED, 50e6, 1500)
-    [line] = result.apply
+    commands = express("linux", RED, 50e6, 1500)
+    [line] = commands.apply
     assert "min 30280 max 151400 limit" not in line
     assert "limit 605600 min 30280 max 151400 avpkt 1514" in line  # 20, 100 and 400 packets of 1514 bytes
-    assert result.queue["min_threshold"] == "20 packets"
-    assert result.queue["weight"] == 2.0**-9  # from 0.0018
-    assert result.queue["gentle"] is False
+    assert commands.queue["min_threshold"] == "20 packets"
+    assert commands.queue["weight"] == 2.0**-9  # from 0.0018
+    assert commands.queue["gentle"] is False
     assert "probability 0.05" in line
     # the kernel keeps whole multiples of (max - min) / 2^32
-    p = result.queue["max_probability"]
+    p = commands.queue["max_probability"]
     assert p <= 0.05
     assert (p * 2**32) % (151400 - 30280) == 0
     assert linux_probability(1e-9, 0, 10_000_000) == 10_000_000 / 2**32
     # what was rounded stays as it is
-    assert express("linux", result.queue, 50e6, 1500).queue["weight"] == result.queue["weight"]
+    assert express("linux", commands.queue, 50e6, 1500).queue["weight"] == commands.queue["weight"]
 
 
 def test_the_kernels_average_has_32_bits() -> None:
@@ -99,10 +99,10 @@ def test_pie_on_linux() -> None:
         "alpha": 0.125,
         "beta": 1.2,
     }
-    result = express("linux", queue, 50e6, 1500)
-    assert result.apply == ("tc qdisc replace dev DEV root pie limit 300 target 15ms tupdate 16ms alpha 2 beta 19",)
-    assert result.queue["beta"] == 19 / 16
-    assert result.queue["derandomize"] is True
+    commands = express("linux", queue, 50e6, 1500)
+    assert commands.apply == ("tc qdisc replace dev DEV root pie limit 300 target 15ms tupdate 16ms alpha 2 beta 19",)
+    assert commands.queue["beta"] == 19 / 16
+    assert commands.queue["derandomize"] is True
     assert express("linux", {**queue, "alpha": 1e-3}, 50e6, 1500).queue["alpha"] == 1 / 16  # tc takes 0 for "not given"
     assert express("linux", {**queue, "beta": 5.0}, 50e6, 1500).queue["beta"] == 2.0
 
@@ -136,11 +136,11 @@ def test_candidates_are_what_the_device_holds() -> None:
         listed = list(rounded(FAMILIES[kind], question, 0.03, "linux"))
         assert len(listed) > 20
         for queue in listed[::7]:
-            result = express("linux", queue, question.bits, question.packet)
-            again = result.queue
+            commands = express("linux", queue, question.bits, question.packet)
+            again = commands.queue
             assert again == queue
             if kind == "red":  # the text gives the kernel just that
-                words = result.apply[0].split()
+                words = commands.apply[0].split()
                 low, high, p = (float(words[words.index(key) + 1]) for key in ("min", "max", "probability"))
                 assert linux_probability(p, int(low), int(high)) == queue["max_probability"]
 
@@ -165,10 +165,10 @@ def test_a_survey_is_the_stability_engine_at_each_place() -> None:
     # many settings at a place, as one at a time
     other = express("linux", {**RED, "weight": 2.0**-7, "max_probability": 0.2}, question.bits, question.packet).queue
     together = screen(question, [queue, other], lambda _: 0.0, point)
-    item = Theory(question, other).survey([point])[0]
+    by_itself = Theory(question, other).survey([point])[0]
     assert together[1] is not None
-    assert item is not None
-    assert together[1].gain == pytest.approx(item.gain, abs=1e-6)
+    assert by_itself is not None
+    assert together[1].gain == pytest.approx(by_itself.gain, abs=1e-6)
     assert together[1].gain != pytest.approx(place.gain, abs=0.1)
 
 
@@ -185,12 +185,12 @@ def test_a_lag_takes_its_part_of_the_delay_margin() -> None:
 def test_the_check_finds_the_worst_place_and_refines_it() -> None:
     question = problem(link(), None, {"rtt": "20ms..80ms", "flows": "4..16"}, NEED)
     queue = express("linux", RED, question.bits, question.packet).queue
-    result = check(Theory(question, queue), NEED)
-    assert result.shape == (13, 13)
-    assert result.refined > 10
-    assert result.worst is not None
-    assert result.worst.score(NEED) <= min(place.score(NEED) for place in result.places)
-    assert result.gain.gain <= min(place.gain for place in result.places)
+    checked = check(Theory(question, queue), NEED)
+    assert checked.shape == (13, 13)
+    assert checked.refined > 10
+    assert checked.worst is not None
+    assert checked.worst.score(NEED) <= min(place.score(NEED) for place in checked.places)
+    assert checked.gain.gain <= min(place.gain for place in checked.places)
 
 
 def test_cubic_follows_the_law_of_its_larger_window() -> None:
@@ -220,9 +220,9 @@ def test_a_coexisting_cycle_is_found() -> None:
     of = ac.stability(scenario, rtt="constant", averaging="linear", small_windows="law")
     assert of.stable
     assert of.margins().gain > 1
-    result = coexisting(scenario, rtt="constant", averaging="linear", small_windows="law")
-    assert result.tipped
-    assert result.size == pytest.approx(97.9, abs=0.1)
+    coexistence = coexisting(scenario, rtt="constant", averaging="linear", small_windows="law")
+    assert coexistence.tipped
+    assert coexistence.size == pytest.approx(97.9, abs=0.1)
     # a queue that is steady through and through
     steady = coexisting(scenario.with_({"flows.rtt": "40 ms"}), rtt="constant", averaging="linear")
     assert not steady.tipped, steady.text
@@ -252,7 +252,7 @@ def test_pie_over_a_range() -> None:
     # "mean delay up to 15 ms, checked" where its runs had 16.14; shorter delays of the default were not said
     longest = max(run.delay for run in [*answer.runs, answer.worst])
     assert f"mean delays up to {longest * 1e3:.4g} ms in packet runs (demanded: 30 ms" in answer.sentence
-    default = max(item.delay for item in answer.defaults["fq_codel, Linux's default"])
+    default = max(run.delay for run in answer.defaults["fq_codel, Linux's default"])
     assert default < max(run.delay for run in answer.runs)
     assert "With fq_codel, Linux's default, delays at the corners are shorter: up to " in answer.sentence
     assert f"up to {default * 1e3:.4g} ms, with this setting up to" in answer.sentence
@@ -271,14 +271,14 @@ def test_the_delay_margin_that_is_demanded_follows_the_round_trip(
     rtt: str, margin: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """10 ms were demanded of a link with a round trip of 50 us."""
-    results: list[float] = []
-    monkeypatch.setattr(_Tuning, "answer", lambda self: results.append(self.problem.need.delay))
+    demanded: list[float] = []
+    monkeypatch.setattr(_Tuning, "answer", lambda self: demanded.append(self.problem.need.delay))
     near = ac.dumbbell(
         rate="10 Gbit/s", queue="drop-tail", delay="1 us", flows=ac.flows(8, "reno", rtt=rtt), duration="1 s"
     )
     ac.tune(near, {"flows": "8..16"})
     ac.tune(near, {"flows": "8..16"}, delay_margin="2 ms")
-    assert results == pytest.approx([margin, 0.002])
+    assert demanded == pytest.approx([margin, 0.002])
 
 
 def test_the_style_of_the_endpoints_is_said_and_can_be_chosen() -> None:
@@ -311,11 +311,11 @@ def test_no_such_setting() -> None:
     text = str(answer)
     assert "what to give up" in text
     # what is offered is found when it is asked for
-    item = next(iter(answer.compromises))
+    compromise = next(iter(answer.compromises))
     ranges = {"rtt": "10ms..200ms", "flows": "2..64"}
-    if item.key == "rtt":
-        ranges["rtt"] = f"10ms..{item.value * 1e3:.6f}ms" if item.value < 0.2 else ranges["rtt"]
-    assert item.value > 0
+    if compromise.key == "rtt":
+        ranges["rtt"] = f"10ms..{compromise.value * 1e3:.6f}ms" if compromise.value < 0.2 else ranges["rtt"]
+    assert compromise.value > 0
 
 
 def test_an_algorithm_without_a_fluid_law_is_tuned_by_packets_alone() -> None:
@@ -332,9 +332,9 @@ def test_a_run_shows_three_sawtooth_cycles() -> None:
     """Two CUBICs fill 1000 packets at 10 Mbit/s: one run of 60 s had a mean wait of 0.69 s, a long one 0.83."""
     path = ac.dumbbell(rate="10 Mbit/s", queue="drop-tail", flows=ac.flows(2, "cubic", rtt="50 ms"), duration="20 s")
     question = problem(path, None, {"rtt": "50ms..200ms"}, NEED)
-    result = placed(question, {"aqm": "drop-tail", "capacity": "1000 packets"}, {"rtt": 0.05}).canonical
-    begin, end = (ac._core.quantity(part.strip())[0] for part in result["scenario"]["measure"].split(".."))
-    assert end - begin >= 0.999 * needed(result, "bottleneck").measured > 100
+    tree = placed(question, {"aqm": "drop-tail", "capacity": "1000 packets"}, {"rtt": 0.05}).canonical
+    begin, end = (ac._core.quantity(part.strip())[0] for part in tree["scenario"]["measure"].split(".."))
+    assert end - begin >= 0.999 * needed(tree, "bottleneck").measured > 100
 
 
 @pytest.mark.parametrize(("spread", "seeds", "undecided"), [(1e-4, 3, False), (3e-3, 8, False), (0.02, 24, True)])
@@ -354,7 +354,7 @@ def test_seeds_follow_where_the_interval_lies_across_the_target(
     assert (answer.worst.seeds, answer.undecided) == (seeds, undecided)
     assert ("Cannot tell for certain" in answer.sentence) == undecided
     # the worst is a corner here, whose runs were counted twice
-    monkeypatch.setattr("ackclock.present.text.tune._beside_linux", lambda _told: "")
+    monkeypatch.setattr("ackclock.present.text.tune._beside_linux", lambda _tuned: "")
     assert any(
         f"by {seeds} packet runs" in line and f"1 corner with {seeds} seeds each" in line for line in answer.checked
     )
@@ -444,7 +444,7 @@ def test_where_nothing_is_found_what_meets_the_target_is_named() -> None:
     answer = ac.tune(link(), ranges, aqm="threshold", target="12 ms", gain_margin=60, seeds=1, runs=0)
     assert not answer.found
     fq = answer.defaults["fq_codel, Linux's default"]
-    assert max(item.delay for item in fq) <= 0.012
+    assert max(run.delay for run in fq) <= 0.012
     assert answer.instead is not None
     assert "fq_codel, Linux's default, meets the delay at all corners" in answer.sentence
     text = str(answer)
@@ -459,9 +459,9 @@ def test_a_delay_that_fails_is_not_said_to_suffice_below_it() -> None:
     answer = ac.tune(link(4), {"flows": "2..40"}, aqm="codel", target="1 ms", seeds=1, runs=0)
     assert not answer.found
     assert answer.worst is not None
-    (item,) = answer.compromises
-    assert item.value >= answer.worst.delay
-    assert item.value == pytest.approx(answer.worst.delay, rel=1e-3)
+    (compromise,) = answer.compromises
+    assert compromise.value >= answer.worst.delay
+    assert compromise.value == pytest.approx(answer.worst.delay, rel=1e-3)
 
 
 def test_what_is_found_has_a_shaper_line() -> None:
@@ -472,15 +472,15 @@ def test_what_is_found_has_a_shaper_line() -> None:
     # what is said in words of HTB, sqm-scripts and CAKE is read back as the setting, and written again as it was
     for lines in (answer.shaper, answer.sqm):
         assert all(line.expandtabs(2).strip() in str(answer) for line in lines)
-        (item,) = read_back(lines)
-        assert all(item[key] == canonical(answer.queue)[key] for key in ("target", "interval"))
+        (shaper,) = read_back(lines)
+        assert all(shaper[key] == canonical(answer.queue)[key] for key in ("target", "interval"))
 
 
 def canonical(queue: dict[str, Any] | None) -> dict[str, Any]:
     """A queue with all its keys."""
     scenario = ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=ac.flows(2, rtt="40 ms"), duration="1 s")
-    result: dict[str, Any] = scenario.canonical["link"][0]["queue"]
-    return result
+    canonical_queue: dict[str, Any] = scenario.canonical["link"][0]["queue"]
+    return canonical_queue
 
 
 def read_back(lines: Sequence[str]) -> list[dict[str, Any]]:

@@ -163,10 +163,10 @@ def test_random_numbers_belong_to_the_seed() -> None:
 
 
 def test_replications_in_threads() -> None:
-    item = ac.replicate(scenario(Reno, queue={"aqm": Coin}), 4, threads=1)
+    single = ac.replicate(scenario(Reno, queue={"aqm": Coin}), 4, threads=1)
     two = ac.replicate(scenario(Reno, queue={"aqm": Coin}), 4, threads=2)
-    assert [measured(result) for result in item] == [measured(result) for result in two]
-    assert len({measured(result) for result in item}) == 4
+    assert [measured(result) for result in single] == [measured(result) for result in two]
+    assert len({measured(result) for result in single}) == 4
 
 
 class Timer:

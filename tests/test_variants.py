@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import ackclock as ac
-from ackclock.experiment.progress import tell, told_to
+from ackclock.experiment.progress import listening, tell
 from ackclock.present.cli import main
 from ackclock.present.plot.variants import figure
 from ackclock.present.text.variants import comparison
@@ -82,10 +82,10 @@ def test_answers_are_a_line_and_a_card(file: Path) -> None:
 
 def test_the_work_is_told_where_somebody_listens(file: Path) -> None:
     heard: list[str] = []
-    with told_to(heard.append):
+    with listening(heard.append):
         ac.why(file, length=3.0)
-    assert any("present" in item for item in heard)
-    assert any("probes" in item for item in heard)
+    assert any("present" in message for message in heard)
+    assert any("probes" in message for message in heard)
     count = len(heard)
     tell("nobody hears this")
     assert len(heard) == count

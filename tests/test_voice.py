@@ -71,7 +71,7 @@ OPENBACH = [
 def test_ratings_are_those_of_another_implementation(
     codec: Codec, echo: float, delay: float, percent: float, burst: float, sidetone: float, loop: float, rating: float
 ) -> None:
-    result = transmission_rating(
+    computed = transmission_rating(
         delay / 1e3,
         percent / 100,
         codec,
@@ -80,7 +80,7 @@ def test_ratings_are_those_of_another_implementation(
         echo_round_trip=loop / 1e3,
         parameters=Parameters(stmr=sidetone),
     )
-    assert result == pytest.approx(rating, abs=6e-5)
+    assert computed == pytest.approx(rating, abs=6e-5)
 
 
 def test_jitter_buffer_waits_for_late_packets_or_gives_them_up() -> None:
@@ -100,8 +100,8 @@ def test_lost_packets_lower_a_call() -> None:
 
 def test_defaults_give_the_rating_that_a_third_implementation_prints() -> None:
     """The example of manucorporat/e-model (Go, of G.107 06/2015): all defaults, T = Tr = Ta = 0, Bpl = 1."""
-    result = transmission_rating(0, 0, Codec("as there", 0.0, 1.0), echo_round_trip=0.0)
-    assert result == pytest.approx(93.206208, abs=5e-7)
+    computed = transmission_rating(0, 0, Codec("as there", 0.0, 1.0), echo_round_trip=0.0)
+    assert computed == pytest.approx(93.206208, abs=5e-7)
 
 
 @pytest.mark.parametrize(("edges", "counts", "lost"), [([], [], 0), ([0.1], [0], 0), ([0.2, 0.1], [1, 1], 0)])

@@ -88,7 +88,9 @@ def test_every_loaded_link_is_judged_and_the_remedy_is_for_all() -> None:
     assert other is not None
     assert min(result.other.utilization, other.utilization) > 0.9
     assert max(result.other.delay_p99, other.delay_p99) < 0.05
-    goodput = [sum(item.goodput for item in each.classes.values()) for each in (result.present, result.other)]
+    goodput = [
+        sum(class_numbers.goodput for class_numbers in each.classes.values()) for each in (result.present, result.other)
+    ]
     assert goodput[1] > 1.2 * goodput[0]
     assert "of the rate" not in result.sentence
     assert "1188kbit" in str(result)
@@ -110,13 +112,13 @@ def test_what_was_before_is_the_mean_of_all_present_runs() -> None:
         )
         return Measured(key, numbers, scales.Length(1.0, 1.0, 0.01, "any"), enough=True, factor=1.0)  # type: ignore[arg-type]
 
-    result = {
+    by_key = {
         effect.key: effect
         for effect in effects(runs("present", 0.015, 0.016, 0.020), runs("other", 0.5), {"link": 1.0})
     }
-    assert result["loss"].before == pytest.approx(0.017)
-    assert result["loss"].after == 0.5
-    assert result["delay_p50"].change == pytest.approx(0)
+    assert by_key["loss"].before == pytest.approx(0.017)
+    assert by_key["loss"].after == 0.5
+    assert by_key["delay_p50"].change == pytest.approx(0)
 
 
 @pytest.mark.parametrize(("now", "instead", "longer", "better"), [
@@ -134,7 +136,7 @@ def test_a_share_that_a_longer_run_may_explain_is_no_effect(
         return Measured(key, (simple_namespace,), scales.Length(1.0, length, 0.01, "any"), enough=True, factor=1.0)  # type: ignore[arg-type]
 
     result = effects(run_of("present", now, 10.0), run_of("other", instead, 10.0 * longer), {"link": 1.0})
-    assert next(item for item in result if item.key == "jain").better is better
+    assert next(effect for effect in result if effect.key == "jain").better is better
 
 
 def test_a_stream_that_waits_alone_does_not_make_the_runs_long() -> None:
@@ -183,7 +185,7 @@ def test_a_call_that_loses_packets_beside_a_transfer_is_not_nothing() -> None:
     """ "Nothing is wrong" while a call lost 0.5 % of its packets, none with FQ-CoDel."""
     call = {"traffic": {"kind": "cbr", "rate": "100 kbit/s"}, "packet_size": "200 B", "name": "call"}
     result = answer_of(bulk_and({**call, "count": 1}, "8 packets", "5 Mbit/s"))
-    sentence = next(item for item in result.sentences if item.predicate == "stream-loses")
+    sentence = next(each for each in result.sentences if each.predicate == "stream-loses")
     assert sentence.numbers["value"] > 1e-3
     assert "Nothing is wrong" not in result.sentence
     assert "lost of a stream without congestion control" in result.sentences[-1].text
@@ -342,9 +344,9 @@ def test_halves_of_a_steady_run_lose_alike() -> None:
     flows = ac.flows(8, "reno", rtt="20 ms", start="uniform 0 s .. 1 s")
     link = ac.dumbbell(rate="20 Mbit/s", queue="drop-tail", flows=flows, duration="120 s")
     run = ac.run(link.with_({"scenario.measure": "20 s .. 120 s"}), trace_links=True)
-    result = numbers(run, "bottleneck")
-    first, second = result.halves["loss"]
-    assert (first + second) / 2 == pytest.approx(result.loss)
+    link_numbers = numbers(run, "bottleneck")
+    first, second = link_numbers.halves["loss"]
+    assert (first + second) / 2 == pytest.approx(link_numbers.loss)
     assert first == pytest.approx(second, rel=0.1)
 
 
@@ -427,17 +429,17 @@ def test_lines_with_mixed_classes_in_both_directions_and_varying_rates() -> None
 
 def planted(tree: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """The answer with one thing in it false, as often as there is a place for it."""
-    results: list[tuple[str, dict[str, Any]]] = []
+    plants: list[tuple[str, dict[str, Any]]] = []
 
     def plant(what: str, change: Callable[[dict[str, Any]], None]) -> None:
         copy = json.loads(json.dumps(tree))
         change(copy)
         if copy != tree:
-            results.append((what, copy))
+            plants.append((what, copy))
 
     def reworded(old: str, new: str) -> Callable[[dict[str, Any]], None]:
-        def change(item: dict[str, Any]) -> None:
-            last = item["sentences"][-1]
+        def change(tree: dict[str, Any]) -> None:
+            last = tree["sentences"][-1]
             last["text"] = re.sub(old, new, last["text"], count=1)
 
         return change
@@ -450,31 +452,31 @@ def planted(tree: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     plant("the share is another", reworded(r"index ([0-9.]+) to [0-9.]+", r"index \1 to 0.51"))
     plant("fewer packets are lost", reworded(r"([0-9.]+) % in place of ([0-9.]+) %", r"\2 % in place of \1 %"))
 
-    def effect(item: dict[str, Any]) -> None:
-        first = item["effects"][0]
+    def effect(tree: dict[str, Any]) -> None:
+        first = tree["effects"][0]
         first["before"], first["after"] = first["after"], first["before"]
 
     plant("an effect is turned round", effect)
     for key in ("delay_p50", "delay_p99", "utilization", "loss"):
         plant(
-            f"the table's {key}", lambda item, key=key: item["present"].update({key: 1.3 * item["present"][key] + 0.01})
+            f"the table's {key}", lambda tree, key=key: tree["present"].update({key: 1.3 * tree["present"][key] + 0.01})
         )
-    plant("the queue's median", lambda item: item["sentences"][0]["numbers"].update(p50_s=0.5))
+    plant("the queue's median", lambda tree: tree["sentences"][0]["numbers"].update(p50_s=0.5))
     for at, sentence in enumerate(tree["sentences"]):
         if sentence["predicate"] in ("waits-long", "loses-much", "stream-loses", "stands-idle", "shares-unevenly"):
             plant(f"{sentence['predicate']}: its value", partial(_value, at=at))
             plant(f"{sentence['predicate']}: its text", partial(_text, at=at))
-    return results
+    return plants
 
 
-def _value(item: dict[str, Any], at: int) -> None:
-    item["sentences"][at]["evidence"][0]["value"] *= 1.2
+def _value(tree: dict[str, Any], at: int) -> None:
+    tree["sentences"][at]["evidence"][0]["value"] *= 1.2
 
 
-def _text(item: dict[str, Any], at: int) -> None:
+def _text(tree: dict[str, Any], at: int) -> None:
     """The first number has another digit in front, or in place of its first."""
-    text = item["sentences"][at]["text"]
-    item["sentences"][at]["text"] = re.sub(r"[0-9]", lambda digit: str((int(digit[0]) + 3) % 10), text, count=1)
+    text = tree["sentences"][at]["text"]
+    tree["sentences"][at]["text"] = re.sub(r"[0-9]", lambda digit: str((int(digit[0]) + 3) % 10), text, count=1)
 
 
 def test_planted_faults_are_convicted() -> None:
@@ -573,8 +575,8 @@ def test_cells_that_ship_are_those_of_the_comparison() -> None:
     sys.path.insert(0, str(root / "validation" / "linux"))
     import validate
 
-    result = validate.shipped((root / "validation" / "linux" / "comparison.csv").read_text(encoding="utf-8"))
-    assert result == validate.CELLS.read_text(encoding="ascii")
+    cells = validate.shipped((root / "validation" / "linux" / "comparison.csv").read_text(encoding="utf-8"))
+    assert cells == validate.CELLS.read_text(encoding="ascii")
 
 
 def test_json_of_a_link_that_tells_nothing_has_no_numbers_that_are_none() -> None:
@@ -613,9 +615,9 @@ def test_a_remedy_says_of_each_link_what_the_table_has() -> None:
     rows = {"delay_p50": "delay_p50", "delay_p99": "delay_p99", "loss": "loss", "rate": "utilization"}
     compared = [effect for effect in result.effects if effect.key in rows]
     assert {entry.subject for entry in compared} == set(settings)
-    for item in compared:
-        assert item.before == getattr(settings[item.subject], rows[item.key])
-        assert all(key in result.json()["runs"] for key in item.evidence.runs)
+    for effect in compared:
+        assert effect.before == getattr(settings[effect.subject], rows[effect.key])
+        assert all(key in result.json()["runs"] for key in effect.evidence.runs)
 
 
 def test_nothing_is_wrong_in_all_seeds_not_in_the_first() -> None:
@@ -644,11 +646,11 @@ def test_what_still_moves_is_measured_for_longer() -> None:
 
 @pytest.fixture(scope="module")
 def both_ways() -> dict[str, Any]:
-    result: dict[str, Any] = json.loads(
+    answer: dict[str, Any] = json.loads(
         json.dumps(ac.why(down="4 Mbit/s", up="2 Mbit/s", rtt="40 ms", buffer="200 ms").json())
     )
-    checkers.check(result)
-    return result
+    checkers.check(answer)
+    return answer
 
 
 class TestPlanted:

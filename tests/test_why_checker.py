@@ -55,13 +55,13 @@ def false() -> list[str]:
     """What the judges call false in the answer to the question."""
     result = ac.why(scenario=QUESTION)
     answer = json.loads(json.dumps(result.json())) | {"printed": str(result)}
-    outcome = people_checker.wrong(answer["people"], QUESTION) + people_checker.wrong_beside_the_table(answer, QUESTION)
-    outcome += people_checker.wrong_beside_probes(answer, QUESTION) + printed_checker.wrong(answer)
+    faults = people_checker.wrong(answer["people"], QUESTION) + people_checker.wrong_beside_the_table(answer, QUESTION)
+    faults += people_checker.wrong_beside_probes(answer, QUESTION) + printed_checker.wrong(answer)
     try:
         checkers.check(answer)
     except AssertionError as error:
-        outcome.append(str(error))
-    return outcome
+        faults.append(str(error))
+    return faults
 
 
 def test_product_is_acquitted() -> None:
@@ -115,9 +115,9 @@ def _column() -> Any:
 def _effect(**other: str) -> Any:
     true = TEXT["remedies"]._effect
 
-    def words(item: Any, balance: Any) -> str:
-        changed = {key: getattr(item, value) for key, value in other.items() if item.key == "loss"}
-        return str(true(replace(item, **changed) if other else replace(item, key="delay_p99"), balance))
+    def words(effect: Any, balance: Any) -> str:
+        changed = {key: getattr(effect, value) for key, value in other.items() if effect.key == "loss"}
+        return str(true(replace(effect, **changed) if other else replace(effect, key="delay_p99"), balance))
 
     return patch.object(TEXT["remedies"], "_effect", words)
 
@@ -125,7 +125,9 @@ def _effect(**other: str) -> Any:
 def _downloads() -> Any:
     count = iter(range(100))
     return wrapped(
-        PEOPLE, "_mean", lambda item: replace(item, download=item.download * (1.35 if next(count) % 2 else 1))
+        PEOPLE,
+        "_mean",
+        lambda experience: replace(experience, download=experience.download * (1.35 if next(count) % 2 else 1)),
     )
 
 
@@ -142,7 +144,9 @@ def _limit(key: str, factor: float) -> Any:
 def _cause() -> Any:
     true = EXPERIMENT._shown
     return patch.object(
-        EXPERIMENT, "_shown", lambda item, of: true(replace(item, value=item.before) if item.before > 0 else item, of)
+        EXPERIMENT,
+        "_shown",
+        lambda evidence, of: true(replace(evidence, value=evidence.before) if evidence.before > 0 else evidence, of),
     )
 
 
@@ -150,7 +154,7 @@ FAULTS: dict[str, Callable[[], Any]] = {
     "commands for twice the rate": _commands,
     "a shaper run at 90 % and called 95": lambda: patch.object(REMEDIES, "SHAPED", 0.9),
     "classes of the other's row": lambda: wrapped(
-        WHY, "averaged", lambda item: replace(item, classes=turned(item.classes))
+        WHY, "averaged", lambda setting: replace(setting, classes=turned(setting.classes))
     ),
     "a printed column of the other's row": _column,
     "the other direction is dropped": lambda: patch.object(WHY, "_loaded", lambda *_: False),

@@ -131,7 +131,7 @@ def test_a_queue_of_random_arrivals_is_measured_for_as_long_as_it_remembers() ->
 def test_two_causes_are_named_as_the_scenario_has_them() -> None:
     """ "pie as it is set and the buffer of 10240 packets (4.1 s) together" had FQ-CoDel's buffer, not the user's."""
     tree = over({"queue": {"aqm": "pie", "capacity": "100 ms"}}).canonical
-    wanted = [item.of("link", "delay") for item in GENERAL if item.key in ("queue", "buffer")]
+    wanted = [ablation.of("link", "delay") for ablation in GENERAL if ablation.key in ("queue", "buffer")]
     [pair] = pairs(wanted, tree)
     assert "the buffer of 100 ms" in pair.change.cause
     assert "pie " in pair.change.cause

@@ -54,7 +54,7 @@ def home(router: dict[str, Any], modem: dict[str, Any], *, own: bool = False) ->
 
 def answer(scenario: ac.Scenario, link: str = "modem") -> dict[str, list[str]]:
     findings = causes.diagnose(scenario, link).findings
-    return {result.symptom: [cause.key for cause in result.causes] for result in findings}
+    return {finding.symptom: [cause.key for cause in finding.causes] for finding in findings}
 
 
 def waits(scenario: ac.Scenario) -> dict[str, tuple[float, float]]:
@@ -73,9 +73,9 @@ def test_cake_that_is_set_right_has_nothing_wrong() -> None:
 def test_a_shaper_that_is_set_too_high_leaves_the_queue_to_the_modem() -> None:
     scenario = home(sqm(1.1 * RATE), FIFO)
     assert answer(scenario)["delay"] == ["shaper"]
-    result = waits(scenario)["modem"][0], waits(home(sqm(0.95 * RATE), FIFO))["modem"][0]
-    assert result[0] > 0.1
-    assert result[1] < 0.001
+    delays = waits(scenario)["modem"][0], waits(home(sqm(0.95 * RATE), FIFO))["modem"][0]
+    assert delays[0] > 0.1
+    assert delays[1] < 0.001
 
 
 def test_sqm_at_85_per_cent_leaves_a_part_of_the_link() -> None:
@@ -145,13 +145,13 @@ def test_acks_that_an_uplink_loses(both: bool) -> None:
 
 
 def test_one_host_with_forty_flows_beside_one_with_one() -> None:
-    many, item = ({"name": name, "path": ["down"], "destination": name, **SENDERS} for name in ("many", "one"))
+    many, single = ({"name": name, "path": ["down"], "destination": name, **SENDERS} for name in ("many", "one"))
     queue = {"scheduler": "fq_codel"}
     base = ac.Scenario(
         {
             "scenario": {"name": "hosts", "duration": "9 s"},
             "link": [{"name": "down", "rate": "20 Mbit/s", "queue": queue}],
-            "flows": [{**many, "count": 40}, item],
+            "flows": [{**many, "count": 40}, single],
         }
     )
     assert answer(base, "down")["hosts"] == ["by-host"]

@@ -107,24 +107,24 @@ def random_link(seed: int) -> dict[str, Any]:
 def made(link: dict[str, Any], variant: Variant) -> ac.Scenario:
     """The scenario of a variant."""
     by = variant.faster
-    classes = [dict(item) for item in link["classes"]]
+    classes = [dict(flow) for flow in link["classes"]]
     if variant.split:
-        parts = [(item, n, k) for item in classes for k, n in enumerate((item["count"] // 2, (item["count"] + 1) // 2))]
-        classes = [item | {"name": f"{item['name']}{k}", "count": n} for item, n, k in parts if n]
+        parts = [(flow, n, k) for flow in classes for k, n in enumerate((flow["count"] // 2, (flow["count"] + 1) // 2))]
+        classes = [flow | {"name": f"{flow['name']}{k}", "count": n} for flow, n, k in parts if n]
     if variant.reverse:
         classes.reverse()
     total = (WARM + variant.longer * MEASURED) / by
-    shortest = min(item["rtt"] for item in classes) / by
+    shortest = min(flow["rtt"] for flow in classes) / by
     flows = [
-        item
+        flow
         | {
             "path": ["link"],
-            "rtt": f"{item['rtt'] / by:.9g} s",
-            "congestion": {"kind": item["congestion"]} | scaled(item["congestion"], by),
+            "rtt": f"{flow['rtt'] / by:.9g} s",
+            "congestion": {"kind": flow["congestion"]} | scaled(flow["congestion"], by),
             "start": f"uniform 0 s .. {1 / by:g} s",
         }
         | {key: f"{value / by:.9g} s" for key, value in TIMERS.items()}
-        for item in classes
+        for flow in classes
     ]
     queue = link["queue"] | {key: f"{value / by:.9g} s" for key, value in link["times"].items()}
     if queue["aqm"] in ("pi", "rem"):
@@ -150,11 +150,11 @@ def scaled(kind: str, by: float) -> dict[str, Any]:
     """Parameters of a congestion control that are times, where these are `by` times as short."""
     if by == 1:
         return {}
-    known = next(item for item in ac.list_algorithms()["congestion"] if item["kind"] == kind)
+    known = next(algorithm for algorithm in ac.list_algorithms()["congestion"] if algorithm["kind"] == kind)
     rows: Any = known["parameters"]
     times = {row["name"]: row["default"] for row in rows if row["unit"] == "s" and isinstance(row["default"], float)}
-    result: dict[str, Any] = {key: f"{value / by:.9g} s" for key, value in times.items()}
-    return result | {key: by**3 * value for key, value in CURVES.get(kind, {}).items()}
+    parameters: dict[str, Any] = {key: f"{value / by:.9g} s" for key, value in times.items()}
+    return parameters | {key: by**3 * value for key, value in CURVES.get(kind, {}).items()}
 
 
 def answers(link: dict[str, Any], variant: Variant, packets: float = 0) -> tuple[str, str]:
@@ -166,14 +166,15 @@ def answers(link: dict[str, Any], variant: Variant, packets: float = 0) -> tuple
     facts = judged(ac.run(made(link, variant), seed=variant.seed, trace_links=True), "link", packets)
     assert facts.oscillating is not None
     answer = [
-        ("yes" if item else "no") if item.decided else "cannot tell" for item in (facts.oscillating, facts.stable)
+        ("yes" if verdict else "no") if verdict.decided else "cannot tell"
+        for verdict in (facts.oscillating, facts.stable)
     ]
     return answer[0], answer[1]
 
 
-def contradictions(results: list[str]) -> int:
+def contradictions(verdicts: list[str]) -> int:
     """How many answers contradict those that most variants give."""
-    known = Counter(result for result in results if result != "cannot tell")
+    known = Counter(verdict for verdict in verdicts if verdict != "cannot tell")
     return sum(known.values()) - max(known.values(), default=0)
 
 

@@ -47,7 +47,7 @@ class Kind(Protocol):
     def answer(self, question: Any, packets: float) -> Any:
         """Ask."""
 
-    def checked(self, question: Any, result: Any, seed: int) -> Record:
+    def checked(self, question: Any, answer: Any, seed: int) -> Record:
         """Put the answer beside its checker: ``sentences``, ``open``, ``false`` and what else is kept."""
 
     def report(self, rows: list[Record]) -> str:
@@ -71,7 +71,7 @@ def ask_and_check(name: str, seed: int, packets: float) -> Record:
     record: Record = {"kind": name, "seed": seed, "what": what}
     begun = time.process_time()
     try:
-        result = kind.answer(question, packets)
+        answer = kind.answer(question, packets)
     except AckclockError as error:
         return record | {"seconds": time.process_time() - begun, "error": str(error)}
     except (KeyboardInterrupt, SystemExit):
@@ -83,7 +83,7 @@ def ask_and_check(name: str, seed: int, packets: float) -> Record:
     signal.setitimer(signal.ITIMER_PROF, PATIENT)
     begun = time.process_time()
     try:
-        record |= kind.checked(question, result, seed)
+        record |= kind.checked(question, answer, seed)
     except (AckclockError, TimeoutError) as error:
         record["unchecked"] = str(error)
     finally:
@@ -122,8 +122,8 @@ def read(store: Path) -> list[Record]:
 
 def summary(name: str, rows: list[Record]) -> str:
     """The answers of one kind, and those that there are not."""
-    result = [row for row in rows if "false" in row]
-    lines = [f"{name}: {row(rows)}"] + ([KINDS[name].report(result)] if result else [])
+    checked = [row for row in rows if "false" in row]
+    lines = [f"{name}: {row(rows)}"] + ([KINDS[name].report(checked)] if checked else [])
     for record in rows:
         where = f"{record['seed']} {record['what']}"
         lines += [f"{where} {word}: {record[key]}" for key, word in MISSING.items() if key in record]
@@ -137,13 +137,13 @@ MISSING = {"error": "no answer", "crash": "CRASH", "unchecked": "not checked"}
 
 def row(rows: list[Record]) -> str:
     """Count in words."""
-    result = [record for record in rows if "false" in record]
-    said, unknown = (sum(record[key] for record in result) for key in ("sentences", "open"))
+    checked = [record for record in rows if "false" in record]
+    said, unknown = (sum(record[key] for record in checked) for key in ("sentences", "open"))
     parts = [
-        f"{len(result)} scenarios",
+        f"{len(checked)} scenarios",
         f"{said} statements",
-        f"{sum(len(record['false']) for record in result)} false in {sum(bool(record['false']) for record in result)} scenarios",
-        f"{unknown} cannot tell ({unknown / max(said, 1):.1%}) in {sum(bool(record['open']) for record in result)} scenarios",
+        f"{sum(len(record['false']) for record in checked)} false in {sum(bool(record['false']) for record in checked)} scenarios",
+        f"{unknown} cannot tell ({unknown / max(said, 1):.1%}) in {sum(bool(record['open']) for record in checked)} scenarios",
         *(f"{count} {word}" for key, word in MISSING.items() if (count := sum(key in record for record in rows))),
         f"{sum(record['seconds'] > SLOW for record in rows)} longer than a minute",
     ]

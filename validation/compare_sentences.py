@@ -32,15 +32,15 @@ def answer(scenario: Any, _packets: float) -> Any:
     return json.loads(json.dumps(ac.compare(scenario).json()))
 
 
-def checked(scenario: Any, result: Any, _seed: int) -> dict[str, Any]:
+def checked(scenario: Any, answer: Any, _seed: int) -> dict[str, Any]:
     """What is false; a row of the table that no sentence contradicts is a statement, too: the engines agree on it."""
-    apart = result["disagreements"]
+    apart = answer["disagreements"]
     return {
         "texts": [disagreement["sentence"] for disagreement in apart],
-        "sentences": len(result["values"]) + len(apart),
+        "sentences": len(answer["values"]) + len(apart),
         "open": sum(disagreement["cause"] == "cannot-tell" for disagreement in apart),
         "partly": sum(disagreement["cause"] == "not-found" or disagreement["part"] for disagreement in apart),
-        "false": check_comparison(scenario, result),
+        "false": check_comparison(scenario, answer),
     }
 
 

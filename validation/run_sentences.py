@@ -48,9 +48,9 @@ def answer(scenario: Any, _packets: float) -> Any:
     return result, summary(Group("link", (result,)))
 
 
-def checked(scenario: Any, outcome: Any, _seed: int) -> dict[str, Any]:
+def checked(scenario: Any, answer: Any, _seed: int) -> dict[str, Any]:
     """What is false."""
-    result, texts = outcome
+    result, texts = answer
     wrong = check_run(result, texts, cache(partial(longer, scenario)))
     sentences = sum(text.count(". ") + 1 for text in texts)
     return {

@@ -30,19 +30,19 @@ def answer(scenario: Any, _packets: float) -> Any:
     return ac.stability(scenario).answer(budget=BUDGET)
 
 
-def checked(_asked: Any, result: Any, seed: int) -> dict[str, Any]:
+def checked(_asked: Any, answer: Any, seed: int) -> dict[str, Any]:
     """What is false of the verdict, the limits, and what starts from empty queues."""
-    unsure = [text for text in result.caveats if "not decided" in text]
-    unknown = result.of.unstable_roots is None
+    unsure = [text for text in answer.caveats if "not decided" in text]
+    unknown = answer.of.unstable_roots is None
     try:
-        wrong = check_answer(result, random.Random(seed))
+        wrong = check_answer(answer, random.Random(seed))
     except AssertionError as error:
         wrong = [str(error)]
     return {
-        "texts": [result.sentence, *unsure],
-        "sentences": 1 + len(result.limits) + (result.large_signal is not None),
-        "limits": len(result.limits),
-        "empty": None if result.large_signal is None else result.large_signal.settles,
+        "texts": [answer.sentence, *unsure],
+        "sentences": 1 + len(answer.limits) + (answer.large_signal is not None),
+        "limits": len(answer.limits),
+        "empty": None if answer.large_signal is None else answer.large_signal.settles,
         "open": len(unsure) + unknown,
         "false": wrong,
     }
@@ -51,5 +51,5 @@ def checked(_asked: Any, result: Any, seed: int) -> dict[str, Any]:
 def report(rows: list[dict[str, Any]]) -> str:
     """How many limits there are."""
     empty = [str(row["empty"]) for row in rows if "empty" in row]
-    settled = ", ".join(f"{empty.count(outcome)} {outcome}" for outcome in sorted(set(empty)))
+    settled = ", ".join(f"{empty.count(verdict)} {verdict}" for verdict in sorted(set(empty)))
     return f"{sum(row['limits'] for row in rows)} limits; settles from empty queues: {settled}"

@@ -60,36 +60,36 @@ def delay(task: dict[str, Any], queue: dict[str, Any], rtt: float, flows: float,
     ) ** 0.5
 
 
-def false(task: dict[str, Any], result: dict[str, Any]) -> tuple[list[str], int]:
+def false(task: dict[str, Any], answer: dict[str, Any]) -> tuple[list[str], int]:
     """What is false in an answer, and how many statements it has."""
-    target = result["need"]["delay_s"]
-    rtts, flows = result["ranges"]["rtt"], result["ranges"]["flows"]
+    target = answer["need"]["delay_s"]
+    rtts, flows = answer["ranges"]["rtt"], answer["ranges"]["flows"]
     wrong, count = [], 1
-    if result["margins"] is None and result["queue"] is not None and "margins of" in result["sentence"]:
-        wrong.append(f"{result['sentence']!r}: no margins are known")
-    if result["found"]:
-        rows_of = [*result["runs"], result["worst"]]
+    if answer["margins"] is None and answer["queue"] is not None and "margins of" in answer["sentence"]:
+        wrong.append(f"{answer['sentence']!r}: no margins are known")
+    if answer["found"]:
+        rows_of = [*answer["runs"], answer["worst"]]
         top = 1e3 * max(run["delay_mean_s"] for run in rows_of)
-        said = re.search(r"mean delays up to ([0-9.]+) (ms|s) in packet runs", result["sentence"])
+        said = re.search(r"mean delays up to ([0-9.]+) (ms|s) in packet runs", answer["sentence"])
         if said is None or abs(float(said[1]) * (1e3 if said[2] == "s" else 1) / top - 1) > 1e-3:
-            wrong.append(f"{result['sentence']!r}: its runs have up to {top:.4g} ms")
-        mine = max(result["runs"], key=lambda run: run["delay_mean_s"])
-        for name, runs in result["defaults"].items():
+            wrong.append(f"{answer['sentence']!r}: its runs have up to {top:.4g} ms")
+        mine = max(answer["runs"], key=lambda run: run["delay_mean_s"])
+        for name, runs in answer["defaults"].items():
             theirs = max(runs, key=lambda run: run["delay_mean_s"])
             spread = math.hypot(mine["delay_mean_half_s"] or 0, theirs["delay_mean_half_s"] or 0)
             shorter = theirs["delay_mean_s"] + spread < mine["delay_mean_s"]
-            if shorter != (f"With {name}{',' if ',' in name else ''} delays at the corners are" in result["sentence"]):
-                wrong.append(f"{result['sentence']!r}: {name} has up to {theirs['delay_mean_s']:.4g} s at the corners")
-        longest = max(run["length_s"] for run in result["runs"])
+            if shorter != (f"With {name}{',' if ',' in name else ''} delays at the corners are" in answer["sentence"]):
+                wrong.append(f"{answer['sentence']!r}: {name} has up to {theirs['delay_mean_s']:.4g} s at the corners")
+        longest = max(run["length_s"] for run in answer["runs"])
         draw = random.Random(1)
         places = [*itertools.product(rtts, flows)]
         places += [(draw.uniform(*rtts), draw.uniform(*flows)) for _ in range(PLACES)]
         for rtt, many in places:
-            waits, noise = delay(task, result["queue"], rtt, many, longest)
+            waits, noise = delay(task, answer["queue"], rtt, many, longest)
             if waits - noise > ALLOWED * target * (1 + BESIDE):
-                wrong.append(f"{result['sentence']!r}: at {rtt:.3g} s and {many:.3g} flows packets wait {waits:.4g} s")
-    rows = [("tuned", result["queue"], run) for run in result["runs"]]
-    rows += [(name, DEFAULTS[name], run) for name, runs in result["defaults"].items() for run in runs]
+                wrong.append(f"{answer['sentence']!r}: at {rtt:.3g} s and {many:.3g} flows packets wait {waits:.4g} s")
+    rows = [("tuned", answer["queue"], run) for run in answer["runs"]]
+    rows += [(name, DEFAULTS[name], run) for name, runs in answer["defaults"].items() for run in runs]
     for name, queue, run in rows:
         count += 1
         waits, noise = delay(task, queue, run["rtt"], run["flows"], run["length_s"])
@@ -97,8 +97,8 @@ def false(task: dict[str, Any], result: dict[str, Any]) -> tuple[list[str], int]
             wrong.append(
                 f"{name} at {run['rtt']} s, {run['flows']} flows: {waits:.4g} s, not {run['delay_mean_s']:.4g}"
             )
-    if result["instead"] is not None:
-        longest = max(run["delay_mean_s"] for run in result["defaults"]["fq_codel, Linux's default"])
+    if answer["instead"] is not None:
+        longest = max(run["delay_mean_s"] for run in answer["defaults"]["fq_codel, Linux's default"])
         if longest > target:
             wrong.append(f"Linux's default is named instead, and packets wait {longest:.4g} s")
     return wrong, count
@@ -115,14 +115,14 @@ def answer(task: Any, _packets: float) -> Any:
     return json.loads(json.dumps(ac.tune(**task).json()))
 
 
-def checked(task: Any, result: Any, _seed: int) -> dict[str, Any]:
+def checked(task: Any, answer: Any, _seed: int) -> dict[str, Any]:
     """What is false."""
-    wrong, count = false(task, result)
+    wrong, count = false(task, answer)
     return {
-        "texts": [result["sentence"]],
-        "found": result["found"],
+        "texts": [answer["sentence"]],
+        "found": answer["found"],
         "sentences": count,
-        "open": int(result["undecided"]),
+        "open": int(answer["undecided"]),
         "false": wrong,
     }
 

@@ -31,15 +31,15 @@ def answer(link: Any, packets: float) -> Any:
     return {variant.name: answers(link, variant, packets) for variant in VARIANTS}
 
 
-def checked(_asked: Any, result: Any, _seed: int) -> dict[str, Any]:
+def checked(_asked: Any, answers: Any, _seed: int) -> dict[str, Any]:
     """What contradicts."""
     wrong, unknown = [], 0
     for place, question in enumerate(QUESTIONS):
-        verdicts = [pair[place] for pair in result.values()]
+        verdicts = [pair[place] for pair in answers.values()]
         unknown += verdicts.count("cannot tell")
-        said = ", ".join(f"{name}: {pair[place]}" for name, pair in result.items())
+        said = ", ".join(f"{name}: {pair[place]}" for name, pair in answers.items())
         wrong += contradictions(verdicts) * [f"{question}: {said}"]
-    return {"answers": result, "sentences": len(QUESTIONS) * len(result), "open": unknown, "false": wrong}
+    return {"answers": answers, "sentences": len(QUESTIONS) * len(answers), "open": unknown, "false": wrong}
 
 
 def report(rows: list[dict[str, Any]]) -> str:

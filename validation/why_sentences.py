@@ -51,31 +51,31 @@ def measured(scenario: Any, seeds: range = SEEDS) -> dict[str, tuple[float, floa
     return estimates | {"rtt": (float(runs[0].flows["rtt"].mean()), 0.0), "rate": (rate, 0.0)}
 
 
-def false(result: dict[str, Any], scenario: Any) -> list[str]:
+def false(answer: dict[str, Any], scenario: Any) -> list[str]:
     """What is false in an answer."""
     wrong = []
     try:
-        check(result)
+        check(answer)
     except AssertionError as error:
         wrong.append(f"derived again: {error}")
-    if result.get("people") and result["people"]["settings"]:
-        wrong += people_checker.wrong(result["people"], scenario, warm=began(result))
-        wrong += people_checker.wrong_beside_the_table(result, scenario)
-        wrong += people_checker.wrong_beside_probes(result, scenario)
-    wrong += printed_checker.wrong(result)
+    if answer.get("people") and answer["people"]["settings"]:
+        wrong += people_checker.wrong(answer["people"], scenario, warm=began(answer))
+        wrong += people_checker.wrong_beside_the_table(answer, scenario)
+        wrong += people_checker.wrong_beside_probes(answer, scenario)
+    wrong += printed_checker.wrong(answer)
     if len(scenario.canonical["link"]) > 1:
         return wrong  # the judged links are not known beforehand
-    length = max(run["length_s"] for key, run in result["runs"].items() if key.startswith("present"))
+    length = max(run["length_s"] for key, run in answer["runs"].items() if key.startswith("present"))
     warm = 0.4 * length
     longer = {"duration": f"{warm + 2 * length:.6g} s", "measure": f"{warm:.6g} s .. {warm + 2 * length:.6g} s"}
     long_run = scenario.with_({f"scenario.{key}": value for key, value in longer.items()})
-    return wrong + (contradicted(result, measured(long_run)) and contradicted(result, measured(long_run, MORE_SEEDS)))
+    return wrong + (contradicted(answer, measured(long_run)) and contradicted(answer, measured(long_run, MORE_SEEDS)))
 
 
-def began(result: dict[str, Any]) -> float:
+def began(answer: dict[str, Any]) -> float:
     """When the runs that decided are measured, s."""
-    (key,) = result["sentences"][0]["evidence"][0]["runs"]
-    begin = str(result["runs"][key]["scenario"]["scenario"]["measure"]).split("..")[0]
+    (key,) = answer["sentences"][0]["evidence"][0]["runs"]
+    begin = str(answer["runs"][key]["scenario"]["scenario"]["measure"]).split("..")[0]
     return float(ac._core.quantity(begin.strip())[0])
 
 
@@ -86,7 +86,7 @@ APART = 2.0
 """Factor by which a stated number may differ from that of a longer run, beside both intervals."""
 
 
-def contradicted(result: dict[str, Any], estimates: dict[str, tuple[float, float]]) -> list[str]:
+def contradicted(answer: dict[str, Any], estimates: dict[str, tuple[float, float]]) -> list[str]:
     """Return the symptoms of an answer that longer runs with other seeds have not, or have otherwise, decidedly."""
     limits = {
         "waits-long": max(estimates["rtt"][0] / 2, 0.01, 3 * 12_000 / estimates["rate"][0]),
@@ -94,8 +94,8 @@ def contradicted(result: dict[str, Any], estimates: dict[str, tuple[float, float
         "stands-idle": 0.05,
         "shares-unevenly": 0.2,
     }
-    said = {sentence["predicate"]: sentence for sentence in result["sentences"]}
-    open_ = " ".join(sentence["text"] for sentence in result["sentences"] if sentence["predicate"] == "cannot-tell")
+    said = {sentence["predicate"]: sentence for sentence in answer["sentences"]}
+    open_ = " ".join(sentence["text"] for sentence in answer["sentences"] if sentence["predicate"] == "cannot-tell")
     wrong = []
     for predicate, limit in limits.items():
         if ASKED[predicate] in open_:
@@ -144,15 +144,15 @@ def answer(scenario: Any, _packets: float) -> Any:
     return json.loads(json.dumps(result.json())) | {"printed": str(result)}
 
 
-def checked(scenario: Any, result: Any, _seed: int) -> dict[str, Any]:
+def checked(scenario: Any, answer: Any, _seed: int) -> dict[str, Any]:
     """What is false."""
-    said = [sentence["predicate"] for sentence in result["sentences"]]
+    said = [sentence["predicate"] for sentence in answer["sentences"]]
     return {
         "said": said,
-        "texts": [sentence["text"] for sentence in result["sentences"]],
+        "texts": [sentence["text"] for sentence in answer["sentences"]],
         "sentences": len(said),
         "open": said.count("cannot-tell"),
-        "false": false(result, scenario),
+        "false": false(answer, scenario),
     }
 
 

@@ -238,19 +238,19 @@ def table(rows: list[dict[str, object]]) -> str:
     ]
     names = list(dict.fromkeys(str(row["simulator"]) for row in rows))
     for setup in SETUPS:
-        result: dict[str, list[float]] = {}
+        rates_of: dict[str, list[float]] = {}
         for name in names:
             chosen = [row for row in rows if row["setup"] == setup.name and row["simulator"] == name]
             if not chosen:
                 continue
             rates = [float(str(row["packets_per_cpu_s"])) / 1e6 for row in chosen]
-            result[name] = rates
+            rates_of[name] = rates
             spread = f"{statistics.median(rates):.3g} ({min(rates):.3g} to {max(rates):.3g})"
             cost = statistics.median(float(str(row["cpu_s_per_simulated_s"])) for row in chosen)
             loss = statistics.median(
                 int(str(row["drops"])) / (int(str(row["packets"])) + int(str(row["drops"]))) for row in chosen
             )
-            ratio = "" if name.startswith("ackclock") else faster(result["ackclock"], rates)
+            ratio = "" if name.startswith("ackclock") else faster(rates_of["ackclock"], rates)
             lines.append(f"| {setup.name}: {setup.what} | {name} | {spread} | {cost:.3g} | {loss:.3%} | {ratio} |")
     return "\n".join(lines)
 

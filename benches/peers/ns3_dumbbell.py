@@ -128,14 +128,14 @@ def main() -> None:
     red = bool(options.pop("red"))
     thresholds = options.pop("min_threshold"), options.pop("max_threshold")
     seed = options.pop("seed")
-    outcome = ns.cppyy.gbl.bench.run(*options.values(), red, *thresholds, seed)
+    measured = ns.cppyy.gbl.bench.run(*options.values(), red, *thresholds, seed)
     print(
         json.dumps(
             {
-                "packets": int(outcome.packets),
-                "drops": int(outcome.drops),
-                "cpu_s": outcome.seconds,
-                "goodput_bps": outcome.goodput,
+                "packets": int(measured.packets),
+                "drops": int(measured.drops),
+                "cpu_s": measured.seconds,
+                "goodput_bps": measured.goodput,
                 "whole_cpu_s": time.process_time() - begin,
             }
         )

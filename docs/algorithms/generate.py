@@ -92,13 +92,13 @@ def _laws(code: str, face: str | None) -> dict[str, str]:
 
 def sources() -> dict[tuple[str, str], Source]:
     """The file of each algorithm, by group and kind."""
-    result = {}
+    sources = {}
     for group, (_, folder, _) in GROUPS.items():
         for path in sorted((CRATE / folder).glob("*.rs")):
             source = Source(path)
             for kind in re.findall(r'^        kind: "([\w-]+)",$', source.text, re.MULTILINE):
-                result[group, kind] = source
-    return result
+                sources[group, kind] = source
+    return sources
 
 
 def checks() -> list[Entry]:
@@ -348,7 +348,7 @@ _DEVIATION = re.compile(
 
 def deviations() -> list[Deviation]:
     """All deviations that the code declares, by RFC."""
-    results = []
+    declared = []
     for path in sorted((ROOT / "crates").glob("*/src/**/*.rs")):
         lines = [re.match(r"\s*//[/!]?(.*)", line) for line in path.read_text(encoding="utf-8").splitlines()]
         for number, line in enumerate(lines):
@@ -366,8 +366,8 @@ def deviations() -> list[Deviation]:
                     f'{file}:{number + 1}: a deviation is declared as "Deviation from RFC N, section S: what and why."'
                 )
             source, section, style, what = match.groups()
-            results.append(Deviation(source, re.sub(r"^sections? ", "", section or ""), style or "", what, file))
-    return sorted(results)
+            declared.append(Deviation(source, re.sub(r"^sections? ", "", section or ""), style or "", what, file))
+    return sorted(declared)
 
 
 def _deviations() -> str:

@@ -70,8 +70,8 @@ def _read(app: Sphinx, name: str, source: list[str]) -> None:
         if marker in source[0]:
             source[0] = source[0].replace(marker, text())
     source[0] += _of_paper(path.resolve())
-    source[0] = MARK.sub(lambda result: _laboratory(app, name, path, result[1].split()), source[0])
-    source[0] = LINK.sub(lambda result: _link(result, path), source[0])
+    source[0] = MARK.sub(lambda match: _laboratory(app, name, path, match[1].split()), source[0])
+    source[0] = LINK.sub(lambda match: _link(match, path), source[0])
     if name in CHILDREN:
         source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n:maxdepth: 1\n\n{CHILDREN[name]}\n```\n"
 
@@ -81,7 +81,7 @@ def _of_paper(path: Path) -> str:
     if path.parent.parent.name != "papers":
         return ""
     files = [
-        item.name for item in sorted(path.parent.glob("*.toml")) if "[[flows]]" in item.read_text(encoding="utf-8")
+        file.name for file in sorted(path.parent.glob("*.toml")) if "[[flows]]" in file.read_text(encoding="utf-8")
     ]
     return f"\n<!-- laboratory: {' '.join(files)} -->\n" if files else ""
 
@@ -92,19 +92,19 @@ def _laboratory(app: Sphinx, name: str, path: Path, files: list[str]) -> str:
         return ""
     place = os.path.relpath("laboratory/index.html", os.path.dirname(name) or ".")  # noqa: PTH120  a page's name
     links = []
-    for item in files:
-        file, *changes = item.split(";")
+    for entry in files:
+        file, *changes = entry.split(";")
         scenario = load(path.resolve().parent / file).with_(dict(change.split("=", 1) for change in changes))
         label = html.escape(", ".join([scenario.name, *(change.replace("=", " ") for change in changes)]))
         links.append(f'<a href="{place}{fragment(scenario._core.toml())}">{label}</a>')
     return f'<p class="laboratory">Open in the laboratory: {", ".join(links)}</p>'
 
 
-def _link(result: re.Match[str], path: Path) -> str:
+def _link(match: re.Match[str], path: Path) -> str:
     """A link from where the file really lies. One to a directory leads to what that says of itself, if anything."""
-    label, place, part = result.groups("")
+    label, place, part = match.groups("")
     if re.match(r"\w+:", place):
-        return result[0]
+        return match[0]
     target = path.resolve().parent / place
     if target.is_dir():
         target /= "README.md"

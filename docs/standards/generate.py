@@ -141,17 +141,17 @@ def marks() -> tuple[Mark, ...]:
 @cache
 def tests() -> dict[str, tuple[str, ...]]:
     """Every test of Rust, of Python and of packetdrill by its name: the files that have it."""
-    result: dict[str, list[str]] = {}
+    places: dict[str, list[str]] = {}
     rust = re.compile(r"#\[test\]\s*(?:#\[[^\]]*\]\s*)*fn (\w+)\(")
     for path in sorted((ROOT / "crates").rglob("*.rs")):
         for name in rust.findall(path.read_text(encoding="utf-8")):
-            result.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
+            places.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
     for path in sorted((ROOT / "tests").glob("test_*.py")):
         for name in re.findall(r"^def (test_\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE):
-            result.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
+            places.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
     for path in sorted((ROOT / "validation" / "packetdrill" / "scripts").rglob("*.pkt")):
-        result.setdefault(path.name, []).append(path.relative_to(ROOT).as_posix())
-    return {name: tuple(files) for name, files in result.items()}
+        places.setdefault(path.name, []).append(path.relative_to(ROOT).as_posix())
+    return {name: tuple(files) for name, files in places.items()}
 
 
 def test_file(name: str) -> str | None:
@@ -161,22 +161,22 @@ def test_file(name: str) -> str | None:
     return files[0] if len(files) == 1 else None
 
 
-def problems(question: tuple[Requirement, ...], given: tuple[Mark, ...]) -> list[str]:
+def problems(required: tuple[Requirement, ...], marked: tuple[Mark, ...]) -> list[str]:
     """A requirement without a mark or with two, a mark without a requirement, a test that is not there."""
-    results = []
-    counted: dict[tuple[int, str], int] = {(item.rfc, item.place): 0 for item in question}
-    for mark in given:
+    found_problems = []
+    counted: dict[tuple[int, str], int] = {(requirement.rfc, requirement.place): 0 for requirement in required}
+    for mark in marked:
         at = f"{mark.file}:{mark.line}"
         for place in mark.places:
             if (mark.rfc, place) not in counted:
-                results.append(f"{at}: RFC {mark.rfc} {place} is no requirement")
+                found_problems.append(f"{at}: RFC {mark.rfc} {place} is no requirement")
             elif not mark.where:
                 counted[mark.rfc, place] += 1
-        results += [f"{at}: no test {name}, or several" for name in mark.tests if test_file(name) is None]
+        found_problems += [f"{at}: no test {name}, or several" for name in mark.tests if test_file(name) is None]
     for (rfc, place), count in counted.items():
         if count != 1:
-            results.append(f"RFC {rfc} {place}: {count} marks")
-    return results
+            found_problems.append(f"RFC {rfc} {place}: {count} marks")
+    return found_problems
 
 
 def counts() -> dict[int, dict[str, dict[str, int]]]:
@@ -234,9 +234,9 @@ def page_lines() -> Iterator[str]:
 
 def main() -> int:
     """Print the counts, or the tables of the RFCs given; 1 where list and marks do not fit."""
-    result = problems(requirements(), marks())
-    if result:
-        print("\n".join(result), file=sys.stderr)
+    faults = problems(requirements(), marks())
+    if faults:
+        print("\n".join(faults), file=sys.stderr)
         return 1
     chosen = [int(word.upper().removeprefix("RFC")) for word in sys.argv[1:]]
     unknown = [rfc for rfc in chosen if rfc not in titles()]

@@ -386,9 +386,9 @@ def draw(lab: Lab, runs: Runs) -> None:
 LEAST_STABLE = analysis.thresholds.STABLE_DEVIATION
 
 
-def listed(items: Iterable[object]) -> str:
+def listed(words: Iterable[object]) -> str:
     """Return words with commas, or none."""
-    return ", ".join(map(str, items)) or "none"
+    return ", ".join(map(str, words)) or "none"
 
 
 def both(runs: Runs, metric: str, schemes: Sequence[str], window: str | None = None, form: str = "{:.2f}") -> str:

@@ -60,15 +60,15 @@ def attack(check: str, seed: int, folder: Path, short: bool = False) -> dict[str
     counts: dict[str, int] = {}
     checks = SHORT_CHECKS if short else ALL
     if check in STORES:
-        result = STORES[check](seed)
-        if result:
-            keep(folder, f"{check}-{seed}", result, SWEPT)
-        return {"found" if result else "answered": 1}
+        fault = STORES[check](seed)
+        if fault:
+            keep(folder, f"{check}-{seed}", fault, SWEPT)
+        return {"found" if fault else "answered": 1}
     for step, case in enumerate(cases(check, seed, short)):
-        end, result = outcome(case, check, checks)
+        end, fault = outcome(case, check, checks)
         counts[end] = counts.get(end, 0) + 1
-        if result:
-            keep(folder, f"{check}-{seed}-{step}", result, shrunk(case.tree, same_find(check, result, checks)))
+        if fault:
+            keep(folder, f"{check}-{seed}-{step}", fault, shrunk(case.tree, same_find(check, fault, checks)))
     return counts
 
 
@@ -82,11 +82,11 @@ def cases(check: str, seed: int, short: bool = False) -> Iterator[ac.Scenario]:
         yield ac.Scenario(scenario(seed))
 
 
-def keep(folder: Path, name: str, result: str, tree: dict[str, Any]) -> None:
+def keep(folder: Path, name: str, fault: str, tree: dict[str, Any]) -> None:
     (folder / "finds").mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"found": result, "scenario": tree}, indent=1)
+    text = json.dumps({"found": fault, "scenario": tree}, indent=1)
     (folder / "finds" / f"{name.replace(' ', '-')}.json").write_text(text, encoding="utf-8")
-    print(f"{name}: {result}", flush=True)
+    print(f"{name}: {fault}", flush=True)
 
 
 SWEPT = {
@@ -256,9 +256,9 @@ def table(folder: Path) -> int:
     total: State = {}
     for place in sorted(folder.glob("state-*.json")):
         for check, numbers in known(place).items():
-            item = total.setdefault(check, {})
+            by_end = total.setdefault(check, {})
             for key, count in numbers.items():
-                item[key] = item.get(key, 0) + count
+                by_end[key] = by_end.get(key, 0) + count
     ends = ("answered", "refused", "given up", "found")
     print("| check | goal | tried |", " | ".join(ends), "| CPU s |")
     print("|---" * (len(ends) + 4) + "|")

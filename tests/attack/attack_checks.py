@@ -65,25 +65,25 @@ def tree_of(scenario: ac.Scenario, **options: Any) -> dict[str, Any]:
     return {key: tree[key] for key in ("links", "flows", "window_s", "end_s", "transfers") if key in tree}
 
 
-def difference(item: Any, other: Any, path: str = "") -> str | None:
+def difference(one: Any, other: Any, path: str = "") -> str | None:
     """The first place where two trees of arrays differ; NaN is the same as NaN."""
-    if type(item) is not type(other):
-        return f"{path}: {item!r} and {other!r}"
-    if isinstance(item, dict):
-        if item.keys() != other.keys():
-            return f"{path}: {sorted(item)} and {sorted(other)}"
-        return next((result for key in item if (result := difference(item[key], other[key], f"{path}.{key}"))), None)
-    if isinstance(item, list | tuple):
-        if len(item) != len(other):
-            return f"{path}: {len(item)} and {len(other)} entries"
-        pairs = enumerate(zip(item, other, strict=True))
-        return next((result for at, pair in pairs if (result := difference(*pair, f"{path}[{at}]"))), None)
-    if isinstance(item, np.ndarray):
+    if type(one) is not type(other):
+        return f"{path}: {one!r} and {other!r}"
+    if isinstance(one, dict):
+        if one.keys() != other.keys():
+            return f"{path}: {sorted(one)} and {sorted(other)}"
+        return next((apart for key in one if (apart := difference(one[key], other[key], f"{path}.{key}"))), None)
+    if isinstance(one, list | tuple):
+        if len(one) != len(other):
+            return f"{path}: {len(one)} and {len(other)} entries"
+        pairs = enumerate(zip(one, other, strict=True))
+        return next((apart for at, pair in pairs if (apart := difference(*pair, f"{path}[{at}]"))), None)
+    if isinstance(one, np.ndarray):
         # bytes: NaN is NaN, and zero is not minus zero
-        same = item.dtype == other.dtype and item.shape == other.shape and item.tobytes() == other.tobytes()
-        return None if same else f"{path}: {item} and {other}"
-    same = item == other or (isinstance(item, float) and math.isnan(item) and math.isnan(other))
-    return None if same else f"{path}: {item!r} and {other!r}"
+        same = one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+        return None if same else f"{path}: {one} and {other}"
+    same = one == other or (isinstance(one, float) and math.isnan(one) and math.isnan(other))
+    return None if same else f"{path}: {one!r} and {other!r}"
 
 
 def another(tree: dict[str, Any]) -> ac.Scenario:
@@ -97,9 +97,9 @@ def round_trips(scenario: ac.Scenario) -> str | None:
     """Through TOML and JSON it is the same scenario."""
     canonical = scenario.canonical
     for form, text in (("json", scenario.to_json()), ("toml", ac.Scenario(canonical).to_toml())):
-        result = difference(canonical, ac.loads(text, form=form).canonical)
-        if result:
-            return f"through {form}{result}"
+        apart = difference(canonical, ac.loads(text, form=form).canonical)
+        if apart:
+            return f"through {form}{apart}"
     return None
 
 
@@ -118,10 +118,10 @@ def fast_and_general(scenario: ac.Scenario) -> str | None:
 
 def raw(scenario: ac.Scenario, time_limit: float | None = None, **options: Any) -> dict[str, Any]:
     """What the core measured: without the tables that Python makes of a result, which take ten times as long."""
-    outcome: dict[str, Any] = _core.run(
+    raw_run: dict[str, Any] = _core.run(
         scenario._core, [scenario.seed], progress=patient(time_limit), memory=MEMORY, **options
     )[0]
-    return outcome
+    return raw_run
 
 
 def threads(scenario: ac.Scenario) -> str | None:
@@ -129,9 +129,9 @@ def threads(scenario: ac.Scenario) -> str | None:
     seeds = ac.replicate(scenario, 2, threads=2, progress=patient())
     for result in seeds:
         alone = ac.run(scenario, seed=result.seed, progress=patient())
-        answer = difference(result.json(), alone.json())
-        if answer:
-            return f"seed {result.seed}{answer}"
+        apart = difference(result.json(), alone.json())
+        if apart:
+            return f"seed {result.seed}{apart}"
     return None
 
 
@@ -159,19 +159,23 @@ def ranges(scenario: ac.Scenario) -> str | None:
 
 def runs(scenario: ac.Scenario) -> str | None:
     """It runs, quickly looked at: without the tables that Python makes of a result."""
-    result = raw(scenario, RUN_PATIENCE)
+    measured_run = raw(scenario, RUN_PATIENCE)
     # NaN is what was not measured
-    measured = result["window"][1] > result["window"][0]
-    for link in result["links"]:
+    measured = measured_run["window"][1] > measured_run["window"][0]
+    for link in measured_run["links"]:
         if measured and not 0 <= link["utilization"] <= 1 + 1e-9:
             return f"{link['name']}: utilisation {link['utilization']}"
         if measured and not link["queue_packets_mean"] <= link["queue_packets_max"] + 1e-6:
             return f"{link['name']}: mean queue {link['queue_packets_mean']} above {link['queue_packets_max']}"
-    for ledger in (*result["links"], result["flows"]):
+    for ledger in (*measured_run["links"], measured_run["flows"]):
         gone = sum(ledger[f"ledger_{where}"] for where in ("delivered", "dropped", "lost", "in_flight"))
-        if not (gone == ledger["ledger_sent"]).all() if ledger is result["flows"] else gone != ledger["ledger_sent"]:
+        if (
+            not (gone == ledger["ledger_sent"]).all()
+            if ledger is measured_run["flows"]
+            else gone != ledger["ledger_sent"]
+        ):
             return f"sent {ledger['ledger_sent']}, and {gone} delivered, dropped, lost or on the way"
-    for numbers in (*result["links"], *result["classes"], result["flows"]):
+    for numbers in (*measured_run["links"], *measured_run["classes"], measured_run["flows"]):
         for key, number in numbers.items():
             floats = type(number) is float or (type(number) is np.ndarray and number.dtype.kind == "f")
             if floats and np.any((number < 0) | (number == math.inf)):
@@ -187,13 +191,13 @@ def prefix(scenario: ac.Scenario) -> str | None:
     begin, end = ac.run(scenario, progress=patient()).window
     tree = scenario.canonical
     shown = {**head, "measure": f"{begin!r} s .. {0.5 * (begin + end)!r} s"}
-    item, other = (
+    longer, other = (
         another({**tree, "scenario": {**shown, "duration": f"{length!r} s"}}) for length in (end, 1.25 * end)
     )
     if any(entry.get("traffic", {}).get("kind") != "bulk" for entry in tree["flows"]):
         raise RefusedError  # completion may come after the end of the shorter one
-    result = difference(tree_of(item)["links"], tree_of(other)["links"])
-    return f"links{result}" if result else None
+    apart = difference(tree_of(longer)["links"], tree_of(other)["links"])
+    return f"links{apart}" if apart else None
 
 
 def idle_flow(scenario: ac.Scenario) -> str | None:
@@ -203,11 +207,11 @@ def idle_flow(scenario: ac.Scenario) -> str | None:
     traffic = {"kind": "poisson-arrivals", "rate": "0.000000001 Hz", "size": "1 MB"}
     idle = {"name": "idle", "count": 1, "rtt": first["rtt"], "traffic": traffic}
     idle |= {key: first[key] for key in ("path", "from", "to") if key in first}
-    result = difference(
+    apart = difference(
         tree_of(scenario)["links"],
         tree_of(another({**tree, "flows": [*tree["flows"], idle]}))["links"],
     )
-    return f"links{result}" if result else None
+    return f"links{apart}" if apart else None
 
 
 STEADY = ("reno", "aimd", "cubic", "compound", "scalable", "highspeed", "vegas", "htcp")
@@ -224,11 +228,11 @@ def classes_split(scenario: ac.Scenario) -> str | None:
     if drawn or first["count"] < 2 or first["traffic"]["kind"] not in ("bulk", "transfer", "cbr", "app-limited"):
         raise RefusedError
     halves = [{**first, "count": first["count"] - 1}, {**first, "name": "half", "count": 1}]
-    result = difference(
+    apart = difference(
         tree_of(scenario)["links"],
         tree_of(another({**tree, "flows": [*halves, *tree["flows"][1:]]}))["links"],
     )
-    return f"links{result}" if result else None
+    return f"links{apart}" if apart else None
 
 
 def flows_reordered(scenario: ac.Scenario) -> str | None:
@@ -247,13 +251,13 @@ def flows_reordered(scenario: ac.Scenario) -> str | None:
 
     def differs(links: list[dict[str, Any]]) -> str | None:
         orders = (another({**tree, "link": links, "flows": flows}) for flows in (apart, apart[::-1]))
-        item, other = (tree_of(ordered)["links"] for ordered in orders)
-        return difference(item, other)
+        forwards, other = (tree_of(ordered)["links"] for ordered in orders)
+        return difference(forwards, other)
 
-    result = differs(tree["link"])
-    if result:
-        result = differs([{**link, "jitter": {"delay": "uniform 0 s .. 1 us"}} for link in tree["link"]])
-    return f"links{result}" if result else None
+    moved = differs(tree["link"])
+    if moved:
+        moved = differs([{**link, "jitter": {"delay": "uniform 0 s .. 1 us"}} for link in tree["link"]])
+    return f"links{moved}" if moved else None
 
 
 TIME_FREE = ("drop-tail", "threshold", "red")
@@ -267,8 +271,8 @@ def time_scaled(scenario: ac.Scenario) -> str | None:
     tree = without_own_time(scenario.canonical)
     if tree is None:
         raise RefusedError
-    item, other = (_core.run(another(scaled(tree, factor))._core, [1], progress=patient())[0] for factor in (1, 2))
-    for before, after in zip((*item["links"], item["flows"]), (*other["links"], other["flows"]), strict=True):
+    once, other = (_core.run(another(scaled(tree, factor))._core, [1], progress=patient())[0] for factor in (1, 2))
+    for before, after in zip((*once["links"], once["flows"]), (*other["links"], other["flows"]), strict=True):
         for key in before:
             if counted(key, before[key]) and not np.array_equal(before[key], after[key]):
                 return f"{key}: {before[key]} and {after[key]}"
@@ -395,8 +399,8 @@ def stability_answers(scenario: ac.Scenario, budget: float = 0.25) -> str | None
 
 
 def _beyond_this_world(tree: Any) -> str | None:
-    result = (number for number in numbers(tree) if not math.isfinite(number[1]) or abs(number[1]) > LARGE)
-    return next((f"{path} is {number}" for path, number in result), None)
+    beyond = (number for number in numbers(tree) if not math.isfinite(number[1]) or abs(number[1]) > LARGE)
+    return next((f"{path} is {number}" for path, number in beyond), None)
 
 
 def comparison_answers(
@@ -465,11 +469,11 @@ def judged(tree: Tree, name: str, checks: Mapping[str, Check] = ALL) -> str | No
 def outcome(tree: Tree, name: str, checks: Mapping[str, Check] = ALL) -> tuple[str, str | None]:
     """How a check ends ("answered", "refused", "given up", "found"), and what it finds wrong."""
     begin = time.process_time()
-    end, result = _outcome(tree, checks[name])
+    end, fault = _outcome(tree, checks[name])
     spent = time.process_time() - begin
     if name == "run" and spent > LATE:
         return "found", f"{end} after {spent:.1f} s, though it was to be given up after {RUN_PATIENCE}"
-    return end, result
+    return end, fault
 
 
 def _outcome(tree: Tree, check: Check) -> tuple[str, str | None]:
@@ -478,7 +482,7 @@ def _outcome(tree: Tree, check: Check) -> tuple[str, str | None]:
     except ac.ScenarioError:
         return "refused", None
     try:
-        result = check(scenario)
+        fault = check(scenario)
     except TooLongError:
         return "given up", None
     except RefusedError:
@@ -487,10 +491,10 @@ def _outcome(tree: Tree, check: Check) -> tuple[str, str | None]:
         # how much is too much is for the machine to say, as the run begins
         if re.search(r"needs about \S+ GB of memory", str(error)):
             return "refused", None
-        result = f"raises ScenarioError: {error}"
+        fault = f"raises ScenarioError: {error}"
     except Exception as error:  # whatever it is, it is a find
-        result = f"raises {type(error).__name__}: {error}"
-    return "found" if result else "answered", result
+        fault = f"raises {type(error).__name__}: {error}"
+    return "found" if fault else "answered", fault
 
 
 def same_find(name: str, text: str, checks: Mapping[str, Check] = ALL) -> Callable[[dict[str, Any]], bool]:

@@ -47,19 +47,19 @@ def report(program: Path, folder: Path) -> dict[str, dict[str, float]]:
     subprocess.run([str(tools / "llvm-profdata"), "merge", "-sparse", "-o", str(merged), *profiles], check=True)
     command = [str(tools / "llvm-cov"), "export", "--summary-only", f"-instr-profile={merged}", str(program)]
     files = json.loads(asked(*command))["data"][0]["files"]
-    result: dict[str, dict[str, float]] = {}
+    places: dict[str, dict[str, float]] = {}
     for file in files:
         name = Path(file["filename"])
         if not name.is_relative_to(ROOT):
             continue
         place = str(name.relative_to(ROOT))
         if place.startswith(COUNTED):
-            result[place] = {
+            places[place] = {
                 f"{what} {which}": file["summary"][what][which]
                 for what in ("lines", "branches")
                 for which in ("count", "covered")
             }
-    return result
+    return places
 
 
 def share(numbers: list[dict[str, float]], what: str) -> str:
@@ -84,11 +84,11 @@ def main() -> None:
             files.append(str(file))
         environment = {**os.environ, "LLVM_PROFILE_FILE": str(folder / f"{begin}.profraw")}
         subprocess.run([str(program), *files], check=True, env=environment, capture_output=True)
-    result = report(program, folder)
-    for place, numbers in sorted(result.items()):
+    places = report(program, folder)
+    for place, numbers in sorted(places.items()):
         print(f"{place:60} {share([numbers], 'lines'):36} {share([numbers], 'branches')}")
     for part in COUNTED:
-        numbers = [item for place, item in result.items() if place.startswith(part)]
+        numbers = [parts for place, parts in places.items() if place.startswith(part)]
         print(f"{part}: {share(numbers, 'lines')}, {share(numbers, 'branches')}")
 
 

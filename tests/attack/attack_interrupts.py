@@ -131,11 +131,11 @@ def commands(folder: Path) -> dict[str, list[str]]:
         SERVE: "serve --port 0",
     }
     ackclock = [sys.executable, "-m", "ackclock"]
-    result = {name: [*ackclock, *line.split()] for name, line in words.items()}
+    lines_of = {name: [*ackclock, *line.split()] for name, line in words.items()}
     sweep = [*ackclock, "sweep", str(few), "--vary", "rtt=10ms,20ms", "--store", store]
     subprocess.run(sweep, check=True, stdout=subprocess.DEVNULL)
-    result |= {"query": [*ackclock, "query", QUERY, "--store", store]}
-    return result | {name: [sys.executable, "-c", script] for name, script in CALLBACKS.items()}
+    lines_of |= {"query": [*ackclock, "query", QUERY, "--store", store]}
+    return lines_of | {name: [sys.executable, "-c", script] for name, script in CALLBACKS.items()}
 
 
 @dataclass
@@ -247,14 +247,14 @@ def main() -> int:
                 continue
             endings = [interrupted(command, start + rng.uniform(0, options.longest)) for _ in range(options.times)]
             observed = [ending for ending in endings if ending is not None]
-            worst = max((item.processor for item in observed), default=0.0)
-            clock = max((item.clock for item in observed), default=0.0)
-            traces = [item.text for item in observed if not worded(name, item.text)]
-            beyond = sum(item.processor > LIMIT for item in observed)
+            worst = max((ended.processor for ended in observed), default=0.0)
+            clock = max((ended.clock for ended in observed), default=0.0)
+            traces = [ended.text for ended in observed if not worded(name, ended.text)]
+            beyond = sum(ended.processor > LIMIT for ended in observed)
             late, wrong = late + beyond, wrong + len(traces)
             print(
                 f"| {name} | {len(observed)} | {len(endings) - len(observed)} | {worst:.2f} | {beyond} | {clock:.2f} | "
-                f"{sum(item.clock > LIMIT for item in observed)} | {os.getloadavg()[0]:.1f} | {len(traces)} |",
+                f"{sum(ended.clock > LIMIT for ended in observed)} | {os.getloadavg()[0]:.1f} | {len(traces)} |",
                 flush=True,
             )
             for text in traces[:5]:

@@ -110,20 +110,20 @@ def sweeps(times: int, rng: random.Random) -> bool:
 def papers(times: int, rng: random.Random) -> bool:
     def files(out: Path) -> dict[str, bytes]:
         # but for what the runs took
-        result = [file for file in out.rglob("*") if file.is_file() and ".times" not in file.parts]
-        return {str(file.relative_to(out)): file.read_bytes() for file in result}
+        written = [file for file in out.rglob("*") if file.is_file() and ".times" not in file.parts]
+        return {str(file.relative_to(out)): file.read_bytes() for file in written}
 
     def same(path: Path, other: Path) -> bool:
         return bool(files(path)) and files(path) == files(other)
 
     good = True
-    for number, item in enumerate(PAPERS):
+    for number, chosen in enumerate(PAPERS):
 
-        def command(out: Path, item: tuple[str, str] = item) -> list[str]:
+        def command(out: Path, item: tuple[str, str] = chosen) -> list[str]:
             words = ["paper", *item, "--quick", "--threads", "2", "--out", str(out)]
             return [sys.executable, "-m", "ackclock", *words]
 
-        print(" ".join(item), flush=True)
+        print(" ".join(chosen), flush=True)
         share = (times + number) // len(PAPERS)
         good = again_and_again(share, rng, command, same) and good
     return good

@@ -73,8 +73,8 @@ class Engine:
             line, _, self.read = self.read.partition(b"\n")
             if line.startswith(b"="):
                 return [int(word) for word in line[1:].split()], finds
-            result, _, text = line[1:].decode().partition("\t")
-            finds.append((result, text))
+            fault, _, text = line[1:].decode().partition("\t")
+            finds.append((fault, text))
 
     def close(self) -> None:
         """End it, and its pipes."""
@@ -98,8 +98,8 @@ def campaign(kind: str, goal: int, end: float, program: Path, folder: Path) -> N
             counts, finds = engine.attacked(1000 * seed + step, scenario.tree)
             for name, count in zip(ENDS, counts, strict=True):
                 state[name] = state.get(name, 0) + count
-            for number, (result, text) in enumerate(finds):
-                keep(folder, f"{kind}-{seed}-{step}-{number}", result, json.loads(text))
+            for number, (fault, text) in enumerate(finds):
+                keep(folder, f"{kind}-{seed}-{step}-{number}", fault, json.loads(text))
             state["found"] = state.get("found", 0) + len(finds)
             if engine.process.poll() is not None:
                 engine.close()
@@ -117,10 +117,10 @@ def table(folder: Path) -> int:
     for place in sorted(folder.glob("many-*.json")):
         state: State = json.loads(place.read_text(encoding="utf-8"))
         counts = [round(state.get(name, 0)) for name in ENDS]
-        result = round(state.get("found", 0))
-        finds += result
+        found = round(state.get("found", 0))
+        finds += found
         shown = " | ".join(f"{count:,}" for count in counts)
-        print(f"| {place.stem} | {sum(counts) + result:,} | {round(state['next']):,} | {shown} | {result:,} |")
+        print(f"| {place.stem} | {sum(counts) + found:,} | {round(state['next']):,} | {shown} | {found:,} |")
     return finds
 
 

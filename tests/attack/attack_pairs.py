@@ -39,16 +39,16 @@ def names_of(node: Node) -> list[Any]:
     """The choices of a key that has nothing but names and switches, the default first; empty for others."""
     node = resolved(node)
     if node.get("type") == "boolean":
-        results: list[Any] = [False, True]
+        choices: list[Any] = [False, True]
     elif "enum" in node:
-        results = list(node["enum"])
+        choices = list(node["enum"])
     elif "anyOf" in node:
-        inner = [[item["const"]] if "const" in item else names_of(item) for item in node["anyOf"]]
-        results = list(itertools.chain(*inner)) if all(inner) else []
+        inner = [[option["const"]] if "const" in option else names_of(option) for option in node["anyOf"]]
+        choices = list(itertools.chain(*inner)) if all(inner) else []
     else:
         return []
     default = node.get("default")
-    return sorted(results, key=lambda choice: choice != default)
+    return sorted(choices, key=lambda choice: choice != default)
 
 
 def traffic_kinds() -> list[str]:
@@ -56,8 +56,8 @@ def traffic_kinds() -> list[str]:
 
     def kinds(node: Node) -> Iterator[str]:
         node = resolved(node)
-        for item in (*node.get("anyOf", ()), *node.get("oneOf", ())):
-            yield from kinds(item)
+        for option in (*node.get("anyOf", ()), *node.get("oneOf", ())):
+            yield from kinds(option)
         if "const" in node.get("properties", {}).get("kind", {}):
             yield str(node["properties"]["kind"]["const"])
 
@@ -218,7 +218,9 @@ class Numbers:
 def scheduler_options(kind: str, rng: random.Random) -> dict[str, Any]:
     """Choices and switches of a scheduler, each of them the default half of the time."""
     node = next(
-        item for item in DEFS["scheduler"]["anyOf"] if item.get("properties", {}).get("kind", {}).get("const") == kind
+        option
+        for option in DEFS["scheduler"]["anyOf"]
+        if option.get("properties", {}).get("kind", {}).get("const") == kind
     )
     names = {key: names_of(value) for key, value in node["properties"].items() if key != "kind"}
     return {key: rng.choice(some) for key, some in names.items() if some and rng.random() < 0.5}
@@ -229,8 +231,8 @@ def variant_by_kind(kind: str) -> Node:
 
     def found(node: Node) -> Iterator[Node]:
         node = resolved(node)
-        for item in (*node.get("anyOf", ()), *node.get("oneOf", ())):
-            yield from found(item)
+        for option in (*node.get("anyOf", ()), *node.get("oneOf", ())):
+            yield from found(option)
         if node.get("properties", {}).get("kind", {}).get("const") == kind:
             yield node
 
@@ -341,9 +343,9 @@ def pairs_of(row: Mapping[str, Any]) -> Iterator[Pair]:
 
 def all_pairs() -> Iterator[Pair]:
     """All pairs of values of two factors."""
-    for item, other in itertools.combinations(sorted(FACTORS), 2):
-        for at, beside in itertools.product(range(len(FACTORS[item])), range(len(FACTORS[other]))):
-            yield (item, at), (other, beside)
+    for factor, other in itertools.combinations(sorted(FACTORS), 2):
+        for at, beside in itertools.product(range(len(FACTORS[factor])), range(len(FACTORS[other]))):
+            yield (factor, at), (other, beside)
 
 
 class Allowed:
@@ -375,16 +377,16 @@ def beginnings() -> tuple[dict[Pair, Row], set[Pair]]:
     needs: dict[tuple[str, int], Row] = {}
     for name, values in FACTORS.items():
         for at, value in enumerate(values):
-            result = allowed.begun({name: value})
-            assert result is not None, f"{name} = {value} is never allowed"
-            needs[name, at] = result
+            least = allowed.begun({name: value})
+            assert least is not None, f"{name} = {value} is never allowed"
+            needs[name, at] = least
     rows: dict[Pair, Row] = {}
     refused: set[Pair] = set()
     for pair in all_pairs():
-        (item, at), (other, beside) = pair
-        both = {item: FACTORS[item][at], other: FACTORS[other][beside]}
+        (factor, at), (other, beside) = pair
+        both = {factor: FACTORS[factor][at], other: FACTORS[other][beside]}
         row = None
-        for needed in ({}, needs[item, at], needs[other, beside], {**needs[item, at], **needs[other, beside]}):
+        for needed in ({}, needs[factor, at], needs[other, beside], {**needs[factor, at], **needs[other, beside]}):
             row = row or allowed.begun(both, needed)
         if row is None:
             refused.add(pair)
@@ -414,9 +416,9 @@ def covering(seed: int, rows: Mapping[Pair, Row], refused: set[Pair]) -> Iterato
             there = [(other, FACTORS[other].index(value)) for other, value in row.items()]
             gains = []
             for at in range(len(FACTORS[name])):
-                results = [tuple(sorted(((name, at), other))) for other in there]
-                if not any(row in refused for row in results):
-                    gains.append((sum(row in missing for row in results), rng.random(), at))
+                pairs = [tuple(sorted(((name, at), other))) for other in there]
+                if not any(row in refused for row in pairs):
+                    gains.append((sum(row in missing for row in pairs), rng.random(), at))
             for _, _, at in sorted(gains, reverse=True)[:TRIES]:
                 more = {**row, name: FACTORS[name][at]}
                 if read(built(more, random.Random(1))) is not None:
@@ -440,12 +442,12 @@ def covered(seed: int, begun: tuple[Mapping[Pair, Row], set[Pair]], packets: flo
     rng = random.Random(seed)
     rows = ((row, {**row, **FAST}) for row in covering(seed, *begun))
     for row, sparse in itertools.chain.from_iterable(((row, False), (fast, False), (fast, True)) for row, fast in rows):
-        result = None
+        scenario = None
         for _ in range(20):
             tree = json.loads(json.dumps(built(row, rng, sparse)))
-            if (result := read(tree)) is not None:
+            if (scenario := read(tree)) is not None:
                 break
-        if result is None:
+        if scenario is None:
             continue
         length = float(tree["scenario"]["duration"].split()[0])
         for _ in range(rng.choice((0, 0, 1, 4))):
@@ -455,8 +457,8 @@ def covered(seed: int, begun: tuple[Mapping[Pair, Row], set[Pair]], packets: flo
             kept = all(more["link"][0].get(key) == word for key, word in tree["link"][0].items())
             kept &= all(more["flows"][0].get(key) == word for key, word in tree["flows"][0].items())
             if kept and chosen_in(more) == chosen_in(tree) and (grown := read(more)) is not None:
-                tree, result = more, grown
+                tree, scenario = more, grown
         if tree["scenario"]["duration"] != "until done":
             tree["scenario"]["duration"] = f"{shortened(tree, length, MOST * packets):.9f} s"
-            result = read(tree) or result
-        yield result
+            scenario = read(tree) or scenario
+        yield scenario

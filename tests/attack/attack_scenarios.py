@@ -56,8 +56,8 @@ def share(rng: random.Random) -> Any:
     return rng.choice((ratio(rng, 1e-9, 1), f"{ratio(rng, 1e-6, 100)} %"))
 
 
-def distribution(rng: random.Random, item: Callable[[random.Random], str] = time) -> Any:
-    low, high = sorted((item(rng), item(rng)), key=lambda text: float(text.split()[0]))
+def distribution(rng: random.Random, drawn: Callable[[random.Random], str] = time) -> Any:
+    low, high = sorted((drawn(rng), drawn(rng)), key=lambda text: float(text.split()[0]))
     return rng.choice((low, f"uniform {low} .. {high}", [low, high]))
 
 
@@ -109,7 +109,7 @@ def value(node: Node, rng: random.Random, key: str = "") -> Any:
     for choice in ("anyOf", "oneOf"):
         if choice in node:
             # a library would have to exist
-            options = [item for item in node[choice] if "library" not in item.get("required", ())]
+            options = [option for option in node[choice] if "library" not in option.get("required", ())]
             return value(rng.choice(options), rng, key)
     match node.get("type"):
         case "boolean":
@@ -124,8 +124,8 @@ def value(node: Node, rng: random.Random, key: str = "") -> Any:
         case "array" if "items" in node:
             return [value(node["items"], rng, key) for _ in range(rng.randint(1, 2))]
         case "string" if "pattern" in node or "default" in node:
-            given = [time, rate, packets, size, lambda rng: f"{ratio(rng, 0.01, 1e4)} Hz"]
-            return node["default"] if "default" in node and rng.random() < 0.5 else rng.choice(given)(rng)
+            kinds = [time, rate, packets, size, lambda rng: f"{ratio(rng, 0.01, 1e4)} Hz"]
+            return node["default"] if "default" in node and rng.random() < 0.5 else rng.choice(kinds)(rng)
         case "string":
             return rng.choice(LINKS + CLASSES)  # a name
     raise UnknownKindError(f"{key}: {json.dumps(node)[:200]}")
@@ -140,21 +140,21 @@ def filled(node: Node, rng: random.Random) -> dict[str, Any]:
     return {key: value(known[key], rng, key) for key in chosen}
 
 
-def every_key(node: Node, path: str = "", results: tuple[str, ...] = ()) -> Iterator[tuple[str, Node]]:
+def every_key(node: Node, path: str = "", above: tuple[str, ...] = ()) -> Iterator[tuple[str, Node]]:
     """All keys of the language with their schema."""
     if "$ref" in node:
-        if node["$ref"] in results:
+        if node["$ref"] in above:
             return
-        results = (*results, node["$ref"])
+        above = (*above, node["$ref"])
         node = resolved(node)
     for choice in ("anyOf", "oneOf"):
-        for item in node.get(choice, ()):
-            yield from every_key(item, path, results)
+        for option in node.get(choice, ()):
+            yield from every_key(option, path, above)
     for key, inner in node.get("properties", {}).items():
         yield f"{path}.{key}", inner
-        yield from every_key(inner, f"{path}.{key}", results)
+        yield from every_key(inner, f"{path}.{key}", above)
     if isinstance(node.get("items"), dict):
-        yield from every_key(node["items"], f"{path}[]", results)
+        yield from every_key(node["items"], f"{path}[]", above)
 
 
 def read(tree: dict[str, Any]) -> ac.Scenario | None:
@@ -173,7 +173,7 @@ def scenario(seed: int) -> dict[str, Any]:
 
 def walk(seed: int, packets: float = PACKETS, round_trips: float = 0) -> Iterator[dict[str, Any]]:
     """As `grown`, the trees."""
-    return (result.tree for result in grown(seed, packets, round_trips))
+    return (scenario.tree for scenario in grown(seed, packets, round_trips))
 
 
 def grown(seed: int, packets: float = PACKETS, round_trips: float = 0) -> Iterator[ac.Scenario]:
@@ -194,18 +194,18 @@ def grown(seed: int, packets: float = PACKETS, round_trips: float = 0) -> Iterat
             owner[key] = before  # its defaults do not fit to this link
     if round_trips:
         tree["scenario"]["duration"] = f"{shortened(tree, length, MOST * packets):.6f} s"
-    result = read(tree)
-    assert result is not None, tree
-    yield result
+    scenario = read(tree)
+    assert scenario is not None, tree
+    yield scenario
     for _ in range(rng.randint(2, 60)):
         more = json.loads(json.dumps(tree))
         grow(more, rng, length)
         if round_trips and more["scenario"]["duration"] != UNTIL_DONE:
             more["scenario"]["duration"] = f"{shortened(more, length, MOST * packets):.6f} s"
-        result = read(more)
-        if result is not None:
+        scenario = read(more)
+        if scenario is not None:
             tree = more
-            yield result
+            yield scenario
 
 
 UNTIL_DONE = "until done"
@@ -257,8 +257,8 @@ def owners(tree: dict[str, Any], part: str) -> list[dict[str, Any]]:
         return [tree[part]]
     if part == "link" and part not in tree:
         return [tree[name] for name in TEMPLATES if name in tree]
-    results: list[dict[str, Any]] = tree[part]
-    return results
+    entries: list[dict[str, Any]] = tree[part]
+    return entries
 
 
 TEMPLATES = ("dumbbell", "parking_lot")
@@ -369,16 +369,16 @@ def averaged(seed: int, most: float = math.inf) -> dict[str, Any]:
 def keys_of(part: str) -> dict[str, Node]:
     """What an entry of a part of a scenario may have."""
     node = SCHEMA["properties"][part]
-    result: dict[str, Node] = node.get("properties") or resolved(node["items"])["properties"]
-    return result
+    properties: dict[str, Node] = node.get("properties") or resolved(node["items"])["properties"]
+    return properties
 
 
 def variant_of(node: Node, tree: dict[str, Any]) -> Node | None:
     """The variant of an object in the schema whose constants are those of `tree`."""
     node = resolved(node)
-    for item in (*node.get("anyOf", ()), *node.get("oneOf", ())):
-        if (result := variant_of(item, tree)) is not None:
-            return result
+    for option in (*node.get("anyOf", ()), *node.get("oneOf", ())):
+        if (variant := variant_of(option, tree)) is not None:
+            return variant
     known: dict[str, Node] = node.get("properties", {})
     constants = {key: inner["const"] for key, inner in known.items() if "const" in inner}
     return node if constants and all(tree.get(key) == word for key, word in constants.items()) else None

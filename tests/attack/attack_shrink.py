@@ -8,7 +8,7 @@ from typing import Any
 def smaller(tree: Any) -> Iterator[Any]:
     """The tree without one of its parts, the large parts first; and with round numbers."""
     parts = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
-    for key, inner in sorted(parts, key=lambda item: -len(json.dumps(item[1]))):
+    for key, inner in sorted(parts, key=lambda part: -len(json.dumps(part[1]))):
         rest = json.loads(json.dumps(tree))
         del rest[key]
         yield rest

@@ -44,11 +44,11 @@ def test_every_key_of_the_language_can_be_attacked() -> None:
 
 def test_scenarios_reach_far() -> None:
     """What the generator makes is valid, repeatable and not always the same few keys."""
-    results: set[str] = set()
+    reached: set[str] = set()
 
     def keys(tree: Any, path: str) -> None:
         for key, inner in tree.items() if isinstance(tree, dict) else ():
-            results.add(f"{path}.{key}")
+            reached.add(f"{path}.{key}")
             keys(inner, f"{path}.{key}")
         for inner in tree if isinstance(tree, list) else ():
             keys(inner, f"{path}[]")
@@ -60,7 +60,7 @@ def test_scenarios_reach_far() -> None:
     assert scenario(3) == scenario(3)
     # of so many scenarios: of forty the number of keys moves by a tenth when a key joins the
     # language
-    assert len(results) > 150
+    assert len(reached) > 150
 
 
 @pytest.mark.parametrize("seed", range(CASES))

@@ -36,17 +36,17 @@ def test_every_pair_is_in_a_scenario_or_refused(begun: Begun) -> None:
     rows, refused = begun
     assert rows.keys() | refused == set(all_pairs())
     assert not rows.keys() & refused
-    results = [chosen_in(scenario.tree) for scenario in covered(1, begun, PACKETS)]
-    occurring = set(itertools.chain.from_iterable(pairs_of(row) for row in results))
+    chosen = [chosen_in(scenario.tree) for scenario in covered(1, begun, PACKETS)]
+    occurring = set(itertools.chain.from_iterable(pairs_of(row) for row in chosen))
     assert rows.keys() <= occurring
     assert not occurring & refused
     # a judge that convicts: without half of the scenarios pairs are missing
-    assert rows.keys() - set(itertools.chain.from_iterable(pairs_of(row) for row in results[1::2]))
+    assert rows.keys() - set(itertools.chain.from_iterable(pairs_of(row) for row in chosen[1::2]))
     # no more rows than twice the least that is possible
     sizes = sorted(len(values) for values in FACTORS.values())
     assert len(list(covering(1, *begun))) < 2 * sizes[-1] * sizes[-2]
     # every value that the fast path knows is taken there
-    there = [row for row in results if all(row[name] == value for name, value in FAST.items())]
+    there = [row for row in chosen if all(row[name] == value for name, value in FAST.items())]
     for name in FACTORS.keys() - FAST.keys():
         assert {str(row.get(name)) for row in there} >= set(map(str, FACTORS[name])), name
 

@@ -214,7 +214,7 @@ COLUMNS = ["scenario", "label", "options", "seed", *FIGURES]
 
 def run_ns(script: str, options: Options, seed: int) -> Row:
     """Run one simulation; return its report as a dict of strings."""
-    words = [w for item in {**options, "seed": seed}.items() for w in map(str, item)]
+    words = [w for option in {**options, "seed": seed}.items() for w in map(str, option)]
     # The agents print freely on stdout; the report comes on stderr.
     done = subprocess.run(
         ["ns", script, *words],
@@ -297,14 +297,14 @@ def check(jobs: int) -> int:
         for name, _ in wanted
     }
     with ThreadPoolExecutor(jobs) as pool:
-        results = list(pool.map(lambda item: run_ns(item[1][2], item[1][3], 1), wanted))
+        rows = list(pool.map(lambda job: run_ns(job[1][2], job[1][3], 1), wanted))
     wrong = 0
-    for (name, (scenario, label, *_)), result in zip(wanted, results, strict=True):
+    for (name, (scenario, label, *_)), measures in zip(wanted, rows, strict=True):
         row = kept[name][scenario, label]
         for figure in ("util", "meanq", "loss"):
-            if short(result[figure]) != row[figure]:
+            if short(measures[figure]) != row[figure]:
                 wrong += 1
-                sys.stderr.write(f"{scenario} {label} {figure}: {short(result[figure])}, committed {row[figure]}\n")
+                sys.stderr.write(f"{scenario} {label} {figure}: {short(measures[figure])}, committed {row[figure]}\n")
     sys.stderr.write(f"ns-2: {len(wanted)} runs, {wrong} numbers other than the committed ones\n")
     return int(wrong > 0)
 
@@ -353,10 +353,10 @@ def main() -> None:
         runs = {pool.submit(run_ns, *run[2:]): run for run in wanted}
         for done in as_completed(runs):
             scenario, label, _, options, seed = runs[done]
-            result = done.result()
+            measures = done.result()
             text = " ".join(f"{k}={{{v}}}" if " " in str(v) else f"{k}={v}" for k, v in options.items())
             row = {"scenario": scenario, "label": label, "options": text, "seed": str(seed)}
-            row |= {f: short(result[f]) for f in FIGURES if f in result}
+            row |= {f: short(measures[f]) for f in FIGURES if f in measures}
             rows[scenario, label, seed] = row
             write_rows(path, rows.values())
             sys.stderr.write(f"{scenario} {label} seed {seed}: loss {row['loss']} queue {row['meanq']}\n")

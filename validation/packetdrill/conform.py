@@ -145,21 +145,21 @@ def settings(pairs: list[str]) -> dict[str, Any]:
 def report(outcomes: list[player.Outcome], known: dict[str, dict[str, str]]) -> tuple[str, list[str]]:
     """A table of the outcomes, and what is otherwise than known."""
     lines, surprises = [], []
-    for outcome in outcomes:
-        expected = known.get(outcome.path, {"verdict": "green"})
-        held = f"{outcome.segments} segments, {outcome.assertions} assertions"
-        lines.append(f"{outcome.verdict:<10}  {outcome.path:<62}  {held}")
-        if outcome.verdict != "green":
-            lines.append(f"{'':12}{outcome.reason}")
+    for played in outcomes:
+        expected = known.get(played.path, {"verdict": "green"})
+        held = f"{played.segments} segments, {played.assertions} assertions"
+        lines.append(f"{played.verdict:<10}  {played.path:<62}  {held}")
+        if played.verdict != "green":
+            lines.append(f"{'':12}{played.reason}")
             if "why" in expected:
                 lines.append(f"{'':12}why: {expected['why']}")
-        if outcome.verdict != expected["verdict"]:
-            surprises.append(f"{outcome.path} is {outcome.verdict}, known is {expected['verdict']}")
-    counts = Counter(outcome.verdict for outcome in outcomes)
+        if played.verdict != expected["verdict"]:
+            surprises.append(f"{played.path} is {played.verdict}, known is {expected['verdict']}")
+    counts = Counter(played.verdict for played in outcomes)
     lines.append(", ".join(f"{counts[verdict]} {verdict}" for verdict in ("green", "red", "not judged")))
     skipped: Counter[str] = Counter()
-    for outcome in outcomes:
-        skipped.update(outcome.skipped)
+    for played in outcomes:
+        skipped.update(played.skipped)
     if skipped:
         lines.append("left out: " + "; ".join(f"{what} ({count})" for what, count in skipped.most_common()))
     return "\n".join(lines), surprises
@@ -167,7 +167,7 @@ def report(outcomes: list[player.Outcome], known: dict[str, dict[str, str]]) -> 
 
 def results(outcomes: list[player.Outcome], known: dict[str, dict[str, str]]) -> str:
     """The table of the README."""
-    counts = Counter(outcome.verdict for outcome in outcomes)
+    counts = Counter(played.verdict for played in outcomes)
     lines = [
         f"{counts['green']} of {len(outcomes)} hold, {counts['red']} do not, {counts['not judged']} ask for what the"
         " sender does not have.",
@@ -175,9 +175,9 @@ def results(outcomes: list[player.Outcome], known: dict[str, dict[str, str]]) ->
         "| script | verdict | segments | assertions | why |",
         "|---|---|---|---|---|",
     ]
-    for outcome in outcomes:
-        why = known.get(outcome.path, {}).get("why", "")
-        lines.append(f"| {outcome.path} | {outcome.verdict} | {outcome.segments} | {outcome.assertions} | {why} |")
+    for played in outcomes:
+        why = known.get(played.path, {}).get("why", "")
+        lines.append(f"| {played.path} | {played.verdict} | {played.segments} | {played.assertions} | {why} |")
     return "\n".join(lines) + "\n"
 
 
@@ -193,19 +193,19 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         control, keys = congestion_control(options.congestion), settings(options.set)
         known = tomllib.loads(KNOWN.read_text(encoding="utf-8"))
-        outcomes = [
+        played = [
             player.play(language.parse(source.text, source.name), control, options.style, **keys)
             for source in sources(options.paths or [OWN])
         ]
     except (UsageError, language.ScriptError, ac.ScenarioError) as error:
         print(error, file=sys.stderr)
         return 2
-    text, surprises = report(outcomes, known)
+    text, surprises = report(played, known)
     print(text)
     if options.write:
         before, begin, rest = README.read_text(encoding="utf-8").partition(MARKS[0])
         after = rest.partition(MARKS[1])[2]
-        README.write_text(before + begin + results(outcomes, known) + MARKS[1] + after, encoding="utf-8")
+        README.write_text(before + begin + results(played, known) + MARKS[1] + after, encoding="utf-8")
     for surprise in surprises:
         print(surprise, file=sys.stderr)
     return 1 if surprises else 0

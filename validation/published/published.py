@@ -106,8 +106,8 @@ class Store:
         ]
         if todo:
             with ProcessPoolExecutor(jobs) as pool:
-                results = pool.map(run_job, [job for _, job in todo])
-                for done, ((key, job), values) in enumerate(zip(todo, results, strict=True), 1):
+                measured = pool.map(run_job, [job for _, job in todo])
+                for done, ((key, job), values) in enumerate(zip(todo, measured, strict=True), 1):
                     self.add(key, job[2], values)
                     if done % 50 == 0:
                         print(f"{done} of {len(todo)} runs", file=sys.stderr, flush=True)

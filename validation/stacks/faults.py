@@ -254,9 +254,9 @@ def unfixed() -> list[tuple[str, str, Any, Check]]:
 
 def alarms(congestion: Any, check: Check, seeds: Sequence[int] = SEEDS) -> tuple[int, str]:
     """Seeds with an alarm, and the range of values."""
-    results = parallel(lambda seed: check(congestion, seed), seeds)
-    values = [value for _, value in results]
-    return sum(alarm for alarm, _ in results), f"{min(values):.3f} to {max(values):.3f}"
+    checks = parallel(lambda seed: check(congestion, seed), seeds)
+    values = [value for _, value in checks]
+    return sum(alarm for alarm, _ in checks), f"{min(values):.3f} to {max(values):.3f}"
 
 
 def main() -> int:

@@ -265,9 +265,7 @@ def verdict(algorithm: Any, style: str, after: int, only: tuple[str, ...] = ()) 
     """How many checks there are, and those that fail."""
     like = "reno" if algorithm == "reno" or isinstance(algorithm, type) else None
     report = check(Configuration(subject(algorithm, {}, style), like=like, only=only), after=after)
-    bad = [
-        f"{result.id}: {result.sentence}" for result in report.checks if result.status in (Status.FAIL, Status.ERROR)
-    ]
+    bad = [f"{check.id}: {check.sentence}" for check in report.checks if check.status in (Status.FAIL, Status.ERROR)]
     return len(report.checks), bad
 
 

@@ -230,3 +230,17 @@ def test_grades_are_those_that_the_interval_reaches() -> None:
     answer = replace(runs[1], runs=runs)
     assert answer.grades == ("B", "C")  # 60 ms +- 25 ms; the grades turn at 60 ms, and at 30 and 200
     assert "grade B to C" in sentence(People({"now": answer}, ("a",)))
+
+
+def test_probes_share_the_class_of_the_users_flows() -> None:
+    """HTB without a default class: "the probes cannot run here: scenario: link[0].queue: no class takes ..."."""
+    leaves = [{"name": name, "rate": "10 Mbit/s", "flows": [name], "queue": DEEP} for name in ("gold", "bronze")]
+    root = {"name": "all", "rate": "20 Mbit/s", "classes": leaves}
+    flows = [{**ac.flows(1, "cubic", rtt="20 ms", path=["isp"]), "name": leaf["name"]} for leaf in leaves]
+    link = {"name": "isp", "rate": "1 Gbit/s", "queue": {"scheduler": "htb", "classes": [root]}}
+    tree = ac.Scenario({"scenario": {"duration": "9 s"}, "link": [link], "flows": flows}).canonical
+    answer = people({"now": tree}, "isp", LENGTH)
+    assert answer.settings["now"].added > 0.1  # the class's own queue, not none
+    assert "over isp in the class of gold" in footnote(answer)
+    other = tree["link"][0]["queue"] | {"default": "bronze"}
+    assert people({"now": tree | {"link": [tree["link"][0] | {"queue": other}]}}, "isp", LENGTH).within == ""

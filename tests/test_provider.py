@@ -54,6 +54,9 @@ def test_a_download_has_no_more_than_its_plan() -> None:
     assert answer.now.rates.max() <= 10.1e6
     assert answer.now.utilization < 0.21
     assert answer.now.json() == answer.after.json()
+    assert answer.sentence.startswith("Site with 10 subscribers: full in")
+    assert "now" not in answer.sentence  # nothing was added
+    assert "0 more" not in str(answer)
 
 
 def test_mistakes() -> None:

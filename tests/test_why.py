@@ -213,7 +213,7 @@ def test_what_is_not_covered_is_what_the_file_does_not_have() -> None:
         {"link.bottleneck.rate": {"steps": [["0 s", "20 Mbit/s"], ["30 s", "10 Mbit/s"]]}}
     )
     result = ac.why(scenario=steps, length=5.0)
-    assert "Not covered: traffic that the file does not have and Wi-Fi." in result.checked
+    assert "Not covered: traffic of other kinds and Wi-Fi." in result.checked
     # "1 in 100 waits for the whole buffer of 97.6 ms" beside a 99th percentile of 200 ms
     assert "whole buffer" not in result.sentence
 

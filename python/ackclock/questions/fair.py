@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import _core
+from ..core._words import among
 from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError
 from ..core.scenario import dumbbell
-from ..core.simulate import run
+from ..core.simulate import list_algorithms, run
 from ..core.units import time
 from ..experiment.runner import parallel
 from ..experiment.sequential import FAIR
@@ -239,7 +240,12 @@ def fair(
     try:
         sides = [subject(control, {}, style) for control in controls]
     except EvaluateError as error:
-        raise FairError(str(error)) from None
+        if not error.unknown:
+            raise FairError(str(error)) from None
+        names = among(error.unknown, [str(entry["kind"]) for entry in list_algorithms()["congestion"]])
+        raise FairError(
+            f'there is no congestion control "{error.unknown}"{names}, FILE.py:Class and FILE.so:OPTIONS'
+        ) from None
     for side in sides:
         if side.kind != "sender":
             raise FairError(f"{side.name} is a queue; this compares congestion controls")

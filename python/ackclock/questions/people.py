@@ -166,6 +166,8 @@ class People:
     """Links that pages and downloads come over."""
     reason: str = ""
     """Why there is no verdict, where `settings` is empty."""
+    within: str = ""
+    """Class of flows whose packets share a class of a queue with the probes, where no other would take these."""
     limited: bool = False
     """Whether the runs are shorter than pages and slow motions want, for the packets that they take."""
 
@@ -241,7 +243,8 @@ def people(
     for key in _other_rates(answer, alone):
         runs = tuple(replace(experience, download=math.nan) for experience in settings[key].runs)
         settings[key] = replace(settings[key], download=math.nan, rate_without=alone[key], runs=runs)
-    return People(settings, path, limited=limited)
+    within = str(user["name"]) if any(_beside(link["queue"], str(user["name"]), ()) for link in first["link"]) else ""
+    return People(settings, path, within=within, limited=limited)
 
 
 def _probes(
@@ -362,8 +365,22 @@ def _probed(tree: Mapping[str, Any], user: Mapping[str, Any], length: Length) ->
     for probes in [[*calls, page]] if light else [calls, [page]]:
         changed = copy.deepcopy(dict(tree))
         changed["flows"] = [*changed["flows"], *probes]
+        for link in changed["link"]:
+            _beside(link["queue"], str(user["name"]), [str(probe["name"]) for probe in probes])
         scenarios.append(timed(changed, length))
     return scenarios
+
+
+def _beside(queue: dict[str, Any], name: str, probes: Sequence[str]) -> bool:
+    """Let the class of a queue that asks for some flows take the probes, unless it has a default; say if it did."""
+    found = False
+    for entry in [] if "default" in queue else queue.get("classes", []):
+        if name in entry.get("flows", []):
+            entry["flows"] = [*entry["flows"], *probes]
+            found = True
+        for inner in (entry, entry.get("queue", {})):
+            found |= isinstance(inner, dict) and _beside(inner, name, probes)
+    return found
 
 
 def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experience:

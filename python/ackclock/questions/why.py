@@ -493,7 +493,7 @@ def _uncovered(tree: Mapping[str, Any]) -> list[str]:
     other = [] if len(kinds) > 1 or kinds != {"bulk"} else ["other traffic"]
     services = [link["service"]["kind"] for link in tree["link"] if link.get("service", "none") != "none"]
     radio = [] if "wifi" in services else ["Wi-Fi"]
-    return [*(other or ["traffic that the file does not have"]), *radio, *([] if varies else ["rates that change"])]
+    return [*(other or ["traffic of other kinds"]), *radio, *([] if varies else ["rates that change"])]
 
 
 def _left_out(link: str | None, crossed: Sequence[str], also: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from ...core.captures import Capture, CaptureError, Pcap, Qlog
 from ...core.files import writing
 from ...core.scenario import Scenario
 from ...core.simulate import FlowTraces, Progress, replicate, run
+from ...core.units import time as length
 from ._arguments import count, json_argument, load_file, report_argument, set_argument, traces_argument, variants_of
 from ._command import Command
 from ._output import (
@@ -373,7 +374,7 @@ def _print_verdicts(results: Sequence[Result]) -> None:
         for link, answer in _verdicts(result).items():
             for verdict in (answer["oscillates"], answer["stable"]):
                 if verdict is not None:
-                    print(f"{link} ({seed}{answer['measured_s']:.3g} s): {verdict['sentence']}")
+                    print(f"{link} ({seed}{length(answer['measured_s'])}): {verdict['sentence']}")
     print()
 
 

@@ -113,7 +113,7 @@ def footnote(people: People) -> str:
     first = next(iter(people.settings.values()), None)
     if first is None:
         return ""
-    links = " and ".join(people.path)
+    links = " and ".join(people.path) + (f" in the class of {people.within}" if people.within else "")
     return (
         f"For people: from probes beside the traffic, over {links}, {counted(len(first.runs), 'seed')} of "
         f"{time(first.seconds)} a setting; ± is the 95 % interval of the mean. Calls: G.711 with concealment, the best "

@@ -16,7 +16,8 @@ def text(subscribers: Subscribers) -> str:
     import numpy as np
 
     rows = {}
-    for name, hour in (("now", subscribers.now), (f"{subscribers.more} more", subscribers.after)):
+    cases = [("now", subscribers.now), (f"{subscribers.more} more", subscribers.after)]
+    for name, hour in cases if subscribers.more else cases[:1]:
         waits = [time(float(np.percentile(hour.delays, part))) if hour.delays.size else "none" for part in (50, 95)]
         rows[name] = {
             "subscribers": str(hour.count),
@@ -44,13 +45,20 @@ def sentence(subscribers: Subscribers) -> str:
 
     now, after = subscribers.now, subscribers.after
     waits = [float(np.median(hour.delays)) if hour.delays.size else math.nan for hour in (now, after)]
+    without = {
+        name: f" (now {value})" if subscribers.more else ""
+        for name, value in {
+            "full": share(now.full),
+            "wait": time(waits[0]),
+            "download": "no download" if math.isnan(now.downloads) else rate_text(now.downloads),
+        }.items()
+    }
     if math.isnan(after.downloads):
         downloads = "in no sample is there a download (more --samples, or a larger --download, would have one)"
     else:
-        before = "no download" if math.isnan(now.downloads) else rate_text(now.downloads)
-        downloads = f"a download gets {rate_text(after.downloads)} (now {before})"
+        downloads = f"a download gets {rate_text(after.downloads)}{without['download']}"
+    whom = f"{subscribers.more} more subscribers ({after.count})" if subscribers.more else f"{after.count} subscribers"
     return (
-        f"{subscribers.node} with {subscribers.more} more subscribers ({after.count}): full in {share(after.full)} of "
-        f"the busy hour (now {share(now.full)}); half of the busy subscribers wait {time(waits[1])} or more "
-        f"in 1 of 20 packets (now {time(waits[0])}); {downloads}."
+        f"{subscribers.node} with {whom}: full in {share(after.full)} of the busy hour{without['full']}; half of the "
+        f"busy subscribers wait {time(waits[1])} or more in 1 of 20 packets{without['wait']}; {downloads}."
     )

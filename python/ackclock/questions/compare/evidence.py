@@ -158,6 +158,18 @@ class Disagreement:
         }
 
 
+def alike(measure: str, first: Mapping[str, float]) -> bool:
+    """
+    Whether both kinds of equations say the same, and are as far from the packets.
+
+    What closes a part of one difference need not close any of another that is half as large.
+    """
+    apart = abs(first["fluid"] - first["mean-field"])
+    return not differ(measure, first["fluid"], first["mean-field"]) and apart <= (1 - MAX_SHARE_LEFT) * abs(
+        first["mean-field"] - first["packet"]
+    )
+
+
 def by_chance(measure: str, trial: Tried, first: float) -> bool | None:
     """
     Return whether the difference of the `first` run is due to chance; None where this cannot be told.

@@ -19,8 +19,7 @@ from ..causes.scales import bits, quantities
 from .ablations import ABLATIONS, EngineAblation
 from .comparison import Comparison
 from .engines import EQUATIONS, add_packet, add_periods, packet_parts
-from .evidence import MAX_SHARE_LEFT, PART, Explanation, Tried, by_chance, changes, fluctuations, moving, whole
-from .values import differ
+from .evidence import MAX_SHARE_LEFT, PART, Explanation, Tried, alike, by_chance, changes, fluctuations, moving, whole
 
 TRACED: FlowTraces = 50
 """Flows of each class whose windows are averaged in the picture."""
@@ -86,7 +85,7 @@ class Experiments:
     def of(self, measure: str, of: str, engine: str) -> Explanation:
         """Return the cause of a difference of an engine from the packets."""
         first = self.comparison.values[measure, of]
-        if engine == "mean-field" and "fluid" in first and not differ(measure, first["fluid"], first[engine]):
+        if engine == "mean-field" and "fluid" in first and alike(measure, first):
             # the equations say the same, and this engine is quicker
             return replace(self._of(measure, of, "fluid"), solved_by="fluid")
         return self._of(measure, of, engine)

@@ -20,7 +20,11 @@ Kind = Literal["sender", "queue"]
 
 
 class EvaluateError(AckclockError, ValueError):
-    """The request is invalid."""
+    """The request is invalid; `unknown` is a name that no algorithm of the catalogue has."""
+
+    def __init__(self, reason: str, unknown: str = "") -> None:
+        super().__init__(reason)
+        self.unknown = unknown
 
 
 @dataclass(frozen=True)
@@ -167,7 +171,9 @@ def _of_catalogue(name: str, parameters: Mapping[str, Any], style: str) -> Entry
             table = {"aqm": name} | dict(parameters)
             return Entry(called, "queue", table, style, scheduler=group == "scheduler", parameters=own)
     names = [str(entry["kind"]) for group in ("congestion", "aqm", "scheduler") for entry in known[group]]
-    raise EvaluateError(f'there is no algorithm "{name}"{among(name, names)}, FILE.py:Class and FILE.so:OPTIONS')
+    raise EvaluateError(
+        f'there is no algorithm "{name}"{among(name, names)}, FILE.py:Class and FILE.so:OPTIONS', unknown=name
+    )
 
 
 def _parameters(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -57,6 +57,19 @@ def idle(name: str, **keys: Any) -> dict[str, Any]:
 
 
 ALL = "10 Mbit/s"
+PIE = {
+    "aqm": "pie",
+    "capacity": "1000 packets",
+    "derandomize": True,
+    "cap_increase": True,
+    "timestamps": True,
+    "decay": 63 / 64,
+    "steep_above": "250 ms",
+    "repeat_marks": True,
+    "probability_ceiling": 256,
+    "first_update": "500 ms",
+    "tick": "1 ms",
+}
 PFIFO = {"aqm": "drop-tail", "capacity": "100 packets"}
 TREES: Mapping[str, dict[str, Any]] = {
     "htb, rates 2.5 and 7.5": below(
@@ -93,6 +106,9 @@ TREES: Mapping[str, dict[str, Any]] = {
     ),
     "htb, rates 2.5 and 7.5, drop-tail of 100 packets": below(
         "htb", leaf(0, PFIFO, rate="2.5 Mbit/s", ceil=ALL), leaf(1, PFIFO, rate="7.5 Mbit/s", ceil=ALL), rate=ALL
+    ),
+    "htb, rates 2 and 8, PIE": below(
+        "htb", leaf(0, PIE, rate="2 Mbit/s", ceil=ALL), leaf(1, PIE, rate="8 Mbit/s", ceil=ALL), rate=ALL
     ),
     "hfsc, link-sharing 2.5 and 7.5": below(
         "hfsc", leaf(0, ls_m2="2.5 Mbit/s"), leaf(1, ls_m2="7.5 Mbit/s"), ls_m2=ALL, ul_m2=ALL

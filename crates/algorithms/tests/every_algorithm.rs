@@ -98,6 +98,7 @@ fn drive_around(
             full: waiting == limit,
             idle_since: idle.then(|| now.since(Time::from_seconds(random.exponential(0.005)))),
             rate: LINK.rate,
+            head_sojourn: None,
         };
         while let Some(timer) = aqm.next_timer().filter(|timer| *timer <= now) {
             aqm.on_timer(timer, &queue, &mut draws);

@@ -43,6 +43,7 @@ fn simulate(kind: &str, load: f64, values: &[(&str, Value)]) -> (f64, f64) {
             full: waiting.len() >= LIMIT,
             idle_since: (free <= now).then_some(free),
             rate: RATE,
+            head_sojourn: None,
         }
     };
     loop {

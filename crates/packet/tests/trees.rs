@@ -234,6 +234,45 @@ fn both_paths_and_every_account() {
     }
 }
 
+/// AQMs that steer to a delay take that of their own queue, not its length over the whole link's
+/// rate: in a class of a fifth of the link, and where four flows have a queue each. Old code held
+/// five and four times the target.
+#[test]
+fn a_queue_with_a_part_of_the_link_has_its_own_delay() {
+    for aqm in ["pie", "pi2"] {
+        let leaf = |name: &str, rate: &str| {
+            format!(
+                "{{ name = \"{name}\", rate = \"{rate} Mbit/s\", flows = [\"{name}\"], queue = {{ aqm = \"{aqm}\" }} }}"
+            )
+        };
+        let queue = format!(
+            "{{ scheduler = \"htb\", classes = [ {{ name = \"root\", rate = \"20 Mbit/s\", classes = [ {}, {} ] }} ] }}",
+            leaf("a", "4"),
+            leaf("b", "16")
+        );
+        let run = outcome(&network(&queue, &[("a", None), ("b", None)]));
+        for class in &run.links[0].classes {
+            // 15 ms; a packet of the small class takes 3 ms
+            assert!(
+                (0.008..0.025).contains(&class.delay_mean),
+                "{aqm} {class:?}"
+            );
+        }
+        for scheduler in ["fq", "drr"] {
+            let queue = format!("{{ scheduler = \"{scheduler}\", aqm = \"{aqm}\" }}");
+            let text = network(&queue, &[("a", None), ("b", Some("5 Mbit/s"))])
+                .replace("\"100 Mbit/s\"", "\"20 Mbit/s\"");
+            let link = &outcome(&text).links[0];
+            assert!(
+                (0.008..0.025).contains(&link.delay_mean) && link.utilization > 0.95,
+                "{aqm} {scheduler} {} {}",
+                link.delay_mean,
+                link.utilization
+            );
+        }
+    }
+}
+
 /// A shaper set above the modem's rate: the packets wait in the modem's FIFO, not in the shaper.
 #[test]
 fn a_modem_behind_a_shaper_that_is_set_too_high() {

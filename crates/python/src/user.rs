@@ -301,6 +301,7 @@ view! {
         full: bool,
         idle_since: Option<f64> = idle_since.map(Time::seconds),
         rate: f64,
+        head_sojourn: Option<f64> = head_sojourn.map(Time::seconds),
     }
 }
 

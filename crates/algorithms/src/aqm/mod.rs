@@ -113,6 +113,22 @@ pub struct QueueView {
     pub idle_since: Option<Time>,
     /// The link's rate now, bit/s.
     pub rate: f64,
+    /// Where the queue is one of several of a link, so that its length over the link's rate is not
+    /// its delay: how long the packet at its head has waited, zero in an empty queue. `None` where
+    /// it has the link to itself.
+    pub head_sojourn: Option<Time>,
+}
+
+impl QueueView {
+    /// The queueing delay, s: the queue's length over the link's rate, or where others have a part
+    /// of the link the time stamp of the packet at the head (both in RFC 8033, section 4.3).
+    #[must_use]
+    pub fn delay(&self) -> f64 {
+        match self.head_sojourn {
+            Some(waited) => waited.seconds(),
+            None => 8.0 * self.bytes as f64 / self.rate,
+        }
+    }
 }
 
 /// The fate of a packet.
@@ -306,6 +322,7 @@ pub(crate) mod test {
             full: false,
             idle_since: None,
             rate: LINK.rate,
+            head_sojourn: None,
         }
     }
 

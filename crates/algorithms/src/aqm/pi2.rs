@@ -177,7 +177,7 @@ impl Aqm for Pi2 {
 
     fn on_timer(&mut self, now: Time, queue: &QueueView, _random: &mut Stream) {
         let params = &self.params;
-        let delay = 8.0 * queue.bytes as f64 / queue.rate;
+        let delay = queue.delay();
         self.base
             .update(delay, params.target, params.alpha, params.beta);
         self.next = now + interval(params);

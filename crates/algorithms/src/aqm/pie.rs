@@ -7,7 +7,8 @@
 //! most two mean packets wait (sections 4.1 and 4.4).
 //!
 //! The delay is the queue's length over the link's rate (section 4.3): on a link of known rate
-//! there is nothing to estimate. What the RFC calls optional is optional here: ECN with its
+//! there is nothing to estimate. In a queue with a part of a link it is the time that the packet at
+//! the head has waited. What the RFC calls optional is optional here: ECN with its
 //! threshold (5.1), activation (5.3), de-randomisation (5.4), the capped increase (5.5). With
 //! `timestamps` the delay is that of the packet that left last (as section 4.3 allows and kernels
 //! do), so that the controller learns of a growing queue one queueing delay later.
@@ -369,7 +370,7 @@ impl Aqm for Pie {
         let delay = if params.timestamps {
             self.sojourn
         } else {
-            8.0 * queue.bytes as f64 / queue.rate
+            queue.delay()
         };
         let mut step = (params.alpha * (delay - params.target)
             + params.beta * (delay - self.delay))

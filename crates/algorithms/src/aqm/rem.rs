@@ -9,6 +9,9 @@
 //! 1 - phi^(-price), so that along a path the prices add up. In byte mode queue and arrivals are
 //! measured in mean packets and a packet's probability is proportional to its size.
 //!
+//! In a queue with a part of a link x - c is the change of the queue in the period, as the paper has
+//! it where rates are not known.
+//!
 //! One detail differs from ns-2 2.35: it marks packets as they leave, here they are marked as they
 //! arrive (as the paper has it).
 
@@ -66,6 +69,7 @@ impl AqmAlgorithm for RemParams {
             probability: 0.0,
             arrived: 0.0,
             average: 0.0,
+            last_length: 0.0,
             period: period(self.frequency),
             next: period(self.frequency),
             params: *self,
@@ -155,6 +159,8 @@ pub struct Rem {
     arrived: f64,
     /// Their average over periods.
     average: f64,
+    /// Queue at the end of the last period, packets.
+    last_length: f64,
     period: Time,
     next: Time,
     params: RemParams,
@@ -188,9 +194,14 @@ impl Aqm for Rem {
         let params = &self.params;
         self.average += params.rate_weight * (self.arrived - self.average);
         self.arrived = 0.0;
-        let service = queue.rate / (8.0 * params.mean_packet) / params.frequency;
-        let distance = length(params.mode, params.mean_packet, queue) - params.reference;
-        let mismatch = params.alpha * distance + self.average - service;
+        let length = length(params.mode, params.mean_packet, queue);
+        let excess = if queue.head_sojourn.is_some() {
+            length - self.last_length
+        } else {
+            self.average - queue.rate / (8.0 * params.mean_packet) / params.frequency
+        };
+        self.last_length = length;
+        let mismatch = params.alpha * (length - params.reference) + excess;
         self.price = (self.price + params.gamma * mismatch).max(0.0);
         self.probability = 1.0 - libm::exp(-self.price * libm::log(params.phi));
         self.next = now + self.period;
@@ -257,6 +268,20 @@ mod tests {
         // too many packets and a queue that is as much too short, too
         run(&mut aqm, &[(21, 10); 1000]);
         assert!((aqm.price - before).abs() < 1e-12);
+    }
+
+    /// In a part of a link: 0.001 (0.1 (q - 20) + the change of q).
+    #[test]
+    fn a_part_of_a_link_has_no_rate() {
+        let mut aqm = params().build(&LINK);
+        for (waiting, price) in [(70, 0.001 * (5.0 + 70.0)), (60, 0.001 * (79.0 - 10.0))] {
+            let part = QueueView {
+                head_sojourn: Some(Time::ZERO),
+                ..queue(waiting)
+            };
+            aqm.on_timer(aqm.next_timer().unwrap(), &part, &mut random());
+            assert!((aqm.price - price).abs() < 1e-15, "{}", aqm.price);
+        }
     }
 
     #[test]

@@ -358,6 +358,7 @@ impl Link {
             full,
             idle_since: idle.then_some(Time(self.free)),
             rate: self.transmitter.rate_at(now),
+            head_sojourn: None,
         }
     }
 
@@ -503,6 +504,7 @@ impl Link {
             full,
             idle_since: (self.free <= now).then_some(Time(self.free)),
             rate: self.transmitter.rate_at(now),
+            head_sojourn: None,
         };
         let packet = PacketView {
             size,

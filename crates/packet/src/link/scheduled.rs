@@ -163,6 +163,7 @@ impl Scheduled {
                 full: false,
                 idle_since: Some(Time(state.free)),
                 rate: rate_at(due.0),
+                head_sojourn: Some(Time::ZERO),
             };
             state.aqm.on_timer(due, &view, &mut random);
             if state.aqm.next_timer() == Some(due) {
@@ -192,6 +193,11 @@ impl Scheduled {
             full: false,
             idle_since: idle.then_some(Time(free)),
             rate,
+            head_sojourn: Some(if state.packets == 0 {
+                Time::ZERO
+            } else {
+                Time(now).since(state.since)
+            }),
         }
     }
 
@@ -500,6 +506,7 @@ impl Scheduled {
                 full: false,
                 idle_since: Some(Time::ZERO),
                 rate,
+                head_sojourn: Some(Time::ZERO),
             };
             resting.on_timer(Time(now), &view, random);
         }

@@ -113,6 +113,11 @@ impl Fifo {
             full: full && packets > 0,
             idle_since: (packets == 0).then_some(Time(self.free)),
             rate: moment.rate,
+            head_sojourn: Some(
+                self.waiting
+                    .front()
+                    .map_or(Time::ZERO, |(arrival, _)| Time(moment.now - arrival)),
+            ),
         }
     }
 

@@ -42,10 +42,12 @@ def test_single_flows_over_a_short_queue_agree(congestion: str) -> None:
         ("hybla", "fq_codel"),
         ("nv", "pfifo"),
         ("nv", "fq_codel"),
+        ("lp", "pfifo"),
+        ("lp", "fq_codel"),
     ],
 )
 def test_congestion_controls_beside_the_matrix_agree(congestion: str, queue: str) -> None:
-    """One flow, nothing drawn: every quantity is within its margin."""
+    """One flow, nothing drawn but the origin of LP's clock: every quantity is within its margin."""
     for comparison in compared(Cell(10, queue, 40, 1, congestion)):
         assert comparison.equivalent, (
             f"{comparison.margin.name}: {comparison.ours:.4g}, the kernel {comparison.theirs:.4g}"

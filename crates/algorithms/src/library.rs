@@ -54,6 +54,7 @@ pub const LIBRARY_NEEDS: Needs = Needs {
     counted: false,
     loss_after_mark: false,
     every_ack: false,
+    spread_backoff: false,
     ca_state: false,
 };
 

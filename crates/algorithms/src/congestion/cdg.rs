@@ -14,7 +14,9 @@
 //! - Slow start ends by HyStart: ACKs that follow each other within 3 ms for half of the smallest RTT, or
 //!   the round trip's smallest RTT above nine eighths of that.
 //!
-//! This is what Linux 6.1 does; the window comes down at once instead of over a round trip.
+//! This is what Linux 6.1 does. A backoff comes down over a round trip in style "linux", at once in
+//! the others. The sender then pauses, and what it sends after the pause finds the queue drained: the
+//! round trip of the backoff ends before the first ACK of that, or its fall would never be seen.
 
 use super::{
     Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Needs, Reduction, SegmentCount,
@@ -116,7 +118,14 @@ struct State {
     round_end: u64,
     /// A backoff is under way until the ACK of this segment.
     backoff_end: Option<u64>,
+    /// RTTs of a backoff that came down at once, up to the last ACK of what was sent before it.
+    backoff_rtt: Option<Extremes>,
     recovers: bool,
+    /// A timeout is repaired: until the ACK of this segment, known from the first ACK on.
+    repairs: Option<Option<u64>>,
+    /// A backoff fell into the repair of a timeout, where the window stays: the next loss is
+    /// answered as the backoff would have been.
+    owes_backoff: bool,
     shadow: f64,
     backoffs: u32,
     /// ACKs of more than one segment less those of one.
@@ -141,7 +150,10 @@ impl State {
             queue: Queue::Unknown,
             round_end: 0,
             backoff_end: None,
+            backoff_rtt: None,
             recovers: false,
+            repairs: None,
+            owes_backoff: false,
             shadow: f64::NAN,
             backoffs: 0,
             delayed: 0,
@@ -214,6 +226,11 @@ impl State {
         self.params.ineffectual == 0.0 || f64::from(self.backoffs) <= self.params.ineffectual
     }
 
+    /// The window that a backoff leaves.
+    fn backed_off(&self, cwnd: f64) -> f64 {
+        (cwnd * self.params.backoff_left).floor().max(MIN_SSTHRESH)
+    }
+
     /// HyStart: whether slow start is over.
     fn fills(&mut self, ack: &Ack) -> bool {
         let Some(rtt) = self.rtt else {
@@ -242,8 +259,10 @@ impl State {
     /// Round trips begin anew where the window has come down.
     fn reduced(&mut self, ack: &Ack) {
         self.queue = Queue::Unknown;
+        self.owes_backoff = false;
         self.round_end = ack.next;
-        self.last_rtt = self.rtt.take();
+        self.last_rtt = self.backoff_rtt.take().or(self.rtt);
+        self.rtt = None;
     }
 }
 
@@ -251,13 +270,14 @@ impl CongestionControl for Cdg {
     fn needs(&self) -> Needs {
         Needs {
             every_ack: true,
+            spread_backoff: true,
             ..Needs::default()
         }
     }
 
     fn on_every_ack(&mut self, ack: &Ack) {
         if !ack.rtt.is_nan() {
-            self.state.sample(ack.rtt, ack.acked);
+            self.state.sample(ack.rtt, ack.covered);
         }
     }
 
@@ -268,6 +288,7 @@ impl CongestionControl for Cdg {
         }
         if let Some(end) = state.backoff_end {
             if ack.una <= end {
+                state.backoff_rtt = state.rtt;
                 return;
             }
             state.backoff_end = None;
@@ -276,6 +297,11 @@ impl CongestionControl for Cdg {
         if state.recovers {
             state.recovers = false;
             state.reduced(ack);
+        }
+        if let Some(end) = &mut state.repairs
+            && ack.una >= *end.get_or_insert(ack.next)
+        {
+            state.repairs = None;
         }
         if window.in_slow_start() && state.params.hystart && state.fills(ack) {
             window.ssthresh = window.cwnd;
@@ -289,8 +315,11 @@ impl CongestionControl for Cdg {
             (state.train, state.samples) = (None, 0);
             if gradient > 0.0 && state.backs_off(gradient, random) {
                 state.shadow = state.shadow.max(window.cwnd);
-                let left = (window.cwnd * state.params.backoff_left).floor();
-                window.ssthresh = left.max(MIN_SSTHRESH);
+                if state.repairs.is_some() {
+                    state.owes_backoff = true;
+                    return;
+                }
+                window.ssthresh = state.backed_off(window.cwnd);
                 window.cwnd = window.ssthresh.min(window.cwnd);
                 state.backoff_end = Some(ack.next);
                 return;
@@ -308,9 +337,12 @@ impl CongestionControl for Cdg {
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
         let state = &mut *self.state;
         state.recovers = reduction.signal != Signal::Timeout;
-        state.backoff_end = None;
+        (state.backoff_end, state.backoff_rtt) = (None, None);
+        state.repairs = (reduction.signal == Signal::Timeout).then_some(None);
         let used = reduction.window_used;
-        let left = if state.params.loss_tolerance && state.queue == Queue::NotFull {
+        let left = if state.owes_backoff {
+            state.backed_off(used)
+        } else if state.params.loss_tolerance && state.queue == Queue::NotFull {
             used
         } else {
             let before = if state.shadow.is_nan() {

@@ -15,13 +15,23 @@
 //!
 //! - The paper wants one-way delays. A sender here knows round trips only; the threshold depends on
 //!   differences, so that a return path without queues makes no difference.
-//! - Linux 6.1 has this form too, with one-way delays from timestamps. Their origin is drawn anew for
-//!   each connection (so read in its source, not measured), which leaves its threshold without the
-//!   paper's meaning; this is the paper's.
+//! - An ACK that may have waited at the receiver tells of no queue: that of a segment alone in the
+//!   network, and that of one segment where others acknowledge two, but for a smallest delay. A
+//!   window of one packet would else never grow again over a receiver that delays its ACKs.
+//!
+//! With `form = "linux"`, delays are differences of time stamps, in ms: the receiver's, whose clock
+//! has an origin that is drawn for each connection, times what its clock's rate is found to be, less
+//! the sender's. They are counted in 32 bits and smoothed in eighths in as many, so that the
+//! smoothed delay has lost its upper three bits: with seven origins in eight it is below the
+//! smallest delay for ever, and the sender is Reno. An indication forgets the range of delays, and
+//! cuts whatever the state of the connection; ACKs of what was sent before a cut count.
 
-use super::{Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Reduction, Signal, Window};
+use super::{
+    Ack, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH, Needs,
+    Reduction, SegmentCount, Signal, Window,
+};
 use crate::meta::{About, Algorithm};
-use crate::{Interval, Stream, Time, parameters};
+use crate::{DefaultValue, Interval, Stream, Time, parameters};
 
 parameters! {
     /// Parameters of TCP-LP.
@@ -32,6 +42,8 @@ parameters! {
         weight: number = 0.125, in Interval::above_to(0.0, 1.0), "Kuzmanovic and Knightly 2003 (gamma); Linux 6.1";
         /// Round trips after an indication in which the window does not grow.
         inference: number = 3.0, in Interval::at_least(0.0), "Kuzmanovic and Knightly 2003; Linux 6.1";
+        /// The algorithm as published, or as Linux implements it, where the numbers above are fixed.
+        form: choice(Form) = Paper, "style: Linux 6.1";
     }
 }
 
@@ -44,30 +56,52 @@ impl Algorithm for LpParams {
         ecn: true,
     };
 
+    const LINUX: &'static [(&'static str, DefaultValue)] = &[LINUX_FORM];
+
     const NO_LAW: Option<&'static str> = Some(
         "its threshold depends on the largest delay that the connection has ever seen, and its answer on the time since the last one: a history, which no function of window and queue replaces",
     );
 }
 
 impl CongestionAlgorithm for LpParams {
-    type Controller = Lp;
+    type Controller = Forms<PaperLp, LinuxLp>;
 
-    fn build(&self, _flow: u32) -> Lp {
-        Lp {
-            smoothed: f64::NAN,
-            least: f64::INFINITY,
-            most: 0.0,
-            inference_end: Time::ZERO,
-            answered: 0,
-            knows_largest: false,
-            params: *self,
+    fn build(&self, _flow: u32) -> Self::Controller {
+        match self.form {
+            Form::Paper => Forms::Paper(PaperLp {
+                smoothed: f64::NAN,
+                least: f64::INFINITY,
+                most: 0.0,
+                inference_end: Time::ZERO,
+                answered: 0,
+                knows_largest: false,
+                delayed: 0,
+                params: *self,
+            }),
+            Form::Linux => Forms::Linux(LinuxLp {
+                origin: None,
+                clock_rate: 0,
+                stamps: None,
+                smoothed: 0,
+                least: u32::MAX,
+                most: 0,
+                next_most: 0,
+                inference: 0,
+                last_cut: None,
+                cut: None,
+                infers: false,
+                count: SegmentCount::default(),
+            }),
         }
     }
 }
 
-/// TCP-LP at work.
+/// Delayed ACKs that may be told from others ahead.
+const MAX_DELAYED: u32 = 5;
+
+/// TCP-LP at work, as published.
 #[derive(Clone, Copy, Debug)]
-pub struct Lp {
+pub struct PaperLp {
     /// Smoothed delay, s; NaN before the first sample.
     smoothed: f64,
     /// Smallest and largest delay so far, s.
@@ -78,10 +112,12 @@ pub struct Lp {
     answered: u64,
     /// Whether a queue has been full, so that the largest delay means something.
     knows_largest: bool,
+    /// ACKs of more than one segment less those of one.
+    delayed: u32,
     params: LpParams,
 }
 
-impl Lp {
+impl PaperLp {
     fn sample(&mut self, rtt: f64) {
         self.least = self.least.min(rtt);
         self.most = self.most.max(rtt);
@@ -92,6 +128,17 @@ impl Lp {
         }
     }
 
+    /// Whether the receiver may have waited before it sent this ACK, as far as ACKs tell.
+    fn may_have_waited(&mut self, ack: &Ack) -> bool {
+        if ack.covered > 1 {
+            self.delayed = (self.delayed + 1).min(MAX_DELAYED);
+            return false;
+        }
+        let waited = self.delayed > 0;
+        self.delayed -= u32::from(waited);
+        waited || ack.in_flight <= 1
+    }
+
     /// Whether the smoothed delay indicates congestion.
     fn indicates(&self) -> bool {
         let range = self.most - self.least;
@@ -99,14 +146,17 @@ impl Lp {
     }
 }
 
-impl CongestionControl for Lp {
+impl CongestionControl for PaperLp {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
-        if !ack.rtt.is_nan() {
+        let measured = !ack.rtt.is_nan() && !self.may_have_waited(ack);
+        if measured {
             self.sample(ack.rtt);
+        } else {
+            self.least = self.least.min(ack.rtt); // NaN is not smaller
         }
         let infers = ack.now < self.inference_end;
-        if ack.una > self.answered && self.indicates() {
+        if measured && ack.una > self.answered && self.indicates() {
             window.cwnd = if infers {
                 1.0
             } else {
@@ -132,6 +182,141 @@ impl CongestionControl for Lp {
     }
 }
 
+/// TCP-LP at work, as Linux has it. Times and delays are whole ms.
+#[derive(Clone, Copy, Debug)]
+pub struct LinuxLp {
+    /// Origin of the receiver's clock.
+    origin: Option<u32>,
+    /// Ticks of the receiver's clock in a second, as found; zero: not known.
+    clock_rate: u32,
+    /// Time stamps of the last ACK: the receiver's, and the echoed one.
+    stamps: Option<(u32, u32)>,
+    /// Eight times the smoothed delay.
+    smoothed: u32,
+    least: u32,
+    /// Largest delay but one, and the largest.
+    most: u32,
+    next_most: u32,
+    /// For how long after a cut the sender watches, and when it last cut.
+    inference: u32,
+    last_cut: Option<u32>,
+    /// A cut that is due: to one packet, or else to half.
+    cut: Option<bool>,
+    infers: bool,
+    count: SegmentCount,
+}
+
+fn milliseconds(time: Time) -> u32 {
+    (time.0 / (Time::PER_SECOND / 1000)) as u32
+}
+
+impl LinuxLp {
+    /// The delay between two time stamps, none while the rate of the receiver's clock is not known.
+    fn delay(&mut self, received: u32, echoed: u32) -> Option<u32> {
+        let scaled = i64::from(self.clock_rate << 6);
+        let mut rate = scaled;
+        if let Some((before, echoed_before)) = self.stamps
+            && before != received
+            && echoed_before != echoed
+        {
+            let passed = received.wrapping_sub(before).wrapping_mul(1000);
+            let now = i64::from(passed / echoed.wrapping_sub(echoed_before));
+            rate = if scaled > 0 {
+                scaled + now - (scaled >> 6) // 63/64 of the old, 1/64 of the new
+            } else {
+                now << 6
+            };
+        }
+        self.stamps = Some((received, echoed));
+        self.clock_rate = (rate >> 6) as u32;
+        let tick = 1000_u32.checked_div(self.clock_rate)?;
+        let delay = received.wrapping_mul(tick).wrapping_sub(echoed);
+        (delay > 0).then_some(delay)
+    }
+
+    fn sample(&mut self, delay: u32) {
+        self.least = self.least.min(delay);
+        if delay > self.most {
+            self.most = delay;
+            if delay > self.next_most {
+                if self.next_most > 0 {
+                    self.most = self.next_most; // the largest of all is forgotten
+                }
+                self.next_most = delay;
+            }
+        }
+        self.smoothed = if self.smoothed == 0 {
+            delay << 3
+        } else {
+            // seven eighths of the old, one of the new
+            self.smoothed
+                .wrapping_add(delay.wrapping_sub(self.smoothed >> 3))
+        };
+    }
+
+    fn indicates(&self) -> bool {
+        let range = self.most.wrapping_sub(self.least);
+        self.smoothed >> 3 >= self.least.wrapping_add(range.wrapping_mul(15) / 100)
+    }
+}
+
+impl CongestionControl for LinuxLp {
+    fn needs(&self) -> Needs {
+        Needs {
+            every_ack: true,
+            ..Needs::default()
+        }
+    }
+
+    fn on_every_ack(&mut self, ack: &Ack) {
+        self.cut = None; // one that was due in a recovery is forgotten: the window has been set since
+        let Some(origin) = self.origin else {
+            return;
+        };
+        let now = milliseconds(ack.now);
+        if !ack.rtt.is_nan() {
+            let echoed = milliseconds(ack.now.since(Time::from_seconds(ack.rtt)));
+            if let Some(delay) = self.delay(now.wrapping_add(origin), echoed) {
+                self.sample(delay);
+            }
+            if now > echoed {
+                self.inference = 3 * (now - echoed);
+            }
+        }
+        self.infers = self
+            .last_cut
+            .is_some_and(|cut| now.wrapping_sub(cut) < self.inference);
+        if self.indicates() {
+            let smoothed = self.smoothed >> 3;
+            (self.least, self.most) = (smoothed, self.smoothed >> 2);
+            self.next_most = self.most;
+            self.cut = Some(self.infers);
+            self.last_cut = Some(now);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack, window: &mut Window, random: &mut Stream) {
+        self.origin
+            .get_or_insert_with(|| (random.uniform() * 2.0_f64.powi(32)) as u32);
+        if let Some(to_one) = self.cut.take() {
+            window.cwnd = if to_one {
+                1.0
+            } else {
+                (0.5 * window.cwnd).floor().max(1.0)
+            };
+        }
+        if !self.infers {
+            self.count.grow_as_reno(ack, window);
+        }
+    }
+
+    fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
+        self.count.clear();
+        window.ssthresh = (0.5 * reduction.window_used).floor().max(MIN_SSTHRESH);
+        window.cwnd = window.ssthresh;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,8 +328,8 @@ mod tests {
         ssthresh: 20.0,
     };
 
-    fn control() -> Lp {
-        LpParams::from_values(&[]).unwrap().build(0)
+    fn control() -> PaperLp {
+        LpParams::from_values(&[]).unwrap().build(0).paper()
     }
 
     /// An ACK of segment `una` at `now`, 40 segments in flight, 100 ms after it was sent.
@@ -160,7 +345,7 @@ mod tests {
     }
 
     /// Delays of 100 to 200 ms: 115 ms is the threshold.
-    fn seasoned() -> Lp {
+    fn seasoned() -> PaperLp {
         let mut control = control();
         control.sample(0.1);
         control.sample(0.2);
@@ -225,5 +410,110 @@ mod tests {
         assert_eq!((window.cwnd, window.ssthresh), (20.0, 20.0));
         control.on_ack(&delayed(1.1, 2, 0.2), &mut window, &mut random());
         assert_eq!(window.cwnd, 10.0);
+    }
+
+    /// ACKs of a segment alone in the network, or of one where others cover two, tell of no queue.
+    #[test]
+    fn an_ack_that_waited_at_the_receiver_is_no_delay() {
+        let (mut control, mut window) = (seasoned(), AVOIDANCE);
+        window.cwnd = 1.0;
+        for n in 0..20_u32 {
+            let alone = Ack {
+                in_flight: 1,
+                ..delayed(f64::from(n), 50 + u64::from(n), 0.18)
+            };
+            control.on_ack(&alone, &mut window, &mut random());
+        }
+        assert!(window.cwnd > 2.0, "{window:?}");
+        assert_eq!((control.most, control.smoothed), (0.2, 0.1));
+        let pair = Ack {
+            covered: 2,
+            ..delayed(30.0, 100, 0.1)
+        };
+        control.on_ack(&pair, &mut window, &mut random());
+        control.on_ack(&delayed(30.1, 102, 0.18), &mut window, &mut random());
+        assert_eq!(control.smoothed, 0.1);
+        control.on_ack(&delayed(30.2, 103, 0.18), &mut window, &mut random());
+        assert!((control.smoothed - 0.11).abs() < 1e-15);
+    }
+
+    fn of_linux(origin: u32) -> LinuxLp {
+        let control = LpParams {
+            form: Form::Linux,
+            ..LpParams::from_values(&[]).unwrap()
+        };
+        LinuxLp {
+            origin: Some(origin),
+            ..control.build(0).linux()
+        }
+    }
+
+    /// ACKs 10 ms apart, of `rtt` seconds each; the largest window.
+    fn windows(control: &mut LinuxLp, window: &mut Window, rtts: impl Iterator<Item = f64>) -> f64 {
+        let mut largest = 0.0;
+        for (n, rtt) in rtts.enumerate() {
+            let ack = delayed(1.0 + 0.01 * n as f64, n as u64, rtt);
+            control.on_every_ack(&ack);
+            control.on_ack(&ack, window, &mut random());
+            largest = f64::max(largest, window.cwnd);
+        }
+        largest
+    }
+
+    /// Delays above 2^29 ms are never indicated: their smoothed value has no upper bits.
+    #[test]
+    fn linux_is_reno_with_most_origins() {
+        let rises = || {
+            (0..100).map(|n| {
+                if n < 20 {
+                    0.1
+                } else {
+                    0.1 + 0.01 * f64::from(n - 20)
+                }
+            })
+        };
+        for (origin, cuts) in [
+            (1 << 28, true),
+            (1 << 29, false),
+            (u32::MAX - 1_000_000, false),
+        ] {
+            let (mut control, mut window) = (of_linux(origin), AVOIDANCE);
+            windows(&mut control, &mut window, rises());
+            assert_eq!(window.cwnd < 40.0, cuts, "{origin}");
+            if !cuts {
+                // 100 ACKs of one segment, in windows of 40 and 41
+                assert_eq!(window.cwnd, 42.0);
+            }
+        }
+    }
+
+    /// 64ths of the distance, rounded down, of the ratio of two steps of the clocks.
+    #[test]
+    fn linux_finds_the_rate_of_the_receivers_clock() {
+        let mut control = of_linux(0);
+        assert_eq!(control.delay(100, 50), None);
+        assert_eq!(control.delay(110, 60), Some(50)); // 1000 a second
+        assert_eq!(control.delay(120, 65), Some(0_u32.wrapping_sub(65))); // 2000
+        assert_eq!(control.clock_rate, 1015);
+        assert_eq!(control.delay(120, 70), Some(0_u32.wrapping_sub(70))); // no step
+        control.delay(130, 80);
+        assert_eq!(control.clock_rate, 1014);
+    }
+
+    #[test]
+    fn linux_forgets_the_largest_delay_and_halves_without_a_threshold() {
+        let mut control = of_linux(0);
+        for (delay, most) in [(50, 50), (80, 50), (70, 70)] {
+            control.sample(delay);
+            assert_eq!((control.least, control.most), (50, most));
+        }
+        assert_eq!(control.next_most, 80);
+        assert_eq!(control.smoothed, 400 + 30 + (70 - 430 / 8));
+        let mut window = AVOIDANCE;
+        control.clock_rate = 1000;
+        let ack = delayed(1.0, 1, 0.2);
+        control.on_every_ack(&ack);
+        control.on_ack(&ack, &mut window, &mut random());
+        assert_eq!((window.cwnd, window.ssthresh), (20.0, 20.0));
     }
 }

@@ -46,7 +46,7 @@ pub use htcp::{HtcpParams, LinuxHtcp, PaperHtcp};
 pub use hybla::{Hybla, HyblaParams};
 pub use illinois::{IllinoisParams, LinuxIllinois, PaperIllinois};
 pub use ledbat::{Ledbat, LedbatParams};
-pub use lp::{Lp, LpParams};
+pub use lp::{LinuxLp, LpParams, PaperLp};
 pub use nv::{Nv, NvParams};
 pub use pert::{Pert, PertParams};
 pub use prague::{Prague, PragueParams, RttControl};
@@ -288,6 +288,10 @@ pub struct Needs {
     pub loss_after_mark: bool,
     /// [`CongestionControl::on_every_ack`] is called.
     pub every_ack: bool,
+    /// In style "linux" a window that [`CongestionControl::on_ack`] takes down to ssthresh comes
+    /// down over a round trip, as for a mark (`tcp_enter_cwr`), and there is no
+    /// [`CongestionControl::on_ack`] meanwhile.
+    pub spread_backoff: bool,
     /// [`CongestionControl::set_state`] and [`CongestionControl::on_recovery_end`] are called, and
     /// [`CongestionControl::on_restart`] whenever nothing is in the network.
     pub ca_state: bool,

@@ -66,7 +66,13 @@ impl Sender {
         if matches!(self.state, State::Recovery | State::Cwr) {
             self.spread_reduction(summary.acked > 0, u64::from(delivered));
         } else if summary.acked > 0 || (summary.sacked > 0 && self.bears_reordering(config)) {
+            let before = self.window.cwnd;
             self.let_grow(event, summary.rtt, random);
+            if self.needs.spread_backoff && self.window.cwnd < before {
+                self.window.cwnd = before;
+                self.recovery.prior_cwnd = before;
+                self.enter_cwr(config);
+            }
         }
         if self.state.is_open()
             && self.scoreboard.resent() == 0
@@ -96,13 +102,7 @@ impl Sender {
         if summary.ece && self.state == State::Open && self.next > 0 {
             self.reduce(summary.now, Signal::Ecn, summary.before, config);
             self.counters.ecn_reductions += 1;
-            self.state = State::Cwr;
-            self.ecn.set_cwr(true);
-            self.recovery.recover = self.next;
-            self.recovery.prr.begin(self.recovery.prior_cwnd as u64);
-            if let Some(sent_packets) = &mut self.sent_packets {
-                (sent_packets.undo.prior_ssthresh, sent_packets.undo.marker) = (0.0, NONE);
-            }
+            self.enter_cwr(config);
         }
         // what was sent again in a recovery that is over is missing all the same
         if self.next > self.una && self.scoreboard.misses_any() {
@@ -112,6 +112,17 @@ impl Sender {
             {
                 sent_packets.undo.prior_ssthresh = 0.0; // congestion is certain
             }
+        }
+    }
+
+    /// The window comes down from `prior_cwnd` to ssthresh without a loss (`tcp_enter_cwr`).
+    fn enter_cwr(&mut self, config: &Config) {
+        self.state = State::Cwr;
+        self.ecn.set_cwr(config.ecn.on);
+        self.recovery.recover = self.next;
+        self.recovery.prr.begin(self.recovery.prior_cwnd as u64);
+        if let Some(sent_packets) = &mut self.sent_packets {
+            (sent_packets.undo.prior_ssthresh, sent_packets.undo.marker) = (0.0, NONE);
         }
     }
 

@@ -525,6 +525,21 @@ def test_settings_in_the_words_of_deployed_queues(queue: dict[str, Any], cake: s
         assert read_back(by_sqm) == read_back(shaped(20e6, "20 Mbit/s", inner))
 
 
+def test_cake_is_tuned_by_its_interval_and_shapes_itself() -> None:
+    """Targets, a twentieth of the interval, are at most the demanded delay; no HTB stands above CAKE."""
+    answer = ac.tune(aqm="cake", rate="4mbit", rtt="40ms", ranges={"flows": "4"}, target="30ms", seeds=1, runs=0)
+    assert answer.found
+    assert answer.queue is not None
+    assert answer.commands is not None
+    assert int(answer.queue["rtt"].removesuffix(" us")) / 20 <= 30_000
+    (line,) = answer.shaper
+    assert line.startswith("tc qdisc replace dev DEV root cake bandwidth 3800kbit besteffort flows rtt ")
+    (cake,) = read_back([line])
+    assert cake["bandwidth"] == "3.8 Mbit/s"
+    assert "bandwidth" not in answer.commands.apply[0]
+    assert max(run.delay for run in answer.runs) <= 1.1 * 0.03
+
+
 def test_no_shaper_is_offered_for_a_wifi_link() -> None:
     """95 % of the rate of single frames is more than they carry."""
     flows = ac.flows(2, "cubic", rtt="30 ms")

@@ -96,6 +96,7 @@ def express(device: str, queue: Mapping[str, Any], bits: float, packet: float) -
         ("linux", "pie"): _linux_pie,
         ("linux", "codel"): _linux_codel,
         ("linux", "fq_codel"): _linux_codel,
+        ("linux", "cake"): _linux_cake,
         ("ns-3", "red"): _ns3_red,
         ("ns-3", "adaptive-red"): _ns3_red,
         ("ns-3", "pie"): _ns3_pie,
@@ -122,6 +123,7 @@ def devices_of(kind: str) -> list[str]:
         "pie": ["linux", "ns-3"],
         "codel": ["linux", "ns-3"],
         "fq_codel": ["linux", "ns-3"],
+        "cake": ["linux"],
     }
     return every.get(kind, [])
 
@@ -143,7 +145,14 @@ def number(queue: Mapping[str, Any], key: str, default: float | None = None) -> 
 
 
 def shaped(bits: float, comment: str, inner: str) -> list[str]:
-    """Return the lines that put a qdisc behind a shaper just below the link's rate, so that the queue forms there."""
+    """
+    Return the lines that put a qdisc behind a shaper just below the link's rate, so that the queue forms there.
+
+    CAKE is its own shaper.
+    """
+    if inner.startswith("cake unlimited "):
+        limited = inner.replace("unlimited", f"bandwidth {bits * SHAPED / 1e3:.0f}kbit", 1)
+        return [f"tc qdisc replace dev DEV root {limited}  # 95 % of {comment}: queue here"]
     return [
         "tc qdisc replace dev DEV root handle 1: htb default 1",
         f"tc class replace dev DEV parent 1: classid 1:1 htb rate {bits * SHAPED / 1e3:.0f}kbit  # 95 % of {comment}: "
@@ -403,6 +412,23 @@ def _linux_codel(queue: Queue, bits: float, packet: float) -> Commands:
         (f"tc qdisc replace dev DEV root {'fq_codel' if kind == 'codel' else 'pfifo_fast'}",),
         ("target, interval: of each packet's time in the queue; limit: packets",),
         rounded,
+    )
+
+
+def _linux_cake(queue: Queue, bits: float, packet: float) -> Commands:
+    del bits, packet
+    interval = _round_us(number(queue, "rtt"))
+    words = f"cake unlimited {queue['tins']} {queue['isolation']} rtt {interval}us"
+    return Commands(
+        "linux",
+        (f"tc qdisc replace dev DEV root {words}",),
+        ("tc qdisc replace dev DEV root fq_codel",),
+        (
+            "rtt: CoDel's interval; its target is a twentieth of that, and the time of one and a half packets at least",
+            "add the link layer's word where a packet takes more than its bytes: ethernet, docsis, pppoe-ptm, "
+            "bridged-ptm, atm ... (tc-cake(8), overhead)",
+        ),
+        {**queue, "rtt": f"{interval} us"},
     )
 
 

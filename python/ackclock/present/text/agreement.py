@@ -8,7 +8,7 @@ from ...questions.agreement import Trust
 from ...questions.causes.ablations import called
 
 STATEMENTS: Final = {
-    "no-cell": "the matrix has no {congestion} over {queue}",
+    "no-cell": "the cells that ship with ackclock have no {congestion} over {queue}",
     "far": "the nearest cell of {congestion} over {queue} is {nearest}, too far to say anything",
 }
 

@@ -44,10 +44,12 @@ _DEFAULTS: Final = {
 
 def scheduler(link: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """Return the kind of a link's scheduler, and its parameters; empty without one."""
-    entry = link["queue"].get("scheduler", "none")
-    if isinstance(entry, Mapping):
-        return str(entry["kind"]), {**(_DEFAULTS if entry["kind"] == "cake" else {}), **entry}
-    return ("", {}) if entry == "none" else (str(entry), {})
+    queue = link["queue"]
+    entry = queue.get("scheduler", "none")
+    # parameters may stand beside a scheduler's name
+    values = entry if isinstance(entry, Mapping) else {"kind": entry, **queue}
+    kind = str(values["kind"])
+    return ("", {}) if kind == "none" else (kind, {**(_DEFAULTS if kind == "cake" else {}), **values})
 
 
 def counted(cake: Mapping[str, Any], size: float) -> float:

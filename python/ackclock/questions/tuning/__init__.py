@@ -87,7 +87,7 @@ def tune(
         Everything else is as in the scenario. `flows` is the number of long-lived flows over the link.
     aqm
         ``red``, ``pie``, ``pi2``, ``pi``, ``threshold``: by the stability engine, then by packet runs; ``codel``,
-        ``fq_codel``, ``adaptive-red``: by packet runs alone.
+        ``fq_codel``, ``cake``, ``adaptive-red``: by packet runs alone.
     target
         Largest mean queueing delay, s or a text. Packet runs may exceed it by a tenth.
     gain_margin, phase_margin, delay_margin

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from ...core.devices import DeviceError, Queue, devices_of, express, number
+from ...core.devices import CAKE_TARGET_SHARE, DeviceError, Queue, devices_of, express, number
 from ..design import Network, pi_design
 from .problem import Problem, show
 from .theory import Theory
@@ -210,6 +210,21 @@ def _fq_codel(problem: Problem, target: float) -> Iterator[Queue]:
         yield {"scheduler": "fq_codel", **queue}
 
 
+def _cake(problem: Problem, target: float) -> Iterator[Queue]:
+    """Intervals that CAKE's target, a twentieth, makes of the demanded delay and less, and of the longest round trip."""
+    rtt = _longest(problem)[0]
+    parts = (target / CAKE_TARGET_SHARE * part for part in (1.0, 0.6, 0.35, 0.2, 0.1))
+    for interval in sorted({*parts, rtt, 2 * rtt}, reverse=True):
+        if interval * CAKE_TARGET_SHARE <= target:
+            yield {
+                "scheduler": "cake",
+                "bandwidth": "unlimited",
+                "tins": "besteffort",
+                "isolation": "flows",
+                "rtt": f"{max(round(interval * 1e6), 1000)} us",
+            }
+
+
 def _adaptive_red(problem: Problem, target: float) -> Iterator[Queue]:
     """Thresholds with the target half-way, or below; weights of time constants near the round trip (Floyd et al.)."""
     goal, rtt = target * problem.rate, _longest(problem)[0]
@@ -246,6 +261,7 @@ FAMILIES: Final = {
         Family("threshold", _threshold),
         Family("codel", _plain_codel, packets_only=True),
         Family("fq_codel", _fq_codel, packets_only=True),
+        Family("cake", _cake, packets_only=True),
         Family("adaptive-red", _adaptive_red, packets_only=True),
     )
 }

@@ -184,13 +184,46 @@ def test_filters_of_one_qdisc_are_printed_without_its_name() -> None:
         import_tc([("qdisc", qdiscs), ("class", classes), ("filter", filters.replace("2:1", "3:1"))])
 
 
+def test_filters_of_commands_and_of_output_have_one_name() -> None:
+    """Addresses, ports and protocols, as Linux 6.1 prints them."""
+    begin = "tc qdisc add dev eth0 root handle 1: htb\ntc class add dev eth0 parent 1: classid 1:1 htb rate 1mbit\n"
+    filters = {
+        "ip dst 10.0.0.0/24": "0a000000/ffffff00 at 16",
+        "ip src 192.168.1.7/32": "c0a80107/ffffffff at 12",
+        "ip protocol 6 0xff match ip dport 80 0xffff": "00060000/00ff0000 at 8 match 00000050/0000ffff at 20",
+        "ip sport 443 0xffff": "01bb0000/ffff0000 at 20",
+    }
+    for command, printed in filters.items():
+        first, second = (
+            import_tc([("x", f"{begin}tc filter add dev eth0 parent 1: protocol ip u32 match {match} flowid 1:1")])
+            for match in (command, printed)
+        )
+        assert first.scenario.canonical == second.scenario.canonical, command
+
+
+def test_a_list_of_classes_that_ends_at_an_sfb() -> None:
+    """Linux 6.1 ends `tc class show` at an sfb: what is missing can be asked for."""
+    qdiscs = (
+        '[{"kind":"htb","handle":"1:","root":true,"options":{"r2q":10,"default":"0x1"}},'
+        '{"kind":"sfb","handle":"2:","parent":"1:1","options":{}},'
+        '{"kind":"htb","handle":"9:","parent":"1:2","options":{"r2q":10,"default":"0x1"}}]'
+    )
+    classes = "class htb 1:1 root leaf 2: prio 0 rate 1Mbit ceil 1Mbit\nclass htb 1:2 root leaf 9: prio 0 rate 1Mbit ceil 1Mbit\n"
+    with pytest.raises(ac.ScenarioError, match=r"there are no classes; found 9:.*parent 9: prints, too"):
+        import_tc([("q", qdiscs), ("c", classes)])
+    inner = "class htb 9:1 root prio 3 rate 1Mbit ceil 1Mbit\n"
+    assert import_tc([("q", qdiscs), ("c", classes), ("d", inner)]).notes == ()
+
+
 def test_what_tc_does_not_print_of_red_is_a_note() -> None:
     """`tc -j qdisc show` has no probability and no weight of red and choke: 0.02 was taken in silence."""
     options = '{"limit":400000,"min":14000,"max":90000,"ecn":false,"harddrop":false,"adaptive":false,"nodrop":false}'
     scenario = import_tc([("x", f'[{{"kind":"red","handle":"1:","root":true,"options":{options}}}]')], rate=RATE)
     assert [note.partition(": red: ")[2] for note in scenario.notes] == [
-        "tc prints no ewma and probability here (tc -d does): the usual ones are taken"
+        "tc prints no ewma and probability here (tc -d prints ewma and probability): the usual ones are taken"
     ]
+    choke = '[{"kind":"choke","handle":"1:","root":true,"options":{"limit":368,"min":5,"max":92,"ecn":false}}]'
+    assert "no ewma and probability and bandwidth here" in import_tc([("x", choke)], rate=RATE).notes[0]
     line = "qdisc red 1: root refcnt 2 limit 400000b min 14000b max 90000b ewma 7 probability 0.01 Scell_log 12"
     full = import_tc([("x", line)], rate=RATE)
     assert (full.notes, full.scenario.canonical["link"][0]["queue"]["max_probability"]) == ((), 0.01)

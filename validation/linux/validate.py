@@ -59,7 +59,9 @@ BBR_SEEDS = 10
 
 def seeds_of(cell: Cell, most: int) -> int:
     """One where nothing is drawn: a single flow over a queue that draws nothing."""
-    fixed = cell.flows == 1 and cell.queue in ("pfifo", "codel", "fq_codel") and cell.congestion not in ("bbr", "cdg", "lp")
+    fixed = (
+        cell.flows == 1 and cell.queue in ("pfifo", "codel", "fq_codel") and cell.congestion not in ("bbr", "cdg", "lp")
+    )
     return 1 if fixed else most
 
 

@@ -409,7 +409,8 @@ def _read_red(kind: str, words: Sequence[str], place: Place, notes: list[str] | 
         else:
             known = sorted(_RED_WORDS - {"Scell_log"} | set(_RED_FLAGS))
             place.wrong(f"{word} has no counterpart", word, ", ".join(known), nearest(word, known))
-    if notes is not None and (lost := [word for word in ("ewma", "probability") if word not in given]):
+    hidden = ("ewma", "probability", *(["bandwidth"] if kind == "choke" else []))
+    if notes is not None and (lost := [word for word in hidden if word not in given]):
         notes.append(str(state("tc.unprinted", place=place.where, kind=kind, words=" and ".join(lost))))
     amount = BYTES if kind == "red" else PACKETS
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import re
 import shlex
@@ -137,6 +138,7 @@ class _Tree:
         inner = set(self.parents.values())
         for handle, row in self.rows.items():
             if handle in inner:
+                row.pop("prio", None)  # those of leaves count, and tc prints no others
                 if any(row.pop(key, "0") not in ("0 bit/s", "0 ms", "0") for key in ("rt_m1", "rt_d", "rt_m2")):
                     self.notes.append(str(state("tc.inner-curve", place=qdisc.place.where, handle=handle)))
                 if row.get("flows") or row.get("dscp"):
@@ -152,12 +154,20 @@ class _Tree:
             self.default = ""
         queue: Queue = {"scheduler": self.scheduler, "classes": self._below(self.major)}
         if not queue["classes"]:
-            qdisc.place.wrong(
-                "there are no classes", qdisc.handle, "tc class add ..., or what tc class show prints, too"
-            )
+            qdisc.place.wrong("there are no classes", qdisc.handle, self._listing())
         if self.default:
             queue["default"] = self.names.get(self.default, self.default)
         return queue
+
+    def _listing_ends(self) -> bool:
+        """Whether tc's list of classes may lack some: Linux 6.1 ends it at an sfb."""
+        return self.qdisc.printed and any(qdisc.kind == "sfb" for qdisc in self.device.qdiscs)
+
+    def _listing(self) -> str:
+        """Return where classes come from."""
+        if self._listing_ends():
+            return str(state("tc.list-ends", handle=self.major))
+        return "tc class add ..., or what tc class show prints, too"
 
     def _below(self, parent: str) -> list[dict[str, Any]]:
         rows = []
@@ -403,7 +413,8 @@ class _Tree:
                     "tbf takes no filters", " ".join(tc_filter.words), "classes of htb, hfsc, prio, ets or drr"
                 )
             if target not in self.rows:
-                tc_filter.place.wrong(f"there is no class {target}", " ".join(tc_filter.words), ", ".join(self.rows))
+                known = [*self.rows, *([self._listing()] if self._listing_ends() else [])]
+                tc_filter.place.wrong(f"there is no class {target}", " ".join(tc_filter.words), ", ".join(known))
             code = code_point(match) if "flows" not in tc_filter.comments else None
             if match in done or code in done:
                 continue  # the first filter wins
@@ -465,8 +476,23 @@ def split_filter(record: Record) -> tuple[str, str]:
     while rest and rest[0] in ("fh", "order", "key", "ht", "bkt", "terminal", "link", "chain"):
         rest = rest[2:] if rest[0] not in ("key", "terminal") else rest[1:]
     words = [record.kind, *map(shlex.quote, rest)] if record.kind != "matchall" else ["matchall"]
+    if record.kind == "u32":
+        words = re.sub(r"\b([0-9a-f]{8})/([0-9a-f]{8}) at (\d+)", _field, " ".join(words)).split()
     major, _, minor = target.partition(":")
     return " ".join(words), f"{int(major, 16):x}:{int(minor or '0', 16):x}" if major else f":{int(minor or '0', 16):x}"
+
+
+def _field(shown: re.Match[str]) -> str:
+    """Return the words of a command for bits of the IP header that tc prints by their place, u32's."""
+    value, mask, at = int(shown[1], 16), int(shown[2], 16), int(shown[3])
+    length = mask.bit_count()
+    if at in (12, 16) and mask == (0xFFFFFFFF << (32 - length)) & 0xFFFFFFFF:
+        return f"ip {'src' if at == 12 else 'dst'} {ipaddress.IPv4Address(value)}/{length}"  # noqa: PLR2004  RFC 791
+    if at == 20 and mask in (0xFFFF, 0xFFFF0000):  # noqa: PLR2004  behind a header without options
+        return f"ip dport {value} 0xffff" if mask == 0xFFFF else f"ip sport {value >> 16} 0xffff"  # noqa: PLR2004
+    if at == 8 and mask == 0xFF0000:  # noqa: PLR2004
+        return f"ip protocol {value >> 16} 0xff"
+    return shown[0]
 
 
 def code_point(match: str) -> str | None:

@@ -26,7 +26,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--aqm",
         metavar="NAME",
         default="pie",
-        help="red, pie (default), pi2, pi, threshold: margins and packets; codel, fq_codel, cake, adaptive-red: packets",
+        help="red, pie (default), pi2, pi, threshold: margins and packets; codel, fq_codel, cake, adaptive-red: "
+        "packets",
     )
     parser.add_argument("--target", default="15 ms", help="largest mean queueing delay (default: 15 ms)")
     parser.add_argument("--gain-margin", metavar="DB", default="6dB", help="smallest gain margin (default: 6dB)")

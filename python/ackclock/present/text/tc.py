@@ -12,6 +12,7 @@ STATEMENTS: Final = {
     "no-class": "{file}: {packets} have no class: they go around the queue, and are left out",
     "marked": 'packets of "{flows}" must carry the mark {mark}: nft or iptables set it',
     "disabled": "{place}: left out: the section is not enabled",
+    "list-ends": "what tc class show ... parent {handle} prints, too (the list of all classes ends at an sfb)",
     "unshaped": "{file}:{line}: {device} is not shaped",
     "inner-curve": (
         "{place}: class {handle}: left out: a real-time curve above other classes, which Linux does not use"
@@ -19,7 +20,9 @@ STATEMENTS: Final = {
     "no-default": "{place}: default {handle} is no class with a queue: such packets go out unshaped",
     "pfifo-fast": "{place}: pfifo_fast: each of its bands has room for {packets} packets here",
     "whole-bytes": "{place}.rate: whole bytes a second in tc",
-    "unprinted": "{place}: {kind}: tc prints no {words} here (tc -d does): the usual ones are taken",
+    "unprinted": (
+        "{place}: {kind}: tc prints no {words} here (tc -d prints ewma and probability): the usual ones are taken"
+    ),
     "red-bytes": "min, max, limit: bytes with the {header} of the Ethernet header: a packet is {packet}",
     "red-average": "the average is avg += (queue - avg) 2^-n, n = {exponent}, which tc computes from burst",
     "ios-weight": (

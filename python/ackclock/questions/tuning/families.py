@@ -211,7 +211,7 @@ def _fq_codel(problem: Problem, target: float) -> Iterator[Queue]:
 
 
 def _cake(problem: Problem, target: float) -> Iterator[Queue]:
-    """Intervals that CAKE's target, a twentieth, makes of the demanded delay and less, and of the longest round trip."""
+    """Intervals whose twentieth, CAKE's target, is the demanded delay or less."""
     rtt = _longest(problem)[0]
     parts = (target / CAKE_TARGET_SHARE * part for part in (1.0, 0.6, 0.35, 0.2, 0.1))
     for interval in sorted({*parts, rtt, 2 * rtt}, reverse=True):

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ackclock.questions.provider import Mix, ProviderError, subscribers
+from ackclock.core.tc import libreqos
+from ackclock.questions.provider import Mix, ProviderError, busy_hour, subscribers
 from conftest import Command
 
 NETWORK = (
@@ -29,6 +30,19 @@ def test_calls_take_what_they_send() -> None:
     each = answer.json()["after"]["each"]
     assert len({row["subscriber"] for row in each}) == 20
     assert {row["traffic"] for row in each} == {"cbr"}
+
+
+def test_the_others_do_the_same_beside_more_subscribers() -> None:
+    """What happens to a node is then the work of those who are added: it was full less often with 60 more."""
+    node = libreqos.Node("AP", (300e6, 60e6))
+    circuits = [libreqos.Circuit(f"{k}", "AP", (1e6, 1e6), (10e6, 5e6)) for k in range(90)]
+    node.circuits.extend(circuits)
+    few, many = (busy_hour(node, circuits[:count], 0, Mix(), 3, 5.0) for count in (60, 90))
+    assert few is not None
+    assert many is not None
+    flows = [[flow["name"] for flow in scenario.canonical["flows"]] for scenario in (few, many)]
+    assert 10 < len(flows[0]) < len(flows[1])
+    assert flows[1][: len(flows[0])] == flows[0]
 
 
 def test_pages_are_not_opened_all_at_once() -> None:

@@ -200,7 +200,7 @@ def busy_hour(
     """
     import numpy as np
 
-    random = np.random.default_rng([seed, len(circuits)])
+    random = np.random.default_rng(seed)  # whoever is added, the others do what they did
     doing = {}
     for circuit, chance in zip(circuits, random.random(len(circuits)), strict=True):
         left = chance

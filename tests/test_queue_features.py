@@ -23,7 +23,8 @@ FEATURES: dict[str, tuple[Any, ...]] = {
     "change": ("none", "rate", "delay", "count"),
     "ways": ("one", "both", "acks"),
     "loss": ("none", "1 %"),
-    "congestion": ("cubic", "bbr", "reno"),
+    "congestion": ("cubic", "bbr", "reno", "lp", "cdg"),
+    "leaf": ("cake", "pie", "fq_pie"),
     "beside": ("none", "cbr", "http"),
     "ecn": (False, True),
     "style": ("linux", "rfc"),
@@ -57,9 +58,10 @@ def queue(case: Case) -> dict[str, Any]:
     cake |= {key: case[key] for key in ("tins", "isolation", "link", "ack_filter")}
     cake |= {case["flag"]: True} if case["flag"] != "none" else {}
     leaf = {"scheduler": cake}
+    inner = {"pie": {"aqm": "pie", "capacity": "60 packets"}, "fq_pie": {"scheduler": "fq_pie"}}.get(case["leaf"], leaf)
 
     def classes(**keys: Any) -> list[dict[str, Any]]:
-        return [{"name": "x", "flows": ["a"], "queue": leaf, **keys}, {"name": "y", "queue": "fq_codel", **keys}]
+        return [{"name": "x", "flows": ["a"], "queue": inner, **keys}, {"name": "y", "queue": "fq_codel", **keys}]
 
     kind = case["queue"]
     root: dict[str, Any] = {"scheduler": kind, "default": "y"}
@@ -74,7 +76,7 @@ def queue(case: Case) -> dict[str, Any]:
         "ets": root | {"classes": classes(quantum="3028 B")},
         "tbf": {
             "scheduler": {"kind": "tbf", "rate": "9 Mbit/s", "burst": "15140 B"}, "default": "x",
-            "classes": [{"name": "x", "queue": leaf}],
+            "classes": [{"name": "x", "queue": inner}],
         },
         "choke": {
             "scheduler": {"kind": "choke", "min_threshold": "5 packets", "max_threshold": "30 packets"},

@@ -201,6 +201,17 @@ def test_filters_of_commands_and_of_output_have_one_name() -> None:
         assert first.scenario.canonical == second.scenario.canonical, command
 
 
+def test_cake_mq_is_cake_with_a_note() -> None:
+    """CAKE on each queue of a device, one rate for all."""
+    first, second = (
+        import_tc([("x", f"tc qdisc add dev eth0 root {kind} bandwidth 1gbit diffserv4")])
+        for kind in ("cake", "cake_mq")
+    )
+    assert first.scenario == second.scenario
+    assert (first.notes, len(second.notes)) == ((), 1)
+    assert "each busy one has an equal part of the rate" in second.notes[0]
+
+
 def test_a_list_of_classes_that_ends_at_an_sfb() -> None:
     """Linux 6.1 ends `tc class show` at an sfb: what is missing can be asked for."""
     qdiscs = (

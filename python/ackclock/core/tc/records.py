@@ -309,7 +309,7 @@ def _entry(printed: dict[str, Any], place: Place, records: Read) -> None:
 
 def _words(kind: str, key: str, value: Any) -> list[str]:
     """Words of a command for an entry of JSON."""
-    if kind == "cake" and (words := _cake_words(key, value)) is not None:
+    if kind in ("cake", "cake_mq") and (words := _cake_words(key, value)) is not None:
         return words
     if key in ("sc", "rt", "ls", "ul") and isinstance(value, dict):
         return [
@@ -323,7 +323,7 @@ def _words(kind: str, key: str, value: Any) -> list[str]:
     if value is None or value is True:
         return [key]
     if value is False:
-        return [f"no{key}"] if kind == "cake" and key in ("nat", "wash") else []
+        return [f"no{key}"] if kind in ("cake", "cake_mq") and key in ("nat", "wash") else []
     if isinstance(value, list):
         return [key, *map(str, value)]
     if key in _MICROSECONDS and not isinstance(value, str) and (kind, key) != ("sfb", "target"):

@@ -96,6 +96,9 @@ def queue_of(device: Device, notes: list[str]) -> tuple[Queue, list[str]] | None
 
 
 def _built(qdisc: Record, device: Device, notes: list[str], wanted: list[str]) -> Queue:
+    if qdisc.kind == "cake_mq":
+        notes.append(str(state("tc.cake-mq", place=qdisc.place.where)))
+        return kinds.read_leaf("cake", qdisc.words, qdisc.place, notes, qdisc.printed)
     if qdisc.kind in kinds.NAMES:
         return kinds.read_leaf(qdisc.kind, qdisc.words, qdisc.place, notes, qdisc.printed)
     if qdisc.kind not in CLASSFUL:

@@ -12,6 +12,10 @@ STATEMENTS: Final = {
     "no-class": "{file}: {packets} have no class: they go around the queue, and are left out",
     "marked": 'packets of "{flows}" must carry the mark {mark}: nft or iptables set it',
     "disabled": "{place}: left out: the section is not enabled",
+    "cake-mq": (
+        "{place}: cake_mq: read as cake, as on a device with one queue; of several, each busy one has an equal part of "
+        "the rate (Linux 7.0)"
+    ),
     "list-ends": "what tc class show ... parent {handle} prints, too (the list of all classes ends at an sfb)",
     "unshaped": "{file}:{line}: {device} is not shaped",
     "inner-curve": (

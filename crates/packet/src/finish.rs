@@ -42,6 +42,7 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
         engine.end = last_moment(&engine);
     }
     let end = engine.end;
+    engine.catch_up_on_links(end);
     engine.catch_up_all(
         end.saturating_add(engine.max_clock_offset)
             .saturating_add(1),

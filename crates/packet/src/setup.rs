@@ -170,6 +170,25 @@ fn short_path(class: &Class, links: &[Link]) -> Option<usize> {
     }
 }
 
+/// How long after its acts the transmitter of link `id` may be looked at, ps: where all that cross
+/// it take the short path, what it sends is seen after its delay.
+fn lookahead(id: usize, link: &Link, classes: &[Class]) -> u64 {
+    let crosses = |class: &&Class| {
+        let reverse = class.route.reverse.iter().flatten();
+        class
+            .route
+            .path
+            .iter()
+            .chain(reverse)
+            .any(|&other| other == id)
+    };
+    let short = |class: &Class| class.event_path == Some(id) && class.route.probes.is_empty();
+    match link.steady_delay() {
+        Some(delay) if classes.iter().filter(crosses).all(short) => delay,
+        _ => 0,
+    }
+}
+
 /// Whether connections of the class end and others follow them.
 fn carries_transfers(traffic: &Traffic) -> bool {
     matches!(
@@ -517,11 +536,17 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
         .measure
         .map_or((0, end), |(from, to)| (from.0, to.0));
     let general = options.general || !options.captures.is_empty();
-    let links: Vec<Link> = (0..scenario.links.len())
+    let mut links: Vec<Link> = (0..scenario.links.len())
         .map(|id| build_link(scenario, id, seed, window, general))
         .collect();
     let population = Population::new(scenario, &links, seed, general)?;
     let remaining = transfers_to_finish(scenario, &population.classes)?;
+    if end != u64::MAX {
+        for (id, link) in links.iter_mut().enumerate() {
+            link.acts
+                .set_lookahead(lookahead(id, link, &population.classes));
+        }
+    }
     let changes = scenario.changes.iter().map(|change| Change {
         at: change.at.0,
         set: change.set.clone(),

@@ -12,6 +12,7 @@ use crate::{Error, draw};
 impl Engine {
     pub(super) fn on_change(&mut self, index: usize) -> Result<(), Error> {
         let now = self.now;
+        self.catch_up_on_links(now);
         self.catch_up_all(now);
         let set = self.changes[index].set.clone();
         match set {

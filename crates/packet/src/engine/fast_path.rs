@@ -13,6 +13,7 @@ use super::network::label;
 use crate::calendar::{Calendar, Class as Order, Entry, Held, Kind, Tag};
 use crate::class::Class;
 use crate::flow::{Ends, Flow};
+use crate::link::late::tag;
 use crate::link::{Link, Offer, OfferOutcome};
 use crate::one_way::is_chosen;
 use crate::packet::{Ack, Flags, Outbound, Packet};
@@ -124,6 +125,7 @@ impl Engine {
             return false;
         }
         let now = ack.at - state.clock_offsets.sender;
+        self.catch_up_on_link(first, self.now);
         let (mut path, state) = self.short_path::<true>(flow, first);
         if plain {
             path.take_ack_fast_path(state, now, (ack.cum, ack.echo));
@@ -183,6 +185,9 @@ impl Engine {
         let class = &self.classes[state.class as usize];
         if state.stopped || now >= class.lifetime.stop || now > self.end {
             return;
+        }
+        if EVENTS {
+            self.catch_up_on_link(first, self.now);
         }
         let (mut path, state) = self.short_path::<EVENTS>(flow, first);
         path.send(state, now);
@@ -261,6 +266,7 @@ impl Engine {
                 return;
             }
         };
+        self.catch_up_on_link(first, self.now);
         let (mut path, state) = self.short_path::<true>(flow, first);
         path.join_queue(state, packet);
         self.record_judged(first);
@@ -524,9 +530,10 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
             self.link.label = label(state, class, &packet);
         }
         match self.link.offer(now, &mut packet) {
-            Offer::Acts(finish) => {
-                let tag = Tag::new(Order::Transmit, class.route.path[0], Kind::Transmit);
-                self.calendar.push_near(finish, tag);
+            Offer::Acts(at) => {
+                if let Some(at) = self.link.acts.add(at) {
+                    self.calendar.push_near(at, tag(class.route.path[0]));
+                }
             }
             Offer::Waits | Offer::Asks => {}
             Offer::Dropped | Offer::Policed | Offer::Departs(_) => self.record_drop(state, now),

@@ -6,6 +6,7 @@ use super::Engine;
 use crate::calendar::{Class as Order, Entry, Kind, Tag};
 use crate::class::Class;
 use crate::flow::Flow;
+use crate::link::late::tag;
 use crate::link::{Fate, Offer};
 use crate::packet::{Flags, Outbound, Packet};
 
@@ -33,6 +34,7 @@ impl Engine {
     pub(crate) fn arrive(&mut self, link: usize, mut packet: Packet) {
         let now = self.now;
         let marked = packet.flags.has(Flags::CE);
+        self.catch_up_on_link(link, now);
         let state = &mut self.links[link];
         if state.labelled {
             let flow = &self.flows[packet.slot as usize];
@@ -65,9 +67,10 @@ impl Engine {
                 self.record_judged(link);
             }
             Offer::Policed => self.record_loss(&packet),
-            Offer::Acts(finish) => {
-                self.calendar
-                    .push_near(finish, Tag::new(Order::Transmit, link, Kind::Transmit));
+            Offer::Acts(at) => {
+                if let Some(at) = self.links[link].acts.add(at) {
+                    self.calendar.push_near(at, tag(link));
+                }
                 self.record_judged(link);
             }
             Offer::Waits => self.record_judged(link),
@@ -96,8 +99,7 @@ impl Engine {
                 return;
             };
             if let Some(time) = self.links[next].begin_batch(now) {
-                self.calendar
-                    .push_near(time, Tag::new(Order::Transmit, next, Kind::Transmit));
+                self.calendar.push_near(time, tag(next));
                 if self.links[next].sends() {
                     self.media[at].hold(next, time - now);
                 }
@@ -167,33 +169,79 @@ impl Engine {
     pub(super) fn take_transmit(&mut self, event: Entry, near: bool) {
         let (link, now) = (event.tag.entity(), event.time);
         let held = self.calendar.take(near, now);
+        let late = self.links[link].acts.are_late();
+        if late {
+            self.catch_up_on_link(link, now);
+        }
         if now > self.end {
             self.calendar.drop(held);
             return;
         }
         self.now = now;
-        let (sent, next) = self.links[link].transmit(now);
+        let (sent, next) = if late {
+            (None, self.links[link].acts.next_entry(now))
+        } else {
+            self.links[link].transmit(now)
+        };
         match next {
-            Some(finish) => self.calendar.put(held, finish, event.tag),
+            Some(at) => self.calendar.put(held, at, event.tag),
             None => self.calendar.drop(held),
         }
         self.record_judged(link);
         if let Some(packet) = sent {
-            if self.deliver_fast(link, &packet) {
-                return;
-            }
-            if self.capture.is_some() {
-                self.capture_packet(link, &packet, true);
-            }
-            let at = self.links[link].exit_event_driven(now);
-            if self.links[link].reorders() {
-                self.forward_unordered(link, packet, at);
-            } else {
-                self.forward(link, packet, at);
-            }
+            self.come_out(link, packet);
         }
         if !self.media.is_empty() {
             self.on_medium(link);
+        }
+    }
+
+    /// Whoever looks at a link catches up on the acts of its transmitter until `until` first.
+    #[inline(always)]
+    pub(super) fn catch_up_on_link(&mut self, link: usize, until: u64) {
+        if self.links[link].acts.are_due(until) {
+            self.let_act(link, until.min(self.end));
+        }
+    }
+
+    #[inline(never)]
+    fn let_act(&mut self, link: usize, until: u64) {
+        let now = self.now;
+        while let Some(at) = self.links[link].acts.take(until) {
+            self.now = at;
+            let (sent, next) = self.links[link].transmit(at);
+            if let Some(next) = next {
+                self.links[link].acts.insert(next);
+            }
+            self.record_judged(link);
+            if let Some(packet) = sent {
+                self.come_out(link, packet);
+            }
+        }
+        self.now = now;
+    }
+
+    /// The same for all links.
+    pub(crate) fn catch_up_on_links(&mut self, until: u64) {
+        for link in 0..self.links.len() {
+            self.catch_up_on_link(link, until);
+        }
+    }
+
+    /// A packet has left the transmitter of `link`.
+    #[inline(always)]
+    fn come_out(&mut self, link: usize, packet: Packet) {
+        if self.deliver_fast(link, &packet) {
+            return;
+        }
+        if self.capture.is_some() {
+            self.capture_packet(link, &packet, true);
+        }
+        let at = self.links[link].exit_event_driven(self.now);
+        if self.links[link].reorders() {
+            self.forward_unordered(link, packet, at);
+        } else {
+            self.forward(link, packet, at);
         }
     }
 
@@ -279,6 +327,7 @@ impl Engine {
     }
 
     pub(super) fn on_aqm_timer(&mut self, link: usize) {
+        self.catch_up_on_link(link, self.now);
         self.links[link].on_timer(self.now);
         if let Some(next) = self.links[link].next_timer() {
             self.calendar.push_far(

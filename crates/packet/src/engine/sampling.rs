@@ -37,12 +37,14 @@ impl Engine {
     }
 
     pub(super) fn on_window_opens(&mut self) {
+        self.catch_up_on_links(self.now);
         for link in &mut self.links {
             link.open_window(self.now);
         }
     }
 
     pub(crate) fn on_window_closes(&mut self) {
+        self.catch_up_on_links(self.now);
         for link in &mut self.links {
             link.close_window(self.now);
         }
@@ -64,6 +66,7 @@ impl Engine {
                 Time(now).seconds()
             )));
         }
+        self.catch_up_on_links(now);
         for (trace, idle) in self.recorder.links.iter_mut().zip(&mut self.recorder.idle) {
             let link = &mut self.links[trace.link];
             link.flush(now);

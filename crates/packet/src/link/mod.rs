@@ -7,6 +7,7 @@
 
 mod events;
 pub(crate) mod impairments;
+pub(crate) mod late;
 pub(crate) mod schedule;
 pub(crate) mod scheduled;
 pub(crate) mod served;
@@ -27,6 +28,7 @@ use crate::packet::{Flags, Packet};
 use crate::probe::{BusyClock, DelayHistogram, QueueClock};
 use crate::ring::Ring;
 use impairments::Impairments;
+use late::Acts;
 use schedule::{Rate, Schedule, Transmitter};
 use scheduled::Scheduled;
 use served::Server;
@@ -159,6 +161,7 @@ pub(crate) struct Link {
     in_service: bool,
     // event-driven departures
     pub(crate) event_driven: bool,
+    pub(crate) acts: Acts,
     /// Whether packets are taken in batches.
     served: bool,
     /// Whether a packet leaves the queue as soon as the one before it has been sent, and comes out:
@@ -218,6 +221,7 @@ impl Link {
             delays: DelayHistogram::default(),
             window,
             in_service: false,
+            acts: Acts::default(),
             queue: VecDeque::new(),
             serving: None,
             served: false,
@@ -283,6 +287,11 @@ impl Link {
     #[inline(always)]
     pub(crate) fn has_judged(&self) -> bool {
         !self.judged.is_empty()
+    }
+
+    /// The propagation delay, if it stays.
+    pub(crate) fn steady_delay(&self) -> Option<u64> {
+        self.steady.then_some(self.present_delay.0)
     }
 
     /// Whether packets may overtake each other on the wire.

@@ -1,5 +1,7 @@
 //! Everything that travels: packets and acknowledgements, as small plain values.
 
+use std::collections::HashMap;
+
 use ackclock_algorithms::scheduler::{Acknowledgement, SackBlocks};
 
 use crate::calendar::Place;
@@ -101,6 +103,32 @@ impl Packet {
             blocks: 0,
             marked: 0,
             rehashes: 0,
+        }
+    }
+}
+
+/// SACK blocks of the ACKs in a link that have some, where ACKs are filtered, by their flow's state
+/// and their number in it.
+#[derive(Debug, Default)]
+pub(crate) struct Reported(HashMap<(u32, u32), SackBlocks>);
+
+impl Reported {
+    pub(crate) fn insert(&mut self, ack: &Packet, blocks: SackBlocks) {
+        let before = self.0.insert((ack.slot, ack.blocks), blocks);
+        // the state of a flow whose ACKs share a queue is not given to another
+        debug_assert!(before.is_none(), "two ACKs in a link have one number");
+    }
+
+    pub(crate) fn of(&self, ack: &Packet) -> SackBlocks {
+        let known = self.0.get(&(ack.slot, ack.blocks));
+        known.copied().unwrap_or_default()
+    }
+
+    /// A packet leaves the link, or is dropped.
+    #[inline(always)]
+    pub(crate) fn forget(&mut self, packet: &Packet) {
+        if packet.blocks != 0 && !self.0.is_empty() {
+            self.0.remove(&(packet.slot, packet.blocks));
         }
     }
 }

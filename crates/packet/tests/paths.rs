@@ -226,3 +226,27 @@ fn a_run_that_is_never_done() {
         }
     }
 }
+
+/// An arrival drops packets of others that wait (the fattest sub-queue gives way): they count when
+/// that happens, not when the link sends next. It does so every 120 ms, and runs and windows end
+/// between.
+#[test]
+fn what_an_arrival_drops_counts_at_once() {
+    let mut drops = 0;
+    for step in 0..12 {
+        for queue in [
+            "{ scheduler = \"fq_codel\", capacity = \"6 packets\" }",
+            "{ scheduler = { kind = \"cake\", memory_limit = \"12 kB\" } }",
+        ] {
+            let (close, end) = (3.0 + 0.013 * f64::from(step), 5.0 + 0.029 * f64::from(step));
+            let outcome = same(&format!(
+                "[scenario]\nduration = \"{end} s\"\nmeasure = \"1 s .. {close} s\"\nsample = \"50 ms\"\n\
+                 [[link]]\nname = \"link\"\nrate = \"100 kbit/s\"\ndelay = \"400 ms\"\nqueue = {queue}\n\
+                 [[flows]]\ncount = 4\npath = [\"link\"]\nrtt = \"uniform 900 ms .. 1 s\"\n\
+                 congestion = \"cubic\"\ninitial_window = \"10 packets\"\n"
+            ));
+            drops += outcome.links[0].drops;
+        }
+    }
+    assert!(drops > 100, "{drops}");
+}

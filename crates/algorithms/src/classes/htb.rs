@@ -122,6 +122,7 @@ impl ClassAlgorithm for HtbParams {
                 most_of_ceil,
                 tokens: most,
                 tokens_of_ceil: most_of_ceil,
+                charged: (0, 0, 0),
                 filled: Time::ZERO,
                 mode: Mode::Sends,
                 prio: params.prio as usize,
@@ -265,6 +266,8 @@ struct Class {
     most_of_ceil: i64,
     tokens: i64,
     tokens_of_ceil: i64,
+    /// The size of the packet charged last, and the times it takes at the rate and the ceiling, ps.
+    charged: (u32, i64, i64),
     /// When the buckets were last filled.
     filled: Time,
     mode: Mode,
@@ -289,6 +292,15 @@ impl Class {
             return (Mode::Sends, 0);
         }
         (Mode::Borrows, -own)
+    }
+
+    /// The times that a packet takes at the rate and at the ceiling, ps.
+    fn times(&mut self, size: u32) -> (i64, i64) {
+        if size != self.charged.0 {
+            let time = |rate| sending_time(f64::from(size), rate);
+            self.charged = (size, time(self.rate), time(self.ceil));
+        }
+        (self.charged.1, self.charged.2)
     }
 
     fn passed(&self, now: Time) -> i64 {
@@ -316,6 +328,15 @@ pub struct Htb {
     chosen: (usize, usize),
 }
 
+/// The priorities of a mask, lowest number first.
+fn priorities(mut mask: u8) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let prio = (mask != 0).then(|| mask.trailing_zeros() as usize);
+        mask &= mask.wrapping_sub(1);
+        prio
+    })
+}
+
 impl Htb {
     fn round(&mut self, level: usize, prio: usize, parent: Option<usize>) -> &mut Round {
         let feed = parent.and_then(|parent| self.classes[parent].feeds.as_mut());
@@ -334,7 +355,7 @@ impl Htb {
                 return;
             };
             let mut new = mask;
-            for prio in (0..PRIORITY_COUNT).filter(|prio| mask & (1 << prio) != 0) {
+            for prio in priorities(mask) {
                 let feed = self.round(0, prio, Some(parent));
                 if !feed.members.is_empty() {
                     new &= !(1 << prio); // the parent is active in it already
@@ -346,7 +367,7 @@ impl Htb {
         }
         if self.classes[class].mode == Mode::Sends {
             let level = self.classes[class].level;
-            for prio in (0..PRIORITY_COUNT).filter(|prio| mask & (1 << prio) != 0) {
+            for prio in priorities(mask) {
                 self.rows[level][prio].insert(class);
                 self.filled[level] |= 1 << prio;
             }
@@ -361,7 +382,7 @@ impl Htb {
                 return;
             };
             let mut gone = 0;
-            for prio in (0..PRIORITY_COUNT).filter(|prio| mask & (1 << prio) != 0) {
+            for prio in priorities(mask) {
                 let feed = self.round(0, prio, Some(parent));
                 feed.remove(class);
                 if feed.members.is_empty() {
@@ -373,7 +394,7 @@ impl Htb {
         }
         if self.classes[class].mode == Mode::Sends {
             let level = self.classes[class].level;
-            for prio in (0..PRIORITY_COUNT).filter(|prio| mask & (1 << prio) != 0) {
+            for prio in priorities(mask) {
                 let row = &mut self.rows[level][prio];
                 row.remove(class);
                 if row.at == class {
@@ -448,20 +469,18 @@ impl Htb {
     /// Takes a packet of `size` bytes from the buckets of a leaf and all above it, `level` being
     /// that of the class that lends.
     fn charge(&mut self, now: Time, leaf: usize, level: usize, size: u32) {
-        let bytes = f64::from(size);
         let mut next = Some(leaf);
         while let Some(class) = next {
             let state = &mut self.classes[class];
             let passed = state.passed(now);
+            let (time, time_of_ceil) = state.times(size);
             if state.level >= level {
-                let left =
-                    (state.tokens + passed).min(state.most) - sending_time(bytes, state.rate);
+                let left = (state.tokens + passed).min(state.most) - time;
                 state.tokens = left.max(1 - MAX_FILL_PS);
             } else {
                 state.tokens += passed;
             }
-            let left = (state.tokens_of_ceil + passed).min(state.most_of_ceil)
-                - sending_time(bytes, state.ceil);
+            let left = (state.tokens_of_ceil + passed).min(state.most_of_ceil) - time_of_ceil;
             state.tokens_of_ceil = left.max(1 - MAX_FILL_PS);
             state.filled = now;
             next = state.parent;
@@ -504,9 +523,36 @@ impl ClassScheduler for Htb {
         if self.busy == 0 {
             return Turn::Idle;
         }
-        let first = self.waiting.iter().filter_map(Waiting::first);
-        let first = first.map(|(at, _)| at).min();
+        let levels = self.levels.iter().map(|level| &self.waiting[*level]);
+        let first = levels.filter_map(Waiting::first).map(|(at, _)| at).min();
         first.map_or(Turn::Idle, Turn::Wait)
+    }
+
+    fn shut_until(&mut self, now: Time) -> Time {
+        if self.busy == 0 {
+            return Time::ZERO;
+        }
+        let mut first: Option<Time> = None;
+        for at in 0..self.levels.len() {
+            let level = self.levels[at];
+            if self.filled[level] != 0 {
+                return Time::ZERO;
+            }
+            // one that has been charged while it waited is to be looked at later than was said
+            while let Some((at, class)) = self.waiting[level].first() {
+                if at > now {
+                    first = Some(first.map_or(at, |other| other.min(at)));
+                    break;
+                }
+                let state = &self.classes[class];
+                let (mode, rest) = state.mode_after(state.passed(now));
+                if mode != state.mode || rest <= 0 {
+                    return Time::ZERO;
+                }
+                self.sleep(class, Some(Time(now.0 + rest as u64)));
+            }
+        }
+        first.unwrap_or(Time::ZERO)
     }
 
     fn sent(&mut self, now: Time, class: usize, size: u32, backlog: &[Backlog]) {

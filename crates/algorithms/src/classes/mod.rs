@@ -75,6 +75,13 @@ forwarded! { $ forward_class_scheduler #[inline];
         /// when the queue has dropped all that it had, [`ClassScheduler::emptied`] follows.
         fn next(&mut self, now: Time, backlog: &[Backlog]) -> Turn;
 
+        /// Until when [`ClassScheduler::next`] will answer [`Turn::Wait`], and need not be asked,
+        /// whatever joins classes that have packets; not after `now` if that is not known. Asked
+        /// after [`ClassScheduler::sent`].
+        fn shut_until(&mut self, _now: Time) -> Time {
+            Time::ZERO
+        }
+
         /// A packet of `size` bytes has left `class` to be sent; `backlog` no longer counts it.
         fn sent(&mut self, now: Time, class: usize, size: u32, backlog: &[Backlog]);
 

@@ -910,7 +910,7 @@ impl Cake {
     }
 
     /// Hashes of a packet's flow and of its hosts.
-    fn hashes(&self, label: Label) -> [u32; 3] {
+    fn hashes(&self, label: &Label) -> [u32; 3] {
         const TRANSLATOR: u32 = 0;
         let shown = |host, translated| {
             if translated && !self.nat {
@@ -937,7 +937,7 @@ impl Cake {
     }
 
     /// The queue of a packet in its tin, by set-associative hashing.
-    fn queue_of(&mut self, tin: usize, label: Label) -> usize {
+    fn queue_of(&mut self, tin: usize, label: &Label) -> usize {
         if self.isolation == Isolation::FlowBlind {
             return self.number(tin, 0);
         }
@@ -1117,7 +1117,7 @@ impl Scheduler for Cake {
         true
     }
 
-    fn classify(&mut self, _packet: &PacketView, label: Label) -> usize {
+    fn classify(&mut self, _packet: &PacketView, label: &Label) -> usize {
         let tin = usize::from(self.code_points[usize::from(label.dscp & 63)]);
         self.queue_of(tin, label)
     }
@@ -1132,7 +1132,7 @@ impl Scheduler for Cake {
         now: Time,
         queue: usize,
         packet: &PacketView,
-        _label: Label,
+        _label: &Label,
         _backlog: &[Backlog],
         _random: &mut Stream,
     ) -> Verdict {
@@ -1191,6 +1191,14 @@ impl Scheduler for Cake {
     fn opens(&self, now: Time) -> Option<Time> {
         self.is_closed(now.0)
             .then(|| Time(self.time_next.min(self.failsafe_next)))
+    }
+
+    #[inline]
+    fn shut_until(&self) -> Time {
+        match self.byte_time {
+            Some(_) => Time(self.time_next.min(self.failsafe_next)),
+            None => Time::ZERO,
+        }
     }
 
     fn judge(
@@ -1469,9 +1477,9 @@ mod tests {
             for (flow, label) in labels.iter().enumerate() {
                 while waiting[flow] < 3 {
                     let packet = of_flow(flow as u32, 1000);
-                    let queue = queues.scheduler.classify(&packet, *label);
+                    let queue = queues.scheduler.classify(&packet, label);
                     let scheduler = &mut queues.scheduler;
-                    scheduler.judge_arrival(now, queue, &packet, *label, &[], &mut random);
+                    scheduler.judge_arrival(now, queue, &packet, label, &[], &mut random);
                     queues.put(now, packet, *label);
                     waiting[flow] += 1;
                 }
@@ -1574,7 +1582,7 @@ mod tests {
     fn flows_of_a_set_have_queues_of_their_own() {
         let mut cake = params(&[]).build(&VIEW);
         let direct =
-            |cake: &Cake, identity| cake.hashes(of_hosts(identity, 0, 0, 0))[0] as usize % QUEUES;
+            |cake: &Cake, identity| cake.hashes(&of_hosts(identity, 0, 0, 0))[0] as usize % QUEUES;
         let first = direct(&cake, 0);
         let same: Vec<u32> = (0..)
             .filter(|&identity| direct(&cake, identity) == first)
@@ -1582,7 +1590,7 @@ mod tests {
             .collect();
         let mut places = Vec::new();
         for &identity in &same {
-            let queue = cake.classify(&of_flow(identity, 100), of_hosts(identity, 0, 0, 0));
+            let queue = cake.classify(&of_flow(identity, 100), &of_hosts(identity, 0, 0, 0));
             cake.joined(queue, &[]);
             places.push(queue);
         }

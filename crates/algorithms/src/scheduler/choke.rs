@@ -118,7 +118,7 @@ impl Scheduler for Choke {
         1
     }
 
-    fn classify(&mut self, _packet: &PacketView, _label: Label) -> usize {
+    fn classify(&mut self, _packet: &PacketView, _label: &Label) -> usize {
         0
     }
 
@@ -131,7 +131,7 @@ impl Scheduler for Choke {
         now: Time,
         _queue: usize,
         packet: &PacketView,
-        label: Label,
+        label: &Label,
         backlog: &[Backlog],
         random: &mut Stream,
     ) -> Verdict {
@@ -255,7 +255,7 @@ mod tests {
             ..Label::default()
         };
         let packet = of_flow(identity, 1000);
-        let verdict = choke.judge_arrival(Time::ZERO, 0, &packet, label, &backlog, random);
+        let verdict = choke.judge_arrival(Time::ZERO, 0, &packet, &label, &backlog, random);
         (verdict, choke.also_drops())
     }
 

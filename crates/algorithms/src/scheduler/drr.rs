@@ -101,7 +101,7 @@ impl Scheduler for Drr {
     }
 
     #[inline]
-    fn classify(&mut self, packet: &PacketView, label: Label) -> usize {
+    fn classify(&mut self, packet: &PacketView, label: &Label) -> usize {
         self.hash.queue(packet.flow, label.flow_hash)
     }
 

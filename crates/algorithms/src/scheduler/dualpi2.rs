@@ -229,7 +229,7 @@ impl Scheduler for DualPi2 {
     }
 
     #[inline]
-    fn classify(&mut self, packet: &PacketView, label: Label) -> usize {
+    fn classify(&mut self, packet: &PacketView, label: &Label) -> usize {
         //= RFC 9332 2.5.1/2: done, test packets_of_scalable_senders_have_a_queue_of_their_own
         if label.l4s && packet.ecn_capable {
             LOW_LATENCY
@@ -435,12 +435,15 @@ mod tests {
     #[test]
     fn packets_of_scalable_senders_have_a_queue_of_their_own() {
         let mut scheduler = params().build(&VIEW);
-        assert_eq!(scheduler.classify(&capable(0), SCALABLE), LOW_LATENCY);
+        assert_eq!(scheduler.classify(&capable(0), &SCALABLE), LOW_LATENCY);
         assert_eq!(
-            scheduler.classify(&capable(0), Label::default()),
+            scheduler.classify(&capable(0), &Label::default()),
             CLASSIC_QUEUE
         );
-        assert_eq!(scheduler.classify(&of_flow(0, 40), SCALABLE), CLASSIC_QUEUE); // a pure ACK is not ECT
+        assert_eq!(
+            scheduler.classify(&of_flow(0, 40), &SCALABLE),
+            CLASSIC_QUEUE
+        ); // a pure ACK is not ECT
     }
 
     /// Verdicts on 10,000 packets without delay of their own.

@@ -65,7 +65,7 @@ impl Scheduler for Fq {
     }
 
     #[inline]
-    fn classify(&mut self, packet: &PacketView, label: Label) -> usize {
+    fn classify(&mut self, packet: &PacketView, label: &Label) -> usize {
         self.hash.queue(packet.flow, label.flow_hash)
     }
 

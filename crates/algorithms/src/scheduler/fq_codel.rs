@@ -105,7 +105,7 @@ impl Scheduler for FqCodel {
     }
 
     #[inline]
-    fn classify(&mut self, packet: &PacketView, label: Label) -> usize {
+    fn classify(&mut self, packet: &PacketView, label: &Label) -> usize {
         self.hash.queue(packet.flow, label.flow_hash)
     }
 

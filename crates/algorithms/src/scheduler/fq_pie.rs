@@ -71,7 +71,7 @@ impl Scheduler for FqPie {
     }
 
     #[inline]
-    fn classify(&mut self, packet: &PacketView, label: Label) -> usize {
+    fn classify(&mut self, packet: &PacketView, label: &Label) -> usize {
         self.0.classify(packet, label)
     }
 

@@ -178,7 +178,7 @@ forwarded! { $ forward_scheduler #[inline(always)];
         }
 
         /// The sub-queue of a packet.
-        fn classify(&mut self, packet: &PacketView, label: Label) -> usize;
+        fn classify(&mut self, packet: &PacketView, label: &Label) -> usize;
 
         /// The verdict on a packet that arrives at `queue` and that `backlog` does not count yet.
         /// Called only with [`Scheduler::judges`].
@@ -187,7 +187,7 @@ forwarded! { $ forward_scheduler #[inline(always)];
             _now: Time,
             _queue: usize,
             _packet: &PacketView,
-            _label: Label,
+            _label: &Label,
             _backlog: &[Backlog],
             _random: &mut Stream,
         ) -> Verdict {
@@ -228,6 +228,12 @@ forwarded! { $ forward_scheduler #[inline(always)];
         /// scheduler that shapes has such times, all of them later than `now`.
         fn opens(&self, _now: Time) -> Option<Time> {
             None
+        }
+
+        /// Until when [`Scheduler::next`] has none and changes nothing, whatever joins, as far as
+        /// is known without asking. Only a scheduler that shapes all its packets has such times.
+        fn shut_until(&self) -> Time {
+            Time::ZERO
         }
 
         /// True while packets must give way ([`Scheduler::overflow_victim`]), although the queues
@@ -578,7 +584,7 @@ pub(crate) mod test {
         }
 
         pub(crate) fn put(&mut self, now: Time, packet: PacketView, label: Label) -> usize {
-            let queue = self.scheduler.classify(&packet, label);
+            let queue = self.scheduler.classify(&packet, &label);
             self.waiting[queue].push_back((now, packet));
             self.count(queue);
             self.scheduler.joined(queue, &self.backlog);

@@ -48,7 +48,7 @@ impl Scheduler for Priority {
     }
 
     #[inline]
-    fn classify(&mut self, _packet: &PacketView, label: Label) -> usize {
+    fn classify(&mut self, _packet: &PacketView, label: &Label) -> usize {
         // the first sub-queue is the highest priority
         PRIORITY_LEVELS - 1 - usize::from(label.priority).min(PRIORITY_LEVELS - 1)
     }

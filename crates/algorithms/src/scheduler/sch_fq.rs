@@ -111,7 +111,7 @@ impl Scheduler for SchFq {
         true
     }
 
-    fn classify(&mut self, packet: &PacketView, label: Label) -> usize {
+    fn classify(&mut self, packet: &PacketView, label: &Label) -> usize {
         let queue = self.hash.queue(packet.flow, label.flow_hash);
         if queue == self.flows.len() {
             self.flows.push(Flow {
@@ -133,7 +133,7 @@ impl Scheduler for SchFq {
         now: Time,
         queue: usize,
         _packet: &PacketView,
-        _label: Label,
+        _label: &Label,
         backlog: &[Backlog],
         _random: &mut Stream,
     ) -> Verdict {
@@ -314,7 +314,7 @@ mod tests {
                 Time::ZERO,
                 0,
                 &packet,
-                Label::default(),
+                &Label::default(),
                 &backlog,
                 &mut random,
             )

@@ -209,7 +209,7 @@ impl Scheduler for Sfb {
         1
     }
 
-    fn classify(&mut self, _packet: &PacketView, _label: Label) -> usize {
+    fn classify(&mut self, _packet: &PacketView, _label: &Label) -> usize {
         0
     }
 
@@ -222,7 +222,7 @@ impl Scheduler for Sfb {
         now: Time,
         _queue: usize,
         packet: &PacketView,
-        label: Label,
+        label: &Label,
         _backlog: &[Backlog],
         random: &mut Stream,
     ) -> Verdict {
@@ -326,7 +326,7 @@ mod tests {
                     ..Label::default()
                 };
                 let packet = of_flow(identity, 1000);
-                let verdict = sfb.judge_arrival(now, 0, &packet, label, &[], &mut random);
+                let verdict = sfb.judge_arrival(now, 0, &packet, &label, &[], &mut random);
                 if verdict != Verdict::Drop {
                     accepted[place] += 1;
                     sfb.joined(0, &[]);

@@ -179,7 +179,7 @@ impl Scheduler for Sfq {
         true
     }
 
-    fn classify(&mut self, packet: &PacketView, label: Label) -> usize {
+    fn classify(&mut self, packet: &PacketView, label: &Label) -> usize {
         let queue = self.hash.queue(packet.flow, label.identity);
         if queue == self.slots.len() {
             self.slots.push(Slot::default());
@@ -196,7 +196,7 @@ impl Scheduler for Sfq {
         now: Time,
         queue: usize,
         packet: &PacketView,
-        _label: Label,
+        _label: &Label,
         backlog: &[Backlog],
         random: &mut Stream,
     ) -> Verdict {
@@ -350,7 +350,7 @@ mod tests {
                 Time::ZERO,
                 0,
                 &packet,
-                Label::default(),
+                &Label::default(),
                 backlog,
                 &mut random,
             );
@@ -372,7 +372,7 @@ mod tests {
         let mut random = Stream::new(1, Owner::Queue, 0);
         let mut queues = Queues::new(params.build(&VIEW));
         let packet = of_flow(0, 1000);
-        queues.scheduler.classify(&packet, Label::default());
+        queues.scheduler.classify(&packet, &Label::default());
         let mut drops = |waiting: u32| {
             let backlog = [Backlog {
                 packets: waiting,
@@ -385,7 +385,7 @@ mod tests {
                     Time::ZERO,
                     0,
                     &packet,
-                    Label::default(),
+                    &Label::default(),
                     &backlog,
                     &mut random,
                 )
@@ -413,7 +413,7 @@ mod tests {
                         identity,
                         ..Label::default()
                     };
-                    sfq.classify(&of_flow(identity, 100), label)
+                    sfq.classify(&of_flow(identity, 100), &label)
                 })
                 .collect()
         };

@@ -132,7 +132,7 @@ impl Engine {
         } else {
             path.take_ack_slow_path(state, now, ack);
         }
-        self.record_judged(first);
+        self.settle(first);
         true
     }
 
@@ -192,21 +192,38 @@ impl Engine {
         let (mut path, state) = self.short_path::<EVENTS>(flow, first);
         path.send(state, now);
         if EVENTS {
-            self.record_judged(first);
+            self.settle(first);
         }
+    }
+
+    /// Bulk data whose transmission has begun goes on, where acts of the link are looked at late.
+    /// False if it is none.
+    #[inline(always)]
+    pub(crate) fn pass_on_fast(&mut self, link: usize) -> bool {
+        let state = &mut self.links[link];
+        let Some((packet, finish)) = state.begun() else {
+            return false;
+        };
+        let (slot, stamp, seq, flags) = (packet.slot, packet.stamp, packet.seq, packet.flags);
+        if flags.has(Flags::SYN) {
+            return false;
+        }
+        state.goes_on();
+        let (mut path, state) = self.short_path::<true>(slot as usize, link);
+        path.deliver(state, finish, stamp, seq, flags);
+        true
     }
 
     /// A packet of bulk data comes out of the only link of its path; false where it is none.
     #[inline(always)]
-    pub(crate) fn deliver_fast(&mut self, link: usize, packet: &Packet) -> bool {
+    pub(crate) fn deliver_fast(&mut self, link: usize, packet: &Packet, finish: u64) -> bool {
         let state = &mut self.flows[packet.slot as usize];
         let class = &self.classes[state.class as usize];
         if class.event_path != Some(link) || packet.flags.has(Flags::SYN) {
             return false;
         }
-        let now = self.now;
         let (mut path, state) = self.short_path::<true>(packet.slot as usize, link);
-        path.deliver(state, now, packet.stamp, packet.seq, packet.flags);
+        path.deliver(state, finish, packet.stamp, packet.seq, packet.flags);
         true
     }
 
@@ -269,7 +286,7 @@ impl Engine {
         self.catch_up_on_link(first, self.now);
         let (mut path, state) = self.short_path::<true>(flow, first);
         path.join_queue(state, packet);
-        self.record_judged(first);
+        self.settle(first);
     }
 }
 

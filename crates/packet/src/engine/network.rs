@@ -41,13 +41,8 @@ impl Engine {
             let class = &self.classes[flow.class as usize];
             packet.priority = class.priority;
             state.label = label(flow, class, &packet);
-            if state.filters_acks && packet.flags.has(Flags::ACK) {
-                let reports = packet.blocks != 0 && class.sender.recovery.is_selective();
-                state.reported = if reports {
-                    flow.reported(&packet)
-                } else {
-                    Default::default()
-                };
+            if state.filters_acks && packet.blocks != 0 && class.sender.recovery.is_selective() {
+                state.reported.insert(&packet, flow.reported(&packet));
             }
         }
         if self.capture.is_some() {
@@ -63,21 +58,44 @@ impl Engine {
                 self.forward(link, packet, at);
             }
             Offer::Dropped => {
+                self.links[link].reported.forget(&packet);
                 self.record_drop(&packet);
                 self.record_judged(link);
             }
-            Offer::Policed => self.record_loss(&packet),
+            Offer::Policed => {
+                self.links[link].reported.forget(&packet);
+                self.record_loss(&packet);
+            }
             Offer::Acts(at) => {
                 if let Some(at) = self.links[link].acts.add(at) {
                     self.calendar.push_near(at, tag(link));
                 }
-                self.record_judged(link);
+                self.settle(link);
             }
-            Offer::Waits => self.record_judged(link),
+            Offer::Waits => self.settle(link),
             Offer::Asks => {
                 self.record_judged(link);
                 self.on_medium(link);
             }
+        }
+    }
+
+    /// Records what an arrival has done to packets of a link, whichever they are.
+    #[inline(always)]
+    pub(super) fn settle(&mut self, link: usize) {
+        self.record_judged(link);
+        if self.links[link].begun().is_some() {
+            self.pass_on(link);
+        }
+    }
+
+    /// A packet whose transmission has begun goes on, where acts are looked at late.
+    #[inline(never)]
+    fn pass_on(&mut self, link: usize) {
+        if let Some((packet, finish)) = self.links[link].begun() {
+            let packet = *packet;
+            self.links[link].goes_on();
+            self.come_out(link, packet, finish);
         }
     }
 
@@ -120,6 +138,9 @@ impl Engine {
     fn record_fates(&mut self, link: usize) {
         let mut judged = std::mem::take(&mut self.links[link].judged);
         for (packet, fate) in judged.drain(..) {
+            if fate != Fate::Marked {
+                self.links[link].reported.forget(&packet);
+            }
             match fate {
                 Fate::Marked => self.record_mark(&packet),
                 Fate::Dropped => self.record_drop(&packet),
@@ -189,7 +210,7 @@ impl Engine {
         }
         self.record_judged(link);
         if let Some(packet) = sent {
-            self.come_out(link, packet);
+            self.come_out(link, packet, now);
         }
         if !self.media.is_empty() {
             self.on_medium(link);
@@ -209,13 +230,14 @@ impl Engine {
         let now = self.now;
         while let Some(at) = self.links[link].acts.take(until) {
             self.now = at;
-            let (sent, next) = self.links[link].transmit(at);
+            let state = &mut self.links[link];
+            let (_, next) = state.transmit(at);
             if let Some(next) = next {
-                self.links[link].acts.insert(next);
+                state.acts.insert(next);
             }
             self.record_judged(link);
-            if let Some(packet) = sent {
-                self.come_out(link, packet);
+            if !self.pass_on_fast(link) {
+                self.pass_on(link);
             }
         }
         self.now = now;
@@ -228,16 +250,17 @@ impl Engine {
         }
     }
 
-    /// A packet has left the transmitter of `link`.
+    /// A packet leaves the transmitter of `link` at `finish`.
     #[inline(always)]
-    fn come_out(&mut self, link: usize, packet: Packet) {
-        if self.deliver_fast(link, &packet) {
+    fn come_out(&mut self, link: usize, packet: Packet, finish: u64) {
+        if self.deliver_fast(link, &packet, finish) {
             return;
         }
         if self.capture.is_some() {
             self.capture_packet(link, &packet, true);
         }
-        let at = self.links[link].exit_event_driven(self.now);
+        self.links[link].reported.forget(&packet);
+        let at = self.links[link].exit_event_driven(finish);
         if self.links[link].reorders() {
             self.forward_unordered(link, packet, at);
         } else {

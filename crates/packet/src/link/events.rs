@@ -19,7 +19,7 @@ impl Link {
     }
 
     pub(super) fn offer_event_driven(&mut self, now: u64, packet: &Packet) -> Offer {
-        if self.serving.is_some() {
+        if self.is_sending(now) {
             self.clock.account(now, self.queue.len(), self.bytes);
             self.queue.push_back((now, *packet));
             self.bytes += u64::from(packet.size);
@@ -113,8 +113,8 @@ impl Link {
         let Some(scheduled) = scheduled_in(&mut self.extras) else {
             return Offer::Dropped;
         };
-        let queue = scheduled.classify(now, &view, self.label);
-        let (label, random) = (self.label, &mut self.random);
+        let queue = scheduled.classify(now, &view, &self.label);
+        let (label, random) = (&self.label, &mut self.random);
         match scheduled.judge_arrival(queue, now, (&view, label), rate_at, sending, random) {
             Verdict::Accept => {}
             Verdict::Mark => {
@@ -157,7 +157,7 @@ impl Link {
         self.make_room(now, queue);
         match acts {
             Some(at) => Offer::Acts(at),
-            None if sending && self.serving.is_none() && !served => self.wait_for_shaper(),
+            None if sending && !self.is_sending(now) && !served => self.wait_for_shaper(),
             None => Offer::Waits,
         }
     }
@@ -204,14 +204,14 @@ impl Link {
         let Some((tree, mut moment)) = self.moment(now) else {
             return Offer::Dropped;
         };
-        let joined = tree.arrive(&mut moment, packet, label);
+        let joined = tree.arrive(&mut moment, packet, &label);
         let bytes = tree.bytes();
         self.clock.account(now, before.0, before.1);
         self.bytes = bytes;
         if !joined {
             return Offer::Dropped;
         }
-        if self.serving.is_none() && sending {
+        if sending && !self.is_sending(now) {
             // the link's own shaper has its bucket overdrawn
             let free = self.free;
             return match tree_in(&mut self.extras).and_then(|tree| tree.ask_at(free)) {
@@ -220,15 +220,32 @@ impl Link {
             };
         }
         if sending {
-            return Offer::Waits;
+            let end = self.free;
+            let reopens = tree_in(&mut self.extras).is_some_and(|tree| tree.reopens(end));
+            return if reopens {
+                Offer::Acts(end)
+            } else {
+                Offer::Waits
+            };
         }
-        match self.send_from_tree(now) {
+        match self.ask_tree(now) {
             Some(at) => Offer::Acts(at),
             None => Offer::Waits,
         }
     }
 
+    /// The transmitter is free: the next packet of a queue with classes goes into service, unless
+    /// none may. When the transmitter acts next.
+    #[inline(always)]
+    fn ask_tree(&mut self, now: u64) -> Option<u64> {
+        match tree_in(&mut self.extras)?.shut_until(now) {
+            Some(until) => tree_in(&mut self.extras)?.ask_at(until),
+            None => self.send_from_tree(now),
+        }
+    }
+
     /// The queue with classes, and what it works with.
+    #[inline(always)]
     fn moment(&mut self, now: u64) -> Option<(&mut Tree, Moment<'_>)> {
         let rate = self.transmitter.rate_at(now);
         let tree = tree_in(&mut self.extras)?;
@@ -240,6 +257,7 @@ impl Link {
             judged: &mut self.judged,
             reported: &self.reported,
             measured: (self.window.0..self.window.1).contains(&now),
+            leaving: None,
         };
         Some((tree, moment))
     }
@@ -258,19 +276,21 @@ impl Link {
         let before = (self.length(), self.bytes);
         let (tree, mut moment) = self.moment(now)?;
         let next = tree.send(&mut moment);
+        let leaving = moment.leaving;
         let bytes = tree.bytes();
         self.clock.account(now, before.0, before.1);
         self.bytes = bytes;
-        match next {
-            Ok(leaving) => {
+        match next.map(|()| leaving) {
+            Ok(None) => None,
+            Ok(Some(leaving)) => {
                 self.busy.gap(self.idle_from(), now);
                 let follows = self.free == now;
                 let Offer::Acts(finish) = self.begin(now, leaving.arrival, leaving.packet, follows)
                 else {
                     return None;
                 };
-                tree_in(&mut self.extras)?.finish = finish;
-                Some(finish)
+                let late = self.acts.are_late();
+                tree_in(&mut self.extras)?.begun(finish, late)
             }
             Err(at) => {
                 self.counters.finished += u64::from(self.in_service);
@@ -288,8 +308,11 @@ impl Link {
             return (None, None);
         };
         let wakes = tree.wakes(now);
-        let ends = self.serving.is_some() && now >= tree.finish;
-        if !(ends || wakes && self.serving.is_none()) {
+        let ends = now == tree.finish;
+        if ends {
+            tree.finish = u64::MAX;
+        }
+        if !(ends || wakes && !self.is_sending(now)) {
             return (None, None);
         }
         let mut sent = if ends { self.serving.take() } else { None };
@@ -310,7 +333,7 @@ impl Link {
             let at = tree_in(&mut self.extras).and_then(|tree| tree.ask_at(free));
             return (sent, at);
         }
-        (sent, self.send_from_tree(now))
+        (sent, self.ask_tree(now))
     }
 
     fn is_over_capacity(&self) -> bool {
@@ -324,6 +347,9 @@ impl Link {
     /// The scheduler's next packet goes into service: when that ends. `direct`: it has just arrived
     /// at an idle link.
     fn serve(&mut self, now: u64, direct: bool, follows: bool) -> Option<u64> {
+        if scheduled_in(&mut self.extras)?.shut_until(now).is_some() {
+            return self.wait_for_scheduler(now);
+        }
         let rate = self.transmitter.rate_at(now);
         loop {
             let scheduled = scheduled_in(&mut self.extras)?;
@@ -343,8 +369,14 @@ impl Link {
             let Offer::Acts(finish) = self.begin(now, taken.arrival, taken.packet, follows) else {
                 return None;
             };
-            if let Some(scheduled) = self.scheduled_mut() {
-                scheduled.sends(&taken, finish);
+            let late = self.acts.are_late();
+            let extras = self.extras.as_mut()?;
+            let scheduled = extras.scheduled.as_mut()?;
+            scheduled.sends(&taken, finish);
+            if late && let Some(until) = scheduled.shut_until(finish) {
+                // nothing happens at the end of the transmission
+                extras.wake = Some(until);
+                return Some(until);
             }
             return Some(finish);
         }
@@ -389,7 +421,8 @@ impl Link {
             if extras.wake.is_some_and(|wake| wake <= now) {
                 extras.wake = None;
             }
-            if self.serving.is_some() && extras.finish > now {
+            let late = self.acts.are_late();
+            if self.serving.is_some() && extras.finish > now || late && self.free > now {
                 return (None, None); // a packet has come that need not wait
             }
         }

@@ -4,9 +4,12 @@
 //! the link meets another queue, its transmitter's acts therefore need no events of their own: it
 //! is enough to catch up on them when somebody looks at the link (a packet arrives, a sample is
 //! taken, a timer runs), and at the latest one propagation delay after the first of them. This is
-//! the lookahead of conservative parallel simulation.
+//! the lookahead of conservative parallel simulation. A packet goes on when its transmission
+//! begins: when that ends is known.
 
+use super::Link;
 use crate::calendar::{Class as Order, Kind, Tag};
+use crate::packet::Packet;
 
 /// Acts of a link's transmitter that are to come.
 #[derive(Debug)]
@@ -103,6 +106,33 @@ impl Acts {
             next => next.saturating_add(self.lookahead),
         };
         (self.entry != u64::MAX).then_some(self.entry)
+    }
+}
+
+impl Link {
+    /// The propagation delay, if it stays.
+    pub(crate) fn steady_delay(&self) -> Option<u64> {
+        self.steady.then_some(self.present_delay.0)
+    }
+
+    /// Whether a packet is being sent at `now`.
+    #[inline(always)]
+    pub(super) fn is_sending(&self, now: u64) -> bool {
+        self.serving.is_some() || self.acts.are_late() && self.free > now
+    }
+
+    /// A packet whose transmission has begun, and when that ends, where acts are looked at late: it
+    /// goes on at once ([`Link::goes_on`]).
+    #[inline(always)]
+    pub(crate) fn begun(&self) -> Option<(&Packet, u64)> {
+        let begun = self.serving.as_ref().filter(|_| self.acts.are_late());
+        begun.map(|packet| (packet, self.free))
+    }
+
+    /// The packet whose transmission has begun has gone on.
+    #[inline(always)]
+    pub(crate) fn goes_on(&mut self) {
+        self.serving = None;
     }
 }
 

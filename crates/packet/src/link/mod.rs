@@ -18,13 +18,13 @@ use std::collections::VecDeque;
 use ackclock_algorithms::aqm::{Aqm as _, Observation, PacketView, QueueView, Verdict};
 use ackclock_algorithms::impairment::LossSpec;
 use ackclock_algorithms::registry::AqmInstance;
-use ackclock_algorithms::scheduler::{Label, SackBlocks};
+use ackclock_algorithms::scheduler::Label;
 use ackclock_algorithms::{Stream, Time};
 use ackclock_scenario::Capacity;
 
 use crate::follower::Follower;
 use crate::outcome::{Ledger, QueueAccount};
-use crate::packet::{Flags, Packet};
+use crate::packet::{Flags, Packet, Reported};
 use crate::probe::{BusyClock, DelayHistogram, QueueClock};
 use crate::ring::Ring;
 use impairments::Impairments;
@@ -175,10 +175,9 @@ pub(crate) struct Link {
     /// Whether it has a scheduler, or an AQM that looks at priorities: packets are to be offered
     /// with label and priority.
     pub(crate) labelled: bool,
-    /// Whether ACKs that wait may give way to later ones, and the SACK blocks of the ACK that is
-    /// offered next.
+    /// Whether ACKs that wait may give way to later ones.
     pub(crate) filters_acks: bool,
-    pub(crate) reported: SackBlocks,
+    pub(crate) reported: Reported,
     /// Fates of packets beside the one that was offered, for the engine to record.
     pub(crate) judged: Vec<(Packet, Fate)>,
     // beyond the transmitter
@@ -229,7 +228,7 @@ impl Link {
             extras: None,
             label: Label::default(),
             filters_acks: false,
-            reported: SackBlocks::default(),
+            reported: Reported::default(),
             judged: Vec::new(),
             steady: delay.is_constant(),
             present_delay: (delay.value_at(0), 0),
@@ -279,19 +278,10 @@ impl Link {
         self.extras.as_ref()?.tree.as_ref()
     }
 
-    fn scheduled_mut(&mut self) -> Option<&mut Scheduled> {
-        scheduled_in(&mut self.extras)
-    }
-
     /// Whether a packet that waits has been dropped or marked.
     #[inline(always)]
     pub(crate) fn has_judged(&self) -> bool {
         !self.judged.is_empty()
-    }
-
-    /// The propagation delay, if it stays.
-    pub(crate) fn steady_delay(&self) -> Option<u64> {
-        self.steady.then_some(self.present_delay.0)
     }
 
     /// Whether packets may overtake each other on the wire.
@@ -646,7 +636,7 @@ impl Link {
 
     pub(crate) fn on_timer(&mut self, now: u64) {
         self.advance(now);
-        let (rate, sending) = (self.transmitter.rate_at(now), self.serving.is_some());
+        let (rate, sending) = (self.transmitter.rate_at(now), self.is_sending(now));
         if let Some(scheduled) = scheduled_in(&mut self.extras) {
             scheduled.on_timer(now, rate, sending, &mut self.random);
             return;

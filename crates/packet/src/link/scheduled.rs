@@ -1,12 +1,13 @@
 //! Several queues under a scheduler, in place of a link's single one.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use ackclock_algorithms::aqm::{Aqm as _, LinkView, Observation, PacketView, QueueView, Verdict};
 use ackclock_algorithms::registry::{AqmInstance, AqmSpec};
-use ackclock_algorithms::scheduler::{AnyScheduler, Backlog, Label, SackBlocks, Scheduler as _};
+use ackclock_algorithms::scheduler::{AnyScheduler, Backlog, Label, Scheduler as _};
 use ackclock_algorithms::{Owner, Stream, Time, ValueError};
 
+use super::Reported;
 use crate::packet::Packet;
 
 /// A packet that leaves the queues, and what its AQM says of it.
@@ -59,9 +60,6 @@ pub(crate) struct Scheduled {
     /// Sub-queues whose AQM's timer runs as it comes: those with packets. The others' may run late,
     /// as all of a link run at once; not those of a user's own AQM, which may have any period.
     ticking: BTreeSet<usize>,
-    /// SACK blocks of the waiting ACKs that have some, where they are filtered, by their flow's
-    /// state and their number in it.
-    reported: HashMap<(u32, u32), SackBlocks>,
 }
 
 impl Scheduled {
@@ -96,7 +94,6 @@ impl Scheduled {
             bytes: 0,
             serving: usize::MAX,
             ticking: BTreeSet::new(),
-            reported: HashMap::new(),
             aqm,
             resting,
         };
@@ -134,7 +131,7 @@ impl Scheduled {
     // the compiler splits them off when something unrelated grows (3 % more instructions with
     // FQ-CoDel)
     #[inline(always)]
-    pub(crate) fn classify(&mut self, now: u64, packet: &PacketView, label: Label) -> usize {
+    pub(crate) fn classify(&mut self, now: u64, packet: &PacketView, label: &Label) -> usize {
         let queue = self.scheduler.classify(packet, label);
         if queue >= self.queues.len() {
             let known = self.queues.len();
@@ -207,7 +204,7 @@ impl Scheduled {
         &mut self,
         queue: usize,
         now: u64,
-        (packet, label): (&PacketView, Label),
+        (packet, label): (&PacketView, &Label),
         rate_at: impl Fn(u64) -> f64,
         sending: bool,
         random: &mut Stream,
@@ -260,6 +257,7 @@ impl Scheduled {
         self.scheduler.joined(queue, &self.backlog);
     }
 
+    #[inline(always)]
     fn pop(&mut self, queue: usize, head: bool) -> Option<(u64, Packet)> {
         let waiting = &mut self.queues[queue].waiting;
         let (arrival, packet) = if head {
@@ -275,16 +273,7 @@ impl Scheduled {
             .map_or((0, Time::ZERO), |(since, next)| (next.size, Time(*since)));
         self.packets -= 1;
         self.bytes -= u64::from(packet.size);
-        if packet.blocks != 0 {
-            self.forget(&packet);
-        }
         Some((arrival, packet))
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn forget(&mut self, packet: &Packet) {
-        self.reported.remove(&(packet.slot, packet.blocks));
     }
 
     /// Takes packet `index` out of a sub-queue.
@@ -299,9 +288,6 @@ impl Scheduled {
             .map_or((0, Time::ZERO), |(since, next)| (next.size, Time(*since)));
         self.packets -= 1;
         self.bytes -= u64::from(packet.size);
-        if packet.blocks != 0 {
-            self.forget(&packet);
-        }
         self.scheduler
             .removed(Time(now), queue, packet.size, &self.backlog);
         Some(packet)
@@ -317,18 +303,18 @@ impl Scheduled {
         self.remove(now, queue, index)
     }
 
-    /// The ACK that the last packet of `queue`, which reports `blocks` out of order, makes needless.
+    /// The ACK that the last packet of `queue` makes needless.
     #[inline(always)]
     pub(crate) fn superseded(
         &mut self,
         now: u64,
         queue: usize,
-        blocks: &SackBlocks,
+        reported: &Reported,
     ) -> Option<Packet> {
         if !self.filters_acks() {
             return None;
         }
-        self.superseded_by_last(now, queue, blocks)
+        self.superseded_by_last(now, queue, reported)
     }
 
     #[inline(never)]
@@ -336,24 +322,10 @@ impl Scheduled {
         &mut self,
         now: u64,
         queue: usize,
-        blocks: &SackBlocks,
+        reported: &Reported,
     ) -> Option<Packet> {
         let waiting = &self.queues[queue].waiting;
-        if let Some((_, last)) = waiting.back()
-            && last.blocks != 0
-        {
-            let before = self.reported.insert((last.slot, last.blocks), *blocks);
-            // the state of a flow whose ACKs share a queue is not given to another
-            debug_assert!(before.is_none(), "two ACKs that wait have one number");
-        }
-        let reported = &self.reported;
-        let of = |packet: &Packet| match packet.blocks {
-            0 => SackBlocks::default(),
-            number => reported
-                .get(&(packet.slot, number))
-                .copied()
-                .unwrap_or_default(),
-        };
+        let of = |packet: &Packet| reported.of(packet);
         let mut acks = waiting
             .iter()
             .map(|(_, packet)| packet.as_acknowledgement(of(packet)));
@@ -370,6 +342,17 @@ impl Scheduled {
     #[inline]
     pub(crate) fn overflows(&self) -> bool {
         self.judges && self.scheduler.overflows()
+    }
+
+    /// Until when the scheduler lets none of the packets that wait at `now` go, if it is known
+    /// without asking for one.
+    #[inline(always)]
+    pub(crate) fn shut_until(&self, now: u64) -> Option<u64> {
+        if !self.judges || self.packets == 0 {
+            return None;
+        }
+        let until = self.scheduler.shut_until().0;
+        (until > now).then_some(until)
     }
 
     /// When the scheduler lets a packet go, if some wait for that alone.
@@ -617,10 +600,10 @@ mod tests {
                 flow_hash: (flow as u32).wrapping_mul(0x9e37_79b9),
                 ..Label::default()
             };
-            let queue = queues.classify(now, &view_of(&packet), label);
+            let queue = queues.classify(now, &view_of(&packet), &label);
             let view = view_of(&packet);
             let verdict =
-                queues.judge_arrival(queue, now, (&view, label), |_| 10e6, false, &mut random);
+                queues.judge_arrival(queue, now, (&view, &label), |_| 10e6, false, &mut random);
             verdicts.push(format!(
                 "{verdict:?} {:?}",
                 queues.queues[queue].aqm.observe()

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use ackclock_algorithms::aqm::{Aqm as _, LinkView, QueueView, Verdict};
 use ackclock_algorithms::classes::{AnyClassScheduler, ClassScheduler as _, Turn};
 use ackclock_algorithms::registry::AqmInstance;
-use ackclock_algorithms::scheduler::{Backlog, Label, SackBlocks, SchedulerView};
+use ackclock_algorithms::scheduler::{Backlog, Label, SchedulerView};
 use ackclock_algorithms::{Stream, Time};
 use ackclock_scenario::{Capacity, Dscp, FlowClass, Queue, Tree as Declared};
 
 use super::scheduled::Scheduled;
-use super::{Counters, Fate, Link};
+use super::{Counters, Fate, Link, Reported};
 use crate::outcome::{Ledger, QueueAccount};
 use crate::packet::{Flags, Packet};
 use crate::probe::DelayHistogram;
@@ -31,10 +31,12 @@ pub(super) struct Moment<'l> {
     pub(super) counters: &'l mut Counters,
     /// Fates of packets that waited.
     pub(super) judged: &'l mut Vec<(Packet, Fate)>,
-    /// SACK blocks of the packet that is offered.
-    pub(super) reported: &'l SackBlocks,
+    pub(super) reported: &'l Reported,
     /// Whether the measurement window is open.
     pub(super) measured: bool,
+    /// The packet that a queue lets go: here, not in what functions return, so that it is copied
+    /// once.
+    pub(super) leaving: Option<Leaving>,
 }
 
 impl Moment<'_> {
@@ -82,7 +84,8 @@ pub(super) struct Leaving {
 
 /// Answer of a queue that is to send.
 enum Next {
-    Packet(Leaving),
+    /// The packet is [`Moment::leaving`].
+    Packet,
     /// Packets wait until then.
     Wait(u64),
     /// It is empty.
@@ -161,7 +164,8 @@ impl Fifo {
                     continue;
                 }
             }
-            return Next::Packet(Leaving { arrival, packet });
+            moment.leaving = Some(Leaving { arrival, packet });
+            return Next::Packet;
         }
         Next::Nothing
     }
@@ -183,7 +187,7 @@ impl Shared {
         }
     }
 
-    fn arrive(&mut self, moment: &mut Moment<'_>, packet: &mut Packet, label: Label) -> bool {
+    fn arrive(&mut self, moment: &mut Moment<'_>, packet: &mut Packet, label: &Label) -> bool {
         let view = Link::packet_view(packet);
         let (now, rate) = (moment.now, moment.rate);
         let scheduled = &mut self.scheduled;
@@ -240,10 +244,11 @@ impl Shared {
                 continue;
             }
             self.scheduled.sends(&taken, now);
-            return Next::Packet(Leaving {
+            moment.leaving = Some(Leaving {
                 arrival: taken.arrival,
                 packet: taken.packet,
             });
+            return Next::Packet;
         }
         self.scheduled.opens(now).map_or(Next::Nothing, Next::Wait)
     }
@@ -295,21 +300,14 @@ impl Inner {
         }
     }
 
-    fn packets(&self) -> usize {
+    /// Packets and bytes that wait.
+    #[inline(always)]
+    fn counts(&self) -> (usize, u64) {
         match self {
-            Self::Classes => 0,
-            Self::Fifo(fifo) => fifo.waiting.len(),
-            Self::Shared(shared) => shared.scheduled.packets(),
-            Self::Tree(tree) => tree.packets,
-        }
-    }
-
-    fn bytes(&self) -> u64 {
-        match self {
-            Self::Classes => 0,
-            Self::Fifo(fifo) => fifo.bytes,
-            Self::Shared(shared) => shared.bytes,
-            Self::Tree(tree) => tree.bytes,
+            Self::Classes => (0, 0),
+            Self::Fifo(fifo) => (fifo.waiting.len(), fifo.bytes),
+            Self::Shared(shared) => (shared.scheduled.packets(), shared.bytes),
+            Self::Tree(tree) => (tree.packets, tree.bytes),
         }
     }
 
@@ -352,7 +350,7 @@ impl Class {
     }
 
     fn packets(&self) -> usize {
-        self.inner.packets() + usize::from(self.front.is_some())
+        self.inner.counts().0 + usize::from(self.front.is_some())
     }
 }
 
@@ -379,6 +377,10 @@ pub(crate) struct Tree {
     wake: Option<u64>,
     /// When the packet in service will have been sent.
     pub(super) finish: u64,
+    /// Until when no packet may go, whatever joins classes that have some.
+    shut: u64,
+    /// The transmitter does not act when the packet in service has been sent, as nothing may follow.
+    skips_end: bool,
 }
 
 impl Tree {
@@ -431,7 +433,9 @@ impl Tree {
             bytes: 0,
             held: Vec::new(),
             wake: None,
-            finish: 0,
+            finish: u64::MAX,
+            shut: 0,
+            skips_end: false,
         })
     }
 
@@ -448,13 +452,11 @@ impl Tree {
     /// Brings what the scheduler is told of a class up to date.
     fn count(&mut self, class: usize) {
         let state = &self.classes[class];
-        let (packets, bytes) = match &state.front {
-            Some(front) => (
-                state.inner.packets() + 1,
-                state.inner.bytes() + u64::from(front.packet.size),
-            ),
-            None => (state.inner.packets(), state.inner.bytes()),
-        };
+        let (mut packets, mut bytes) = state.inner.counts();
+        if let Some(front) = &state.front {
+            packets += 1;
+            bytes += u64::from(front.packet.size);
+        }
         let backlog = &mut self.backlog[class];
         // of what its queue holds back, the scheduler is not told
         if state.held.is_none() {
@@ -472,7 +474,7 @@ impl Tree {
         &mut self,
         moment: &mut Moment<'_>,
         packet: &mut Packet,
-        label: Label,
+        label: &Label,
     ) -> bool {
         let place = self.class_of[usize::from(label.dscp == 0)].get(label.class as usize);
         let Some(class) = place.copied().filter(|class| *class != NO_CLASS) else {
@@ -480,7 +482,7 @@ impl Tree {
             return false;
         };
         let state = &mut self.classes[class];
-        let (packets, bytes) = (state.packets(), state.inner.bytes());
+        let (packets, bytes) = state.inner.counts();
         state.arrived += 1;
         let joined = match &mut state.inner {
             Inner::Classes => {
@@ -491,10 +493,11 @@ impl Tree {
             Inner::Shared(shared) => shared.arrive(moment, packet, label),
             Inner::Tree(tree) => tree.arrive(moment, packet, label),
         };
-        let after = state.packets();
+        let (after, bytes_after) = state.inner.counts();
         state.dropped += (packets + 1 - after) as u64;
         self.packets = self.packets + after - packets;
-        self.bytes = self.bytes + state.inner.bytes() - bytes;
+        self.bytes = self.bytes + bytes_after - bytes;
+        let left = after > 0 || state.front.is_some();
         if !joined {
             // another packet may have gone with it
             let before = self.backlog[class].packets;
@@ -508,10 +511,11 @@ impl Tree {
         self.release(class);
         let fresh = self.backlog[class].packets == 0;
         if fresh {
+            self.shut = 0;
             self.backlog[class].since = Time(moment.now);
         }
         self.count(class);
-        if after > 0 {
+        if left {
             self.scheduler
                 .joined(Time(moment.now), class, &self.backlog);
         } else if !fresh {
@@ -543,34 +547,36 @@ impl Tree {
     }
 
     /// Takes a packet from a class's queue; the class is taken from the scheduler where that is nothing.
-    fn take_from(&mut self, moment: &mut Moment<'_>, class: usize) -> Option<Leaving> {
+    fn take_from(&mut self, moment: &mut Moment<'_>, class: usize) -> bool {
         let state = &mut self.classes[class];
-        if let Some(front) = state.front.take() {
+        if state.front.is_some() {
+            moment.leaving = state.front.take();
+            let size = moment.leaving.as_ref().map_or(0, |it| it.packet.size);
             self.packets -= 1;
-            self.bytes -= u64::from(front.packet.size);
-            return Some(front);
+            self.bytes -= u64::from(size);
+            return true;
         }
-        let (packets, bytes) = (state.inner.packets(), state.inner.bytes());
+        let (packets, bytes) = state.inner.counts();
         let next = state.inner.take(moment);
-        let taken = usize::from(matches!(next, Next::Packet(_)));
-        let after = state.inner.packets();
+        let taken = usize::from(matches!(next, Next::Packet));
+        let (after, bytes_after) = state.inner.counts();
         state.dropped += (packets - after - taken) as u64;
         self.packets = self.packets + after - packets;
-        self.bytes = self.bytes + state.inner.bytes() - bytes;
+        self.bytes = self.bytes + bytes_after - bytes;
         match next {
-            Next::Packet(leaving) => Some(leaving),
+            Next::Packet => true,
             Next::Wait(until) => {
                 state.held = Some(until);
                 self.held.push(class);
                 (self.backlog[class].packets, self.backlog[class].bytes) = (0, 0);
                 self.backlog[class].head = 0;
                 self.scheduler.emptied(Time(moment.now), class);
-                None
+                false
             }
             Next::Nothing => {
                 self.count(class);
                 self.scheduler.emptied(Time(moment.now), class);
-                None
+                false
             }
         }
     }
@@ -581,25 +587,35 @@ impl Tree {
         loop {
             match self.scheduler.next(Time(now), &self.backlog) {
                 Turn::Send(class) => {
-                    let Some(leaving) = self.take_from(moment, class) else {
+                    if !self.take_from(moment, class) {
+                        continue;
+                    }
+                    let Some(leaving) = &moment.leaving else {
                         continue;
                     };
+                    let (size, delay) = (leaving.packet.size, now - leaving.arrival);
                     self.count(class);
-                    let size = leaving.packet.size;
                     let state = &mut self.classes[class];
                     state.sent += 1;
                     state.sent_bytes += u64::from(size);
                     if moment.measured {
-                        state.delays.record(now - leaving.arrival);
+                        state.delays.record(delay);
                     }
                     self.scheduler.sent(Time(now), class, size, &self.backlog);
-                    return Next::Packet(leaving);
+                    let held = !self.held.is_empty();
+                    self.shut = if held {
+                        0
+                    } else {
+                        self.scheduler.shut_until(Time(now)).0
+                    };
+                    return Next::Packet;
                 }
                 Turn::Peek(class) => {
-                    if let Some(leaving) = self.take_from(moment, class) {
+                    if self.take_from(moment, class) {
+                        let leaving = moment.leaving.take();
                         self.packets += 1;
-                        self.bytes += u64::from(leaving.packet.size);
-                        self.classes[class].front = Some(leaving);
+                        self.bytes += leaving.as_ref().map_or(0, |it| u64::from(it.packet.size));
+                        self.classes[class].front = leaving;
                         self.count(class);
                     }
                 }
@@ -621,12 +637,42 @@ impl Tree {
 
     /// The packet that the link sends next; `Err` with the time to ask again, if packets wait and
     /// the link does not know yet.
-    pub(super) fn send(&mut self, moment: &mut Moment<'_>) -> Result<Leaving, Option<u64>> {
+    pub(super) fn send(&mut self, moment: &mut Moment<'_>) -> Result<(), Option<u64>> {
         match self.take(moment) {
-            Next::Packet(leaving) => Ok(leaving),
+            Next::Packet => Ok(()),
             Next::Nothing => Err(None),
             Next::Wait(until) => Err(self.ask_at(until.max(moment.now + 1))),
         }
+    }
+
+    /// Until when none of the packets that wait at `now` may go, if it is known without asking.
+    #[inline(always)]
+    pub(super) fn shut_until(&self, now: u64) -> Option<u64> {
+        (self.shut > now).then_some(self.shut)
+    }
+
+    /// A transmission has begun that ends at `finish`: when the transmitter acts next. `late`: not
+    /// at that end if nothing may follow then.
+    #[inline(always)]
+    pub(super) fn begun(&mut self, finish: u64, late: bool) -> Option<u64> {
+        self.skips_end = late && self.shut > finish;
+        if self.skips_end {
+            self.finish = u64::MAX;
+            return self.ask_at(self.shut);
+        }
+        self.finish = finish;
+        Some(finish)
+    }
+
+    /// A packet has joined while another is sent until `finish`: whether the transmitter is to act
+    /// then, against what [`Tree::begun`] said.
+    pub(super) fn reopens(&mut self, finish: u64) -> bool {
+        let reopens = self.skips_end && self.shut == 0;
+        if reopens {
+            self.skips_end = false;
+            self.finish = finish;
+        }
+        reopens
     }
 
     /// The link is to ask again at `until`, unless it will before.

@@ -36,6 +36,8 @@ def base() -> ac.Scenario:
         ("0.1..0.3:3", (0.1, 0.2, 0.3)),
         ("1.5..2.5", (1.5, 1.75, 2.0, 2.25, 2.5)),
         ("5..15 packets:2", ("5 packets", "15 packets")),
+        ("10packets..150packets:4", ("10 packets", "57 packets", "103 packets", "150 packets")),
+        ("1packets..2packets:3", ("1 packets", "1.5 packets", "2 packets")),  # a threshold may have half a packet
         ("red, pi,codel", ("red", "pi", "codel")),
         ("true,false", (True, False)),
         (["1 s", "2 s"], ("1 s", "2 s")),
@@ -229,6 +231,10 @@ def test_hypercube(base: ac.Scenario) -> None:
     assert [point.key for point in points] == [point.key for point in plan(base, axes, latin=10)]
     with pytest.raises(SweepError, match="takes ranges"):
         plan(base, [axis("queue.aqm", "red,pi")], latin=10)
+    sized = plan(base, [axis("queue.capacity", "9..90 packets")], latin=5)
+    sizes = [dict(point.values)["queue.capacity"] for point in sized]
+    assert len(sizes) == 5
+    assert all(re.fullmatch(r"\d+ packets", size) for size in sizes), sizes  # 51.73 packets was no capacity
 
 
 def test_query(base: ac.Scenario, tmp_path: Path, ackclock: Command) -> None:

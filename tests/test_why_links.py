@@ -10,8 +10,9 @@ from ackclock.core.statement import state
 from ackclock.experiment.ablation import pairs
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
 from ackclock.questions.causes.measures import numbers, queued
-from ackclock.questions.causes.scales import bits, needed, once
+from ackclock.questions.causes.scales import bits, in_periods, needed, once
 from ackclock.questions.causes.sentences import interval
+from ackclock.questions.people import people
 
 VARYING = {"steps": [["0 s", "30 Mbit/s"], ["10 s", "5 Mbit/s"], ["15 s", "15 Mbit/s"]], "repeat": "20 s"}
 
@@ -185,3 +186,15 @@ def test_before_a_policer_runs_are_as_long_as_its_rate_asks_for() -> None:
     fast, slow = over({"rate": "1 Gbit/s", "policer": policer}), over({"rate": "50 Mbit/s"})
     lengths = [needed(dict(item.canonical), "link", 0.01) for item in (fast, slow)]
     assert lengths[0] == lengths[1]
+
+
+def test_a_rate_that_repeats_is_measured_over_whole_periods() -> None:
+    """A download over 20 and 5 Mbit/s in turn: 126 s of what 2.4 periods had, 131 at the mean rate."""
+    rate = {"steps": [["0 s", "20 Mbit/s"], ["10 s", "5 Mbit/s"]], "repeat": "20 s"}
+    tree = dict(over({"rate": rate, "queue": {"capacity": "300 packets"}}).canonical)
+    assert [in_periods(tree, seconds) for seconds in (48.4, 40.0, 39.0)] == [60.0, 40.0, 39.0]
+    length = needed(tree, "link", 0.72)
+    assert length.measured % 20 == pytest.approx(0.0)
+    now = people({"now": tree}, "link", length).settings["now"]
+    assert now.seconds % 20 == pytest.approx(0.0)
+    assert now.download == pytest.approx(2 * 8e8 / (12.5e6 * 1460 / 1500), rel=0.03)  # the call takes some

@@ -136,7 +136,9 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
         return Trust(**{**none.__dict__, "reason": reason})
 
     if len(kinds) != 1:
-        return without("the matrix has one congestion control at a time" if kinds else "it has endless flows only")
+        return without(
+            "the matrix has one congestion control at a time" if kinds else "the matrix has endless flows only"
+        )
     varies = bool(tree.get("change")) or not isinstance(entry["rate"], str)
     if (
         others

@@ -22,7 +22,7 @@ from ..core.statement import state
 from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import PEOPLE
-from .causes.scales import Length, bulk, carried, once, quantities, timed
+from .causes.scales import Length, bulk, carried, in_periods, once, quantities, timed
 from .causes.sentences import interval
 from .causes.shapers import returning
 
@@ -336,7 +336,7 @@ def _length(
     sharing = 1 + sum(int(flow["count"]) for flow in tree["flows"] if "congestion" in flow)
     page = 8 * PAGE * sharing / rate
     longest = max(longest, ROUNDS * _base(user))
-    measured = max(min(length.measured, longest), WANTED * (page + 1))
+    measured = in_periods(tree, max(min(length.measured, longest), WANTED * (page + 1)))
     crossed = {name for flow in tree["flows"] for name in [*flow["path"], *returning(flow)]}
     packets = sum(carried(link) / 12_000 for link in tree["link"] if link["name"] in crossed)
     most = most_packets / packets - length.warm

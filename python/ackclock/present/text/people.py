@@ -61,7 +61,8 @@ def _no_way(experience: Experience) -> str:
 def _no_download(experience: Experience) -> str:
     """Why no time of a download is stated."""
     if math.isnan(experience.rate_without):
-        return "no endless flow gets through on this path"
+        crossed = "gets through on" if math.isfinite(experience.rate_beside) else "crosses"
+        return f"no endless flow {crossed} this path"
     return "the call changes its rate"
 
 

@@ -82,14 +82,14 @@ def text(why: Why) -> str:
 
 
 def commands(why: Why) -> list[tuple[str, Setting]]:
-    """Return the recommended settings that have commands, each with what it sets and where."""
+    """Return the settings that gain something and have commands, each with what it sets and where."""
     many = bool(why.beside)
     settings = []
     for link, _, _, setting in why.every:
         if setting and setting.tc:
             place = f" at {link}" if many else ""
             settings.append((f"it{place} ({_device(setting)})", setting))
-    if why.senders:
+    if why.senders and why.senders.balance.gains:
         settings.append(("BBR at the senders", next(iter(why.senders.settings.values()))))
     return settings
 

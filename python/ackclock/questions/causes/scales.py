@@ -107,6 +107,18 @@ def steps(rate: Mapping[str, Any]) -> tuple[list[tuple[float, float]], float]:
     return pairs, math.inf if again == "never" else _core.quantity(again)[0]
 
 
+def in_periods(tree: Mapping[str, Any], seconds: float) -> float:
+    """
+    Return a time, longer by a part of a period where it has two or more of a rate that repeats.
+
+    With a part of one its mean rate would be that of the steps that happen to be in it.
+    """
+    rates = [link["rate"] for link in tree["link"] if isinstance(link["rate"], Mapping) and "steps" in link["rate"]]
+    periods = [period for _, period in map(steps, rates) if 2 * period <= seconds]
+    longest = max(periods, default=0.0)
+    return longest * math.ceil(seconds / longest - 1e-9) if longest else seconds
+
+
 def once(tree: Mapping[str, Any]) -> bool:
     """
     Whether something happens at a set time and not again: a change, or a step of a rate that does not repeat.
@@ -205,7 +217,7 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
         adapted = max(adapted, rising)
         cycle = max(cycle, rising)
     reason = max(times, key=lambda key: times[key])
-    measured = max(times[reason], MIN_MEASURED_S)
+    measured = in_periods(tree, max(times[reason], MIN_MEASURED_S))
     starts = max((max(quantities(flow.get("start", "0 s")) or [0.0]) for flow in tree["flows"]), default=0.0)
     warm = starts + max(cycle, 0.3 * min(measured, 60.0), 20 * rtt)
     sample = min(max(min(rtt / 4, measured / SAMPLES[0]), measured / SAMPLES[1]), measured / 20)

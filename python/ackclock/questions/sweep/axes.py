@@ -121,8 +121,10 @@ def _range(key: str, given: str, match: re.Match[str]) -> Axis:
     if log and (first <= 0 or last <= 0):
         raise SweepError(f"{key}={given}: a logarithmic range must lie above zero")
     places = [place / (count - 1) if count > 1 else 0.0 for place in range(count)]
-    texts = [value_at((first, last, unit, log), place, whole=_whole(match)) for place in places]
-    return Axis(key, tuple(dict.fromkeys(texts)), (first, last, unit, log))
+    bounds = (first, last, unit, log)
+    whole = _whole(match) or whole_packets(bounds, count - 1)
+    texts = [value_at(bounds, place, whole=whole) for place in places]
+    return Axis(key, tuple(dict.fromkeys(texts)), bounds)
 
 
 def _whole(match: re.Match[str]) -> bool:
@@ -130,12 +132,18 @@ def _whole(match: re.Match[str]) -> bool:
     return all(re.fullmatch(r"\s*\d+\s*", match[end]) for end in ("low", "high"))
 
 
+def whole_packets(bounds: tuple[float, float, str, bool], steps: int) -> bool:
+    """Whether a range is one of whole packets, with steps of one at least: a queue has no room for half a packet."""
+    low, high, unit, _ = bounds
+    return unit in ("packet", "packets", "segments") and low % 1 == high % 1 == 0 and abs(high - low) >= steps
+
+
 def value_at(bounds: tuple[float, float, str, bool], place: float, *, whole: bool) -> Any:
     """Return the value at a place from 0 to 1 of a range."""
     low, high, unit, log = bounds
     number = low * (high / low) ** place if log else low + (high - low) * place
     if whole:
-        return round(number)
+        return f"{round(number)} {unit}" if unit else round(number)
     text = f"{number:.9g}"
     return f"{text} {unit}" if unit else float(text)
 

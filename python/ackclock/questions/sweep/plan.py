@@ -15,7 +15,7 @@ from typing import Any
 from ... import _core
 from ...core.contained import digests
 from ...core.scenario import Scenario
-from .axes import MOST_POINTS, Axis, SweepError, changed, value_at
+from .axes import MOST_POINTS, Axis, SweepError, changed, value_at, whole_packets
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _hypercube(axes: Sequence[Axis], count: int, seed: int) -> list[tuple[Any, .
     for axis in axes:
         if axis.bounds is None:
             raise SweepError(f"{axis.key}: a Latin hypercube takes ranges, such as 10ms..200ms, not lists")
-        whole = all(isinstance(value, int) for value in axis.values)
+        whole = all(isinstance(value, int) for value in axis.values) or whole_packets(axis.bounds, count)
         places = (random.permutation(count) + random.random(count)) / count
         columns.append([value_at(axis.bounds, float(place), whole=whole) for place in places])
     return list(zip(*columns, strict=True))

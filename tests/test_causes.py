@@ -14,6 +14,7 @@ from ackclock.questions.causes import experiment, remedy
 from ackclock.questions.causes.ablations import GENERAL
 from ackclock.questions.causes.experiment import Lab, diagnose
 from ackclock.questions.causes.measures import numbers
+from ackclock.questions.causes.sentences import Evidence
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "validation" / "causes"))
 
@@ -255,3 +256,13 @@ def test_buffer_that_is_tried_is_named_by_the_packets_that_it_has() -> None:
     assert change is not None
     assert change.done == "with a buffer of 12 ms"
     assert change.tree["link"][0]["queue"]["capacity"] == "6 packets"
+
+
+def test_the_limit_that_runs_lie_on_both_sides_of_is_named() -> None:
+    """ "The runs lie on both sides of the limit" of a median wait of 300 ms: which limit?"""
+    answer = causes.diagnose(link())
+    present = dataclasses.replace(answer.present, enough=True)
+    part = present.numbers[0]
+    evidence = Evidence("median queueing delay", part.delay_p50, part.delay_p50, limit=0.025)
+    left = experiment._cannot_tell(answer.lab, present, experiment.SYMPTOMS[0], evidence)
+    assert "the runs lie on both sides of the limit of 25 ms" in str(left)  # half the round trip of 50 ms

@@ -53,7 +53,7 @@ STATEMENTS: Final = {
     "short-run": "the run of {seconds:time} is shorter than {slowest}",
     "halves-disagree": "the two halves of the run disagree",
     "may-even-out": "the shares may even out in longer runs",
-    "both-sides": "the runs lie on both sides of the limit",
+    "both-sides": "the runs lie on both sides of the limit of {limit}",
     "needs": "needs about {seconds:at_least}",
     "cannot-tell": "Cannot tell from this run whether {what}: {reason}; {more}.",
     "delay": "Packets wait long: half of them {value} or more",

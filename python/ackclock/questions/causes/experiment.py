@@ -604,7 +604,8 @@ def _cannot_tell(lab: Lab, present: Measured, symptom: Symptom, evidence: Eviden
     elif not present.steady(symptom):
         reason = state("causes.halves-disagree")
     else:
-        reason = state("causes.may-even-out" if evidence.decided else "causes.both-sides")
+        limit = symptom.show(symptom.limit(present.numbers[0]))
+        reason = state("causes.may-even-out" if evidence.decided else "causes.both-sides", limit=limit)
     what = {
         "delay": "packets wait long",
         "loss": "many packets are lost",

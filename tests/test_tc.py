@@ -210,6 +210,9 @@ def test_cake_mq_is_cake_with_a_note() -> None:
     assert first.scenario == second.scenario
     assert (first.notes, len(second.notes)) == ((), 1)
     assert "each busy one has an equal part of the rate" in second.notes[0]
+    marked = import_tc([("x", "tc qdisc add dev eth0 root cake bandwidth 1gbit diffserv4 fwmark 0xf")])
+    assert marked.scenario == first.scenario
+    assert "the code point chooses the tin" in marked.notes[0]
 
 
 def test_a_list_of_classes_that_ends_at_an_sfb() -> None:
@@ -469,7 +472,7 @@ def test_names_of_a_scenario_survive_tc() -> None:
         ),
         ("tc qdisc add dev eth0 root stab overhead 20 linklayer atm htb", "(stab) have no counterpart"),
         ("tc qdisc add dev eth0 root cake autorate-ingress bandwidth 1mbit", "autorate-ingress has no counterpart"),
-        ("tc qdisc add dev eth0 root cake fwmark 0xff", "tins are chosen by code points"),
+        ("tc qdisc add dev eth0 root cake fwmark high", "cake.fwmark: not a value; found high"),
         ("tc qdisc add dev eth0 root pfifo", "x: eth0: the queue has no rate of its own; allowed: --rate"),
         ("", "x: there is no queue at the root of an interface"),
         (

@@ -539,15 +539,15 @@ def _read_cake(words: Sequence[str], place: Place, notes: list[str]) -> Queue:  
                 cake.pop(key, None)
             at += words[at + 1 : at + 3] == ["overhead", "0"] and 2  # as tc prints it
         elif word == "fwmark":
-            if at + 1 >= len(words) or int(words[at + 1], 0):
-                place.at(word).wrong(
-                    "tins are chosen by code points here, not by marks",
-                    " ".join(words[at : at + 2]),
-                    "diffserv3 and so on",
-                )
+            if _value(COUNT, words, at, place):
+                notes.append(str(state("tc.fwmark", place=place.where, mask=words[at + 1])))
             at += 1
         elif word == "no-split-gso":
             notes.append(str(state("tc.no-split-gso", place=place.where, key=place.key)))
+        elif word == "autorate-ingress":
+            place.wrong(
+                f"{word} has no counterpart", word, "bandwidth; `ackclock autorate` has a rate that follows the link"
+            )
         elif word != "split-gso":
             known = [*values, *switches, *_PRESETS, *_LAYERS, "raw", "ether-vlan"]
             place.wrong(f"{word} has no counterpart", word, "the other words of tc-cake(8)", nearest(word, known))

@@ -16,6 +16,9 @@ STATEMENTS: Final = {
         "{place}: cake_mq: read as cake, as on a device with one queue; of several, each busy one has an equal part of "
         "the rate (Linux 7.0)"
     ),
+    "fwmark": (
+        "{place}: cake: left out: fwmark {mask}: packets have no marks here, so that the code point chooses the tin"
+    ),
     "list-ends": "what tc class show ... parent {handle} prints, too (the list of all classes ends at an sfb)",
     "unshaped": "{file}:{line}: {device} is not shaped",
     "inner-curve": (

@@ -1,5 +1,4 @@
-//! A queue with classes, in place of a link's single one: a class scheduler over queues of any
-//! kind, also with classes.
+//! A queue with classes, in place of a link's single one: a class scheduler over queues of any kind, also with classes.
 //!
 //! A class whose own queue holds its packets back (a shaper below a scheduler that does not shape)
 //! counts as empty for those above until that queue lets one go.
@@ -34,8 +33,7 @@ pub(super) struct Moment<'l> {
     pub(super) reported: &'l Reported,
     /// Whether the measurement window is open.
     pub(super) measured: bool,
-    /// The packet that a queue lets go: here, not in what functions return, so that it is copied
-    /// once.
+    /// The packet that a queue lets go: here, not in what functions return, so that it is copied once.
     pub(super) leaving: Option<Leaving>,
 }
 
@@ -635,8 +633,7 @@ impl Tree {
         held.chain(until).min()
     }
 
-    /// The packet that the link sends next; `Err` with the time to ask again, if packets wait and
-    /// the link does not know yet.
+    /// The packet that the link sends next; `Err` with the time to ask again, if packets wait and it does not know yet.
     pub(super) fn send(&mut self, moment: &mut Moment<'_>) -> Result<(), Option<u64>> {
         match self.take(moment) {
             Next::Packet => Ok(()),
@@ -651,8 +648,7 @@ impl Tree {
         (self.shut > now).then_some(self.shut)
     }
 
-    /// A transmission has begun that ends at `finish`: when the transmitter acts next. `late`: not
-    /// at that end if nothing may follow then.
+    /// A transmission ends at `finish`: when the transmitter acts next; `late`: not at that end if nothing may follow.
     #[inline(always)]
     pub(super) fn begun(&mut self, finish: u64, late: bool) -> Option<u64> {
         self.skips_end = late && self.shut > finish;
@@ -664,8 +660,7 @@ impl Tree {
         Some(finish)
     }
 
-    /// A packet has joined while another is sent until `finish`: whether the transmitter is to act
-    /// then, against what [`Tree::begun`] said.
+    /// A packet has joined while another is sent until `finish`: whether to act then, against what [`Tree::begun`] said.
     pub(super) fn reopens(&mut self, finish: u64) -> bool {
         let reopens = self.skips_end && self.shut == 0;
         if reopens {

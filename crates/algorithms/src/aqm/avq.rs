@@ -12,6 +12,9 @@
 //! Where packets are dropped, arrivals that never enter the queue count as load in the paper's
 //! algorithm, so that the link carries less than the fraction gamma; ns-2 2.35 leaves them out
 //! (`count_drops = false`).
+//!
+//! C is the whole link's rate, also where the queue has a part of it: at a leaf of a tree, or in one
+//! of several sub-queues, it drops and marks nothing until that part is the whole.
 
 use super::red::Mode;
 use super::{

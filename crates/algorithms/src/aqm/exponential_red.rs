@@ -4,7 +4,8 @@
 //! rate. Each arriving packet is dropped or marked with probability min_probability exp(beta (v -
 //! min_threshold)) from `min_threshold` on, and never below (Liu, Basar and Srikant 2005). Since
 //! dp/dt is then in proportion to p, the loop's gain does not depend on the load. The paper chooses
-//! its numbers for each network; the defaults are those of no paper.
+//! its numbers for each network; the defaults are those of no paper. Where the queue has a part of
+//! a link, as at a leaf of a tree, v still drains by the whole link's rate.
 
 use super::red::Mode;
 use super::{

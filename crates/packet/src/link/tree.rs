@@ -660,7 +660,7 @@ impl Tree {
         Some(finish)
     }
 
-    /// A packet has joined while another is sent until `finish`: whether to act then, against what [`Tree::begun`] said.
+    /// A packet joins while another is sent until `finish`: whether to act then, against what [`Tree::begun`] said.
     pub(super) fn reopens(&mut self, finish: u64) -> bool {
         let reopens = self.skips_end && self.shut == 0;
         if reopens {

@@ -139,8 +139,7 @@ def draw(
 ) -> None:
     """Draw queue and mean window over time, a column a setting, as the paper's figures have them."""
     caption = "Queue (above) and mean window (below) over time; one seed, and in grey the range over seeds."
-    if printed:
-        caption += " Dotted: the printed ends of the steady swings."
+    caption += " Dotted: the printed ends of the steady swings." if printed else " The text has no numbers of them."
     if peak:
         caption += " Inset: the first five seconds, with the printed peak."
     with lab.figure("traces", caption, 2, len(results), size=(3.7 * len(results) + 0.8, 4.8), sharex="col") as axes:
@@ -460,7 +459,9 @@ def figure_13(lab: Lab) -> None:
             for alpha, beta in lab.pick(PAIRS, PAIRS[1:2])
         },
     )
-    caption = "Mean windows of both kinds over time; one of the seeds. Judged from 50 to 100 s."
+    caption = (
+        "Mean windows of both kinds over time; one seed. Judged from 50 to 100 s; the text has no numbers of them."
+    )
     with lab.figure("windows", caption, 1, len(results), size=(11, 3), sharey=True) as axes:
         for ax, (pair, runs) in zip(axes[0], results.items(), strict=True):
             for kind, color in (("TCP", style.SKY), ("AIMD", style.NAVY)):

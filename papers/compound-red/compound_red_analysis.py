@@ -427,7 +427,8 @@ def figure_20(lab: Lab) -> None:
     amplitude = np.array([cycle.amplitude() for cycle in branch.cycles])
     inside = [cycle for cycle in branch.cycles if not cycle.left]
     reached = next(cycle for cycle in branch.cycles if cycle.left).parameters["gain"]
-    with lab.figure("cycles", "Limit cycles against kappa: computed, and by the normal form.", size=(6, 3)) as axes:
+    caption = "Limit cycles against kappa: computed, and by the normal form. The paper prints no numbers of them."
+    with lab.figure("cycles", caption, size=(6, 3)) as axes:
         ax = axes[0][0]
         ax.plot(1e4 * (kappa - 1), amplitude, color=style.BLUE, marker="o", label="limit cycles")
         near = np.linspace(0, kappa.max() - 1, 200)

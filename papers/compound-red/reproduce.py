@@ -115,7 +115,7 @@ def traces_figure(lab: Lab, runs: Mapping[str, Result]) -> None:
     """Draw queue, average queue, mean window and utilisation over the last 25 s, a column a setting."""
     caption = (
         "Queue (pale) and RED's average (dark), mean window of 15 flows, utilisation in each second; one of the seeds. "
-        "Grey lines: the thresholds."
+        "Grey lines: the thresholds; the text has no other numbers of it."
     )
     rows = 3
     with lab.figure("traces", caption, rows, len(runs), size=(9, 6), sharex="col") as axes:
@@ -239,7 +239,8 @@ def averaging(lab: Lab, file: str) -> None:
         seeds=seeds_of(lab, file, SEEDS),
         trace_links=True,
     )
-    with lab.figure("queue", "Queue at 25 ms; grey: the thresholds.", 1, 2, sharey=True, size=(9, 2.7)) as axes:
+    caption = "Queue at 25 ms; grey: the thresholds, of which the upper one is the printed bound without averaging."
+    with lab.figure("queue", caption, 1, 2, sharey=True, size=(9, 2.7)) as axes:
         for ax, (name, runs) in zip(axes[0], results.items(), strict=True):
             ax.plot(*inside(runs[0], "link_queue_packets"), color=style.BLUE, linewidth=0.8)
             for threshold in (50, 100):
@@ -287,7 +288,10 @@ def worst_seconds(lab: Lab, file: str, variants: Mapping[str, str]) -> None:
         seeds=seeds_of(lab, file, SWEEP_SEEDS),
     )
     worst = {key: [least(run) for run in runs] for key, runs in sweep.items()}
-    caption = "Utilisation of the worst second of the last 25, mean and range over seeds."
+    caption = (
+        "Utilisation of the worst second of the last 25, mean and range over seeds. The paper's curves have no numbers "
+        "in the text."
+    )
     with lab.figure("utilisation", caption, size=(6, 3)) as axes:
         against(axes[0][0], times, worst, dict(zip(variants, (style.SERIES[1], style.SERIES[0]), strict=True)), 100)
         axes[0][0].set(ylabel="least utilisation (%)")
@@ -380,7 +384,9 @@ def thresholds(lab: Lab, file: str) -> None:
         seeds=seeds_of(lab, file, SEEDS),
         trace_links=True,
     )
-    with lab.figure("queue", "Queue at 100 ms; grey: the thresholds.", 1, 2, size=(9, 2.7)) as axes:
+    with lab.figure(
+        "queue", "Queue at 100 ms; grey: the thresholds. No other numbers are printed.", 1, 2, size=(9, 2.7)
+    ) as axes:
         for ax, (name, runs) in zip(axes[0], results.items(), strict=True):
             ax.plot(*inside(runs[0], "link_queue_packets"), color=style.BLUE, linewidth=0.8)
             for threshold in variants[name]:
@@ -672,13 +678,16 @@ def figure_17(lab: Lab) -> None:
         seeds=lab.pick(2, 1),
         trace_links=True,
     )
-    with lab.figure("queues", "Both queues; one of the seeds.", 2, 2, size=(9, 5), sharex=True, sharey=True) as axes:
+    caption = "Both queues; one of the seeds. Dotted: the printed threshold and largest bursts of RED."
+    with lab.figure("queues", caption, 2, 2, size=(9, 5), sharex=True, sharey=True) as axes:
         for row, rtt in enumerate((10, 200)):
             for column, link in enumerate(("first", "second")):
                 for policy in POLICIES:
                     result = results[policy, rtt][0]
                     time, queue = inside(result, "link_queue_packets", link)
                     axes[row][column].plot(time, queue, color=LOOKS[policy]["color"], linewidth=0.7, label=policy)
+                for level in (limit, burst):
+                    axes[row][column].axhline(level, color=style.BLACK, linewidth=0.8, linestyle=style.DOTTED)
                 axes[row][column].set(xlim=result.window, title=f"{rtt} ms, {link} link")
             axes[row][0].set_ylabel("queue (packets)")
         for ax in axes[1]:
@@ -721,7 +730,11 @@ def figure_18(lab: Lab) -> None:
             lambda run, links=links: 1e3 * sum(float(run.links.loc[link, "delay_mean"]) for link in links),
         )
         completions[case] = of_runs(completion_runs(lab, case), completion)
-    caption = "Mean queueing delay (sum of both queues in the parking lot) and mean completion time of 500 MB a flow."
+    caption = (
+        "Mean queueing delay (sum of both queues in the parking lot) and mean completion time of 500 MB a flow. The "
+        f"text has one number of them, a gap of {lab.printed['fig-18']['afct_gap_minutes']} minutes at 200 ms over the "
+        "dumbbell."
+    )
     with lab.figure("delay", caption, 2, len(cases), size=(13, 5.4), sharex=True) as axes:
         for column, case in enumerate(cases):
             against(axes[0][column], times, delays[case], LOOKS)
@@ -786,7 +799,10 @@ def figure_19(lab: Lab) -> None:
             runs,
             lambda run, links=links: 100 * sum(float(run.links.loc[link, "utilization"]) for link in links),
         )
-    caption = "Packets dropped at any link over packets sent; throughput (of both links together in the parking lot)."
+    caption = (
+        "Packets dropped at any link over packets sent; throughput (of both links together in the parking lot). The "
+        "text has no numbers of them."
+    )
     with lab.figure("loss", caption, 2, len(cases), size=(13, 5.4), sharex=True) as axes:
         for column, case in enumerate(cases):
             against(axes[0][column], times, losses[case], LOOKS)

@@ -154,11 +154,15 @@ def against_flows(ax: Any, delays_of: Mapping[int, Sequence[float]], look: Mappi
 def figure_2(lab: Lab) -> None:
     """Packets beside the fluid model: 25 Mbit/s, 100 ms."""
     delays_of = many_flows(lab, "alone", lab.pick(FORWARD, (30, 52, 60)))
-    caption = "Packets (points; range over seeds) beside the model's equilibria: stable (dashed), unstable (dotted)."
+    caption = (
+        "Packets (points; range over seeds) beside the model's equilibria: stable (dashed), unstable (dotted). Red: "
+        "the printed numbers of flows between which the network reverts; grey: delta_th."
+    )
     with lab.figure("delay", caption, size=(6, 3)) as axes:
         ax = axes[0][0]
         theory.equilibrium_lines(ax)
         against_flows(ax, delays_of, style.SERIES[0], "packets")
+        ax.axvspan(*lab.printed["fig-2"]["reverts"], color=style.VERMILION, alpha=0.2, linewidth=0)
         threshold(ax)
         ax.set(xlabel="Cx-TCP flows", ylabel="queueing delay (ms)", xlim=(0, 60), ylim=(0, 70))
         ax.legend(frameon=False, loc="center left", bbox_to_anchor=(0, 0.55))
@@ -190,7 +194,8 @@ def figure_3(lab: Lab) -> None:
     """Twenty flows on the reverse path."""
     delays_of = many_flows(lab, "reverse", lab.pick(REVERSED, (30, 49, 60)))
     alone = many_flows(lab, "alone", lab.pick(FORWARD, (30, 49, 60)))
-    with lab.figure("delay", "Range over seeds.", size=(6, 3)) as axes:
+    caption = "Range over seeds; grey: delta_th. The text has no other numbers of it."
+    with lab.figure("delay", caption, size=(6, 3)) as axes:
         ax = axes[0][0]
         against_flows(ax, delays_of, style.SERIES[0], "20 flows on the reverse path")
         against_flows(ax, alone, style.SERIES[1], "none (figure 2)")
@@ -358,7 +363,8 @@ def coexistence(lab: Lab, *, highspeed: bool) -> dict[tuple[int, int], list[Resu
     """Compare throughputs of two mixes, as figures 5 and 13 do."""
     results = lab.run({pair: mixed(lab, pair, highspeed=highspeed) for pair in MIXES}, seeds=lab.pick(SEEDS, 1))
     caption = (
-        "Goodput over the largest of all flows, mean and range over seeds; in each class by round trip, 30 to 130 ms."
+        "Goodput over the largest of all flows, mean and range over seeds; in each class by round trip, 30 to 130 ms. "
+        "The text has no numbers of the bars."
     )
     with lab.figure("throughput", caption, 1, 2, size=(9, 3), sharey=True) as axes:
         for ax, (pair, runs) in zip(axes[0], results.items(), strict=True):
@@ -454,7 +460,8 @@ def loss_rates(lab: Lab, *, highspeed: bool) -> dict[tuple[str, int], list[Resul
     results = lab.run(scenarios, seeds=lab.pick(2, 1))
     values = {key: [loss(run) for run in runs] for key, runs in results.items()}
     names = list(dict.fromkeys(name for name, _ in values))
-    with lab.figure("loss", "Drops over arrivals at the bottleneck, mean and range over seeds.", size=(6, 3)) as axes:
+    caption = "Drops over arrivals at the bottleneck, mean and range over seeds. The text has no numbers of them."
+    with lab.figure("loss", caption, size=(6, 3)) as axes:
         ax = axes[0][0]
         for name, look in zip(names, style.SERIES, strict=False):
             rows = np.array([values[name, mbit] for mbit in capacities])
@@ -541,9 +548,11 @@ BEFORE, WHILE, AFTER = (20, 100), (105, 250), (350, 500)
 
 def switching(lab: Lab, runs: Sequence[Result]) -> None:
     """Draw delay and loss over time, and judge them, as figures 8 and 15 do."""
-    with lab.figure(
-        "traces", "Means over 1 s (delay) and 10 s (loss): mean and range over seeds.", 1, 2, size=(9, 2.8)
-    ) as axes:
+    caption = (
+        "Means over 1 s (delay) and 10 s (loss): mean and range over seeds. Grey: delta_th, and while loss-based flows "
+        "are there; the text has no other numbers of it."
+    )
+    with lab.figure("traces", caption, 1, 2, size=(9, 2.8)) as axes:
         on_off(axes[0], {"": runs})
     levels = [[during(delays(run), *span) for run in runs] for span in (BEFORE, WHILE, AFTER)]
     lab.claim(
@@ -690,7 +699,7 @@ def figure_9(lab: Lab) -> None:
     )
     caption = (
         "Above: delay-based flows only; below: with loss-based ones. Delay of both links (means over 1 s), goodput of "
-        "each flow; mean and range over seeds."
+        "each flow; mean and range over seeds. Grey: delta_th; the text has no other numbers of it."
     )
     classes = {
         "parking-lot": (("long", style.SKY, ""), ("short", style.SKY, "....")),
@@ -804,7 +813,10 @@ def figure_11(lab: Lab) -> None:
     names = {"Cx-TCP over drop-tail": "parking-lot", "Reno over RED": "parking-lot-red"}
     results = lab.run({name: at(lab, file) for name, file in names.items()}, seeds=lab.pick(SEEDS, 1))
     each = {name: np.array([rates(run, "long", "short") for run in runs]) for name, runs in results.items()}
-    caption = "Goodput of each flow, mean and range over seeds: 1 to 15 over both links, 16 to 30 over the second."
+    caption = (
+        "Goodput of each flow, mean and range over seeds: 1 to 15 over both links, 16 to 30 over the second. The text "
+        "has no numbers of them."
+    )
     with lab.figure("throughput", caption, 1, 2, size=(9, 2.8), sharey=True) as axes:
         for ax, (name, values), color in zip(axes[0], each.items(), (style.SKY, style.VERMILION), strict=True):
             mean = values.mean(axis=0)
@@ -848,7 +860,7 @@ def figure_11(lab: Lab) -> None:
 def figure_12(lab: Lab) -> None:
     """Thirty flows at 25 Mbit/s."""
     runs = lab.run({"": at(lab, "alone", highspeed=True)}, seeds=lab.pick(SEEDS, 1), trace_links=True)[""]
-    with lab.figure("delay", "Means over 1 s; mean and range over seeds.", size=(6, 2.8)) as axes:
+    with lab.figure("delay", "Means over 1 s; mean and range over seeds. Grey: delta_th.", size=(6, 2.8)) as axes:
         band(axes[0][0], [delays(run) for run in runs], style.SERIES[0])
         threshold(axes[0][0])
         axes[0][0].set(xlabel="time (s)", ylabel="queueing delay (ms)", xlim=(0, 500), ylim=(0, 100))

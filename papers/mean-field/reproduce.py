@@ -172,7 +172,10 @@ def figure_6(lab: Lab) -> None:
     }
     queues = {f"mean field, per {hazard}": tree.traces["queue"].sel(time=show) for hazard, tree in of_field.items()}
     queues["packets"] = queue_of["packets"][0]
-    caption = "Two seconds of the queue: mean field with a decrease for each packet or each loss event, and packets."
+    caption = (
+        "Two seconds of the queue: mean field with a decrease for each packet or each loss event, and packets. The "
+        "vertical range is the printed buffer; the text has no other numbers of it."
+    )
     with lab.figure("queue", caption, 3, 1, size=(7.2, 5), sharex=True, sharey=True) as axes:
         for ax, (name, queue) in zip(axes[:, 0], queues.items(), strict=True):
             ax.plot(queue["time"], queue, color=style.BLUE, linewidth=0.9)
@@ -572,7 +575,10 @@ def larger_latency(lab: Lab) -> None:
     shares = (1.2, 1.5, 1.9, 2.2, 3.0, 5.0)
     use: dict[tuple[int, str], list[float]] = {}
     lines = []
-    caption = "Mean field, the same buffer. Users over those that fill the link with 64 packets each."
+    caption = (
+        "Mean field, the same buffer. Users over those that fill the link with 64 packets each. The section has words "
+        "and no numbers."
+    )
     with lab.figure("latency", caption, size=(7.6, 3.4)) as axes:
         ax = axes[0][0]
         for rtt, look in zip((10, 20, 50), style.SERIES, strict=False):

@@ -77,6 +77,19 @@ def test_causes_say_what_their_verdict_needs_and_show_it(key: str) -> None:
             assert item in of.items, name
 
 
+@pytest.mark.parametrize("key", [key for key in paper.keys(PAPERS) if (PAPERS / key / "ns2.toml").is_file()])
+def test_what_does_not_hold_has_ns_2_beside_it_or_a_reason(key: str, tmp_path: Path) -> None:
+    kept = paper.read_ledger(PAPERS / key)
+    assert ns2.alone(PAPERS / key, kept) == []
+    failing = [item for item in kept if item.id in ns2.alone(PAPERS / key, kept, seeds=1000)]
+    assert failing, "with more seeds than there are, items must be named"
+    for name in ("ns2.toml", "ns2.csv"):
+        shutil.copy(PAPERS / key / name, tmp_path)
+    table = (tmp_path / "ns2.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "ns2.csv").write_text("".join(line for line in table if not line.startswith(f"{failing[0].id}/")))
+    assert failing[0].id in ns2.alone(tmp_path, kept)
+
+
 @pytest.mark.parametrize("key", paper.keys(PAPERS))
 def test_figures_of_the_readme_are_there(key: str) -> None:
     folder = PAPERS / key

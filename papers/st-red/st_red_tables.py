@@ -92,13 +92,22 @@ def printed_cells(lab: Lab, table: str) -> list[Cell]:
         ]
 
 
+AS_SECTION_2_2 = {"spacing": "uniform", "gentle": True}
+"""RED with drops spaced by p / (1 - count p), and with the gentle slope, which is ns-2's default."""
 VARIANTS: Mapping[str, tuple[str, Mapping[str, Any], Mapping[str, Any]]] = {
     "ST-RED, h_s x 10": ("ST-RED", {"h_s": 10}, {}),
     "ST-RED, h_s as printed": ("ST-RED", {"h_s": 0.1}, {}),
     "ST-RED, 0.3 / root 3": ("ST-RED", {"h_s": 0.75}, {}),
-    "ARED, ns-2's spacing": ("ARED", {"spacing": "uniform-wait"}, {}),
-    "ARED, no marks": ("ARED", {"ecn": False}, {}),
-    "ST-RED, no marks": ("ST-RED", {"ecn": False}, {}),
+    **{
+        f"{scheme}, {name}": (scheme, keys, {})
+        for scheme in ("ARED", "ST-RED")
+        for name, keys in (
+            ("no marks", {"ecn": False}),
+            ("as section 2.2", AS_SECTION_2_2),
+            ("as section 2.2, no marks", {**AS_SECTION_2_2, "ecn": False}),
+            ("gentle", {"gentle": True}),
+        )
+    },
     "PI, windows of two": ("PI", {}, {"flows.congestion": "reno"}),
     "PI, no pause after a mark": ("PI", {}, {"flows.ecn_pause": False}),
     "PI, HTTP with ECN": ("PI", {}, {"flows.HTTP.ecn": True}),
@@ -769,8 +778,8 @@ def table(lab: Lab, name: str, transients: Callable[[Lab, Runs], None]) -> None:
     transients(lab, runs)
     if "ST-RED" in runs.schemes and (runs.chapter == "6" or name in ("5-1", "5-2")):
         larger(lab, runs)
-    if runs.chapter == "6" and not lab.quick:
-        unmarked(lab, runs)
+    if not lab.quick:
+        readings(lab, runs)
     if name == "6-3":
         causes(lab, runs, runs.windows[0])
     if name in ("5-2", "6-3"):
@@ -818,31 +827,54 @@ def larger(lab: Lab, runs: Runs) -> None:
         )
 
 
-def unmarked(lab: Lab, runs: Runs) -> None:
-    """What the two kinds of RED do if they drop where the text has ECN."""
+READINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "5": {"ST-RED": ("as section 2.2",)},
+    "6": {
+        "ARED": ("no marks", "as section 2.2", "as section 2.2, no marks", "gentle"),
+        "ST-RED": ("no marks", "as section 2.2", "as section 2.2, no marks"),
+    },
+}
+"""What is compared with RED as it is judged."""
+IN_WORDS = {"no marks": "without marks", "as section 2.2": "with RED as section 2.2 has it"}
+
+
+def readings(lab: Lab, runs: Runs) -> None:
+    """What the two kinds of RED do as section 2.2 has RED, and if they drop where the text of chapter 6 has ECN."""
     rows = []
-    for scheme in ("ARED", "ST-RED"):
-        name = f"{scheme}, no marks"
-        groups = {scheme: runs, name: Runs(lab, runs.table, one_way=True, seeds=1, only=name)}
+    for scheme, names in READINGS[runs.chapter].items():
+        groups = {scheme: runs} | {
+            (name := f"{scheme}, {reading}"): Runs(lab, runs.table, one_way=True, seeds=1, only=name)
+            for reading in names
+        }
         printed = [cell for cell in runs.cells if cell.scheme == scheme and not cell.saturated]
-        good = {
-            key: sum(cell.agrees(of.all(key, cell.metric, cell.window)[:1]) for cell in printed)
-            for key, of in groups.items()
+        first = {key: [of.all(key, cell.metric, cell.window)[:1] for cell in printed] for key, of in groups.items()}
+        good = {key: sum(map(Cell.agrees, printed, values)) for key, values in first.items()}
+        off = {
+            key: 100
+            * float(np.median([cell.distance(float(value[0])) for cell, value in zip(printed, values, strict=True)]))
+            for key, values in first.items()
         }
         rows += [
-            [key, f"{good[key]} of {len(printed)}"]
-            + [f"{of.all(key, 'loss_rate', window)[0]:.2f}" for window in runs.windows]
+            [key, f"{good[key]} of {len(printed)}", f"{off[key]:.1f} %"]
+            + [
+                f"{of.all(key, metric, window)[0]:.{digits}f}"
+                for window in runs.windows
+                for metric, digits in (("loss_rate", 2), ("queue_mean", 1))
+            ]
             for key, of in groups.items()
         ]
-        lab.claim(
-            f"ECN: as many cells of {scheme} agree, in the first seed, as without marks",
-            good[scheme] >= good[name],
-            ours=f"{good[scheme]} of {len(printed)}, {good[name]} without",
-        )
+        for reading in names:
+            if words := IN_WORDS.get(reading):
+                lab.claim(
+                    f"{scheme}: as many cells agree, in the first seed, as {words}",
+                    good[scheme] >= good[f"{scheme}, {reading}"],
+                    ours=f"{good[scheme]} of {len(printed)}, {good[f'{scheme}, {reading}']} {words}; half of them are "
+                    f"off by less than {off[scheme]:.1f} %, {off[f'{scheme}, {reading}']:.1f} % {words}",
+                )
     lab.table(
-        "RED with ECN, as the text has it, and with drops in the place of marks: printed cells that agree in the first "
-        "seed, and loss in each window (%)",
-        ["scheme", "agree", *map(spaced, runs.windows)],
+        "RED as judged, with ns-2's spacing of drops and no gentle slope, and in other readings: printed cells that "
+        "agree in the first seed, by how much half of them are off, loss (%) and mean queue (packets) in each window",
+        ["scheme", "agree", "off: half", *(f"{spaced(w)}: {what}" for w in runs.windows for what in ("loss", "queue"))],
         rows,
     )
 
@@ -851,7 +883,8 @@ def causes(lab: Lab, runs: Runs, window: str) -> None:
     """What the choices that are not printed, or not where one looks for them, do to table 6-3."""
     cells = {(c.scheme, c.metric): c for c in printed_cells(lab, "6-3") if c.window == window}
     for variant, metric, text in (
-        ("ARED, ns-2's spacing", "queue_mean", "with ns-2's own spacing of drops ARED's mean queue"),
+        ("ARED, as section 2.2", "loss_rate", "with drops spaced as section 2.2 has them ARED's loss"),
+        ("ARED, gentle", "queue_mean", "with the gentle slope ARED's mean queue"),
         ("ARED, SACK", "loss_rate", "with SACK in the place of NewReno ARED's loss"),
         ("PI, windows of two", "queue_mean", "with windows of two packets or more PI's mean queue"),
         ("PI, no pause after a mark", "loss_rate", "without a pause after a marked window of one PI's loss"),

@@ -7,7 +7,8 @@
 # coefficients, reference 150. Thresholds are of bytes / 500.
 # Ours, as in papers/st-red: the bottleneck's own delay (`delay`, each way), access links of 100 Mb/s,
 # starts within 10 s, HTTP sessions of 12 kB on average (exponential) with pauses of 0.5 s on average
-# and without ECN, RED's drops spaced without `wait_`, no reverse flows unless asked for.
+# and without ECN, RED's drops spaced without `wait_` and with the gentle slope unless asked for, no
+# reverse flows unless asked for.
 #
 # A table changes its network while it runs: `rates` is a list of "time rate", `loads` of "time flows
 # sessions" (to be added; flows below nought are stopped, the last ones first), `sides` of "time low
@@ -19,7 +20,7 @@ source [file join [file dirname [info script]] lib.tcl]
 defaults tcp newreno size 500 n 300 sessions 50 reverse 0 rate 15e6 limit 1000 delay 0.01 \
     low 0.001 high 0.020 queue ARED webecn 0 rates {} loads {} sides {} starts 10 stop 200 warm 100 \
     minth 75 maxth 225 interval 2.0 a 7.288e-5 b 7.264e-5 reference 150 ecn 1 delays {} \
-    udp 0 density 0.1 densities {} piece 0
+    udp 0 density 0.1 densities {} piece 0 wait 0 gentle 1
 if {[info exists preset]} { array set opt $preset }
 read_options
 apply_settings
@@ -30,7 +31,7 @@ add-packet-header IP TCP Flags
 
 foreach {name value} [list \
     thresh_ $opt(minth) maxthresh_ $opt(maxth) q_weight_ 5e-5 adaptive_ 1 interval_ $opt(interval) \
-    wait_ false setbit_ $opt(ecn) mean_pktsize_ 500 \
+    wait_ $opt(wait) gentle_ $opt(gentle) setbit_ $opt(ecn) mean_pktsize_ 500 \
 ] { Queue/RED set $name $value }
 foreach {name value} [list \
     bytes_ true queue_in_bytes_ true mean_pktsize_ 500 a_ $opt(a) b_ $opt(b) qref_ $opt(reference) \

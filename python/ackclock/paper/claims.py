@@ -246,5 +246,7 @@ def summary(outcomes: Iterable[Outcome]) -> str:
     tally = counts(outcomes)
     parts = [words(verdict, count) for verdict, count in tally.items() if count]
     of_ours, good = chosen(outcomes)
+    if not parts:
+        return "no printed numbers or claims"
     text = f"{sum(tally.values())} printed numbers and claims: {', '.join(parts)}"
     return f"{text} ({of_ours} are judged by a threshold of ours; {good} of these hold)" if of_ours else text

@@ -11,6 +11,7 @@ import csv
 import shutil
 import subprocess
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,14 +20,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.files import whole_file
-from .claims import PaperError
+from .claims import Outcome, PaperError, Verdict
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TABLE = "ns2.csv"
-SHOW, ALSO = "show", "also"
-"""Keys of an item in ``ns2.toml``: the measures that stand in the README, and set-ups of other items to show there."""
+SHOW, ALSO, WITHOUT = "show", "also", "without"
+"""
+Keys of an item in ``ns2.toml``: the measures that stand in the README, set-ups of other items to show there, and why
+ns-2 does not stand beside an item.
+"""
 SETTINGS = ("name", "seed", "options")
 """Columns that say which run a row is; the others are measures, whose meaning ``validation/ns2/README.md`` gives."""
 Row = dict[str, float]
@@ -63,7 +67,7 @@ def setups(folder: Path) -> dict[str, Setup]:
     by_name = {}
     for item, labels in tomllib.loads(path.read_text(encoding="utf-8")).items():
         for label, tree in labels.items():
-            if label in (SHOW, ALSO):
+            if label in (SHOW, ALSO, WITHOUT):
                 continue
             name = f"{item}/{label}"
             if {"script", "seeds"} - set(tree):
@@ -94,7 +98,7 @@ def lines(folder: Path, item: str) -> list[str]:
     tree = tomllib.loads(path.read_text(encoding="utf-8")).get(item, {})
     shown = tree.get(SHOW, [])
     known = rows(folder)
-    printed = []
+    printed = [f"ns-2 was not run: {tree[WITHOUT]}"] if WITHOUT in tree else []
     for name in (*(setup for setup in setups(folder) if setup.startswith(f"{item}/")), *tree.get(ALSO, [])):
         of = [row for (item, _), row in known.items() if item == name]
         if of:
@@ -106,6 +110,30 @@ def lines(folder: Path, item: str) -> list[str]:
             label = name.removeprefix(f"{item}/")
             printed.append(f"ns-2, {label} ({len(of)} {'seed' if len(of) == 1 else 'seeds'}): {values}")
     return printed
+
+
+def alone(folder: Path, outcomes: Sequence[Outcome], seeds: int = 2) -> list[str]:
+    """
+    Return the items without ns-2 beside them that have a failing claim which arithmetic does not refute.
+
+    An item has it if ``ns2.csv`` has all of its set-ups in at least `seeds` seeds, or if ``ns2.toml`` says why not.
+    """
+    path = folder / "ns2.toml"
+    trees = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    count = Counter(name for name, _ in rows(folder))
+    every = setups(folder)
+
+    def beside(item: str) -> bool:
+        tree = trees.get(item, {})
+        names = [*(name for name in every if name.startswith(f"{item}/")), *tree.get(ALSO, [])]
+        return WITHOUT in tree or (bool(names) and all(count[name] >= seeds for name in names))
+
+    settled = {Verdict.HOLDS, Verdict.PAPER}
+    return [
+        outcome.id
+        for outcome in outcomes
+        if any(set(claim.verdicts) - settled for claim in outcome.claims) and not beside(outcome.id)
+    ]
 
 
 def spread(values: Sequence[float]) -> str:

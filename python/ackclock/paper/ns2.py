@@ -98,7 +98,7 @@ def lines(folder: Path, item: str) -> list[str]:
     tree = tomllib.loads(path.read_text(encoding="utf-8")).get(item, {})
     shown = tree.get(SHOW, [])
     known = rows(folder)
-    printed = [f"ns-2 was not run: {tree[WITHOUT]}"] if WITHOUT in tree else []
+    printed = [f"ns-2: none, {tree[WITHOUT]}"] if WITHOUT in tree else []
     for name in (*(setup for setup in setups(folder) if setup.startswith(f"{item}/")), *tree.get(ALSO, [])):
         of = [row for (item, _), row in known.items() if item == name]
         if of:

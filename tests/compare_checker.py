@@ -336,7 +336,7 @@ def _grown(flows: bool) -> Callable[[Tree], bool]:
         for flow in tree["flows"]:
             if flows:
                 flow["count"] *= 4
-            for key in () if flows else ("access_rate", "max_window", "access_buffer"):
+            for key in () if flows else ("access_rate", "max_window", "receive_buffer", "access_buffer"):
                 if flow.get(key, "unlimited") != "unlimited" and isinstance(flow[key], str):
                     flow[key] = _four(flow[key])
         return True

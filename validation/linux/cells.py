@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from guest import CONGESTION, FURTHER, LINE
+from guest import CONGESTION, FURTHER, LINE, RECEIVER
 
 import ackclock as ac
 from ackclock import _core, analysis
@@ -74,6 +74,8 @@ class Cell:
             "header_size": "66 B",
             "ack_size": "66 B",
         }
+        if (flows or {}).get("style", "linux") == "linux":
+            keys |= RECEIVER
         if self.queue.startswith(("cake", "ack_")):
             several = self.queue == "cake_hosts"
             keys |= {"source": "senders", "source_hosts": HOSTS if several else 1, "destination": "receiver"}

@@ -39,6 +39,13 @@ Bytes after which a receiver's application wakes up; its ACKs do not wait for it
 make runs five times as long.
 """
 
+RECEIVER = {
+    "receive_buffer": "16777216 B",
+    "initial_receive_buffer": "4194304 B",
+    "read_size": f"{LOW_WATER // 1000} kB",
+}
+"""Keys of flows: the receivers' buffers (`tcp_rmem` of flows.c), and when their applications read."""
+
 CONGESTION = (
     "reno", "cubic", "bbr", "htcp", "highspeed", "illinois", "scalable", "vegas", "dctcp", "yeah", "veno", "westwood",
 )  # fmt: skip
@@ -147,7 +154,7 @@ def translate(scenario: ac.Scenario) -> Job:
         "max_window": "unlimited",
         "pacing": "auto",
         "delayed_ack": True,
-    }
+    } | RECEIVER
     for key, value in expected.items():
         if flows[key] != value:
             raise Refused(f"flows.{key} = {flows[key]!r}: in the guest it is {value!r}")

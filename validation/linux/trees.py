@@ -168,7 +168,7 @@ def scenario(name: str, tree: dict[str, Any]) -> ac.Scenario:
         "header_size": "66 B",
         "ack_size": "66 B",
         "destination": "receiver",
-    }
+    } | guest.RECEIVER
     count = leaves(tree)
     network = ac.dumbbell(
         name=name,

@@ -42,9 +42,8 @@ RESULTS = HERE / "kernel.csv"
 def job(path: str, sender: str) -> guest.Job:
     """Give the guest's job: as the laboratory's, in frames of 1514 bytes."""
     queue, rtt = PATHS[path]
-    flows = ac.flows(
-        1, sender, style="linux", rtt=rtt, start="0 s", packet_size="1514 B", header_size="66 B", ack_size="66 B"
-    )
+    sizes = {"packet_size": "1514 B", "header_size": "66 B", "ack_size": "66 B"}
+    flows = ac.flows(1, sender, style="linux", rtt=rtt, start="0 s", **sizes, **guest.RECEIVER)
     network = ac.dumbbell(
         rate=guest.LINE, queue=queue, flows=flows, duration=f"{END:g} s", measure=f"{WARM_UP:g} s .. {END:g} s"
     )

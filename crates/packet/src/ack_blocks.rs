@@ -1,43 +1,57 @@
-//! SACK blocks of a flow's ACKs on their way, which carry the number of theirs.
+//! Reports of a flow's ACKs on their way, beside the cumulative number: an ACK carries the number of
+//! its report.
 
 use std::collections::VecDeque;
 
-/// The blocks of one flow. Numbers are never given twice: what waits in a queue that filters ACKs is
+use crate::tcp::receive_buffer::Offer;
+
+/// SACK blocks, and what the receive buffer takes where it limits the sender.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) blocks: Vec<(u64, u64)>,
+    pub(crate) offer: Option<Offer>,
+}
+
+/// The reports of one flow. Numbers are never given twice: what waits in a queue that filters ACKs is
 /// known by its flow's state and its number.
 #[derive(Default)]
 pub(crate) struct AckBlocks {
-    sent: VecDeque<(u32, Vec<(u64, u64)>)>,
+    sent: VecDeque<(u32, Report)>,
     last: u32,
 }
 
 impl AckBlocks {
-    /// Keeps the blocks of an ACK: their number.
-    pub(crate) fn keep(&mut self, blocks: Vec<(u64, u64)>) -> u32 {
+    /// Keeps the report of an ACK: its number.
+    pub(crate) fn keep(&mut self, report: Report) -> u32 {
         self.last += 1;
-        self.sent.push_back((self.last, blocks));
+        self.sent.push_back((self.last, report));
         self.last
     }
 
     /// The blocks of an ACK that is still on its way; none where there are none.
     pub(crate) fn of(&self, number: u32) -> &[(u64, u64)] {
         match self.sent.binary_search_by_key(&number, |&(it, _)| it) {
-            Ok(place) => &self.sent[place].1,
+            Ok(place) => &self.sent[place].1.blocks,
             Err(_) => &[],
         }
     }
 
-    /// Takes the blocks of an ACK that has arrived; those of ACKs that were lost before it are
+    /// The offer of an ACK that is still on its way, if it makes one.
+    pub(crate) fn offer_of(&self, number: u32) -> Option<Offer> {
+        let place = self.sent.binary_search_by_key(&number, |&(it, _)| it);
+        self.sent[place.ok()?].1.offer
+    }
+
+    /// Takes the report of an ACK that has arrived; those of ACKs that were lost before it are
     /// forgotten.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn take(&mut self, number: u32) -> Vec<(u64, u64)> {
-        let mut blocks = Vec::new();
+    pub(crate) fn take(&mut self, number: u32) -> Report {
+        let mut report = Report::default();
         while let Some((it, _)) = self.sent.front()
             && *it <= number
         {
-            blocks = self.sent.pop_front().unwrap_or_default().1;
+            report = self.sent.pop_front().unwrap_or_default().1;
         }
-        blocks
+        report
     }
 }
 
@@ -48,14 +62,18 @@ mod tests {
     #[test]
     fn numbers_are_given_once() {
         let mut blocks = AckBlocks::default();
-        let numbers = [3, 5, 7].map(|from| blocks.keep(vec![(from, from + 1)]));
+        let report = |blocks| Report {
+            blocks,
+            offer: None,
+        };
+        let numbers = [3, 5, 7].map(|from| blocks.keep(report(vec![(from, from + 1)])));
         assert_eq!(blocks.of(numbers[1]), [(5, 6)]);
         // the first was lost
-        assert_eq!(blocks.take(numbers[1]), [(5, 6)]);
+        assert_eq!(blocks.take(numbers[1]).blocks, [(5, 6)]);
         assert!(blocks.of(numbers[0]).is_empty() && blocks.of(numbers[1]).is_empty());
         assert_eq!(blocks.of(numbers[2]), [(7, 8)]);
-        assert_eq!(blocks.take(numbers[2]), [(7, 8)]);
-        assert!(blocks.take(numbers[2]).is_empty());
-        assert!(!numbers.contains(&blocks.keep(Vec::new())));
+        assert_eq!(blocks.take(numbers[2]).blocks, [(7, 8)]);
+        assert!(blocks.take(numbers[2]).blocks.is_empty());
+        assert!(!numbers.contains(&blocks.keep(report(Vec::new()))));
     }
 }

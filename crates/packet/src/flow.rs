@@ -9,7 +9,7 @@ use ackclock_algorithms::scheduler::{Ends as HostEnds, SackBlocks};
 use ackclock_scenario::Traffic;
 
 use crate::access::Access;
-use crate::ack_blocks::AckBlocks;
+use crate::ack_blocks::{AckBlocks, Report};
 use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
 use crate::class::{
     Class, ClockOffsets, Delays, clock_offsets, clock_offsets_if_coalesced, delays_of,
@@ -19,7 +19,7 @@ use crate::measurements::{FlowCounters, FlowTotals, Measurements, Watch};
 use crate::packet::{Ack, Flags, Outbound, Packet};
 use crate::polled::Polled;
 use crate::ring::Ring;
-use crate::tcp::receiver::Receiver;
+use crate::tcp::receiver::{Config, Receiver};
 use crate::tcp::{self, Sender};
 use crate::traffic::application::Application;
 
@@ -331,35 +331,55 @@ impl Flow {
             && self.cold.as_deref().is_none_or(ColdState::is_empty)
     }
 
-    /// Keeps the SACK blocks of an ACK on its way: their number.
+    /// Keeps the SACK blocks of an ACK that leaves at `at`, and what it offers: their number.
     #[inline(never)]
-    pub(crate) fn keep_blocks(&mut self, blocks: Vec<(u64, u64)>) -> u32 {
-        self.cold().blocks.keep(blocks)
+    pub(crate) fn keep_report(&mut self, blocks: Vec<(u64, u64)>, at: u64, config: &Config) -> u32 {
+        let offer = match &mut self.ends {
+            Ends::Tcp { receiver, .. } => receiver.offer(at, config),
+            _ => None,
+        };
+        self.cold().blocks.keep(Report { blocks, offer })
     }
 
     /// Keeps those of an ACK for segment `sack` on the private way, if it speaks for several
-    /// segments; 0 if not.
+    /// segments or the receive buffer limits the sender; 0 if not.
     #[inline]
-    pub(crate) fn keep_merged(&mut self, sack: u64) -> u32 {
-        if let Ends::Tcp { receiver, .. } = &mut self.ends
-            && receiver.take_unreported()
-        {
-            let blocks = receiver.blocks(sack);
-            return self.keep_blocks(blocks);
-        }
-        0
+    pub(crate) fn keep_merged(&mut self, sack: u64, at: u64, config: &Config) -> u32 {
+        let Ends::Tcp { receiver, .. } = &mut self.ends else {
+            return 0;
+        };
+        let blocks = if receiver.take_unreported() {
+            receiver.blocks(sack)
+        } else if receiver.has_buffer() {
+            Vec::new()
+        } else {
+            return 0;
+        };
+        self.keep_report(blocks, at, config)
     }
 
-    /// Takes the SACK blocks of an ACK that has arrived, by their number; 0: none.
+    /// Takes the report of an ACK that has arrived at `now`, by the sender's clock, and by its
+    /// number (0: none): its SACK blocks.
     #[inline(always)]
-    pub(crate) fn take_blocks(&mut self, number: u32) -> Vec<(u64, u64)> {
+    pub(crate) fn take_blocks(&mut self, number: u32, now: u64) -> Vec<(u64, u64)> {
         match number {
             0 => Vec::new(),
-            _ => match &mut self.cold {
-                Some(cold) => cold.blocks.take(number),
-                None => Vec::new(),
-            },
+            _ => self.take_report(number, now),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_report(&mut self, number: u32, now: u64) -> Vec<(u64, u64)> {
+        let Some(cold) = &mut self.cold else {
+            return Vec::new();
+        };
+        let Report { blocks, offer } = cold.blocks.take(number);
+        if let (Some(offer), Ends::Tcp { sender, receiver }) = (offer, &mut self.ends) {
+            sender.hear_offer(offer.edge);
+            receiver.note_heard(now, offer.sent);
+        }
+        blocks
     }
 
     /// SACK blocks of an ACK on its way, a duplicate's first, as many as its option holds.

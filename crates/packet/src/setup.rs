@@ -26,6 +26,7 @@ use crate::medium::Medium;
 use crate::one_way::OneWay;
 use crate::outcome::{FlowTrace, LinkTrace};
 use crate::tcp::delayed_ack::{AckPolicy, opening};
+use crate::tcp::receive_buffer::Limits;
 use crate::tcp::{self, receiver};
 use crate::traffic::transfers::Transfers;
 use crate::{Abort, Error, FlowSelection, Options};
@@ -81,12 +82,42 @@ fn class_hosts(scenario: &Scenario, class: &FlowClass) -> ClassHosts {
     }
 }
 
+/// The receive buffers of the class, where they limit senders.
+fn buffer_of(class: &FlowClass, payload: u32) -> Option<Limits> {
+    let payload = u64::from(payload);
+    let largest = class.tcp.receive_buffer?.max(4 * payload);
+    Some(Limits {
+        first: class.tcp.initial_receive_buffer.clamp(4 * payload, largest),
+        largest,
+        payload,
+        low_water: class.tcp.read_size,
+    })
+}
+
+fn ack_policy(class: &FlowClass, payload: u32) -> AckPolicy {
+    match class.tcp.style {
+        Style::Rfc => AckPolicy::Rfc5681,
+        Style::Linux => AckPolicy::LinuxQuickAck {
+            min_rto: class.tcp.min_rto.0,
+            // else the buffer says when the window opens
+            opening: match class.tcp.receive_buffer {
+                Some(_) => 0,
+                None => opening(payload),
+            },
+        },
+    }
+}
+
 fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
     let class = &scenario.flows[id];
     let reuses_flow_state = carries_transfers(&class.traffic);
     let payload = class.packet_size.saturating_sub(class.header_size).max(1);
     let delay = |path: &[usize]| path.iter().map(|&link| scenario.links[link].delay.0).sum();
-    let sender = tcp::Config::new(&class.tcp);
+    let buffer = buffer_of(class, payload);
+    let sender = tcp::Config {
+        first_offer: buffer.map_or(u64::MAX, |limits| limits.first_window()),
+        ..tcp::Config::new(&class.tcp)
+    };
     let is_endpoint = class.tcp.congestion.is_endpoint();
     let (probes, changes) = (probes_of(scenario, id), changes_class(scenario, id));
     Class {
@@ -94,13 +125,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
         receiver: receiver::Config {
             delayed: class.tcp.delayed_ack,
             timeout: class.tcp.delayed_ack_timeout.0,
-            policy: match class.tcp.style {
-                Style::Rfc => AckPolicy::Rfc5681,
-                Style::Linux => AckPolicy::LinuxQuickAck {
-                    min_rto: class.tcp.min_rto.0,
-                    opening: opening(payload),
-                },
-            },
+            policy: ack_policy(class, payload),
             echo: match (sender.ecn.accecn, sender.ecn.accurate) {
                 (Some(_), _) => receiver::Echo::Count,
                 (None, true) => receiver::Echo::EachMark,
@@ -108,6 +133,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
             },
             dsack: sender.undo.duplicates,
             ecn_quick: class.tcp.style == Style::Linux,
+            buffer,
         },
         sender,
         opening: Opening {

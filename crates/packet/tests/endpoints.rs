@@ -170,6 +170,38 @@ fn a_known_path_is_resumed() {
     assert!(wrong.0 < plain.0 + 0.3, "{wrong:?} {known:?} {plain:?}");
 }
 
+/// Half of a receive buffer is on its way in each round trip of 100 ms, until the buffer grows.
+#[test]
+fn a_receive_buffer_limits_the_rate() {
+    let run = |largest: &str| {
+        let keys = format!(
+            "style = \"linux\"\ncongestion = \"reno\"\nreceive_buffer = \"{largest}\"\ninitial_receive_buffer = \"64 KiB\""
+        );
+        let text = link("capacity = \"400 packets\"", 20, &keys).replace(
+            "duration = \"20 s\"",
+            "duration = \"20 s\"\nmeasure = \"5 s .. 20 s\"",
+        );
+        outcome(&text)
+    };
+    // segments of 1460 B, of which one may have come and not be acknowledged
+    let small = run("128 KiB");
+    let segments = (64 << 10) as f64 / 1460.0;
+    let expected = segments * 1460.0 * 8.0 / 0.1;
+    let goodput = small.flows[0].goodput;
+    assert!(
+        goodput < expected && goodput > (1.0 - 3.0 / segments) * expected,
+        "{goodput} for {expected} bit/s"
+    );
+    assert_eq!((small.links[0].drops, small.flows[0].timeouts), (0, 0));
+    // 150 kB fill the pipe
+    let large = run("1 MiB");
+    assert!(
+        large.links[0].utilization > 0.95,
+        "{}",
+        large.links[0].utilization
+    );
+}
+
 /// A BBR alone on a link uses it, and its queue is that of its probes, a quarter of the
 /// bandwidth-delay product, however large the buffer. With a buffer of a tenth of that product
 /// version 1 does not mind the losses that it causes, version 3 keeps them below 2 % of what it

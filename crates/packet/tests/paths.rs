@@ -41,6 +41,37 @@ fn connections_with_round_trips_of_seconds() {
     }
 }
 
+/// ACKs tell what a receive buffer takes on every way back, some of which lose them; and no sender
+/// goes beyond that.
+#[test]
+fn windows_of_receive_buffers() {
+    let back = "[[link]]\nname = \"back\"\nrate = \"400 kbit/s\"\nqueue = { scheduler = { kind = \"cake\", \
+                bandwidth = \"300 kbit/s\", ack_filter = \"ack-filter\" } }\n";
+    let narrow = "[[link]]\nname = \"back\"\nrate = \"200 kbit/s\"\nqueue = { aqm = \"drop-tail\", capacity = \"5 packets\" }\n";
+    for (way, link) in [
+        ("", ""),
+        ("reverse_path = [\"back\"]\n", back),
+        ("reverse_path = [\"back\"]\n", narrow),
+    ] {
+        for (buffer, count) in [("1 B", 1), ("64 KiB", 1), ("300 kB", 4), ("4 MiB", 2)] {
+            let outcome = same(&format!(
+                "[scenario]\nduration = \"12 s\"\nseed = 3\n\
+                 [[link]]\nname = \"link\"\nrate = \"20 Mbit/s\"\nqueue = {{ aqm = \"drop-tail\", capacity = \"60 packets\" }}\n{link}\
+                 [[flows]]\ncount = {count}\npath = [\"link\"]\nrtt = \"80 ms\"\nstyle = \"linux\"\n{way}\
+                 start = \"uniform 0 s .. 1 s\"\nreceive_buffer = \"{buffer}\"\nread_size = \"20 kB\"\n\
+                 [[flows]]\nname = \"short\"\npath = [\"link\"]\nrtt = \"40 ms\"\nstyle = \"linux\"\nreceive_buffer = \"{buffer}\"\n\
+                 traffic = {{ kind = \"poisson-arrivals\", rate = \"3 /s\", size = \"90 kB\" }}\n"
+            ));
+            let most = outcome
+                .flows
+                .iter()
+                .map(|flow| flow.goodput)
+                .fold(0.0, f64::max);
+            assert!(most > 1e5, "{most}");
+        }
+    }
+}
+
 /// Deliveries of a source's connections count in its own row.
 #[test]
 fn connections_count_for_their_source() {

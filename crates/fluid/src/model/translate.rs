@@ -158,7 +158,7 @@ impl Model {
             self.notes
                 .push(format!("{what}: its round-trip times enter by their mean"));
         }
-        if flows.tcp.max_window.is_some() {
+        if flows.tcp.max_window.is_some() || flows.tcp.receive_buffer.is_some() {
             self.notes.push(format!(
                 "{what}: the receiver's window is taken as no limit"
             ));

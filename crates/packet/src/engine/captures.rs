@@ -113,8 +113,9 @@ impl Engine {
         let content = if forward {
             self.data_content(flow, packet.seq, packet.flags)
         } else {
-            let blocks = self.blocks_of(flow, packet.blocks);
-            self.ack_content(flow, packet.seq, packet.sack, &blocks, packet.flags)
+            let (blocks, edge) = self.report_of(flow, packet.blocks);
+            let heard = (packet.seq, packet.sack, &blocks[..]);
+            self.ack_content(flow, heard, edge, packet.flags)
         };
         let passing = Passing {
             at: now,
@@ -172,14 +173,16 @@ impl Engine {
     pub(crate) fn capture_reply(&mut self, flow: usize, reply: &Reply, at: u64, flags: Flags) {
         let state = &mut self.flows[flow];
         // asked for by nobody else there, so that this changes nothing
-        let blocks = match &mut state.ends {
-            Ends::Tcp { receiver, .. } => receiver.blocks(reply.sack),
-            _ => Vec::new(),
+        let config = &self.classes[state.class as usize].receiver;
+        let (blocks, offer) = match &mut state.ends {
+            Ends::Tcp { receiver, .. } => (receiver.blocks(reply.sack), receiver.offer(at, config)),
+            _ => (Vec::new(), None),
         };
         let arrival = at + state.delays.receiver_return;
         self.capture_return(
             flow,
             (reply.cum, reply.sack, &blocks),
+            offer.map(|offer| offer.edge),
             (at, arrival),
             reply.echo,
             flags,
@@ -191,10 +194,11 @@ impl Engine {
     #[inline(never)]
     pub(crate) fn capture_ack(&mut self, packet: &Packet, at: u64) {
         let flow = packet.slot as usize;
-        let blocks = self.blocks_of(flow, packet.blocks);
+        let (blocks, edge) = self.report_of(flow, packet.blocks);
         let arrival = at + self.flows[flow].delays.sender_return;
         let heard = (packet.seq, packet.sack, &blocks[..]);
-        self.capture_return(flow, heard, (at, arrival), packet.stamp, packet.flags);
+        let (times, stamp) = ((at, arrival), packet.stamp);
+        self.capture_return(flow, heard, edge, times, stamp, packet.flags);
     }
 
     /// An ACK that is sent, or comes out of the last queue, at the first and reaches the sender at
@@ -202,7 +206,8 @@ impl Engine {
     fn capture_return(
         &mut self,
         flow: usize,
-        (cum, sack, blocks): (u64, u64, &[(u64, u64)]),
+        heard: (u64, u64, &[(u64, u64)]),
+        edge: Option<u64>,
         (from, arrival): (u64, u64),
         stamp: u64,
         flags: Flags,
@@ -220,7 +225,7 @@ impl Engine {
             }
             distance += self.links[link].delay_at(self.now);
         }
-        let content = self.ack_content(flow, cum, sack, blocks, flags);
+        let content = self.ack_content(flow, heard, edge, flags);
         for (link, at) in places {
             let passing = Passing {
                 at,
@@ -235,15 +240,22 @@ impl Engine {
         }
     }
 
-    /// SACK blocks of an ACK on a way that others share.
-    fn blocks_of(&self, flow: usize, number: u32) -> Vec<(u64, u64)> {
-        let cold = self.flows[flow].cold.as_ref();
-        cold.map_or_else(Vec::new, |cold| cold.blocks.of(number).to_vec())
+    /// SACK blocks of an ACK on a way that others share, and the first segment that it does not
+    /// offer to take.
+    fn report_of(&self, flow: usize, number: u32) -> (Vec<(u64, u64)>, Option<u64>) {
+        let Some(cold) = &self.flows[flow].cold else {
+            return (Vec::new(), None);
+        };
+        let edge = cold.blocks.offer_of(number).map(|offer| offer.edge);
+        (cold.blocks.of(number).to_vec(), edge)
     }
 
     /// The scale of windows of a flow's receiver, and its window in the header.
     fn window(&self, flow: usize) -> (u8, u16) {
         let class = &self.classes[self.flows[flow].class as usize];
+        if let Some(limits) = &class.receiver.buffer {
+            return limits.header(limits.first_window());
+        }
         let bytes = class
             .sender
             .max_window
@@ -252,6 +264,15 @@ impl Engine {
         let scale = (0..MAX_SCALE).find(|scale| bytes >> scale <= most);
         let scale = scale.unwrap_or(MAX_SCALE);
         (scale, (bytes >> scale).min(most) as u16)
+    }
+
+    /// The same of an ACK of all below `cum`, whose receive buffer takes what lies below `edge`.
+    fn window_up_to(&self, flow: usize, cum: u64, edge: Option<u64>) -> (u8, u16) {
+        let class = &self.classes[self.flows[flow].class as usize];
+        let (Some(limits), Some(edge)) = (&class.receiver.buffer, edge) else {
+            return self.window(flow);
+        };
+        limits.header(edge - cum)
     }
 
     fn data_content(&self, flow: usize, seq: u64, flags: Flags) -> Content {
@@ -295,14 +316,13 @@ impl Engine {
     fn ack_content(
         &self,
         flow: usize,
-        cum: u64,
-        sack: u64,
-        blocks: &[(u64, u64)],
+        (cum, sack, blocks): (u64, u64, &[(u64, u64)]),
+        edge: Option<u64>,
         flags: Flags,
     ) -> Content {
         let state = &self.flows[flow];
         let class = &self.classes[state.class as usize];
-        let (scale, window) = self.window(flow);
+        let (scale, window) = self.window_up_to(flow, cum, edge);
         let mut segment = Segment {
             flags: pcapng::ACK,
             window,

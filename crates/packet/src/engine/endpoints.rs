@@ -446,7 +446,8 @@ impl Engine {
                 self.capture_reply(flow, &reply, at, flags);
                 state = &mut self.flows[flow];
             }
-            let blocks = state.keep_merged(reply.sack);
+            let class = &self.classes[state.class as usize];
+            let blocks = state.keep_merged(reply.sack, at, &class.receiver);
             let ack = Ack {
                 at: at + state.delays.receiver_return + state.clock_offsets.sender,
                 cum: reply.cum,
@@ -467,8 +468,8 @@ impl Engine {
             if class.sender.recovery.is_selective() {
                 size += sack_option(blocks.len() + usize::from(twice));
             }
-            if !blocks.is_empty() || twice {
-                number = state.keep_blocks(blocks);
+            if !blocks.is_empty() || twice || receiver.has_buffer() {
+                number = state.keep_report(blocks, at, &class.receiver);
             }
         }
         let packet = Packet {
@@ -578,7 +579,7 @@ impl Engine {
             return;
         }
         state.record_window(now, self.window);
-        let blocks = state.take_blocks(ack.blocks);
+        let blocks = state.take_blocks(ack.blocks, now);
         if class.has_short_path() {
             if let Ends::Tcp { sender, .. } = &mut state.ends {
                 sender.on_ack(now, ack, &blocks, &class.sender, &mut state.random);

@@ -369,7 +369,7 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
     #[cold]
     #[inline(never)]
     fn take_merged_ack(&mut self, state: &mut Flow, now: u64, ack: &Ack) {
-        let blocks = state.take_blocks(ack.blocks);
+        let blocks = state.take_blocks(ack.blocks, now);
         if let Ends::Tcp { sender, .. } = &mut state.ends {
             sender.on_ack_slow_path(now, ack, &blocks, &self.class.sender, &mut state.random);
         }
@@ -630,8 +630,9 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
         } else {
             receiver.flush()
         };
-        let blocks = state.keep_merged(reply.sack);
-        self.answer(state, reply, due.min(at) + lag, blocks);
+        let sent = due.min(at);
+        let blocks = state.keep_merged(reply.sack, sent, &self.class.receiver);
+        self.answer(state, reply, sent + lag, blocks);
     }
 
     /// Data that is not plain reaches the receiver at `at`; `known`: nobody can ask for the flow's
@@ -668,7 +669,7 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
         }
         match reply {
             Some(reply) => {
-                let blocks = state.keep_merged(reply.sack);
+                let blocks = state.keep_merged(reply.sack, at, &class.receiver);
                 self.answer(state, reply, at + lag, blocks);
             }
             None => self.arm_delayed_ack(state, due + lag),

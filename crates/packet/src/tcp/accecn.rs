@@ -151,6 +151,7 @@ mod tests {
             dsack: false,
             echo: Echo::Count,
             ecn_quick: false,
+            buffer: None,
         };
         let mut random = Stream::new(1, Owner::Flow, 0);
         let (mut receiver, mut sender) = (Receiver::default(), AccEcn::default());
@@ -191,6 +192,7 @@ mod tests {
                 dsack: false,
                 echo: Echo::Count,
                 ecn_quick: linux,
+                buffer: None,
             };
             let mut receiver = Receiver::default();
             let marks = [false, false, true, false, true, true];
@@ -221,6 +223,7 @@ mod tests {
             dsack: false,
             echo: Echo::Count,
             ecn_quick: false,
+            buffer: None,
         };
         let (mut receiver, mut waiting) = (Receiver::default(), 0);
         for seq in 0..100 {

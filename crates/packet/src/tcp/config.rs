@@ -289,6 +289,8 @@ pub(crate) struct Config {
     /// Deviation from RFC 9293, section 3.8.6.1: a window that the receiver closes is not probed;
     /// `max_window` never closes.
     pub(crate) max_window: u64,
+    /// Segments that the receiver's window holds before the first ACK, where that window grows.
+    pub(crate) first_offer: u64,
     pub(crate) slow_start: SlowStartPolicy,
     /// Window and round trip (ps) of an earlier connection (Careful Resume).
     pub(crate) resume: Option<(f64, u64)>,
@@ -364,6 +366,7 @@ impl Config {
             undo: UndoPolicy::new(tcp, steers),
             initial_window: tcp.initial_window,
             max_window: tcp.max_window.map_or(u64::MAX, u64::from),
+            first_offer: u64::MAX,
             slow_start: match (tcp.hystart, tcp.search) {
                 (true, _) => SlowStartPolicy::HyStart,
                 (false, true) => SlowStartPolicy::Search,

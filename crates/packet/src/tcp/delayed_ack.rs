@@ -113,7 +113,7 @@ impl QuickAcks {
         let closed = u32::from(opening.saturating_sub(self.opened));
         if seq >= next && waiting < 4 * closed {
             self.opened += 1;
-            self.quick |= 1;
+            self.open();
         }
         if self.ato == 0 {
             if self.last_arrival > 0 {
@@ -174,6 +174,16 @@ impl QuickAcks {
             self.ato = (timeout / TICK_PS) as u16;
         }
         true
+    }
+
+    /// The offered window opens: an ACK at least is not delayed.
+    pub(super) fn open(&mut self) {
+        self.quick |= 1;
+    }
+
+    /// The receive buffer is half full: ACKs are delayed.
+    pub(super) fn end_quick(&mut self) {
+        self.quick = 0;
     }
 
     /// The next ACKs, two at least, are not delayed.

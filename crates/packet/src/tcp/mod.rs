@@ -29,6 +29,7 @@ mod negotiation;
 mod output;
 mod pacing;
 mod prr;
+pub(crate) mod receive_buffer;
 pub(crate) mod receiver;
 mod recovery;
 mod reduction;
@@ -130,6 +131,8 @@ pub(crate) struct Sender {
     pub(crate) high: u64,
     /// The application has written segments below this.
     pub(crate) written: u64,
+    /// The receiver takes segments below this.
+    offered: u64,
     pub(crate) window: Window,
     pub(crate) state: State,
     dup_acks: u32,
@@ -210,6 +213,7 @@ impl Sender {
             next: 0,
             high: 0,
             written: 0,
+            offered: config.first_offer,
             window: Window {
                 //= RFC 5681 3.1/2..3: deviation, ten segments (RFC 6928) unless `initial_window`
                 //=   says otherwise
@@ -273,6 +277,17 @@ impl Sender {
     /// Segments outstanding.
     pub(crate) fn outstanding(&self) -> u64 {
         self.next - self.una
+    }
+
+    /// An ACK says that segments below `edge` may be sent.
+    pub(crate) fn hear_offer(&mut self, edge: u64) {
+        self.offered = self.offered.max(edge);
+    }
+
+    /// Whether the application has written segment `seq` and the receiver's window holds it.
+    #[inline(always)]
+    fn may_send(&self, seq: u64, config: &Config) -> bool {
+        seq < self.written.min(self.offered) && seq - self.una < config.max_window
     }
 
     /// Whether all that the application will ever write (`total` segments) is acknowledged.

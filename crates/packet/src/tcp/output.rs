@@ -275,7 +275,7 @@ impl Sender {
 
     #[inline]
     fn choose_new(&mut self, config: &Config) -> Option<(u64, bool)> {
-        if self.next >= self.written || self.next - self.una >= config.max_window {
+        if !self.may_send(self.next, config) {
             return None;
         }
         let seq = self.next;

@@ -359,7 +359,7 @@ impl Sender {
     /// section 7.3).
     fn send_probe(&mut self, config: &Config) {
         //= RFC 8985 7.3/4..5: done, test tail_loss_probes
-        let new = self.next < self.written && self.next - self.una < config.max_window;
+        let new = self.may_send(self.next, config);
         if let Some(rack) = rack_of(&mut self.sent_packets) {
             rack.probe_end = self.next + u64::from(new);
             rack.probe_again = !new;

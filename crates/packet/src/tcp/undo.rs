@@ -322,7 +322,7 @@ impl Sender {
     fn try_frto(&mut self, summary: &AckSummary, config: &Config) -> bool {
         let selective = config.recovery.is_selective();
         let (una, recover) = (self.una, self.recovery.recover);
-        let room = self.high < self.written && self.high - una < config.max_window;
+        let room = self.may_send(self.high, config);
         let Some(packets) = &mut self.sent_packets else {
             return false;
         };

@@ -6,7 +6,7 @@ use ackclock_algorithms::registry::CongestionSpec;
 use super::declare::{Rule, keys};
 use crate::form::{
     ByHand, Choice, Congestion, Flag, Form, InitialWindow, Integer, Or, PacketSize, Packets,
-    PacketsOrInfinite, Span, SpanOrZero, WholePackets,
+    PacketsOrInfinite, Payload, Span, SpanOrZero, WholePackets,
 };
 use crate::key::Fallback::Derived;
 use crate::key::Key;
@@ -46,6 +46,17 @@ keys! {
         initial_ssthresh: f64 as PacketsOrInfinite = "unlimited", or "unlimited" = "slow start until the first loss or mark";
         /// Largest window that the receiver offers (W_max).
         max_window: Option<u32> as Or<WholePackets> = "unlimited", or "unlimited" = "the receiver never limits";
+        /// Largest receive buffer (Linux: third value of `net.ipv4.tcp_rmem`), half of which is
+        /// offered as a window at most. The window opens by two segments for each that comes,
+        /// and the buffer grows with what the application reads in a round trip; needs style
+        /// "linux".
+        receive_buffer: Option<u64> as Or<Payload> = "unlimited", or "unlimited" = "the receiver never limits, but by `max_window`";
+        /// Receive buffer as a connection begins (Linux: second value of `net.ipv4.tcp_rmem`), four
+        /// segments at least.
+        initial_receive_buffer: u64 as Payload = "128 KiB";
+        /// Unread bytes for which the application reads (SO_RCVLOWAT), where the receive buffer is
+        /// limited; before that only if the window is used up.
+        read_size: u64 as Payload = "1 B";
         /// Whether ECN is negotiated (RFC 3168). A congestion control that counts marks gets
         /// the accurate kind in either case.
         ecn: bool as ByHand<Flag> = Derived("false, as in today's stacks; \"accurate\" where the congestion control counts marks"), or "accurate" = "and the receiver echoes each mark as it came (RFC 8257, section 3.2)";
@@ -198,6 +209,21 @@ pub(crate) const RULES: &[Rule<Tcp>] = &[
                 tcp.congestion.kind()
             )
         },
+    },
+    Rule {
+        refused: &[
+            ("receive_buffer", |tcp| {
+                !tcp.linux() && tcp.receive_buffer.is_some()
+            }),
+            ("initial_receive_buffer", |tcp| {
+                tcp.receive_buffer.is_none() && tcp.initial_receive_buffer != 128 << 10
+            }),
+            ("read_size", |tcp| {
+                tcp.receive_buffer.is_none() && tcp.read_size != 1
+            }),
+        ],
+        problem: "is a buffer of Linux's receivers, which is not limited here",
+        allowed: |_| "with style = \"linux\" and a receive_buffer only".to_owned(),
     },
     Rule {
         refused: &[("ecn_pause", |tcp| tcp.linux() && tcp.ecn_pause)],

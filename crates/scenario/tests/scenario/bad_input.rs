@@ -841,6 +841,24 @@ fn options_that_do_not_fit_the_sender() {
             ],
         );
     }
+    for keys in [
+        "receive_buffer = \"4 MiB\"",
+        "initial_receive_buffer = \"1 MiB\"",
+        "read_size = \"9 kB\"",
+        "style = \"linux\"\nread_size = \"9 kB\"",
+    ] {
+        let (at, key) = (if keys.starts_with("style") { 11 } else { 10 }, keys);
+        let key = key.lines().last().and_then(|line| line.split(' ').next());
+        let key = key.unwrap_or_default();
+        rejects(
+            &text(keys),
+            &format!("{at}:{}", key.len() + 4),
+            &[
+                &format!("flows[0].{key}: is a buffer of Linux's receivers"),
+                "with style = \"linux\" and a receive_buffer only",
+            ],
+        );
+    }
     rejects(
         &text("ecn = \"exact\""),
         "10:7",

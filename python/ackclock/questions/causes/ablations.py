@@ -91,7 +91,16 @@ def _access(tree: Tree, name: str, symptom: str) -> Change | None:
 
 def _window(tree: Tree, name: str, symptom: str) -> Change | None:
     del symptom
-    return _unlimited(tree, name, "max_window", "the receivers' window of {value}", "with an unlimited receive window")
+    done = "with an unlimited receive window"
+    window = _unlimited(tree, name, "max_window", "the receivers' window of {value}", done)
+    rest = window.tree if window else tree
+    buffer = _unlimited(rest, name, "receive_buffer", "the receive buffers of {value}", done)
+    if buffer is None:
+        return window
+    for flow in _over(buffer.tree, name):
+        for key in ("initial_receive_buffer", "read_size"):
+            flow.pop(key, None)
+    return Change(buffer.tree, f"{window.cause} and {buffer.cause}" if window else buffer.cause, done)
 
 
 def _unlimited(tree: Tree, name: str, key: str, words: str, done: str) -> Change | None:

@@ -148,7 +148,7 @@ def scaled(flows: bool) -> Callable[[Tree], Tree | None]:
             if flows:
                 flow["count"] = FACTOR * int(flow["count"])
                 continue
-            for key in ("access_rate", "max_window", "access_buffer"):
+            for key in ("access_rate", "max_window", "receive_buffer", "access_buffer"):
                 if isinstance(flow.get(key), str) and flow[key] != "unlimited":
                     flow[key] = _times(flow[key])
         return changed

@@ -161,6 +161,7 @@ impl Sender {
     fn on_ack_in_loss(&mut self, summary: &AckSummary, config: &Config) {
         let (next, recover) = (self.next, self.recovery.recover);
         let recovered = self.una >= recover;
+        let room = self.may_send(next, config);
         if summary.acked > 0 && self.was_needless(summary.echo, config) {
             self.undo_losses(config);
             return;
@@ -180,7 +181,7 @@ impl Sender {
             } else if summary.acked > 0 && !recovered {
                 self.recovery.recover = next;
                 // step 2.b: new data first
-                sent_packets.new_first = next < self.written && next - self.una < config.max_window;
+                sent_packets.new_first = room;
                 sent_packets.frto = sent_packets.new_first;
                 return;
             }

@@ -27,24 +27,37 @@ pub struct Equilibrium {
     pub regime_names: Vec<&'static str>,
 }
 
+/// The windows that a search for equilibria starts from.
+#[derive(Clone, Copy)]
+enum Start {
+    /// Every link shared evenly.
+    Even,
+    /// Each class at the window at which its own law balances, at a common loss.
+    Balanced,
+}
+
 impl Model {
     /// All equilibria that a search over queues from empty to full finds, each in the regime of the
     /// AQMs' laws that holds there.
     ///
     /// Newton's method runs with the regimes following the state, and (up to 256 combinations of
     /// regimes) with each combination frozen. Where that finds none, it runs with the senders
-    /// frozen above and below the windows at which their laws change.
+    /// frozen above and below the windows at which their laws change, and last from windows that
+    /// balance one by one instead of even shares.
     ///
     /// # Errors
     /// [`Error::NoEquilibrium`] when there is none in any regime.
     pub fn equilibria(&self) -> Result<Vec<Equilibrium>> {
         let mut near: Option<Error> = None;
-        let mut equilibria = self.in_all_regimes(&mut near);
+        let mut equilibria = self.in_all_regimes(Start::Even, &mut near);
         if equilibria.is_empty() && self.choices().small_windows {
             for small in [false, true] {
                 let frozen = self.frozen_small(&vec![small; self.class_count()]);
-                equilibria.extend(frozen.in_all_regimes(&mut near));
+                equilibria.extend(frozen.in_all_regimes(Start::Even, &mut near));
             }
+        }
+        if equilibria.is_empty() && self.class_count() > 1 {
+            equilibria = self.in_all_regimes(Start::Balanced, &mut near);
         }
         if equilibria.is_empty() {
             return Err(near.unwrap_or_else(|| Error::NoEquilibrium {
@@ -56,11 +69,11 @@ impl Model {
     }
 
     /// Returns what Newton's method finds in all regimes of the AQMs' laws.
-    fn in_all_regimes(&self, near: &mut Option<Error>) -> Vec<Equilibrium> {
+    fn in_all_regimes(&self, from: Start, near: &mut Option<Error>) -> Vec<Equilibrium> {
         let p = self.parameters();
         let counts = self.regime_counts();
         let mut equilibria: Vec<Equilibrium> = Vec::new();
-        self.search(None, &p, &mut equilibria, near);
+        self.search(None, from, &p, &mut equilibria, near);
         let combinations = counts
             .iter()
             .try_fold(1_usize, |n, c| n.checked_mul(*c))
@@ -75,7 +88,7 @@ impl Model {
                     regime
                 })
                 .collect();
-            self.search(Some(&regimes), &p, &mut equilibria, near);
+            self.search(Some(&regimes), from, &p, &mut equilibria, near);
         }
         equilibria
     }
@@ -85,16 +98,21 @@ impl Model {
     fn search(
         &self,
         regimes: Option<&[usize]>,
+        from: Start,
         p: &[f64],
         equilibria: &mut Vec<Equilibrium>,
         near: &mut Option<Error>,
     ) {
         let frozen = regimes.map_or_else(|| self.clone(), |k| self.frozen(k));
         let rest = frozen.without_memory();
+        let start = |model: &Self, fill: f64, stretch: f64, level: f64| match from {
+            Start::Even => model.start(fill, stretch, level, p),
+            Start::Balanced => model.balanced_start(fill, level, p),
+        };
         let solve = |fill: f64, stretch: f64, level: f64| match &rest {
-            None => equilibrium(&frozen, &frozen.start(fill, stretch, level, p), p),
+            None => equilibrium(&frozen, &start(&frozen, fill, stretch, level), p),
             Some(rest) => {
-                let y = equilibrium(rest, &rest.start(fill, stretch, level, p), p)?;
+                let y = equilibrium(rest, &start(rest, fill, stretch, level), p)?;
                 match frozen.with_memory(rest, &y, p) {
                     Some(x) if frozen.rests(&x, p) => Ok(frozen.polished(x, p)),
                     start => equilibrium(&frozen, &start.unwrap_or_default(), p),
@@ -108,15 +126,21 @@ impl Model {
         } else {
             &[0.5, 5.0, 30.0, 100.0, 300.0, 1000.0, 5000.0, 20000.0]
         };
-        let levels = [1.0, 100.0, 10_000.0, 0.01];
+        let (levels, stretches): (&[f64], &[f64]) = match from {
+            Start::Even => (&[1.0, 100.0, 10_000.0, 0.01], &[1.02, 0.9, 1.5]),
+            Start::Balanced => (
+                &[1.0, 0.3, 3.0, 0.1, 10.0, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4],
+                &[1.0],
+            ),
+        };
         for (level, fill) in levels
             .iter()
             .flat_map(|l| fills.iter().map(move |f| (*l, *f)))
         {
-            if level != 1.0 && !equilibria.is_empty() {
+            if level != levels[0] && !equilibria.is_empty() {
                 break;
             }
-            for stretch in [1.02, 0.9, 1.5] {
+            for stretch in stretches.iter().copied() {
                 let x = match solve(fill, stretch, level) {
                     Ok(x) => self.filled(regimes, x),
                     Err(ackclock_delay::Error::OnClamp { switch }) => {

@@ -78,3 +78,33 @@ fn access_links_delay_and_limit() {
     // forty times 2 Mbit/s never fill 100 Mbit/s
     assert!(model.equilibrium().is_err());
 }
+
+/// Beside Reno in a full queue Vegas rests at three packets of its own, the middle of alpha and beta,
+/// so that w = 3 (RTT + limit / C) / (limit / C), a sixteenth of an even share: there its law is
+/// flat, and a search from even shares alone ends nowhere.
+#[test]
+fn vegas_balances_beside_reno() {
+    const RATE: f64 = 20e6 / 12_000.0;
+    for rtt in [30, 34, 36, 40, 43, 45, 48] {
+        let text = format!(
+            "[scenario]\nduration = \"80 s\"\n\
+             [[link]]\nname = \"link\"\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\nqueue = {{ aqm = \"drop-tail\", capacity = \"200 packets\" }}\n\
+             [[flows]]\ncount = 2\npath = [\"link\"]\ncongestion = \"vegas\"\nrtt = \"{rtt} ms\"\n\
+             [[flows]]\ncount = 2\npath = [\"link\"]\ncongestion = \"reno\"\nrtt = \"40 ms\"\n"
+        );
+        let scenario = ackclock_scenario::parse(&text, "test").unwrap_or_else(|e| panic!("{e:?}"));
+        let model = Model::from_scenario(&scenario, Choices::usual(&scenario)).unwrap();
+        let at = model
+            .equilibrium()
+            .unwrap_or_else(|error| panic!("{rtt} ms: {error}"));
+        assert_eq!(at.regime_names, ["overflow"]);
+        let wait = 200.0 / RATE;
+        let w = 3.0 * (1e-3 * f64::from(rtt) + wait) / wait;
+        assert!(
+            (at.x[0] / w - 1.0).abs() < 1e-3,
+            "{rtt} ms: {} {w}",
+            at.x[0]
+        );
+        assert!(model.unstable_roots(&at).unwrap() > 0, "{rtt} ms");
+    }
+}

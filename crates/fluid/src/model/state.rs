@@ -4,8 +4,11 @@ use ackclock_algorithms::fluid::{AqmStart, Frozen, Path, Scheduled};
 use ackclock_delay::{Args, Bound, System};
 
 use super::equations::Network;
-use super::{Class, Link, MAX_LINKS, Model, Rtt};
+use super::{Class, Heard, Link, MAX_LINKS, Model, Rtt};
 use crate::error::Error;
+
+/// Loss or marking probability of the states that searches start from.
+const USUAL_LOSS: f64 = 0.01;
 
 impl Model {
     /// The same model with windows alone, at rest, in place of the states of senders with a memory,
@@ -432,7 +435,7 @@ impl Model {
             let from = AqmStart {
                 queue: fill * link.packet_weight,
                 rate: p[1 + l],
-                probability: 0.01 * level,
+                probability: USUAL_LOSS * level,
             };
             link.law
                 .start(&from, &mut x[link.at..link.at + link.states]);
@@ -463,6 +466,47 @@ impl Model {
             } else {
                 prepared.tcp[c].start(window, &path, state);
             }
+        }
+        x
+    }
+
+    /// A state to search from: as [`Model::start`], but each class whose state is its window at the
+    /// window at which its own law balances at that queue and a loss of 0.01 `level`.
+    ///
+    /// From even shares Newton's method is lost where a law is flat, as Vegas' is far from the few
+    /// packets that it keeps in queues.
+    pub(crate) fn balanced_start(&self, fill: f64, level: f64, p: &[f64]) -> Vec<f64> {
+        const HALVINGS: usize = 30;
+        let mut x = self.start(fill, 1.0, level, p);
+        let heard = (0..self.classes.len()).map(|c| {
+            let rtt = self.rtt(c, &x, p);
+            let lost = USUAL_LOSS * level;
+            Some(Heard { lost, rtt })
+        });
+        let opened = self.opened(heard.collect());
+        let mut slope = vec![0.0; self.dimension];
+        let mut grows = |at: usize, window: f64, x: &mut Vec<f64>| {
+            x[at] = window;
+            let past = x.repeat(self.classes.len());
+            System::rhs(&opened, Args { x, past: &past, p }, &mut slope);
+            slope[at] > 0.0
+        };
+        for class in self.classes.iter().filter(|c| c.plain) {
+            let even = x[class.at];
+            let (mut low, mut high) = (1e-3 * even, 1e3 * even);
+            if !grows(class.at, low, &mut x) || grows(class.at, high, &mut x) {
+                x[class.at] = even;
+                continue;
+            }
+            for _ in 0..HALVINGS {
+                let middle = (low * high).sqrt();
+                if grows(class.at, middle, &mut x) {
+                    low = middle;
+                } else {
+                    high = middle;
+                }
+            }
+            x[class.at] = (low * high).sqrt();
         }
         x
     }

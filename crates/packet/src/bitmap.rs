@@ -159,7 +159,23 @@ impl Bitmap {
 
     /// The largest number in `from .. to` that is not a member.
     pub(crate) fn last_absent(&self, floor: u64, from: u64, to: u64) -> Option<u64> {
-        (from..to).rev().find(|&seq| !self.contains(floor, seq))
+        let mut end = to;
+        while from < end {
+            let index = (end - 1) / 64;
+            let held = self.count > 0 && ((index - floor / 64) as usize) < self.words.len();
+            let members = if held {
+                self.words[index as usize & self.mask()]
+            } else {
+                0
+            };
+            let absent = !members & (u64::MAX >> (63 - (end - 1) % 64));
+            if absent != 0 {
+                let seq = index * 64 + 63 - u64::from(absent.leading_zeros());
+                return (seq >= from).then_some(seq);
+            }
+            end = index * 64;
+        }
+        None
     }
 
     /// Raises the floor from `floor` to `to`, forgetting members below it; returns how many there
@@ -206,10 +222,8 @@ impl Bitmap {
 
     /// Length of the run of members that ends just below `to`.
     pub(crate) fn run_below(&self, floor: u64, to: u64) -> u64 {
-        (floor..to)
-            .rev()
-            .take_while(|&seq| self.contains(floor, seq))
-            .count() as u64
+        let begin = self.last_absent(floor, floor, to).map_or(floor, |seq| seq + 1);
+        to.saturating_sub(begin)
     }
 }
 

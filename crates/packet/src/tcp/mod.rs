@@ -613,7 +613,10 @@ impl Sender {
             .min()
         {
             last = Some((from, to));
-            for seq in from.max(self.una)..to {
+            let mut next = from.max(self.una);
+            // what earlier ACKs told is passed over in whole words: blocks may be of thousands
+            while let Some(seq) = self.scoreboard.first_not_sacked(self.una, next, to) {
+                next = seq + 1;
                 if linux {
                     self.sack_in_order(now, seq, top, summary, config);
                 } else {

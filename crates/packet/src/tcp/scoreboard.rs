@@ -59,6 +59,12 @@ impl Scoreboard {
         self.sacked.contains(una, seq)
     }
 
+    /// The first segment of `from .. to` that has not been acknowledged selectively.
+    #[inline]
+    pub(crate) fn first_not_sacked(&self, una: u64, from: u64, to: u64) -> Option<u64> {
+        self.sacked.first_absent(una, from, to)
+    }
+
     /// Whether `seq`, which has been sent, is believed to be in the network.
     pub(crate) fn is_in_network(&self, una: u64, seq: u64) -> bool {
         !self.sacked.contains(una, seq)

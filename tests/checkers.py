@@ -338,7 +338,7 @@ def _symptom(what: Any, limit: Any, gone: float) -> Any:
         _near(_first_number(sentence["text"]), 1 - before if "Jain" in sentence["text"] else before, sentence, 6e-3)
         assert before > bound, (sentence["text"], before, bound)
         assert bool(causes) == ("cause not found" not in sentence["text"])
-        shown = re.findall(r": (-?[0-9.e+-]*[0-9]) ?(us|ms|s|%|)(?= ±|\))", sentence["text"].partition("; ")[2])
+        shown = re.findall(r": (-?[0-9.e+-]*[0-9]) ?(us|ms|s|%|)(?= ±| \[|\))", sentence["text"].partition("; ")[2])
         assert len(shown) == len(causes), (sentence["text"], shown)
         for cause, (text, unit) in zip(causes, shown, strict=True):
             value = 1 - cause["value"] if "Jain" in sentence["text"] else cause["value"]

@@ -79,7 +79,9 @@ def _setting(text: str, part: Mapping[str, Any], name: str, setting: Mapping[str
         return [f"no setting {head!r}"]
     picture, numbers = lines[lines.index(head) + 1 :][:2]
     faults = _near(head, picture.partition("| ")[2], [setting["peak"]])
-    match = re.fullmatch(r"  delay p50 (.*), p99 (.*); utilisation (.*); loss (.*)", numbers)
+    match = re.fullmatch(
+        r"  delay p50 (.*), p99 (.*); utilisation (.*); (?:loss|dropped, mostly needless ACKs,) (.*)", numbers
+    )
     if match is None:
         return [*faults, f"{head}: {numbers}"]
     keys = ("delay_p50", "delay_p99", "utilization", "loss")
@@ -174,14 +176,26 @@ def _said(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _commands(text: str, parts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The commands of each recommended setting stand below its link, and the way back with them."""
+    """
+    The commands of each recommended setting stand below its link, and the way back with them.
+
+    Where it depends on a preference, those of the other setting do.
+    """
     faults = []
+    depends = any(
+        sentence["subject"] == "FQ-CoDel" and "depends on what you prefer" in sentence["text"]
+        for part in parts
+        for sentence in part["sentences"]
+    )
     for part in parts:
-        recommended = part["recommended"]
+        recommended = part["other"] if depends else part["recommended"]
         if recommended is None or not recommended["tc"]:
             continue
+        what = "the other queue, if you prefer it," if depends else "it"
         place = rf" at {re.escape(part['link'])}" if len(parts) > 1 else ""
-        block = re.search(rf"^to set it{place} \(.*\):\n((?:  .*\n)+)to undo it:\n((?:  .*\n)+)", text, re.MULTILINE)
+        block = re.search(
+            rf"^to set {what}{place} \(.*\):\n((?:  .*\n)+)to undo it:\n((?:  .*\n)+)", text, re.MULTILINE
+        )
         printed = [[line[2:] for line in lines.splitlines()] for lines in block.groups()] if block else None
         if printed != [recommended["tc"].splitlines(), recommended["undo"].splitlines()]:
             faults.append(f"commands at {part['link']}: {printed}")

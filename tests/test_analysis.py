@@ -47,6 +47,7 @@ def test_nan_is_refused_by_name() -> None:
 
 def test_starved_is_below_a_tenth_of_the_fair_share_and_not_at_it() -> None:
     assert list(analysis.starved_flows([1.0, 0.999, 20.0], share=0.1, fair=10.0)) == [1]
+    assert list(analysis.starved_flows([0.0, 0.0], share=0.1)) == [0, 1]  # "starved 0" of a link that loses all
     verdict = analysis.is_starved([1.0, 20.0], fair=10.0)
     assert not verdict
     assert verdict.value == pytest.approx(0.1)

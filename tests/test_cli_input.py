@@ -96,6 +96,14 @@ def test_every_mistake_is_named_at_once(ackclock: Command, tmp_path: Path) -> No
     assert re.search(r"link\[0\]\.delay.*\n.*flows\[0\]\.count", done.stderr)
 
 
+def test_a_key_that_is_wrong_in_all_classes_is_named_once(ackclock: Command) -> None:
+    scenario = Path(__file__).parents[1] / "scenarios/home.toml"
+    done = ackclock("check", scenario, "--set", "flows.congestio=reno")
+    assert done.returncode == 2
+    assert done.stderr.count("unknown key") == 1
+    assert "flows[0, 1, 2, 3].congestio: unknown key" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [

@@ -47,6 +47,7 @@ def test_singular_and_plural() -> None:
         (["check", "x.toml", "y.toml"], '"y.toml" is one argument too many'),
         (["fair", "reno", "cubic", "--buffer", "1MB"], "must be a number of bandwidth-delay products above 0"),
         (["list", "redd"], 'there is no algorithm "redd"; did you mean "red"?'),
+        (["sweep", "x.toml", "--duration", "5s"], "there is no option --duration\n"),  # "did you mean --latin?"
         (["run"], "the following arguments are required: FILE"),
     ],
 )

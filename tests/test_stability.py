@@ -262,6 +262,11 @@ def test_the_model_of_figure_2_is_in_the_scenario(flows: int) -> None:
         ac.stability(beyond, form="rate").equilibria()
 
 
+def test_repr_has_the_verdict() -> None:
+    assert repr(ac.stability(one_flow(0.0001))).endswith(": stable>")
+    assert repr(ac.stability(one_flow(0.01, rtt="1 s"))).endswith(": unstable, 2 roots with a positive real part>")
+
+
 def test_no_equilibrium_has_a_cause() -> None:
     scenario = ac.dumbbell(
         rate="10 Mbit/s",

@@ -3,7 +3,7 @@
 import pytest
 
 from ackclock import _core
-from ackclock.core.units import interval, rate_text, share, time, time_within
+from ackclock.core.units import interval, rate_text, share, share_within, time, time_within
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,13 @@ def test_intervals_leave_the_digits_that_are_known() -> None:
     assert interval(19.18e6, 0.22e6, "rate") == "19.18 ± 0.22 Mbit/s"
     assert interval(9.0, 38.1, "number") == "9 ± 38"
     assert rate_text(999.9e6) == "1 Gbit/s"
+
+
+def test_intervals_of_shares_stay_between_none_and_all() -> None:
+    """A loss of 99.96 % ± 2.2 %."""
+    assert share_within(0.9996, 0.022) == "99.96 % [97.8 %, 100 %]"
+    assert share_within(0.003, 0.01) == "0.3 % [0 %, 1.3 %]"
+    assert share_within(0.273, 0.011) == "27.3 % ± 1.1 %"
 
 
 def test_per_cent_is_a_hundredth() -> None:

@@ -413,7 +413,7 @@ class PastTimer(Timer):
         ({"congestion": Unmade}, RuntimeError, "not today"),
         ({"queue": {"aqm": WrongWord}}, ValueError, '"accept", "mark" or "drop"'),
         ({"queue": {"aqm": NoWord}}, TypeError, '"accept", "mark" or "drop"'),
-        ({"queue": {"aqm": MarksAll}}, ValueError, "only an ECN-capable packet"),
+        ({"queue": {"aqm": MarksAll}}, ValueError, "MarksAll.enqueue() marks a packet that is not ECN-capable"),
         ({"queue": {"aqm": PastTimer}}, ValueError, "later than now"),
     ],
     ids=[
@@ -447,7 +447,11 @@ class TakesNothing:
 
 @pytest.mark.parametrize(
     ("wrong", "place"),
-    [({"congestion": Shrinks}, Shrinks.on_congestion), ({"queue": {"aqm": TakesNothing}}, TakesNothing)],
+    [
+        ({"congestion": Shrinks}, Shrinks.on_congestion),
+        ({"queue": {"aqm": TakesNothing}}, TakesNothing),
+        ({"queue": {"aqm": WrongWord}}, WrongWord.enqueue),
+    ],
 )
 def test_errors_without_a_traceback_name_file_and_line(wrong: dict[str, Any], place: Any) -> None:
     with pytest.raises(ac.RunError) as caught:

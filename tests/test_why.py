@@ -297,6 +297,8 @@ def test_a_preference_decides() -> None:
     assert kept.recommended is None
     assert kept.other is not None
     assert "Preferring rate, the present queue is better." in kept.sentence
+    assert "tc qdisc" not in str(kept)
+    assert "to set the other queue, if you prefer it, (in place of DEV" in str(replace(kept, prefer=None))
 
 
 def test_a_control_that_keeps_to_a_delay_does_not_fill_the_buffer() -> None:
@@ -314,6 +316,14 @@ def test_a_short_queue_is_not_blamed_on_its_buffer(congestion: str) -> None:
     result = answer(rate="50 Mbit/s", rtt="40 ms", buffer="250 ms", congestion=congestion)
     assert (result.state, result.cause) == ("short", "none")
     assert "small" not in result.sentence
+
+
+def test_a_buffer_that_is_never_half_full_causes_no_wait() -> None:
+    """ "The buffer of 10240 packets (12.3 s)" as a part of the cause of 10.9 ms."""
+    result = answer(rate="10 Mbit/s", rtt="5 ms", count=4, congestion="bbr3", aqm="fq_codel")
+    assert any(sentence.predicate == "waits-long" for sentence in result.sentences)
+    assert not {"delay: half the buffer"} & result.diagnosis.lab.record.keys()
+    assert not any(key.startswith("delay: with a buffer") for key in result.diagnosis.lab.record)
 
 
 def test_loss_is_mentioned() -> None:

@@ -222,7 +222,9 @@ impl Bitmap {
 
     /// Length of the run of members that ends just below `to`.
     pub(crate) fn run_below(&self, floor: u64, to: u64) -> u64 {
-        let begin = self.last_absent(floor, floor, to).map_or(floor, |seq| seq + 1);
+        let begin = self
+            .last_absent(floor, floor, to)
+            .map_or(floor, |seq| seq + 1);
         to.saturating_sub(begin)
     }
 }

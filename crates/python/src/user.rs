@@ -569,21 +569,36 @@ struct UserManager {
     failure: Failure,
 }
 
-fn verdict(answer: &Bound<'_, PyAny>, packet: &PacketView) -> PyResult<Verdict> {
-    let allowed = "the answer must be \"accept\", \"mark\" or \"drop\"";
-    let word: &str = &answer
-        .extract::<String>()
-        .map_err(|_| PyTypeError::new_err(format!("{allowed}, it is {answer:?}")))?;
+/// What a user's AQM does with a packet, by the answer of one of its methods. Messages begin with
+/// `Class.method()`, by which their file and line are found.
+fn verdict(
+    object: &Bound<'_, PyAny>,
+    method: &str,
+    answer: &Bound<'_, PyAny>,
+    packet: &PacketView,
+) -> PyResult<Verdict> {
+    let called =
+        || -> PyResult<String> { Ok(format!("{}.{method}()", object.get_type().qualname()?)) };
+    let other = || -> PyResult<String> {
+        let called = called()?;
+        Ok(format!(
+            "{called} must return \"accept\", \"mark\" or \"drop\", it returns {answer:?}"
+        ))
+    };
+    let Ok(word) = answer.extract::<String>() else {
+        return Err(PyTypeError::new_err(other()?));
+    };
+    let word: &str = &word;
     match word {
         "accept" => Ok(Verdict::Accept),
         "mark" if packet.ecn_capable => Ok(Verdict::Mark),
-        "mark" => Err(PyValueError::new_err(
-            "only an ECN-capable packet can be marked",
-        )),
+        "mark" => {
+            let called = called()?;
+            let text = format!("{called} marks a packet that is not ECN-capable");
+            Err(PyValueError::new_err(text))
+        }
         "drop" => Ok(Verdict::Drop),
-        _ => Err(PyValueError::new_err(format!(
-            "{allowed}, it is {answer:?}"
-        ))),
+        _ => Err(PyValueError::new_err(other()?)),
     }
 }
 
@@ -616,7 +631,7 @@ impl Aqm for UserManager {
             let answer = Random::lend(draws, random, || {
                 self.object.call_method1(py, "enqueue", arguments)
             })?;
-            verdict(answer.bind(py), packet)
+            verdict(self.object.bind(py), "enqueue", answer.bind(py), packet)
         })
     }
 
@@ -641,7 +656,7 @@ impl Aqm for UserManager {
             let answer = Random::lend(draws, random, || {
                 self.object.call_method1(py, "dequeue", arguments)
             })?;
-            verdict(answer.bind(py), packet)
+            verdict(self.object.bind(py), "dequeue", answer.bind(py), packet)
         })
     }
 

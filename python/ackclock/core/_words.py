@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
+
+_ALIKE: Final = 0.65
+"""Least similarity (`difflib`) of a name that is offered for a word: a letter or two wrong, not half of it."""
 
 
 def nearest(word: str, names: Iterable[str]) -> str:
     """Return "; did you mean X?" for the nearest name, or nothing where none is near."""
     import difflib  # for mistakes only
 
-    near = difflib.get_close_matches(word, names, 1)
+    near = difflib.get_close_matches(word, names, 1, _ALIKE)
     return f'; did you mean "{near[0]}"?' if near else ""
 
 

@@ -45,11 +45,23 @@ class ScenarioError(AckclockError, ValueError):
     """The scenario is wrong, or the engine cannot represent it. `diagnostics` names each mistake and its place."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
-        super().__init__("\n".join(map(str, diagnostics)))
+        super().__init__("\n".join(_merged(diagnostics)))
         self.diagnostics = tuple(diagnostics)
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[Diagnostic, ...]]]:
         return type(self), (self.diagnostics,)
+
+
+def _merged(diagnostics: Sequence[Diagnostic]) -> list[str]:
+    """Return the lines of diagnostics; one line of those that differ in an index alone, as a key set in all classes."""
+    indices: dict[tuple[str, str], list[str]] = {}
+    for item in diagnostics:
+        before, bracket, rest = item.key.partition("[")
+        index, _, after = rest.partition("]")
+        parts = item.text.split(f"{before}[{index}]{after}", 1) if bracket and item.line is None else [item.text]
+        place = (f"{parts[0]}{before}[", f"]{after}{parts[1]}") if len(parts) > 1 else (item.text, "")
+        indices.setdefault(place, []).append(index if len(parts) > 1 else "")
+    return [f"{begin}{', '.join(each)}{end}" if end else begin for (begin, end), each in indices.items()]
 
 
 class RunError(AckclockError):

@@ -32,12 +32,17 @@ def jain_index(goodput: ArrayLike) -> float:
 def starved_flows(goodput: ArrayLike, share: float, fair: float | None = None) -> NDArray[np.intp]:
     """Return the indices of the flows that got less than ``share`` (0..1) of the fair share.
 
-    ``fair`` is the fair share in the unit of ``goodput``; without it, the mean over the flows.
+    ``fair`` is the fair share in the unit of ``goodput``; without it, the mean over the flows. Where no flow got
+    anything, all of them are starved.
 
     >>> starved_flows([10.0, 12.0, 0.5, 9.0], share=0.1)
     array([2])
+    >>> starved_flows([0.0, 0.0], share=0.1)
+    array([0, 1])
     """
     x = series(goodput, "goodput")
     if x.size == 0:
         return np.empty(0, dtype=np.intp)
+    if not x.any():
+        return np.arange(x.size)
     return np.flatnonzero(x < share * (x.mean() if fair is None else fair))

@@ -61,6 +61,18 @@ def share(part: float) -> str:
     return f"{percent:.1f} %"
 
 
+def share_within(part: float, half: float) -> str:
+    """
+    Return a share with half its interval: "2.1 % ± 0.4 %".
+
+    Where the interval reaches beyond 0 or 1, what it leaves of that range: "99.96 % [97.8 %, 100 %]".
+    """
+    low, high = part - half, part + half
+    if low >= 0 and high <= 1:
+        return f"{share(part)} ± {share(half)}"
+    return f"{share(part)} [{share(max(low, 0.0))}, {share(min(high, 1.0))}]"
+
+
 def rate_text(bits: float, digits: int = 3) -> str:
     """Return a rate for people, in Gbit/s, Mbit/s, kbit/s or bit/s."""
     scale, unit = _rate_unit(bits)

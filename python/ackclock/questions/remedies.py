@@ -21,7 +21,7 @@ from .causes.ablations import control, lacking, with_queue
 from .causes.experiment import Lab, Measured
 from .causes.remedy import Balance, Preference, effects
 from .causes.scales import bits as bits_of
-from .causes.scales import bulk
+from .causes.scales import bulk, carried
 from .causes.sentences import Sentence
 from .setting import PACKET, Setting, averaged, bits_at, measured
 
@@ -94,6 +94,7 @@ def other_queue(
     settings = {}
     for name, queue in queues.items():
         other = _averaged_at(lab, changed, name, after, seed, _words(queue, link_of(tree, name), parts[name]))
+        other = replace(other, filters_acks=name in spared)
         if "target" not in queue:
             settings[name] = _in_tc(other, changed, name)
             if "classes" in queue:  # the user's own tree comes back
@@ -101,7 +102,7 @@ def other_queue(
             continue
         other = averaged(other, after.beside.get(name, after.numbers), parts[name])
         if shapers.fixed(link_of(tree, name), tree):
-            other = _with_commands(other, _let(link_of(tree, name)), queue, name in incoming)
+            other = _with_commands(other, carried(link_of(tree, name)), queue, name in incoming)
         settings[name] = other
     return Remedy("FQ-CoDel", changed, settings, balance, cake)
 
@@ -123,11 +124,11 @@ def _queues(
         elif (inner := _fair_leaves(link, rtt)) is not None:
             queues[name] = inner
         elif shapers.starved(tree, name) and shapers.fixed(link, tree):
-            queues[name] = _sparing(_let(link))
+            queues[name] = _sparing(carried(link))
             parts[name] = SHAPED
         else:
-            queues[name] = _fq_codel(_let(link), rtt)
-        whole, rate = bits_of(link), _let(link)
+            queues[name] = _fq_codel(carried(link), rtt)
+        whole, rate = bits_of(link), carried(link)
         changed = with_queue(changed, name, queues[name])
         link = link_of(changed, name)
         if "target" in queues[name] and rate < PORT and shapers.fixed(link, tree):
@@ -144,10 +145,10 @@ def _words(queue: Mapping[str, Any], link: Mapping[str, Any], part: float) -> st
         keys = ("isolation", "ack_filter")
         words = "CAKE, " + ", ".join(value for key, value in queue["scheduler"].items() if key in keys)
         words += f", at {part:.0%}" if part < 1 else ""
-        return str(state("remedies.filtered", queue=words)) if "ack_filter" in str(queue) else words
+        return words
     words = f"FQ-CoDel, target {queue['target']}, interval {queue['interval']}"
     if part < 1:
-        case = "shaped-policer" if _let(link) < bits_of(link) else "shaped"
+        case = "shaped-policer" if carried(link) < bits_of(link) else "shaped"
         words = str(state(f"remedies.{case}", queue=words, part=SHAPED))
     return words
 
@@ -242,13 +243,6 @@ def _other_shaper(
         settings[name] = _in_tc(_averaged_at(lab, changed, name, after, seed, words), changed, first)
     title = state("remedies.shaper-set", links=listed(list(dict.fromkeys(firsts.values()))), part=shapers.KEPT)
     return Remedy("FQ-CoDel", changed, settings, balance, str(title))
-
-
-def _let(link: Mapping[str, Any]) -> float:
-    """Return what a link lets through in the long run, bit/s: its rate, or that of a slower policer before it."""
-    policer = link.get("policer", "none")
-    policed = _core.quantity(str(policer["rate"]))[0] if isinstance(policer, Mapping) else math.inf
-    return min(bits_of(link), policed)
 
 
 def other_senders(

@@ -38,7 +38,7 @@ class Setting:
     utilization: float
     """Part of the present link's rate that is used, 0..1."""
     loss: float
-    """Part of the packets that is dropped."""
+    """Part of the packets that is dropped, ..."""
     spark: str
     """The queue over the measured time, between empty and `peak`."""
     peak: float
@@ -49,6 +49,8 @@ class Setting:
     """Measures of the classes of flows."""
     jain: float = math.nan
     """Fairness index of the endless flows over the link; NaN with fewer than two."""
+    filters_acks: bool = False
+    """... among them ACKs that the queue finds needless, if so."""
 
 
 def measured(result: Result, name: str, bits: float, words: str) -> Setting:

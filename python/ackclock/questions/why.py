@@ -132,6 +132,8 @@ class Why(Card):
     """Verdict for people who share the link, now and with the other settings."""
     senders: Remedy | None = None
     """The same queues with another congestion control, where the senders are the user's own."""
+    prefer: Preference | None = None
+    """The preference that was stated."""
 
     @property
     def sentence(self) -> str:
@@ -159,6 +161,12 @@ class Why(Card):
     @presented
     def __str__(self) -> str:
         raise NotImplementedError
+
+    @property
+    def depends(self) -> bool:
+        """Whether the other queues have gains and a price, so that a preference decides, and none was stated."""
+        weighed = any(item.subject == "FQ-CoDel" and item.predicate == "costs" for item in self.sentences)
+        return weighed and self.prefer is None and all(chosen is None for *_, chosen in self.every)
 
     @property
     def every(self) -> list[tuple[str, Setting, Setting | None, Setting | None]]:
@@ -332,6 +340,7 @@ def why(
         trust=trust,
         diagnosis=answer,
         scenario=scenario,
+        prefer=prefer,
     )
 
 

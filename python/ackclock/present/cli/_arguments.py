@@ -238,7 +238,7 @@ def assignments(changes: Sequence[str], example: str) -> Iterator[tuple[str, Any
 
 def _own_algorithm(key: str, value: Any) -> Any:
     """Read FILE.py:Class or FILE.so:OPTIONS where an algorithm is named; leave any other value as it is."""
-    if not (isinstance(value, str) and key.rpartition(".")[2] in ("congestion", "aqm")):
+    if not (isinstance(value, str) and key.rpartition(".")[2] in ("congestion", "aqm", "queue")):
         return value
     path, _, wanted = value.rpartition(":")
     own = path.endswith(".py")

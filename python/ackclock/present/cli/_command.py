@@ -56,7 +56,11 @@ class Parser(argparse.ArgumentParser):
         if not word.startswith("-"):
             return f'"{word}" is one argument too many'
         name = word.partition("=")[0]
-        return f"there is no option {name}{nearest(name, list(self._option_string_actions))}"
+        options = {option.lstrip("-"): option for option in self._option_string_actions}
+        near = nearest(name.lstrip("-"), list(options))
+        for bare, option in options.items():
+            near = near.replace(f'"{bare}"', f'"{option}"')
+        return f"there is no option {name}{near}"
 
 
 _LONGEST = 70

@@ -24,7 +24,6 @@ STATEMENTS: Final = {
     "shaper-set": "The shaper at {links} set to {part:.0%} of the link",
     "in-leaves": "{kind} with FQ-CoDel in its leaves",
     "bbr": "{queue}; BBR at the senders",
-    "filtered": "{queue} (what it drops counts as lost: mostly needless ACKs)",
     "shaped": "{queue}, behind a shaper at {part:.0%}",
     "shaped-policer": "{queue}, behind a shaper at {part:.0%} of the policer",
 }

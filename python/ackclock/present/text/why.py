@@ -66,7 +66,7 @@ def text(why: Why) -> str:
             lines += [f"{head}{shown.queue}", f"  queue |{shown.spark}| peak {time(shown.peak)}"]
             lines += [
                 f"  delay p50 {time(shown.delay_p50)}, p99 {time(shown.delay_p99)}; "
-                f"utilisation {share(shown.utilization)}; loss {share(shown.loss)}",
+                f"utilisation {share(shown.utilization)}; {_loss(shown)}",
                 "",
             ]
     if len(why.present.classes) > 1:
@@ -81,14 +81,21 @@ def text(why: Why) -> str:
     return "\n".join([*lines, why.checked, *([foot] if foot else [])])
 
 
+def _loss(setting: Setting) -> str:
+    """The packets that a queue drops: a loss, or mostly ACKs that later ones make needless."""
+    return f"{'dropped, mostly needless ACKs,' if setting.filters_acks else 'loss'} {share(setting.loss)}"
+
+
 def commands(why: Why) -> list[tuple[str, Setting]]:
-    """Return the settings that gain something and have commands, each with what it sets and where."""
+    """Return the settings that gain something, or that a preference decides, and have commands, each with its place."""
     many = bool(why.beside)
     settings = []
-    for link, _, _, setting in why.every:
+    for link, _, other, recommended in why.every:
+        setting = other if why.depends else recommended
         if setting and setting.tc:
             place = f" at {link}" if many else ""
-            settings.append((f"it{place} ({_device(setting)})", setting))
+            what = "the other queue, if you prefer it," if why.depends else "it"
+            settings.append((f"{what}{place} ({_device(setting)})", setting))
     if why.senders and why.senders.balance.gains:
         settings.append(("BBR at the senders", next(iter(why.senders.settings.values()))))
     return settings

@@ -18,7 +18,7 @@ from ...core.errors import ScenarioError
 from ...core.scenario import Scenario, link_of
 from ...core.simulate import run
 from ...core.statement import state
-from ...core.units import share, time
+from ...core.units import share, share_within, time
 from ...experiment.ablation import Ablated, Ablation, Search, Tree, Verdict, applied, pairs, take_away
 from ...experiment.progress import tell
 from ...experiment.runner import parallel
@@ -655,6 +655,8 @@ def _causes(
     """Take away one thing at a time, then two; the specific things before the general ones."""
     before = present.of(symptom).mean
     specific, general = (_ablations(of, lab.link, symptom) for of in (SPECIFIC, GENERAL))
+    if symptom.key == "delay" and _roomy(tree, lab.link, present):
+        general = [ablation for ablation in general if ablation.key != "buffer"]
     names = tuple(dict.fromkeys(effect.key for effect in applied([*specific, *general], tree)))
 
     def judge(candidate: Ablated) -> tuple[Verdict, Cause | None] | None:
@@ -673,6 +675,11 @@ def _causes(
         if causes:
             return tuple(cause for cause in causes if cause is not None), names
     return tuple(cause for cause in two([*specific, *general]).of(Verdict.REMOVES) if cause is not None), names
+
+
+def _roomy(tree: Tree, link: str, present: Measured) -> bool:
+    """Whether a buffer is never half full: then half of it would do the same, and its size causes nothing."""
+    return max(number.peak for number in present.numbers) < 0.5 * capacity(link_of(tree, link), 1500.0)
 
 
 def _ablations(of: Sequence[LinkAblation], link: str, symptom: Symptom) -> list[Ablation]:
@@ -761,7 +768,11 @@ def _shown(evidence: Evidence, symptom: Symptom) -> str:
     text = symptom.show(evidence.value)
     if symptom.key in ("unfair", "hosts") or not evidence.half > 0.01 * abs(evidence.value):
         return text
-    return f"{text} ± {symptom.show(evidence.half)}"
+    return (
+        share_within(evidence.value, evidence.half)
+        if symptom.show is share
+        else f"{text} ± {symptom.show(evidence.half)}"
+    )
 
 
 def _healthy(diagnosis: Diagnosis) -> Sentence:

@@ -641,8 +641,9 @@ class Stability(EquilibriumAnalysis):
     def __repr__(self) -> str:
         try:
             with within(_REPR_LIMIT_S):
-                said = {None: "a root on the imaginary axis", 0: "stable"}.get(
-                    self.unstable_roots, f"{counted(self.unstable_roots or 0, 'unstable root')}"
+                roots = self.unstable_roots
+                said = {None: "on the boundary of stability, a root on the imaginary axis", 0: "stable"}.get(
+                    roots, f"unstable, {counted(roots or 0, 'root')} with a positive real part"
                 )
         except AnalysisError as error:
             said = str(error)

@@ -39,7 +39,7 @@ def check(answer: dict[str, Any]) -> int:
         said += len(part["sentences"])
         for key in ("delay_p50", "delay_p99", "utilization", "loss"):
             _tabled(part, key, runs)
-        _peaks(part, runs)
+        _peaks(part, answer, runs)
         _offered(part, answer)
         _unsaid(part, runs)
         for setting, run in (("present", _first(part)), ("other", _instead(answer))):
@@ -53,6 +53,7 @@ def check(answer: dict[str, Any]) -> int:
         if part["other"] is not None and part["other"]["tc"]:
             _commands(part, answer)
     _directions(answer, every)
+    _rests(answer)
     for effect in answer["effects"]:
         if effect["better"] is not None:
             up = effect["key"] in ("jain", "rate")
@@ -168,12 +169,36 @@ def _commands(part: dict[str, Any], answer: dict[str, Any]) -> None:
         assert re.search(rf"del (dev )?{device}\b", undo), (lines, undo)
 
 
-def _peaks(part: dict[str, Any], runs: _Runs) -> None:
-    """The highest queue of the table is that of the first run's samples."""
-    (present,) = part["sentences"][0]["evidence"][0]["runs"]
-    run = runs.of(present)[0]
-    highest = max(_sampled(run, runs), default=0.0)
-    _near(part["present"]["peak"], highest, {"text": "the table's highest queue"}, 1e-6)
+def _peaks(part: dict[str, Any], answer: dict[str, Any], runs: _Runs) -> None:
+    """The highest queues of the table are those of the first runs' samples."""
+    keys = [("present", _first(part), runs)]
+    if part["other"] is not None and "behind the shaper" not in part["other"]["queue"]:
+        keys.append(("other", _instead(answer), _Runs(answer["runs"], part["link"], runs)))
+    for setting, key, own in keys:
+        highest = max(_sampled(own.of(key)[0], own), default=0.0)
+        _near(part[setting]["peak"], highest, {"text": f"the table's highest queue, {setting}"}, 1e-6)
+
+
+def _rests(answer: dict[str, Any]) -> None:
+    """What an answer rests on: its settings, the length of the present runs, and its own numbers as "here"."""
+    parts = [answer, *answer.get("beside", [])]
+    settings = {json.dumps(run["scenario"]) for part in parts for run in part["runs"].values()}
+    said = re.search(r"of (\d+) settings", answer["checked"])
+    assert (int(said[1]) if said else 1) == len(settings), (answer["checked"], len(settings))
+    head = answer["runs"][_first(answer)]["scenario"]["scenario"]
+    begin, end = (ac._core.quantity(text.strip())[0] for text in str(head["measure"]).split(".."))
+    spans = re.search(
+        r"(?:one )?for ([0-9.e+-]+) (us|ms|s) after a warm-up of ([0-9.e+-]+) (us|ms|s)", answer["checked"]
+    )
+    assert spans, answer["checked"]
+    for stated, unit, value in ((spans[1], spans[2], end - begin), (spans[3], spans[4], begin)):
+        _near(float(stated) * _UNIT[unit], value, {"text": answer["checked"]}, 6e-3 * value)
+    style = re.search(
+        r"\(here ([0-9.e+-]+) (us|ms|s)\) and a utilisation of [0-9.]+ % \(here ([0-9.]+) %\)", answer["checked"]
+    )
+    if style is not None:
+        _near(float(style[1]) * _UNIT[style[2]], answer["present"]["delay_p50"], {"text": answer["checked"]}, 1e-6)
+        _near(float(style[3]) / 100, answer["present"]["utilization"], {"text": answer["checked"]}, 1e-3)
 
 
 def _offered(part: dict[str, Any], answer: dict[str, Any]) -> None:
@@ -336,9 +361,13 @@ def _symptom(what: Any, limit: Any, gone: float) -> Any:
         half = _interval(symptom, runs, key, what, sentence)
         assert before - half > bound * (1 - CLOSE), (sentence["text"], before, half, bound)  # decided, not by chance
         _near(_first_number(sentence["text"]), 1 - before if "Jain" in sentence["text"] else before, sentence, 6e-3)
+        head, _, tail = sentence["text"].partition("; ")
+        _spread(head, symptom, sentence)
         assert before > bound, (sentence["text"], before, bound)
         assert bool(causes) == ("cause not found" not in sentence["text"])
-        shown = re.findall(r": (-?[0-9.e+-]*[0-9]) ?(us|ms|s|%|)(?= ±| \[|\))", sentence["text"].partition("; ")[2])
+        shown = re.findall(r": (-?[0-9.e+-]*[0-9]) ?(us|ms|s|%|)(?= ±| \[|\))", tail)
+        for cause, stated in zip(causes, re.findall(r": (-?[0-9][^)]*)\)", tail), strict=True):
+            _spread(stated, cause, sentence)
         assert len(shown) == len(causes), (sentence["text"], shown)
         for cause, (text, unit) in zip(causes, shown, strict=True):
             value = 1 - cause["value"] if "Jain" in sentence["text"] else cause["value"]
@@ -352,6 +381,21 @@ def _symptom(what: Any, limit: Any, gone: float) -> Any:
             assert below or after <= 0.2 * before + 1e-9, (sentence["text"], key, after, before)
 
     return checked
+
+
+def _spread(text: str, evidence: dict[str, Any], sentence: dict[str, Any]) -> None:
+    """An interval wider than a hundredth of its value is stated, and is the one that was measured; not of Jain's."""
+    value, half = evidence["value"], float(evidence["half"] or 0.0)
+    if "Jain" in evidence["how"]:
+        return
+    around = re.search(r"± ([0-9.e+-]*[0-9]) (us|ms|s|%)", text)
+    ends = re.search(r"\[([0-9.e+-]*[0-9]) %, ([0-9.e+-]*[0-9]) %\]", text)
+    assert bool(around or ends) == (half > 0.01 * abs(value)), (sentence["text"], value, half)
+    if around is not None:
+        _near(float(around[1]) * {"%": 0.01, **_UNIT}[around[2]], half, sentence, 6e-4 if around[2] == "%" else 1e-6)
+    elif ends is not None:
+        for end, stated in zip((max(value - half, 0.0), min(value + half, 1.0)), ends.groups(), strict=True):
+            _near(float(stated) / 100, end, sentence, 6e-4)
 
 
 def _interval(evidence: dict[str, Any], runs: _Runs, key: str, what: Any, sentence: dict[str, Any]) -> float:

@@ -150,6 +150,51 @@ def _cause() -> Any:
     )
 
 
+def _classes(**changed: Callable[[Any], float]) -> Any:
+    """A column of the classes of flows, in the answer itself."""
+
+    def change(setting: Any) -> Any:
+        rows = {
+            name: replace(row, **{key: of(row) for key, of in changed.items()}) for name, row in setting.classes.items()
+        }
+        return replace(setting, classes=rows)
+
+    return wrapped(WHY, "averaged", change)
+
+
+def _other_way(tree: Mapping[str, Any], link: str) -> Any:
+    """The class whose people are asked is one over another link."""
+    return next(flow for flow in tree["flows"] if link not in flow["path"] and flow["traffic"]["kind"] == "bulk")
+
+
+def _half_the_interval() -> Any:
+    true = EXPERIMENT._shown
+    return patch.object(EXPERIMENT, "_shown", lambda evidence, of: true(replace(evidence, half=evidence.half / 2), of))
+
+
+def _others(**changed: Callable[[Any], Any]) -> Any:
+    """The other setting of each link."""
+
+    def change(links: Any) -> list[Any]:
+        return [
+            replace(part, other=replace(part.other, **{key: of(part.other) for key, of in changed.items()}))
+            for part in links
+        ]
+
+    return wrapped(WHY, "_advised", change)
+
+
+def _other_commands() -> Any:
+    def turn(links: Any) -> list[Any]:
+        others = [part.other for part in links]
+        swapped = zip(links, others[1:] + others[:1], strict=True)
+        return [
+            replace(part, other=replace(part.other, tc=of.tc, undo=of.undo), recommended=None) for part, of in swapped
+        ]
+
+    return wrapped(WHY, "_advised", turn)
+
+
 FAULTS: dict[str, Callable[[], Any]] = {
     "commands for twice the rate": _commands,
     "a shaper run at 90 % and called 95": lambda: patch.object(REMEDIES, "SHAPED", 0.9),
@@ -173,6 +218,24 @@ FAULTS: dict[str, Callable[[], Any]] = {
     "the limit of an idle link": lambda: _limit("idle", 4.0),
     "a page without name resolution": lambda: patch.object(PEOPLE, "SET_UP", 0),
     "a cause leaves what was before": _cause,
+    "rates in bytes": lambda: _classes(goodput=lambda row: row.goodput / 8),
+    "a class's median as its 99th percentile": lambda: _classes(one_way_p99=lambda row: row.one_way_p50),
+    "people behind the other queue": lambda: patch.object(PEOPLE, "_user", _other_way),
+    "half the interval": _half_the_interval,
+    "a game's mean as its slowest hundredth": lambda: wrapped(
+        PEOPLE, "_mean", lambda item: replace(item, ping_p99=item.ping)
+    ),
+    "a call's delay does not count": lambda: wrapped(
+        PEOPLE, "call", lambda item: replace(item, rating=min(item.rating + 15, 93.2))
+    ),
+    "the highest queue of the other setting": lambda: _others(peak=lambda other: 2 * other.peak),
+    "commands of the other direction": _other_commands,
+    "settings that were not run": lambda: wrapped(
+        WHY, "_checked", lambda text: re.sub(r"of (\d+) settings", lambda m: f"of {int(m[1]) + 1} settings", text)
+    ),
+    "the other style's delay as this one's": lambda: wrapped(
+        WHY, "_style", lambda text: re.sub(r"delay of (.*?) \(here (.*?)\)", r"delay of \2 (here \1)", text)
+    ),
 }  # fmt: skip
 
 

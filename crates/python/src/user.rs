@@ -569,7 +569,7 @@ struct UserManager {
     failure: Failure,
 }
 
-/// What a user's AQM does with a packet, by the answer of one of its methods. Messages begin with
+/// The verdict of a user's AQM on a packet: the answer of one of its methods. Messages begin with
 /// `Class.method()`, by which their file and line are found.
 fn verdict(
     object: &Bound<'_, PyAny>,

@@ -476,7 +476,7 @@ impl Model {
     /// From even shares Newton's method is lost where a law is flat, as Vegas' is far from the few
     /// packets that it keeps in queues.
     pub(crate) fn balanced_start(&self, fill: f64, level: f64, p: &[f64]) -> Vec<f64> {
-        const HALVINGS: usize = 30;
+        const BISECTION_STEPS: usize = 30;
         let mut x = self.start(fill, 1.0, level, p);
         let heard = (0..self.classes.len()).map(|c| {
             let rtt = self.rtt(c, &x, p);
@@ -498,7 +498,7 @@ impl Model {
                 x[class.at] = even;
                 continue;
             }
-            for _ in 0..HALVINGS {
+            for _ in 0..BISECTION_STEPS {
                 let middle = (low * high).sqrt();
                 if grows(class.at, middle, &mut x) {
                     low = middle;

@@ -34,7 +34,10 @@ impl Engine {
     pub(crate) fn arrive(&mut self, link: usize, mut packet: Packet) {
         let now = self.now;
         let marked = packet.flags.has(Flags::CE);
-        self.catch_up_on_link(link, now);
+        if packet.flags.has(Flags::SYN) {
+            // other packets do not come this way where acts are looked at late
+            self.catch_up_on_link(link, now);
+        }
         let state = &mut self.links[link];
         if state.labelled {
             let flow = &self.flows[packet.slot as usize];
@@ -57,14 +60,23 @@ impl Engine {
                 let at = self.links[link].exit(finish);
                 self.forward(link, packet, at);
             }
+            _ => self.take_offer(link, &packet, offer),
+        }
+    }
+
+    /// Goes on with a packet whose departure was not known at its arrival.
+    #[inline(never)]
+    fn take_offer(&mut self, link: usize, packet: &Packet, offer: Offer) {
+        match offer {
+            Offer::Departs(_) => {}
             Offer::Dropped => {
-                self.links[link].reported.forget(&packet);
-                self.record_drop(&packet);
+                self.links[link].reported.forget(packet);
+                self.record_drop(packet);
                 self.record_judged(link);
             }
             Offer::Policed => {
-                self.links[link].reported.forget(&packet);
-                self.record_loss(&packet);
+                self.links[link].reported.forget(packet);
+                self.record_loss(packet);
             }
             Offer::Acts(at) => {
                 if let Some(at) = self.links[link].acts.add(at) {

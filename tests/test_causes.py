@@ -5,6 +5,7 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -266,3 +267,20 @@ def test_the_limit_that_runs_lie_on_both_sides_of_is_named() -> None:
     evidence = Evidence("median queueing delay", part.delay_p50, part.delay_p50, limit=0.025)
     left = experiment._cannot_tell(answer.lab, present, experiment.SYMPTOMS[0], evidence)
     assert "the runs lie on both sides of the limit of 25 ms" in str(left)  # half the round trip of 50 ms
+
+
+def test_runs_of_a_scenario_of_its_own_length_decide_how_flows_share() -> None:
+    """ "The shares may even out in longer runs; about 10 runs would tell", of 24 runs that told."""
+    flows = [ac.flows(1, rtt="40 ms", congestion=name, name=name) for name in ("bbr", "vegas")]
+    change = [{"at": "5 s", "link": "bottleneck", "rate": "8 Mbit/s"}]
+    tree = ac.dumbbell(rate="9 Mbit/s", queue="drop-tail", flows=flows, duration="9 s", change=change).canonical
+    (unfair,) = (symptom for symptom in experiment.SYMPTOMS if symptom.key == "unfair")
+    lab = Mock(link="bottleneck", length=None, budget=1e12)
+    present = Mock(numbers=[None] * 24, enough=True, factor=1.0, key="present")
+    present.of.return_value = Mock(mean=0.296, half=0.0145)
+    present.length.measured = 40.0
+    present.limit.return_value = 0.2
+    present.steady.return_value = True
+    verdict, _ = experiment._decide(lab, tree, present, unfair, 1)
+    assert isinstance(verdict, Evidence)
+    assert verdict.decided

@@ -14,6 +14,7 @@ import pytest
 import ackclock as ac
 from ackclock import design
 from ackclock.cli import main
+from ackclock.present.report import stability as report
 from ackclock.present.text.stability import equilibria_table
 from stability_checker import check_answer, equilibrium_residual, place, places, random_scenario
 
@@ -667,3 +668,15 @@ def test_portrait_of_an_equilibrium_at_the_end_of_the_buffer_stays_within_it() -
     assert float(run.traces["queue"].max()) <= 8334
     with pytest.raises(ValueError, match="outside"):
         full.trajectory("1 s", start={full._judged_state: 9000.0})
+
+
+def test_a_report_leaves_out_what_its_budget_does_not_decide() -> None:
+    """`stability parking-lot.toml --report` went on for minutes with a budget of 2 s for each question."""
+    of = ac.stability(one_flow(0.001))
+    answer = of.answer(["rtt"])
+    whole, bare = report.page(of, answer), report.page(of, answer, budget=1e-9)
+    late = "the diagram of rtt: not decided in 1e-09 s (--budget)"
+    assert late in bare
+    assert late not in whole
+    assert "equilibria and oscillations" in whole
+    assert "equilibria and oscillations" not in bare

@@ -108,7 +108,7 @@ def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: 
                 from ..report import stability as reports
 
                 with writing_report(options):
-                    reports.write(report, analysis, answer, spans)
+                    reports.write(report, analysis, answer, spans, budget=options.budget)
         except ValueError as error:
             raise WrongInputError(f"ackclock stability: {error}") from None
         comparison = _comparison(options, analysis) if options.source == "both" else None

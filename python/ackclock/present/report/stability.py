@@ -13,10 +13,9 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from ... import _core
-from ...core.errors import AnalysisError
 from ...core.files import whole_file
 from ...core.fluid import FluidResult
-from ...questions.stability import Answer, Span, Stability
+from ...questions.stability import BUDGET, Answer, Span, Stability, attempt
 from ..plot import stability as plots
 from ..plot import style
 from ..text.results import fluid_table
@@ -44,10 +43,19 @@ class Section:
 
 
 def write(
-    path: str | os.PathLike[str], of: Stability, answer: Answer, spans: Mapping[str, Span | None] | None = None
+    path: str | os.PathLike[str],
+    of: Stability,
+    answer: Answer,
+    spans: Mapping[str, Span | None] | None = None,
+    *,
+    budget: float | None = BUDGET,
 ) -> None:
-    """Write a report of an answer of `of` to `path`; `spans` are the parameters that it varied."""
-    _write(path, page(of, answer, spans))
+    """
+    Write a report of an answer of `of` to `path`.
+
+    `spans` are the parameters that it varied; a figure that takes longer than `budget` seconds is a note instead.
+    """
+    _write(path, page(of, answer, spans, budget=budget))
 
 
 def write_fluid(path: str | os.PathLike[str], result: FluidResult) -> None:
@@ -55,7 +63,13 @@ def write_fluid(path: str | os.PathLike[str], result: FluidResult) -> None:
     _write(path, fluid_page(result))
 
 
-def page(of: Stability, answer: Answer, spans: Mapping[str, Span | None] | None = None) -> str:
+def page(
+    of: Stability,
+    answer: Answer,
+    spans: Mapping[str, Span | None] | None = None,
+    *,
+    budget: float | None = BUDGET,
+) -> str:
     """Return the report that :func:`write` writes."""
     names = list(dict.fromkeys(limit.parameter for limit in answer.limits))
     ranges = {name: (spans or {}).get(name) for name in names}
@@ -63,7 +77,8 @@ def page(of: Stability, answer: Answer, spans: Mapping[str, Span | None] | None 
     sections = []
     if answer.large_signal is not None:
         sections.append(_over_time(answer.large_signal.run, answer.large_signal.period, "From empty queues"))
-    sections += [*_loop(answer), *_parameters(of, answer, ranges, notes)]
+    tried = partial(attempt, caveats=notes, budget=budget)
+    sections += [*_loop(answer, tried), *_parameters(of, answer, ranges, tried)]
     return _rendered(
         title=f"{of.name}: stability",
         name=of.name,
@@ -138,31 +153,36 @@ def _over_time(run: FluidResult, period: float, title: str) -> Section:
     return Section(title, drawings, "" if run.choices.clamped else "In the smooth laws of the equilibrium.")
 
 
-def _loop(answer: Answer) -> list[Section]:
+def _loop(answer: Answer, tried: Callable[..., Any]) -> list[Section]:
     of = answer.of
-    drawings = [_drawn("roots", partial(plots.roots, of.roots(12)))]
-    if answer.margins is not None:
-        bode = of.bode()
+    drawings = []
+    roots = tried("the roots", lambda: of.roots(12))
+    if roots is not None:
+        drawings.append(_drawn("roots", partial(plots.roots, roots)))
+    bode = None if answer.margins is None else tried("the frequency response", of.bode)
+    if bode is not None:
         drawings += [
             _drawn("gain", partial(plots.bode_gain, bode, of)),
             _drawn("phase", partial(plots.bode_phase, bode, of)),
             _drawn("nyquist", partial(plots.nyquist, bode), (7.6, 3.6)),
         ]
-    portrait = of.phase_portrait()
-    drawings.append(_drawn("phase portrait", partial(plots.phase_portrait, portrait), (7.6, 3.6)))
+    portrait = tried("the phase portrait", of.phase_portrait)
+    if portrait is not None:
+        drawings.append(_drawn("phase portrait", partial(plots.phase_portrait, portrait), (7.6, 3.6)))
     caption = "Margins hold for small disturbances only."
     if answer.unsafe:
         caption += f" They are unsafe here: {'; '.join(answer.unsafe)}."
-    return [Section("At the equilibrium", drawings, caption)]
+    return [Section("At the equilibrium", drawings, caption)] if drawings else []
 
 
-def _parameters(of: Stability, answer: Answer, ranges: Mapping[str, Span | None], notes: list[str]) -> list[Section]:
+def _parameters(
+    of: Stability, answer: Answer, ranges: Mapping[str, Span | None], tried: Callable[..., Any]
+) -> list[Section]:
     sections = []
     for number, (name, span) in enumerate(ranges.items()):
-        try:
-            diagram = of.bifurcation_diagram(name, span or _around(answer, name))
-        except AnalysisError as error:
-            notes.append(f"no diagram of {name}: {error}")
+        ask = partial(of.bifurcation_diagram, name, span or _around(answer, name))
+        diagram = tried(f"the diagram of {name}", ask)
+        if diagram is None:
             continue
         drawing = _drawn(f"diagram {number}", partial(plots.bifurcation_diagram, diagram), (7.6, 3.4))
         caption = (
@@ -173,23 +193,24 @@ def _parameters(of: Stability, answer: Answer, ranges: Mapping[str, Span | None]
             caption += f" Equilibria in the same laws end: {diagram.end}."
         sections.append(Section(f"{name}: equilibria and oscillations", [drawing], caption))
     if len(ranges) > 1:
-        sections += _plane(of, answer, dict(list(ranges.items())[:2]), notes)
+        sections += _plane(of, answer, dict(list(ranges.items())[:2]), tried)
     return sections
 
 
-def _plane(of: Stability, answer: Answer, ranges: Mapping[str, Span | None], notes: list[str]) -> list[Section]:
+def _plane(
+    of: Stability, answer: Answer, ranges: Mapping[str, Span | None], tried: Callable[..., Any]
+) -> list[Section]:
     (first, across), (second, up) = ranges.items()
     across, up = across or _around(answer, first), up or _around(answer, second)
-    chart = of.chart(first, second, across, up, points=_CHART)
-    curve = None
     drawings = []
-    try:
-        curve = of.hopf_curve(first, second, across, up)
+    plane = f"{first} and {second}"
+    chart = tried(f"the chart of {plane}", lambda: of.chart(first, second, across, up, points=_CHART))
+    curve = tried(f"the Hopf curve of {plane}", lambda: of.hopf_curve(first, second, across, up))
+    if chart is not None:
+        drawings.append(_drawn("chart", partial(plots.chart, chart, curve=curve), (7.6, 3.8)))
+    if curve is not None:
         drawings.append(_drawn("hopf curve", partial(plots.hopf_curve, curve), (7.6, 3.4)))
-    except AnalysisError as error:
-        notes.append(f"no Hopf curve: {error}")
-    drawings.insert(0, _drawn("chart", partial(plots.chart, chart, curve=curve), (7.6, 3.8)))
-    return [Section(f"{first} and {second}", drawings)]
+    return [Section(plane, drawings)] if drawings else []
 
 
 def _around(answer: Answer, name: str) -> Span | None:

@@ -537,16 +537,16 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
     answer, seeds = False, len(present.numbers)
     evidence = _evidence(present, symptom)
     alike = _alike(tree, lab.link)
+    fixed = once(tree)  # a scenario that changes with time has its own length: what its runs say of it holds
     while True:
         before, evidence = evidence, _evidence(present, symptom)
         decided_before, answer = answer, evidence.decided and present.enough and present.steady(symptom)
-        open_ = symptom.key == "unfair" and evidence.value > evidence.limit
+        open_ = symptom.key == "unfair" and evidence.value > evidence.limit and not fixed
         if answer and not (open_ and (alike or evidence.value < EVENNESS_FACTOR * evidence.limit)):
             return evidence, present
         if answer and decided_before and not (alike and open_ and evidence.value < CONVERGED * before.value):
             return evidence, present
         # shares of flows that are alike even out with time: more seeds of a short run would not tell
-        fixed = once(tree)  # a scenario that changes with time has its own length
         moving = not fixed and (evidence.decided or (alike and symptom.key == "unfair"))
         more = WHY.more(Effort(seeds, present.factor), moving=moving)
         if fixed:

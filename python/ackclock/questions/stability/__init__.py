@@ -14,7 +14,7 @@ from .equilibrium import FluidEquilibrium, Margins
 from .large_signal import LargeSignal
 from .limit_cycle import Cycle, cycle
 from .limits import EquilibriumBranch, Limit, SpecialPoint
-from .questions import BUDGET, Stability, stability
+from .questions import BUDGET, Stability, attempt, stability
 
 __all__ = [
     "BUDGET",
@@ -32,6 +32,7 @@ __all__ = [
     "Span",
     "SpecialPoint",
     "Stability",
+    "attempt",
     "cycle",
     "discrepancy",
     "stability",

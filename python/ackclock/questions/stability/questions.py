@@ -480,6 +480,8 @@ class Stability(EquilibriumAnalysis):
                 system, raw = self._regime(point)
                 branch = self._branch(system, point, parameter, (low, high), component, points, raw)
             except AnalysisError as error:
+                if error.kind == "out of time":
+                    raise
                 value = point.parameters[parameter]
                 ends.append(str(state("stability.no-cycles", parameter=parameter, value=value, error=str(error))))
                 continue
@@ -492,6 +494,8 @@ class Stability(EquilibriumAnalysis):
             try:
                 after = self._beyond(free, value)
             except AnalysisError as error:
+                if error.kind == "out of time":
+                    raise
                 at = quantity(value, free.unit)
                 ends.append(str(state("stability.no-disturbance", parameter=parameter, value=at, error=str(error))))
                 continue
@@ -609,17 +613,7 @@ class Stability(EquilibriumAnalysis):
                 self._possible(name, span)  # what is wrong is wrong before the work
             caveats = self.equations.model.outside(self.equilibrium._raw)
 
-        def tried(what: str, question: Callable[[], _Found]) -> _Found | None:
-            tell(f"equations: {what}")
-            try:
-                with within(budget):
-                    return question()
-            except AnalysisError as error:
-                late = error.kind == "out of time"
-                out_of_time = state("stability.out-of-time", what=what, budget=budget)
-                caveats.append(str(out_of_time) if late else f"{what}: {error}")
-                return None
-
+        tried = partial(attempt, caveats=caveats, budget=budget)
         margins = tried("margins", self.margins)
         disturbed = tried("from empty queues", lambda: self.large_signal)
         limits = []
@@ -663,6 +657,18 @@ def within(seconds: float | None) -> Iterator[None]:
         yield
     finally:
         _core.set_deadline(None if before is None else before - (time.monotonic() - started))
+
+
+def attempt(what: str, question: Callable[[], _Found], *, caveats: list[str], budget: float | None) -> _Found | None:
+    """Ask about the equations, for `budget` seconds at most; what gives no answer is None and a caveat more."""
+    tell(f"equations: {what}")
+    try:
+        with within(budget):
+            return question()
+    except AnalysisError as error:
+        late = error.kind == "out of time"
+        caveats.append(str(state("stability.out-of-time", what=what, budget=budget)) if late else f"{what}: {error}")
+        return None
 
 
 def _shown(unstable: int | None) -> int:

@@ -986,8 +986,9 @@ impl CongestionControl for Bbr {
     fn on_ack(&mut self, _ack: &Ack, _window: &mut Window, _random: &mut Stream) {}
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
-        if reduction.signal != Signal::Ecn {
-            let model = &mut *self.0;
+        let model = &mut *self.0;
+        // in Linux a mark asks for `ssthresh` too, which remembers the window
+        if reduction.signal != Signal::Ecn || model.params.form == Form::Linux {
             model
                 .recovery
                 .save(window.cwnd, model.mode == Mode::ProbeRtt);

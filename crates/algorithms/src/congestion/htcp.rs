@@ -379,7 +379,9 @@ impl LinuxHtcp {
     fn alpha(&self, since: f64, base_rtt: f64) -> f64 {
         let mut alpha = self.params.increase(since).floor();
         if self.params.rtt_scaling {
-            let scale = (0.8 / base_rtt).floor().clamp(4.0, 80.0);
+            // in eighths, from a base RTT in whole ticks of 1 ms that are rounded up
+            let ticks = ((base_rtt * 1e6).floor() / 1e3).ceil().max(1.0);
+            let scale = (800.0 / ticks).floor().clamp(4.0, 80.0);
             alpha = (8.0 * alpha / scale).floor().max(1.0);
         }
         alpha * 2.0 * (1.0 - self.beta)
@@ -624,6 +626,10 @@ mod tests {
         let control = linux.build(0).linux();
         for (since, alpha) in [(0.5, 1.0), (1.1, 1.0), (1.3, 1.0), (1.5, 2.0), (2.0, 4.0)] {
             assert_eq!(control.alpha(since, 0.04), alpha, "{since}");
+        }
+        // less than a microsecond more is the same round trip, one more rounds up to 41 ms
+        for (rtt, alpha) in [(0.040_000_012, 8.0), (0.040_001, 9.0)] {
+            assert_eq!(control.alpha(3.0, rtt), alpha, "{rtt}");
         }
         let mut control = linux.build(0).linux();
         let mut window = Window {

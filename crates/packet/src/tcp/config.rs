@@ -130,7 +130,7 @@ pub(crate) struct UndoPolicy {
 }
 
 impl UndoPolicy {
-    fn new(tcp: &Tcp, steers: bool) -> Self {
+    fn new(tcp: &Tcp, kernels: bool) -> Self {
         const ALL: UndoPolicy = UndoPolicy {
             stamps: true,
             duplicates: true,
@@ -139,14 +139,7 @@ impl UndoPolicy {
         let selective = tcp.recovery == Recovery::Sack;
         let none = Self::default();
         match tcp.undo {
-            Undo::Auto
-                if tcp.style == Style::Linux
-                    && selective
-                    && !steers
-                    && tcp.loss_detection == LossDetection::Rack =>
-            {
-                ALL
-            }
+            Undo::Auto if kernels && selective && tcp.loss_detection == LossDetection::Rack => ALL,
             Undo::Auto | Undo::None => none,
             Undo::Eifel => Self {
                 stamps: true,
@@ -320,7 +313,9 @@ impl Config {
     fn agreed_upon(tcp: &Tcp) -> Self {
         let linux = tcp.style == Style::Linux;
         // an algorithm that takes delivery-rate samples owns the window: nothing else steers it
-        let steers = linux && tcp.congestion.needs().delivery;
+        let steers = tcp.congestion.needs().delivery;
+        // and where marks are counted it answers them itself, too
+        let kernels = linux && !(steers && tcp.accurate_ecn);
         Self {
             loss: LossConfig {
                 dup_threshold: tcp.dup_threshold,
@@ -331,7 +326,7 @@ impl Config {
                 limited_transmit: tcp.limited_transmit,
             },
             recovery: match tcp.recovery {
-                Recovery::Sack if linux && !steers => RecoveryPolicy::Linux,
+                Recovery::Sack if kernels => RecoveryPolicy::Linux,
                 Recovery::Sack => RecoveryPolicy::Sack,
                 Recovery::NewReno => RecoveryPolicy::NewReno,
                 Recovery::Reno => RecoveryPolicy::Reno,
@@ -363,7 +358,7 @@ impl Config {
             chained_recoveries: linux,
             duplicates_arrived: linux,
             remembers_use: linux && !steers,
-            undo: UndoPolicy::new(tcp, steers),
+            undo: UndoPolicy::new(tcp, kernels),
             initial_window: tcp.initial_window,
             max_window: tcp.max_window.map_or(u64::MAX, u64::from),
             first_offer: u64::MAX,

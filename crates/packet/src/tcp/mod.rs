@@ -435,7 +435,7 @@ impl Sender {
             summary.duplicates = self.note_duplicates(block);
         }
         if wanted.packets {
-            self.note_delivered(now, ack.cum);
+            self.note_delivered(now, ack.cum, if wanted.linux { ack.echo } else { 0 });
         }
         if wanted.linux {
             let packets = self.sent_packets.as_ref();

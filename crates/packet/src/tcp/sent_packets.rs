@@ -152,12 +152,22 @@ impl SentPackets {
 
     /// The ACK says that segment `seq` is delivered, for the first time.
     pub(crate) fn deliver(&mut self, now: u64, seq: u64) {
-        let Some(record) = self.records.get((seq - self.base) as usize) else {
-            return;
-        };
+        if let Some(&record) = self.records.get((seq - self.base) as usize) {
+            self.tell_rack(now, seq, &record);
+            self.count_delivered(now, seq);
+        }
+    }
+
+    fn tell_rack(&mut self, now: u64, seq: u64, record: &Record) {
         if let Some(rack) = &mut self.rack {
             rack.deliver(now, seq, record.sent, record.again, self.min_rtt);
         }
+    }
+
+    fn count_delivered(&mut self, now: u64, seq: u64) {
+        let Some(record) = self.records.get((seq - self.base) as usize) else {
+            return;
+        };
         self.delivered += 1;
         self.delivered_at = now;
         self.newly_delivered += 1;
@@ -196,15 +206,19 @@ impl SentPackets {
     }
 
     /// The ACK in hand acknowledges segment `seq` cumulatively; `known`: it had been acknowledged
-    /// selectively.
-    pub(crate) fn cover(&mut self, now: u64, seq: u64, known: bool) {
+    /// selectively. Where `echo`, the time that the ACK echoes, is from before it was sent again
+    /// RACK learns nothing from it; zero: nobody looks (`tcp_skb_spurious_retrans`).
+    pub(crate) fn cover(&mut self, now: u64, seq: u64, known: bool, echo: u64) {
         let Some(&record) = self.records.get((seq - self.base) as usize) else {
             return;
         };
         self.covers_resent |= record.again;
         if !known {
             let sacked = self.sacked_sent;
-            self.deliver(now, seq);
+            if !(record.again && self.undo.predates(echo, record.sent)) {
+                self.tell_rack(now, seq, &record);
+            }
+            self.count_delivered(now, seq);
             self.sacked_sent = sacked;
             if !record.again {
                 self.acked_sent = record.sent;
@@ -507,8 +521,8 @@ mod tests {
         // the second copy of segment 0, after 40.4 ms: from tick 42 to tick 82
         let now = again + 40 * MS + 4 * MS / 10;
         sent_packets.begin(2, MS);
-        sent_packets.cover(now, 0, false);
-        sent_packets.cover(now, 1, true);
+        sent_packets.cover(now, 0, false, 0);
+        sent_packets.cover(now, 1, true, 0);
         assert_eq!(sent_packets.rtt_of_linux(now, again, true, MS), 40 * MS);
         // without a time that is echoed, or an ACK that moves on, there is none
         assert_eq!(sent_packets.rtt_of_linux(now, 0, true, MS), 0);

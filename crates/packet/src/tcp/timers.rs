@@ -294,6 +294,13 @@ impl Sender {
         }
     }
 
+    /// No probe is waited for any more: a recovery begins (RFC 8985, section 7.1).
+    pub(super) fn forget_probe(&mut self) {
+        if let Some(rack) = rack_of(&mut self.sent_packets) {
+            rack.probe_end = NONE;
+        }
+    }
+
     /// The timer of [`Timers::next`] has expired.
     pub(crate) fn on_timer(&mut self, now: u64, config: &Config) {
         if let Some(purpose) = self.timers.pending()
@@ -338,7 +345,7 @@ impl Sender {
             if self.scoreboard.pipe(una, next) != pipe && self.state != State::Recovery {
                 // after a timeout too: its ssthresh comes down again
                 self.start_recovery(now, self.outstanding(), config);
-                if config.recovery == RecoveryPolicy::Linux {
+                if config.recovery == RecoveryPolicy::Linux && !self.delivery {
                     self.spread_reduction(false, 1);
                 }
             }
@@ -406,7 +413,7 @@ impl Sender {
         self.recovery.rescued = true;
         self.round_end = self.high;
         if config.recovery.is_selective() {
-            self.lose_all(now);
+            self.lose_all(now, config);
             self.recovery.high_resent = self.una;
             if config.timeout == TimeoutPolicy::Linux {
                 self.window.cwnd = (self.scoreboard.pipe(self.una, self.next) + 1) as f64;

@@ -112,8 +112,12 @@ impl Undo {
 
     /// Whether an ACK that echoes `echo` was sent before the first retransmission arrived.
     fn is_early(&self, echo: u64) -> bool {
-        let stamped = self.timestamps && echo != 0 && self.resent_at != 0;
-        self.marker != NONE && stamped && echo / self.tick < self.resent_at / self.tick
+        self.marker != NONE && self.resent_at != 0 && self.predates(echo, self.resent_at)
+    }
+
+    /// Whether an ACK that echoes `echo` answers something sent before `sent`.
+    pub(super) fn predates(&self, echo: u64, sent: u64) -> bool {
+        self.timestamps && echo != 0 && echo / self.tick < sent / self.tick
     }
 
     /// An ACK of new data echoes `echo`: what that says of the retransmissions before it.
@@ -144,7 +148,7 @@ impl Sender {
     }
 
     /// Takes the last reduction back where duplicates say so (`tcp_try_undo_dsack`).
-    pub(super) fn undo_by_duplicates(&mut self, config: &Config) -> bool {
+    pub(super) fn undo_by_duplicates(&mut self, now: u64, config: &Config) -> bool {
         let Some(packets) = &mut self.sent_packets else {
             return false;
         };
@@ -154,19 +158,25 @@ impl Sender {
         if let Some(rack) = &mut packets.rack {
             rack.keep_window();
         }
-        self.undo_reduction();
+        self.undo_reduction(now);
         true
     }
 
     /// The window and ssthresh become what they were before the last reduction, where they are
-    /// smaller.
-    pub(super) fn undo_reduction(&mut self) {
+    /// smaller; an algorithm that owns the window hears of it instead.
+    pub(super) fn undo_reduction(&mut self, now: u64) {
         let Some(packets) = &mut self.sent_packets else {
             return;
         };
+        if let Some(rack) = &mut packets.rack {
+            rack.look_again();
+        }
         let undo = &mut packets.undo;
         undo.marker = NONE;
-        if undo.prior_ssthresh > 0.0 {
+        if undo.prior_ssthresh > 0.0 && self.delivery {
+            self.controller
+                .on_spurious_recovery(Time(now), &mut self.window);
+        } else if undo.prior_ssthresh > 0.0 {
             self.window.cwnd = self.window.cwnd.max(self.recovery.prior_cwnd);
             if undo.prior_ssthresh > self.window.ssthresh {
                 self.window.ssthresh = undo.prior_ssthresh;
@@ -274,7 +284,7 @@ impl Sender {
         if self.delivery {
             self.forget_undo();
         } else {
-            self.undo_reduction();
+            self.undo_reduction(now);
         }
         self.state = State::Open;
         self.dup_acks = 0;

@@ -5,19 +5,20 @@ mod retransmissions;
 
 use ackclock_algorithms::congestion::CongestionControl as _;
 
-use super::config::TimerPolicy;
-use super::{AckSummary, Config, Sender};
+use super::config::{RecoveryPolicy, TimeoutPolicy, TimerPolicy};
+use super::{AckSummary, Config, Sender, State, rack_of};
 use crate::packet::NONE;
 
 impl Sender {
-    /// Everything below `cum` is delivered, by an ACK that has just come.
+    /// Everything below `cum` is delivered, by an ACK that has just come and echoes `echo`; zero:
+    /// nobody looks.
     #[cold]
     #[inline(never)]
-    pub(in crate::tcp) fn note_delivered(&mut self, now: u64, cum: u64) {
+    pub(in crate::tcp) fn note_delivered(&mut self, now: u64, cum: u64, echo: u64) {
         if let Some(sent_packets) = &mut self.sent_packets {
             sent_packets.begin(self.scoreboard.pipe(self.una, self.next), self.rtt.min_rtt);
             for seq in self.una..cum {
-                sent_packets.cover(now, seq, self.scoreboard.is_sacked(self.una, seq));
+                sent_packets.cover(now, seq, self.scoreboard.is_sacked(self.una, seq), echo);
             }
             sent_packets.forget(cum);
         }
@@ -40,7 +41,25 @@ impl Sender {
                 summary.loses = self.find_lost_retransmissions(now, config);
             }
         }
-        ANY && config.loss.rack && self.find_late(now, config)
+        if !ANY || !config.loss.rack {
+            return false;
+        }
+        if config.timers == TimerPolicy::Separate {
+            return self.find_late(now, config);
+        }
+        // Linux asks nothing of an ACK in order while nothing is amiss (`tcp_ack_is_dubious`)
+        let dubious = self.state != State::Open || !self.scoreboard.is_clear();
+        dubious && self.find_late_after_news(now, config)
+    }
+
+    /// [`Sender::find_late`] as Linux does it on ACKs: only after RACK has heard of a delivery
+    /// (`tcp_rack_mark_lost`).
+    pub(in crate::tcp) fn find_late_after_news(&mut self, now: u64, config: &Config) -> bool {
+        let news = rack_of(&mut self.sent_packets).is_some_and(|rack| {
+            rack.lost_again = false;
+            std::mem::take(&mut rack.advanced)
+        });
+        news && self.find_late(now, config)
     }
 
     /// Whether the ACK in hand tells of losses that were not known: of segments between `edge` and
@@ -71,14 +90,17 @@ impl Sender {
     }
 
     /// After a timeout all that is not acknowledged counts as lost; with RACK only the first
-    /// segment and those that are late (RFC 8985, section 6.3).
-    pub(in crate::tcp) fn lose_all(&mut self, now: u64) {
+    /// segment and those that are late (RFC 8985, section 6.3), in Linux without a reordering window.
+    pub(in crate::tcp) fn lose_all(&mut self, now: u64, config: &Config) {
         if let Some(sent_packets) = &mut self.sent_packets {
             sent_packets.begin(self.scoreboard.pipe(self.una, self.next), self.rtt.min_rtt);
             let rack = sent_packets.rack.clone();
-            let window = rack.as_ref().map_or(0, |rack| {
-                rack.window(true, false, self.rtt.min_rtt, self.rtt.srtt)
-            });
+            let window = match &rack {
+                Some(rack) if config.timeout != TimeoutPolicy::Linux => {
+                    rack.window(true, false, self.rtt.min_rtt, self.rtt.srtt)
+                }
+                _ => 0,
+            };
             //= RFC 6675 5.1/1..2: deviation, the scoreboard is kept: no receiver here takes back
             //=   what it has acknowledged
             for seq in self.una..self.next {
@@ -112,6 +134,11 @@ impl Sender {
         let Some(sent_packets) = &mut self.sent_packets else {
             return false;
         };
+        let first_sent = if self.una < self.next {
+            sent_packets.sent(self.una)
+        } else {
+            u64::MAX
+        };
         let Some(rack) = &mut sent_packets.rack else {
             return false;
         };
@@ -119,12 +146,15 @@ impl Sender {
         if config.timers == TimerPolicy::Separate {
             self.timers.stop_rack();
         }
-        if self.scoreboard.is_clear() {
-            return false; // everything came in order
+        if self.scoreboard.is_clear() && rack.last_sent() <= first_sent {
+            return false; // everything came in order, and nothing overtook what is out
         }
         let resent = self.scoreboard.resent();
+        // in Linux an ACK that ends a repair is looked at as in state Open (`tcp_fastretrans_alert`)
+        let repaired =
+            config.recovery == RecoveryPolicy::Linux && self.una >= self.recovery.recover;
         let window = rack.window(
-            !self.state.is_open(),
+            !self.state.is_open() && !repaired,
             self.scoreboard.sacked() >= config.loss.dup_threshold.max(rack.extent),
             self.rtt.min_rtt,
             self.rtt.srtt,

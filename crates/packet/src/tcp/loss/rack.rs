@@ -27,6 +27,8 @@ pub(crate) struct Rack {
     sent: u64,
     seq: u64,
     rtt: u64,
+    /// A delivery was heard of since an ACK last asked what is late.
+    pub(super) advanced: bool,
     /// Highest segment delivered.
     highest: u64,
     reordering_seen: bool,
@@ -54,6 +56,7 @@ impl Default for Rack {
             sent: 0,
             seq: 0,
             rtt: 0,
+            advanced: false,
             highest: 0,
             reordering_seen: false,
             reorderings: 0,
@@ -82,7 +85,7 @@ impl Rack {
         if again && rtt < min_rtt {
             return; // what was sent first has arrived
         }
-        self.rtt = rtt;
+        (self.rtt, self.advanced) = (rtt, true);
         if (sent, seq) > (self.sent, self.seq) {
             (self.sent, self.seq) = (sent, seq);
         }
@@ -148,6 +151,11 @@ impl Rack {
     /// A recovery is over that was needed.
     pub(crate) fn end_recovery(&mut self) {
         self.persist = self.persist.saturating_sub(1);
+    }
+
+    /// Nothing counts as lost any more: the next ACK looks again (`tcp_undo_cwnd_reduction`).
+    pub(crate) fn look_again(&mut self) {
+        self.advanced = true;
     }
 
     /// A recovery was needless: the window stays for one more.

@@ -54,7 +54,7 @@ impl Sender {
                 .and_then(|sent_packets| sent_packets.rack.as_ref())
                 .is_some_and(|rack| rack.lost_again);
         if self.state == State::Open {
-            self.undo_by_duplicates(config);
+            self.undo_by_duplicates(summary.now, config);
         }
         if self.state.is_open() || lost_again {
             self.start_reduction(summary, config);
@@ -63,7 +63,9 @@ impl Sender {
             self.round_end = self.next;
             event.round_start = false;
         }
-        if matches!(self.state, State::Recovery | State::Cwr) {
+        if self.delivery {
+            // it hears of the ACK when all this is over (`tcp_cong_control`)
+        } else if matches!(self.state, State::Recovery | State::Cwr) {
             self.spread_reduction(summary.acked > 0, u64::from(delivered));
         } else if summary.acked > 0 || (summary.sacked > 0 && self.bears_reordering(config)) {
             let before = self.window.cwnd;
@@ -86,7 +88,7 @@ impl Sender {
     /// A recovery or the answer to a mark is over; `undone`: it was needless.
     #[inline(always)]
     fn end_reduction(&mut self, now: u64, undone: bool) {
-        if !undone {
+        if !undone && !self.delivery {
             self.window.cwnd = self.window.ssthresh;
         }
         self.state = State::Open;
@@ -120,6 +122,7 @@ impl Sender {
         self.state = State::Cwr;
         self.ecn.set_cwr(config.ecn.on);
         self.recovery.recover = self.next;
+        self.forget_probe();
         self.recovery.prr.begin(self.recovery.prior_cwnd as u64);
         if let Some(sent_packets) = &mut self.sent_packets {
             (sent_packets.undo.prior_ssthresh, sent_packets.undo.marker) = (0.0, NONE);
@@ -163,7 +166,7 @@ impl Sender {
         let recovered = self.una >= recover;
         let room = self.may_send(next, config);
         if summary.acked > 0 && self.was_needless(summary.echo, config) {
-            self.undo_losses(config);
+            self.undo_losses(summary.now, config);
             return;
         }
         if let Some(sent_packets) = &mut self.sent_packets
@@ -171,7 +174,7 @@ impl Sender {
         {
             if sent_packets.lowest_original < recover {
                 // step 3.b: what was sent before the timeout has arrived; it was needless
-                self.undo_losses(config);
+                self.undo_losses(summary.now, config);
                 return;
             }
             if next > recover {
@@ -192,8 +195,8 @@ impl Sender {
     }
 
     /// The reduction was needless, and nothing is lost (`tcp_undo_cwnd_reduction`).
-    fn undo_losses(&mut self, config: &Config) {
-        self.undo_reduction();
+    fn undo_losses(&mut self, now: u64, config: &Config) {
+        self.undo_reduction(now);
         self.scoreboard.forgive(self.una, config.loss.dup_threshold);
         if let Some(sent_packets) = &mut self.sent_packets {
             sent_packets.forgive();
@@ -208,7 +211,7 @@ impl Sender {
     fn ends_recovery(&mut self, summary: &AckSummary, undone: &mut bool, config: &Config) -> bool {
         if self.una >= self.recovery.recover {
             if self.was_needless(summary.echo, config) {
-                self.undo_reduction();
+                self.undo_reduction(summary.now);
                 *undone = true;
             } else if let Some(rack) = rack_of(&mut self.sent_packets) {
                 rack.end_recovery();
@@ -219,8 +222,8 @@ impl Sender {
             && self.was_early(summary.echo, config)
             && self.scoreboard.resent() == 0
         {
-            self.undo_losses(config);
-        } else if self.undo_by_duplicates(config) {
+            self.undo_losses(summary.now, config);
+        } else if self.undo_by_duplicates(summary.now, config) {
             self.state = State::Open;
         }
         false
@@ -304,10 +307,12 @@ impl Sender {
             }
         }
         self.note_reordering(&summary, edge);
-        if matches!(self.state, State::Open | State::Recovery) && self.undo_by_duplicates(config) {
+        if matches!(self.state, State::Open | State::Recovery)
+            && self.undo_by_duplicates(summary.now, config)
+        {
             self.state = State::Open;
         }
-        self.find_late(now, config);
+        self.find_late_after_news(now, config);
         if self.state.is_open() && self.next > self.una && self.scoreboard.misses_any() {
             self.start_recovery(now, summary.before, config);
         }

@@ -64,6 +64,7 @@ impl Sender {
         } else {
             self.reduce(now, Signal::Loss, outstanding, config);
             self.recovery.recover = self.next;
+            self.forget_probe();
             if config.recovery == RecoveryPolicy::Linux {
                 self.recovery.prr.begin(self.recovery.prior_cwnd as u64);
             }

@@ -5,15 +5,22 @@ use super::*;
 /// A bench in style "linux": round trips of 100 ms have been seen, 20 segments are out, the window
 /// is 20 and slow start over.
 fn linux_bench() -> Bench {
+    linux_bench_of("reno")
+}
+
+/// The same of another congestion control, which may steer the window by itself.
+fn linux_bench_of(kind: &str) -> Bench {
     let mut bench = Bench::new(Recovery::Sack, 20.0);
+    let control = CongestionSpec::from_values(kind, &[]).expect("it is registered");
+    let controller = control.build(0);
     bench.config = Config::new(&Tcp {
         style: Style::Linux,
         loss_detection: LossDetection::Rack,
         reduction: WindowReduction::Prr,
+        congestion: control,
         ..options(Recovery::Sack, 20.0)
     });
-    let reno = CongestionSpec::from_values("reno", &[]).expect("reno is registered");
-    bench.sender = Sender::new(reno.build(0), &bench.config, f64::INFINITY);
+    bench.sender = Sender::new(controller, &bench.config, f64::INFINITY);
     bench
         .sender
         .open(1000 * MS, first_syn(100 * MS), &bench.config);
@@ -212,6 +219,153 @@ fn linux_counts_duplicates_above_what_is_acknowledged() {
         bench.ack_of(20, 0, bench.now, Flags::SENT_TWICE);
         assert_eq!(bench.sender.state, State::Open);
         assert_eq!(bench.sender.window.ssthresh == before.ssthresh, undone);
+    }
+}
+
+/// Segment 18 is sent again and arrives; all below 20 has, so that nothing is out of order. Segment
+/// 20 is lost if it left before that retransmission, and may still come if it left after it.
+#[test]
+fn a_retransmission_overtakes_what_was_sent_before_it() {
+    for (early, resent) in [(true, vec![-20]), (false, vec![])] {
+        let mut bench = linux_bench();
+        bench.sender.written = 20;
+        bench.ack(18, NONE, 0);
+        (bench.sender.window.cwnd, bench.sender.window.ssthresh) = (2.0, 2.0);
+        if early {
+            bench.sender.written = 21;
+        }
+        assert_eq!(bench.ack(18, 19, 0), if early { vec![20] } else { vec![] });
+        bench.now = bench.sender.timers.next();
+        bench.sender.on_timer(bench.now, &bench.config);
+        assert_eq!(bench.sent(), [-18]);
+        bench.now += MS;
+        bench.sender.written = 21;
+        bench.sender.window.cwnd = 4.0;
+        assert_eq!(bench.sent(), if early { vec![] } else { vec![20] });
+        bench.now += 110 * MS;
+        assert_eq!(bench.ack(20, NONE, 0), resent);
+        assert!(bench.sender.state != State::Open || !early);
+    }
+}
+
+/// The ACK that ends a recovery is looked at as in state Open: one segment that came before another
+/// may be late for a quarter of the round trip. A control that steers the window is no exception.
+#[test]
+fn the_end_of_a_repair_bears_reordering() {
+    for kind in ["reno", "bbr"] {
+        let mut bench = linux_bench_of(kind);
+        for seq in 1..20 {
+            bench.ack(0, seq, 0);
+        }
+        let all = bench.sender.recovery.recover;
+        assert_eq!(bench.sender.state, State::Recovery, "{kind}");
+        assert!(bench.sender.next > all + 1, "{kind}");
+        bench.now += 50 * MS;
+        let sent = bench.ack(all, all + 1, 0);
+        assert!(!sent.contains(&-(all as i64)), "{kind}");
+        assert_eq!(bench.sender.state, State::Open, "{kind}");
+        bench.now = bench.sender.timers.next();
+        bench.sender.on_timer(bench.now, &bench.config);
+        assert_eq!(bench.sender.state, State::Recovery, "{kind}");
+        assert_eq!(bench.sent()[0], -(all as i64), "{kind}");
+    }
+}
+
+/// A control that steers the window keeps it as a recovery is undone, where others take the one of
+/// before: both are in state Open, since the segment came late, as the time says that is echoed.
+#[test]
+fn a_recovery_is_undone_whoever_steers_the_window() {
+    for kind in ["reno", "bbr"] {
+        let mut bench = linux_bench_of(kind);
+        bench.ack(1, NONE, 0);
+        for seq in 2..5 {
+            bench.ack(1, seq, 0);
+        }
+        assert_eq!(bench.sender.state, State::Recovery, "{kind}");
+        let prior = bench.sender.recovery.prior_cwnd;
+        bench.now += 50 * MS;
+        bench.hear(5, NONE, Flags(0), 100 * MS);
+        assert_eq!(bench.sender.state, State::Open, "{kind}");
+        assert_eq!(bench.sender.scoreboard.lost(), 0, "{kind}");
+        assert!(bench.sender.window.cwnd >= prior, "{kind}");
+    }
+}
+
+/// RACK is asked only after it has heard of a delivery: a duplicate that tells of nothing new leaves
+/// what is late to the timer.
+#[test]
+fn an_ack_without_news_finds_nothing_late() {
+    let mut bench = linux_bench();
+    bench.ack(1, NONE, 0);
+    bench.ack(1, 3, 0);
+    bench.now += 40 * MS;
+    let at = bench.sender.timers.next();
+    assert!(bench.now < at || !bench.ack(1, 3, 0).contains(&-1));
+    assert_eq!(bench.sender.state, State::Open);
+    bench.now = at;
+    bench.sender.on_timer(bench.now, &bench.config);
+    assert!(bench.sent().contains(&-1));
+}
+
+/// As the retransmission timer expires what left a round trip ago counts as lost, though segments
+/// have come out of order before.
+#[test]
+fn a_timeout_bears_no_reordering() {
+    let mut bench = linux_bench();
+    bench.ack(0, 5, 0);
+    let sent = bench.ack(6, NONE, 0).len();
+    assert!(sent > 0, "it has sent beside its first window");
+    // the last round trip was of 120 ms
+    bench.now += 125 * MS;
+    bench.sender.on_timeout(bench.now, &bench.config);
+    assert_eq!(
+        bench
+            .sender
+            .scoreboard
+            .pipe(bench.sender.una, bench.sender.next),
+        0
+    );
+    assert_eq!(bench.sender.window.cwnd, 1.0);
+}
+
+/// A probe that a recovery overtakes is forgotten: what it repaired is answered once.
+#[test]
+fn a_recovery_forgets_the_probe() {
+    let mut bench = linux_bench();
+    bench.sender.written = 20;
+    bench.ack(10, NONE, 0);
+    bench.now = bench.sender.timers.next();
+    bench.sender.on_timer(bench.now, &bench.config);
+    assert_eq!(bench.sent(), [-19]);
+    bench.now += 100 * MS;
+    bench.ack(10, 19, 0);
+    assert_eq!(bench.sender.state, State::Recovery);
+    let answered = bench.sender.window.ssthresh;
+    bench.sender.written = 25;
+    bench.now += 100 * MS; // it echoes a time after the repair
+    bench.ack(20, NONE, 0);
+    for cum in 21..=25 {
+        bench.ack(cum, NONE, 0);
+    }
+    assert_eq!(bench.sender.window.ssthresh, answered);
+}
+
+/// An ACK that echoes a time from before a segment was sent again is for its first copy: nothing
+/// that left in between is overtaken.
+#[test]
+fn the_first_copy_overtakes_nothing() {
+    for (echoed, lost) in [(200, false), (50, true)] {
+        let mut bench = linux_bench();
+        bench.ack(1, NONE, 0);
+        for seq in 3..9 {
+            bench.ack(1, seq, 0);
+        }
+        assert_eq!(bench.sender.state, State::Recovery);
+        assert_eq!(bench.sender.scoreboard.lost(), 2);
+        assert_eq!(bench.sender.scoreboard.resent(), 2);
+        bench.now += 110 * MS;
+        bench.hear(2, NONE, Flags(0), echoed * MS);
+        assert_eq!(bench.sender.scoreboard.lost() > 1, lost, "{echoed}");
     }
 }
 

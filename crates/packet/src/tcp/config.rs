@@ -313,7 +313,7 @@ impl Config {
     fn agreed_upon(tcp: &Tcp) -> Self {
         let linux = tcp.style == Style::Linux;
         // an algorithm that takes delivery-rate samples owns the window: nothing else steers it
-        let steers = tcp.congestion.needs().delivery;
+        let steers = linux && tcp.congestion.needs().delivery;
         // and where marks are counted it answers them itself, too
         let kernels = linux && !(steers && tcp.accurate_ecn);
         Self {

@@ -412,7 +412,7 @@ pub(crate) fn advance(
             residual: norm(&off),
         });
     }
-    // the last step was below 1e-5, and so is what the tangent owes to it: it only predicts
+    // the last step was below 1e-5: the tangent is off by as little, and only predicts the next point
     let new = tangent(&jacobian, scales, t)?;
     Ok((next, new, iterations))
 }

@@ -9,7 +9,7 @@ use ackclock_algorithms::scheduler::{Ends as HostEnds, SackBlocks};
 use ackclock_scenario::Traffic;
 
 use crate::access::Access;
-use crate::ack_blocks::{AckBlocks, Report};
+use crate::ack_reports::{AckReports, Report};
 use crate::calendar::{Calendar, Class as Order, Kind, Place, Tag};
 use crate::class::{
     Class, ClockOffsets, Delays, clock_offsets, clock_offsets_if_coalesced, delays_of,
@@ -59,7 +59,7 @@ pub(crate) struct ColdState {
     pub(crate) acks_out: VecDeque<(u64, Packet)>,
     /// When packets will find the receiver's downlink full.
     pub(crate) dropping: VecDeque<u64>,
-    pub(crate) blocks: AckBlocks,
+    pub(crate) reports: AckReports,
     pub(crate) last_ack_out: u64,
 }
 
@@ -338,7 +338,7 @@ impl Flow {
             Ends::Tcp { receiver, .. } => receiver.offer(at, config),
             _ => None,
         };
-        self.cold().blocks.keep(Report { blocks, offer })
+        self.cold().reports.keep(Report { blocks, offer })
     }
 
     /// Keeps those of an ACK for segment `sack` on the private way, if it speaks for several
@@ -361,7 +361,7 @@ impl Flow {
     /// Takes the report of an ACK that has arrived at `now`, by the sender's clock, and by its
     /// number (0: none): its SACK blocks.
     #[inline(always)]
-    pub(crate) fn take_blocks(&mut self, number: u32, now: u64) -> Vec<(u64, u64)> {
+    pub(crate) fn hear_report(&mut self, number: u32, now: u64) -> Vec<(u64, u64)> {
         match number {
             0 => Vec::new(),
             _ => self.take_report(number, now),
@@ -374,7 +374,7 @@ impl Flow {
         let Some(cold) = &mut self.cold else {
             return Vec::new();
         };
-        let Report { blocks, offer } = cold.blocks.take(number);
+        let Report { blocks, offer } = cold.reports.take(number);
         if let (Some(offer), Ends::Tcp { sender, receiver }) = (offer, &mut self.ends) {
             sender.hear_offer(offer.edge);
             receiver.note_heard(now, offer.sent);
@@ -389,7 +389,11 @@ impl Flow {
         if let Some(cold) = &self.cold {
             let twice = ack.flags.has(Flags::SENT_TWICE);
             let duplicate = twice.then_some((ack.sack, ack.sack + 1));
-            let blocks = cold.blocks.of(ack.blocks).iter().copied();
+            let report = cold.reports.of(ack.blocks);
+            let blocks = report
+                .into_iter()
+                .flat_map(|report| &report.blocks)
+                .copied();
             for (place, block) in reported.iter_mut().zip(duplicate.into_iter().chain(blocks)) {
                 *place = block;
             }

@@ -8,7 +8,7 @@
 //! ```
 
 mod access;
-mod ack_blocks;
+mod ack_reports;
 mod bitmap;
 mod calendar;
 mod capture;

@@ -196,22 +196,19 @@ fn short_path(class: &Class, links: &[Link]) -> Option<usize> {
     }
 }
 
-/// How long after its acts the transmitter of link `id` may be looked at, ps: where all that cross
-/// it take the short path, what it sends is seen after its delay.
-fn lookahead(id: usize, link: &Link, classes: &[Class]) -> u64 {
-    let crosses = |class: &&Class| {
+/// How long after its acts the transmitter of each link may be looked at: where all that cross it
+/// take the short path, what it sends is seen after its delay.
+fn set_lookaheads(links: &mut [Link], classes: &[Class]) {
+    let mut late = vec![true; links.len()];
+    for class in classes {
+        let short = class.event_path.filter(|_| class.route.probes.is_empty());
         let reverse = class.route.reverse.iter().flatten();
-        class
-            .route
-            .path
-            .iter()
-            .chain(reverse)
-            .any(|&other| other == id)
-    };
-    let short = |class: &Class| class.event_path == Some(id) && class.route.probes.is_empty();
-    match link.steady_delay() {
-        Some(delay) if classes.iter().filter(crosses).all(short) => delay,
-        _ => 0,
+        for &link in class.route.path.iter().chain(reverse) {
+            late[link] &= short == Some(link);
+        }
+    }
+    for (link, _) in links.iter_mut().zip(late).filter(|(_, late)| *late) {
+        link.acts.set_lookahead(link.steady_delay().unwrap_or(0));
     }
 }
 
@@ -567,11 +564,9 @@ pub(crate) fn build(scenario: &Scenario, options: &Options) -> Result<Engine, Er
         .collect();
     let population = Population::new(scenario, &links, seed, general)?;
     let remaining = transfers_to_finish(scenario, &population.classes)?;
+    // a run until all is done ends with its last event, which nothing may be late for
     if end != u64::MAX {
-        for (id, link) in links.iter_mut().enumerate() {
-            link.acts
-                .set_lookahead(lookahead(id, link, &population.classes));
-        }
+        set_lookaheads(&mut links, &population.classes);
     }
     let changes = scenario.changes.iter().map(|change| Change {
         at: change.at.0,

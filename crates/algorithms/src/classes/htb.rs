@@ -510,14 +510,11 @@ impl ClassScheduler for Htb {
         for at in 0..self.levels.len() {
             let level = self.levels[at];
             self.wake(level, now);
-            let mut filled = self.filled[level];
-            while filled != 0 {
-                let prio = filled.trailing_zeros() as usize;
+            for prio in priorities(self.filled[level]) {
                 if let Some(leaf) = self.leaf(level, prio) {
                     self.chosen = (level, prio);
                     return Turn::Send(leaf);
                 }
-                filled &= filled - 1;
             }
         }
         if self.busy == 0 {
@@ -533,8 +530,8 @@ impl ClassScheduler for Htb {
             return Time::ZERO;
         }
         let mut first: Option<Time> = None;
-        for at in 0..self.levels.len() {
-            let level = self.levels[at];
+        for place in 0..self.levels.len() {
+            let level = self.levels[place];
             if self.filled[level] != 0 {
                 return Time::ZERO;
             }

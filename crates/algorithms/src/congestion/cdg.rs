@@ -19,8 +19,8 @@
 //! round trip of the backoff ends before the first ACK of that, or its fall would never be seen.
 
 use super::{
-    Ack, CongestionAlgorithm, CongestionControl, MIN_SSTHRESH, Needs, Reduction, SegmentCount,
-    Signal, Window,
+    Ack, CongestionAlgorithm, CongestionControl, DelayedAcks, MIN_SSTHRESH, Needs, Reduction,
+    SegmentCount, Signal, Window,
 };
 use crate::meta::{About, Algorithm};
 use crate::{Interval, Stream, Time, parameters};
@@ -79,8 +79,6 @@ const TRAIN_GAP: f64 = 0.003;
 const LEAST_HYSTART_DELAY: f64 = 125e-6;
 /// Samples of a round trip before its smallest RTT counts for HyStart.
 const HYSTART_SAMPLES: u32 = 8;
-/// Delayed ACKs that may be told from others ahead.
-const MAX_DELAYED: u32 = 5;
 
 /// CDG at work.
 #[derive(Clone, Debug)]
@@ -128,8 +126,7 @@ struct State {
     owes_backoff: bool,
     shadow: f64,
     backoffs: u32,
-    /// ACKs of more than one segment less those of one.
-    delayed: u32,
+    delayed: DelayedAcks,
     // HyStart
     min_rtt: f64,
     samples: u32,
@@ -156,7 +153,7 @@ impl State {
             owes_backoff: false,
             shadow: f64::NAN,
             backoffs: 0,
-            delayed: 0,
+            delayed: DelayedAcks::default(),
             min_rtt: f64::INFINITY,
             samples: 0,
             train: None,
@@ -168,15 +165,11 @@ impl State {
     /// Takes the RTT of an ACK. The ACK of a single segment may have waited at the receiver, where
     /// others acknowledge two: then it counts only if it is the smallest all the same.
     fn sample(&mut self, rtt: f64, acked: u32) {
-        if acked == 1 && self.delayed > 0 {
-            self.delayed -= 1;
+        if self.delayed.may_have_waited(acked) {
             if let Some(known) = &mut self.rtt {
                 known.min = known.min.min(rtt);
             }
             return;
-        }
-        if acked > 1 && self.delayed < MAX_DELAYED {
-            self.delayed += 1;
         }
         let known = self.rtt.get_or_insert(Extremes { min: rtt, max: rtt });
         known.min = known.min.min(rtt);

@@ -27,8 +27,8 @@
 //! cuts whatever the state of the connection; ACKs of what was sent before a cut count.
 
 use super::{
-    Ack, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH, Needs,
-    Reduction, SegmentCount, Signal, Window,
+    Ack, CongestionAlgorithm, CongestionControl, DelayedAcks, Form, Forms, LINUX_FORM,
+    MIN_SSTHRESH, Needs, Reduction, SegmentCount, Signal, Window,
 };
 use crate::meta::{About, Algorithm};
 use crate::{DefaultValue, Interval, Stream, Time, parameters};
@@ -75,7 +75,7 @@ impl CongestionAlgorithm for LpParams {
                 inference_end: Time::ZERO,
                 answered: 0,
                 knows_largest: false,
-                delayed: 0,
+                delayed: DelayedAcks::default(),
                 params: *self,
             }),
             Form::Linux => Forms::Linux(LinuxLp {
@@ -88,16 +88,13 @@ impl CongestionAlgorithm for LpParams {
                 next_most: 0,
                 inference: 0,
                 last_cut: None,
-                cut: None,
+                cut: false,
                 infers: false,
                 count: SegmentCount::default(),
             }),
         }
     }
 }
-
-/// Delayed ACKs that may be told from others ahead.
-const MAX_DELAYED: u32 = 5;
 
 /// TCP-LP at work, as published.
 #[derive(Clone, Copy, Debug)]
@@ -112,8 +109,7 @@ pub struct PaperLp {
     answered: u64,
     /// Whether a queue has been full, so that the largest delay means something.
     knows_largest: bool,
-    /// ACKs of more than one segment less those of one.
-    delayed: u32,
+    delayed: DelayedAcks,
     params: LpParams,
 }
 
@@ -130,13 +126,8 @@ impl PaperLp {
 
     /// Whether the receiver may have waited before it sent this ACK, as far as ACKs tell.
     fn may_have_waited(&mut self, ack: &Ack) -> bool {
-        if ack.covered > 1 {
-            self.delayed = (self.delayed + 1).min(MAX_DELAYED);
-            return false;
-        }
-        let waited = self.delayed > 0;
-        self.delayed -= u32::from(waited);
-        waited || ack.in_flight <= 1
+        let waited = self.delayed.may_have_waited(ack.covered);
+        waited || (ack.covered <= 1 && ack.in_flight <= 1)
     }
 
     /// Whether the smoothed delay indicates congestion.
@@ -200,8 +191,8 @@ pub struct LinuxLp {
     /// For how long after a cut the sender watches, and when it last cut.
     inference: u32,
     last_cut: Option<u32>,
-    /// A cut that is due: to one packet, or else to half.
-    cut: Option<bool>,
+    /// A cut is due: to one packet where the sender watches, or else to half.
+    cut: bool,
     infers: bool,
     count: SegmentCount,
 }
@@ -269,7 +260,7 @@ impl CongestionControl for LinuxLp {
     }
 
     fn on_every_ack(&mut self, ack: &Ack) {
-        self.cut = None; // one that was due in a recovery is forgotten: the window has been set since
+        self.cut = false; // one that was due in a recovery is forgotten: the window has been set since
         let Some(origin) = self.origin else {
             return;
         };
@@ -290,7 +281,7 @@ impl CongestionControl for LinuxLp {
             let smoothed = self.smoothed >> 3;
             (self.least, self.most) = (smoothed, self.smoothed >> 2);
             self.next_most = self.most;
-            self.cut = Some(self.infers);
+            self.cut = true;
             self.last_cut = Some(now);
         }
     }
@@ -298,8 +289,8 @@ impl CongestionControl for LinuxLp {
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, random: &mut Stream) {
         self.origin
             .get_or_insert_with(|| (random.uniform() * 2.0_f64.powi(32)) as u32);
-        if let Some(to_one) = self.cut.take() {
-            window.cwnd = if to_one {
+        if std::mem::take(&mut self.cut) {
+            window.cwnd = if self.infers {
                 1.0
             } else {
                 (0.5 * window.cwnd).floor().max(1.0)

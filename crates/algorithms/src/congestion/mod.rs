@@ -183,6 +183,27 @@ impl SegmentCount {
     }
 }
 
+/// Whether ACKs are held back at the receiver, as far as they tell: those of more than one segment
+/// less those of one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DelayedAcks(u32);
+
+impl DelayedAcks {
+    /// Most that may be told from others ahead.
+    const MOST: u32 = 5;
+
+    /// Whether the receiver may have waited before it sent the ACK of `covered` segments.
+    pub(crate) fn may_have_waited(&mut self, covered: u32) -> bool {
+        if covered > 1 {
+            self.0 = (self.0 + 1).min(Self::MOST);
+            return false;
+        }
+        let waited = covered == 1 && self.0 > 0;
+        self.0 -= u32::from(waited);
+        waited
+    }
+}
+
 /// Round-trip times as Linux's delay-based congestion controls sample them: by every ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RttSamples {

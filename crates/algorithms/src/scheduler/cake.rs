@@ -1188,11 +1188,6 @@ impl Scheduler for Cake {
         }
     }
 
-    fn opens(&self, now: Time) -> Option<Time> {
-        self.is_closed(now.0)
-            .then(|| Time(self.time_next.min(self.failsafe_next)))
-    }
-
     #[inline]
     fn shut_until(&self) -> Time {
         match self.byte_time {

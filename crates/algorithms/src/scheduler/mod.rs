@@ -226,8 +226,9 @@ forwarded! { $ forward_scheduler #[inline(always)];
 
         /// When a packet may be sent, after [`Scheduler::next`] had none although some wait. Only a
         /// scheduler that shapes has such times, all of them later than `now`.
-        fn opens(&self, _now: Time) -> Option<Time> {
-            None
+        fn opens(&self, now: Time) -> Option<Time> {
+            let until = self.shut_until();
+            (until > now).then_some(until)
         }
 
         /// Until when [`Scheduler::next`] has none and changes nothing, whatever joins, as far as

@@ -471,7 +471,7 @@ impl Model {
     }
 
     /// A state to search from: as [`Model::start`], but each class whose state is its window at the
-    /// window at which its own law balances at that queue and a loss of 0.01 `level`.
+    /// window at which its own law balances at that queue and a loss of [`USUAL_LOSS`] times `level`.
     ///
     /// From even shares Newton's method is lost where a law is flat, as Vegas' is far from the few
     /// packets that it keeps in queues.

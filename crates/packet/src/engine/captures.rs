@@ -4,6 +4,7 @@ use ackclock_algorithms::congestion::{CaState, CongestionControl as _};
 use ackclock_scenario::Scenario;
 
 use super::Engine;
+use crate::ack_reports::Report;
 use crate::capture::{Capture, Connection, Content, Metrics, Segment, SenderLog, Tap, pcapng};
 use crate::flow::Ends;
 use crate::packet::{Ack, Flags, NONE, Packet};
@@ -172,7 +173,7 @@ impl Engine {
     #[inline(never)]
     pub(crate) fn capture_reply(&mut self, flow: usize, reply: &Reply, at: u64, flags: Flags) {
         let state = &mut self.flows[flow];
-        // asked for by nobody else there, so that this changes nothing
+        // the same as the ACK itself reports or offers: asking twice changes nothing there
         let config = &self.classes[state.class as usize].receiver;
         let (blocks, offer) = match &mut state.ends {
             Ends::Tcp { receiver, .. } => (receiver.blocks(reply.sack), receiver.offer(at, config)),
@@ -246,8 +247,11 @@ impl Engine {
         let Some(cold) = &self.flows[flow].cold else {
             return (Vec::new(), None);
         };
-        let edge = cold.blocks.offer_of(number).map(|offer| offer.edge);
-        (cold.blocks.of(number).to_vec(), edge)
+        let of = |report: &Report| {
+            let edge = report.offer.map(|offer| offer.edge);
+            (report.blocks.clone(), edge)
+        };
+        cold.reports.of(number).map(of).unwrap_or_default()
     }
 
     /// The scale of windows of a flow's receiver, and its window in the header.

@@ -579,7 +579,7 @@ impl Engine {
             return;
         }
         state.record_window(now, self.window);
-        let blocks = state.take_blocks(ack.blocks, now);
+        let blocks = state.hear_report(ack.blocks, now);
         if class.has_short_path() {
             if let Ends::Tcp { sender, .. } = &mut state.ends {
                 sender.on_ack(now, ack, &blocks, &class.sender, &mut state.random);

@@ -369,7 +369,7 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
     #[cold]
     #[inline(never)]
     fn take_merged_ack(&mut self, state: &mut Flow, now: u64, ack: &Ack) {
-        let blocks = state.take_blocks(ack.blocks, now);
+        let blocks = state.hear_report(ack.blocks, now);
         if let Ends::Tcp { sender, .. } = &mut state.ends {
             sender.on_ack_slow_path(now, ack, &blocks, &self.class.sender, &mut state.random);
         }

@@ -4,8 +4,9 @@
 use ackclock_algorithms::aqm::Verdict;
 use ackclock_scenario::Capacity;
 
+use super::leaf::Moment;
 use super::scheduled::Scheduled;
-use super::tree::{Moment, Tree};
+use super::tree::Tree;
 use super::{Fate, Link, Offer, scheduled_in, tree_in};
 use crate::packet::Packet;
 
@@ -211,27 +212,16 @@ impl Link {
         if !joined {
             return Offer::Dropped;
         }
-        if sending && !self.is_sending(now) {
+        let free = self.free;
+        let acts = if !sending {
+            self.ask_tree(now)
+        } else if self.is_sending(now) {
+            tree_in(&mut self.extras).and_then(|tree| tree.reopens(free))
+        } else {
             // the link's own shaper has its bucket overdrawn
-            let free = self.free;
-            return match tree_in(&mut self.extras).and_then(|tree| tree.ask_at(free)) {
-                Some(at) => Offer::Acts(at),
-                None => Offer::Waits,
-            };
-        }
-        if sending {
-            let end = self.free;
-            let reopens = tree_in(&mut self.extras).is_some_and(|tree| tree.reopens(end));
-            return if reopens {
-                Offer::Acts(end)
-            } else {
-                Offer::Waits
-            };
-        }
-        match self.ask_tree(now) {
-            Some(at) => Offer::Acts(at),
-            None => Offer::Waits,
-        }
+            tree_in(&mut self.extras).and_then(|tree| tree.ask_at(free))
+        };
+        acts.map_or(Offer::Waits, Offer::Acts)
     }
 
     /// The transmitter is free: the next packet of a queue with classes goes into service, unless
@@ -280,9 +270,9 @@ impl Link {
         let bytes = tree.bytes();
         self.clock.account(now, before.0, before.1);
         self.bytes = bytes;
-        match next.map(|()| leaving) {
-            Ok(None) => None,
-            Ok(Some(leaving)) => {
+        match (next, leaving) {
+            (Ok(()), None) => None,
+            (Ok(()), Some(leaving)) => {
                 self.busy.gap(self.idle_from(), now);
                 let follows = self.free == now;
                 let Offer::Acts(finish) = self.begin(now, leaving.arrival, leaving.packet, follows)
@@ -292,7 +282,7 @@ impl Link {
                 let late = self.acts.are_late();
                 tree_in(&mut self.extras)?.begun(finish, late)
             }
-            Err(at) => {
+            (Err(at), _) => {
                 self.counters.finished += u64::from(self.in_service);
                 self.in_service = false;
                 at

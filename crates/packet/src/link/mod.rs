@@ -8,6 +8,7 @@
 mod events;
 pub(crate) mod impairments;
 pub(crate) mod late;
+mod leaf;
 pub(crate) mod schedule;
 pub(crate) mod scheduled;
 pub(crate) mod served;

@@ -1,4 +1,5 @@
-//! A queue with classes, in place of a link's single one: a class scheduler over queues of any kind, also with classes.
+//! A queue with classes, in place of a link's single one: a class scheduler over queues of any
+//! kind, also with classes.
 //!
 //! A class whose own queue holds its packets back (a shaper below a scheduler that does not shape)
 //! counts as empty for those above until that queue lets one go.
@@ -6,251 +7,20 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use ackclock_algorithms::aqm::{Aqm as _, LinkView, QueueView, Verdict};
+use ackclock_algorithms::Time;
+use ackclock_algorithms::aqm::{Aqm as _, LinkView};
 use ackclock_algorithms::classes::{AnyClassScheduler, ClassScheduler as _, Turn};
-use ackclock_algorithms::registry::AqmInstance;
 use ackclock_algorithms::scheduler::{Backlog, Label, SchedulerView};
-use ackclock_algorithms::{Stream, Time};
-use ackclock_scenario::{Capacity, Dscp, FlowClass, Queue, Tree as Declared};
+use ackclock_scenario::{Dscp, FlowClass, Queue, Tree as Declared};
 
+use super::leaf::{Fifo, Leaving, Moment, Next, Shared};
 use super::scheduled::Scheduled;
-use super::{Counters, Fate, Link, Reported};
 use crate::outcome::{Ledger, QueueAccount};
-use crate::packet::{Flags, Packet};
+use crate::packet::Packet;
 use crate::probe::DelayHistogram;
 
 /// No class: packets of a class of flows that never crosses the link.
 const NO_CLASS: usize = usize::MAX;
-
-/// Surroundings of queues while a packet arrives or leaves.
-pub(super) struct Moment<'l> {
-    pub(super) now: u64,
-    pub(super) rate: f64,
-    pub(super) random: &'l mut Stream,
-    pub(super) counters: &'l mut Counters,
-    /// Fates of packets that waited.
-    pub(super) judged: &'l mut Vec<(Packet, Fate)>,
-    pub(super) reported: &'l Reported,
-    /// Whether the measurement window is open.
-    pub(super) measured: bool,
-    /// The packet that a queue lets go: here, not in what functions return, so that it is copied once.
-    pub(super) leaving: Option<Leaving>,
-}
-
-impl Moment<'_> {
-    fn dropped(&mut self, size: u32, full: bool) {
-        self.counters.drops += 1;
-        self.counters.dropped_bytes += u64::from(size);
-        self.counters.overflows += u64::from(full);
-    }
-
-    /// As [`Link::mark`].
-    fn marked(&mut self, packet: &mut Packet) -> bool {
-        let new = packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
-        if new {
-            packet.flags.0 |= Flags::CE;
-            self.counters.marks += 1;
-        }
-        new
-    }
-
-    /// As [`Link::leaves`].
-    fn leaves(&mut self, verdict: Verdict, packet: &mut Packet) -> bool {
-        match verdict {
-            Verdict::Accept => true,
-            Verdict::Mark => {
-                if self.marked(packet) {
-                    self.judged.push((*packet, Fate::Marked));
-                }
-                true
-            }
-            Verdict::Drop => {
-                self.dropped(packet.size, false);
-                self.judged.push((*packet, Fate::Dropped));
-                false
-            }
-        }
-    }
-}
-
-/// A packet that leaves.
-#[derive(Clone, Copy)]
-pub(super) struct Leaving {
-    pub(super) arrival: u64,
-    pub(super) packet: Packet,
-}
-
-/// Answer of a queue that is to send.
-enum Next {
-    /// The packet is [`Moment::leaving`].
-    Packet,
-    /// Packets wait until then.
-    Wait(u64),
-    /// It is empty.
-    Nothing,
-}
-
-/// A first in, first out queue under an AQM.
-struct Fifo {
-    waiting: VecDeque<(u64, Packet)>,
-    bytes: u64,
-    aqm: AqmInstance,
-    capacity: Capacity,
-    /// When it was emptied.
-    free: u64,
-}
-
-impl Fifo {
-    fn view(&self, moment: &Moment<'_>, size: u32) -> QueueView {
-        let packets = self.waiting.len() as u32;
-        let full = match self.capacity {
-            Capacity::Packets(limit) => packets >= limit,
-            Capacity::Bytes(limit) => self.bytes + u64::from(size) > limit,
-            Capacity::Unlimited => false,
-        };
-        QueueView {
-            packets,
-            bytes: self.bytes,
-            full: full && packets > 0,
-            idle_since: (packets == 0).then_some(Time(self.free)),
-            rate: moment.rate,
-            head_sojourn: Some(
-                self.waiting
-                    .front()
-                    .map_or(Time::ZERO, |(arrival, _)| Time(moment.now - arrival)),
-            ),
-        }
-    }
-
-    /// False if the packet is dropped.
-    fn arrive(&mut self, moment: &mut Moment<'_>, packet: &mut Packet) -> bool {
-        let view = self.view(moment, packet.size);
-        let packet_view = Link::packet_view(packet);
-        let verdict = self
-            .aqm
-            .enqueue(Time(moment.now), &packet_view, &view, moment.random);
-        if view.full || verdict == Verdict::Drop {
-            moment.dropped(packet.size, view.full);
-            return false;
-        }
-        if verdict == Verdict::Mark {
-            moment.marked(packet);
-        }
-        self.waiting.push_back((moment.now, *packet));
-        self.bytes += u64::from(packet.size);
-        true
-    }
-
-    fn take(&mut self, moment: &mut Moment<'_>) -> Next {
-        while let Some((arrival, mut packet)) = self.waiting.pop_front() {
-            self.bytes -= u64::from(packet.size);
-            if self.waiting.is_empty() {
-                self.free = moment.now;
-            }
-            if self.aqm.decides_at_dequeue() {
-                let view = QueueView {
-                    idle_since: None,
-                    ..self.view(moment, packet.size)
-                };
-                let sojourn = Time(moment.now - arrival);
-                let packet_view = Link::packet_view(&packet);
-                let now = Time(moment.now);
-                let verdict = self
-                    .aqm
-                    .dequeue(now, sojourn, &packet_view, &view, moment.random);
-                if !moment.leaves(verdict, &mut packet) {
-                    continue;
-                }
-            }
-            moment.leaving = Some(Leaving { arrival, packet });
-            return Next::Packet;
-        }
-        Next::Nothing
-    }
-}
-
-/// Sub-queues that share a capacity under a scheduler without classes.
-struct Shared {
-    scheduled: Scheduled,
-    bytes: u64,
-    capacity: Capacity,
-}
-
-impl Shared {
-    fn is_over(&self) -> bool {
-        match self.capacity {
-            Capacity::Packets(limit) => self.scheduled.packets() > limit as usize,
-            Capacity::Bytes(limit) => self.bytes > limit,
-            Capacity::Unlimited => false,
-        }
-    }
-
-    fn arrive(&mut self, moment: &mut Moment<'_>, packet: &mut Packet, label: &Label) -> bool {
-        let view = Link::packet_view(packet);
-        let (now, rate) = (moment.now, moment.rate);
-        let scheduled = &mut self.scheduled;
-        let queue = scheduled.classify(now, &view, label);
-        let labelled = (&view, label);
-        match scheduled.judge_arrival(queue, now, labelled, |_| rate, true, moment.random) {
-            Verdict::Accept => {}
-            Verdict::Mark => {
-                moment.marked(packet);
-            }
-            Verdict::Drop => {
-                moment.dropped(packet.size, false);
-                if let Some(also) = scheduled.also_dropped(now, queue) {
-                    self.lose(moment, also, false);
-                }
-                return false;
-            }
-        }
-        scheduled.push(queue, now, packet);
-        self.bytes += u64::from(packet.size);
-        if let Some(old) = scheduled.superseded(now, queue, moment.reported) {
-            self.lose(moment, old, false);
-        }
-        while self.is_over() || self.scheduled.overflows() {
-            let mut gone = Vec::new();
-            if !self
-                .scheduled
-                .overflow(now, queue, |packet| gone.push(*packet))
-            {
-                break; // what is left is in other queues
-            }
-            for packet in gone {
-                self.lose(moment, packet, true);
-            }
-        }
-        true
-    }
-
-    /// A packet that waited has been dropped.
-    fn lose(&mut self, moment: &mut Moment<'_>, packet: Packet, full: bool) {
-        self.bytes -= u64::from(packet.size);
-        moment.dropped(packet.size, full);
-        moment.judged.push((packet, Fate::Dropped));
-    }
-
-    fn take(&mut self, moment: &mut Moment<'_>) -> Next {
-        let (now, rate) = (moment.now, moment.rate);
-        while let Some(mut taken) =
-            self.scheduled
-                .take(now, rate, false, Link::packet_view, moment.random)
-        {
-            self.bytes -= u64::from(taken.packet.size);
-            if !moment.leaves(taken.verdict, &mut taken.packet) {
-                continue;
-            }
-            self.scheduled.sends(&taken, now);
-            moment.leaving = Some(Leaving {
-                arrival: taken.arrival,
-                packet: taken.packet,
-            });
-            return Next::Packet;
-        }
-        self.scheduled.opens(now).map_or(Next::Nothing, Next::Wait)
-    }
-}
 
 /// Place of a class's packets.
 enum Inner {
@@ -373,12 +143,11 @@ pub(crate) struct Tree {
     held: Vec<usize>,
     /// When the link asks again although nothing is sent.
     wake: Option<u64>,
-    /// When the packet in service will have been sent.
+    /// When the packet in service will have been sent; `u64::MAX`: nobody looks then, as nothing may
+    /// follow, or nothing is being sent.
     pub(super) finish: u64,
-    /// Until when no packet may go, whatever joins classes that have some.
+    /// Until when no packet may go, whatever joins classes that have some already.
     shut: u64,
-    /// The transmitter does not act when the packet in service has been sent, as nothing may follow.
-    skips_end: bool,
 }
 
 impl Tree {
@@ -433,7 +202,6 @@ impl Tree {
             wake: None,
             finish: u64::MAX,
             shut: 0,
-            skips_end: false,
         })
     }
 
@@ -600,12 +368,6 @@ impl Tree {
                         state.delays.record(delay);
                     }
                     self.scheduler.sent(Time(now), class, size, &self.backlog);
-                    let held = !self.held.is_empty();
-                    self.shut = if held {
-                        0
-                    } else {
-                        self.scheduler.shut_until(Time(now)).0
-                    };
                     return Next::Packet;
                 }
                 Turn::Peek(class) => {
@@ -633,10 +395,17 @@ impl Tree {
         held.chain(until).min()
     }
 
-    /// The packet that the link sends next; `Err` with the time to ask again, if packets wait and it does not know yet.
+    /// Takes the packet that the link sends next ([`Moment::leaving`]); `Err` with the time to ask
+    /// again, if packets wait and the link does not know yet.
     pub(super) fn send(&mut self, moment: &mut Moment<'_>) -> Result<(), Option<u64>> {
         match self.take(moment) {
-            Next::Packet => Ok(()),
+            Next::Packet => {
+                // what a queue holds back may be let go unasked
+                let held = !self.held.is_empty();
+                let shut = (!held).then(|| self.scheduler.shut_until(Time(moment.now)).0);
+                self.shut = shut.unwrap_or(0);
+                Ok(())
+            }
             Next::Nothing => Err(None),
             Next::Wait(until) => Err(self.ask_at(until.max(moment.now + 1))),
         }
@@ -648,11 +417,11 @@ impl Tree {
         (self.shut > now).then_some(self.shut)
     }
 
-    /// A transmission ends at `finish`: when the transmitter acts next; `late`: not at that end if nothing may follow.
+    /// A transmission ends at `finish`: when the transmitter acts next; `late`: not at that end if
+    /// nothing may follow.
     #[inline(always)]
     pub(super) fn begun(&mut self, finish: u64, late: bool) -> Option<u64> {
-        self.skips_end = late && self.shut > finish;
-        if self.skips_end {
+        if late && self.shut > finish {
             self.finish = u64::MAX;
             return self.ask_at(self.shut);
         }
@@ -660,14 +429,14 @@ impl Tree {
         Some(finish)
     }
 
-    /// A packet joins while another is sent until `finish`: whether to act then, against what [`Tree::begun`] said.
-    pub(super) fn reopens(&mut self, finish: u64) -> bool {
-        let reopens = self.skips_end && self.shut == 0;
-        if reopens {
-            self.skips_end = false;
-            self.finish = finish;
-        }
-        reopens
+    /// A packet joins while another is sent until `end`: whether to act then, against what
+    /// [`Tree::begun`] said.
+    pub(super) fn reopens(&mut self, end: u64) -> Option<u64> {
+        let reopens = self.finish == u64::MAX && self.shut == 0;
+        reopens.then(|| {
+            self.finish = end;
+            end
+        })
     }
 
     /// The link is to ask again at `until`, unless it will before.

@@ -130,7 +130,7 @@ pub(crate) struct UndoPolicy {
 }
 
 impl UndoPolicy {
-    fn new(tcp: &Tcp, kernels: bool) -> Self {
+    fn new(tcp: &Tcp, linux_recovery: bool) -> Self {
         const ALL: UndoPolicy = UndoPolicy {
             stamps: true,
             duplicates: true,
@@ -139,7 +139,11 @@ impl UndoPolicy {
         let selective = tcp.recovery == Recovery::Sack;
         let none = Self::default();
         match tcp.undo {
-            Undo::Auto if kernels && selective && tcp.loss_detection == LossDetection::Rack => ALL,
+            Undo::Auto
+                if linux_recovery && selective && tcp.loss_detection == LossDetection::Rack =>
+            {
+                ALL
+            }
             Undo::Auto | Undo::None => none,
             Undo::Eifel => Self {
                 stamps: true,
@@ -314,8 +318,8 @@ impl Config {
         let linux = tcp.style == Style::Linux;
         // an algorithm that takes delivery-rate samples owns the window: nothing else steers it
         let steers = linux && tcp.congestion.needs().delivery;
-        // and where marks are counted it answers them itself, too
-        let kernels = linux && !(steers && tcp.accurate_ecn);
+        // and where marks are counted it answers them itself: with Linux's states they would be twice
+        let linux_recovery = linux && !(steers && tcp.accurate_ecn);
         Self {
             loss: LossConfig {
                 dup_threshold: tcp.dup_threshold,
@@ -326,7 +330,7 @@ impl Config {
                 limited_transmit: tcp.limited_transmit,
             },
             recovery: match tcp.recovery {
-                Recovery::Sack if kernels => RecoveryPolicy::Linux,
+                Recovery::Sack if linux_recovery => RecoveryPolicy::Linux,
                 Recovery::Sack => RecoveryPolicy::Sack,
                 Recovery::NewReno => RecoveryPolicy::NewReno,
                 Recovery::Reno => RecoveryPolicy::Reno,
@@ -358,7 +362,7 @@ impl Config {
             chained_recoveries: linux,
             duplicates_arrived: linux,
             remembers_use: linux && !steers,
-            undo: UndoPolicy::new(tcp, kernels),
+            undo: UndoPolicy::new(tcp, linux_recovery),
             initial_window: tcp.initial_window,
             max_window: tcp.max_window.map_or(u64::MAX, u64::from),
             first_offer: u64::MAX,

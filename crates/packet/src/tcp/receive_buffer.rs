@@ -19,7 +19,7 @@ const BUFFER_OVERHEAD: u64 = 768;
 const SEGMENTS_PER_BUFFER: u64 = 16;
 /// Smallest segment that opens the window.
 const MIN_PAYLOAD: u64 = 128;
-/// Largest value of `net.core.rmem_max` that the scale is chosen for if the buffer's is smaller.
+/// Default of `net.core.rmem_max`: the scale allows for it where the buffer's limit is smaller.
 const RMEM_MAX: u64 = 212_992;
 const PS_PER_US: u64 = TICK_PS / 1000;
 

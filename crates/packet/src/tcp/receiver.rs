@@ -167,8 +167,8 @@ impl Receiver {
         flags: Flags,
         config: &Config,
     ) -> Option<Reply> {
-        if config.buffer.is_some() {
-            self.fill_buffer(now, seq, stamp, config);
+        if let Some(limits) = &config.buffer {
+            self.fill_buffer(now, seq, stamp, limits);
         }
         let reply = self.on_segment(now, seq, stamp, flags, config);
         if let (Some(limits), Some(buffer)) = (&config.buffer, &mut self.buffer) {
@@ -180,10 +180,7 @@ impl Receiver {
     /// Segment `seq` comes into the receive buffer.
     #[cold]
     #[inline(never)]
-    fn fill_buffer(&mut self, now: u64, seq: u64, stamp: u64, config: &Config) {
-        let Some(limits) = &config.buffer else {
-            return;
-        };
+    fn fill_buffer(&mut self, now: u64, seq: u64, stamp: u64, limits: &Limits) {
         let new = || Box::new(ReceiveBuffer::new(limits, now));
         let buffer = self.buffer.get_or_insert_with(new);
         buffer.measure(now, stamp);

@@ -154,7 +154,7 @@ impl SentPackets {
     pub(crate) fn deliver(&mut self, now: u64, seq: u64) {
         if let Some(&record) = self.records.get((seq - self.base) as usize) {
             self.tell_rack(now, seq, &record);
-            self.count_delivered(now, seq);
+            self.count_delivered(now, seq, &record);
         }
     }
 
@@ -164,10 +164,7 @@ impl SentPackets {
         }
     }
 
-    fn count_delivered(&mut self, now: u64, seq: u64) {
-        let Some(record) = self.records.get((seq - self.base) as usize) else {
-            return;
-        };
+    fn count_delivered(&mut self, now: u64, seq: u64, record: &Record) {
         self.delivered += 1;
         self.delivered_at = now;
         self.newly_delivered += 1;
@@ -218,7 +215,7 @@ impl SentPackets {
             if !(record.again && self.undo.predates(echo, record.sent)) {
                 self.tell_rack(now, seq, &record);
             }
-            self.count_delivered(now, seq);
+            self.count_delivered(now, seq, &record);
             self.sacked_sent = sacked;
             if !record.again {
                 self.acked_sent = record.sent;

@@ -294,7 +294,8 @@ impl Sender {
         }
     }
 
-    /// No probe is waited for any more: a recovery begins (RFC 8985, section 7.1).
+    /// No probe is waited for any more: a reduction begins (RFC 8985, section 7.1;
+    /// `tcp_init_cwnd_reduction`).
     pub(super) fn forget_probe(&mut self) {
         if let Some(rack) = rack_of(&mut self.sent_packets) {
             rack.probe_end = NONE;

@@ -153,7 +153,8 @@ impl Rack {
         self.persist = self.persist.saturating_sub(1);
     }
 
-    /// Nothing counts as lost any more: the next ACK looks again (`tcp_undo_cwnd_reduction`).
+    /// A reduction is taken back: the next ACK looks for late segments again
+    /// (`tcp_undo_cwnd_reduction`).
     pub(crate) fn look_again(&mut self) {
         self.advanced = true;
     }

@@ -15,12 +15,12 @@ pub(crate) struct Report {
 /// The reports of one flow. Numbers are never given twice: what waits in a queue that filters ACKs is
 /// known by its flow's state and its number.
 #[derive(Default)]
-pub(crate) struct AckBlocks {
+pub(crate) struct AckReports {
     sent: VecDeque<(u32, Report)>,
     last: u32,
 }
 
-impl AckBlocks {
+impl AckReports {
     /// Keeps the report of an ACK: its number.
     pub(crate) fn keep(&mut self, report: Report) -> u32 {
         self.last += 1;
@@ -28,18 +28,10 @@ impl AckBlocks {
         self.last
     }
 
-    /// The blocks of an ACK that is still on its way; none where there are none.
-    pub(crate) fn of(&self, number: u32) -> &[(u64, u64)] {
-        match self.sent.binary_search_by_key(&number, |&(it, _)| it) {
-            Ok(place) => &self.sent[place].1.blocks,
-            Err(_) => &[],
-        }
-    }
-
-    /// The offer of an ACK that is still on its way, if it makes one.
-    pub(crate) fn offer_of(&self, number: u32) -> Option<Offer> {
+    /// The report of an ACK that is still on its way, if it has one.
+    pub(crate) fn of(&self, number: u32) -> Option<&Report> {
         let place = self.sent.binary_search_by_key(&number, |&(it, _)| it);
-        self.sent[place.ok()?].1.offer
+        Some(&self.sent[place.ok()?].1)
     }
 
     /// Takes the report of an ACK that has arrived; those of ACKs that were lost before it are
@@ -61,19 +53,19 @@ mod tests {
 
     #[test]
     fn numbers_are_given_once() {
-        let mut blocks = AckBlocks::default();
+        let mut reports = AckReports::default();
         let report = |blocks| Report {
             blocks,
             offer: None,
         };
-        let numbers = [3, 5, 7].map(|from| blocks.keep(report(vec![(from, from + 1)])));
-        assert_eq!(blocks.of(numbers[1]), [(5, 6)]);
+        let numbers = [3, 5, 7].map(|from| reports.keep(report(vec![(from, from + 1)])));
+        assert_eq!(reports.of(numbers[1]).unwrap().blocks, [(5, 6)]);
         // the first was lost
-        assert_eq!(blocks.take(numbers[1]).blocks, [(5, 6)]);
-        assert!(blocks.of(numbers[0]).is_empty() && blocks.of(numbers[1]).is_empty());
-        assert_eq!(blocks.of(numbers[2]), [(7, 8)]);
-        assert_eq!(blocks.take(numbers[2]).blocks, [(7, 8)]);
-        assert!(blocks.take(numbers[2]).blocks.is_empty());
-        assert!(!numbers.contains(&blocks.keep(report(Vec::new()))));
+        assert_eq!(reports.take(numbers[1]).blocks, [(5, 6)]);
+        assert!(reports.of(numbers[0]).is_none() && reports.of(numbers[1]).is_none());
+        assert_eq!(reports.of(numbers[2]).unwrap().blocks, [(7, 8)]);
+        assert_eq!(reports.take(numbers[2]).blocks, [(7, 8)]);
+        assert!(reports.take(numbers[2]).blocks.is_empty());
+        assert!(!numbers.contains(&reports.keep(report(Vec::new()))));
     }
 }

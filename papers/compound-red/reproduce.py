@@ -686,8 +686,9 @@ def figure_17(lab: Lab) -> None:
                     result = results[policy, rtt][0]
                     time, queue = inside(result, "link_queue_packets", link)
                     axes[row][column].plot(time, queue, color=LOOKS[policy]["color"], linewidth=0.7, label=policy)
-                for level in (limit, burst):
-                    axes[row][column].axhline(level, color=style.BLACK, linewidth=0.8, linestyle=style.DOTTED)
+                for level, text in ((limit, "printed"), (burst, None)):
+                    look = {"color": style.BLACK, "linewidth": 0.8, "linestyle": style.DOTTED}
+                    axes[row][column].axhline(level, label=text, **look)
                 axes[row][column].set(xlim=result.window, title=f"{rtt} ms, {link} link")
             axes[row][0].set_ylabel("queue (packets)")
         for ax in axes[1]:

@@ -162,7 +162,8 @@ def figure_2(lab: Lab) -> None:
         ax = axes[0][0]
         theory.equilibrium_lines(ax)
         against_flows(ax, delays_of, style.SERIES[0], "packets")
-        ax.axvspan(*lab.printed["fig-2"]["reverts"], color=style.VERMILION, alpha=0.2, linewidth=0)
+        reverts = {"color": style.VERMILION, "alpha": 0.2, "linewidth": 0, "label": "printed: reverts"}
+        ax.axvspan(*lab.printed["fig-2"]["reverts"], **reverts)
         threshold(ax)
         ax.set(xlabel="Cx-TCP flows", ylabel="queueing delay (ms)", xlim=(0, 60), ylim=(0, 70))
         ax.legend(frameon=False, loc="center left", bbox_to_anchor=(0, 0.55))

@@ -259,6 +259,18 @@ def test_buffer_that_is_tried_is_named_by_the_packets_that_it_has() -> None:
     assert change.tree["link"][0]["queue"]["capacity"] == "6 packets"
 
 
+def test_a_buffer_of_small_packets_is_as_long_as_these() -> None:
+    """100 packets of 500 B were taken for 120 ms: never half full, they were tried as no cause."""
+    flows = ac.flows(1, "cubic", rtt="10 ms", packet_size="500 B")
+    scenario = ac.dumbbell(rate="10 Mbit/s", queue={"capacity": "100 packets"}, flows=flows, duration="9 s")
+    answer = diagnose(scenario)
+    (finding,) = answer.findings
+    assert finding.symptom == "delay"
+    assert "buffer" in [cause.key for cause in finding.causes]
+    half = answer.lab.record["delay: half the buffer"]["scenario"]
+    assert half["link"][0]["queue"]["capacity"] == "50 packets"
+
+
 def test_the_limit_that_runs_lie_on_both_sides_of_is_named() -> None:
     """ "The runs lie on both sides of the limit" of a median wait of 300 ms: which limit?"""
     answer = causes.diagnose(link())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -22,7 +22,7 @@ from ..core.statement import state
 from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import PEOPLE
-from .causes.scales import Length, bulk, carried, in_periods, once, quantities, timed
+from .causes.scales import Length, bulk, carried, in_periods, once, pace, quantities, timed
 from .causes.sentences import interval
 from .causes.shapers import returning
 
@@ -239,12 +239,13 @@ def people(
             return People({}, path, TOO_SLOW)
     except AckclockError as error:
         return People({}, path, str(state("people.no-probes", error=str(error).splitlines()[0])))
-    settings = {key: _mean(ones) for key, ones in answer.items()}
+    settings = {key: _mean(own) for key, own in answer.items()}
     for key in _other_rates(answer, alone):
         runs = tuple(replace(experience, download=math.nan) for experience in settings[key].runs)
         settings[key] = replace(settings[key], download=math.nan, rate_without=alone[key], runs=runs)
-    within = str(user["name"]) if any(_beside(link["queue"], str(user["name"]), ()) for link in first["link"]) else ""
-    return People(settings, path, within=within, limited=limited)
+    name = str(user["name"])
+    shared = any(True for link in first["link"] for _ in _asking(link["queue"], name))
+    return People(settings, path, within=name if shared else "", limited=limited)
 
 
 def _probes(
@@ -267,7 +268,7 @@ def _unlike(answer: Mapping[str, Sequence[Experience]], added: Mapping[str, floa
     """Whether a class of the first setting's flows waits otherwise than without the probes."""
     runs = next(iter(answer.values()))
     for name in runs[0].one_way.keys() & added.keys():
-        observed = sum(run.one_way.get(name, math.nan) for run in runs) / len(runs) - ways[name]
+        observed = sum(experience.one_way.get(name, math.nan) for experience in runs) / len(runs) - ways[name]
         if abs(observed - added[name]) > max(UNLIKE * max(observed, added[name]), UNLIKE_S):
             return True
     return False
@@ -290,14 +291,15 @@ def _mean(runs: Sequence[Experience]) -> Experience:
     def average(values: Sequence[float]) -> float:
         return sum(values) / len(values)
 
-    calls = [run.call for run in runs if run.call is not None]
+    calls = [experience.call for experience in runs if experience.call is not None]
     answer = None
     if len(calls) == len(runs):
         numbers = ("rating", "delay", "playout", "late", "lost")
-        answer = Call(**{name: average([getattr(run, name) for run in calls]) for name in numbers})
+        answer = Call(**{name: average([getattr(own, name) for own in calls]) for name in numbers})
     times = ("ping", "ping_base", "ping_p99", "page", "download", "seconds", "rate_beside")
-    means: dict[str, Any] = {name: average([getattr(run, name) for run in runs]) for name in times}
-    return Experience(call=answer, pages=sum(run.pages for run in runs), runs=tuple(runs), **means)
+    means: dict[str, Any] = {name: average([getattr(experience, name) for experience in runs]) for name in times}
+    pages = sum(experience.pages for experience in runs)
+    return Experience(call=answer, pages=pages, runs=tuple(runs), **means)
 
 
 def _user(tree: Mapping[str, Any], link: str) -> Mapping[str, Any]:
@@ -337,9 +339,7 @@ def _length(
     page = 8 * PAGE * sharing / rate
     longest = max(longest, ROUNDS * _base(user))
     measured = in_periods(tree, max(min(length.measured, longest), WANTED * (page + 1)))
-    crossed = {name for flow in tree["flows"] for name in [*flow["path"], *returning(flow)]}
-    packets = sum(carried(link) / 12_000 for link in tree["link"] if link["name"] in crossed)
-    most = most_packets / packets - length.warm
+    most = most_packets / pace(tree) - length.warm
     if most < min(length.measured, 1.0):
         return None
     return Length(length.warm, min(measured, most), length.sample, length.reason)
@@ -366,21 +366,20 @@ def _probed(tree: Mapping[str, Any], user: Mapping[str, Any], length: Length) ->
         changed = copy.deepcopy(dict(tree))
         changed["flows"] = [*changed["flows"], *probes]
         for link in changed["link"]:
-            _beside(link["queue"], str(user["name"]), [str(probe["name"]) for probe in probes])
+            for entry in _asking(link["queue"], str(user["name"])):
+                entry["flows"] = [*entry["flows"], *(str(probe["name"]) for probe in probes)]
         scenarios.append(timed(changed, length))
     return scenarios
 
 
-def _beside(queue: dict[str, Any], name: str, probes: Sequence[str]) -> bool:
-    """Let the class of a queue that asks for some flows take the probes, unless it has a default; say if it did."""
-    found = False
+def _asking(queue: Mapping[str, Any], name: str) -> Iterator[dict[str, Any]]:
+    """Yield the classes of a queue that ask for some flows by name, unless it has a default, which takes all others."""
     for entry in [] if "default" in queue else queue.get("classes", []):
         if name in entry.get("flows", []):
-            entry["flows"] = [*entry["flows"], *probes]
-            found = True
+            yield entry
         for inner in (entry, entry.get("queue", {})):
-            found |= isinstance(inner, dict) and _beside(inner, name, probes)
-    return found
+            if isinstance(inner, dict):
+                yield from _asking(inner, name)
 
 
 def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experience:

@@ -22,7 +22,7 @@ from ...core.units import time
 from ...experiment.ablation import Ablation, Change, Tree
 from . import shapers
 from .measures import UNRESPONSIVE
-from .scales import bits, bulk, capacity, quantities
+from .scales import bits, bulk, packet_size, quantities, room
 
 FEW_PACKETS: Final = 4
 """A buffer is not cut below this."""
@@ -48,10 +48,6 @@ class LinkAblation:
 
 def _over(tree: Tree, name: str) -> list[Tree]:
     return [flow for flow in tree["flows"] if name in flow["path"]]
-
-
-def _packet(tree: Tree, name: str) -> float:
-    return max((max(quantities(flow["packet_size"]) or [1500.0]) for flow in _over(tree, name)), default=1500.0)
 
 
 def _rtt(tree: Tree, name: str) -> float:
@@ -286,7 +282,7 @@ def sized(tree: Tree, name: str, seconds: float) -> Tree:
     """Return the scenario with another capacity of a link's queue, given in seconds at its rate, which stays."""
     changed = copy.deepcopy(tree)
     link = link_of(changed, name)
-    packets = seconds * bits(link) / (8 * _packet(tree, name))
+    packets = seconds * bits(link) / (8 * packet_size(tree, name))
     link["queue"]["capacity"] = f"{max(round(packets), FEW_PACKETS)} packets"
     return _without_changes(changed, name, lambda key: key == "capacity")
 
@@ -297,20 +293,19 @@ def _plain_queue(tree: Tree, name: str) -> bool:
 
 
 def _buffer(tree: Tree, name: str, symptom: str) -> Change | None:
-    packet = _packet(tree, name)
-    room, rtt = capacity(link_of(tree, name), packet), _rtt(tree, name)
+    packet, whole, rtt = packet_size(tree, name), room(tree, name), _rtt(tree, name)
     least = FEW_PACKETS * 8 * packet / bits(link_of(tree, name))
     if "capacity" not in link_of(tree, name)["queue"]:
         return None  # a tree's leaves have one each
     if symptom == "delay":
         wanted = max(rtt / 4, least)
-        if not room > 1.5 * wanted:
+        if not whole > 1.5 * wanted:
             return None
         return _resized(tree, name, wanted)
     if symptom == "unfair" or not _plain_queue(tree, name):
         return None
     wanted = max(1.5 * rtt, 30 * 8 * packet / bits(link_of(tree, name)))
-    if not room < wanted / 1.5:
+    if not whole < wanted / 1.5:
         return None
     return _resized(tree, name, wanted)
 
@@ -318,14 +313,13 @@ def _buffer(tree: Tree, name: str, symptom: str) -> Change | None:
 def _resized(tree: Tree, name: str, wanted: float) -> Change:
     """Another buffer, named by the whole packets that it has."""
     resized = sized(tree, name, wanted)
-    room = capacity(link_of(resized, name), _packet(tree, name))
-    return _said(resized, "buffer", "other-buffer", room=_room(tree, name), wanted=room)
+    return _said(resized, "buffer", "other-buffer", room=_size(tree, name), wanted=room(resized, name))
 
 
-def _room(tree: Tree, name: str) -> str:
+def _size(tree: Tree, name: str) -> str:
     """The size of a buffer: as a time, with the packets where it was given in these."""
     text = str(link_of(tree, name)["queue"]["capacity"])
-    seconds = time(capacity(link_of(tree, name), _packet(tree, name)))
+    seconds = time(room(tree, name))
     varies = not isinstance(link_of(tree, name)["rate"], str)
     seconds += " at its mean rate" if varies else ""
     if not text.endswith("packets"):
@@ -345,10 +339,9 @@ def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
             return None
         changed = with_queue(tree, name, {"scheduler": "fq_codel"})
         return _said(changed, "queue", "fq-codel", queue=here)
-    rtt = max(_rtt(tree, name), 30 * 8 * _packet(tree, name) / bits(link_of(tree, name)))
+    rtt = max(_rtt(tree, name), 30 * 8 * packet_size(tree, name) / bits(link_of(tree, name)))
     changed = sized(with_queue(tree, name, {"aqm": "drop-tail", "capacity": "100 packets"}), name, rtt)
-    room = capacity(link_of(changed, name), _packet(tree, name))
-    return _said(changed, "queue", "drop-tail", queue=here, room=room)
+    return _said(changed, "queue", "drop-tail", queue=here, room=room(changed, name))
 
 
 def _control(other: str) -> Callable[[Tree, str, str], Change | None]:

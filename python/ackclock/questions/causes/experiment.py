@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...core._words import listed
 from ...core.errors import ScenarioError
-from ...core.scenario import Scenario, link_of
+from ...core.scenario import Scenario
 from ...core.simulate import run
 from ...core.statement import state
 from ...core.units import share, share_within, time
@@ -25,9 +25,9 @@ from ...experiment.runner import parallel
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
 from .ablations import GENERAL, SPECIFIC, LinkAblation, sized
 from .measures import UNRESPONSIVE, Numbers, numbers
-from .scales import Length, bits, bulk, capacity, carried, lasting, needed, once, quantities, timed
+from .scales import Length, bits, bulk, lasting, needed, once, pace, quantities, room, timed
 from .sentences import Evidence, Sentence, interval
-from .shapers import RIGHT, before, held, hosts, returning
+from .shapers import RIGHT, before, held, hosts
 
 if TYPE_CHECKING:
     from ...analysis import Interval
@@ -153,7 +153,7 @@ class Measured:
 
     def of(self, symptom: Symptom) -> Interval:
         """Average the symptom's number, with its interval."""
-        values = [symptom.value(number) for number in self.numbers]
+        values = [symptom.value(own) for own in self.numbers]
         spread = math.nan
         halves = self.numbers[0].halves.get(symptom.key)
         if len(values) == 1 and halves is not None:
@@ -163,8 +163,8 @@ class Measured:
 
     def _counting(self) -> float:
         """Half the 95 % interval of a share of counted packets, however alike the seeds are; 3 in n where none is."""
-        sent = sum(number.stream_packets for number in self.numbers)
-        lost = sum(number.stream_loss * number.stream_packets for number in self.numbers if number.stream_packets)
+        sent = sum(own.stream_packets for own in self.numbers)
+        lost = sum(own.stream_loss * own.stream_packets for own in self.numbers if own.stream_packets)
         return max(1.96 * math.sqrt(lost), 3.0) / sent if sent else math.inf
 
     def limit(self, symptom: Symptom) -> float:
@@ -178,7 +178,7 @@ class Measured:
         A number that changed significantly from one half to the other, or in the same direction in every seed, must
         stay on its side after twice that change: three seeds that drift at different speeds are seldom significant.
         """
-        halves = [number.halves[symptom.key] for number in self.numbers if symptom.key in number.halves]
+        halves = [own.halves[symptom.key] for own in self.numbers if symptom.key in own.halves]
         if not halves:
             return True
         limit = self.limit(symptom)
@@ -196,7 +196,7 @@ class Measured:
 
         Where all seeds are the same run, as nothing in the scenario is random, they decide nothing.
         """
-        halves = [number.halves[symptom.key] for number in self.numbers if symptom.key in number.halves]
+        halves = [own.halves[symptom.key] for own in self.numbers if symptom.key in own.halves]
         moved = interval([after - before for before, after in halves])
         alike = moved.half < ALIKE * abs(moved.mean)
         return moved.count > 1 and not alike and abs(moved.mean) > max(moved.half, MOVES * abs(self.of(symptom).mean))
@@ -294,7 +294,7 @@ class Lab:
         wanted = Length(length.warm * factor, length.measured * factor, length.sample, length.reason)
         own = lasting(tree, length) if once(tree) else None
         if own is not None:
-            affordable = self.budget / (own.total * _pace(tree))
+            affordable = self.budget / (own.total * pace(tree))
             return own, True, min(seeds, max(int(affordable), WHY.fewest))
         if self.length is not None:
             part = self.length / wanted.total
@@ -305,7 +305,7 @@ class Lab:
                     seeds,
                 )
             return Length(wanted.warm, self.length - wanted.warm, wanted.sample, length.reason), True, seeds
-        rate = _pace(tree)
+        rate = pace(tree)
         if known and known.warm >= wanted.warm and known.measured >= wanted.measured:
             wanted = known
         for count in range(seeds, 0, -1):
@@ -350,12 +350,6 @@ class Lab:
         scenario = Scenario(timed(tree, length))
         kept = self.cache.results.get((json.dumps(scenario.canonical), seed))
         return run(scenario, seed=seed, trace_links=True) if kept is None else kept
-
-
-def _pace(tree: Tree) -> float:
-    """Packets that a scenario's links carry in a second at most."""
-    crossed = {name for flow in tree["flows"] for name in [*flow["path"], *returning(flow)]}
-    return sum(carried(link) / 12_000 for link in tree["link"] if link["name"] in crossed)
 
 
 def _plain(value: Any) -> Any:
@@ -646,7 +640,7 @@ def _apart(evidence: Evidence) -> float:
 
 
 def _longest(present: Measured) -> float:
-    return max((number.delay_p99 for number in present.numbers if not math.isnan(number.delay_p99)), default=0.0)
+    return max((own.delay_p99 for own in present.numbers if not math.isnan(own.delay_p99)), default=0.0)
 
 
 def _causes(
@@ -679,7 +673,7 @@ def _causes(
 
 def _roomy(tree: Tree, link: str, present: Measured) -> bool:
     """Whether a buffer is never half full: then half of it would do the same, and its size causes nothing."""
-    return max(number.peak for number in present.numbers) < 0.5 * capacity(link_of(tree, link), 1500.0)
+    return max(own.peak for own in present.numbers) < 0.5 * room(tree, link)
 
 
 def _ablations(of: Sequence[LinkAblation], link: str, symptom: Symptom) -> list[Ablation]:
@@ -715,9 +709,9 @@ def _try(lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: in
 
 def _far(first: Measured, symptom: Symptom, before: float) -> bool:
     """Return True if one run, and each half of it, leaves so much of a symptom that more seeds would not help."""
-    number = first.numbers[0]
+    own = first.numbers[0]
     left = FAR * max(first.limit(symptom), LITTLE * before)
-    return all(value > left for value in (symptom.value(number), *number.halves.get(symptom.key, ())))
+    return all(value > left for value in (symptom.value(own), *own.halves.get(symptom.key, ())))
 
 
 def removes(evidence: Evidence, symptom: Symptom) -> bool:
@@ -737,11 +731,10 @@ def _dose_response(lab: Lab, tree: Tree, symptom: Symptom, before: float, seed: 
     """
     if symptom.key != "delay":
         return True
-    link = link_of(tree, lab.link)
-    room = capacity(link, 1500.0)
-    if math.isinf(room):
+    whole = room(tree, lab.link)
+    if math.isinf(whole):
         return True
-    after = lab.measure("delay: half the buffer", sized(tree, lab.link, 0.5 * room), first=seed)
+    after = lab.measure("delay: half the buffer", sized(tree, lab.link, 0.5 * whole), first=seed)
     return after.of(symptom).mean < DOSE * before
 
 
@@ -782,7 +775,7 @@ def _healthy(diagnosis: Diagnosis) -> Sentence:
         if not math.isnan(diagnosis.present.of(symptom).mean)
     ]
     wait, loss = (diagnosis.present.of(symptom).mean for symptom in SYMPTOMS[:2])
-    used = sum(number.utilization for number in diagnosis.present.numbers) / len(diagnosis.present.numbers)
+    used = sum(own.utilization for own in diagnosis.present.numbers) / len(diagnosis.present.numbers)
     return Sentence(
         f"link {diagnosis.link}",
         "healthy",

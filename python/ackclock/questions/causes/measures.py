@@ -168,7 +168,7 @@ def queued(result: Result, name: str, rate: float) -> NDArray[np.float64]:
     Return the samples of a link's queue in the measured time, s at a rate in bit/s.
 
     Where the link's rate varies, s at the rate of that moment; `rate` counts while the link stands still. Where it
-    sends in batches, what it sends in a second of waiting packets counts: `rate` is that of its physical layer.
+    sends in batches, the rate at which it sends while packets wait counts: `rate` is that of its physical layer.
     """
     import numpy as np
 

@@ -116,7 +116,7 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
     parts
         The links that are compared, the judged one first, each with the new rate as a part of the old.
     """
-    every_effect = []
+    found = []
     many = len(parts) > 1
 
     def pair(old: Sequence[float], new: Sequence[float], key: Key, subject: str, how: str) -> None:
@@ -139,29 +139,29 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
         longer = after.length.measured / runs.length.measured
         if key == "jain" and better is not None and _owed(before, now, longer):
             better = None
-        every_effect.append(Effect(key, subject, before, now, half, better, evidence))
+        found.append(Effect(key, subject, before, now, half, better, evidence))
 
     for link, part in parts.items():
         old, new = _of(present, link), _of(after, link)
         place = f" at {link}" if many else ""
         for key, how in _OF_LINKS.items():
             pair(
-                [getattr(number, key) for number in old],
-                [getattr(number, key) for number in new],
+                [getattr(run, key) for run in old],
+                [getattr(run, key) for run in new],
                 key,
                 link,
                 how + place,
             )
-        pair([number.utilization for number in old], [part * number.utilization for number in new], "rate", link,
+        pair([run.utilization for run in old], [part * run.utilization for run in new], "rate", link,
              str(state("causes.throughput", place=place)))  # fmt: skip
     for name in present.numbers[0].classes:
-        if all(name in number.classes for number in after.numbers):
-            before, now = ([number.classes[name] for number in runs.numbers] for runs in (present, after))
-            pair([number.one_way_p99 for number in before], [number.one_way_p99 for number in now], "one_way_p99", name,
+        if all(name in run.classes for run in after.numbers):
+            before, now = ([run.classes[name] for run in runs.numbers] for runs in (present, after))
+            pair([run.one_way_p99 for run in before], [run.one_way_p99 for run in now], "one_way_p99", name,
                  str(state("causes.one-way-delay", name=name)))  # fmt: skip
-            pair([number.goodput for number in before], [number.goodput for number in now], "goodput", name,
+            pair([run.goodput for run in before], [run.goodput for run in now], "goodput", name,
                  f"goodput of {name}")  # fmt: skip
-    return tuple(every_effect)
+    return tuple(found)
 
 
 def _owed(before: float, after: float, longer: float) -> bool:

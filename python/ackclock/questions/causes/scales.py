@@ -16,7 +16,7 @@ from typing import Any, Final
 from ... import _core
 from ...core.scenario import link_of
 from ...core.statement import state
-from .shapers import held
+from .shapers import held, returning
 
 MIN_MEASURED_PACKETS: Final = 1000
 """Packets at least that a measured time must hold."""
@@ -100,11 +100,23 @@ def carried(link: Mapping[str, Any]) -> float:
     return min(bits(link), quantities(policer["rate"])[0]) if isinstance(policer, Mapping) else bits(link)
 
 
+def pace(tree: Mapping[str, Any]) -> float:
+    """Return the packets that a scenario's links carry in a second at most."""
+    crossed = {name for flow in tree["flows"] for name in [*flow["path"], *returning(flow)]}
+    return sum(carried(link) / 12_000 for link in tree["link"] if link["name"] in crossed)
+
+
 def steps(rate: Mapping[str, Any]) -> tuple[list[tuple[float, float]], float]:
     """Return the steps of a varying rate, each with its beginning (s) and rate (bit/s), and its period; else inf."""
     pairs = [(_core.quantity(str(at))[0], _core.quantity(str(bps))[0]) for at, bps in rate["steps"]]
     again = str(rate.get("repeat", "never"))
     return pairs, math.inf if again == "never" else _core.quantity(again)[0]
+
+
+def _schedules(tree: Mapping[str, Any]) -> list[tuple[list[tuple[float, float]], float]]:
+    """Return the `steps` of every link whose rate varies in steps."""
+    rates = [link["rate"] for link in tree["link"]]
+    return [steps(rate) for rate in rates if isinstance(rate, Mapping) and rate.get("steps")]
 
 
 def in_periods(tree: Mapping[str, Any], seconds: float) -> float:
@@ -113,8 +125,7 @@ def in_periods(tree: Mapping[str, Any], seconds: float) -> float:
 
     With a part of one its mean rate would be that of the steps that happen to be in it.
     """
-    rates = [link["rate"] for link in tree["link"] if isinstance(link["rate"], Mapping) and "steps" in link["rate"]]
-    periods = [period for _, period in map(steps, rates) if 2 * period <= seconds]
+    periods = [period for _, period in _schedules(tree) if 2 * period <= seconds]
     longest = max(periods, default=0.0)
     return longest * math.ceil(seconds / longest - 1e-9) if longest else seconds
 
@@ -126,10 +137,8 @@ def once(tree: Mapping[str, Any]) -> bool:
     What is said of such a scenario holds for its own time. After it the last step would last for ever.
     """
     end = quantities(tree["scenario"]["duration"])
-    rates = [link["rate"] for link in tree["link"] if isinstance(link["rate"], Mapping) and link["rate"].get("steps")]
-    schedules = [steps(rate) for rate in rates]
     stepped = any(
-        math.isinf(period) and any(0 < at < (end or [math.inf])[0] for at, _ in own) for own, period in schedules
+        math.isinf(period) and any(0 < at < (end or [math.inf])[0] for at, _ in own) for own, period in _schedules(tree)
     )
     return bool(tree.get("change")) or stepped
 
@@ -153,6 +162,17 @@ def capacity(link: Mapping[str, Any], packet: float) -> float:
         return value
     size = 1.0 if str(text).split()[-1] in ("B", "kB", "MB", "KiB", "MiB", "GB") else packet
     return value * size * 8 / bits(link)
+
+
+def packet_size(tree: Mapping[str, Any], link: str) -> float:
+    """Return the size of the largest packets that cross a link, bytes."""
+    sizes = [quantities(flow["packet_size"]) for flow in tree["flows"] if link in flow["path"]]
+    return max((max(own or [1500.0]) for own in sizes), default=1500.0)
+
+
+def room(tree: Mapping[str, Any], link: str) -> float:
+    """Return the room of a link's queue for its largest packets as a time, s; infinite where it has no limit."""
+    return capacity(link_of(tree, link), packet_size(tree, link))
 
 
 def bulk(tree: Mapping[str, Any], link: str) -> list[dict[str, Any]]:

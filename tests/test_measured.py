@@ -15,9 +15,10 @@ import ackclock as ac
 from ackclock import Hysteresis
 from ackclock.analysis.bands import bands
 from ackclock.analysis.modes import fluctuation_mode
+from ackclock.core.statement import state
 from ackclock.experiment.progress import listening
-from ackclock.questions.measured.ensemble import Ensemble
-from ackclock.questions.measured.pairs import pair_scenario
+from ackclock.questions.measured.ensemble import Ensemble, MeasuredStability
+from ackclock.questions.measured.pairs import pair_scenario, row_of
 from ackclock.questions.stability.packets import packet_run
 from conftest import SMALL
 
@@ -262,3 +263,15 @@ def test_the_period_is_the_one_that_the_finding_names() -> None:
     measured = ac.measured_stability(scenario, packets=300_000)
     assert measured.verdict == "cannot tell"
     assert f"motion of period {measured.period:.3g} s" in measured.sentence
+
+
+def test_the_period_in_a_table_is_that_of_the_decay_beside_it() -> None:
+    """The period of a motion that may be a cycle stood beside the decay of a mode with another."""
+    mode = fluctuation_mode(damped(1), STEP)
+    assert mode is not None
+    finding = state("measured.no-mode")
+    judged = MeasuredStability("b", "cannot tell", finding, mode, 10.0, 3.0, 4, 100.0, 1000, cycle=9.0)
+    assert judged.period == 9.0
+    row = row_of(judged)
+    assert float(row["period_s"]) == pytest.approx(2 * math.pi / OMEGA, rel=0.05)
+    assert float(row["decay_per_s"]) == pytest.approx(mode.decay.value, rel=1e-3)

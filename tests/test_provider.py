@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
+from ackclock.core.simulate import run
 from ackclock.core.tc import libreqos
+from ackclock.questions import provider
 from ackclock.questions.provider import Mix, ProviderError, busy_hour, subscribers
 from conftest import Command
 
@@ -71,6 +74,20 @@ def test_a_download_has_no_more_than_its_plan() -> None:
     assert answer.sentence.startswith("Site with 10 subscribers: full in")
     assert "now" not in answer.sentence  # nothing was added
     assert "0 more" not in str(answer)
+
+
+def test_nothing_is_run_twice_where_nobody_is_added(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    counted = Mock(side_effect=run)
+    monkeypatch.setattr(provider, "parallel", lambda sample, jobs, **_: [sample(job) for job in jobs])
+    monkeypatch.setattr(provider, "run", counted)
+    answer = subscribers(*FILES, "AP", 0, mix=Mix(0, 0, 1.0, 0), samples=2, seconds=3)
+    assert [call.kwargs["seed"] for call in counted.call_args_list] == [1, 2]
+    assert list(answer.hours) == ["now"]
+    answer.draw(tmp_path / "ap.svg")
+    assert "10 more" not in (tmp_path / "ap.svg").read_text(encoding="utf-8")
+    more = subscribers(*FILES, "AP", 5, mix=Mix(0, 0, 1.0, 0), samples=2, seconds=3)
+    assert counted.call_count == 6
+    assert more.hours == {"now": more.now, "5 more": more.after}
 
 
 def test_mistakes() -> None:

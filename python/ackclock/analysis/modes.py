@@ -83,6 +83,11 @@ class FluctuationMode:
     """Blocks that the intervals rest on (jackknife)."""
 
     @property
+    def period(self) -> float:
+        """Period of the frequency, s."""
+        return 2 * math.pi / self.frequency.value
+
+    @property
     def is_cycle(self) -> bool | None:
         """Whether the motion is a limit cycle; None where the interval of the amplitude ratio does not decide."""
         if self.amplitude_ratio.high < CYCLE_RATIO:

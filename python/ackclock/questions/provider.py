@@ -139,6 +139,11 @@ class Subscribers(Card):
     mix: Mix
 
     @property
+    def hours(self) -> dict[str, Hour]:
+        """The busy hour now, and with more subscribers if there are any, by name."""
+        return {"now": self.now} | ({f"{self.more} more": self.after} if self.more else {})
+
+    @property
     @presented
     def sentence(self) -> str:
         """The answer in a line."""
@@ -231,7 +236,7 @@ def _kept(node: libreqos.Node, doing: Mapping[str, Any], circuits: Sequence[libr
     ]
     own = [circuit for circuit in circuits if circuit.parent == node.name and circuit.name in doing]
     return replace(
-        node, children=[child for child in below if any(below.circuits for below in child.every())], circuits=own
+        node, children=[child for child in below if any(inner.circuits for inner in child.every())], circuits=own
     )
 
 
@@ -290,8 +295,10 @@ def subscribers(
         raise ProviderError(f'the node "{node}" has no circuits')
     added = [replace(own[k % len(own)], name=f"circuit more-{k + 1}") for k in range(more)]
     number = libreqos.WAYS.index(way)
-    hours = [_hour(entry, [*own, *extra], number, mix, range(seed, seed + samples), seconds) for extra in ([], added)]
-    return Subscribers(node, more, way, entry.rates[number], hours[0], hours[1], samples, seconds, mix)
+    seeds = range(seed, seed + samples)
+    now = _hour(entry, own, number, mix, seeds, seconds)
+    after = _hour(entry, [*own, *added], number, mix, seeds, seconds) if added else now
+    return Subscribers(node, more, way, entry.rates[number], now, after, samples, seconds, mix)
 
 
 def _hour(

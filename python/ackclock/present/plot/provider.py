@@ -24,7 +24,7 @@ def write(subscribers: Subscribers, path: Any, kind: str = "svg") -> None:
             ("rate of a subscriber", 1e-6, "Mbit/s", lambda entry: entry.rates),
         )
         for ax, (label, scale, unit, values) in zip(axes, parts, strict=True):
-            for name, hour in (("now", subscribers.now), (f"{subscribers.more} more", subscribers.after)):
+            for name, hour in subscribers.hours.items():
                 sample = values(hour)
                 if sample.size:
                     ax.plot(scale * sample, 100 * np.arange(1, sample.size + 1) / sample.size, label=name)
@@ -33,7 +33,6 @@ def write(subscribers: Subscribers, path: Any, kind: str = "svg") -> None:
         axes[1].set_xscale("symlog", linthresh=1)
         axes[0].set_ylabel("at most this (%)")
         axes[0].legend()
-        figure.suptitle(
-            f"{subscribers.node}: {subscribers.now.count} and {subscribers.after.count} subscribers in the busy hour"
-        )
+        counts = " and ".join(str(hour.count) for hour in subscribers.hours.values())
+        figure.suptitle(f"{subscribers.node}: {counts} subscribers in the busy hour")
         figure.savefig(path, format=kind)

@@ -16,8 +16,7 @@ def text(subscribers: Subscribers) -> str:
     import numpy as np
 
     rows = {}
-    cases = [("now", subscribers.now), (f"{subscribers.more} more", subscribers.after)]
-    for name, hour in cases if subscribers.more else cases[:1]:
+    for name, hour in subscribers.hours.items():
         waits = [time(float(np.percentile(hour.delays, part))) if hour.delays.size else "none" for part in (50, 95)]
         rows[name] = {
             "subscribers": str(hour.count),
@@ -45,7 +44,7 @@ def sentence(subscribers: Subscribers) -> str:
 
     now, after = subscribers.now, subscribers.after
     waits = [float(np.median(hour.delays)) if hour.delays.size else math.nan for hour in (now, after)]
-    without = {
+    aside = {
         name: f" (now {value})" if subscribers.more else ""
         for name, value in {
             "full": share(now.full),
@@ -56,9 +55,9 @@ def sentence(subscribers: Subscribers) -> str:
     if math.isnan(after.downloads):
         downloads = "in no sample is there a download (more --samples, or a larger --download, would have one)"
     else:
-        downloads = f"a download gets {rate_text(after.downloads)}{without['download']}"
+        downloads = f"a download gets {rate_text(after.downloads)}{aside['download']}"
     whom = f"{subscribers.more} more subscribers ({after.count})" if subscribers.more else f"{after.count} subscribers"
     return (
-        f"{subscribers.node} with {whom}: full in {share(after.full)} of the busy hour{without['full']}; half of the "
-        f"busy subscribers wait {time(waits[1])} or more in 1 of 20 packets{without['wait']}; {downloads}."
+        f"{subscribers.node} with {whom}: full in {share(after.full)} of the busy hour{aside['full']}; half of the "
+        f"busy subscribers wait {time(waits[1])} or more in 1 of 20 packets{aside['wait']}; {downloads}."
     )

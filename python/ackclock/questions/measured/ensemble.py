@@ -93,7 +93,7 @@ class MeasuredStability:
     @property
     def period(self) -> float:
         """Period of the limit cycle or of what may be one, otherwise of the mode, s; NaN without any."""
-        return self.cycle if self.mode is None or math.isfinite(self.cycle) else _mode_period(self.mode)
+        return self.cycle if self.mode is None or math.isfinite(self.cycle) else self.mode.period
 
     @property
     def reason(self) -> str:
@@ -233,7 +233,7 @@ class Ensemble:
         if judged.mode is not None and judged.mode.amplitude_ratio.value > INTERMITTENT_RATIO:
             wanted = 3 * self.seconds
         elif judged.mode is not None:
-            period = _mode_period(judged.mode)
+            period = judged.mode.period
             slow = max(PERIODS * period, min(DECAYS / judged.mode.decay.value, 4 * PERIODS * period))
             wanted = slow / (1 - WARMED)
         elif judged.queue_mean >= EMPTY:
@@ -291,7 +291,7 @@ class Ensemble:
     @staticmethod
     def _cycle_period(verdict: Verdict, mode: FluctuationMode | None, observed: _Bands) -> float:
         if verdict == "oscillates" and mode is not None and mode.is_cycle:
-            return _mode_period(mode)
+            return mode.period
         band = {"oscillates": observed.cycle, "cannot tell": observed.open}.get(verdict)
         return math.nan if band is None else band.period
 
@@ -300,7 +300,7 @@ class Ensemble:
         if observed.cycle is not None:
             near = fluctuation_mode(self.traces, self.sample, shortest_lag=self.rtt / 2, near=observed.cycle.period)
             return near if near is not None and near.is_cycle and near.amplitude >= packet else None
-        return mode if mode is not None and observed.share(_mode_period(mode)) >= LEAST_SHARE else None
+        return mode if mode is not None and observed.share(mode.period) >= LEAST_SHARE else None
 
     def confirmed(self, judged: MeasuredStability) -> MeasuredStability:
         """
@@ -337,7 +337,7 @@ class Ensemble:
         if moved is not None:
             return "cannot tell", state("measured.moves", packets=moved)
         if mode is not None and mode.is_cycle:
-            return "oscillates", _cycle(_mode_period(mode), mode.amplitude, mode.amplitude_ratio)
+            return "oscillates", _cycle(mode.period, mode.amplitude, mode.amplitude_ratio)
         if observed.cycle is not None:
             amplitude = _amplitude(observed.cycle, observed.deviation)
             return "oscillates", _cycle(observed.cycle.period, amplitude, observed.cycle.amplitude_ratio)
@@ -369,7 +369,7 @@ class Ensemble:
             return "does not oscillate", state(
                 "measured.no-period", period=strong[0].period, low=min(ratios), high=max(ratios)
             )
-        period, decay = _mode_period(mode), mode.decay
+        period, decay = mode.period, mode.decay
         ratio = mode.amplitude_ratio
         spread = _spread(ratio)
         if mode.is_cycle is False and decay.high > WIDEST * decay.low:
@@ -437,10 +437,6 @@ class _Bands:
 
 def _amplitude(band: Band, deviation: float) -> float:
     return math.sqrt(2 * band.share) * deviation
-
-
-def _mode_period(mode: FluctuationMode) -> float:
-    return 2 * math.pi / mode.frequency.value
 
 
 def _cycle(period: float, amplitude: float, ratio: Estimate) -> Statement:

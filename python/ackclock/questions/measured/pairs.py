@@ -133,7 +133,7 @@ def row_of(judged: MeasuredStability) -> dict[str, str]:
     numbers = dict.fromkeys(MODE, math.nan)
     if mode is not None:
         decay, ratio = mode.decay, mode.amplitude_ratio
-        measures = (judged.period, decay.value, decay.low, decay.high, ratio.value, ratio.low, ratio.high)
+        measures = (mode.period, decay.value, decay.low, decay.high, ratio.value, ratio.low, ratio.high)
         numbers = dict(zip(numbers, measures, strict=True))
     numbers |= {"queue_mean": judged.queue_mean, "queue_std": judged.queue_std}
     return {

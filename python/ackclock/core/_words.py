@@ -11,11 +11,12 @@ _ALIKE: Final = 0.65
 
 
 def nearest(word: str, names: Iterable[str]) -> str:
-    """Return "; did you mean X?" for the nearest name, or nothing where none is near."""
+    """Return "; did you mean X?" for the nearest name, leading dashes aside, or nothing where none is near."""
     import difflib  # for mistakes only
 
-    near = difflib.get_close_matches(word, names, 1, _ALIKE)
-    return f'; did you mean "{near[0]}"?' if near else ""
+    by_bare = {name.lstrip("-"): name for name in names}
+    near = difflib.get_close_matches(word.lstrip("-"), by_bare, 1, _ALIKE)
+    return f'; did you mean "{by_bare[near[0]]}"?' if near else ""
 
 
 def among(word: str, names: Sequence[str]) -> str:

@@ -58,9 +58,9 @@ def _merged(diagnostics: Sequence[Diagnostic]) -> list[str]:
     for item in diagnostics:
         before, bracket, rest = item.key.partition("[")
         index, _, after = rest.partition("]")
-        parts = item.text.split(f"{before}[{index}]{after}", 1) if bracket and item.line is None else [item.text]
-        place = (f"{parts[0]}{before}[", f"]{after}{parts[1]}") if len(parts) > 1 else (item.text, "")
-        indices.setdefault(place, []).append(index if len(parts) > 1 else "")
+        head, found, tail = item.text.partition(item.key) if bracket and item.line is None else (item.text, "", "")
+        place = (f"{head}{before}[", f"]{after}{tail}") if found else (item.text, "")
+        indices.setdefault(place, []).append(index if found else "")
     return [f"{begin}{', '.join(each)}{end}" if end else begin for (begin, end), each in indices.items()]
 
 

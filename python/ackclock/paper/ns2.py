@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from .claims import Outcome, PaperError, Verdict
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-TABLE = "ns2.csv"
+SETUPS, TABLE = "ns2.toml", "ns2.csv"
 SHOW, ALSO, WITHOUT = "show", "also", "without"
 """
 Keys of an item in ``ns2.toml``: the measures that stand in the README, set-ups of other items to show there, and why
@@ -61,19 +61,27 @@ def setups(folder: Path) -> dict[str, Setup]:
     PaperError
         If one has no script or no seeds.
     """
-    path = folder / "ns2.toml"
-    if not path.is_file():
-        return {}
     by_name = {}
-    for item, labels in tomllib.loads(path.read_text(encoding="utf-8")).items():
+    for item, labels in _trees(folder).items():
         for label, tree in labels.items():
             if label in (SHOW, ALSO, WITHOUT):
                 continue
             name = f"{item}/{label}"
             if {"script", "seeds"} - set(tree):
-                raise PaperError(f'{path}: "{name}" needs script and seeds')
+                raise PaperError(f'{folder / SETUPS}: "{name}" needs script and seeds')
             by_name[name] = Setup(name, tree["script"], tree.get("options", {}), tree["seeds"])
     return by_name
+
+
+def _trees(folder: Path) -> dict[str, dict[str, Any]]:
+    """Read ``ns2.toml``: the tables of each item; none where there is no such file."""
+    path = folder / SETUPS
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def _names(every: Iterable[str], item: str, tree: Mapping[str, Any]) -> list[str]:
+    """Return the set-ups that stand beside an item: its own, and those of others that it names."""
+    return [*(name for name in every if name.startswith(f"{item}/")), *tree.get(ALSO, [])]
 
 
 def rows(folder: Path) -> dict[tuple[str, int], Row]:
@@ -92,15 +100,12 @@ def rows(folder: Path) -> dict[tuple[str, int], Row]:
 
 def lines(folder: Path, item: str) -> list[str]:
     """Return what ns-2 gives for an item, one line per set-up: means over seeds and their range."""
-    path = folder / "ns2.toml"
-    if not path.is_file():
-        return []
-    tree = tomllib.loads(path.read_text(encoding="utf-8")).get(item, {})
+    tree = _trees(folder).get(item, {})
     shown = tree.get(SHOW, [])
     known = rows(folder)
     printed = [f"ns-2: none, {tree[WITHOUT]}"] if WITHOUT in tree else []
-    for name in (*(setup for setup in setups(folder) if setup.startswith(f"{item}/")), *tree.get(ALSO, [])):
-        of = [row for (item, _), row in known.items() if item == name]
+    for name in _names(setups(folder), item, tree):
+        of = [row for (setup, _), row in known.items() if setup == name]
         if of:
             values = ", ".join(
                 f"{quantity} {spread([row[quantity] for row in of])}"
@@ -118,14 +123,13 @@ def alone(folder: Path, outcomes: Sequence[Outcome], seeds: int = 2) -> list[str
 
     An item has it if ``ns2.csv`` has all of its set-ups in at least `seeds` seeds, or if ``ns2.toml`` says why not.
     """
-    path = folder / "ns2.toml"
-    trees = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    trees = _trees(folder)
     count = Counter(name for name, _ in rows(folder))
     every = setups(folder)
 
     def beside(item: str) -> bool:
         tree = trees.get(item, {})
-        names = [*(name for name in every if name.startswith(f"{item}/")), *tree.get(ALSO, [])]
+        names = _names(every, item, tree)
         return WITHOUT in tree or (bool(names) and all(count[name] >= seeds for name in names))
 
     settled = {Verdict.HOLDS, Verdict.PAPER}
@@ -167,7 +171,7 @@ def run_missing(folder: Path, *, only: str = "", progress: Callable[[str], None]
     known = rows(folder)
     wanted = [
         (setup, seed)
-        for seed in range(1, 1 + max((of_item.seeds for of_item in of.values()), default=0))
+        for seed in range(1, 1 + max((setup.seeds for setup in of.values()), default=0))
         for setup in of.values()
         if seed <= setup.seeds and setup.name.startswith(only) and (setup.name, seed) not in known
     ]

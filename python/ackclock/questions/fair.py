@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import _core
-from ..core._words import among
 from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError
 from ..core.scenario import dumbbell
-from ..core.simulate import list_algorithms, run
-from ..core.units import time
+from ..core.simulate import run
+from ..core.units import read_quantity, time
 from ..experiment.runner import parallel
 from ..experiment.sequential import FAIR
 from .causes.ablations import called
@@ -238,14 +237,9 @@ def fair(
     counts = tuple(counts or [1] * len(controls))
     _checked(controls, counts, rate, rtts, buffers)
     try:
-        sides = [subject(control, {}, style) for control in controls]
+        sides = [subject(control, {}, style, "sender") for control in controls]
     except EvaluateError as error:
-        if not error.unknown:
-            raise FairError(str(error)) from None
-        names = among(error.unknown, [str(entry["kind"]) for entry in list_algorithms()["congestion"]])
-        raise FairError(
-            f'there is no congestion control "{error.unknown}"{names}, FILE.py:Class and FILE.so:OPTIONS'
-        ) from None
+        raise FairError(str(error)) from None
     for side in sides:
         if side.kind != "sender":
             raise FairError(f"{side.name} is a queue; this compares congestion controls")
@@ -275,10 +269,7 @@ def _checked(
     if min(counts) < 1:
         raise FairError("each side needs a flow")
     for text, kind in [(rate, "rate"), *((rtt, "time") for rtt in rtts)]:
-        try:
-            value, has = _core.quantity(text.strip())
-        except ValueError as error:
-            raise FairError(f"{text}: {error}") from None
+        value, has = read_quantity(text, text, FairError)
         if has != kind or not value > 0:
             raise FairError(f"{text} is not a {kind} above zero")
 

@@ -20,7 +20,7 @@ macro_rules! setups {
     };
 }
 
-pub(crate) const SETUPS: [Setup; 15] = setups! {
+pub(crate) const SETUPS: [Setup; 16] = setups! {
     "s1" 180.0
     "s3" 150.0
     "s4" 35.0
@@ -34,6 +34,7 @@ pub(crate) const SETUPS: [Setup; 15] = setups! {
     "s5-10-reverse" 70.0
     "s5-100" 43.0
     "s5-1000" 3.0
+    "s5-1000-access" 3.0
     "s5-100000" 1.2
     "lot-3" 150.0
 };

@@ -62,6 +62,11 @@ class Record:
     printed: bool = False
     """Whether it is what tc prints: then what is not said is not so."""
 
+    @property
+    def form(self) -> str:
+        """Kind whose words it has: cake_mq, a cake for each hardware queue, has those of cake."""
+        return "cake" if self.kind == "cake_mq" else self.kind
+
 
 @dataclass
 class Read:
@@ -303,13 +308,13 @@ def _entry(printed: dict[str, Any], place: Place, records: Read) -> None:
         if not record.words:
             return
     else:
-        record.words = [word for key, value in options.items() for word in _words(kind, key, value)]
+        record.words = [word for key, value in options.items() for word in _words(record.form, key, value)]
     records.records.append(record)
 
 
 def _words(kind: str, key: str, value: Any) -> list[str]:
     """Words of a command for an entry of JSON."""
-    if kind in ("cake", "cake_mq") and (words := _cake_words(key, value)) is not None:
+    if kind == "cake" and (words := _cake_words(key, value)) is not None:
         return words
     if key in ("sc", "rt", "ls", "ul") and isinstance(value, dict):
         return [
@@ -323,7 +328,7 @@ def _words(kind: str, key: str, value: Any) -> list[str]:
     if value is None or value is True:
         return [key]
     if value is False:
-        return [f"no{key}"] if kind in ("cake", "cake_mq") and key in ("nat", "wash") else []
+        return [f"no{key}"] if kind == "cake" and key in ("nat", "wash") else []
     if isinstance(value, list):
         return [key, *map(str, value)]
     if key in _MICROSECONDS and not isinstance(value, str) and (kind, key) != ("sfb", "target"):

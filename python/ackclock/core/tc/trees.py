@@ -44,17 +44,29 @@ class Device:
 
 def devices(records: Sequence[Record]) -> list[Device]:
     """Sort records by interface; the last root of each counts, as with ``replace``."""
-    by_name: dict[str, Device] = {}
     for number, record in enumerate(records):
-        name = record.dev or _having(records, record)
-        own = by_name.setdefault(name, Device(name))
         if record.what == "qdisc" and not record.handle:
             record.handle = f"{0x8001 + number:x}:"
+    owners = _owners(records)
+    by_name: dict[str, Device] = {}
+    for record in records:
+        name = record.dev or _having(owners, record)
+        own = by_name.setdefault(name, Device(name))
         {"qdisc": own.qdiscs, "class": own.classes, "filter": own.filters}[record.what].append(record)
     return list(by_name.values())
 
 
-def _having(records: Sequence[Record], record: Record) -> str:
+def _owners(records: Sequence[Record]) -> dict[str, list[str]]:
+    """Return the interfaces with a qdisc of each major number, and under "" those with any; each once, in order."""
+    owners: dict[str, dict[str, None]] = {}
+    for record in records:
+        if record.what == "qdisc" and record.dev:
+            for major in ("", record.handle.partition(":")[0]):
+                owners.setdefault(major, {})[record.dev] = None
+    return {major: list(names) for major, names in owners.items()}
+
+
+def _having(owners: Mapping[str, Sequence[str]], record: Record) -> str:
     """
     Return the interface of a class or filter that does not name it, as `tc class show dev DEV` prints them.
 
@@ -65,11 +77,9 @@ def _having(records: Sequence[Record], record: Record) -> str:
     ScenarioError
         If several interfaces have such a qdisc.
     """
-    qdiscs = [item for item in records if item.what == "qdisc" and item.dev]
-    if record.what == "qdisc" or not qdiscs:
+    if record.what == "qdisc":
         return ""
-    major = (record.handle or record.parent).partition(":")[0]
-    names = list(dict.fromkeys(item.dev for item in qdiscs if not major or item.handle.partition(":")[0] == major))
+    names = owners.get((record.handle or record.parent).partition(":")[0], ())
     if len(names) > 1:
         record.place.wrong("several interfaces may have it", record.handle or record.parent, f"dev {names[0]}, ...")
     return names[0] if names else ""
@@ -96,11 +106,10 @@ def queue_of(device: Device, notes: list[str]) -> tuple[Queue, list[str]] | None
 
 
 def _built(qdisc: Record, device: Device, notes: list[str], wanted: list[str]) -> Queue:
-    if qdisc.kind == "cake_mq":
+    if qdisc.form != qdisc.kind:
         notes.append(str(state("tc.cake-mq", place=qdisc.place.where)))
-        return kinds.read_leaf("cake", qdisc.words, qdisc.place, notes, qdisc.printed)
-    if qdisc.kind in kinds.NAMES:
-        return kinds.read_leaf(qdisc.kind, qdisc.words, qdisc.place, notes, qdisc.printed)
+    if qdisc.form in kinds.NAMES:
+        return kinds.read_leaf(qdisc.form, qdisc.words, qdisc.place, notes, qdisc.printed)
     if qdisc.kind not in CLASSFUL:
         known = [*kinds.NAMES, *CLASSFUL]
         hint = nearest(qdisc.kind, known)

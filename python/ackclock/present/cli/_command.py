@@ -56,11 +56,7 @@ class Parser(argparse.ArgumentParser):
         if not word.startswith("-"):
             return f'"{word}" is one argument too many'
         name = word.partition("=")[0]
-        options = {option.lstrip("-"): option for option in self._option_string_actions}
-        near = nearest(name.lstrip("-"), list(options))
-        for bare, option in options.items():
-            near = near.replace(f'"{bare}"', f'"{option}"')
-        return f"there is no option {name}{near}"
+        return f"there is no option {name}{nearest(name, self._option_string_actions)}"
 
 
 _LONGEST = 70

@@ -20,11 +20,7 @@ Kind = Literal["sender", "queue"]
 
 
 class EvaluateError(AckclockError, ValueError):
-    """The request is invalid; `unknown` is a name that no algorithm of the catalogue has."""
-
-    def __init__(self, reason: str, unknown: str = "") -> None:
-        super().__init__(reason)
-        self.unknown = unknown
+    """The request is invalid."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +69,14 @@ SUFFIXES = (".so", ".dylib", ".dll")
 """Files that are taken for libraries."""
 MIN_BUFFER_PACKETS = 4
 """Packets of the shortest buffer."""
+GROUPS = ("congestion", "aqm", "scheduler")
+"""Groups of the catalogue."""
+OFFERED: Mapping[Kind | None, tuple[str, Sequence[str]]] = {
+    None: ("algorithm", GROUPS),
+    "sender": ("congestion control", GROUPS[:1]),
+    "queue": ("queue", GROUPS[1:]),
+}
+"""By what is asked for: what it is called, and the groups whose names answer one that the catalogue does not have."""
 
 
 def sender(name: str, style: str = "rfc") -> Entry:
@@ -85,9 +89,11 @@ def queue(name: str) -> Entry:
     return Entry(name, "queue", {"aqm": name})
 
 
-def subject(algorithm: Any, parameters: Mapping[str, Any], style: str) -> Entry:
+def subject(algorithm: Any, parameters: Mapping[str, Any], style: str, wanted: Kind | None = None) -> Entry:
     """
     Return who is meant by a name, ``FILE.py:Class``, ``FILE.so:OPTIONS``, a table with its parameters, or a class.
+
+    An unknown name is answered with those of the kind that is wanted, or with all.
 
     Raises
     ------
@@ -101,20 +107,20 @@ def subject(algorithm: Any, parameters: Mapping[str, Any], style: str) -> Entry:
             raise EvaluateError('an algorithm as a table needs its name: {"kind": "compound", "gamma": 30}')
         if name in LIBRARIES:
             return _of_library(str(name), table | dict(parameters), style)
-        return subject(name, table | dict(parameters), style)
+        return subject(name, table | dict(parameters), style, wanted)
     if isinstance(algorithm, str):
         if is_library(algorithm):
             _refuse_parameters(parameters)
             file, _, options = algorithm.partition(":")
             return _of_library(_kind_of_library(Path(file)), {"library": file, "options": options}, style)
-        path, colon, wanted = algorithm.rpartition(":")
+        path, colon, name = algorithm.rpartition(":")
         if colon and path.endswith(".py"):
             _refuse_parameters(parameters)
-            made, source = from_file(Path(path), wanted)
-            return _of_class(made, wanted, style, source)
+            made, source = from_file(Path(path), name)
+            return _of_class(made, name, style, source)
         if algorithm.endswith(".py"):
             raise EvaluateError(f"{algorithm}: name the class, too: {algorithm}:Class")
-        return _of_catalogue(algorithm, parameters, style)
+        return _of_catalogue(algorithm, parameters, style, wanted)
     _refuse_parameters(parameters)
     named = getattr(algorithm, "func", algorithm)
     return _of_class(algorithm, getattr(named, "__name__", type(named).__name__), style, "")
@@ -153,9 +159,9 @@ def _refuse_parameters(parameters: Mapping[str, Any]) -> None:
         )
 
 
-def _of_catalogue(name: str, parameters: Mapping[str, Any], style: str) -> Entry:
+def _of_catalogue(name: str, parameters: Mapping[str, Any], style: str, wanted: Kind | None) -> Entry:
     known = list_algorithms()
-    for group in ("congestion", "aqm", "scheduler"):
+    for group in GROUPS:
         for entry in known[group]:
             if entry["kind"] != name:
                 continue
@@ -170,10 +176,9 @@ def _of_catalogue(name: str, parameters: Mapping[str, Any], style: str) -> Entry
                 return Entry(called, "sender", table, style, marks=bool(entry["ecn"]), parameters=own)
             table = {"aqm": name} | dict(parameters)
             return Entry(called, "queue", table, style, scheduler=group == "scheduler", parameters=own)
-    names = [str(entry["kind"]) for group in ("congestion", "aqm", "scheduler") for entry in known[group]]
-    raise EvaluateError(
-        f'there is no algorithm "{name}"{among(name, names)}, FILE.py:Class and FILE.so:OPTIONS', unknown=name
-    )
+    noun, groups = OFFERED[wanted]
+    names = [str(entry["kind"]) for group in groups for entry in known[group]]
+    raise EvaluateError(f'there is no {noun} "{name}"{among(name, names)}, FILE.py:Class and FILE.so:OPTIONS')
 
 
 def _parameters(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -35,9 +35,9 @@ DOWNLOAD_LIKE = 1.3
 SAME = 1e-3
 """Part by which numbers of the same probes may differ."""
 RATING_APART = 2.0
-"""Points of R between the mean of ratings and that of means; the simplified E-model is within 0.25 of the whole ..."""
+"""Points of R by which the mean of ratings may differ from the rating of means where delay and losses are `SIMPLE`."""
 SIMPLE = {"delay": 0.3, "late": 0.05, "lost": 0.05}
-"""... up to a delay of 0.3 s. With larger losses seeds may be too different for means."""
+"""Up to this delay, s, the simplified E-model is within 0.25 of the whole; with larger losses seeds may differ much."""
 FEWER_SEEDS, MORE_SEEDS = 3, 12
 """Other seeds, and those where few say otherwise."""
 

@@ -70,7 +70,7 @@ def bands(traces: ArrayLike, interval: float, *, shortest: float = 0.0) -> tuple
     if whole <= 0:
         return [], 0.0
     highest = min(n // 2, int(n * interval / max(shortest, 2 * interval)))
-    ranked_bands = []
+    found_bands = []
     centre = LEAST_PERIODS * BAND
     while centre < highest:
         low, high = math.ceil(centre / BAND), min(math.floor(centre * BAND), highest)
@@ -79,9 +79,9 @@ def bands(traces: ArrayLike, interval: float, *, shortest: float = 0.0) -> tuple
         if share > 0:
             cycles = float(inside @ np.arange(low, high + 1)) / float(inside.sum())
             ratio = _ratio(spectrum[:, low : high + 1], cycles, runs)
-            ranked_bands.append(Band(n * interval / cycles, share, ratio))
+            found_bands.append(Band(n * interval / cycles, share, ratio))
         centre *= BAND
-    return ranked_bands, float(power[:LEAST_PERIODS].sum()) / whole
+    return found_bands, float(power[:LEAST_PERIODS].sum()) / whole
 
 
 def _ratio(spectrum: np.ndarray, cycles: float, runs: int) -> Estimate:

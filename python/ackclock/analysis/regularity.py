@@ -230,7 +230,7 @@ def _period(z: Floats, lag: int, confidence: float) -> tuple[Bounds, Bounds]:
 def _jackknife(sums: Floats, value: Callable[[Floats], float], confidence: float) -> Bounds:
     """A value of sums over pieces, with the interval from leaving out one piece after another."""
     total, pieces = sums.sum(0), len(sums)
-    left_out = np.array([value(total - run_sum) for run_sum in sums])
+    left_out = np.array([value(total - piece) for piece in sums])
     error = math.sqrt((pieces - 1) / pieces * float(np.square(left_out - left_out.mean()).sum()))
     return Bounds(value(total), student_quantile(pieces - 1, confidence) * error)
 

@@ -53,12 +53,12 @@ def digests(scenario: _core.Scenario) -> list[str]:
 
 
 def _digests(scenario: _core.Scenario) -> dict[str, str]:
-    digests = {}
+    by_path = {}
     for path in dict.fromkeys(scenario.libraries):
         with suppress(OSError):
             about = Path(path).stat()
-            digests[path] = _digest(path, about.st_mtime_ns, about.st_size)
-    return digests
+            by_path[path] = _digest(path, about.st_mtime_ns, about.st_size)
+    return by_path
 
 
 @cache

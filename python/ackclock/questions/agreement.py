@@ -137,7 +137,9 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
 
     if len(kinds) != 1:
         return without(
-            "the matrix has one congestion control at a time" if kinds else "the matrix has endless flows only"
+            "the cells that ship with ackclock have one congestion control at a time"
+            if kinds
+            else "the cells that ship with ackclock have endless flows only"
         )
     varies = bool(tree.get("change")) or not isinstance(entry["rate"], str)
     if (
@@ -145,7 +147,7 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
         or varies
         or any(entry.get(key, "none") != "none" for key in ("loss", "jitter", "policer", "shaper", "service"))
     ):
-        return without("the matrix has endless flows alone on a plain link")
+        return without("the cells that ship with ackclock have endless flows alone on a plain link")
     listed = [cell for cell in cells() if cell.congestion == congestion and cell.queue == queue]
     if not listed:
         return without(str(state("agreement.no-cell", congestion=called(congestion), queue=queue)))

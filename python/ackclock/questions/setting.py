@@ -38,7 +38,7 @@ class Setting:
     utilization: float
     """Part of the present link's rate that is used, 0..1."""
     loss: float
-    """Part of the packets that is dropped, ..."""
+    """Part of the packets that is dropped, needless ACKs included."""
     spark: str
     """The queue over the measured time, between empty and `peak`."""
     peak: float
@@ -50,7 +50,7 @@ class Setting:
     jain: float = math.nan
     """Fairness index of the endless flows over the link; NaN with fewer than two."""
     filters_acks: bool = False
-    """... among them ACKs that the queue finds needless, if so."""
+    """Whether the queue drops ACKs that later ones make needless."""
 
 
 def measured(result: Result, name: str, bits: float, words: str) -> Setting:

@@ -354,8 +354,8 @@ def _people(tree: dict[str, Any], main: Judged, remedies: Sequence[Remedy], seed
 
 def _one_way(present: Measured) -> dict[str, float]:
     """Median one-way delays of the classes, s, means over the seeds."""
-    ones = present.numbers
-    return {name: sum(run.classes[name].one_way_p50 for run in ones) / len(ones) for name in ones[0].classes}
+    runs = present.numbers
+    return {name: sum(own.classes[name].one_way_p50 for own in runs) / len(runs) for name in runs[0].classes}
 
 
 def _rates(tree: dict[str, Any], present: Setting, remedies: Sequence[Remedy]) -> dict[str, dict[str, float]]:
@@ -392,7 +392,7 @@ def _link(tree: dict[str, Any], link: str | None) -> str:
 def _checked(judged: Sequence[Judged], tree: dict[str, Any], seed: int) -> str:
     """Say how many runs of what length an answer rests on."""
     labs = [part.diagnosis.lab for part in judged]
-    settings = {json.dumps(run["scenario"]) for lab in labs for run in lab.record.values()}
+    settings = {json.dumps(entry["scenario"]) for lab in labs for entry in lab.record.values()}
     length = judged[0].diagnosis.present.length
     millions = sum(lab.computed for lab in labs) / 1e6
     runs = sum(lab.simulated for lab in labs)
@@ -587,27 +587,27 @@ def describe(result: Result, tree: Mapping[str, Any], name: str, key: str = "pre
     return stated([numbers(result, name)], tree, name, key)
 
 
-def stated(ones: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str) -> tuple[State, Sentence]:
+def stated(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str) -> tuple[State, Sentence]:
     """Say the same of several seeds: means over them, and the highest of their peaks."""
 
     def average(of: str) -> float:
-        return float(sum(getattr(run, of) for run in ones) / len(ones))
+        return float(sum(getattr(own, of) for own in runs) / len(runs))
 
     link = link_of(tree, name)
     room = capacity(link, PACKET)
-    waits = [interval([getattr(run, of) for run in ones]) for of in ("delay_p50", "delay_p99")]
+    waits = [interval([getattr(own, of) for own in runs]) for of in ("delay_p50", "delay_p99")]
     p50, p99 = (wait.mean for wait in waits)
     rtt, standing = (average(of) for of in ("rtt", "standing"))
     mean = average("delay_mean")
     mean = mean if math.isfinite(mean) else 0.0
-    peak = max(run.peak for run in ones)
+    peak = max(own.peak for own in runs)
     most = state("why.most-wait", wait=waits[1])
-    if FULL * room < p99 <= room + 2 * ones[0].transmission and isinstance(link["rate"], str):
+    if FULL * room < p99 <= room + 2 * runs[0].transmission and isinstance(link["rate"], str):
         most = state("why.whole-buffer", room=room)
     values = {"p50_s": p50, "p99_s": p99, "standing_s": standing, "peak_s": peak}
     values |= {"rtt_s": rtt, "mean_s": mean, "buffer_s": room}
     kind: State
-    if not ones[0].packets or math.isnan(p50):
+    if not runs[0].packets or math.isnan(p50):
         kind, held = "empty", math.nan
     elif standing > STANDING * mean and standing > 0 and p50 >= SHORT * rtt:
         kind, held = "stands", STANDING * mean
@@ -617,7 +617,7 @@ def stated(ones: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
         kind, held = "swings", STANDING * mean
     text = str(state(f"why.{kind}", standing=standing, peak=peak, wait=waits[0], rtt=rtt, most=most))
     value = p50 if kind == "short" else standing
-    seeds = state("causes.one-run" if len(ones) == 1 else "causes.mean-over", seeds=len(ones))
+    seeds = state("causes.one-run" if len(runs) == 1 else "causes.mean-over", seeds=len(runs))
     how = str(state("why.how-short" if kind == "short" else "why.how-standing", runs=seeds))
     return kind, Sentence("queue", kind, text, values, (Evidence(how, value, 0.0, held, runs=(key,), kind="time"),))
 
@@ -641,8 +641,8 @@ def _style(tree: dict[str, Any], name: str, diagnosis: Diagnosis, cells: bool) -
     except AckclockError:
         return ""
 
-    def means(ones: Sequence[Numbers]) -> tuple[float, float]:
-        delay, used = (sum(getattr(run, key) for run in ones) / len(ones) for key in ("delay_p50", "utilization"))
+    def means(of: Sequence[Numbers]) -> tuple[float, float]:
+        delay, used = (sum(getattr(own, key) for own in of) / len(of) for key in ("delay_p50", "utilization"))
         return delay, used
 
     delay, used = means(runs)

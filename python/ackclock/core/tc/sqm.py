@@ -93,25 +93,25 @@ def records(text: str, file: str) -> Read:
     ScenarioError
         At an option that does not exist or has no counterpart.
     """
-    every_record = Read()
-    for section in sections(text, file, every_record.notes):
+    every = Read()
+    for section in sections(text, file, every.notes):
         dev = section.get("interface", "eth0")
         for way, rate, name in (
             ("e", section.whole("upload"), dev),
             ("i", section.whole("download"), f"ifb4{dev}"[:15]),
         ):
             if rate <= 0:
-                every_record.notes.append(str(state("tc.unshaped", file=file, line=section.place.line, device=name)))
+                every.notes.append(str(state("tc.unshaped", file=file, line=section.place.line, device=name)))
                 continue
             lines = _lines(section, way, rate, name)
-            of_device = read("\n".join(lines), file)
-            for record in of_device.records:
+            own = read("\n".join(lines), file)
+            for record in own.records:
                 record.place = Place(
                     file, section.place.line, f"{'upload' if way == 'e' else 'download'}.{record.kind}"
                 )
-            every_record.records += of_device.records
-            every_record.notes += of_device.notes
-    return every_record
+            every.records += own.records
+            every.notes += own.notes
+    return every
 
 
 def _lines(section: Section, way: str, rate: int, dev: str) -> list[str]:

@@ -41,7 +41,7 @@ def verdict(results: Sequence[Result]) -> Verdict | None:
         measured = [numbers(result, name) for result in results]
         where = f" at {name}" if len(names) > 1 else ""
         for symptom in SYMPTOMS:
-            values = [symptom.value(measured) for measured in measured]
+            values = [symptom.value(own) for own in measured]
             if not applies(symptom, first._scenario, name) or any(math.isnan(value) for value in values):
                 continue
             mean, limit = interval(values), symptom.limit(measured[0])

@@ -87,7 +87,11 @@ def _loss(setting: Setting) -> str:
 
 
 def commands(why: Why) -> list[tuple[str, Setting]]:
-    """Return the settings that gain something, or that a preference decides, and have commands, each with its place."""
+    """
+    Return the settings that have commands, each with what it sets and where.
+
+    They are those recommended, or the others where the preference is the user's.
+    """
     many = bool(why.beside)
     settings = []
     for link, _, other, recommended in why.every:

@@ -78,7 +78,7 @@ class _Examiner:
 
     def repeated(self, answer: Answer) -> Answer:
         """Answer a heading with as many other seeds."""
-        count = max((len(check.values) for check in answer.checks), default=CI.seeds[0])
+        count = max((len(item.values) for item in answer.checks), default=CI.seeds[0])
         return self.ask([answer.heading], count, other=True).answers[0]
 
 
@@ -89,7 +89,7 @@ def seeds(count: int, after: int, *, other: bool = False) -> range:
 
 
 def _open(answer: Answer) -> bool:
-    return any(check.finding is Finding.CANNOT_TELL for check in answer.checks) and not answer.failures
+    return any(item.finding is Finding.CANNOT_TELL for item in answer.checks) and not answer.failures
 
 
 def check(configuration: Configuration, *, after: int = 0, progress: Progress | None = None) -> Verdict:
@@ -151,19 +151,19 @@ def _judged(examiner: _Examiner, answer: Answer, configuration: Configuration) -
     if answer.failures:
         return [_stopped(heading, answer)]
     repeated: Mapping[tuple[str, str], Check] = {}
-    if any(_fails(check, answer, examiner.entry) for check in answer.checks):
+    if any(_fails(item, answer, examiner.entry) for item in answer.checks):
         again = examiner.repeated(answer)
         if again.failures:
             return [_stopped(heading, again)]
-        repeated = {(check.quantity, check.case): check for check in again.checks}
+        repeated = {(item.quantity, item.case): item for item in again.checks}
     checked = []
-    for check in answer.checks:
-        status, more = _status(check, answer, repeated, examiner.entry)
-        if status in BAD and (reason := _accepted(heading.number, check, configuration)):
+    for item in answer.checks:
+        status, more = _status(item, answer, repeated, examiner.entry)
+        if status in BAD and (reason := _accepted(heading.number, item, configuration)):
             status, more = Status.ACCEPTED, state("ci.accepted", reason=reason)
-        sentence = f"{stated(check)}.{more}"
-        name = f"{check.quantity} ({check.case})"
-        checked.append(Checked(heading.number, heading.title, name, status, sentence, _case(heading, check)))
+        sentence = f"{stated(item)}.{more}"
+        name = f"{item.quantity} ({item.case})"
+        checked.append(Checked(heading.number, heading.title, name, status, sentence, _case(heading, item)))
     return checked
 
 
@@ -172,43 +172,41 @@ def _stopped(heading: Question, answer: Answer) -> Checked:
     return Checked(heading.number, heading.title, "runs", Status.ERROR, f"{answer.failures[0]}.", case)
 
 
-def _fails(check: Check, answer: Answer, entry: Entry) -> bool:
-    return check.finding is Finding.NO and not _alike(check, answer, entry)
+def _fails(item: Check, answer: Answer, entry: Entry) -> bool:
+    return item.finding is Finding.NO and not _alike(item, answer, entry)
 
 
-def _alike(check: Check, answer: Answer, entry: Entry) -> list[str]:
+def _alike(item: Check, answer: Answer, entry: Entry) -> list[str]:
     """Return the standards-track controls that miss a bound as well."""
-    return misses(check, answer.values, [name for name in SENDERS if name != entry.name])
+    return misses(item, answer.values, [name for name in SENDERS if name != entry.name])
 
 
 def _status(
-    check: Check, answer: Answer, repeated: Mapping[tuple[str, str], Check], entry: Entry
+    item: Check, answer: Answer, repeated: Mapping[tuple[str, str], Check], entry: Entry
 ) -> tuple[Status, Statement | str]:
-    if check.finding is Finding.YES:
+    if item.finding is Finding.YES:
         return Status.PASS, ""
-    if check.finding is Finding.CANNOT_TELL:
-        return Status.UNDECIDED, state("ci.undecided", seeds=len(check.values))
-    if others := _alike(check, answer, entry):
+    if item.finding is Finding.CANNOT_TELL:
+        return Status.UNDECIDED, state("ci.undecided", seeds=len(item.values))
+    if others := _alike(item, answer, entry):
         return Status.KNOWN, alike(others)
-    again = repeated.get((check.quantity, check.case))
+    again = repeated.get((item.quantity, item.case))
     if again is not None and again.finding is Finding.NO:
         return Status.FAIL, state("ci.repeated", seeds=len(again.values), value=show(again.values, again.unit))
     other = show(again.values, again.unit) if again else "no value"
     return Status.UNDECIDED, state("ci.not-repeated", value=other)
 
 
-def _accepted(number: str, check: Check | None, configuration: Configuration) -> str | None:
+def _accepted(number: str, item: Check | None, configuration: Configuration) -> str | None:
     names = (
-        [number]
-        if check is None
-        else [number, f"{number} {check.quantity}", f"{number} {check.quantity} ({check.case})"]
+        [number] if item is None else [number, f"{number} {item.quantity}", f"{number} {item.quantity} ({item.case})"]
     )
     return next((configuration.accept[name] for name in names if name in configuration.accept), None)
 
 
-def _case(heading: Question, check: Check) -> Case | None:
-    of = (case for quantity in heading.quantities if quantity.name == check.quantity for case in quantity.cases)
-    return next((case for case in of if case.name == check.case), None)
+def _case(heading: Question, item: Check) -> Case | None:
+    of = (case for quantity in heading.quantities if quantity.name == item.quantity for case in quantity.cases)
+    return next((case for case in of if case.name == item.case), None)
 
 
 def _compared(
@@ -315,14 +313,14 @@ def logs(verdict: Verdict, folder: str | os.PathLike[str]) -> dict[str, Path]:
     A run that stops with an error leaves none. Returns the files by the names of their checks.
     """
     paths: dict[str, Path] = {}
-    for number, check in enumerate(verdict.bad):
-        if check.case is None:
+    for number, checked in enumerate(verdict.bad):
+        if checked.case is None:
             continue
-        path = Path(folder) / f"{number + 1}-{check.number}.sqlog"
+        path = Path(folder) / f"{number + 1}-{checked.number}.sqlog"
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            run(check.case.build(verdict.configuration.subject), seed=1, captures=[Qlog(path)])
+            run(checked.case.build(verdict.configuration.subject), seed=1, captures=[Qlog(path)])
         except AckclockError:
             continue
-        paths[check.id] = path
+        paths[checked.id] = path
     return paths

@@ -378,16 +378,16 @@ class _Tuning:
         except DeviceError:  # of a demand that nobody made
             return False
 
-    def _last_end(self, axis: Axis, upper: bool) -> float | None:
+    def _last_end(self, varied: Axis, upper: bool) -> float | None:
         """The furthest upper (or lower) end of a range for which there is a setting."""
-        if axis.low == axis.high:
+        if varied.low == varied.high:
             return None
 
         def can(end: float) -> bool:
-            ends = (axis.low, end) if upper else (end, axis.high)
-            return self._can(narrowed(self.problem, axis.key, *ends))
+            ends = (varied.low, end) if upper else (end, varied.high)
+            return self._can(narrowed(self.problem, varied.key, *ends))
 
-        return _last(axis, can, upwards=upper)
+        return _last(varied, can, upwards=upper)
 
     # by packets alone
 
@@ -440,7 +440,7 @@ class _Tuning:
         runs = self._sure(queue, measure(question, [(queue, point) for point in question.corners()], self.seeds))
         worst = max(runs, key=lambda run: run.delay)
         searched: list[Run] = []
-        if self._met(worst) and self.runs and any(axis.low < axis.high for axis in question.axes):
+        if self._met(worst) and self.runs and any(varied.low < varied.high for varied in question.axes):
             self.say("searching worse places by packet runs")
             searched, worst = self._search(queue, runs, worst)
         commands = None
@@ -555,12 +555,12 @@ def _distinct(places: Iterable[Place | None]) -> list[Place]:
     return out
 
 
-def _last(axis: Axis, can: Callable[[float], bool], *, upwards: bool) -> float | None:
+def _last(varied: Axis, can: Callable[[float], bool], *, upwards: bool) -> float | None:
     """The furthest end of a range for which something can be: from its good end, where it can, towards the other."""
-    good, bad = (axis.low, axis.high) if upwards else (axis.high, axis.low)
+    good, bad = (varied.low, varied.high) if upwards else (varied.high, varied.low)
     if not can(good):
         return None
-    whole = axis.key == "flows"
+    whole = varied.key == "flows"
     for _ in range(COARSE):
         middle = math.sqrt(good * bad)
         if whole:

@@ -146,7 +146,7 @@ class Problem:
 
     def at(self, places: Sequence[float]) -> Point:
         """The point at places from 0 to 1 on each axis."""
-        return {axis.key: axis.at(place) for axis, place in zip(self.axes, places, strict=True)}
+        return {varied.key: varied.at(place) for varied, place in zip(self.axes, places, strict=True)}
 
     def corners(self) -> list[Point]:
         """
@@ -155,13 +155,17 @@ class Problem:
         Loops are least stable with long round trips and few flows; delays are longest with short ones and many.
         """
         hard = {"rtt": 1.0, "flows": 0.0, "rate": 1.0}
-        ends = [((0.0,) if axis.low == axis.high else (hard[axis.key], 1 - hard[axis.key])) for axis in self.axes]
+        ends = [
+            ((0.0,) if varied.low == varied.high else (hard[varied.key], 1 - hard[varied.key])) for varied in self.axes
+        ]
         corners = [self.at(places) for places in itertools.product(*ends)]
         return sorted(corners, key=lambda point: corners.index(point) not in (0, len(corners) - 1))
 
     def grid(self, points: int) -> list[list[float]]:
         """Places of a grid, each row near the one before."""
-        axes = [[0.0] if axis.low == axis.high else [k / (points - 1) for k in range(points)] for axis in self.axes]
+        axes = [
+            [0.0] if varied.low == varied.high else [k / (points - 1) for k in range(points)] for varied in self.axes
+        ]
         return [list(row) for row in itertools.product(*axes)]
 
 

@@ -281,3 +281,29 @@ fn what_an_arrival_drops_counts_at_once() {
     }
     assert!(drops > 100, "{drops}");
 }
+
+/// A class at its ceiling leaves the link idle; a packet of another one that comes while that one's
+/// is being sent, which is a quarter of the time, follows at once: it waits for 6 ms at most.
+#[test]
+fn a_class_joins_while_another_is_sent() {
+    let mut longest: f64 = 0.0;
+    for rtt in [50, 57, 63, 71] {
+        let outcome = same(&format!(
+            "[scenario]\nduration = \"20 s\"\n[[link]]\nname = \"link\"\nrate = \"2 Mbit/s\"\ndelay = \"5 ms\"\n\
+             queue = {{ scheduler = \"htb\", classes = [ \
+             {{ name = \"slow\", rate = \"500 kbit/s\", ceil = \"500 kbit/s\", flows = [\"slow\"] }}, \
+             {{ name = \"free\", rate = \"1 Mbit/s\", flows = [\"free\"] }} ] }}\n\
+             [[flows]]\nname = \"slow\"\ncount = 2\npath = [\"link\"]\nrtt = \"40 ms\"\ncongestion = \"cubic\"\n\
+             [[flows]]\nname = \"free\"\npath = [\"link\"]\nrtt = \"{rtt} ms\"\nmax_window = \"1 packets\"\n"
+        ));
+        let [slow, free] = &outcome.links[0].classes[..] else {
+            panic!("{:?}", outcome.links[0].classes)
+        };
+        assert!(
+            slow.packets > 500 && free.packets > 100,
+            "{slow:?} {free:?}"
+        );
+        longest = longest.max(free.delay_max);
+    }
+    assert!(longest > 0.0 && longest <= 0.006, "{longest}");
+}

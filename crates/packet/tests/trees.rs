@@ -175,6 +175,27 @@ fn hfsc_shares_and_limits() {
     near(rates[2], 60.0);
 }
 
+/// What a leaf's own shaper holds back goes when that says, whatever the others wait for: a packet
+/// every 12 ms beside a class at its ceiling, which sends every 24 ms.
+#[test]
+fn a_shaper_below_htb_keeps_its_own_times() {
+    let queue = r#"{ scheduler = "htb", classes = [
+        { name = "slow", rate = "500 kbit/s", ceil = "500 kbit/s", flows = ["a"] },
+        { name = "shaped", rate = "5 Mbit/s", flows = ["b"], queue = { scheduler = { kind = "cake", bandwidth = "1 Mbit/s" } } } ] }"#;
+    let flood = Some("3 Mbit/s");
+    let text = network(queue, &[("a", flood), ("b", None)]).replace(
+        "congestion = \"cubic\"\ncount = 3",
+        "max_window = \"2 packets\"",
+    );
+    let outcome = outcome(&text);
+    let [slow, shaped] = &outcome.links[0].classes[..] else {
+        panic!("{:?}", outcome.links[0].classes)
+    };
+    near(slow.bytes as f64, 0.5e6);
+    // the second of two packets, and one of the other class that is being sent
+    assert!((0.012..=0.01212).contains(&shaped.delay_max), "{shaped:?}");
+}
+
 /// Both paths of the engine give the same bits over every scheduler, and every class's account
 /// closes (else a run fails).
 #[test]

@@ -222,7 +222,7 @@ pub(crate) const RULES: &[Rule<Tcp>] = &[
                 tcp.receive_buffer.is_none() && tcp.read_size != 1
             }),
         ],
-        problem: "is a buffer of Linux's receivers, which is not limited here",
+        problem: "belongs to the limited receive buffer of a Linux receiver",
         allowed: |_| "with style = \"linux\" and a receive_buffer only".to_owned(),
     },
     Rule {

@@ -854,7 +854,9 @@ fn options_that_do_not_fit_the_sender() {
             &text(keys),
             &format!("{at}:{}", key.len() + 4),
             &[
-                &format!("flows[0].{key}: is a buffer of Linux's receivers"),
+                &format!(
+                    "flows[0].{key}: belongs to the limited receive buffer of a Linux receiver"
+                ),
                 "with style = \"linux\" and a receive_buffer only",
             ],
         );

@@ -175,8 +175,8 @@ fn hfsc_shares_and_limits() {
     near(rates[2], 60.0);
 }
 
-/// What a leaf's own shaper holds back goes when that says, whatever the others wait for: a packet
-/// every 12 ms beside a class at its ceiling, which sends every 24 ms.
+/// A leaf's own shaper sends at its own times, whatever other classes wait for: a packet every
+/// 12 ms beside a class at its ceiling, which sends every 24 ms.
 #[test]
 fn a_shaper_below_htb_keeps_its_own_times() {
     let queue = r#"{ scheduler = "htb", classes = [

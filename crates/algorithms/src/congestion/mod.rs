@@ -189,13 +189,13 @@ impl SegmentCount {
 pub(crate) struct DelayedAcks(u32);
 
 impl DelayedAcks {
-    /// Most that may be told from others ahead.
-    const MOST: u32 = 5;
+    /// Most segments that may be told from others ahead.
+    const MAX_SEGMENTS: u32 = 5;
 
     /// Whether the receiver may have waited before it sent the ACK of `covered` segments.
     pub(crate) fn may_have_waited(&mut self, covered: u32) -> bool {
         if covered > 1 {
-            self.0 = (self.0 + 1).min(Self::MOST);
+            self.0 = (self.0 + 1).min(Self::MAX_SEGMENTS);
             return false;
         }
         let waited = covered == 1 && self.0 > 0;

@@ -49,6 +49,7 @@ def check(answer: dict[str, Any]) -> int:
                     setting,
                     run,
                     _Runs(answer["runs"] if setting == "other" else part["runs"], part["link"], runs),
+                    _judges(answer, runs) if setting == "present" and part is answer else {},
                 )
         if part["other"] is not None and part["other"]["tc"]:
             _commands(part, answer)
@@ -56,7 +57,7 @@ def check(answer: dict[str, Any]) -> int:
     _rests(answer)
     for effect in answer["effects"]:
         if effect["better"] is not None:
-            up = effect["key"] in ("jain", "rate")
+            up = effect["key"] in ("jain", "rate", "goodput")
             assert effect["better"] == ((effect["after"] > effect["before"]) == up), effect
     return said
 
@@ -71,11 +72,23 @@ def _instead(answer: dict[str, Any]) -> str:
     return next((key for key in answer["runs"] if key.startswith("instead: ")), "")
 
 
-def _setting(part: dict[str, Any], setting: str, key: str, runs: _Runs) -> None:
+def _judges(answer: dict[str, Any], runs: _Runs) -> dict[str, tuple[str, _Runs]]:
+    """Of each class that does not cross the answer's link the runs that judged the first other one that it crosses."""
+    flows = answer["runs"][_first(answer)]["scenario"]["flows"]
+    others = {flow["name"]: flow["path"] for flow in flows if answer["link"] not in flow["path"]}
+    return {
+        name: (_first(part), _Runs(part["runs"], part["link"], runs))
+        for part in reversed(answer["beside"])
+        for name, path in others.items()
+        if part["link"] in path
+    }
+
+
+def _setting(part: dict[str, Any], setting: str, key: str, runs: _Runs, judges: dict[str, tuple[str, _Runs]]) -> None:
     """
     The columns of a setting are those of its own runs, at its own link, each class in its own row.
 
-    The other setting's rate counts as a part of the link's rate now.
+    The other setting's rate counts as a part of the link's rate now. Some classes have other runs that judge them.
     """
     stated = part[setting]
     now = _Runs(part["runs"], part["link"], runs).of(_first(part))[0]
@@ -93,7 +106,8 @@ def _setting(part: dict[str, Any], setting: str, key: str, runs: _Runs) -> None:
         }
         for column, what in columns.items():
             if row[column] is not None:
-                _same(row[column], runs.mean(key, what), f"{setting}, class {name}: {column}")
+                of, by = judges.get(name, (key, runs))
+                _same(row[column], by.mean(of, what), f"{setting}, class {name}: {column}")
 
 
 def _same(stated: float | None, value: float, where: str, slack: float = 1e-9) -> None:
@@ -555,7 +569,10 @@ def _remedy(answer: dict[str, Any], sentence: dict[str, Any], runs: _Runs) -> No
     for link in after["scenario"]["link"]:
         if link["name"] in {part["link"] for part in judged}:
             assert [link["queue"], link.get("shaper")] != queues[link["name"]], f"{link['name']} keeps its queue"
+    _of_people(answer, sentence)
     for effect, evidence in zip(answer["effects"], sentence["evidence"], strict=True):
+        if effect["key"] == "page":
+            continue
         now, instead = evidence["runs"]
         _beside_table(effect, judged)
         of_class = effect["key"] in ("one_way_p99", "goodput")
@@ -569,6 +586,43 @@ def _remedy(answer: dict[str, Any], sentence: dict[str, Any], runs: _Runs) -> No
             _price(before, after, effect["subject"] if len(links) > 1 else "", sentence)
         if not of_class:
             _named(effect["key"], before, after, _passages(text, effect["subject"], links), effect["half"], sentence)
+
+
+def _of_people(answer: dict[str, Any], sentence: dict[str, Any]) -> None:
+    """
+    The two greatest costs of classes and of a page, as the table for people has it, are stated, and nothing else is.
+
+    A class that gets less as its link does, and what the seeds do not decide, may be left out.
+    """
+    text = sentence["text"]
+    link = max(
+        [1 - effect["after"] / effect["before"] for effect in answer["effects"] if effect["key"] == "rate"], default=0.0
+    )
+    costs = {}
+    for effect in answer["effects"]:
+        before, after = effect["before"], effect["after"]
+        if effect["key"] == "page":
+            settings = answer["people"]["settings"]
+            _near(before, settings["now"]["page_s"], sentence, 1e-6)
+            _near(after, settings["instead"]["page_s"], sentence, 1e-6)
+            what, factor, least = "more time for a page", after / before, 1 / 0.78
+            stated = re.search(rf"([0-9.]+) % {what}", text)
+        elif effect["key"] == "goodput" and before > 0:
+            what, factor = f"less goodput of {effect['subject']}", before / after if after else math.inf
+            stated = re.search(rf"([0-9.]+) % {re.escape(what)}", text)
+            least = 1 / min(0.89, 1 - 1.15 * link)
+        else:
+            continue
+        decided = effect["half"] < 0.9 * abs(after - before)
+        if stated is not None:
+            _near(float(stated[1]) / 100, abs(after / before - 1), sentence, 6e-4)
+            assert factor > 1.09, (text, what, before, after)
+            assert effect["half"] <= 1.1 * abs(after - before), (text, what, before, after, effect["half"])
+        if factor > least and decided:
+            costs[what] = factor
+    for what in sorted(costs, key=lambda what: -costs[what])[:2]:
+        less_known = len(re.findall(r"less goodput of|more time for a page", text)) >= 2
+        assert what in text or less_known or sentence["predicate"] == "does-not-help", (text, what, costs[what])
 
 
 def _beside_table(effect: dict[str, Any], judged: list[dict[str, Any]]) -> None:

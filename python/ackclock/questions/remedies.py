@@ -21,7 +21,7 @@ from .causes.ablations import control, lacking, with_queue
 from .causes.experiment import Lab, Measured
 from .causes.remedy import Balance, Preference, effects
 from .causes.scales import bits as bits_of
-from .causes.scales import bulk, carried
+from .causes.scales import bulk, carried, first_crossed
 from .causes.sentences import Sentence
 from .setting import PACKET, Setting, averaged, bits_at, measured
 
@@ -289,7 +289,7 @@ def _compared(
     """Run another setting with more seeds, as many as the present one has, until its effects are decided."""
     for seeds in WHY.seeds:
         after = lab.measure(key, changed, min(seeds, len(present.numbers)), seed, traces=True)
-        balance = Balance(effects(present, after, parts))
+        balance = Balance(effects(present, after, parts, first_crossed(changed, list(parts))))
         if seeds >= len(present.numbers) or all(effect.decided for effect in balance.effects):
             break
     return after, balance

@@ -35,7 +35,7 @@ from .causes.ablations import called
 from .causes.experiment import SYMPTOMS, Diagnosis, Finding, Lab, Measured, RunCache, chosen, diagnose
 from .causes.measures import Numbers, numbers
 from .causes.remedy import Effect, Preference
-from .causes.scales import bulk, capacity, timed
+from .causes.scales import bulk, capacity, first_crossed, timed
 from .causes.sentences import Evidence, Sentence, interval
 from .causes.shapers import held, returning
 from .home import DOWN, doing, home
@@ -319,8 +319,10 @@ def why(
     for other in (link for link in also if _loaded(answer.present, tree, link)):
         diagnosis = diagnose(scenario, other, lab=Lab(other, **options, known=answer.present.length), seed=seed)
         other_links.append(_judged(diagnosis, tree, other, seed))
-    judged = [main, *other_links]
+    judged = [_with_classes(main, other_links, tree), *other_links]
     remedies = _remedies(lab, tree, judged, seed, (DOWN,) if down is not None else (), own_senders=own_senders)
+    served = _people(tree, main, remedies, seed, PEOPLE.sure if until_sure else PEOPLE.packets)
+    remedies = [_with_page(remedy, served) for remedy in remedies]
     main, *rest = judged = _advised(judged, remedies, prefer)
     sentences = [*main.sentences, *(remedy.sentence(remedy.balance.wanted(prefer), prefer) for remedy in remedies)]
     trust = near(tree, name)
@@ -333,7 +335,7 @@ def why(
         recommended=main.recommended,
         beside=tuple(rest),
         effects=next((remedy.balance.effects for remedy in remedies if remedy.name == "FQ-CoDel"), ()),
-        people=_people(tree, main, remedies, seed, PEOPLE.sure if until_sure else PEOPLE.packets),
+        people=served,
         senders=next((remedy for remedy in remedies if remedy.name == "BBR"), None),
         checked=f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}\n"
         f"{trust.sentence}{_style(tree, name, answer, bool(trust.cells))}",
@@ -350,6 +352,23 @@ def _people(tree: dict[str, Any], main: Judged, remedies: Sequence[Remedy], seed
     present = main.diagnosis.present
     rates = _rates(tree, main.present, remedies)
     return people(trees, main.link, present.length, seed, _one_way(present), rates, packets)
+
+
+def _with_classes(main: Judged, beside: Sequence[Judged], tree: Mapping[str, Any]) -> Judged:
+    """Take each class of flows from the runs of the first judged link that it crosses: sentences are from these."""
+    by_link = {part.link: part.present.classes for part in [main, *beside]}
+    crossed = first_crossed(tree, list(by_link))
+    rows = {name: by_link[crossed.get(name, main.link)][name] for name in main.present.classes}
+    return replace(main, present=replace(main.present, classes=rows))
+
+
+def _with_page(remedy: Remedy, served: People) -> Remedy:
+    """A remedy with what it does to a page, where both times are known."""
+    now, then = (served.settings.get(name) for name in ("now", SETTING_NAMES[remedy.name]))
+    if now is None or then is None or not all(setting.half("page") < setting.page for setting in (now, then)):
+        return remedy
+    before, after = ([run.page for run in setting.runs] for setting in (now, then))
+    return replace(remedy, balance=remedy.balance.with_page(before, after, listed(served.path)))
 
 
 def _one_way(present: Measured) -> dict[str, float]:

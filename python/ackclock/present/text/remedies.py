@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
 from ...core._words import listed
 from ...core.devices import SHAPED
 from ...core.units import number, rate_text, share, time
-from ...questions.causes.remedy import Balance, Effect, Preference
+from ...questions.causes.remedy import ALIKE, OF_PEOPLE, Balance, Effect, Preference
 from ...questions.causes.sentences import Sentence
 from ...questions.remedies import Remedy
 
 MANIFOLD: Final = 3.0
 """Throughput that grows to more than so many times what it was is stated as such a factor, not in per cent."""
-UNSEEN: Final = 5e-4
-"""Smaller changes of the throughput are not stated, as a part of the rate."""
+MOST_COSTS: Final = 2
+"""Costs of classes of flows and of a page that are stated: the greatest."""
 WIDE: Final = 0.2
 """The interval of a change is stated where half of it is more than this part of the change."""
 
@@ -35,12 +36,11 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
     what = f"{name} at the senders" if name == "BBR" else remedy.title or name
     many = len({effect.subject for effect in balance.effects if effect.key == "rate"}) > 1
     where = f" at {listed(list(remedy.settings))}" if many else ""
-    gains = _by_link(balance.gains, balance, many) or _freed(balance)
-    costs = _by_link([cost for cost in balance.costs if cost.key != "rate"], balance, many)
-    rates = [effect for effect in balance.effects if effect.key == "rate" and effect.better is not True]
+    of_links = [gain for gain in balance.gains if gain.key not in OF_PEOPLE]
+    gains = _by_link(of_links or balance.gains, balance, many) or _freed(balance)
+    costs = _by_link(_greatest(balance.costs), balance, many)
     shaped_links = {link for link, setting in remedy.settings.items() if "behind a shaper" in setting.queue}
-    paid = [_cost(rate, many, rate.subject in shaped_links) for rate in rates if abs(rate.change) >= UNSEEN]
-    price = f"for {listed(paid)}" if paid else ""
+    paid = [_cost(cost, many, cost.subject in shaped_links) for cost in balance.costs if cost.key == "rate"]
     numbers_of = {f"{effect.key} {effect.subject}": effect.change for effect in balance.effects}
     evidence = [effect.evidence for effect in balance.effects]
     if not gains:
@@ -51,8 +51,8 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
             text += f": 99 % wait at most {time(p99.after)}, now {time(p99.before)}"
         return Sentence(name, "does-not-help", text + ".", numbers_of, evidence)
     text = f"{what} instead{where}: {gains}"
-    text += f"; but {costs}" if costs else ""
-    text += f"{';' if costs and price else ','} {price}." if price else "."
+    text += f", for {listed(paid)}" if paid else ""
+    text += f"; but {costs}." if costs else "."
     if prefer is not None:
         text += f" Preferring {prefer}, {'it is better' if wanted else 'the present queue is better'}."
     elif not wanted:
@@ -63,11 +63,9 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
 
 
 def _cost(effect: Effect, many: bool, behind: bool) -> str:
-    """The throughput that is paid, or left."""
-    lost = -effect.change / effect.before if effect.before else 0.0
+    """The throughput that is paid."""
+    lost = -effect.change / effect.before
     of = f"the rate{' of ' + effect.subject if many else ''}"
-    if lost < 0:
-        return f"{share(-lost)} more of {of}" if many else f"{share(-lost)} more rate"
     shaper = f" ({100 * (1 - SHAPED):.0f} % of it for the shaper)" if behind and lost >= 1 - SHAPED else ""
     return f"{share(lost)} of {of}{shaper}"
 
@@ -86,6 +84,10 @@ def _effect(effect: Effect, balance: Balance) -> str:
         if effect.after > MANIFOLD * effect.before:
             return f"{number(effect.after / effect.before)} times the throughput"
         return f"{share(apart / effect.before)} {less} throughput"
+    if effect.key == "page":
+        return f"{share(apart / effect.before)} {less} time for a page"
+    if effect.key == "goodput":
+        return f"{share(apart / effect.before)} {less} goodput of {effect.subject}"
     if effect.key == "jain":
         even = "a more" if effect.change > 0 else "a less"
         return f"{even} even share (Jain's index {effect.before:.2f} to {effect.after:.2f})"
@@ -110,12 +112,34 @@ def _loss(effect: Effect) -> tuple[str, str, str]:
     return effect.subject, share(effect.before), share(effect.after)
 
 
+def _greatest(costs: Sequence[Effect]) -> list[Effect]:
+    """
+    All costs at links but the throughput, and the greatest of classes of flows and of a page.
+
+    A class that gets less as the whole link does is no cost of its own.
+    """
+    paid = max((-cost.change / cost.before for cost in costs if cost.key == "rate"), default=0.0)
+    of_people = [
+        cost
+        for cost in costs
+        if cost.key == "page" or (cost.key == "goodput" and -cost.change > ALIKE * paid * cost.before)
+    ]
+    of_people.sort(key=lambda cost: abs(math.log(cost.after / cost.before)) if cost.after else math.inf, reverse=True)
+    return [cost for cost in costs if cost.key not in ("rate", *OF_PEOPLE)] + of_people[:MOST_COSTS]
+
+
 def _by_link(effects: Sequence[Effect], balance: Balance, many: bool) -> str:
-    """Changes in words, link by link; a loss of streams that is the same as the link's is not stated twice."""
+    """
+    Changes in words, link by link, then those of classes and of a page.
+
+    A loss of streams that is the same as the link's is not stated twice.
+    """
     losses = {_loss(effect) for effect in effects if effect.key == "loss"}
     effects = [effect for effect in effects if effect.key != "stream_loss" or _loss(effect) not in losses]
     if not many:
         return listed([_effect(own, balance) for own in effects])
-    links = dict.fromkeys(own.subject for own in effects)
-    parts = [(link, [_effect(own, balance) for own in effects if own.subject == link]) for link in links]
-    return "; ".join(f"at {link} {listed(words)}" for link, words in parts)
+    of_links = [effect for effect in effects if effect.key not in OF_PEOPLE]
+    links = dict.fromkeys(own.subject for own in of_links)
+    parts = [(link, [_effect(own, balance) for own in of_links if own.subject == link]) for link in links]
+    rest = [_effect(own, balance) for own in effects if own.key in OF_PEOPLE]
+    return "; ".join([*(f"at {link} {listed(words)}" for link, words in parts), *([listed(rest)] if rest else [])])

@@ -1,15 +1,16 @@
 """
 Effects of another setting on everything that a user may want, as data; intervals are of paired differences.
 
-A gain counts where the seeds decide it and it is large enough to matter; a cost counts by its mean alone. Whether the
-setting is recommended, and every sentence on it, follows from the list of effects and from nothing else.
+A gain counts where the seeds decide it and it is large enough to matter; a cost at a link counts by its mean alone, one
+of a class of flows or of a page where the seeds decide it. Whether the setting is recommended, and every sentence on
+it, follows from the list of effects and from nothing else.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from ...core.statement import state
@@ -18,8 +19,10 @@ from .measures import Numbers
 from .sentences import Evidence, interval
 
 GAIN: Final = 0.8
-"""A delay or a share of lost packets is better if it falls below this part of what it was, worse if it grows by as
-much ..."""
+"""
+A delay, a page's time or a share of lost packets is better if it falls below this part of what it was, worse if it
+grows by as much ...
+"""
 MIN_DELAY_GAIN_S: Final = 0.002
 """... a delay by this at least, s ..."""
 MIN_LOSS_GAIN: Final = 0.001
@@ -30,8 +33,13 @@ ALIKE: Final = 1.1
 """Measured times that differ by less than this factor count as equal."""
 FASTER: Final = 0.01
 """Throughput counts if it moves by this part of itself at least."""
+LESS: Final = 0.1
+"""A class of flows pays for a setting that takes this part of its goodput at least."""
 PRICE: Final = 0.15
-"""Without a stated preference a setting may cost this part of the throughput to be recommended."""
+"""
+Without a stated preference a setting may cost this part of the throughput to be recommended, and of the goodput of a
+class, unless the shares become more even by that.
+"""
 LOSSES: Final = 0.01
 """Without one it may lose this part more of the packets to be recommended."""
 
@@ -39,7 +47,9 @@ STARVED: Final = 0.1
 """A class whose goodput is below this part of what it gets otherwise gets next to nothing."""
 
 Preference = Literal["delay", "rate"]
-Key = Literal["delay_p50", "delay_p99", "loss", "rate", "jain", "stream_loss", "one_way_p99", "goodput"]
+Key = Literal["delay_p50", "delay_p99", "loss", "rate", "jain", "stream_loss", "one_way_p99", "goodput", "page"]
+OF_PEOPLE: Final = ("goodput", "page")
+"""Measures of a class of flows, and of people beside them."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +58,17 @@ class Effect:
 
     key: Key
     subject: str
-    """Name of the link, or of the class for `one_way_p99` and `goodput`."""
+    """Name of the link, of the class for `one_way_p99` and `goodput`, or of what a page comes over."""
     before: float
     """Mean over the seeds; delays in s, goodput in bit/s, all else as shares. Throughput as part of the rate now."""
     after: float
     half: float
     """Half the 95 % interval of the paired difference; 0 of a single seed."""
     better: bool | None
-    """None where it changes by too little to matter, or improves but not for certain; goodput of a class is neither."""
+    """
+    None where it changes by too little to matter, or improves but not for certain; goodput of a class and a page's time
+    also where they do not get worse for certain. More goodput of a class is neither.
+    """
     evidence: Evidence
 
     @property
@@ -104,7 +117,9 @@ _KINDS: dict[Key, str] = {
 """Kinds of quantity of what is no share."""
 
 
-def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> tuple[Effect, ...]:
+def effects(
+    present: Measured, after: Measured, parts: Mapping[str, float], crossed: Mapping[str, str] | None = None
+) -> tuple[Effect, ...]:
     """
     Compare a setting with the present one.
 
@@ -115,12 +130,15 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
         (`Measured.judged`) the present numbers are theirs.
     parts
         The links that are compared, the judged one first, each with the new rate as a part of the old.
+    crossed
+        The first of them that each class of flows crosses; of those without one the numbers are the first link's.
     """
     found = []
     many = len(parts) > 1
+    places = crossed or {}
 
     def pair(old: Sequence[float], new: Sequence[float], key: Key, subject: str, how: str) -> None:
-        runs = present.judged.get(subject, present)
+        runs = present.judged.get(places.get(subject, subject), present)
         if not (old and new and all(map(math.isfinite, (*old, *new)))):
             return
         before, now = (sum(values) / len(values) for values in (old, new))
@@ -134,7 +152,8 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
             runs=(runs.key, after.key),
             kind=_KINDS.get(key, "share"),
         )
-        better = _better(key, before, now, half)
+        one = key == "goodput" and len(new) == 1  # of a single run, which decides nothing of shares
+        better = None if one else _better(key, before, now, half)
         # shares even out with time: what the longer of two runs may owe to its length does not count
         longer = after.length.measured / runs.length.measured
         if key == "jain" and better is not None and _owed(before, now, longer):
@@ -156,7 +175,8 @@ def effects(present: Measured, after: Measured, parts: Mapping[str, float]) -> t
              str(state("causes.throughput", place=place)))  # fmt: skip
     for name in present.numbers[0].classes:
         if all(name in run.classes for run in after.numbers):
-            before, now = ([run.classes[name] for run in runs.numbers] for runs in (present, after))
+            own = present.judged.get(places.get(name, name), present)
+            before, now = ([run.classes[name] for run in runs.numbers] for runs in (own, after))
             pair([run.one_way_p99 for run in before], [run.one_way_p99 for run in now], "one_way_p99", name,
                  str(state("causes.one-way-delay", name=name)))  # fmt: skip
             pair([run.goodput for run in before], [run.goodput for run in now], "goodput", name,
@@ -182,12 +202,14 @@ def _of(measured: Measured, link: str) -> tuple[Numbers, ...]:
 
 def _better(key: Key, old: float, new: float, half: float) -> bool | None:
     if key == "goodput":
+        return False if old - new >= LESS * old and old - new > half else None
+    if key == "page" and abs(new - old) <= half:
         return None
     if key in ("jain", "rate"):
         least = FAIRER if key == "jain" else FASTER * old
         counts, better = abs(new - old) >= least, new > old
     else:
-        least = MIN_DELAY_GAIN_S if key.endswith(("p50", "p99")) else MIN_LOSS_GAIN
+        least = MIN_DELAY_GAIN_S if key.endswith(("p50", "p99", "page")) else MIN_LOSS_GAIN
         counts, better = abs(new - old) >= least and not GAIN * old < new < old / GAIN, new < old
     if not counts or (better and abs(new - old) <= half):
         return None
@@ -202,12 +224,12 @@ class Balance:
 
     @property
     def gains(self) -> tuple[Effect, ...]:
-        """Return the gains at a link; the throughput only if it grows by more than it may cost elsewhere."""
+        """Return the gains at a link, and a page's."""
         return tuple(effect for effect in self.effects if effect.better and effect.key != "one_way_p99")
 
     @property
     def costs(self) -> tuple[Effect, ...]:
-        """Return the effects that are costs at a link."""
+        """Return the costs at a link, of a class of flows in its goodput, and of a page."""
         return tuple(effect for effect in self.effects if effect.better is False and effect.key != "one_way_p99")
 
     @property
@@ -219,6 +241,17 @@ class Balance:
     def without(self, key: Key, subjects: Collection[str]) -> Balance:
         """Return the balance without a measure of some links or classes."""
         return Balance(tuple(effect for effect in self.effects if effect.key != key or effect.subject not in subjects))
+
+    def with_page(self, before: Sequence[float], after: Sequence[float], path: str) -> Balance:
+        """Return the balance with the time of a page over a path beside the traffic, s, by seed now and then."""
+        apart = interval([new - old for old, new in zip(before, after, strict=True)])
+        if apart.count == 1 or not math.isfinite(apart.mean):
+            return self
+        mean, now = (sum(values) / len(values) for values in (before, after))
+        how = state("causes.time-of-a-page", seeds=apart.count)
+        evidence = Evidence(str(how), now, apart.half, before=mean, kind="time")
+        page = Effect("page", path, mean, now, apart.half, _better("page", mean, now, apart.half), evidence)
+        return replace(self, effects=(*self.effects, page))
 
     def of(self, key: Key, subject: str) -> Effect | None:
         """Return an effect, if both settings have the measure."""
@@ -233,8 +266,10 @@ class Balance:
             return any(gain.key in delays for gain in self.gains) and all(cost.key not in delays for cost in self.costs)
         if prefer == "rate":
             return all(effect.key != "rate" or effect.change >= 0 for effect in self.effects)
+        evener = any(gain.key == "jain" for gain in self.gains)
         return all(
             (cost.key == "rate" and -cost.change <= PRICE * cost.before)
+            or (cost.key == "goodput" and (evener or -cost.change <= PRICE * cost.before))
             or (cost.key == "loss" and cost.change <= LOSSES)
             for cost in self.costs
         )

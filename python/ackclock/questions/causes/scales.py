@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -178,6 +178,12 @@ def room(tree: Mapping[str, Any], link: str) -> float:
 def bulk(tree: Mapping[str, Any], link: str) -> list[dict[str, Any]]:
     """Return the classes of endless TCP over a link."""
     return [flow for flow in tree["flows"] if flow["traffic"]["kind"] == "bulk" and link in flow["path"]]
+
+
+def first_crossed(tree: Mapping[str, Any], links: Sequence[str]) -> dict[str, str]:
+    """Return the first of some links that each class of flows crosses, by class; those that cross none are left out."""
+    crossed = {str(flow["name"]): [link for link in links if link in flow["path"]] for flow in tree["flows"]}
+    return {name: own[0] for name, own in crossed.items() if own}
 
 
 def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Length:

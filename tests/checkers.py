@@ -166,8 +166,8 @@ def _commands(part: dict[str, Any], answer: dict[str, Any]) -> None:
     now, then = (next(link for link in tree["link"] if link["name"] == part["link"]) for tree in scenarios)
     shaped = re.search(r" htb rate ([0-9]+)kbit", lines)
     bits = [ac._core.quantity(str(link["rate"]))[0] for link in (now, then)]
-    policer = now.get("policer", "none")
-    let = min(bits[0], ac._core.quantity(str(policer["rate"]))[0] if isinstance(policer, dict) else math.inf)
+    holds = [now.get(key, "none") for key in ("policer", "shaper")]
+    let = min([bits[0], *(ac._core.quantity(str(held["rate"]))[0] for held in holds if isinstance(held, dict))])
     if "fq_codel" in lines:
         assert (shaped is not None) == (bits[1] < bits[0]), (lines, bits)
         words = dict(re.findall(r"(target|interval) ([0-9.]+)ms", lines))
@@ -261,10 +261,11 @@ def _entry(run: Any, runs: _Runs) -> dict[str, Any]:
 
 
 def _bits(run: Any, runs: _Runs) -> float:
-    """The link's rate; of a varying one the mean over a period, by a thousand looks at it."""
-    rate = _entry(run, runs)["rate"]
+    """The link's rate, or its shaper's; of a varying one the mean over a period, by a thousand looks at it."""
+    rate, shaper = (_entry(run, runs).get(key, "none") for key in ("rate", "shaper"))
     if isinstance(rate, str):
-        return float(ac._core.quantity(rate)[0])
+        rates = [rate, *([shaper["rate"]] if isinstance(shaper, dict) else [])]
+        return min(float(ac._core.quantity(text)[0]) for text in rates)
     if (again := rate.get("repeat", "never")) == "never":
         begins = [ac._core.quantity(str(step[0]))[0] for step in rate["steps"]]
         period = begins[-1] * len(begins) / max(len(begins) - 1, 1) or 1.0

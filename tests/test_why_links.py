@@ -1,5 +1,6 @@
 """`ackclock why` of links that are no plain line with a plain queue."""
 
+import json
 import math
 import re
 
@@ -7,7 +8,9 @@ import pytest
 from scipy.optimize import brentq
 
 import ackclock as ac
+import checkers
 from ackclock.core.statement import state
+from ackclock.core.units import rate_text, time
 from ackclock.experiment.ablation import pairs
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
 from ackclock.questions.causes.measures import numbers, queued
@@ -38,7 +41,40 @@ def test_a_queue_is_a_time_at_the_rate_of_its_moment() -> None:
     assert answer.present.peak == pytest.approx(500 * 12_000 / 5e6, rel=0.02)  # it is full while the link is slow
     assert answer.present.delay_p99 <= 1.02 * answer.present.peak
     assert "on a plain link" in answer.trust.sentence
-    assert "no commands for link: a shaper would have to follow the rate, which varies" in str(answer)
+    (shaper,) = answer.following
+    through = answer.diagnosis.lab.record[shaper.run]
+    runs = [ac.run(ac.Scenario(through["scenario"]), seed=seed) for seed in through["seeds"]]
+    assert [link["name"] for link in through["scenario"]["link"]] == ["router before link", "link"]
+    goodput = sum(run.flows["goodput"][run.flows["class"] == shaper.flows].sum() for run in runs) / len(runs)
+    late = sum(run.classes.loc[shaper.flows, "one_way_s_p99"] for run in runs) / len(runs)
+    assert shaper.goodput[1] == pytest.approx(goodput, rel=1e-9)
+    assert shaper.one_way_p99[1] == pytest.approx(late, rel=1e-9)
+    assert f"get {rate_text(goodput)} of goodput (now {rate_text(shaper.goodput[0])})" in str(answer)
+    assert f"within {time(late)} (now {time(shaper.one_way_p99[0])})" in str(answer)
+    assert late < 0.5 * shaper.one_way_p99[0]
+    least, first, most = (round(rate / 1e3) for rate in shaper.rates)
+    assert (least, most) == (1250, 30000)
+    assert f"tc qdisc replace dev DEV root cake bandwidth {first}kbit besteffort" in str(answer)
+    assert f"max_ul_shaper_rate_kbps={most}" in str(answer)
+
+
+def test_before_a_shaper_of_the_link_the_queue_forms_below_its_rate() -> None:
+    """No commands, and no reason, where the provider holds a line to a part of its rate."""
+    line = {"rate": "1 Gbit/s", "shaper": {"rate": "10 Mbit/s", "burst": "15 kB"}, "queue": {"capacity": "10 ms"}}
+    answer = ac.why(scenario=over(line))
+    assert answer.recommended is not None
+    link = answer.recommended.result._scenario["link"][0]
+    assert (link["rate"], link["shaper"]) == ("9.5 Mbit/s", "none")
+    assert "htb rate 9500kbit" in answer.recommended.tc
+    assert 0.94 < answer.recommended.utilization <= 0.9501  # of 10 Mbit/s
+    checkers.check(json.loads(json.dumps(answer.json())))
+    steps = [{"at": "5 s", "flows": "flows-1", "count": 3}]  # that more flows come changes no rate
+    tree = {**over({"queue": {"capacity": "100 ms"}}).canonical, "change": steps}
+    assert ac.why(scenario=ac.Scenario(tree)).other.tc  # type: ignore[union-attr]
+
+
+def test_where_each_flow_has_a_queue_under_an_aqm_it_is_said_that_none_was_tried() -> None:
+    assert "No other queue was tried at bottleneck: flows have" in str(ac.why("5 Mbit/s", "20 ms", aqm="fq_codel"))
 
 
 def test_before_a_policer_the_queue_forms_below_the_policers_rate() -> None:

@@ -101,7 +101,7 @@ def other_queue(
                 settings[name] = replace(settings[name], undo=_in_tc(other, tree, name).tc)
             continue
         other = averaged(other, after.beside.get(name, after.numbers), parts[name])
-        if shapers.fixed(link_of(tree, name), tree):
+        if shapers.shapeable(link_of(tree, name), tree):
             other = _with_commands(other, carried(link_of(tree, name)), queue, name in incoming)
         settings[name] = other
     return Remedy("FQ-CoDel", changed, settings, balance, cake)
@@ -131,8 +131,9 @@ def _queues(
         whole, rate = bits_of(link), carried(link)
         changed = with_queue(changed, name, queues[name])
         link = link_of(changed, name)
-        if "target" in queues[name] and rate < PORT and shapers.fixed(link, tree):
-            link["rate"], link["policer"] = f"{SHAPED * rate:.12g} bit/s", "none"  # which has nothing to drop then
+        if "target" in queues[name] and rate < PORT and shapers.shapeable(link, tree):
+            link["rate"] = f"{SHAPED * rate:.12g} bit/s"
+            link["policer"] = link["shaper"] = "none"  # which have nothing to drop or to hold then
             parts[name] = SHAPED * rate / whole
     return changed, queues, parts
 
@@ -148,7 +149,8 @@ def _words(queue: Mapping[str, Any], link: Mapping[str, Any], part: float) -> st
         return words
     words = f"FQ-CoDel, target {queue['target']}, interval {queue['interval']}"
     if part < 1:
-        case = "shaped-policer" if carried(link) < bits_of(link) else "shaped"
+        policed, again = carried(link) < bits_of(link), link.get("shaper", "none") != "none"
+        case = "shaped-policer" if policed else "shaped-again" if again else "shaped"
         words = str(state(f"remedies.{case}", queue=words, part=SHAPED))
     return words
 

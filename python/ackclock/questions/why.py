@@ -15,7 +15,7 @@ import copy
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -38,6 +38,7 @@ from .causes.remedy import Effect, Preference
 from .causes.scales import bulk, capacity, first_crossed, timed
 from .causes.sentences import Evidence, Sentence, interval
 from .causes.shapers import held, returning
+from .following import Following, following, follows
 from .home import DOWN, doing, home
 from .people import People, people
 from .remedies import Remedy, other_queue, other_senders
@@ -134,6 +135,8 @@ class Why(Card):
     """The same queues with another congestion control, where the senders are the user's own."""
     prefer: Preference | None = None
     """The preference that was stated."""
+    following: tuple[Following, ...] = ()
+    """Shapers that follow the rates of links for whose other setting there are no commands."""
 
     @property
     def sentence(self) -> str:
@@ -190,6 +193,7 @@ class Why(Card):
             "effects": [effect.json() for effect in self.effects],
             "people": self.people.json() if self.people else None,
             "senders": _senders(self.senders) if self.senders else None,
+            "following": [shaper.json() for shaper in self.following],
             "trust": self.trust.json(),
             "checked": self.checked,
             "runs": self.diagnosis.lab.record,
@@ -325,6 +329,8 @@ def why(
     remedies = [_with_page(remedy, served) for remedy in remedies]
     main, *rest = judged = _advised(judged, remedies, prefer)
     sentences = [*main.sentences, *(remedy.sentence(remedy.balance.wanted(prefer), prefer) for remedy in remedies)]
+    proposed = any(said.subject == "FQ-CoDel" and said.predicate == "costs" for said in sentences)
+    shapers = tuple(_following(lab, tree, judged, seed)) if proposed and (prefer is None or main.recommended) else ()
     trust = near(tree, name)
     return Why(
         sentences=tuple(sentences),
@@ -343,7 +349,17 @@ def why(
         diagnosis=answer,
         scenario=scenario,
         prefer=prefer,
+        following=shapers,
     )
+
+
+def _following(lab: Lab, tree: dict[str, Any], judged: Sequence[Judged], seed: int) -> Iterator[Following]:
+    """Try shapers that follow, where another setting is better and no commands set it."""
+    for part in judged:
+        if part.other is not None and not part.other.tc and follows(link_of(tree, part.link), tree):
+            shaper = following(lab, tree, part.link, part.diagnosis.present, seed)
+            if shaper is not None:
+                yield shaper
 
 
 def _people(tree: dict[str, Any], main: Judged, remedies: Sequence[Remedy], seed: int, packets: float) -> People:

@@ -7,8 +7,12 @@ from collections.abc import Callable
 from typing import Final
 
 from ...core._words import listed
+from ...core.scenario import link_of
+from ...core.statement import state
 from ...core.units import rate_text, share, time
 from ...questions.causes.measures import ClassNumbers
+from ...questions.causes.shapers import managed
+from ...questions.following import Following, follows
 from ...questions.setting import Setting
 from ...questions.why import Why
 from ..tables import TextTable, text_table
@@ -45,6 +49,18 @@ STATEMENTS: Final = {
     ),
     "how-short": "median wait beside half the round trip, {runs}",
     "how-standing": "queue exceeded in 98 % of the samples, {runs}",
+    "follows": (
+        "No commands for {link}: a shaper before it would have to follow its rate, which varies. With one that does "
+        "(cake-autorate, at a router before {link}) the flows of {flows} get {after:rate} of goodput (now "
+        "{before:rate}), and 99 % of their packets arrive within {late:time} (now {late_now:time})."
+    ),
+    "varies": "No commands for {link}: a shaper before it would have to follow its rate, which varies.",
+    "wifi": (
+        "No commands for {link}: its queue is in the Wi-Fi driver, where tc does not reach (many Linux drivers have "
+        "FQ-CoDel there), and a shaper before it would have to follow what the air carries, which varies."
+    ),
+    "own-queue": "No commands for {link}: tc has no words for this queue.",
+    "managed": "No other queue was tried at {links}: flows have queues of their own under an AQM there.",
     "in-style": (
         ' This run is in style "{style}". In style "linux" it has a median delay of {delay:time} (here '
         "{here:time}) and a utilisation of {used:share} (here {used_here:share})."
@@ -76,7 +92,7 @@ def text(why: Why) -> str:
     for head, setting in commands(why):
         lines += [f"to set {head}:", *(f"  {line}" for line in setting.tc.splitlines())]
         lines += ["to undo it:", *(f"  {line}" for line in setting.undo.splitlines()), ""]
-    lines += [*_without_commands(why)]
+    lines += [*_without_commands(why), *_not_tried(why)]
     foot = people.footnote(why.people) if why.people else ""
     return "\n".join([*lines, why.checked, *([foot] if foot else [])])
 
@@ -106,15 +122,60 @@ def commands(why: Why) -> list[tuple[str, Setting]]:
 
 
 def _without_commands(why: Why) -> list[str]:
-    """Why there are no commands for a recommended setting of a link whose rate varies."""
-    varying = [link["name"] for link in why.scenario.canonical["link"] if not isinstance(link["rate"], str)]
-    varying += [
-        change["link"] for change in why.scenario.canonical.get("change", []) if "link" in change and "rate" in change
+    """Why there are no commands for the other setting of a link, and what can be set before it instead."""
+    tree = why.scenario.canonical
+    shapers = {shaper.link: shaper for shaper in why.following}
+    lines = []
+    for name, _, other, recommended in why.every:
+        setting = other if why.depends else recommended
+        if setting is None or setting.tc:
+            continue
+        link = link_of(tree, name)
+        if name in shapers:
+            lines += _set_before(shapers[name])
+            continue
+        wifi = link.get("service", "none") != "none" and link["service"]["kind"] == "wifi"
+        case = "wifi" if wifi else "varies" if follows(link, tree) else "own-queue"
+        lines += [str(state(f"why.{case}", link=name)), ""]
+    return lines
+
+
+def _set_before(shaper: Following) -> list[str]:
+    """The gains of a shaper that follows a link, and the lines that set it."""
+    least, first, most = (f"{rate / 1e3:.0f}" for rate in shaper.rates)
+    said = state(
+        "why.follows",
+        link=shaper.link,
+        flows=shaper.flows,
+        before=shaper.goodput[0],
+        after=shaper.goodput[1],
+        late_now=shaper.one_way_p99[0],
+        late=shaper.one_way_p99[1],
+    )
+    return [
+        str(said),
+        "",
+        f"to set it before {shaper.link} (in place of DEV: the router's interface towards it):",
+        f"  tc qdisc replace dev DEV root cake bandwidth {first}kbit besteffort",
+        "  # and cake-autorate with these lines in its config.primary.sh:",
+        "  ul_if=DEV",
+        "  adjust_ul_shaper_rate=1",
+        f"  min_ul_shaper_rate_kbps={least}",
+        f"  base_ul_shaper_rate_kbps={first}",
+        f"  max_ul_shaper_rate_kbps={most}",
+        "to undo it, after cake-autorate has stopped:",
+        "  tc qdisc del dev DEV root",
+        "",
     ]
-    lacking = [link for link, _, _, setting in why.every if setting and not setting.tc and link in varying]
-    if not lacking:
+
+
+def _not_tried(why: Why) -> list[str]:
+    """The judged links at which no other queue was tried, as each flow has one under an AQM already."""
+    if not why.diagnosis.present.enough:
         return []
-    return [f"no commands for {listed(lacking)}: a shaper would have to follow the rate, which varies", ""]
+    links = [name for name, _, other, _ in why.every if other is None]
+    there = [name for name in links if managed(link_of(why.scenario.canonical, name)["queue"])]
+    return [str(state("why.managed", links=listed(there))), ""] if there else []
 
 
 def _device(setting: Setting) -> str:

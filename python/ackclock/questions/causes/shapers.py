@@ -188,5 +188,15 @@ def fixed(link: Mapping[str, Any], tree: Mapping[str, Any]) -> bool:
 
     With a service the rate is that of single frames, and what the link carries is less by much that varies.
     """
-    own = any(link.get(key, "none") != "none" for key in ("shaper", "service", "autorate"))
-    return isinstance(link["rate"], str) and not own and not tree.get("change")
+    return link.get("shaper", "none") == "none" and shapeable(link, tree)
+
+
+def shapeable(link: Mapping[str, Any], tree: Mapping[str, Any]) -> bool:
+    """True if a shaper of a fixed rate can keep the queue before a link, or before the shaper that holds it."""
+    own = any(link.get(key, "none") != "none" for key in ("service", "autorate"))
+    changes = (change for change in tree.get("change", []) if change.get("link") == link["name"])
+    return isinstance(link["rate"], str) and not own and all(change.keys() <= _OF_QUEUE for change in changes)
+
+
+_OF_QUEUE: Final = {"at", "link", "queue"}
+"""Keys of a change that leaves a link's rate."""

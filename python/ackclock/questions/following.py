@@ -1,0 +1,135 @@
+"""A shaper at one's own router before a link whose rate varies, which follows that rate as cake-autorate does."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..core.errors import AckclockError
+from ..core.scenario import link_of
+from .causes.experiment import Lab, Measured
+from .causes.scales import bulk, quantities
+
+MIN_RATE_SHARE: Final = 0.25
+"""The shaper's smallest rate, as a part of the link's smallest or of what it carries."""
+PROBE: Final = {"packet_size": "84 B", "traffic": {"kind": "cbr", "rate": "13.44 kbit/s"}}
+"""A probe each 50 ms, as cake-autorate's authors advise."""
+RADIO: Final = ("lte", "5g")
+"""Services of links that a router has behind its modem."""
+
+
+@dataclass(frozen=True)
+class Following:
+    """A shaper before a link, and what its endless flows get through it; means over seeds."""
+
+    link: str
+    rates: tuple[float, float, float]
+    """The shaper's smallest, first and largest rate, bit/s."""
+    flows: str
+    """The class of endless flows."""
+    goodput: tuple[float, float]
+    """Goodput of the class now and with the shaper, bit/s."""
+    one_way_p99: tuple[float, float]
+    """99th percentile of its one-way delay now and with the shaper, s."""
+    run: str
+    """Key of its runs."""
+
+    def json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "link": self.link,
+            "rates_bps": list(self.rates),
+            "flows": self.flows,
+            "goodput_bps": list(self.goodput),
+            "one_way_p99_s": list(self.one_way_p99),
+            "run": self.run,
+        }
+
+
+def follows(link: Mapping[str, Any], tree: Mapping[str, Any]) -> bool:
+    """True if the rate of a link varies, or what a radio carries of it, and no shaper follows it."""
+    service = link.get("service", "none")
+    kind = service["kind"] if isinstance(service, Mapping) else service
+    changes = any(change.get("link") == link["name"] and "rate" in change for change in tree.get("change", []))
+    varies = not isinstance(link["rate"], str) or changes
+    return link.get("autorate", "none") == "none" and (kind in RADIO or (varies and kind == "none"))
+
+
+def following(lab: Lab, tree: Mapping[str, Any], name: str, present: Measured, seed: int) -> Following | None:
+    """
+    Run a shaper that follows the rate of link `name` before it.
+
+    Parameters
+    ----------
+    lab
+        Where the runs of the present setting were made.
+    tree
+        The canonical scenario.
+    name
+        A link for which `follows` is true.
+    present
+        The runs of the present setting that judged the link.
+    seed
+        First seed.
+
+    Returns
+    -------
+    None where no endless flow crosses the link, or no shaper fits into the scenario.
+    """
+    user = next((flow for flow in bulk(tree, name) if present.numbers[0].classes[flow["name"]].goodput > 0), None)
+    if user is None:
+        return None
+    through = [
+        sum(of.goodput for key, of in own.classes.items() if name in _path(tree, key)) for own in present.numbers
+    ]
+    first = sum(through) / len(through)
+    rates = [first, *_stepped(link_of(tree, name), tree)]
+    shaper = (MIN_RATE_SHARE * min(rates), first, max(rates))
+    try:
+        after = lab.measure(
+            f"cake-autorate before {name}", _shaped(tree, name, user, shaper), len(present.numbers), seed
+        )
+    except AckclockError:
+        return None
+
+    def mean(of: Measured, key: str) -> float:
+        return float(sum(getattr(own.classes[str(user["name"])], key) for own in of.numbers) / len(of.numbers))
+
+    both = [(mean(present, key), mean(after, key)) for key in ("goodput", "one_way_p99")]
+    return Following(name, shaper, str(user["name"]), both[0], both[1], after.key)
+
+
+def _path(tree: Mapping[str, Any], name: str) -> list[str]:
+    return next(list(flow["path"]) for flow in tree["flows"] if flow["name"] == name)
+
+
+def _stepped(link: Mapping[str, Any], tree: Mapping[str, Any]) -> list[float]:
+    """All rates that a link has, bit/s, in which it sends."""
+    rate = link["rate"]
+    texts = [step[1] for step in rate.get("steps", [])] if isinstance(rate, Mapping) else [rate]
+    texts += [
+        change["rate"] for change in tree.get("change", []) if change.get("link") == link["name"] and "rate" in change
+    ]
+    return [value for text in texts for value in quantities(text) if value > 0]
+
+
+def _shaped(
+    tree: Mapping[str, Any], name: str, user: Mapping[str, Any], shaper: tuple[float, float, float]
+) -> dict[str, Any]:
+    """The scenario with CAKE on a link of its own before the link, and with probes through both."""
+    changed = copy.deepcopy(dict(tree))
+    before, probes = f"router before {name}", f"probes of {name}"
+    least, first, most = (f"{rate:.0f} bit/s" for rate in shaper)
+    queue = {"scheduler": {"kind": "cake", "bandwidth": "unlimited", "tins": "besteffort"}}
+    law = {"probes": probes, "min": least, "max": most}
+    changed["link"] = [{"name": before, "rate": first, "queue": queue, "autorate": law}, *changed["link"]]
+    for flow in changed["flows"]:
+        for key in ("path", "reverse_path"):
+            if isinstance(flow.get(key), list):
+                flow[key] = [place for own in flow[key] for place in ([before, own] if own == name else [own])]
+    trip = quantities(user["rtt"]) or [0.1]
+    probe = {"name": probes, "path": [before, name], "rtt": f"{sum(trip) / len(trip):.9g} s", **PROBE}
+    changed["flows"] = [*changed["flows"], probe]
+    return changed

@@ -131,6 +131,7 @@ def _people(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
             value, half = setting[f"{key}_s"], setting["half"][key]
             if value is not None and half < value:
                 stated[row] += _with(value, half)
+                stated[row] += [setting["download_bps"]] if row == "download" else []
         known = setting["ping_s"] is not None and setting["half"]["ping"] < setting["ping_s"]
         stated["game"] += [setting["ping_p99_s"]] if known else []
     names = {"game": "a game, there and back", "page": "a page of 2 MB", "download": "a download of 100 MB"}

@@ -127,6 +127,17 @@ def test_a_part_of_a_slow_cycle_gives_no_verdict() -> None:
     assert "too many packets" in sentence(answer)
 
 
+def test_runs_that_are_too_long_for_probes_are_as_long_as_before_they_were_made_longer() -> None:
+    """No verdict on a home's line of 300 and 30 Mbit/s, as warming up for 96 s took all packets."""
+    tree = home("20 Mbit/s", "5 Mbit/s", "20 ms", queue=DEEP).canonical
+    long = Length(2000.0, 4000.0, 0.05, "a test")
+    assert people({"now": tree}, "down", long).reason
+    short = people({"now": tree}, "down", long, shorter=LENGTH)
+    assert short.settings["now"].page == people({"now": tree}, "down", LENGTH).settings["now"].page
+    other = people({"now": tree}, "down", long, one_way={"downloads": 10.0}, shorter=LENGTH)  # in the long runs
+    assert "too many packets" in other.reason
+
+
 def test_download_at_another_rate_than_without_the_call_has_no_time() -> None:
     """Two flows over drop-tail share otherwise beside a call: 100 MB in 87 s, and in 217 s at the table's rate."""
     tree = home("20 Mbit/s", "5 Mbit/s", "20 ms", queue=DEEP).canonical
@@ -142,7 +153,9 @@ def test_download_at_another_rate_than_without_the_call_has_no_time() -> None:
     assert cell == "not known: the call changes its rate"
     rates = f"A download (now) has {rate_text(rate)} beside the call and {rate_text(rate / 2)} without it."
     assert rates in footnote(apart)
-    assert "A download" not in footnote(People({"now": plain}, ("down",)))
+    assert "A download (" not in footnote(People({"now": plain}, ("down",)))
+    assert "what an endless flow gets beside the call." in footnote(People({"now": plain}, ("down",)))
+    assert "what one flow of hog gets beside the call." in footnote(People({"now": plain}, ("down",), user="hog"))
 
 
 def test_seeds_that_differ_by_more_than_their_mean_give_no_time(deep: Experience) -> None:
@@ -220,6 +233,9 @@ def test_page_that_may_be_slower_by_chance_is_not_told_to_be() -> None:
     assert "Cannot tell whether a page loads sooner" in sentence(People({"now": now, "instead": scattered}, ("a",)))
     assert now.differs(slower, "page")
     assert "Cannot tell" not in sentence(People({"now": now, "instead": slower}, ("a",)))
+    two = sentence(People({"now": now, "instead": scattered, "with BBR": scattered}, ("a",)))
+    assert two.endswith(". Cannot tell whether a page loads sooner instead or with BBR.")
+    assert two.count("Cannot tell") == 1
 
 
 def test_interval_is_students_over_the_seeds() -> None:

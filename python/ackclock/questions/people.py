@@ -144,6 +144,7 @@ class Experience:
             "page_s": self.page,
             "pages": self.pages,
             "download_s": self.download,
+            "download_bps": self.rate_beside,
             "grade": self.grade or None,
             "grades": list(self.grades),
             "half": {name: self.half(name) for name in MEASURES},
@@ -168,6 +169,8 @@ class People:
     """Why there is no verdict, where `settings` is empty."""
     within: str = ""
     """Class of flows whose packets share a class of a queue with the probes, where no other would take these."""
+    user: str = ""
+    """Class of flows whose rate a download has, where there are others."""
     limited: bool = False
     """Whether the runs are shorter than pages and slow motions want, for the packets that they take."""
 
@@ -188,6 +191,7 @@ def people(
     one_way: Mapping[str, float] | None = None,
     rates: Mapping[str, Mapping[str, float]] | None = None,
     packets: float = PEOPLE.packets,
+    shorter: Length | None = None,
 ) -> People:
     """
     Measure what people notice who share a link with the flows of a scenario.
@@ -211,6 +215,9 @@ def people(
         class is another beside the probes, also in runs as long, no time of a download is stated for this setting.
     packets
         Of each run at most.
+    shorter
+        Length that is tried where runs of the first one take more packets; what flows wait beside the probes must then
+        be the same.
     """
     first = next(iter(trees.values()))
     user = _user(first, link)
@@ -218,6 +225,8 @@ def people(
     if reason := _unfit(first, user):
         return People({}, path, reason)
     chosen = _length(first, user, length, packets)
+    if chosen is None and shorter is not None:
+        chosen = _length(first, user, shorter, packets)
     wanted = _length(first, user, length, math.inf)
     if chosen is None or wanted is None:
         return People({}, path, TOO_LONG, limited=True)
@@ -244,8 +253,9 @@ def people(
         runs = tuple(replace(experience, download=math.nan) for experience in settings[key].runs)
         settings[key] = replace(settings[key], download=math.nan, rate_without=alone[key], runs=runs)
     name = str(user["name"])
+    several = len(bulk(first, link)) > 1
     shared = any(True for link in first["link"] for _ in _asking(link["queue"], name))
-    return People(settings, path, within=name if shared else "", limited=limited)
+    return People(settings, path, within=name if shared else "", user=name if several else "", limited=limited)
 
 
 def _probes(

@@ -35,7 +35,7 @@ from .causes.ablations import called
 from .causes.experiment import SYMPTOMS, Diagnosis, Finding, Lab, Measured, RunCache, chosen, diagnose
 from .causes.measures import Numbers, numbers
 from .causes.remedy import Effect, Preference
-from .causes.scales import bulk, capacity, first_crossed, timed
+from .causes.scales import Length, bulk, capacity, first_crossed, timed
 from .causes.sentences import Evidence, Sentence, interval
 from .causes.shapers import held, returning
 from .following import Following, following, follows
@@ -367,7 +367,13 @@ def _people(tree: dict[str, Any], main: Judged, remedies: Sequence[Remedy], seed
     trees = {"now": tree} | {SETTING_NAMES[remedy.name]: remedy.tree for remedy in remedies}
     present = main.diagnosis.present
     rates = _rates(tree, main.present, remedies)
-    return people(trees, main.link, present.length, seed, _one_way(present), rates, packets)
+    return people(trees, main.link, present.length, seed, _one_way(present), rates, packets, _once(present))
+
+
+def _once(present: Measured) -> Length:
+    """The length of runs before they were made longer."""
+    own, longer = present.length, present.factor
+    return replace(own, warm=own.warm / longer, measured=own.measured / longer)
 
 
 def _with_classes(main: Judged, beside: Sequence[Judged], tree: Mapping[str, Any]) -> Judged:
@@ -669,9 +675,7 @@ def _style(tree: dict[str, Any], name: str, diagnosis: Diagnosis, cells: bool) -
         return ""
     seeds = diagnosis.lab.record[diagnosis.present.key]["seeds"][: WHY.seeds[0]]
     try:
-        own, longer = diagnosis.present.length, diagnosis.present.factor
-        once = replace(own, warm=own.warm / longer, measured=own.measured / longer)
-        linux = Scenario(timed(changed, once))
+        linux = Scenario(timed(changed, _once(diagnosis.present)))
         runs = parallel(lambda seed: numbers(run(linux, seed=seed, trace_links=True), name), seeds, imports=())
     except AckclockError:
         return ""

@@ -37,7 +37,7 @@ def _cells(experience: Experience, more: str) -> dict[str, str]:
         f"a page of {PAGE / 1e6:g} MB": _known(
             experience, "page", f"fewer than {FEWEST} loaded in {time(experience.seconds)}{more}"
         ),
-        f"a download of {DOWNLOAD / 1e6:g} MB": _known(experience, "download", _no_download(experience)),
+        f"a download of {DOWNLOAD / 1e6:g} MB": _download(experience),
         "bufferbloat grade": f"{_grades(experience)} (+{time(experience.added)})" if experience.grade else "",
     }
 
@@ -50,6 +50,13 @@ def _known(experience: Experience, measure: Measure, why_not: str = "") -> str:
     if half >= value:
         return f"not known: {counted(len(experience.runs), 'seed')} differ by more than their mean"
     return time_within(value, half) if half > EXACT * value else time(value)
+
+
+def _download(experience: Experience) -> str:
+    """The time of a download, and the rate that it has."""
+    text = _known(experience, "download", _no_download(experience))
+    known = experience.half("download") < experience.download
+    return f"{text} at {rate_text(experience.rate_beside)}" if known else text
 
 
 def _no_way(experience: Experience) -> str:
@@ -77,20 +84,19 @@ def sentence(people: People) -> str:
         return f"For people: cannot tell; {people.reason}{MORE if people.limited else ''}."
     parts = [f"{name} {_short(setting)}" for name, setting in people.settings.items()]
     now, *others = people.settings.items()
-    same = [_alike(now[1], name, setting) for name, setting in others]
-    return f"For people: {'; '.join(parts)}.{''.join(same)}"
-
-
-def _alike(now: Experience, name: str, other: Experience) -> str:
-    """The open questions: measures whose numbers differ, though not decidedly."""
     measures: dict[Measure, str] = {"mos": "a call is better", "page": "a page loads sooner"}
-    open_ = [
-        words
-        for measure, words in measures.items()
-        if math.isfinite(getattr(now, measure) + getattr(other, measure)) and not now.differs(other, measure)
-        if _shown(now, measure) != _shown(other, measure)
-    ]
-    return f" Cannot tell whether {' or '.join(open_)} {name}." if open_ else ""
+    names = {
+        words: [name for name, other in others if _open(now[1], other, measure)] for measure, words in measures.items()
+    }
+    open_ = [f"{words} {' or '.join(own)}" for words, own in names.items() if own]
+    undecided = f" Cannot tell whether {', or whether '.join(open_)}." if open_ else ""
+    return f"For people: {'; '.join(parts)}.{undecided}"
+
+
+def _open(now: Experience, other: Experience, measure: Measure) -> bool:
+    """Whether the numbers of a measure differ, though not decidedly."""
+    known = math.isfinite(getattr(now, measure) + getattr(other, measure))
+    return known and not now.differs(other, measure) and _shown(now, measure) != _shown(other, measure)
 
 
 def _shown(experience: Experience, measure: Measure) -> str:
@@ -119,8 +125,15 @@ def footnote(people: People) -> str:
         f"For people: from probes beside the traffic, over {links}, {counted(len(first.runs), 'seed')} of "
         f"{time(first.seconds)} a setting; ± is the 95 % interval of the mean. Calls: G.711 with concealment, the best "
         "jitter buffer, E-model of ITU-T G.107; a page loads over one new connection. The grade is DSLReports' of the "
-        f"added round trip.{''.join(map(_other_rate, people.settings.items()))}"
+        f"added round trip.{_whose(people)}{''.join(map(_other_rate, people.settings.items()))}"
     )
+
+
+def _whose(people: People) -> str:
+    """The flows whose rate a download has."""
+    known = any(math.isfinite(setting.download) for setting in people.settings.values())
+    whose = f"one flow of {people.user}" if people.user else "an endless flow"
+    return f" A download has what {whose} gets beside the call." if known else ""
 
 
 def _other_rate(named: tuple[str, Experience]) -> str:

@@ -142,5 +142,6 @@ def _by_link(effects: Sequence[Effect], balance: Balance, many: bool) -> str:
     of_links = [effect for effect in effects if effect.key not in OF_PEOPLE]
     links = dict.fromkeys(own.subject for own in of_links)
     parts = [(link, [_effect(own, balance) for own in of_links if own.subject == link]) for link in links]
-    rest = [_effect(own, balance) for own in effects if own.key in OF_PEOPLE]
-    return "; ".join([*(f"at {link} {listed(words)}" for link, words in parts), *([listed(rest)] if rest else [])])
+    rest = listed([_effect(own, balance) for own in effects if own.key in OF_PEOPLE])
+    words = "; ".join(f"at {link} {listed(words)}" for link, words in parts)
+    return "; and ".join(filter(None, (words, rest)))

@@ -350,7 +350,7 @@ def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) ->
     from ...core.result import Result
     from ...questions.aftermath import aftermath
     from ..text.aftermath import note
-    from ..text.results import replication_notes, run_tables
+    from ..text.results import replication_notes, run_notes, run_tables
 
     title = result.name
     if changes:
@@ -358,7 +358,7 @@ def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) ->
     if isinstance(result, Result):
         begin, end = result.window
         print_title(f"{title}: seed {result.seed}, measured from {begin:g} s to {end:g} s")
-        notes = [*result.notes, *map(note, aftermath(result))]
+        notes = [*run_notes(result), *map(note, aftermath(result))]
     else:
         print_title(f"{title}: {counted(len(result), 'replication')}, mean and half the 95 % interval")
         notes = replication_notes(result)

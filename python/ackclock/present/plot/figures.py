@@ -21,6 +21,7 @@ from ...core.series import (
     thin,
     traffic_kinds,
 )
+from ...questions.shaped import by_second
 from . import style
 from .style import Label
 
@@ -183,7 +184,7 @@ def flows(result: Result, *, limits: Span | None = None, ax: Axes | None = None)
 def utilization(result: Result, link: str | None = None, *, limits: Span | None = None, ax: Axes | None = None) -> Axes:
     """Draw the utilisation of a link in each second of the measurement window."""
     link = link_name(result, link)
-    use = np.asarray(result.utilization_1s[link], dtype=np.float64)
+    use = by_second(result, link)
     lowest = float(use.min(initial=1.0))
     floor = next(level for level in (0.8, 0.5, 0.0) if lowest >= level)
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes

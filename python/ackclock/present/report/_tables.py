@@ -9,6 +9,7 @@ from typing import Any
 
 from ...analysis import Verdict, mean_interval
 from ...core.series import slowest_link
+from ...questions.shaped import measures
 from ._facts import facts_of_flows, queue_facts
 from ._groups import Group
 from ._words import INDEX, MEGABITS, MILLISECONDS, PACKETS, PERCENT, PLAIN, SECONDS, Unit, of, show
@@ -65,7 +66,7 @@ _FLOWS: tuple[Row, ...] = (
 
 def tables(groups: Sequence[Group]) -> list[Section]:
     """Return the verdicts on the bottleneck, the measures of every link, then those of every class of flows."""
-    trees = [[result.json() for result in group.results] for group in groups]
+    trees = [list(map(measures, group.results)) for group in groups]
     sections = [_verdicts(groups)]
     for link in dict.fromkeys(name for group in trees for name in group[0]["links"]):
         rows = _rows(trees, "links", link, _LINK)

@@ -24,6 +24,7 @@ from ...analysis import (
 from ...analysis.synchronisation import Correlation
 from ...core.series import competing
 from ...core.units import time
+from ...questions.shaped import measures
 from ._facts import FlowFacts, QueueFacts, facts_of_flows, links_worth_showing, queue_facts
 from ._groups import Group
 
@@ -38,7 +39,7 @@ WORDS = (
         "Packets waiting at a link; the one in service is not counted. Mean and standard deviation are over time.",
     ),
     ("queueing delay", "Time from a packet's arrival at the queue to the start of its transmission."),
-    ("utilisation", "Fraction of the time in which the link transmits."),
+    ("utilisation", "Fraction of the time in which the link transmits; behind a shaper, of what that lets through."),
     ("goodput", "New payload delivered to the receivers' applications; duplicates are excluded."),
     (
         "oscillating",
@@ -67,7 +68,7 @@ WORDS = (
 
 def summary(group: Group) -> list[str]:
     """Say what each congested link does and what that costs, then how the flows fare."""
-    trees = [result.json() for result in group.results]
+    trees = list(map(measures, group.results))
     sentences = []
     for link in links_worth_showing(group.results):
         queues = [queue_facts(result, link) for result in group.results]

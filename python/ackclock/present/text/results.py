@@ -15,6 +15,7 @@ from ...core.meanfield import MeanFieldResult
 from ...core.result import Replications, Result
 from ...core.units import PLAIN, interval, number, share, time
 from ..tables import text_table
+from . import shaped
 
 _LINKS: Final = {
     "utilisation": ("utilization", "share"),
@@ -64,6 +65,10 @@ def run_tables(result: Result | Replications) -> list[pd.DataFrame]:
     summary = result.summary
     half = summary["ci95"] if "ci95" in summary else pd.Series(0.0, summary.index)
     means = dict(zip(summary.index, zip(summary.iloc[:, 0], half, strict=True), strict=True))
+    for link, factor in shaped.factors(first._scenario).items():
+        for key in ("utilization", "utilization_min_1s"):
+            if (path := f"links.{link}.{key}") in means:
+                means[path] = (min(factor * means[path][0], 1.0), factor * means[path][1])
     tables = []
     for name, branch, rows, columns in (
         ("link", "links", links, _LINKS),
@@ -143,7 +148,12 @@ def mean_field_tables(result: MeanFieldResult) -> list[pd.DataFrame]:
 
 def run_text(result: Result) -> str:
     """Return a run's tables and notes."""
-    return _joined(f"{result.name}: {_measured(result)}", map(text_table, run_tables(result)), result.notes)
+    return _joined(f"{result.name}: {_measured(result)}", map(text_table, run_tables(result)), run_notes(result))
+
+
+def run_notes(result: Result) -> list[str]:
+    """Return the notes of a run, and which rate the utilisation behind a shaper is of."""
+    return [*result.notes, *shaped.notes(result._scenario)]
 
 
 def replications_text(results: Replications) -> str:
@@ -154,7 +164,7 @@ def replications_text(results: Replications) -> str:
 
 def replication_notes(results: Replications) -> list[str]:
     """Return the notes of all runs, and that these are one and the same where nothing is drawn at random."""
-    notes = list(dict.fromkeys(note for result in results for note in result.notes))
+    notes = list(dict.fromkeys(note for result in results for note in run_notes(result)))
     first = results[0]
     same = [result.links["bytes"].equals(first.links["bytes"]) for result in results]
     same += [result.flows["goodput"].equals(first.flows["goodput"]) for result in results]
@@ -168,7 +178,7 @@ def replication_notes(results: Replications) -> list[str]:
 
 def run_html(result: Result) -> str:
     """Return a run's tables and notes for a notebook."""
-    notes = "".join(f"<li>{html.escape(note)}</li>" for note in result.notes)
+    notes = "".join(f"<li>{html.escape(note)}</li>" for note in run_notes(result))
     tables = [table.to_html(na_rep="", escape=True, border=0) for table in run_tables(result)]
     head = f"<p><b>{html.escape(result.name)}</b>: {_measured(result)}</p>"
     return head + "".join(tables) + (f"<ul>{notes}</ul>" if notes else "")

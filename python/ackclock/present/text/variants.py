@@ -10,6 +10,7 @@ import pandas as pd
 
 from ...core.result import Replications, Result
 from ...core.units import interval
+from ...questions.shaped import measures, shaped
 
 DECIDED: Final = "best: ahead of all others by more than 2 %; each is one run, and --seeds 10 shows what is chance"
 DECIDED_BY_SEEDS: Final = "best: its 95 % interval lies apart from all others"
@@ -73,7 +74,7 @@ def names_of(labels: Sequence[Mapping[str, Any]]) -> list[str]:
 def _means(result: Result | Replications) -> dict[str, dict[str, dict[str, tuple[float, float]]]]:
     """Mean and half the interval, by branch, name and key."""
     if isinstance(result, Result):
-        tree = result.json()
+        tree = measures(result)
         return {
             branch: {
                 of: {key: (float(value), 0.0) for key, value in answer.items() if isinstance(value, (int, float))}
@@ -82,11 +83,14 @@ def _means(result: Result | Replications) -> dict[str, dict[str, dict[str, tuple
             for branch in ("links", "flows")
         }
     branches: dict[str, dict[str, dict[str, tuple[float, float]]]] = {"links": {}, "flows": {}}
+    factors = {name: link.factor for name, link in shaped(result[0]._scenario).items()}
     for path, answer in result.json()["summary"].items():
         branch, rest = path.split(".", 1)
         of, key = rest.rsplit(".", 1)
         if branch in branches and answer["mean"] is not None:
-            branches[branch].setdefault(of, {})[key] = (float(answer["mean"]), float(answer["ci95"] or 0.0))
+            factor = factors.get(of, 1.0) if key.startswith("utilization") else 1.0
+            mean, half = float(answer["mean"]), float(answer["ci95"] or 0.0)
+            branches[branch].setdefault(of, {})[key] = (factor * mean, factor * half)
     return branches
 
 

@@ -1,0 +1,32 @@
+"""Links behind a shaper, as text: which rate a utilisation is of, and what a buffer given as a time becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...core.units import rate_text, time
+from ...questions.shaped import Shaped, shaped
+
+
+def factors(tree: Mapping[str, Any]) -> dict[str, float]:
+    """Return the utilisation of a shaper's rate over that of the line, by link; links without a shaper are left out."""
+    return {name: link.factor for name, link in shaped(tree).items()}
+
+
+def notes(tree: Mapping[str, Any]) -> list[str]:
+    """Return a note of each link whose shaper is slower than its line."""
+    return [_note(link) for link in shaped(tree).values()]
+
+
+def _note(link: Shaped) -> str:
+    more = "; utilization in --json and traces is of the line" if link.scheduled else ""
+    text = (
+        f"link `{link.link}`: utilisation is of the {rate_text(link.rate)} that its shaper lets through, not of the "
+        f"line's {rate_text(link.line)}{more}"
+    )
+    if link.buffer is None:
+        return text
+    capacity, wait = link.buffer
+    at_line = time(wait * link.rate / link.line)
+    return f"{text}. A full buffer of {capacity} takes {time(wait)} at the shaper's rate, {at_line} at the line's"

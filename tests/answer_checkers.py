@@ -33,8 +33,9 @@ def wrong_fair(answer: dict[str, Any], text: str, style: str, seed: int = 31) ->
     counts, controls = answer["counts"], answer["controls"]
     even, faults, beyond = counts[0] / sum(counts), [], [0, 0]
     head = text.split("\n\n")[1]
-    cells = [(float(share), float(half or 0.0)) for share, half in re.findall(r"([0-9.]+)(?: ± ([0-9.]+))? %", head)]
-    for place, (share, half) in zip(answer["places"], cells, strict=True):
+    found = re.findall(r"([0-9.]+)(?: \[([0-9.]+), ([0-9.]+)\])? %", head)
+    cells = [(float(share), float(low or share), float(high or share)) for share, low, high in found]
+    for place, (share, low, high) in zip(answer["places"], cells, strict=True):
         length = place["length_s"]
         scenario = ac.dumbbell(
             rate=answer["rate"],
@@ -48,10 +49,12 @@ def wrong_fair(answer: dict[str, Any], text: str, style: str, seed: int = 31) ->
         )
         own = [ac.run(scenario, seed=k).classes["goodput_bps"] for k in range(seed, seed + 3)]
         mine = sum(float(goodput["0"] / goodput[["0", "1"]].sum()) for goodput in own) / len(own)
-        if abs(mine - share / 100) > half / 100 + SHARE_APART:
-            faults.append(f"{share} ± {half} % at {place['buffer_bdp']} BDP, {100 * mine:.3g} % in other runs")
-        beyond[0] += share - half > 100 * even
-        beyond[1] += share + half < 100 * even
+        if not low / 100 - SHARE_APART <= mine <= high / 100 + SHARE_APART:
+            faults.append(f"{share} [{low}, {high}] % at {place['buffer_bdp']} BDP, {100 * mine:.3g} % in other runs")
+        if not 0 <= low <= share <= high <= 100:
+            faults.append(f"{share} [{low}, {high}] % is no interval of a share")
+        beyond[0] += low > 100 * even
+        beyond[1] += high < 100 * even
         product = ac._core.quantity(answer["rate"])[0] * place["rtt_s"] / 12_000
         if abs(place["buffer_packets"] - max(place["buffer_bdp"] * product, 4)) > 0.51:
             faults.append(f"{place['buffer_packets']} packets are not {place['buffer_bdp']} x {product:.4g}")

@@ -3,9 +3,11 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ackclock as ac
+from ackclock.core.intervals import mean_interval, share_bounds
 from ackclock.questions.fair import fair
 from conftest import Command
 
@@ -14,7 +16,7 @@ def test_bbr_has_short_buffers_and_cubic_deep_ones() -> None:
     """As Hock, Bless and Zitterbart measured in 2017 (ICNP): BBR takes short buffers, and loses deep ones."""
     answer = fair("bbr", "cubic", rtts=("40 ms",), buffers=(0.5, 8.0), seeds=4)
     short, deep = answer.places
-    assert short.share - short.half > 0.5 > deep.share + deep.half
+    assert short.low > 0.5 > deep.high
     assert answer.sentence.text.endswith("it turns between buffers of 0.5 and 8 bandwidth-delay products.")
     # the like by hand: one seed, another window of measurement
     assert short.packets == round(0.5 * 20e6 / 12_000 * 0.04)
@@ -31,7 +33,7 @@ def test_bbr_has_short_buffers_and_cubic_deep_ones() -> None:
 
 def test_a_control_beside_itself_is_even() -> None:
     (place,) = fair("reno", "reno", rtts=("20 ms",), buffers=(1.0,), seeds=4).places
-    assert abs(place.share - 0.5) <= max(place.half, 0.05)
+    assert min(place.low, 0.45) <= 0.5 <= max(place.high, 0.55)
 
 
 def test_command(ackclock: Command, tmp_path: Path) -> None:
@@ -131,11 +133,11 @@ def test_to_be_sure_more_seeds_are_run() -> None:
     """A share of 52 ± 37 % was left "even or not decided", also with --until-sure, which ran nothing more."""
     request = {"rtts": ("40 ms",), "buffers": (1.0,)}
     few = ac.fair("reno", "cubic", **request)
-    assert few.places[0].half > 0.2
+    assert few.places[0].high - few.places[0].low > 0.4
     assert few.sentence.text.endswith("1 needs more seeds (--until-sure).")
     sure = ac.fair("reno", "cubic", **request, until_sure=True)
     assert sure.places[0].seeds == 24
-    assert sure.places[0].half < 0.1
+    assert sure.places[0].high - sure.places[0].low < 0.2
     assert "3 to 24 seeds" in str(sure)
     assert "--until-sure" not in str(sure)
 
@@ -150,3 +152,21 @@ def test_one_place_of_three_controls_is_said_plainly() -> None:
     """ "Of 1 place, BBR gets more than its part (33%) in 1 and less in 0"."""
     said = ac.fair("bbr", "cubic", "reno", rtts=("20 ms",), buffers=(0.5,), seeds=3).sentence.text
     assert said.startswith("BBR gets more than its part (33%); CUBIC gets less than its part (33%); ")
+
+
+def test_an_interval_of_a_share_stays_within_nothing_and_all(ackclock: Command) -> None:
+    """The share of Scalable beside Reno was "94.5 ± 7.3 %", which says that it may be 101.8 %."""
+    words = ["fair", "scalable", "reno", "--rtt", "40ms", "--buffer", "1", "--seeds", "3"]
+    (place,) = json.loads(ackclock(*words, "--json").stdout)["places"]
+    ((low, high), (less, more)) = place["intervals"]
+    assert 0 < low < place["shares"][0] < high < 1
+    assert (less, more) == (pytest.approx(1 - high), pytest.approx(1 - low))
+
+
+def test_the_interval_of_a_share_holds_its_mean_about_as_often_as_it_says() -> None:
+    """Shares near all are skewed: Student's interval reaches beyond 1; this one must not pay for that with coverage."""
+    random = np.random.default_rng(1)
+    for mean, seeds in ((0.5, 3), (0.9, 3), (0.95, 8)):
+        draws = random.beta(20 * mean, 20 * (1 - mean), size=(2000, seeds))
+        held = [low <= mean <= high for low, high in (share_bounds(mean_interval(row)) for row in draws)]
+        assert 0.92 < np.mean(held) < 0.985, (mean, seeds)

@@ -52,6 +52,25 @@ def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
     return Interval(float(x.mean()), float(quantile * error), x.size)
 
 
+def share_bounds(estimate: Interval) -> tuple[float, float]:
+    """
+    Return the ends of the interval of a mean share, which stay between 0 and 1.
+
+    It is symmetric about the mean on the scale of log(p / (1 - p)), with the standard error that the delta method gives
+    there: the logit interval of survey statistics (Korn and Graubard, Survey Methodology 24, 1998). Without an interval
+    both ends are the mean.
+
+    >>> low, high = share_bounds(Interval(0.945, 0.073, 3))
+    >>> round(low, 3), round(high, 3)
+    (0.807, 0.986)
+    """
+    mean, half = estimate.mean, estimate.half
+    if not half > 0 or not 0 < mean < 1:
+        return mean, mean
+    factor = math.exp(half / (mean * (1 - mean)))
+    return mean / (mean + (1 - mean) * factor), mean * factor / (mean * factor + 1 - mean)
+
+
 def student_quantile(freedom: int, confidence: float) -> float:
     """Return the t with P(-t < T < t) = ``confidence`` for Student's distribution with ``freedom`` degrees of freedom.
 

@@ -89,6 +89,16 @@ def index(value: float) -> str:
     return f"{value:.3f}"
 
 
+def share_between(part: float, low: float, high: float) -> str:
+    """Return a share with the ends of its interval: "94.5 [80.7, 98.6] %"; a point is left out."""
+    if not high > low:
+        return share(part)
+    ends = [100 * value for value in (part, low, high)]
+    places = 1 if high - low > 0.002 else 3  # noqa: PLR2004  a share that hardly varies
+    shown, *bounds = [f"{value:.{places}f}" for value in ends]
+    return f"{shown} [{', '.join(bounds)}] %"
+
+
 def interval(value: float, half: float, kind: str) -> str:
     """
     Return a value with half its interval and one unit: "27.3 ± 1.2 ms".

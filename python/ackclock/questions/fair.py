@@ -19,6 +19,7 @@ from .. import _core
 from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError
+from ..core.intervals import share_bounds
 from ..core.scenario import dumbbell
 from ..core.simulate import run
 from ..core.units import read_quantity, time
@@ -62,8 +63,8 @@ class Place:
     """The same in packets."""
     shares: tuple[float, ...]
     """Share of each control in the goodput of all, mean over the seeds; NaN if the run is too short."""
-    halves: tuple[float, ...]
-    """Half the width of their 95 % intervals."""
+    bounds: tuple[tuple[float, float], ...]
+    """The ends of their 95 % intervals, which stay between 0 and 1 (`core.intervals.share_bounds`)."""
     length: float
     """Simulated time of each run, s."""
     seeds: int = 0
@@ -75,9 +76,14 @@ class Place:
         return self.shares[0]
 
     @property
-    def half(self) -> float:
-        """Half the width of its 95 % interval."""
-        return self.halves[0]
+    def low(self) -> float:
+        """Lower end of its 95 % interval."""
+        return self.bounds[0][0]
+
+    @property
+    def high(self) -> float:
+        """Upper end."""
+        return self.bounds[0][1]
 
     @property
     def measured(self) -> bool:
@@ -86,8 +92,8 @@ class Place:
 
     def open(self, parts: Sequence[float]) -> bool:
         """Whether a share may be more or less than its part by more than `EVEN_WITHIN`, or either."""
-        answer = zip(self.shares, self.halves, parts, strict=True)
-        return any(abs(share - part) <= half > EVEN_WITHIN for share, half, part in answer)
+        answer = zip(self.bounds, parts, strict=True)
+        return any(low <= part <= high and high - low > 2 * EVEN_WITHIN for (low, high), part in answer)
 
 
 @dataclass(frozen=True, repr=False)
@@ -145,8 +151,8 @@ class Fair(Card):
         """Places where a control decidedly gets more than its part, and less."""
         answer, even = [place for place in self.places if place.measured], self.parts[which]
         return (
-            [place for place in answer if place.shares[which] - place.halves[which] > even],
-            [place for place in answer if place.shares[which] + place.halves[which] < even],
+            [place for place in answer if place.bounds[which][0] > even],
+            [place for place in answer if place.bounds[which][1] < even],
         )
 
     @property
@@ -173,7 +179,7 @@ class Fair(Card):
                     "buffer_bdp": place.buffer,
                     "buffer_packets": place.packets,
                     "shares": list(place.shares) if place.measured else None,
-                    "halves": [None if math.isnan(half) else half for half in place.halves] if place.measured else None,
+                    "intervals": list(map(list, place.bounds)) if place.measured else None,
                     "length_s": place.length,
                     "seeds": place.seeds,
                 }
@@ -299,7 +305,7 @@ def _place(
     length = needed(scenario.canonical, "bottleneck")
     if length.total * speed > budget:
         unknown = (math.nan,) * len(sides)
-        return Place(seconds, buffer, packets, unknown, unknown, length.total)
+        return Place(seconds, buffer, packets, unknown, ((math.nan, math.nan),) * len(sides), length.total)
     head = timed(scenario.canonical, length)["scenario"]  # of the scenario itself, which may hold a user's class
     changed = scenario.with_({f"scenario.{key}": head[key] for key in ("duration", "measure", "sample")})
 
@@ -312,8 +318,8 @@ def _place(
     for seeds in often:
         answer += parallel(of_seed, range(len(answer) + 1, seeds + 1))
         means = [interval(values) for values in zip(*answer, strict=True)]
-        shares, halves = (tuple(getattr(mean, key) for mean in means) for key in ("mean", "half"))
-        place = Place(seconds, buffer, packets, shares, halves, length.total, len(answer))
+        shares = tuple(mean.mean for mean in means)
+        place = Place(seconds, buffer, packets, shares, tuple(map(share_bounds, means)), length.total, len(answer))
         if not place.open(parts):
             break
     return place

@@ -12,8 +12,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ... import _core
 from ...core._words import counted
 from ...core.captures import Capture, CaptureError, Pcap, Qlog
+from ...core.errors import ScenarioError
 from ...core.files import writing
 from ...core.scenario import Scenario
 from ...core.simulate import FlowTraces, Progress, replicate, run
@@ -107,7 +109,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> None:
     loaded = [(path, load_file(path)) for path in options.files]
     changes = [*options.changes, *([] if options.duration is None else [f"scenario.duration={options.duration}"])]
-    variants = [variant for path, scenario in loaded for variant in variants_of(path, scenario, changes)]
+    try:
+        variants = [variant for path, scenario in loaded for variant in variants_of(path, scenario, changes)]
+    except ScenarioError as error:
+        raise _of_duration(error, options.duration) from None
     if (options.report or options.until_sure or options.plot) and not options.traces:
         variants = _sampled(variants)
     labels = [label for label, _ in variants]
@@ -148,6 +153,18 @@ def _run(options: argparse.Namespace) -> None:
         _print(options, labels, results)
         sys.stdout.flush()
     print_written(options, options.traces, options.plot, options.pcap, options.qlog, options.flent)
+
+
+def _of_duration(error: ScenarioError, given: str | None) -> Exception:
+    """Return the error by the option, where --duration ends a run before its measurement does."""
+    late = [mistake for mistake in error.diagnostics if mistake.key == "scenario.measure" and mistake.found]
+    if given is None or not late or len(late) < len(error.diagnostics):
+        return error
+    end = _core.quantity(given)[0]
+    return WrongInputError(
+        f"--duration {given}: the file measures {late[0].found}, which ends later; for another time of measurement: "
+        f'--set scenario.measure="{end / 2:g} s .. {end:g} s"'
+    )
 
 
 def _draw(

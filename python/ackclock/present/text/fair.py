@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ... import _core
-from ...core.units import interval, rate_text, time
+from ...core.units import rate_text, share_between, time
 from ...experiment.sequential import FAIR
 from ...questions.causes.sentences import Evidence, Sentence
-from ...questions.fair import Fair
+from ...questions.fair import Fair, Place
 from ..tables import TextTable, text_table
 
 
@@ -45,13 +45,21 @@ def sentence(fair: Fair) -> Sentence:
         if low and high and max(low) < min(high):
             text += f"; it turns between buffers of {max(low):g} and {min(high):g} bandwidth-delay products"
     evidence = [
-        Evidence(f"share of {name} at {time(place.rtt)}, {place.buffer:g} BDP", place.shares[k], place.halves[k], even)
+        Evidence(
+            f"share of {name} at {time(place.rtt)}, {place.buffer:g} BDP", place.shares[k], _half(place, k, even), even
+        )
         for k, (name, even) in enumerate(zip(fair.names, fair.parts, strict=True))
         if k == 0 or len(fair.controls) > 2  # noqa: PLR2004
         for place in answer
     ]
     numbers = {"even": fair.parts[0]}
     return Sentence(" beside ".join(fair.controls), "shares", text + ".", numbers, evidence)
+
+
+def _half(place: Place, which: int, even: float) -> float:
+    """Return how far the interval of a share reaches towards its part."""
+    share, (low, high) = place.shares[which], place.bounds[which]
+    return share - low if share > even else high - share
 
 
 def _gets(more: int, less: int, places: int, even: float) -> str:
@@ -71,6 +79,6 @@ def _seeds(fair: Fair) -> str:
 def _table(fair: Fair, which: int, name: str) -> TextTable:
     columns: dict[str, dict[str, str]] = {}
     for place in fair.places:
-        cell = interval(place.shares[which], place.halves[which], "share") if place.measured else "too short"
+        cell = share_between(place.shares[which], *place.bounds[which]) if place.measured else "too short"
         columns.setdefault(f"{place.buffer:g} BDP", {})[time(place.rtt)] = cell
     return TextTable(f"{name}, round trip", columns)

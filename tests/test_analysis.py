@@ -252,7 +252,7 @@ def test_a_window_sawtooth_has_its_closed_form_mean(fall: float) -> None:
     t = np.arange(0, 200, 0.01)
     phase = (t / 7.3) % 1
     x = 40 * (fall + (1 - fall) * phase)
-    cycle = analysis.sawtooth(t, x, drops=np.floor(t / 7.3) * 2)
+    cycle = analysis.sawtooth(x, t, drops=np.floor(t / 7.3) * 2)
     assert cycle is not None
     assert cycle.cycles == 26
     assert cycle.period == pytest.approx(7.3, rel=1e-3)
@@ -265,15 +265,18 @@ def test_a_window_sawtooth_has_its_closed_form_mean(fall: float) -> None:
 def test_ripple_does_not_split_a_tooth() -> None:
     t = np.arange(0, 100, 0.01)
     x = 20 + 2 * (t % 10) + 2 * np.sin(2 * np.pi * t / 0.1)
-    cycle = analysis.sawtooth(t, x)
+    cycle = analysis.sawtooth(x, 0.01)
     assert cycle is not None
     assert cycle.period == pytest.approx(10, rel=1e-2)
+    uneven = analysis.sawtooth(x[1:], np.delete(t, 0))
+    assert uneven is not None
+    assert uneven.period == pytest.approx(cycle.period)
     assert math.isnan(cycle.drops_per_cycle)
 
 
 @pytest.mark.parametrize("trace", [[], [5.0] * 10, [1.0, 2.0, 3.0], [3.0, 2.0, 1.0, 2.0, 3.0]])
 def test_without_two_troughs_there_is_no_cycle(trace: list[float]) -> None:
-    assert analysis.sawtooth(np.arange(len(trace)), trace) is None
+    assert analysis.sawtooth(trace, 1.0) is None
 
 
 # Predicates

@@ -87,7 +87,7 @@ def test_one_reno_flow_over_a_buffer_of_one_bdp_is_a_sawtooth() -> None:
     time = run.traces["time"].to_numpy()
     inside = time >= 20
     drops = run.traces["link_drops"].to_numpy()[0, inside]
-    cycle = analysis.sawtooth(time[inside], run.traces["flow_cwnd"].to_numpy()[0, inside], drops)
+    cycle = analysis.sawtooth(run.traces["flow_cwnd"].to_numpy()[0, inside], 0.01, drops)
     assert cycle is not None
     windows = np.arange(50, 102)  # each lasts as many ms
     assert cycle.peak == pytest.approx(101, rel=0.03)

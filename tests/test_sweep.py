@@ -250,6 +250,19 @@ def test_query(base: ac.Scenario, tmp_path: Path, ackclock: Command) -> None:
     assert "Traceback" not in wrong.stderr
 
 
+def test_varied_sizes_sort_as_sizes(base: ac.Scenario, tmp_path: Path) -> None:
+    """ "100packets" came before "25packets", which came before "5packets"."""
+    sizes = ["100packets", "25packets", "5packets"]
+    ac.sweep(base, {"queue.capacity": ",".join(sizes)}, store=tmp_path / "store")
+    store = Store(tmp_path / "store")
+    ordered = store.query('SELECT "vary.queue.capacity" AS size FROM points ORDER BY 1')
+    assert list(ordered["size"]) == sizes[::-1]
+    text = store.query(
+        """SELECT upper("vary.queue.capacity") || '!' AS x FROM points WHERE "vary.queue.capacity" LIKE '1%'"""
+    )
+    assert list(text["x"]) == ["100PACKETS!"]
+
+
 KILLED = """
 import json, os, signal, sys
 import ackclock as ac

@@ -231,7 +231,7 @@ def our_values(setup: Setup, seeds: int, changes: Mapping[str, Any] | None = Non
         values |= {name: float(group[name]) for name in ("jain", "starved", "timeouts", "fast_recoveries")}
         if single:
             traces = run.traces.sel(link="bottleneck", time=slice(*run.window))
-            cycle = analysis.sawtooth(traces["time"], traces["link_queue_packets"], traces["link_drops"])
+            cycle = analysis.sawtooth(traces["link_queue_packets"], traces["time"], traces["link_drops"])
             values["period"] = cycle.period if cycle else math.nan
             values["drops_per_cycle"] = cycle.drops_per_cycle if cycle else math.nan
         for name, value in values.items():

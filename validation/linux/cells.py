@@ -349,7 +349,7 @@ def sawtooth_of(
 ) -> analysis.oscillation.Sawtooth | None:
     """Measure the sawtooth in the time of measurement; None without one that ends in drops."""
     inside = (time >= cell.window[0]) & (time < cell.window[1])
-    sawtooth = analysis.sawtooth(time[inside], queue[inside], drops[inside])
+    sawtooth = analysis.sawtooth(queue[inside], time[inside], drops[inside])
     return sawtooth if sawtooth is not None and sawtooth.drops_per_cycle > 0 else None
 
 

@@ -146,20 +146,23 @@ class Sawtooth:
     """Packets dropped in a cycle, on average; NaN where drops are not known."""
 
 
-def sawtooth(time: ArrayLike, values: ArrayLike, drops: ArrayLike | None = None, swing: float = 0.3) -> Sawtooth | None:
+def sawtooth(
+    values: ArrayLike, interval: ArrayLike, drops: ArrayLike | None = None, swing: float = 0.3
+) -> Sawtooth | None:
     """Average the cycles of a single flow's window or queue; ``None`` with fewer than two troughs.
 
     A turn counts as peak or trough once the trace has moved from it by ``swing`` times its whole range, so that
-    ripple within a round trip is no cycle. ``drops`` is the number of packets dropped since the start, at the same
-    times.
+    ripple within a round trip is no cycle. ``interval`` is the time between two samples, or, where they are uneven,
+    the times of all (s). ``drops`` is the number of packets dropped since the start, at the same times.
 
     >>> import numpy as np
     >>> t = np.arange(0, 50, 0.1)
-    >>> found = sawtooth(t, 10 + t % 10, drops=t // 10)
+    >>> found = sawtooth(10 + t % 10, 0.1, drops=t // 10)
     >>> found.cycles, round(found.period, 2), round(found.peak, 1), round(found.mean, 1), found.drops_per_cycle
     (3, 10.0, 19.9, 15.0, 1.0)
     """
-    t, x = series(time, "time"), series(values, "values")
+    x = series(values, "values")
+    t = series(np.arange(x.size) * float(interval) if np.ndim(interval) == 0 else interval, "interval")  # type: ignore[arg-type]
     if t.shape != x.shape:
         raise ValueError(f"one value a time: got {t.size} times and {x.size} values")
     if x.size == 0 or np.ptp(x) == 0:

@@ -62,7 +62,7 @@ def share_bounds(estimate: Interval) -> tuple[float, float]:
 
     >>> low, high = share_bounds(Interval(0.945, 0.073, 3))
     >>> round(low, 3), round(high, 3)
-    (0.807, 0.986)
+    (0.808, 0.986)
     """
     mean, half = estimate.mean, estimate.half
     if not half > 0 or not 0 < mean < 1:

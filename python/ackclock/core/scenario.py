@@ -272,7 +272,7 @@ def flows(count: int = 1, congestion: Any = None, **keys: Any) -> Tree:
 def dumbbell(
     *,
     rate: str,
-    queue: Any,
+    queue: Any = "drop-tail",
     flows: Mapping[str, Any] | Sequence[Mapping[str, Any]],
     duration: str,
     delay: str = "0 s",
@@ -289,7 +289,8 @@ def dumbbell(
     rate, delay
         Rate and propagation delay of the link ``bottleneck``.
     queue
-        Name of an AQM, a table such as ``{"aqm": "red", "capacity": "100 packets", ...}``, or a Python class.
+        Name of an AQM, a table such as ``{"aqm": "red", "capacity": "100 packets", ...}``, or a Python class; by
+        default drop-tail with the default capacity, as in a file.
     flows
         One class (see `flows`) or several.
     reverse
@@ -317,7 +318,7 @@ def parking_lot(
     *,
     hops: int,
     rate: str,
-    queue: Any,
+    queue: Any = "drop-tail",
     through: Mapping[str, Any] | Sequence[Mapping[str, Any]],
     cross: Mapping[str, Any] | Sequence[Mapping[str, Any]],
     duration: str,

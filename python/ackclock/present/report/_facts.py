@@ -114,7 +114,7 @@ def flow_facts(result: Result, packets: float = GLANCE) -> FlowFacts:
             drops = None
             if len(result.traces["link"]) == len(result.links):
                 drops = np.asarray(result.traces["link_drops"].to_numpy(), dtype=np.float64)[:, inside].sum(axis=0)
-            cycles = analysis.sawtooth(sample_times(result)[inside], cwnd, drops)
+            cycles = analysis.sawtooth(cwnd, sample_times(result)[inside], drops)
     return FlowFacts(analysis.is_starved(goodput), together, cycles)
 
 

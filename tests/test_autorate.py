@@ -10,7 +10,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.core.autorate_log import link_rate, read
-from ackclock.questions.autorate import USUAL, AutorateError, autorate, scenario_of
+from ackclock.questions.autorate import NEAR, USUAL, AutorateError, Followed, _alike, autorate, scenario_of
 from conftest import Command
 
 STEPS = ((0, 30e6), (25, 8e6), (50, 24e6), (75, 8e6), (100, 30e6))
@@ -96,6 +96,22 @@ def test_a_setting_that_is_better_there_is_better_on_the_link_itself(log: str) -
     assert "the best setting of the first uses" in answer.sentence
     assert answer.lines[0].startswith("ul_delay_thr_ms=")
     assert "In the words of cake-autorate 1.2" in str(answer)
+
+
+def test_of_settings_that_are_as_late_the_one_that_uses_most_is_the_best(log: str) -> None:
+    """A setting that uses 87.8 % was the best beside one of 92.4 % with the same delay."""
+
+    def followed(used: float, *late: float) -> Followed:
+        return Followed({}, used, sum(late) / len(late), (used, used), (min(late), max(late)))
+
+    rows = [followed(0.878, 0.137, 0.139), followed(0.924, 0.136, 0.141), followed(0.99, 0.15, 0.16)]
+    assert _alike(rows) == rows[:2]
+    assert _alike([]) == []
+    answer = autorate(log, way="upload", target="1 ms", seeds=2)
+    assert not answer.reached
+    shortest = min(answer.alike, key=lambda followed: followed.delay_p95)
+    assert shortest.delay_p95 <= min(row.delay_p95 for row in answer.compared) * NEAR
+    assert answer.best.setting == max(answer.alike, key=lambda followed: followed.utilization).setting
 
 
 @pytest.mark.parametrize(

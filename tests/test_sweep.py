@@ -130,7 +130,10 @@ def test_metric_names(base: ac.Scenario, tmp_path: Path) -> None:
     with pytest.raises(SweepError, match=r"could be any of flows\.long\.goodput_bps"):
         done.metric("goodput_bps")
     with pytest.raises(SweepError, match=r"near ones are utilization, "):
-        done.metric("utilisation")
+        done.metric("utilizations")
+    for word, key in {"utilisation": "utilization", "delay": "delay_s_mean", "p99 delay": "delay_s_p99"}.items():
+        assert done.metric(word) == f"links.bottleneck.{key}"
+    assert done.named("goodput") == [f"flows.{name}.goodput_bps" for name in ("long", "short")]
     with pytest.raises(SweepError, match='"rtt" was not varied; varied were count'):
         done.plot("utilization", "rtt")
 
@@ -306,7 +309,7 @@ def test_cluster_gives_the_same(base: ac.Scenario, tmp_path: Path) -> None:
         (["--vary", "rtt=1 apple,2 ms"], "apple"),
         (["--vary", "link.other.rate=1 Mbit/s"], "other"),
         (["--vary", "queue.aqm=rde"], 'did you mean "red"'),
-        (["--vary", "rtt=20ms", "--metric", "utilisation"], "near ones"),
+        (["--vary", "rtt=20ms", "--metric", "utilizations"], "near ones"),
         (["--vary", "rtt=20ms", "--cluster", "tcp://127.0.0.1:9"], "no Dask scheduler"),
         (["--vary", "rtt=20ms", "--cluster", "local:0"], "one worker or more"),
     ],

@@ -45,6 +45,8 @@ PROBE: Final = 0.05
 """Time between two probes, s: 20 a second, as cake-autorate's authors advise."""
 WARM: Final = 10.0
 """Time that is left out at the beginning of the log, s."""
+NEAR: Final = 1.25
+"""Settings with a delay within this factor of the shortest are run with more seeds, where none keeps to the target."""
 SHORTEST: Final = 60.0
 """A log must be so long, s."""
 
@@ -85,9 +87,10 @@ class Autorate(Card):
     link: LinkRate
     compared: tuple[Followed, ...]
     """Settings in the first half of the log."""
+    alike: tuple[Followed, ...]
+    """Where none keeps to the target there: those with the shortest delay within what the seeds tell, by all seeds."""
     best: Followed
-    """The one that uses most of those which keep to the target there, or the one with the shortest delay; in the
-    second half."""
+    """The one that uses most, of those which keep to the target there or else of those `alike`; in the second half."""
     usual: Followed
     """cake-autorate's defaults in the second half."""
     reached: bool
@@ -137,6 +140,7 @@ class Autorate(Card):
                 "best": self.best.json(),
                 "usual": self.usual.json(),
                 "first_half": [followed.json() for followed in self.compared],
+                "alike": [followed.json() for followed in self.alike],
                 "lines": self.lines,
                 "seeds": self.seeds,
             }
@@ -264,14 +268,22 @@ def autorate(
     settings = [dict(zip(TRIED, values, strict=True)) for values in itertools.product(*TRIED.values())]
     compared = parallel(lambda setting: _followed(link, way, setting, shaper, (WARM, half), range(1, 2)), settings)
     kept = [followed for followed in compared if followed.delay_p95 <= limit]
-    chosen = (
-        max(kept, key=lambda followed: followed.utilization)
-        if kept
-        else min(compared, key=lambda followed: followed.delay_p95)
-    )
+    shortest = NEAR * min(followed.delay_p95 for followed in compared)
+    near = [] if kept else [followed.setting for followed in compared if followed.delay_p95 <= shortest]
+    again = parallel(lambda setting: _followed(link, way, setting, shaper, (WARM, half), range(1, seeds + 1)), near)
+    alike = _alike(again)
+    chosen = max(kept or alike, key=lambda followed: followed.utilization)
     second = (half, length)
     best, usual = parallel(
         lambda setting: _followed(link, way, setting, shaper, second, range(101, 101 + seeds)), [chosen.setting, USUAL]
     )
     simulated = scenario_of(link, way, chosen.setting, shaper, (WARM, length))
-    return Autorate(way, limit, log, link, tuple(compared), best, usual, bool(kept), seeds, simulated)
+    return Autorate(way, limit, log, link, tuple(compared), tuple(alike), best, usual, bool(kept), seeds, simulated)
+
+
+def _alike(settings: Sequence[Followed]) -> list[Followed]:
+    """Return the settings whose delays over the seeds overlap with those of the shortest."""
+    shortest = min(settings, key=lambda followed: followed.delay_p95, default=None)
+    return [
+        followed for followed in settings if shortest and followed.delay_p95_range[0] <= shortest.delay_p95_range[1]
+    ]

@@ -62,7 +62,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         action="append",
         dest="metrics",
-        help="show this metric, such as utilization or links.NAME.loss (an unknown name lists them all)",
+        help="show this metric, such as goodput, delay or links.NAME.loss (an unknown name lists them all)",
     )
     parser.add_argument(
         "--plot", metavar="OUT.svg", type=Path, help="draw the metrics against one varied key or two (see --against)"
@@ -116,7 +116,8 @@ def _run(options: argparse.Namespace) -> None:
                     cluster=options.cluster,
                     progress=watch,
                 )
-                metrics = [done.metric(name) for name in options.metrics or ()] or _usual(done.metrics)
+                metrics = [metric for name in options.metrics or () for metric in done.named(name)]
+                metrics = metrics or _usual(done.metrics)
             except SweepError as error:
                 raise WrongInputError(f"ackclock sweep: {error}") from None
         against = options.against or [axis.key for axis in done.axes[:2]]

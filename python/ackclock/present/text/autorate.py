@@ -39,7 +39,7 @@ def sentence(answer: Autorate) -> str:
     """Return what the log tells, and what the best and the usual setting make of its link."""
     low, high = np.percentile(answer.link.rate, (5, 95))
     late = float(np.percentile(answer.log.delay, 95))
-    missed = "" if answer.reached else f" No setting keeps to {time(answer.target)} in the first half."
+    missed = "" if answer.reached else f" No setting keeps to {time(answer.target)} in the first half.{_chosen(answer)}"
     best, usual = answer.best, answer.usual
     kept = "keeps" if best.delay_p95 <= answer.target else "does not keep"
     return (
@@ -47,6 +47,16 @@ def sentence(answer: Autorate) -> str:
         f"{time(max(late, 0.0))} late or more.{missed} In its second half the best setting of the first uses "
         f"{share(best.utilization)} of the link with 1 in 20 probes {time(best.delay_p95)} late or more, and {kept} to "
         f"{time(answer.target)}; cake-autorate's defaults use {share(usual.utilization)} with {time(usual.delay_p95)}."
+    )
+
+
+def _chosen(answer: Autorate) -> str:
+    """Return how the best was chosen from several that are as late as one another."""
+    if len(answer.alike) < 2:  # noqa: PLR2004
+        return ""
+    return (
+        f" The delays of {len(answer.alike)} overlap with the shortest there over {answer.seeds} seeds; the best of "
+        "these is the one that uses most."
     )
 
 

@@ -28,7 +28,7 @@ from ...core.scenario import ScenarioLike, scenario_of
 from .axes import MOST_POINTS, Axis, SweepError, axis, changed
 from .plan import Point, metric_names, plan
 from .store import Store
-from .table import Sweep, metric_of
+from .table import Sweep, metrics_of
 from .workers import compute, workers
 
 __all__ = [
@@ -123,7 +123,7 @@ def sweep(
     axes = [axis(key, given) for key, given in vary.items()]
     known = metric_names(scenario) if metrics else []
     for name in metrics:
-        metric_of(name, known)
+        metrics_of(name, known)
     points = plan(scenario, axes, seeds=seeds, latin=latin)
     kept = Store(store)
     begin, computed = time.monotonic(), 0

@@ -87,20 +87,41 @@ def metric_of(name: str, known: Sequence[str]) -> str:
     SweepError
         If there is none, or several.
     """
-    if name in known:
-        return name
-    ending = [metric for metric in known if metric.endswith(f".{name}")]
-    ending = [metric for metric in ending if not metric.startswith("flows.all.")] or ending
+    ending = metrics_of(name, known)
     if len(ending) == 1:
         return ending[0]
+    raise SweepError(f'metric "{name}" could be any of {", ".join(ending)}')
+
+
+def metrics_of(name: str, known: Sequence[str]) -> list[str]:
+    """
+    Return the full names of the metrics that a name or a word stands for: of all links or classes that have it.
+
+    Raises
+    ------
+    SweepError
+        If there is none.
+    """
+    if name in known:
+        return [name]
+    short = list(dict.fromkeys(metric.rsplit(".", 1)[1] for metric in known))
+    key = name if name in short else next((key for key in short if name.strip().lower() in _called(key)), name)
+    ending = [metric for metric in known if metric.endswith(f".{key}")]
     if ending:
-        raise SweepError(f'metric "{name}" could be any of {", ".join(ending)}')
+        return [metric for metric in ending if not metric.startswith("flows.all.")] or ending
     import difflib
 
-    short = list(dict.fromkeys(metric.rsplit(".", 1)[1] for metric in known))
     near = difflib.get_close_matches(name, [*known, *short], 3, 0.4)
     hint = f"; near ones are {', '.join(near)}" if near else ""
     raise SweepError(f'there is no metric "{name}"{hint}\nmetrics are {", ".join(short)}')
+
+
+def _called(key: str) -> set[str]:
+    """Return the words for a metric: "goodput" of ``goodput_bps``, "p99 delay" and "delay p99" of ``delay_s_p99``."""
+    words = words_of(key)[0].lower()
+    statistic, _, quantity = words.partition(" ")
+    bare = key.removesuffix("_mean").removesuffix("_s").removesuffix("_bps")
+    return {words, f"{quantity} {statistic}", words.removeprefix("mean "), bare}
 
 
 def _short(values: pd.Series[str]) -> pd.Series[str]:
@@ -147,6 +168,17 @@ class Sweep(Card):
             If there is none, or several.
         """
         return metric_of(name, self.metrics)
+
+    def named(self, name: str) -> list[str]:
+        """
+        Return the full names of the metrics that a name, or a word such as ``"goodput"``, stands for.
+
+        Raises
+        ------
+        SweepError
+            If there is none.
+        """
+        return metrics_of(name, self.metrics)
 
     def label(self, metric: str) -> str:
         """Return what a person calls a metric, with its unit: ``"p99 delay, ms"``; with its owner if there are more."""

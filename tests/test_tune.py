@@ -13,11 +13,13 @@ import ackclock as ac
 from ackclock.core.devices import (
     DeviceError,
     burst_for,
+    devices_of,
     express,
     in_cake,
     in_sqm,
     largest_exponent,
     linux_probability,
+    number,
     shaped,
     weight_exponent,
 )
@@ -143,6 +145,19 @@ def test_candidates_are_what_the_device_holds() -> None:
                 words = commands.apply[0].split()
                 low, high, p = (float(words[words.index(key) + 1]) for key in ("min", "max", "probability"))
                 assert linux_probability(p, int(low), int(high)) == queue["max_probability"]
+
+
+@pytest.mark.parametrize(("kind", "key"), [("pie", "target"), ("pi2", "target"), ("pi", "reference")])
+@pytest.mark.parametrize("target", [0.016187579, 0.0150003, 0.02])
+def test_no_candidate_is_rounded_beyond_the_demand(kind: str, key: str, target: float) -> None:
+    """A target of 16.187579 ms was tried as 16188 us, which no setting could meet: tune said that there was none."""
+    question = problem(link(), None, {"flows": "1..6"}, replace(NEED, target=target))
+    for device in (None, *devices_of(kind)):
+        queues = list(rounded(FAMILIES[kind], question, target, device))
+        assert queues
+        for queue in queues:
+            delay = number(queue, key) / (question.rate if key == "reference" else 1)
+            assert target - 1 / question.rate < delay <= target * (1 + 1e-9)
 
 
 # the stability engine

@@ -76,6 +76,12 @@ def capacity(problem: Problem, target: float) -> int:
     return math.ceil(max(ROOM * target * fastest, BURST * rtt * fastest, LEAST_ROOM))
 
 
+def _at_most(seconds: float) -> str:
+    """Return a time in whole microseconds, rounded down: rounded up it would be longer than what is demanded."""
+    micro = max(math.floor(seconds * 1e6 + 1e-6), 1)
+    return f"{micro} us" if micro % 1000 else f"{micro // 1000} ms"
+
+
 def _base(problem: Problem, kind: str, target: float) -> Queue:
     queue: Queue = {"aqm": kind, "capacity": f"{capacity(problem, target)} packets"}
     if problem.ecn:
@@ -141,7 +147,7 @@ def _pie(problem: Problem, target: float) -> Iterator[Queue]:
         "derandomize": True,
         "cap_increase": True,
         "mean_packet": f"{round(problem.packet)} B",
-        "target": f"{target * 1e3:.6g} ms",
+        "target": _at_most(target),
     }
     steps = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
     options = [(a / t, a, b, t) for a, b, t in itertools.product(steps, (1, 2, 4, 8, 12, 16, 20, 26, 32), _UPDATES)]
@@ -153,7 +159,7 @@ def _pie(problem: Problem, target: float) -> Iterator[Queue]:
 def _pi2(problem: Problem, target: float) -> Iterator[Queue]:
     """Gains around those of RFC 9332, appendix A.1: alpha = 0.1 T / R^2 and beta = 0.3 / R for the longest R."""
     rtt = _longest(problem)[0]
-    base = _base(problem, "pi2", target) | {"target": f"{target * 1e3:.6g} ms"}
+    base = _base(problem, "pi2", target) | {"target": _at_most(target)}
     update = max(round(min(target, rtt / 3) / 0.004), 1) * 0.004
     for a, b in itertools.product((0.005, 0.01, 0.02, 0.04, 0.08, 0.16), (0.05, 0.1, 0.2, 0.3, 0.5, 0.8)):
         alpha, beta = (float(f"{value:.3g}") for value in (a * update / rtt**2, b / rtt))
@@ -174,7 +180,7 @@ def _pi(problem: Problem, target: float) -> Iterator[Queue]:
                 "a": float(f"{a:.6g}"),
                 "b": float(f"{b:.6g}"),
                 "frequency": f"{frequency:.6g} Hz",
-                "reference": f"{max(round(target * problem.rate), 1)} packets",
+                "reference": f"{max(math.floor(target * problem.rate + 1e-6), 1)} packets",
             }
 
 
@@ -195,9 +201,7 @@ def _codel(problem: Problem, target: float) -> Iterator[Queue]:
     for part, times in itertools.product((1.0, 0.6, 0.35, 0.2, 0.1), (1.0, 2.0)):
         goal, interval = max(target * part, least), max(rtt * times, 0.02)
         if goal <= interval:
-            micro = round(goal * 1e6)
-            whole = f"{micro} us" if micro % 1000 else f"{micro // 1000} ms"
-            yield {**base, "target": whole, "interval": f"{math.ceil(interval * 1e3)} ms"}
+            yield {**base, "target": _at_most(goal), "interval": f"{math.ceil(interval * 1e3)} ms"}
 
 
 def _plain_codel(problem: Problem, target: float) -> Iterator[Queue]:

@@ -274,6 +274,12 @@ def _bits(run: Any, runs: _Runs) -> float:
     return sum(_rate_at(rate, (k + 0.5) * period / 1000, period) for k in range(1000)) / 1000
 
 
+def _packet(run: Any, runs: _Runs) -> float:
+    """Bits of the largest packets over the link."""
+    sizes = [flow["packet_size"] for flow in run._scenario["flows"] if runs.link in flow["path"]]
+    return 8 * max((float(ac._core.quantity(str(size))[0]) for size in sizes), default=1500.0)
+
+
 def _rate_at(rate: dict[str, Any], at: float, period: float) -> float:
     """The step of a varying rate that is at work at a time."""
     at = at % period if rate.get("repeat", "never") != "never" else at
@@ -424,7 +430,7 @@ def _interval(evidence: dict[str, Any], runs: _Runs, key: str, what: Any, senten
     slack = 1e-3 * max(map(abs, values)) + 6e-4
     if what is _idle:  # a packet more or less at the ends of the window
         first = runs.of(key)[0]
-        slack += 12_000 / _bits(first, runs) / float(first.window[1] - first.window[0])
+        slack += _packet(first, runs) / _bits(first, runs) / float(first.window[1] - first.window[0])
     counted = "stream" in sentence["predicate"]  # packets are counted, too: the interval is no narrower than that tells
     assert stated >= half * (1 - CLOSE) - slack, (sentence["text"], stated, half)
     assert counted or stated <= half * (1 + CLOSE) + slack, (sentence["text"], stated, half)
@@ -432,7 +438,7 @@ def _interval(evidence: dict[str, Any], runs: _Runs, key: str, what: Any, senten
 
 
 def _wait_limit(run: Any, runs: _Runs) -> float:
-    return max(_rtt(run, runs) / 2, 0.01, 3 * 12_000 / _bits(run, runs))
+    return max(_rtt(run, runs) / 2, 0.01, 3 * _packet(run, runs) / _bits(run, runs))
 
 
 def _state(name: str) -> Any:
@@ -458,9 +464,9 @@ def _state(name: str) -> Any:
         if "whole buffer" in sentence["text"]:
             room = _entry(run, runs)["queue"]["capacity"]
             size, kind = ac._core.quantity(room)
-            bits = 8 * size * (1500 if kind != "size" and "packets" in room else 1)
-            assert tail > 0.97 * bits / _bits(run, runs) - 12_000 / _bits(run, runs)
-            assert tail < 1.03 * bits / _bits(run, runs) + 24_000 / _bits(run, runs)
+            bits = size * (_packet(run, runs) if "packets" in room else 8 if kind == "size" else _bits(run, runs))
+            assert tail > 0.97 * bits / _bits(run, runs) - _packet(run, runs) / _bits(run, runs)
+            assert tail < 1.03 * bits / _bits(run, runs) + 2 * _packet(run, runs) / _bits(run, runs)
             assert isinstance(_entry(run, runs)["rate"], str), "a buffer is no time where the rate varies"
 
     return checked

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from types import SimpleNamespace
 
 import pytest
 from scipy.optimize import brentq
@@ -13,11 +14,13 @@ from ackclock.core.statement import state
 from ackclock.core.units import rate_text, time
 from ackclock.experiment.ablation import pairs
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
+from ackclock.questions.causes.experiment import Measured, _bounded
 from ackclock.questions.causes.measures import numbers, queued
-from ackclock.questions.causes.scales import bits, in_periods, needed, once
+from ackclock.questions.causes.scales import Length, bits, in_periods, needed, once
 from ackclock.questions.causes.sentences import interval
 from ackclock.questions.people import people
 
+LENGTH = Length(5.0, 20.0, 0.05, "a test")
 VARYING = {"steps": [["0 s", "30 Mbit/s"], ["10 s", "5 Mbit/s"], ["15 s", "15 Mbit/s"]], "repeat": "20 s"}
 
 
@@ -71,6 +74,27 @@ def test_before_a_shaper_of_the_link_the_queue_forms_below_its_rate() -> None:
     steps = [{"at": "5 s", "flows": "flows-1", "count": 3}]  # that more flows come changes no rate
     tree = {**over({"queue": {"capacity": "100 ms"}}).canonical, "change": steps}
     assert ac.why(scenario=ac.Scenario(tree)).other.tc  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("size", "rate", "whole"), [("9000 B", "100 Mbit/s", "72 ms"), ("576 B", "5 Mbit/s", "92.2 ms")]
+)
+def test_a_buffer_of_packets_is_a_time_of_packets_as_they_are(size: str, rate: str, whole: str) -> None:
+    """100 packets of 9000 B were a time of 1500 B: 12 ms, below a 99th percentile of 72 ms."""
+    flows = ac.flows(2, "cubic", rtt="20 ms", packet_size=size, start="uniform 0 s .. 1 s")
+    scenario = ac.dumbbell(rate=rate, queue={"capacity": "100 packets"}, flows=flows, duration="60 s")
+    answer = ac.why(scenario=scenario)
+    assert f"1 in 100 waits for the whole buffer of {whole}" in answer.sentence
+    checkers.check(json.loads(json.dumps(answer.json())))
+
+
+def test_no_wait_is_called_long_or_left_open_that_the_buffer_does_not_allow() -> None:
+    """A buffer of half the round trip: runs of 24 minutes lay on both sides of a limit that no wait can exceed."""
+    present = Measured("present", (SimpleNamespace(rtt=0.05, transmission=0.0006),), LENGTH, enough=True, factor=1.0)  # type: ignore[arg-type]
+    for room, bounded in (("25 ms", True), ("26 ms", False)):
+        assert _bounded(over({"queue": {"capacity": room}}).canonical, "link", present) is bounded
+    shares = {"scheduler": "fq", "capacity": "25 packets"}
+    assert not _bounded(over({"queue": shares}).canonical, "link", present)
 
 
 def test_where_each_flow_has_a_queue_under_an_aqm_it_is_said_that_none_was_tried() -> None:

@@ -21,9 +21,9 @@ from .causes.ablations import control, lacking, with_queue
 from .causes.experiment import Lab, Measured
 from .causes.remedy import Balance, Preference, effects
 from .causes.scales import bits as bits_of
-from .causes.scales import bulk, carried, first_crossed
+from .causes.scales import bulk, carried, first_crossed, packet_size
 from .causes.sentences import Sentence
-from .setting import PACKET, Setting, averaged, bits_at, measured
+from .setting import Setting, averaged, bits_at, measured
 
 PORT: Final = 1e9
 """From this rate on nobody shapes in software: the queue of the port itself is set, bit/s."""
@@ -121,13 +121,13 @@ def _queues(
             queues[name] = fair
         elif shapers.managed(link["queue"]):
             continue
-        elif (inner := _fair_leaves(link, rtt)) is not None:
+        elif (inner := _fair_leaves(link, rtt, packet_size(tree, name))) is not None:
             queues[name] = inner
         elif shapers.starved(tree, name) and shapers.fixed(link, tree):
             queues[name] = _sparing(carried(link))
             parts[name] = SHAPED
         else:
-            queues[name] = _fq_codel(carried(link), rtt)
+            queues[name] = _fq_codel(carried(link), rtt, packet_size(tree, name))
         whole, rate = bits_of(link), carried(link)
         changed = with_queue(changed, name, queues[name])
         link = link_of(changed, name)
@@ -155,7 +155,7 @@ def _words(queue: Mapping[str, Any], link: Mapping[str, Any], part: float) -> st
     return words
 
 
-def _fair_leaves(link: Mapping[str, Any], rtt: float) -> dict[str, Any] | None:
+def _fair_leaves(link: Mapping[str, Any], rtt: float, packet: float) -> dict[str, Any] | None:
     """
     Return the queue of a link whose classes hold a rate below the link's, with FQ-CoDel in each; None of others.
 
@@ -176,7 +176,7 @@ def _fair_leaves(link: Mapping[str, Any], rtt: float) -> dict[str, Any] | None:
             if row.get("classes"):
                 leaves(row["classes"], own)
             elif not shapers.managed(row["queue"]):
-                row["queue"] = _fq_codel(own, rtt)
+                row["queue"] = _fq_codel(own, rtt, packet)
 
     leaves(with_leaves["classes"], let)
     return with_leaves
@@ -297,9 +297,9 @@ def _compared(
     return after, balance
 
 
-def _fq_codel(bits: float, rtt: float) -> dict[str, Any]:
+def _fq_codel(bits: float, rtt: float, packet: float) -> dict[str, Any]:
     """Target 5 ms, no less than what one packet takes to send; interval no less than the round trip (RFC 8289, 4.3)."""
-    target = max(0.005, 1.5 * 8 * PACKET / bits)
+    target = max(0.005, 1.5 * 8 * packet / bits)
     interval = max(0.1, rtt, target / 0.1)
     return {"scheduler": "fq_codel", "target": f"{_rounded(target)} ms", "interval": f"{_rounded(interval)} ms"}
 

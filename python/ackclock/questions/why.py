@@ -35,7 +35,8 @@ from .causes.ablations import called
 from .causes.experiment import SYMPTOMS, Diagnosis, Finding, Lab, Measured, RunCache, chosen, diagnose
 from .causes.measures import Numbers, numbers
 from .causes.remedy import Effect, Preference
-from .causes.scales import Length, bulk, capacity, first_crossed, timed
+from .causes.scales import Length, bulk, first_crossed, timed
+from .causes.scales import room as room_of
 from .causes.sentences import Evidence, Sentence, interval
 from .causes.shapers import held, returning
 from .following import Following, following, follows
@@ -609,7 +610,7 @@ def _words(tree: Mapping[str, Any], name: str) -> str:
     scheduler = queue.get("scheduler", "none")
     inner = scheduler if scheduler != "none" else queue["aqm"]
     kind = str(inner["kind"] if isinstance(inner, Mapping) else inner)
-    room = capacity(link, PACKET)
+    room = room_of(tree, name)
     let = held(link)
     kind = kind if let is None else str(state("why.shaped", kind=kind, rate=let))
     text = "" if kind.startswith("cake") else str(queue.get("capacity", ""))  # it has a limit of memory
@@ -635,7 +636,7 @@ def stated(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
         return float(sum(getattr(own, of) for own in runs) / len(runs))
 
     link = link_of(tree, name)
-    room = capacity(link, PACKET)
+    room = room_of(tree, name)
     waits = [interval([getattr(own, of) for own in runs]) for of in ("delay_p50", "delay_p99")]
     p50, p99 = (wait.mean for wait in waits)
     rtt, standing = (average(of) for of in ("rtt", "standing"))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...core._words import listed
 from ...core.errors import ScenarioError
-from ...core.scenario import Scenario
+from ...core.scenario import Scenario, link_of
 from ...core.simulate import run
 from ...core.statement import state
 from ...core.units import share, share_within, time
@@ -27,7 +27,7 @@ from .ablations import GENERAL, SPECIFIC, LinkAblation, sized
 from .measures import UNRESPONSIVE, Numbers, numbers
 from .scales import Length, bits, bulk, lasting, needed, once, pace, quantities, room, timed
 from .sentences import Evidence, Sentence, interval
-from .shapers import RIGHT, before, held, hosts
+from .shapers import RIGHT, before, fixed, held, hosts
 
 if TYPE_CHECKING:
     from ...analysis import Interval
@@ -455,10 +455,17 @@ def _verdicts(
     """Judge all symptoms that make sense; and the runs that the last of them needed."""
     verdicts: list[tuple[Symptom, Evidence | _Open]] = []
     for symptom in SYMPTOMS:
-        if applies(symptom, tree, lab.link):
+        if applies(symptom, tree, lab.link) and not (symptom.key == "delay" and _bounded(tree, lab.link, present)):
             verdict, present = _decide(lab, tree, present, symptom, seed)
             verdicts.append((symptom, verdict))
     return verdicts, present
+
+
+def _bounded(tree: Tree, link: str, present: Measured) -> bool:
+    """Whether no wait can be called long, as the buffer's length is no longer than the limit."""
+    entry = link_of(tree, link)
+    plain = entry["queue"].get("scheduler", "none") == "none"
+    return plain and fixed(entry, tree) and room(tree, link) <= wait_limit(present.numbers[0])
 
 
 def _times(longer: float) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...core.result import packets_handled
 from ...core.scenario import link_of
-from .scales import bits, quantities, steps
+from .scales import bits, packet_size, quantities, steps
 from .shapers import held, hosts, returning
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from ...core.result import Result
 
-_PACKET: Final = 8 * 1500
 UNRESPONSIVE: Final = ("cbr", "on-off", "poisson")
 """Kinds of traffic without congestion control: calls, games, telemetry."""
 
@@ -65,7 +64,7 @@ class Numbers:
     rtt: float
     """Mean base round trip of the flows over the link, s."""
     transmission: float
-    """Transmission time of a full packet, s."""
+    """Transmission time of the largest packets, s."""
     halves: dict[str, tuple[float, float]]
     """The same measure in the two halves of the time, where it can be told."""
     computed: int
@@ -134,7 +133,7 @@ def numbers(result: Result, name: str) -> Numbers:
         peak=float(waits.max(initial=0.0)),
         packets=int(link["packets"]),
         rtt=float(np.mean(raw["flows"]["rtt"][np.isin(classes, trips)])) if trips else 0.1,
-        transmission=_PACKET / rate,
+        transmission=8 * packet_size(tree, name) / rate,
         halves=halves,
         computed=int(result.departures),
         stream_loss=math.nan if stream is None else stream.loss,

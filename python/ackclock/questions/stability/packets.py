@@ -13,7 +13,7 @@ from ...core.simulate import run
 from ...core.statement import state
 from ...experiment.progress import tell
 from ...experiment.sequential import STABILITY
-from ..causes.scales import Length, bits, capacity, needed, timed
+from ..causes.scales import Length, bits, needed, room, timed
 from ..verdicts import judged
 from .comparison import Assumption, not_kept
 
@@ -224,7 +224,7 @@ def _of_the_queue(of: EquilibriumAnalysis, measured: PacketRun, link: str, signa
     """The assumptions about a queue that do not hold."""
     entry = link_of(of.scenario.canonical, link)
     aqm = entry["queue"].get("aqm")
-    if aqm == "drop-tail" and math.isfinite(capacity(entry, 1500.0)):
+    if aqm == "drop-tail" and math.isfinite(room(of.scenario.canonical, link)):
         yield Assumption("losses at once")
     if aqm == "threshold" and not _ratio(signal, measured.signal):
         yield Assumption("marks at random")

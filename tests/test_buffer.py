@@ -1,5 +1,6 @@
 """How large a buffer has to be: against Reno's sawtooth, the rules of thumb, and other runs."""
 
+import importlib
 import json
 import math
 from dataclasses import replace
@@ -9,7 +10,8 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from ackclock.questions.buffer import Averages, Buffer, Size
+from ackclock.experiment.sequential import Policy
+from ackclock.questions.buffer import Averages, Buffer, Size, _settled
 from conftest import Command
 
 
@@ -83,6 +85,59 @@ def test_equations_are_trusted_no_further_than_packets_bear_them_out(reno: Buffe
     assert "with 5 packets they give 99.0 % where packets have 80.0 %. Trust the packets" in far.headline
     assert "there is 1" in far.headline
     assert "Trust" not in near.headline
+
+
+def test_a_queue_that_still_rises_is_no_answer_of_the_equations(reno: Buffer) -> None:
+    """A buffer of 12 s of 40 Gbit/s: a mean wait of 127 ms, in a queue that rose until the run ended."""
+    assert not _settled([1.0, 1.1, 1.2, 1.3])
+    assert not _settled([1.3, 1.2, 1.1, 1.0])
+    assert _settled([1.0, 1.3, 1.1, 1.2])
+    assert _settled([1.0, 1.01, 1.02, 1.03])
+    assert _settled([0.0, 0.0, 0.0, 0.0])
+    moving = tuple(
+        replace(one, equations=replace(one.equations, settled=False))
+        for one in (size(5, math.nan, by_law=0.9), size(10, math.nan, by_law=0.999))
+        if one.equations
+    )
+    answer = replace(reno, reason="", sizes=moving)
+    assert answer.by_equations is None
+    assert "their queue still moves at the end of 10 s" in answer.headline
+    assert "1 ms (moving)" in str(answer)
+    assert replace(answer, sizes=(size(5, math.nan, by_law=0.995), moving[1])).by_equations is not None
+
+
+def test_a_part_of_a_fast_link_checks_the_equations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ "By the equations no size is enough", which no run had checked: packets of a tenth of the link had 99.1 %."""
+    policy = Policy(seeds=(3, 8), packets=1000, part=6000)
+    monkeypatch.setattr(importlib.import_module("ackclock.questions.buffer"), "BUFFER", policy)
+    answer = ac.buffer("20 Mbit/s", "40 ms", count=120, congestion="reno", style="rfc", sizes=("5 ms",))
+    (only,), part = answer.sizes, answer.part
+    assert math.isnan(only.utilization)
+    assert only.equations is not None
+    assert part is not None
+    assert part.divisor > 1
+    # by hand: the equations of the part, and its packets
+    flows = ac.flows(120 // part.divisor, "reno", rtt="40 ms", start="uniform 0 s .. 1 s")
+    queue = {"aqm": "drop-tail", "capacity": f"{round(only.packets / part.divisor)} packets"}
+    scenario = ac.dumbbell(
+        rate=f"{20 / part.divisor} Mbit/s", queue=queue, flows=flows, duration="9 s", measure="3 s .. 9 s"
+    )
+    assert ac.meanfield(scenario).json()["links"]["bottleneck"]["utilization"] == pytest.approx(
+        part.equations, abs=0.01
+    )
+    assert ac.run(scenario, seed=5).links.loc["bottleneck", "utilization"] == pytest.approx(part.utilization, abs=0.02)
+    assert f"divided by {part.divisor}, for which they say the same" in answer.headline
+    off = replace(answer, part=replace(part, utilization=part.equations - 0.3))
+    assert "do not rely on them here" in off.headline
+    assert "so do not rely on them" in replace(answer, part=None).headline
+
+
+def test_seeds_are_those_that_were_asked_for_and_more_where_they_do_not_decide(reno: Buffer) -> None:
+    """--seeds 1 said "1 to 3 packet runs"."""
+    sizes = (replace(size(5, 0.8), seeds=1), replace(size(10, 0.99), seeds=3), replace(size(20, 1.0), seeds=1))
+    said = replace(reno, sizes=sizes).headline
+    assert "1 packet run of 10 s at each of 3 sizes, 3 where fewer do not decide" in said
+    assert "3 packet runs of 10 s at each of 1 size;" in replace(reno, sizes=sizes[1:2]).headline
 
 
 def test_seeds_that_are_one_run_have_no_interval(reno: Buffer) -> None:

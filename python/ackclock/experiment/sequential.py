@@ -43,6 +43,8 @@ class Policy:
     """Packets that may be simulated without being asked for more."""
     single: float = 0.0
     """Packets of one run that is as long as it has to be, where so many of a few seeds exceed `packets`."""
+    part: float = 0.0
+    """Packets of a run of a part of a link that takes more than `packets`."""
     sure: float = math.inf
     """Packets that may be simulated where the answer is to be sure (``--until-sure``)."""
     fewest: int = 0
@@ -97,7 +99,7 @@ TUNE: Final = Policy(seeds=(3, 8, 24), packets=1_000_000)
 """Each run of `tune`."""
 FAIR: Final = Policy(seeds=(3, 8, 24), packets=600_000, sure=40_000_000)
 """Each run of `fair`; more seeds than the first only where the answer is to be sure."""
-BUFFER: Final = Policy(seeds=(3, 8), packets=20_000_000, sure=200_000_000)
+BUFFER: Final = Policy(seeds=(3, 8), packets=20_000_000, part=5_000_000, sure=200_000_000)
 """All runs of one size of `buffer`."""
 EVALUATE: Final = Policy(seeds=(10,))
 """Each scenario of `evaluate`, ..."""

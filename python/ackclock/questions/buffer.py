@@ -10,11 +10,14 @@ How large a buffer has to be: utilisation and delay of a link against its size, 
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from ..analysis import Interval, batch_means, mean_interval
 from ..core._words import finite
@@ -48,6 +51,12 @@ MIN_BUFFER_PACKETS: Final = 4
 """Packets of a buffer at least."""
 CLOSE: Final = 1.1
 """Sizes whose ratio is below this are not told apart."""
+PARTS: Final = 4
+"""Parts of the measured time in which the equations' queue is averaged."""
+SETTLED: Final = 0.1
+"""A queue whose mean rises, or falls, by less than this part from the first of them to the last has settled."""
+MIN_FLOWS_FOR_AVERAGES: Final = 30
+"""Flows from which on an average over them is expected to hold."""
 BATCHES: Final = 10
 """Pieces of a single run, whose means give its interval."""
 
@@ -64,6 +73,23 @@ class Averages:
     delay_mean: float
     """Mean queueing delay, s."""
     loss: float
+    settled: bool = True
+    """Whether the queue no longer rises or falls through all of the measured time; else the delay is of a moment."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A packet run of a part of a link that is too fast for packet runs; equations say the same of both."""
+
+    divisor: int
+    """The flows, the rate and the buffer are those of the link divided by this."""
+    packets: int
+    """The size of the link's buffer that it stands for."""
+    utilization: float
+    half: float
+    """Half the width of its 95 % interval."""
+    equations: float
+    """Utilisation by the equations."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +143,8 @@ class Buffer(Card):
     alike: bool
     """Whether all flows have the same round trip, so that they may reduce their windows together."""
     scenario: Scenario
+    part: Part | None = None
+    """The run that checks the equations where no size has one."""
 
     @property
     def product(self) -> float:
@@ -153,9 +181,11 @@ class Buffer(Card):
 
     @property
     def by_equations(self) -> Size | None:
-        """The smallest size from which on the equations say that the target is reached."""
+        """The smallest size from which on the equations say that the target is reached, of those where they settle."""
         smallest = None
         for size in reversed(self.sizes):
+            if size.equations is not None and not size.equations.settled:
+                continue
             if size.equations is None or size.equations.utilization < self.target:
                 break
             smallest = size
@@ -204,6 +234,7 @@ class Buffer(Card):
                 "enough_packets": self.enough.packets if self.enough else None,
                 "too_small_packets": self.too_small.packets if self.too_small else None,
                 "equations_packets": self.by_equations.packets if self.by_equations else None,
+                "part": asdict(self.part) if self.part else None,
                 "rules": {"rate_rtt_packets": self.product, "rate_rtt_over_root_packets": self.root},
                 "no_equations": self.reason or None,
                 "sizes": [asdict(size) for size in self.sizes],
@@ -317,7 +348,11 @@ def buffer(
             break
         by_packets[between] = lab.size(between)
         answer = replace(answer, sizes=tuple(by_packets[key] for key in sorted(by_packets)))
-    return answer
+    if any(size.seeds for size in answer.sizes) or lab.reason:
+        return answer
+    settled = [size for size in answer.sizes if size.equations is not None and size.equations.settled]
+    checked = answer.by_equations or max(settled, key=lambda size: size.packets, default=None)
+    return replace(answer, part=lab.part(checked, number)) if checked else answer
 
 
 def _described(rate: object, rtt: str | None, count: int, congestion: str, style: str) -> Scenario:
@@ -400,6 +435,28 @@ class _Lab:
             equations=self._averages(scenario, length),
         )
 
+    def part(self, size: Size, flows: int) -> Part | None:
+        """Run a part of a link in which all flows are alike but for their number; None where it has too few."""
+        changed = copy.deepcopy(dict(self.tree))
+        pace = size.length * self.speed / (8 * PACKET)
+        divisor = math.ceil(pace / BUFFER.part)
+        entry, *others = changed["link"]
+        queue = entry["queue"]
+        plain = queue.get("aqm") == "drop-tail" and queue.get("scheduler", "none") == "none"
+        if others or not plain or not isinstance(entry["rate"], str) or flows / divisor < MIN_FLOWS_FOR_AVERAGES:
+            return None
+        if any(int(flow["count"]) < divisor for flow in changed["flows"]) or size.equations is None:
+            return None
+        entry["rate"] = f"{self.speed / divisor:.9g} bit/s"
+        queue["capacity"] = f"{max(round(size.packets / divisor), 1)} packets"
+        for flow in changed["flows"]:
+            flow["count"] = round(int(flow["count"]) / divisor)
+        tell(str(state("buffer.part", link=self.link, divisor=divisor)))
+        length = needed(changed, self.link)
+        used = self._used([run(Scenario(timed(changed, length)), seed=int(changed["scenario"]["seed"]))])
+        half = used.half if math.isfinite(used.half) else 0.0
+        return Part(divisor, size.packets, used.mean, half, size.equations.utilization)
+
     def _used(self, runs: Sequence[Result]) -> Interval:
         """The utilisation, with its interval over the seeds; of a single run, from the means of its pieces."""
         values = [result.json()["links"][self.link]["utilization"] for result in runs]
@@ -414,8 +471,18 @@ class _Lab:
             return None
         tell(str(state("buffer.mean-field", link=self.link, seconds=length.total)))
         try:
-            row: Any = meanfield(scenario).json()["links"][self.link]
+            solution = meanfield(scenario)
+            row: Any = solution.json()["links"][self.link]
         except (AckclockError, ValueError) as error:
             self.reason = str(error).splitlines()[0].rstrip(".")
             return None
-        return Averages(float(row["utilization"]), float(row["delay_s_mean"]), float(row["loss"]))
+        queue = solution.traces["queue"].sel(time=slice(*solution.window)).to_numpy()
+        settled = _settled([float(part.mean()) for part in np.array_split(queue, PARTS)])
+        return Averages(float(row["utilization"]), float(row["delay_s_mean"]), float(row["loss"]), settled)
+
+
+def _settled(means: Sequence[float]) -> bool:
+    """Whether the means of a queue in parts of the time do not all rise, or all fall, by much in total."""
+    steps = [later - sooner for sooner, later in itertools.pairwise(means)]
+    one_way = all(step > 0 for step in steps) or all(step < 0 for step in steps)
+    return not one_way or abs(means[-1] - means[0]) <= SETTLED * max(means)

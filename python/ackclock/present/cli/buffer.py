@@ -36,7 +36,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a size to try, a time, packets or bytes, repeatable (default: eight, and three that decide)",
     )
-    parser.add_argument("--seeds", metavar="N", type=count(1), default=3, help="runs of each size (default: 3)")
+    parser.add_argument(
+        "--seeds",
+        metavar="N",
+        type=count(1),
+        default=3,
+        help="runs of each size, more where they do not decide (default: 3)",
+    )
     parser.add_argument("--until-sure", action="store_true", help="run as long as each size needs")
     parser.add_argument("--plot", metavar="OUT.svg", type=Path, help="draw utilisation and delay against the size")
     report_argument(parser)

@@ -41,7 +41,7 @@ def delay(buffer: Buffer, *, ax: Axes | None = None) -> Axes:
         sizes = [size.packets for size in ran]
         axes.plot(sizes, [1e3 * size.delay_mean for size in ran], label="packets, mean", **style.SERIES[0])
         axes.plot(sizes, [1e3 * size.delay_p99 for size in ran], label="packets, 99th percentile", **style.SERIES[2])
-        both = [size for size in buffer.sizes if size.equations is not None]
+        both = [size for size in buffer.sizes if size.equations is not None and size.equations.settled]
         if both:
             values = [1e3 * size.equations.delay_mean for size in both if size.equations]
             axes.plot([size.packets for size in both], values, label="equations, mean", **style.SERIES[1])

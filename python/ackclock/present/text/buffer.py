@@ -9,16 +9,17 @@ import pandas as pd
 
 from ...core._words import counted, listed
 from ...core.units import rate_text, share, time
-from ...questions.buffer import Buffer, Size
+from ...questions.buffer import MIN_FLOWS_FOR_AVERAGES, Buffer, Size
 from ...questions.causes.ablations import called
 from ..tables import text_table
 
 NEAR = 0.01
 """Utilisations of packets and equations that differ by less agree."""
-MIN_FLOWS_FOR_AVERAGES = 30
-"""Flows from which on an average over them is expected to hold."""
 
-STATEMENTS: Final = {"mean-field": "{link}: mean-field equations over {seconds:.3g} s"}
+STATEMENTS: Final = {
+    "mean-field": "{link}: mean-field equations over {seconds:.3g} s",
+    "part": "{link}: packets with the flows, the rate and the buffer divided by {divisor}",
+}
 
 
 def text(buffer: Buffer) -> str:
@@ -48,7 +49,7 @@ def table(buffer: Buffer) -> pd.DataFrame:
         if not buffer.reason and size.equations is not None:
             rows[f"{size.packets} packets"] |= {
                 "utilisation, equations": share(size.equations.utilization),
-                "mean wait, equations": time(size.equations.delay_mean),
+                "mean wait, equations": time(size.equations.delay_mean) + " (moving)" * (not size.equations.settled),
             }
     frame = pd.DataFrame.from_dict(rows, orient="index").fillna("")
     frame.index.name = "buffer"
@@ -116,8 +117,11 @@ def _equations(buffer: Buffer) -> str:
     said, worst = buffer.by_equations, buffer.apart
     fewer = " or fewer" * (said is buffer.sizes[0])
     what = f"The equations say {said.packets} packets{fewer}" if said else "By the equations no size is enough"
+    if not any(size.equations and size.equations.settled for size in buffer.sizes):
+        span = time(max(size.length for size in buffer.sizes))
+        return f"The equations say nothing: their queue still moves at the end of {span}."
     if worst is None or worst.equations is None:
-        return f"{what}; no packet run checks them."
+        return f"{what}; {_part(buffer)}"
     gap = abs(worst.equations.utilization - worst.utilization)
     if gap <= NEAR + worst.half:
         return f"{what}; at every size they agree with packets within {100 * gap:.1g} points of utilisation."
@@ -128,15 +132,29 @@ def _equations(buffer: Buffer) -> str:
     )
 
 
+def _part(buffer: Buffer) -> str:
+    """Return how far equations are to be trusted that no packet run of the link itself checks."""
+    part = buffer.part
+    if part is None:
+        return "no packet run checks them, so do not rely on them."
+    used = share(part.utilization) + (f" ± {share(part.half)}" if share(part.half) != share(0.0) else "")
+    head = (
+        f"no packet run of this link checks them. With the flows, the rate and the buffer of {part.packets} packets "
+        f"divided by {part.divisor}, for which they say the same {share(part.equations)}, packets have {used}"
+    )
+    far = abs(part.utilization - part.equations) > NEAR + part.half
+    return f"{head}: do not rely on them here." if far else f"{head}."
+
+
 def _rests(buffer: Buffer) -> str:
     ran = [size for size in buffer.sizes if size.seeds]
     parts = []
     if ran:
         seeds, lengths = sorted({size.seeds for size in ran}), sorted({size.length for size in ran})
-        many = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
         spans = f"{time(lengths[0])} to {time(lengths[-1])}" if len(lengths) > 1 else time(lengths[0])
-        runs = "packet run" if seeds == [1] else "packet runs"
-        parts.append(f"{many} {runs} of {spans} at each of {counted(len(ran), 'size')}; ± is the 95 % interval")
+        more = f", {seeds[-1]} where fewer do not decide" if len(seeds) > 1 else ""
+        runs = f"{counted(seeds[0], 'packet run')} of {spans} at each of {counted(len(ran), 'size')}{more}"
+        parts.append(f"{runs}; ± is the 95 % interval")
     if len(ran) < len(buffer.sizes):
         short = len(buffer.sizes) - len(ran)
         parts.append(f"{counted(short, 'size needs', 'sizes need')} longer runs (--until-sure)")

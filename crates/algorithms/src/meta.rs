@@ -44,6 +44,8 @@ pub struct Meta {
     pub ecn: bool,
     /// Parameters whose value in Linux 6.1 is not the default, with that value.
     pub linux: &'static [(&'static str, DefaultValue)],
+    /// For an AQM: whether it steers by the rate of its queue, which must therefore be known.
+    pub by_rate: bool,
 }
 
 impl Meta {
@@ -66,11 +68,16 @@ impl Meta {
             approximation: None,
             ecn,
             linux: &[],
+            by_rate: false,
         }
     }
 
     pub(crate) const fn in_linux(self, linux: &'static [(&'static str, DefaultValue)]) -> Self {
         Self { linux, ..self }
+    }
+
+    pub(crate) const fn by_rate(self, by_rate: bool) -> Self {
+        Self { by_rate, ..self }
     }
 
     pub(crate) const fn without_fluid(self, why: Option<&'static str>) -> Self {
@@ -103,6 +110,8 @@ pub trait Algorithm: Parameters {
     const LINUX: &'static [(&'static str, DefaultValue)] = &[];
     /// Why it has no fluid law, in a sentence; only of an algorithm without one.
     const NO_LAW: Option<&'static str> = None;
+    /// For an AQM: whether it steers by the rate of its queue.
+    const BY_RATE: bool = false;
 
     /// Compares parameters with each other.
     ///

@@ -406,6 +406,7 @@ macro_rules! registry {
         Meta::new(&<registry!(@path $spec $params)>::ABOUT, <registry!(@path $spec $params)>::SPEC)
             .without_fluid(<registry!(@path $spec $params)>::NO_LAW)
             .in_linux(<registry!(@path $spec $params) as Algorithm>::LINUX)
+            .by_rate(<registry!(@path $spec $params) as Algorithm>::BY_RATE)
     };
     (@meta $spec:ident $params:ident [$fluid:ident]) => {
         Meta::with_fluid(
@@ -415,6 +416,7 @@ macro_rules! registry {
             registry!(@by_delay $fluid $spec $params),
         )
         .in_linux(<registry!(@path $spec $params) as Algorithm>::LINUX)
+        .by_rate(<registry!(@path $spec $params) as Algorithm>::BY_RATE)
     };
     (@by_delay FluidTcp $spec:ident $params:ident) => {
         <registry!(@path $spec $params) as FluidTcp>::BY_DELAY

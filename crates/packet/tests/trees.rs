@@ -294,6 +294,35 @@ fn a_queue_with_a_part_of_the_link_has_its_own_delay() {
     }
 }
 
+/// AQMs that steer by the rate of their queue take that of their class, also below another one and
+/// after the link's has changed: each class uses what they leave of it. Old code took the whole
+/// link's rate, so that they let every packet in.
+#[test]
+fn a_class_has_a_rate_of_its_own() {
+    for aqm in ["avq", "exponential-red"] {
+        let leaf = |name: &str, rate: &str| {
+            format!(
+                "{{ name = \"{name}\", rate = \"{rate} Mbit/s\", flows = [\"{name}\"], queue = {{ aqm = \"{aqm}\", gamma = 0.9, capacity = \"200 packets\" }} }}"
+            )
+        };
+        let below = format!(
+            "{{ name = \"site\", rate = \"16 Mbit/s\", classes = [ {} ] }}",
+            leaf("b", "16").replace("rate", "ceil = \"40 Mbit/s\", rate")
+        );
+        let queue = format!(
+            "{{ scheduler = \"htb\", classes = [ {}, {below} ] }}",
+            leaf("a", "4")
+        );
+        let text = network(&queue, &[("a", None), ("b", None)])
+            + "[[change]]\nat = \"1 s\"\nlink = \"link\"\nrate = \"80 Mbit/s\"\n";
+        let run = outcome(&text);
+        for (sent, rate) in rates(&run).iter().zip([4.0, 16.0]) {
+            let used = sent / rate;
+            assert!((0.6..0.93).contains(&used), "{aqm} {used}");
+        }
+    }
+}
+
 /// A shaper set above the modem's rate: the packets wait in the modem's FIFO, not in the shaper.
 #[test]
 fn a_modem_behind_a_shaper_that_is_set_too_high() {

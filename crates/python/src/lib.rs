@@ -180,6 +180,7 @@ fn algorithm<'py>(py: Python<'py>, meta: &Meta) -> PyResult<Bound<'py, PyDict>> 
         approximation,
         ecn,
         linux,
+        by_rate: _, // the reader's refusal says it
     } = *meta;
     let dict = PyDict::new(py);
     dict.set_item("kind", kind)?;

@@ -13,8 +13,8 @@
 //! algorithm, so that the link carries less than the fraction gamma; ns-2 2.35 leaves them out
 //! (`count_drops = false`).
 //!
-//! C is the whole link's rate, also where the queue has a part of it: at a leaf of a tree, or in one
-//! of several sub-queues, it drops and marks nothing until that part is the whole.
+//! C is the link's rate, and in a class of a queue with classes the most that the class may send.
+//! Where neither is the queue's own (sub-queues, classes without a rate) there is no AVQ.
 
 use super::red::Mode;
 use super::{
@@ -56,6 +56,8 @@ impl Algorithm for AvqParams {
         citation: "S. S. Kunniyur and R. Srikant, An adaptive virtual queue (AVQ) algorithm for active queue management, IEEE/ACM Transactions on Networking 12(2), 2004",
         ecn: true,
     };
+
+    const BY_RATE: bool = true;
 }
 
 impl AvqParams {

@@ -4,8 +4,9 @@
 //! rate. Each arriving packet is dropped or marked with probability min_probability exp(beta (v -
 //! min_threshold)) from `min_threshold` on, and never below (Liu, Basar and Srikant 2005). Since
 //! dp/dt is then in proportion to p, the loop's gain does not depend on the load. The paper chooses
-//! its numbers for each network; the defaults are those of no paper. Where the queue has a part of
-//! a link, as at a leaf of a tree, v still drains by the whole link's rate.
+//! its numbers for each network; the defaults are those of no paper. In a class of a queue with
+//! classes the rate is the most that the class may send; sub-queues and classes without one have no
+//! Exponential RED.
 
 use super::red::Mode;
 use super::{
@@ -44,6 +45,8 @@ impl Algorithm for ExponentialRedParams {
         citation: "S. Liu, T. Basar and R. Srikant, Exponential-RED: a stabilizing AQM scheme for low- and high-speed TCP protocols, IEEE/ACM Transactions on Networking 13(5), 2005",
         ecn: true,
     };
+
+    const BY_RATE: bool = true;
 }
 
 impl AqmAlgorithm for ExponentialRedParams {

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ackclock_algorithms::Time;
-use ackclock_algorithms::aqm::{Aqm as _, LinkView};
+use ackclock_algorithms::aqm::{Aqm as _, LinkView, QueueView};
 use ackclock_algorithms::classes::{AnyClassScheduler, ClassScheduler as _, Turn};
 use ackclock_algorithms::scheduler::{Backlog, Label, SchedulerView};
 use ackclock_scenario::{Dscp, FlowClass, Queue, Tree as Declared};
@@ -92,6 +92,8 @@ impl Inner {
 
 struct Class {
     name: String,
+    /// The most that it and those above it may send, bit/s.
+    most: f64,
     inner: Inner,
     /// A packet that has left the queue and waits in front of it.
     front: Option<Leaving>,
@@ -153,8 +155,13 @@ pub(crate) struct Tree {
 impl Tree {
     /// The tree at the start; `None` where parameters of classes are of another scheduler.
     pub(crate) fn new(declared: &Arc<Declared>, rate: f64, context: &Context<'_>) -> Option<Self> {
-        let class = |class: &ackclock_scenario::TreeClass| {
-            let rate = declared.class_rate(class, rate);
+        let mut most: Vec<f64> = Vec::with_capacity(declared.classes.len());
+        for class in &declared.classes {
+            let above = class.parent.map_or(f64::INFINITY, |parent| most[parent]);
+            most.push(declared.class_rate(class, above));
+        }
+        let class = |(class, most): (&ackclock_scenario::TreeClass, f64)| {
+            let rate = rate.min(most);
             let inner = match &class.queue {
                 Some(queue) => {
                     let view = LinkView {
@@ -168,6 +175,7 @@ impl Tree {
             };
             Some(Class {
                 name: class.name.clone(),
+                most,
                 inner,
                 front: None,
                 held: None,
@@ -180,7 +188,8 @@ impl Tree {
                 delays: DelayHistogram::default(),
             })
         };
-        let classes: Vec<Class> = declared.classes.iter().map(class).collect::<Option<_>>()?;
+        let declared_classes = declared.classes.iter().zip(most);
+        let classes: Vec<Class> = declared_classes.map(class).collect::<Option<_>>()?;
         let filters = declared.filters();
         let place = |flows: &FlowClass, code| filters.class_of(flows, code).unwrap_or(NO_CLASS);
         let flows = context.flows.iter();
@@ -250,6 +259,8 @@ impl Tree {
         let state = &mut self.classes[class];
         let (packets, bytes) = state.inner.counts();
         state.arrived += 1;
+        let rate = moment.rate;
+        moment.rate = rate.min(state.most);
         let joined = match &mut state.inner {
             Inner::Classes => {
                 moment.dropped(packet.size, false);
@@ -259,6 +270,7 @@ impl Tree {
             Inner::Shared(shared) => shared.arrive(moment, packet, label),
             Inner::Tree(tree) => tree.arrive(moment, packet, label),
         };
+        moment.rate = rate;
         let (after, bytes_after) = state.inner.counts();
         state.dropped += (packets + 1 - after) as u64;
         self.packets = self.packets + after - packets;
@@ -323,7 +335,10 @@ impl Tree {
             return true;
         }
         let (packets, bytes) = state.inner.counts();
+        let rate = moment.rate;
+        moment.rate = rate.min(state.most);
         let next = state.inner.take(moment);
+        moment.rate = rate;
         let taken = usize::from(matches!(next, Next::Packet));
         let (after, bytes_after) = state.inner.counts();
         state.dropped += (packets - after - taken) as u64;
@@ -453,11 +468,13 @@ impl Tree {
         self.wake.take_if(|wake| *wake == now).is_some()
     }
 
-    fn each_queue(&mut self, act: &mut impl FnMut(&mut Inner)) {
+    /// Shows every queue with the most that it may be served with where the tree sends `rate`.
+    fn each_queue(&mut self, rate: f64, act: &mut impl FnMut(&mut Inner, f64)) {
         for class in &mut self.classes {
+            let rate = rate.min(class.most);
             match &mut class.inner {
-                Inner::Tree(tree) => tree.each_queue(act),
-                inner => act(inner),
+                Inner::Tree(tree) => tree.each_queue(rate, act),
+                inner => act(inner, rate),
             }
         }
     }
@@ -475,21 +492,23 @@ impl Tree {
 
     pub(super) fn on_timer(&mut self, moment: &mut Moment<'_>) {
         let now = moment.now;
-        self.each_queue(&mut |queue| match queue {
+        self.each_queue(moment.rate, &mut |queue, rate| match queue {
             Inner::Fifo(fifo) if fifo.aqm.next_timer().is_some_and(|time| time.0 <= now) => {
-                let view = fifo.view(moment, 0);
+                let view = QueueView {
+                    rate,
+                    ..fifo.view(moment, 0)
+                };
                 fifo.aqm.on_timer(Time(now), &view, moment.random);
             }
             Inner::Shared(shared) if shared.scheduled.next_timer().is_some_and(|it| it <= now) => {
-                let (rate, sending) = (moment.rate, true);
-                shared.scheduled.on_timer(now, rate, sending, moment.random);
+                shared.scheduled.on_timer(now, rate, true, moment.random);
             }
             _ => {}
         });
     }
 
     pub(crate) fn on_link_change(&mut self, now: u64, rate: f64) {
-        self.each_queue(&mut |queue| match queue {
+        self.each_queue(rate, &mut |queue, rate| match queue {
             Inner::Fifo(fifo) => fifo.aqm.on_link_change(Time(now), rate),
             Inner::Shared(shared) => shared.scheduled.on_link_change(now, rate, |_| rate),
             _ => {}

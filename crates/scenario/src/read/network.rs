@@ -271,6 +271,14 @@ impl Reader<'_> {
         let item = given.unwrap_or_else(|| self.standing(&table, "aqm", own));
         let meta = self.algorithm(&item, aqms(), "AQM")?;
         let names: Vec<&str> = meta.parameters.iter().map(|spec| spec.name).collect();
+        if meta.by_rate && queue.scheduler.as_ref().is_some_and(Option::is_some) {
+            self.push(
+                &item.place,
+                format!("contradicts the scheduler: {} steers by the rate of its queue, and sub-queues share theirs", meta.kind),
+                |diagnostic| diagnostic.allowed = Some("another AQM, or no scheduler".to_owned()),
+            );
+            return None;
+        }
         let table = self.table(node, place, keys::QUEUE.keys, &names)?;
         let mut values = self.parameters(&table, meta)?;
         if meta.kind == own {

@@ -9,7 +9,7 @@ use ackclock_algorithms::scheduler::SchedulerSpec;
 
 use super::{Item, Place, Reader, Seen, Table, join};
 use crate::diagnostic::quoted_list;
-use crate::keys::{self, Tree, TreeClass};
+use crate::keys::{self, Queue, Tree, TreeClass};
 use crate::model::{FlowClass, Link, LinkId};
 use crate::options::{Dscp, Style};
 use crate::reader::{Filtered, is_named};
@@ -253,7 +253,11 @@ impl Reader<'_> {
         };
         class.queue = match inner {
             Some(_) => Some(None),
-            None => Some(Some(Box::new(self.queue(&table, rate)?))),
+            None => {
+                let queue = self.queue(&table, rate)?;
+                self.has_rate(&table, own, &queue)?;
+                Some(Some(Box::new(queue)))
+            }
         };
         let id = branch.classes.len();
         branch.classes.push(class.finish()?);
@@ -261,6 +265,25 @@ impl Reader<'_> {
             Some(list) => self.classes(&list, Some(id), level + 1, branch),
             None => Some(()),
         }
+    }
+
+    /// Refuses an AQM that steers by the rate of its queue in a class that has none.
+    fn has_rate(&self, table: &Table<'_>, own: Option<f64>, queue: &Queue) -> Option<()> {
+        let meta = queue.aqm.meta().filter(|meta| meta.by_rate);
+        let Some(meta) = meta.filter(|_| own.is_none()) else {
+            return Some(());
+        };
+        self.push(
+            &table.place,
+            format!(
+                "contradicts a class without a rate of its own: {} steers by it",
+                meta.kind
+            ),
+            |diagnostic| {
+                diagnostic.allowed = Some("another AQM, or a class with a rate".to_owned());
+            },
+        );
+        None
     }
 
     /// Filters name classes of flows, and every class of flows that crosses a tree has a class

@@ -79,6 +79,25 @@ fn a_buffer_as_large_as_an_unlimited_queue() {
 }
 
 #[test]
+fn a_queue_without_a_rate_of_its_own() {
+    for (queue, at, message) in [
+        (
+            r#"aqm = "avq", scheduler = "drr""#,
+            "9:17",
+            "link[0].queue.aqm: contradicts the scheduler: avq steers by the rate of its queue",
+        ),
+        (
+            r#"scheduler = "prio", classes = [ { name = "all", flows = ["web"], queue = { aqm = "exponential-red" } } ]"#,
+            "9:43",
+            "link[0].queue.classes[0]: contradicts a class without a rate of its own: exponential-red",
+        ),
+    ] {
+        let old = r#"aqm = "red", min_threshold = "50 packets", max_threshold = "100 packets""#;
+        rejects(&with(old, queue), at, &[message]);
+    }
+}
+
+#[test]
 fn misspelt_key() {
     let text = with(
         "max_threshold =",
@@ -394,7 +413,7 @@ fn negative_and_not_finite() {
     );
     rejects(
         &with("aqm = \"red\"", "aqm = \"red\", max_probability = nan"),
-        "9:42",
+        "9:43",
         &["not finite"],
     );
     rejects(
@@ -462,7 +481,7 @@ fn probability_outside() {
         );
         rejects(
             &text,
-            "9:42",
+            "9:43",
             &[
                 "link[0].queue.max_probability: ",
                 &format!("found {shown}"),

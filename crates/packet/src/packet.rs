@@ -46,7 +46,7 @@ impl Flags {
 }
 
 /// A packet on its way through shared links. Sequence numbers count segments.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Packet {
     /// Data: its segment. ACK: the next segment expected.
     pub(crate) seq: u64,

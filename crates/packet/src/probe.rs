@@ -281,6 +281,8 @@ pub(crate) struct BusyClock {
     from: u64,
     /// Idle time in each second of the window.
     seconds: Vec<u64>,
+    /// From when until when the last of them is, ps.
+    last: (u64, u64),
     /// Gaps are counted up to here.
     counted: u64,
 }
@@ -299,17 +301,25 @@ impl BusyClock {
     pub(crate) fn gap(&mut self, from: u64, to: u64) {
         let from = from.max(self.counted);
         if from < to {
-            self.count(from, to);
+            self.counted = to;
+            self.idle += to - from;
+            match self.seconds.last_mut() {
+                Some(idle) if from >= self.last.0 && to <= self.last.1 => *idle += to - from,
+                _ => self.count(from, to),
+            }
         }
     }
 
+    /// A gap that is not inside the second that the last one was in.
+    #[cold]
+    #[inline(never)]
     fn count(&mut self, from: u64, to: u64) {
-        self.counted = to;
-        self.idle += to - from;
         let mut from = from.max(self.from);
         while from < to {
             let second = ((from - self.from) / SECOND) as usize;
-            let end = to.min(self.from + (second as u64 + 1) * SECOND);
+            let begin = self.from + second as u64 * SECOND;
+            self.last = (begin, begin + SECOND);
+            let end = to.min(begin + SECOND);
             if second >= self.seconds.len() {
                 self.seconds.resize(second + 1, 0);
             }

@@ -50,6 +50,29 @@ impl<T: Copy + Default> Ring<T> {
         Some(first)
     }
 
+    #[inline(always)]
+    pub(crate) fn pop_back(&mut self) -> Option<T> {
+        let last = self.back_mut().copied()?;
+        self.length -= 1;
+        Some(last)
+    }
+
+    /// Takes out the value before which there are `index` others.
+    pub(crate) fn remove(&mut self, index: usize) -> Option<T> {
+        if index >= self.len() {
+            return None;
+        }
+        let mut place = self.place(index as u32);
+        let removed = self.places[place];
+        for offset in index as u32 + 1..self.length {
+            let next = self.place(offset);
+            self.places[place] = self.places[next];
+            place = next;
+        }
+        self.length -= 1;
+        Some(removed)
+    }
+
     #[inline]
     pub(crate) fn back_mut(&mut self) -> Option<&mut T> {
         let place = self.place(self.length.checked_sub(1)?);
@@ -88,6 +111,11 @@ mod tests {
             if k * k % 7 < 4 || k < 50 {
                 ring.push_back(k);
                 queue.push_back(k);
+            } else if k % 11 == 0 {
+                let index = (k / 11 % 9) as usize;
+                assert_eq!(ring.remove(index), queue.remove(index));
+            } else if k % 5 == 0 {
+                assert_eq!(ring.pop_back(), queue.pop_back());
             } else {
                 assert_eq!(ring.pop_front(), queue.pop_front());
             }

@@ -133,7 +133,7 @@ impl ClassAlgorithm for HtbParams {
             }
         };
         Htb {
-            levels: (0..LEVELS).filter(|level| levels.contains(level)).collect(),
+            levels: levels.iter().fold(0, |mask, level| mask | 1 << level),
             classes: classes.iter().enumerate().map(built).collect(),
             rows: Default::default(),
             filled: [0; LEVELS],
@@ -165,23 +165,35 @@ struct Round {
 }
 
 impl Round {
+    #[inline(always)]
     fn insert(&mut self, class: usize) {
-        if let Err(place) = self.members.binary_search(&class) {
+        if self.members.is_empty() {
+            self.members.push(class);
+        } else if let Err(place) = self.members.binary_search(&class) {
             self.members.insert(place, class);
         }
     }
 
+    #[inline(always)]
     fn remove(&mut self, class: usize) {
-        if let Ok(place) = self.members.binary_search(&class) {
+        if self.members[..] == [class] {
+            self.members.clear();
+        } else if let Ok(place) = self.members.binary_search(&class) {
             self.members.remove(place);
         }
     }
 
     /// The class whose turn it is. It keeps its turn: one before it that was away for a while, at
     /// its ceiling, waits until the turn has come round.
+    #[inline(always)]
     fn current(&mut self) -> Option<usize> {
-        let first = self.members.partition_point(|class| *class < self.at);
-        let class = *self.members.get(first)?;
+        let class = match self.members[..] {
+            [only] if only >= self.at => only,
+            [] | [_] => return None,
+            _ => *self
+                .members
+                .get(self.members.partition_point(|class| *class < self.at))?,
+        };
         self.at = class;
         Some(class)
     }
@@ -195,31 +207,46 @@ const NO_PLACE: u32 = u32::MAX;
 struct Waiting(Vec<(Time, usize)>);
 
 impl Waiting {
+    #[inline(always)]
     fn first(&self) -> Option<(Time, usize)> {
         self.0.first().copied()
     }
 
-    /// Looks at `class` again at `at`, or not at all; `places` are those of all classes in the heap.
-    fn set(&mut self, places: &mut [u32], class: usize, at: Option<Time>) {
-        let heap = &mut self.0;
-        let place = places[class] as usize;
-        match (places[class] != NO_PLACE, at) {
-            (false, None) => return,
-            (false, Some(at)) => {
-                places[class] = heap.len() as u32;
-                heap.push((at, class));
-            }
-            (true, Some(at)) => heap[place].0 = at,
-            (true, None) => {
-                heap.swap_remove(place);
-                places[class] = NO_PLACE;
-                match heap.get(place) {
-                    Some(&(_, moved)) => places[moved] = place as u32,
-                    None => return,
-                }
-            }
+    /// Looks at `class` again at `at`; `places` are those of all classes in the heap.
+    #[inline(always)]
+    fn set(&mut self, places: &mut [u32], class: usize, at: Time) {
+        let mut place = places[class] as usize;
+        if places[class] == NO_PLACE {
+            place = self.0.len();
+            places[class] = place as u32;
+            self.0.push((at, class));
+        } else {
+            self.0[place].0 = at;
         }
-        let place = place.min(heap.len() - 1);
+        if self.0.len() > 1 {
+            self.restore(places, place);
+        }
+    }
+
+    /// Looks at `class` no more.
+    #[inline(always)]
+    fn remove(&mut self, places: &mut [u32], class: usize) {
+        let place = places[class];
+        if place == NO_PLACE {
+            return;
+        }
+        places[class] = NO_PLACE;
+        let place = place as usize;
+        self.0.swap_remove(place);
+        if let Some(&(_, moved)) = self.0.get(place) {
+            places[moved] = place as u32;
+            self.restore(places, place);
+        }
+    }
+
+    /// The class at `place` goes where it belongs.
+    #[inline(never)]
+    fn restore(&mut self, places: &mut [u32], place: usize) {
         let place = self.rise(places, place);
         self.sink(places, place);
     }
@@ -282,6 +309,7 @@ struct Class {
 
 impl Class {
     /// Its mode after `passed`, ps, and how long until that may change.
+    #[inline(always)]
     fn mode_after(&self, passed: i64) -> (Mode, i64) {
         let of_ceil = self.tokens_of_ceil + passed;
         if of_ceil < 0 {
@@ -295,6 +323,7 @@ impl Class {
     }
 
     /// The times that a packet takes at the rate and at the ceiling, ps.
+    #[inline(always)]
     fn times(&mut self, size: u32) -> (i64, i64) {
         if size != self.charged.0 {
             let time = |rate| sending_time(f64::from(size), rate);
@@ -303,6 +332,7 @@ impl Class {
         (self.charged.1, self.charged.2)
     }
 
+    #[inline(always)]
     fn passed(&self, now: Time) -> i64 {
         (now.0.saturating_sub(self.filled.0) as i64).min(MAX_FILL_PS)
     }
@@ -314,8 +344,8 @@ pub struct Htb {
     classes: Vec<Class>,
     /// By level and priority: classes with packets that send on their own account.
     rows: [[Round; PRIORITY_COUNT]; LEVELS],
-    /// Levels that have classes, from the leaves up.
-    levels: Vec<usize>,
+    /// Levels that have classes, a bit each.
+    levels: u8,
     /// By level: the priorities whose rows have classes, a bit each.
     filled: [u8; LEVELS],
     /// By level: when classes that borrow or wait are looked at again.
@@ -328,12 +358,12 @@ pub struct Htb {
     chosen: (usize, usize),
 }
 
-/// The priorities of a mask, lowest number first.
-fn priorities(mut mask: u8) -> impl Iterator<Item = usize> {
+/// The priorities, or levels, of a mask, lowest number first.
+fn numbers(mut mask: u8) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
-        let prio = (mask != 0).then(|| mask.trailing_zeros() as usize);
+        let number = (mask != 0).then(|| mask.trailing_zeros() as usize);
         mask &= mask.wrapping_sub(1);
-        prio
+        number
     })
 }
 
@@ -346,16 +376,35 @@ impl Htb {
         }
     }
 
-    /// Puts an active class where its mode has it: in the row of its level, or among what its parent
-    /// feeds, and so on up.
-    fn activate(&mut self, mut class: usize) {
-        let mut mask = self.classes[class].active;
+    /// Puts a class with packets in these priorities where its mode has it: in the row of its level,
+    /// or among what its parent feeds, and so on up.
+    #[inline(always)]
+    fn activate(&mut self, class: usize, mask: u8, mode: Mode) {
+        match mode {
+            Mode::Sends => self.enter_rows(class, mask),
+            Mode::Borrows => self.feed(class, mask),
+            Mode::Waits => {}
+        }
+    }
+
+    /// A class that sends on its own account enters the rows of these priorities.
+    #[inline(always)]
+    fn enter_rows(&mut self, class: usize, mask: u8) {
+        let level = self.classes[class].level;
+        for prio in numbers(mask) {
+            self.rows[level][prio].insert(class);
+        }
+        self.filled[level] |= mask;
+    }
+
+    #[inline(never)]
+    fn feed(&mut self, mut class: usize, mut mask: u8) {
         while self.classes[class].mode == Mode::Borrows && mask != 0 {
             let Some(parent) = self.classes[class].parent else {
                 return;
             };
             let mut new = mask;
-            for prio in priorities(mask) {
+            for prio in numbers(mask) {
                 let feed = self.round(0, prio, Some(parent));
                 if !feed.members.is_empty() {
                     new &= !(1 << prio); // the parent is active in it already
@@ -366,23 +415,43 @@ impl Htb {
             (class, mask) = (parent, new);
         }
         if self.classes[class].mode == Mode::Sends {
-            let level = self.classes[class].level;
-            for prio in priorities(mask) {
-                self.rows[level][prio].insert(class);
-                self.filled[level] |= 1 << prio;
+            self.enter_rows(class, mask);
+        }
+    }
+
+    /// Takes such a class from where its mode had it.
+    #[inline(always)]
+    fn deactivate(&mut self, class: usize, mask: u8, mode: Mode) {
+        match mode {
+            Mode::Sends => self.leave_rows(class, mask),
+            Mode::Borrows => self.stop_feeding(class, mask),
+            Mode::Waits => {}
+        }
+    }
+
+    #[inline(always)]
+    fn leave_rows(&mut self, class: usize, mask: u8) {
+        let level = self.classes[class].level;
+        for prio in numbers(mask) {
+            let row = &mut self.rows[level][prio];
+            row.remove(class);
+            if row.at == class {
+                row.at += 1; // its turn is over, also if it is soon back
+            }
+            if row.members.is_empty() {
+                self.filled[level] &= !(1 << prio);
             }
         }
     }
 
-    /// Takes an active class from where its mode had it.
-    fn deactivate(&mut self, mut class: usize) {
-        let mut mask = self.classes[class].active;
+    #[inline(never)]
+    fn stop_feeding(&mut self, mut class: usize, mut mask: u8) {
         while self.classes[class].mode == Mode::Borrows && mask != 0 {
             let Some(parent) = self.classes[class].parent else {
                 return;
             };
             let mut gone = 0;
-            for prio in priorities(mask) {
+            for prio in numbers(mask) {
                 let feed = self.round(0, prio, Some(parent));
                 feed.remove(class);
                 if feed.members.is_empty() {
@@ -393,55 +462,45 @@ impl Htb {
             (class, mask) = (parent, gone);
         }
         if self.classes[class].mode == Mode::Sends {
-            let level = self.classes[class].level;
-            for prio in priorities(mask) {
-                let row = &mut self.rows[level][prio];
-                row.remove(class);
-                if row.at == class {
-                    row.at += 1; // its turn is over, also if it is soon back
-                }
-                if row.members.is_empty() {
-                    self.filled[level] &= !(1 << prio);
-                }
+            self.leave_rows(class, mask);
+        }
+    }
+
+    /// The mode of a class is another from now on, for `rest` at least, unless it sends.
+    #[inline(always)]
+    fn change_mode(&mut self, now: Time, class: usize, (mode, rest): (Mode, i64)) {
+        let state = &self.classes[class];
+        let (before, level, mask) = (state.mode, state.level, state.active);
+        if before != mode {
+            if mask != 0 {
+                self.deactivate(class, mask, before);
+            }
+            self.classes[class].mode = mode;
+            if mask != 0 {
+                self.activate(class, mask, mode);
             }
         }
-    }
-
-    fn change_mode(&mut self, class: usize, mode: Mode) {
-        if self.classes[class].mode == mode {
-            return;
+        let waiting = &mut self.waiting[level];
+        if mode == Mode::Sends {
+            waiting.remove(&mut self.places, class);
+        } else {
+            waiting.set(&mut self.places, class, Time(now.0 + rest.max(1) as u64));
         }
-        let active = self.classes[class].active != 0;
-        if active && self.classes[class].mode != Mode::Waits {
-            self.deactivate(class);
-        }
-        self.classes[class].mode = mode;
-        if active && mode != Mode::Waits {
-            self.activate(class);
-        }
-    }
-
-    fn sleep(&mut self, class: usize, until: Option<Time>) {
-        let level = self.classes[class].level;
-        self.waiting[level].set(&mut self.places, class, until);
     }
 
     /// Looks again at the classes of a level whose time has come.
+    #[inline(always)]
     fn wake(&mut self, level: usize, now: Time) {
         while let Some((at, class)) = self.waiting[level].first()
             && at <= now
         {
-            let (mode, rest) = {
-                let state = &self.classes[class];
-                state.mode_after(state.passed(now))
-            };
-            self.change_mode(class, mode);
-            let later = (mode != Mode::Sends).then(|| Time(now.0 + rest.max(1) as u64));
-            self.sleep(class, later);
+            let state = &self.classes[class];
+            self.change_mode(now, class, state.mode_after(state.passed(now)));
         }
     }
 
     /// The leaf whose turn it is in a row.
+    #[inline(always)]
     fn leaf(&mut self, level: usize, prio: usize) -> Option<usize> {
         let mut of = None; // whose feed the walk is in
         loop {
@@ -468,6 +527,7 @@ impl Htb {
 
     /// Takes a packet of `size` bytes from the buckets of a leaf and all above it, `level` being
     /// that of the class that lends.
+    #[inline(always)]
     fn charge(&mut self, now: Time, leaf: usize, level: usize, size: u32) {
         let mut next = Some(leaf);
         while let Some(class) = next {
@@ -485,11 +545,9 @@ impl Htb {
             state.filled = now;
             next = state.parent;
             let before = state.mode;
-            let (mode, rest) = state.mode_after(0);
-            if mode != before {
-                self.change_mode(class, mode);
-                let later = (mode != Mode::Sends).then(|| Time(now.0 + rest.max(1) as u64));
-                self.sleep(class, later);
+            let after = state.mode_after(0);
+            if after.0 != before {
+                self.change_mode(now, class, after);
             }
         }
     }
@@ -497,20 +555,20 @@ impl Htb {
 
 impl ClassScheduler for Htb {
     fn joined(&mut self, _now: Time, class: usize, _backlog: &[Backlog]) {
-        if self.classes[class].active == 0 {
-            self.classes[class].active = 1 << self.classes[class].prio;
+        let state = &mut self.classes[class];
+        if state.active == 0 {
+            state.active = 1 << state.prio;
+            let (mask, mode) = (state.active, state.mode);
             self.busy += 1;
-            if self.classes[class].mode != Mode::Waits {
-                self.activate(class);
-            }
+            self.activate(class, mask, mode);
         }
     }
 
+    #[inline]
     fn next(&mut self, now: Time, _backlog: &[Backlog]) -> Turn {
-        for at in 0..self.levels.len() {
-            let level = self.levels[at];
+        for level in numbers(self.levels) {
             self.wake(level, now);
-            for prio in priorities(self.filled[level]) {
+            for prio in numbers(self.filled[level]) {
                 if let Some(leaf) = self.leaf(level, prio) {
                     self.chosen = (level, prio);
                     return Turn::Send(leaf);
@@ -520,25 +578,23 @@ impl ClassScheduler for Htb {
         if self.busy == 0 {
             return Turn::Idle;
         }
-        let levels = self.levels.iter().map(|level| &self.waiting[*level]);
+        let levels = numbers(self.levels).map(|level| &self.waiting[level]);
         let first = levels.filter_map(Waiting::first).map(|(at, _)| at).min();
         first.map_or(Turn::Idle, Turn::Wait)
     }
 
+    #[inline]
     fn shut_until(&mut self, now: Time) -> Time {
-        if self.busy == 0 {
+        if self.busy == 0 || self.filled != [0; LEVELS] {
             return Time::ZERO;
         }
-        let mut first: Option<Time> = None;
-        for place in 0..self.levels.len() {
-            let level = self.levels[place];
-            if self.filled[level] != 0 {
-                return Time::ZERO;
-            }
+        let never = Time(u64::MAX);
+        let mut first = never;
+        for level in numbers(self.levels) {
             // one that has been charged while it waited is to be looked at later than was said
             while let Some((at, class)) = self.waiting[level].first() {
                 if at > now {
-                    first = Some(first.map_or(at, |other| other.min(at)));
+                    first = first.min(at);
                     break;
                 }
                 let state = &self.classes[class];
@@ -546,12 +602,14 @@ impl ClassScheduler for Htb {
                 if mode != state.mode || rest <= 0 {
                     return Time::ZERO;
                 }
-                self.sleep(class, Some(Time(now.0 + rest as u64)));
+                let later = Time(now.0 + rest as u64);
+                self.waiting[level].set(&mut self.places, class, later);
             }
         }
-        first.unwrap_or(Time::ZERO)
+        if first == never { Time::ZERO } else { first }
     }
 
+    #[inline]
     fn sent(&mut self, now: Time, class: usize, size: u32, backlog: &[Backlog]) {
         let (level, prio) = self.chosen;
         let state = &mut self.classes[class];
@@ -568,11 +626,10 @@ impl ClassScheduler for Htb {
     }
 
     fn emptied(&mut self, _now: Time, class: usize) {
-        if self.classes[class].mode != Mode::Waits {
-            self.deactivate(class);
-        }
-        self.busy -= usize::from(self.classes[class].active != 0);
-        self.classes[class].active = 0;
+        let state = &mut self.classes[class];
+        let (mask, mode) = (std::mem::take(&mut state.active), state.mode);
+        self.busy -= usize::from(mask != 0);
+        self.deactivate(class, mask, mode);
     }
 }
 
@@ -634,7 +691,10 @@ mod tests {
             let at = (bits & (1 << 20) != 0).then_some(Time(bits >> 58));
             sorted.retain(|(_, other)| *other != class);
             sorted.extend(at.map(|at| (at, class)));
-            waiting.set(&mut places, class, at);
+            match at {
+                Some(at) => waiting.set(&mut places, class, at),
+                None => waiting.remove(&mut places, class),
+            }
             assert_eq!(waiting.first(), sorted.first().copied());
             assert_eq!(places[class] == NO_PLACE, at.is_none());
         }

@@ -43,7 +43,7 @@ impl Link {
             return self.wait_for_shaper();
         }
         self.busy.gap(self.idle_from(), now);
-        self.begin(now, now, *packet, self.free == now)
+        Offer::Acts(self.begin(now, now, *packet, self.free == now))
     }
 
     /// Event-driven departures: packets wait, and nothing is sent before a shaper lets the first of
@@ -71,25 +71,31 @@ impl Link {
 
     /// Service begins; a shaper may hold the packet back first.
     #[inline(always)]
-    fn begin(&mut self, now: u64, arrival: u64, packet: Packet, follows: bool) -> Offer {
-        self.started(packet.size);
-        self.record(arrival, now);
+    fn begin(&mut self, now: u64, arrival: u64, packet: Packet, follows: bool) -> u64 {
         self.serving = Some(packet);
+        self.begin_serving(now, arrival, packet.size, follows)
+    }
+
+    /// The same with the packet in its place: when its transmission ends.
+    #[inline(always)]
+    fn begin_serving(&mut self, now: u64, arrival: u64, size: u32, follows: bool) -> u64 {
+        self.started(size);
+        self.record(arrival, now);
         let impaired = if self.plain {
             None
         } else {
             self.extras.as_mut()
         };
         let Some(extras) = impaired else {
-            self.free = self.transmitter.finish(now, packet.size, follows);
-            return Offer::Acts(self.free);
+            self.free = self.transmitter.finish(now, size, follows);
+            return self.free;
         };
-        let start = extras.impairments.begins(now, packet.size);
+        let start = extras.impairments.begins(now, size);
         let follows = follows && start == now;
-        let finish = self.transmitter.finish(start, packet.size, follows);
+        let finish = self.transmitter.finish(start, size, follows);
         self.free = extras.impairments.open_from(finish);
         extras.finish = finish;
-        Offer::Acts(finish)
+        finish
     }
 
     /// A probe of flow `flow` of its class has taken `delay`, ps: the rate follows.
@@ -200,14 +206,14 @@ impl Link {
     #[inline(never)]
     pub(super) fn offer_tree(&mut self, now: u64, packet: &mut Packet) -> Offer {
         let sending = self.serving.is_some() || self.free > now;
-        let before = (self.length(), self.bytes);
         let label = self.label;
         let Some((tree, mut moment)) = self.moment(now) else {
             return Offer::Dropped;
         };
+        let packets = tree.packets();
         let joined = tree.arrive(&mut moment, packet, &label);
         let bytes = tree.bytes();
-        self.clock.account(now, before.0, before.1);
+        self.clock.account(now, packets, self.bytes);
         self.bytes = bytes;
         if !joined {
             return Offer::Dropped;
@@ -247,7 +253,8 @@ impl Link {
             judged: &mut self.judged,
             reported: &self.reported,
             measured: (self.window.0..self.window.1).contains(&now),
-            leaving: None,
+            leaving: &mut self.serving,
+            arrival: now,
         };
         Some((tree, moment))
     }
@@ -262,27 +269,24 @@ impl Link {
 
     /// The transmitter is free: the next packet of a queue with classes goes into service, or what
     /// waits is asked again. When the transmitter acts next.
+    #[inline(never)]
     fn send_from_tree(&mut self, now: u64) -> Option<u64> {
-        let before = (self.length(), self.bytes);
         let (tree, mut moment) = self.moment(now)?;
+        let packets = tree.packets();
         let next = tree.send(&mut moment);
-        let leaving = moment.leaving;
+        let arrival = moment.arrival;
         let bytes = tree.bytes();
-        self.clock.account(now, before.0, before.1);
+        self.clock.account(now, packets, self.bytes);
         self.bytes = bytes;
-        match (next, leaving) {
-            (Ok(()), None) => None,
-            (Ok(()), Some(leaving)) => {
+        match next {
+            Ok(size) => {
                 self.busy.gap(self.idle_from(), now);
                 let follows = self.free == now;
-                let Offer::Acts(finish) = self.begin(now, leaving.arrival, leaving.packet, follows)
-                else {
-                    return None;
-                };
+                let finish = self.begin_serving(now, arrival, size, follows);
                 let late = self.acts.are_late();
                 tree_in(&mut self.extras)?.begun(finish, late)
             }
-            (Err(at), _) => {
+            Err(at) => {
                 self.counters.finished += u64::from(self.in_service);
                 self.in_service = false;
                 at
@@ -344,21 +348,19 @@ impl Link {
         loop {
             let scheduled = scheduled_in(&mut self.extras)?;
             let before = scheduled.packets();
-            let Some(mut taken) =
-                scheduled.take(now, rate, direct, Self::packet_view, &mut self.random)
+            let (random, packet) = (&mut self.random, &mut self.serving);
+            let Some(taken) = scheduled.take(now, rate, direct, Self::packet_view, random, packet)
             else {
                 return self.wait_for_scheduler(now);
             };
             if !direct {
                 self.clock.account(now, before, self.bytes);
             }
-            self.bytes -= u64::from(taken.packet.size);
-            if !self.leaves(taken.verdict, &mut taken.packet) {
+            self.bytes -= u64::from(taken.size);
+            if taken.verdict != Verdict::Accept && !self.serves_judged(taken.verdict) {
                 continue;
             }
-            let Offer::Acts(finish) = self.begin(now, taken.arrival, taken.packet, follows) else {
-                return None;
-            };
+            let finish = self.begin_serving(now, taken.arrival, taken.size, follows);
             let late = self.acts.are_late();
             let extras = self.extras.as_mut()?;
             let scheduled = extras.scheduled.as_mut()?;
@@ -370,6 +372,19 @@ impl Link {
             }
             return Some(finish);
         }
+    }
+
+    /// Whether the packet that was to be served is, though it may be marked.
+    #[inline(never)]
+    pub(super) fn serves_judged(&mut self, verdict: Verdict) -> bool {
+        let Some(mut packet) = self.serving.take() else {
+            return false;
+        };
+        let leaves = self.leaves(verdict, &mut packet);
+        if leaves {
+            self.serving = Some(packet);
+        }
+        leaves
     }
 
     /// When a scheduler that shapes lets a packet go, unless the transmitter looks earlier.
@@ -388,7 +403,7 @@ impl Link {
     #[inline]
     pub(crate) fn transmit(&mut self, now: u64) -> (Option<Packet>, Option<u64>) {
         if !self.plain {
-            return self.transmit_impaired(now);
+            return self.transmit_otherwise(now);
         }
         let sent = self.serving.take();
         let next = if self.scheduled().is_some() {
@@ -400,11 +415,19 @@ impl Link {
     }
 
     /// The same of a link that is not plain.
+    #[inline(never)]
+    fn transmit_otherwise(&mut self, now: u64) -> (Option<Packet>, Option<u64>) {
+        if self.tree().is_some() {
+            self.transmit_from_tree(now)
+        } else {
+            self.transmit_impaired(now)
+        }
+    }
+
+    /// The same where the queue has no classes.
+    #[inline(never)]
     fn transmit_impaired(&mut self, now: u64) -> (Option<Packet>, Option<u64>) {
         if let Some(extras) = &mut self.extras {
-            if extras.tree.is_some() {
-                return self.transmit_from_tree(now);
-            }
             if self.served {
                 return self.transmit_served(now);
             }
@@ -456,10 +479,7 @@ impl Link {
             if !self.judge_departure(now, arrival, &mut packet) {
                 continue;
             }
-            let Offer::Acts(finish) = self.begin(now, arrival, packet, true) else {
-                unreachable!()
-            };
-            return Some(finish);
+            return Some(self.begin(now, arrival, packet, true));
         }
         None
     }

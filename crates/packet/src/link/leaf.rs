@@ -1,8 +1,6 @@
 //! Leaves of a queue with classes: a first in, first out queue under an AQM, or several queues under
 //! a scheduler; and what they work with.
 
-use std::collections::VecDeque;
-
 use ackclock_algorithms::aqm::{Aqm as _, QueueView, Verdict};
 use ackclock_algorithms::registry::AqmInstance;
 use ackclock_algorithms::scheduler::Label;
@@ -12,6 +10,7 @@ use ackclock_scenario::Capacity;
 use super::scheduled::Scheduled;
 use super::{Counters, Fate, Link, Reported};
 use crate::packet::{Flags, Packet};
+use crate::ring::Ring;
 
 /// Surroundings of queues while a packet arrives or leaves.
 pub(super) struct Moment<'l> {
@@ -24,9 +23,10 @@ pub(super) struct Moment<'l> {
     pub(super) reported: &'l Reported,
     /// Whether the measurement window is open.
     pub(super) measured: bool,
-    /// The packet that a queue lets go: here, not in what functions return, so that it is copied
-    /// once.
-    pub(super) leaving: Option<Leaving>,
+    /// The packet that a queue lets go, and when it arrived: here, not in what functions return, so
+    /// that it is copied once.
+    pub(super) leaving: &'l mut Option<Packet>,
+    pub(super) arrival: u64,
 }
 
 impl Moment<'_> {
@@ -44,6 +44,19 @@ impl Moment<'_> {
             self.counters.marks += 1;
         }
         new
+    }
+
+    /// As [`Link::serves_judged`].
+    #[inline(never)]
+    fn leaves_judged(&mut self, verdict: Verdict) -> bool {
+        let Some(mut packet) = self.leaving.take() else {
+            return false;
+        };
+        let leaves = self.leaves(verdict, &mut packet);
+        if leaves {
+            *self.leaving = Some(packet);
+        }
+        leaves
     }
 
     /// As [`Link::leaves`].
@@ -65,13 +78,6 @@ impl Moment<'_> {
     }
 }
 
-/// A packet that leaves.
-#[derive(Clone, Copy)]
-pub(super) struct Leaving {
-    pub(super) arrival: u64,
-    pub(super) packet: Packet,
-}
-
 /// Answer of a queue that is to send.
 pub(super) enum Next {
     /// The packet is [`Moment::leaving`].
@@ -84,7 +90,7 @@ pub(super) enum Next {
 
 /// A first in, first out queue under an AQM.
 pub(super) struct Fifo {
-    pub(super) waiting: VecDeque<(u64, Packet)>,
+    pub(super) waiting: Ring<(u64, Packet)>,
     pub(super) bytes: u64,
     pub(super) aqm: AqmInstance,
     pub(super) capacity: Capacity,
@@ -154,7 +160,7 @@ impl Fifo {
                     continue;
                 }
             }
-            moment.leaving = Some(Leaving { arrival, packet });
+            (*moment.leaving, moment.arrival) = (Some(packet), arrival);
             return Next::Packet;
         }
         Next::Nothing
@@ -177,6 +183,7 @@ impl Shared {
         }
     }
 
+    #[inline(always)]
     pub(super) fn arrive(
         &mut self,
         moment: &mut Moment<'_>,
@@ -228,21 +235,23 @@ impl Shared {
         moment.judged.push((packet, Fate::Dropped));
     }
 
+    #[inline(always)]
     pub(super) fn take(&mut self, moment: &mut Moment<'_>) -> Next {
         let (now, rate) = (moment.now, moment.rate);
-        while let Some(mut taken) =
-            self.scheduled
-                .take(now, rate, false, Link::packet_view, moment.random)
-        {
-            self.bytes -= u64::from(taken.packet.size);
-            if !moment.leaves(taken.verdict, &mut taken.packet) {
+        while let Some(taken) = self.scheduled.take(
+            now,
+            rate,
+            false,
+            Link::packet_view,
+            moment.random,
+            moment.leaving,
+        ) {
+            self.bytes -= u64::from(taken.size);
+            if taken.verdict != Verdict::Accept && !moment.leaves_judged(taken.verdict) {
                 continue;
             }
             self.scheduled.sends(&taken, now);
-            moment.leaving = Some(Leaving {
-                arrival: taken.arrival,
-                packet: taken.packet,
-            });
+            moment.arrival = taken.arrival;
             return Next::Packet;
         }
         self.scheduled.opens(now).map_or(Next::Nothing, Next::Wait)

@@ -168,7 +168,7 @@ pub(crate) struct Link {
     /// Whether a packet leaves the queue as soon as the one before it has been sent, and comes out:
     /// nothing polices, shapes, loses or delays it, and its queue has no classes.
     plain: bool,
-    queue: VecDeque<(u64, Packet)>,
+    queue: Ring<(u64, Packet)>,
     serving: Option<Packet>,
     extras: Option<Box<Extras>>,
     /// Label that a scheduler may know of the flow of the packet that is offered next.
@@ -222,7 +222,7 @@ impl Link {
             window,
             in_service: false,
             acts: Acts::default(),
-            queue: VecDeque::new(),
+            queue: Ring::default(),
             serving: None,
             served: false,
             plain: true,

@@ -1,6 +1,6 @@
 //! Several queues under a scheduler, in place of a link's single one.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use ackclock_algorithms::aqm::{Aqm as _, LinkView, Observation, PacketView, QueueView, Verdict};
 use ackclock_algorithms::registry::{AqmInstance, AqmSpec};
@@ -9,17 +9,18 @@ use ackclock_algorithms::{Owner, Stream, Time, ValueError};
 
 use super::Reported;
 use crate::packet::Packet;
+use crate::ring::Ring;
 
-/// A packet that leaves the queues, and what its AQM says of it.
+/// A packet that has left the queues, and what its AQM says of it.
 pub(crate) struct Taken {
     pub(crate) arrival: u64,
-    pub(crate) packet: Packet,
+    pub(crate) size: u32,
     pub(crate) verdict: Verdict,
     queue: usize,
 }
 
 struct SubQueue {
-    waiting: VecDeque<(u64, Packet)>,
+    waiting: Ring<(u64, Packet)>,
     aqm: AqmInstance,
     /// When its last packet had been sent.
     free: u64,
@@ -111,7 +112,7 @@ impl Scheduled {
                 self.ticking.insert(self.queues.len());
             }
             self.queues.push(SubQueue {
-                waiting: VecDeque::new(),
+                waiting: Ring::default(),
                 aqm,
                 free: 0,
                 // a user's own AQM may have a timer later
@@ -265,29 +266,29 @@ impl Scheduled {
         } else {
             waiting.pop_back()
         }?;
+        self.left(queue, packet.size);
+        Some((arrival, packet))
+    }
+
+    /// A packet of `size` bytes has left `queue`.
+    #[inline(always)]
+    fn left(&mut self, queue: usize, size: u32) {
         let state = &mut self.backlog[queue];
         state.packets -= 1;
-        state.bytes -= u64::from(packet.size);
-        (state.head, state.since) = waiting
+        state.bytes -= u64::from(size);
+        (state.head, state.since) = self.queues[queue]
+            .waiting
             .front()
             .map_or((0, Time::ZERO), |(since, next)| (next.size, Time(*since)));
         self.packets -= 1;
-        self.bytes -= u64::from(packet.size);
-        Some((arrival, packet))
+        self.bytes -= u64::from(size);
     }
 
     /// Takes packet `index` out of a sub-queue.
     fn remove(&mut self, now: u64, queue: usize, index: usize) -> Option<Packet> {
         let waiting = &mut self.queues[queue].waiting;
         let (_, packet) = waiting.remove(index)?;
-        let state = &mut self.backlog[queue];
-        state.packets -= 1;
-        state.bytes -= u64::from(packet.size);
-        (state.head, state.since) = waiting
-            .front()
-            .map_or((0, Time::ZERO), |(since, next)| (next.size, Time(*since)));
-        self.packets -= 1;
-        self.bytes -= u64::from(packet.size);
+        self.left(queue, packet.size);
         self.scheduler
             .removed(Time(now), queue, packet.size, &self.backlog);
         Some(packet)
@@ -324,12 +325,12 @@ impl Scheduled {
         queue: usize,
         reported: &Reported,
     ) -> Option<Packet> {
-        let waiting = &self.queues[queue].waiting;
-        let of = |packet: &Packet| reported.of(packet);
-        let mut acks = waiting
-            .iter()
-            .map(|(_, packet)| packet.as_acknowledgement(of(packet)));
-        let index = self.scheduler.superseded(Time(now), queue, &mut acks)?;
+        let index = {
+            let waiting = self.queues[queue].waiting.iter();
+            let mut acks =
+                waiting.map(|(_, packet)| packet.as_acknowledgement(reported.of(packet)));
+            self.scheduler.superseded(Time(now), queue, &mut acks)?
+        };
         self.remove(now, queue, index)
     }
 
@@ -386,8 +387,8 @@ impl Scheduled {
         self.packets < before
     }
 
-    /// The packet whose turn it is, judged by its AQM (`direct`: it has just arrived at an idle
-    /// link, so that only a scheduler that judges all packets does). If it is not dropped,
+    /// The packet whose turn it is goes to `place`, judged by its AQM (`direct`: it has just arrived
+    /// at an idle link, so that only a scheduler that judges all packets does). If it is not dropped,
     /// [`Scheduled::sends`] must follow, else it is asked again.
     #[inline(always)]
     pub(crate) fn take(
@@ -397,6 +398,7 @@ impl Scheduled {
         direct: bool,
         view_of: impl Fn(&Packet) -> PacketView,
         random: &mut Stream,
+        place: &mut Option<Packet>,
     ) -> Option<Taken> {
         let next = self.scheduler.next(Time(now), &self.backlog);
         if self.shows_total {
@@ -405,10 +407,15 @@ impl Scheduled {
             }
         }
         let queue = next?;
-        let (arrival, packet) = self.pop(queue, true)?;
+        let waiting = &mut self.queues[queue].waiting;
+        let &(arrival, ref first) = waiting.front()?;
+        let packet = place.insert(*first);
+        waiting.skip_front();
+        let size = packet.size;
+        self.left(queue, size);
         let sojourn = Time(now - arrival);
         let verdict = if self.judges {
-            let view = view_of(&packet);
+            let view = view_of(packet);
             self.scheduler
                 .judge(queue, sojourn, &view, &self.backlog, random)
         } else if !direct && self.decides_at_dequeue(queue) {
@@ -421,13 +428,13 @@ impl Scheduled {
             }
             self.queues[queue]
                 .aqm
-                .dequeue(Time(now), sojourn, &view_of(&packet), &view, random)
+                .dequeue(Time(now), sojourn, &view_of(packet), &view, random)
         } else {
             Verdict::Accept
         };
         Some(Taken {
             arrival,
-            packet,
+            size,
             verdict,
             queue,
         })
@@ -447,8 +454,7 @@ impl Scheduled {
     /// The packet taken is sent until `finish`.
     #[inline(always)]
     pub(crate) fn sends(&mut self, taken: &Taken, finish: u64) {
-        self.scheduler
-            .sent(taken.queue, taken.packet.size, &self.backlog);
+        self.scheduler.sent(taken.queue, taken.size, &self.backlog);
         self.queues[taken.queue].free = finish;
         self.serving = taken.queue;
     }
@@ -612,7 +618,7 @@ mod tests {
                 queues.push(queue, now, &packet);
             }
             if step % 7 != 0
-                && let Some(taken) = queues.take(now, 10e6, false, view_of, &mut random)
+                && let Some(taken) = queues.take(now, 10e6, false, view_of, &mut random, &mut None)
             {
                 verdicts.push(format!("{:?}", taken.verdict));
                 queues.sends(&taken, now);

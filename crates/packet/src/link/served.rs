@@ -222,15 +222,16 @@ impl Link {
         loop {
             let before = self.length();
             let scheduled = scheduled_in(&mut self.extras)?;
-            let mut taken =
-                scheduled.take(now, rate, false, Self::packet_view, &mut self.random)?;
+            let (random, mut packet) = (&mut self.random, None);
+            let taken = scheduled.take(now, rate, false, Self::packet_view, random, &mut packet)?;
+            let mut packet = packet?;
             self.clock.account(now, before, self.bytes);
-            self.bytes -= u64::from(taken.packet.size);
-            if !self.leaves(taken.verdict, &mut taken.packet) {
+            self.bytes -= u64::from(packet.size);
+            if !self.leaves(taken.verdict, &mut packet) {
                 continue;
             }
             scheduled_in(&mut self.extras)?.sends(&taken, now);
-            return Some((taken.arrival, taken.packet));
+            return Some((taken.arrival, packet));
         }
     }
 

@@ -4,7 +4,6 @@
 //! A class whose own queue holds its packets back (a shaper below a scheduler that does not shape)
 //! counts as empty for those above until that queue lets one go.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ackclock_algorithms::Time;
@@ -13,11 +12,12 @@ use ackclock_algorithms::classes::{AnyClassScheduler, ClassScheduler as _, Turn}
 use ackclock_algorithms::scheduler::{Backlog, Label, SchedulerView};
 use ackclock_scenario::{Dscp, FlowClass, Queue, Tree as Declared};
 
-use super::leaf::{Fifo, Leaving, Moment, Next, Shared};
+use super::leaf::{Fifo, Moment, Next, Shared};
 use super::scheduled::Scheduled;
 use crate::outcome::{Ledger, QueueAccount};
 use crate::packet::Packet;
 use crate::probe::DelayHistogram;
+use crate::ring::Ring;
 
 /// No class: packets of a class of flows that never crosses the link.
 const NO_CLASS: usize = usize::MAX;
@@ -50,7 +50,7 @@ impl Inner {
                 capacity: queue.capacity,
             })),
             None => Self::Fifo(Box::new(Fifo {
-                waiting: VecDeque::new(),
+                waiting: Ring::default(),
                 bytes: 0,
                 aqm: queue.aqm.build(view),
                 capacity: queue.capacity,
@@ -59,12 +59,13 @@ impl Inner {
         })
     }
 
+    #[inline(always)]
     fn take(&mut self, moment: &mut Moment<'_>) -> Next {
         match self {
             Self::Classes => Next::Nothing,
             Self::Fifo(fifo) => fifo.take(moment),
             Self::Shared(shared) => shared.take(moment),
-            Self::Tree(tree) => tree.take(moment),
+            Self::Tree(tree) => tree.take_below(moment),
         }
     }
 
@@ -95,8 +96,8 @@ struct Class {
     /// The most that it and those above it may send, bit/s.
     most: f64,
     inner: Inner,
-    /// A packet that has left the queue and waits in front of it.
-    front: Option<Leaving>,
+    /// A packet that has left the queue and waits in front of it, and when it arrived.
+    front: Option<(u64, Packet)>,
     /// Its queue lets nothing go before then; for the scheduler it is empty.
     held: Option<u64>,
     arrived: u64,
@@ -226,11 +227,17 @@ impl Tree {
 
     /// Brings what the scheduler is told of a class up to date.
     fn count(&mut self, class: usize) {
+        let counts = self.classes[class].inner.counts();
+        self.count_as(class, counts);
+    }
+
+    /// The same of a class with these packets and bytes in its queue.
+    #[inline(always)]
+    fn count_as(&mut self, class: usize, (mut packets, mut bytes): (usize, u64)) {
         let state = &self.classes[class];
-        let (mut packets, mut bytes) = state.inner.counts();
-        if let Some(front) = &state.front {
+        if let Some((_, front)) = &state.front {
             packets += 1;
-            bytes += u64::from(front.packet.size);
+            bytes += u64::from(front.size);
         }
         let backlog = &mut self.backlog[class];
         // of what its queue holds back, the scheduler is not told
@@ -238,13 +245,25 @@ impl Tree {
             backlog.packets = packets as u32;
             backlog.bytes = bytes;
             backlog.head = match &state.front {
-                Some(front) => front.packet.size,
+                Some((_, front)) => front.size,
                 None => state.inner.head(),
             };
         }
     }
 
+    /// [`Tree::arrive`] at a tree below another.
+    #[inline(never)]
+    fn arrive_below(
+        &mut self,
+        moment: &mut Moment<'_>,
+        packet: &mut Packet,
+        label: &Label,
+    ) -> bool {
+        self.arrive(moment, packet, label)
+    }
+
     /// A packet arrives: false if it is dropped.
+    #[inline(always)]
     pub(super) fn arrive(
         &mut self,
         moment: &mut Moment<'_>,
@@ -268,7 +287,7 @@ impl Tree {
             }
             Inner::Fifo(fifo) => fifo.arrive(moment, packet),
             Inner::Shared(shared) => shared.arrive(moment, packet, label),
-            Inner::Tree(tree) => tree.arrive(moment, packet, label),
+            Inner::Tree(tree) => tree.arrive_below(moment, packet, label),
         };
         moment.rate = rate;
         let (after, bytes_after) = state.inner.counts();
@@ -292,7 +311,7 @@ impl Tree {
             self.shut = 0;
             self.backlog[class].since = Time(moment.now);
         }
-        self.count(class);
+        self.count_as(class, (after, bytes_after));
         if left {
             self.scheduler
                 .joined(Time(moment.now), class, &self.backlog);
@@ -309,10 +328,8 @@ impl Tree {
     }
 
     /// Lets classes take part again whose queues have held them back until now.
+    #[cold]
     fn release_due(&mut self, now: u64) {
-        if self.held.is_empty() {
-            return;
-        }
         let due = |class: &usize| self.classes[*class].held.is_some_and(|until| until <= now);
         let released: Vec<usize> = self.held.iter().copied().filter(due).collect();
         for class in released {
@@ -324,14 +341,16 @@ impl Tree {
         }
     }
 
-    /// Takes a packet from a class's queue; the class is taken from the scheduler where that is nothing.
+    /// Takes a packet from a class's queue, and counts what is left; the class is taken from the
+    /// scheduler where that is nothing.
+    #[inline(always)]
     fn take_from(&mut self, moment: &mut Moment<'_>, class: usize) -> bool {
         let state = &mut self.classes[class];
-        if state.front.is_some() {
-            moment.leaving = state.front.take();
-            let size = moment.leaving.as_ref().map_or(0, |it| it.packet.size);
+        if let Some((arrival, packet)) = state.front.take() {
+            (*moment.leaving, moment.arrival) = (Some(packet), arrival);
             self.packets -= 1;
-            self.bytes -= u64::from(size);
+            self.bytes -= u64::from(packet.size);
+            self.count(class);
             return true;
         }
         let (packets, bytes) = state.inner.counts();
@@ -345,7 +364,10 @@ impl Tree {
         self.packets = self.packets + after - packets;
         self.bytes = self.bytes + bytes_after - bytes;
         match next {
-            Next::Packet => true,
+            Next::Packet => {
+                self.count_as(class, (after, bytes_after));
+                true
+            }
             Next::Wait(until) => {
                 state.held = Some(until);
                 self.held.push(class);
@@ -362,35 +384,42 @@ impl Tree {
         }
     }
 
+    /// [`Tree::take`] of a tree below another.
+    #[inline(never)]
+    fn take_below(&mut self, moment: &mut Moment<'_>) -> Next {
+        self.take(moment)
+    }
+
+    #[inline(always)]
     fn take(&mut self, moment: &mut Moment<'_>) -> Next {
         let now = moment.now;
-        self.release_due(now);
+        if !self.held.is_empty() {
+            self.release_due(now);
+        }
         loop {
             match self.scheduler.next(Time(now), &self.backlog) {
                 Turn::Send(class) => {
                     if !self.take_from(moment, class) {
                         continue;
                     }
-                    let Some(leaving) = &moment.leaving else {
+                    let Some(size) = moment.leaving.as_ref().map(|it| it.size) else {
                         continue;
                     };
-                    let (size, delay) = (leaving.packet.size, now - leaving.arrival);
-                    self.count(class);
                     let state = &mut self.classes[class];
                     state.sent += 1;
                     state.sent_bytes += u64::from(size);
                     if moment.measured {
-                        state.delays.record(delay);
+                        state.delays.record(now - moment.arrival);
                     }
                     self.scheduler.sent(Time(now), class, size, &self.backlog);
                     return Next::Packet;
                 }
                 Turn::Peek(class) => {
                     if self.take_from(moment, class) {
-                        let leaving = moment.leaving.take();
+                        let front = moment.leaving.take().map(|it| (moment.arrival, it));
                         self.packets += 1;
-                        self.bytes += leaving.as_ref().map_or(0, |it| u64::from(it.packet.size));
-                        self.classes[class].front = leaving;
+                        self.bytes += front.as_ref().map_or(0, |(_, it)| u64::from(it.size));
+                        self.classes[class].front = front;
                         self.count(class);
                     }
                 }
@@ -410,16 +439,17 @@ impl Tree {
         held.chain(until).min()
     }
 
-    /// Takes the packet that the link sends next ([`Moment::leaving`]); `Err` with the time to ask
+    /// Takes the packet that the link sends next ([`Moment::leaving`]): its size; `Err` with the time to ask
     /// again, if packets wait and the link does not know yet.
-    pub(super) fn send(&mut self, moment: &mut Moment<'_>) -> Result<(), Option<u64>> {
+    #[inline(always)]
+    pub(super) fn send(&mut self, moment: &mut Moment<'_>) -> Result<u32, Option<u64>> {
         match self.take(moment) {
             Next::Packet => {
                 // what a queue holds back may be let go unasked
                 let held = !self.held.is_empty();
                 let shut = (!held).then(|| self.scheduler.shut_until(Time(moment.now)).0);
                 self.shut = shut.unwrap_or(0);
-                Ok(())
+                Ok(moment.leaving.as_ref().map_or(0, |it| it.size))
             }
             Next::Nothing => Err(None),
             Next::Wait(until) => Err(self.ask_at(until.max(moment.now + 1))),
@@ -527,7 +557,7 @@ impl Tree {
     /// Every packet that waits.
     pub(crate) fn held<'t>(&'t self, out: &mut Vec<&'t Packet>) {
         for class in &self.classes {
-            out.extend(class.front.iter().map(|front| &front.packet));
+            out.extend(class.front.iter().map(|(_, front)| front));
             match &class.inner {
                 Inner::Classes => {}
                 Inner::Fifo(fifo) => out.extend(fifo.waiting.iter().map(|(_, packet)| packet)),

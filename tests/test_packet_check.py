@@ -102,3 +102,19 @@ def test_measured_and_computed_cycles_are_compared() -> None:
     apart = discrepancy(analysis, ac.measured_stability(analysis.scenario, packets=2_000_000))
     assert apart.numbers["period (s)"][0] == pytest.approx(analysis.large_signal.period)
     assert apart.numbers["period (s)"][0] != pytest.approx(math.tau / abs(analysis.rightmost.imag), rel=0.05)
+
+
+def test_a_law_without_a_queue_names_the_queue_of_the_packets() -> None:
+    """A port of a data centre: at rest without a queue by the equations, at 60 packets in the run: only marks said."""
+    queue = {"aqm": "threshold", "threshold": "65 packets", "ecn": True, "capacity": "1000 packets"}
+    flows = ac.flows(4, "dctcp", rtt="100 us")
+    port = ac.dumbbell(rate="10 Gbit/s", queue=queue, flows=flows, duration="100 ms")
+    check = packet_check(ac.stability(port).answer([], budget=1.0), packets=100_000)
+    (mean,) = [differing for differing in check.differences if differing.what == "mean"]
+    run = ac.run(port.with_({"scenario.measure": "20 ms .. 100 ms"}), seed=3).links.loc["bottleneck"]
+    assert (mean.by_law, mean.measured) == (0, pytest.approx(run["queue_packets_mean"], rel=0.1))
+    assert [item.kind for item in check.assumptions].count("no queue") == 1
+    # one that marks sooner has a queue that is as short as none
+    short = port.with_({"link.bottleneck.queue.threshold": "1 packets"})
+    check = packet_check(ac.stability(short).answer([], budget=1.0), packets=100_000)
+    assert "mean" not in [differing.what for differing in check.differences]

@@ -26,6 +26,7 @@ STATEMENTS: Final = {
 }
 ASSUMPTIONS = {
     "losses at once": "the law has all flows lose together when the buffer overflows, but packets are lost one by one",
+    "no queue": "in the law no packet waits below the capacity",
     "marks at random": "the law marks packets at random, but a threshold marks them in runs",
     "no schedules": "the law has only the average of the senders' schedule ({schedules})",
     "many flows": "the law averages over many flows, but {count} flows fluctuate by themselves (about {fluctuation})",

@@ -29,7 +29,9 @@ LOOK = 30.0
 class Assumption:
     """An assumption of the equations that a scenario or a run does not keep, with the number that says so."""
 
-    kind: Literal["losses at once", "marks at random", "no schedules", "many flows", "large windows", "no timeouts"]
+    kind: Literal[
+        "losses at once", "no queue", "marks at random", "no schedules", "many flows", "large windows", "no timeouts"
+    ]
     count: float = math.nan
     """Flows of the scenario, packets of a window, or timeouts of a run."""
     flows: str = ""

@@ -74,13 +74,13 @@ def _answer(tuned: Tuned) -> str:
     if not tuned.found:
         return (
             f"{title}: no setting met every demand for {ranges}; the best has a mean delay of {longest} in packet runs "
-            f"at {words(tuned.worst.point)} (demanded: {demanded}).{_instead(tuned)}"
+            f"at {words(tuned.worst.point)} (demanded: {demanded}).{_cost(tuned)}{_instead(tuned)}"
         )
     more = "" if tuned.worst.delay <= tuned.problem.need.target else "; a tenth more counts as met"
     margins = "" if tuned.alone else f" and {tuned.problem.need.margins}"
     return (
         f"{title}: a setting for {ranges} with mean delays up to {longest} in packet runs (demanded: {demanded}{more})"
-        f"{margins}, checked but not proved.{_shorter(tuned)}"
+        f"{margins}, checked but not proved.{_cost(tuned)}{_shorter(tuned)}"
     )
 
 
@@ -90,6 +90,17 @@ def _shorter(tuned: Tuned) -> str:
         f" With {name}{',' if ',' in name else ''} delays at the corners are shorter: up to {show('rtt', theirs)}, "
         f"with this setting up to {show('rtt', mine)}."
         for name, (theirs, mine) in tuned.shorter.items()
+    )
+
+
+def _cost(tuned: Tuned) -> str:
+    """Name the part of the link that the setting leaves unused and another queue does not."""
+    if tuned.cost is None:
+        return ""
+    mine, name, theirs = tuned.cost
+    return (
+        f" It costs a part of the rate: at {words(mine.point)} {share(mine.utilization)} of the link is used, with "
+        f"{name}{',' if ',' in name else ''} {share(theirs.utilization)}."
     )
 
 

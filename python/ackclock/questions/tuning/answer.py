@@ -21,6 +21,10 @@ TOLERANCE: Final = 0.1
 """A mean delay of packet runs counts as met up to so much above the target: a controller's mean is its target."""
 
 
+UNUSED_SHARE: Final = 0.02
+"""Part of a link that a setting leaves unused beside another queue, above which it is a cost."""
+
+
 @dataclass(frozen=True)
 class Compromise:
     """One thing that, given up alone, makes a setting possible."""
@@ -112,6 +116,21 @@ class Tuned(Card):
                 if theirs.delay + spread < mine.delay:
                     delays[name] = (theirs.delay, mine.delay)
         return delays
+
+    @property
+    def cost(self) -> tuple[Run, str, Run] | None:
+        """
+        The corner at which this setting leaves most of the link unused that another queue uses; None below `UNUSED_SHARE`.
+
+        The setting's run, the other queue's name and its run there.
+        """
+        pairs = [
+            (mine, name, theirs)
+            for name, runs in self.defaults.items()
+            for mine, theirs in zip(self.runs, runs, strict=False)
+        ]
+        worst = max(pairs, key=lambda pair: pair[2].utilization - pair[0].utilization, default=None)
+        return worst if worst and worst[2].utilization - worst[0].utilization > UNUSED_SHARE else None
 
     @property
     def instead(self) -> Commands | None:
@@ -213,6 +232,7 @@ class Tuned(Card):
                 "compromises": [asdict(compromise) for compromise in self.compromises],
                 "nearest": None if self.nearest is None else self.nearest.json(),
                 "checked": self.checked,
+                "cost": None if self.cost is None else [self.cost[0].json(), self.cost[1], self.cost[2].json()],
                 "notes": self.notes,
                 "tried": self.tried,
             }

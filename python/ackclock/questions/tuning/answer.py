@@ -120,7 +120,7 @@ class Tuned(Card):
     @property
     def cost(self) -> tuple[Run, str, Run] | None:
         """
-        The corner at which this setting leaves most of the link unused that another queue uses; None below `UNUSED_SHARE`.
+        The corner at which this setting leaves most of what another queue uses unused; None below `UNUSED_SHARE`.
 
         The setting's run, the other queue's name and its run there.
         """

@@ -614,6 +614,9 @@ def _of_people(answer: dict[str, Any], sentence: dict[str, Any]) -> None:
             _near(after, settings["instead"]["page_s"], sentence, 1e-6)
             what, factor, least = "more time for a page", after / before, 1 / 0.78
             stated = re.search(rf"([0-9.]+) % {what}", text)
+            if factor > 2:
+                what, times = "times as long for a page", re.search("([0-9.]+) times as long for a page", text)
+                assert times is None or abs(float(times[1]) - factor) < 6e-4 * factor, (text, before, after)
         elif effect["key"] == "goodput" and before > 0:
             what, factor = f"less goodput of {effect['subject']}", before / after if after else math.inf
             stated = re.search(rf"([0-9.]+) % {re.escape(what)}", text)
@@ -628,7 +631,7 @@ def _of_people(answer: dict[str, Any], sentence: dict[str, Any]) -> None:
         if factor > least and decided:
             costs[what] = factor
     for what in sorted(costs, key=lambda what: -costs[what])[:2]:
-        less_known = len(re.findall(r"less goodput of|more time for a page", text)) >= 2
+        less_known = len(re.findall(r"less goodput of|more time for a page|as long for a page", text)) >= 2
         assert what in text or less_known or sentence["predicate"] == "does-not-help", (text, what, costs[what])
 
 

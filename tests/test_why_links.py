@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -52,8 +53,15 @@ def test_a_queue_is_a_time_at_the_rate_of_its_moment() -> None:
     late = sum(run.classes.loc[shaper.flows, "one_way_s_p99"] for run in runs) / len(runs)
     assert shaper.goodput[1] == pytest.approx(goodput, rel=1e-9)
     assert shaper.one_way_p99[1] == pytest.approx(late, rel=1e-9)
-    assert f"get {rate_text(goodput)} of goodput (now {rate_text(shaper.goodput[0])})" in str(answer)
-    assert f"within {time(late)} (now {time(shaper.one_way_p99[0])})" in str(answer)
+    assert f"get {rate_text(goodput)} of goodput (now {rate_text(shaper.goodput[0])}); half of" in str(answer)
+    assert f", 99 % within {time(late)} (now {time(shaper.one_way_p99[0])})" in str(answer)
+    assert shaper.better
+    both = replace(shaper, one_way_p50=(0.1, 0.02), one_way_p99=(0.2, 0.3), lost=(0.03, 0.0))
+    assert both.better  # a part of what arrives so late was lost before
+    assert not replace(both, lost=(0.0, 0.0)).better
+    no_gain = replace(answer, following=(replace(shaper, one_way_p50=(0.02, 0.02), one_way_p99=(0.1, 0.2)),))
+    assert "That is no gain." in str(no_gain)
+    assert "cake bandwidth" not in str(no_gain)
     assert late < 0.5 * shaper.one_way_p99[0]
     least, first, most = (round(rate / 1e3) for rate in shaper.rates)
     assert (least, most) == (1250, 30000)
@@ -74,6 +82,39 @@ def test_before_a_shaper_of_the_link_the_queue_forms_below_its_rate() -> None:
     steps = [{"at": "5 s", "flows": "flows-1", "count": 3}]  # that more flows come changes no rate
     tree = {**over({"queue": {"capacity": "100 ms"}}).canonical, "change": steps}
     assert ac.why(scenario=ac.Scenario(tree)).other.tc  # type: ignore[union-attr]
+
+
+def test_another_link_of_the_path_and_stalls_are_causes_of_an_idle_link() -> None:
+    """A link was idle by "CUBIC and no more than 2 flows", which wait at the next link; stalls were no cause."""
+    rates = {"access": "30 Mbit/s", "peering": "50 Mbit/s"}
+    links = [{"name": name, "rate": rate, "queue": {"aqm": "pie"}} for name, rate in rates.items()]
+    flows = [ac.flows(2, "cubic", name="long", rtt="40 ms", path=list(rates))]
+    flows += [ac.flows(4, "cubic", name="cross", rtt="40 ms", path=["peering"])]
+    tree = {"scenario": {"duration": "60 s"}, "link": links, "flows": flows}
+    answer = ac.why(scenario=ac.Scenario(tree), link="access")
+    (finding,) = [finding for finding in answer.diagnosis.findings if finding.symptom == "idle"]
+    assert [cause.key for cause in finding.causes] == ["elsewhere"]
+    assert "the cause is peering, where the same flows wait (with peering 10 times as fast: " in answer.sentence
+    stalling = over({"service": "5g", "stalls": {"interval": "20 s"}}).canonical
+    (stalls,) = [ablation for ablation in SPECIFIC if ablation.key == "stalls"]
+    change = stalls.apply(stalling, "link", "idle")
+    assert change is not None
+    assert change.tree["link"][0]["stalls"] == "none"
+    assert stalls.apply(over({}).canonical, "link", "idle") is None
+
+
+def test_that_the_other_queue_has_no_classes_is_said() -> None:
+    """FQ-CoDel in place of an operator's priority queue was "FQ-CoDel instead"."""
+    data = {"name": "data", "flows": ["flows-1"], "queue": {"aqm": "drop-tail", "capacity": "60 packets"}}
+    classes = [{"name": "voice", "flows": ["call"]}, data]
+    link = {"name": "link", "rate": "4 Mbit/s", "queue": {"scheduler": "prio", "classes": classes}}
+    call = {"name": "call", "path": ["link"], "rtt": "50 ms", "traffic": {"kind": "cbr", "rate": "80 kbit/s"}}
+    flows = [ac.flows(2, "cubic", rtt="50 ms", path=["link"]), call]
+    answer = ac.why(scenario=ac.Scenario({"scenario": {"duration": "60 s"}, "link": [link], "flows": flows}))
+    assert "FQ-CoDel without the present classes instead: " in answer.sentence
+    assert answer.other is not None
+    assert "fq_codel" in answer.other.tc
+    assert "fq_codel" not in answer.other.undo
 
 
 @pytest.mark.parametrize(

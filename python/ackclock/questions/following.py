@@ -10,12 +10,16 @@ from typing import Any, Final
 from ..core.errors import AckclockError
 from ..core.scenario import link_of
 from .causes.experiment import Lab, Measured
+from .causes.measures import UNRESPONSIVE
+from .causes.remedy import GAIN
 from .causes.scales import bulk, quantities
 
 MIN_RATE_SHARE: Final = 0.25
 """The shaper's smallest rate, as a part of the link's smallest or of what it carries."""
 PROBE: Final = {"packet_size": "84 B", "traffic": {"kind": "cbr", "rate": "13.44 kbit/s"}}
 """A probe each 50 ms, as cake-autorate's authors advise."""
+TAIL: Final = 0.99
+"""Part of the packets that arrives within the longest delay that is stated."""
 RADIO: Final = ("lte", "5g")
 """Services of links that a router has behind its modem."""
 
@@ -31,10 +35,27 @@ class Following:
     """The class of endless flows."""
     goodput: tuple[float, float]
     """Goodput of the class now and with the shaper, bit/s."""
+    waiting: str
+    """A class without congestion control where there is one, else the same."""
+    one_way_p50: tuple[float, float]
+    """Median of its one-way delay now and with the shaper, s."""
     one_way_p99: tuple[float, float]
-    """99th percentile of its one-way delay now and with the shaper, s."""
+    """99th percentile of it, s."""
+    lost: tuple[float, float]
+    """Part of its packets that is lost now and with the shaper."""
     run: str
     """Key of its runs."""
+
+    @property
+    def better(self) -> bool:
+        """
+        Whether one of both delays falls so much that it counts, and the other does not rise as much.
+
+        Where a hundredth of the packets, or more, arrives that was lost before, the 99th percentile is no price.
+        """
+        arrives = self.lost[0] - self.lost[1] >= 1 - TAIL
+        ratios = [after / before for before, after in (self.one_way_p50, self.one_way_p99)]
+        return min(ratios) < GAIN and (ratios[0] if arrives else max(ratios)) < 1 / GAIN
 
     def json(self) -> dict[str, Any]:
         """Plain values."""
@@ -43,7 +64,10 @@ class Following:
             "rates_bps": list(self.rates),
             "flows": self.flows,
             "goodput_bps": list(self.goodput),
+            "waiting": self.waiting,
+            "one_way_p50_s": list(self.one_way_p50),
             "one_way_p99_s": list(self.one_way_p99),
+            "lost": list(self.lost),
             "run": self.run,
         }
 
@@ -94,11 +118,17 @@ def following(lab: Lab, tree: Mapping[str, Any], name: str, present: Measured, s
     except AckclockError:
         return None
 
-    def mean(of: Measured, key: str) -> float:
-        return float(sum(getattr(own.classes[str(user["name"])], key) for own in of.numbers) / len(of.numbers))
+    streams = (flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] in UNRESPONSIVE)
+    flows, waiting = (str(flow["name"]) for flow in (user, next(streams, user)))
 
-    both = [(mean(present, key), mean(after, key)) for key in ("goodput", "one_way_p99")]
-    return Following(name, shaper, str(user["name"]), both[0], both[1], after.key)
+    def both(key: str, of: str) -> tuple[float, float]:
+        before, then = (
+            sum(getattr(own.classes[of], key) for own in runs.numbers) / len(runs.numbers) for runs in (present, after)
+        )
+        return float(before), float(then)
+
+    median, late, lost = (both(key, waiting) for key in ("one_way_p50", "one_way_p99", "loss"))
+    return Following(name, shaper, flows, both("goodput", flows), waiting, median, late, lost, after.key)
 
 
 def _path(tree: Mapping[str, Any], name: str) -> list[str]:

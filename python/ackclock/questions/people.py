@@ -59,6 +59,7 @@ Measure = Literal["mos", "added", "ping", "page", "download"]
 MEASURES: Final[tuple[Measure, ...]] = ("mos", "added", "ping", "page", "download")
 """Numbers of an experience that have an interval: see `Experience`."""
 TOO_SLOW: Final = "a call each way, by which it is measured, would load so slow a link itself"
+CHANGES: Final = "beside a call each way, by which it is measured, the flows wait otherwise than without it"
 TOO_LONG: Final = "runs long enough take too many packets"
 NAMES: Final = ("probe: call there", "probe: call back", "probe: pages")
 
@@ -239,13 +240,16 @@ def people(
         unlike = _unlike(answer, added, ways)
         if chosen.measured < length.measured and (unlike or _other_rates(answer, alone)):
             longer = _length(first, user, length, packets, longest=math.inf)
-            if longer is not None and longer.measured >= length.measured:
+            if shorter is not None and (longer is None or longer.measured < length.measured):
+                longest = replace(length, warm=shorter.warm)
+                longer = _length(first, user, longest, packets, longest=math.inf)
+            if longer is not None and longer.measured > chosen.measured:
                 answer = _probes(trees, user, longer, seed)
                 unlike = _unlike(answer, added, ways)
-            elif unlike:
-                return People({}, path, TOO_LONG, limited=True)
+                chosen = longer
         if unlike:
-            return People({}, path, TOO_SLOW)
+            cut = chosen.measured < length.measured
+            return People({}, path, TOO_LONG if cut else CHANGES, limited=cut)
     except AckclockError as error:
         return People({}, path, str(state("people.no-probes", error=str(error).splitlines()[0])))
     settings = {key: _mean(own) for key, own in answer.items()}

@@ -87,6 +87,7 @@ def other_queue(
     if not queues:
         return None
     cake = _title(queues.values())
+    gone = [name for name, queue in queues.items() if _classes_go(link_of(tree, name), queue)]
     after, balance = _compared(lab, f"instead: {cake or 'FQ-CoDel'}", changed, present, seed, parts)
     spared = [name for name, queue in queues.items() if "ack_filter" in str(queue)]
     # ACKs that the filter drops are no losses
@@ -103,8 +104,16 @@ def other_queue(
         other = averaged(other, after.beside.get(name, after.numbers), parts[name])
         if shapers.shapeable(link_of(tree, name), tree):
             other = _with_commands(other, carried(link_of(tree, name)), queue, name in incoming)
+        if name in gone and other.tc:  # the user's own tree comes back
+            other = replace(other, undo=_in_tc(replace(other, tc=""), tree, name).tc or other.undo)
         settings[name] = other
-    return Remedy("FQ-CoDel", changed, settings, balance, cake)
+    return Remedy(
+        "FQ-CoDel",
+        changed,
+        settings,
+        balance,
+        str(state("remedies.no-classes", queue=cake or "FQ-CoDel")) if gone else cake,
+    )
 
 
 def _queues(
@@ -136,6 +145,11 @@ def _queues(
             link["policer"] = link["shaper"] = "none"  # which have nothing to drop or to hold then
             parts[name] = SHAPED * rate / whole
     return changed, queues, parts
+
+
+def _classes_go(link: Mapping[str, Any], queue: Mapping[str, Any]) -> bool:
+    """Whether another queue has no classes in place of the present ones."""
+    return bool(link["queue"].get("classes")) and "classes" not in queue
 
 
 def _words(queue: Mapping[str, Any], link: Mapping[str, Any], part: float) -> str:

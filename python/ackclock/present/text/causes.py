@@ -8,6 +8,8 @@ STATEMENTS: Final = {
     "without-wire": "without the {key} of {links}",
     "medium": "the medium that it shares with {links}",
     "own-medium": "with a medium of its own",
+    "elsewhere": "{links}, where the same flows wait",
+    "fast-elsewhere": "with {links} {times:g} times as fast",
     "ack-path": "the ACK path over {links}",
     "free-ack-path": "with an uncongested ACK path",
     "many-acks": "the ACKs of {names}, which want {wanted:rate}",

@@ -95,8 +95,11 @@ def sentence(people: People) -> str:
 
 def _open(now: Experience, other: Experience, measure: Measure) -> bool:
     """Whether the numbers of a measure differ, though not decidedly."""
-    known = math.isfinite(getattr(now, measure) + getattr(other, measure))
-    return known and not now.differs(other, measure) and _shown(now, measure) != _shown(other, measure)
+    before, after = (float(getattr(setting, measure)) for setting in (now, other))
+    if not math.isfinite(before + after) or now.differs(other, measure):
+        return False
+    alike = abs(after - before) < EXACT * before
+    return not alike and _shown(now, measure) != _shown(other, measure)
 
 
 def _shown(experience: Experience, measure: Measure) -> str:

@@ -15,6 +15,8 @@ from ...questions.remedies import Remedy
 
 MANIFOLD: Final = 3.0
 """Throughput that grows to more than so many times what it was is stated as such a factor, not in per cent."""
+TWICE: Final = 2.0
+"""A page that takes more than so many times what it took is stated so, not in per cent."""
 MOST_COSTS: Final = 2
 """Costs of classes of flows and of a page that are stated: the greatest."""
 WIDE: Final = 0.2
@@ -23,6 +25,7 @@ WIDE: Final = 0.2
 STATEMENTS: Final = {
     "behind-shaper": "behind the shaper at {link}, which lets {rate:rate} through",
     "shaper-set": "The shaper at {links} set to {part:.0%} of the link",
+    "no-classes": "{queue} without the present classes",
     "in-leaves": "{kind} with FQ-CoDel in its leaves",
     "bbr": "{queue}; BBR at the senders",
     "shaped": "{queue}, behind a shaper at {part:.0%}",
@@ -85,6 +88,8 @@ def _effect(effect: Effect, balance: Balance) -> str:
         if effect.after > MANIFOLD * effect.before:
             return f"{number(effect.after / effect.before)} times the throughput"
         return f"{share(apart / effect.before)} {less} throughput"
+    if effect.key == "page" and effect.after > TWICE * effect.before:
+        return f"{number(effect.after / effect.before)} times as long for a page"
     if effect.key == "page":
         return f"{share(apart / effect.before)} {less} time for a page"
     if effect.key == "goodput":

@@ -11,6 +11,7 @@ from ...core.scenario import link_of
 from ...core.statement import state
 from ...core.units import rate_text, share, time
 from ...questions.causes.measures import ClassNumbers
+from ...questions.causes.remedy import MIN_LOSS_GAIN
 from ...questions.causes.shapers import managed
 from ...questions.following import Following, follows
 from ...questions.setting import Setting
@@ -52,8 +53,10 @@ STATEMENTS: Final = {
     "follows": (
         "No commands for {link}: a shaper before it would have to follow its rate, which varies. With one that does "
         "(cake-autorate, at a router before {link}) the flows of {flows} get {after:rate} of goodput (now "
-        "{before:rate}), and 99 % of their packets arrive within {late:time} (now {late_now:time})."
+        "{before:rate}); half of the packets of {waiting} arrive within {median:time} (now {median_now:time}), 99 % "
+        "within {late:time} (now {late_now:time}){lost}.{verdict}"
     ),
+    "follows-loss": ", and {lost:share} of them are lost (now {lost_now:share})",
     "varies": "No commands for {link}: a shaper before it would have to follow its rate, which varies.",
     "wifi": (
         "No commands for {link}: its queue is in the Wi-Fi driver, where tc does not reach (many Linux drivers have "
@@ -143,15 +146,23 @@ def _without_commands(why: Why) -> list[str]:
 def _set_before(shaper: Following) -> list[str]:
     """The gains of a shaper that follows a link, and the lines that set it."""
     least, first, most = (f"{rate / 1e3:.0f}" for rate in shaper.rates)
+    before, after = shaper.lost
     said = state(
         "why.follows",
         link=shaper.link,
         flows=shaper.flows,
         before=shaper.goodput[0],
         after=shaper.goodput[1],
+        waiting=shaper.waiting,
+        median_now=shaper.one_way_p50[0],
+        median=shaper.one_way_p50[1],
         late_now=shaper.one_way_p99[0],
         late=shaper.one_way_p99[1],
+        lost=state("why.follows-loss", lost=after, lost_now=before) if max(before, after) >= MIN_LOSS_GAIN else "",
+        verdict="" if shaper.better else " That is no gain.",
     )
+    if not shaper.better:
+        return [str(said), ""]
     return [
         str(said),
         "",

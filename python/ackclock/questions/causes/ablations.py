@@ -27,7 +27,10 @@ from .scales import bits, bulk, packet_size, quantities, room
 FEW_PACKETS: Final = 4
 """A buffer is not cut below this."""
 SLOWER: Final = 10
-"""Factor by which the rate of a stream, or the size of ACKs, is reduced to see whether it causes its own losses."""
+"""
+Factor by which the rate of a stream, or the size of ACKs, is reduced to see whether it causes its own losses, and by
+which other links are faster to see whether these hold back.
+"""
 CONTROLS: Final = ("bbr", "vegas", "cubic")
 """Controls that are tried in place of the senders' own: steered by rate, by delay, by losses."""
 
@@ -121,6 +124,20 @@ def _medium(tree: Tree, name: str, symptom: str) -> Change | None:
         return None
     link["medium"] = "none"
     return _said(changed, "medium", "own-medium", links=_names(others))
+
+
+def _elsewhere(tree: Tree, name: str, symptom: str) -> Change | None:
+    """Let the other links that the endless flows cross be so fast that they hold nothing back."""
+    if symptom != "idle":
+        return None
+    crossed = {place for flow in bulk(tree, name) for place in flow["path"]} - {name}
+    changed = copy.deepcopy(tree)
+    there = [link for link in changed["link"] if link["name"] in crossed and isinstance(link["rate"], str)]
+    for link in there:
+        link["rate"] = f"{SLOWER * _core.quantity(link['rate'])[0]:.12g} bit/s"
+    if not there:
+        return None
+    return _said(changed, "elsewhere", "fast-elsewhere", links=_names(there), times=SLOWER)
 
 
 def _acks(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -453,7 +470,9 @@ SPECIFIC: Final = (
     LinkAblation("policer", _wire("policer", "a policer")),
     LinkAblation("wire-loss", _wire("loss", "losses on the wire")),
     LinkAblation("jitter", _wire("jitter", "delay that varies from packet to packet")),
+    LinkAblation("stalls", _wire("stalls", "times in which the link sends nothing")),
     LinkAblation("access", _access),
+    LinkAblation("elsewhere", _elsewhere),
     LinkAblation("receive-window", _window),
     LinkAblation("medium", _medium),
     LinkAblation("ack-path", _acks),

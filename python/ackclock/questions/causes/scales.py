@@ -101,9 +101,11 @@ def carried(link: Mapping[str, Any]) -> float:
 
 
 def pace(tree: Mapping[str, Any]) -> float:
-    """Return the packets that a scenario's links carry in a second at most."""
+    """Return the packets that a scenario's links carry in a second at most, of the size that TCP's have there."""
     crossed = {name for flow in tree["flows"] for name in [*flow["path"], *returning(flow)]}
-    return sum(carried(link) / 12_000 for link in tree["link"] if link["name"] in crossed)
+    adaptive = {"flows": [flow for flow in tree["flows"] if "congestion" in flow]}
+    there = (link for link in tree["link"] if link["name"] in crossed)
+    return sum(carried(link) / (8 * packet_size(adaptive, link["name"])) for link in there)
 
 
 def steps(rate: Mapping[str, Any]) -> tuple[list[tuple[float, float]], float]:

@@ -159,6 +159,16 @@ def _grade(added: float) -> str:
 
 
 @dataclass(frozen=True)
+class Default:
+    """Where a queue with classes puts packets that none of them asks for."""
+
+    link: str
+    name: str
+    elsewhere: tuple[str, ...]
+    """Flows over this link that other classes ask for."""
+
+
+@dataclass(frozen=True)
 class People:
     """Verdict for people behind a link, now and with other settings."""
 
@@ -174,6 +184,8 @@ class People:
     """Class of flows whose rate a download has, where there are others."""
     limited: bool = False
     """Whether the runs are shorter than pages and slow motions want, for the packets that they take."""
+    default: Default | None = None
+    """Class of a queue that takes the probes' packets, as no other asks for them."""
 
     def json(self) -> dict[str, Any]:
         """Plain values."""
@@ -259,7 +271,39 @@ def people(
     name = str(user["name"])
     several = len(bulk(first, link)) > 1
     shared = any(True for link in first["link"] for _ in _asking(link["queue"], name))
-    return People(settings, path, within=name if shared else "", user=name if several else "", limited=limited)
+    return People(
+        settings,
+        path,
+        within=name if shared else "",
+        user=name if several else "",
+        limited=limited,
+        default=_default(first, [*path, *returning(user)]),
+    )
+
+
+def _default(tree: Mapping[str, Any], path: Sequence[str]) -> Default | None:
+    """The first class on a path that takes what no other asks for, beside others that ask for some flows."""
+    for link in tree["link"]:
+        queue = link["queue"]
+        if link["name"] not in path or "default" not in queue:
+            continue
+        asked = [entry for entry in _classes(queue) if entry["name"] != queue["default"]]
+        elsewhere = [
+            str(flow["name"])
+            for flow in tree["flows"]
+            if link["name"] in (*flow["path"], *returning(flow))
+            and any(flow["name"] in entry.get("flows", []) or flow["dscp"] in entry.get("dscp", []) for entry in asked)
+        ]
+        if elsewhere:
+            return Default(str(link["name"]), str(queue["default"]), tuple(elsewhere))
+    return None
+
+
+def _classes(queue: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield all classes of a queue, inner ones too."""
+    for entry in queue.get("classes", []):
+        yield entry
+        yield from _classes(entry)
 
 
 def _probes(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from ...core._words import counted
+from ...core._words import counted, listed
 from ...core.units import rate_text, time, time_within
 from ...questions.people import DOWNLOAD, FEWEST, PAGE, Experience, Measure, People
 from ..tables import TextTable
@@ -90,7 +90,16 @@ def sentence(people: People) -> str:
     }
     open_ = [f"{words} {' or '.join(own)}" for words, own in names.items() if own]
     undecided = f" Cannot tell whether {', or whether '.join(open_)}." if open_ else ""
-    return f"For people: {'; '.join(parts)}.{undecided}"
+    return f"For people: {'; '.join(parts)}.{undecided}{_class(people)}"
+
+
+def _class(people: People) -> str:
+    """The class that takes the probes' packets, and the flows for which this says nothing."""
+    if people.default is None:
+        return ""
+    at = people.default
+    have, own = ("has a class", "its own") if len(at.elsewhere) == 1 else ("have classes", "their own")
+    return f" Now these packets wait in class {at.name} of {at.link}, the default; {listed(at.elsewhere)} {have} of {own}."
 
 
 def _open(now: Experience, other: Experience, measure: Measure) -> bool:

@@ -636,9 +636,14 @@ def _of_people(answer: dict[str, Any], sentence: dict[str, Any]) -> None:
 
 
 def _beside_table(effect: dict[str, Any], judged: list[dict[str, Any]]) -> None:
-    """What a sentence says of a link before and after is what the table has."""
+    """What a sentence says of a link before and after is what the table has, but rates of links with batches."""
     column = {"rate": "utilization"}.get(effect["key"], effect["key"])
     for part in judged:
+        entries = next(iter(part["runs"].values()))["scenario"]["link"]
+        if column == "utilization" and any(
+            link["name"] == part["link"] and link.get("service", "none") != "none" for link in entries
+        ):
+            continue  # the table has the part of the time
         if part["link"] == effect["subject"] and column in ("delay_p50", "delay_p99", "loss", "utilization"):
             for side, setting in (("before", "present"), ("after", "other")):
                 _same(effect[side], part[setting][column] or 0.0, f"{part['link']}, {setting}: {column} of the remedy")

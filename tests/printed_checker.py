@@ -156,7 +156,9 @@ def _with(value: float, half: float) -> list[float]:
 def _said(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The sentence for people: each setting's grade, call and page."""
     (line,) = [line for line in text.splitlines() if line.startswith("For people: ") and "probes beside" not in line]
-    body = re.sub(r"\. (?:Cannot tell whether|Now these packets wait in class) .*", "", line.removeprefix("For people: ")).rstrip(".")
+    body = re.sub(
+        r"\. (?:Cannot tell whether|Now these packets wait in class) .*", "", line.removeprefix("For people: ")
+    ).rstrip(".")
     faults = []
     for part, (name, setting) in zip(body.split("; "), settings.items(), strict=False):
         if not part.startswith(f"{name} "):

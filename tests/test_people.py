@@ -262,4 +262,10 @@ def test_probes_share_the_class_of_the_users_flows() -> None:
     assert answer.settings["now"].added > 0.1  # the class's own queue, not none
     assert "over isp in the class of gold" in footnote(answer)
     other = tree["link"][0]["queue"] | {"default": "bronze"}
-    assert people({"now": tree | {"link": [tree["link"][0] | {"queue": other}]}}, "isp", LENGTH).within == ""
+    outside = people({"now": tree | {"link": [tree["link"][0] | {"queue": other}]}}, "isp", LENGTH)
+    assert outside.within == ""
+    # "a call has MOS 3.0" of the default class, over a file whose voice had a class of its own
+    assert sentence(outside).endswith(
+        "Now these packets wait in class bronze of isp, the default; gold has a class of its own."
+    )
+    assert "these packets" not in sentence(answer)

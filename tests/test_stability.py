@@ -15,7 +15,7 @@ import ackclock as ac
 from ackclock import design
 from ackclock.cli import main
 from ackclock.present.report import stability as report
-from ackclock.present.text.stability import equilibria_table
+from ackclock.present.text.stability import equilibria_table, equilibrium_lines
 from stability_checker import check_answer, equilibrium_residual, place, places, random_scenario
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
@@ -680,3 +680,13 @@ def test_a_report_leaves_out_what_its_budget_does_not_decide() -> None:
     assert late not in whole
     assert "equilibria and oscillations" in whole
     assert "equilibria and oscillations" not in bare
+
+
+def test_marks_are_not_called_losses() -> None:
+    """ "Loss 21.04 %" of DCTCP over a switch that drops nothing."""
+    queue = {"aqm": "pi", "capacity": "1000 packets", "ecn": True}
+    link = ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=ac.flows(8, "reno", rtt="50 ms", ecn=True), duration="9 s")
+    marked = equilibrium_lines(ac.stability(link))["flows flows-1"]
+    lost = equilibrium_lines(ac.stability(link.with_({"flows.ecn": False})))["flows flows-1"]
+    assert ", loss or marks 0.7" in marked
+    assert ", loss 0.7" in lost

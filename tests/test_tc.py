@@ -667,3 +667,14 @@ def test_commands(ackclock: Command, tmp_path: Path) -> None:
     assert "LibreQoS has the links download and upload" in done.stderr
     done = ackclock("import", "tc", tmp_path / "none.sh")
     assert (done.returncode, done.stderr) == (2, f"{tmp_path / 'none.sh'}: cannot be read: No such file or directory\n")
+
+
+def test_a_note_on_a_class_names_its_line() -> None:
+    """A note on a class named the line of its qdisc."""
+    lines = (
+        "tc qdisc add dev eth0 root handle 1: hfsc default 10",
+        "tc class add dev eth0 parent 1: classid 1:1 hfsc sc rate 20mbit ul rate 20mbit",
+        "tc class add dev eth0 parent 1:1 classid 1:10 hfsc ls rate 20mbit",
+    )
+    notes = import_tc([("hfsc.sh", "\n".join(lines))], rate="100 Mbit/s").notes
+    assert any(note.startswith("hfsc.sh:2: class 1:1: left out: a real-time curve") for note in notes)

@@ -107,7 +107,14 @@ def test_what_was_before_is_the_mean_of_all_present_runs() -> None:
     def runs(key: str, *losses: float) -> Measured:
         numbers = tuple(
             SimpleNamespace(
-                delay_p50=0.1, delay_p99=0.2, utilization=1.0, loss=loss, stream_loss=loss, jain=1.0, classes={}
+                delay_p50=0.1,
+                delay_p99=0.2,
+                utilization=1.0,
+                throughput=1.0,
+                loss=loss,
+                stream_loss=loss,
+                jain=1.0,
+                classes={},
             )
             for loss in losses
         )
@@ -127,7 +134,7 @@ def test_what_a_class_pays_is_weighed_and_stated() -> None:
 
     def runs(key: str, delay: float, *bronze: float) -> Measured:
         numbers = tuple(
-            SimpleNamespace(delay_p50=delay, delay_p99=delay, utilization=1.0, loss=0.0, stream_loss=0.0, jain=0.8,
+            SimpleNamespace(delay_p50=delay, delay_p99=delay, throughput=1.0, loss=0.0, stream_loss=0.0, jain=0.8,
                             classes={"bronze": SimpleNamespace(goodput=goodput, one_way_p99=delay)})
             for goodput in bronze
         )  # fmt: skip
@@ -161,7 +168,14 @@ def test_a_share_that_a_longer_run_may_explain_is_no_effect(
 
     def run_of(key: str, jain: float, length: float) -> Measured:
         simple_namespace = SimpleNamespace(
-            delay_p50=0.1, delay_p99=0.2, utilization=1.0, loss=0.0, stream_loss=0.0, jain=jain, classes={}
+            delay_p50=0.1,
+            delay_p99=0.2,
+            utilization=1.0,
+            throughput=1.0,
+            loss=0.0,
+            stream_loss=0.0,
+            jain=jain,
+            classes={},
         )
         return Measured(key, (simple_namespace,), scales.Length(1.0, length, 0.01, "any"), enough=True, factor=1.0)  # type: ignore[arg-type]
 

@@ -15,7 +15,7 @@ from ackclock.core.statement import state
 from ackclock.core.units import rate_text, time
 from ackclock.experiment.ablation import pairs
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
-from ackclock.questions.causes.experiment import Measured, _bounded
+from ackclock.questions.causes.experiment import Measured, _bounded, chosen
 from ackclock.questions.causes.measures import numbers, queued
 from ackclock.questions.causes.scales import Length, bits, in_periods, needed, once
 from ackclock.questions.causes.sentences import interval
@@ -37,6 +37,49 @@ def test_the_rate_of_a_varying_link_is_its_mean_over_time() -> None:
     assert bits({"rate": VARYING, "queue": {}}) == pytest.approx(20e6)
     ends = {"steps": VARYING["steps"]}  # its last step counts as long as the others, 7.5 s
     assert bits({"rate": ends, "queue": {}}) == pytest.approx((30e6 * 10 + 5e6 * 5 + 15e6 * 7.5) / 22.5)
+
+
+def test_the_slowest_link_of_a_path_is_judged_not_the_port_before_it() -> None:
+    """A port at 1 % before a modem "stands idle 99.0 % ...; cause not found", and lines to set FQ-CoDel there."""
+    flows = ac.flows(2, "cubic", rtt="30 ms", path=["port", "modem"])
+    links = [{"name": "port", "rate": "1 Gbit/s"}, {"name": "modem", "rate": "10 Mbit/s"}]
+    tree = {"scenario": {"duration": "5 s"}, "link": links, "flows": [flows]}
+    assert chosen(ac.Scenario(tree).canonical) == "modem"
+    shaper = {"scheduler": {"kind": "cake", "bandwidth": "5 Mbit/s"}}
+    assert chosen(ac.Scenario(tree | {"link": [links[0] | {"queue": shaper}, links[1]]}).canonical) == "port"
+    twice = [link | {"rate": "10 Mbit/s"} for link in links]
+    assert chosen(ac.Scenario(tree | {"link": twice}).canonical) == "port"
+
+
+def test_what_an_answer_of_a_policed_link_leaves_to_the_reader() -> None:
+    """
+    Six times the throughput for 6 ms depended "on what you prefer", with no option named; "peak 12 us" stood over a
+    99th percentile of 24 us; and what Linux's TCP changes stood in the last line but one alone.
+    """
+    policer = {"rate": "20 Mbit/s", "burst": "15 kB"}
+    link = {"name": "isp", "rate": "1 Gbit/s", "delay": "5 ms", "policer": policer}
+    flows = ac.flows(1, "cubic", rtt="50 ms", path=["isp"])
+    answer = ac.why(scenario=ac.Scenario({"scenario": {"duration": "60 s"}, "link": [link], "flows": [flows]}))
+    assert answer.depends
+    assert "depends on what you prefer: --prefer delay or --prefer rate." in answer.sentence
+    assert "samples" not in str(answer)
+    low = replace(answer, present=replace(answer.present, peak=0.5 * answer.present.delay_p99))
+    assert "| peak 12 us in samples; packets between them wait longer\n" in str(low)
+    words = "With Linux's TCP the answer is another: "
+    delay, used = answer.present.delay_p50, answer.present.utilization
+    assert words not in str(replace(answer, in_linux=(delay + 0.004, used + 0.04)))
+    assert words in str(replace(answer, in_linux=(delay + 0.006, used)))
+    assert "a utilisation of 6.3 % (here 0.29 %); --style linux" in str(replace(answer, in_linux=(delay, used + 0.06)))
+
+
+def test_a_batch_that_is_half_empty_is_time_but_no_throughput() -> None:
+    """FQ-CoDel over 5G cost "4.6 % of the rate" beside goodputs of 175 and 163 Mbit/s."""
+    flow = ac.flows(1, rtt="40 ms", path=["link"], packet_size="200 B", traffic={"kind": "cbr", "rate": "8 Mbit/s"})
+    link = {"name": "link", "rate": "200 Mbit/s", "service": {"kind": "5g", "block_error": 0.1}}
+    tree = {"scenario": {"duration": "3 s", "measure": "1 s .. 3 s"}, "link": [link], "flows": [flow]}
+    own = numbers(ac.run(ac.Scenario(tree), trace_links=True), "link")
+    assert own.throughput == pytest.approx(8 / 200, rel=0.01)
+    assert own.utilization > 2 * own.throughput
 
 
 def test_a_queue_is_a_time_at_the_rate_of_its_moment() -> None:

@@ -274,7 +274,7 @@ def buffer(
         Rate of a drop-tail link, such as ``"10 Gbit/s"``, and round trips without queueing, such as ``"50 ms"`` or
         ``"uniform 20 ms .. 80 ms"``; or a scenario, or the name of its file, in place of the rate.
     scenario, link
-        A whole scenario instead, and the link in it; by default the first that endless flows cross.
+        A whole scenario instead, and the link in it; by default the slowest that the first endless flows cross.
     count, congestion, style
         Number of endless flows, by default 1; their congestion control, by default CUBIC; and what their endpoints
         do, ``"rfc"`` or, the default, ``"linux"``.

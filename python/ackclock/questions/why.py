@@ -138,6 +138,8 @@ class Why(Card):
     """The preference that was stated."""
     following: tuple[Following, ...] = ()
     """Shapers that follow the rates of links for whose other setting there are no commands."""
+    in_linux: tuple[float, float] | None = None
+    """Median wait, s, and utilisation with endpoints of style "linux"; None where they are, or it cannot be told."""
 
     @property
     def sentence(self) -> str:
@@ -263,7 +265,8 @@ def why(
         Rate of the link, such as ``"50 Mbit/s"``, and round trip without queueing, such as ``"40 ms"``; or a scenario,
         or the name of its file, in place of the rate.
     scenario, link
-        A whole scenario instead of these, and the name of a link in it; by default the first that endless flows cross.
+        A whole scenario instead of these, and the name of a link in it; by default the slowest that the first endless
+        flows cross.
     buffer
         Capacity of the queue: a time at the link's rate, packets or bytes. By default 100 ms, at least 4 packets;
         of a scheduler such as ``fq_codel`` or ``cake`` its own limit.
@@ -320,10 +323,7 @@ def why(
     lab = Lab(name, also=also, **options)
     answer = diagnose(scenario, name, lab=lab, seed=seed)
     main = _judged(answer, tree, name, seed)
-    other_links = []
-    for other in (link for link in also if _loaded(answer.present, tree, link)):
-        diagnosis = diagnose(scenario, other, lab=Lab(other, **options, known=answer.present.length), seed=seed)
-        other_links.append(_judged(diagnosis, tree, other, seed))
+    other_links = list(_others(scenario, answer.present, also, options, seed))
     judged = [_with_classes(main, other_links, tree), *other_links]
     remedies = _remedies(lab, tree, judged, seed, (DOWN,) if down is not None else (), own_senders=own_senders)
     served = _people(tree, main, remedies, seed, PEOPLE.sure if until_sure else PEOPLE.packets)
@@ -333,6 +333,7 @@ def why(
     proposed = any(said.subject == "FQ-CoDel" and said.predicate == "costs" for said in sentences)
     shapers = tuple(_following(lab, tree, judged, seed)) if proposed and (prefer is None or main.recommended) else ()
     trust = near(tree, name)
+    in_linux = _in_linux(tree, name, answer)
     return Why(
         sentences=tuple(sentences),
         state=main.state,
@@ -345,13 +346,25 @@ def why(
         people=served,
         senders=next((remedy for remedy in remedies if remedy.name == "BBR"), None),
         checked=f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}\n"
-        f"{trust.sentence}{_style(tree, name, answer, bool(trust.cells))}",
+        f"{trust.sentence}{_style(tree, name, answer, in_linux, bool(trust.cells))}",
         trust=trust,
         diagnosis=answer,
         scenario=scenario,
         prefer=prefer,
         following=shapers,
+        in_linux=in_linux,
     )
+
+
+def _others(
+    scenario: Scenario, present: Measured, also: Sequence[str], options: Mapping[str, Any], seed: int
+) -> Iterator[Judged]:
+    """Diagnose those of some links that are worth it."""
+    tree = scenario.canonical
+    for link in also:
+        if _loaded(present, tree, link):
+            diagnosis = diagnose(scenario, link, lab=Lab(link, **options, known=present.length), seed=seed)
+            yield _judged(diagnosis, tree, link, seed)
 
 
 def _following(lab: Lab, tree: dict[str, Any], judged: Sequence[Judged], seed: int) -> Iterator[Following]:
@@ -664,36 +677,47 @@ def stated(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
     return kind, Sentence("queue", kind, text, values, (Evidence(how, value, 0.0, held, runs=(key,), kind="time"),))
 
 
-def _style(tree: dict[str, Any], name: str, diagnosis: Diagnosis, cells: bool) -> str:
-    """How far the run's own style is from style "linux", in which the matrix was compared."""
-    flows_of = bulk(tree, name)
-    styles = {str(flow["style"]) for flow in flows_of if "style" in flow}
+def _in_linux(tree: dict[str, Any], name: str, diagnosis: Diagnosis) -> tuple[float, float] | None:
+    """The median wait and the utilisation in style "linux", where the run has another and both can be told."""
+    styles = _styles(tree, name)
     if not diagnosis.present.enough or not styles or styles == {"linux"}:
-        return ""
+        return None
     try:
         changed = styled(tree, "linux")
     except AckclockError:
-        return ""
+        return None
     seeds = diagnosis.lab.record[diagnosis.present.key]["seeds"][: WHY.seeds[0]]
     try:
         linux = Scenario(timed(changed, _once(diagnosis.present)))
         runs = parallel(lambda seed: numbers(run(linux, seed=seed, trace_links=True), name), seeds, imports=())
     except AckclockError:
+        return None
+    return _wait_and_use(runs)
+
+
+def _styles(tree: Mapping[str, Any], name: str) -> set[str]:
+    return {str(flow["style"]) for flow in bulk(tree, name) if "style" in flow}
+
+
+def _wait_and_use(runs: Sequence[Numbers]) -> tuple[float, float]:
+    delay, used = (sum(getattr(own, key) for own in runs) / len(runs) for key in ("delay_p50", "utilization"))
+    return delay, used
+
+
+def _style(
+    tree: dict[str, Any], name: str, diagnosis: Diagnosis, in_linux: tuple[float, float] | None, cells: bool
+) -> str:
+    """How far the run's own style is from style "linux", in which the matrix was compared."""
+    if in_linux is None:
         return ""
-
-    def means(of: Sequence[Numbers]) -> tuple[float, float]:
-        delay, used = (sum(getattr(own, key) for own in of) / len(of) for key in ("delay_p50", "utilization"))
-        return delay, used
-
-    delay, used = means(runs)
-    own_delay, own_used = means(diagnosis.present.numbers)
+    here = _wait_and_use(diagnosis.present.numbers)
     compared = state(
         "why.not-in-linux-style" if cells else "why.in-style",
-        style=" and ".join(sorted(styles)),
-        delay=delay,
-        here=own_delay,
-        used=used,
-        used_here=own_used,
+        style=" and ".join(sorted(_styles(tree, name))),
+        delay=in_linux[0],
+        here=here[0],
+        used=in_linux[1],
+        used_here=here[1],
     )
     return str(compared)
 

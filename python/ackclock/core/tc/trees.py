@@ -148,11 +148,12 @@ class _Tree:
                 self._class(traffic_class)
         self._filtered()
         inner = set(self.parents.values())
+        places = {traffic_class.handle: traffic_class.place for traffic_class in self.device.classes}
         for handle, row in self.rows.items():
             if handle in inner:
                 row.pop("prio", None)  # those of leaves count, and tc prints no others
                 if any(row.pop(key, "0") not in ("0 bit/s", "0 ms", "0") for key in ("rt_m1", "rt_d", "rt_m2")):
-                    self.notes.append(str(state("tc.inner-curve", place=qdisc.place.where, handle=handle)))
+                    self.notes.append(str(state("tc.inner-curve", place=places[handle].where, handle=handle)))
                 if row.get("flows") or row.get("dscp"):
                     qdisc.place.wrong(
                         f"packets are sent to class {handle}, which has classes of its own",

@@ -16,7 +16,7 @@ from ._output import WrongInputError, output_file, print_json, print_text, print
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="scenario; or --rate and --rtt")
     set_argument(parser)
-    parser.add_argument("--link", metavar="NAME", help="which link of FILE (default: the first of endless flows)")
+    parser.add_argument("--link", metavar="NAME", help="which link of FILE (default: the slowest of endless flows)")
     parser.add_argument("--rate", help="rate of the link, such as 10gbit")
     parser.add_argument("--rtt", help='round trips without queueing, such as 50ms or "uniform 20 ms .. 80 ms"')
     parser.add_argument("--flows", metavar="N", type=count(1), help="endless flows (default: 1)")

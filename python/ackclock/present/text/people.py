@@ -99,7 +99,9 @@ def _class(people: People) -> str:
         return ""
     at = people.default
     have, own = ("has a class", "its own") if len(at.elsewhere) == 1 else ("have classes", "their own")
-    return f" Now these packets wait in class {at.name} of {at.link}, the default; {listed(at.elsewhere)} {have} of {own}."
+    return (
+        f" Now these packets wait in class {at.name} of {at.link}, the default; {listed(at.elsewhere)} {have} of {own}."
+    )
 
 
 def _open(now: Experience, other: Experience, measure: Measure) -> bool:

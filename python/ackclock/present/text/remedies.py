@@ -60,9 +60,9 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
     if prefer is not None:
         text += f" Preferring {prefer}, {'it is better' if wanted else 'the present queue is better'}."
     elif not wanted:
-        of_rate = all(cost.key in ("rate", "loss") for cost in balance.costs)
+        decides = balance.wanted("delay") != balance.wanted("rate")
         text += " Which is better depends on what you prefer"
-        text += ": --prefer delay or --prefer rate." if of_rate else "."
+        text += ": --prefer delay or --prefer rate." if decides else "."
     return Sentence(name, "costs", text, numbers_of, evidence)
 
 

@@ -60,9 +60,10 @@ def equilibrium_lines(of: EquilibriumAnalysis) -> dict[str, str]:
     """Return the lines about an equilibrium: name and value."""
     at = of.equilibrium
     rows: dict[str, str] = {}
+    marked = {flow["name"] for flow in of.scenario.canonical["flows"] if flow.get("ecn")}
     for name in at.window:
-        rtt, loss = quantity(at.rtt[name], "s"), _percent(at.loss[name])
-        text = f"window {digits(at.window[name])} packets, RTT {rtt}, loss {loss}"
+        rtt, signals = quantity(at.rtt[name], "s"), "loss or marks" if name in marked else "loss"
+        text = f"window {digits(at.window[name])} packets, RTT {rtt}, {signals} {_percent(at.loss[name])}"
         rows[f"flows {name}"] = text
     ranges = of.queue_in_packets
     for name, value in at.probability.items():

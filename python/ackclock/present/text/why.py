@@ -19,6 +19,15 @@ from ...questions.why import Why
 from ..tables import TextTable, text_table
 from . import people
 
+OTHER_USE: Final = 0.05
+"""With Linux's TCP the answer is another where the utilisation is so different, ..."""
+OTHER_WAIT: Final = 1.0
+"""... or the median wait by so much of the shorter one ..."""
+OTHER_WAIT_S: Final = 0.005
+"""... and by so much, s."""
+SEEN_APART: Final = 1.05
+"""A 99th percentile of the wait above so many times the highest sample of the queue is explained."""
+
 STATEMENTS: Final = {
     "checked": (
         "Checked by {runs} runs of {settings} settings, {millions:g} M packets: the present one for "
@@ -64,6 +73,10 @@ STATEMENTS: Final = {
     ),
     "own-queue": "No commands for {link}: tc has no words for this queue.",
     "managed": "No other queue was tried at {links}: flows have queues of their own under an AQM there.",
+    "other-style": (
+        "With Linux's TCP the answer is another: a median wait of {delay:time} (here {here:time}) and a utilisation of "
+        "{used:share} (here {used_here:share}); --style linux asks about that."
+    ),
     "in-style": (
         ' This run is in style "{style}". In style "linux" it has a median delay of {delay:time} (here '
         "{here:time}) and a utilisation of {used:share} (here {used_here:share})."
@@ -77,12 +90,12 @@ STATEMENTS: Final = {
 
 def text(why: Why) -> str:
     """Return the sentences, both settings of each judged link, the table of classes of flows, and the commands."""
-    lines = [*why.lines, *([people.sentence(why.people)] if why.people else []), ""]
+    lines = [*why.lines, *([people.sentence(why.people)] if why.people else []), *_other_style(why), ""]
     many = bool(why.beside)
     for link, present, other, _ in why.every:
         for name, shown in [("now", present)] + ([("instead", other)] if other else []):
             head = f"{link}, {name}: " if many else f"{name:8}"
-            lines += [f"{head}{shown.queue}", f"  queue |{shown.spark}| peak {time(shown.peak)}"]
+            lines += [f"{head}{shown.queue}", f"  queue |{shown.spark}| peak {_peak(shown, link)}"]
             lines += [
                 f"  delay p50 {time(shown.delay_p50)}, p99 {time(shown.delay_p99)}; "
                 f"utilisation {share(shown.utilization)}; {_loss(shown)}",
@@ -98,6 +111,30 @@ def text(why: Why) -> str:
     lines += [*_without_commands(why), *_not_tried(why)]
     foot = people.footnote(why.people) if why.people else ""
     return "\n".join([*lines, why.checked, *([foot] if foot else [])])
+
+
+def _other_style(why: Why) -> list[str]:
+    """The link with Linux's TCP, where that is so different that the answer is another."""
+    if why.in_linux is None:
+        return []
+    (delay, used), here = why.in_linux, why.present
+    wait = abs(delay - here.delay_p50)
+    other_wait = wait > OTHER_WAIT_S and wait > OTHER_WAIT * min(delay, here.delay_p50)
+    if not other_wait and abs(used - here.utilization) < OTHER_USE:
+        return []
+    values = {"delay": delay, "here": here.delay_p50, "used": used, "used_here": here.utilization}
+    return [str(state("why.other-style", **values))]
+
+
+def _peak(setting: Setting, link: str) -> str:
+    """The highest sample of a queue, and why packets wait longer, where they do."""
+    peak = time(setting.peak)
+    if setting.delay_p99 <= SEEN_APART * setting.peak:
+        return peak
+    queue = link_of(setting.result._scenario, link)["queue"]
+    if queue.get("scheduler", "none") == "none":
+        return f"{peak} in samples; packets between them wait longer"
+    return f"{peak} of backlog; packets of flows that take turns wait longer"
 
 
 def _loss(setting: Setting) -> str:

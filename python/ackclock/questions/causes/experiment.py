@@ -25,7 +25,7 @@ from ...experiment.runner import parallel
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
 from .ablations import GENERAL, SPECIFIC, LinkAblation, sized
 from .measures import UNRESPONSIVE, Numbers, numbers
-from .scales import Length, bits, bulk, lasting, needed, once, pace, quantities, room, timed
+from .scales import Length, bits, bulk, carried, lasting, needed, once, pace, quantities, room, timed
 from .sentences import Evidence, Sentence, interval
 from .shapers import RIGHT, before, fixed, held, hosts
 
@@ -412,7 +412,7 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
     scenario
         The link and its traffic. Its length is chosen by what it needs unless it has changes over time.
     link
-        Which link; by default the first that endless flows cross.
+        Which link; by default the slowest that the first endless flows cross.
     lab
         Where runs are done and recorded.
     seed
@@ -500,9 +500,11 @@ def _again(lab: Lab, present: Measured, symptom: Symptom, verdict: Evidence) -> 
 
 
 def chosen(tree: Tree) -> str:
-    """Return the link that is meant where none is named."""
-    names = [str(link["name"]) for link in tree["link"]]
-    return next((name for name in names if bulk(tree, name)), names[0])
+    """Return the link that is meant where none is named: the slowest that the first endless flows cross."""
+    links = {str(link["name"]): link for link in tree["link"]}
+    first = next((name for name in links if bulk(tree, name)), next(iter(links)))
+    crossed = bulk(tree, first)[0]["path"] if bulk(tree, first) else [first]
+    return min((name for name in links if name in crossed), key=lambda name: held(links[name]) or carried(links[name]))
 
 
 def applies(symptom: Symptom, tree: Tree, name: str) -> bool:

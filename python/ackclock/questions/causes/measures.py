@@ -46,6 +46,11 @@ class Numbers:
     delay_p99: float
     delay_mean: float
     utilization: float
+    throughput: float
+    """
+    Part of the rate that the packets take. Where a link sends in batches, utilisation is the part of the time, and a
+    batch may be half empty.
+    """
     loss: float
     """Part of the packets offered to the link that its queue and its policer drop."""
     jain: float
@@ -109,6 +114,9 @@ def numbers(result: Result, name: str) -> Numbers:
     seconds = link["utilization_1s"]
     line = quantities(entry["rate"])[0] if isinstance(entry["rate"], str) else rate
     part = line / rate if held(entry) else 1.0  # a shaper in the queue is used, not the line behind it
+    carried = float(link["utilization"])
+    if entry.get("service", "none") != "none":
+        carried = float(link["bytes"]) * 8 / (rate * (end - begin))
     half = len(seconds) // 2
     halves = {}
     if middle:
@@ -126,6 +134,7 @@ def numbers(result: Result, name: str) -> Numbers:
         delay_p99=_number(link["delay_p99"]),
         delay_mean=_number(link["delay_mean"]),
         utilization=part * float(link["utilization"]),
+        throughput=part * carried,
         loss=loss,
         jain=jain_hosts if hosts(tree, name) else jain_index(goodputs) if len(goodputs) > 1 else math.nan,
         goodput=float(raw["flows"]["goodput"][np.isin(classes, endless)].sum()),

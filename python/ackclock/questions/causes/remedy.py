@@ -171,7 +171,7 @@ def effects(
                 link,
                 how + place,
             )
-        pair([run.utilization for run in old], [part * run.utilization for run in new], "rate", link,
+        pair([run.throughput for run in old], [part * run.throughput for run in new], "rate", link,
              str(state("causes.throughput", place=place)))  # fmt: skip
     for name in present.numbers[0].classes:
         if all(name in run.classes for run in after.numbers):

@@ -155,9 +155,9 @@ def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
             if abs(stated - mean) > SAME * mean or abs(own - half) > SAME * mean:
                 said = f"{stated:.5g} ± {own:.2g} s"
                 faults.append(f"{name}: {measure} {said}, probes have {mean:.5g} ± {half:.2g} s")
-        lost = statistics.mean(row["lost"] for row in rows)
-        if setting["call"] and abs(setting["call"]["lost"] - lost) > 0.05:
-            faults.append(f"{name}: a call loses {setting['call']['lost']:.3g}, {lost:.3g} do not come")
+        ways = [statistics.mean(part) for part in zip(*(row["lost"] for row in rows), strict=True)]
+        if setting["call"] and all(abs(setting["call"]["lost"] - lost) > 0.05 for lost in ways):
+            faults.append(f"{name}: a call loses {setting['call']['lost']:.3g}, of each way {ways} do not come")
         span = [
             max(setting["ping_s"] - setting["ping_base_s"] + k * setting["half"]["added"], 0.0) * 1e3 for k in (-1, 1)
         ]
@@ -209,8 +209,8 @@ def _rates(tree: Mapping[str, Any], names: Any) -> list[float]:
     return [max(float(ac._core.quantity(str(text))[0]) for text in steps) for steps in texts]
 
 
-def _probes(tree: Mapping[str, Any], path: Any, heads: Mapping[str, str], seed: int) -> dict[str, float]:
-    """Times of a packet there and back, a page and a download, s, and the part of a call that is lost, of one seed."""
+def _probes(tree: Mapping[str, Any], path: Any, heads: Mapping[str, str], seed: int) -> dict[str, Any]:
+    """Times of a packet there and back, a page and a download, s, and the parts of each way of a call that are lost."""
     over = [flow for flow in tree["flows"] if list(flow["path"]) == list(path)]
     endless = [flow for flow in over if flow["traffic"]["kind"] == "bulk"]
     user = (endless or over)[0]
@@ -239,7 +239,7 @@ def _probes(tree: Mapping[str, Any], path: Any, heads: Mapping[str, str], seed: 
     (times,) = [row for _, row in times[times["sizes"] == "all"].iterrows() if row["class"] == "probe: pages"]
     known = times["completed"] >= 3 and times["censored"] < times["completed"]  # else half of them are not known
     load = float(times["fct_p50"]) + 2 * ping if known else math.nan
-    lost = float(((rows["drops"] + rows["losses"]) / rows["sent"]).max())
+    lost = [float(part) for part in (rows["drops"] + rows["losses"]) / rows["sent"]]
     tails = [float(talk.classes.loc[call["name"], "one_way_s_p99"]) for call in calls]
     ping_p99 = sum(tails) + (0 if back else base / 2)
     return {

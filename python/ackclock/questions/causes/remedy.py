@@ -1,9 +1,9 @@
 """
 Effects of another setting on everything that a user may want, as data; intervals are of paired differences.
 
-A gain counts where the seeds decide it and it is large enough to matter; a cost at a link counts by its mean alone, one
-of a class of flows or of a page where the seeds decide it. Whether the setting is recommended, and every sentence on
-it, follows from the list of effects and from nothing else.
+A gain or a cost counts where the seeds decide it and it is large enough to matter; a cost in throughput counts by its
+mean alone. Whether the setting is recommended, and every sentence on it, follows from the list of effects and from
+nothing else.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Effect:
     """Half the 95 % interval of the paired difference; 0 of a single seed."""
     better: bool | None
     """
-    None where it changes by too little to matter, or improves but not for certain; goodput of a class and a page's time
-    also where they do not get worse for certain. More goodput of a class is neither.
+    None where it changes by too little to matter, or not for certain; throughput that falls needs no certainty. More
+    goodput of a class is neither.
     """
     evidence: Evidence
 
@@ -203,15 +203,13 @@ def _of(measured: Measured, link: str) -> tuple[Numbers, ...]:
 def _better(key: Key, old: float, new: float, half: float) -> bool | None:
     if key == "goodput":
         return False if old - new >= LESS * old and old - new > half else None
-    if key == "page" and abs(new - old) <= half:
-        return None
     if key in ("jain", "rate"):
         least = FAIRER if key == "jain" else FASTER * old
         counts, better = abs(new - old) >= least, new > old
     else:
         least = MIN_DELAY_GAIN_S if key.endswith(("p50", "p99", "page")) else MIN_LOSS_GAIN
         counts, better = abs(new - old) >= least and not GAIN * old < new < old / GAIN, new < old
-    if not counts or (better and abs(new - old) <= half):
+    if not counts or (abs(new - old) <= half and (better or key != "rate")):
         return None
     return better
 

@@ -133,7 +133,7 @@ def _unsaid(part: dict[str, Any], runs: _Runs) -> None:
             _wait_limit(run, runs) if {"bulk", "app-limited"} & set(kinds) else math.inf,
             "wait long",
         ),
-        "loses-much": (_lost, 0.01, "many packets are lost"),
+        "loses-much": (_lost, 0.01, "of the packets are lost"),
     }
     if set(kinds) & {"bulk", "app-limited"}:
         judged["stands-idle"] = (_idle, 0.05, "stands idle")

@@ -9,7 +9,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.cli import main
-from ackclock.questions.stability.comparison import discrepancy
+from ackclock.questions.stability.comparison import Discrepancy, discrepancy
 from ackclock.questions.stability.packets import PacketCheck, packet_check
 from test_readme import blocks
 
@@ -102,6 +102,17 @@ def test_measured_and_computed_cycles_are_compared() -> None:
     apart = discrepancy(analysis, ac.measured_stability(analysis.scenario, packets=2_000_000))
     assert apart.numbers["period (s)"][0] == pytest.approx(analysis.large_signal.period)
     assert apart.numbers["period (s)"][0] != pytest.approx(math.tau / abs(analysis.rightmost.imag), rel=0.05)
+
+
+def test_what_equations_and_a_measurement_differ_in_is_said_to_be_the_packets() -> None:
+    """Periods of 5.46 and 2.78 s stood beside one another, and nothing said which to trust."""
+    near, far = {"queue (packets)": (63.1, 62.0)}, {"period (s)": (5.46, 2.78)}
+    assert Discrepancy("oscillates", "oscillates", near, []).sentences[1:] == [
+        "queue (packets): 63.1 by the equations, 62 measured (+2%)"
+    ]
+    assert Discrepancy("oscillates", "oscillates", near | far, []).sentences[-1] == "trust the packets for the period"
+    other = Discrepancy("oscillates", "does not oscillate", far, []).sentences[-1]
+    assert other == "trust the packets for whether it oscillates and the period"
 
 
 def test_a_law_without_a_queue_names_the_queue_of_the_packets() -> None:

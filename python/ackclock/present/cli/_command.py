@@ -54,7 +54,8 @@ class Parser(argparse.ArgumentParser):
 
     def _unknown(self, word: str) -> str:
         if not word.startswith("-"):
-            return f'"{word}" is one argument too many'
+            section = "--only" in self._option_string_actions and word[:1].isdigit()
+            return f'"{word}" is one argument too many{f"; --only {word} chooses a section" if section else ""}'
         name = word.partition("=")[0]
         return f"there is no option {name}{nearest(name, self._option_string_actions)}"
 

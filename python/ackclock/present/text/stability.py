@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from ...core._words import digits, listed, quantity
+from ...questions.stability.packets import ALIKE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -357,4 +358,14 @@ def discrepancy(result: Discrepancy) -> list[str]:
     for name, (by_law, number) in result.numbers.items():
         far = f" ({by_law / number - 1:+.0%})" if number else ""
         numbers.append(f"{name}: {by_law:.3g} by the equations, {number:.3g} measured{far}")
-    return [verdicts, *numbers, *(f"what the equations leave out here: {left_out}" for left_out in result.assumptions)]
+    left_out = [f"what the equations leave out here: {assumption}" for assumption in result.assumptions]
+    return [verdicts, *numbers, *_trusted(result), *left_out]
+
+
+def _trusted(result: Discrepancy) -> list[str]:
+    """The measures for which the packets are to be trusted, not the equations."""
+    apart = [] if result.agree is not False else ["whether it oscillates"]
+    for name, (by_law, number) in result.numbers.items():
+        if number and not 1 / ALIKE <= by_law / number <= ALIKE:
+            apart.append(f"the {name.partition(' (')[0]}")
+    return [f"trust the packets for {listed(apart)}"] if apart else []

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ... import _core
+from ...core._words import listed
 from ...core.scenario import link_of
 from ...core.statement import state
 from ...core.units import time
@@ -179,6 +180,17 @@ def _unequal(tree: Tree, name: str, symptom: str) -> Change | None:
         if "congestion" in flow:
             flow["rtt"] = f"{mean:.9g} s"
     return _said(changed, "round-trips", "equal-round-trips", least=min(values), most=max(values), rtt=mean)
+
+
+def _tunnel(tree: Tree, name: str, symptom: str) -> Change | None:
+    """Let a queue tell the flows of tunnels apart."""
+    names = sorted({str(flow["tunnel"]) for flow in bulk(tree, name)} - {"none"})
+    if not names or symptom not in ("unfair", "hosts"):
+        return None
+    changed = copy.deepcopy(tree)
+    for flow in bulk(changed, name):
+        flow["tunnel"] = "none"
+    return _said(changed, "tunnel", "no-tunnel", tunnels=f"tunnel{'s' if len(names) > 1 else ''} {listed(names)}")
 
 
 def _mixed(place: int) -> Callable[[Tree, str, str], Change | None]:
@@ -467,6 +479,7 @@ SPECIFIC: Final = (
     LinkAblation("link-layer", _overhead),
     LinkAblation("shaper", _shaper),
     LinkAblation("by-host", _hosts),
+    LinkAblation("tunnel", _tunnel),
     LinkAblation("policer", _wire("policer", "a policer")),
     LinkAblation("wire-loss", _wire("loss", "losses on the wire")),
     LinkAblation("jitter", _wire("jitter", "delay that varies from packet to packet")),

@@ -609,13 +609,8 @@ def _cannot_tell(lab: Lab, present: Measured, symptom: Symptom, evidence: Eviden
     else:
         limit = symptom.show(symptom.limit(present.numbers[0]))
         reason = state("causes.may-even-out" if evidence.decided else "causes.both-sides", limit=limit)
-    what = {
-        "delay": "packets wait long",
-        "loss": "many packets are lost",
-        "stream": "streams without congestion control lose packets",
-        "idle": "the link stands idle",
-    }
-    return _Open(what.get(symptom.key, "the flows share evenly"), str(reason), need, evidence)
+    what = str(state(f"causes.open-{symptom.key}", limit=symptom.limit(present.numbers[0])))
+    return _Open(what, str(reason), need, evidence)
 
 
 def _joined(lab: Lab, present: Measured, questions: Sequence[_Open]) -> tuple[Sentence, ...]:

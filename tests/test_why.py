@@ -152,6 +152,15 @@ def test_what_a_class_pays_is_weighed_and_stated() -> None:
     wanted, text = said(25.9e6, 25.8e6)
     assert wanted
     assert text.endswith("; but 11.2 % less goodput of bronze.")
+
+    def shares(flows: int, *rates: tuple[float, float]) -> Balance:
+        rows = [Effect("goodput", f"{k}", *rate, 0.0, None, Evidence("a test", 0.0)) for k, rate in enumerate(rates)]
+        rows[0] = replace(rows[0], better=False, flows=flows)
+        return Balance((Effect("delay_p50", "l", 0.8, 0.01, 0.0, True, Evidence("a test", 0.01)), *rows))
+
+    assert shares(1, (2.3e6, 1.67e6), (0.54e6, 1.0e6)).wanted(None)  # pages get their share of a transfer's
+    assert not shares(2, (2.3e6, 1.67e6), (0.54e6, 1.0e6)).wanted(None)  # of two, each of which has less
+    assert not shares(1, (2.3e6, 1.67e6), (0.0637e6, 0.064e6)).wanted(None)  # and nobody gets it
     for open_ in ([24.2e6], [24.2e6, 29.4e6], [27.2e6, 27.1e6]):  # a single run, seeds that differ, little
         wanted, text = said(*open_)
         assert wanted

@@ -303,9 +303,10 @@ def _compared(
     lab: Lab, key: str, changed: dict[str, Any], present: Measured, seed: int, parts: Mapping[str, float]
 ) -> tuple[Measured, Balance]:
     """Run another setting with more seeds, as many as the present one has, until its effects are decided."""
+    counts = {str(flow["name"]): int(flow["count"]) for flow in changed["flows"]}
     for seeds in WHY.seeds:
         after = lab.measure(key, changed, min(seeds, len(present.numbers)), seed, traces=True)
-        balance = Balance(effects(present, after, parts, first_crossed(changed, list(parts))))
+        balance = Balance(effects(present, after, parts, first_crossed(changed, list(parts)), counts))
         if seeds >= len(present.numbers) or all(effect.decided for effect in balance.effects):
             break
     return after, balance

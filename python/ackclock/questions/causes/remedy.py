@@ -38,8 +38,10 @@ LESS: Final = 0.1
 PRICE: Final = 0.15
 """
 Without a stated preference a setting may cost this part of the throughput to be recommended, and of the goodput of a
-class, unless the shares become more even by that.
+class, unless the shares become more even by that: by Jain's index, or as flows that have less ...
 """
+GIVEN: Final = 0.5
+"""... get this part of it at least."""
 LOSSES: Final = 0.01
 """Without one it may lose this part more of the packets to be recommended."""
 
@@ -70,6 +72,13 @@ class Effect:
     goodput of a class is neither.
     """
     evidence: Evidence
+    flows: int = 1
+    """Flows of the class, for `goodput`."""
+
+    @property
+    def each(self) -> float:
+        """Goodput of a flow with the setting, bit/s."""
+        return self.after / self.flows
 
     @property
     def change(self) -> float:
@@ -118,7 +127,11 @@ _KINDS: dict[Key, str] = {
 
 
 def effects(
-    present: Measured, after: Measured, parts: Mapping[str, float], crossed: Mapping[str, str] | None = None
+    present: Measured,
+    after: Measured,
+    parts: Mapping[str, float],
+    crossed: Mapping[str, str] | None = None,
+    counts: Mapping[str, int] | None = None,
 ) -> tuple[Effect, ...]:
     """
     Compare a setting with the present one.
@@ -132,6 +145,8 @@ def effects(
         The links that are compared, the judged one first, each with the new rate as a part of the old.
     crossed
         The first of them that each class of flows crosses; of those without one the numbers are the first link's.
+    counts
+        Flows of each class; by default one.
     """
     found = []
     many = len(parts) > 1
@@ -158,7 +173,7 @@ def effects(
         longer = after.length.measured / runs.length.measured
         if key == "jain" and better is not None and _owed(before, now, longer):
             better = None
-        found.append(Effect(key, subject, before, now, half, better, evidence))
+        found.append(Effect(key, subject, before, now, half, better, evidence, (counts or {}).get(subject, 1)))
 
     for link, part in parts.items():
         old, new = _of(present, link), _of(after, link)
@@ -255,6 +270,13 @@ class Balance:
         """Return an effect, if both settings have the measure."""
         return next((effect for effect in self.effects if (effect.key, effect.subject) == (key, subject)), None)
 
+    def _shared(self, cost: Effect) -> bool:
+        """Whether a class gets less because flows share more evenly: those that have no more than its own get it."""
+        if any(gain.key == "jain" for gain in self.gains):
+            return True
+        rates = (effect for effect in self.effects if effect.key == "goodput" and effect.change > effect.half)
+        return sum(rate.change for rate in rates if rate.each <= cost.each) >= -GIVEN * cost.change
+
     def wanted(self, prefer: Preference | None) -> bool:
         """Whether the setting is better by a preference, or without one so much better that nobody would mind."""
         if not self.gains:
@@ -264,10 +286,9 @@ class Balance:
             return any(gain.key in delays for gain in self.gains) and all(cost.key not in delays for cost in self.costs)
         if prefer == "rate":
             return all(effect.key != "rate" or effect.change >= 0 for effect in self.effects)
-        evener = any(gain.key == "jain" for gain in self.gains)
         return all(
             (cost.key == "rate" and -cost.change <= PRICE * cost.before)
-            or (cost.key == "goodput" and (evener or -cost.change <= PRICE * cost.before))
+            or (cost.key == "goodput" and (-cost.change <= PRICE * cost.before or self._shared(cost)))
             or (cost.key == "loss" and cost.change <= LOSSES)
             for cost in self.costs
         )

@@ -461,6 +461,8 @@ def test_where_nothing_is_found_what_meets_the_target_is_named() -> None:
     fq = answer.defaults["fq_codel, Linux's default"]
     assert max(run.delay for run in fq) <= 0.012
     assert answer.instead is not None
+    least = min(run.utilization for run in fq)
+    assert (f"It costs a part of the rate: {100 * least:.1f} % of the link" in answer.sentence) == (least < 0.98)
     assert "fq_codel, Linux's default, meets the delay at all corners" in answer.sentence
     text = str(answer)
     assert "tc qdisc replace dev DEV root fq_codel" in text

@@ -133,7 +133,7 @@ def wrong_sentence(text: str, rows: list[Row], target: float) -> list[str]:
         for other in rows
         if other.name in others and other.where == row.where and other.used - row.used > LEFT_UNUSED + 1e-3
     }
-    cost = re.search(r"at .* ([0-9.]+) % of the link is used, with .*? ([0-9.]+) %\.", head)
+    cost = re.search(r"([0-9.]+) % of the link is used at .*, with .*? ([0-9.]+) %\.", head)
     if unused and (cost is None or not any(_near(cost, pair) for pair in unused)):
         faults.append(f"{cost and cost[0]!r}: {unused}")
     if cost and float(cost[2]) - float(cost[1]) < 100 * LEFT_UNUSED - 0.1:

@@ -95,11 +95,15 @@ def _shorter(tuned: Tuned) -> str:
 
 def _cost(tuned: Tuned) -> str:
     """Name the part of the link that the setting leaves unused and another queue does not."""
-    if tuned.cost is None:
+    return _cost_of(tuned.cost)
+
+
+def _cost_of(cost: tuple[Run, str, Run] | None) -> str:
+    if cost is None:
         return ""
-    mine, name, theirs = tuned.cost
+    mine, name, theirs = cost
     return (
-        f" It costs a part of the rate: at {words(mine.point)} {share(mine.utilization)} of the link is used, with "
+        f" It costs a part of the rate: {share(mine.utilization)} of the link is used at {words(mine.point)}, with "
         f"{name}{',' if ',' in name else ''} {share(theirs.utilization)}."
     )
 
@@ -111,7 +115,7 @@ def _instead(tuned: Tuned) -> str:
     delays = [default.delay for default in tuned.defaults[DEFAULT[0]]]
     return (
         f" {DEFAULT[0]}, meets the delay at all corners: {show('rtt', min(delays))} to {show('rtt', max(delays))} "
-        "(no margins: it has no fluid law)."
+        f"(no margins: it has no fluid law).{_cost_of(tuned.cost_of(tuned.defaults[DEFAULT[0]]))}"
     )
 
 

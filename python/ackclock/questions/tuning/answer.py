@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
@@ -124,10 +125,14 @@ class Tuned(Card):
 
         The setting's run, the other queue's name and its run there.
         """
+        return self.cost_of(self.runs)
+
+    def cost_of(self, corners: Sequence[Run]) -> tuple[Run, str, Run] | None:
+        """Return the same of a queue with these runs at the corners."""
         pairs = [
             (mine, name, theirs)
             for name, runs in self.defaults.items()
-            for mine, theirs in zip(self.runs, runs, strict=False)
+            for mine, theirs in zip(corners, runs, strict=False)
         ]
         worst = max(pairs, key=lambda pair: pair[2].utilization - pair[0].utilization, default=None)
         return worst if worst and worst[2].utilization - worst[0].utilization > UNUSED_SHARE else None

@@ -632,3 +632,45 @@ def test_equations_that_are_less_far_from_the_packets_have_experiments_of_their_
     assert not alike("loss", {"packet": 0.0020, "fluid": 0.0032, "mean-field": 0.0026})
     assert alike("loss", {"packet": 0.0020, "fluid": 0.0032, "mean-field": 0.0030})
     assert not alike("loss", {"packet": 0.0030, "fluid": 0.0032, "mean-field": 0.0026})  # on either side
+
+
+def test_experiments_together_take_so_much_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`compare` of the parking lot went on for 87 s of processor time, most of them fluid equations of two at once."""
+    values: dict[tuple[str, str], dict[str, float]] = {("queue", "shared"): {"packet": 60.0, "fluid": 100.0}}
+    done: list[tuple[str, float]] = []
+
+    def solved(scenario: ac.Scenario, _engine: str) -> tuple[list[Comparison], int]:
+        return [Comparison(scenario, values={("queue", "shared"): {"fluid": 100.0}})], 400_000
+
+    def out_of_time(_scenario: ac.Scenario, _engine: str) -> None:
+        raise ac.AnalysisError("the time is over", "out of time")
+
+    def without_packets(of: Experiments) -> Experiments:
+        def run(place: tuple[str, float], _scenario: ac.Scenario, seeds: int) -> None:
+            done.append(place)
+            one = _Packets({("queue", "shared"): {"packet": 60.0}}, [], {"shared": 1e6})
+            of._packets[place] = [one] * seeds
+
+        monkeypatch.setattr(of, "_run", run)
+        return of
+
+    monkeypatch.setattr("ackclock.questions.compare.experiments._solved", solved)
+    bounded = without_packets(Experiments(Comparison(ac.loads(MANY_FLOWS), values=values)))
+    answer = bounded.of("queue", "shared", "fluid")
+    assert len(set(done)) == 3  # after 1,200,000 steps none begins
+    assert answer.key == "cannot-tell"
+    tried = {trial.key for trial in answer.tried}
+    assert set(answer.unaffordable)
+    assert not tried & set(answer.unaffordable)
+    assert "would take too long (--until-sure)" in cause("queue", answer)
+    late = without_packets(Experiments(Comparison(ac.loads(MANY_FLOWS), values=values)))
+    monkeypatch.setattr("ackclock.questions.compare.experiments._solved", out_of_time)
+    done.clear()
+    answer = late.of("queue", "shared", "fluid")
+    assert len(set(done)) == 1  # the next would take as long
+    assert cause("queue", answer) == "cannot tell its cause: the experiments would take too long (--until-sure)"
+    monkeypatch.setattr("ackclock.questions.compare.experiments._solved", solved)
+    done.clear()
+    whole = without_packets(Experiments(Comparison(ac.loads(MANY_FLOWS), values=values), until_sure=True))
+    assert whole.of("queue", "shared", "fluid").key == "not-found"
+    assert len(set(done)) > 6

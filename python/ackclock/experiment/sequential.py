@@ -43,6 +43,8 @@ class Policy:
     """Packets that may be simulated without being asked for more."""
     single: float = 0.0
     """Packets of one run that is as long as it has to be, where so many of a few seeds exceed `packets`."""
+    whole: float = math.inf
+    """Packets of all runs of a question whose experiments are many."""
     part: float = 0.0
     """Packets of a run of a part of a link that takes more than `packets`."""
     sure: float = math.inf
@@ -79,7 +81,7 @@ their means vary less. A link of 10 Gbit/s gets one run a setting, of some five 
 """
 PEOPLE: Final = Policy(seeds=(3,), packets=2_000_000, sure=20_000_000)
 """Each run of the probes of a verdict for people, in each setting."""
-COMPARE: Final = Policy(seeds=(8, 24), longer=(1, 4), packets=100_000_000, fewest=4)
+COMPARE: Final = Policy(seeds=(8, 24), longer=(1, 4), packets=100_000_000, whole=300_000_000, fewest=4)
 """Each side of an experiment of `compare`: engines may differ by little."""
 STABILITY: Final = Policy(seeds=(1,), packets=8_000_000)
 """The run beside what the equations say of stability, with longer ones that tell whether it oscillates."""

@@ -15,6 +15,7 @@ from ._output import output_file, print_json, print_text, print_written, progres
 def _arguments(parser: argparse.ArgumentParser) -> None:
     file_argument(parser)
     set_argument(parser)
+    parser.add_argument("--until-sure", action="store_true", help="make all experiments, whatever they take")
     report_argument(parser)
     parser.add_argument("--plot", metavar="OUT.svg", type=Path, help="draw queues and windows of all engines together")
     json_argument(parser)
@@ -28,7 +29,7 @@ def _run(options: argparse.Namespace) -> None:
         picture = output_file(outputs, options.plot)
         report = output_file(outputs, options.report)
         with progress_bar() as show:
-            comparison = compare(scenario, progress=show)
+            comparison = compare(scenario, until_sure=options.until_sure, progress=show)
         if report:
             from ..report import compare as reports
 

@@ -83,7 +83,11 @@ def sentence(disagreement: Disagreement) -> str:
 def cause(measure: str, explanation: Explanation) -> str:
     """Return why an engine differs from the packets in a measure, or that this is not known."""
     if not explanation.tried:
-        return "cause not found: no experiment could measure it"
+        return (
+            "cannot tell its cause: the experiments would take too long (--until-sure)"
+            if explanation.unaffordable
+            else "cause not found: no experiment could measure it"
+        )
     now, *tried = explanation.tried
     if explanation.key == "chance":
         return f"by chance or by its length: {_values(measure, now)} in {_runs(now)}"
@@ -116,7 +120,10 @@ def _no_cause(explanation: Explanation, tried: list[Tried]) -> str:
         return f"cause not found (taken away one by one: {names})"
     rest = f"not found in {names}; " if tried else ""
     most = max(explanation.unaffordable.values()) / 1e6
-    left = ", ".join(explanation.unaffordable)
+    single = [key for key in explanation.unaffordable if JOINT not in key]
+    left = ", ".join([*single, *["two at once"] * (len(single) < len(explanation.unaffordable))])
+    if math.isinf(most):
+        return f"cannot tell its cause: {rest}trying {left} would take too long (--until-sure)"
     return f"cannot tell its cause: {rest}trying {left} would take up to {most:.0f} M packets"
 
 

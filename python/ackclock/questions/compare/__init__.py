@@ -18,7 +18,11 @@ __all__ = ["Comparison", "Disagreement", "Lines", "compare"]
 
 
 def compare(
-    scenario: ScenarioLike, *, seed: int | None = None, progress: Callable[[str], None] | None = None
+    scenario: ScenarioLike,
+    *,
+    seed: int | None = None,
+    until_sure: bool = False,
+    progress: Callable[[str], None] | None = None,
 ) -> Comparison:
     """
     Run one scenario in every engine that can represent it, and compare the results.
@@ -35,6 +39,9 @@ def compare(
         What to run.
     seed
         Seed of the packet engine, used instead of the scenario's own.
+    until_sure
+        Make all experiments, whatever they take; by default up to 300 million packets and a million steps of the
+        fluid equations.
     progress
         Called with a text that says what is being done, several times a second while packets are simulated.
 
@@ -81,11 +88,11 @@ def compare(
         except AckclockError as error:
             comparison.stable = f"no answer: {error}"
     add_periods(comparison, result.window)
-    _judge(comparison)
+    _judge(comparison, until_sure, say)
     return comparison
 
 
-def _judge(comparison: Comparison) -> None:
+def _judge(comparison: Comparison, until_sure: bool, say: Callable[[str], None]) -> None:
     """List the measures that differ, each with its cause."""
     apart = [
         (measure, of, engine)
@@ -96,7 +103,7 @@ def _judge(comparison: Comparison) -> None:
     ]
     if not apart:
         return
-    causes = Experiments(comparison)
+    causes = Experiments(comparison, until_sure=until_sure, say=say)
     for measure, of, engine in apart:
         values = comparison.values[measure, of]
         cause = causes.of(measure, of, engine)

@@ -24,8 +24,8 @@ FORGOTTEN: Final = 2000
 """Round trips after which the mean-field engine has forgotten how it began."""
 STEPS: Final = 300_000
 """Most steps of the fluid equations: some seconds. Where a discontinuous law chatters they would go on for minutes."""
-PATIENCE: Final = 30.0
-"""Seconds for these steps: beside a steep law a step may take a thousand times as long as usual."""
+PATIENCE: Final = 120.0
+"""Seconds for these steps, on a loaded machine: beside a steep law a step may take a thousand times as long."""
 SWING: Final = 0.1
 """Least amplitude, as a part of the mean queue, of an oscillation whose period is shown."""
 PARTS: Final = 4
@@ -98,6 +98,8 @@ class Run:
     """The engine's own result."""
     skipped: float = 0.0
     """Time before its beginning, s."""
+    steps: int = 0
+    """Steps of the fluid equations."""
 
     @property
     def window(self) -> tuple[float, float]:
@@ -108,7 +110,8 @@ class Run:
 
 def _run_fluid(scenario: Scenario, _say: Callable[[str], object]) -> Run:
     with within(PATIENCE):
-        return Run(fluid(scenario, steps=STEPS))
+        result = fluid(scenario, steps=STEPS)
+    return Run(result, steps=len(result._raw.mesh))
 
 
 def _read_fluid(comparison: Comparison, run: Run, window: tuple[float, float]) -> None:

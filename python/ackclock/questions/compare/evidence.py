@@ -120,7 +120,10 @@ class Explanation:
     that a few flows fluctuate at random (`fluctuations`).
     """
     unaffordable: Mapping[str, float] = field(default_factory=dict)
-    """Ablations that take too many packets to be tried, and how many each would take."""
+    """
+    Ablations that take too many packets to be tried, and how many each would take; infinite where all experiments
+    together had taken too much.
+    """
     solved_by: str = ""
     """Engine that the experiments were made with, in place of one that says the same."""
 

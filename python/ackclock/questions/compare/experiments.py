@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ... import _core
-from ...core.errors import AckclockError, Interrupted, RunError
+from ...core.errors import AckclockError, AnalysisError, Interrupted, RunError
 from ...core.scenario import Scenario
 from ...core.simulate import FlowTraces, run
 from ...core.statement import state
@@ -35,6 +35,8 @@ MIN_MEASURED_S: Final = 8.0
 """... and s that it measures at least."""
 BUSY: Final = 0.99
 """A link that is used so much is never idle."""
+STEPS: Final = 1_000_000
+"""Steps of the fluid equations in all experiments together: some 25 s at most."""
 SETTLING_TIMES: Final = 4
 """Equations are measured later by this many times that length."""
 LONGER: Final = COMPARE.longer[-1]
@@ -70,8 +72,15 @@ class _Pair:
 class Experiments:
     """Both sides again without one thing at a time; each side of each such scenario is run once, for all measures."""
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(
+        self, comparison: Comparison, *, until_sure: bool = False, say: Callable[[str], object] = lambda _text: None
+    ) -> None:
         self.comparison = comparison
+        self._say = say
+        self._left = {"packets": math.inf if until_sure else COMPARE.whole, "steps": math.inf if until_sure else STEPS}
+        """Packets, and steps of the fluid equations, that all experiments together may still take."""
+        self._refused: dict[str, float] = {}
+        """Experiments that were not made for that."""
         self._base = _brief(comparison.scenario.canonical)
         self._long = longer(self._base) is not None
         self._present = Ablated("chance", Change(self._base, "chance", "with other seeds"))
@@ -95,7 +104,7 @@ class Experiments:
         size = abs(first[engine] - first["packet"])
         now, chance = self._chance(measure, of, engine, size)
         if now is None:
-            return Explanation("not-found")
+            return Explanation("cannot-tell" if self._refused else "not-found", unaffordable=dict(self._refused))
         if chance or chance is None:
             return Explanation("chance" if chance else "cannot-tell", tried=(now,))
         return self._cause(measure, of, engine, now, size)
@@ -152,7 +161,7 @@ class Experiments:
             single = [self._ablations[ablation.key] for ablation in small if ablation.key not in self._idle]
             joint = (pair for pair in pairs(single, self._base) if pair.key != LINK_TWICE)
             take_away((ablation for ablation in joint if self._cost(ablation) <= COMPARE.packets), judge, search)
-        return _explanation(search, now, large)
+        return _explanation(search, now, large | self._refused)
 
     def _with_effort(self, ablated: Ablated, measure: str, of: str, engine: str, *, longer: bool) -> _Pair | None:
         """
@@ -188,14 +197,22 @@ class Experiments:
         able = [effort, *(Effort(seeds, effort.longer) for seeds in (COMPARE.seeds[0], COMPARE.fewest))]
         effort = next((effort for effort in able if self._cost(ablated, effort) <= COMPARE.packets), able[-1])
         place = ablated.key, effort.longer
+        if not self._may(place, engine, effort):
+            self._refused[ablated.key] = math.inf
+            return None
+        self._say(f"{measure} of {of}: {ablated.change.done}")
         try:
             scenario = Scenario(_lengthened(ablated, effort.longer))
             self._run(place, scenario, effort.seeds)
             if (*place, engine) not in self._equations:
-                self._equations[*place, engine] = _solved(scenario, engine)
+                self._equations[*place, engine], steps = _solved(scenario, engine)
+                self._left["steps"] -= steps
         except (Interrupted, RunError):
             raise
-        except AckclockError:
+        except AckclockError as error:
+            if isinstance(error, AnalysisError) and error.kind == "out of time":
+                self._left["steps"] = 0  # the next would take as long
+                self._refused[ablated.key] = math.inf
             return None
         runs = [seed.values.get((measure, of), {}).get("packet", math.nan) for seed in self._packets[place]]
         others = [equation.values.get((measure, of), {}).get(engine) for equation in self._equations[*place, engine]]
@@ -224,6 +241,12 @@ class Experiments:
             self._drift(place, measure, of),
             seconds=_measured(scenario) if effort.longer > 1 else math.nan,
         )
+
+    def _may(self, place: tuple[str, float], engine: str, effort: Effort) -> bool:
+        """Whether what is not known yet of an experiment may still be computed."""
+        solved = (*place, engine) in self._equations
+        ran = len(self._packets.get(place, ())) >= effort.seeds
+        return (solved or self._left["steps"] > 0) and (ran or self._left["packets"] > 0)
 
     def _drift(self, key: tuple[str, float], measure: str, of: str) -> float:
         """How much the packets' mean depends on when it is measured, where runs with other seeds do the same."""
@@ -261,7 +284,9 @@ class Experiments:
             arrived = {str(name): float(count) for name, count in result.links["arrivals"].items()}
             return _Packets(comparison.values, packet_parts(result), arrived)
 
-        known += parallel(packets, range(len(known) + 1, seeds + 1))
+        more = parallel(packets, range(len(known) + 1, seeds + 1))
+        known += more
+        self._left["packets"] -= sum(sum(each.arrived.values()) for each in more)
 
 
 def cause_words(comparison: Comparison, ablation: EngineAblation) -> str:
@@ -311,8 +336,8 @@ def _explanation(search: Search[_Pair], now: Tried, unaffordable: Mapping[str, f
             part = verdict is Verdict.PART
             key = likely.ablated.key if part else "cannot-tell"
             return Explanation(key, part=part, tried=(likely.now, *tried), named=likely.ablated)
-    key = "cannot-tell" if unaffordable else "not-found"
-    return Explanation(key, tried=(now, *tried), unaffordable=unaffordable)
+    left = {key: cost for key, cost in unaffordable.items() if key not in {trial.key for trial in tried}}
+    return Explanation("cannot-tell" if left else "not-found", tried=(now, *tried), unaffordable=left)
 
 
 def _possible(trial: Tried, now: Tried) -> bool:
@@ -375,9 +400,9 @@ def _brief(tree: dict[str, Any]) -> dict[str, Any]:
     return _timed(tree, total - measured, total)
 
 
-def _solved(scenario: Scenario, engine: str) -> list[Comparison]:
+def _solved(scenario: Scenario, engine: str) -> tuple[list[Comparison], int]:
     """
-    Solve the equations in each of two parts of the time, after four times as long a beginning.
+    Solve the equations in each of two parts of the time, after four times as long a beginning; with how many steps.
 
     A slow mode of theirs dies out, or grows, without noise. Where conditions change with time, they are left as they
     are, and there is one part.
@@ -395,4 +420,4 @@ def _solved(scenario: Scenario, engine: str) -> list[Comparison]:
         comparisons.append(Comparison(scenario))
         read(comparisons[-1], solution, part)
         add_periods(comparisons[-1], part)
-    return comparisons
+    return comparisons, solution.steps

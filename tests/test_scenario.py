@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -251,3 +252,23 @@ def test_a_notebook_shows_what_is_written_as_it_is() -> None:
 def test_name_of_a_control_in_place_of_the_number_of_flows() -> None:
     with pytest.raises(TypeError, match=r'the number of flows comes first, as in flows\(3, "cubic"\)'):
         ac.flows("cubic", 3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("far.rtt", "flows.far.rtt"),
+        ("bottleneck.rate", "link.bottleneck.rate"),
+        ("link.bottleneck.queue.bandwidth", "link.bottleneck.queue.scheduler.bandwidth"),
+    ],
+)
+def test_a_path_that_leaves_out_a_table_names_the_one_that_is_meant(path: str, meant: str) -> None:
+    """ "unknown key; allowed: scheduler, aqm, capacity" for the bandwidth of CAKE."""
+    queue = {"scheduler": {"kind": "cake", "bandwidth": "10 Mbit/s"}}
+    link = {"name": "bottleneck", "rate": "20 Mbit/s", "queue": queue}
+    flows = ac.flows(1, rtt="20 ms", path=["bottleneck"], name="far")
+    scenario = ac.Scenario({"scenario": {"duration": "1 s"}, "link": [link], "flows": [flows]})
+    with pytest.raises(KeyError, match=f"did you mean {re.escape(meant)}"):
+        scenario.with_({path: "5 Mbit/s"})
+    value = "5 Mbit/s" if "rtt" not in meant else "30 ms"
+    assert value in str(scenario.with_({meant: value}).tree)

@@ -458,11 +458,26 @@ def _assign(tree: Tree, path: str, value: Any) -> None:
         tables = [entry for place in places for entry in (place if isinstance(place, list) else [place])]
         if not tables or not all(isinstance(table, dict) for table in tables):
             raise KeyError(f"{path}: there is nothing at {part}")
+        if (better := _better_path(tables, parts, position)) is not None:
+            raise KeyError(f"{path}: there is nothing at {part}; did you mean {better}?")
         if last:
             for table in tables:
                 table[part] = value
         else:
             places = [table.setdefault(part, {}) for table in tables]
+
+
+def _better_path(tables: Sequence[Tree], parts: Sequence[str], position: int) -> str | None:
+    """The path that is meant, where one begins with the name of a link or class, or skips a queue's scheduler."""
+    part = parts[position]
+    if position == 0 and part not in tables[0]:
+        for table in ("link", "flows"):
+            if any(entry.get("name") == part for entry in tables[0].get(table, []) if isinstance(entry, dict)):
+                return ".".join([table, *parts])
+    inner = [table.get("scheduler") for table in tables]
+    if part not in tables[0] and all(isinstance(scheduler, dict) and part in scheduler for scheduler in inner):
+        return ".".join([*parts[:position], "scheduler", *parts[position:]])
+    return None
 
 
 def _item(place: Any, index: int, path: str) -> Any:

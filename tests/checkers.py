@@ -620,13 +620,14 @@ def _of_people(answer: dict[str, Any], sentence: dict[str, Any]) -> None:
         elif effect["key"] == "goodput" and before > 0:
             what, factor = f"less goodput of {effect['subject']}", before / after if after else math.inf
             stated = re.search(rf"([0-9.]+) % {re.escape(what)}", text)
-            least = 1 / min(0.89, 1 - 1.15 * link)
+            least = 1 / max(0.89 - max(link, 0.0), 1e-9)
         else:
             continue
         decided = effect["half"] < 0.9 * abs(after - before)
         if stated is not None:
             _near(float(stated[1]) / 100, abs(after / before - 1), sentence, 6e-4)
-            assert factor > 1.09, (text, what, before, after)
+            beyond = max(link, 0.0) if effect["key"] == "goodput" else 0.0
+            assert 1 - 1 / factor > 0.09 + beyond, (text, what, before, after)
             assert effect["half"] <= 1.1 * abs(after - before), (text, what, before, after, effect["half"])
         if factor > least and decided:
             costs[what] = factor

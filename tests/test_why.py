@@ -140,8 +140,8 @@ def test_what_a_class_pays_is_weighed_and_stated() -> None:
         )  # fmt: skip
         return Measured(key, numbers, scales.Length(1.0, 1.0, 0.01, "any"), enough=True, factor=1.0)  # type: ignore[arg-type]
 
-    def said(*instead: float) -> tuple[bool, str]:
-        result = effects(runs("now", 0.13, 29.2e6, 29.0e6), runs("instead", 0.003, *instead), {"isp": 1.0})
+    def said(*instead: float, rate: float = 1.0) -> tuple[bool, str]:
+        result = effects(runs("now", 0.13, 29.2e6, 29.0e6), runs("instead", 0.003, *instead), {"isp": rate})
         remedy = Remedy("FQ-CoDel", {}, {}, Balance(result))
         wanted = remedy.balance.wanted(None)
         return wanted, remedy.sentence(wanted, None).text
@@ -149,6 +149,7 @@ def test_what_a_class_pays_is_weighed_and_stated() -> None:
     wanted, text = said(24.2e6, 24.1e6)
     assert not wanted
     assert text.endswith("; but 17.0 % less goodput of bronze. Which is better depends on what you prefer.")
+    assert "bronze" not in said(24.2e6, 24.1e6, rate=0.9)[1]  # as the link
     wanted, text = said(25.9e6, 25.8e6)
     assert wanted
     assert text.endswith("; but 11.2 % less goodput of bronze.")

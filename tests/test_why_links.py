@@ -102,6 +102,11 @@ def test_a_queue_is_a_time_at_the_rate_of_its_moment() -> None:
     both = replace(shaper, one_way_p50=(0.1, 0.02), one_way_p99=(0.2, 0.3), lost=(0.03, 0.0))
     assert both.better  # a part of what arrives so late was lost before
     assert not replace(both, lost=(0.0, 0.0)).better
+    costly = {"goodput": (32e6, 24.6e6)}, {"lost": (0.01, 0.03)}
+    for cost in costly:
+        open_ = str(replace(answer, following=(replace(shaper, **cost),)))  # type: ignore[arg-type]
+        assert "Whether that is better depends on what you prefer." in open_
+        assert "cake bandwidth" in open_
     no_gain = replace(answer, following=(replace(shaper, one_way_p50=(0.02, 0.02), one_way_p99=(0.1, 0.2)),))
     assert "That is no gain." in str(no_gain)
     assert "cake bandwidth" not in str(no_gain)

@@ -11,7 +11,7 @@ from ..core.errors import AckclockError
 from ..core.scenario import link_of
 from .causes.experiment import Lab, Measured
 from .causes.measures import UNRESPONSIVE
-from .causes.remedy import GAIN
+from .causes.remedy import GAIN, LOSSES, PRICE
 from .causes.scales import bulk, quantities
 
 MIN_RATE_SHARE: Final = 0.25
@@ -45,6 +45,11 @@ class Following:
     """Part of its packets that is lost now and with the shaper."""
     run: str
     """Key of its runs."""
+
+    @property
+    def cheap(self) -> bool:
+        """Whether it costs no more goodput and losses than another queue may to be recommended."""
+        return self.goodput[1] >= (1 - PRICE) * self.goodput[0] and self.lost[1] - self.lost[0] <= LOSSES
 
     @property
     def better(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Final
 from ...core._words import listed
 from ...core.devices import SHAPED
 from ...core.units import number, rate_text, share, time
-from ...questions.causes.remedy import ALIKE, OF_PEOPLE, Balance, Effect, Preference
+from ...questions.causes.remedy import OF_PEOPLE, Balance, Effect, Preference
 from ...questions.causes.sentences import Sentence
 from ...questions.remedies import Remedy
 
@@ -119,17 +119,8 @@ def _loss(effect: Effect) -> tuple[str, str, str]:
 
 
 def _greatest(costs: Sequence[Effect]) -> list[Effect]:
-    """
-    All costs at links but the throughput, and the greatest of classes of flows and of a page.
-
-    A class that gets less as the whole link does is no cost of its own.
-    """
-    paid = max((-cost.change / cost.before for cost in costs if cost.key == "rate"), default=0.0)
-    of_people = [
-        cost
-        for cost in costs
-        if cost.key == "page" or (cost.key == "goodput" and -cost.change > ALIKE * paid * cost.before)
-    ]
+    """All costs at links but the throughput, and the greatest of classes of flows and of a page."""
+    of_people = [cost for cost in costs if cost.key in OF_PEOPLE]
     of_people.sort(key=lambda cost: abs(math.log(cost.after / cost.before)) if cost.after else math.inf, reverse=True)
     return [cost for cost in costs if cost.key not in ("rate", *OF_PEOPLE)] + of_people[:MOST_COSTS]
 

@@ -28,6 +28,7 @@ OTHER_WAIT_S: Final = 0.005
 SEEN_APART: Final = 1.05
 """A 99th percentile of the wait above so many times the highest sample of the queue is explained."""
 
+DEPENDS: Final = " Whether that is better depends on what you prefer."
 STATEMENTS: Final = {
     "checked": (
         "Checked by {runs} runs of {settings} settings, {millions:g} M packets: the present one for "
@@ -196,7 +197,7 @@ def _set_before(shaper: Following) -> list[str]:
         late_now=shaper.one_way_p99[0],
         late=shaper.one_way_p99[1],
         lost=state("why.follows-loss", lost=after, lost_now=before) if max(before, after) >= MIN_LOSS_GAIN else "",
-        verdict="" if shaper.better else " That is no gain.",
+        verdict=" That is no gain." if not shaper.better else "" if shaper.cheap else DEPENDS,
     )
     if not shaper.better:
         return [str(said), ""]

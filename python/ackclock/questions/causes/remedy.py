@@ -34,11 +34,11 @@ ALIKE: Final = 1.1
 FASTER: Final = 0.01
 """Throughput counts if it moves by this part of itself at least."""
 LESS: Final = 0.1
-"""A class of flows pays for a setting that takes this part of its goodput at least."""
+"""A class of flows pays for a setting that takes this part of its goodput at least, beyond what the link loses."""
 PRICE: Final = 0.15
 """
-Without a stated preference a setting may cost this part of the throughput to be recommended, and of the goodput of a
-class, unless the shares become more even by that: by Jain's index, or as flows that have less ...
+Without a stated preference a setting may cost this part of the throughput to be recommended, and beyond that of the
+goodput of a class, unless the shares become more even by that: by Jain's index, or as flows that have less ...
 """
 GIVEN: Final = 0.5
 """... get this part of it at least."""
@@ -243,7 +243,14 @@ class Balance:
     @property
     def costs(self) -> tuple[Effect, ...]:
         """Return the costs at a link, of a class of flows in its goodput, and of a page."""
-        return tuple(effect for effect in self.effects if effect.better is False and effect.key != "one_way_p99")
+        worse = (effect for effect in self.effects if effect.better is False and effect.key != "one_way_p99")
+        return tuple(effect for effect in worse if effect.key != "goodput" or self._beyond(effect) >= LESS)
+
+    def _beyond(self, rate: Effect) -> float:
+        """Return the part of its goodput that a class loses, less the largest that a link does."""
+        of_links = (effect for effect in self.effects if effect.key == "rate" and effect.change < 0)
+        lost = max((-effect.change / effect.before for effect in of_links), default=0.0)
+        return -rate.change / rate.before - lost
 
     @property
     def freed(self) -> tuple[Effect, ...]:
@@ -288,7 +295,7 @@ class Balance:
             return all(effect.key != "rate" or effect.change >= 0 for effect in self.effects)
         return all(
             (cost.key == "rate" and -cost.change <= PRICE * cost.before)
-            or (cost.key == "goodput" and (-cost.change <= PRICE * cost.before or self._shared(cost)))
+            or (cost.key == "goodput" and (self._beyond(cost) <= PRICE or self._shared(cost)))
             or (cost.key == "loss" and cost.change <= LOSSES)
             for cost in self.costs
         )

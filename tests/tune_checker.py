@@ -136,6 +136,12 @@ def wrong_sentence(text: str, rows: list[Row], target: float) -> list[str]:
     cost = re.search(r"([0-9.]+) % of the link is used at .*, with .*? ([0-9.]+) %\.", head)
     if unused and (cost is None or not any(_near(cost, pair) for pair in unused)):
         faults.append(f"{cost and cost[0]!r}: {unused}")
+    least = min(corners, key=lambda row: row.used)
+    alone = re.search(r"unused: ([0-9.]+) % of the link is used at (.*?)\.(?: |$)", head)
+    if cost is None and least.used < 0.95 - 1e-3 and alone is None:
+        faults.append(f"nothing is said of {least.used:.4g} of the link at {least.where}")
+    if alone and (abs(float(alone[1]) - 100 * least.used) > 0.06 or alone[2] != least.where):
+        faults.append(f"{alone[0]!r}: {least.used:.4g} at {least.where}")
     if cost and float(cost[2]) - float(cost[1]) < 100 * LEFT_UNUSED - 0.1:
         faults.append(f"{cost[0]!r} is no cost")
     return faults

@@ -17,6 +17,8 @@ from ._charts import library
 
 _COMMAND: ContextVar[str | None] = ContextVar("command", default=None)
 
+NUMBER = re.compile(r"[-+<]?[\d.,]+(?:e[-+]?\d+)?(?: ± [\d.,]+)?(?: ?[%\w/]{1,8})?")
+"""A number, with its interval and its unit if it has them."""
 _LONG = 2000
 """A line of a scenario with more characters is cut: a rate trace may have thousands of entries."""
 
@@ -45,6 +47,7 @@ def render(template: str, **values: Any) -> str:
     environment.filters["anchor"] = anchor
     environment.filters["laboratory"] = laboratory
     environment.filters["prose"] = prose
+    environment.filters["unbroken"] = unbroken
     page = environment.get_template(template).render(command=_COMMAND.get(), **values)
     return page.replace("<!-- charts -->\n", f"{library()}\n" if " data-charts=" in page else "")
 
@@ -78,6 +81,11 @@ def _cut(line: str) -> str:
 def prose(text: object) -> Markup:
     """Return a sentence as HTML, with what stands between backticks as code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def unbroken(cell: object) -> Markup:
+    """Return the class of a table's cell that holds a number with its unit, which stay on one line; else nothing."""
+    return Markup(' class="number"') if NUMBER.fullmatch(str(cell)) else Markup("")
 
 
 def anchor(heading: str) -> str:

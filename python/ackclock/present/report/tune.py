@@ -23,7 +23,10 @@ def write(path: str | os.PathLike[str], tuned: Tuned) -> None:
 def page(tuned: Tuned) -> str:
     """Return the report that :func:`write` writes."""
     need = tuned.problem.need
-    facts = {"range": ", ".join(map(str, tuned.problem.axes)) or "the file's own point", "demanded": str(need)}
+    facts = {
+        "range": ", ".join(map(str, tuned.problem.axes)) or "the file's own point",
+        "demanded": need.without_margins if tuned.alone else str(need),
+    }
     if tuned.theory is not None and tuned.theory.places:
         facts |= {
             f"smallest {name}" if name != "mean queueing" else "longest mean queueing": f"{value} at {where}"

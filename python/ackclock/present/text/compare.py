@@ -121,7 +121,8 @@ def _no_cause(explanation: Explanation, tried: list[Tried]) -> str:
     rest = f"not found in {names}; " if tried else ""
     most = max(explanation.unaffordable.values()) / 1e6
     single = [key for key in explanation.unaffordable if JOINT not in key]
-    left = ", ".join([*single, *["two at once"] * (len(single) < len(explanation.unaffordable))])
+    pairs = f"{'more ' * any(JOINT in trial.key for trial in tried)}two at once"
+    left = ", ".join([*single, *[pairs] * (len(single) < len(explanation.unaffordable))])
     if math.isinf(most):
         return f"cannot tell its cause: {rest}trying {left} would take too long (--until-sure)"
     return f"cannot tell its cause: {rest}trying {left} would take up to {most:.0f} M packets"

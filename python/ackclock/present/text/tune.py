@@ -94,7 +94,13 @@ def _shorter(tuned: Tuned) -> str:
 
 
 def _cost(tuned: Tuned) -> str:
-    """Name the part of the link that the setting leaves unused and another queue does not."""
+    """Name the part of the link that the setting leaves unused, beside another queue where that uses more."""
+    least = min(tuned.runs, key=lambda run: run.utilization, default=None)
+    if tuned.cost is None and least is not None and least.utilization < 1 - LEFT_UNUSED:
+        return (
+            f" It leaves a part of the rate unused: {share(least.utilization)} of the link is used at "
+            f"{words(least.point)}."
+        )
     return _cost_of(tuned.cost)
 
 
@@ -301,6 +307,8 @@ def rows(tuned: Tuned) -> list[tuple[str, str, Run]]:
     return out
 
 
+LEFT_UNUSED: Final = 0.05
+"""Part of a link that is left unused above which it is said of a setting, whatever other queues use."""
 SHOWN = 0.05
 """Intervals wider than this share of the mean are shown."""
 HEAD = ("queue", "where", "mean", "p50", "p99", "used", "lost")

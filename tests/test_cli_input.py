@@ -270,3 +270,14 @@ def test_scenario_from_the_standard_input() -> None:
         done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
         assert (done.returncode == 0) == (not word), done.stderr
         assert not word or done.stderr.startswith("standard input:")
+
+
+def test_a_class_that_lacks_a_method_is_named_as_it_was_given(ackclock: Command, tmp_path: Path) -> None:
+    """ "<class 'ackclock_own_b356376c2ef58cbe.Mine'> has no method on_ack" of a method on_acks, when the run began."""
+    path, own = tmp_path / "small.toml", tmp_path / "mine.py"
+    path.write_text(SMALL, encoding="utf-8")
+    own.write_text("class Mine:\n    def on_acks(self, ack, window, random): ...\n", encoding="utf-8")
+    done = ackclock("run", path, "--set", f"congestion={own}:Mine")
+    assert done.returncode == 2
+    assert f'{own}:Mine: Mine has no method on_ack; did you mean "on_acks"?' in done.stderr
+    assert "Mine has no method enqueue" in ackclock("run", path, "--set", f"queue={own}:Mine").stderr

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ... import _core
+from ...core._words import nearest
 from ...core.scenario import Scenario, form_of, load, loads
 from ._output import WrongInputError, visible
 
@@ -247,9 +248,16 @@ def _own_algorithm(key: str, value: Any) -> Any:
     if not own and not is_library(value):
         return value
     try:
-        return from_file(Path(path), wanted)[0] if own else subject(value, {}, "rfc").algorithm
+        made = from_file(Path(path), wanted)[0] if own else subject(value, {}, "rfc").algorithm
     except EvaluateError as error:
         raise WrongInputError(f"--set {key}={value}: {error}") from None
+    needed = ("on_ack", "on_congestion") if key.endswith("congestion") else ("enqueue",)
+    lacking = [method for method in needed if isinstance(made, type) and not callable(getattr(made, method, None))]
+    if lacking:
+        raise WrongInputError(
+            f"--set {key}={value}: {wanted} has no method {lacking[0]}{nearest(lacking[0], list(vars(made)))}"
+        )
+    return made
 
 
 def _value(text: str) -> Any:

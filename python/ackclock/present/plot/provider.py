@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from ...questions.provider import Hour, Subscribers
@@ -31,6 +32,7 @@ def write(subscribers: Subscribers, path: Any, kind: str = "svg") -> None:
             ax.set_xlabel(f"{label} ({unit})")
         axes[0].set_xlim(0, 102)
         axes[1].set_xscale("symlog", linthresh=1)
+        axes[1].xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes[0].set_ylabel("at most this (%)")
         axes[0].legend()
         counts = " and ".join(str(hour.count) for hour in subscribers.hours.values())

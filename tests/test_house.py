@@ -7,13 +7,17 @@ import importlib
 import inspect
 import pkgutil
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from inspect import signature
 from pathlib import Path
 from string import Formatter
 
 import pytest
 
+import ackclock as ac
+from ackclock import _core
 from ackclock.core import accessors
 
 ROOT = Path(__file__).parents[1]
@@ -73,6 +77,12 @@ DOORS = {"algorithms", "cli", "delay", "endpoint", "errors", "plot", "report", "
 """Files beside the rooms: names under which users import what stands in them."""
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def modules() -> dict[str, Path]:
     files = {}
     for path in (ROOT / "python" / "ackclock").rglob("*.py"):
@@ -84,7 +94,7 @@ def modules() -> dict[str, Path]:
 def imported(name: str, path: Path) -> Iterator[tuple[str, str, str]]:
     """Module, name and local name of what a module imports: at once, late, or for its annotations."""
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else []
             place = ".".join([*above, *(node.module or "").split(".")]).strip(".")
@@ -93,6 +103,7 @@ def imported(name: str, path: Path) -> Iterator[tuple[str, str, str]]:
             yield from ((name.name, "", name.asname or name.name) for name in node.names)
 
 
+@cache
 def package_graph() -> Graph:
     files = modules()
     taken: Imports = {name: list(imported(name, path)) for name, path in files.items()}
@@ -153,6 +164,25 @@ def test_imports_that_point_up_are_found() -> None:
 def test_no_circle_in_the_package() -> None:
     """Imports for annotations count, too."""
     assert circles(package_graph()) == []
+
+
+def test_every_module_is_used() -> None:
+    """By an import, or by its path where it is loaded when it is asked for. A test below asks for uses of texts."""
+    graph = package_graph()
+    imported_names = set().union(*graph.values())
+    texts = {
+        str(node.value)
+        for path in modules().values()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    idle = [
+        name
+        for name, path in modules().items()
+        if floor(name) >= 0 and path.name != "__init__.py" and name not in imported_names and ".text." not in name
+        and not any(re.search(rf"\b{name.split('.', 2)[2]}\b", text) for text in texts)
+    ]  # fmt: skip
+    assert idle == []
 
 
 def test_what_results_show_is_registered() -> None:
@@ -270,6 +300,72 @@ def test_no_circle_in_a_crate(crate: Path) -> None:
     assert circles({name: others - {""} for name, others in unrelated.items()}) == []
 
 
+OUTSIDE = re.compile(r"\b(?:e?println?|dbg|todo|unimplemented)!|Instant::now|SystemTime|std::(?:env|fs|net|process)\b")
+"""Output, clocks and the rest of the machine."""
+PANIC = re.compile(r"\b(?:panic|unreachable)!|\.unwrap\(\)|\.expect\(\s*\)")
+PANICS = {"algorithms": 6, "packet": 7, "scenario": 1}
+"""Places that no input reaches, as the code around them shows: none is added."""
+
+
+def test_core_crates_see_nothing_of_the_machine_and_do_not_panic() -> None:
+    for planted in ('println!("{x}")', "dbg!(x)", "std::time::Instant::now()", "std::fs::read(path)"):
+        assert OUTSIDE.search(planted), planted
+    for planted in ("text.parse::<f64>().unwrap()", "value.expect(\n)", "panic!()"):
+        assert PANIC.search(planted), planted
+    for crate in CRATES:
+        if crate.name not in ("python", "web"):
+            texts = sources(crate)
+            assert [name for name, text in texts.items() if OUTSIDE.search(text)] == []
+            panics = {name: len(PANIC.findall(text)) for name, text in texts.items()}
+            assert sum(panics.values()) <= PANICS.get(crate.name, 0), {name for name, count in panics.items() if count}
+
+
+BELOW = {
+    "endpoint": set(),
+    "algorithms": {"endpoint"},
+    "scenario": {"algorithms"},
+    "packet": {"endpoint", "algorithms", "scenario"},
+    "averages": {"algorithms", "scenario"},
+    "delay": set(),
+    "fluid": {"algorithms", "scenario", "averages", "delay"},
+    "meanfield": {"algorithms", "scenario", "averages"},
+}  # fmt: skip
+"""Crates that a crate may depend on: none above it, and no engine on another. Those of the bindings use them all."""
+
+
+def test_no_crate_depends_on_one_above() -> None:
+    assert {crate.name for crate in CRATES} == {*BELOW, "python", "web"}
+    for name, below in BELOW.items():
+        manifest = tomllib.loads((ROOT / "crates" / name / "Cargo.toml").read_text(encoding="utf-8"))
+        own = {key.removeprefix("ackclock-") for key in manifest.get("dependencies", {}) if key.startswith("ackclock-")}
+        assert own <= below, f"{name} depends on {own - below}"
+
+
+def algorithms_named(text: str) -> list[str]:
+    """Algorithms that Rust code names: a registered name as text, the type of its parameters, its case of a choice."""
+    kinds = {entry["kind"] for entries in ac.list_algorithms().values() for entry in entries}
+    types = {re.sub(r"(?:^|[-_])(\w)", lambda initial: initial[1].upper(), kind) for kind in kinds}
+    texts = [name for name in re.findall(r'"([\w-]+)"', text) if name in kinds]
+    params = [name for name in re.findall(r"\b(\w+)Params\b", text) if name in types]
+    return (
+        texts
+        + params
+        + [name for name in re.findall(r"\b(?:Spec|Law|Aqm|Congestion\w*)::(\w+)\(", text) if name in types]
+    )
+
+
+def test_no_engine_names_an_algorithm() -> None:
+    for planted in ('kind == "codel"', "&CodelParams", "CongestionSpec::Reno(params)"):
+        assert algorithms_named(planted), planted
+    assert algorithms_named('CongestionSpec::Custom(params), "red queue", FlowParams') == []
+    for engine in ("packet", "averages", "delay", "fluid", "meanfield"):
+        for path in (ROOT / "crates" / engine / "src").rglob("*.rs"):
+            if "tests" not in path.parts:
+                text = re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
+                unit = re.search(r"#\[cfg\(test\)\]\s*mod \w+ \{", text)
+                assert algorithms_named(text[: unit.start()] if unit else text) == [], path
+
+
 def test_rust_paths_are_understood() -> None:
     assert list(used("super::{a::{B, c}, d as e}")) == [("super::a::B", "B"), ("super::a::c", "c"), ("super::d", "e")]
     graph = crate_graph(ROOT / "crates" / "packet")
@@ -301,6 +397,24 @@ def test_a_key_is_in_two_files(table: str, elsewhere: set[str]) -> None:
     assert named == elsewhere
 
 
+def looked_up(text: str) -> set[str]:
+    """Keys that the reader of scenarios asks a table for."""
+    return set(re.findall(r'\.(?:given|find|missing|key|item)\((?:&?[\w.]+, )?"(\w+)"', text))
+
+
+def test_keys_that_are_read_are_declared() -> None:
+    room = ROOT / "crates" / "scenario" / "src"
+    declared = {str(part) for key in list(_core.keys()) for part in (key["name"], key["table"])}
+    for path in (room / "keys").glob("*.rs"):
+        declared |= set(re.findall(r'(?:"|^ +)(\w+)(?:"|: )', path.read_text(encoding="utf-8"), re.MULTILINE))
+    found = looked_up('table.given("rate"); self.item(&table, "rtt"); self.missing(&a.place, "name", y); b.find("odd")')
+    assert found - declared == {"odd"}
+    files = [*(room / "read").glob("*.rs"), *(room / "reader").glob("*.rs")]
+    read = set().union(*(looked_up(path.read_text(encoding="utf-8")) for path in files))
+    assert len(read) > 30
+    assert read - declared == set()
+
+
 # Lengths
 
 
@@ -315,15 +429,15 @@ def test_no_function_has_more_than_80_lines() -> None:
     for path in ROOT.glob("crates/*/src/**/*.rs"):
         lines = path.read_text(encoding="utf-8").splitlines()
         for number, line in enumerate(lines):
-            head = re.match(r"( *)(?:pub(?:\([a-z: ]+\))? )?(?:const )?fn (\w+)", line)
+            head = re.match(r"( *)(?:pub(?:\([a-z: ]+\))? )?(?:const |unsafe |extern \"C\" )*fn (\w+)", line)
             if head and not line.endswith(";"):
                 last = re.compile(rf"{head[1]}(\}}|\).*;)")
                 end = next(k for k in range(number, len(lines)) if last.fullmatch(lines[k]))
                 if end - number + 1 > 80:
                     long.add((head[2], f"{path.parent.name}/{path.name}"))
     for path in ROOT.glob("python/ackclock/**/*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef):
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 lines = (node.end_lineno or 0) - node.lineno + 1
                 match node.body[0]:  # its documentation does not count
                     case ast.Expr(value=ast.Constant(value=str())) as text:
@@ -370,14 +484,14 @@ POINTING = re.compile(r"(?:Those|Of|As given|What)\b")
 
 def documented(path: Path) -> Iterator[tuple[int, str]]:
     """The first line of each documentation in a file, and its number."""
-    lines = path.read_text(encoding="utf-8").splitlines()
     if path.suffix == ".rs":
+        lines = path.read_text(encoding="utf-8").splitlines()
         for number, line in enumerate(lines):
             match = re.match(r"\s*//[/!] (.*)", line)
             if match and not re.match(r"\s*//[/!]", lines[number - 1] if number else ""):
                 yield number + 1, match[1]
         return
-    for node in ast.walk(ast.parse("\n".join(lines))):
+    for node in ast.walk(parsed(path)):
         body = getattr(node, "body", None)
         for child in body if isinstance(body, list) else []:
             match child:
@@ -455,13 +569,31 @@ COMPOSED = {
     "questions/tuning": 2,
 }
 """Strings of words and values that are composed on lower floors, by place: these move, and none is added."""
+HEADINGS = {"paper/readme.py": 1, "questions/ci": 19, "questions/evaluate": 90}
+"""Whole sentences on lower floors, by place: what a heading asks, with its answers, and how it was measured."""
 PROSE = re.compile(r"[a-z]{2,} [a-z]+ [a-z]{2,}")
+SENTENCE = re.compile(r"[A-Z][^\n]*[a-z][.?!]$")
 COMMAND = re.compile(r"(?:tc|ip|qdisc|class|filter) (?:qdisc|class|filter|link|add|replace) ")
 
 
-def composed(text: str) -> Iterator[tuple[int, str]]:
+def joined(node: ast.AST) -> str:
+    """Return the words of a string that is made from values (f-string, `format`, `%`, `+`), with {} for each."""
+    match node:
+        case ast.JoinedStr(values=parts):
+            return "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts)
+        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(text)), attr="format")):
+            return re.sub(r"\{[^}]*\}", "{}", text)
+        case ast.BinOp(left=ast.Constant(value=str(text)), op=ast.Mod()):
+            return re.sub(r"%[^a-z%]*[a-z]", "{}", text)
+        case ast.BinOp(left=ast.Constant(value=str(text)), op=ast.Add()):
+            return f"{text}{{}}"
+        case ast.BinOp(op=ast.Add(), right=ast.Constant(value=str(text))):
+            return f"{{}}{text}"
+    return ""
+
+
+def composed(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Formatted strings with three words in a row, with their lines; not of errors, `repr` and commands."""
-    tree = ast.parse(text)
     beside = [node for node in ast.walk(tree) if isinstance(node, ast.Raise)]
     beside += [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "__repr__"]
     beside += [
@@ -469,37 +601,61 @@ def composed(text: str) -> Iterator[tuple[int, str]]:
     ]
     left_out = {id(part) for node in beside for part in ast.walk(node)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.JoinedStr) and id(node) not in left_out:
-            words = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
-            if "{}" in words and PROSE.search(words) and not COMMAND.match(words):
-                yield node.lineno, words
+        words = "" if id(node) in left_out else joined(node)
+        if "{}" in words and PROSE.search(words) and not COMMAND.match(words):
+            yield node.lineno, words
+
+
+def whole_sentences(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Texts that are sentences, with their lines; not documentation, and not of errors."""
+    left_out = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise):
+            left_out |= {id(part) for part in ast.walk(node)}
+        elif isinstance(node, ast.Expr | ast.JoinedStr):
+            left_out |= {id(part) for part in ast.iter_child_nodes(node)}
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("wrong", "add_note", "warn"):
+            left_out |= {id(part) for part in ast.walk(node)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if id(node) not in left_out and SENTENCE.match(text):
+                if PROSE.search(text):
+                    yield node.lineno, text
 
 
 def test_composed_sentences_are_found() -> None:
     source = 'a = f"the queue {b} grows"\nc = f"{a} of the mean queue, {b}"\nd = "the mean queue"\n'
     source += 'e = f"tc qdisc replace dev DEV root {a}"\nplace.wrong(f"{a} has no counterpart here")\n'
-    assert [line for line, _ in composed(source + 'raise ValueError(f"{a} is no name of it")\n')] == [2]
+    source += (
+        'f = "the queue of {} grows".format(a)\ng = "the queue of %s grows" % a\nh = "the queue of " + a + " grows"\n'
+    )
+    tree = ast.parse(source + 'raise ValueError(f"{a} is no name of it")\n')
+    assert [line for line, _ in composed(tree)] == [2, 6, 7, 8]
+    sentence = '"The queue of a link grows."'
+    source = f"{sentence}\na = {sentence}\nraise ValueError({sentence})\n"
+    assert [line for line, _ in whole_sentences(ast.parse(source))] == [2]
 
 
 def test_sentences_are_made_in_one_room() -> None:
     package = ROOT / "python" / "ackclock"
-    places: dict[str, list[str]] = {}
-    for path in sorted(package.rglob("*.py")):
-        parts = path.relative_to(package).parts
-        if parts[0] != "present":
-            where = [f"{path.name}:{line}: {words}" for line, words in composed(path.read_text(encoding="utf-8"))]
-            places.setdefault("/".join(parts[:2]), []).extend(where)
-    more = {place: where for place, where in places.items() if len(where) > COMPOSED.get(place, 0)}
-    assert not more, f"sentences belong to present/text: {more}"
+    for find, allowed in ((composed, COMPOSED), (whole_sentences, HEADINGS)):
+        places: dict[str, list[str]] = {}
+        for path in sorted(package.rglob("*.py")):
+            parts = path.relative_to(package).parts
+            if parts[0] != "present":
+                where = [f"{path.name}:{line}: {words}" for line, words in find(parsed(path))]
+                places.setdefault("/".join(parts[:2]), []).extend(where)
+        more = {place: where for place, where in places.items() if len(where) > allowed.get(place, 0)}
+        assert not more, f"sentences belong to present/text: {more}"
 
 
 ANY = "**"
 """Facts that are passed on, so that their names do not stand at the call."""
 
 
-def stated(text: str) -> Iterator[tuple[re.Pattern[str], set[str]]]:
+def stated(tree: ast.Module) -> Iterator[tuple[re.Pattern[str], set[str]]]:
     """Calls of `state`: a pattern of the name, with a group for what it is composed of, and the names of the facts."""
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "state":
             name, facts = node.args[0], {keyword.arg or ANY for keyword in node.keywords}
             for case in (name.body, name.orelse) if isinstance(name, ast.IfExp) else (name,):
@@ -516,9 +672,8 @@ def test_statements_have_templates() -> None:
     """Each statement has a template that its facts fill, and each template a statement."""
     statements = []
     for path in modules().values():
-        text = path.read_text(encoding="utf-8")
-        words = {str(node.value) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)}
-        statements += [(pattern, facts, words) for pattern, facts in stated(text)]
+        words = {str(node.value) for node in ast.walk(parsed(path)) if isinstance(node, ast.Constant)}
+        statements += [(pattern, facts, words) for pattern, facts in stated(parsed(path))]
     known = {
         f"{path.stem}.{case}": template
         for path in (ROOT / "python" / "ackclock" / "present" / "text").glob("*.py")
@@ -536,8 +691,7 @@ def test_statements_have_templates() -> None:
 
 
 def test_facts_of_statements_are_seen() -> None:
-    statements = [
-        (pattern.pattern, facts) for pattern, facts in stated('state("a-b", c=1)\nstate(f"a-{d}" if e else "f")\n')
-    ]
+    source = 'state("a-b", c=1)\nstate(f"a-{d}" if e else "f")\n'
+    statements = [(pattern.pattern, facts) for pattern, facts in stated(ast.parse(source))]
     assert statements == [(r"a\-b", {"c"}), (r"a\-(.+)", set()), ("f", set())]
     assert fields("of {c:.3g} {d}") == {"c", "d"}

@@ -281,7 +281,7 @@ def test_ctrl_c_waits_for_the_end_of_an_import(tmp_path: Path) -> None:
 import sys, time
 from ackclock import _starting
 _starting._listen()
-_starting.LATEST = 1.0e9, 1.0e9
+_starting.IMPORT_LIMITS_S = 1.0e9, 1.0e9
 try:
     import slow
     time.sleep(600)
@@ -303,7 +303,7 @@ LONG_IMPORT = """
 import os, signal, sys, time
 from ackclock import _starting
 _starting._listen()
-_starting.LATEST = 0.0, 0.0
+_starting.IMPORT_LIMITS_S = 0.0, 0.0
 try:
     ACTION
     time.sleep(600)

@@ -16,7 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core._arrays import Floats, table
-from .modes import BAND, BLOCK_PERIODS, CYCLE_RATIO, LEAST_BLOCKS, MOST_BLOCKS, NOISE_RATIO, Estimate, amplitude_ratio
+from .modes import (
+    BAND_FACTOR,
+    BLOCK_PERIODS,
+    CYCLE_RATIO,
+    LEAST_BLOCKS,
+    MOST_BLOCKS,
+    NOISE_RATIO,
+    Estimate,
+    amplitude_ratio,
+)
 
 LEAST_PERIODS: Final = 8
 """A trace that holds fewer periods says nothing of them."""
@@ -71,16 +80,16 @@ def bands(traces: ArrayLike, interval: float, *, shortest: float = 0.0) -> tuple
         return [], 0.0
     highest = min(n // 2, int(n * interval / max(shortest, 2 * interval)))
     found_bands = []
-    centre = LEAST_PERIODS * BAND
+    centre = LEAST_PERIODS * BAND_FACTOR
     while centre < highest:
-        low, high = math.ceil(centre / BAND), min(math.floor(centre * BAND), highest)
+        low, high = math.ceil(centre / BAND_FACTOR), min(math.floor(centre * BAND_FACTOR), highest)
         inside = power[low : high + 1]
         share = float(inside.sum()) / whole
         if share > 0:
             cycles = float(inside @ np.arange(low, high + 1)) / float(inside.sum())
             ratio = _ratio(spectrum[:, low : high + 1], cycles, runs)
             found_bands.append(Band(n * interval / cycles, share, ratio))
-        centre *= BAND
+        centre *= BAND_FACTOR
     return found_bands, float(power[:LEAST_PERIODS].sum()) / whole
 
 

@@ -27,7 +27,7 @@ CYCLE_RATIO: Final = 1.4
 NOISE_RATIO: Final = 1.6
 """... and one above this to noise through a linear filter (2). Between them the motion is neither: weakly damped
 fluctuations that are large enough to feel what is not linear, or a cycle that noise distorts."""
-MISFIT: Final = 0.1
+MAX_FIT_ERROR: Final = 0.1
 """Root mean square error of the fitted autocorrelation above which the motion is no sum of two exponentials. Its
 period and the decay from one period to the next are then read from the peaks of the autocorrelation."""
 INTERMITTENT_RATIO: Final = 3.0
@@ -45,7 +45,7 @@ _CLEAR = 0.2
 """Least height of the first."""
 _POINTS = 160
 """Lags, evenly spaced, at which the fit compares."""
-BAND = 1.6
+BAND_FACTOR = 1.6
 """The amplitude is that of frequencies within this factor of the mode's."""
 
 
@@ -128,7 +128,7 @@ def fluctuation_mode(
     fits = [_first_fit(x, interval, omega, first) for omega in starts]
     start = min((fit for fit in fits if fit is not None), key=lambda fit: fit.error, default=None)
     mode = None if start is None else _by_fit(x, interval, first, start)
-    if mode is None or not mode.residual <= MISFIT:
+    if mode is None or not mode.residual <= MAX_FIT_ERROR:
         return _by_peaks(x, interval, first)
     return mode
 
@@ -364,9 +364,9 @@ def _ratios(x: Floats, interval: float, omega: float, edges: list[int]) -> tuple
 
     frequency = omega / (2 * math.pi)
     nyquist = 0.5 / interval
-    if frequency * BAND >= 0.9 * nyquist:
+    if frequency * BAND_FACTOR >= 0.9 * nyquist:
         return None
-    band = [frequency / BAND, frequency * BAND]
+    band = [frequency / BAND_FACTOR, frequency * BAND_FACTOR]
     sections = signal.butter(2, band, "bandpass", fs=1 / interval, output="sos")
     narrow = signal.sosfiltfilt(sections, x, axis=1)
     envelope = np.abs(signal.hilbert(narrow, axis=1))

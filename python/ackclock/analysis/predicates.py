@@ -9,7 +9,7 @@ from ..core._arrays import series
 from ..core.fairness import starved_flows
 from ..core.statement import Statement, state
 from .oscillation import Oscillation
-from .regularity import BESIDE, CONFIDENCE, QUIET, Bounds, regularity
+from .regularity import CONFIDENCE, QUIET_SHARE, UNDECIDED_BAND, Bounds, regularity
 from .regularity import deviation as spread_of
 from .synchronisation import Correlation, correlated_windows
 from .thresholds import (
@@ -24,7 +24,7 @@ LONG_ENOUGH = 0.5
 """A measurement of so much of what is needed shows the slowest swings, if not often."""
 ONE_CYCLE = 1 / 3
 """A measurement of less of what is needed (three of the slowest cycles) may see a ripple within a cycle only."""
-FAR = 30
+MAX_LENGTHENING = 30
 """A longer run is not proposed beyond this multiple of the length."""
 
 
@@ -98,7 +98,7 @@ def is_oscillating(
         why = measured.why or state("predicates.short", slowest=reason or "its slowest motion")
         longer = 0.0 if math.isnan(measured.longer) else measured.longer * length
         needs = max(longer, needed if short else 0.0)
-        hopeless = needs > FAR * max(length, needed)
+        hopeless = needs > MAX_LENGTHENING * max(length, needed)
         case = "hopeless" if hopeless else "longer" if needs > 0 else "open"
         finding = state(f"predicates.oscillating-{case}", why=why, needs=needs)
         return Verdict(False, value, limit, finding, False, math.inf if hopeless else needs, period, short)
@@ -139,7 +139,7 @@ def is_stable(
     wide: bool | None = value > limit
     if queue is not None:
         half = spread_of(series(queue, "queue"), confidence).half
-        wide = False if value <= QUIET * limit else Bounds(value, half).beyond(limit, BESIDE / 2)
+        wide = False if value <= QUIET_SHARE * limit else Bounds(value, half).beyond(limit, UNDECIDED_BAND / 2)
     if wide is not False and oscillating is not None and oscillating.short:
         return Verdict(False, value, limit, finding("stable-short"), False, oscillating.needs)
     if wide:

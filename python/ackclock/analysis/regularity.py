@@ -19,28 +19,28 @@ from .thresholds import OSCILLATION_AMPLITUDE, OSCILLATION_COHERENCE, STABLE_DEV
 
 CONFIDENCE = 0.98
 """Level of the intervals: of 13,000 pieces of 150 random links' runs fewer than 1 in 100 contradict the others."""
-REACH = 16
+LAGS_IN_ZEROS = 16
 """
 A period is looked for up to so many times the first zero of the autocorrelation, a quarter of a sine's period: short
 bursts of a queue that is empty between them have a longer one.
 """
-PART = 8
+SMOOTHING_PART = 8
 """A period is judged after averaging over such a part of it, so that bursts need not come to the sample."""
-RESOLVED = 40
+MIN_ZEROS = 40
 """A trace must be so many times as long as that zero before it is said to have no period."""
 BLOCKS = (4, 40)
 """Least and most pieces of a trace from whose differences an interval comes."""
-PERIODS = 1.5
+MIN_PIECE_PERIODS = 1.5
 """Periods in such a piece, at least."""
-BESIDE = 0.05
+UNDECIDED_BAND = 0.05
 """An amplitude, or a standard deviation, this near (relatively) to its limit decides nothing: seeds differ so much."""
-QUIET = 0.5
+QUIET_SHARE = 0.5
 """A trace that moves by less than this part of a limit is below it, however few of its swings it shows."""
-CURVED = 3
+TREND_DEGREE = 3
 """Degree of the polynomial that a level may follow on its way: what is left of it tells the memory of the trace."""
-COARSEST = 0.5
+MAX_SAMPLE_RTTS = 0.5
 """A sample at least every so many round trips: a coarser trace shows a burst of each round trip as a slow swing."""
-SHORTEST = 64
+MIN_AVERAGES = 64
 """Averages over a round trip that a trace must have."""
 
 
@@ -86,20 +86,20 @@ class Regularity:
 
 def regularity(x: Floats, interval: float, rtt: float | None = None, confidence: float = CONFIDENCE) -> Regularity:
     """Judge a trace sampled every `interval` seconds, of a system with a round trip of `rtt` seconds, if it has one."""
-    if rtt is not None and interval > COARSEST * rtt:
-        coarse = state("predicates.coarse", interval=interval, most=COARSEST * rtt)
+    if rtt is not None and interval > MAX_SAMPLE_RTTS * rtt:
+        coarse = state("predicates.coarse", interval=interval, most=MAX_SAMPLE_RTTS * rtt)
         return Regularity(None, 0.0, None, coarse, math.nan)
     width = 1 if rtt is None else max(1, round(rtt / interval))
     hop = max(1, width // 2)
     y, step = _smooth(x, width)[::hop], interval * hop
     if y.size < 3 or np.ptp(y) <= 1e-9 * max(1.0, float(np.abs(y).max())) or y.mean() <= 0:  # noqa: PLR2004
         return Regularity(False, 0.0, None, None, math.nan)
-    if y.size < SHORTEST:
-        return Regularity(None, 0.0, None, state("predicates.brief"), SHORTEST / y.size)
+    if y.size < MIN_AVERAGES:
+        return Regularity(None, 0.0, None, state("predicates.brief"), MIN_AVERAGES / y.size)
     judgement = _judged(y, step, confidence)
     # no sine in the trace is larger than the root of twice its variance: unseen swings would have
     # to double that
-    if judgement.oscillates is None and math.sqrt(2) * float(y.std() / y.mean()) <= QUIET * OSCILLATION_AMPLITUDE:
+    if judgement.oscillates is None and math.sqrt(2) * float(y.std() / y.mean()) <= QUIET_SHARE * OSCILLATION_AMPLITUDE:
         return replace(judgement, oscillates=False, why=None, longer=math.nan)
     return judgement
 
@@ -116,13 +116,13 @@ def _judged(y: Floats, step: float, confidence: float) -> Regularity:
     z = _smooth(residual, _first_zero(_autocorrelation(residual)) // 4)
     r = _autocorrelation(z)
     zero = _first_zero(r)
-    unresolved = RESOLVED * zero / z.size
+    unresolved = MIN_ZEROS * zero / z.size
     lag = _peak(r, zero)
     if lag is None:
         if unresolved > 1:
             return Regularity(None, 0.0, None, state("predicates.few-swings"), unresolved)
         return Regularity(False, 0.0, None, None, math.nan)
-    width = lag // PART
+    width = lag // SMOOTHING_PART
     if width > 1:
         z = _smooth(residual, width)
         r = _autocorrelation(z)
@@ -136,7 +136,7 @@ def _judged(y: Floats, step: float, confidence: float) -> Regularity:
     )
     more, oscillation = (amplitude.value, period) if coherence.value >= OSCILLATION_COHERENCE else (0.0, None)
     regular = coherence.beyond(OSCILLATION_COHERENCE)
-    large = amplitude.beyond(OSCILLATION_AMPLITUDE, BESIDE)
+    large = amplitude.beyond(OSCILLATION_AMPLITUDE, UNDECIDED_BAND)
     if regular and large:
         return Regularity(True, amplitude.value, period, None, math.nan)
     if large is False or (regular is False and unresolved <= 1):
@@ -144,13 +144,13 @@ def _judged(y: Floats, step: float, confidence: float) -> Regularity:
     if regular is False:
         return Regularity(None, more, oscillation, state("predicates.few-swings"), unresolved)
     if math.isinf(coherence.half):
-        few = max(1.0, (PERIODS * BLOCKS[0] + 1) * lag / z.size)
+        few = max(1.0, (MIN_PIECE_PERIODS * BLOCKS[0] + 1) * lag / z.size)
         return Regularity(None, more, oscillation, state("predicates.few-periods"), 1.5 * few)
     if regular is None:
         longer = coherence.longer(OSCILLATION_COHERENCE)
         return Regularity(None, more, oscillation, state("predicates.irregular"), longer)
     longer = math.inf
-    if abs(amplitude.value - OSCILLATION_AMPLITUDE) > BESIDE * OSCILLATION_AMPLITUDE:
+    if abs(amplitude.value - OSCILLATION_AMPLITUDE) > UNDECIDED_BAND * OSCILLATION_AMPLITUDE:
         longer = amplitude.longer(OSCILLATION_AMPLITUDE)
     return Regularity(None, more, oscillation, state("predicates.near-limit"), longer)
 
@@ -188,7 +188,7 @@ def drift(x: Floats, confidence: float = CONFIDENCE) -> float:
     if mean <= 0 or np.ptp(x) <= 1e-9 * mean:
         return 0.0
     at = np.linspace(-1, 1, x.size)
-    residual = x - np.polynomial.legendre.legval(at, np.polynomial.legendre.legfit(at, x, CURVED))
+    residual = x - np.polynomial.legendre.legval(at, np.polynomial.legendre.legfit(at, x, TREND_DEGREE))
     if np.ptp(residual) <= 1e-9 * mean:
         return float(np.ptp(x)) / mean
     pieces = min(BLOCKS[1], x.size // (4 * _first_zero(_autocorrelation(residual))))
@@ -205,7 +205,7 @@ def drift(x: Floats, confidence: float = CONFIDENCE) -> float:
 
 def _peak(r: Floats, zero: int) -> int | None:
     """Lag of the highest peak beyond the first zero, within a fixed multiple of it."""
-    lags = np.arange(max(zero, 4), min(r.size // 3, REACH * zero))
+    lags = np.arange(max(zero, 4), min(r.size // 3, LAGS_IN_ZEROS * zero))
     peaks = lags[(r[lags] > r[lags - 1]) & (r[lags] >= r[lags + 1]) & (r[lags] > 0)]
     return int(peaks[np.argmax(r[peaks])]) if peaks.size else None
 
@@ -214,7 +214,7 @@ def _period(z: Floats, lag: int, confidence: float) -> tuple[Bounds, Bounds]:
     """Autocorrelation one period apart, and the amplitude of the sine with the power that comes again then."""
     product = z[:-lag] * z[lag:]
     power = 0.5 * (np.square(z[:-lag]) + np.square(z[lag:]))
-    pieces = min(BLOCKS[1], int(product.size / (PERIODS * lag)))
+    pieces = min(BLOCKS[1], int(product.size / (MIN_PIECE_PERIODS * lag)))
     if pieces < BLOCKS[0]:
         again = float(product.mean())
         return Bounds(again / float(power.mean()), math.inf), Bounds(math.sqrt(max(0.0, 2 * again)), math.inf)
@@ -238,4 +238,4 @@ def _jackknife(sums: Floats, value: Callable[[Floats], float], confidence: float
 def _chance(r: Floats, zero: int, lag: int) -> float:
     """Chance of a peak this high if nothing were periodic: see `find_oscillation`."""
     error = math.sqrt((1 + 2 * float(np.square(r[1:zero]).sum())) / r.size)
-    return min(1.0, REACH * 0.5 * math.erfc(float(r[lag]) / error / math.sqrt(2)))
+    return min(1.0, LAGS_IN_ZEROS * 0.5 * math.erfc(float(r[lag]) / error / math.sqrt(2)))

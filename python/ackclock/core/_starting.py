@@ -41,13 +41,13 @@ if _guarded:
     signal.signal(signal.SIGINT, _end)
 
 
-AGAIN = 0.01
+RETRY_S = 0.01
 """Seconds between two attempts to raise KeyboardInterrupt."""
-LATEST = 0.3, 5.0
+IMPORT_LIMITS_S = 0.3, 5.0
 """Seconds of computing, and on the clock, after which Ctrl-C waits for no import."""
-LOST = 0.1
+IMPORT_RETRY_S = 0.1
 """Seconds after which it is raised again, where it came in an import that goes on all the same."""
-FORGOTTEN = 0.25
+UNHANDLED_RETRY_S = 0.25
 """Seconds after which it is raised again where nothing handles it: compiled code may clear what Python code raised."""
 _since: tuple[float, float] | None = None
 _came = False
@@ -68,13 +68,13 @@ def _interrupt(_number: int, frame: FrameType | None) -> None:
     now = time.thread_time(), time.monotonic()
     _since = (_since or now) if importing else None
     if importing and _since:
-        soon = all(at - since < latest for at, since, latest in zip(now, _since, LATEST, strict=True))
+        soon = all(at - since < latest for at, since, latest in zip(now, _since, IMPORT_LIMITS_S, strict=True))
         waits = soon or _is_importlib(frame)
-        signal.setitimer(signal.ITIMER_REAL, AGAIN if waits else LOST)
+        signal.setitimer(signal.ITIMER_REAL, RETRY_S if waits else IMPORT_RETRY_S)
         if waits:
             return
     elif hasattr(signal, "setitimer") and signal.getsignal(signal.SIGALRM) is _again:
-        signal.setitimer(signal.ITIMER_REAL, FORGOTTEN)
+        signal.setitimer(signal.ITIMER_REAL, UNHANDLED_RETRY_S)
     raise KeyboardInterrupt
 
 
@@ -86,7 +86,7 @@ def _again(number: int, frame: FrameType | None) -> None:
     if error is None:
         _interrupt(number, frame)
     else:
-        signal.setitimer(signal.ITIMER_REAL, FORGOTTEN)
+        signal.setitimer(signal.ITIMER_REAL, UNHANDLED_RETRY_S)
 
 
 def _swallowed(what: UnraisableHookArgs) -> None:
@@ -96,7 +96,7 @@ def _swallowed(what: UnraisableHookArgs) -> None:
     Of others after Ctrl-C nothing is said: they come from what it left half made.
     """
     if issubclass(what.exc_type, KeyboardInterrupt) and hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, AGAIN)
+        signal.setitimer(signal.ITIMER_REAL, RETRY_S)
     elif not _came:
         sys.__unraisablehook__(what)
 

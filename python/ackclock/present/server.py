@@ -27,9 +27,9 @@ POLICY: Final = (
 """Content security policy: the page's own files and nothing else."""
 ENCODINGS: Final = (("br", ".br"), ("gzip", ".gz"))
 """How files lie beside themselves compressed, the smallest first."""
-LONGEST: Final = 60_000
+MAX_ADDRESS_CHARACTERS: Final = 60_000
 """Characters of an address that the page reads."""
-SILENT: Final = 20
+IDLE_TIMEOUT_S: Final = 20
 """Seconds after which a connection that sends no request is closed."""
 
 
@@ -49,7 +49,7 @@ class _Handler(SimpleHTTPRequestHandler):
         ".png": "image/png",
         ".wasm": "application/wasm",
     }
-    timeout = SILENT
+    timeout = IDLE_TIMEOUT_S
     server_version = "ackclock"
     sys_version = ""
 

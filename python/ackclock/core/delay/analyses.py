@@ -19,7 +19,7 @@ STEP = 0.1
 """Largest step along a curve, relative to the size of the unknowns."""
 TOLERANCE = 1e-9
 """Wanted error of a cycle, relative to the size of each state."""
-TRIVIAL = 1e-4
+MAX_TRIVIAL_ERROR = 1e-4
 """The multipliers of a cycle are believed where the trivial one differs from 1 by less."""
 
 
@@ -136,7 +136,7 @@ def cycle(
     """Return a cycle with names and multipliers."""
     multipliers, error, stable = None, None, None
     try:
-        multipliers, error, unstable = system.floquet(raw, 0.01, TRIVIAL)
+        multipliers, error, unstable = system.floquet(raw, 0.01, MAX_TRIVIAL_ERROR)
         stable = unstable == 0
     except AnalysisError:
         pass  # its stability stays unknown, and says so

@@ -15,7 +15,7 @@ from .style import Label
 if TYPE_CHECKING:
     from ...core.meanfield import MeanFieldResult
 
-RARE = 1e-3
+SHARE_BEYOND_SCALE = 1e-3
 """Share of the flows whose windows may lie beyond the end of a scale."""
 _COLUMNS = 600
 """Densities that an image shows side by side; more would be finer than a screen."""
@@ -143,7 +143,7 @@ def stationary(result: MeanFieldResult, which: str | None = None, *, ax: Axes | 
             text = f"stationary at a loss of {law.loss:.4%}; {law.atom:.2%} at the largest"
             ax.plot(law.window, law.density, color=style.VERMILION, linewidth=1.4, linestyle=style.DASHED, label=text)
         end = law.max_window if law is not None else measured[0][-1] if measured is not None else 1.0
-        rare = law is None or law.atom <= RARE
+        rare = law is None or law.atom <= SHARE_BEYOND_SCALE
         ax.set_xlim(0, reach(result, name, float(end)) if rare else float(end))
         ax.set_ylim(bottom=0)
         ax.set_xlabel("window (packets)")
@@ -203,11 +203,11 @@ def _top(result: MeanFieldResult, time: Floats, values: Floats) -> float:
 def reach(result: MeanFieldResult, name: str, largest: float) -> float:
     """Return a window that one flow in a thousand exceeds while it is measured; `largest` if some are there."""
     measured = mean_density(result, name)
-    if measured is None or measured[2] > RARE:
+    if measured is None or measured[2] > SHARE_BEYOND_SCALE:
         return largest
     window, values, _ = measured
     passed = np.cumsum(np.nan_to_num(values))
-    place = int(np.searchsorted(passed, (1 - RARE) * passed[-1]))
+    place = int(np.searchsorted(passed, (1 - SHARE_BEYOND_SCALE) * passed[-1]))
     return min(largest, 1.2 * float(window[min(place + 1, window.size - 1)]))
 
 

@@ -63,13 +63,13 @@ def scenario_toml(scenario: str) -> str:
 
 def laboratory(scenario: str) -> str:
     """Return the address at which `ackclock serve` shows a scenario in JSON; nothing where the page cannot."""
-    from ..server import ADDRESS, LONGEST, PORT, fragment
+    from ..server import ADDRESS, MAX_ADDRESS_CHARACTERS, PORT, fragment
 
     try:
         state = fragment(_core.Scenario(scenario.encode(), "scenario", "json").toml())
     except (ScenarioError, ValueError):
         return ""
-    return f"http://{ADDRESS}:{PORT}/{state}" if len(state) <= LONGEST else ""
+    return f"http://{ADDRESS}:{PORT}/{state}" if len(state) <= MAX_ADDRESS_CHARACTERS else ""
 
 
 def _cut(line: str) -> str:

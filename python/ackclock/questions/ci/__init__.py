@@ -32,11 +32,11 @@ __all__ = ["Checked", "CiError", "Configuration", "Status", "Verdict", "check", 
 
 OTHER_SEEDS = 1000
 """Offset of the seeds of a repetition."""
-MARGIN = 0.1
+WORSE_SHARE = 0.1
 """Part of the base's number by which one may be worse."""
 FLOORS: Mapping[str, float] = {"%": 0.02, "ms": 2e-3, "s": 0.05, "": 0.02, "packets": 1.0, "MB": 0.1e6}
 """The least margin of each unit, in its SI value."""
-CONFORMS = 0.5
+MIN_CONFORMANCE_SHARE = 0.5
 """Part of the reference's own conformance that one must have."""
 
 Known = dict[str, Numbers | str]
@@ -276,7 +276,7 @@ def _worse(
 def _is_worse(values: Pair, criterion: Criterion, unit: str) -> bool:
     """Return True if a number is worse than the base's by more than the margin, for certain."""
     sign = 1.0 if criterion.relation == "at most" else -1.0
-    margin = max(MARGIN * abs(interval(values[1]).mean), FLOORS[unit])
+    margin = max(WORSE_SHARE * abs(interval(values[1]).mean), FLOORS[unit])
     apart = [sign * (value - other) - margin for value, other in zip(*values, strict=True)]
     estimate = mean_interval(apart)
     return estimate.mean - estimate.half > 0
@@ -288,7 +288,10 @@ def _conformance(configuration: Configuration, after: int) -> tuple[envelope.Con
 
     def failing(conformance: envelope.Conformance) -> bool:
         apart = mean_interval(
-            [value - CONFORMS * own for value, own in zip(conformance.values, conformance.own, strict=True)]
+            [
+                value - MIN_CONFORMANCE_SHARE * own
+                for value, own in zip(conformance.values, conformance.own, strict=True)
+            ]
         )
         return apart.mean + apart.half < 0
 
@@ -302,7 +305,9 @@ def _conformance(configuration: Configuration, after: int) -> tuple[envelope.Con
     if status is Status.FAIL and (reason := configuration.accept.get("C.9")):
         status, more = Status.ACCEPTED, state("ci.accepted", reason=reason)
     value, own = show(measured.values, "%"), show(measured.own, "%")
-    sentence = state("ci.conforms", value=value, like=configuration.like, own=own, part=CONFORMS, more=more)
+    sentence = state(
+        "ci.conforms", value=value, like=configuration.like, own=own, part=MIN_CONFORMANCE_SHARE, more=more
+    )
     return measured, Checked("C.9", title, name, status, str(sentence))
 
 

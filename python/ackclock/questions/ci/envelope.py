@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 RATE, RTT = 20.0, 50.0
 """Mbit/s and ms: those of QUICbench's example, with a buffer of 1 BDP and 120 s."""
-SECONDS = 120.0
-ROUNDS = 10
+RUN_S = 120.0
+POINT_RTTS = 10
 """Round trips of a point."""
 SEEDS, GROUPS = 5, 4
 """Runs of an envelope, and envelopes."""
-KEPT = 0.95
+ENVELOPE_SHARE = 0.95
 """Part of the points that makes the envelope."""
-ROUNDING = 1e-9
+EDGE_ROUNDING = 1e-9
 """By how much a point on the edge may seem to lie outside."""
 
 
@@ -46,7 +46,9 @@ class Envelope:
     def kept(self) -> NDArray[np.float64]:
         """The points nearest to their mean."""
         distance = ((self.points - self.points.mean(axis=0)) ** 2).sum(axis=1)
-        nearest: NDArray[np.float64] = self.points[np.argsort(distance, kind="stable")[: int(KEPT * len(self.points))]]
+        nearest: NDArray[np.float64] = self.points[
+            np.argsort(distance, kind="stable")[: int(ENVELOPE_SHARE * len(self.points))]
+        ]
         return nearest
 
 
@@ -78,7 +80,7 @@ def conformance(envelope: Envelope, other: Envelope) -> float:
 
 def _inside(points: NDArray[np.float64], equations: NDArray[np.float64]) -> int:
     outside = points @ equations[:, :-1].T + equations[:, -1]
-    return int((outside <= ROUNDING).all(axis=1).sum())
+    return int((outside <= EDGE_ROUNDING).all(axis=1).sum())
 
 
 def measure(entry: Entry, like: str, after: int) -> Conformance:
@@ -106,14 +108,16 @@ def measure(entry: Entry, like: str, after: int) -> Conformance:
 
 def _points(entry: Entry, like: str, seed: int) -> NDArray[np.float64]:
     classes = [entry.flows(1), entry.others(1, like, "reference")]
-    scenario = line(classes, rate=RATE, rtt=RTT, window=(ROUNDS * RTT / 1e3, SECONDS))
-    step = ROUNDS * RTT / 1e3
-    traces = run(scenario.with_({"scenario.sample": f"{1e3 * step / ROUNDS:g} ms"}), seed=seed, trace_flows=[0]).traces
-    delivered = traces["flow_delivered"].values[0].astype(float)[::ROUNDS]
+    scenario = line(classes, rate=RATE, rtt=RTT, window=(POINT_RTTS * RTT / 1e3, RUN_S))
+    step = POINT_RTTS * RTT / 1e3
+    traces = run(
+        scenario.with_({"scenario.sample": f"{1e3 * step / POINT_RTTS:g} ms"}), seed=seed, trace_flows=[0]
+    ).traces
+    delivered = traces["flow_delivered"].values[0].astype(float)[::POINT_RTTS]
     srtt = traces["flow_srtt"].values[0][1:]
-    count = min(len(delivered) - 1, len(srtt) // ROUNDS)
+    count = min(len(delivered) - 1, len(srtt) // POINT_RTTS)
     rates = 1460 * 8e-6 * np.diff(delivered)[:count] / step
-    trips = 1e3 * srtt[: count * ROUNDS].reshape(count, ROUNDS).mean(axis=1)
+    trips = 1e3 * srtt[: count * POINT_RTTS].reshape(count, POINT_RTTS).mean(axis=1)
     points = np.column_stack([rates, trips])
     good: NDArray[np.float64] = points[np.isfinite(points).all(axis=1)]
     return good

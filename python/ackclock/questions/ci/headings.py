@@ -35,16 +35,16 @@ START_RATE, START_RTT = 50.0, 100.0
 START_TIMES = (1.0, 2.0, 4.0)
 """Seconds after the start at which bytes are counted."""
 LINUX = {"style": "linux"}
-PACE = 1.0
+RENO_GROWTH = 1.0
 """Growth of Reno's window, packets in a round trip."""
-FASTEST = 1.25
+MAX_RENO_GROWTH = 1.25
 """The same of a control that is to be like Reno, at most."""
-FULL = 0.9
+FULL_UTILISATION = 0.9
 """Utilisation from which a link has no room."""
 TRACED: Value = operator.itemgetter("traced")
 LOSS_TIMES = tuple(range(10, 40, 2))
 """Seconds at which a few packets in a row are lost."""
-KEPT = 0.9
+IGNORED_LOSS_SHARE = 0.9
 """Part of a window that is left by a control that does not answer a loss."""
 LOSS_BASED = 0.35
 """Part of the link that a control whose signal is a loss uses under 1 % loss, at most: twice what Reno and CUBIC do."""
@@ -184,7 +184,9 @@ def _grown(result: Result) -> float:
     if not np.isfinite(window).all() or not len(known):
         return math.nan
     growth = float((window.max() - window[0]) * known.mean() / (end - begin))
-    return max(growth, PACE) if result.json()["links"]["bottleneck"]["utilization"] >= FULL else growth
+    return (
+        max(growth, RENO_GROWTH) if result.json()["links"]["bottleneck"]["utilization"] >= FULL_UTILISATION else growth
+    )
 
 
 def _one_flow(entry: Entry) -> Scenario:
@@ -220,7 +222,7 @@ def _unlike(result: Result) -> float:
     for loss in LOSS_TIMES:
         before = np.searchsorted(times, loss) - 1
         after = window[before : np.searchsorted(times, loss + 2.5 * trips[before] + 0.02)]
-        kept.append(bool(after.min() > KEPT * window[before]))
+        kept.append(bool(after.min() > IGNORED_LOSS_SHARE * window[before]))
     if not np.isfinite(window[times >= LOSS_TIMES[0]]).all():
         return math.nan
     part = sum(kept) / len(kept)
@@ -353,7 +355,7 @@ HEADINGS = (
                 "growth in a round trip", "packets", (Case("400 Mbit/s, 400 ms", _large_window, TRACED, traced=_grown),)
             ),
         ),
-        criteria=(Criterion("growth in a round trip", "at least", PACE / 2),),
+        criteria=(Criterion("growth in a round trip", "at least", RENO_GROWTH / 2),),
     ),
     Question(
         "C.11",
@@ -404,6 +406,6 @@ LIKE_RENO = Question(
     "exceeds that of a round trip before, the median over time. In a round trip of congestion avoidance Reno's must "
     "not gain more than one (RFC 5681, section 3.1).",
     quantities=(Quantity("growth in a round trip", "packets", (Case("alone", _one_flow, TRACED, traced=_paced),)),),
-    criteria=(Criterion("growth in a round trip", "at most", FASTEST),),
+    criteria=(Criterion("growth in a round trip", "at most", MAX_RENO_GROWTH),),
 )
 """Asked where a configuration says that the control is like Reno: others may grow faster."""

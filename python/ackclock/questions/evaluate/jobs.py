@@ -23,7 +23,7 @@ from .subject import Entry
 if TYPE_CHECKING:
     from ...core.result import Result
 
-FULL = 0.9
+FULL_UTILISATION = 0.9
 """Utilisation of a second from which the link counts as full."""
 Traced = Callable[["Result"], float]
 
@@ -143,7 +143,7 @@ def _numbers(job: Job, limit_s: float | None) -> dict[str, float]:
     numbers: dict[str, float] = {}
     _flatten("", result.json(), numbers)
     for link, seconds in result.utilization_1s.items():
-        full = next((at for at, share in enumerate(seconds) if share >= FULL), len(seconds))
+        full = next((at for at, share in enumerate(seconds) if share >= FULL_UTILISATION), len(seconds))
         numbers[f"links.{link}.full_after_s"] = float(full)
     if job.traced is not None:
         numbers["traced"] = job.traced(result)

@@ -34,21 +34,21 @@ if TYPE_CHECKING:
 
 Verdict = Literal["oscillates", "does not oscillate", "cannot tell"]
 
-TOLERANCE: Final = 0.2
+RATE_TOLERANCE: Final = 0.2
 """Half the 95 % interval of the decay rate, relative to the rate, at which more runs are not worth their time."""
 FIRST_RUNS, MOST_RUNS = MEASURED.seeds
 PILOT_ROUND_TRIPS: Final = 400
 """Length of the first runs, in base round trips; no shorter than `PILOT_SECONDS`."""
 PILOT_SECONDS: Final = 20.0
-WARMED: Final = 1 / 3
+WARM_UP_SHARE: Final = 1 / 3
 """Part of each run that is left out."""
-PERIODS: Final = 60
+PERIODS_OF_A_RUN: Final = 60
 """Periods of the mode that each run's measured part should hold."""
-DECAYS: Final = 40
+DECAYS_OF_A_RUN: Final = 40
 """Decay times of the mode that it should hold."""
-SAMPLES: Final = 8
+SAMPLES_PER_RTT: Final = 8
 """Samples in the shortest base round trip."""
-SPARE: Final = 1.2
+RUNS_MARGIN: Final = 1.2
 """So many times the runs that an interval seems to ask for: few runs tell its width only roughly."""
 MOST_SAMPLES: Final = 60_000
 """Most samples of one run."""
@@ -56,15 +56,15 @@ FINER: Final = (1 + math.sqrt(5)) / 2
 """Samples that test a period stand closer by this factor: it is no ratio of whole numbers, which could alias alike."""
 SAME_PERIOD: Final = 0.1
 """Two periods this near (relatively) are one."""
-WIDEST: Final = 10.0
+MAX_INTERVAL_RATIO: Final = 10.0
 """Ratio of the ends of the decay rate's interval beyond which nothing is known of the mode."""
 LEAST_SHARE: Final = 0.1
 """A band with less of the variance decides nothing; a mode in such a band is not the dominant one."""
-SLOWER: Final = 0.15
+MAX_SLOW_SHARE: Final = 0.15
 """Part of the variance that may be slower than the runs can tell."""
-RIPPLE: Final = 0.1
+RIPPLE_SHARE: Final = 0.1
 """Motion by less than a packet, and by less than this part of the mean, is that of single packets."""
-EMPTY: Final = 0.5
+EMPTY_QUEUE_PACKETS: Final = 0.5
 """A queue of fewer packets on average has no level that could oscillate."""
 
 
@@ -118,7 +118,7 @@ def measured_stability(
     scenario: ScenarioLike,
     *,
     link: str | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RATE_TOLERANCE,
     packets: int = int(MEASURED.packets),
     most_runs: int = MOST_RUNS,
     threads: int | None = None,
@@ -206,7 +206,7 @@ class Ensemble:
         self.rtt = float(np.median(rtts)) if rtts.size else 0.1
         shortest = float(rtts.min()) if rtts.size else 0.1
         self.seconds = max(PILOT_SECONDS, PILOT_ROUND_TRIPS * self.rtt)
-        self.sample = max(shortest / SAMPLES, self.seconds / MOST_SAMPLES)
+        self.sample = max(shortest / SAMPLES_PER_RTT, self.seconds / MOST_SAMPLES)
         self.more(FIRST_RUNS)
         return self.judge()
 
@@ -219,11 +219,11 @@ class Ensemble:
         if self.link is None:
             means = results[0].links["queue_packets_mean"]
             self.link = str(means.index[int(np.argmax(means.to_numpy()))])
-        new = np.array([queue_of(result, self.link, self.begin + self.seconds * WARMED) for result in results])
+        new = np.array([queue_of(result, self.link, self.begin + self.seconds * WARM_UP_SHARE) for result in results])
         self.traces = new if self.runs == 0 else np.concatenate([self.traces, new])
         self.runs += runs
 
-    def extend(self, judged: MeasuredStability, budget: int, most_runs: int, tolerance: float = TOLERANCE) -> bool:
+    def extend(self, judged: MeasuredStability, budget: int, most_runs: int, tolerance: float = RATE_TOLERANCE) -> bool:
         """
         Make runs as long as the mode asks for, or add more; False where the budget does not allow it.
 
@@ -234,24 +234,26 @@ class Ensemble:
             wanted = 3 * self.seconds
         elif judged.mode is not None:
             period = judged.mode.period
-            slow = max(PERIODS * period, min(DECAYS / judged.mode.decay.value, 4 * PERIODS * period))
-            wanted = slow / (1 - WARMED)
-        elif judged.queue_mean >= EMPTY:
+            slow = max(
+                PERIODS_OF_A_RUN * period, min(DECAYS_OF_A_RUN / judged.mode.decay.value, 4 * PERIODS_OF_A_RUN * period)
+            )
+            wanted = slow / (1 - WARM_UP_SHARE)
+        elif judged.queue_mean >= EMPTY_QUEUE_PACKETS:
             wanted = 3 * self.seconds
-        wanted = max(wanted, PERIODS * self.slow / (1 - WARMED))
+        wanted = max(wanted, PERIODS_OF_A_RUN * self.slow / (1 - WARM_UP_SHARE))
         left = budget - self.packets
         if wanted > 1.5 * self.seconds:
             longest = left / FIRST_RUNS / max(self.cost, 1e-9) - self.begin
             if longest > 1.5 * self.seconds:
                 self.seconds = min(wanted, longest)
-                shortest_rtt = self.sample * SAMPLES
-                self.sample = max(shortest_rtt / SAMPLES, self.seconds / MOST_SAMPLES)
+                shortest_rtt = self.sample * SAMPLES_PER_RTT
+                self.sample = max(shortest_rtt / SAMPLES_PER_RTT, self.seconds / MOST_SAMPLES)
                 self.runs = 0
                 self.more(FIRST_RUNS)
                 return True
         again = self.runs
         if judged.mode is not None and judged.verdict != "cannot tell":
-            needed = SPARE * seeds_needed(self.runs, judged.mode.decay.relative, tolerance)
+            needed = RUNS_MARGIN * seeds_needed(self.runs, judged.mode.decay.relative, tolerance)
             again = max(again, math.ceil(needed - self.runs))
         more = min(again, most_runs - self.runs, int(left / max(self.cost * (self.begin + self.seconds), 1.0)))
         if more < 1:
@@ -263,8 +265,8 @@ class Ensemble:
         """Say what the runs so far tell."""
         mean, deviation = float(self.traces.mean()), float(self.traces.std())
         mode, observed = None, _Bands((), 0.0, deviation)
-        if mean >= EMPTY:
-            packet = min(1.0, RIPPLE * mean)
+        if mean >= EMPTY_QUEUE_PACKETS:
+            packet = min(1.0, RIPPLE_SHARE * mean)
             mode = fluctuation_mode(self.traces, self.sample, shortest_lag=self.rtt / 2)
             if mode is not None and mode.amplitude < packet:
                 mode = None
@@ -331,7 +333,7 @@ class Ensemble:
 
     def _verdict(self, mode: FluctuationMode | None, mean: float, observed: _Bands) -> tuple[Verdict, Statement]:
         self.slow = 0.0
-        if mean < EMPTY:
+        if mean < EMPTY_QUEUE_PACKETS:
             return "does not oscillate", state("measured.empty", mean=mean)
         moved = self._drift()
         if moved is not None:
@@ -341,8 +343,8 @@ class Ensemble:
         if observed.cycle is not None:
             amplitude = _amplitude(observed.cycle, observed.deviation)
             return "oscillates", _cycle(observed.cycle.period, amplitude, observed.cycle.amplitude_ratio)
-        if observed.slower >= SLOWER:
-            self.slow = 3 * self.seconds * (1 - WARMED) / PERIODS
+        if observed.slower >= MAX_SLOW_SHARE:
+            self.slow = 3 * self.seconds * (1 - WARM_UP_SHARE) / PERIODS_OF_A_RUN
             return "cannot tell", state("measured.slower-than-runs", share=observed.slower, seconds=self.seconds)
         if observed.open is not None:
             return self._of_both(observed.open)
@@ -372,7 +374,7 @@ class Ensemble:
         period, decay = mode.period, mode.decay
         ratio = mode.amplitude_ratio
         spread = _spread(ratio)
-        if mode.is_cycle is False and decay.high > WIDEST * decay.low:
+        if mode.is_cycle is False and decay.high > MAX_INTERVAL_RATIO * decay.low:
             return "cannot tell", state("measured.decay-unknown", period=period, low=decay.low, high=decay.high)
         if mode.is_cycle is False:
             return "does not oscillate", state(
@@ -397,7 +399,7 @@ class Ensemble:
         scenario = self.scenario.with_(
             {
                 "scenario.duration": f"{self.begin + seconds:.9g} s",
-                "scenario.measure": f"{self.begin + seconds * WARMED:.9g} s .. {self.begin + seconds:.9g} s",
+                "scenario.measure": f"{self.begin + seconds * WARM_UP_SHARE:.9g} s .. {self.begin + seconds:.9g} s",
                 "scenario.sample": f"{sample:.9g} s",
             }
         )

@@ -20,7 +20,7 @@ from .ensemble import Ensemble, queue_of
 RUNS: Final = 4
 HOLD_PERIODS: Final = 60
 """How long each value is held, in periods of the mode at the first value; the second half of it is measured."""
-FACTOR: Final = 2.0
+MIN_DEVIATION_RATIO: Final = 2.0
 """The two ways differ where their standard deviations do by this factor, their 95 % intervals apart."""
 
 
@@ -38,7 +38,7 @@ class Hysteresis:
         """Values at which the queue's motion depends on where it came from."""
         apart = (self.table["up"] - self.table["down"]).abs() > self.table["up_half"] + self.table["down_half"]
         ratio = self.table[["up", "down"]].max(axis=1) / self.table[["up", "down"]].min(axis=1)
-        return [float(value) for value in self.table.index[apart & (ratio > FACTOR)]]
+        return [float(value) for value in self.table.index[apart & (ratio > MIN_DEVIATION_RATIO)]]
 
     @presented
     def __str__(self) -> str:

@@ -17,11 +17,11 @@ from ...core.scenario import ScenarioLike, scenario_of
 from ..sweep import changed
 from .ensemble import MeasuredStability, measured_stability
 
-HALVINGS: Final = 4
+BRACKET_HALVINGS: Final = 4
 """Bisections of the bracket of the limit, on a logarithmic scale."""
-POINTS: Final = 5
+EXTRAPOLATED_POINTS: Final = 5
 """On the stable side, whose decay rates are extrapolated to zero."""
-NEAR: Final = 0.5
+MAX_LOG_RATIO: Final = 0.5
 """How far from the limit those points may lie, as a logarithm of the parameter's ratio."""
 
 
@@ -109,22 +109,22 @@ def measured_limit(
             "no limit",
         )
     stable, cycling = sides[False], sides[True]
-    for _ in range(HALVINGS):
+    for _ in range(BRACKET_HALVINGS):
         middle = math.sqrt(stable * cycling)
         if _oscillates(at(middle)):
             cycling = middle
         else:
             stable = middle
     away = math.log(stable / cycling)
-    step = math.copysign(max(abs(away), NEAR / POINTS), away)
-    for k in range(1, POINTS):
+    step = math.copysign(max(abs(away), MAX_LOG_RATIO / EXTRAPOLATED_POINTS), away)
+    for k in range(1, EXTRAPOLATED_POINTS):
         at(stable * math.exp(k * step))
     usable = [
         (value, stability)
         for value, stability in judged.items()
         if stability.verdict == "does not oscillate"
         and stability.mode is not None
-        and abs(math.log(value / cycling)) < NEAR + abs(away)
+        and abs(math.log(value / cycling)) < MAX_LOG_RATIO + abs(away)
     ]
     if len(usable) < 3:  # noqa: PLR2004
         raise AnalysisError(

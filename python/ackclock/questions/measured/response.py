@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-DEPTH: Final = 0.1
+RATE_DIP: Final = 0.1
 """The link loses this part of its rate for one median base round trip: small beside what it carries."""
 RUNS: Final = 24
-DECAYS: Final = 4
+DECAYS_OF_RESPONSE: Final = 4
 """Decay times of the mode over which the response is looked at."""
-PERIODS: Final = 3
+MIN_PERIODS: Final = 3
 """At least so many of its periods."""
 
 
@@ -71,7 +71,7 @@ def measured_response(
     if judged.mode is None:
         raise AnalysisError(f"the queue of {judged.link} shows no mode whose response could be fitted", "no mode")
     period, decay = judged.period, judged.mode.decay.value
-    length = max(DECAYS / decay, PERIODS * period)
+    length = max(DECAYS_OF_RESPONSE / decay, MIN_PERIODS * period)
     at = ensemble.begin + ensemble.seconds * 0.5
     end = at + ensemble.rtt + min(length, 20 * period)
     disturbed = _disturbed(scenario, judged.link, at, ensemble.rtt)
@@ -106,7 +106,7 @@ def _disturbed(scenario: Scenario, link: str, at: float, lasting: float) -> Scen
         raise AnalysisError(f"the rate of {link} varies with time, so it has no level to be disturbed", "varies")
     rate = _core.quantity(entry["rate"])[0]
     changes = [
-        {"at": f"{at:.9g} s", "link": link, "rate": f"{(1 - DEPTH) * rate:.9g} bit/s"},
+        {"at": f"{at:.9g} s", "link": link, "rate": f"{(1 - RATE_DIP) * rate:.9g} bit/s"},
         {"at": f"{at + lasting:.9g} s", "link": link, "rate": entry["rate"]},
     ]
     return scenario.with_({"change": changes})

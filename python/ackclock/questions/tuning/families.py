@@ -13,13 +13,13 @@ from ..design import Network, pi_design
 from .problem import Problem, show
 from .theory import Theory
 
-HEADROOM: Final = 2.0
+THRESHOLD_HEADROOM: Final = 2.0
 """RED's maximum threshold over the target: the queue then has room to swing about it before every packet is dropped."""
-ROOM: Final = 4.0
+CAPACITY_TARGETS: Final = 4.0
 """Capacity of the queue over the target ..."""
 LEAST_ROOM: Final = 100
 """... and at least so many packets."""
-BURST: Final = 2.0
+MIN_CAPACITY_BDPS: Final = 2.0
 """... and at least so many bandwidth-delay products of the longest round trip, for the end of slow start."""
 
 
@@ -73,7 +73,7 @@ def capacity(problem: Problem, target: float) -> int:
     """Return the room of a tuned queue, packets."""
     rtt = _longest(problem)[0]
     fastest = max([problem.bits, *(axis.high for axis in problem.axes if axis.key == "rate")]) / (8 * problem.packet)
-    return math.ceil(max(ROOM * target * fastest, BURST * rtt * fastest, LEAST_ROOM))
+    return math.ceil(max(CAPACITY_TARGETS * target * fastest, MIN_CAPACITY_BDPS * rtt * fastest, LEAST_ROOM))
 
 
 def _at_most(seconds: float) -> str:
@@ -99,7 +99,7 @@ def _red(problem: Problem, target: float) -> Iterator[Queue]:
     goal = target * problem.rate
     needed = _needed(problem, target)
     base = _base(problem, "red", target)
-    high = max(round(HEADROOM * goal), 2)
+    high = max(round(THRESHOLD_HEADROOM * goal), 2)
     tried = set()
     for exponent, part, factor in itertools.product(
         range(16, 0, -1), (0.1, 0.2, 0.35, 0.5, 0.7), (0.6, 0.8, 1.1, 1.5, 2.2, 4.0)

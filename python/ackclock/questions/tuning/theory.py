@@ -18,11 +18,11 @@ from .problem import Axis, Class, Need, Point, Problem
 
 GRID: Final = {1: 49, 2: 13, 3: 7}
 """Places of the grid in each direction, by the number of axes."""
-REFINED: Final = 6
+GRID_HALVINGS: Final = 6
 """Halvings of the grid's step around its worst place."""
 TIPS_UP_TO: Final = 3.0
 """A limit is looked for up to so many times the value of a parameter, and cycles are followed back from there."""
-STEPS: Final = 40_000
+MAX_STEPS: Final = 40_000
 """Steps of an integration from a large disturbance; where they do not reach, that is said."""
 LINK: Final = "link"
 
@@ -305,7 +305,7 @@ def check(theory: Theory, need: Need) -> Check:
     best = min((k for k, place in enumerate(surveyed) if place is not None), key=lambda k: rank(surveyed[k]))  # type: ignore[arg-type]
     centre, worst, step, looked = grid[best], surveyed[best], 0.5 / (points - 1), 0
     assert worst is not None
-    for _ in range(REFINED):
+    for _ in range(GRID_HALVINGS):
         around = []
         for k, side in enumerate(problem.axes):
             if side.low < side.high:
@@ -359,7 +359,7 @@ def coexisting(scenario: Scenario, point: Point | None = None, **choices: Any) -
         return Coexistence(point, (state("tune.unstable"),), True, 0.0, None)
     for name, factor in (("empty queues", None), ("overload", 2.0)):
         try:
-            after = of.large_signal_from(factor, steps=STEPS)
+            after = of.large_signal_from(factor, steps=MAX_STEPS)
         except AnalysisError as error:
             statements.append(state("tune.unknown-from", start=name, error=str(error)))
             continue
@@ -371,7 +371,7 @@ def coexisting(scenario: Scenario, point: Point | None = None, **choices: Any) -
     now = next(iter(at.rtt.values())) if rtt not in at.parameters else at.parameters[rtt]
     for name, value in ((rtt, now), ("gain", 1.0)):
         try:
-            limits = of.limits(name, (0.999 * value, TIPS_UP_TO * value), steps=STEPS)
+            limits = of.limits(name, (0.999 * value, TIPS_UP_TO * value), steps=MAX_STEPS)
         except (AnalysisError, ValueError) as error:
             statements.append(state("tune.no-limit", key=name, error=str(error)))
             continue

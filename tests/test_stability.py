@@ -690,3 +690,11 @@ def test_marks_are_not_called_losses() -> None:
     lost = equilibrium_lines(ac.stability(link.with_({"flows.ecn": False})))["flows flows-1"]
     assert ", loss or marks 0.7" in marked
     assert ", loss 0.7" in lost
+
+
+def test_a_curve_ends_where_a_probability_is_one() -> None:
+    """The equations have no meaning beyond: the last point lies on the bound, and nothing fails."""
+    curve = ac.stability(one_flow(1e-4)).hopf_curve("rtt", "queue.max_probability")
+    ends = {end.reason for end in (curve.start, curve.end)}
+    assert "end of the range, queue.max_probability = 1" in ends
+    assert curve.table["queue.max_probability"].max() == 1.0

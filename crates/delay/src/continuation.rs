@@ -88,6 +88,14 @@ impl Limit {
         u.len() - 1 - self.from_last
     }
 
+    /// The end of the range that lies ahead within `reach` along a tangent.
+    fn end_ahead(&self, u: &[f64], tangent: &[f64], scales: &[f64], reach: f64) -> Option<f64> {
+        let k = self.unknown(u);
+        let speed = tangent[k] * scales[k];
+        let end = if speed > 0.0 { self.high } else { self.low };
+        ((end - u[k]).abs() <= reach * speed.abs()).then_some(end)
+    }
+
     /// The end of the range that a point lies beyond.
     fn end_before(&self, u: &[f64]) -> Option<f64> {
         let value = u[self.unknown(u)];
@@ -213,6 +221,9 @@ pub(crate) fn correct(
     })
 }
 
+/// How near the end of a range a curve that cannot go on has reached it, in first steps.
+const END_REACH: f64 = 0.01;
+
 /// Sees a point and its scaled tangent, and may end the curve.
 pub(crate) type Visit<'a> = &'a mut dyn FnMut(&[f64], &[f64]) -> Option<End>;
 
@@ -272,7 +283,25 @@ impl Walk<'_> {
         let mut t = tangent(&jacobian, &self.scales, &direction)?;
         self.move_on(u, &mut t)?;
         for count in 0..self.options.points {
-            let (next, new, h) = self.step(u, &t)?;
+            let (next, new, h) = match self.step(u, &t) {
+                Ok(step) => step,
+                Err(error) => {
+                    // the equations may end where the range does: a probability of one
+                    let reach = END_REACH * self.options.step;
+                    let ahead = limits.iter().find_map(|limit| {
+                        let end = limit.end_ahead(u, &t, &self.scales, reach)?;
+                        Some((limit, end))
+                    });
+                    let Some((limit, value)) = ahead else {
+                        return Err(error);
+                    };
+                    let last = self.onto(u, u, limit, value)?;
+                    return Ok(visit(&last, &t).unwrap_or(End::Range {
+                        parameter: limit.parameter,
+                        value,
+                    }));
+                }
+            };
             let beyond = limits
                 .iter()
                 .find_map(|limit| limit.end_before(&next).map(|end| (limit, end)));

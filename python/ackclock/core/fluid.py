@@ -9,6 +9,7 @@ Cai, Liu and Shen, "AIMD congestion control", equations (1) and (2). Each algori
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -51,7 +52,7 @@ SmallWindows = Literal["law", "own"]
 packets, CUBIC's Reno-friendly region), as packets do; "law": one law for all windows, as in the papers.
 """
 Memory = Literal["states", "rest"]
-"""The model of a sender with a memory (CUBIC): all its states, or a window that its i(w) and d(w) at rest move."""
+"""The model of a sender with a memory (CUBIC): all its states, or a window, moved by i(w) and d(w) at equilibrium."""
 Averaging = Literal["exponential", "linear"]
 """How RED's weight w becomes a rate: - ln(1 - w) (exact for a constant queue), or w, per packet time."""
 
@@ -91,7 +92,7 @@ class Choices:
                 }[self.decrease],
                 {"queueing": "round trips include queueing", "constant": "constant round trips"}[self.rtt],
                 {"law": "one law for all windows", "own": "small windows have their own law"}[self.small_windows],
-                {"states": "senders with all their states", "rest": "senders as at rest"}[self.memory],
+                {"states": "senders with all their states", "rest": "senders as at equilibrium"}[self.memory],
                 {"exponential": "weights as exact rates", "linear": "weights as linear rates"}[self.averaging],
                 "RED's drop spacing counted" if self.effective_spacing else "RED's initial probability",
                 "clamped trajectories" if self.clamped else "smooth trajectories",
@@ -114,8 +115,8 @@ def choices_for(
     """
     Return the choices for a scenario, the same for every engine of equations where the user does not choose.
 
-    Windows follow the law that their sender has for windows of their size. CUBIC is a window alone, as at rest: only so
-    has it its Reno-friendly region, and a verdict (its states have a root at zero whatever the parameters).
+    Windows follow the law that their sender has for windows of their size. CUBIC is a window alone, as at equilibrium:
+    only so it has its Reno-friendly region, and a verdict (its states have a root at zero whatever the parameters).
     """
     if memory is None:
         laws = _core.sender_laws(scenario._core)
@@ -191,6 +192,14 @@ class Equations:
         crossed = [*flows["path"], *(back if isinstance(back, list) else [])]
         return sum(delays[str(link)] for link in crossed), "the propagation of its path"
 
+    def most(self, name: str) -> float:
+        """Return the largest value that a parameter without unit may have: 1 of a probability; infinite without one."""
+        owner, _, key = self._resolve(name)[0].rpartition(".")
+        group, kinds = ("aqm", self._aqms) if owner in self._aqms else ("congestion", self._kinds)
+        declared = _declared(kinds.get(owner, ""), key, group)
+        bound = re.search(r"at most ([\d.]+)$", declared["allowed"]) if declared else None
+        return float(bound[1]) if bound else math.inf
+
     def shown(self, parameters: Sequence[float]) -> dict[str, float]:
         """Return parameters by name: those of links and classes, and all that were asked for."""
         names: dict[str, Parameter] = {}
@@ -262,9 +271,9 @@ class Equations:
                 return f"{chosen}.{key}", {"rate": "bit/s", "rtt": "s"}.get(key, ""), scale
             key = key.removeprefix(f"{table}.")
             kinds = self._aqms if group == "link" else self._kinds
-            unit = _unit_of(kinds[chosen], key, "aqm" if group == "link" else "congestion")
-            if unit is not None:
-                return f"{chosen}.{key}", unit, 1.0
+            declared = _declared(kinds[chosen], key, "aqm" if group == "link" else "congestion")
+            if declared is not None:
+                return f"{chosen}.{key}", str(declared["unit"] or ""), 1.0
         raise ValueError(f"{name} is not a key that can be varied{among(name, self.keys())}")
 
 
@@ -278,14 +287,11 @@ def _is_bulk(entry: Mapping[str, Any]) -> bool:
     return (traffic if isinstance(traffic, str) else traffic.get("kind", "bulk")) == "bulk"
 
 
-def _unit_of(kind: str, key: str, group: str) -> str | None:
+def _declared(kind: str, key: str, group: str) -> dict[str, Any] | None:
+    """Return what the registry says of a parameter of an algorithm."""
     entries: list[dict[str, Any]] = list_algorithms()[group]
-    for entry in entries:
-        if entry["kind"] == kind:
-            for parameter in entry["parameters"]:
-                if parameter["name"] == key:
-                    return str(parameter["unit"] or "")
-    return None
+    parameters = (parameter for entry in entries if entry["kind"] == kind for parameter in entry["parameters"])
+    return next((parameter for parameter in parameters if parameter["name"] == key), None)
 
 
 def _python_laws(scenario: Scenario) -> dict[str, object]:

@@ -155,7 +155,7 @@ class EquilibriumAnalysis:
         now = self._now(self.equations.parameter(name))
         least, _ = self.equations.least(name)
         if span is None:
-            return max(now / REACH, min(least, now)), now * REACH
+            return max(now / REACH, min(least, now)), min(now * REACH, max(self.equations.most(name), now))
         low, high = (self.equations.value(name, value) for value in span)
         if not low < high:
             raise ValueError(f"{name}: {span[0]} .. {span[1]} is not a range from small to large")

@@ -120,7 +120,7 @@ def stability(
         Which equilibrium, where there are several (counted from 0).
     memory
         How a sender with a memory is modelled: see `ackclock.fluid`. By default with all its states; with a window
-        alone, as at rest, if any sender is CUBIC. CUBIC's states have a characteristic root at zero whatever the
+        alone, as at equilibrium, if any sender is CUBIC. CUBIC's states have a characteristic root at zero whatever the
         parameters, so they allow no verdict.
     form, decrease, rtt, small_windows, averaging, effective_spacing, clamped
         Choices in which the papers differ: see `ackclock.fluid`.

@@ -1716,6 +1716,106 @@ mod tests {
         assert!(cobalt.count < marks.len() as u32 / 2, "{}", cobalt.count);
     }
 
+    /// BLUE drops whatever the code point, with its probability and without a delay.
+    #[test]
+    fn blue_drops_what_could_be_marked() {
+        let law = CobaltLaw::new(&params(&[]), 0);
+        let mut cobalt = Cobalt {
+            blue: 1 << 30,
+            ..Cobalt::default()
+        };
+        let mut random = Stream::new(1, Owner::Queue, 0);
+        let packet = PacketView {
+            ecn_capable: true,
+            ..of_flow(0, 1500)
+        };
+        let dropped = (1..4000_u64)
+            .filter(|now| cobalt.judge(&law, *now, 0, 0, &packet, &mut random) == Verdict::Drop);
+        assert!((900..1100).contains(&dropped.count()));
+    }
+
+    /// No delay below the time of four packets is too long, nor below that of two of each busy flow.
+    #[test]
+    fn a_slow_link_may_hold_four_packets() {
+        let law = CobaltLaw::new(&params(&[]), 125_000);
+        let signals = |packets: u64, busy_flows| {
+            let mut cobalt = Cobalt::default();
+            let mut random = Stream::new(1, Owner::Queue, 0);
+            let mut judge = |k| {
+                let (now, sojourn) = (k * law.interval, law.packet_time * packets + 1);
+                cobalt.judge(
+                    &law,
+                    now,
+                    sojourn,
+                    busy_flows,
+                    &of_flow(0, 1500),
+                    &mut random,
+                )
+            };
+            (1..20).any(|k| judge(k) == Verdict::Drop)
+        };
+        assert!(!signals(3, 0) && signals(4, 0));
+        assert!(!signals(9, 5) && signals(10, 5));
+    }
+
+    /// After a pause a flow is not signalled for the steps that fell into it.
+    #[test]
+    fn missed_steps_are_not_made_up_for() {
+        let law = CobaltLaw::new(&params(&[]), 0);
+        let mut cobalt = Cobalt::default();
+        let mut random = Stream::new(1, Owner::Queue, 0);
+        let packet = PacketView {
+            ecn_capable: true,
+            ..of_flow(0, 1500)
+        };
+        let step = Time::from_seconds(0.001).0;
+        let mut marks = |from: u64| {
+            let times = from..from + 20;
+            let judged = times
+                .map(|k| cobalt.judge(&law, k * step, law.target + 1, 0, &packet, &mut random));
+            judged.filter(|verdict| *verdict == Verdict::Mark).count()
+        };
+        marks(1);
+        assert!((1..4).contains(&marks(10_000)));
+    }
+
+    /// COBALT forgets a flow without packets in time, though another one is always busy.
+    #[test]
+    fn memory_fades_beside_a_busy_flow() {
+        let mut queues = Queues::new(params(&[("bandwidth", Value::Number(10e6))]).build(&VIEW));
+        let mut random = Stream::new(1, Owner::Queue, 0);
+        let mut now = Time::ZERO;
+        let mut remembered = Vec::new();
+        for round in 0..400 {
+            let flows: &[u32] = if round == 0 { &[1, 2, 2, 2] } else { &[2] };
+            for &flow in flows {
+                let (packet, label) = (of_flow(flow, 1000), of_hosts(flow, flow, 9, 0));
+                let queue = queues.scheduler.classify(&packet, &label);
+                let scheduler = &mut queues.scheduler;
+                scheduler.judge_arrival(now, queue, &packet, &label, &[], &mut random);
+                queues.put(now, packet, label);
+                if flow == 1 {
+                    queues.scheduler.flows[queue].cobalt.step_at = Time::from_seconds(0.1).0;
+                }
+            }
+            let (_, _, packet) = loop {
+                match queues.take(now) {
+                    Some(taken) => break taken,
+                    None => now = queues.scheduler.opens(now).unwrap(),
+                }
+            };
+            let tin = queues.scheduler.current;
+            queues.scheduler.leaves(tin, packet.size);
+            remembered.push(queues.scheduler.tins[tin].rows[DECAYING].first != NOBODY);
+        }
+        // until 0.1 s; a packet takes 0.8 ms
+        let until = remembered.iter().rposition(|remembered| *remembered);
+        assert!(
+            until.is_some_and(|round| (100..140).contains(&round)),
+            "{until:?}"
+        );
+    }
+
     #[test]
     fn words_of_rtt_and_refusals() {
         let law = |rtt| CobaltLaw::new(&params(&[("rtt", word(rtt))]), 0);

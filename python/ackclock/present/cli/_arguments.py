@@ -63,7 +63,7 @@ def equation_arguments(command: argparse.ArgumentParser) -> None:
         "--decrease",
         choices=("loss", "round", "random"),
         default="loss",
-        help="what a signal takes off: as from the present window (default), as seen from the average over a sawtooth, "
+        help="decrease at a signal: of the present window (default), as seen from the average over a sawtooth, "
         "or as losses at random do, which meet larger windows more often",
     )
     command.add_argument(
@@ -81,7 +81,7 @@ def equation_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--memory",
         choices=("states", "rest"),
-        help="senders with a memory have all their states (default), or act as at rest (default for CUBIC)",
+        help="senders with a memory have all their states (default), or act as at equilibrium (default for CUBIC)",
     )
     command.add_argument(
         "--averaging",

@@ -22,7 +22,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--way", choices=("download", "upload"), default="download", help="direction (default: download)"
     )
     parser.add_argument(
-        "--target", metavar="TIME", default="50 ms", help="delay of 95 %% of the probes at most (default: 50 ms)"
+        "--target",
+        metavar="TIME",
+        default="50 ms",
+        help="largest 95th percentile of the delay of probes (default: 50 ms)",
     )
     parser.add_argument("--base", metavar="RATE", help="rate under a low load (default: the median of the log)")
     parser.add_argument("--seeds", metavar="N", type=count(1), default=3, help="runs of the best setting (default: 3)")

@@ -27,7 +27,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PERCENT",
         type=within(1, 99.99),
         default=99.0,
-        help="utilisation that is to be reached, in per cent (default: 99)",
+        help="utilisation to reach, in per cent (default: 99)",
     )
     parser.add_argument(
         "--size",

@@ -15,7 +15,7 @@ from ._output import output_file, print_json, print_text, print_written, progres
 def _arguments(parser: argparse.ArgumentParser) -> None:
     file_argument(parser)
     set_argument(parser)
-    parser.add_argument("--until-sure", action="store_true", help="make all experiments, whatever they take")
+    parser.add_argument("--until-sure", action="store_true", help="run all experiments, however long they take")
     report_argument(parser)
     parser.add_argument("--plot", metavar="OUT.svg", type=Path, help="draw queues and windows of all engines together")
     json_argument(parser)

@@ -40,10 +40,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="packets in flight by a delay line (default), or by the usual approximation, for comparison",
     )
     parser.add_argument(
-        "--cells", metavar="N", type=within(0.01, 1e4), help="cells of the grid per packet (default: 2, to a per cent)"
+        "--cells",
+        metavar="N",
+        type=within(0.01, 1e4),
+        help="cells of the grid per packet (default: 2, accurate to a per cent)",
     )
     parser.add_argument(
-        "--steps", metavar="N", type=within(2, 1e5), help="steps per round trip (default: 50, to a per cent)"
+        "--steps", metavar="N", type=within(2, 1e5), help="steps per round trip (default: 50, accurate to a per cent)"
     )
     parser.add_argument(
         "--snapshots",

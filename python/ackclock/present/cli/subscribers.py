@@ -32,8 +32,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--samples", metavar="N", type=count(1), default=8, help="moments of the busy hour (default: 8)"
     )
-    parser.add_argument("--seconds", metavar="S", type=float, default=30.0, help="length of each (default: 30)")
-    parser.add_argument("--seed", metavar="N", type=count(0), default=1, help="of the first (default: 1)")
+    parser.add_argument("--seconds", metavar="S", type=float, default=30.0, help="seconds of each moment (default: 30)")
+    parser.add_argument("--seed", metavar="N", type=count(0), default=1, help="seed of the first moment (default: 1)")
     parser.add_argument("--plot", metavar="OUT.svg", type=Path, help="draw the distributions")
     json_argument(parser)
 

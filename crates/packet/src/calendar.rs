@@ -5,6 +5,10 @@
 //! tags, never of their insertion, so that the order is a property of the scenario and not of how
 //! the engine came to schedule them.
 
+mod far;
+
+use far::Far;
+
 /// Classes of events at one instant, first to last. A packet whose service ends or begins leaves
 /// before anything else looks at the queue; probes and changes come next; packets that arrive at a
 /// queue come last, in the order of where they come from.
@@ -181,69 +185,8 @@ pub(crate) struct Entry {
 
 impl Entry {
     #[inline]
-    fn key(self) -> u128 {
+    pub(crate) fn key(self) -> u128 {
         (u128::from(self.time) << 64) | u128::from(self.tag.0)
-    }
-}
-
-/// A four-ary heap: half the levels of a binary one, and the four children share a cache line.
-#[derive(Debug, Default)]
-struct Heap(Vec<Entry>);
-
-impl Heap {
-    #[inline]
-    fn push(&mut self, entry: Entry) {
-        let mut hole = self.0.len();
-        self.0.push(entry);
-        let key = entry.key();
-        while hole > 0 {
-            let parent = (hole - 1) / 4;
-            if self.0[parent].key() <= key {
-                break;
-            }
-            self.0[hole] = self.0[parent];
-            hole = parent;
-        }
-        self.0[hole] = entry;
-    }
-
-    #[inline]
-    fn pop(&mut self) {
-        if let Some(last) = self.0.pop()
-            && !self.0.is_empty()
-        {
-            self.replace_top(last);
-        }
-    }
-
-    #[inline]
-    fn replace_top(&mut self, entry: Entry) {
-        let heap = self.0.as_mut_slice();
-        let length = heap.len();
-        let key = entry.key();
-        let mut hole = 0;
-        loop {
-            let first = 4 * hole + 1;
-            if first >= length {
-                break;
-            }
-            let mut least = first;
-            let mut least_key = heap[first].key();
-            let children = &heap[first..(first + 4).min(length)];
-            for (offset, child) in children.iter().enumerate().skip(1) {
-                let child_key = child.key();
-                if child_key < least_key {
-                    least = first + offset;
-                    least_key = child_key;
-                }
-            }
-            if key <= least_key {
-                break;
-            }
-            heap[hole] = heap[least];
-            hole = least;
-        }
-        heap[hole] = entry;
     }
 }
 
@@ -490,7 +433,7 @@ pub(crate) struct Held(u32);
 #[derive(Debug)]
 pub(crate) struct Calendar {
     near: Wheel,
-    far: Heap,
+    far: Far,
     /// Time of the first far event; `u64::MAX` without one.
     far_at: u64,
     /// Time of the event that was taken last.
@@ -501,7 +444,7 @@ impl Default for Calendar {
     fn default() -> Self {
         Self {
             near: Wheel::default(),
-            far: Heap::default(),
+            far: Far::default(),
             far_at: u64::MAX,
             now: 0,
         }
@@ -533,7 +476,7 @@ impl Calendar {
                 Kind::SampleLinks | Kind::SampleFlow | Kind::AqmTimer
             )
         };
-        self.near.count == 0 && self.far.0.len() <= most && self.far.0.iter().all(repeats)
+        self.near.count == 0 && self.far.len() <= most && self.far.iter().all(repeats)
     }
 
     /// The next event, and whether it is one of the near ones.
@@ -551,7 +494,7 @@ impl Calendar {
     #[cold]
     #[inline(never)]
     fn peek_far(&mut self) -> Option<(Entry, bool)> {
-        match (self.near.first(), self.far.0.first()) {
+        match (self.near.first(), self.far.first()) {
             (Some(near), Some(far)) if near.key() <= far.key() => Some((*near, true)),
             (Some(near), None) => Some((*near, true)),
             (_, far) => far.map(|far| (*far, false)),
@@ -585,6 +528,12 @@ impl Calendar {
         }
         let node = self.near.nodes.get(self.near.current as usize)?;
         Some(node.entry.tag)
+    }
+
+    /// The next far event.
+    #[inline]
+    pub(crate) fn next_far(&self) -> Option<Tag> {
+        self.far.first().map(|entry| entry.tag)
     }
 
     /// Another near event in place of the one that was taken out.
@@ -622,7 +571,7 @@ impl Calendar {
     #[inline(never)]
     fn pop_far(&mut self) {
         self.far.pop();
-        self.far_at = self.far.0.first().map_or(u64::MAX, |far| far.time);
+        self.far_at = self.far.first().map_or(u64::MAX, |far| far.time);
     }
 
     #[cold]

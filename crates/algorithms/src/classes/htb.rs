@@ -499,6 +499,18 @@ impl Htb {
         }
     }
 
+    /// When a class is looked at again first.
+    #[inline(always)]
+    fn first_look(&self) -> Option<Time> {
+        let mut first = Time(u64::MAX);
+        for level in numbers(self.levels) {
+            if let Some((at, _)) = self.waiting[level].first() {
+                first = first.min(at);
+            }
+        }
+        (first.0 != u64::MAX).then_some(first)
+    }
+
     /// The leaf whose turn it is in a row.
     #[inline(always)]
     fn leaf(&mut self, level: usize, prio: usize) -> Option<usize> {
@@ -548,6 +560,10 @@ impl Htb {
             let after = state.mode_after(0);
             if after.0 != before {
                 self.change_mode(now, class, after);
+            } else if after.0 != Mode::Sends {
+                // when it is looked at again is known at any time
+                let later = Time(now.0 + after.1.max(1) as u64);
+                self.waiting[state.level].set(&mut self.places, class, later);
             }
         }
     }
@@ -578,35 +594,15 @@ impl ClassScheduler for Htb {
         if self.busy == 0 {
             return Turn::Idle;
         }
-        let levels = numbers(self.levels).map(|level| &self.waiting[level]);
-        let first = levels.filter_map(Waiting::first).map(|(at, _)| at).min();
-        first.map_or(Turn::Idle, Turn::Wait)
+        self.first_look().map_or(Turn::Idle, Turn::Wait)
     }
 
     #[inline]
-    fn shut_until(&mut self, now: Time) -> Time {
+    fn shut_until(&mut self, _now: Time) -> Time {
         if self.busy == 0 || self.filled != [0; LEVELS] {
             return Time::ZERO;
         }
-        let never = Time(u64::MAX);
-        let mut first = never;
-        for level in numbers(self.levels) {
-            // one that has been charged while it waited is to be looked at later than was said
-            while let Some((at, class)) = self.waiting[level].first() {
-                if at > now {
-                    first = first.min(at);
-                    break;
-                }
-                let state = &self.classes[class];
-                let (mode, rest) = state.mode_after(state.passed(now));
-                if mode != state.mode || rest <= 0 {
-                    return Time::ZERO;
-                }
-                let later = Time(now.0 + rest as u64);
-                self.waiting[level].set(&mut self.places, class, later);
-            }
-        }
-        if first == never { Time::ZERO } else { first }
+        self.first_look().unwrap_or(Time::ZERO)
     }
 
     #[inline]

@@ -95,6 +95,20 @@ pub struct FqCodel {
     hash: Hash,
 }
 
+impl FqCodel {
+    /// A sub-queue of `count` becomes active.
+    #[inline(never)]
+    fn begin(&mut self, queue: usize, count: usize) {
+        if self.active.len() < count {
+            self.active.resize(count, false);
+            self.credits.resize(count, 0);
+        }
+        self.active[queue] = true;
+        self.credits[queue] = self.quantum;
+        self.new.push_back(queue);
+    }
+}
+
 impl Scheduler for FqCodel {
     fn queues(&self) -> usize {
         self.hash.queues as usize
@@ -109,16 +123,10 @@ impl Scheduler for FqCodel {
         self.hash.queue(packet.flow, label.flow_hash)
     }
 
-    #[inline]
+    #[inline(always)]
     fn joined(&mut self, queue: usize, backlog: &[Backlog]) {
-        if self.active.len() < backlog.len() {
-            self.active.resize(backlog.len(), false);
-            self.credits.resize(backlog.len(), 0);
-        }
-        if !self.active[queue] {
-            self.active[queue] = true;
-            self.credits[queue] = self.quantum;
-            self.new.push_back(queue);
+        if !self.active.get(queue).is_some_and(|active| *active) {
+            self.begin(queue, backlog.len());
         }
     }
 

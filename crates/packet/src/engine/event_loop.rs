@@ -55,6 +55,9 @@ impl Engine {
             return Ok(false);
         }
         self.calendar.pop(near, time);
+        if !near && let Some(next) = self.calendar.next_far() {
+            self.prefetch_timer(next);
+        }
         if entry.tag.is(Kind::Start) {
             self.schedule_start(entry);
         }

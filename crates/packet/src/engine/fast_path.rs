@@ -50,6 +50,19 @@ impl Moment {
 }
 
 impl Engine {
+    /// Asks the processor for what a timer of a flow needs.
+    #[inline]
+    pub(super) fn prefetch_timer(&self, tag: Tag) {
+        let Some(flow) = self.flows.get(tag.slot()) else {
+            return;
+        };
+        prefetch(&flow.acks.ring);
+        prefetch(&flow.scheduled);
+        if let Ends::Tcp { sender, .. } = &flow.ends {
+            prefetch(&sender.timers);
+        }
+    }
+
     /// The flow's next ACK reaches its sender, and the one after it takes its place in the
     /// calendar.
     #[inline(always)]

@@ -191,11 +191,7 @@ impl Scheduled {
             full: false,
             idle_since: idle.then_some(Time(free)),
             rate,
-            head_sojourn: Some(if state.packets == 0 {
-                Time::ZERO
-            } else {
-                Time(now).since(state.since)
-            }),
+            head_sojourn: Some(head_sojourn(state, now)),
         }
     }
 
@@ -266,29 +262,19 @@ impl Scheduled {
         } else {
             waiting.pop_back()
         }?;
-        self.left(queue, packet.size);
-        Some((arrival, packet))
-    }
-
-    /// A packet of `size` bytes has left `queue`.
-    #[inline(always)]
-    fn left(&mut self, queue: usize, size: u32) {
-        let state = &mut self.backlog[queue];
-        state.packets -= 1;
-        state.bytes -= u64::from(size);
-        (state.head, state.since) = self.queues[queue]
-            .waiting
-            .front()
-            .map_or((0, Time::ZERO), |(since, next)| (next.size, Time(*since)));
+        left(waiting, &mut self.backlog[queue], packet.size);
         self.packets -= 1;
-        self.bytes -= u64::from(size);
+        self.bytes -= u64::from(packet.size);
+        Some((arrival, packet))
     }
 
     /// Takes packet `index` out of a sub-queue.
     fn remove(&mut self, now: u64, queue: usize, index: usize) -> Option<Packet> {
         let waiting = &mut self.queues[queue].waiting;
         let (_, packet) = waiting.remove(index)?;
-        self.left(queue, packet.size);
+        left(waiting, &mut self.backlog[queue], packet.size);
+        self.packets -= 1;
+        self.bytes -= u64::from(packet.size);
         self.scheduler
             .removed(Time(now), queue, packet.size, &self.backlog);
         Some(packet)
@@ -407,26 +393,37 @@ impl Scheduled {
             }
         }
         let queue = next?;
-        let waiting = &mut self.queues[queue].waiting;
-        let &(arrival, ref first) = waiting.front()?;
+        let (state, backlog) = (self.queues.get_mut(queue)?, self.backlog.get_mut(queue)?);
+        let &(arrival, ref first) = state.waiting.front()?;
         let packet = place.insert(*first);
-        waiting.skip_front();
         let size = packet.size;
-        self.left(queue, size);
+        state.waiting.skip_front();
+        left(&state.waiting, backlog, size);
+        self.packets -= 1;
+        self.bytes -= u64::from(size);
         let sojourn = Time(now - arrival);
         let verdict = if self.judges {
             let view = view_of(packet);
             self.scheduler
                 .judge(queue, sojourn, &view, &self.backlog, random)
-        } else if !direct && self.decides_at_dequeue(queue) {
-            let mut view = QueueView {
+        } else if !direct
+            && self
+                .decides_at_dequeue
+                .unwrap_or_else(|| state.aqm.decides_at_dequeue())
+        {
+            let view = QueueView {
+                packets: backlog.packets,
+                bytes: if self.shows_total {
+                    self.bytes
+                } else {
+                    backlog.bytes
+                },
+                full: false,
                 idle_since: None,
-                ..self.view(queue, now, rate, true)
+                rate,
+                head_sojourn: Some(head_sojourn(backlog, now)),
             };
-            if self.shows_total {
-                view.bytes = self.bytes;
-            }
-            self.queues[queue]
+            state
                 .aqm
                 .dequeue(Time(now), sojourn, &view_of(packet), &view, random)
         } else {
@@ -438,12 +435,6 @@ impl Scheduled {
             verdict,
             queue,
         })
-    }
-
-    #[inline(always)]
-    fn decides_at_dequeue(&self, queue: usize) -> bool {
-        self.decides_at_dequeue
-            .unwrap_or_else(|| self.queues[queue].aqm.decides_at_dequeue())
     }
 
     /// Whether the scheduler may hold packets back, or judges them.
@@ -547,6 +538,25 @@ impl Scheduled {
         only.or(self.resting.as_ref())
             .map_or_else(Observation::default, AqmInstance::observe)
     }
+}
+
+/// A packet of `size` bytes has left a sub-queue.
+#[inline(always)]
+fn left(waiting: &Ring<(u64, Packet)>, backlog: &mut Backlog, size: u32) {
+    backlog.packets -= 1;
+    backlog.bytes -= u64::from(size);
+    (backlog.head, backlog.since) = waiting
+        .front()
+        .map_or((0, Time::ZERO), |(since, next)| (next.size, Time(*since)));
+}
+
+/// How long the first packet of a sub-queue has waited.
+#[inline(always)]
+fn head_sojourn(backlog: &Backlog, now: u64) -> Time {
+    if backlog.packets == 0 {
+        return Time::ZERO;
+    }
+    Time(now).since(backlog.since)
 }
 
 #[cfg(test)]

@@ -43,12 +43,11 @@ def test_single_flows_over_a_short_queue_agree(congestion: str) -> None:
         ("nv", "pfifo"),
         ("nv", "fq_codel"),
         ("lp", "pfifo"),
-        ("lp", "fq_codel"),
     ],
 )
 def test_congestion_controls_beside_the_matrix_agree(congestion: str, queue: str) -> None:
-    """One flow, nothing drawn but the origin of LP's clock: every quantity is within its margin."""
-    for comparison in compared(Cell(10, queue, 40, 1, congestion)):
+    """One flow, nothing drawn but the origin of LP's clock, of which one in eight makes it other than Reno."""
+    for comparison in compared(Cell(10, queue, 40, 1, congestion), 20 if congestion == "lp" else 1):
         assert comparison.equivalent, (
             f"{comparison.margin.name}: {comparison.ours:.4g}, the kernel {comparison.theirs:.4g}"
         )
@@ -94,6 +93,19 @@ def test_one_flow_of_bbr_loses_as_much_as_the_kernels(queue: str) -> None:
 def test_timers_and_names_agree(cell: Cell, what: str) -> None:
     """Cells that hang on what Linux does at its timers."""
     for measure in compared(cell, 1 if cell.flows == 1 else 5 if cell.queue == "sfb" else 3):
+        assert measure.equivalent, f"{what}; {measure.margin.name}: {measure.ours:.4g}, the kernel {measure.theirs:.4g}"
+
+
+@pytest.mark.parametrize(
+    ("cell", "what"),
+    [
+        (Cell(100, "codel", 40, 1, "htcp"), "H-TCP's largest round trip fades to a whole millisecond"),
+        (Cell(10, "fq_codel", 40, 10, "westwood"), "Westwood+ filters rates in whole bytes a millisecond"),
+    ],
+)
+def test_whole_numbers_agree(cell: Cell, what: str) -> None:
+    """Cells that hang on how the kernel rounds."""
+    for measure in compared(cell, 1 if cell.flows == 1 else 2):
         assert measure.equivalent, f"{what}; {measure.margin.name}: {measure.ours:.4g}, the kernel {measure.theirs:.4g}"
 
 

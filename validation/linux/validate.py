@@ -57,6 +57,8 @@ BBR_SEEDS = 10
 """The same where several flows of BBR share: their shares differ from run to run by more than the margin."""
 HASH_SEEDS = 16
 """The same over SFB: which flows share bins, and so what is lost, follows from one hash."""
+LP_SEEDS = 20
+"""The same of one flow of LP: it works with one origin of the receiver's clock in eight, and is Reno with the others."""
 
 
 def seeds_of(cell: Cell, most: int) -> int:
@@ -113,7 +115,13 @@ def run_guest(cells: Sequence[Cell], store: guest.Store, seeds: int, jobs: int) 
 def one_cell(entry: tuple[Cell, list[dict[str, str]]]) -> list[Comparison]:
     """Run a cell on our side and compare."""
     cell, rows = entry
-    most = HASH_SEEDS if cell.queue == "sfb" else BBR_SEEDS if cell.congestion == "bbr" and cell.flows > 1 else SEEDS
+    most = SEEDS
+    if cell.queue == "sfb":
+        most = HASH_SEEDS
+    elif cell.congestion == "bbr" and cell.flows > 1:
+        most = BBR_SEEDS
+    elif cell.congestion == "lp" and cell.flows == 1:
+        most = LP_SEEDS
     runs = ac.replicate(cell.scenario(), seeds_of(cell, most), threads=1)
     drawn = period(cell) if any(not math.isnan(periods().get(row["key"], math.nan)) for row in rows) else math.nan
     return compare([of_ours(run, drawn, cell.share) for run in runs], [of_kernel(row) for row in rows])

@@ -281,6 +281,7 @@ fn drive_sender(
                 } else {
                     rtt
                 },
+                echo: Time::ZERO,
                 min_rtt: 0.1,
                 srtt: rtt,
                 in_flight: window.cwnd as u32,
@@ -390,6 +391,7 @@ fn losses_never_enlarge_the_window_and_unused_windows_never_grow() {
                 now: Time::from_seconds(0.01 * f64::from(n)),
                 acked: 1,
                 rtt: 0.1,
+                echo: Time::ZERO,
                 min_rtt: 0.1,
                 srtt: 0.1,
                 in_flight: 5,
@@ -456,6 +458,7 @@ fn packet_and_fluid_face_agree_on_a_round_and_a_loss() {
                 now: Time::from_seconds(0.1 * f64::from(n) / start),
                 acked: 1,
                 rtt: 0.1,
+                echo: Time::ZERO,
                 min_rtt: 0.1,
                 srtt: 0.1,
                 in_flight: acks,

@@ -262,7 +262,7 @@ view! {
         cwnd_limited: bool,
         ece: bool,
         marked: u32,
-    } without covered una next
+    } without covered una next echo
 }
 
 view! {

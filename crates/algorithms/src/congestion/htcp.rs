@@ -14,13 +14,15 @@
 //! With `form = "linux"`, alpha is a whole number before the factor 2 (1 - beta), and is renewed
 //! only as the window grows; the ACK after which it grows does not count; the time since a
 //! reduction counts from the end of the answer to it, unused windows included; RTT_max follows by
-//! 20 ms a sample at most; up to a base RTT of 10 ms beta is the smallest; the first rounds after a
-//! reduction, up to four base RTTs, are not smoothed; and of losses at a steady throughput only the
-//! second in a row adapts beta.
+//! 20 ms a sample at most, in state Open only; up to a base RTT of 10 ms beta is the smallest; the
+//! first rounds after a reduction, up to four base RTTs, are not smoothed, and none are measured
+//! until it is answered; and of losses at a steady throughput only the second in a row adapts beta.
+//! Round trips are whole milliseconds, rounded up, rates whole packets a second, alpha and beta
+//! 128ths, each rounded down where it is divided: so RTT_max fades by a millisecond more a loss.
 
 use super::{
-    Ack, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH, Needs,
-    Reduction, Signal, Window,
+    Ack, CaState, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH,
+    Needs, Reduction, Signal, TICKS_PER_SECOND, Window, tick_of, ticks_of,
 };
 use crate::fluid::{FluidTcp, Path, TcpInput};
 use crate::meta::{About, Algorithm};
@@ -89,7 +91,6 @@ impl CongestionAlgorithm for HtcpParams {
     type Controller = Forms<PaperHtcp, LinuxHtcp>;
 
     fn build(&self, _flow: u32) -> Self::Controller {
-        let params = Box::new(*self);
         match self.form {
             Form::Paper => Forms::Paper(PaperHtcp {
                 beta: self.beta_min,
@@ -97,18 +98,9 @@ impl CongestionAlgorithm for HtcpParams {
                 last_ack: Time::ZERO,
                 max_rtt: 0.0,
                 throughput: Throughput::NONE,
-                params,
+                params: Box::new(*self),
             }),
-            Form::Linux => Forms::Linux(LinuxHtcp {
-                beta: self.beta_min,
-                last: Time::NEVER,
-                max_rtt: 0.0,
-                throughput: Throughput::NONE,
-                alpha: 1.0,
-                count: 0.0,
-                adapts: false,
-                params,
-            }),
+            Form::Linux => Forms::Linux(LinuxHtcp::new(*self)),
         }
     }
 }
@@ -357,128 +349,224 @@ impl CongestionControl for PaperHtcp {
     }
 }
 
-/// H-TCP at work as in Linux.
+/// H-TCP at work as in Linux: times in whole ticks of a millisecond, rates in whole packets a
+/// second, alpha and beta in 128ths.
 #[derive(Clone, Debug)]
 pub struct LinuxHtcp {
-    /// The factor of the last reduction.
-    beta: f64,
-    /// The last reduction, or the end of the answer to it; NEVER before the first ACK.
-    last: Time,
-    /// Largest RTT since the last reduction, s, or what is left of that before it.
-    max_rtt: f64,
-    throughput: Throughput,
-    /// The increase at present, packets acknowledged, and whether a loss may adapt beta.
-    alpha: f64,
-    count: f64,
+    /// The factor of the last reduction, and the increase at present.
+    beta: u64,
+    alpha: u64,
+    /// The last reduction, or the end of the answer to it, ticks; whether that is still to come.
+    last: Option<u64>,
+    reducing: bool,
+    /// Packets that the last ACK in state Open covered, one once it has been counted; those counted
+    /// towards the next step of the window.
+    covered: u64,
+    count: u64,
+    /// Whether a loss may adapt beta.
     adapts: bool,
-    params: Box<HtcpParams>,
+    state: CaState,
+    /// Time of the last ACK, ticks.
+    now: u64,
+    known: Box<LinuxSamples>,
+}
+
+/// Samples of H-TCP in Linux.
+#[derive(Clone, Debug)]
+struct LinuxSamples {
+    /// The smallest RTT, ticks, and the largest since the last reduction or what is left of that
+    /// before it; zero without a sample.
+    min_rtt: u64,
+    max_rtt: u64,
+    /// The window after the last ACK.
+    cwnd: f64,
+    /// Beginning of the round in which the throughput is measured, ticks; packets covered in it.
+    round: Option<u64>,
+    packets: u64,
+    /// Smoothed rate, the largest since the last reduction, and that before it, packets/s.
+    rate: u64,
+    top: u64,
+    last_top: u64,
+    params: HtcpParams,
+}
+
+/// A fraction in 128ths, rounded down.
+fn in_128ths(fraction: f64) -> u64 {
+    (128.0 * fraction) as u64
 }
 
 impl LinuxHtcp {
-    /// Segments a round trip `since` seconds after the last reduction.
-    fn alpha(&self, since: f64, base_rtt: f64) -> f64 {
-        let mut alpha = self.params.increase(since).floor();
-        if self.params.rtt_scaling {
-            // in eighths, from a base RTT in whole ticks of 1 ms that are rounded up
-            let ticks = ((base_rtt * 1e6).floor() / 1e3).ceil().max(1.0);
-            let scale = (800.0 / ticks).floor().clamp(4.0, 80.0);
-            alpha = (8.0 * alpha / scale).floor().max(1.0);
+    fn new(params: HtcpParams) -> Self {
+        Self {
+            beta: in_128ths(params.beta_min),
+            alpha: 128,
+            last: None,
+            reducing: false,
+            covered: 1,
+            count: 0,
+            adapts: false,
+            state: CaState::Open,
+            now: 0,
+            known: Box::new(LinuxSamples {
+                min_rtt: 0,
+                max_rtt: 0,
+                cwnd: 0.0,
+                round: None,
+                packets: 0,
+                rate: 0,
+                top: 0,
+                last_top: 0,
+                params,
+            }),
         }
-        alpha * 2.0 * (1.0 - self.beta)
     }
 
-    /// Takes an ACK's RTT and throughput.
-    fn measure(&mut self, ack: &Ack, cwnd: f64) {
-        self.max_rtt = self.max_rtt.max(ack.min_rtt);
-        if ack.rtt > self.max_rtt && ack.rtt <= self.max_rtt + 0.02 {
-            self.max_rtt = ack.rtt;
+    /// Ticks since the last reduction.
+    fn since(&self) -> u64 {
+        self.last.map_or(0, |last| self.now.saturating_sub(last))
+    }
+
+    /// Renews the increase.
+    fn renew_alpha(&mut self) {
+        let since = self.since() as f64 / TICKS_PER_SECOND as f64;
+        let mut factor = self.known.params.increase(since) as u64;
+        if self.known.params.rtt_scaling && self.known.min_rtt > 0 {
+            let scale = (8 * TICKS_PER_SECOND / (10 * self.known.min_rtt)).clamp(4, 80);
+            factor = (8 * factor / scale).max(1);
         }
-        let known = &mut self.throughput;
-        if known.round == Time::NEVER {
-            known.round = ack.now;
+        self.alpha = 2 * factor * (128 - self.beta);
+    }
+
+    /// Renews the fraction that remains.
+    fn renew_beta(&mut self) {
+        let (least, most) = (
+            in_128ths(self.known.params.beta_min),
+            in_128ths(self.known.params.beta_max),
+        );
+        let (top, last_top) = (self.known.top, self.known.last_top);
+        self.known.last_top = top;
+        if !self.known.params.is_steady(top as f64, last_top as f64) {
+            (self.beta, self.adapts) = (least, false);
+        } else if self.adapts && self.known.min_rtt > 10 && self.known.max_rtt > 0 {
+            self.beta = (128 * self.known.min_rtt / self.known.max_rtt).clamp(least, most);
+        } else {
+            (self.beta, self.adapts) = (least, true);
         }
-        known.acked += ack.acked;
-        let past = ack.now.since(known.round).seconds();
-        if f64::from(known.acked) < cwnd - self.alpha.floor().max(1.0)
-            || past <= 0.0
-            || past < ack.min_rtt
+    }
+
+    fn take_rtt(&mut self, rtt: u64) {
+        if self.known.min_rtt == 0 || rtt < self.known.min_rtt {
+            self.known.min_rtt = rtt;
+        }
+        if self.state == CaState::Open {
+            self.known.max_rtt = self.known.max_rtt.max(self.known.min_rtt);
+            if rtt > self.known.max_rtt && rtt <= self.known.max_rtt + 20 {
+                self.known.max_rtt = rtt;
+            }
+        }
+    }
+
+    fn take_throughput(&mut self, covered: u64) {
+        if !matches!(self.state, CaState::Open | CaState::Disorder) {
+            (self.known.packets, self.known.round) = (0, Some(self.now));
+            return;
+        }
+        self.known.packets += covered;
+        let past = self.known.round.map_or(u64::MAX, |round| self.now - round);
+        let least = self.known.cwnd - (self.alpha >> 7).max(1) as f64;
+        if (self.known.packets as f64) < least
+            || past < self.known.min_rtt
+            || self.known.min_rtt == 0
         {
             return;
         }
-        let rate = f64::from(known.acked) / past;
-        if ack.now.since(self.last).seconds() < 4.0 * ack.min_rtt {
-            (known.rate, known.top) = (rate, rate);
+        let rate = (self.known.packets * TICKS_PER_SECOND)
+            .checked_div(past)
+            .unwrap_or(0);
+        if self.since() / self.known.min_rtt <= 3 {
+            (self.known.rate, self.known.top) = (rate, rate);
         } else {
-            known.rate = 0.75 * known.rate + 0.25 * rate;
-            known.top = known.top.max(known.rate);
+            self.known.rate = (3 * self.known.rate + rate) / 4;
+            self.known.top = self.known.top.max(self.known.rate);
         }
-        (known.acked, known.round) = (0, ack.now);
-    }
-
-    /// The fraction that remains.
-    fn remains(&mut self, min_rtt: f64) -> f64 {
-        let HtcpParams {
-            beta_min, beta_max, ..
-        } = *self.params;
-        let Throughput { top, last, .. } = self.throughput;
-        self.throughput.last = top;
-        if !self.params.is_steady(top, last) {
-            self.adapts = false;
-            return beta_min;
-        }
-        if self.adapts && min_rtt > 0.01 {
-            return (min_rtt / self.max_rtt).clamp(beta_min, beta_max);
-        }
-        self.adapts = true;
-        beta_min
+        (self.known.packets, self.known.round) = (0, Some(self.now));
     }
 }
 
 impl CongestionControl for LinuxHtcp {
     fn needs(&self) -> Needs {
         Needs {
+            every_ack: true,
             ca_state: true,
             ..Needs::default()
         }
     }
 
+    fn on_every_ack(&mut self, ack: &Ack) {
+        self.now = tick_of(ack.now);
+        let rtt = ticks_of(ack.rtt);
+        if self.last.is_none() {
+            // since the handshake
+            self.last = Some(self.now.saturating_sub(rtt.unwrap_or(0)));
+        }
+        let covered = u64::from(ack.covered);
+        if self.state == CaState::Open {
+            self.covered = covered;
+        }
+        if let Some(rtt) = rtt {
+            self.take_rtt(rtt);
+        }
+        self.take_throughput(covered);
+    }
+
     #[inline]
     fn on_ack(&mut self, ack: &Ack, window: &mut Window, _random: &mut Stream) {
-        if self.last == Time::NEVER {
-            self.last = ack.now;
+        if ack.cwnd_limited {
+            if window.in_slow_start() {
+                window.slow_start(f64::from(ack.acked));
+            } else {
+                if ((self.count * self.alpha) >> 7) as f64 >= window.cwnd {
+                    window.cwnd += 1.0;
+                    self.count = 0;
+                    self.renew_alpha();
+                } else {
+                    self.count += self.covered;
+                }
+                self.covered = 1;
+            }
         }
-        self.measure(ack, window.cwnd);
-        if !ack.cwnd_limited {
-            return;
-        }
-        if window.in_slow_start() {
-            window.slow_start(f64::from(ack.acked));
-        } else if self.count * self.alpha >= window.cwnd {
-            window.cwnd += 1.0;
-            self.count = 0.0;
-            self.alpha = self.alpha(ack.now.since(self.last).seconds(), ack.min_rtt);
-        } else {
-            self.count += f64::from(ack.acked);
-        }
+        self.known.cwnd = window.cwnd;
     }
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
-        self.beta = self.remains(reduction.min_rtt);
-        self.alpha = self.alpha(reduction.now.since(self.last).seconds(), reduction.min_rtt);
-        self.max_rtt -= 0.05 * (self.max_rtt - reduction.min_rtt).max(0.0);
-        (self.throughput.round, self.throughput.acked) = (Time::NEVER, 0);
-        self.count = 0.0;
-        self.last = reduction.now;
-        window.ssthresh = (self.beta * reduction.window_used)
-            .floor()
-            .max(MIN_SSTHRESH);
+        self.now = tick_of(reduction.now);
+        self.renew_beta();
+        self.renew_alpha();
+        if self.known.min_rtt > 0 && self.known.max_rtt > self.known.min_rtt {
+            self.known.max_rtt =
+                self.known.min_rtt + (self.known.max_rtt - self.known.min_rtt) * 95 / 100;
+        }
+        self.count = 0;
+        (self.last, self.reducing) = (Some(self.now), true);
+        let left = (reduction.window_used * self.beta as f64 / 128.0).floor();
+        window.ssthresh = left.max(MIN_SSTHRESH);
         if reduction.signal != Signal::Timeout {
             window.cwnd = window.ssthresh;
         }
+        self.known.cwnd = window.cwnd;
     }
 
-    fn on_recovery_end(&mut self, now: Time, _window: &mut Window) {
-        self.last = now;
+    fn set_state(&mut self, state: CaState) {
+        self.state = state;
+        if state == CaState::Open && self.reducing {
+            (self.last, self.reducing) = (Some(self.now), false);
+        }
+    }
+
+    fn on_recovery_end(&mut self, now: Time, window: &mut Window) {
+        self.now = tick_of(now);
+        (self.last, self.reducing) = (Some(self.now), false);
+        self.known.cwnd = window.cwnd;
     }
 }
 
@@ -619,19 +707,30 @@ mod tests {
     /// Linux at 40 ms: 8 / 20 of the increase function, rounded down, one at least.
     #[test]
     fn whole_packets_as_in_linux() {
-        let linux = HtcpParams {
-            form: Form::Linux,
-            ..params()
+        let mut control = linux();
+        let alpha = |rtt: f64, since: u64| {
+            let mut control = LinuxHtcp {
+                now: since,
+                last: Some(0),
+                ..linux()
+            };
+            control.known.min_rtt = ticks_of(rtt).unwrap();
+            control.renew_alpha();
+            control.alpha as f64 / 128.0
         };
-        let control = linux.build(0).linux();
-        for (since, alpha) in [(0.5, 1.0), (1.1, 1.0), (1.3, 1.0), (1.5, 2.0), (2.0, 4.0)] {
-            assert_eq!(control.alpha(since, 0.04), alpha, "{since}");
+        for (since, expected) in [
+            (500, 1.0),
+            (1100, 1.0),
+            (1300, 1.0),
+            (1500, 2.0),
+            (2000, 4.0),
+        ] {
+            assert_eq!(alpha(0.04, since), expected, "{since}");
         }
         // less than a microsecond more is the same round trip, one more rounds up to 41 ms
-        for (rtt, alpha) in [(0.040_000_012, 8.0), (0.040_001, 9.0)] {
-            assert_eq!(control.alpha(3.0, rtt), alpha, "{rtt}");
+        for (rtt, expected) in [(0.040_000_012, 8.0), (0.040_001, 9.0)] {
+            assert_eq!(alpha(rtt, 3000), expected, "{rtt}");
         }
-        let mut control = linux.build(0).linux();
         let mut window = Window {
             cwnd: 30.0,
             ssthresh: 2.0,
@@ -642,12 +741,84 @@ mod tests {
             rtt: 0.04,
             ..ack(2)
         };
+        let mut step = || {
+            control.on_every_ack(&sample);
+            control.on_ack(&sample, &mut window, &mut random());
+            window.cwnd
+        };
         // fifteen ACKs are counted, the sixteenth adds the packet
         for _ in 0..15 {
-            control.on_ack(&sample, &mut window, &mut random());
+            assert_eq!(step(), 30.0);
         }
-        assert_eq!(window.cwnd, 30.0);
-        control.on_ack(&sample, &mut window, &mut random());
-        assert_eq!(window.cwnd, 31.0);
+        assert_eq!(step(), 31.0);
+    }
+
+    fn linux() -> LinuxHtcp {
+        let params = HtcpParams {
+            form: Form::Linux,
+            ..params()
+        };
+        params.build(0).linux()
+    }
+
+    /// The distance of the largest RTT from the smallest fades by 5 %, and to a whole millisecond:
+    /// from 20 by one a reduction. Samples of a recovery do not raise it.
+    #[test]
+    fn the_largest_rtt_fades_in_whole_milliseconds() {
+        let mut control = linux();
+        let every = |control: &mut LinuxHtcp, rtt: f64| {
+            control.on_every_ack(&Ack { rtt, ..ack(1) });
+        };
+        every(&mut control, 0.04);
+        every(&mut control, 0.06);
+        every(&mut control, 0.09); // more than 20 ms at once: not taken
+        let mut window = Window {
+            cwnd: 30.0,
+            ssthresh: 30.0,
+        };
+        let mut fades = Vec::new();
+        for _ in 0..4 {
+            control.on_congestion(&loss(30.0), &mut window);
+            control.set_state(CaState::Recovery);
+            every(&mut control, 0.06);
+            control.set_state(CaState::Open);
+            fades.push(control.known.max_rtt);
+        }
+        assert_eq!(fades, [59, 58, 57, 56]);
+        assert_eq!(control.known.min_rtt, 40);
+    }
+
+    /// An ACK out of state Open counts for one packet, and the time since a reduction begins with the
+    /// end of the answer to it.
+    #[test]
+    fn counts_and_times_follow_the_state() {
+        let mut control = linux();
+        let mut window = Window {
+            cwnd: 30.0,
+            ssthresh: 2.0,
+        };
+        let at = |seconds: f64| Ack {
+            now: Time::from_seconds(seconds),
+            ..ack(7)
+        };
+        let take = |control: &mut LinuxHtcp, window: &mut Window, seconds: f64| {
+            control.on_every_ack(&at(seconds));
+            control.on_ack(&at(seconds), window, &mut random());
+        };
+        take(&mut control, &mut window, 0.1);
+        assert_eq!(control.count, 7);
+        control.set_state(CaState::Disorder);
+        take(&mut control, &mut window, 0.2);
+        assert_eq!(control.count, 8);
+        let lost = Reduction {
+            now: Time::from_seconds(5.0),
+            ..loss(30.0)
+        };
+        control.on_congestion(&lost, &mut window);
+        control.set_state(CaState::Recovery);
+        take(&mut control, &mut window, 5.5);
+        assert_eq!((control.since(), control.known.packets), (500, 0));
+        control.set_state(CaState::Open);
+        assert_eq!(control.since(), 0);
     }
 }

@@ -264,15 +264,14 @@ impl CongestionControl for LinuxLp {
         let Some(origin) = self.origin else {
             return;
         };
-        let now = milliseconds(ack.now);
-        if !ack.rtt.is_nan() {
-            let echoed = milliseconds(ack.now.since(Time::from_seconds(ack.rtt)));
-            if let Some(delay) = self.delay(now.wrapping_add(origin), echoed) {
-                self.sample(delay);
-            }
-            if now > echoed {
-                self.inference = 3 * (now - echoed);
-            }
+        let (now, echoed) = (milliseconds(ack.now), milliseconds(ack.echo));
+        if !ack.rtt.is_nan()
+            && let Some(delay) = self.delay(now.wrapping_add(origin), echoed)
+        {
+            self.sample(delay);
+        }
+        if now > echoed {
+            self.inference = 3 * (now - echoed);
         }
         self.infers = self
             .last_cut
@@ -327,6 +326,7 @@ mod tests {
     fn delayed(now: f64, una: u64, rtt: f64) -> Ack {
         Ack {
             now: Time::from_seconds(now),
+            echo: Time::from_seconds(now - rtt),
             rtt,
             srtt: 0.1,
             una,
@@ -489,6 +489,20 @@ mod tests {
         assert_eq!(control.delay(120, 70), Some(0_u32.wrapping_sub(70))); // no step
         control.delay(130, 80);
         assert_eq!(control.clock_rate, 1014);
+    }
+
+    /// A delayed ACK echoes the first of the segments that it covers, and was sent for the last.
+    #[test]
+    fn linux_goes_by_the_time_that_an_ack_echoes() {
+        let mut control = of_linux(0);
+        control.clock_rate = 1000;
+        let ack = Ack {
+            echo: Time::from_seconds(0.85),
+            ..delayed(1.0, 1, 0.1)
+        };
+        control.on_every_ack(&ack);
+        assert_eq!(control.smoothed, 8 * 150);
+        assert_eq!(control.inference, 450);
     }
 
     #[test]

@@ -146,6 +146,24 @@ impl Window {
     }
 }
 
+/// Ticks of Linux's clock in a second (HZ).
+pub(crate) const TICKS_PER_SECOND: u64 = 1000;
+
+/// The tick of Linux's clock in which `time` lies.
+pub(crate) fn tick_of(time: Time) -> u64 {
+    time.0 / (Time::PER_SECOND / TICKS_PER_SECOND)
+}
+
+/// A round trip of `rtt` seconds in Linux's ticks: whole microseconds, rounded up. None for NaN.
+pub(crate) fn ticks_of(rtt: f64) -> Option<u64> {
+    const DECIMAL_TOLERANCE: f64 = 1e-3; // microseconds
+    (rtt > 0.0).then(|| {
+        ((rtt * 1e6 + DECIMAL_TOLERANCE) as u64)
+            .div_ceil(1000)
+            .max(1)
+    })
+}
+
 /// Growth of a window in whole segments: acknowledged segments are counted, and add a segment to
 /// the window once there are enough of them. This is how kernels do it; RFC 5681, section 3.1,
 /// allows it.
@@ -264,6 +282,9 @@ pub struct Ack {
     pub covered: u32,
     /// Round-trip time sample of this ACK, seconds; NaN when it gives none (Karn's rule).
     pub rtt: f64,
+    /// The time that it echoes: when the segment was sent that it answers, the first of those that a
+    /// delayed ACK covers (RFC 7323, section 4.3); zero without one.
+    pub echo: Time,
     /// Smallest round-trip time seen so far, seconds.
     pub min_rtt: f64,
     /// Smoothed round-trip time of RFC 6298, seconds.
@@ -574,6 +595,7 @@ pub(crate) mod test {
             acked,
             covered: acked,
             rtt: 0.01,
+            echo: Time::ZERO,
             min_rtt: 0.01,
             srtt: 0.01,
             in_flight: 1000,

@@ -7,11 +7,13 @@
 //!
 //! With `form = "linux"`, the rate is measured over the last RTT sample, 50 ms at least, by every
 //! ACK and with two filters of this weight one behind the other; a loss or mark halves the window,
-//! and the rate sets it when the answer to it is over.
+//! and the rate sets it when the answer to it is over. Rates are whole bytes a millisecond, rounded
+//! down where they are divided or filtered, so that a slow flow's is found up to an eighth too low;
+//! a duplicate ACK counts for one segment, and what duplicates have counted is not counted again.
 
 use super::{
     Ack, CongestionAlgorithm, CongestionControl, Form, Forms, LINUX_FORM, MIN_SSTHRESH, Needs,
-    Reduction, SegmentCount, Signal, Window,
+    Reduction, SegmentCount, Signal, TICKS_PER_SECOND, Window, tick_of, ticks_of,
 };
 use crate::fluid::{FluidTcp, Path, TcpInput};
 use crate::meta::{About, Algorithm};
@@ -51,16 +53,7 @@ impl CongestionAlgorithm for WestwoodParams {
                 acked: 0,
                 weight: self.weight,
             }),
-            Form::Linux => Forms::Linux(LinuxWestwood {
-                first: 0.0,
-                rate: 0.0,
-                begin: None,
-                acked: 0,
-                weight: self.weight,
-                rtt: 0.0,
-                min_rtt: f64::INFINITY,
-                count: SegmentCount::default(),
-            }),
+            Form::Linux => Forms::Linux(LinuxWestwood::new(self.weight)),
         }
     }
 }
@@ -165,29 +158,81 @@ impl CongestionControl for PaperWestwood {
     }
 }
 
-/// TCP Westwood+ at work as in Linux.
+/// TCP Westwood+ at work as in Linux: times in whole ticks of a millisecond, rates in whole bytes a
+/// tick.
 #[derive(Clone, Copy, Debug)]
 pub struct LinuxWestwood {
-    /// Rate after the first and the second filter, segments/s; zero before the first sample.
-    first: f64,
-    rate: f64,
-    /// Beginning of the measurement, and segments acknowledged in it.
-    begin: Option<Time>,
-    acked: u32,
+    /// Rate after the first and the second filter; zero before the first sample.
+    first: u64,
+    rate: u64,
+    /// Beginning of the measurement, and bytes acknowledged in it.
+    begin: Option<u64>,
+    acked: u64,
+    /// Bytes counted by duplicate ACKs that no cumulative one has covered yet.
+    ahead: u64,
+    /// The last RTT, and the smallest since the last timeout; none before the next ACK.
+    rtt: u64,
+    min_rtt: Option<u64>,
     weight: f64,
-    /// The last RTT, and the smallest since the last timeout, s.
-    rtt: f64,
-    min_rtt: f64,
     count: SegmentCount,
 }
 
+/// Bytes of data in a segment of Ethernet with time stamps: rates are rounded in bytes.
+const SEGMENT_BYTES: u64 = 1448;
+/// The RTT before the first sample, ticks.
+const INITIAL_RTT: u64 = 20 * TICKS_PER_SECOND;
+/// The shortest measurement of the rate, ticks.
+const LEAST_SPAN: u64 = TICKS_PER_SECOND / 20;
+
 impl LinuxWestwood {
+    fn new(weight: f64) -> Self {
+        Self {
+            first: 0,
+            rate: 0,
+            begin: None,
+            acked: 0,
+            ahead: 0,
+            rtt: INITIAL_RTT,
+            min_rtt: None,
+            weight,
+            count: SegmentCount::default(),
+        }
+    }
+
     /// Segments that fill the path without a queue.
     fn fill(&self) -> f64 {
-        if self.min_rtt == f64::INFINITY {
-            return MIN_SSTHRESH;
+        let bytes = self.rate * self.min_rtt.unwrap_or(0);
+        ((bytes / SEGMENT_BYTES) as f64).max(MIN_SSTHRESH)
+    }
+
+    /// A measurement of `rate` goes through both filters.
+    fn filter(&mut self, rate: u64) {
+        if self.rate == 0 && self.first == 0 {
+            (self.first, self.rate) = (rate, rate);
+            return;
         }
-        (self.rate * self.min_rtt).floor().max(MIN_SSTHRESH)
+        let weight = self.weight;
+        let mix = |old: u64, new: u64| ((1.0 - weight) * old as f64 + weight * new as f64) as u64;
+        self.first = mix(self.first, rate);
+        self.rate = mix(self.rate, self.first);
+    }
+
+    /// Bytes that an ACK counts for that covers `covered` segments: a duplicate for one, and what
+    /// duplicates have counted for is not counted again.
+    fn bytes_of(&mut self, covered: u32) -> u64 {
+        let bytes = SEGMENT_BYTES * u64::from(covered);
+        if bytes == 0 {
+            self.ahead += SEGMENT_BYTES;
+            return SEGMENT_BYTES;
+        }
+        if bytes == SEGMENT_BYTES {
+            return bytes;
+        }
+        if self.ahead >= bytes {
+            self.ahead -= bytes;
+            return SEGMENT_BYTES;
+        }
+        bytes - std::mem::take(&mut self.ahead)
     }
 }
 
@@ -206,33 +251,27 @@ impl CongestionControl for LinuxWestwood {
     }
 
     fn on_every_ack(&mut self, ack: &Ack) {
-        if !ack.rtt.is_nan() {
-            self.rtt = ack.rtt;
+        let (now, rtt) = (tick_of(ack.now), ticks_of(ack.rtt));
+        // since the handshake
+        let begin = *self
+            .begin
+            .get_or_insert(now.saturating_sub(rtt.unwrap_or(0)));
+        let past = now.saturating_sub(begin);
+        if past > self.rtt.max(LEAST_SPAN) {
+            self.filter(self.acked / past);
+            (self.begin, self.acked) = (Some(now), 0);
         }
-        let begin = *self.begin.get_or_insert(ack.now);
-        let past = ack.now.since(begin).seconds();
-        if self.rtt > 0.0 && past > self.rtt.max(0.05) {
-            let sample = f64::from(self.acked) / past;
-            if self.rate == 0.0 && self.first == 0.0 {
-                (self.first, self.rate) = (sample, sample);
-            } else {
-                self.first += self.weight * (sample - self.first);
-                self.rate += self.weight * (self.first - self.rate);
-            }
-            self.begin = Some(ack.now);
-            self.acked = 0;
-        }
-        self.acked += ack.acked;
-        if self.rtt > 0.0 {
-            self.min_rtt = self.min_rtt.min(self.rtt);
-        }
+        self.acked += self.bytes_of(ack.covered);
+        self.min_rtt = Some(self.min_rtt.map_or(self.rtt, |least| least.min(self.rtt)));
+        // what this ACK says of the round trip comes after what it says of the rate
+        self.rtt = rtt.unwrap_or(self.rtt);
     }
 
     fn on_congestion(&mut self, reduction: &Reduction, window: &mut Window) {
         self.count.clear();
         if reduction.signal == Signal::Timeout {
             window.ssthresh = self.fill();
-            self.min_rtt = f64::INFINITY;
+            self.min_rtt = None;
         } else {
             window.ssthresh = (0.5 * reduction.window_used).floor().max(MIN_SSTHRESH);
             window.cwnd = window.ssthresh;
@@ -311,23 +350,31 @@ mod tests {
         assert_eq!(fall(&mut control, Signal::Loss).cwnd, 100.0);
     }
 
-    /// Linux: half the window while losses are repaired, then rate x smallest RTT.
-    #[test]
-    fn whole_packets_as_in_linux() {
-        let linux = WestwoodParams {
+    fn linux() -> LinuxWestwood {
+        let params = WestwoodParams {
             form: Form::Linux,
             weight: 0.125,
         };
-        let mut control = linux.build(0).linux();
-        // 1000 segments/s at 100 ms
-        for n in 0..1000_u32 {
+        params.build(0).linux()
+    }
+
+    /// `count` ACKs of a segment each, `gap` seconds apart and after 0.1 s.
+    fn acks(control: &mut LinuxWestwood, count: u32, gap: f64) {
+        for n in 0..count {
             let sample = Ack {
-                now: Time::from_seconds(1.0 + 0.001 * f64::from(n)),
+                now: Time::from_seconds(1.0 + gap * f64::from(n)),
                 rtt: 0.1,
                 ..ack(1)
             };
             control.on_every_ack(&sample);
         }
+    }
+
+    /// Linux: half the window while losses are repaired, then rate x smallest RTT.
+    #[test]
+    fn whole_packets_as_in_linux() {
+        let mut control = linux();
+        acks(&mut control, 10_000, 0.001); // 1000 segments/s; the first sample is of one ACK
         let mut window = Window {
             cwnd: 150.0,
             ssthresh: 150.0,
@@ -337,5 +384,38 @@ mod tests {
         control.on_recovery_end(Time::from_seconds(2.1), &mut window);
         assert!((window.cwnd - 100.0).abs() <= 1.0, "{}", window.cwnd);
         assert_eq!(window.cwnd, window.cwnd.floor());
+    }
+
+    /// 90 segments/s are 130 B a millisecond. The filters round down, so that each rests up to seven
+    /// below what it is given.
+    #[test]
+    fn slow_rates_are_found_too_low_in_linux() {
+        let mut control = linux();
+        control.filter(100);
+        for _ in 0..1000 {
+            control.filter(130);
+        }
+        assert_eq!((control.first, control.rate), (123, 116));
+        let mut control = linux();
+        control.filter(140);
+        for _ in 0..1000 {
+            control.filter(130);
+        }
+        assert_eq!((control.first, control.rate), (130, 130));
+    }
+
+    /// Three duplicates count for a segment each, and the ACK that covers four for the one that is
+    /// left; a duplicate that reports more than one counts for one.
+    #[test]
+    fn duplicates_count_for_one_segment_in_linux() {
+        let mut control = linux();
+        let mut total = 0;
+        for covered in [0, 0, 0, 4, 2] {
+            total += control.bytes_of(covered);
+        }
+        assert_eq!(total, 6 * SEGMENT_BYTES);
+        assert_eq!(control.bytes_of(0), SEGMENT_BYTES);
+        assert_eq!(control.bytes_of(1), SEGMENT_BYTES); // not taken for one of several
+        assert_eq!(control.bytes_of(3), 2 * SEGMENT_BYTES);
     }
 }

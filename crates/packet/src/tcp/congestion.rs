@@ -105,6 +105,7 @@ impl Sender {
             now: Time(now),
             acked,
             rtt: f64::NAN,
+            echo: Time::ZERO,
             min_rtt: f64::NAN,
             srtt: f64::NAN,
             in_flight: 0,
@@ -183,6 +184,7 @@ impl Sender {
             } else {
                 Time(summary.rtt).seconds()
             },
+            echo: Time(summary.echo),
             min_rtt: f64::NAN,
             srtt: f64::NAN,
             in_flight: summary.before as u32,

@@ -722,6 +722,7 @@ impl Sender {
                 acked,
                 cwnd_limited,
                 rtt,
+                echo,
                 ..AckSummary::new(now, before, self.timers.rto())
             };
             let event = self.bare_event(&summary, acked as u32, round_start, config);

@@ -189,9 +189,10 @@ mod tests {
                     0 => u64::MAX,
                     1..=3 => now,
                     5..=7 => now + (bits >> 4) % 1000,
-                    _ => now + (bits >> 4) % 1_000_000,
+                    _ => now + (bits >> 4) % 5000,
                 };
-                let tag = Tag::new(Class::Arrival, step, Kind::Timer);
+                let flow = step * 7919 % 200_003; // later ones may go before at the same time
+                let tag = Tag::new(Class::Arrival, flow, Kind::Timer);
                 far.push(Entry { time, tag });
                 sorted.insert(Entry { time, tag }.key());
             } else {

@@ -318,7 +318,7 @@ def _wait(part: float) -> Any:
 
 def _lost(run: Any, runs: _Runs) -> float:
     row = run.links.loc[runs.link]
-    came_or_left = max(row["arrivals"], row["drops"] + row["packets"])
+    came_or_left = max(row["arrivals"] - row["policed"], row["drops"] + row["packets"])
     return float((row["drops"] + row["policed"]) / (came_or_left + row["policed"]))
 
 

@@ -5,12 +5,14 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import ackclock as ac
 from ackclock.experiment.sequential import Policy
+from ackclock.present.text.buffer import _equations
 from ackclock.questions.buffer import Averages, Buffer, Size, _settled
 from conftest import Command
 
@@ -178,3 +180,12 @@ def test_wrong_questions_are_refused(ackclock: Command, words: list[str], said: 
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("gap", "points"), [(0.0546, "6"), (0.05, "5"), (0.0031, "0.4"), (0.0, "0")])
+def test_engines_are_no_farther_apart_than_is_said(gap: float, points: str) -> None:
+    """ "They agree with packets within 5 points": 93.8 and 88.3 %."""
+    averages = SimpleNamespace(utilization=0.883 + gap, settled=True)
+    size = SimpleNamespace(packets=10, utilization=0.883, half=0.047, equations=averages, length=20.0)
+    found = SimpleNamespace(reason="", by_equations=size, apart=size, sizes=[size], flows=4)
+    assert f"within {points} points of utilisation." in _equations(found)  # type: ignore[arg-type]

@@ -564,7 +564,7 @@ def test_refusals_are_said(tmp_path: Path, ackclock: Command) -> None:
     report = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert "Only the packet engine can represent this scenario." in report
     assert "The fluid engine cannot take it" in report
-    for row in ("queue of shared (packets)", ">loss of shared<"):
+    for row in ("queue of shared (packets)", ">loss or marks of shared<"):
         assert row in report
     assert "<svg" in report
     shown = ackclock("compare", file)

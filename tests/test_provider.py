@@ -120,3 +120,13 @@ def test_without_a_download_in_the_samples_none_has_a_rate() -> None:
     answer = subscribers(*FILES, "AP", 0, mix=Mix(0, 0, 1.0, 0), samples=1, seconds=5)
     assert "in no sample is there a download" in answer.sentence
     assert "nan" not in str(answer)
+
+
+def test_a_node_has_no_more_than_the_one_above_it() -> None:
+    """LibreQoS gives a node the bandwidth of the one above it where its own is larger; here it kept its own."""
+    network = (
+        '{"Site": {"downloadBandwidthMbps": 60, "uploadBandwidthMbps": 10, "children": '
+        '{"AP": {"downloadBandwidthMbps": 80, "uploadBandwidthMbps": 5}}}}'
+    )
+    [site] = libreqos.network(network, "network.json")
+    assert site.children[0].rates == (60e6, 5e6)

@@ -362,6 +362,32 @@ def test_without_an_equilibrium_the_command_says_why_and_what_happens(capsys: py
     assert packets.startswith("From packets: The queue of bottleneck does not oscillate: it is empty nearly always")
 
 
+def test_a_link_that_never_fills_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """
+    A wide link behind a narrow one has no law that its arrivals balance.
+
+    "There is no equilibrium", and a queue that "moves between 30.39 and 30.39 packets with a period of 1.732 s".
+    """
+    red = (
+        'queue = { aqm = "red", capacity = "300 packets", min_threshold = "20 packets", max_threshold = "100 packets" }'
+    )
+    links = "".join(
+        f'[[link]]\nname = "{name}"\nrate = "{rate} Mbit/s"\ndelay = "5 ms"\n{red}\n'
+        for name, rate in (("busy", 30), ("idle", 90))
+    )
+    flows = '[[flows]]\nname = "reno"\ncount = 12\npath = PATH\nrtt = "60 ms"\ncongestion = "reno"\n'
+    sentences = []
+    for path in ('["busy", "idle"]', '["busy"]'):
+        file = tmp_path / "two.toml"
+        file.write_text(f'[scenario]\nname = "Two"\nduration = "60 s"\n{links}{flows.replace("PATH", path)}')
+        assert main(["stability", str(file), "--from", "equations", "--vary", "flows.count=6..30"]) == 0
+        sentences.append(capsys.readouterr().out)
+    first, alone = sentences
+    assert first.startswith("Two: Stable.")
+    assert "link `idle`: it never fills" in first
+    assert first.splitlines()[0] == alone.splitlines()[0]
+
+
 def test_figures() -> None:
     s = ac.stability(ac.load(SCENARIOS / "compound-red.toml"))
     curve = s.hopf_curve("rtt", "queue.max_threshold", ("20 ms", "100 ms"), (60, 500))

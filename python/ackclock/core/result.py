@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict
 
 import numpy as np
 
+from .. import _core
 from ._one_way import measures
 from .accessors import presented
 from .engine_result import EngineResult, flatten, plain, plain_tree
@@ -309,8 +310,8 @@ class Result(EngineResult):
         owner = flows["class"].astype(np.intp)
         started = ~np.isnan(flows["start"])
         endless = np.array([kind in _ENDLESS for kind in kinds])[owner]
-        competing = flows["goodput"][started & endless]
         begin, end = self.window
+        competing = flows["goodput"][taking_part(flows, self._scenario["flows"], begin) & endless]
         transfers = np.array([kind == "transfer" for kind in kinds])[owner]
         inside = transfers & started & (flows["start"] >= begin) & (flows["start"] < end)
         completion = flows["completion"][inside]
@@ -558,19 +559,33 @@ def _derived(link: Mapping[str, Any]) -> dict[str, float]:
         "loss": _part(link["drops"], handled),
         "marked": _part(link["marks"], handled),
         "loss_bytes": _part(link["dropped_bytes"], max(link["arrived_bytes"], link["dropped_bytes"] + link["bytes"])),
-        "loss_policer": _part(link["policed"], link["arrivals"] + link["policed"]),
+        "loss_policer": _part(link["policed"], link["arrivals"]),
         "loss_wire": _part(link["losses"], link["packets"]),
     }
+
+
+def taking_part(
+    flows: Mapping[str, NDArray[Any]], entries: Sequence[Mapping[str, Any]], begin: float
+) -> NDArray[np.bool_]:
+    """
+    Return which flows have a share of a link that is measured from `begin` (s) on: they started, and had not stopped.
+
+    `flows` are their columns, with the class of each; `entries` the classes of the canonical scenario.
+    """
+    stops = [str(entry["stop"]) for entry in entries]
+    ends = np.array([math.inf if stop == "never" else float(_core.quantity(stop)[0]) for stop in stops])
+    present: NDArray[np.bool_] = ~np.isnan(flows["start"]) & (ends[flows["class"].astype(np.intp)] > begin)
+    return present
 
 
 def packets_handled(row: Mapping[str, Any]) -> int:
     """
     Return the packets that the shares of a queue's drops and marks are of, of a link or a class of a queue.
 
-    They are those that arrived in the measurement window or, where more left the queue in it than arrived, those that
-    left, sent or dropped: a queue that drops from its head may drop more than arrives.
+    They are those that arrived in the measurement window and passed the policer or, where more left the queue in it
+    than arrived, those that left, sent or dropped: a queue that drops from its head may drop more than arrives.
     """
-    return int(max(row["arrivals"], row["drops"] + row["packets"]))
+    return int(max(row["arrivals"] - row.get("policed", 0), row["drops"] + row["packets"]))
 
 
 def _part(count: int, of: int) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -69,7 +70,7 @@ class Node:
 
 def network(text: str, file: str) -> list[Node]:
     """
-    Read ``network.json``.
+    Read ``network.json``; a node has at most the bandwidth of the one above it, as LibreQoS sets them.
 
     Raises
     ------
@@ -82,7 +83,7 @@ def network(text: str, file: str) -> list[Node]:
         Place(file, error.lineno).wrong(f"not JSON: {error.msg}")
     by_name: dict[str, Node] = {}
 
-    def nodes(entries: Any, place: Place, level: int) -> list[Node]:
+    def nodes(entries: Any, place: Place, level: int, above: tuple[float, float]) -> list[Node]:
         if not isinstance(entries, dict):
             place.wrong(
                 "not a table of nodes",
@@ -91,22 +92,22 @@ def network(text: str, file: str) -> list[Node]:
             )
         if level >= LEVELS:
             place.wrong("nodes too deep for HTB", f"level {level}", f"{LEVELS - 1} levels of nodes above the circuits")
-        return [node(str(name), entry, place.at(str(name)), level) for name, entry in entries.items()]
+        return [node(str(name), entry, place.at(str(name)), level, above) for name, entry in entries.items()]
 
-    def node(name: str, entry: Any, place: Place, level: int) -> Node:
+    def node(name: str, entry: Any, place: Place, level: int, above: tuple[float, float]) -> Node:
         rates = []
-        for key in ("downloadBandwidthMbps", "uploadBandwidthMbps"):
+        for key, most in zip(("downloadBandwidthMbps", "uploadBandwidthMbps"), above, strict=True):
             value = entry.get(key) if isinstance(entry, dict) else None
             if not isinstance(value, int | float) or value <= 0:
                 place.at(key).wrong("not a bandwidth", json.dumps(value), "a number above zero, Mbit/s")
-            rates.append(float(value) * 1e6)
+            rates.append(min(float(value) * 1e6, most))
         if name in by_name:
             place.wrong("two nodes have this name", name)
         node = by_name[name] = Node(name, (rates[0], rates[1]))
-        node.children = nodes(entry.get("children") or {}, place.at("children"), level + 1)
+        node.children = nodes(entry.get("children") or {}, place.at("children"), level + 1, node.rates)
         return node
 
-    return nodes(tree, Place(file, None), 1)
+    return nodes(tree, Place(file, None), 1, (math.inf, math.inf))
 
 
 def circuits(text: str, file: str, top: list[Node], default: str = "cake") -> None:

@@ -67,7 +67,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _answered(options: argparse.Namespace) -> None:
     """Print the answer."""
-    from ...questions.stability import cycle, stability
+    from ...questions.stability import cycle, stability, without_idle_links
 
     title, scenario = one_variant(options, "stability")
     if options.source == "packets":
@@ -75,14 +75,24 @@ def _answered(options: argparse.Namespace) -> None:
         return
     chosen = chosen_equations(options)
     try:
-        analysis = stability(scenario, equilibrium=options.equilibrium, adaptation=options.adaptation, **chosen)
+        chosen |= {"equilibrium": options.equilibrium, "adaptation": options.adaptation}
+        analysis = stability(scenario, **chosen)
+        idle: tuple[str, ...] = ()
         try:
             each = analysis.each()
         except AnalysisError as error:
-            if error.kind != "no equilibrium" or options.report:
+            if error.kind != "no equilibrium":
                 raise
-            _moving(options, title, scenario, cycle(scenario, str(error), **chosen))
-            return
+            moved = cycle(scenario, str(error), **chosen_equations(options))
+            filled = without_idle_links(scenario, moved.run)
+            if filled is None and options.report:
+                raise
+            if filled is None:
+                _moving(options, title, scenario, moved)
+                return
+            idle = filled[1]
+            analysis = stability(filled[0], **chosen)
+            each = analysis.each()
     except ScenarioError as error:
         if options.source == "equations":
             raise WrongInputError(f"{error}\nAdd --from packets to measure it from packet runs instead.") from None
@@ -92,12 +102,18 @@ def _answered(options: argparse.Namespace) -> None:
         raise WrongInputError(f"ackclock stability: {error}") from None
     if options.equilibrium is None:
         analysis = next((candidate for candidate in each if candidate.stable), each[0])
-    _judged(options, title, analysis, each)
+    _judged(options, title, analysis, each, idle)
 
 
-def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: Sequence[Stability]) -> None:
-    """Print what the equations say of one of their equilibria, and how far packets are from it if that is asked."""
-    from ..text.stability import equilibria_table, facts, limits_table
+def _judged(
+    options: argparse.Namespace, title: str, analysis: Stability, each: Sequence[Stability], idle: Sequence[str]
+) -> None:
+    """
+    Print what the equations say of one of their equilibria, and how far packets are from it if that is asked.
+
+    `idle` are links that never fill, which the equations leave out.
+    """
+    from ..text.stability import equilibria_table, facts, idle_links, limits_table
 
     with ExitStack() as outputs:
         report = output_file(outputs, options.report)
@@ -139,7 +155,9 @@ def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: 
             if comparison is not None:
                 print_text(f"From packets: {comparison[0].sentence}")
                 print_text("\n".join([*comparison[1].sentences, ""]))
-            print_notes([*analysis.notes, *answer.caveats, f"equations: {analysis.choices.text()}"])
+            print_notes(
+                [*map(idle_links, idle), *analysis.notes, *answer.caveats, f"equations: {analysis.choices.text()}"]
+            )
     print_written(options)
 
 

@@ -122,9 +122,11 @@ def _equations(buffer: Buffer) -> str:
         return f"The equations say nothing: their queue still moves at the end of {span}."
     if worst is None or worst.equations is None:
         return f"{what}; {_part(buffer)}"
-    gap = abs(worst.equations.utilization - worst.utilization)
+    gap = round(abs(worst.equations.utilization - worst.utilization), 9)
     if gap <= NEAR + worst.half:
-        return f"{what}; at every size they agree with packets within {100 * gap:.1g} points of utilisation."
+        digits = max(0, -math.floor(math.log10(100 * gap))) if gap > 0 else 0
+        points = f"{math.ceil(100 * gap * 10**digits) / 10**digits:.{digits}f}"  # up: they are not farther apart
+        return f"{what}; at every size they agree with packets within {points} points of utilisation."
     few = f": averages hold for many flows, and there {'is' if buffer.flows == 1 else 'are'} {buffer.flows}"
     return (
         f"{what}; with {worst.packets} packets they give {share(worst.equations.utilization)} where packets have "

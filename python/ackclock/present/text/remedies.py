@@ -85,6 +85,8 @@ def _effect(effect: Effect, balance: Balance) -> str:
         alone = f" (of {listed(whose)} alone)" if effect.better is False and 0 < len(whose) < len(classes) else ""
         return f"{time(apart)}{_spread(effect)} {less} at the 99th percentile{alone}"
     if effect.key == "rate":
+        if effect.before <= 0:
+            return "throughput, of which there is none now"
         if effect.after > MANIFOLD * effect.before:
             return f"{number(effect.after / effect.before)} times the throughput"
         return f"{share(apart / effect.before)} {less} throughput"

@@ -287,9 +287,17 @@ def schedules(each: Sequence[tuple[str, str, float]]) -> str:
     return ", ".join(f"{what} of flows {name} every {quantity(period, 's')}" for name, what, period in each)
 
 
+def idle_links(name: str) -> str:
+    """Return why a link is not among those judged."""
+    return f"link `{name}`: it never fills, so it is left out, with its propagation where round trips are varied"
+
+
 def cycle(moved: Cycle) -> str:
     """Return where equations without an equilibrium lead."""
     why = moved.why.removeprefix("no equilibrium: ").rstrip(".")
+    if moved.high - moved.low < 1e-2 <= moved.high:  # noqa: PLR2004, less than digits show
+        rest = f"From empty queues the queue of {moved.link} comes to rest at {digits(moved.mean)} packets"
+        return f"The search found no equilibrium: {why}. {rest}, all the same."
     text = f"There is no equilibrium: {why}. From empty queues the queue of {moved.link} moves between "
     text += f"{digits(moved.low)} and {digits(moved.high)} packets"
     if moved.high < 1e-3:  # noqa: PLR2004, a rounding of the solver

@@ -221,7 +221,7 @@ def _mixed(place: int) -> Callable[[Tree, str, str], Change | None]:
 
 def _cross(tree: Tree, name: str, symptom: str) -> Change | None:
     there = [flow for flow in _over(tree, name) if flow["traffic"]["kind"] in UNRESPONSIVE]
-    if symptom == "stream":
+    if symptom == "stream" or (symptom == "loss" and there and len(there) == len(_over(tree, name))):
         return _slower(tree, there)
     if not there or len(there) == len(_over(tree, name)):
         return None

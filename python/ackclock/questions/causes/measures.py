@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from ...core.result import packets_handled
+from ...core.result import packets_handled, taking_part
 from ...core.scenario import link_of
 from .scales import bits, packet_size, quantities, steps
 from .shapers import held, hosts, returning
@@ -104,7 +104,8 @@ def numbers(result: Result, name: str) -> Numbers:
     over = [k for k, flow in enumerate(tree["flows"]) if name in flow["path"]]
     endless = [k for k in over if tree["flows"][k]["traffic"]["kind"] in ("bulk", "app-limited")]
     greedy = [k for k in endless if tree["flows"][k]["traffic"]["kind"] == "bulk"]
-    goodputs = raw["flows"]["goodput"][np.isin(classes, greedy)]
+    sharing = np.isin(classes, greedy) & taking_part(raw["flows"], tree["flows"], begin)
+    goodputs = raw["flows"]["goodput"][sharing]
     offered = packets_handled(link) + link["policed"]
     loss = (link["drops"] + link["policed"]) / offered if offered else math.nan
     jain_hosts = _by_host(raw, tree, name, greedy)

@@ -284,13 +284,22 @@ class Balance:
         rates = (effect for effect in self.effects if effect.key == "goodput" and effect.change > effect.half)
         return sum(rate.change for rate in rates if rate.each <= cost.each) >= -GIVEN * cost.change
 
+    @property
+    def _apart(self) -> bool:
+        """Whether the tails of some classes' one-way delays are longer and those of others shorter."""
+        tails = {effect.better for effect in self.effects if effect.key == "one_way_p99"}
+        return {True, False} <= tails
+
     def wanted(self, prefer: Preference | None) -> bool:
         """Whether the setting is better by a preference, or without one so much better that nobody would mind."""
         if not self.gains:
             return False
         delays = ("delay_p50", "delay_p99")
         if prefer == "delay":
-            return any(gain.key in delays for gain in self.gains) and all(cost.key not in delays for cost in self.costs)
+            longer = [
+                cost for cost in self.costs if cost.key in delays and not (cost.key == "delay_p99" and self._apart)
+            ]
+            return any(gain.key in delays for gain in self.gains) and not longer
         if prefer == "rate":
             return all(effect.key != "rate" or effect.change >= 0 for effect in self.effects)
         return all(

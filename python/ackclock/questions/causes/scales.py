@@ -134,7 +134,7 @@ def in_periods(tree: Mapping[str, Any], seconds: float) -> float:
 
 def once(tree: Mapping[str, Any]) -> bool:
     """
-    Whether something happens at a set time and not again: a change, or a step of a rate that does not repeat.
+    Whether something happens once: a change, a step of a rate that does not repeat, or transfers that come to an end.
 
     What is said of such a scenario holds for its own time. After it the last step would last for ever.
     """
@@ -142,7 +142,8 @@ def once(tree: Mapping[str, Any]) -> bool:
     stepped = any(
         math.isinf(period) and any(0 < at < (end or [math.inf])[0] for at, _ in own) for own, period in _schedules(tree)
     )
-    return bool(tree.get("change")) or stepped
+    transfers = any(flow["traffic"]["kind"] == "transfer" for flow in tree["flows"])
+    return bool(tree.get("change")) or stepped or transfers
 
 
 def _over_time(rate: Mapping[str, Any]) -> float:
@@ -217,7 +218,7 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
         ):
             wait = min(wait, 2 * quantities(link["queue"]["threshold"])[0] / rate)
     rtt = max((max(quantities(flow["rtt"]) or [0.1]) for flow in flows), default=0.1)
-    rtt += wait
+    rtt += max(wait, _bucket(link))
     packets = MIN_MEASURED_PACKETS / (1 - _random_load(tree, link)) ** 2
     times = {f"{MIN_ROUND_TRIPS} round trips": MIN_ROUND_TRIPS * rtt, f"{packets:.0f} packets": packets / rate}
     cycle = adapted = 0.0
@@ -250,6 +251,14 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
     warm = starts + max(cycle, 0.3 * min(measured, 60.0), 20 * rtt)
     sample = min(max(min(rtt / 4, measured / SAMPLES[0]), measured / SAMPLES[1]), measured / 20)
     return Length(warm, measured, sample, reason, adapted)
+
+
+def _bucket(link: Mapping[str, Any]) -> float:
+    """Return the time in which a policer's bucket fills, s: windows grow and fall over it as over a buffer; else 0."""
+    policer = link.get("policer")
+    if not isinstance(policer, Mapping):
+        return 0.0
+    return 8 * quantities(policer["burst"])[0] / quantities(policer["rate"])[0]
 
 
 def _random_load(tree: Mapping[str, Any], link: Mapping[str, Any]) -> float:

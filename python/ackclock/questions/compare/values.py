@@ -29,7 +29,7 @@ UNITS: Final = {
     "period": "s",
     "window": "packets",
 }
-WORDS: Final = {"deviation": "standard deviation of the queue"}
+WORDS: Final = {"deviation": "standard deviation of the queue", "loss": "loss or marks"}
 """Names of measures whose key does not say it."""
 
 

@@ -17,6 +17,8 @@ ROUND_TRIPS = 600
 """Length of the run, in base round trips; at least `SECONDS`. Its last half is looked at."""
 SECONDS = 60.0
 SAMPLES = 12_001
+EMPTY = 1e-3
+"""A queue below so many packets is the rounding of a solver."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,3 +86,33 @@ def cycle(scenario: Scenario, why: str, **choices: Any) -> Cycle:
     oscillation = find_oscillation(queue, end / (SAMPLES - 1))
     period = math.nan if oscillation is None else oscillation.period
     return Cycle(link, why, float(queue.min()), float(queue.max()), float(queue.mean()), period, run)
+
+
+def without_idle_links(scenario: Scenario, run: FluidResult) -> tuple[Scenario, tuple[str, ...]] | None:
+    """
+    Return a scenario without the links that stay empty and lose nothing in a run of its equations, and their names.
+
+    Such a link adds its propagation, which is part of the base round trips, and nothing else; the equations of an
+    equilibrium have no law for it, since it carries less than it could. None where every link fills, or none does.
+
+    Parameters
+    ----------
+    scenario
+        What was run.
+    run
+        Its equations from empty queues; the last half is looked at.
+    """
+    late = run.traces.sel(time=slice(0.5 * float(run.traces["time"][-1]), None))
+    most = late[["queue", "probability"]].max("time")
+    quiet = (most["queue"] < EMPTY) & (most["probability"] == 0)
+    idle = [str(name) for name in quiet["link"].to_numpy()[quiet.to_numpy()]]
+    tree = scenario.canonical
+    flows = [{**flow, "path": [link for link in flow["path"] if link not in idle]} for flow in tree["flows"]]
+    if not idle or any(
+        not flow["path"] or set(idle) & set(flow["reverse_path"] if isinstance(flow["reverse_path"], list) else ())
+        for flow in flows
+    ):
+        return None
+    links = [{key: value for key, value in link.items() if key not in ("from", "to")} for link in tree["link"]]
+    kept = [link for link in links if link["name"] not in idle]
+    return type(scenario)({**tree, "link": kept, "flows": flows}), tuple(idle)

@@ -378,7 +378,7 @@ def test_a_link_that_never_fills_is_left_out(tmp_path: Path, capsys: pytest.Capt
     flows = '[[flows]]\nname = "reno"\ncount = 12\npath = PATH\nrtt = "60 ms"\ncongestion = "reno"\n'
     sentences = []
     for path in ('["busy", "idle"]', '["busy"]'):
-        file = tmp_path / "two.toml"
+        file = tmp_path / ("both.toml" if "idle" in path else "one.toml")
         file.write_text(f'[scenario]\nname = "Two"\nduration = "60 s"\n{links}{flows.replace("PATH", path)}')
         assert main(["stability", str(file), "--from", "equations", "--vary", "flows.count=6..30"]) == 0
         sentences.append(capsys.readouterr().out)
@@ -386,6 +386,9 @@ def test_a_link_that_never_fills_is_left_out(tmp_path: Path, capsys: pytest.Capt
     assert first.startswith("Two: Stable.")
     assert "link `idle`: it never fills" in first
     assert first.splitlines()[0] == alone.splitlines()[0]
+    in_python = ac.stability(file.with_name("both.toml"), source="auto")
+    assert isinstance(in_python, ac.Stability)
+    assert in_python.stable
 
 
 def test_figures() -> None:

@@ -35,6 +35,7 @@ from .answer import Answer
 from .diagram import BifurcationDiagram, Chart
 from .equilibria import EquilibriumAnalysis, Span
 from .large_signal import STEPS, LargeSignal, large_signal
+from .limit_cycle import cycle, without_idle_links
 from .limits import POINTS as RANGE_POINTS
 from .limits import EquilibriumBranch, Kind, Limit, between, continuation, special_point
 
@@ -115,7 +116,7 @@ def stability(
     source
         Where the answer comes from. "equations": only from them. "auto", as on the command line: from packet runs
         (`measured_stability`) where there are no equations (an algorithm in Python without `increase` and `decrease`,
-        say) or no equilibrium. ``print`` shows either answer in words.
+        say) or no equilibrium, also without the links that never fill. ``print`` shows either answer in words.
     equilibrium
         Which equilibrium, where there are several (counted from 0).
     memory
@@ -152,17 +153,17 @@ def stability(
     0.0848341
     """
     scenario = scenario_of(scenario)
-    choices = choices_for(
-        scenario,
-        form=form,
-        decrease=decrease,
-        rtt=rtt,
-        small_windows=small_windows,
-        memory=memory,
-        averaging=averaging,
-        effective_spacing=effective_spacing,
-        clamped=clamped,
-    )
+    laws: dict[str, Any] = {
+        "form": form,
+        "decrease": decrease,
+        "rtt": rtt,
+        "small_windows": small_windows,
+        "memory": memory,
+        "averaging": averaging,
+        "effective_spacing": effective_spacing,
+        "clamped": clamped,
+    }
+    choices = choices_for(scenario, **laws)
     if source not in ("equations", "auto"):
         raise ValueError(f'source={source!r}: allowed are "equations" and "auto"')
     try:
@@ -171,16 +172,20 @@ def stability(
             analysis.equilibria()
     except (ScenarioError, AnalysisError) as error:
         lacking = isinstance(error, ScenarioError) or error.kind == "no equilibrium"
-        if source == "auto" and lacking:
-            from ..measured import measured_stability
+        if source != "auto" or not lacking:
+            if isinstance(error, ScenarioError):
+                error.add_note(
+                    "ackclock.measured_stability needs no equations: it measures packet runs; "
+                    'stability(..., source="auto") does so by itself.'
+                )
+            raise
+        from ..measured import measured_stability
 
+        of_laws = isinstance(error, AnalysisError)
+        filled = without_idle_links(scenario, cycle(scenario, str(error), **laws).run) if of_laws else None
+        if filled is None:
             return measured_stability(scenario)
-        if isinstance(error, ScenarioError):
-            error.add_note(
-                "ackclock.measured_stability needs no equations: it measures packet runs; "
-                'stability(..., source="auto") does so by itself.'
-            )
-        raise
+        analysis = Stability(filled[0], choices, equilibrium)
     if adaptation == "moving":
         return analysis
     if adaptation != "frozen":

@@ -233,9 +233,17 @@ def _lost(result: Any, match: re.Match[str]) -> list[str]:
 
 
 def _endless(result: Any) -> list[float]:
-    kinds = {entry["name"]: entry["traffic"]["kind"] for entry in result._scenario["flows"]}
-    rows = zip(result.flows["goodput"], result.flows["class"], result.flows["start"], strict=True)
-    return [float(got) for got, name, start in rows if kinds[str(name)] == "bulk" and not math.isnan(start)]
+    tree = result._scenario
+    classes = {entry["name"]: entry for entry in tree["flows"]}
+    fewer = {change["flows"] for change in tree.get("change", []) if "count" in change}
+    found = []
+    for _, row in result.flows.iterrows():
+        entry = classes[str(row["class"])]
+        stopped = entry.get("stop", "never") != "never" and max(_seconds(entry["stop"])) <= result.window[0]
+        left = entry["name"] in fewer and not row["sent"] and not row["goodput"]
+        if entry["traffic"]["kind"] == "bulk" and not math.isnan(row["start"]) and not stopped and not left:
+            found.append(float(row["goodput"]))
+    return found
 
 
 def _goodput(result: Any, match: re.Match[str]) -> list[str]:

@@ -315,3 +315,14 @@ def test_figures(result: ac.Result) -> None:
     assert result.plot_flows(ax=axes[2]) is axes[2]
     assert all(len(axis.lines) + len(axis.patches) + len(axis.collections) > 0 for axis in axes)
     plt.close("all")
+
+
+def test_flows_that_left_are_not_starved() -> None:
+    """Two of four leave at 10 s: "Jain 0.500, 2 starved" of the minute after, in which two share evenly."""
+    link = ac.dumbbell(
+        rate="20 Mbit/s", queue={"capacity": "60 packets"}, flows=ac.flows(4, "reno", rtt="40 ms"), duration="40 s"
+    )
+    tree = link.canonical | {"change": [{"at": "10 s", "flows": "flows-1", "count": 2}]}
+    row = ac.run(ac.Scenario(tree).with_({"scenario.measure": "20 s .. 40 s"})).classes.iloc[-1]
+    assert row["starved"] == 0
+    assert row["jain"] > 0.9

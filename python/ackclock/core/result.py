@@ -311,7 +311,7 @@ class Result(EngineResult):
         started = ~np.isnan(flows["start"])
         endless = np.array([kind in _ENDLESS for kind in kinds])[owner]
         begin, end = self.window
-        competing = flows["goodput"][taking_part(flows, self._scenario["flows"], begin) & endless]
+        competing = flows["goodput"][taking_part(flows, self._scenario, begin) & endless]
         transfers = np.array([kind == "transfer" for kind in kinds])[owner]
         inside = transfers & started & (flows["start"] >= begin) & (flows["start"] < end)
         completion = flows["completion"][inside]
@@ -564,17 +564,21 @@ def _derived(link: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def taking_part(
-    flows: Mapping[str, NDArray[Any]], entries: Sequence[Mapping[str, Any]], begin: float
-) -> NDArray[np.bool_]:
+def taking_part(flows: Mapping[str, NDArray[Any]], tree: Mapping[str, Any], begin: float) -> NDArray[np.bool_]:
     """
-    Return which flows have a share of a link that is measured from `begin` (s) on: they started, and had not stopped.
+    Return which flows have a share of a link that is measured from `begin` (s) on: they started, and had not left.
 
-    `flows` are their columns, with the class of each; `entries` the classes of the canonical scenario.
+    `flows` are their columns, with the class of each, of the canonical scenario `tree`. Of a class whose number
+    changes, those have left that send nothing.
     """
-    stops = [str(entry["stop"]) for entry in entries]
+    entries = tree["flows"]
+    stops = [str(entry.get("stop", "never")) for entry in entries]
     ends = np.array([math.inf if stop == "never" else float(_core.quantity(stop)[0]) for stop in stops])
-    present: NDArray[np.bool_] = ~np.isnan(flows["start"]) & (ends[flows["class"].astype(np.intp)] > begin)
+    changed = {change.get("flows") for change in tree.get("change", []) if "count" in change}
+    shrinks = np.array([entry["name"] in changed for entry in entries])
+    owner = flows["class"].astype(np.intp)
+    silent = shrinks[owner] & (flows["sent"] == 0) & (flows["goodput"] == 0)
+    present: NDArray[np.bool_] = ~np.isnan(flows["start"]) & (ends[owner] > begin) & ~silent
     return present
 
 

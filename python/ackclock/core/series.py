@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from .result import taking_part
+
 if TYPE_CHECKING:
     from .result import Result
 
@@ -76,9 +78,9 @@ def traffic_kinds(result: Result) -> NDArray[np.str_]:
 
 
 def competing(result: Result) -> NDArray[np.bool_]:
-    """Return which flows always have data and have started: fairness is a question among these."""
-    started = np.asarray(result.flows["start"].notna(), dtype=np.bool_)
-    return np.asarray((traffic_kinds(result) == "bulk") & started, dtype=np.bool_)
+    """Return which flows always have data, have started and not left: fairness is a question among these."""
+    present = taking_part(result._raw["flows"], result._scenario, result.window[0])
+    return np.asarray((traffic_kinds(result) == "bulk") & present, dtype=np.bool_)
 
 
 def measured_windows(result: Result) -> Floats:

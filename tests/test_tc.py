@@ -678,3 +678,14 @@ def test_a_note_on_a_class_names_its_line() -> None:
     )
     notes = import_tc([("hfsc.sh", "\n".join(lines))], rate="100 Mbit/s").notes
     assert any(note.startswith("hfsc.sh:2: class 1:1: left out: a real-time curve") for note in notes)
+
+
+def test_a_policer_is_not_left_out_in_silence() -> None:
+    """ "tc qdisc replace dev edge root pfifo limit 1000" was all that was said of a link with a policer."""
+    link = {"name": "edge", "rate": "1 Gbit/s", "delay": "5 ms", "queue": {"capacity": "1000 packets"}}
+    policer = {"rate": "30 Mbit/s", "burst": "1 MB"}
+    flows = [ac.flows(1, "cubic", rtt="20 ms", path=["edge"])]
+    tree = {"scenario": {"duration": "5 s"}, "flows": flows}
+    assert not any("policer" in note for note in export_tc(ac.Scenario({**tree, "link": [link]})).notes)
+    [note] = export_tc(ac.Scenario({**tree, "link": [{**link, "policer": policer}]})).notes
+    assert note == "left out: the policer of edge, which drops before this queue"

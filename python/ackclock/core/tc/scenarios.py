@@ -274,6 +274,8 @@ def export_tc(scenario: Scenario, form: str = "tc", devices: Mapping[str, str] |
             raise ValueError(
                 f"link[{at}].shaper: a shaper behind the queue; allowed: htb or tbf, or cake with a bandwidth"
             )
+        if link.get("policer", "none") != "none":
+            notes.append(str(state("tc.no-policer", link=link["name"])))
         lines += writer.lines
         notes += writer.notes
         notes += [str(state("tc.marked", flows=name, mark=mark)) for name, mark in writer.marks.items()]

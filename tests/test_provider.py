@@ -65,6 +65,23 @@ def test_downloads_share_what_there_is() -> None:
     assert answer.after.downloads == pytest.approx(1e6, rel=0.05)
 
 
+def test_only_the_same_downloads_are_compared() -> None:
+    """With twenty more one download gets less, though the median of all downloads, other plans among them, rises."""
+    devices = HEAD + "".join(f"\n{k},Site,1,1,{4 if k % 4 else 90},5" for k in range(8))
+    answer = subscribers(FILES[0], ("d.csv", devices), "Site", 20, mix=Mix(0, 0, 0, 0.25), samples=6, seconds=4)
+    now, after, count = answer.downloads
+    each = answer.now.each
+    assert count == len(each) > 2
+    assert now == pytest.approx(each["rate_bps"].median())
+    kept = answer.after.each.merge(each, on=["sample", "subscriber"], suffixes=("", "_now"))
+    assert after == pytest.approx(kept["rate_bps"].median())
+    assert f"median of the {count} there are now" in answer.sentence
+    low, high = answer.after.full_bounds
+    shares = [np.mean(sample >= provider.FULL) for sample in np.split(answer.after.seconds, 6)]
+    assert 0 <= low <= np.mean(shares) <= high <= 1
+    assert answer.after.full == pytest.approx(np.mean(shares))
+
+
 def test_a_download_has_no_more_than_its_plan() -> None:
     """At the site, which sends 100 Mbit/s, the access point and the plan hold."""
     answer = subscribers(*FILES, "Site", 0, mix=Mix(0, 0, 0, 0.1), samples=4, seconds=6)

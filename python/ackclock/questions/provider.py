@@ -23,6 +23,7 @@ from ..core._words import finite
 from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError
+from ..core.intervals import mean_interval, share_bounds
 from ..core.scenario import Scenario
 from ..core.simulate import run
 from ..core.tc import libreqos, units
@@ -84,6 +85,8 @@ class Hour:
     """Subscribers."""
     full: float
     """Share of the seconds in which the node is full."""
+    full_bounds: tuple[float, float]
+    """Ends of its 95 % interval over the samples (`share_bounds`); `full` twice where it has none."""
     utilization: float
     each: DataFrame
     """
@@ -115,6 +118,7 @@ class Hour:
         return {
             "count": self.count,
             "full": self.full,
+            "full_bounds": list(self.full_bounds),
             "utilization": self.utilization,
             "each": self.each.to_dict("records"),
             "downloads": self.downloads,
@@ -142,6 +146,20 @@ class Subscribers(Card):
     def hours(self) -> dict[str, Hour]:
         """The busy hour now, and with more subscribers if there are any, by name."""
         return {"now": self.now} | ({f"{self.more} more": self.after} if self.more else {})
+
+    @property
+    def downloads(self) -> tuple[float, float, int]:
+        """
+        Median rates, bit/s, of those who download in both cases, now and with more subscribers, and how many they are.
+
+        Others download beside them if there are more: one who is alone in a sample would be compared with strangers.
+        """
+        import pandas as pd
+
+        keys = ["sample", "subscriber"]
+        now, after = (hour.each.loc[hour.each["traffic"] == "bulk"] for hour in (self.now, self.after))
+        both = pd.merge(now, after, on=keys, suffixes=("_now", "_after"))
+        return float(both["rate_bps_now"].median()), float(both["rate_bps_after"].median()), len(both)
 
     @property
     @presented
@@ -326,9 +344,11 @@ def _hour(
     each = pd.DataFrame(rows, columns=["sample", "subscriber", "traffic", "delay_p95_s", "rate_bps"])
     downloads = each.loc[each["traffic"] == "bulk", "rate_bps"]
     seconds_used = np.concatenate(used)
+    full_each = [float(np.mean(sample >= FULL)) for sample in used]
     return Hour(
         count=len(circuits),
         full=float(np.mean(seconds_used >= FULL)),
+        full_bounds=share_bounds(mean_interval(full_each)),
         utilization=float(np.mean(seconds_used)),
         each=each,
         downloads=float(downloads.median()) if len(downloads) else math.nan,

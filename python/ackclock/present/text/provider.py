@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 
-from ...core.units import rate_text, share, time
+from ...core.units import rate_text, share, share_between, time
 from ...questions.provider import Subscribers
 from ..tables import text_table
 
@@ -20,7 +20,7 @@ def text(subscribers: Subscribers) -> str:
         waits = [time(float(np.percentile(hour.delays, part))) if hour.delays.size else "none" for part in (50, 95)]
         rows[name] = {
             "subscribers": str(hour.count),
-            "full": share(hour.full),
+            "full": share_between(hour.full, *hour.full_bounds),
             "utilisation": share(hour.utilization),
             "p95 delay, median": waits[0],
             "p95 delay, 1 in 20": waits[1],
@@ -32,9 +32,9 @@ def text(subscribers: Subscribers) -> str:
     return (
         f"{subscribers.sentence}\n\n{text_table(table)}\n\n"
         f"{subscribers.way.capitalize()}, {rate_text(subscribers.rate)}; {subscribers.samples} samples of the busy "
-        f"hour, {subscribers.length:g} s each. At a moment {share(mix.video)} watch a video of {mix.rate}, "
-        f"{share(mix.web)} open pages, {share(mix.call)} call and {share(mix.download)} download. Nodes above "
-        f"{subscribers.node} are taken as free."
+        f"hour, {subscribers.length:g} s each; brackets are the 95 % interval over them. At a moment "
+        f"{share(mix.video)} watch a video of {mix.rate}, {share(mix.web)} open pages, {share(mix.call)} call and "
+        f"{share(mix.download)} download. Nodes above {subscribers.node} are taken as free."
     )
 
 
@@ -47,17 +47,24 @@ def sentence(subscribers: Subscribers) -> str:
     aside = {
         name: f" (now {value})" if subscribers.more else ""
         for name, value in {
-            "full": share(now.full),
+            "full": share_between(now.full, *now.full_bounds),
             "wait": time(waits[0]),
-            "download": "no download" if math.isnan(now.downloads) else rate_text(now.downloads),
         }.items()
     }
-    if math.isnan(after.downloads):
-        downloads = "in no sample is there a download (more --samples, or a larger --download, would have one)"
-    else:
-        downloads = f"a download gets {rate_text(after.downloads)}{aside['download']}"
     whom = f"{subscribers.more} more subscribers ({after.count})" if subscribers.more else f"{after.count} subscribers"
+    full = share_between(after.full, *after.full_bounds)
     return (
-        f"{subscribers.node} with {whom}: full in {share(after.full)} of the busy hour{aside['full']}; half of the "
-        f"busy subscribers wait {time(waits[1])} or more in 1 of 20 packets{aside['wait']}; {downloads}."
+        f"{subscribers.node} with {whom}: full in {full} of the busy hour{aside['full']}; half of the busy subscribers "
+        f"wait {time(waits[1])} or more in 1 of 20 packets{aside['wait']}; {_downloads(subscribers)}."
     )
+
+
+def _downloads(subscribers: Subscribers) -> str:
+    """Say what a download gets, compared for those alone who download in both cases."""
+    if math.isnan(subscribers.after.downloads):
+        return "in no sample is there a download (more --samples, or a larger --download, would have one)"
+    now, after, count = subscribers.downloads
+    if not subscribers.more or not count:
+        aside = " (now no download)" if subscribers.more else ""
+        return f"a download gets {rate_text(subscribers.after.downloads)}{aside}"
+    return f"a download gets {rate_text(after)} (now {rate_text(now)}; median of the {count} there are now)"

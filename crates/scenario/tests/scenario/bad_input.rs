@@ -413,7 +413,7 @@ fn negative_and_not_finite() {
     );
     rejects(
         &with("aqm = \"red\"", "aqm = \"red\", max_probability = nan"),
-        "9:43",
+        "9:42",
         &["not finite"],
     );
     rejects(
@@ -481,7 +481,7 @@ fn probability_outside() {
         );
         rejects(
             &text,
-            "9:43",
+            "9:42",
             &[
                 "link[0].queue.max_probability: ",
                 &format!("found {shown}"),

@@ -598,7 +598,7 @@ impl ClassScheduler for Htb {
     }
 
     #[inline]
-    fn shut_until(&mut self, _now: Time) -> Time {
+    fn shut_until(&self) -> Time {
         if self.busy == 0 || self.filled != [0; LEVELS] {
             return Time::ZERO;
         }

@@ -76,9 +76,9 @@ forwarded! { $ forward_class_scheduler #[inline];
         fn next(&mut self, now: Time, backlog: &[Backlog]) -> Turn;
 
         /// Until when [`ClassScheduler::next`] will answer [`Turn::Wait`], and need not be asked,
-        /// whatever joins classes that have packets; not after `now` if that is not known. Asked
-        /// after [`ClassScheduler::sent`].
-        fn shut_until(&mut self, _now: Time) -> Time {
+        /// whatever joins classes that have packets; in the past if that is not known. Asked after
+        /// [`ClassScheduler::sent`].
+        fn shut_until(&self) -> Time {
             Time::ZERO
         }
 

@@ -28,7 +28,7 @@
 
 use super::{
     Ack, CongestionAlgorithm, CongestionControl, DelayedAcks, Form, Forms, LINUX_FORM,
-    MIN_SSTHRESH, Needs, Reduction, SegmentCount, Signal, Window,
+    MIN_SSTHRESH, Needs, Reduction, SegmentCount, Signal, Window, tick_of,
 };
 use crate::meta::{About, Algorithm};
 use crate::{DefaultValue, Interval, Stream, Time, parameters};
@@ -197,8 +197,9 @@ pub struct LinuxLp {
     count: SegmentCount,
 }
 
+/// A time stamp: the clock's low bits.
 fn milliseconds(time: Time) -> u32 {
-    (time.0 / (Time::PER_SECOND / 1000)) as u32
+    tick_of(time) as u32
 }
 
 impl LinuxLp {

@@ -159,7 +159,7 @@ pub(crate) fn ticks_of(rtt: f64) -> Option<u64> {
     const DECIMAL_TOLERANCE: f64 = 1e-3; // microseconds
     (rtt > 0.0).then(|| {
         ((rtt * 1e6 + DECIMAL_TOLERANCE) as u64)
-            .div_ceil(1000)
+            .div_ceil(1_000_000 / TICKS_PER_SECOND)
             .max(1)
     })
 }

@@ -1690,22 +1690,42 @@ mod tests {
         assert_eq!(cobalt.blue, 0);
     }
 
+    /// COBALT over packets that can be marked.
+    struct Judge {
+        law: CobaltLaw,
+        cobalt: Cobalt,
+        random: Stream,
+    }
+
+    impl Judge {
+        fn new(cobalt: Cobalt) -> Self {
+            Self {
+                law: CobaltLaw::new(&params(&[]), 0),
+                cobalt,
+                random: Stream::new(1, Owner::Queue, 0),
+            }
+        }
+
+        fn verdict(&mut self, now: u64, sojourn: u64) -> Verdict {
+            let packet = PacketView {
+                ecn_capable: true,
+                ..of_flow(0, 1500)
+            };
+            self.cobalt
+                .judge(&self.law, now, sojourn, 0, &packet, &mut self.random)
+        }
+    }
+
     /// A flow that stays above the target is marked more and more often, and one that is no longer
     /// is left alone.
     #[test]
     fn cobalt_signals_at_growing_rate() {
-        let law = CobaltLaw::new(&params(&[]), 0);
-        let mut cobalt = Cobalt::default();
-        let mut random = Stream::new(1, Owner::Queue, 0);
-        let packet = PacketView {
-            ecn_capable: true,
-            ..of_flow(0, 1500)
-        };
+        let mut judge = Judge::new(Cobalt::default());
         let mut marks = Vec::new();
         let step = Time::from_seconds(0.001).0;
         for k in 1..2000_u64 {
-            let sojourn = if k < 1000 { law.target + 1 } else { 0 };
-            if cobalt.judge(&law, k * step, sojourn, 0, &packet, &mut random) == Verdict::Mark {
+            let sojourn = if k < 1000 { judge.law.target + 1 } else { 0 };
+            if judge.verdict(k * step, sojourn) == Verdict::Mark {
                 marks.push(k);
             }
         }
@@ -1713,24 +1733,18 @@ mod tests {
         assert!(*marks.last().unwrap() <= 1000, "{marks:?}");
         let span = |part: &[u64]| part[part.len() - 1] - part[0];
         assert!(span(second) < span(first), "{marks:?}");
-        assert!(cobalt.count < marks.len() as u32 / 2, "{}", cobalt.count);
+        let count = judge.cobalt.count;
+        assert!(count < marks.len() as u32 / 2, "{count}");
     }
 
     /// BLUE drops whatever the code point, with its probability and without a delay.
     #[test]
     fn blue_drops_what_could_be_marked() {
-        let law = CobaltLaw::new(&params(&[]), 0);
-        let mut cobalt = Cobalt {
+        let mut judge = Judge::new(Cobalt {
             blue: 1 << 30,
             ..Cobalt::default()
-        };
-        let mut random = Stream::new(1, Owner::Queue, 0);
-        let packet = PacketView {
-            ecn_capable: true,
-            ..of_flow(0, 1500)
-        };
-        let dropped = (1..4000_u64)
-            .filter(|now| cobalt.judge(&law, *now, 0, 0, &packet, &mut random) == Verdict::Drop);
+        });
+        let dropped = (1..4000_u64).filter(|now| judge.verdict(*now, 0) == Verdict::Drop);
         assert!((900..1100).contains(&dropped.count()));
     }
 
@@ -1761,18 +1775,11 @@ mod tests {
     /// After a pause a flow is not signalled for the steps that fell into it.
     #[test]
     fn missed_steps_are_not_made_up_for() {
-        let law = CobaltLaw::new(&params(&[]), 0);
-        let mut cobalt = Cobalt::default();
-        let mut random = Stream::new(1, Owner::Queue, 0);
-        let packet = PacketView {
-            ecn_capable: true,
-            ..of_flow(0, 1500)
-        };
+        let mut judge = Judge::new(Cobalt::default());
         let step = Time::from_seconds(0.001).0;
         let mut marks = |from: u64| {
-            let times = from..from + 20;
-            let judged = times
-                .map(|k| cobalt.judge(&law, k * step, law.target + 1, 0, &packet, &mut random));
+            let sojourn = judge.law.target + 1;
+            let judged = (from..from + 20).map(|k| judge.verdict(k * step, sojourn));
             judged.filter(|verdict| *verdict == Verdict::Mark).count()
         };
         marks(1);

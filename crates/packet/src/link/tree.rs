@@ -447,7 +447,7 @@ impl Tree {
             Next::Packet => {
                 // what a queue holds back may be let go unasked
                 let held = !self.held.is_empty();
-                let shut = (!held).then(|| self.scheduler.shut_until(Time(moment.now)).0);
+                let shut = (!held).then(|| self.scheduler.shut_until().0);
                 self.shut = shut.unwrap_or(0);
                 Ok(moment.leaving.as_ref().map_or(0, |it| it.size))
             }

@@ -81,8 +81,7 @@ def follows(link: Mapping[str, Any], tree: Mapping[str, Any]) -> bool:
     """True if the rate of a link varies, or what a radio carries of it, and no shaper follows it."""
     service = link.get("service", "none")
     kind = service["kind"] if isinstance(service, Mapping) else service
-    changes = any(change.get("link") == link["name"] and "rate" in change for change in tree.get("change", []))
-    varies = not isinstance(link["rate"], str) or changes
+    varies = not isinstance(link["rate"], str) or bool(_later(link, tree))
     return link.get("autorate", "none") == "none" and (kind in RADIO or (varies and kind == "none"))
 
 
@@ -140,14 +139,17 @@ def _path(tree: Mapping[str, Any], name: str) -> list[str]:
     return next(list(flow["path"]) for flow in tree["flows"] if flow["name"] == name)
 
 
+def _later(link: Mapping[str, Any], tree: Mapping[str, Any]) -> list[str]:
+    """The rates to which changes set a link."""
+    own = (change for change in tree.get("change", []) if change.get("link") == link["name"])
+    return [change["rate"] for change in own if "rate" in change]
+
+
 def _stepped(link: Mapping[str, Any], tree: Mapping[str, Any]) -> list[float]:
     """All rates that a link has, bit/s, in which it sends."""
     rate = link["rate"]
     texts = [step[1] for step in rate.get("steps", [])] if isinstance(rate, Mapping) else [rate]
-    texts += [
-        change["rate"] for change in tree.get("change", []) if change.get("link") == link["name"] and "rate" in change
-    ]
-    return [value for text in texts for value in quantities(text) if value > 0]
+    return [value for text in [*texts, *_later(link, tree)] for value in quantities(text) if value > 0]
 
 
 def _shaped(

@@ -78,7 +78,7 @@ class _Examiner:
 
     def repeated(self, answer: Answer) -> Answer:
         """Answer a heading with as many other seeds."""
-        count = max((len(item.values) for item in answer.checks), default=CI.seeds[0])
+        count = max((len(judged.values) for judged in answer.checks), default=CI.seeds[0])
         return self.ask([answer.heading], count, other=True).answers[0]
 
 
@@ -89,7 +89,7 @@ def seeds(count: int, after: int, *, other: bool = False) -> range:
 
 
 def _open(answer: Answer) -> bool:
-    return any(item.finding is Finding.CANNOT_TELL for item in answer.checks) and not answer.failures
+    return any(judged.finding is Finding.CANNOT_TELL for judged in answer.checks) and not answer.failures
 
 
 def check(configuration: Configuration, *, after: int = 0, progress: Progress | None = None) -> Verdict:
@@ -151,19 +151,19 @@ def _judged(examiner: _Examiner, answer: Answer, configuration: Configuration) -
     if answer.failures:
         return [_stopped(heading, answer)]
     repeated: Mapping[tuple[str, str], Check] = {}
-    if any(_fails(item, answer, examiner.entry) for item in answer.checks):
+    if any(_fails(judged, answer, examiner.entry) for judged in answer.checks):
         again = examiner.repeated(answer)
         if again.failures:
             return [_stopped(heading, again)]
-        repeated = {(item.quantity, item.case): item for item in again.checks}
+        repeated = {(judged.quantity, judged.case): judged for judged in again.checks}
     checked = []
-    for item in answer.checks:
-        status, more = _status(item, answer, repeated, examiner.entry)
-        if status in BAD and (reason := _accepted(heading.number, item, configuration)):
+    for judged in answer.checks:
+        status, more = _status(judged, answer, repeated, examiner.entry)
+        if status in BAD and (reason := _accepted(heading.number, judged, configuration)):
             status, more = Status.ACCEPTED, state("ci.accepted", reason=reason)
-        sentence = f"{stated(item)}.{more}"
-        name = f"{item.quantity} ({item.case})"
-        checked.append(Checked(heading.number, heading.title, name, status, sentence, _case(heading, item)))
+        sentence = f"{stated(judged)}.{more}"
+        name = f"{judged.quantity} ({judged.case})"
+        checked.append(Checked(heading.number, heading.title, name, status, sentence, _case(heading, judged)))
     return checked
 
 
@@ -172,41 +172,43 @@ def _stopped(heading: Question, answer: Answer) -> Checked:
     return Checked(heading.number, heading.title, "runs", Status.ERROR, f"{answer.failures[0]}.", case)
 
 
-def _fails(item: Check, answer: Answer, entry: Entry) -> bool:
-    return item.finding is Finding.NO and not _alike(item, answer, entry)
+def _fails(judged: Check, answer: Answer, entry: Entry) -> bool:
+    return judged.finding is Finding.NO and not _alike(judged, answer, entry)
 
 
-def _alike(item: Check, answer: Answer, entry: Entry) -> list[str]:
+def _alike(judged: Check, answer: Answer, entry: Entry) -> list[str]:
     """Return the standards-track controls that miss a bound as well."""
-    return misses(item, answer.values, [name for name in SENDERS if name != entry.name])
+    return misses(judged, answer.values, [name for name in SENDERS if name != entry.name])
 
 
 def _status(
-    item: Check, answer: Answer, repeated: Mapping[tuple[str, str], Check], entry: Entry
+    judged: Check, answer: Answer, repeated: Mapping[tuple[str, str], Check], entry: Entry
 ) -> tuple[Status, Statement | str]:
-    if item.finding is Finding.YES:
+    if judged.finding is Finding.YES:
         return Status.PASS, ""
-    if item.finding is Finding.CANNOT_TELL:
-        return Status.UNDECIDED, state("ci.undecided", seeds=len(item.values))
-    if others := _alike(item, answer, entry):
+    if judged.finding is Finding.CANNOT_TELL:
+        return Status.UNDECIDED, state("ci.undecided", seeds=len(judged.values))
+    if others := _alike(judged, answer, entry):
         return Status.KNOWN, alike(others)
-    again = repeated.get((item.quantity, item.case))
+    again = repeated.get((judged.quantity, judged.case))
     if again is not None and again.finding is Finding.NO:
         return Status.FAIL, state("ci.repeated", seeds=len(again.values), value=show(again.values, again.unit))
     other = show(again.values, again.unit) if again else "no value"
     return Status.UNDECIDED, state("ci.not-repeated", value=other)
 
 
-def _accepted(number: str, item: Check | None, configuration: Configuration) -> str | None:
+def _accepted(number: str, judged: Check | None, configuration: Configuration) -> str | None:
     names = (
-        [number] if item is None else [number, f"{number} {item.quantity}", f"{number} {item.quantity} ({item.case})"]
+        [number]
+        if judged is None
+        else [number, f"{number} {judged.quantity}", f"{number} {judged.quantity} ({judged.case})"]
     )
     return next((configuration.accept[name] for name in names if name in configuration.accept), None)
 
 
-def _case(heading: Question, item: Check) -> Case | None:
-    of = (case for quantity in heading.quantities if quantity.name == item.quantity for case in quantity.cases)
-    return next((case for case in of if case.name == item.case), None)
+def _case(heading: Question, judged: Check) -> Case | None:
+    of = (case for quantity in heading.quantities if quantity.name == judged.quantity for case in quantity.cases)
+    return next((case for case in of if case.name == judged.case), None)
 
 
 def _compared(

@@ -219,6 +219,7 @@ fn parameter<'py>(py: Python<'py>, spec: &ParameterSpec) -> PyResult<Bound<'py, 
     dict.set_item("unit", spec.kind.unit())?;
     set_default(&dict, "default", spec.default)?;
     dict.set_item("allowed", spec.allowed())?;
+    dict.set_item("most", spec.range.most())?;
     dict.set_item("doc", spec.doc)?;
     dict.set_item("source", spec.source)?;
     Ok(dict)

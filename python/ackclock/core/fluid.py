@@ -9,7 +9,6 @@ Cai, Liu and Shen, "AIMD congestion control", equations (1) and (2). Each algori
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -197,8 +196,9 @@ class Equations:
         owner, _, key = self._resolve(name)[0].rpartition(".")
         group, kinds = ("aqm", self._aqms) if owner in self._aqms else ("congestion", self._kinds)
         declared = _declared(kinds.get(owner, ""), key, group)
-        bound = re.search(r"at most ([\d.]+)$", declared["allowed"]) if declared else None
-        return float(bound[1]) if bound else math.inf
+        if declared is None or declared["unit"] or declared["most"] is None:
+            return math.inf
+        return float(declared["most"])
 
     def shown(self, parameters: Sequence[float]) -> dict[str, float]:
         """Return parameters by name: those of links and classes, and all that were asked for."""

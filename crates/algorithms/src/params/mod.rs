@@ -108,6 +108,12 @@ impl Interval {
         }
     }
 
+    /// The largest number, if there is one.
+    #[must_use]
+    pub fn most(self) -> Option<f64> {
+        (self.high.is_finite() && !self.high_open).then_some(self.high)
+    }
+
     /// `low <= x < high`.
     #[must_use]
     pub const fn from_below(low: f64, high: f64) -> Self {

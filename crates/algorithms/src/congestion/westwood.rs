@@ -417,5 +417,9 @@ mod tests {
         assert_eq!(control.bytes_of(0), SEGMENT_BYTES);
         assert_eq!(control.bytes_of(1), SEGMENT_BYTES); // not taken for one of several
         assert_eq!(control.bytes_of(3), 2 * SEGMENT_BYTES);
+        // three ahead: an ACK of two counts for one, and leaves one ahead of the next
+        for (covered, segments) in [(0, 1), (0, 1), (0, 1), (2, 1), (3, 2)] {
+            assert_eq!(control.bytes_of(covered), segments * SEGMENT_BYTES);
+        }
     }
 }

@@ -11,6 +11,8 @@ from pathlib import Path
 # Threads of one small eigenvalue problem wait for each other longer than they work, beside other
 # tests.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# A terminal that cannot move its cursor is shown no progress, which some tests wait for.
+os.environ["TERM"] = "xterm-256color"
 
 import pytest
 

@@ -471,12 +471,14 @@ impl<'a> Reader<'a> {
             let FlowClass {
                 count, start, stop, ..
             } = &self.scenario.flows[class];
-            for at in quantiles(start, *count as usize) {
+            // a start that all sources share is one value
+            let starts = quantiles(start, *count as usize);
+            for at in &starts {
                 events.push(Event {
-                    at,
+                    at: *at,
                     what: Action::Sources {
                         traffic: index,
-                        change: 1.0,
+                        change: f64::from(*count) / starts.len() as f64,
                     },
                 });
             }

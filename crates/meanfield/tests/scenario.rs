@@ -369,6 +369,38 @@ fn unresponsive_traffic() {
     );
 }
 
+/// All sources of a class count, however their starts are given (with one start for all, a single
+/// source was counted).
+#[test]
+fn every_source_of_a_class_counts() {
+    let used = |count: u32, rate: &str, start: &str| {
+        let text = format!(
+            r#"
+            [scenario]
+            duration = "20 s"
+            measure = "5 s .. 20 s"
+            [[link]]
+            name = "router"
+            rate = "20 Mbit/s"
+            queue = {{ aqm = "drop-tail", capacity = "100 packets" }}
+            [[flows]]
+            count = {count}
+            path = ["router"]
+            rtt = "20 ms"
+            start = "{start}"
+            traffic = {{ kind = "cbr", rate = "{rate}" }}
+            "#
+        );
+        run(&text, Options::default()).link.utilization
+    };
+    for start in ["0 s", "uniform 0 s .. 1 s"] {
+        for (count, rate) in [(1, "12 Mbit/s"), (3, "4 Mbit/s")] {
+            let used = used(count, rate, start);
+            assert!((used - 0.6).abs() < 1e-9, "{count} from {start}: {used}");
+        }
+    }
+}
+
 /// Ten Reno flows over 10 Mbit/s and 50 ms; packets use 92 % (AVQ) and 98 % (Exponential RED).
 fn ten_flows(queue: &str) -> String {
     format!(

@@ -78,10 +78,11 @@ pub(crate) struct Class {
     /// part of the packet's departure, which saves two events a packet; not possible where
     /// something on the private path changes during the run.
     pub(crate) coalesced: bool,
-    /// The only link of the path, if bulk data crosses it without events of its own and ACKs share
-    /// no queue (`engine/fast_path.rs`).
+    /// The first link of the path, if bulk data crosses all of them without events of its own at a
+    /// link, and ACKs share no queue (`engine/fast_path.rs`).
     pub(crate) fast_path: Option<usize>,
-    /// The same of a link whose departures are events: what comes before and after them.
+    /// The only link of the path, if its departures are events, and all else is the same: what comes
+    /// before and after them.
     pub(crate) event_path: Option<usize>,
     pub(crate) one_way: OneWay,
 }

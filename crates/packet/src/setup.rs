@@ -183,16 +183,20 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
     }
 }
 
-/// The only link of the class's path, if its packets need no events of their own.
-fn short_path(class: &Class, links: &[Link]) -> Option<usize> {
+/// [`Class::fast_path`] and [`Class::event_path`] of a class.
+fn short_path(class: &Class, links: &[Link]) -> (Option<usize>, Option<usize>) {
     let bulk = matches!(class.traffic, Traffic::Bulk);
+    if !bulk || !class.coalesced || class.route.reverse.is_some() {
+        return (None, None);
+    }
     match class.route.path[..] {
-        [only] if bulk && class.coalesced && class.route.reverse.is_none() => {
-            let link = &links[only];
-            let plain = link.event_driven || !link.labelled;
-            (plain && link.is_orderly()).then_some(only)
+        [only] if links[only].event_driven => (None, links[only].is_orderly().then_some(only)),
+        [first, ..] => {
+            let precomputed = |&link: &usize| !links[link].event_driven && !links[link].labelled;
+            let all = class.route.path.iter().all(precomputed);
+            (all.then_some(first), None)
         }
-        _ => None,
+        [] => (None, None),
     }
 }
 
@@ -410,11 +414,7 @@ impl Population {
             }
             refuse_library(class)?;
             let mut built = build_class(scenario, id, general);
-            if let Some(only) = short_path(&built, links) {
-                let by_events = links[only].event_driven;
-                (built.fast_path, built.event_path) =
-                    ((!by_events).then_some(only), by_events.then_some(only));
-            }
+            (built.fast_path, built.event_path) = short_path(&built, links);
             let first = population.rows.len();
             for index in 0..scenario.max_count(id) {
                 population.add(scenario, id, &built, first, index, seed);

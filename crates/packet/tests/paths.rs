@@ -307,3 +307,33 @@ fn a_class_joins_while_another_is_sent() {
     }
     assert!(longest > 0.0 && longest <= 0.006, "{longest}");
 }
+
+/// Bulk data that crosses several links, marked and dropped at each of them, beside flows that cross
+/// one, or another first.
+#[test]
+fn several_links() {
+    let link = |name: &str, rate: &str| {
+        format!(
+            "[[link]]\nname = \"{name}\"\nrate = \"{rate} Mbit/s\"\ndelay = \"2 ms\"\n\
+             queue = {{ aqm = \"red\", min_threshold = \"2 packets\", max_threshold = \"9 packets\", ecn = true, \
+             weight = 0.2, capacity = \"12 packets\" }}\n"
+        )
+    };
+    let links = [link("a", "4"), link("b", "3"), link("c", "4")].concat();
+    let outcome = same(&format!(
+        "[scenario]\nduration = \"20 s\"\nmeasure = \"5 s .. 20 s\"\n{links}\
+         [[flows]]\ncount = 3\npath = [\"a\", \"b\", \"c\"]\nrtt = \"uniform 20 ms .. 40 ms\"\necn = true\n\
+         [[flows]]\ncount = 2\npath = [\"c\", \"a\"]\nrtt = \"30 ms\"\naccess_rate = \"20 Mbit/s\"\n\
+         [[flows]]\npath = [\"a\"]\nrtt = \"25 ms\"\necn = true\nhandshake = true\n\
+         [[flows]]\npath = [\"b\"]\nrtt = \"25 ms\"\n\
+         [[flows]]\npath = [\"c\"]\nrtt = \"25 ms\"\nreverse_path = [\"b\"]\n"
+    ));
+    for link in &outcome.links {
+        let (marks, drops) = (link.marks, link.drops);
+        assert!(marks > 20 && drops > 20, "{}: {marks} {drops}", link.name);
+    }
+    // a packet is marked once, at whichever link
+    let marked: u64 = outcome.links.iter().map(|link| link.marks).sum();
+    let flows: u64 = outcome.flows.iter().map(|flow| flow.marks).sum();
+    assert_eq!(marked, flows);
+}

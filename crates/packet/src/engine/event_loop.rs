@@ -54,6 +54,10 @@ impl Engine {
             self.take_transmit(entry, near);
             return Ok(false);
         }
+        if entry.tag.is(Kind::Wire) {
+            self.take_wire(entry, near);
+            return Ok(false);
+        }
         self.calendar.pop(near, time);
         if !near && let Some(next) = self.calendar.next_far() {
             self.prefetch_timer(next);
@@ -108,10 +112,11 @@ impl Engine {
     }
 
     fn dispatch(&mut self, tag: Tag) -> Result<(), Error> {
-        let (flow, entity) = (tag.slot(), tag.entity());
+        let flow = tag.slot();
         match tag.kind() {
-            Kind::Ack | Kind::Access | Kind::Transmit => unreachable!("taken by the caller"),
-            Kind::Wire => self.on_wire(entity),
+            Kind::Ack | Kind::Access | Kind::Transmit | Kind::Wire => {
+                unreachable!("taken by the caller")
+            }
             Kind::Receive => self.on_receive(flow),
             Kind::AckAccess => self.on_ack_access(flow),
             Kind::DelayedAck | Kind::Timer | Kind::Pace if self.is_of_another(tag) => {}

@@ -1,5 +1,5 @@
-//! The common case in one go: bulk data crosses one link, and its ACKs come back over a private
-//! path.
+//! The common case in one go: bulk data crosses one link, or several whose departures are known at
+//! arrival, and its ACKs come back over a private path.
 //!
 //! Where departures are known at arrival nothing else can look at the flow from the ACK that opens
 //! the window to the ACKs of what it lets out, so that flow, class and link are looked up once and
@@ -10,7 +10,7 @@
 
 use super::Engine;
 use super::network::label;
-use crate::calendar::{Calendar, Class as Order, Entry, Held, Kind, Tag};
+use crate::calendar::{Calendar, Class as Order, Entry, Held, Kind, Place, Tag};
 use crate::class::Class;
 use crate::flow::{Ends, Flow};
 use crate::link::late::tag;
@@ -280,7 +280,34 @@ impl Engine {
                 window: self.window,
             },
         };
-        path.cross(state, packet.stamp, packet.seq, packet.flags);
+        path.cross(state, 0, packet.stamp, packet.seq, packet.flags);
+    }
+
+    /// A packet of bulk data comes out of a wire to the next link of its path; false where it is
+    /// none, or another path than the short one.
+    #[inline(always)]
+    pub(crate) fn cross_next(&mut self, packet: &Packet) -> bool {
+        let state = &mut self.flows[packet.slot as usize];
+        let class = &self.classes[state.class as usize];
+        let hop = usize::from(packet.hop);
+        let Some(&next) = class.route.path.get(hop) else {
+            return false;
+        };
+        if class.fast_path.is_none() || packet.flags.has(Flags::SYN) {
+            return false;
+        }
+        let mut path = FastPath::<false> {
+            link: &mut self.links[next],
+            calendar: &mut self.calendar,
+            class,
+            moment: Moment {
+                now: self.now,
+                end: self.end,
+                window: self.window,
+            },
+        };
+        path.cross(state, hop, packet.stamp, packet.seq, packet.flags);
+        true
     }
 
     /// The same where departures are events, and off the short path.
@@ -491,7 +518,7 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
         }
         let arrives = at == self.moment.now && at <= self.moment.end;
         if arrives && !EVENTS {
-            self.cross(state, now, seq, flags);
+            self.cross(state, 0, now, seq, flags);
             return;
         }
         let packet = Outbound {
@@ -529,9 +556,10 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
         state.measured.window.marks += u64::from(self.moment.measures(at));
     }
 
-    /// Data reaches the link, leaves it, and is acknowledged, or not.
+    /// Data reaches the link, which is the path's after `hop` others, leaves it, and goes on or is
+    /// acknowledged, or not.
     #[inline(always)]
-    fn cross(&mut self, state: &mut Flow, stamp: u64, seq: u64, mut flags: Flags) {
+    fn cross(&mut self, state: &mut Flow, hop: usize, stamp: u64, seq: u64, mut flags: Flags) {
         let (now, size) = (self.moment.now, self.class.sizes.packet);
         let flow = state.place.number();
         let (finish, marked) = match self.link.offer_precomputed(now, size, flow, flags) {
@@ -546,7 +574,24 @@ impl<const EVENTS: bool> FastPath<'_, EVENTS> {
             flags.0 |= Flags::CE;
             self.record_mark(state, now);
         }
+        if hop + 1 < self.class.route.path.len() {
+            self.go_on(state.place, hop, finish, stamp, seq, flags);
+            return;
+        }
         self.deliver(state, finish, stamp, seq, flags);
+    }
+
+    /// Data that has left the transmitter at `finish` goes on to the next link of its path.
+    // out of the way of paths of one link, of which it takes 0.6 % where it is inlined
+    #[inline(never)]
+    fn go_on(&mut self, flow: Place, hop: usize, finish: u64, stamp: u64, seq: u64, flags: Flags) {
+        let packet = Packet {
+            hop: hop as u16 + 1,
+            ..Packet::new(flow, seq, stamp, self.class.sizes.packet, flags)
+        };
+        let at = self.link.exit(finish);
+        let own = self.class.route.path[hop];
+        self.link.send_on(self.calendar, own, at, packet);
     }
 
     /// Data reaches a link whose departures are events. What becomes of others that wait there is

@@ -304,12 +304,7 @@ impl Engine {
             &class.route.path
         };
         if (packet.hop as usize) < path.len() || class.route.time_varying {
-            let wire = &mut self.links[link].wire;
-            wire.push_back((at, packet));
-            if wire.len() == 1 {
-                self.calendar
-                    .push_near(at, Tag::new(Order::Arrival, link, Kind::Wire));
-            }
+            self.links[link].send_on(&mut self.calendar, link, at, packet);
         } else if is_ack {
             self.return_ack(packet, at);
         } else {
@@ -318,17 +313,30 @@ impl Engine {
     }
 
     /// The head of a link's wire reaches the next queue of its path, or the private path of its
-    /// flow.
-    pub(super) fn on_wire(&mut self, link: usize) {
+    /// flow, and the one after it takes its place in the calendar.
+    #[inline(never)]
+    pub(super) fn take_wire(&mut self, event: Entry, near: bool) {
+        let (link, now) = (event.tag.entity(), event.time);
+        let held = self.calendar.take(near, now);
+        if now > self.end {
+            self.calendar.drop(held); // it stays on its way
+            return;
+        }
+        self.now = now;
+        let reorders = self.links[link].reorders();
         let wire = &mut self.links[link].wire;
         let (_, packet) = wire.pop_front().expect("a wire event stands for a packet");
-        let next = wire.front().map(|(at, _)| *at);
-        if let Some(at) = next
-            && !self.links[link].reorders()
-        {
-            self.calendar
-                .push_near(at, Tag::new(Order::Arrival, link, Kind::Wire));
+        match wire.front() {
+            Some(&(at, _)) if !reorders => self.calendar.put(held, at, event.tag),
+            _ => self.calendar.drop(held),
         }
+        if !self.cross_next(&packet) {
+            self.come_to_end(packet);
+        }
+    }
+
+    /// A packet that comes out of a wire reaches whatever is next.
+    fn come_to_end(&mut self, packet: Packet) {
         let class = &self.classes[self.flows[packet.slot as usize].class as usize];
         let is_ack = packet.flags.has(Flags::ACK);
         let path = if is_ack {

@@ -23,6 +23,7 @@ use ackclock_algorithms::scheduler::Label;
 use ackclock_algorithms::{Stream, Time};
 use ackclock_scenario::Capacity;
 
+use crate::calendar::{Calendar, Class as Order, Kind, Tag};
 use crate::follower::Follower;
 use crate::outcome::{Ledger, QueueAccount};
 use crate::packet::{Flags, Packet, Reported};
@@ -188,6 +189,7 @@ pub(crate) struct Link {
     /// Whether it stays so, and packets come out in the order in which they went in.
     steady: bool,
     last_exit: u64,
+    /// What is on its way to the next link of its path, or out of the last where delays change.
     pub(crate) wire: VecDeque<(u64, Packet)>,
     busy: BusyClock,
     pub(crate) at_opening: Counters,
@@ -431,8 +433,7 @@ impl Link {
         self.clock.last().max(self.free)
     }
 
-    /// [`Link::offer`] with precomputed departures, of a data packet that is neither labelled nor
-    /// marked.
+    /// [`Link::offer`] with precomputed departures, of a data packet that is not labelled.
     #[inline(always)]
     pub(crate) fn offer_precomputed(
         &mut self,
@@ -466,7 +467,7 @@ impl Link {
             return OfferOutcome::Dropped;
         }
         let finish = self.depart(now, size);
-        if verdict == Verdict::Mark && flags.has(Flags::ECT) {
+        if verdict == Verdict::Mark && flags.has(Flags::ECT) && !flags.has(Flags::CE) {
             self.counters.marks += 1;
             return OfferOutcome::Marked(finish);
         }
@@ -597,6 +598,16 @@ impl Link {
         }
         self.last_exit = self.last_exit.max(finish + self.present_delay.0);
         self.last_exit
+    }
+
+    /// A packet will come out of the wire of the link, whose number is `own`, at `at`, after all that
+    /// is on it.
+    #[inline(always)]
+    pub(crate) fn send_on(&mut self, calendar: &mut Calendar, own: usize, at: u64, packet: Packet) {
+        self.wire.push_back((at, packet));
+        if self.wire.len() == 1 {
+            calendar.push_near(at, Tag::new(Order::Arrival, own, Kind::Wire));
+        }
     }
 
     /// As [`Link::exit`], on a link that may have jitter and let packets overtake each other.

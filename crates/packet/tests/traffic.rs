@@ -3,7 +3,9 @@
 
 mod common;
 
-use ackclock_packet::{FlowSelection, Options, Outcome, TraceSelection, TransferOutcome, run};
+use ackclock_packet::{
+    FlowOutcome, FlowSelection, Options, Outcome, TraceSelection, TransferOutcome, run,
+};
 use common::{difference, outcome, scenario};
 
 const HEAD: &str = "[scenario]\nduration = \"200 s\"\n[[link]]\nname = \"link\"\nrate = \"10 Mbit/s\"\nqueue = { capacity = \"unlimited\" }\n";
@@ -120,6 +122,24 @@ fn cycles_of_sessions() {
             (goodput / offered - 1.0).abs() < 0.002,
             "{goodput} {offered}"
         );
+    }
+}
+
+/// The losses of the first burst lie before the measurement window. Connections whose handshake the
+/// window's opening meets bring none of them along.
+#[test]
+fn timeouts_before_the_window_are_left_out() {
+    for opens in 8..14 {
+        let run = outcome(&format!(
+            "[scenario]\nduration = \"16 s\"\nmeasure = \"{opens} s .. 16 s\"\n[[link]]\nname = \"link\"\n\
+             rate = \"100 Mbit/s\"\nqueue = {{ capacity = \"500 packets\" }}\n\
+             [[flows]]\npath = [\"link\"]\ncount = 100\ncongestion = \"reno\"\nrtt = \"200 ms\"\n\
+             traffic = {{ kind = \"http\", size = \"14.6 kB\", think = \"1 s\" }}\n"
+        ));
+        let sum = |of: fn(&FlowOutcome) -> u64| run.flows.iter().map(of).sum::<u64>();
+        assert!(sum(|flow| flow.ledger.dropped) > 100);
+        assert_eq!(sum(|flow| flow.drops), 0);
+        assert_eq!(sum(|flow| flow.timeouts), 0, "opens at {opens} s");
     }
 }
 

@@ -176,7 +176,10 @@ impl Engine {
             }) {
                 return;
             }
-            sender.on_syn_timeout(now - clock_offset, &class.sender);
+            state.record_window(now - clock_offset, self.window);
+            if let Ends::Tcp { sender, .. } = &mut state.ends {
+                sender.on_syn_timeout(now - clock_offset, &class.sender);
+            }
             state.connection.syn_retries += 1;
             self.connect(flow);
             self.arm_timer(flow);
@@ -226,15 +229,19 @@ impl Engine {
     pub(super) fn establish(&mut self, flow: usize, handshake: Handshake) {
         let state = &mut self.flows[flow];
         let class = &self.classes[state.class as usize];
-        let Ends::Tcp { sender, .. } = &mut state.ends else {
+        let Ends::Tcp { sender, .. } = &state.ends else {
             return;
         };
         if sender.state != State::Closed {
             return; // the answer to a SYN that was sent twice
         }
         let now = self.now - state.clock_offsets.sender;
+        // an edge of the measurement window may lie in the handshake
+        state.record_window(now, self.window);
+        let Ends::Tcp { sender, .. } = &mut state.ends else {
+            return;
+        };
         sender.open(now, handshake, &class.sender);
-        state.measured.watch.since = self.now - state.clock_offsets.sender;
         if state.connection.server_delay == 0 {
             sender.written = state.transfer.total;
         } else {

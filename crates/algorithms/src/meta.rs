@@ -46,6 +46,8 @@ pub struct Meta {
     pub linux: &'static [(&'static str, DefaultValue)],
     /// For an AQM: whether it steers by the rate of its queue, which must therefore be known.
     pub by_rate: bool,
+    /// For a congestion control that lives by ECN marks: how it behaves without ECN, in a few words.
+    pub without_ecn: Option<&'static str>,
 }
 
 impl Meta {
@@ -69,6 +71,7 @@ impl Meta {
             ecn,
             linux: &[],
             by_rate: false,
+            without_ecn: None,
         }
     }
 
@@ -78,6 +81,13 @@ impl Meta {
 
     pub(crate) const fn by_rate(self, by_rate: bool) -> Self {
         Self { by_rate, ..self }
+    }
+
+    pub(crate) const fn without_ecn(self, without_ecn: Option<&'static str>) -> Self {
+        Self {
+            without_ecn,
+            ..self
+        }
     }
 
     pub(crate) const fn without_fluid(self, why: Option<&'static str>) -> Self {
@@ -112,6 +122,8 @@ pub trait Algorithm: Parameters {
     const NO_LAW: Option<&'static str> = None;
     /// For an AQM: whether it steers by the rate of its queue.
     const BY_RATE: bool = false;
+    /// For a congestion control that lives by ECN marks: how it behaves without ECN, in a few words.
+    const WITHOUT_ECN: Option<&'static str> = None;
 
     /// Compares parameters with each other.
     ///

@@ -407,6 +407,7 @@ macro_rules! registry {
             .without_fluid(<registry!(@path $spec $params)>::NO_LAW)
             .in_linux(<registry!(@path $spec $params) as Algorithm>::LINUX)
             .by_rate(<registry!(@path $spec $params) as Algorithm>::BY_RATE)
+            .without_ecn(<registry!(@path $spec $params) as Algorithm>::WITHOUT_ECN)
     };
     (@meta $spec:ident $params:ident [$fluid:ident]) => {
         Meta::with_fluid(
@@ -417,6 +418,7 @@ macro_rules! registry {
         )
         .in_linux(<registry!(@path $spec $params) as Algorithm>::LINUX)
         .by_rate(<registry!(@path $spec $params) as Algorithm>::BY_RATE)
+        .without_ecn(<registry!(@path $spec $params) as Algorithm>::WITHOUT_ECN)
     };
     (@by_delay FluidTcp $spec:ident $params:ident) => {
         <registry!(@path $spec $params) as FluidTcp>::BY_DELAY

@@ -181,6 +181,7 @@ fn algorithm<'py>(py: Python<'py>, meta: &Meta) -> PyResult<Bound<'py, PyDict>> 
         ecn,
         linux,
         by_rate: _, // the reader's refusal says it
+        without_ecn,
     } = *meta;
     let dict = PyDict::new(py);
     dict.set_item("kind", kind)?;
@@ -191,6 +192,7 @@ fn algorithm<'py>(py: Python<'py>, meta: &Meta) -> PyResult<Bound<'py, PyDict>> 
     dict.set_item("has_mean_field", has_mean_field)?;
     dict.set_item("approximation", approximation)?;
     dict.set_item("ecn", ecn)?;
+    dict.set_item("without_ecn", without_ecn)?;
     let list = parameters
         .iter()
         .map(|spec| parameter(py, spec))

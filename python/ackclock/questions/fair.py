@@ -29,6 +29,7 @@ from .causes.ablations import called
 from .causes.scales import needed, timed
 from .causes.sentences import Sentence, interval
 from .evaluate.subject import Entry, EvaluateError, subject
+from .without_ecn import WithoutEcn, without_ecn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,6 +109,8 @@ class Fair(Card):
     """Style of the TCP endpoints: ``"linux"`` or ``"rfc"``."""
     places: tuple[Place, ...]
     seeds: int
+    without_ecn: tuple[WithoutEcn, ...] = ()
+    """Controls that live by ECN marks, of which this queue makes none."""
 
     @property
     def headline(self) -> str:
@@ -173,6 +176,7 @@ class Fair(Card):
             "counts": list(self.counts),
             "style": self.style,
             "seeds": self.seeds,
+            "without_ecn": {found.name: found.behaviour for found in self.without_ecn},
             "places": [
                 {
                     "rtt_s": place.rtt,
@@ -257,7 +261,9 @@ def fair(
             places.append(_place(sides, rate, rtt, buffer, counts, often, budget))
             if watch:
                 watch(len(places), len(rtts) * len(buffers))
-    return Fair(tuple(side.name for side in sides), rate, counts, style, tuple(places), seeds)
+    unmarked = without_ecn({side.name: side.algorithm for side in sides})
+    names = tuple(side.name for side in sides)
+    return Fair(names, rate, counts, style, tuple(places), seeds, tuple(unmarked))
 
 
 def _checked(

@@ -33,6 +33,8 @@ class Shaped:
     """Whether the shaper is part of the queue, as in CAKE and HTB, so that the engine's utilisation is of the line."""
     buffer: tuple[str, float] | None
     """The capacity of its queue, and the time that it takes to empty at the shaper's rate, s; None without a limit."""
+    burst: str = ""
+    """Depth of the shaper's bucket, where it is not part of the queue."""
 
     @property
     def factor(self) -> float:
@@ -47,13 +49,14 @@ def shaped(tree: Mapping[str, Any]) -> dict[str, Shaped]:
         if not isinstance(link["rate"], str) or tree.get("change"):
             continue
         line, own = quantities(link["rate"])[0], held(link)
-        rate = quantities(link["shaper"]["rate"])[0] if isinstance(link.get("shaper"), Mapping) else own
+        bucket = link["shaper"] if isinstance(link.get("shaper"), Mapping) else {}
+        rate = quantities(bucket["rate"])[0] if bucket else own
         if not rate or rate >= line:
             continue
         name = link["name"]
         wait = capacity(link, packet_size(tree, name))
         buffer = (str(link["queue"]["capacity"]), wait) if math.isfinite(wait) else None
-        answers[name] = Shaped(name, rate, line, own is not None, buffer)
+        answers[name] = Shaped(name, rate, line, own is not None, buffer, str(bucket.get("burst", "")))
     return answers
 
 
@@ -64,6 +67,14 @@ def measures(result: Result) -> dict[str, Any]:
         row = tree["links"][name]
         row |= {key: min(link.factor * row[key], 1.0) for key in _MEASURES if row.get(key) is not None}
     return tree
+
+
+def by_time_and_bytes(result: Result, link: Shaped) -> tuple[float, float]:
+    """Return the engine's utilisation of a link, and its bytes over what the shaper's rate alone lets through."""
+    begin, end = result.window
+    row = next(row for row in result._raw["links"] if row["name"] == link.link)
+    by_bytes = 8 * row["bytes"] / (link.rate * (end - begin)) if end > begin else math.nan
+    return float(row["utilization"]), by_bytes
 
 
 def by_second(result: Result, name: str) -> NDArray[np.float64]:

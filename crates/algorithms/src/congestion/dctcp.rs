@@ -47,6 +47,7 @@ impl Algorithm for DctcpParams {
     };
 
     const LINUX: &'static [(&'static str, DefaultValue)] = &[LINUX_FORM];
+    const WITHOUT_ECN: Option<&'static str> = Some("Reno");
 }
 
 impl CongestionAlgorithm for DctcpParams {

@@ -71,6 +71,8 @@ impl Algorithm for PragueParams {
                    L4S team, tcp_prague.c for Linux (2020)",
         ecn: true,
     };
+
+    const WITHOUT_ECN: Option<&'static str> = Some("Reno, paced");
 }
 
 impl CongestionAlgorithm for PragueParams {

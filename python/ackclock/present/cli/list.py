@@ -89,6 +89,8 @@ def _print_algorithm(entry: dict[str, Any]) -> None:
     print(f"  engines: {', '.join(engines)}")
     if entry["approximation"]:
         print(f"  {'' if entry['has_fluid'] else 'no '}fluid law: {entry['approximation']}")
+    if entry.get("without_ecn"):
+        print(f"  without ECN: {entry['without_ecn']}")
     _print_parameters(entry, entry["parameters"])
     if entry.get("class_parameters"):
         print("\n  of each class:")

@@ -8,6 +8,7 @@ from ...experiment.sequential import FAIR
 from ...questions.causes.sentences import Evidence, Sentence
 from ...questions.fair import Fair, Place
 from ..tables import TextTable, text_table
+from .without_ecn import of_sides
 
 
 def text(fair: Fair) -> str:
@@ -16,7 +17,7 @@ def text(fair: Fair) -> str:
     head = f'share of {" beside ".join(fair.sides)}, {rate}, style "{fair.style}", {_seeds(fair)} seeds'
     shown = fair.sides[:1] if len(fair.sides) == 2 else fair.sides  # noqa: PLR2004  what one has more the other has less
     tables = [text_table(_table(fair, which, name)) for which, name in enumerate(shown)]
-    return "\n\n".join([head, *tables, fair.sentence.text])
+    return "\n\n".join([head, *tables, " ".join([fair.sentence.text, *of_sides(fair)])])
 
 
 def sentence(fair: Fair) -> Sentence:

@@ -15,7 +15,7 @@ from ...core.meanfield import MeanFieldResult
 from ...core.result import Replications, Result
 from ...core.units import PLAIN, interval, number, share, time
 from ..tables import text_table
-from . import shaped
+from . import presence, shaped, without_ecn
 
 _LINKS: Final = {
     "utilisation": ("utilization", "share"),
@@ -152,8 +152,8 @@ def run_text(result: Result) -> str:
 
 
 def run_notes(result: Result) -> list[str]:
-    """Return the notes of a run, and which rate the utilisation behind a shaper is of."""
-    return [*result.notes, *shaped.notes(result._scenario)]
+    """Return the notes of a run, which rate the utilisation behind a shaper is of, and which time goodputs are of."""
+    return [*result.notes, *shaped.notes(result), *presence.notes(result), *without_ecn.notes(result)]
 
 
 def replications_text(results: Replications) -> str:

@@ -1,0 +1,42 @@
+"""Flows that a measurement sees for a part of its time only, or that send nothing in it, as text."""
+
+from __future__ import annotations
+
+from ...core._words import listed
+from ...core.result import Result
+from ...core.units import rate_text, time
+from ...questions.presence import Presence, present_for_a_part, silent
+
+
+def notes(result: Result) -> list[str]:
+    """Return what goodputs and indices of a run are of, where flows are there or send for a part of its time."""
+    begin, end = result.window
+    lines = []
+    if partial := present_for_a_part(result):
+        lines.append(
+            f"goodputs, and indices of them, are of the whole {time(end - begin)} measured; "
+            f"{listed([_there(presence) for presence in partial])}"
+        )
+    for found in silent(result):
+        reasons = [
+            (
+                found.unopened,
+                "established no connection in the run (a SYN that is dropped is sent again after a second)",
+            ),
+            (found.waiting, "wait for a timeout after losses"),
+        ]
+        lines.append(
+            f"flows `{found.name}`: {found.unopened + found.waiting} of {found.of} send nothing in the "
+            f"{time(end - begin)} measured: {listed([f'{number} {why}' for number, why in reasons if number])}; a "
+            "longer or later measurement tells what they get"
+        )
+    return lines
+
+
+def _there(presence: Presence) -> str:
+    """How long a class is there, and what it gets then."""
+    each = " on average, a flow" if presence.several else ""
+    return (
+        f"`{presence.name}` is there for {time(presence.seconds)} of it{each} with {rate_text(presence.goodput)} "
+        "while it is there"
+    )

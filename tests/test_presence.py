@@ -1,0 +1,85 @@
+"""Flows that are there for a part of the measured time, that wait all through it, or whose control has no marks."""
+
+from typing import Any
+
+import pytest
+
+import ackclock as ac
+from ackclock.questions.presence import present_for_a_part, silent
+
+
+def scenario(flows: list[dict[str, Any]], measure: str = "20 s .. 60 s") -> ac.Scenario:
+    link = {"name": "l", "rate": "20 Mbit/s", "delay": "10 ms", "queue": {"capacity": "60 packets"}}
+    each = [{"path": ["l"], "rtt": "40 ms", "congestion": "reno", **flow} for flow in flows]
+    return ac.Scenario({"scenario": {"duration": "60 s", "measure": measure}, "link": [link], "flows": each})
+
+
+def test_goodput_of_flows_that_leave_and_come_is_of_the_whole_time() -> None:
+    """A Jain index of 0.559, and 2.4 Mbit/s, of flows that shared alike while they were there."""
+    flows = [{"name": "stays"}, {"name": "leaves", "stop": "30 s"}, {"name": "comes", "start": "50 s", "count": 2}]
+    described = scenario(flows)
+    parts = {presence.name: presence for presence in present_for_a_part(ac.run(described))}
+    assert {name: presence.seconds for name, presence in parts.items()} == {"leaves": 10, "comes": 10}
+    for name, measure in (("leaves", "20 s .. 30 s"), ("comes", "50 s .. 60 s")):
+        there = ac.run(scenario(flows, measure)).flows
+        assert parts[name].goodput == pytest.approx(there["goodput"][there["class"] == name].mean(), rel=0.01)
+    said = str(ac.run(described))
+    assert "indices of them, are of the whole 40 s measured" in said
+    assert "`leaves` is there for 10 s of it with" in said
+    assert "`comes` is there for 10 s of it on average, a flow with" in said
+
+
+def test_flows_that_are_there_all_the_time_get_no_note() -> None:
+    flows = [{"name": "a", "start": "uniform 0 s .. 1 s"}, {"name": "b", "stop": "60 s"}]
+    result = ac.run(scenario(flows))
+    assert present_for_a_part(result) == silent(result) == []
+    assert "measured" not in "".join(str(result).splitlines()[1:])
+
+
+def test_flows_that_wait_for_a_timeout_all_the_time_are_named() -> None:
+    """A Jain index of 0.75, and two flows starved, as their SYNs were dropped: no note."""
+    switch = ac.loads("""
+[scenario]
+duration = "300 ms"
+measure = "100 ms .. 200 ms"
+[[link]]
+name = "port"
+rate = "5 Gbit/s"
+delay = "2 us"
+queue = { capacity = "100 packets" }
+[[flows]]
+name = "rpc"
+count = 8
+path = ["port"]
+congestion = "dctcp"
+rtt = "40 us"
+start = "uniform 0 s .. 1 ms"
+""")
+    result = ac.run(switch)
+    flows = result.flows
+    waiting = int(((flows["sent"] + flows["received"] == 0) & (flows["start"] < 0.1)).sum())
+    (found,) = silent(result)
+    unopened = int((result.flows["ledger_sent"] == 0).sum())
+    assert 0 < unopened < waiting
+    assert (found.unopened, found.waiting, found.of) == (unopened, waiting - unopened, 8)
+    assert f"flows `rpc`: {waiting} of 8 send nothing in the 100 ms measured" in str(result)
+
+
+def test_a_control_that_lives_by_marks_says_what_it_is_without() -> None:
+    """DCTCP beside Reno over a queue without marks: 53 %, and no word that both are Reno then."""
+    flows = [{"name": "a", "congestion": "dctcp"}, {"name": "c"}]
+    described = scenario(flows)
+    said = str(ac.run(described))
+    assert "flows `a`: nothing marks their packets" in said
+    assert "DCTCP without ECN is Reno" in said
+    assert "flows `c`" not in said
+    red = {"aqm": "red", "min_threshold": "10 packets", "max_threshold": "30 packets", "ecn": True}
+    marking = described.with_({"link.l.queue": red})
+    assert "nothing marks" not in str(ac.run(marking))
+    assert "flows `a`: nothing marks" in str(ac.run(marking.with_({"flows.a.ecn": False})))
+    answer = ac.fair("dctcp", "reno", rate="5 Mbit/s", rtts=("20 ms",), buffers=(1.0,), seeds=1)
+    assert str(answer).endswith("The queue marks nothing: DCTCP without ECN is Reno.")
+    assert answer.json()["without_ecn"] == {"dctcp": "Reno"}
+    own = ac.run(scenario([{"name": "x", "congestion": "dctcp"}])).flows["goodput"]
+    reno = ac.run(scenario([{"name": "x"}])).flows["goodput"]
+    assert own.tolist() == reno.tolist()  # what the note says

@@ -25,7 +25,7 @@ def fair() -> list[str]:
 
 
 def buffer() -> list[str]:
-    answer = ac.buffer("5 Mbit/s", "60 ms", count=2, seeds=3, sizes=("4 packets", "16 packets", "40 packets"))
+    answer = ac.buffer("5 Mbit/s", "60 ms", flows=2, seeds=3, sizes=("4 packets", "16 packets", "40 packets"))
     return wrong_buffer(str(answer), answer.scenario, 0.99)
 
 

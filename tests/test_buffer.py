@@ -112,7 +112,7 @@ def test_a_part_of_a_fast_link_checks_the_equations(monkeypatch: pytest.MonkeyPa
     """ "By the equations no size is enough", which no run had checked: packets of a tenth of the link had 99.1 %."""
     policy = Policy(seeds=(3, 8), packets=1000, part=6000)
     monkeypatch.setattr(importlib.import_module("ackclock.questions.buffer"), "BUFFER", policy)
-    answer = ac.buffer("20 Mbit/s", "40 ms", count=120, congestion="reno", style="rfc", sizes=("5 ms",))
+    answer = ac.buffer("20 Mbit/s", "40 ms", flows=120, congestion="reno", style="rfc", sizes=("5 ms",))
     (only,), part = answer.sizes, answer.part
     assert math.isnan(only.utilization)
     assert only.equations is not None

@@ -11,7 +11,7 @@ import pytest
 import ackclock as ac
 from ackclock.cli import main
 from ackclock.questions.stability.comparison import Discrepancy, discrepancy
-from ackclock.questions.stability.packets import PacketCheck, packet_check
+from ackclock.questions.stability.packets import Difference, PacketCheck, packet_check
 from test_readme import blocks
 
 ANY = 2_000_000
@@ -54,10 +54,16 @@ def test_where_the_laws_hold_they_agree() -> None:
     queue |= {"max_probability": 0.1, "weight": 1e-4}
     flows = ac.flows(60, "reno", rtt="100 ms", delayed_ack=False)
     link = ac.dumbbell(rate="100 Mbit/s", queue=queue, flows=flows, duration="10 s")
-    assert checked(link).trust == "neither"  # a run of a few seconds does not tell whether it oscillates
+    early = checked(link)
+    assert early.trust == "neither"  # a run of a few seconds does not tell whether it oscillates
+    assert early.sentence.endswith("Nothing else differs; --from both runs until the verdict is clear.")
+    short = replace(early, run=replace(early.run, enough=False))
+    assert short.sentence.endswith("This run is too short for a verdict; --from both measures for longer.")
+    apart = replace(short, differences=(Difference("mean", 12846.0, 8808.0),))
+    assert "They differ in the mean queue (12846 and 8808 packets). This run is too short" in apart.sentence
     answer = checked(link, 3_000_000)
     assert answer.trust == "both", answer.sentence
-    assert answer.sentence.endswith("They agree.")
+    assert answer.sentence.endswith("They agree, to a factor of 1.5 or 3 packets.")
 
 
 def test_many_flows_over_drop_tail() -> None:

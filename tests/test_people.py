@@ -10,7 +10,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.core.devices import IFB
-from ackclock.core.units import rate_text
+from ackclock.core.units import rate_text, time
 from ackclock.present.cli import main
 from ackclock.present.text.people import footnote, sentence, table
 from ackclock.questions.causes.scales import Length, timed
@@ -105,6 +105,37 @@ def test_pages_that_packets_leave_out_name_the_option_that_goes_on() -> None:
     assert not people({"now": slow}, "down", replace(LENGTH, measured=1.0), packets=1_300_000).limited
 
 
+def test_the_time_of_a_page_is_said_to_be_the_median_and_the_slowest_is_stated(deep: Experience) -> None:
+    """ "A page loads in 1.596 s ± 0.043 s" over a link on which some took 12 s."""
+    assert deep.page_max > max(experience.page for experience in deep.runs)
+    slow = replace(deep, page_max=2.5 * deep.page)
+    cells = [table(People({"now": shown}, ("down",))).columns["now"]["a page of 2 MB"] for shown in (deep, slow)]
+    assert "slowest" not in cells[0]
+    assert cells[1] == f"{cells[0]}; the slowest of {deep.pages} {time(2.5 * deep.page)}"
+    assert "over one new connection, its time is the median." in footnote(People({"now": deep}, ("down",)))
+    beside = footnote(People({"now": replace(deep, beside_call=True)}, ("down",)))
+    assert "over one new connection beside the call, its time is the median." in beside
+    fast = home("1 Gbit/s", "1 Gbit/s", "20 ms", queue=DEEP).canonical
+    assert people({"now": fast}, "down", replace(LENGTH, measured=1.0), packets=1_300_000).settings["now"].beside_call
+
+
+def test_a_call_beside_streams_of_constant_rate_depends_on_their_phase() -> None:
+    """MOS 4.3 beside cameras that lose 16.7 %: of another phase, the call loses its part, too."""
+    link = {"name": "line", "rate": "10 Mbit/s", "delay": "5 ms", "queue": {"capacity": "100 packets"}}
+    cameras = {"name": "cameras", "count": 4, "path": ["line"], "rtt": "20 ms", "packet_size": "1250 B"}
+    cameras |= {"traffic": {"kind": "cbr", "rate": "3 Mbit/s"}, "start": "uniform 0 s .. 20 ms"}
+    tree = ac.Scenario({"scenario": {"duration": "30 s"}, "link": [link], "flows": [cameras]}).canonical
+    answer = people({"now": tree}, "line", LENGTH)
+    own, theirs = answer.settings["now"].phases["cameras"]
+    assert theirs == pytest.approx(1 / 6, abs=0.01)
+    assert abs(own - theirs) > 0.05
+    assert "the call loses" in sentence(answer)
+    assert "by their phase, so another call may fare otherwise." in sentence(answer)
+    fair = {"scheduler": "fq_codel"}
+    calm = ac.Scenario({"scenario": {"duration": "30 s"}, "link": [link | {"queue": fair}], "flows": [cameras]})
+    assert people({"now": calm.canonical}, "line", LENGTH).settings["now"].phases == {}
+
+
 def test_packets_of_a_call_that_fill_a_buffer_of_packets_give_no_verdict() -> None:
     """Grade C, 190 ms more, beside a median wait of 412 ms: half of the 20 packets were the call's."""
     answer = ac.why("500 kbit/s", "20 ms", buffer="20 packets").people
@@ -197,7 +228,7 @@ def test_another_control_is_tried_where_the_senders_are_the_users_own() -> None:
     assert "net.ipv4.tcp_congestion_control=bbr" in str(answer)
     assert answer.senders.settings["bottleneck"].delay_p50 < answer.present.delay_p50
     assert ac.why("20 Mbit/s", "30 ms", congestion="bbr", own_senders=True, length=10.0).senders is None
-    short = ac.why("20 Mbit/s", "30 ms", buffer="8 ms", count=3, own_senders=True, length=10.0)
+    short = ac.why("20 Mbit/s", "30 ms", buffer="8 ms", flows=3, own_senders=True, length=10.0)
     assert "BBR at the senders instead would bring these flows no gain" in short.sentence  # it loses a tenth
     assert "tcp_congestion_control" not in str(short)
 

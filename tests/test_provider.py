@@ -123,9 +123,11 @@ def test_command(ackclock: Command, tmp_path: Path) -> None:
     for name, text in FILES:
         (tmp_path / name).write_text(text, encoding="utf-8")
         paths.append(tmp_path / name)
+    video = ("--video-rate", "2500kbit")
     few = ("--samples", "1", "--seconds", "3", "--call", "0.9", "--video", "0", "--web", "0", "--download", "0")
-    done = ackclock("subscribers", *paths, "--node", "AP", "--more", "5", *few, "--plot", tmp_path / "ap.svg")
+    done = ackclock("subscribers", *paths, "--node", "AP", "--more", "5", *few, *video, "--plot", tmp_path / "ap.svg")
     assert done.returncode == 0
+    assert "watch a video of 2.5 Mbit/s" in done.stdout
     assert done.stdout.startswith("AP with 5 more subscribers (15): full in 0 % of the busy hour (now 0 %);")
     assert (tmp_path / "ap.svg").read_text(encoding="utf-8").startswith("<?xml")
     done = ackclock("subscribers", *paths, "--node", "AQ")

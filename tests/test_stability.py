@@ -356,13 +356,16 @@ def test_wrong_input_of_the_command(arguments: list[str], message: str, capsys: 
 def test_without_an_equilibrium_the_command_says_why_and_what_happens(capsys: pytest.CaptureFixture[str]) -> None:
     queue = 'link.queue={aqm = "drop-tail", capacity = "50 packets"}'
     slow = ["--set", queue, "--set", "flows.access_rate=1 Mbit/s"]  # sixty times that never fills the link
-    assert main(["stability", str(SCENARIOS / "compound-red.toml"), *slow]) == 0
-    equations, packets = capsys.readouterr().out.splitlines()[:2]
+    assert main(["stability", str(SCENARIOS / "compound-red.toml"), *slow, "--vary", "rtt=10ms..90ms"]) == 0
+    equations, packets, *rest = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("note: nothing was varied: --vary rtt=10ms..90ms moves an equilibrium") for line in rest)
     assert "There is no equilibrium: no regime of the AQMs' laws balances arrivals" in equations
     assert packets.startswith("From packets: The queue of bottleneck does not oscillate: it is empty nearly always")
 
 
-def test_a_link_that_never_fills_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_link_that_never_fills_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """
     A wide link behind a narrow one has no law that its arrivals balance.
 
@@ -386,9 +389,14 @@ def test_a_link_that_never_fills_is_left_out(tmp_path: Path, capsys: pytest.Capt
     assert first.startswith("Two: Stable.")
     assert "link `idle`: it never fills" in first
     assert first.splitlines()[0] == alone.splitlines()[0]
-    in_python = ac.stability(file.with_name("both.toml"), source="auto")
+    in_python = ac.stability(tmp_path / "both.toml")
     assert isinstance(in_python, ac.Stability)
-    assert in_python.stable
+    assert (in_python.stable, in_python.idle) == (True, ("idle",))
+    assert "link `idle`: it never fills" in str(in_python)
+    monkeypatch.setattr("ackclock.questions.compare._judge", lambda *_: None)
+    side_by_side = str(ac.compare(tmp_path / "both.toml"))
+    assert "stability: Stable." in side_by_side
+    assert "link `idle`: it never fills" in side_by_side
 
 
 def test_figures() -> None:

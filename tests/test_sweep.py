@@ -264,6 +264,11 @@ def test_varied_sizes_sort_as_sizes(base: ac.Scenario, tmp_path: Path) -> None:
         """SELECT upper("vary.queue.capacity") || '!' AS x FROM points WHERE "vary.queue.capacity" LIKE '1%'"""
     )
     assert list(text["x"]) == ["100PACKETS!"]
+    few = store.query('SELECT count(*) AS n, corr("queue.capacity", seed) AS r FROM points WHERE "queue.capacity" < 30')
+    assert list(few["n"]) == [2]
+    for wrong in ('SELECT avg("vary.queue.capacity") FROM points', 'FROM points WHERE "vary.queue.capacity" < 30'):
+        with pytest.raises(SweepError, match='"KEY" the same as a number in SI units'):
+            store.query(wrong)
 
 
 KILLED = """

@@ -51,7 +51,7 @@ def answer_of(scenario: ac.Scenario) -> ac.Why:
     [
         ({"rate": "20 Mbit/s", "rtt": "20 ms", "buffer": "250 ms"}, "stands", "buffer"),
         ({"rate": "20 Mbit/s", "rtt": "100 ms", "buffer": "8 packets", "congestion": "reno"}, "short", "buffer"),
-        ({"rate": "20 Mbit/s", "rtt": "40 ms", "aqm": "codel", "count": 4}, "short", "none"),
+        ({"rate": "20 Mbit/s", "rtt": "40 ms", "aqm": "codel", "flows": 4}, "short", "none"),
         ({"rate": "20 Mbit/s", "rtt": "60 ms", "aqm": "fq_codel"}, "short", "queue"),
     ],
 )
@@ -342,7 +342,7 @@ def test_flows_that_are_alike_and_converge_do_not_share_unevenly() -> None:
 
 def test_the_table_has_what_the_sentences_have() -> None:
     """ "Stands idle 20.2 %" over a utilisation of 86.4 %: the table had the first of several seeds."""
-    result = answer(rate="20 Mbit/s", rtt="100 ms", buffer="8 packets", congestion="reno", count=2)
+    result = answer(rate="20 Mbit/s", rtt="100 ms", buffer="8 packets", congestion="reno", flows=2)
     idle = next(sentence for sentence in result.sentences if sentence.predicate == "stands-idle")
     assert result.present.utilization == pytest.approx(1 - idle.numbers["value"], abs=1e-9)
 
@@ -387,7 +387,7 @@ def test_a_short_queue_is_not_blamed_on_its_buffer(congestion: str) -> None:
 
 def test_a_buffer_that_is_never_half_full_causes_no_wait() -> None:
     """ "The buffer of 10240 packets (12.3 s)" as a part of the cause of 10.9 ms."""
-    result = answer(rate="10 Mbit/s", rtt="5 ms", count=4, congestion="bbr3", aqm="fq_codel")
+    result = answer(rate="10 Mbit/s", rtt="5 ms", flows=4, congestion="bbr3", aqm="fq_codel")
     assert any(sentence.predicate == "waits-long" for sentence in result.sentences)
     assert not {"delay: half the buffer"} & result.diagnosis.lab.record.keys()
     assert not any(key.startswith("delay: with a buffer") for key in result.diagnosis.lab.record)
@@ -395,7 +395,7 @@ def test_a_buffer_that_is_never_half_full_causes_no_wait() -> None:
 
 def test_loss_is_mentioned() -> None:
     """Ten BBR flows over 20 ms lose a tenth of their packets."""
-    result = answer(rate="50 Mbit/s", rtt="40 ms", buffer="20 ms", congestion="bbr", count=10)
+    result = answer(rate="50 Mbit/s", rtt="40 ms", buffer="20 ms", congestion="bbr", flows=10)
     assert any(sentence.predicate == "loses-much" for sentence in result.sentences)
     assert result.cause == "control"
 
@@ -475,7 +475,7 @@ def test_random_links() -> None:
             rate=f"{draw.choice([1, 2, 5, 10, 20, 50])} Mbit/s",
             rtt=f"{draw.choice([5, 10, 20, 40, 80, 150])} ms",
             buffer=draw.choice(["5 ms", "20 ms", "60 ms", "200 ms", "10 packets", "100 packets"]),
-            count=draw.choice([1, 1, 2, 5, 20]),
+            flows=draw.choice([1, 1, 2, 5, 20]),
             congestion=draw.choice(["cubic", "reno", "bbr", "vegas", "ledbat", "compound", "illinois"]),
             aqm=draw.choice(["drop-tail", "drop-tail", "codel", "pie", "fq_codel"]),
             seed=draw.randrange(1, 100),
@@ -701,7 +701,7 @@ def test_a_remedy_says_of_each_link_what_the_table_has() -> None:
 
 def test_nothing_is_wrong_in_all_seeds_not_in_the_first() -> None:
     """ "The link is used 89.7 % of the time", the first seed's, above a table with 97.1 %."""
-    result = answer(rate="20 Mbit/s", rtt="40 ms", aqm="codel", count=4)
+    result = answer(rate="20 Mbit/s", rtt="40 ms", aqm="codel", flows=4)
     (healthy,) = (sentence for sentence in result.sentences if sentence.predicate == "healthy")
     assert len({number.utilization for number in result.diagnosis.present.numbers}) > 1
     assert healthy.numbers["utilization"] == pytest.approx(result.present.utilization, rel=1e-12)
@@ -755,13 +755,13 @@ class TestPlanted:
         experiment = importlib.import_module("ackclock.questions.causes.experiment")
         true = experiment.interval
         monkeypatch.setattr(experiment, "interval", lambda *given: replace(true(*given), half=0.0))
-        result = ac.why(rate="10 Mbit/s", rtt="30 ms", buffer="200 ms", count=2, congestion="reno")
+        result = ac.why(rate="10 Mbit/s", rtt="30 ms", buffer="200 ms", flows=2, congestion="reno")
         with pytest.raises(AssertionError):
             checkers.check(json.loads(json.dumps(result.json())))
 
     def test_short_beside_three_round_trips(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(importlib.import_module("ackclock.questions.why"), "SHORT", 3.0)
-        result = ac.why(rate="10 Mbit/s", rtt="60 ms", buffer="100 ms", count=2)
+        result = ac.why(rate="10 Mbit/s", rtt="60 ms", buffer="100 ms", flows=2)
         assert result.state == "short"
         with pytest.raises(AssertionError):
             checkers.check(json.loads(json.dumps(result.json())))

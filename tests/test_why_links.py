@@ -231,7 +231,7 @@ def test_people_need_a_round_trip() -> None:
 
 def test_a_gain_of_others_is_not_denied() -> None:
     """ "no gain that counts" over a table in which a page loads in 1.8 in place of 3.1 s."""
-    answer = ac.why("100 Mbit/s", "20 ms", count=8, congestion="prague", aqm="dualpi2")
+    answer = ac.why("100 Mbit/s", "20 ms", flows=8, congestion="prague", aqm="dualpi2")
     assert answer.people is not None
     now, instead = answer.people.settings["now"], answer.people.settings["instead"]
     assert instead.page < 0.7 * now.page
@@ -270,7 +270,7 @@ def test_a_class_that_is_starved_now_is_not_denied() -> None:
 
 
 def test_runs_of_the_present_setting_alone_have_no_others() -> None:
-    answer = ac.why("100 Gbit/s", "10 ms", count=20, length=0.01)
+    answer = ac.why("100 Gbit/s", "10 ms", flows=20, length=0.01)
     assert answer.checked.startswith("Checked by 3 runs of the present setting alone, ")
     assert "the others" not in answer.checked
 

@@ -2,7 +2,7 @@
 How large a buffer has to be: utilisation and delay of a link against its size, from packets and from equations.
 
     >>> import ackclock as ac
-    >>> found = ac.buffer("20 Mbit/s", "40 ms", count=4, seeds=2, refine=0)
+    >>> found = ac.buffer("20 Mbit/s", "40 ms", flows=4, seeds=2, refine=0)
     >>> bool(found.enough is not None and found.enough.utilization >= found.target)
     True
 """
@@ -253,7 +253,7 @@ def buffer(
     *,
     scenario: ScenarioLike | None = None,
     link: str | None = None,
-    count: int | None = None,
+    flows: int | None = None,
     congestion: str | None = None,
     style: str | None = None,
     target: float = 0.99,
@@ -275,7 +275,7 @@ def buffer(
         ``"uniform 20 ms .. 80 ms"``; or a scenario, or the name of its file, in place of the rate.
     scenario, link
         A whole scenario instead, and the link in it; by default the slowest that the first endless flows cross.
-    count, congestion, style
+    flows, congestion, style
         Number of endless flows, by default 1; their congestion control, by default CUBIC; and what their endpoints
         do, ``"rfc"`` or, the default, ``"linux"``.
     target
@@ -301,8 +301,8 @@ def buffer(
     if seeds < 1 or refine < 0:
         raise BufferSizeError("a run of each size is needed at least, and no fewer than 0 sizes between others")
     if scenario is None:
-        scenario = _described(rate, rtt, 1 if count is None else count, congestion or "cubic", style or "linux")
-    elif any(option is not None for option in (rtt, count, congestion, style)):
+        scenario = _described(rate, rtt, 1 if flows is None else flows, congestion or "cubic", style or "linux")
+    elif any(option is not None for option in (rtt, flows, congestion, style)):
         raise BufferSizeError(
             "a scenario has its own flows: rtt, a number of flows, congestion and style do not go with it; "
             "--set changes a file, such as --set flows.style=linux"

@@ -22,6 +22,7 @@ from ..core.statement import state
 from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import PEOPLE
+from .causes.remedy import MIN_LOSS_GAIN
 from .causes.scales import Length, bulk, carried, in_periods, once, pace, quantities, timed
 from .causes.sentences import interval
 from .causes.shapers import returning
@@ -92,6 +93,17 @@ class Experience:
     """Mean goodput of an endless flow beside the call, bit/s, ..."""
     rate_without: float = math.nan
     """... and without it, where that is so different that no time of a download is stated; else NaN."""
+    page_max: float = math.nan
+    """Time of the slowest page, s."""
+    beside_call: bool = False
+    """Whether the pages load beside the call, which then waits for their packets, too."""
+    phases: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """
+    Part of the packets lost that a call loses there, and that a class of constant rate loses, by its name.
+
+    Only over drop-tail queues that all share, where packets at constant intervals meet a full queue or not by their
+    phase, and where the two differ so much.
+    """
 
     @property
     def added(self) -> float:
@@ -143,6 +155,7 @@ class Experience:
             "ping_base_s": self.ping_base,
             "ping_p99_s": self.ping_p99,
             "page_s": self.page,
+            "page_s_max": self.page_max,
             "pages": self.pages,
             "download_s": self.download,
             "download_bps": self.rate_beside,
@@ -357,7 +370,29 @@ def _mean(runs: Sequence[Experience]) -> Experience:
     times = ("ping", "ping_base", "ping_p99", "page", "download", "seconds", "rate_beside")
     means: dict[str, Any] = {name: average([getattr(experience, name) for experience in runs]) for name in times}
     pages = sum(experience.pages for experience in runs)
-    return Experience(call=answer, pages=pages, runs=tuple(runs), **means)
+    return Experience(
+        call=answer,
+        pages=pages,
+        runs=tuple(runs),
+        page_max=max(experience.page_max for experience in runs),
+        beside_call=runs[0].beside_call,
+        phases=_differing({name: _mean_losses(name, runs) for name in runs[0].phases}),
+        **means,
+    )
+
+
+def _mean_losses(name: str, runs: Sequence[Experience]) -> tuple[float, float]:
+    """The mean over the seeds of what a call and a class of constant rate lose."""
+    call_lost, lost = (sum(experience.phases[name][k] for experience in runs) / len(runs) for k in (0, 1))
+    return call_lost, lost
+
+
+def _differing(losses: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    return {
+        name: (own, other)
+        for name, (own, other) in losses.items()
+        if abs(own - other) > max(UNLIKE * max(own, other), MIN_LOSS_GAIN)
+    }
 
 
 def _user(tree: Mapping[str, Any], link: str) -> Mapping[str, Any]:
@@ -466,7 +501,7 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experienc
         least.append(float(answer["delay_min"]))
     one_way = len(there) == 1
     extra = base / 2 if one_way else 0.0  # the way back without a queue
-    pages, loaded = _pages(web)
+    pages, slowest, loaded = _pages(web)
     ping = sum(there) + extra if there else math.nan
     endless = bulk(voice._scenario, user["path"][0])
     of = [k for k, flow in enumerate(voice._scenario["flows"]) if flow in endless and flow["path"] == user["path"]]
@@ -479,6 +514,9 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experienc
         ping_p99=sum(tails) + extra if tails else math.nan,
         page=pages + SET_UP * ping if loaded >= FEWEST else math.nan,
         pages=loaded,
+        page_max=slowest + SET_UP * ping if loaded >= FEWEST else math.nan,
+        beside_call=web is voice,
+        phases=_losses_at_constant_rate(voice, user),
         download=8 * DOWNLOAD / rates[0] if rates and rates[0] > 0 else math.nan,
         rate_beside=rates[0] if rates else math.nan,
         seconds=end - begin,
@@ -491,8 +529,22 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experienc
     )
 
 
-def _pages(result: Result) -> tuple[float, int]:
-    """Median time of the pages, s, and how many there were; NaN where half of them were not loaded in time."""
+def _losses_at_constant_rate(voice: Result, user: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """The parts that a call there, and each class of constant rate on its path, lose over queues that all share."""
+    tree, path = voice._scenario, set(user["path"])
+    queues = [link["queue"] for link in tree["link"] if link["name"] in path]
+    if any(queue.get("scheduler", "none") != "none" or queue.get("aqm") != "drop-tail" for queue in queues):
+        return {}
+    lost = {name: float(voice.classes.loc[name, "loss"]) for name in voice.classes.index}
+    return {
+        str(flow["name"]): (lost[NAMES[0]], lost[flow["name"]])
+        for flow in tree["flows"]
+        if flow["traffic"]["kind"] == "cbr" and flow["name"] not in NAMES and path & set(flow["path"])
+    }
+
+
+def _pages(result: Result) -> tuple[float, float, int]:
+    """Median and longest time of the pages, s, and their number; NaN where half of them were not loaded in time."""
     raw: Any = result._raw
     names = [str(flow["name"]) for flow in result._scenario["flows"]]
     rows = [
@@ -502,5 +554,5 @@ def _pages(result: Result) -> tuple[float, int]:
     ]
     row = next((row for row in rows if row["size_from"] == 0), None)
     if row is None or not row["completed"] or row["censored"] >= row["completed"]:
-        return math.nan, 0
-    return float(row["fct_p50"]), int(row["completed"])
+        return math.nan, math.nan, 0
+    return float(row["fct_p50"]), float(row["fct_max"]), int(row["completed"])

@@ -238,7 +238,7 @@ def why(
     scenario: ScenarioLike | None = None,
     link: str | None = None,
     buffer: str | None = None,
-    count: int | None = None,
+    flows: int | None = None,
     congestion: str | None = None,
     aqm: str | None = None,
     seed: int = 1,
@@ -270,7 +270,7 @@ def why(
     buffer
         Capacity of the queue: a time at the link's rate, packets or bytes. By default 100 ms, at least 4 packets;
         of a scheduler such as ``fq_codel`` or ``cake`` its own limit.
-    count, congestion
+    flows, congestion
         Number of endless flows, by default 1, and their congestion control, by default CUBIC.
     aqm
         The present queue: an AQM, or ``fq_codel``; by default drop-tail.
@@ -287,7 +287,7 @@ def why(
         Style of the TCP endpoints, ``"rfc"``, or ``"linux"`` with Linux's deviations; by default as in
         the scenario, without one ``"rfc"``. The answer says what Linux's behaviour changes.
     down, up
-        In place of `rate`: rates of both ways of a home's link, with `count` downloads and as many uploads.
+        In place of `rate`: rates of both ways of a home's link, `flows` downloads and as many uploads.
     call, game, web
         Whether there is also a call, a game, somebody who opens pages; not for a `scenario`, which says what there is.
     own_senders
@@ -305,9 +305,9 @@ def why(
     if scenario is None:
         queue = _queue(aqm or "drop-tail", buffer, rate)
         kind = (congestion or "cubic").strip().lower()
-        endless = {"count": 1 if count is None else count, "congestion": kind, "seed": seed}
+        endless = {"count": 1 if flows is None else flows, "congestion": kind, "seed": seed}
         scenario = _described(rate, down, up, rtt, queue, endless, there)
-    elif any(option is not None for option in (down, up, rtt, buffer, count, congestion, aqm)) or any(there.values()):
+    elif any(option is not None for option in (down, up, rtt, buffer, flows, congestion, aqm)) or any(there.values()):
         raise WhyError(
             "a scenario has its own links and traffic: down, up, rtt, buffer, a number of flows, congestion, aqm, "
             "call, game and web do not go with it; --set changes a file, such as --set aqm=pie"

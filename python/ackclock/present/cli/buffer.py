@@ -68,7 +68,7 @@ def _run(options: argparse.Namespace) -> None:
                 options.rtt,
                 scenario=scenario,
                 link=options.link,
-                count=options.flows,
+                flows=options.flows,
                 congestion=options.congestion,
                 style=options.style,
                 target=options.target / 100,

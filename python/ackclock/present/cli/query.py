@@ -15,7 +15,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "sql",
         metavar="SQL",
-        help='such as: SELECT "vary.queue.aqm", avg("links.bottleneck.loss") FROM points GROUP BY 1',
+        help='such as: SELECT "vary.queue.aqm", avg("links.bottleneck.loss") FROM points GROUP BY 1; "vary.KEY" is a '
+        'varied value as text, "KEY" the same as a number in SI units (s, bit/s, ...)',
     )
     parser.add_argument(
         "--store",

@@ -67,7 +67,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _answered(options: argparse.Namespace) -> None:
     """Print the answer."""
-    from ...questions.stability import cycle, stability, without_idle_links
+    from ...questions.stability import cycle, stability
 
     title, scenario = one_variant(options, "stability")
     if options.source == "packets":
@@ -77,22 +77,13 @@ def _answered(options: argparse.Namespace) -> None:
     try:
         chosen |= {"equilibrium": options.equilibrium, "adaptation": options.adaptation}
         analysis = stability(scenario, **chosen)
-        idle: tuple[str, ...] = ()
         try:
             each = analysis.each()
         except AnalysisError as error:
-            if error.kind != "no equilibrium":
+            if error.kind != "no equilibrium" or options.report:
                 raise
-            moved = cycle(scenario, str(error), **chosen_equations(options))
-            filled = without_idle_links(scenario, moved.run)
-            if filled is None and options.report:
-                raise
-            if filled is None:
-                _moving(options, title, scenario, moved)
-                return
-            idle = filled[1]
-            analysis = stability(filled[0], **chosen)
-            each = analysis.each()
+            _moving(options, title, scenario, cycle(scenario, str(error), **chosen_equations(options)))
+            return
     except ScenarioError as error:
         if options.source == "equations":
             raise WrongInputError(f"{error}\nAdd --from packets to measure it from packet runs instead.") from None
@@ -102,17 +93,11 @@ def _answered(options: argparse.Namespace) -> None:
         raise WrongInputError(f"ackclock stability: {error}") from None
     if options.equilibrium is None:
         analysis = next((candidate for candidate in each if candidate.stable), each[0])
-    _judged(options, title, analysis, each, idle)
+    _judged(options, title, analysis, each)
 
 
-def _judged(
-    options: argparse.Namespace, title: str, analysis: Stability, each: Sequence[Stability], idle: Sequence[str]
-) -> None:
-    """
-    Print what the equations say of one of their equilibria, and how far packets are from it if that is asked.
-
-    `idle` are links that never fill, which the equations leave out.
-    """
+def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: Sequence[Stability]) -> None:
+    """Print what the equations say of one of their equilibria, and how far packets are from it if that is asked."""
     from ..text.stability import equilibria_table, facts, idle_links, limits_table
 
     with ExitStack() as outputs:
@@ -156,7 +141,12 @@ def _judged(
                 print_text(f"From packets: {comparison[0].sentence}")
                 print_text("\n".join([*comparison[1].sentences, ""]))
             print_notes(
-                [*map(idle_links, idle), *analysis.notes, *answer.caveats, f"equations: {analysis.choices.text()}"]
+                [
+                    *map(idle_links, analysis.idle),
+                    *analysis.notes,
+                    *answer.caveats,
+                    f"equations: {analysis.choices.text()}",
+                ]
             )
     print_written(options)
 
@@ -210,6 +200,8 @@ def _moving(options: argparse.Namespace, title: str, scenario: Scenario, moved: 
         print_text(f"From packets: {measured.sentence}")
         if measured.mode is not None and math.isfinite(moved.period):
             print(f"period: {moved.period:.3g} s by the equations, {measured.period:.3g} s measured")
+    if options.vary:
+        print_notes([f"nothing was varied: --vary {' '.join(options.vary)} moves an equilibrium, and there is none"])
 
 
 def _vary(text: str) -> tuple[str, tuple[str, str] | None]:

@@ -86,7 +86,7 @@ def _run(options: argparse.Namespace) -> None:
                 scenario=scenario,
                 link=options.link,
                 buffer=options.buffer,
-                count=options.flows,
+                flows=options.flows,
                 congestion=options.congestion,
                 aqm=options.aqm,
                 seed=options.seed,

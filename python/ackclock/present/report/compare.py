@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ..text.compare import table
+from ..text.stability import idle_links
 from ._figures import _figure_of
 from .stability import Section, _cells, _rendered, _write
 
@@ -38,6 +39,7 @@ def page(comparison: Comparison) -> str:
         facts={"stability": comparison.stable} if comparison.stable else {},
         tables=[_cells(table(comparison))],
         notes=[
+            *map(idle_links, comparison.idle),
             *(disagreement.sentence for disagreement in comparison.disagreements),
             *(f"The {engine} engine cannot take it: {reason}" for engine, reason in comparison.refused.items()),
         ],

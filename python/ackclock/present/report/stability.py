@@ -19,7 +19,7 @@ from ...questions.stability import BUDGET, Answer, Span, Stability, attempt
 from ..plot import stability as plots
 from ..plot import style
 from ..text.results import fluid_table
-from ..text.stability import facts, limits_table
+from ..text.stability import facts, idle_links, limits_table
 from ._figures import _figure, _figure_of
 from ._template import render
 
@@ -73,7 +73,7 @@ def page(
     """Return the report that :func:`write` writes."""
     names = list(dict.fromkeys(limit.parameter for limit in answer.limits))
     ranges = {name: (spans or {}).get(name) for name in names}
-    notes = [*of.notes, *answer.caveats]
+    notes = [*map(idle_links, of.idle), *of.notes, *answer.caveats]
     sections = []
     if answer.large_signal is not None:
         sections.append(_over_time(answer.large_signal.run, answer.large_signal.period, "From empty queues"))

@@ -12,6 +12,7 @@ from ...questions.compare import Comparison
 from ...questions.compare.evidence import Disagreement, Explanation, Tried, moving
 from ...questions.compare.values import UNITS, row_name
 from ..tables import text_table
+from .stability import idle_links
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +37,7 @@ def text(comparison: Comparison) -> str:
     lines += [f"the {engine} engine cannot take it: {reason}" for engine, reason in comparison.refused.items()]
     if comparison.stable:
         lines.append(f"stability: {comparison.stable}")
+    lines += map(idle_links, comparison.idle)
     lines += [""] if comparison.disagreements else ["", "The engines agree."] if len(comparison.lines) > 1 else []
     return "\n".join([*lines, *(disagreement.sentence for disagreement in comparison.disagreements)])
 

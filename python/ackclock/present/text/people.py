@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 from ...core._words import counted, listed
-from ...core.units import rate_text, time, time_within
+from ...core.units import rate_text, share, time, time_within
 from ...questions.people import DOWNLOAD, FEWEST, PAGE, Experience, Measure, People
 from ..tables import TextTable
 
@@ -14,6 +14,9 @@ STATEMENTS: Final = {"no-probes": "the probes cannot run here: {error}"}
 
 EXACT = 0.01
 """An interval that is narrower than this share of its value is not stated."""
+
+FAR_LONGER = 2.0
+"""The slowest page is stated where it takes more than so many times the median."""
 
 MORE = " (--until-sure)"
 """The option that goes on where packets were the limit."""
@@ -34,9 +37,7 @@ def _cells(experience: Experience, more: str) -> dict[str, str]:
     return {
         "a call": voice,
         "a game, there and back": there,
-        f"a page of {PAGE / 1e6:g} MB": _known(
-            experience, "page", f"fewer than {FEWEST} loaded in {time(experience.seconds)}{more}"
-        ),
+        f"a page of {PAGE / 1e6:g} MB": _page(experience, more),
         f"a download of {DOWNLOAD / 1e6:g} MB": _download(experience),
         "bufferbloat grade": f"{_grades(experience)} (+{time(experience.added)})" if experience.grade else "",
     }
@@ -50,6 +51,14 @@ def _known(experience: Experience, measure: Measure, why_not: str = "") -> str:
     if half >= value:
         return f"not known: {counted(len(experience.runs), 'seed')} differ by more than their mean"
     return time_within(value, half) if half > EXACT * value else time(value)
+
+
+def _page(experience: Experience, more: str) -> str:
+    """The median time of a page, and the longest where that is far longer."""
+    text = _known(experience, "page", f"fewer than {FEWEST} loaded in {time(experience.seconds)}{more}")
+    if experience.half("page") < experience.page < experience.page_max / FAR_LONGER:
+        text += f"; the slowest of {experience.pages} {time(experience.page_max)}"
+    return text
 
 
 def _download(experience: Experience) -> str:
@@ -90,7 +99,18 @@ def sentence(people: People) -> str:
     }
     open_ = [f"{words} {' or '.join(own)}" for words, own in names.items() if own]
     undecided = f" Cannot tell whether {', or whether '.join(open_)}." if open_ else ""
-    return f"For people: {'; '.join(parts)}.{undecided}{_class(people)}"
+    return f"For people: {'; '.join(parts)}.{undecided}{_class(people)}{_phases(people)}"
+
+
+def _phases(people: People) -> str:
+    """The calls that lose other parts of their packets than streams of constant rate beside them, and why."""
+    parts = [
+        f" {key[0].upper()}{key[1:]} the call loses {share(own)} and {name} {share(other)}: packets at constant "
+        "intervals find a full queue or not by their phase, so another call may fare otherwise."
+        for key, experience in people.settings.items()
+        for name, (own, other) in experience.phases.items()
+    ]
+    return "".join(parts)
 
 
 def _class(people: People) -> str:
@@ -135,11 +155,13 @@ def footnote(people: People) -> str:
     if first is None:
         return ""
     links = " and ".join(people.path) + (f" in the class of {people.within}" if people.within else "")
+    beside = " beside the call" if first.beside_call else ""
+    rates = "".join(map(_other_rate, people.settings.items()))
     return (
         f"For people: from probes beside the traffic, over {links}, {counted(len(first.runs), 'seed')} of "
         f"{time(first.seconds)} a setting; ± is the 95 % interval of the mean. Calls: G.711 with concealment, the best "
-        "jitter buffer, E-model of ITU-T G.107; a page loads over one new connection. The grade is DSLReports' of the "
-        f"added round trip.{_whose(people)}{''.join(map(_other_rate, people.settings.items()))}"
+        f"jitter buffer, E-model of ITU-T G.107; a page loads over one new connection{beside}, its time is the median. "
+        f"The grade is DSLReports' of the added round trip.{_whose(people)}{rates}"
     )
 
 

@@ -6,6 +6,7 @@ import math
 
 import pandas as pd
 
+from ... import _core
 from ...core.units import rate_text, share, share_between, time
 from ...questions.provider import Subscribers
 from ..tables import text_table
@@ -29,11 +30,12 @@ def text(subscribers: Subscribers) -> str:
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index.name = subscribers.node
     mix = subscribers.mix
+    video = rate_text(_core.quantity(mix.rate)[0])
     return (
         f"{subscribers.sentence}\n\n{text_table(table)}\n\n"
         f"{subscribers.way.capitalize()}, {rate_text(subscribers.rate)}; {subscribers.samples} samples of the busy "
         f"hour, {subscribers.length:g} s each; brackets are the 95 % interval over them. At a moment "
-        f"{share(mix.video)} watch a video of {mix.rate}, {share(mix.web)} open pages, {share(mix.call)} call and "
+        f"{share(mix.video)} watch a video of {video}, {share(mix.web)} open pages, {share(mix.call)} call and "
         f"{share(mix.download)} download. Nodes above {subscribers.node} are taken as free."
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from ...core._words import digits, listed, quantity
-from ...questions.stability.packets import ALIKE
+from ...questions.stability.packets import ALIKE, SMALL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +54,8 @@ def equilibrium_text(of: Stability) -> str:
     """Return whether the equilibrium is stable, and its values."""
     verdict = {True: "stable", False: "unstable"}.get(bool(of.stable)) if of.unstable_roots is not None else None
     lines = [f"{of.name}: {verdict or 'cannot tell whether it is stable'}; .answer() has the limits of its parameters"]
-    return "\n".join([*lines, *(f"{name}: {text}" for name, text in equilibrium_lines(of).items())])
+    lines += (f"{name}: {text}" for name, text in equilibrium_lines(of).items())
+    return "\n".join([*lines, *(f"note: {idle_links(name)}" for name in of.idle)])
 
 
 def equilibrium_lines(of: EquilibriumAnalysis) -> dict[str, str]:
@@ -314,7 +315,7 @@ def packet_check(answer: PacketCheck) -> str:
     text = f"By the equations {_queue(answer.oscillates_by_law, *answer.range_by_law)}. "
     text += f"In a packet run of {run.seconds:.3g} s {_queue(run.oscillates, run.low, run.high, mean)}."
     if answer.trust == "both":
-        return f"{text} They agree."
+        return f"{text} They agree, to a factor of {ALIKE:g} or {SMALL:g} packets."
     if answer.trust == "packets":
         all_of_it = any(differing.what == "oscillates" for differing in answer.differences)
         reasons = f": {'; '.join(map(str, answer.assumptions))}" if answer.assumptions else ""
@@ -322,7 +323,14 @@ def packet_check(answer: PacketCheck) -> str:
         return f"{text} They differ in {differ}; trust the packets{'' if all_of_it else ' for that'}{reasons}."
     if run.enough:
         return f"{text} Nothing else differs; --from both runs until the verdict is clear."
-    return f"{text} This run is too short for a verdict; --from both measures for longer."
+    if not answer.differences:
+        return f"{text} This run is too short for a verdict; --from both measures for longer."
+    differ = listed([str(differing) for differing in answer.differences])
+    may = "; ".join(["the queue may still be on its way", *map(str, answer.assumptions)])
+    return (
+        f"{text} They differ in {differ}. This run is too short to say which to trust ({may}); --from both measures "
+        "for longer."
+    )
 
 
 def _queue(oscillates: bool | None, low: float, high: float, mean: str = "") -> str:

@@ -84,7 +84,8 @@ def compare(
     if "fluid" in comparison.lines:
         say("stability")
         try:
-            comparison.stable = stability(scenario).answer().sentence
+            analysis = stability(scenario)
+            comparison.stable, comparison.idle = analysis.answer().sentence, analysis.idle
         except AckclockError as error:
             comparison.stable = f"no answer: {error}"
     add_periods(comparison, result.window)

@@ -29,6 +29,8 @@ class Comparison(Card):
     """Engines that cannot represent the scenario, with their reason."""
     stable: str = ""
     """The stability engine's answer, in a sentence."""
+    idle: tuple[str, ...] = ()
+    """Links that never fill, which that answer leaves out."""
     window: tuple[float, float] | None = None
     """The measured part, s."""
     disagreements: list[Disagreement] = field(default_factory=list)

@@ -12,7 +12,7 @@ from .diagram import BifurcationDiagram, Chart, PhasePortrait
 from .equilibria import Span
 from .equilibrium import FluidEquilibrium, Margins
 from .large_signal import LargeSignal
-from .limit_cycle import Cycle, cycle, without_idle_links
+from .limit_cycle import Cycle, cycle
 from .limits import EquilibriumBranch, Limit, SpecialPoint
 from .questions import BUDGET, Stability, attempt, stability
 
@@ -36,5 +36,4 @@ __all__ = [
     "cycle",
     "discrepancy",
     "stability",
-    "without_idle_links",
 ]

@@ -68,6 +68,7 @@ class Answer:
                 "large_signal": None if run is None else run.json(),
                 "limits": [limit.json() for limit in self.limits],
                 "notes": self.of.notes,
+                "idle_links": list(self.of.idle),
                 "caveats": self.caveats,
                 "queue_in_packets": {
                     link: {"least": least, "most": most} for link, (least, most) in self.of.queue_in_packets.items()

@@ -40,6 +40,8 @@ class EquilibriumAnalysis:
         """Modelling choices on which the papers differ."""
         self.equations = Equations(scenario, choices)
         """Names and units of states and parameters."""
+        self.idle: tuple[str, ...] = ()
+        """Links that never fill and are left out, as there is no equilibrium with them."""
         self._which = which
 
     @property
@@ -108,7 +110,10 @@ class EquilibriumAnalysis:
 
     def each(self) -> list[Self]:
         """Return the same questions at each equilibrium, in the order of `equilibria`."""
-        return [type(self)(self.scenario, self.choices, which) for which in range(len(self._equilibria))]
+        each = [type(self)(self.scenario, self.choices, which) for which in range(len(self._equilibria))]
+        for analysis in each:
+            analysis.idle = self.idle
+        return each
 
     @cached_property
     def equilibrium(self) -> FluidEquilibrium:

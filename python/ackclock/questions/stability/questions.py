@@ -6,7 +6,7 @@ import copy
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
@@ -114,9 +114,10 @@ def stability(
     scenario
         What to analyse.
     source
-        Where the answer comes from. "equations": only from them. "auto", as on the command line: from packet runs
+        Where the answer comes from. "equations": only from them; links that never fill are left out where there is no
+        equilibrium with them (`Stability.idle`). "auto", as on the command line: from packet runs
         (`measured_stability`) where there are no equations (an algorithm in Python without `increase` and `decrease`,
-        say) or no equilibrium, also without the links that never fill. ``print`` shows either answer in words.
+        say) or no equilibrium. ``print`` shows either answer in words.
     equilibrium
         Which equilibrium, where there are several (counted from 0).
     memory
@@ -167,7 +168,7 @@ def stability(
     if source not in ("equations", "auto"):
         raise ValueError(f'source={source!r}: allowed are "equations" and "auto"')
     try:
-        analysis = Stability(scenario, choices, equilibrium)
+        analysis = _without_idle_links(Stability(scenario, choices, equilibrium), laws)
         if source == "auto" and equilibrium is None:
             analysis.equilibria()
     except (ScenarioError, AnalysisError) as error:
@@ -181,16 +182,33 @@ def stability(
             raise
         from ..measured import measured_stability
 
-        of_laws = isinstance(error, AnalysisError)
-        filled = without_idle_links(scenario, cycle(scenario, str(error), **laws).run) if of_laws else None
-        if filled is None:
-            return measured_stability(scenario)
-        analysis = Stability(filled[0], choices, equilibrium)
+        return measured_stability(scenario)
     if adaptation == "moving":
         return analysis
     if adaptation != "frozen":
         raise ValueError(f'adaptation={adaptation!r}: allowed are "moving" and "frozen"')
-    return Stability(_frozen(analysis), choices, equilibrium)
+    frozen = Stability(_frozen(analysis), choices, equilibrium)
+    frozen.idle = analysis.idle
+    return frozen
+
+
+def _without_idle_links(analysis: Stability, laws: Mapping[str, Any]) -> Stability:
+    """Return the same questions without the links that never fill, where these alone keep it from an equilibrium."""
+    scenario = analysis.scenario
+    if len(scenario.canonical["link"]) < 2:  # noqa: PLR2004
+        return analysis
+    filled = None
+    try:
+        analysis.equilibria()
+    except AnalysisError as error:
+        if error.kind == "no equilibrium":
+            with suppress(AnalysisError):
+                filled = without_idle_links(scenario, cycle(scenario, str(error), **laws).run)
+    if filled is None:
+        return analysis
+    kept = Stability(filled[0], analysis.choices, analysis._which)
+    kept.idle = filled[1]
+    return kept
 
 
 def _frozen(analysis: Stability) -> Scenario:

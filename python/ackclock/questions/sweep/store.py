@@ -351,5 +351,7 @@ def _answered(connection: duckdb.DuckDBPyConnection, sql: str) -> pd.DataFrame:
         hint = "\na query sees the table points only; --unsafe lets it reach files and databases" if refused else ""
         if re.search(r'Referenced table "[\w.]+" not found', str(table)):
             hint = '\na name with dots is one in double quotes, such as "links.bottleneck.loss"'
+        if "ENUM(" in str(table):
+            hint = '\n"vary.KEY" is a varied value as text, "KEY" the same as a number in SI units'
         raise SweepError(f"{table}{hint}") from None
     return table

@@ -320,12 +320,29 @@ PER_PACKET = {
 """What acts on each packet, or on each packet of queue, by the AQM's definition: a link four times as fast has more."""
 
 
+OFFERS = ("cbr", "on-off", "poisson")
+"""Traffic that sends at a rate of its own, whatever the link does: its part of a larger link stays the same."""
+
+
+def _even(tree: Tree) -> bool:
+    """Packets at equal distances in the place of random ones."""
+    there = [flow for flow in tree["flows"] if flow["traffic"]["kind"] == "poisson"]
+    for flow in there:
+        flow["traffic"] = {"kind": "cbr", "rate": flow["traffic"]["rate"]}
+    return bool(there)
+
+
 def _grown(flows: bool) -> Callable[[Tree], bool]:
     """Four times the link, with four times as many flows or as large windows."""
 
     def apply(tree: Tree) -> bool:
+        kinds = {flow["traffic"]["kind"] for flow in tree["flows"]}
+        if kinds <= set(OFFERS) or not (flows or kinds <= {"bulk", "app-limited", *OFFERS}):
+            return False
         for link in tree["link"]:
             if link["queue"].get("scheduler", "none") != "none" or not isinstance(link["rate"], str):
+                return False
+            if not flows and link.get("loss", "none") != "none":
                 return False
             link["rate"] = _four(link["rate"])
             for key, value in link["queue"].items():
@@ -336,6 +353,8 @@ def _grown(flows: bool) -> Callable[[Tree], bool]:
         for flow in tree["flows"]:
             if flows:
                 flow["count"] *= 4
+            elif flow["traffic"]["kind"] != "bulk":
+                flow["traffic"]["rate"] = _four(flow["traffic"]["rate"])
             for key in () if flows else ("access_rate", "max_window", "receive_buffer", "access_buffer"):
                 if flow.get(key, "unlimited") != "unlimited" and isinstance(flow[key], str):
                     flow[key] = _four(flow[key])
@@ -346,8 +365,9 @@ def _grown(flows: bool) -> Callable[[Tree], bool]:
 
 REMOVED: dict[str, Callable[[Tree], bool]] = {
     "changes": _constant,
-    "unresponsive": _only("bulk", "app-limited", "transfer", "sessions", "connections"),
-    "short-transfers": _only("bulk", "cbr", "on-off", "poisson"),
+    "unresponsive": _only("bulk", "app-limited", "transfer", "http", "poisson-arrivals", "packmime"),
+    "short-transfers": _only("bulk", *OFFERS),
+    "random-arrivals": _even,
     "access": _no_access,
     "round-trips": _equal,
     "delayed-acks": _each_acked,

@@ -16,7 +16,7 @@ from ackclock.experiment.ablation import Ablated
 from ackclock.experiment.sequential import COMPARE, Effort
 from ackclock.present.text.compare import cause
 from ackclock.questions.compare.ablations import ABLATIONS
-from ackclock.questions.compare.evidence import Tried, alike, by_chance, fluctuations
+from ackclock.questions.compare.evidence import Tried, alike, begins_to_swing, by_chance, fluctuations
 from ackclock.questions.compare.experiments import Experiments, _Packets, cause_words, longer
 from ackclock.questions.compare.values import Lines, differ
 from compare_checker import check_comparison
@@ -79,6 +79,12 @@ def check(disagreement: Any) -> None:
     assert set(last.key.split("+")) <= names
     apart = abs(last.packet - last.other)
     assert last.seeds >= 4
+    if disagreement.explanation.fluctuations is not None:  # as parts of the mean queue: halved by four times the flows
+        parts = [part.packet / part.queue for part in (last, tried[0])]
+        assert disagreement.explanation.fluctuations == pytest.approx(parts)
+        assert 0.35 < parts[0] / parts[1] < 0.7
+        assert all(f"{part:.3g}" in disagreement.sentence for part in parts)
+        return
     if last.key != "chance":
         sides = [(abs(part.packet - part.other), part.half, max(part.packet, part.other)) for part in (tried[0], last)]
         (before, old, large), (after, new, small) = sides
@@ -530,6 +536,78 @@ def test_windows_are_made_larger_over_queues_with_gains_per_packet() -> None:
     assert changed is not None
     larger = changed["link"][0]["queue"]
     assert (larger["gamma"], larger["reference"], larger["alpha"]) == (0.00025, "228 packets", 0.1)
+
+
+CAMERAS = """
+[scenario]
+duration = "20 s"
+[[link]]
+name = "l"
+rate = "20 Mbit/s"
+queue = { aqm = "red", capacity = "300 packets", min_threshold = "20 packets", max_threshold = "80 packets" }
+[[flows]]
+name = "tcp"
+count = 8
+path = ["l"]
+congestion = "reno"
+rtt = "60 ms"
+[[flows]]
+name = "camera"
+count = 6
+path = ["l"]
+rtt = "60 ms"
+traffic = { kind = "poisson", rate = "4 Mbit/s" }
+"""
+
+
+def test_a_larger_link_is_loaded_as_before() -> None:
+    """
+    Cameras of 24 on 20 Mbit/s: "the cause is small windows", seen over 80 Mbit/s which they no longer filled.
+
+    Without TCP, with losses on the wire or with transfers of a size, there is no link that has larger windows alone.
+    """
+    ablations = {ablation.key: ablation.change for ablation in ABLATIONS}
+    tree = ac.loads(CAMERAS).canonical
+    larger = ablations["small-windows"](tree)
+    assert larger is not None
+    assert larger["link"][0]["rate"] == "80 Mbit/s"
+    assert [flow["traffic"].get("rate") for flow in larger["flows"]] == [None, "16 Mbit/s"]
+    more = ablations["flows"](tree)
+    assert more is not None
+    assert [(flow["count"], flow["traffic"].get("rate")) for flow in more["flows"]] == [(32, None), (24, "4 Mbit/s")]
+
+    lost = tree | {"link": [tree["link"][0] | {"loss": 0.01}]}
+    transfers = tree | {"flows": [tree["flows"][0] | {"traffic": {"kind": "transfer", "size": "1 MB"}}]}
+    later = tree | {"change": [{"at": "9 s", "link": "l", "rate": "10 Mbit/s"}]}
+    assert [ablations["small-windows"](each) for each in (lost, transfers, later)] == [None] * 3
+    assert ablations["flows"](lost) is not None
+    cameras = tree | {"flows": tree["flows"][1:]}
+    assert [ablations[key](cameras) for key in ("small-windows", "flows")] == [None] * 2
+    even = ablations["random-arrivals"](cameras)
+    assert even is not None
+    assert even["flows"][0]["traffic"] == {"kind": "cbr", "rate": "4 Mbit/s"}
+
+
+def test_engines_that_agree_at_zero_agree() -> None:
+    """Poisson arrivals at 8 packets of buffer: "cannot tell its cause", of no loss in either engine without them."""
+    before = Tried("chance", "", "", 0.0361, 0.0009, 0.0, 8)
+    none = Tried("random-arrivals", "", "", 0.0, 3.9e-6, 0.0, 24)
+    assert none.leaves(0.7, before)
+    assert not replace(none, half=0.03).leaves(0.7, before)
+    # of values that are small, not zero, what is left is a part of these
+    small = replace(none, packet=0.0009, other=0.00045)
+    assert not small.leaves(0.5, before)
+
+
+def test_an_oscillation_of_both_engines_hides_a_difference_but_does_not_explain_it() -> None:
+    """Eight Reno flows beside cameras: "the cause is small windows", for with larger ones both engines oscillate."""
+    before = Tried("chance", "", "", 12.2, 0.1, 0.0005, 8, 32.2)
+    both = Tried("small-windows", "", "", 51.7, 2.1, 59.2, 8, 60.0)
+    assert begins_to_swing(both, before)
+    # both at rest: what the packets had alone is gone
+    assert not begins_to_swing(replace(both, packet=0.4, other=0.3), before)
+    # the equations moved at first, too
+    assert not begins_to_swing(both, replace(before, other=11.0))
 
 
 def test_a_spike_at_the_start_does_not_squash_the_figure() -> None:

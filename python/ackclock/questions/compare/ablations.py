@@ -78,6 +78,15 @@ def _without(kinds: Callable[[str], bool]) -> Callable[[Tree], Tree | None]:
     return apply
 
 
+def _at_constant_rate(tree: Tree) -> Tree | None:
+    changed = copy.deepcopy(tree)
+    for flow in changed["flows"]:
+        traffic = flow["traffic"]
+        if traffic["kind"] == "poisson":
+            flow["traffic"] = {"kind": "cbr", "rate": traffic["rate"]}
+    return changed if changed["flows"] != tree["flows"] else None
+
+
 def _changes(tree: Tree) -> Tree | None:
     if not tree.get("change"):
         return None
@@ -129,10 +138,32 @@ def _spares_nothing(tree: Tree) -> Tree | None:
     return variant if changed else None
 
 
+_OFFERED: Final = (*UNRESPONSIVE, "app-limited")
+"""Kinds of traffic that offer a rate."""
+_SIZES: Final = {"rate", "queue", "count", "max_window", "access_rate", "traffic"}
+"""Keys of a change whose values grow with the link, or with the number of flows."""
+
+
+def _has_windows(tree: Tree) -> bool:
+    """Whether the link alone sets the windows: with larger ones it would be loaded as it is now."""
+    kinds = {flow["traffic"]["kind"] for flow in tree["flows"]}
+    lossless = all(link.get("loss", "none") == "none" for link in tree["link"])
+    return "bulk" in kinds and kinds <= {"bulk", *_OFFERED} and lossless
+
+
 def scaled(flows: bool) -> Callable[[Tree], Tree | None]:
-    """The same link `FACTOR` times as large, with as many more flows, or with windows as much larger."""
+    """
+    The same link `FACTOR` times as large, with as many more flows, or with windows as much larger.
+
+    Its load stays the same: what is sent at a rate grows with it, and where something cannot grow there is no such
+    scenario.
+    """
 
     def apply(tree: Tree) -> Tree | None:
+        if any(_SIZES & set(change) for change in tree.get("change", [])):
+            return None
+        if all(flow["traffic"]["kind"] in UNRESPONSIVE for flow in tree["flows"]) or not (flows or _has_windows(tree)):
+            return None
         changed = copy.deepcopy(tree)
         for link in changed["link"]:
             if not isinstance(link["rate"], str) or link["queue"].get("scheduler", "none") != "none":
@@ -148,6 +179,8 @@ def scaled(flows: bool) -> Callable[[Tree], Tree | None]:
             if flows:
                 flow["count"] = FACTOR * int(flow["count"])
                 continue
+            if flow["traffic"]["kind"] in _OFFERED:
+                flow["traffic"]["rate"] = _times(flow["traffic"]["rate"])
             for key in ("access_rate", "max_window", "receive_buffer", "access_buffer"):
                 if isinstance(flow.get(key), str) and flow[key] != "unlimited":
                     flow[key] = _times(flow[key])
@@ -187,6 +220,12 @@ ABLATIONS: Final = (
         "the flows that are not endless",
         "with endless flows only",
         _without(lambda kind: kind not in (*UNRESPONSIVE, "bulk")),
+    ),
+    EngineAblation(
+        "random-arrivals",
+        "that packets arrive at random",
+        "with these sources at a constant rate",
+        _at_constant_rate,
     ),
     EngineAblation("access", "the access links", "with unlimited access links", _access),
     EngineAblation("round-trips", "round trips that differ within a class", "with equal round trips", _round_trips),

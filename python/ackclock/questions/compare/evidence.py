@@ -20,6 +20,9 @@ Largest share of a difference that is left where a part of its cause is removed.
 the seeds of both sides must show that the whole cause leaves no more than this, and a part of it less than everything.
 """
 
+NONE_LEFT: Final = 0.01
+"""Values below this part of those before count as zero where a doubt is compared with them."""
+
 
 @dataclass(frozen=True)
 class Tried:
@@ -84,7 +87,8 @@ class Tried:
         return seeds_needed(self.seeds, self._spread(part, before), gain)
 
     def _spread(self, part: float, before: Tried) -> float:
-        return math.hypot(self.doubt / self.scale, part * before.doubt / before.scale)
+        scale = max(self.scale, NONE_LEFT * before.scale)  # where both engines say zero, their doubt alone is left
+        return math.hypot(self.doubt / scale, part * before.doubt / before.scale)
 
     def json(self) -> dict[str, Any]:
         """Plain values."""
@@ -215,6 +219,18 @@ def fluctuations(many: Tried, few: Tried) -> tuple[float, float] | None:
     if left - spread > root or left + spread >= MAX_SHARE_LEFT or left + spread < root**2 / MAX_SHARE_LEFT:
         return None  # they shrink too little, or by much more: then something else changes, too
     return parts
+
+
+def begins_to_swing(trial: Tried, before: Tried) -> bool:
+    """
+    Return whether the equations, at rest before, move by themselves in an experiment.
+
+    Both engines then have a standard deviation of about the same size, but not because what the packets had alone is
+    gone: an oscillation hides it.
+    """
+    if math.isnan(trial.queue) or before.other > PART * before.packet:
+        return False
+    return trial.other / trial.queue > PART * before.packet / before.queue
 
 
 def changes(measure: str, trial: Tried, before: Tried) -> bool:

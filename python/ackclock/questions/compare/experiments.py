@@ -19,7 +19,19 @@ from ..causes.scales import bits, quantities
 from .ablations import ABLATIONS, EngineAblation
 from .comparison import Comparison
 from .engines import EQUATIONS, add_packet, add_periods, packet_parts
-from .evidence import MAX_SHARE_LEFT, PART, Explanation, Tried, alike, by_chance, changes, fluctuations, moving, whole
+from .evidence import (
+    MAX_SHARE_LEFT,
+    PART,
+    Explanation,
+    Tried,
+    alike,
+    begins_to_swing,
+    by_chance,
+    changes,
+    fluctuations,
+    moving,
+    whole,
+)
 
 TRACED: FlowTraces = 50
 """Flows of each class whose windows are averaged in the picture."""
@@ -316,7 +328,7 @@ def _verdict(measure: str, key: str, pair: _Pair, size: float) -> Verdict:
         return Verdict.WITHDRAWN
     if key == "flows" and fluctuations(without, now):
         return Verdict.REMOVES
-    if not _possible(without, now):
+    if not _possible(without, now) or begins_to_swing(without, now):
         return Verdict.KEEPS
     if _undecided(measure, without, now):
         return Verdict.UNDECIDED
@@ -355,7 +367,9 @@ def _busy(comparison: Comparison) -> bool:
 
 def _undecided(measure: str, trial: Tried, now: Tried) -> bool:
     """Whether an experiment may close a difference, or a part of it, and does not do so for certain."""
-    return _possible(trial, now) and (not changes(measure, trial, now) or trial.apart >= MAX_SHARE_LEFT * now.apart)
+    if not _possible(trial, now) or begins_to_swing(trial, now):
+        return False
+    return not changes(measure, trial, now) or trial.apart >= MAX_SHARE_LEFT * now.apart
 
 
 def _measured(scenario: Scenario) -> float:

@@ -13,6 +13,7 @@ pub(crate) mod schedule;
 pub(crate) mod scheduled;
 pub(crate) mod served;
 pub(crate) mod tree;
+mod wire;
 
 use std::collections::VecDeque;
 
@@ -23,7 +24,6 @@ use ackclock_algorithms::scheduler::Label;
 use ackclock_algorithms::{Stream, Time};
 use ackclock_scenario::Capacity;
 
-use crate::calendar::{Calendar, Class as Order, Kind, Tag};
 use crate::follower::Follower;
 use crate::outcome::{Ledger, QueueAccount};
 use crate::packet::{Flags, Packet, Reported};
@@ -189,7 +189,7 @@ pub(crate) struct Link {
     /// Whether it stays so, and packets come out in the order in which they went in.
     steady: bool,
     last_exit: u64,
-    /// What is on its way to the next link of its path, or out of the last where delays change.
+    /// Packets on their way to the next link of their path, or out of the last where delays change.
     pub(crate) wire: VecDeque<(u64, Packet)>,
     busy: BusyClock,
     pub(crate) at_opening: Counters,
@@ -584,53 +584,6 @@ impl Link {
                 false
             }
         }
-    }
-
-    /// When a packet that has left the transmitter at `finish` reaches the other end. A link never
-    /// reorders: after its delay has fallen, a packet waits for those that are still on their way.
-    #[inline]
-    pub(crate) fn exit(&mut self, finish: u64) -> u64 {
-        if self.steady {
-            return finish + self.present_delay.0;
-        }
-        if finish >= self.present_delay.1 {
-            self.present_delay = self.delay.get(finish);
-        }
-        self.last_exit = self.last_exit.max(finish + self.present_delay.0);
-        self.last_exit
-    }
-
-    /// A packet will come out of the wire of the link, whose number is `own`, at `at`, after all that
-    /// is on it.
-    #[inline(always)]
-    pub(crate) fn send_on(&mut self, calendar: &mut Calendar, own: usize, at: u64, packet: Packet) {
-        self.wire.push_back((at, packet));
-        if self.wire.len() == 1 {
-            calendar.push_near(at, Tag::new(Order::Arrival, own, Kind::Wire));
-        }
-    }
-
-    /// As [`Link::exit`], on a link that may have jitter and let packets overtake each other.
-    #[inline]
-    pub(crate) fn exit_event_driven(&mut self, finish: u64) -> u64 {
-        let served = self.served;
-        let varies = |it: &&mut Box<Extras>| served || it.impairments.has_jitter();
-        let Some(extras) = self.extras.as_mut().filter(varies) else {
-            return self.exit(finish);
-        };
-        let (delay, _) = self.delay.get(finish);
-        let served = extras.server.as_ref().map_or(0, |server| server.delay);
-        let at = finish + delay + served + extras.impairments.extra_delay();
-        if extras.reorders {
-            return at;
-        }
-        self.last_exit = self.last_exit.max(at);
-        self.last_exit
-    }
-
-    /// Propagation delay at `time`, ps.
-    pub(crate) fn delay_at(&self, time: u64) -> u64 {
-        self.delay.value_at(time)
     }
 
     /// The AQM's timer, if it has one.

@@ -14,6 +14,7 @@ import checkers
 from ackclock.core.statement import state
 from ackclock.core.units import rate_text, time
 from ackclock.experiment.ablation import pairs
+from ackclock.questions.agreement import near
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
 from ackclock.questions.causes.experiment import Measured, _bounded, chosen
 from ackclock.questions.causes.measures import numbers, queued
@@ -368,3 +369,93 @@ def test_a_rate_that_repeats_is_measured_over_whole_periods() -> None:
     now = people({"now": tree}, "link", length).settings["now"]
     assert now.seconds % 20 == pytest.approx(0.0)
     assert now.download == pytest.approx(2 * 8e8 / (12.5e6 * 1460 / 1500), rel=0.03)  # the call takes some
+
+
+def test_the_way_back_leads_to_the_present_queue_and_a_tree_leaves_first() -> None:
+    """
+    A shaper that was set too high was taken away with the new one, and said to be set at the modem behind it.
+
+    A root htb over another tree is refused by Linux, where both have the handle 1: ("Invalid qdisc name").
+    """
+    free = "tc qdisc del dev DEV root"
+    router = {"scheduler": {"kind": "cake", "bandwidth": "9.5 Mbit/s"}}
+    links = [
+        {"name": "router", "rate": "1 Gbit/s", "queue": router},
+        {"name": "modem", "rate": "9.3 Mbit/s", "queue": {"capacity": "200 kB"}},
+    ]
+    behind = ac.Scenario(
+        {
+            "scenario": {"duration": "30 s"},
+            "link": links,
+            "flows": [ac.flows(1, "cubic", rtt="25 ms", path=["router", "modem"])],
+        }
+    )
+    answer = ac.why(scenario=behind)
+    assert answer.recommended is not None
+    assert "bandwidth 8835kbit" in answer.recommended.tc
+    gone, back = answer.recommended.undo.splitlines()
+    assert gone == free
+    assert "cake bandwidth 9500kbit" in back
+    assert "to set it at router (" in str(answer)
+    classes = [{"name": "first"}, {"name": "all", "queue": {"capacity": "60 packets"}}]
+    tree = {"scheduler": "prio", "default": "all", "classes": classes}
+    for queue, lines, undone in (
+        (tree, [free, "tc qdisc replace dev DEV root handle 1: htb default 1"], "prio bands 2"),
+        (
+            {"aqm": "codel", "capacity": "90 packets"},
+            ["tc qdisc replace dev DEV root handle 1: htb default 1"],
+            "codel",
+        ),
+    ):
+        flow = ac.flows(2, "cubic", rtt="50 ms", path=["link"])
+        link = {"name": "link", "rate": "4 Mbit/s", "queue": queue}
+        other = ac.why(scenario=ac.Scenario({"scenario": {"duration": "30 s"}, "link": [link], "flows": [flow]})).other
+        assert other is not None
+        assert other.tc.splitlines()[: len(lines)] == lines
+        gone, back, *_ = other.undo.splitlines()
+        assert gone == free
+        assert undone in back
+
+
+def test_a_change_of_the_rate_counts_at_its_moment() -> None:
+    """A queue was a time at the first rate: its peak 72 ms beside a 99th percentile of 119 ms."""
+    steps = {"rate": ["16 Mbit/s", "6 Mbit/s"], "delay": ["20 ms", "12 ms"]}
+    tree = {
+        "scenario": {"duration": "25 s", "measure": "5 s .. 25 s"},
+        "link": [{"name": "down", "rate": "10 Mbit/s", "delay": "15 ms", "queue": {"capacity": "60 packets"}}],
+        "flows": [ac.flows(2, "cubic", rtt="50 ms", path=["down"])],
+        "change": [{"at": "5 s", "every": "5 s", "link": "down", **steps}],
+    }
+    for queue in ({"capacity": "60 packets"}, {"scheduler": "fq_codel"}):
+        tree["link"][0]["queue"] = queue
+        result = ac.run(ac.Scenario(tree), trace_links=True)
+        own = numbers(result, "down")
+        if "capacity" in queue:
+            assert own.peak == pytest.approx(60 * 12e3 / 6e6, rel=0.02)
+            assert own.delay_p99 <= own.peak + 8 * 1500 / 6e6
+        # of the bits that the link could send in the measured time
+        assert own.throughput == pytest.approx(result.flows["goodput"].sum() * 1500 / 1460 / 11e6, rel=0.01)
+
+
+def test_a_run_that_ends_with_its_transfers_is_said_to_be_as_long_as_it_was() -> None:
+    """It was measured for 14.4 s as a whole, and said to be for 17.5 s after a warm-up of 10.8 s."""
+    flow = ac.flows(1, "cubic", rtt="30 ms", path=["up"], traffic={"kind": "transfer", "size": "4 MB"})
+    link = {"name": "up", "rate": "10 Mbit/s", "queue": {"capacity": "80 kB"}}
+    scenario = ac.Scenario({"scenario": {"duration": "until done"}, "link": [link], "flows": [flow]})
+    answer = ac.why(scenario=scenario)
+    seconds = ac.run(scenario).window[1]
+    assert f"for {seconds:.3g} s after a warm-up of 0 ms" in answer.checked
+    assert answer.json()["runs"]["present"]["length_s"] == pytest.approx(seconds)
+
+
+def test_a_path_of_several_queues_has_no_cell_of_the_matrix() -> None:
+    """Three bottlenecks in a row had the error bars of a single one."""
+    links = [{"name": name, "rate": "40 Mbit/s", "queue": {"capacity": "50 ms"}} for name in ("a", "b")]
+    flow = ac.flows(1, "cubic", rtt="40 ms", path=["a"])
+    alone = ac.Scenario({"scenario": {"duration": "9 s"}, "link": links, "flows": [flow]}).canonical
+    assert near(alone, "a").cells
+    both = ac.Scenario({"scenario": {"duration": "9 s"}, "link": links, "flows": [{**flow, "path": ["a", "b"]}]})
+    assert not near(both.canonical, "a").cells
+    links[0]["rate"] = "1 Gbit/s"
+    fast = ac.Scenario({"scenario": {"duration": "9 s"}, "link": links, "flows": [{**flow, "path": ["a", "b"]}]})
+    assert near(fast.canonical, "b").cells

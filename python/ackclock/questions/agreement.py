@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -19,6 +19,7 @@ from ..core.scenario import link_of
 from ..core.statement import state
 from .causes.ablations import called, control
 from .causes.scales import bits, bulk, quantities
+from .causes.shapers import returning
 
 KERNEL: Final = "6.1.192"
 """Release of Linux of the cells."""
@@ -26,6 +27,9 @@ NEAREST: Final = 4
 """Nearest cells that the error bars come from."""
 FAR: Final = 1.5
 """Largest distance of a cell: the Euclidean norm of the log ratios of flows, rate and round trip."""
+
+FAST: Final = 5.0
+"""So many times as fast another link of the path is at least for the queue to be the only one."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,7 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
     if (
         others
         or varies
+        or _elsewhere(tree, flows, link)
         or any(entry.get(key, "none") != "none" for key in ("loss", "jitter", "policer", "shaper", "service"))
     ):
         return without("the cells that ship with ackclock have endless flows alone on a plain link")
@@ -172,6 +177,13 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
         max(abs(cell.ours["queue"] - cell.kernel["queue"]) / max(cell.kernel["queue"], 1.0) for cell in chosen),
         max(abs(cell.ours["loss"] - cell.kernel["loss"]) for cell in chosen),
     )
+
+
+def _elsewhere(tree: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], link: str) -> bool:
+    """Whether some of a link's flows cross a queue of another, which is not so fast that nothing waits there."""
+    rate = bits(link_of(tree, link))
+    crossed = {name for flow in flows for name in [*flow["path"], *returning(flow)] if name != link}
+    return any(bits(link_of(tree, name)) < FAST * rate for name in crossed)
 
 
 def _queue(queue: Mapping[str, Any]) -> str:

@@ -28,6 +28,8 @@ from .setting import Setting, averaged, bits_at, measured
 PORT: Final = 1e9
 """From this rate on nobody shapes in software: the queue of the port itself is set, bit/s."""
 BBR: Final = ("bbr", "bbr3")
+FREED: Final = "tc qdisc del dev DEV root"
+"""Gives an interface its default queue."""
 
 
 @dataclass(frozen=True)
@@ -97,16 +99,12 @@ def other_queue(
         other = _averaged_at(lab, changed, name, after, seed, _words(queue, link_of(tree, name), parts[name]))
         other = replace(other, filters_acks=name in spared)
         if "target" not in queue:
-            settings[name] = _in_tc(other, changed, name)
-            if "classes" in queue:  # the user's own tree comes back
-                settings[name] = replace(settings[name], undo=_in_tc(other, tree, name).tc)
+            settings[name] = _over(_in_tc(other, changed, name), tree, name)
             continue
         other = averaged(other, after.beside.get(name, after.numbers), parts[name])
         if shapers.shapeable(link_of(tree, name), tree):
             other = _with_commands(other, carried(link_of(tree, name)), queue, name in incoming)
-        if name in gone and other.tc:  # the user's own tree comes back
-            other = replace(other, undo=_in_tc(replace(other, tc=""), tree, name).tc or other.undo)
-        settings[name] = other
+        settings[name] = other if name in incoming else _over(other, tree, name)
     return Remedy(
         "FQ-CoDel",
         changed,
@@ -218,14 +216,36 @@ def _averaged_at(lab: Lab, changed: dict[str, Any], name: str, after: Measured, 
 
 def _in_tc(setting: Setting, tree: Mapping[str, Any], name: str) -> Setting:
     """Add the commands of the whole queue of a link."""
+    lines = _lines(tree, name)
+    return replace(setting, tc="\n".join(lines), undo=FREED) if lines else setting
+
+
+def _lines(tree: Mapping[str, Any], name: str) -> list[str]:
+    """Return the commands of the whole queue of a link; none where tc has no words for it."""
     link = link_of(Scenario(dict(tree)).canonical, name)
     writer = Writer("DEV")
     try:
         write(link["queue"], writer)
     except ValueError:
+        return []
+    return [line.split("  # ")[0] for line in writer.lines]
+
+
+def _over(setting: Setting, tree: Mapping[str, Any], name: str) -> Setting:
+    """
+    Return a setting whose way back leads to the queue that a link has in a scenario.
+
+    Linux refuses a root with the handle of the present one where that is of another kind, and any change of a root htb
+    (sch_api.c, tc_modify_qdisc): a tree leaves first. An AQM may be another device's, before which DEV has the default.
+    """
+    queue = link_of(tree, name)["queue"]
+    plain = queue.get("scheduler", "none") == "none"
+    before = [] if plain and queue["aqm"] == "drop-tail" else _lines(tree, name)
+    if not setting.tc or not before:
         return setting
-    lines = [line.split("  # ")[0] for line in writer.lines]
-    return replace(setting, tc="\n".join(lines), undo="tc qdisc del dev DEV root")
+    own = [f"{before[0]}  # {state('remedies.own-aqm')}"] if plain else before
+    first = [FREED] if queue.get("classes") else []
+    return replace(setting, tc="\n".join([*first, setting.tc]), undo="\n".join([FREED, *own]))
 
 
 def _other_shaper(
@@ -256,7 +276,8 @@ def _other_shaper(
     settings = {}
     for name, first in firsts.items():
         words = str(state("remedies.behind-shaper", link=first, rate=bits_at(changed, first)))
-        settings[name] = _in_tc(_averaged_at(lab, changed, name, after, seed, words), changed, first)
+        other = _in_tc(_averaged_at(lab, changed, name, after, seed, words), changed, first)
+        settings[name] = replace(_over(other, tree, first), place=first)
     title = state("remedies.shaper-set", links=listed(list(dict.fromkeys(firsts.values()))), part=shapers.KEPT)
     return Remedy("FQ-CoDel", changed, settings, balance, str(title))
 
@@ -329,9 +350,9 @@ def _with_commands(setting: Setting, bits: float, queue: dict[str, Any], incomin
     target, interval = (queue[key].replace(" ", "") for key in ("target", "interval"))
     inner = f"fq_codel target {target} interval {interval} quantum 1514"
     if bits >= PORT:
-        lines, undo = [f"tc qdisc replace dev DEV root {inner}"], ["tc qdisc del dev DEV root"]
+        lines, undo = [f"tc qdisc replace dev DEV root {inner}"], [FREED]
     else:
-        lines, undo = shaped(bits, f"{bits / 1e6:.9g} Mbit/s", inner), ["tc qdisc del dev DEV root"]
+        lines, undo = shaped(bits, f"{bits / 1e6:.9g} Mbit/s", inner), [FREED]
     if incoming:
         lines, undo = through_ifb(lines)
     return replace(setting, tc="\n".join(lines), undo="\n".join(undo))

@@ -49,6 +49,8 @@ class Setting:
     """Measures of the classes of flows."""
     jain: float = math.nan
     """Fairness index of the endless flows over the link; NaN with fewer than two."""
+    place: str = ""
+    """Name of the link at which the commands set it, where that is another."""
     filters_acks: bool = False
     """Whether the queue drops ACKs that later ones make needless."""
 

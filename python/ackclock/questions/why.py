@@ -221,7 +221,7 @@ def _findings(diagnosis: Diagnosis) -> list[dict[str, Any]]:
 
 
 def _setting(setting: Setting) -> dict[str, Any]:
-    names = ("queue", "tc", "undo", "delay_p50", "delay_p99", "utilization", "loss", "spark", "peak")
+    names = ("queue", "place", "tc", "undo", "delay_p50", "delay_p99", "utilization", "loss", "spark", "peak")
     plain = {name: getattr(setting, name) for name in names}
     plain["jain"] = setting.jain if math.isfinite(setting.jain) else None
     plain["classes"] = {

@@ -29,6 +29,7 @@ STATEMENTS: Final = {
     "in-leaves": "{kind} with FQ-CoDel in its leaves",
     "bbr": "{queue}; BBR at the senders",
     "shaped": "{queue}, behind a shaper at {part:.0%}",
+    "own-aqm": "if DEV itself has this queue now",
     "shaped-again": "{queue}, behind a shaper at {part:.0%} of the present one",
     "shaped-policer": "{queue}, behind a shaper at {part:.0%} of the policer",
 }

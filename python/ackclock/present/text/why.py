@@ -154,7 +154,7 @@ def commands(why: Why) -> list[tuple[str, Setting]]:
     for link, _, other, recommended in why.every:
         setting = other if why.depends else recommended
         if setting and setting.tc:
-            place = f" at {link}" if many else ""
+            place = f" at {setting.place or link}" if many or setting.place else ""
             what = "the other queue, if you prefer it," if why.depends else "it"
             settings.append((f"{what}{place} ({_device(setting)})", setting))
     if why.senders and why.senders.balance.gains:

@@ -270,6 +270,9 @@ class Lab:
             by_link = self._runs(tree, length, count, first, traces)
         elif not enough:
             enough = length.measured >= 0.99 * longer.measured and whole  # delays are shorter than was feared
+        if once(tree) and lasting(tree, length) is None:  # it has ended with its transfers
+            begin, end = by_link[self.link][0].window
+            length = replace(length, warm=begin, measured=end - begin)
         self.record[key] = {
             "scenario": timed(tree, length),
             "link": self.link,

@@ -48,8 +48,8 @@ class Numbers:
     utilization: float
     throughput: float
     """
-    Part of the rate that the packets take. Where a link sends in batches, utilisation is the part of the time, and a
-    batch may be half empty.
+    Part of the rate that the packets take. Utilisation is the part of the time: where a link sends in batches, one may
+    be half empty; where its rate varies, idle times may be slow ones.
     """
     loss: float
     """Part of the packets offered to the link that its queue and its policer drop."""
@@ -74,6 +74,8 @@ class Numbers:
     """The same measure in the two halves of the time, where it can be told."""
     computed: int
     """Packets that the run computed, warming up and all links included."""
+    window: tuple[float, float] = (0.0, math.nan)
+    """The measured time: from when and until when, s."""
     stream_loss: float = math.nan
     """Largest part of its packets that a class without congestion control over the link loses; NaN without one."""
     stream_packets: int = 0
@@ -118,6 +120,8 @@ def numbers(result: Result, name: str) -> Numbers:
     carried = float(link["utilization"])
     if entry.get("service", "none") != "none":
         carried = float(link["bytes"]) * 8 / (rate * (end - begin))
+    elif there := _mean_rate(tree, name, begin, end):
+        carried = float(link["bytes"]) * 8 / (there * (end - begin))
     half = len(seconds) // 2
     halves = {}
     if middle:
@@ -146,6 +150,7 @@ def numbers(result: Result, name: str) -> Numbers:
         transmission=8 * packet_size(tree, name) / rate,
         halves=halves,
         computed=int(result.departures),
+        window=(float(begin), float(end)),
         stream_loss=math.nan if stream is None else stream.loss,
         stream_packets=0 if stream is None else stream.sent,
         classes=named,
@@ -195,17 +200,61 @@ def queued(result: Result, name: str, rate: float) -> NDArray[np.float64]:
     return waits
 
 
+def _rates(tree: Mapping[str, Any], name: str) -> tuple[NDArray[Any], NDArray[Any], float] | None:
+    """
+    Return the steps of a link's rate: their beginnings, s, their rates, bit/s, and their period, s; else infinity.
+
+    None where it does not vary, or a shaper behind the queue holds it.
+    """
+    import numpy as np
+
+    entry = link_of(tree, name)
+    changes = [change for change in tree.get("change", []) if change.get("link") == name and "rate" in change]
+    if entry.get("shaper", "none") != "none":
+        return None
+    if isinstance(entry["rate"], Mapping):
+        pairs, period = steps(entry["rate"])
+    elif changes:
+        later = sorted((quantities(change["at"])[0], quantities(change["rate"])[0]) for change in changes)
+        pairs, period = [(0.0, quantities(entry["rate"])[0]), *later], math.inf
+    else:
+        return None
+    begins, bps = (np.array(column) for column in zip(*pairs, strict=True))
+    return begins, np.minimum(bps, held(entry) or math.inf), period
+
+
 def _present_rates(tree: Mapping[str, Any], name: str, times: Any, rate: float) -> Any:
     """Return the rate of a link at each of some times, bit/s; one number where it does not vary."""
     import numpy as np
 
-    entry = link_of(tree, name)
-    if not isinstance(entry["rate"], Mapping):
+    varying = _rates(tree, name)
+    if varying is None:
         return rate
-    rate_steps, period = steps(entry["rate"])
-    begins, bps = (np.array(column) for column in zip(*rate_steps, strict=True))
+    begins, bps, period = varying
     line = bps[np.searchsorted(begins, times % period if math.isfinite(period) else times, side="right") - 1]
-    return np.where(line > 0, np.minimum(line, held(entry) or math.inf), rate)
+    return np.where(line > 0, line, rate)
+
+
+def _mean_rate(tree: Mapping[str, Any], name: str, begin: float, end: float) -> float | None:
+    """Return the mean rate of a link between two times, bit/s; None where it does not vary."""
+    import numpy as np
+
+    varying = _rates(tree, name)
+    if varying is None:
+        return None
+    begins, bps, period = varying
+
+    def sent(until: float) -> float:
+        lengths = np.diff(np.minimum([*begins, math.inf], until))
+        return float(lengths @ bps)
+
+    def whole(until: float) -> float:
+        if math.isinf(period):
+            return sent(until)
+        rounds, rest = divmod(until, period)
+        return rounds * sent(period) + sent(rest)
+
+    return (whole(end) - whole(begin)) / (end - begin)
 
 
 def _classes(raw: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, ClassNumbers]:

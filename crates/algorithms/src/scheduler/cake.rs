@@ -17,9 +17,8 @@
 //!
 //! It is Linux's sch_cake as of 6.1. A packet is always one segment: `split-gso` is what happens
 //! here, and `no-split-gso` has no counterpart. `autorate-ingress`, `fwmark` and overriding filters
-//! have none either, nor has `cake_mq`. A packet takes its size and 768 B of the memory. The remainder
-//! of a divided quantum is carried to the next one, where Linux draws a number. Where two queues
-//! are equally long, the first gives way.
+//! have none either, nor has `cake_mq`. A packet takes its size and 768 B of the memory. Where two
+//! queues are equally long, the first gives way.
 
 use super::{
     Acknowledgement, Backlog, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim,
@@ -28,7 +27,7 @@ use crate::aqm::{PacketView, Verdict};
 use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
 use crate::random::mix;
-use crate::{Interval, NumberOr, Stream, Time, ValueError, choices, parameters};
+use crate::{Interval, NumberOr, Owner, Stream, Time, ValueError, choices, parameters};
 
 choices! {
     /// Between whom the link is shared.
@@ -411,7 +410,7 @@ impl SchedulerAlgorithm for CakeParams {
             same_tin: false,
             first_turn: true,
             needless_ack: false,
-            carry: 0,
+            rounding: Stream::new(view.salt, Owner::Scheduler, 0),
             waiting_acks: Vec::new(),
             salt: view.salt,
             code_points,
@@ -830,8 +829,9 @@ pub struct Cake {
     /// No flow has had its turn since a packet was asked for.
     first_turn: bool,
     needless_ack: bool,
-    /// Remainder of divided quanta, in units of 2^-16 bytes.
-    carry: u32,
+    /// Rounds divided quanta to whole bytes. A remainder that is carried on would give flows that
+    /// take turns nearly the same, so that they keep their places for minutes and send in bursts.
+    rounding: Stream,
     /// ACKs that wait, as last looked at.
     waiting_acks: Vec<Option<Acknowledgement>>,
     salt: u64,
@@ -904,9 +904,8 @@ impl Cake {
         if self.by_destination {
             load = load.max(tin.destinations.known[usize::from(flow.destination)].busy);
         }
-        let sum = tin.quantum * (65535 / u32::from(load)) + self.carry;
-        self.carry = sum & 0xffff;
-        i64::from(sum >> 16)
+        let drawn = (self.rounding.bits() >> 48) as u32;
+        i64::from((tin.quantum * (65535 / u32::from(load)) + drawn) >> 16)
     }
 
     /// Hashes of a packet's flow and of its hosts.
@@ -1333,7 +1332,7 @@ mod tests {
     use super::*;
     use crate::scheduler::test::{Queues, VIEW, of_flow};
     use crate::scheduler::{Ends, SackBlocks};
-    use crate::{Owner, Parameters as _, Value};
+    use crate::{Parameters as _, Value};
 
     fn params(values: &[(&str, Value)]) -> CakeParams {
         let values: Vec<_> = values
@@ -1532,6 +1531,29 @@ mod tests {
         ];
         let values = shares_of(&[], &apart);
         assert!(near(&values, [0.25, 0.25, 0.5]), "{values:?}");
+    }
+
+    /// A fortieth of 300 B is 7 or 8 B, drawn each time: 7.498 B on the average.
+    #[test]
+    fn divided_quanta_are_drawn() {
+        let mut cake = params(&[
+            ("bandwidth", Value::Number(6e6)),
+            ("isolation", word("dual-srchost")),
+            ("tins", word("besteffort")),
+        ])
+        .build(&VIEW);
+        for identity in 0..40 {
+            let queue = cake.classify(&of_flow(identity, 1500), &of_hosts(identity, 7, 9, 0));
+            cake.joined(queue, &[]);
+            cake.becomes_busy(queue);
+        }
+        let quanta: Vec<i64> = (0..20_000).map(|_| cake.quantum(1)).collect();
+        assert!(quanta.iter().all(|quantum| matches!(quantum, 7 | 8)));
+        let mean = quanta.iter().sum::<i64>() as f64 / 20_000.0;
+        assert!((mean - 7.498).abs() < 0.015, "{mean}");
+        // four standard deviations about a half
+        let repeated = quanta.windows(2).filter(|pair| pair[0] == pair[1]).count();
+        assert!((9717..10_283).contains(&repeated), "{repeated}");
     }
 
     /// Behind a translator all hosts are one, unless CAKE looks behind it.

@@ -10,8 +10,10 @@ import pytest
 
 import ackclock as ac
 from ackclock.cli import main
+from ackclock.present.report.stability import page
+from ackclock.present.text.stability import headline
 from ackclock.questions.stability.comparison import Discrepancy, discrepancy
-from ackclock.questions.stability.packets import Difference, PacketCheck, packet_check
+from ackclock.questions.stability.packets import Difference, PacketCheck, packet_check, packet_run
 from test_readme import blocks
 
 ANY = 2_000_000
@@ -139,3 +141,56 @@ def test_a_law_without_a_queue_names_the_queue_of_the_packets() -> None:
     check = packet_check(ac.stability(short).answer([], budget=1.0), packets=100_000)
     assert "mean" not in [differing.what for differing in check.differences]
     assert replace(check, run=replace(check.run, enough=False)).trust == "neither"
+
+
+def test_the_headline_says_what_packets_overrule() -> None:
+    """Five links: "Unstable: ..." or "Stable. ..." stood first, and "trust the packets" two lines below."""
+    queue = {"aqm": "pi", "capacity": "300 packets", "reference": "30 packets"}
+    link = ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=ac.flows(8, "reno", rtt="60 ms"), duration="9 s")
+    answer = ac.stability(link).answer({"rtt": ("50 ms", "70 ms")}, budget=1)
+    check = packet_check(answer, ANY // 10)
+    assert answer.of.stable
+    run = replace(check.run, enough=True, oscillates=True)
+    check = replace(check, run=run, differences=(Difference("oscillates", False, True),))
+    lead = "Trust the packets, in which the queue oscillates. By the equations: Stable."
+    assert headline(answer, check).startswith(lead)
+    quiet = replace(check, differences=(Difference("mean", 20.0, 416.7),))
+    lead = "Trust the packets, in which the mean queue is 416.7 packets, not 20. By the equations: Stable."
+    assert headline(answer, quiet).startswith(lead)
+    # what does not touch whether or where it moves leaves the headline as it is
+    signal = replace(check, differences=(Difference("signal", 0.01, 0.02),))
+    assert headline(answer, signal) == headline(answer) == answer.sentence
+    both = Discrepancy("stable", "oscillates", {}, [])
+    assert headline(answer, None, both).startswith('Trust the packets, which say "oscillates". By the equations:')
+    assert headline(answer, None, Discrepancy("stable", "stable", {}, [])) == answer.sentence
+    assert "Trust the packets, in which the queue oscillates" in page(
+        answer.of, answer, said=headline(answer, check), budget=0.1
+    )
+
+
+def test_regular_motion_below_half_the_mean_is_said() -> None:
+    """One CUBIC flow: "it does not oscillate" beside "a limit cycle of period 4.26 s" of a longer measurement."""
+    flow = ac.flows(1, "cubic", rtt="30 ms")
+    queue = {"aqm": "pie", "capacity": "500 packets"}
+    link = ac.dumbbell(rate="50 Mbit/s", delay="5 ms", queue=queue, flows=flow, duration="10 s")
+    check = packet_check(ac.stability(link).answer(budget=1), ANY)
+    assert check.run.oscillates is False
+    assert check.run.period > 0
+    assert "it swings regularly, by less than half its mean" in check.sentence
+
+
+def test_a_queue_is_measured_after_it_has_adapted() -> None:
+    """AVQ: 40 packets in 18 s, while its virtual capacity rose from 0.8; in two minutes 72 +- 20."""
+    flows = ac.flows(20, "reno", rtt="80 ms")
+    link = ac.dumbbell(rate="20 Mbit/s", queue={"aqm": "avq", "capacity": "200 packets"}, flows=flows, duration="10 s")
+    run = packet_run(link, "bottleneck", ANY)
+    assert run.seconds == pytest.approx(1 / (0.15 * 0.02), rel=1e-6)
+
+
+def test_one_of_several_queues_is_named() -> None:
+    """Two queues, and "the queue oscillates between 40.63 and 62.6 packets" of the first of them."""
+    queue = {"aqm": "pie", "capacity": "300 packets"}
+    through, cross = ac.flows(8, "reno", rtt="60 ms"), ac.flows(8, "reno", rtt="40 ms")
+    lot = ac.parking_lot(hops=2, rate="20 Mbit/s", queue=queue, through=through, cross=cross, duration="9 s")
+    check = packet_check(ac.stability(lot).answer(budget=1), ANY)
+    assert check.sentence.count("the queue of hop-1 ") == 2

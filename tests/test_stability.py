@@ -395,7 +395,7 @@ def test_a_link_that_never_fills_is_left_out(
     assert "link `idle`: it never fills" in str(in_python)
     monkeypatch.setattr("ackclock.questions.compare._judge", lambda *_: None)
     side_by_side = str(ac.compare(tmp_path / "both.toml"))
-    assert "stability: Stable." in side_by_side
+    assert "stability by the equations: Stable." in side_by_side
     assert "link `idle`: it never fills" in side_by_side
 
 

@@ -98,22 +98,24 @@ def _answered(options: argparse.Namespace) -> None:
 
 def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: Sequence[Stability]) -> None:
     """Print what the equations say of one of their equilibria, and how far packets are from it if that is asked."""
-    from ..text.stability import equilibria_table, facts, idle_links, limits_table
+    from ..text.stability import equilibria_table, facts, headline, idle_links, limits_table
 
     with ExitStack() as outputs:
         report = output_file(outputs, options.report)
         try:
             spans = dict(map(_vary, options.vary)) or None
             answer = analysis.answer(spans, budget=options.budget)
+            comparison = _comparison(options, analysis) if options.source == "both" else None
+            check = _packets(options, answer) if options.source == "auto" else None
+            head = headline(answer, check, None if comparison is None else comparison[1])
             if report:
                 from ..report import stability as reports
 
+                said = head if check is None else f"{head} {check.sentence}"
                 with writing_report(options):
-                    reports.write(report, analysis, answer, spans, budget=options.budget)
+                    reports.write(report, analysis, answer, spans, said=said, budget=options.budget)
         except ValueError as error:
             raise WrongInputError(f"ackclock stability: {error}") from None
-        comparison = _comparison(options, analysis) if options.source == "both" else None
-        check = _packets(options, answer) if options.source == "auto" else None
         if options.json:
             tree = answer.json()
             if len(each) > 1:
@@ -127,7 +129,7 @@ def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: 
                 print_text(f"{title}: {len(each)} equilibria; what follows is of number {_which(analysis, each)}\n")
                 print_table(equilibria_table(each))
                 print()
-            print_text(f"{title}: {answer.sentence}\n")
+            print_text(f"{title}: {head}\n")
             if check is not None:
                 print_text(f"{check.sentence}\n")
             known = facts(answer)

@@ -48,14 +48,16 @@ def write(
     answer: Answer,
     spans: Mapping[str, Span | None] | None = None,
     *,
+    said: str = "",
     budget: float | None = BUDGET,
 ) -> None:
     """
     Write a report of an answer of `of` to `path`.
 
     `spans` are the parameters that it varied; a figure that takes longer than `budget` seconds is a note instead.
+    `said` stands in the place of the answer's sentence, where packets have been asked, too.
     """
-    _write(path, page(of, answer, spans, budget=budget))
+    _write(path, page(of, answer, spans, said=said, budget=budget))
 
 
 def write_fluid(path: str | os.PathLike[str], result: FluidResult) -> None:
@@ -68,6 +70,7 @@ def page(
     answer: Answer,
     spans: Mapping[str, Span | None] | None = None,
     *,
+    said: str = "",
     budget: float | None = BUDGET,
 ) -> str:
     """Return the report that :func:`write` writes."""
@@ -84,7 +87,7 @@ def page(
         name=of.name,
         heading="Stability",
         choices=_sentence(of.choices.text()),
-        sentence=answer.sentence,
+        sentence=said or answer.sentence,
         unsafe=bool(answer.unsafe or of.unstable_roots),
         facts=facts(answer),
         tables=[_cells(limits_table(answer)) | {"look": "words"}] if answer.limits else [],

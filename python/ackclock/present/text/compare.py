@@ -36,7 +36,7 @@ def text(comparison: Comparison) -> str:
     lines = [text_table(table(comparison), COLUMNS), ""]
     lines += [f"the {engine} engine cannot take it: {reason}" for engine, reason in comparison.refused.items()]
     if comparison.stable:
-        lines.append(f"stability: {comparison.stable}")
+        lines.append(f"stability by the equations: {comparison.stable}")
     lines += map(idle_links, comparison.idle)
     lines += [""] if comparison.disagreements else ["", "The engines agree."] if len(comparison.lines) > 1 else []
     return "\n".join([*lines, *(disagreement.sentence for disagreement in comparison.disagreements)])

@@ -158,6 +158,22 @@ def sentence(answer: Answer) -> str:
     return " ".join(f"{part if '.' in part.split()[0] else part[0].upper() + part[1:]}." for part in parts)
 
 
+def headline(answer: Answer, check: PacketCheck | None = None, apart: Discrepancy | None = None) -> str:
+    """Return the answer, led by what packets say where these, not the equations, are to be trusted."""
+    lead = ""
+    if check is not None and check.trust == "packets":
+        run, differences = check.run, {item.what: item for item in check.differences}
+        of = f" of {run.link}" if check.several else ""
+        if "oscillates" in differences:
+            lead = f"in which the queue{of} {'oscillates' if run.oscillates else 'does not oscillate'}"
+        elif "mean" in differences:
+            mean = differences["mean"]
+            lead = f"in which the mean queue{of} is {digits(mean.measured)} packets, not {digits(mean.by_law)}"
+    elif apart is not None and apart.agree is False:
+        lead = f'which say "{apart.measured}"'
+    return f"Trust the packets, {lead}. By the equations: {answer.sentence}" if lead else answer.sentence
+
+
 def unsafe(answer: Answer) -> list[str]:
     """Return why a stable equilibrium and its margins do not make the queue safe."""
     if not answer.of.stable:
@@ -201,7 +217,8 @@ def _verdict(answer: Answer) -> str:
     if roots == 0 and answer.of.schedules:
         text += f" but for the schedule of the senders ({schedules(answer.of.schedules)})"
     if roots and run is not None and run.settles is False:
-        text += f": {run.swing}"
+        links = answer.of.equations.links
+        text += f": {run.swing.replace('the queue', f'the queue of {links[0]}', 1) if len(links) > 1 else run.swing}"
         if math.isfinite(run.period):
             text += f" with a period of {quantity(run.period, 's')}"
     return text
@@ -312,8 +329,10 @@ def packet_check(answer: PacketCheck) -> str:
     """Return what the equations and a packet run say, and which to trust."""
     run = answer.run
     mean = f" (mean {digits(run.queue_mean)} ± {digits(run.queue_std)})"
-    text = f"By the equations {_queue(answer.oscillates_by_law, *answer.range_by_law)}. "
-    text += f"In a packet run of {run.seconds:.3g} s {_queue(run.oscillates, run.low, run.high, mean)}."
+    of = f" of {run.link}" if answer.several else ""
+    text = f"By the equations {_queue(answer.oscillates_by_law, *answer.range_by_law, of=of)}. "
+    text += f"In a packet run of {run.seconds:.3g} s "
+    text += f"{_queue(run.oscillates, run.low, run.high, mean, of=of, period=run.period)}."
     if answer.trust == "both":
         return f"{text} They agree, to a factor of {ALIKE:g} or {SMALL:g} packets."
     if answer.trust == "packets":
@@ -333,15 +352,20 @@ def packet_check(answer: PacketCheck) -> str:
     )
 
 
-def _queue(oscillates: bool | None, low: float, high: float, mean: str = "") -> str:
+def _queue(
+    oscillates: bool | None, low: float, high: float, mean: str = "", *, of: str = "", period: float = math.nan
+) -> str:
     """Return where a queue is, and whether it oscillates there."""
+    verdict = VERDICTS[oscillates]
+    if oscillates is False and math.isfinite(period):
+        verdict = "it swings regularly, by less than half its mean"
     if math.isnan(low):
-        return VERDICTS[oscillates]
+        return verdict
     if high - low < 1:
         where = f"at {digits(0.5 * (low + high))} packets{mean}"
     else:
         where = f"between {digits(low)} and {digits(high)} packets{mean}"
-    return f"the queue oscillates {where}" if oscillates else f"the queue is {where}; {VERDICTS[oscillates]}"
+    return f"the queue{of} oscillates {where}" if oscillates else f"the queue{of} is {where}; {verdict}"
 
 
 def difference(item: Difference) -> str:

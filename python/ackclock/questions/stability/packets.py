@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ...core.accessors import presented
@@ -13,7 +13,7 @@ from ...core.simulate import run
 from ...core.statement import state
 from ...experiment.progress import tell
 from ...experiment.sequential import STABILITY
-from ..causes.scales import Length, bits, needed, room, timed
+from ..causes.scales import Length, adapting, bits, needed, room, timed
 from ..verdicts import judged
 from .comparison import Assumption, not_kept
 
@@ -53,7 +53,7 @@ class PacketRun:
     oscillates: bool | None
     """None where this run does not tell."""
     period: float
-    """Period of a regular oscillation, s; NaN without one."""
+    """Period of a regular motion, s; NaN without one. One of less than half the mean queue is no oscillation."""
     signal: float
     """Part of the packets that the link drops or marks."""
     timeouts: int
@@ -91,6 +91,8 @@ class PacketCheck:
     """In what the two differ."""
     assumptions: tuple[Assumption, ...]
     """Which assumptions of the equations do not hold here."""
+    several: bool = False
+    """Whether more links than the one of the packet run have a queue."""
 
     @property
     def trust(self) -> Trust:
@@ -153,6 +155,11 @@ def packet_run(scenario: Scenario, link: str, packets: int = MAX_PACKETS) -> Pac
     rate = sum(
         bits(link) / 12_000 for link in tree["link"] if any(link["name"] in flow["path"] for flow in tree["flows"])
     )
+    entry = link_of(tree, link)
+    slow, reason = adapting(entry)
+    if slow > length.measured:
+        begins = (1 - float(entry["queue"]["initial"])) * slow  # the virtual capacity is on its way from there
+        length = replace(length, warm=max(length.warm, begins), measured=slow, reason=reason)
     part = min(1.0, packets / (length.total * rate))
     built = Length(part * length.warm, part * length.measured, part * length.sample, length.reason)
     tell(str(state("stability.packet-run", link=link, seconds=built.total)))
@@ -161,7 +168,7 @@ def packet_run(scenario: Scenario, link: str, packets: int = MAX_PACKETS) -> Pac
     times = result.traces["time"].to_numpy()
     trace = result.traces["link_queue_packets"].sel(link=link).to_numpy()[(times >= begin) & (times <= end)]
     answer = judged(result, link, max(packets - result.departures, 0)).oscillating
-    oscillation = answer.oscillation if answer is not None and answer.decided and answer.holds else None
+    oscillation = answer.oscillation if answer is not None and answer.decided else None
     row: dict[Any, Any] = result.links.loc[link].to_dict()
     low, high = np.percentile(trace, [(100 - PART) / 2, (100 + PART) / 2])
     return PacketRun(
@@ -208,7 +215,8 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
         *_of_the_queue(of, measured, link, signal),
         *not_kept(of, measured.timeouts, measured.lost, measured.seconds),
     )
-    return PacketCheck(measured, span, std, signal, by_law, tuple(differences), assumptions)
+    several = len(of.equations.links) > 1
+    return PacketCheck(measured, span, std, signal, by_law, tuple(differences), assumptions, several)
 
 
 def _moments(large: LargeSignal, place: int) -> tuple[float, float]:

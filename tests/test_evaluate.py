@@ -167,6 +167,21 @@ def test_transfers_that_never_end_are_a_no() -> None:
     assert judged((math.nan, 1.0, 1.0), (1.0, 1.1, 0.9), bound) is Finding.CANNOT_TELL
 
 
+def test_seeds_without_a_number_are_not_said_to_lie_on_the_bound() -> None:
+    """REM, 5.3.1: "129 ms, at most half of 137 ms ... it lies on the bound", where a flow starved in one seed."""
+    bound = Criterion("wait", "at most", factor=0.5)
+
+    def said(mine: tuple[float, ...], theirs: tuple[float, ...]) -> str:
+        return answer(heading(bound), {"wait": {"case": {"": mine, "reno": theirs}}}, ["reno"], []).sentence
+
+    starved = (0.129, math.nan, 0.128, 0.13, 0.129)
+    assert "1 of 5 seeds gave no such number" in said(starved, (0.137,) * 5)
+    assert "1 of 5 seeds gave no such number" in said((0.129,) * 5, starved)
+    assert "In 2 of 5 seeds it, or its bound, has no end" in said((1.0, math.inf, 1.0, math.inf, 1.1), (1.0,) * 5)
+    near = (1.0, 1.0 + 1e-4, 1.0 - 1e-4, 1.0, 1.0 + 1e-5)
+    assert "It lies on the bound" in said(near, (2.0,) * 5)
+
+
 def test_the_bad_control_fails_where_it_must_and_reno_does_not() -> None:
     asked = ["5.1.3", "5.2.1", "7.2"]
     bad = ac.evaluate(BAD, only=asked, quick=True, seeds=3)

@@ -27,6 +27,10 @@ STATEMENTS: Final = {
     "miss-too": " {names} miss it, too.",
     "more-seeds": "About {seeds} seeds would tell.",
     "no-number": "The runs gave no such number.",
+    "seeds-without-number": (
+        "{count} of {all} seeds gave no such number, for it or for its bound: it may have starved there."
+    ),
+    "seeds-without-end": "In {count} of {all} seeds it, or its bound, has no end; in the others both have one.",
     "on-the-bound": "It lies on the bound: more seeds would hardly tell.",
     "no-equations": "It has no delay equations, so their stability cannot be told.",
     "needs-marks": (

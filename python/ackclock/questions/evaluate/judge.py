@@ -259,6 +259,14 @@ def _what_would_tell(check: Check) -> Statement:
         return state("evaluate.more-seeds", seeds=max(int(check.needs), len(check.values) + 1))
     if not any(map(math.isfinite, check.values)):
         return state("evaluate.no-number")
+    limits = check.limits or check.values
+    missing, endless = (
+        sum(map(which, zip(check.values, limits, strict=True)))
+        for which in (lambda pair: any(map(math.isnan, pair)), lambda pair: any(map(math.isinf, pair)))
+    )
+    if missing or endless:
+        case = "seeds-without-number" if missing else "seeds-without-end"
+        return state(f"evaluate.{case}", count=missing or endless, all=len(check.values))
     return state("evaluate.on-the-bound")
 
 

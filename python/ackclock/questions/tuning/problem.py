@@ -176,7 +176,7 @@ def problem(scenario: Scenario, link: str | None, ranges: Mapping[str, str], nee
     Raises
     ------
     TuneError
-        If the link is not there, or no long-lived flow crosses it.
+        If the link is not there, no long-lived flow crosses it, or a policer keeps packets from its queue.
     """
     tree = scenario.canonical
     names = [str(entry["name"]) for entry in tree["link"]]
@@ -188,6 +188,11 @@ def problem(scenario: Scenario, link: str | None, ranges: Mapping[str, str], nee
     if not rows:
         raise TuneError(
             f"{scenario.name}: no long-lived flow (traffic = bulk) crosses the link {chosen}: nothing to tune"
+        )
+    if isinstance(entry.get("policer"), dict):
+        raise TuneError(
+            f"link {chosen}: its policer drops packets before they can wait: no AQM finds a queue there; "
+            "why says what a shaper before it does"
         )
     rate = entry["shaper"]["rate"] if isinstance(entry.get("shaper"), dict) else entry["rate"]
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.core.autorate_log import link_rate, read
-from ackclock.questions.autorate import NEAR, USUAL, AutorateError, Followed, _alike, autorate, scenario_of
+from ackclock.questions.autorate import NEAR, USUAL, AutorateError, Followed, _alike, _best, autorate, scenario_of
 from conftest import Command
 
 STEPS = ((0, 30e6), (25, 8e6), (50, 24e6), (75, 8e6), (100, 30e6))
@@ -75,7 +76,7 @@ def test_a_setting_that_is_better_there_is_better_on_the_link_itself(log: str) -
     assert len(answer.compared) == 24
     kept = [followed for followed in answer.compared if followed.delay_p95 <= 0.025]
     assert kept
-    assert answer.best.setting == max(kept, key=lambda followed: followed.utilization).setting
+    assert answer.best.setting == _best(kept).setting
     # judged where the search has not looked
     end = float(answer.log.time[-1])
     unseen = answer.scenario.with_({"scenario.measure": f"{end / 2:g} s .. {end:g} s"})
@@ -111,7 +112,23 @@ def test_of_settings_that_are_as_late_the_one_that_uses_most_is_the_best(log: st
     assert not answer.reached
     shortest = min(answer.alike, key=lambda followed: followed.delay_p95)
     assert shortest.delay_p95 <= min(row.delay_p95 for row in answer.compared) * NEAR
-    assert answer.best.setting == max(answer.alike, key=lambda followed: followed.utilization).setting
+    assert answer.best.setting == _best(answer.alike).setting
+    # 48 ms late for .3 % more of the link
+    rows = [followed(0.914, 0.048), followed(0.911, 0.0107), followed(0.90, 0.0106)]
+    assert _best(rows) == rows[1]
+    usual = followed(0.908, 0.0306)
+    for best, better in (
+        (followed(0.908, 0.0507), False),  # late, where the defaults are not
+        (followed(0.912, 0.0303), True),
+        (followed(0.912, 0.0307), False),
+        (followed(0.93, 0.045), True),
+        (followed(0.87, 0.011), False),
+    ):
+        found = replace(answer, target=0.05, best=best, usual=usual)
+        assert found.better is better
+        assert ("That is no gain: the defaults can stay." in found.sentence) is not better
+    late = replace(answer, target=0.01, best=followed(0.8, 0.02), usual=usual)
+    assert late.better
 
 
 @pytest.mark.parametrize(

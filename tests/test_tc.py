@@ -495,7 +495,7 @@ def test_mistakes_have_a_place_and_what_is_allowed(text: str, answer: str) -> No
 @pytest.mark.parametrize(
     ("queue", "answer"),
     [
-        ({"scheduler": "dualpi2"}, 'link[0].queue: Linux has no "dualpi2"; allowed: pfifo'),
+        ({"scheduler": "dualpi2"}, 'link[0].queue: Linux 6.1 has no "dualpi2"; allowed: pfifo'),
         ({"aqm": "codel", "capacity": "unlimited"}, "link[0].queue.capacity: codel counts packets; found unlimited"),
         (
             {
@@ -689,3 +689,28 @@ def test_a_policer_is_not_left_out_in_silence() -> None:
     assert not any("policer" in note for note in export_tc(ac.Scenario({**tree, "link": [link]})).notes)
     [note] = export_tc(ac.Scenario({**tree, "link": [{**link, "policer": policer}]})).notes
     assert note == "left out: the policer of edge, which drops before this queue"
+
+
+@pytest.mark.parametrize("parent", ["1:", "1:0", "1:1"])
+def test_a_tbf_has_one_class_whatever_its_handle(parent: str) -> None:
+    """A PIE at `parent 1:` was left out without a word; Linux attaches it (sch_tbf.c, tbf_find)."""
+    lines = (
+        "tc qdisc replace dev eth0 root handle 1: tbf rate 20mbit burst 10kb limit 250kb\n"
+        f"tc qdisc replace dev eth0 parent {parent} pie limit 500 target 10ms\n"
+    )
+    made = import_tc([("home", lines)])
+    [inner] = made.scenario.canonical["link"][0]["queue"]["classes"]
+    assert (inner["queue"]["aqm"], inner["queue"]["capacity"]) == ("pie", "500 packets")
+    assert made.notes == ()
+
+
+def test_what_is_left_out_of_an_interface_is_said() -> None:
+    lines = (
+        "tc qdisc replace dev eth0 root handle 1: prio\n"
+        "tc qdisc replace dev eth0 parent 1:7 pie\n"
+        "tc qdisc add dev eth0 ingress\n"
+        "tc filter add dev eth0 parent ffff: protocol all u32 match u32 0 0 police rate 5mbit burst 100k drop\n"
+    )
+    first, second = import_tc([("home", lines)], rate="20 Mbit/s").notes
+    assert first == "home:2: left out: pie at 1:7, where there is no class"
+    assert second.startswith("home:4: left out: police")

@@ -47,6 +47,8 @@ WARM: Final = 10.0
 """Time that is left out at the beginning of the log, s."""
 NEAR: Final = 1.25
 """Settings with a delay within this factor of the shortest are run with more seeds, where none keeps to the target."""
+EQUAL: Final = 0.01
+"""Parts of the link that differ by no more count as equal: the shorter delay decides."""
 SHORTEST: Final = 60.0
 """A log must be so long, s."""
 
@@ -90,7 +92,10 @@ class Autorate(Card):
     alike: tuple[Followed, ...]
     """Where none keeps to the target there: those with the shortest delay within what the seeds tell, by all seeds."""
     best: Followed
-    """The one that uses most, of those which keep to the target there or else of those `alike`; in the second half."""
+    """
+    The one that uses most, of those which keep to the target there or else of those `alike`, in the second half; of
+    those that use as much the one with the shortest delay.
+    """
     usual: Followed
     """cake-autorate's defaults in the second half."""
     reached: bool
@@ -115,6 +120,15 @@ class Autorate(Card):
         raise NotImplementedError
 
     @property
+    def better(self) -> bool:
+        """Whether the best setting does better in the second half than the defaults, which else may stay."""
+        kept, usual_kept = (one.delay_p95 <= self.target for one in (self.best, self.usual))
+        if kept != usual_kept:
+            return kept
+        more = self.best.utilization - self.usual.utilization
+        return more > EQUAL if kept and abs(more) > EQUAL else self.best.delay_p95 < self.usual.delay_p95
+
+    @property
     def lines(self) -> list[str]:
         """The setting in the words of cake-autorate 1.2's configuration."""
         letters = WAYS[self.way].lower()
@@ -137,6 +151,7 @@ class Autorate(Card):
                 "known": float(np.mean(self.link.known)),
                 "rate_bps": self.link.rate.tolist(),
                 "reached": self.reached,
+                "better": self.better,
                 "best": self.best.json(),
                 "usual": self.usual.json(),
                 "first_half": [followed.json() for followed in self.compared],
@@ -272,13 +287,22 @@ def autorate(
     near = [] if kept else [followed.setting for followed in compared if followed.delay_p95 <= shortest]
     again = parallel(lambda setting: _followed(link, way, setting, shaper, (WARM, half), range(1, seeds + 1)), near)
     alike = _alike(again)
-    chosen = max(kept or alike, key=lambda followed: followed.utilization)
+    chosen = _best(kept or alike)
     second = (half, length)
     best, usual = parallel(
         lambda setting: _followed(link, way, setting, shaper, second, range(101, 101 + seeds)), [chosen.setting, USUAL]
     )
     simulated = scenario_of(link, way, chosen.setting, shaper, (WARM, length))
     return Autorate(way, limit, log, link, tuple(compared), tuple(alike), best, usual, bool(kept), seeds, simulated)
+
+
+def _best(settings: Sequence[Followed]) -> Followed:
+    """Return the setting with the shortest delay of those that use the most."""
+    most = max(followed.utilization for followed in settings)
+    return min(
+        (followed for followed in settings if followed.utilization >= most - EQUAL),
+        key=lambda followed: followed.delay_p95,
+    )
 
 
 def _alike(settings: Sequence[Followed]) -> list[Followed]:

@@ -308,7 +308,8 @@ def write_leaf(queue: Mapping[str, Any], place: str, notes: list[str]) -> str:
     if not kind:
         scheduler = queue.get("scheduler", "none")
         name = scheduler["kind"] if isinstance(scheduler, Mapping) else queue["aqm"]
-        raise ValueError(f'{place}: Linux has no "{name}"; allowed: {", ".join(NAMES)}')
+        flows = " that takes flows apart by itself" if name == "drr" else ""
+        raise ValueError(f'{place}: Linux 6.1 has no "{name}"{flows}; allowed: {", ".join(NAMES)}')
     if kind == "cake":
         return _write_cake(queue, place, notes)
     if kind in ("red", "choke"):

@@ -40,6 +40,8 @@ class Device:
     qdiscs: list[Record] = field(default_factory=list)
     classes: list[Record] = field(default_factory=list)
     filters: list[Record] = field(default_factory=list)
+    built: list[Record] = field(default_factory=list)
+    """Qdiscs that have become part of its queue."""
 
 
 def devices(records: Sequence[Record]) -> list[Device]:
@@ -102,10 +104,19 @@ def queue_of(device: Device, notes: list[str]) -> tuple[Queue, list[str]] | None
     if not roots:
         return None
     wanted: list[str] = []
-    return _built(roots[-1], device, notes, wanted), wanted
+    queue = _built(roots[-1], device, notes, wanted)
+    known = ("root", "ingress", "clsact", "ffff:fff1", *(qdisc.parent for qdisc in device.built))
+    notes += [
+        str(state("tc.no-parent", place=qdisc.place.where, kind=qdisc.kind, parent=qdisc.parent))
+        for qdisc in device.qdiscs
+        if qdisc.parent not in known
+    ]
+    notes += [str(state("tc.police", place=entry.place.where)) for entry in device.filters if "police" in entry.words]
+    return queue, wanted
 
 
 def _built(qdisc: Record, device: Device, notes: list[str], wanted: list[str]) -> Queue:
+    device.built.append(qdisc)
     if qdisc.form != qdisc.kind:
         notes.append(str(state("tc.cake-mq", place=qdisc.place.where)))
     if qdisc.form in kinds.NAMES:
@@ -192,7 +203,9 @@ class _Tree:
         return rows
 
     def _leaf(self, handle: str) -> Queue:
-        own = [qdisc for qdisc in self.device.qdiscs if qdisc.parent == handle]
+        # a tbf has one class, whatever its parent's handle says (sch_tbf.c, tbf_find)
+        places = (handle, self.major) if self.qdisc.kind == "tbf" else (handle,)
+        own = [qdisc for qdisc in self.device.qdiscs if qdisc.parent in places]
         if own:
             return _built(own[-1], self.device, self.notes, self.wanted)
         return self.tails.get(handle, {"aqm": "drop-tail", "capacity": f"{kinds.LENGTH} packets"})

@@ -21,6 +21,7 @@ def text(answer: Autorate) -> str:
         table.index.name = "setting"
         tables.append(title + text_table(table))
     lines = "\n".join(f"  {line}" for line in answer.lines)
+    words = f"In the words of cake-autorate 1.2:\n{lines}\n\n" if answer.better else ""
     law = (
         " The log is of a later version, whose law scales both factors with the mean delay: its settings have other "
         "names, and the law that is run here is that of 1.2."
@@ -28,7 +29,7 @@ def text(answer: Autorate) -> str:
         else ""
     )
     return (
-        f"{head}{tables[0]}\n\nIn the words of cake-autorate 1.2:\n{lines}\n\n{tables[1]}\n\n"
+        f"{head}{tables[0]}\n\n{words}{tables[1]}\n\n"
         f"The link of the log with {FLOWS} endless flows, a round trip of {time(RTT)} and a probe each {time(PROBE)}. "
         f"Its rate is known in {share(float(np.mean(answer.link.known)))} of the seconds, in which most probes are "
         f"late; from one to the next it is taken to be the largest load, the least that it can have been.{law}"
@@ -47,6 +48,7 @@ def sentence(answer: Autorate) -> str:
         f"{time(max(late, 0.0))} late or more.{missed} In its second half the best setting of the first uses "
         f"{share(best.utilization)} of the link with 1 in 20 probes {time(best.delay_p95)} late or more, and {kept} to "
         f"{time(answer.target)}; cake-autorate's defaults use {share(usual.utilization)} with {time(usual.delay_p95)}."
+        f"{'' if answer.better else ' That is no gain: the defaults can stay.'}"
     )
 
 

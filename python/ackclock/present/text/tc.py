@@ -9,6 +9,8 @@ STATEMENTS: Final = {
     "no-split-gso": "{place}: {key}: left out: no-split-gso; packets are single segments",
     "link-header": "{place}.link_header: {value} here; Ethernet devices have {header} B",
     "no-circuits": "left out: {node} has no circuits",
+    "no-parent": "{place}: left out: {kind} at {parent}, where there is no class",
+    "police": "{place}: left out: police, which drops packets of a filter; a link can have a policer",
     "no-policer": "left out: the policer of {link}, which drops before this queue",
     "no-class": "{file}: {packets} have no class: they go around the queue, and are left out",
     "marked": 'packets of "{flows}" must carry the mark {mark}: nft or iptables set it',

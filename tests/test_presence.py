@@ -34,6 +34,10 @@ def test_flows_that_are_there_all_the_time_get_no_note() -> None:
     result = ac.run(scenario(flows))
     assert present_for_a_part(result) == silent(result) == []
     assert "measured" not in "".join(str(result).splitlines()[1:])
+    later = ac.run(
+        scenario([*flows, {"name": "c", "start": "45 s"}, {"name": "d", "start": "59.99 s"}], "20 s .. 40 s")
+    )
+    assert present_for_a_part(later) == silent(later) == []
 
 
 def test_flows_that_wait_for_a_timeout_all_the_time_are_named() -> None:

@@ -135,7 +135,12 @@ class Result(EngineResult):
 
     @cached_property
     def links(self) -> pd.DataFrame:
-        """One row per link, by name. `delay` is the sojourn time in the queue; `ledger_*` count the whole run."""
+        """
+        One row per link, by name. `delay` is the sojourn time in the queue; `ledger_*` count the whole run.
+
+        Columns have the engine's names, without units: `delay_p50` (s) is ``delay_s_p50`` in `summary`, `json` and
+        sweeps, and what is `marked` here (a share) is ``marks`` there; `marks` counts packets.
+        """
         import pandas as pd
 
         arrays = ("utilization_1s", "delay_edges", "delay_counts", "classes")
@@ -167,7 +172,12 @@ class Result(EngineResult):
 
     @cached_property
     def flows(self) -> pd.DataFrame:
-        """One row per flow; `class` is the name of its class. `completion`: NaN unless a finite transfer finished."""
+        """
+        One row per flow; `class` is the name of its class. `completion`: NaN unless a finite transfer finished.
+
+        Columns have the engine's names, without units: `goodput` (bit/s) is ``goodput_bps`` in `classes`, `summary`,
+        `json` and sweeps, `rtt_mean` (s) is ``rtt_s_mean``.
+        """
         import pandas as pd
 
         table = pd.DataFrame(dict(self._raw["flows"]))

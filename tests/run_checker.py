@@ -239,9 +239,11 @@ def _endless(result: Any) -> list[float]:
     found = []
     for _, row in result.flows.iterrows():
         entry = classes[str(row["class"])]
-        stopped = entry.get("stop", "never") != "never" and max(_seconds(entry["stop"])) <= result.window[0]
+        begin, end = result.window
+        stop = math.inf if entry.get("stop", "never") == "never" else max(_seconds(entry["stop"]))
+        partly = min(stop, end) - max(float(row["start"]), begin) < 0.95 * (end - begin)
         left = entry["name"] in fewer and not row["sent"] and not row["goodput"]
-        if entry["traffic"]["kind"] == "bulk" and not math.isnan(row["start"]) and not stopped and not left:
+        if entry["traffic"]["kind"] == "bulk" and not math.isnan(row["start"]) and not partly and not left:
             found.append(float(row["goodput"]))
     return found
 
@@ -429,7 +431,11 @@ CHECKS: tuple[tuple[str, Callable[[Any, re.Match[str]], list[str]]], ...] = (
     (rf"transmits ({NUMBER}) % of the time(?:, in its worst second ({NUMBER}) %(: it is underused)?)?", _use),
     (rf"Of the arriving packets (none is|{NUMBER} % are) dropped(?: and ({NUMBER}) % marked)?", _lost),
     (rf"gets? ({NUMBER}) Mbit/s of goodput", _goodput),
-    (rf"Jain's fairness index(?: among the [0-9,]+ endless ones)? is ({NUMBER})(?: and ({NUMBER}) of them)?", _fair),
+    (
+        rf"Jain's fairness index(?: among the [0-9,]+ endless ones(?: that are there throughout)?)? is ({NUMBER})"
+        rf"(?: and ({NUMBER}) of them)?",
+        _fair,
+    ),
     (TOGETHER, _together),
     (rf"({NUMBER}) transfers completed, in ({NUMBER}) s on average and within ({NUMBER}) s for 99 %", _transfers),
 )

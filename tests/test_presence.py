@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import ackclock as ac
+from ackclock.questions.causes.measures import numbers
 from ackclock.questions.presence import present_for_a_part, silent
 
 
@@ -24,7 +25,11 @@ def test_goodput_of_flows_that_leave_and_come_is_of_the_whole_time() -> None:
         there = ac.run(scenario(flows, measure)).flows
         assert parts[name].goodput == pytest.approx(there["goodput"][there["class"] == name].mean(), rel=0.01)
     said = str(ac.run(described))
-    assert "indices of them, are of the whole 40 s measured" in said
+    assert "goodputs are of the whole 40 s measured, and shares of flows are compared that are there for nearly" in said
+    among = ac.run(scenario([{"name": "a"}, {"name": "b"}, *flows[1:]]), trace_links=True)
+    both = among.flows["goodput"][:2]
+    assert among.classes.loc["all", "jain"] == pytest.approx(both.sum() ** 2 / (2 * (both**2).sum()))
+    assert numbers(among, "l").jain == among.classes.loc["all", "jain"]
     assert "`leaves` is there for 10 s of it with" in said
     assert "`comes` is there for 10 s of it on average, a flow with" in said
 

@@ -321,7 +321,7 @@ class Result(EngineResult):
         started = ~np.isnan(flows["start"])
         endless = np.array([kind in _ENDLESS for kind in kinds])[owner]
         begin, end = self.window
-        competing = flows["goodput"][taking_part(flows, self._scenario, begin) & endless]
+        competing = flows["goodput"][taking_part(flows, self._scenario, self.window) & endless]
         transfers = np.array([kind == "transfer" for kind in kinds])[owner]
         inside = transfers & started & (flows["start"] >= begin) & (flows["start"] < end)
         completion = flows["completion"][inside]
@@ -574,22 +574,39 @@ def _derived(link: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def taking_part(flows: Mapping[str, NDArray[Any]], tree: Mapping[str, Any], begin: float) -> NDArray[np.bool_]:
+PRESENT: Final = 0.95
+"""Part of the measured time for which flows are there whose shares are compared: others compete at other times."""
+
+
+def taking_part(
+    flows: Mapping[str, NDArray[Any]], tree: Mapping[str, Any], window: tuple[float, float]
+) -> NDArray[np.bool_]:
     """
-    Return which flows have a share of a link that is measured from `begin` (s) on: they started, and had not left.
+    Return which flows have a share of a link in nearly all of the measured time: fairness is a question among these.
 
     `flows` are their columns, with the class of each, of the canonical scenario `tree`. Of a class whose number
     changes, those have left that send nothing.
     """
     entries = tree["flows"]
-    stops = [str(entry.get("stop", "never")) for entry in entries]
-    ends = np.array([math.inf if stop == "never" else float(_core.quantity(stop)[0]) for stop in stops])
     changed = {change.get("flows") for change in tree.get("change", []) if "count" in change}
     shrinks = np.array([entry["name"] in changed for entry in entries])
-    owner = flows["class"].astype(np.intp)
-    silent = shrinks[owner] & (flows["sent"] == 0) & (flows["goodput"] == 0)
-    present: NDArray[np.bool_] = ~np.isnan(flows["start"]) & (ends[owner] > begin) & ~silent
+    silent = shrinks[flows["class"].astype(np.intp)] & (flows["sent"] == 0) & (flows["goodput"] == 0)
+    there = time_present(flows, tree, window) >= PRESENT * (window[1] - window[0])
+    present: NDArray[np.bool_] = ~np.isnan(flows["start"]) & there & ~silent
     return present
+
+
+def time_present(
+    flows: Mapping[str, NDArray[Any]], tree: Mapping[str, Any], window: tuple[float, float]
+) -> NDArray[np.float64]:
+    """Return for how much of the measured time each flow is there, from its start to the stop of its class, s."""
+    stops = [str(entry.get("stop", "never")) for entry in tree["flows"]]
+    ends = np.array([math.inf if stop == "never" else float(_core.quantity(stop)[0]) for stop in stops])
+    begin, end = window
+    started = np.maximum(np.nan_to_num(flows["start"], nan=math.inf), begin)
+    last = np.minimum(ends[flows["class"].astype(np.intp)], end)
+    there: NDArray[np.float64] = np.clip(last - started, 0.0, None)
+    return there
 
 
 def packets_handled(row: Mapping[str, Any]) -> int:

@@ -78,8 +78,8 @@ def traffic_kinds(result: Result) -> NDArray[np.str_]:
 
 
 def competing(result: Result) -> NDArray[np.bool_]:
-    """Return which flows always have data, have started and not left: fairness is a question among these."""
-    present = taking_part(result._raw["flows"], result._scenario, result.window[0])
+    """Return which flows always have data and are there all the time: fairness is a question among these."""
+    present = taking_part(result._raw["flows"], result._scenario, result.window)
     return np.asarray((traffic_kinds(result) == "bulk") & present, dtype=np.bool_)
 
 

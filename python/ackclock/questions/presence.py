@@ -7,15 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from .. import _core
+from ..core.result import PRESENT, time_present
 
 if TYPE_CHECKING:
     from ..core.result import Result
 
-PRESENT: Final = 0.95
-"""A class whose flows are there for less of the measured time, on average, is there for a part of it."""
 _LASTING: Final = ("bulk", "app-limited", "cbr", "on-off", "poisson", "http")
 """Traffic that goes on until its flows stop."""
 
@@ -54,8 +51,7 @@ def present_for_a_part(result: Result) -> list[Presence]:
         if entry["traffic"]["kind"] not in _LASTING or end <= begin:
             continue
         flows = _of_class(result, place)
-        started = np.nan_to_num(flows["start"], nan=math.inf)
-        there = np.clip(min(_stop(entry), end) - np.maximum(started, begin), 0.0, None)
+        there = time_present(flows, result._scenario, result.window)
         seconds = float(there.mean())
         if 0 < seconds < PRESENT * (end - begin):
             goodput = float(flows["goodput"].sum()) * (end - begin) / float(there.sum())

@@ -22,7 +22,7 @@ from ...analysis import (
     mean_interval,
 )
 from ...analysis.synchronisation import Correlation
-from ...core.series import competing
+from ...core.series import competing, traffic_kinds
 from ...core.units import time
 from ...questions.shaped import measures
 from ._facts import FlowFacts, QueueFacts, facts_of_flows, links_worth_showing, queue_facts
@@ -74,8 +74,9 @@ def summary(group: Group) -> list[str]:
         queues = [queue_facts(result, link) for result in group.results]
         parts = [_queue(link, queues, trees), _delay(link, trees), _use(link, queues, trees)]
         sentences.append(" ".join(part for part in parts if part))
-    endless = int(competing(group.first).sum())
-    return sentences + _flows(facts_of_flows(group.results), trees, endless)
+    compared, endless = int(competing(group.first).sum()), int((traffic_kinds(group.first) == "bulk").sum())
+    among = f"{compared:,} endless ones{' that are there throughout' * (compared < endless)}"
+    return sentences + _flows(facts_of_flows(group.results), trees, compared, among)
 
 
 @dataclass(frozen=True)
@@ -195,7 +196,7 @@ def _use(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, Any]
     return sentence
 
 
-def _flows(facts: Sequence[FlowFacts], trees: Sequence[dict[str, Any]], endless: int) -> list[str]:
+def _flows(facts: Sequence[FlowFacts], trees: Sequence[dict[str, Any]], compared: int, among: str) -> list[str]:
     every = trees[0]["flows"]["all"]
     goodput = of(trees, "flows", "all", "goodput_bps")
     many = every["count"] > 1
@@ -204,9 +205,9 @@ def _flows(facts: Sequence[FlowFacts], trees: Sequence[dict[str, Any]], endless:
     )
     sentence = sentence.removesuffix(".")
     jain, starved = of(trees, "flows", "all", "jain"), of(trees, "flows", "all", "starved")
-    if jain.count and endless > 1:
-        among = "" if endless == every["count"] else f" among the {endless:,} endless ones"
-        sentence += f"; Jain's fairness index{among} is {show(jain, INDEX)}"
+    if jain.count and compared > 1:
+        among_them = "" if compared == every["count"] else f" among the {among}"
+        sentence += f"; Jain's fairness index{among_them} is {show(jain, INDEX)}"
         if starved.mean == 0:
             sentence += " and none is starved"
         else:

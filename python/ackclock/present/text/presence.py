@@ -14,7 +14,8 @@ def notes(result: Result) -> list[str]:
     lines = []
     if partial := present_for_a_part(result):
         lines.append(
-            f"goodputs, and indices of them, are of the whole {time(end - begin)} measured; "
+            f"goodputs are of the whole {time(end - begin)} measured, and shares of flows are compared that are there "
+            "for nearly all of it; "
             f"{listed([_there(presence) for presence in partial])}"
         )
     for found in silent(result):

@@ -106,7 +106,7 @@ def numbers(result: Result, name: str) -> Numbers:
     over = [k for k, flow in enumerate(tree["flows"]) if name in flow["path"]]
     endless = [k for k in over if tree["flows"][k]["traffic"]["kind"] in ("bulk", "app-limited")]
     greedy = [k for k in endless if tree["flows"][k]["traffic"]["kind"] == "bulk"]
-    sharing = np.isin(classes, greedy) & taking_part(raw["flows"], tree, begin)
+    sharing = np.isin(classes, greedy) & taking_part(raw["flows"], tree, (begin, end))
     goodputs = raw["flows"]["goodput"][sharing]
     offered = packets_handled(link) + link["policed"]
     loss = (link["drops"] + link["policed"]) / offered if offered else math.nan

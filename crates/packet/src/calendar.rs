@@ -7,6 +7,7 @@
 
 mod far;
 
+use crate::prefetch::prefetch;
 use far::Far;
 
 /// Classes of events at one instant, first to last. A packet whose service ends or begins leaves
@@ -201,6 +202,10 @@ struct Wheel {
     free: u32,
     /// Number of the bucket in hand: time over width.
     cursor: u64,
+    /// Number of the last bucket that [`Wheel::foresee`] has looked into, and how many after the one
+    /// in hand it looks into.
+    foreseen: u64,
+    ahead: u64,
     /// Width of a bucket, as a power of two of picoseconds.
     shift: u32,
     /// First node of each bucket, and a bit for each that has one.
@@ -215,6 +220,9 @@ struct Wheel {
     period: u64,
     left: u64,
     refused: u64,
+    // how far ahead an entry lay that was refused: at most since then, and where many were
+    farthest: u64,
+    reach: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -225,12 +233,20 @@ struct Node {
 
 const LIST_END: u32 = u32::MAX;
 
+/// More buckets than this are larger than the caches.
+const MOST_BUCKETS: usize = 1 << 19;
+
+/// How many entries ahead [`Wheel::foresee`] looks.
+const ENTRIES_FORESEEN: u64 = 6;
+
 impl Default for Wheel {
     fn default() -> Self {
         Self {
             current: LIST_END,
             free: LIST_END,
             cursor: 0,
+            foreseen: 0,
+            ahead: 0,
             shift: 26,
             heads: vec![LIST_END; 256],
             occupied: vec![0; 4],
@@ -240,6 +256,8 @@ impl Default for Wheel {
             period: 64,
             left: 64,
             refused: 0,
+            farthest: 0,
+            reach: 0,
         }
     }
 }
@@ -306,6 +324,7 @@ impl Wheel {
             }
         }
         self.refused += 1;
+        self.farthest = self.farthest.max(time.saturating_sub(now));
         false
     }
 
@@ -344,6 +363,46 @@ impl Wheel {
         if self.nodes[self.current as usize].next != LIST_END {
             self.sort();
         }
+    }
+
+    /// First nodes of those buckets after `from`, up to `to`, that have one.
+    #[inline]
+    fn heads_between(&self, from: u64, to: u64) -> impl Iterator<Item = u32> {
+        let mut bucket = from;
+        std::iter::from_fn(move || {
+            while bucket < to {
+                bucket += 1;
+                let slot = bucket as usize & (self.heads.len() - 1);
+                let bits = self.occupied[slot / 64] >> (slot % 64);
+                if bits & 1 != 0 {
+                    return self.heads.get(slot).copied();
+                }
+                bucket += u64::from(bits.trailing_zeros()).min(64 - slot as u64 % 64) - 1;
+            }
+            None
+        })
+    }
+
+    /// Shows the entries of buckets that will soon be in hand and have not been looked into yet,
+    /// and asks the processor for those of later ones.
+    #[inline]
+    fn foresee(&mut self, mut show: impl FnMut(Tag)) {
+        let (from, to) = (self.foreseen.max(self.cursor), self.cursor + self.ahead);
+        if from >= to {
+            return;
+        }
+        for place in self.heads_between(from + self.ahead, to + self.ahead) {
+            if let Some(node) = self.nodes.get(place as usize) {
+                prefetch(node);
+            }
+        }
+        for mut place in self.heads_between(from, to) {
+            while let Some(node) = self.nodes.get(place as usize) {
+                show(node.entry.tag);
+                place = node.next;
+            }
+        }
+        self.foreseen = to;
     }
 
     /// Sorts the bucket in hand.
@@ -385,20 +444,36 @@ impl Wheel {
 
     /// Whether width or number of buckets should change, from the entries taken until `now`: two to
     /// four buckets to an entry, so that few share one, and sixteen buckets at least for each
-    /// entry. If so, all entries come back.
+    /// entry. Where these would be more than there can be they are wider, so that they reach as far
+    /// as entries do. If so, all entries come back.
     fn reshape(&mut self, now: u64) -> Option<Vec<Entry>> {
         let gap = (now - self.from) / self.period;
-        let shift = 62_u32.saturating_sub(gap.leading_zeros()).clamp(1, 44);
+        let mut shift = 62_u32.saturating_sub(gap.leading_zeros()).clamp(1, 44);
         let crowded = self.refused * 8 > self.period;
-        let room = (16 * self.count).next_power_of_two().clamp(1024, 1 << 20);
+        let room = (16 * self.count)
+            .next_power_of_two()
+            .clamp(1024, MOST_BUCKETS);
         let slots = room.max(if crowded {
-            (2 * self.heads.len()).min(1 << 20)
+            (2 * self.heads.len()).min(MOST_BUCKETS)
         } else {
             self.heads.len()
         });
+        let overlooked = self.refused * 64 > self.period;
+        if overlooked {
+            self.reach = self.reach.max(self.farthest);
+        }
+        if slots == MOST_BUCKETS {
+            let reached = (self.reach / slots as u64)
+                .checked_ilog2()
+                .map_or(0, |log| log + 1);
+            shift = shift.max(reached.min(shift + 4));
+        }
         self.period = (2 * self.period).min(1 << 20);
-        (self.from, self.left, self.refused) = (now, self.period, 0);
-        if shift.abs_diff(self.shift) < 2 && slots == self.heads.len() {
+        (self.from, self.left) = (now, self.period);
+        (self.refused, self.farthest) = (0, 0);
+        self.ahead = ((ENTRIES_FORESEEN * gap) >> shift) + 1;
+        let matters = if overlooked { 1 } else { 2 };
+        if shift.abs_diff(self.shift) < matters && slots == self.heads.len() {
             return None;
         }
         let mut entries = Vec::with_capacity(self.count);
@@ -418,6 +493,8 @@ impl Wheel {
             from: now,
             period: self.period,
             left: self.period,
+            reach: self.reach,
+            ahead: self.ahead,
             ..Self::default()
         };
         Some(entries)
@@ -530,6 +607,12 @@ impl Calendar {
         Some(node.entry.tag)
     }
 
+    /// Shows events that come soon: each at most once, and not all.
+    #[inline(always)]
+    pub(crate) fn foresee(&mut self, show: impl FnMut(Tag)) {
+        self.near.foresee(show);
+    }
+
     /// The next far event.
     #[inline]
     pub(crate) fn next_far(&self) -> Option<Tag> {
@@ -621,6 +704,48 @@ mod tests {
                 (5, Kind::Ack, 3),
             ]
         );
+    }
+
+    /// A twentieth of forty thousand entries lies so far ahead that as many buckets as there can be,
+    /// three to an entry, do not reach them: they become wider. What comes is nearly always foreseen
+    /// once.
+    #[test]
+    fn many_entries_are_within_reach_and_foreseen() {
+        const FAR_WAIT: u64 = 100_000_000_000;
+        let mut random = ackclock_algorithms::Stream::new(1, ackclock_algorithms::Owner::Queue, 0);
+        let mut calendar = Calendar::default();
+        let mut expected = std::collections::BTreeSet::new();
+        let (mut now, mut entity) = (0, 0);
+        let (mut shown, mut foreseen) = (std::collections::BTreeSet::new(), 0);
+        for taken in 0..160_000_u64 {
+            while expected.len() < 40_000 {
+                let bits = random.bits();
+                let far = bits.is_multiple_of(20);
+                let wait = if far {
+                    FAR_WAIT
+                } else {
+                    (bits >> 8) % (FAR_WAIT / 50)
+                };
+                let tag = Tag::new(Class::Arrival, entity, Kind::Ack);
+                entity += 1;
+                expected.insert((now + wait, tag));
+                calendar.push_near(now + wait, tag);
+            }
+            let mut again = 0;
+            calendar.foresee(|tag| again += u64::from(!shown.insert(tag)));
+            let (entry, near) = calendar.peek().expect("entries are there");
+            assert_eq!(expected.pop_first(), Some((entry.time, entry.tag)));
+            calendar.pop(near, entry.time);
+            now = entry.time;
+            if taken >= 110_000 {
+                assert_eq!(again, 0);
+                foreseen += u64::from(shown.contains(&entry.tag));
+            }
+        }
+        assert!(!calendar.near.is_beyond(now + FAR_WAIT));
+        assert_eq!(calendar.near.heads.len(), MOST_BUCKETS);
+        assert!((48_000..50_000).contains(&foreseen), "{foreseen}");
+        assert!(shown.len() < 160_100, "{}", shown.len());
     }
 
     /// Against a sorted list, at densities that differ by ten orders of magnitude, with pauses and

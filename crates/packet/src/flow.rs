@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
+use std::mem::offset_of;
 
 use ackclock_algorithms::Stream;
 use ackclock_algorithms::registry::ControllerFactory;
@@ -18,6 +19,7 @@ use crate::draw::entity;
 use crate::measurements::{FlowCounters, FlowTotals, Measurements, Watch};
 use crate::packet::{Ack, Flags, Outbound, Packet};
 use crate::polled::Polled;
+use crate::prefetch::{LINE_BYTES, prefetch, prefetch_at};
 use crate::ring::Ring;
 use crate::tcp::receiver::{Config, Receiver};
 use crate::tcp::{self, Sender};
@@ -222,29 +224,33 @@ pub(crate) struct Identity {
 }
 
 /// A flow that has started, or is about to.
+///
+/// Of many flows none is in the caches when its next packet comes, so that what each packet needs
+/// lies together: from the measurements to the hot part of the sender.
+#[repr(C)]
 pub(crate) struct Flow {
-    pub(crate) ends: Ends,
-    pub(crate) data: DataPath,
+    pub(crate) measured: Measurements,
     pub(crate) acks: AckPath,
     /// Its number and its own slot.
     pub(crate) place: Place,
     pub(crate) class: u32,
-    pub(crate) identity: Identity,
+    pub(crate) stopped: bool,
     pub(crate) scheduled: CalendarEntries,
-    pub(crate) rtt: u64,
     pub(crate) delays: Delays,
     pub(crate) clock_offsets: ClockOffsets,
+    pub(crate) cold: Option<Box<ColdState>>,
     pub(crate) uplink: Option<Access>,
     pub(crate) downlink: Option<Access>,
+    pub(crate) ends: Ends,
+    pub(crate) random: Stream,
+    pub(crate) data: DataPath,
+    pub(crate) identity: Identity,
+    pub(crate) rtt: u64,
     /// Start by the sender's clock; `u64::MAX` before it.
     pub(crate) start: u64,
-    pub(crate) stopped: bool,
     pub(crate) connection: Connection,
     pub(crate) transfer: Transfer,
     pub(crate) application: Option<Box<Application>>,
-    pub(crate) measured: Measurements,
-    pub(crate) cold: Option<Box<ColdState>>,
-    pub(crate) random: Stream,
 }
 
 impl Flow {
@@ -260,6 +266,29 @@ impl Flow {
         match &self.ends {
             Ends::Tcp { sender, .. } => sender.counters.timeouts as u16,
             Ends::Polled(_) | Ends::Udp(_) | Ends::ConnectionSource => 0,
+        }
+    }
+
+    /// Asks the processor for what each packet needs.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self) {
+        let first = offset_of!(Self, measured.window.sent);
+        let last = offset_of!(Self, ends) + Sender::HOT_BYTES;
+        for offset in (first..last).step_by(LINE_BYTES) {
+            prefetch_at(self, offset);
+        }
+    }
+
+    /// Asks for what lies elsewhere, once that is there: the ACKs that come next, the receiver.
+    #[inline(always)]
+    pub(crate) fn prefetch_rest(&self) {
+        if let Some(ack) = self.acks.ring.front() {
+            prefetch(ack);
+            prefetch_at(ack, LINE_BYTES);
+        }
+        if let Ends::Tcp { receiver, .. } = &self.ends {
+            prefetch(receiver);
+            prefetch_at(receiver, LINE_BYTES);
         }
     }
 
@@ -659,6 +688,7 @@ pub(crate) fn make_flow(
         (flow.uplink, flow.downlink) = (access(), access());
         flow.set_delays(class);
         if class.has_short_path()
+            && flow.uplink.is_some()
             && let Ends::Tcp { sender, .. } = &flow.ends
         {
             flow.acks.max_delay = sender.max_ack_delay(&class.sender);

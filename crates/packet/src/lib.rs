@@ -26,6 +26,7 @@ mod one_way;
 mod outcome;
 mod packet;
 mod polled;
+mod prefetch;
 mod probe;
 mod ring;
 mod setup;

@@ -5,22 +5,24 @@ use crate::tcp;
 
 /// Packets of one flow in the whole run, for the balance.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub(crate) struct FlowTotals {
-    pub(crate) sent: u64,
-    pub(crate) drops: u64,
     /// Packets that policers and wires took.
     pub(crate) losses: u64,
+    pub(crate) drops: u64,
+    pub(crate) sent: u64,
 }
 
 /// Counts of one flow inside the measurement window.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub(crate) struct FlowCounters {
-    pub(crate) sent: u64,
-    pub(crate) retransmissions: u64,
-    pub(crate) drops: u64,
     /// Packets that policers and wires took.
     pub(crate) losses: u64,
+    pub(crate) drops: u64,
     pub(crate) marks: u64,
+    pub(crate) retransmissions: u64,
+    pub(crate) sent: u64,
     /// Data packets that reached the receiver.
     pub(crate) received: u64,
     /// New payload delivered to the application, bytes.
@@ -29,6 +31,7 @@ pub(crate) struct FlowCounters {
 
 /// The time average of a sender's window, and what its counts were, inside the measurement window.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(crate) struct Watch {
     /// Window times time.
     pub(crate) integral: f64,
@@ -70,14 +73,15 @@ impl Watch {
     }
 }
 
-/// Measurements of a flow.
+/// Measurements of a flow; each packet's are side by side, here and in what they are made of.
 #[derive(Default)]
+#[repr(C)]
 pub(crate) struct Measurements {
-    pub(crate) whole: FlowTotals,
-    pub(crate) window: FlowCounters,
-    /// Data packets that have reached the receiver.
-    pub(crate) delivered: u64,
     /// Whose one-way delay was measured last.
     pub(crate) latest: Latest,
+    pub(crate) window: FlowCounters,
+    pub(crate) whole: FlowTotals,
+    /// Data packets that have reached the receiver.
+    pub(crate) delivered: u64,
     pub(crate) watch: Watch,
 }

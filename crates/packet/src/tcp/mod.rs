@@ -45,6 +45,8 @@ mod timers;
 mod undo;
 mod usage;
 
+use std::mem::offset_of;
+
 use ackclock_algorithms::congestion::{CaState, CongestionControl as _, Needs, Window};
 use ackclock_algorithms::registry::Controller;
 use ackclock_algorithms::{Stream, Time};
@@ -112,16 +114,18 @@ fn whole(window: f64) -> u64 {
 
 /// Counts of one sender.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub(crate) struct Counters {
-    pub(crate) timeouts: u64,
-    pub(crate) fast_recoveries: u64,
-    pub(crate) ecn_reductions: u64,
     /// Sum (ps) and number of RTT samples.
     pub(crate) rtt_sum: u128,
     pub(crate) rtt_samples: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) fast_recoveries: u64,
+    pub(crate) ecn_reductions: u64,
 }
 
-/// The sending half of a TCP connection.
+/// The sending half of a TCP connection; what each ACK needs comes first.
+#[repr(C)]
 pub(crate) struct Sender {
     /// First segment not yet acknowledged.
     pub(crate) una: u64,
@@ -131,52 +135,52 @@ pub(crate) struct Sender {
     pub(crate) high: u64,
     /// The application has written segments below this.
     pub(crate) written: u64,
-    /// The receiver takes segments below this.
-    offered: u64,
     pub(crate) window: Window,
-    pub(crate) state: State,
-    dup_acks: u32,
-    recovery: Recovery,
-    scoreboard: Scoreboard,
-    rtt: RttEstimator,
-    pub(crate) timers: Timers,
     /// ACKs of segments from here on begin a new round trip.
     round_end: u64,
-    ecn: EcnReaction,
+    last_sent: u64,
+    rtt: RttEstimator,
+    dup_acks: u32,
+    pub(crate) state: State,
     /// State as the congestion control knows it.
     ca_state: CaState,
-    /// Needs of the congestion control.
-    needs: Needs,
-    /// Segments are paced, or remembered, or the use of the window is.
-    tracks_segments: bool,
-    pub(crate) pacer: Pacer,
-    last_sent: u64,
-    /// Records of each segment in the network, for congestion controls that want delivery-rate
-    /// samples, and for RACK.
-    sent_packets: Option<Box<SentPackets>>,
-    /// Whether the congestion control wants delivery-rate samples, and owns the window.
-    delivery: bool,
+    /// No retransmission, CWR or recovery is pending: what [`Sender::fast_path_eligible`] asks of
+    /// the state.
+    /// Found anew after each ACK that is not plain, and withdrawn by timeouts.
+    no_loss_pending: bool,
     /// Recovery, timers and samples are those of the RFCs, no segment is remembered, and the
     /// congestion control asks for nothing beyond `on_ack`: the fast path is for these.
     has_fast_path: bool,
     /// The same for ACKs within a recovery: it is that of RFC 6675, without options.
     short_recovery: bool,
-    /// No retransmission, CWR or recovery is pending: what [`Sender::fast_path_eligible`] asks of
-    /// the state.
-    /// Found anew after each ACK that is not plain, and withdrawn by timeouts.
-    no_loss_pending: bool,
+    /// Segments are paced, or remembered, or the use of the window is.
+    tracks_segments: bool,
+    /// Whether the congestion control wants delivery-rate samples, and owns the window.
+    delivery: bool,
     /// The next segment out is a new one, whatever the window says (a probe).
     probe: bool,
+    pub(crate) pacer: Pacer,
+    pub(crate) timers: Timers,
+    /// State of whatever ends the initial slow start, until it is over.
+    slow_start: Option<Box<SlowStart>>,
+    pub(crate) counters: Counters,
+    pub(crate) controller: Controller,
+    scoreboard: Scoreboard,
+    recovery: Recovery,
+    ecn: EcnReaction,
+    /// Needs of the congestion control.
+    needs: Needs,
+    /// The receiver takes segments below this.
+    offered: u64,
+    /// Records of each segment in the network, for congestion controls that want delivery-rate
+    /// samples, and for RACK.
+    sent_packets: Option<Box<SentPackets>>,
     /// Knowledge of the receiver's count of marks, where it has one.
     accecn: Option<Box<AccEcn>>,
     /// How much of the window is used, where that is remembered.
     usage: Option<Box<WindowUsage>>,
-    /// State of whatever ends the initial slow start, until it is over.
-    slow_start: Option<Box<SlowStart>>,
     /// Knowledge of the path from before, until that is used, or of no use.
     resume: Option<Box<Resume>>,
-    pub(crate) counters: Counters,
-    pub(crate) controller: Controller,
 }
 
 /// Outcome of a handshake, as its sender sees it.
@@ -191,6 +195,9 @@ pub(crate) struct Handshake {
 }
 
 impl Sender {
+    /// Bytes at its beginning that a plain ACK needs, those of additive increase among them.
+    pub(crate) const HOT_BYTES: usize = offset_of!(Self, controller) + 64;
+
     pub(crate) fn new(controller: Controller, config: &Config, ssthresh: f64) -> Self {
         let needs = controller.needs();
         let selective = config.recovery.is_selective();

@@ -53,29 +53,30 @@ pub(crate) struct Config {
     pub(crate) buffer: Option<Limits>,
 }
 
-/// The receiving half of a TCP connection.
+/// The receiving half of a TCP connection; what each segment needs comes first.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Receiver {
     /// Next segment expected; all below are delivered.
     pub(crate) next: u64,
-    out_of_order: Bitmap,
     /// When the delayed ACK is due; 0: none is held back.
     pub(crate) due: u64,
     held_stamp: u64,
-    /// State from which Linux delays ACKs.
-    acks: QuickAcks,
+    last_stamp: u64,
     /// How far above `next` the last segment is whose duplicate ACK waits for others (0: none), and
     /// how many wait for the same ACK.
     held: u32,
     merged: u8,
     /// Some of them are told by the blocks of the next ACK alone.
     unreported: bool,
-    last_stamp: u64,
     /// The last segment was marked, or marks are being echoed; the header bits of ACKs that follow
     /// from it; and how many were marked, where they are counted.
     echo: bool,
     bits: u8,
     marked: u64,
+    out_of_order: Bitmap,
+    /// State from which Linux delays ACKs.
+    acks: QuickAcks,
     /// SACK blocks reported last, newest first, for receivers whose ACKs may be lost (RFC 2018,
     /// section 4).
     recent: Vec<(u64, u64)>,

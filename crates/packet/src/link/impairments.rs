@@ -89,11 +89,12 @@ impl Impairments {
             .map_or(now, |bucket| bucket.settled_at(Time(now)).0)
     }
 
-    /// From when on what a link that was free at `free` does not send is lost to it: an overdrawn
-    /// bucket pays for what it has sent, and one that is filled saves.
+    /// From when on what a link that was free at `free` does not send is lost to it: until the bucket
+    /// of its shaper is full it pays for what has been sent, or saves for what comes.
     pub(crate) fn idle_from(&self, free: u64) -> u64 {
-        self.overdrawable()
-            .map_or(free, |bucket| bucket.full_at().0.max(free))
+        self.shaper
+            .as_ref()
+            .map_or(free, |shaper| shaper.bucket.full_at().0.max(free))
     }
 
     /// From now on packets are lost by another model, which draws from the same stream.

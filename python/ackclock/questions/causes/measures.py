@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...core.result import packets_handled, taking_part
 from ...core.scenario import link_of
-from .scales import bits, packet_size, quantities, steps
-from .shapers import held, hosts, returning
+from .scales import bits, packet_size, steps
+from .shapers import counted_rate, held, hosts, returning
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,6 +35,8 @@ class ClassNumbers:
     one_way_p50: float
     """Median time from sender to receiver, s."""
     one_way_p99: float
+    finished: float = math.nan
+    """Part of its finite transfers that came to their end, in the whole run; NaN without any."""
 
 
 @dataclass(frozen=True)
@@ -115,11 +117,13 @@ def numbers(result: Result, name: str) -> Numbers:
     trips = endless or over or [k for k, flow_class in enumerate(tree["flows"]) if name in returning(flow_class)]
     middle = waits.size // 2
     seconds = link["utilization_1s"]
-    line = quantities(entry["rate"])[0] if isinstance(entry["rate"], str) else rate
-    part = line / rate if held(entry) else 1.0  # a shaper in the queue is used, not the line behind it
-    carried = float(link["utilization"])
+    # a shaper in the queue is used, not the line behind it
+    part = counted_rate(entry) / rate if held(entry) and isinstance(entry["rate"], str) else 1.0
+    carried = part * float(link["utilization"])
     if entry.get("service", "none") != "none":
         carried = float(link["bytes"]) * 8 / (rate * (end - begin))
+        if held(entry):  # airtime is no part of what a shaper lets through
+            part = carried / max(float(link["utilization"]), 1e-9)
     elif there := _mean_rate(tree, name, begin, end):
         carried = float(link["bytes"]) * 8 / (there * (end - begin))
     half = len(seconds) // 2
@@ -138,8 +142,8 @@ def numbers(result: Result, name: str) -> Numbers:
         delay_p50=_number(link["delay_p50"]),
         delay_p99=_number(link["delay_p99"]),
         delay_mean=_number(link["delay_mean"]),
-        utilization=part * float(link["utilization"]),
-        throughput=part * carried,
+        utilization=min(part * float(link["utilization"]), 1.0),
+        throughput=carried,
         loss=loss,
         jain=jain_hosts if hosts(tree, name) else jain_index(goodputs) if len(goodputs) > 1 else math.nan,
         goodput=float(raw["flows"]["goodput"][np.isin(classes, endless)].sum()),
@@ -273,6 +277,9 @@ def _classes(raw: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, Class
             loss=lost / max(sent, lost + answer["received"]) if sent else math.nan,
             one_way_p50=_number(answer.get("delay_p50")),
             one_way_p99=_number(answer.get("delay_p99")),
+            finished=float(np.isfinite(raw["flows"]["completion"][own]).mean())
+            if flow["traffic"]["kind"] == "transfer"
+            else math.nan,
         )
     return classes
 

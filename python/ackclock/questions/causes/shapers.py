@@ -80,6 +80,28 @@ def held(link: Mapping[str, Any]) -> float | None:
     return None
 
 
+def let_through(link: Mapping[str, Any]) -> float | None:
+    """Return the rate at which the slower of a link's shapers, behind the queue or in it, lets packets go, bit/s."""
+    rates = [rate for rate in (held(link), _behind(link)) if rate is not None]
+    return min(rates, default=None)
+
+
+def counted_rate(link: Mapping[str, Any]) -> float:
+    """
+    Return the rate that the engine's utilisation of a link is of, bit/s.
+
+    That of a shaper behind the queue, whose bucket pays for what has been sent; else the line's, whatever the queue
+    itself holds back.
+    """
+    return _behind(link) or _number(link["rate"])
+
+
+def _behind(link: Mapping[str, Any]) -> float | None:
+    """Rate of the shaper behind a link's queue."""
+    shaper = link.get("shaper", "none")
+    return _number(shaper["rate"]) if isinstance(shaper, Mapping) else None
+
+
 def at_rate(tree: Mapping[str, Any], name: str, rate: float) -> dict[str, Any]:
     """Return the scenario with the shaper of a link's queue at another rate; rates of its classes in proportion."""
     changed = copy.deepcopy(dict(tree))

@@ -189,3 +189,35 @@ def test_engines_are_no_farther_apart_than_is_said(gap: float, points: str) -> N
     size = SimpleNamespace(packets=10, utilization=0.883, half=0.047, equations=averages, length=20.0)
     found = SimpleNamespace(reason="", by_equations=size, apart=size, sizes=[size], flows=4)
     assert f"within {points} points of utilisation." in _equations(found)  # type: ignore[arg-type]
+
+
+def test_a_size_is_of_the_packets_that_the_link_carries() -> None:
+    """ "4 packets (0.96 ms)" of 9000 B at 50 Mbit/s, where 12.6 ms were waited: 5.76 ms."""
+    flows = ac.flows(2, "reno", rtt="2 ms", packet_size="9000 B")
+    link = ac.dumbbell(rate="50 Mbit/s", queue={"capacity": "9 packets"}, flows=flows, duration="5 s")
+    answer = ac.buffer(link, sizes=("4 packets", "36 kB", "5.76 ms"), seeds=1)
+    (size,) = answer.sizes
+    assert size.seconds == pytest.approx(4 * 9000 * 8 / 50e6)
+    assert size.bdp == pytest.approx(size.seconds / 2e-3)
+    assert answer.product == pytest.approx(50e6 * 2e-3 / 72_000)
+    assert size.delay_p99 <= 1.02 * (size.seconds + 72_000 / 50e6)  # one more is being sent
+
+
+@pytest.mark.parametrize(
+    ("link", "flow", "said"),
+    [
+        ({}, {"stop": "3 s"}, "varies"),
+        ({"scheduler": "htb", "classes": [{"name": "all", "rate": "5 Mbit/s", "flows": ["a"]}]}, {}, "classes"),
+        ({"scheduler": "cake", "bandwidth": "5 Mbit/s"}, {}, "tins"),
+    ],
+)
+def test_links_without_one_buffer_for_all_the_time(link: dict[str, Any], flow: dict[str, Any], said: str) -> None:
+    """Flows that stop counted as endless; "link[0].queue.capacity: unknown key" of a queue with classes."""
+    flows = {"name": "a", "path": ["l"], "rtt": "20 ms", "congestion": "reno", **flow}
+    tree = {
+        "scenario": {"duration": "9 s"},
+        "link": [{"name": "l", "rate": "9 Mbit/s", "queue": link}],
+        "flows": [flows],
+    }
+    with pytest.raises(ac.errors.AckclockError, match=said):
+        ac.buffer(ac.Scenario(tree))

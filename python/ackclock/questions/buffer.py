@@ -33,8 +33,8 @@ from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import BUFFER, CONFIDENCE
 from .causes.experiment import chosen
-from .causes.scales import Length, bits, bulk, needed, quantities, timed
-from .setting import PACKET
+from .causes.scales import Length, bits, bulk, needed, packet_size, quantities, timed
+from .causes.shapers import scheduler
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -131,6 +131,8 @@ class Buffer(Card):
     """bit/s."""
     rtt: float
     """Mean round trip without queueing, s."""
+    packet: float
+    """Size of the endless flows' packets, bytes: the largest where they differ."""
     flows: int
     """Endless flows."""
     controls: tuple[str, ...]
@@ -149,7 +151,7 @@ class Buffer(Card):
     @property
     def product(self) -> float:
         """The bandwidth-delay product in packets, the rule for one flow (Villamizar and Song 1994)."""
-        return self.rate * self.rtt / (8 * PACKET)
+        return self.rate * self.rtt / (8 * self.packet)
 
     @property
     def root(self) -> float:
@@ -310,25 +312,19 @@ def buffer(
     scenario = scenario_of(scenario)
     tree = scenario.canonical
     name = link or chosen(tree)
-    entry = next((link for link in tree["link"] if link["name"] == name), None)
-    if entry is None:
-        raise BufferSizeError(f"there is no link {name}; there are {', '.join(link['name'] for link in tree['link'])}")
-    endless = bulk(tree, name)
-    if not endless:
-        raise BufferSizeError(f"no endless TCP flow crosses the link {name}: nothing asks for a buffer there")
-    if not isinstance(entry["rate"], str) or tree.get("change"):
-        raise BufferSizeError(f"the rate of {name} or its traffic varies: each part of the time needs its own buffer")
+    entry, endless = _sized(tree, name)
     number = sum(int(flow["count"]) for flow in endless)
-    speed = bits(entry)
+    speed, packet = bits(entry), packet_size({"flows": endless}, name)
     trips = [sum(rtts) / len(rtts) for flow in endless if (rtts := quantities(flow["rtt"]))]
     trip = sum(trips) / len(trips) if trips else 0.1
-    lab = _Lab(tree, name, speed, trip, target, seeds, BUFFER.sure if until_sure else BUFFER.packets)
-    wanted = [_packets(text, speed) for text in sizes] or _grid(speed * trip / (8 * PACKET), number)
+    lab = _Lab(tree, name, speed, packet, trip, target, seeds, BUFFER.sure if until_sure else BUFFER.packets)
+    wanted = [_packets(text, speed, packet) for text in sizes] or _grid(speed * trip / (8 * packet), number)
     by_packets = {job.packets: job for job in map(lab.size, sorted(set(wanted)))}
     answer = Buffer(
         link=name,
         rate=speed,
         rtt=trip,
+        packet=packet,
         flows=number,
         controls=tuple(dict.fromkeys(str(flow["congestion"]["kind"]) for flow in endless)),
         target=target,
@@ -355,6 +351,21 @@ def buffer(
     return replace(answer, part=lab.part(checked, number)) if checked else answer
 
 
+def _sized(tree: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]:
+    """Return the link and its endless flows, where one size is its buffer for all of the time."""
+    entry = next((link for link in tree["link"] if link["name"] == name), None)
+    if entry is None:
+        raise BufferSizeError(f"there is no link {name}; there are {', '.join(link['name'] for link in tree['link'])}")
+    endless = bulk(tree, name)
+    if not endless:
+        raise BufferSizeError(f"no endless TCP flow crosses the link {name}: nothing asks for a buffer there")
+    if entry["queue"].get("classes") or scheduler(entry)[0] == "cake":
+        raise BufferSizeError(f"the queue of {name} has classes or tins: they have buffers of their own, not one size")
+    if not isinstance(entry["rate"], str) or tree.get("change") or any(flow["stop"] != "never" for flow in endless):
+        raise BufferSizeError(f"the rate of {name} or its traffic varies: each part of the time needs its own buffer")
+    return entry, endless
+
+
 def _described(rate: object, rtt: str | None, count: int, congestion: str, style: str) -> Scenario:
     if not isinstance(rate, str) or rtt is None:
         raise BufferSizeError("a rate and a round trip are needed, such as 10gbit and 50ms, or a scenario")
@@ -368,11 +379,11 @@ def _described(rate: object, rtt: str | None, count: int, congestion: str, style
     )
 
 
-def _packets(text: str, speed: float) -> int:
-    """A size in packets."""
+def _packets(text: str, speed: float, packet: float) -> int:
+    """A size in packets of so many bytes."""
     value, kind = read_quantity(f"size {text}", text, BufferSizeError)
     bytes_of = text.strip().endswith("B")
-    packets = value * speed / (8 * PACKET) if kind == "time" else value / PACKET if bytes_of else value
+    packets = value * speed / (8 * packet) if kind == "time" else value / packet if bytes_of else value
     if kind not in ("time", "size", "number", "packets") or not packets >= 1:
         raise BufferSizeError(f"size {text}: must be a time, packets or bytes, of one packet or more")
     return round(packets)
@@ -392,6 +403,7 @@ class _Lab:
     tree: Mapping[str, Any]
     link: str
     speed: float
+    packet: float
     rtt: float
     target: float
     seeds: int
@@ -405,7 +417,7 @@ class _Lab:
         entry["queue"]["capacity"] = f"{packets} packets"
         length = needed(changed, self.link)
         scenario = Scenario(timed(changed, length))
-        wanted = length.total * sum(bits(link) for link in changed["link"]) / (8 * PACKET)
+        wanted = length.total * sum(bits(link) for link in changed["link"]) / (8 * self.packet)
         first = int(changed["scenario"]["seed"])
         runs: list[Result] = []
         interval = Interval(math.nan, math.nan, 0)
@@ -423,8 +435,8 @@ class _Lab:
 
         return Size(
             packets=packets,
-            seconds=packets * 8 * PACKET / self.speed,
-            bdp=packets * 8 * PACKET / (self.speed * self.rtt),
+            seconds=packets * 8 * self.packet / self.speed,
+            bdp=packets * 8 * self.packet / (self.speed * self.rtt),
             utilization=interval.mean,
             half=interval.half if math.isfinite(interval.half) else 0.0,
             delay_mean=average("delay_s_mean"),
@@ -438,7 +450,7 @@ class _Lab:
     def part(self, size: Size, flows: int) -> Part | None:
         """Run a part of a link in which all flows are alike but for their number; None where it has too few."""
         changed = copy.deepcopy(dict(self.tree))
-        pace = size.length * self.speed / (8 * PACKET)
+        pace = size.length * self.speed / (8 * self.packet)
         divisor = math.ceil(pace / BUFFER.part)
         entry, *others = changed["link"]
         queue = entry["queue"]

@@ -275,3 +275,16 @@ def test_the_period_in_a_table_is_that_of_the_decay_beside_it() -> None:
     row = row_of(judged)
     assert float(row["period_s"]) == pytest.approx(2 * math.pi / OMEGA, rel=0.05)
     assert float(row["decay_per_s"]) == pytest.approx(mode.decay.value, rel=1e-3)
+
+
+def test_packets_of_a_stream_are_no_cycle() -> None:
+    """Vegas beside a stream whose packets come 1.92 ms apart: "a limit cycle of period 0.00192 s"."""
+    flows = [
+        ac.flows(1, "vegas", rtt="0.05 ms", name="main"),
+        ac.flows(2, name="stream", rtt="0.05 ms", packet_size="1200 B", traffic={"kind": "cbr", "rate": "5 Mbit/s"}),
+    ]
+    link = ac.dumbbell(rate="50 Mbit/s", queue={"aqm": "pi", "capacity": "9 packets"}, flows=flows, duration="4 s")
+    measured = ac.measured_stability(link, packets=2_000_000)
+    assert measured.verdict == "cannot tell", measured
+    assert "that of the packets of stream" in measured.reason
+    assert math.isnan(measured.period)

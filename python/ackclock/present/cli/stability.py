@@ -200,7 +200,7 @@ def _moving(options: argparse.Namespace, title: str, scenario: Scenario, moved: 
     print_text(f"{title}: {moved.sentence}")
     if measured is not None:
         print_text(f"From packets: {measured.sentence}")
-        if measured.mode is not None and math.isfinite(moved.period):
+        if not moved.rests and measured.mode is not None and math.isfinite(moved.period):
             print(f"period: {moved.period:.3g} s by the equations, {measured.period:.3g} s measured")
     if options.vary:
         print_notes([f"nothing was varied: --vary {' '.join(options.vary)} moves an equilibrium, and there is none"])

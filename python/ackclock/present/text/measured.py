@@ -51,6 +51,10 @@ STATEMENTS: Final = {
     ),
     "undecided": "{ratio} does not decide between a limit cycle and noise. More runs would tell.",
     "amplitude-ratio": "amplitude ratio {value:.2f} ({low:.2f} to {high:.2f}; a cycle has 1, noise 2)",
+    "driven": (
+        "its motion of period {period:.3g} s has that of the packets of {flows}, which come at a constant rate and "
+        "move it. Whether it would move without them, runs without {flows} tell."
+    ),
     "sampled": (
         "samples {sample:time} apart show a cycle of period {period:.3g} s, samples {finer:time} apart do not. What "
         "the link itself does is faster than they follow; the spectrum of a trace with finer samples would tell."

@@ -313,7 +313,7 @@ def idle_links(name: str) -> str:
 def cycle(moved: Cycle) -> str:
     """Return where equations without an equilibrium lead."""
     why = moved.why.removeprefix("no equilibrium: ").rstrip(".")
-    if moved.high - moved.low < 1e-2 <= moved.high:  # noqa: PLR2004, less than digits show
+    if moved.rests:
         rest = f"From empty queues the queue of {moved.link} comes to rest at {digits(moved.mean)} packets"
         return f"The search found no equilibrium: {why}. {rest}, all the same."
     text = f"There is no equilibrium: {why}. From empty queues the queue of {moved.link} moves between "

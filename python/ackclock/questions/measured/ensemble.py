@@ -56,6 +56,10 @@ FINER: Final = (1 + math.sqrt(5)) / 2
 """Samples that test a period stand closer by this factor: it is no ratio of whole numbers, which could alias alike."""
 SAME_PERIOD: Final = 0.1
 """Two periods this near (relatively) are one."""
+DRIVEN: Final = 0.02
+"""... and so near to the packets of a stream, or to the first parts of their distance, a motion is theirs."""
+HARMONICS: Final = 3
+"""Parts of that distance which a queue that they move shows."""
 MAX_INTERVAL_RATIO: Final = 10.0
 """Ratio of the ends of the decay rate's interval beyond which nothing is known of the mode."""
 LEAST_SHARE: Final = 0.1
@@ -306,12 +310,15 @@ class Ensemble:
 
     def confirmed(self, judged: MeasuredStability) -> MeasuredStability:
         """
-        Withhold a cycle whose period another distance of samples does not show.
+        Withhold a cycle that the packets of a stream make, or whose period another distance of samples does not show.
 
         A link with a clock of its own, of batches or of a rate that changes, moves its queue faster than samples at a
         part of the round trip follow; they show a slow swing in its place.
         """
         link = link_of(self.scenario.canonical, judged.link)
+        if judged.verdict == "oscillates" and (stream := self._driver(judged)) is not None:
+            finding = state("measured.driven", period=judged.cycle, flows=stream)
+            return replace(judged, verdict="cannot tell", finding=finding, mode=None, cycle=math.nan)
         steady = link.get("service", "none") == "none" and isinstance(link["rate"], str)
         if steady or judged.verdict != "oscillates":
             return judged
@@ -323,6 +330,16 @@ class Ensemble:
             return replace(judged, packets=packets)
         finding = state("measured.sampled", period=judged.cycle, sample=self.sample, finer=other.sample)
         return replace(judged, verdict="cannot tell", finding=finding, mode=None, cycle=math.nan, packets=packets)
+
+    def _driver(self, judged: MeasuredStability) -> str | None:
+        """Return the constant-rate class over the link whose packets come with a cycle's period, or its first parts."""
+        for flow in self.scenario.canonical["flows"]:
+            if flow["traffic"]["kind"] == "cbr" and judged.link in flow["path"]:
+                size, rate = quantities(flow["packet_size"])[0], quantities(flow["traffic"]["rate"])[0]
+                periods = [8 * size / rate / part for part in range(1, HARMONICS + 1)]
+                if any(abs(judged.cycle / period - 1) <= DRIVEN for period in periods):
+                    return str(flow["name"])
+        return None
 
     def concluded(self, judged: MeasuredStability, tolerance: float) -> MeasuredStability:
         """Keep the verdict; a decay rate that stayed wider than was asked for is named."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ...core.accessors import presented
 from ...core.fluid import fluid
@@ -21,6 +21,10 @@ EMPTY = 1e-3
 """A queue below so many packets is the rounding of a solver."""
 
 
+REST: Final = 1e-2
+"""A queue whose ends are nearer than this rests, packets."""
+
+
 @dataclass(frozen=True, eq=False)
 class Cycle:
     """The motion of equations without an equilibrium: a limit cycle, or one without a dominant period."""
@@ -35,6 +39,11 @@ class Cycle:
     period: float
     """s; NaN where none stands out."""
     run: FluidResult
+
+    @property
+    def rests(self) -> bool:
+        """Whether the queue comes to rest above zero, as far as digits show."""
+        return self.high - self.low < REST <= self.high
 
     @property
     @presented

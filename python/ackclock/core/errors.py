@@ -110,7 +110,7 @@ def _class_place(class_: type) -> str:
 
 
 class AnalysisError(AckclockError):
-    """An analysis of the fluid model gave no answer; `kind` is the cause in a word or two, such as "no equilibrium"."""
+    """An analysis gave no answer; `kind` is the cause in a word or two, such as "no equilibrium"."""
 
     def __init__(self, message: str, kind: str = "failed") -> None:
         super().__init__(message)

@@ -17,8 +17,9 @@ from ..core.statement import state
 from ..core.tc.trees import Writer, write
 from ..experiment.sequential import WHY
 from .causes import shapers
-from .causes.ablations import control, lacking, with_queue
+from .causes.ablations import control, lacking, set_control, with_queue
 from .causes.experiment import Lab, Measured
+from .causes.measures import Numbers
 from .causes.remedy import Balance, Preference, effects
 from .causes.scales import bits as bits_of
 from .causes.scales import bulk, carried, first_crossed, packet_size
@@ -304,7 +305,7 @@ def other_senders(
     for flow in (flow for name in names for flow in bulk(changed, name)):
         if flow["congestion"]["kind"] not in BBR:
             own.add(control(flow))
-            flow["congestion"] = {"kind": "bbr"}
+            set_control(flow, "bbr")
     if not own:
         return None
     after, balance = _compared(lab, "senders: BBR", changed, present, seed, dict.fromkeys(names, 1.0))
@@ -328,9 +329,23 @@ def _compared(
     for seeds in WHY.seeds:
         after = lab.measure(key, changed, min(seeds, len(present.numbers)), seed, traces=True)
         balance = Balance(effects(present, after, parts, first_crossed(changed, list(parts)), counts))
+        balance = _without_the_finished(balance, changed, parts, (*present.numbers, *after.numbers))
         if seeds >= len(present.numbers) or all(effect.decided for effect in balance.effects):
             break
     return after, balance
+
+
+def _without_the_finished(
+    balance: Balance, tree: Mapping[str, Any], links: Collection[str], runs: Sequence[Numbers]
+) -> Balance:
+    """
+    Return the balance without the throughput of transfers that come to their end in some run.
+
+    A setting in which they end sooner would seem to carry less. Endless flows take what they leave.
+    """
+    done = [flow for flow in tree["flows"] if any(run.classes[str(flow["name"])].finished > 0 for run in runs)]
+    spent = [link for link in links if not bulk(tree, link) and any(link in flow["path"] for flow in done)]
+    return balance.without("goodput", [str(flow["name"]) for flow in done]).without("rate", spent)
 
 
 def _fq_codel(bits: float, rtt: float, packet: float) -> dict[str, Any]:

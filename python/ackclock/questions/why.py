@@ -38,7 +38,7 @@ from .causes.remedy import Effect, Preference
 from .causes.scales import Length, bulk, first_crossed, timed
 from .causes.scales import room as room_of
 from .causes.sentences import Evidence, Sentence, interval
-from .causes.shapers import held, returning
+from .causes.shapers import held, let_through, returning
 from .following import Following, following, follows
 from .home import DOWN, doing, home
 from .people import People, people
@@ -624,7 +624,7 @@ def _words(tree: Mapping[str, Any], name: str) -> str:
     inner = scheduler if scheduler != "none" else queue["aqm"]
     kind = str(inner["kind"] if isinstance(inner, Mapping) else inner)
     room = room_of(tree, name)
-    let = held(link)
+    let = let_through(link) if held(link) else None
     kind = kind if let is None else str(state("why.shaped", kind=kind, rate=let))
     text = "" if kind.startswith("cake") else str(queue.get("capacity", ""))  # it has a limit of memory
     if not text:

@@ -19,6 +19,8 @@ TWICE: Final = 2.0
 """A page that takes more than so many times what it took is stated so, not in per cent."""
 MOST_COSTS: Final = 2
 """Costs of classes of flows and of a page that are stated: the greatest."""
+ALIKE: Final = "neither is better by more than chance"
+"""Where no measure that is preferred differs."""
 WIDE: Final = 0.2
 """The interval of a change is stated where half of it is more than this part of the change."""
 
@@ -59,7 +61,8 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
     text += f", for {listed(paid)}" if paid else ""
     text += f"; but {costs}." if costs else "."
     if prefer is not None:
-        text += f" Preferring {prefer}, {'it is better' if wanted else 'the present queue is better'}."
+        better = "it is better" if wanted else "the present queue is better" if balance.worse(prefer) else ALIKE
+        text += f" Preferring {prefer}, {better}."
     elif not wanted:
         decides = balance.wanted("delay") != balance.wanted("rate")
         text += " Which is better depends on what you prefer"
@@ -83,7 +86,7 @@ def _effect(effect: Effect, balance: Balance) -> str:
     if effect.key == "delay_p99":
         whose = [other.subject for other in balance.effects if other.key == "one_way_p99" and other.better is False]
         classes = [other.subject for other in balance.effects if other.key == "one_way_p99"]
-        alone = f" (of {listed(whose)} alone)" if effect.better is False and 0 < len(whose) < len(classes) else ""
+        alone = f" ({_longer(whose)})" if effect.better is False and 0 < len(whose) < len(classes) else ""
         return f"{time(apart)}{_spread(effect)} {less} at the 99th percentile{alone}"
     if effect.key == "rate":
         if effect.before <= 0:
@@ -102,6 +105,11 @@ def _effect(effect: Effect, balance: Balance) -> str:
         return f"{even} even share (Jain's index {effect.before:.2f} to {effect.after:.2f})"
     what = "lost" if effect.key == "loss" else "lost of a stream without congestion control"
     return f"{share(effect.after)} in place of {share(effect.before)} {what}"
+
+
+def _longer(classes: Sequence[str]) -> str:
+    """Whose packets alone wait longer, where a number is of all packets."""
+    return f"of all packets; only {listed(classes)} {'waits' if len(classes) == 1 else 'wait'} longer"
 
 
 def _freed(balance: Balance) -> str:

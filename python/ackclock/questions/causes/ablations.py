@@ -211,7 +211,7 @@ def _mixed(place: int) -> Callable[[Tree, str, str], Change | None]:
             for key in flow.keys() - chosen.keys():  # an endpoint of the user's own has no keys of TCP
                 del flow[key]
             for key in chosen:
-                if key not in flow or key in ("pacing", "loss_detection", "hystart", "ecn"):
+                if key not in flow or key in ("pacing", "loss_detection", "reduction", "hystart", "ecn"):
                     flow[key] = copy.deepcopy(chosen[key])
         words = " beside ".join(called(kind) for kind in count)
         return _said(changed, "controls", "one-control", controls=words, control=called(kind))
@@ -373,6 +373,13 @@ def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
     return _said(changed, "queue", "drop-tail", queue=here, room=room(changed, name))
 
 
+def set_control(flow: dict[str, Any], kind: str) -> None:
+    """Give the flows of a canonical class another congestion control, with what goes with it in their style."""
+    flow["congestion"] = {"kind": kind}
+    for key in ("reduction", "hystart", "search", "saved_window", "saved_rtt"):  # BBR has its own way of each
+        flow.pop(key, None)
+
+
 def _control(other: str) -> Callable[[Tree, str, str], Change | None]:
     def apply(tree: Tree, name: str, symptom: str) -> Change | None:
         kinds = {control(flow) for flow in bulk(tree, name)}
@@ -380,7 +387,7 @@ def _control(other: str) -> Callable[[Tree, str, str], Change | None]:
             return None
         changed = copy.deepcopy(tree)
         for flow in bulk(changed, name):
-            flow["congestion"] = {"kind": other}
+            set_control(flow, other)
             flow["pacing"] = "auto"
         present = " and ".join(called(kind) for kind in sorted(kinds))
         return Change(changed, present, str(state("causes.with", what=called(other))))

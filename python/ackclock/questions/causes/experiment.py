@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ...core._words import listed
-from ...core.errors import ScenarioError
+from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, link_of
 from ...core.simulate import run
 from ...core.statement import state
@@ -425,11 +425,16 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
     ------
     ScenarioError
         If the packet engine cannot represent the scenario.
+    AnalysisError
+        If nothing crosses the link in the measured time.
     """
     tree = scenario.canonical
     name = link or chosen(tree)
     lab = lab or Lab(name)
     present = lab.measure("present", tree, first=seed, traces=True)
+    if not any(run.packets for run in present.numbers):
+        measured = lab.record[present.key]["scenario"]["scenario"]["measure"]
+        raise AnalysisError(f"nothing crosses the link {name} in the measured time, {measured}")
     verdicts, present = _verdicts(lab, tree, present, seed)
     while longer := _longer(lab, tree, present, verdicts):
         words = f"{_times(longer.longer)}, {_seeds(len(present.numbers))}"

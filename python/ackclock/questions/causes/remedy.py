@@ -50,6 +50,8 @@ STARVED: Final = 0.1
 
 Preference = Literal["delay", "rate"]
 Key = Literal["delay_p50", "delay_p99", "loss", "rate", "jain", "stream_loss", "one_way_p99", "goodput", "page"]
+DELAYS: Final = ("delay_p50", "delay_p99")
+"""Waits at a link."""
 OF_PEOPLE: Final = ("goodput", "page")
 """Measures of a class of flows, and of people beside them."""
 
@@ -290,18 +292,25 @@ class Balance:
         tails = {effect.better for effect in self.effects if effect.key == "one_way_p99"}
         return {True, False} <= tails
 
+    @property
+    def _longer(self) -> list[Effect]:
+        """Delays that are longer, where not only the tails of some classes are and those of others shorter."""
+        delays = (cost for cost in self.costs if cost.key in DELAYS)
+        return [cost for cost in delays if not (cost.key == "delay_p99" and self._apart)]
+
+    def worse(self, prefer: Preference) -> bool:
+        """Whether the setting is worse in what is preferred."""
+        return bool(self._longer) if prefer == "delay" else any(cost.key == "rate" for cost in self.costs)
+
     def wanted(self, prefer: Preference | None) -> bool:
         """Whether the setting is better by a preference, or without one so much better that nobody would mind."""
         if not self.gains:
             return False
-        delays = ("delay_p50", "delay_p99")
         if prefer == "delay":
-            longer = [
-                cost for cost in self.costs if cost.key in delays and not (cost.key == "delay_p99" and self._apart)
-            ]
-            return any(gain.key in delays for gain in self.gains) and not longer
+            return any(gain.key in DELAYS for gain in self.gains) and not self._longer
         if prefer == "rate":
-            return all(effect.key != "rate" or effect.change >= 0 for effect in self.effects)
+            rates = [effect.change for effect in self.effects if effect.key == "rate"]
+            return bool(rates) and min(rates) >= 0
         return all(
             (cost.key == "rate" and -cost.change <= PRICE * cost.before)
             or (cost.key == "goodput" and (self._beyond(cost) <= PRICE or self._shared(cost)))

@@ -34,6 +34,8 @@ def check(answer: dict[str, Any]) -> int:
             assert all(run in part["runs"] for evidence in sentence["evidence"] for run in evidence["runs"]), sentence
             if sentence["subject"] == "FQ-CoDel":
                 _remedy(answer, sentence, runs)
+            elif sentence["subject"] == "BBR":
+                _changes(answer["senders"]["effects"], [], sentence, runs)
             else:
                 CHECKS[sentence["predicate"]](sentence, runs)
         said += len(part["sentences"])
@@ -96,7 +98,8 @@ def _setting(part: dict[str, Any], setting: str, key: str, runs: _Runs, judges: 
     for name, what in {"delay_p50": _wait(0.5), "delay_p99": _wait(0.99), "loss": _lost}.items():
         _same(stated[name], runs.mean(key, what), f"{part['link']}, {setting}: {name}")
     used = runs.mean(key, lambda run, runs: 1 - _idle(run, runs))
-    _same(stated["utilization"], factor * used, f"{part['link']}, {setting}: utilization", 5e-3)
+    slack = 5e-3 + _ends(runs.of(key)[0], runs)
+    _same(stated["utilization"], factor * used, f"{part['link']}, {setting}: utilization", slack)
     for name, row in stated["classes"].items():
         columns = {
             "goodput": lambda run, _runs, name=name: float(run.flows["goodput"][run.flows["class"] == name].sum()),
@@ -168,7 +171,7 @@ def _commands(part: dict[str, Any], answer: dict[str, Any]) -> None:
     bits = [ac._core.quantity(str(link["rate"]))[0] for link in (now, then)]
     holds = [now.get(key, "none") for key in ("policer", "shaper")]
     let = min([bits[0], *(ac._core.quantity(str(held["rate"]))[0] for held in holds if isinstance(held, dict))])
-    if "fq_codel" in lines:
+    if "fq_codel" in lines and not then["queue"].get("classes"):
         assert (shaped is not None) == (bits[1] < bits[0]), (lines, bits)
         words = dict(re.findall(r"(target|interval) ([0-9.]+)ms", lines))
         scheduler = then["queue"]["scheduler"]
@@ -180,7 +183,7 @@ def _commands(part: dict[str, Any], answer: dict[str, Any]) -> None:
         assert abs(bits[1] - 0.95 * let) < 600, (lines, bits)
     assert undo, lines
     for device in set(re.findall(r"qdisc replace dev (\S+)", lines)):
-        assert re.search(rf"del (dev )?{device}\b", undo), (lines, undo)
+        assert re.search(rf"del (dev )?{device}\b|replace dev {device} root", undo), (lines, undo)
 
 
 def _peaks(part: dict[str, Any], answer: dict[str, Any], runs: _Runs) -> None:
@@ -234,7 +237,8 @@ def _tabled(part: dict[str, Any], key: str, runs: _Runs) -> None:
     mean = runs.mean(present, what)
     stated = part["present"][key]
     if not math.isnan(mean):
-        _near(stated, 1 - mean if key == "utilization" else mean, {"text": f"the table's {key}"}, 2e-3)
+        slack = 2e-3 + (_ends(runs.of(present)[0], runs) if key == "utilization" else 0.0)
+        _near(stated, 1 - mean if key == "utilization" else mean, {"text": f"the table's {key}"}, slack)
 
 
 class _Runs:
@@ -264,7 +268,7 @@ def _bits(run: Any, runs: _Runs) -> float:
     """The link's rate, or its shaper's; of a varying one the mean over a period, by a thousand looks at it."""
     rate, shaper = (_entry(run, runs).get(key, "none") for key in ("rate", "shaper"))
     if isinstance(rate, str):
-        rates = [rate, *([shaper["rate"]] if isinstance(shaper, dict) else [])]
+        rates = [rate, *([shaper["rate"]] if isinstance(shaper, dict) else []), *_held(_entry(run, runs)["queue"])]
         return min(float(ac._core.quantity(text)[0]) for text in rates)
     if (again := rate.get("repeat", "never")) == "never":
         begins = [ac._core.quantity(str(step[0]))[0] for step in rate["steps"]]
@@ -272,6 +276,14 @@ def _bits(run: Any, runs: _Runs) -> float:
     else:
         period = ac._core.quantity(again)[0]
     return sum(_rate_at(rate, (k + 0.5) * period / 1000, period) for k in range(1000)) / 1000
+
+
+def _held(queue: dict[str, Any]) -> list[str]:
+    """The rates at which CAKE or a token bucket filter lets packets out of a queue."""
+    scheduler = queue.get("scheduler", "none")
+    scheduler = scheduler if isinstance(scheduler, dict) else {"kind": scheduler, **queue}
+    key = {"cake": "bandwidth", "tbf": "rate"}.get(scheduler["kind"])
+    return [str(scheduler[key])] if scheduler.get(key, "unlimited") != "unlimited" else []
 
 
 def _packet(run: Any, runs: _Runs) -> float:
@@ -341,12 +353,11 @@ def _uneven(run: Any, runs: _Runs) -> float:
 
 
 def _rtt(run: Any, runs: _Runs) -> float:
-    over = {
-        entry["name"]
-        for entry in run._scenario["flows"]
-        if entry["traffic"]["kind"] in ("bulk", "app-limited") and runs.link in entry["path"]
-    }
-    rtts = [rtt for rtt, name in zip(run.flows["rtt"], run.flows["class"], strict=True) if name in over]
+    """The mean base round trip of the endless flows over the link; without any, of all."""
+    over = [entry for entry in run._scenario["flows"] if runs.link in entry["path"]]
+    endless = {entry["name"] for entry in over if entry["traffic"]["kind"] in ("bulk", "app-limited")}
+    names = endless or {entry["name"] for entry in over}
+    rtts = [rtt for rtt, name in zip(run.flows["rtt"], run.flows["class"], strict=True) if name in names]
     return float(sum(rtts) / len(rtts))
 
 
@@ -419,6 +430,13 @@ def _spread(text: str, evidence: dict[str, Any], sentence: dict[str, Any]) -> No
             _near(float(stated) / 100, end, sentence, 6e-4)
 
 
+def _ends(run: Any, runs: _Runs) -> float:
+    """Share of the window that a packet, or what a shaper's bucket holds, makes at its ends."""
+    shaper = _entry(run, runs).get("shaper", "none")
+    bucket = 8 * ac._core.quantity(str(shaper["burst"]))[0] if isinstance(shaper, dict) else 0.0
+    return float((_packet(run, runs) + bucket) / _bits(run, runs) / (run.window[1] - run.window[0]))
+
+
 def _interval(evidence: dict[str, Any], runs: _Runs, key: str, what: Any, sentence: dict[str, Any]) -> float:
     """Half the 95 % interval over the seeds, as it is stated and in the words; of one run, what it states."""
     values = [what(run, runs) for run in runs.of(key)]
@@ -428,9 +446,8 @@ def _interval(evidence: dict[str, Any], runs: _Runs, key: str, what: Any, senten
     spread = math.sqrt(sum((value - sum(values) / len(values)) ** 2 for value in values) / (len(values) - 1))
     half = float(stats.t.ppf(0.975, len(values) - 1)) * spread / math.sqrt(len(values))
     slack = 1e-3 * max(map(abs, values)) + 6e-4
-    if what is _idle:  # a packet more or less at the ends of the window
-        first = runs.of(key)[0]
-        slack += _packet(first, runs) / _bits(first, runs) / float(first.window[1] - first.window[0])
+    if what is _idle:
+        slack += _ends(runs.of(key)[0], runs)
     counted = "stream" in sentence["predicate"]  # packets are counted, too: the interval is no narrower than that tells
     assert stated >= half * (1 - CLOSE) - slack, (sentence["text"], stated, half)
     assert counted or stated <= half * (1 + CLOSE) + slack, (sentence["text"], stated, half)
@@ -567,7 +584,6 @@ def _remedy(answer: dict[str, Any], sentence: dict[str, Any], runs: _Runs) -> No
     """
     now, instead = sentence["evidence"][0]["runs"]
     text = sentence["text"]
-    links = [effect["subject"] for effect in answer["effects"] if effect["key"] == "delay_p50"]
     before, after = (runs.record[key] for key in (now, instead))
     shorter = min(len(before["seeds"]), len(after["seeds"]))
     assert before["seeds"][:shorter] == after["seeds"][:shorter], (sentence["text"], before["seeds"], after["seeds"])
@@ -577,7 +593,18 @@ def _remedy(answer: dict[str, Any], sentence: dict[str, Any], runs: _Runs) -> No
         if link["name"] in {part["link"] for part in judged}:
             assert [link["queue"], link.get("shaper")] != queues[link["name"]], f"{link['name']} keeps its queue"
     _of_people(answer, sentence)
-    for effect, evidence in zip(answer["effects"], sentence["evidence"], strict=True):
+    _preferred(answer, text)
+    _of_what_ends(sentence, runs)
+    _changes(answer["effects"], judged, sentence, runs)
+
+
+def _changes(
+    effects: list[dict[str, Any]], judged: list[dict[str, Any]], sentence: dict[str, Any], runs: _Runs
+) -> None:
+    """Every number before and after, whether it is named, and the throughput that is paid."""
+    text = sentence["text"]
+    links = [effect["subject"] for effect in effects if effect["key"] == "delay_p50"]
+    for effect, evidence in zip(effects, sentence["evidence"], strict=True):
         if effect["key"] == "page":
             continue
         now, instead = evidence["runs"]
@@ -590,9 +617,38 @@ def _remedy(answer: dict[str, Any], sentence: dict[str, Any], runs: _Runs) -> No
         _near(effect["before"], before, sentence)
         _near(effect["after"], after, sentence)
         if effect["key"] == "rate":
-            _price(before, after, effect["subject"] if len(links) > 1 else "", sentence)
+            ends = _ends(own.of(now)[0], own) if before else 0.0
+            _price(before, after, effect["subject"] if len(links) > 1 else "", sentence, ends)
         if not of_class:
             _named(effect["key"], before, after, _passages(text, effect["subject"], links), effect["half"], sentence)
+
+
+def _preferred(answer: dict[str, Any], text: str) -> None:
+    """What is preferred is better, or worse, in that at some link; what is neither, in nothing for certain."""
+    said = re.search(r"Preferring (delay|rate), (it is|the present queue is|neither is) better", text)
+    if said is None:
+        return
+    keys = ("delay_p50", "delay_p99") if said[1] == "delay" else ("rate",)
+    apart = [effect["after"] - effect["before"] for effect in answer["effects"] if effect["key"] in keys]
+    gains = [-value if said[1] == "delay" else value for value in apart]
+    if said[2] == "it is":
+        assert max(gains, default=-1.0) >= 0, text
+    elif said[2] == "the present queue is":
+        assert min(gains, default=0.0) < 0, text
+    else:
+        counted = [effect for effect in answer["effects"] if effect["key"] in keys and effect["better"] is False]
+        assert not counted or said[1] == "delay", (text, counted)
+
+
+def _of_what_ends(sentence: dict[str, Any], runs: _Runs) -> None:
+    """No throughput is paid by transfers that came to their end: the sooner they do, the less a link carries."""
+    for key in sentence["evidence"][0]["runs"]:
+        for run in runs.of(key):
+            over = [flow for flow in run._scenario["flows"] if runs.link in flow["path"]]
+            files = {flow["name"] for flow in over if flow["traffic"]["kind"] == "transfer"}
+            ended = run.flows["completion"][run.flows["class"].isin(files)].notna().any()
+            if ended and not any(flow["traffic"]["kind"] == "bulk" for flow in over):
+                assert not re.search(r"of the rate|throughput", sentence["text"]), sentence["text"]
 
 
 def _of_people(answer: dict[str, Any], sentence: dict[str, Any]) -> None:
@@ -650,16 +706,20 @@ def _beside_table(effect: dict[str, Any], judged: list[dict[str, Any]]) -> None:
                 _same(effect[side], part[setting][column] or 0.0, f"{part['link']}, {setting}: {column} of the remedy")
 
 
-def _price(before: float, after: float, link: str, sentence: dict[str, Any]) -> None:
-    """The throughput that is paid or left is what the runs have, and is not left out where it counts."""
+def _price(before: float, after: float, link: str, sentence: dict[str, Any], ends: float) -> None:
+    """
+    The throughput that is paid or left is what the runs have, and is not left out where it counts.
+
+    `ends` is what a window's ends may add, as a share of it.
+    """
     whose = f" of {re.escape(link)}\\b" if link else "(?! of)"
     text, paid = sentence["text"], (before - after) / before if before else 0.0
     less = re.search(rf"([0-9.]+) % of the rate{whose}", text)
     more = re.search(rf"([0-9.]+) % more of the rate{whose}" if link else "([0-9.]+) % more rate", text)
     if less or more:
-        _near(float(less[1]) if less else -float(more[1]) if more else 0.0, 100 * paid, sentence, 0.06)
+        _near(float(less[1]) if less else -float(more[1]) if more else 0.0, 100 * paid, sentence, 0.06 + 100 * ends)
     else:
-        assert sentence["predicate"] != "costs" or paid < 0.01, (text, link, before, after)
+        assert sentence["predicate"] != "costs" or paid < 0.01 + ends, (text, link, before, after)
 
 
 def _passages(text: str, link: str, links: list[str]) -> str:

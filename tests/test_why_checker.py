@@ -18,7 +18,9 @@ import ackclock as ac
 import checkers
 import people_checker
 import printed_checker
+from ackclock._core import quantity
 from ackclock.questions.home import home
+from verdict_variants import random_crossing
 
 QUESTION = home("4 Mbit/s", "2 Mbit/s", "40 ms", queue={"aqm": "drop-tail", "capacity": "70 ms"}, call=True)
 """Both directions wait for some 50 ms, above their limit of 20 ms."""
@@ -31,6 +33,7 @@ def module(name: str) -> ModuleType:
 EXPERIMENT, PEOPLE, REMEDIES, WHY, SETTING = (
     module(f"questions.{name}") for name in ("causes.experiment", "people", "remedies", "why", "setting")
 )
+MEASURES, REMEDY = (module(f"questions.causes.{name}") for name in ("measures", "remedy"))
 TEXT = {name: module(f"present.text.{name}") for name in ("people", "remedies", "why")}
 
 
@@ -243,3 +246,39 @@ FAULTS: dict[str, Callable[[], Any]] = {
 def test_planted_faults_are_convicted(name: str) -> None:
     with FAULTS[name]():
         assert false()
+
+
+def _no_way_back() -> Any:
+    true = REMEDIES._in_tc
+    return patch.object(REMEDIES, "_in_tc", lambda *words: replace(true(*words), undo=""))
+
+
+CROSSINGS: dict[str, tuple[int, Callable[[], Any]]] = {
+    "a shaper behind CAKE is counted twice": (
+        25, lambda: patch.object(MEASURES, "counted_rate", lambda link: quantity(link["rate"])[0])
+    ),
+    "a transfer that ends sooner pays": (
+        20, lambda: patch.object(REMEDIES, "_without_the_finished", lambda balance, *_: balance)
+    ),
+    "what is alike is worse": (245, lambda: patch.object(REMEDY.Balance, "worse", lambda *_: True)),
+    "a tree that Linux has not is not undone": (115, _no_way_back),
+}  # fmt: skip
+"""Faults that showed where two features met, each with a crossing in which it is seen."""
+
+
+@pytest.mark.parametrize("name", CROSSINGS)
+def test_faults_of_crossings_are_convicted(name: str) -> None:
+    seed, fault = CROSSINGS[name]
+    scenario, options = random_crossing(seed)
+
+    def wrong() -> bool:
+        answer = json.loads(json.dumps(ac.why(scenario=scenario, **options).json()))
+        try:
+            checkers.check(answer)
+        except AssertionError:
+            return True
+        return False
+
+    assert not wrong()
+    with fault():
+        assert wrong()

@@ -213,3 +213,53 @@ def random_line(seed: int) -> ac.Scenario:
         classes.append({"name": "call", "path": [way], "rtt": f"{rtt} ms", "traffic": call, "packet_size": "200 B"})
     head = {"name": f"line {seed}", "duration": "50 s", "measure": "10 s .. 50 s"}
     return ac.Scenario({"scenario": head, "link": links, "flows": classes})
+
+
+def random_crossing(seed: int) -> tuple[ac.Scenario, dict[str, Any]]:
+    """
+    What holds packets back, crossed with traffic that ends or comes and goes, sizes of packets, and the question's way.
+
+    With it the options of `why`.
+    """
+    draw = random.Random(f"crossing/{seed}")
+    rate = draw.choice([4, 10, 20])
+    leaf: dict[str, Any] = {
+        "aqm": draw.choice(["drop-tail", "pi", "codel"]),
+        "capacity": draw.choice(["3 packets", "50 packets"]),
+    }
+    cake = {"scheduler": {"kind": "cake", "bandwidth": f"{draw.choice([0.6, 0.9]) * rate:g} Mbit/s"}}
+    tbf = {"scheduler": {"kind": "tbf", "rate": f"{0.8 * rate:g} Mbit/s", "burst": "30 kB"}, "default": "all"}
+    shaper = {"rate": f"{0.5 * rate:g} Mbit/s", "burst": draw.choice(["20 kB", "200 kB"])}
+    held: dict[str, dict[str, Any]] = {
+        "policer": {"policer": {"rate": f"{0.6 * rate:g} Mbit/s", "burst": "40 kB"}, "queue": leaf},
+        "shaper": {"shaper": shaper, "queue": leaf},
+        "two shapers": {"shaper": shaper, "queue": cake},
+        "tree": {"queue": {**tbf, "classes": [{"name": "all", "queue": leaf}]}},
+        "losses": {"loss": 0.002, "queue": leaf},
+        "cake": {"queue": cake},
+    }
+    link = {"name": "link", "rate": f"{rate} Mbit/s", "delay": "5 ms", **held[draw.choice(list(held))]}
+    common = {"path": ["link"], "rtt": f"{draw.choice([20, 60])} ms", "packet_size": draw.choice(["1500 B", "576 B"])}
+    style = draw.choice(["rfc", "linux"])
+    traffics: dict[str, Any] = {
+        "bulk": {"kind": "bulk"},
+        "file": {"kind": "transfer", "size": f"{draw.choice([2, 6])} MB"},
+        "pages": {"kind": "http", "size": "exponential 30 kB", "think": "300 ms"},
+    }
+    classes = [
+        {
+            **common,
+            "name": name,
+            "count": draw.choice([1, 3]),
+            "congestion": draw.choice(["cubic", "reno", "bbr"]),
+            "style": style,
+            "traffic": traffics[name],
+        }
+        for name in draw.choice([("bulk",), ("file",), ("bulk", "file"), ("bulk", "pages"), ("file", "pages")])
+    ]
+    if draw.random() < 0.5:
+        kind = draw.choice([{"kind": "cbr", "rate": "300 kbit/s"}, {"kind": "on-off", "rate": "1 Mbit/s"}])
+        classes.append({**common, "name": "stream", "packet_size": "200 B", "traffic": kind})
+    head = {"name": f"crossing {seed}", "duration": "15 s", "measure": "5 s .. 15 s"}
+    options = {"prefer": draw.choice([None, "delay", "rate"]), "own_senders": draw.random() < 0.3}
+    return ac.Scenario({"scenario": head, "link": [link], "flows": classes}), options

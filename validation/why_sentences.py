@@ -22,7 +22,7 @@ import people_checker
 import printed_checker
 from checkers import check
 from run_checker import random_scenario
-from verdict_variants import Variant, made, random_line, random_link
+from verdict_variants import Variant, made, random_crossing, random_line, random_link
 
 BESIDE = 0.15
 """A number this near to its limit may lie on either side of it with other seeds."""
@@ -41,7 +41,7 @@ def measured(scenario: Any, seeds: range = SEEDS) -> dict[str, tuple[float, floa
     flows = [run.flows["goodput"][run.flows["class"].isin(endless)].to_numpy() for run in runs]
     columns = {
         "wait": [float(row["delay_p50"]) for row in rows],
-        "loss": [float(row["drops"] / row["arrivals"]) for row in rows],
+        "loss": [float((row["drops"] + row["policed"]) / row["arrivals"]) for row in rows],
         "idle": [1 - float(row["utilization"]) for row in rows],
         "uneven": [1 - float(goodputs.sum() ** 2 / (len(goodputs) * (goodputs**2).sum())) for goodputs in flows],
     }
@@ -63,7 +63,9 @@ def false(answer: dict[str, Any], scenario: Any) -> list[str]:
         wrong += people_checker.wrong_beside_the_table(answer, scenario)
         wrong += people_checker.wrong_beside_probes(answer, scenario)
     wrong += printed_checker.wrong(answer)
-    if len(scenario.canonical["link"]) > 1:
+    if len(scenario.canonical["link"]) > 1 or any(
+        flow["traffic"]["kind"] == "transfer" for flow in scenario.canonical["flows"]
+    ):
         return wrong  # the judged links are not known beforehand
     length = max(run["length_s"] for key, run in answer["runs"].items() if key.startswith("present"))
     warm = 0.4 * length
@@ -121,10 +123,13 @@ def question(seed: int) -> tuple[str, Any]:
     """
     A link with one or two classes of endless flows, every second of the whole catalogue, some with other traffic.
 
-    Every third is a line with both directions, mixed classes, calls, and at times a rate that varies.
+    Every third is a line with both directions, mixed classes, calls, and at times a rate that varies; every fifth of
+    the others crosses what holds packets back with traffic that ends, sizes and preferences.
     """
     if seed % 3 == 0:
-        return "both directions", random_line(seed)
+        return "both directions", (random_line(seed), {})
+    if seed % 5 == 0:
+        return "crossing", random_crossing(seed)
     if seed % 2:
         scenario = random_scenario(seed)
         kinds = [
@@ -132,20 +137,22 @@ def question(seed: int) -> tuple[str, Any]:
             for flow_class in scenario.canonical["flows"]
             if "congestion" in flow_class
         ]
-        return f"{' and '.join(kinds)} over {scenario.canonical['link'][0]['queue']['aqm']}", scenario
+        return f"{' and '.join(kinds)} over {scenario.canonical['link'][0]['queue']['aqm']}", (scenario, {})
     link = random_link(seed)
     what = f"{' and '.join(flow_class['congestion'] for flow_class in link['classes'])} over {link['queue']['aqm']}"
-    return what, made(link, Variant("plain"))
+    return what, (made(link, Variant("plain")), {})
 
 
-def answer(scenario: Any, _packets: float) -> Any:
+def answer(question: Any, _packets: float) -> Any:
     """As JSON, and as it is printed."""
-    result = ac.why(scenario=scenario)
+    scenario, options = question
+    result = ac.why(scenario=scenario, **options)
     return json.loads(json.dumps(result.json())) | {"printed": str(result)}
 
 
-def checked(scenario: Any, answer: Any, _seed: int) -> dict[str, Any]:
+def checked(question: Any, answer: Any, _seed: int) -> dict[str, Any]:
     """What is false."""
+    scenario, _ = question
     said = [sentence["predicate"] for sentence in answer["sentences"]]
     return {
         "said": said,

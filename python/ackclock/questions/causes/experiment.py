@@ -432,7 +432,7 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
     name = link or chosen(tree)
     lab = lab or Lab(name)
     present = lab.measure("present", tree, first=seed, traces=True)
-    if not any(run.packets for run in present.numbers):
+    if all(math.isnan(run.loss) for run in present.numbers):
         measured = lab.record[present.key]["scenario"]["scenario"]["measure"]
         raise AnalysisError(f"nothing crosses the link {name} in the measured time, {measured}")
     verdicts, present = _verdicts(lab, tree, present, seed)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...core.result import packets_handled, taking_part
 from ...core.scenario import link_of
-from .scales import bits, packet_size, steps
+from .scales import bits, packet_size, quantities, steps
 from .shapers import counted_rate, held, hosts, returning
 
 if TYPE_CHECKING:

@@ -1594,6 +1594,15 @@ mod tests {
         }
     }
 
+    /// The clock of a tin above its threshold is ahead by its last packet and no more: voice at a
+    /// quarter beside bulk at a sixteenth sends thirteen packets for one, as in Linux 6.1.
+    #[test]
+    fn a_tin_above_its_threshold_owes_one_packet() {
+        let labels = [of_hosts(1, 1, 1, 46), of_hosts(2, 2, 2, 8)];
+        let shares = shares_of(&[("tins", word("diffserv4"))], &labels);
+        assert!((shares[0] - 13.0 / 14.0).abs() < 0.005, "{shares:?}");
+    }
+
     /// Eight flows find eight places in a set that a plain hash would make them share.
     #[test]
     fn flows_of_a_set_have_queues_of_their_own() {
@@ -1658,6 +1667,8 @@ mod tests {
             needless_ack(&[None, plain(1), None, plain(2), plain(3)], false),
             Some(1)
         );
+        // the only one stays if another packet stands between
+        assert_eq!(needless_ack(&[plain(1), None, plain(2)], true), None);
         // what was reported out of order, and changed echoes, stay
         assert_eq!(
             needless_ack(&[selective(1, &[(5, 6)]), plain(2)], true),

@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn a_flow_is_hit_by_its_share_of_the_queue() {
         let mut random = Stream::new(1, Owner::Queue, 0);
-        let waiting = [1, 1, 2, 1, 1, 1, 2, 1];
+        let waiting = [1, 1, 1, 1, 2, 1, 1, 2];
         let mut hits = [0, 0];
         for _ in 0..4000 {
             for (flow, hits) in (1..).zip(&mut hits) {

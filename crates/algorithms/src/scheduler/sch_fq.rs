@@ -274,6 +274,30 @@ mod tests {
         assert_eq!(order[20..26], [0, 0, 1, 1, 0, 0]);
     }
 
+    /// A flow that comes back after a rest has what it has not used, and a turn at least.
+    #[test]
+    fn a_rest_takes_no_credit_away() {
+        let mut random = Stream::new(1, Owner::Queue, 0);
+        for (first, expected) in [(2, 8), (10, 2)] {
+            let mut queues = queues(NumberOr::Word("unlimited"));
+            let packet = of_flow(0, 1514);
+            for _ in 0..first {
+                queues.put(Time::ZERO, packet, Label::default());
+            }
+            while queues.take(Time::ZERO).is_some() {}
+            let (backlog, later) = (&queues.backlog, Time::from_seconds(0.05));
+            let label = Label::default();
+            (queues.scheduler).judge_arrival(later, 0, &packet, &label, backlog, &mut random);
+            for flow in [0, 1] {
+                for _ in 0..10 {
+                    queues.put(later, of_flow(flow, 1514), Label::default());
+                }
+            }
+            let order = std::iter::from_fn(|| queues.take(later)).map(|(queue, ..)| queue);
+            assert_eq!(order.take_while(|queue| *queue == 0).count(), expected);
+        }
+    }
+
     #[test]
     fn maxrate_paces_each_flow() {
         let mut queues = queues(NumberOr::Number(1e6));

@@ -361,6 +361,27 @@ mod tests {
         assert!(sfb.probability < before / 10, "{}", sfb.probability);
     }
 
+    /// A bin is too long from its target on, and unused when it is empty.
+    #[test]
+    fn probabilities_change_at_the_target_and_at_none() {
+        let mut sfb = SfbParams::from_values(&[]).unwrap().build(&VIEW);
+        let hash = sfb.filters[0].hash(1);
+        for waiting in 1..=20 {
+            sfb.count([Some(hash), None], true);
+            let expected = if waiting < 20 { 0 } else { sfb.up };
+            assert_eq!(sfb.learn(0, hash), (waiting, expected));
+        }
+        for waiting in (0..20).rev() {
+            sfb.count([Some(hash), None], false);
+            let expected = if waiting > 0 {
+                sfb.up
+            } else {
+                sfb.up - sfb.down
+            };
+            assert_eq!(sfb.learn(0, hash), (waiting, expected));
+        }
+    }
+
     #[test]
     fn what_joins_leaves() {
         let mut sfb = SfbParams::from_values(&[]).unwrap().build(&VIEW);
@@ -384,15 +405,15 @@ mod tests {
             increment: 0.5,
             rehash: NumberOr::Number(5.0),
             warm_up: 4.0,
+            penalty_rate: 100.0, // twice what leaves
             ..SfbParams::from_values(&[]).unwrap()
         };
         let mut sfb = params.build(&VIEW);
         let_in(&mut sfb, &[1; 10], 490);
-        let learned = sfb.filters[1]
-            .bins
-            .as_flattened()
+        let next = sfb.filters[1].bins.as_flattened();
+        let learned = next
             .iter()
-            .filter(|bin| bin.packets > 0);
+            .filter(|bin| bin.packets > 0 && bin.probability > 0);
         assert_eq!(learned.count(), HASH_LEVELS);
         let_in(&mut sfb, &[1], 1);
         let now = Time::from_seconds(5.1);

@@ -331,6 +331,23 @@ mod tests {
         assert_eq!(order, [0, 0, 1, 2, 2, 0, 2]);
     }
 
+    /// What a flow has sent above its allotment counts in its next turn.
+    #[test]
+    fn bytes_are_shared_whatever_the_sizes() {
+        let mut queues = Queues::new(exact().build(&VIEW));
+        for _ in 0..200 {
+            for (flow, size) in [(0, 1000), (1, 1500)] {
+                queues.put(Time::ZERO, of_flow(flow, size), Label::default());
+            }
+        }
+        let mut sent = [0; 2];
+        for _ in 0..200 {
+            let (queue, _, packet) = queues.take(Time::ZERO).unwrap();
+            sent[queue] += packet.size;
+        }
+        assert!(sent[0].abs_diff(sent[1]) <= 2 * 1514, "{sent:?}");
+    }
+
     #[test]
     fn depth_drops_what_arrives_or_the_head() {
         let mut random = Stream::new(1, Owner::Queue, 0);

@@ -20,8 +20,8 @@ STATEMENTS: Final = {
         "the rate (Linux 7.0)"
     ),
     "fwmark": (
-        "{place}: cake: left out: fwmark {mask}: packets have no marks here, so that the code point chooses the tin; give "
-        "marked flows a dscp of theirs"
+        "{place}: cake: left out: fwmark {mask}: packets have no marks here, so that the code point chooses the tin; "
+        "give marked flows a dscp of theirs"
     ),
     "list-ends": "what tc class show ... parent {handle} prints, too (the list of all classes ends at an sfb)",
     "unshaped": "{file}:{line}: {device} is not shaped",

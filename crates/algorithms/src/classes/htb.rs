@@ -11,6 +11,7 @@
 //! equal priority take turns by deficit round robin with their quanta. The way of serving, the
 //! wait queues and the order of charges are those of Linux.
 
+use super::waiting::{NO_PLACE, Waiting};
 use super::{ClassAlgorithm, ClassScheduler, Declared, Turn, sending_time};
 use crate::meta::{About, Algorithm};
 use crate::params::inconsistent;
@@ -141,6 +142,7 @@ impl ClassAlgorithm for HtbParams {
             places: vec![NO_PLACE; classes.len()],
             busy: 0,
             chosen: (0, 0),
+            resting: None,
         }
     }
 }
@@ -196,89 +198,6 @@ impl Round {
         };
         self.at = class;
         Some(class)
-    }
-}
-
-/// A class that no wait queue has.
-const NO_PLACE: u32 = u32::MAX;
-
-/// When classes are looked at again: a binary heap, the earliest first and of equal ones the first.
-#[derive(Debug, Default)]
-struct Waiting(Vec<(Time, usize)>);
-
-impl Waiting {
-    #[inline(always)]
-    fn first(&self) -> Option<(Time, usize)> {
-        self.0.first().copied()
-    }
-
-    /// Looks at `class` again at `at`; `places` are those of all classes in the heap.
-    #[inline(always)]
-    fn set(&mut self, places: &mut [u32], class: usize, at: Time) {
-        let mut place = places[class] as usize;
-        if places[class] == NO_PLACE {
-            place = self.0.len();
-            places[class] = place as u32;
-            self.0.push((at, class));
-        } else {
-            self.0[place].0 = at;
-        }
-        if self.0.len() > 1 {
-            self.restore(places, place);
-        }
-    }
-
-    /// Looks at `class` no more.
-    #[inline(always)]
-    fn remove(&mut self, places: &mut [u32], class: usize) {
-        let place = places[class];
-        if place == NO_PLACE {
-            return;
-        }
-        places[class] = NO_PLACE;
-        let place = place as usize;
-        self.0.swap_remove(place);
-        if let Some(&(_, moved)) = self.0.get(place) {
-            places[moved] = place as u32;
-            self.restore(places, place);
-        }
-    }
-
-    /// The class at `place` goes where it belongs.
-    #[inline(never)]
-    fn restore(&mut self, places: &mut [u32], place: usize) {
-        let place = self.rise(places, place);
-        self.sink(places, place);
-    }
-
-    fn swap(&mut self, places: &mut [u32], place: usize, other_place: usize) {
-        self.0.swap(place, other_place);
-        places[self.0[place].1] = place as u32;
-        places[self.0[other_place].1] = other_place as u32;
-    }
-
-    fn rise(&mut self, places: &mut [u32], mut place: usize) -> usize {
-        while place > 0 && self.0[place] < self.0[(place - 1) / 2] {
-            self.swap(places, place, (place - 1) / 2);
-            place = (place - 1) / 2;
-        }
-        place
-    }
-
-    fn sink(&mut self, places: &mut [u32], mut place: usize) {
-        loop {
-            let (left, right) = (2 * place + 1, 2 * place + 2);
-            let Some(first) = self.0.get(left) else {
-                return;
-            };
-            let is_right = self.0.get(right).is_some_and(|other| other < first);
-            let below = if is_right { right } else { left };
-            if self.0[place] < self.0[below] {
-                return;
-            }
-            self.swap(places, place, below);
-            place = below;
-        }
     }
 }
 
@@ -356,6 +275,10 @@ pub struct Htb {
     busy: usize,
     /// Level and priority at which the class chosen last was found.
     chosen: (usize, usize),
+    /// The only leaf with packets, and when it is looked at again: it has sent on its own account
+    /// and waits, but is still in its row and in no wait queue ([`Htb::settle`]), as it may be the
+    /// next to send again.
+    resting: Option<(usize, Time)>,
 }
 
 /// The priorities, or levels, of a mask, lowest number first.
@@ -499,10 +422,41 @@ impl Htb {
         }
     }
 
+    /// The leaf that rests in its row leaves it and goes where classes wait.
+    #[inline(always)]
+    fn settle(&mut self) {
+        if let Some((class, at)) = self.resting.take() {
+            self.settle_leaf(class, at);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_leaf(&mut self, class: usize, at: Time) {
+        let (level, mask) = (self.classes[class].level, self.classes[class].active);
+        self.leave_rows(class, mask);
+        self.waiting[level].set(&mut self.places, class, at);
+    }
+
+    /// Whether the only leaf with packets, which has waited since it last sent, may send again on
+    /// its own account.
+    #[inline(always)]
+    fn resumes(&mut self, now: Time) -> Option<usize> {
+        let (class, at) = self.resting?;
+        let state = &mut self.classes[class];
+        if at > now || state.mode_after(state.passed(now)).0 != Mode::Sends {
+            return None;
+        }
+        self.resting = None;
+        state.mode = Mode::Sends;
+        self.chosen = (state.level, state.prio);
+        self.rows[state.level][state.prio].at = class;
+        Some(class)
+    }
+
     /// When a class is looked at again first.
     #[inline(always)]
     fn first_look(&self) -> Option<Time> {
-        let mut first = Time(u64::MAX);
+        let mut first = self.resting.map_or(Time(u64::MAX), |(_, at)| at);
         for level in numbers(self.levels) {
             if let Some((at, _)) = self.waiting[level].first() {
                 first = first.min(at);
@@ -558,11 +512,18 @@ impl Htb {
             next = state.parent;
             let before = state.mode;
             let after = state.mode_after(0);
+            // when it is looked at again is known at any time
+            let later = Time(now.0 + after.1.max(1) as u64);
             if after.0 != before {
-                self.change_mode(now, class, after);
+                let is_lone = class == leaf && state.active != 0 && self.busy == 1;
+                let shuts = (before, after.0) == (Mode::Sends, Mode::Waits);
+                if is_lone && shuts && self.waiting[state.level].is_empty() {
+                    state.mode = Mode::Waits;
+                    self.resting = Some((class, later));
+                } else {
+                    self.change_mode(now, class, after);
+                }
             } else if after.0 != Mode::Sends {
-                // when it is looked at again is known at any time
-                let later = Time(now.0 + after.1.max(1) as u64);
                 self.waiting[state.level].set(&mut self.places, class, later);
             }
         }
@@ -571,8 +532,9 @@ impl Htb {
 
 impl ClassScheduler for Htb {
     fn joined(&mut self, _now: Time, class: usize, _backlog: &[Backlog]) {
-        let state = &mut self.classes[class];
-        if state.active == 0 {
+        if self.classes[class].active == 0 {
+            self.settle();
+            let state = &mut self.classes[class];
             state.active = 1 << state.prio;
             let (mask, mode) = (state.active, state.mode);
             self.busy += 1;
@@ -582,6 +544,10 @@ impl ClassScheduler for Htb {
 
     #[inline]
     fn next(&mut self, now: Time, _backlog: &[Backlog]) -> Turn {
+        if let Some(leaf) = self.resumes(now) {
+            return Turn::Send(leaf);
+        }
+        self.settle();
         for level in numbers(self.levels) {
             self.wake(level, now);
             for prio in numbers(self.filled[level]) {
@@ -599,7 +565,7 @@ impl ClassScheduler for Htb {
 
     #[inline]
     fn shut_until(&self) -> Time {
-        if self.busy == 0 || self.filled != [0; LEVELS] {
+        if self.resting.is_none() && (self.busy == 0 || self.filled != [0; LEVELS]) {
             return Time::ZERO;
         }
         self.first_look().unwrap_or(Time::ZERO)
@@ -622,6 +588,7 @@ impl ClassScheduler for Htb {
     }
 
     fn emptied(&mut self, _now: Time, class: usize) {
+        self.settle();
         let state = &mut self.classes[class];
         let (mask, mode) = (std::mem::take(&mut state.active), state.mode);
         self.busy -= usize::from(mask != 0);
@@ -631,8 +598,6 @@ impl ClassScheduler for Htb {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use crate::classes::test::Queues;
     use crate::{NumberOr, Owner, Stream};
@@ -675,26 +640,53 @@ mod tests {
         );
     }
 
-    /// The wait queue against a sorted set.
+    /// A leaf that rests in its row sends as one that has left it.
     #[test]
-    fn the_earliest_is_looked_at_first() {
+    fn resting_changes_nothing() {
         let mut random = Stream::new(1, Owner::Queue, 0);
-        let (mut waiting, mut places) = (Waiting::default(), vec![NO_PLACE; 50]);
-        let mut sorted = BTreeSet::new();
-        for _ in 0..20_000 {
-            let bits = random.bits();
-            let class = (bits % 50) as usize;
-            let at = (bits & (1 << 20) != 0).then_some(Time(bits >> 58));
-            sorted.retain(|(_, other)| *other != class);
-            sorted.extend(at.map(|at| (at, class)));
-            match at {
-                Some(at) => waiting.set(&mut places, class, at),
-                None => waiting.remove(&mut places, class),
+        let mut draw = move |most: u64| random.bits() % most;
+        let mut rested = 0;
+        for _ in 0..200 {
+            let mut rate = |most| 1e6 * (1 + draw(most)) as f64;
+            let (a, b, c) = (rate(9), rate(9), rate(9));
+            let classes = [
+                class(None, false, a, a, 0.0),
+                class(Some(0), true, b.min(a), a, 0.0),
+                class(Some(0), true, b, b, 1.0),
+                class(None, true, c, c, 0.0),
+            ]
+            .map(|mut declared| {
+                (declared.params.burst, declared.params.cburst) = (3000.0, 2000.0);
+                declared.params.quantum = NumberOr::Number(2000.0);
+                declared
+            });
+            let mut both = [(); 2].map(|()| HtbParams { r2q: 10.0 }.build(&classes));
+            let mut backlog = vec![Backlog::default(); classes.len()];
+            let mut now = Time::ZERO;
+            for _ in 0..300 {
+                now.0 += draw(4) * 400_000_000;
+                if draw(9) == 0 {
+                    let leaf = 1 + draw(3) as usize;
+                    backlog[leaf].packets += 1 + draw(9) as u32;
+                    for htb in &mut both {
+                        htb.joined(now, leaf, &backlog);
+                    }
+                }
+                let [turn, other] = both.each_mut().map(|htb| htb.next(now, &backlog));
+                assert_eq!(turn, other);
+                let Turn::Send(leaf) = turn else { continue };
+                backlog[leaf].packets -= 1;
+                let size = 40 + 1460 * draw(2) as u32;
+                for htb in &mut both {
+                    htb.sent(now, leaf, size, &backlog);
+                }
+                rested += usize::from(both[0].resting.is_some());
+                both[1].settle();
+                let [until, other] = both.each_ref().map(Htb::shut_until);
+                assert_eq!(until, other);
             }
-            assert_eq!(waiting.first(), sorted.first().copied());
-            assert_eq!(places[class] == NO_PLACE, at.is_none());
         }
-        assert!(sorted.len() > 10);
+        assert!(rested > 1000, "{rested}");
     }
 
     #[test]

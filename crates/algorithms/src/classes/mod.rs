@@ -13,6 +13,7 @@ mod hfsc;
 mod htb;
 mod prio;
 mod tbf;
+mod waiting;
 
 pub use ets::{Ets, EtsClassParams, EtsParams};
 pub use hfsc::{Hfsc, HfscClassParams, HfscParams};

@@ -78,6 +78,9 @@ impl Moment<'_> {
     }
 }
 
+/// Packets and bytes that wait.
+pub(super) type Counts = (usize, u64);
+
 /// Answer of a queue that is to send.
 pub(super) enum Next {
     /// The packet is [`Moment::leaving`].
@@ -99,6 +102,11 @@ pub(super) struct Fifo {
 }
 
 impl Fifo {
+    #[inline(always)]
+    pub(super) fn counts(&self) -> Counts {
+        (self.waiting.len(), self.bytes)
+    }
+
     pub(super) fn view(&self, moment: &Moment<'_>, size: u32) -> QueueView {
         let packets = self.waiting.len() as u32;
         let full = match self.capacity {
@@ -175,6 +183,11 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    #[inline(always)]
+    pub(super) fn counts(&self) -> Counts {
+        (self.scheduled.packets(), self.bytes)
+    }
+
     fn is_over(&self) -> bool {
         match self.capacity {
             Capacity::Packets(limit) => self.scheduled.packets() > limit as usize,

@@ -12,7 +12,7 @@ use ackclock_algorithms::classes::{AnyClassScheduler, ClassScheduler as _, Turn}
 use ackclock_algorithms::scheduler::{Backlog, Label, SchedulerView};
 use ackclock_scenario::{Dscp, FlowClass, Queue, Tree as Declared};
 
-use super::leaf::{Fifo, Moment, Next, Shared};
+use super::leaf::{Counts, Fifo, Moment, Next, Shared};
 use super::scheduled::Scheduled;
 use crate::outcome::{Ledger, QueueAccount};
 use crate::packet::Packet;
@@ -59,24 +59,69 @@ impl Inner {
         })
     }
 
+    /// A packet arrives, or is dropped (false); and what waited before and waits after.
     #[inline(always)]
-    fn take(&mut self, moment: &mut Moment<'_>) -> Next {
+    fn arrive(
+        &mut self,
+        moment: &mut Moment<'_>,
+        packet: &mut Packet,
+        label: &Label,
+    ) -> (bool, Counts, Counts) {
         match self {
-            Self::Classes => Next::Nothing,
-            Self::Fifo(fifo) => fifo.take(moment),
-            Self::Shared(shared) => shared.take(moment),
-            Self::Tree(tree) => tree.take_below(moment),
+            Self::Classes => {
+                moment.dropped(packet.size, false);
+                (false, (0, 0), (0, 0))
+            }
+            Self::Fifo(fifo) => {
+                let before = fifo.counts();
+                (fifo.arrive(moment, packet), before, fifo.counts())
+            }
+            Self::Shared(shared) => {
+                let before = shared.counts();
+                (
+                    shared.arrive(moment, packet, label),
+                    before,
+                    shared.counts(),
+                )
+            }
+            Self::Tree(tree) => {
+                let before = tree.counts();
+                (
+                    tree.arrive_below(moment, packet, label),
+                    before,
+                    tree.counts(),
+                )
+            }
         }
     }
 
-    /// Packets and bytes that wait.
+    /// A packet is to leave; and what waited before and waits after.
     #[inline(always)]
-    fn counts(&self) -> (usize, u64) {
+    fn take(&mut self, moment: &mut Moment<'_>) -> (Next, Counts, Counts) {
+        match self {
+            Self::Classes => (Next::Nothing, (0, 0), (0, 0)),
+            Self::Fifo(fifo) => {
+                let before = fifo.counts();
+                (fifo.take(moment), before, fifo.counts())
+            }
+            Self::Shared(shared) => {
+                let before = shared.counts();
+                (shared.take(moment), before, shared.counts())
+            }
+            Self::Tree(tree) => {
+                let before = tree.counts();
+                (tree.take_below(moment), before, tree.counts())
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn counts(&self) -> Counts {
         match self {
             Self::Classes => (0, 0),
-            Self::Fifo(fifo) => (fifo.waiting.len(), fifo.bytes),
-            Self::Shared(shared) => (shared.scheduled.packets(), shared.bytes),
-            Self::Tree(tree) => (tree.packets, tree.bytes),
+            Self::Fifo(fifo) => fifo.counts(),
+            Self::Shared(shared) => shared.counts(),
+            Self::Tree(tree) => tree.counts(),
         }
     }
 
@@ -215,6 +260,11 @@ impl Tree {
         })
     }
 
+    #[inline(always)]
+    fn counts(&self) -> Counts {
+        (self.packets, self.bytes)
+    }
+
     /// Packets waiting.
     pub(crate) fn packets(&self) -> usize {
         self.packets
@@ -276,21 +326,12 @@ impl Tree {
             return false;
         };
         let state = &mut self.classes[class];
-        let (packets, bytes) = state.inner.counts();
         state.arrived += 1;
         let rate = moment.rate;
         moment.rate = rate.min(state.most);
-        let joined = match &mut state.inner {
-            Inner::Classes => {
-                moment.dropped(packet.size, false);
-                false
-            }
-            Inner::Fifo(fifo) => fifo.arrive(moment, packet),
-            Inner::Shared(shared) => shared.arrive(moment, packet, label),
-            Inner::Tree(tree) => tree.arrive_below(moment, packet, label),
-        };
+        let (joined, (packets, bytes), (after, bytes_after)) =
+            state.inner.arrive(moment, packet, label);
         moment.rate = rate;
-        let (after, bytes_after) = state.inner.counts();
         state.dropped += (packets + 1 - after) as u64;
         self.packets = self.packets + after - packets;
         self.bytes = self.bytes + bytes_after - bytes;
@@ -346,20 +387,20 @@ impl Tree {
     #[inline(always)]
     fn take_from(&mut self, moment: &mut Moment<'_>, class: usize) -> bool {
         let state = &mut self.classes[class];
-        if let Some((arrival, packet)) = state.front.take() {
+        if state.front.is_some()
+            && let Some((arrival, packet)) = state.front.take()
+        {
             (*moment.leaving, moment.arrival) = (Some(packet), arrival);
             self.packets -= 1;
             self.bytes -= u64::from(packet.size);
             self.count(class);
             return true;
         }
-        let (packets, bytes) = state.inner.counts();
         let rate = moment.rate;
         moment.rate = rate.min(state.most);
-        let next = state.inner.take(moment);
+        let (next, (packets, bytes), (after, bytes_after)) = state.inner.take(moment);
         moment.rate = rate;
         let taken = usize::from(matches!(next, Next::Packet));
-        let (after, bytes_after) = state.inner.counts();
         state.dropped += (packets - after - taken) as u64;
         self.packets = self.packets + after - packets;
         self.bytes = self.bytes + bytes_after - bytes;

@@ -12,7 +12,7 @@ import pytest
 import ackclock as ac
 from ackclock.questions import causes
 from ackclock.questions.causes import experiment, remedy, scales
-from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
+from ackclock.questions.causes.ablations import GENERAL, SPECIFIC, in_words
 from ackclock.questions.causes.experiment import Lab, diagnose
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.causes.sentences import Evidence
@@ -363,3 +363,18 @@ def test_the_bucket_of_a_policer_lengthens_the_runs() -> None:
         ac.run(scenario.with_({"scenario.measure": window})).links.loc["l", "loss_policer"] for window in windows
     ]
     assert policed[0] == pytest.approx(policed[1], rel=0.35)
+
+
+def test_everything_that_is_taken_away_has_words() -> None:
+    """ "Cause not found (taken away one by one: wire-loss, short-transfers, queue)": names of keys."""
+    for ablation in (*SPECIFIC, *GENERAL):
+        (words,) = in_words([ablation.key, ablation.key])
+        assert "-" not in words
+
+
+def test_what_the_wire_loses_is_not_counted_as_lost_at_the_queue() -> None:
+    """ "0.057 % are lost" over a class that loses 0.4 %: the wire's 0.2 % were no part of it."""
+    flows = ac.flows(4, "reno", rtt="30 ms")
+    link = ac.dumbbell(rate="20 Mbit/s", queue="fq_codel", flows=flows, duration="8 s")
+    (said,) = diagnose(link.with_({"link.bottleneck.loss": 0.0005})).sentences
+    assert "dropped at the queue, beside what the wire loses" in said.text

@@ -6,7 +6,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.questions.causes.measures import numbers
-from ackclock.questions.presence import present_for_a_part, silent
+from ackclock.questions.presence import begun_before, present_for_a_part, silent
 
 
 def scenario(flows: list[dict[str, Any]], measure: str = "20 s .. 60 s") -> ac.Scenario:
@@ -92,3 +92,15 @@ def test_a_control_that_lives_by_marks_says_what_it_is_without() -> None:
     own = ac.run(scenario([{"name": "x", "congestion": "dctcp"}])).flows["goodput"]
     reno = ac.run(scenario([{"name": "x"}])).flows["goodput"]
     assert own.tolist() == reno.tolist()  # what the note says
+
+
+def test_transfers_that_began_before_the_measured_time_are_named() -> None:
+    """Eight transfers ended at 35 s of 20 to 60 s: "completed 0", and not a word."""
+    file = {"name": "files", "count": 3, "traffic": {"kind": "transfer", "size": "20 MB"}}
+    result = ac.run(
+        scenario([file, {"name": "late", "start": "30 s", "traffic": {"kind": "transfer", "size": "1 MB"}}])
+    )
+    ends = result.flows["completion"][result.flows["class"] == "files"]
+    assert ((ends > 20) & (ends < 60)).all()
+    assert begun_before(result) == [("files", 3, 3)]
+    assert "flows `files`: 3 of 3 transfers that end in the measured time began before it" in str(result)

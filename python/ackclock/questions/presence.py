@@ -83,6 +83,23 @@ def _stop(entry: Mapping[str, Any]) -> float:
     return math.inf if stop == "never" else float(_core.quantity(stop)[0])
 
 
+def begun_before(result: Result) -> list[tuple[str, int, int]]:
+    """
+    Return the classes of finite transfers of which some end in the measured time, but began before it.
+
+    Each with the number of these, and of its flows: completions are counted of those that begin in the time.
+    """
+    begin, _ = result.window
+    answers = []
+    for place, entry in enumerate(result._scenario["flows"]):
+        if entry["traffic"]["kind"] == "transfer":
+            flows = _of_class(result, place)
+            end = flows["start"] + flows["completion"]
+            if number := int(((flows["start"] < begin) & (end >= begin)).sum()):
+                answers.append((str(entry["name"]), number, len(end)))
+    return answers
+
+
 def _of_class(result: Result, place: int) -> dict[str, Any]:
     columns = result._raw["flows"]
     return {name: column[columns["class"] == place] for name, column in columns.items()}

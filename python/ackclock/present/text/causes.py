@@ -74,6 +74,30 @@ STATEMENTS: Final = {
     "unfair": "The flows share unevenly: Jain's index is {value}",
     "hosts": "The hosts share unevenly: Jain's index over hosts is {value}",
     "tried": " (taken away one by one: {tried})",
+    "tried-link-layer": "the overhead of the link's layer",
+    "tried-shaper": "the shaper's rate",
+    "tried-by-host": "flows that count each for itself, not by host",
+    "tried-tunnel": "tunnels",
+    "tried-policer": "the policer",
+    "tried-wire-loss": "losses on the wire",
+    "tried-jitter": "delay that varies",
+    "tried-stalls": "stalls",
+    "tried-access": "the access links",
+    "tried-elsewhere": "the queues of other links",
+    "tried-receive-window": "the receiver's window",
+    "tried-medium": "the shared medium",
+    "tried-ack-path": "the path of the ACKs",
+    "tried-many-acks": "the number of ACKs",
+    "tried-application": "applications that send less than they may",
+    "tried-unresponsive": "traffic without congestion control",
+    "tried-short-transfers": "transfers that come and go",
+    "tried-endless-flows": "endless flows",
+    "tried-mixed-controls": "different congestion controls",
+    "tried-round-trips": "different round trips",
+    "tried-queue": "the queue's discipline",
+    "tried-buffer": "the size of the buffer",
+    "tried-control": "the congestion control",
+    "tried-flows": "the number of flows",
     "not-found": "{head}; cause not found{tried}.",
     "cause": "{head}; the cause is {causes}.",
     "both-causes": "{head}; it takes both {causes}.",
@@ -81,5 +105,9 @@ STATEMENTS: Final = {
     "healthy": (
         "Nothing is wrong: half of the packets wait at most {wait:time}, {loss:share} are lost, and the link is "
         "used {used:share} of the time."
+    ),
+    "healthy-beside-wire": (
+        "Nothing is wrong: half of the packets wait at most {wait:time}, {loss:share} are dropped at the queue, beside "
+        "what the wire loses, and the link is used {used:share} of the time."
     ),
 }

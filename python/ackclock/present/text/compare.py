@@ -116,8 +116,8 @@ def cause(measure: str, explanation: Explanation) -> str:
 
 def _no_cause(explanation: Explanation, tried: list[Tried]) -> str:
     """Say what was taken away in vain, and what could not be."""
-    names = ", ".join(trial.key for trial in tried if JOINT not in trial.key) or "nothing to take away"
-    names += ", and two at once" if any(JOINT in trial.key for trial in tried) else ""
+    names = "; ".join(trial.cause for trial in tried if JOINT not in trial.key) or "nothing to take away"
+    names += "; and two at once" if any(JOINT in trial.key for trial in tried) else ""
     if not explanation.unaffordable:
         return f"cause not found (taken away one by one: {names})"
     rest = f"not found in {names}; " if tried else ""

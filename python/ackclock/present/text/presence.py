@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...core._words import listed
 from ...core.result import Result
 from ...core.units import rate_text, time
-from ...questions.presence import Presence, present_for_a_part, silent
+from ...questions.presence import Presence, begun_before, present_for_a_part, silent
 
 
 def notes(result: Result) -> list[str]:
@@ -18,6 +18,11 @@ def notes(result: Result) -> list[str]:
             "for nearly all of it; "
             f"{listed([_there(presence) for presence in partial])}"
         )
+    lines += [
+        f"flows `{name}`: {early} of {count} transfers that end in the measured time began before it, and are not "
+        "counted as completed; `completion` of Result.flows has their times"
+        for name, early, count in begun_before(result)
+    ]
     for found in silent(result):
         reasons = [
             (

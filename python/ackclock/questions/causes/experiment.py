@@ -23,7 +23,7 @@ from ...experiment.ablation import Ablated, Ablation, Search, Tree, Verdict, app
 from ...experiment.progress import tell
 from ...experiment.runner import parallel
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
-from .ablations import GENERAL, SPECIFIC, LinkAblation, sized
+from .ablations import GENERAL, SPECIFIC, LinkAblation, in_words, sized
 from .measures import UNRESPONSIVE, Numbers, numbers
 from .scales import Length, bits, bulk, carried, lasting, needed, once, pace, quantities, room, timed
 from .sentences import Evidence, Sentence, interval
@@ -756,7 +756,7 @@ def sentence(finding: Finding, link: str) -> Sentence:
     value = _shown(finding.evidence, symptom)
     head = state(f"causes.{symptom.key}", value=value, bears=STREAM_LOSS)
     if not finding.causes:
-        tried = state("causes.tried", tried=", ".join(finding.tried)) if finding.tried else ""
+        tried = state("causes.tried", tried="; ".join(in_words(finding.tried))) if finding.tried else ""
         text = state("causes.not-found", head=head, tried=tried)
     else:
         parts = [f"{cause.words} ({cause.done}: {_shown(cause.evidence[0], symptom)})" for cause in finding.causes]
@@ -788,10 +788,12 @@ def _healthy(diagnosis: Diagnosis) -> Sentence:
     ]
     wait, loss = (diagnosis.present.of(symptom).mean for symptom in SYMPTOMS[:2])
     used = sum(own.utilization for own in diagnosis.present.numbers) / len(diagnosis.present.numbers)
+    wire = link_of(diagnosis.lab.record[diagnosis.present.key]["scenario"], diagnosis.link).get("loss", "none")
+    case = "healthy" if wire == "none" else "healthy-beside-wire"
     return Sentence(
         f"link {diagnosis.link}",
         "healthy",
-        str(state("causes.healthy", wait=wait, loss=loss, used=used)),
+        str(state(f"causes.{case}", wait=wait, loss=loss, used=used)),
         {"delay_p50_s": wait, "loss": loss, "utilization": used},
         judged,
     )

@@ -277,6 +277,17 @@ def _constant(tree: Tree) -> bool:
     return tree.pop("change", None) is not None
 
 
+def _present(tree: Tree) -> bool:
+    window = _seconds(tree["scenario"]["measure"]) or [0.0]
+    late = [flow for flow in tree["flows"] if any(at > window[0] for at in _seconds(flow.get("start", "")))]
+    early = [flow for flow in tree["flows"] if any(at < window[-1] for at in _seconds(flow.get("stop", "")))]
+    for flow in late:
+        flow["start"] = "0 s"
+    for flow in early:
+        flow["stop"] = "never"
+    return bool(late or early)
+
+
 def _equal(tree: Tree) -> bool:
     changed = False
     for flow in tree["flows"]:
@@ -365,6 +376,7 @@ def _grown(flows: bool) -> Callable[[Tree], bool]:
 
 REMOVED: dict[str, Callable[[Tree], bool]] = {
     "changes": _constant,
+    "absence": _present,
     "unresponsive": _only("bulk", "app-limited", "transfer", "http", "poisson-arrivals", "packmime"),
     "short-transfers": _only("bulk", *OFFERS),
     "random-arrivals": _even,

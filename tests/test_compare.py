@@ -581,6 +581,12 @@ def test_a_larger_link_is_loaded_as_before() -> None:
     assert ablations["flows"](lost) is not None
     cameras = tree | {"flows": tree["flows"][1:]}
     assert [ablations[key](cameras) for key in ("small-windows", "flows")] == [None] * 2
+    assert ablations["absence"](tree) is None
+    tree["scenario"]["measure"] = "5 s .. 20 s"
+    late = tree | {"flows": [tree["flows"][0], tree["flows"][1] | {"start": "9 s", "stop": "15 s"}]}
+    always = ablations["absence"](late)
+    assert always is not None
+    assert [(flow["start"], flow["stop"]) for flow in always["flows"]] == [("0 s", "never")] * 2
     even = ablations["random-arrivals"](cameras)
     assert even is not None
     assert even["flows"][0]["traffic"] == {"kind": "cbr", "rate": "4 Mbit/s"}

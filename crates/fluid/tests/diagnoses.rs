@@ -218,3 +218,35 @@ fn newton_and_the_certificate() {
         Err(Failure::CertificateFailed { .. } | Failure::RootOnLine { .. })
     ));
 }
+
+/// Flows that come or go while it is measured: the equations had them all the time without a word.
+#[test]
+fn flows_that_are_absent_for_a_time_are_said() {
+    let notes = |start: &str, stop: &str| {
+        let text = format!(
+            "[scenario]\nduration = '60 s'\nmeasure = '20 s .. 60 s'\n[[link]]\nname = 'link'\n\
+             rate = '20 Mbit/s'\nqueue = {{ aqm = 'red', capacity = '300 packets' }}\n\
+             [[flows]]\nname = 'tcp'\npath = ['link']\nrtt = '60 ms'\ncongestion = 'reno'\n\
+             [[flows]]\nname = 'cam'\npath = ['link']\nrtt = '60 ms'\nstart = '{start}'\n\
+             stop = '{stop}'\ntraffic = {{ kind = 'cbr', rate = '4 Mbit/s' }}\n"
+        );
+        let scenario = ackclock_scenario::parse(text, "test").unwrap_or_else(|e| panic!("{e:?}"));
+        let model = Model::from_scenario(&scenario, Choices::default()).unwrap();
+        let all = model.notes().to_vec();
+        all.into_iter()
+            .find(|note| note.contains("all the time"))
+            .unwrap_or_default()
+    };
+    assert_eq!(notes("uniform 0 s .. 5 s", "never"), "");
+    assert_eq!(notes("0 s", "60 s"), "");
+    let said = "flows `cam`: the equations have them all the time, though they";
+    assert_eq!(
+        notes("30 s", "never"),
+        format!("{said} start as late as 30 s")
+    );
+    assert_eq!(notes("0 s", "40 s"), format!("{said} stop at 40 s"));
+    assert_eq!(
+        notes("uniform 10 s .. 25 s", "40 s"),
+        format!("{said} start as late as 25 s and stop at 40 s")
+    );
+}

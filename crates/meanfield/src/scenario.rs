@@ -277,9 +277,13 @@ impl<'a> Reader<'a> {
         let overflow_only = bottleneck.aqm.overflow_only() || bottleneck.aqm.hard_limit().is_some();
         let enough = if overflow_only { ENOUGH.0 } else { ENOUGH.1 };
         if flows < enough {
+            let over = match (bottleneck.aqm.overflow_only(), overflow_only) {
+                (true, _) => "without an AQM",
+                (false, true) => "over a threshold",
+                _ => "with an AQM",
+            };
             self.notes.push(format!(
-                "{flows} flows: the mean-field limit is accurate from about {enough} flows on {} an AQM",
-                if overflow_only { "without" } else { "with" }
+                "{flows} flows: the mean-field limit is accurate from about {enough} flows on {over}"
             ));
         }
         let classes = self

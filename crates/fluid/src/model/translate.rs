@@ -22,6 +22,37 @@ fn mean_rtt(d: &Distribution) -> f64 {
     }
 }
 
+/// The time by which flows have started, s: of nearly all of them where there is no last one.
+fn started_by(start: &Distribution) -> f64 {
+    match start {
+        Distribution::Fixed(at) | Distribution::Range(_, at) | Distribution::Uniform(_, at) => *at,
+        Distribution::List(list) => list.iter().copied().fold(0.0, f64::max),
+        Distribution::Normal(mean, deviation) => mean + 3.0 * deviation,
+        Distribution::Exponential(mean) => 5.0 * mean,
+    }
+}
+
+/// That flows are absent for a part of the measured time, where they are: the equations have all
+/// flows all the time.
+fn absence(scenario: &Scenario, flows: &FlowClass) -> Option<String> {
+    let (from, to) = scenario.measure.map_or((0.0, f64::INFINITY), |(from, to)| {
+        (from.seconds(), to.seconds())
+    });
+    let start = Some(started_by(&flows.start)).filter(|start| *start > from);
+    let stop = flows.stop.map(ackclock_algorithms::Time::seconds);
+    let stop = stop.filter(|stop| *stop < to);
+    let what = match (start, stop) {
+        (None, None) => return None,
+        (Some(start), None) => format!("start as late as {start} s"),
+        (None, Some(stop)) => format!("stop at {stop} s"),
+        (Some(start), Some(stop)) => format!("start as late as {start} s and stop at {stop} s"),
+    };
+    let name = &flows.name;
+    Some(format!(
+        "flows `{name}`: the equations have them all the time, though they {what}"
+    ))
+}
+
 impl Model {
     /// The equations of `scenario` with the given choices.
     ///
@@ -72,6 +103,7 @@ impl Model {
         }
         let mut background = vec![Vec::new(); scenario.links.len()];
         for (index, flows) in scenario.flows.iter().enumerate() {
+            model.notes.extend(absence(scenario, flows));
             match Flows::new(scenario, index, size)? {
                 Flows::Sender(sender) => model.add_class(*sender, flows)?,
                 Flows::Source(source) => {

@@ -104,7 +104,10 @@ def fluid_table(result: FluidResult) -> pd.DataFrame:
     summary = result.summary.round(9)
     shown = pd.DataFrame(
         {
-            str(path): [PLAIN[kinds[str(path).rpartition(".")[2]]](value) for value in row]
+            # a law without a state of the queue has no length of it
+            str(path): [
+                "-" if math.isnan(value) else PLAIN[kinds[str(path).rpartition(".")[2]]](value) for value in row
+            ]
             for path, row in summary.iterrows()
         },
         index=summary.columns,

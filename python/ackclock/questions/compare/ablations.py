@@ -8,6 +8,7 @@ is the cause. Names are those of `ackclock.questions.causes.ablations` where the
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -93,6 +94,18 @@ def _changes(tree: Tree) -> Tree | None:
     changed = copy.deepcopy(tree)
     del changed["change"]
     return changed
+
+
+def _always_there(tree: Tree) -> Tree | None:
+    """The same with flows that neither start nor stop while they are measured: equations have them all the time."""
+    measured = quantities(tree["scenario"]["measure"]) or [0.0]
+    changed = copy.deepcopy(tree)
+    for flow in changed["flows"]:
+        if max(quantities(flow.get("start", "0 s")), default=0.0) > measured[0]:
+            flow["start"] = "0 s"
+        if min(quantities(flow.get("stop", "never")), default=math.inf) < measured[-1]:
+            flow["stop"] = "never"
+    return changed if changed["flows"] != tree["flows"] else None
 
 
 def _round_trips(tree: Tree) -> Tree | None:
@@ -209,6 +222,7 @@ def _grown(key: str, value: Any, gains: Sequence[str]) -> Any:
 
 ABLATIONS: Final = (
     EngineAblation("changes", "the changes during the run", "without changes", _changes),
+    EngineAblation("absence", "flows that start or stop meanwhile", "with all flows all the time", _always_there),
     EngineAblation(
         "unresponsive",
         "the traffic without congestion control",

@@ -13,7 +13,7 @@ import pytest
 import ackclock as ac
 from ackclock.experiment.sequential import Policy
 from ackclock.present.text.buffer import _equations
-from ackclock.questions.buffer import Averages, Buffer, Size, _settled
+from ackclock.questions.buffer import Averages, Buffer, BufferSizeError, Size, _settled
 from conftest import Command
 
 
@@ -153,6 +153,32 @@ def test_what_takes_too_many_packets_says_how_to_go_on() -> None:
     assert math.isnan(answer.sizes[0].utilization)
     assert "--until-sure" in answer.headline
     assert answer.reason
+
+
+def test_a_size_that_was_not_run_is_no_answer() -> None:
+    """ "With 5000 packets (1.2 s) it is too short" was said of a size whose runs would have been too long."""
+
+    def size(packets: int, used: float) -> Size:
+        return Size(
+            packets, 1e-3 * packets, 0.1, used, 1e-3, 0.01, 0.02, 0.01, 0 if math.isnan(used) else 1, 60.0, None
+        )
+
+    asked = ac.buffer("10 Mbit/s", "40 ms", sizes=("20 packets",))
+    answer = replace(asked, target=0.9, sizes=(size(100, 0.83), size(200, 0.86), size(400, math.nan)), reason="none")
+    first = answer.sentences()[0]
+    assert first.startswith("Cannot tell which buffer is enough for a utilisation of 90.0 %: with 200 packets (")
+    assert first.endswith("it is 86.0 % ± 0.1 %; larger ones need longer runs (--until-sure).")
+    assert "needs longer runs" in str(answer)
+
+
+def test_behind_a_policer_no_buffer_matters() -> None:
+    """ "No buffer that was tried is enough" of packets that a policer drops before they can wait."""
+    link = {"name": "isp", "rate": "100 Mbit/s", "policer": {"rate": "20 Mbit/s", "burst": "15 kB"}}
+    tree = {"scenario": {"duration": "9 s"}, "link": [link], "flows": [ac.flows(1, "cubic", rtt="50 ms", path=["isp"])]}
+    with pytest.raises(BufferSizeError, match="isp: its policer drops packets before they can wait"):
+        ac.buffer(ac.Scenario(tree))
+    link["policer"] = {"rate": "200 Mbit/s", "burst": "15 kB"}
+    assert ac.buffer(ac.Scenario(tree), sizes=("50 packets",)).sizes
 
 
 def test_command(ackclock: Command, tmp_path: Path) -> None:

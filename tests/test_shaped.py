@@ -8,6 +8,7 @@ import pytest
 import ackclock as ac
 from ackclock.present import report
 from ackclock.present.text.results import run_tables
+from ackclock.present.text.variants import comparison
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.shaped import measures, shaped
 from conftest import Command
@@ -109,3 +110,20 @@ def test_a_shaper_on_a_radio_link_is_used_by_what_it_lets_through() -> None:
     result = ac.run(scenario(cake, rate="50 Mbit/s", service={"kind": "lte"}), trace_links=True)
     used = bytes_of(result) * 8 / 4 / 45e6
     assert numbers(result, "isp").utilization == pytest.approx(used, abs=5e-3)
+
+
+def test_what_a_policer_drops_is_not_left_out() -> None:
+    """Of a leased line "utilisation 9.5 %", "loss or marks 0 %", and no row of what was policed between variants."""
+    policer = {"policer": {"rate": "10 Mbit/s", "burst": "30 kB"}}
+    policed = scenario({"capacity": "50 ms"}, **policer)
+    result = ac.run(policed)
+    row = result.links.loc["isp"]
+    used = row["bytes"] * 8 / (result.window[1] - result.window[0]) / 10e6
+    assert used > 0.5
+    assert f"of the 10 Mbit/s that its policer lets through {100 * used:.1f} % are used" in str(result)
+    assert row["loss_policer"] > row["loss"] == 0
+    table = comparison([{"file": "f", "set": {"v": value}} for value in "ab"], [result, result])
+    assert table is not None
+    assert "isp: policed" in table.index
+    lost = ac.compare(policed).values["loss", "isp"]["packet"]
+    assert lost == pytest.approx(row["loss_policer"])

@@ -61,6 +61,7 @@ def test_what_an_answer_of_a_policed_link_leaves_to_the_reader() -> None:
     link = {"name": "isp", "rate": "1 Gbit/s", "delay": "5 ms", "policer": policer}
     flows = ac.flows(1, "cubic", rtt="50 ms", path=["isp"])
     answer = ac.why(scenario=ac.Scenario({"scenario": {"duration": "60 s"}, "link": [link], "flows": [flows]}))
+    assert answer.present.queue == "drop-tail, room for 100 ms, behind a policer of 20 Mbit/s"
     assert answer.depends
     assert "depends on what you prefer: --prefer delay or --prefer rate." in answer.sentence
     assert "samples" not in str(answer)

@@ -33,7 +33,7 @@ from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import BUFFER, CONFIDENCE
 from .causes.experiment import chosen
-from .causes.scales import Length, bits, bulk, needed, packet_size, quantities, timed
+from .causes.scales import Length, bits, bulk, needed, packet_size, policed, quantities, timed
 from .causes.shapers import scheduler
 
 if TYPE_CHECKING:
@@ -359,6 +359,11 @@ def _sized(tree: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], Seque
     endless = bulk(tree, name)
     if not endless:
         raise BufferSizeError(f"no endless TCP flow crosses the link {name}: nothing asks for a buffer there")
+    if policed(entry):
+        raise BufferSizeError(
+            f"link {name}: its policer drops packets before they can wait: no buffer matters there; "
+            "why says what a shaper before it does"
+        )
     if entry["queue"].get("classes") or scheduler(entry)[0] == "cake":
         raise BufferSizeError(f"the queue of {name} has classes or tins: they have buffers of their own, not one size")
     if not isinstance(entry["rate"], str) or tree.get("change") or any(flow["stop"] != "never" for flow in endless):

@@ -35,7 +35,7 @@ from .causes.ablations import called
 from .causes.experiment import SYMPTOMS, Diagnosis, Finding, Lab, Measured, RunCache, chosen, diagnose
 from .causes.measures import Numbers, numbers
 from .causes.remedy import Effect, Preference
-from .causes.scales import Length, bulk, first_crossed, timed
+from .causes.scales import Length, bulk, carried, first_crossed, policed, timed
 from .causes.scales import room as room_of
 from .causes.sentences import Evidence, Sentence, interval
 from .causes.shapers import held, let_through, returning
@@ -626,11 +626,12 @@ def _words(tree: Mapping[str, Any], name: str) -> str:
     room = room_of(tree, name)
     let = let_through(link) if held(link) else None
     kind = kind if let is None else str(state("why.shaped", kind=kind, rate=let))
+    behind = str(state("why.policed", rate=carried(link))) if policed(link) else ""
     text = "" if kind.startswith("cake") else str(queue.get("capacity", ""))  # it has a limit of memory
     if not text:
-        return kind
+        return kind + behind
     size = text if text.endswith("packets") or not isinstance(link["rate"], str) else time(room)
-    return kind if math.isinf(room) else f"{kind}, room for {size}"
+    return (kind if math.isinf(room) else f"{kind}, room for {size}") + behind
 
 
 def describe(result: Result, tree: Mapping[str, Any], name: str, key: str = "present") -> tuple[State, Sentence]:

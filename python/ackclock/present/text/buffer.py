@@ -58,7 +58,7 @@ def table(buffer: Buffer) -> pd.DataFrame:
 
 def _used(size: Size) -> str:
     if math.isnan(size.utilization):
-        return "too short"
+        return "needs longer runs"
     return share(size.utilization) + (f" ± {share(size.half)}" if share(size.half) != share(0.0) else "")
 
 
@@ -78,7 +78,8 @@ def _size(size: Size) -> str:
 def _enough(buffer: Buffer) -> str:
     target, high, low = share(buffer.target), buffer.enough, buffer.too_small
     last = buffer.sizes[-1]
-    if all(math.isnan(size.utilization) for size in buffer.sizes):
+    measured = [size for size in buffer.sizes if not math.isnan(size.utilization)]
+    if not measured:
         return (
             f"Cannot tell: runs as long as this link needs ({time(last.length)}) take too many packets; go on with "
             "--until-sure."
@@ -88,7 +89,9 @@ def _enough(buffer: Buffer) -> str:
             head = f"No buffer that was tried is enough for a utilisation of {target}"
         else:
             head = f"Cannot tell which buffer is enough for a utilisation of {target}"
-        return f"{head}: with {_size(last)} it is {_used(last)}."
+        largest = measured[-1]
+        more = "" if largest is last else "; larger ones need longer runs (--until-sure)"
+        return f"{head}: with {_size(largest)} it is {_used(largest)}{more}."
     if high is buffer.sizes[0]:
         return (
             f"The smallest buffer that was tried is enough for a utilisation of {target}: with {_size(high)} it is "

@@ -156,7 +156,7 @@ def run_text(result: Result) -> str:
 
 def run_notes(result: Result) -> list[str]:
     """Return the notes of a run, which rate the utilisation behind a shaper is of, and which time goodputs are of."""
-    return [*result.notes, *shaped.notes(result._scenario), *presence.notes(result), *without_ecn.notes(result)]
+    return [*result.notes, *shaped.notes(result), *presence.notes(result), *without_ecn.notes(result)]
 
 
 def replications_text(results: Replications) -> str:

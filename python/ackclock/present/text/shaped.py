@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...core.units import rate_text, time
+from ...core.result import Result
+from ...core.units import rate_text, share, time
+from ...questions.causes.scales import bits, carried, policed
 from ...questions.shaped import Shaped, shaped
 
 
@@ -14,9 +16,19 @@ def factors(tree: Mapping[str, Any]) -> dict[str, float]:
     return {name: link.factor for name, link in shaped(tree).items()}
 
 
-def notes(tree: Mapping[str, Any]) -> list[str]:
-    """Return a note of each link whose shaper is slower than its line."""
-    return [_note(link) for link in shaped(tree).values()]
+def notes(result: Result) -> list[str]:
+    """Return a note of each link whose shaper, or the policer before it, is slower than its line."""
+    tree, (begin, end) = result._scenario, result.window
+    held = [_note(link) for link in shaped(tree).values()]
+    for row, link in zip(result._raw["links"], tree["link"], strict=True):
+        if policed(link) and end > begin and not tree.get("change"):
+            rate = carried(link)
+            used = share(8 * row["bytes"] / (rate * (end - begin)))
+            held.append(
+                f"link `{link['name']}`: utilisation is of the line's {rate_text(bits(link))}; of the "
+                f"{rate_text(rate)} that its policer lets through {used} are used"
+            )
+    return held
 
 
 def _note(link: Shaped) -> str:

@@ -21,6 +21,8 @@ _MEASURES: Final[tuple[tuple[str, str, str, bool, str], ...]] = (
     ("links", "delay_s_mean", "mean delay", False, "time"),
     ("links", "delay_s_p99", "p99 delay", False, "time"),
     ("links", "loss", "loss", False, "share"),
+    ("links", "loss_policer", "policed", False, "share"),
+    ("links", "loss_wire", "lost on the wire", False, "share"),
     ("flows", "goodput_bps", "goodput", True, "rate"),
     ("flows", "jain", "Jain's index", True, "index"),
     ("flows", "fct_s_mean", "mean completion", False, "time"),

@@ -72,6 +72,7 @@ STATEMENTS: Final = {
         "No commands for {link}: its queue is in the Wi-Fi driver, where tc does not reach (many Linux drivers have "
         "FQ-CoDel there), and a shaper before it would have to follow what the air carries, which varies."
     ),
+    "policed": ", behind a policer of {rate:rate}",
     "own-queue": "No commands for {link}: tc has no words for this queue.",
     "managed": "No other queue was tried at {links}: flows have queues of their own under an AQM there.",
     "other-style": (
@@ -132,7 +133,10 @@ def _peak(setting: Setting, link: str) -> str:
     peak = time(setting.peak)
     if setting.delay_p99 <= SEEN_APART * setting.peak:
         return peak
-    queue = link_of(setting.result._scenario, link)["queue"]
+    entry = link_of(setting.result._scenario, link)
+    if entry.get("service", "none") != "none":
+        return f"{peak} at the mean rate; packets wait longer while less is sent"
+    queue = entry["queue"]
     if queue.get("scheduler", "none") == "none":
         return f"{peak} in samples; packets between them wait longer"
     return f"{peak} of backlog; packets of flows that take turns wait longer"

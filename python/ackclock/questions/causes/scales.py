@@ -100,6 +100,11 @@ def carried(link: Mapping[str, Any]) -> float:
     return min(bits(link), quantities(policer["rate"])[0]) if isinstance(policer, Mapping) else bits(link)
 
 
+def policed(link: Mapping[str, Any]) -> bool:
+    """Whether a policer before a link's queue drops what is above a rate below the link's own: hardly any waits."""
+    return carried(link) < bits(link)
+
+
 def pace(tree: Mapping[str, Any]) -> float:
     """Return the packets that a scenario's links carry in a second at most, of the size that TCP's have there."""
     crossed = {name for flow in tree["flows"] for name in [*flow["path"], *returning(flow)]}

@@ -44,7 +44,8 @@ def add_packet(comparison: Comparison, result: Result) -> None:
             ("deviation", "queue_packets_std"),
         ):
             _put(comparison, "packet", measure, str(name), link[key])
-        _put(comparison, "packet", "loss", str(name), link["loss"] + link["marked"])
+        policed = link["loss_policer"]
+        _put(comparison, "packet", "loss", str(name), policed + (1 - policed) * (link["loss"] + link["marked"]))
     traces = result.traces
     queues = {str(name): traces["link_queue_packets"].sel(link=name).to_numpy() for name in traces["link"].to_numpy()}
     windows = {}

@@ -13,6 +13,7 @@ from ...core._words import among, nearest
 from ...core.errors import AckclockError
 from ...core.scenario import Scenario, link_of
 from ...core.units import precise_time, rate_text, read_quantity
+from ..causes.scales import policed
 
 KEYS: Final = {"rtt": "time", "flows": "number", "rate": "rate"}
 """Keys that a range may be given for, and the kind of their values."""
@@ -189,7 +190,7 @@ def problem(scenario: Scenario, link: str | None, ranges: Mapping[str, str], nee
         raise TuneError(
             f"{scenario.name}: no long-lived flow (traffic = bulk) crosses the link {chosen}: nothing to tune"
         )
-    if isinstance(entry.get("policer"), dict):
+    if policed(entry):
         raise TuneError(
             f"link {chosen}: its policer drops packets before they can wait: no AQM finds a queue there; "
             "why says what a shaper before it does"

@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -266,6 +267,9 @@ def test_the_model_of_figure_2_is_in_the_scenario(flows: int) -> None:
 def test_repr_has_the_verdict() -> None:
     assert repr(ac.stability(one_flow(0.0001))).endswith(": stable>")
     assert repr(ac.stability(one_flow(0.01, rtt="1 s"))).endswith(": unstable, 2 roots with a positive real part>")
+    at = repr(ac.stability(one_flow(0.0001)).equilibrium)
+    assert at.startswith("FluidEquilibrium(state=")
+    assert not re.search(r"\b_\w+=", at)
 
 
 def test_no_equilibrium_has_a_cause() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -52,8 +52,8 @@ class Equilibrium:
 
     state: dict[str, float]
     parameters: dict[str, float]
-    _x: tuple[float, ...]
-    _p: tuple[float, ...]
+    _x: tuple[float, ...] = field(repr=False)
+    _p: tuple[float, ...] = field(repr=False)
 
     def __repr__(self) -> str:
         return f"<Equilibrium {_list(self.state)} at {_list(self.parameters)}>"

@@ -23,7 +23,7 @@ class FluidEquilibrium(delay.Equilibrium):
     """Round-trip time of each class, s."""
     regimes: dict[str, str] = field(default_factory=dict)
     """Regime of each AQM's law that holds."""
-    _raw: _core.FluidEquilibrium = None  # type: ignore[assignment]  # always given
+    _raw: _core.FluidEquilibrium = field(default=None, repr=False)  # type: ignore[assignment]  # always given
 
     def tree(self) -> dict[str, Any]:
         """Return what it is as plain values."""

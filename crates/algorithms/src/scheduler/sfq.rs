@@ -331,7 +331,7 @@ mod tests {
         assert_eq!(order, [0, 0, 1, 2, 2, 0, 2]);
     }
 
-    /// What a flow has sent above its allotment counts in its next turn.
+    /// Bytes that a flow has sent above its allotment count in its next turn.
     #[test]
     fn bytes_are_shared_whatever_the_sizes() {
         let mut queues = Queues::new(exact().build(&VIEW));

@@ -558,7 +558,14 @@ def _stream_loss(run: Any, runs: _Runs) -> float:
 
 
 def _sent(run: Any, runs: _Runs) -> float:
-    """Share of the time used, as bits per second of the link's rate."""
+    """Share of the time used, as bits per second of the link's rate; of a rate that varies the share of its bytes."""
+    begin, end = run.window
+    rate = _entry(run, runs)["rate"]
+    if not isinstance(rate, str):
+        period = math.inf if rate.get("repeat", "never") == "never" else ac._core.quantity(rate["repeat"])[0]
+        looks = [begin + (k + 0.5) / 1000 * (end - begin) for k in range(1000)]
+        mean = sum(_rate_at(rate, at, period) for at in looks) / len(looks)
+        return float(run.links.loc[runs.link, "bytes"]) * 8 / (end - begin) / mean * _bits(run, runs)
     return (1 - _idle(run, runs)) * _bits(run, runs)
 
 
@@ -698,7 +705,9 @@ def _beside_table(effect: dict[str, Any], judged: list[dict[str, Any]]) -> None:
     for part in judged:
         entries = next(iter(part["runs"].values()))["scenario"]["link"]
         if column == "utilization" and any(
-            link["name"] == part["link"] and link.get("service", "none") != "none" for link in entries
+            link["name"] == part["link"]
+            and (link.get("service", "none") != "none" or not isinstance(link["rate"], str))
+            for link in entries
         ):
             continue  # the table has the part of the time
         if part["link"] == effect["subject"] and column in ("delay_p50", "delay_p99", "loss", "utilization"):

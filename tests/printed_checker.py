@@ -7,7 +7,7 @@ It parses the text; nothing of what wrote it is used.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 UNITS = {
@@ -137,6 +137,7 @@ def _people(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
     names = {"game": "a game, there and back", "page": "a page of 2 MB", "download": "a download of 100 MB"}
     for row, values in stated.items():
         shown = re.sub(r"not known: .*?(?=  |$)", "", rows.get(names[row], ""))
+        shown = re.sub(r"; the slowest of .*?(?=  |$)", _slowest(settings, faults), shown)
         faults += _near(names[row], shown, values)
     mos = [
         f"MOS {setting['call']['mos']:.1f}, {setting['call']['words']}"
@@ -148,6 +149,19 @@ def _people(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return faults + _said(text, settings)
 
 
+def _slowest(settings: Mapping[str, Mapping[str, Any]], faults: list[str]) -> Callable[[re.Match[str]], str]:
+    """A slowest page is that of a setting, to the digits that are printed; what is not is added to the faults."""
+
+    def checked(found: re.Match[str]) -> str:
+        many, *_ = map(int, re.findall(r"of (\d+) ", found[0]))
+        longest = [setting["page_s_max"] for setting in settings.values() if setting["pages"] == many]
+        if all(_near("slowest", found[0].split(str(many), 1)[1], [value]) for value in longest):
+            faults.append(f"slowest page: {found[0]}, not {longest}")
+        return ""
+
+    return checked
+
+
 def _with(value: float, half: float) -> list[float]:
     """A time, and its interval where that is wider than a hundredth of it."""
     return [value, half] if half > 0.01 * value else [value]
@@ -157,7 +171,9 @@ def _said(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The sentence for people: each setting's grade, call and page."""
     (line,) = [line for line in text.splitlines() if line.startswith("For people: ") and "probes beside" not in line]
     body = re.sub(
-        r"\. (?:Cannot tell whether|Now these packets wait in class) .*", "", line.removeprefix("For people: ")
+        r"\. (?:Cannot tell whether|Now these packets wait in class|Now (?=.* loses? )) ?.*",
+        "",
+        line.removeprefix("For people: "),
     ).rstrip(".")
     faults = []
     for part, (name, setting) in zip(body.split("; "), settings.items(), strict=False):

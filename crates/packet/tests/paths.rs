@@ -308,6 +308,26 @@ fn a_class_joins_while_another_is_sent() {
     assert!(longest > 0.0 && longest <= 0.006, "{longest}");
 }
 
+/// A class joins and sends shortly before another was to be looked at: when that is shut, too, the
+/// link is not to sleep beyond it.
+#[test]
+fn a_look_that_falls_into_a_transmission() {
+    let outcome = same(
+        "[scenario]\nduration = \"3 s\"\nseed = 30\n\
+         [[link]]\nname = \"link\"\nrate = \"10 Mbit/s\"\ndelay = \"3 ms\"\n\
+         queue.scheduler = \"htb\"\nqueue.default = \"x\"\n\
+         [[link.queue.classes]]\nname = \"top\"\nrate = \"4 Mbit/s\"\nprio = 1\n\
+         [[link.queue.classes.classes]]\nname = \"x\"\nrate = \"1 Mbit/s\"\nprio = 3\ncburst = \"9000 B\"\nflows = [\"f0\"]\n\
+         queue = { aqm = \"drop-tail\", capacity = \"4 packets\" }\n\
+         [[link.queue.classes.classes]]\nname = \"y\"\nrate = \"1 Mbit/s\"\nceil = \"2 Mbit/s\"\nprio = 3\ncburst = \"1 B\"\nflows = [\"f1\", \"f2\"]\n\
+         queue = { aqm = \"drop-tail\", capacity = \"30 packets\" }\n\
+         [[flows]]\nname = \"f0\"\npath = [\"link\"]\nrtt = \"uniform 16 ms .. 60 ms\"\necn = true\n\
+         [[flows]]\nname = \"f1\"\npath = [\"link\"]\nrtt = \"uniform 16 ms .. 60 ms\"\ncongestion = \"cubic\"\nstart = \"uniform 0 s .. 500 ms\"\n\
+         [[flows]]\nname = \"f2\"\ncount = 3\npath = [\"link\"]\nrtt = \"20 ms\"\ncongestion = \"bbr\"\necn = true\nstart = \"uniform 0 s .. 500 ms\"\n",
+    );
+    assert!(outcome.links[0].packets > 600);
+}
+
 /// Bulk data that crosses several links, marked and dropped at each of them, beside flows that cross
 /// one, or another first.
 #[test]

@@ -509,7 +509,9 @@ impl Tree {
     pub(super) fn begun(&mut self, finish: u64, late: bool) -> Option<u64> {
         if late && self.shut > finish {
             self.finish = u64::MAX;
-            return self.ask_at(self.shut);
+            // an earlier time may lie within the transmission, where it would be passed over
+            self.wake = Some(self.shut);
+            return self.wake;
         }
         self.finish = finish;
         Some(finish)

@@ -269,6 +269,11 @@ def test_varied_sizes_sort_as_sizes(base: ac.Scenario, tmp_path: Path) -> None:
     for wrong in ('SELECT avg("vary.queue.capacity") FROM points', 'FROM points WHERE "vary.queue.capacity" < 30'):
         with pytest.raises(SweepError, match='"KEY" the same as a number in SI units'):
             store.query(wrong)
+    for silent in ("< '30packets'", "BETWEEN '10packets' AND '30packets'", ">= '100packets'"):  # by letters, 100 < 30
+        with pytest.raises(SweepError, match=r'compare "queue.capacity", the same as a number .*, here [13]0'):
+            store.query(f'WITH t AS (FROM points) SELECT seed FROM t WHERE NOT t."vary.queue.capacity" {silent}')
+    same = store.query("""SELECT seed FROM points WHERE "vary.queue.capacity" = '25packets'""")
+    assert len(same) == 1
 
 
 KILLED = """

@@ -212,6 +212,7 @@ class Store:
         if not unsafe:
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
+        _refuse_order_of_text(connection, sql)
         return _answered(connection, sql)
 
     def _table(self) -> pa.Table:
@@ -260,6 +261,52 @@ def _ordered(table: pa.Table) -> str:
             column = _quoted(name, '"')
             replaced.append(f"{column}::ENUM ({order}) AS {column}")
     return f"* REPLACE ({', '.join(replaced)})" if replaced else "*"
+
+
+_ORDER: Final = {
+    "COMPARE_LESSTHAN": "<",
+    "COMPARE_GREATERTHAN": ">",
+    "COMPARE_LESSTHANOREQUALTO": "<=",
+    "COMPARE_GREATERTHANOREQUALTO": ">=",
+    "COMPARE_BETWEEN": "BETWEEN",
+    "COMPARE_NOT_BETWEEN": "BETWEEN",
+}
+"""Comparisons by order, as DuckDB's syntax trees name them."""
+
+
+def _refuse_order_of_text(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """
+    Refuse SQL that asks whether a varied size is less or more than a text, such as "vary.rtt" < '20ms'.
+
+    DuckDB compares them letter by letter, by which 100ms is less than 20ms, though the column itself sorts by size.
+    """
+    kinds = connection.execute("SELECT column_name, column_type FROM (DESCRIBE points)").fetchall()
+    sizes = {str(name) for name, kind in kinds if str(kind).startswith("ENUM")}
+    answer = connection.execute("SELECT json_serialize_sql(?)", [sql]).fetchone() if sizes else None
+    if answer is None:
+        return
+    for node in _nodes(json.loads(answer[0])):
+        sign = _ORDER.get(str(node.get("type")))
+        if sign is None:
+            continue
+        sides = [node[side] for side in ("left", "right", "input", "lower", "upper") if side in node]
+        names = [str(side["column_names"][-1]) for side in sides if side.get("column_names")]
+        texts = [str(literal["text"]) for side in sides if (literal := side.get("literal", {})).get("kind") == "STRING"]
+        if texts and (varied := next((name for name in names if name in sizes), None)):
+            key, number = varied.removeprefix("vary."), si_number(texts[0])
+            shown = f", here {number:g}" if math.isfinite(number) else ""
+            raise SweepError(
+                f'"{varied}" is text, whose order beside \'{texts[0]}\' is that of letters ({sign}); compare "{key}", '
+                f"the same as a number in SI units{shown}"
+            )
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    """Yield all tables of a syntax tree."""
+    if isinstance(tree, dict):
+        yield tree
+    for inner in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from _nodes(inner)
 
 
 def _quoted(text: str, quote: str) -> str:

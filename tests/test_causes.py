@@ -377,4 +377,6 @@ def test_what_the_wire_loses_is_not_counted_as_lost_at_the_queue() -> None:
     flows = ac.flows(4, "reno", rtt="30 ms")
     link = ac.dumbbell(rate="20 Mbit/s", queue="fq_codel", flows=flows, duration="8 s")
     (said,) = diagnose(link.with_({"link.bottleneck.loss": 0.0005})).sentences
-    assert "dropped at the queue, beside what the wire loses" in said.text
+    assert " are lost in the queue and 0.0" in said.text
+    assert 0.0003 < said.numbers["wire_loss"] < 0.0008
+    assert f"{100 * said.numbers['wire_loss']:.2g} % on the wire" in said.text

@@ -144,7 +144,7 @@ def test_another_link_of_the_path_and_stalls_are_causes_of_an_idle_link() -> Non
     answer = ac.why(scenario=ac.Scenario(tree), link="access")
     (finding,) = [finding for finding in answer.diagnosis.findings if finding.symptom == "idle"]
     assert [cause.key for cause in finding.causes] == ["elsewhere"]
-    assert "the cause is peering, where the same flows wait (with peering 10 times as fast: " in answer.sentence
+    assert "the cause is peering, which the same flows cross (with peering 10 times as fast: " in answer.sentence
     stalling = over({"service": "5g", "stalls": {"interval": "20 s"}}).canonical
     (stalls,) = [ablation for ablation in SPECIFIC if ablation.key == "stalls"]
     change = stalls.apply(stalling, "link", "idle")

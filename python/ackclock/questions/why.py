@@ -38,7 +38,7 @@ from .causes.remedy import Effect, Preference
 from .causes.scales import Length, bulk, carried, first_crossed, policed, timed
 from .causes.scales import room as room_of
 from .causes.sentences import Evidence, Sentence, interval
-from .causes.shapers import held, let_through, returning
+from .causes.shapers import filters_acks, held, let_through, returning
 from .following import Following, following, follows
 from .home import DOWN, doing, home
 from .people import People, people
@@ -547,7 +547,8 @@ def _judged(diagnosis: Diagnosis, tree: dict[str, Any], name: str, seed: int) ->
     if not diagnosis.present.enough:
         seconds = diagnosis.present.length.measured
         first = replace(first, text=str(state("why.measured", seconds=seconds, sentence=_small(first.text))))
-    return Judged(name, kind, (first, *diagnosis.sentences), diagnosis, averaged(setting, diagnosis.present.numbers))
+    setting = replace(averaged(setting, diagnosis.present.numbers), filters_acks=filters_acks(link_of(tree, name)))
+    return Judged(name, kind, (first, *diagnosis.sentences), diagnosis, setting)
 
 
 def _uncovered(tree: Mapping[str, Any]) -> list[str]:

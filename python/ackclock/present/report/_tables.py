@@ -139,5 +139,5 @@ def _oscillation(group: Group, link: str, key: str, unit: Unit) -> str:
 def _section(heading: str, rows: list[tuple[str, list[str]]]) -> Section:
     """Leave out what has no value anywhere, and marks where nothing is ever marked."""
     return Section(
-        heading, [row for row in rows if any(row[1]) and not (row[0] == _MARKED and set(row[1]) <= {"0%", ""})]
+        heading, [row for row in rows if any(row[1]) and not (row[0] == _MARKED and set(row[1]) <= {"0 %", ""})]
     )

@@ -226,10 +226,13 @@ def _flows(facts: Sequence[FlowFacts], trees: Sequence[dict[str, Any]], compared
     completed = of(trees, "flows", "all", "completed")
     times = [of(trees, "flows", "all", f"fct_s_{key}") for key in ("mean", "p99")]
     if completed.count and times[0].count:
-        sentences.append(
-            f"{show(completed)} transfers completed, in {show(times[0])} s on average and within "
-            f"{show(times[1])} s for 99 % of them."
-        )
+        first, average, tail = show(completed), show(times[0]), show(times[1])
+        if first == "1":
+            sentences.append(f"1 transfer completed, in {average} s.")
+        else:
+            sentences.append(
+                f"{first} transfers completed, in {average} s on average and within {tail} s for 99 % of them."
+            )
     return sentences
 
 

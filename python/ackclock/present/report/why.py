@@ -7,6 +7,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ...core._words import listed
 from ...core.scenario import link_of
 from ...core.units import PLAIN, interval, share, time
 from ...questions.causes.ablations import control
@@ -69,12 +70,13 @@ def page(why: Why) -> str:
     name = why.diagnosis.link
     tree = why.scenario.canonical
     entry = link_of(tree, name)
-    flows = next(flow for flow in tree["flows"] if name in flow["path"])
+    over = [flow for flow in tree["flows"] if name in flow["path"]]
+    shown = [f"{flow['count']} {_kind(flow)}" for flow in over]
     return _rendered(
         title="Why a link is slow",
-        name=f"Why a link of {_rate(entry)} with a round trip of {flows['rtt']} is slow",
+        name=f"Why a link of {_rate(entry)} with a round trip of {over[0]['rtt']} is slow",
         heading="Packet simulation",
-        choices=f"Flows: {flows['count']}, {_kind(flows)}; seed {why.scenario.seed}",
+        choices=f"Flows: {listed(shown)}",
         sentence="\n".join([*why.lines, *([people.sentence(why.people)] if why.people else [])]),
         unsafe=bool(why.diagnosis.findings) or any(part.diagnosis.findings for part in why.beside),
         facts={},

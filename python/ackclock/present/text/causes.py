@@ -8,7 +8,7 @@ STATEMENTS: Final = {
     "without-wire": "without the {key} of {links}",
     "medium": "the medium that it shares with {links}",
     "own-medium": "with a medium of its own",
-    "elsewhere": "{links}, where the same flows wait",
+    "elsewhere": "{links}, which the same flows cross",
     "fast-elsewhere": "with {links} {times:g} times as fast",
     "ack-path": "the ACK path over {links}",
     "free-ack-path": "with an uncongested ACK path",
@@ -37,6 +37,7 @@ STATEMENTS: Final = {
     "many-flows": "{flows} flows at once",
     "fewer-flows": "with {left} of them",
     "single-flow": "a single flow, alone on the link",
+    "single-endless": "a single endless flow",
     "few-flows": "no more than {flows} flows",
     "more-flows": "with {more} flows",
     "shaper": "the shaper at {link}, which lets {rate:rate} through, {part:share} of this link's rate",
@@ -66,7 +67,7 @@ STATEMENTS: Final = {
     "open-stream": "streams without congestion control lose more than {limit:share} of their packets",
     "open-idle": "the link stands idle for more than {limit:share} of the time",
     "open-unfair": "the flows share evenly",
-    "open-hosts": "the flows share evenly",
+    "open-hosts": "the hosts share evenly",
     "delay": "Packets wait long: half of them {value} or more",
     "loss": "Many packets are lost: {value}",
     "stream": "Streams without congestion control lose up to {value} of their packets (calls tolerate {bears:share})",
@@ -103,11 +104,10 @@ STATEMENTS: Final = {
     "both-causes": "{head}; it takes both {causes}.",
     "all-causes": "{head}; it takes all of {causes}.",
     "healthy": (
-        "Nothing is wrong: half of the packets wait at most {wait:time}, {loss:share} are lost, and the link is "
-        "used {used:share} of the time."
+        "Nothing is wrong: half of the packets wait at most {wait:time}, {lost}, and the link is used {used:share} of "
+        "the time."
     ),
-    "healthy-beside-wire": (
-        "Nothing is wrong: half of the packets wait at most {wait:time}, {loss:share} are dropped at the queue, beside "
-        "what the wire loses, and the link is used {used:share} of the time."
-    ),
+    "lost": "{loss:share} are lost",
+    "wire-lost": "{loss:share} are lost in the queue and {wire:share} on the wire",
+    "acks-dropped": "{loss:share}, mostly needless ACKs, are dropped",
 }

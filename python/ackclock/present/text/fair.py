@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import _core
-from ...core.units import rate_text, share_between, time
+from ...core.units import rate_text, share, share_between, time
 from ...experiment.sequential import FAIR
 from ...questions.causes.sentences import Evidence, Sentence
 from ...questions.fair import Fair, Place
@@ -27,7 +27,7 @@ def sentence(fair: Fair) -> Sentence:
     if len(fair.controls) == 2:  # noqa: PLR2004  what one has more the other has less
         more, less = beyond[0]
         text = (
-            f"{fair.names[0]} gets more than its part ({fair.parts[0]:.0%}) in {len(more)} of {len(fair.places)} "
+            f"{fair.names[0]} gets more than its part ({_part(fair.parts[0])}) in {len(more)} of {len(fair.places)} "
             f"places, {fair.names[1]} in {len(less)}; in {len(answer) - len(more) - len(less)} it is even or not "
             "decided"
         )
@@ -59,13 +59,18 @@ def sentence(fair: Fair) -> Sentence:
 
 def _half(place: Place, which: int, even: float) -> float:
     """Return how far the interval of a share reaches towards its part."""
-    share, (low, high) = place.shares[which], place.bounds[which]
-    return share - low if share > even else high - share
+    value, (low, high) = place.shares[which], place.bounds[which]
+    return value - low if value > even else high - value
+
+
+def _part(even: float) -> str:
+    """Return the share of a side if every flow got the same: whole per cent, or where that is 0 or 100 what it is."""
+    return f"{even:.0%}" if 0 < round(100 * even) < 100 else share(even)  # noqa: PLR2004  per cent
 
 
 def _gets(more: int, less: int, places: int, even: float) -> str:
     """In how many places a side gets more or less than its part, of more than two sides."""
-    part = f"its part ({even:.0%})"
+    part = f"its part ({_part(even)})"
     if places == 1:
         return f"more than {part}" if more else f"less than {part}" if less else f"{part}, or it is not decided"
     return f"more than {part} in {more} and less in {less} of {places} places"

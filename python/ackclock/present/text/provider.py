@@ -7,6 +7,7 @@ import math
 import pandas as pd
 
 from ... import _core
+from ...core._words import counted
 from ...core.units import rate_text, share, share_between, time
 from ...questions.provider import Subscribers
 from ..tables import text_table
@@ -46,18 +47,23 @@ def sentence(subscribers: Subscribers) -> str:
 
     now, after = subscribers.now, subscribers.after
     waits = [float(np.median(hour.delays)) if hour.delays.size else math.nan for hour in (now, after)]
-    aside = {
-        name: f" (now {value})" if subscribers.more else ""
-        for name, value in {
-            "full": share_between(now.full, *now.full_bounds),
-            "wait": time(waits[0]),
-        }.items()
-    }
-    whom = f"{subscribers.more} more subscribers ({after.count})" if subscribers.more else f"{after.count} subscribers"
+    if subscribers.more:
+        whom = f"{counted(subscribers.more, 'more subscriber', 'more subscribers')} ({after.count})"
+    else:
+        whom = counted(after.count, "subscriber")
     full = share_between(after.full, *after.full_bounds)
+    full += (
+        f" of the busy hour (now {share_between(now.full, *now.full_bounds)})"
+        if subscribers.more
+        else " of the busy hour"
+    )
+    head = f"{subscribers.node} with {whom}: full in {full}"
+    if math.isnan(waits[1]):
+        return f"{head}; in no sample is anybody busy (more --samples would have some)."
+    before = "nobody is busy" if math.isnan(waits[0]) else time(waits[0])
     return (
-        f"{subscribers.node} with {whom}: full in {full} of the busy hour{aside['full']}; half of the busy subscribers "
-        f"wait {time(waits[1])} or more in 1 of 20 packets{aside['wait']}; {_downloads(subscribers)}."
+        f"{head}; half of the busy subscribers wait {time(waits[1])} or more in 1 of 20 packets"
+        f"{f' (now {before})' if subscribers.more else ''}; {_downloads(subscribers)}."
     )
 
 

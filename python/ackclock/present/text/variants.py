@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -102,6 +103,8 @@ def _best(estimates: Sequence[tuple[float, float]], names: Sequence[str], more: 
         ((mean, half, name) for (mean, half), name in zip(estimates, names, strict=True) if math.isfinite(mean)),
         reverse=more,
     )
-    (first, half, name), (second, other, _) = ranked[:2]
-    sure = half + other if half or other else _ALIKE * max(abs(first), abs(second))
-    return name if abs(first - second) > sure else ""
+    first, half, name = ranked[0]
+    # the widest interval may be that of the last
+    sure = (half + other if half or other else _ALIKE * max(abs(first), abs(second)) for second, other, _ in ranked[1:])
+    apart = (abs(first - second) for second, *_ in ranked[1:])
+    return name if all(map(operator.gt, apart, sure)) else ""

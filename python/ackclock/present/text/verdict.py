@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...core._words import listed
+from ...core.scenario import link_of
 from ...core.series import slowest_link
 from ...core.units import share, time
-from ...questions.causes.experiment import SYMPTOMS, applies
-from ...questions.causes.measures import Numbers, numbers
+from ...questions.causes.experiment import ENDLESS, SYMPTOMS, applies
+from ...questions.causes.measures import Numbers, lost, numbers
+from ...questions.causes.scales import carried
 from ...questions.causes.sentences import interval
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ def verdict(results: Sequence[Result]) -> Verdict | None:
             values = [symptom.value(own) for own in measured]
             if not applies(symptom, first._scenario, name) or any(math.isnan(value) for value in values):
                 continue
+            if symptom.key == "idle" and _wider(first._scenario, name):
+                continue
             mean, limit = interval(values), symptom.limit(measured[0])
             half = mean.half if math.isfinite(mean.half) else 0.0
             if mean.mean - half > limit:
@@ -53,8 +57,18 @@ def verdict(results: Sequence[Result]) -> Verdict | None:
     unknown = f" Not decided by these seeds: whether {listed(open_)}." if open_ else ""
     if problems:
         return Verdict(True, f"{_capital('; '.join(problems))}. `ackclock why` says what causes it.{unknown}")
+    if not names:
+        return Verdict(True, "No packet crosses a link in the measured time.")
     slowest = slowest_link(first)
-    return Verdict(False, f"Nothing is wrong: {_healthy([numbers(result, slowest) for result in results])}.{unknown}")
+    healthy = _healthy([numbers(result, slowest) for result in results], link_of(first._scenario, slowest))
+    return Verdict(False, f"Nothing is wrong: {healthy}.{unknown}")
+
+
+def _wider(tree: Mapping[str, Any], name: str) -> bool:
+    """Whether all endless flows over a link cross a slower one, too, so that they cannot fill it."""
+    rates = {link["name"]: carried(link) for link in tree["link"]}
+    over = (flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] in ENDLESS)
+    return all(min(rates[place] for place in flow["path"]) < rates[name] for flow in over)
 
 
 _OPEN = {
@@ -63,6 +77,7 @@ _OPEN = {
     "stream": "streams without congestion control lose packets",
     "idle": "the link stands idle",
     "unfair": "the flows share unevenly",
+    "hosts": "the hosts share unevenly",
 }
 
 
@@ -75,6 +90,7 @@ def _words(key: str, value: float, first: Numbers, where: str) -> str:
         "stream": f"streams without congestion control lose up to {share(value)} of their packets{where}",
         "idle": f"the link stands idle {share(value)} of the time{where}",
         "unfair": f"the flows share unevenly{where}: Jain's index is {1 - value:.2f}",
+        "hosts": f"the hosts share unevenly{where}: Jain's index over hosts is {1 - value:.2f}",
     }[key]
 
 
@@ -82,12 +98,12 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _healthy(measured: Sequence[Numbers]) -> str:
-    wait, lost, used = (
+def _healthy(measured: Sequence[Numbers], link: Mapping[str, Any]) -> str:
+    wait, loss, wire, used = (
         sum(getattr(link_numbers, key) for link_numbers in measured) / len(measured)
-        for key in ("delay_p50", "loss", "utilization")
+        for key in ("delay_p50", "loss", "wire_loss", "utilization")
     )
     return (
-        f"half of the packets wait at most {time(wait)}, {share(lost)} are lost, and the link is used {share(used)} of "
-        "the time"
+        f"half of the packets wait at most {time(wait)}, {lost(link, loss, wire)}, and the link is used {share(used)} "
+        "of the time"
     )

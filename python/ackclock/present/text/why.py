@@ -12,7 +12,7 @@ from ...core.statement import state
 from ...core.units import rate_text, share, time
 from ...questions.causes.measures import ClassNumbers
 from ...questions.causes.remedy import MIN_LOSS_GAIN
-from ...questions.causes.shapers import managed
+from ...questions.causes.shapers import lumps_flows, managed
 from ...questions.following import Following, follows
 from ...questions.setting import Setting
 from ...questions.why import Why
@@ -75,6 +75,10 @@ STATEMENTS: Final = {
     "policed": ", behind a policer of {rate:rate}",
     "own-queue": "No commands for {link}: tc has no words for this queue.",
     "managed": "No other queue was tried at {links}: flows have queues of their own under an AQM there.",
+    "lumped": (
+        "No other queue was tried at {links}: CAKE is there, in an isolation that gives no flow a queue of its own; "
+        "triple-isolate, its default, does."
+    ),
     "other-style": (
         "With Linux's TCP the answer is another: a median wait of {delay:time} (here {here:time}) and a utilisation of "
         "{used:share} (here {used_here:share}); --style linux asks about that."
@@ -226,9 +230,14 @@ def _not_tried(why: Why) -> list[str]:
     """The judged links at which no other queue was tried, as each flow has one under an AQM already."""
     if not why.diagnosis.present.enough:
         return []
-    links = [name for name, _, other, _ in why.every if other is None]
-    there = [name for name in links if managed(link_of(why.scenario.canonical, name)["queue"])]
-    return [str(state("why.managed", links=listed(there))), ""] if there else []
+    tree = why.scenario.canonical
+    there = [name for name, _, other, _ in why.every if other is None and managed(link_of(tree, name)["queue"])]
+    lumped = [name for name in there if lumps_flows(link_of(tree, name))]
+    apart = [name for name in there if name not in lumped]
+    cases = {"managed": apart, "lumped": lumped}
+    return [
+        line for case, links in cases.items() if links for line in (str(state(f"why.{case}", links=listed(links))), "")
+    ]
 
 
 def _device(setting: Setting) -> str:

@@ -23,7 +23,7 @@ from ...core.units import time
 from ...experiment.ablation import Ablation, Change, Tree
 from . import shapers
 from .measures import UNRESPONSIVE
-from .scales import bits, bulk, packet_size, quantities, room
+from .scales import bits, bulk, carried, packet_size, quantities, room
 
 FEW_PACKETS: Final = 4
 """A buffer is not cut below this."""
@@ -127,18 +127,23 @@ def _medium(tree: Tree, name: str, symptom: str) -> Change | None:
     return _said(changed, "medium", "own-medium", links=_names(others))
 
 
-def _elsewhere(tree: Tree, name: str, symptom: str) -> Change | None:
-    """Let the other links that the endless flows cross be so fast that they hold nothing back."""
-    if symptom != "idle":
-        return None
-    crossed = {place for flow in bulk(tree, name) for place in flow["path"]} - {name}
-    changed = copy.deepcopy(tree)
-    there = [link for link in changed["link"] if link["name"] in crossed and isinstance(link["rate"], str)]
-    for link in there:
-        link["rate"] = f"{SLOWER * _core.quantity(link['rate'])[0]:.12g} bit/s"
-    if not there:
-        return None
-    return _said(changed, "elsewhere", "fast-elsewhere", links=_names(there), times=SLOWER)
+def _elsewhere(most: int | None) -> Callable[[Tree, str, str], Change | None]:
+    """Let other links that the endless flows cross be so fast that they hold nothing back: so many, the slowest."""
+
+    def apply(tree: Tree, name: str, symptom: str) -> Change | None:
+        if symptom != "idle":
+            return None
+        crossed = {place for flow in bulk(tree, name) for place in flow["path"]} - {name}
+        changed = copy.deepcopy(tree)
+        there = [link for link in changed["link"] if link["name"] in crossed and isinstance(link["rate"], str)]
+        if not there or (most is None and len(there) == 1):  # which is taken away alone
+            return None
+        there = sorted(there, key=carried)[:most]
+        for link in there:
+            link["rate"] = f"{SLOWER * _core.quantity(link['rate'])[0]:.12g} bit/s"
+        return _said(changed, "elsewhere", "fast-elsewhere", links=_names(there), times=SLOWER)
+
+    return apply
 
 
 def _acks(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -282,7 +287,7 @@ def _application(tree: Tree, name: str, symptom: str) -> Change | None:
     for flow in _over(changed, name):
         if flow["traffic"]["kind"] == "app-limited":
             flow["traffic"] = {"kind": "bulk"}
-    rates = " and ".join(str(flow["traffic"]["rate"]) for flow in there)
+    rates = " and ".join(dict.fromkeys(str(flow["traffic"]["rate"]) for flow in there))
     return _said(changed, "slow-writers", "endless-data", rates=rates)
 
 
@@ -412,7 +417,8 @@ def _flows(tree: Tree, name: str, symptom: str) -> Change | None:
         flow["count"] = int(flow["count"]) * 8
         flow["start"] = "uniform 0 s .. 1 s"
     _count_changes(changed, name, lambda count: 8 * count)
-    return _said(changed, "single-flow" if total == 1 else "few-flows", "more-flows", flows=total, more=8 * total)
+    alone = "single-flow" if len(_over(tree, name)) == 1 else "single-endless"
+    return _said(changed, alone if total == 1 else "few-flows", "more-flows", flows=total, more=8 * total)
 
 
 def _count_changes(tree: Tree, name: str, counted: Callable[[int], int]) -> None:
@@ -492,7 +498,8 @@ SPECIFIC: Final = (
     LinkAblation("jitter", _wire("jitter", "delay that varies from packet to packet")),
     LinkAblation("stalls", _wire("stalls", "times in which the link sends nothing")),
     LinkAblation("access", _access),
-    LinkAblation("elsewhere", _elsewhere),
+    LinkAblation("elsewhere", _elsewhere(1)),
+    LinkAblation("elsewhere", _elsewhere(None)),
     LinkAblation("receive-window", _window),
     LinkAblation("medium", _medium),
     LinkAblation("ack-path", _acks),

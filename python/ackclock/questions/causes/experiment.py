@@ -24,10 +24,10 @@ from ...experiment.progress import tell
 from ...experiment.runner import parallel
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
 from .ablations import GENERAL, SPECIFIC, LinkAblation, in_words, sized
-from .measures import UNRESPONSIVE, Numbers, numbers
+from .measures import UNRESPONSIVE, Numbers, lost, numbers
 from .scales import Length, bits, bulk, carried, lasting, needed, once, pace, quantities, room, timed
 from .sentences import Evidence, Sentence, interval
-from .shapers import RIGHT, before, fixed, held, hosts
+from .shapers import RIGHT, before, filters_acks, fixed, held, hosts
 
 if TYPE_CHECKING:
     from ...analysis import Interval
@@ -53,6 +53,8 @@ STREAM_LOSS: Final = 1e-3
 """Loss that a stream without congestion control bears: the objective of classes 0 and 1 of ITU-T Y.1541."""
 PAIRS: Final = 6
 """Things of which pairs are tried."""
+ENDLESS: Final = ("bulk", "app-limited")
+"""Traffic that is to fill a link, and to share it evenly."""
 FAR: Final = 2.0
 """A change whose first run leaves this many times as much as an ablation may leave is not run again."""
 
@@ -517,11 +519,11 @@ def chosen(tree: Tree) -> str:
 
 def applies(symptom: Symptom, tree: Tree, name: str) -> bool:
     """Whether a symptom makes sense here: only endless flows are to fill a link and to share it evenly."""
-    endless = [
-        flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] in ("bulk", "app-limited")
-    ]
+    endless = [flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] in ENDLESS]
     if symptom.key == "idle":
         return bool(endless) and not _spared(tree, name)
+    if symptom.key == "loss" and filters_acks(link_of(tree, name)):
+        return False
     if symptom.key == "hosts":
         return hosts(tree, name) is not None
     if symptom.key == "stream":
@@ -781,19 +783,17 @@ def _shown(evidence: Evidence, symptom: Symptom) -> str:
 
 
 def _healthy(diagnosis: Diagnosis) -> Sentence:
-    judged = [
-        _evidence(diagnosis.present, symptom)
-        for symptom in SYMPTOMS
-        if not math.isnan(diagnosis.present.of(symptom).mean)
-    ]
-    wait, loss = (diagnosis.present.of(symptom).mean for symptom in SYMPTOMS[:2])
-    used = sum(own.utilization for own in diagnosis.present.numbers) / len(diagnosis.present.numbers)
-    wire = link_of(diagnosis.lab.record[diagnosis.present.key]["scenario"], diagnosis.link).get("loss", "none")
-    case = "healthy" if wire == "none" else "healthy-beside-wire"
+    present = diagnosis.present
+    link = link_of(diagnosis.lab.record[present.key]["scenario"], diagnosis.link)
+    stated = [symptom for symptom in SYMPTOMS if not (symptom.key == "loss" and filters_acks(link))]
+    judged = [_evidence(present, symptom) for symptom in stated if not math.isnan(present.of(symptom).mean)]
+    wait, loss = (present.of(symptom).mean for symptom in SYMPTOMS[:2])
+    sums = (sum(getattr(own, key) for own in present.numbers) for key in ("utilization", "wire_loss"))
+    used, wire = (total / len(present.numbers) for total in sums)
     return Sentence(
         f"link {diagnosis.link}",
         "healthy",
-        str(state(f"causes.{case}", wait=wait, loss=loss, used=used)),
-        {"delay_p50_s": wait, "loss": loss, "utilization": used},
+        str(state("causes.healthy", wait=wait, lost=lost(link, loss, wire), used=used)),
+        {"delay_p50_s": wait, "loss": loss, "wire_loss": wire, "utilization": used},
         judged,
     )

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...core.result import packets_handled, taking_part
 from ...core.scenario import link_of
+from ...core.statement import state
 from .scales import bits, packet_size, quantities, steps
-from .shapers import counted_rate, held, hosts, returning
+from .shapers import counted_rate, filters_acks, held, hosts, returning
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from ...core.result import Result
+    from ...core.statement import Statement
 
 UNRESPONSIVE: Final = ("cbr", "on-off", "poisson")
 """Kinds of traffic without congestion control: calls, games, telemetry."""
@@ -84,6 +86,8 @@ class Numbers:
     """That this class sent."""
     classes: Mapping[str, ClassNumbers] = field(default_factory=dict)
     """Every class of the scenario, over this link or not."""
+    wire_loss: float = 0.0
+    """Part of the packets that left the link which its wire loses."""
     jain_hosts: float = math.nan
     """Fairness index of the goodputs of hosts with endless flows over the link; NaN where they are not named."""
 
@@ -158,6 +162,7 @@ def numbers(result: Result, name: str) -> Numbers:
         stream_loss=math.nan if stream is None else stream.loss,
         stream_packets=0 if stream is None else stream.sent,
         classes=named,
+        wire_loss=link["losses"] / max(link["packets"], 1),
         jain_hosts=jain_hosts,
     )
 
@@ -286,3 +291,9 @@ def _classes(raw: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, Class
 
 def _number(value: Any) -> float:
     return math.nan if value is None else float(value)
+
+
+def lost(link: Mapping[str, Any], loss: float, wire: float) -> Statement:
+    """Return which part of the packets a link's queue drops, and which its wire loses where that loses any."""
+    case = "wire-lost" if wire > 0 else "acks-dropped" if filters_acks(link) and loss > 0 else "lost"
+    return state(f"causes.{case}", loss=loss, wire=wire)

@@ -204,6 +204,18 @@ def managed(queue: Mapping[str, Any]) -> bool:
     return (entry["kind"] if isinstance(entry, Mapping) else entry) in ("cake", "fq_codel", "fq_pie")
 
 
+def filters_acks(link: Mapping[str, Any]) -> bool:
+    """Whether a link's queue drops ACKs that later ones make needless, which are no losses."""
+    kind, values = scheduler(link)
+    return kind == "cake" and values.get("ack_filter", "no-ack-filter") != "no-ack-filter"
+
+
+def lumps_flows(link: Mapping[str, Any]) -> bool:
+    """Whether a link's CAKE has one queue for all flows, or one for each host."""
+    kind, values = scheduler(link)
+    return kind == "cake" and values["isolation"] in ("flowblind", "srchost", "dsthost", "hosts")
+
+
 def fixed(link: Mapping[str, Any], tree: Mapping[str, Any]) -> bool:
     """
     True if a link's rate stays, and no shaper of its own holds it.

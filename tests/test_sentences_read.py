@@ -1,0 +1,202 @@
+"""Sentences at the edges of what they are of, found by reading them where they are made."""
+
+import json
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import ackclock as ac
+import checkers
+from ackclock.present.report import why as why_report
+from ackclock.present.report._groups import grouped
+from ackclock.present.report._words import summary
+from ackclock.present.text import fair, provider, variants
+from ackclock.present.text.verdict import verdict
+from ackclock.questions import why as why_module
+from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
+from ackclock.questions.provider import Hour, Mix, Subscribers
+
+CALL = {"name": "call", "path": ["l"], "rtt": "20 ms", "traffic": {"kind": "cbr", "rate": "80 kbit/s"}}
+
+
+def over(link: dict[str, Any], *flows: dict[str, Any], measure: str = "2 s .. 6 s") -> ac.Scenario:
+    """Return flows over a link of 10 Mbit/s."""
+    entry = {"name": "l", "rate": "10 Mbit/s", "queue": {"aqm": "drop-tail", "capacity": "60 packets"}, **link}
+    tree = {"scenario": {"duration": "6 s", "measure": measure}, "link": [entry]}
+    return ac.Scenario({**tree, "flows": [{"path": ["l"], "rtt": "20 ms", **flow} for flow in flows]})
+
+
+def judged(scenario: ac.Scenario) -> str:
+    """Return the verdict of a report on a run."""
+    answer = verdict([ac.run(scenario, trace_links=True)])
+    assert answer is not None
+    return answer.text
+
+
+def test_a_report_judges_hosts() -> None:
+    """Where hosts have names and share unevenly a report ended in a KeyError."""
+    nine, one = ({"name": name, "count": count, "destination": name} for name, count in (("alice", 9), ("bob", 1)))
+    assert "the hosts share unevenly: Jain's index over hosts is 0.6" in judged(over({}, nine, one))
+
+
+def test_a_report_without_packets_says_so() -> None:
+    """ "Half of the packets wait at most nan us, nan % are lost"."""
+    gone = {"start": "0 s", "stop": "3 s", "traffic": {"kind": "cbr", "rate": "1 Mbit/s"}}
+    assert judged(over({}, gone, measure="4 s .. 6 s")) == "No packet crosses a link in the measured time."
+
+
+def test_losses_on_the_wire_are_losses() -> None:
+    """ "0 % are lost" of a hundredth that the wire loses; the journey of a call is a stream, whose losses count."""
+    wire = {"loss": {"kind": "random", "probability": 0.01}}
+    said = judged(over(wire, {"congestion": "bbr"}))
+    assert "Nothing is wrong" in said
+    assert "0 % are lost in the queue and 0.9" in said.replace("and 1", "and 0.9")
+    answer = ac.why(scenario=over(wire, {"congestion": "bbr"}))
+    assert "are lost in the queue and " in answer.sentence
+    checkers.check(json.loads(json.dumps(answer.json())))
+
+
+def test_needless_acks_are_no_losses() -> None:
+    """ "78.1 % of the packets are lost at up": ACKs that CAKE's filter drops as later ones say the same."""
+    up = {"name": "up", "rate": "1 Mbit/s"}
+    cake = {"kind": "cake", "bandwidth": "0.3 Mbit/s", "ack_filter": "ack-filter"}
+    tree = over({"rate": "50 Mbit/s"}, {"count": 2}).tree
+    both = {"link": [*tree["link"], {**up, "queue": {"scheduler": cake}}]}
+    flows = [{**tree["flows"][0], "reverse_path": ["up"]}]
+    run = ac.run(ac.Scenario({**tree, **both, "flows": flows}), trace_links=True)
+    assert float(run.links.loc["up", "loss"]) > 0.5
+    answer = verdict([run])
+    assert answer is not None
+    assert "lost at up" not in answer.text
+
+
+def test_links_wider_than_the_bottleneck_are_no_fault() -> None:
+    """ "The link stands idle 90 % of the time at a", which leads to the bottleneck; `why` finds nothing wrong there."""
+    codel = {"aqm": "codel", "capacity": "60 packets"}
+    links = [{"name": name, "rate": f"{rate} Mbit/s", "queue": codel} for name, rate in {"a": 100, "b": 10}.items()]
+    flows = [ac.flows(2, "cubic", rtt="20 ms", path=["a", "b"])]
+    tree = {"scenario": {"duration": "12 s", "measure": "4 s .. 12 s"}, "link": links, "flows": flows}
+    assert "idle" not in judged(ac.Scenario(tree))
+    flows.append(ac.flows(1, "cubic", name="own", rtt="2 s", path=["a"]))  # which could fill it
+    assert "the link stands idle" in judged(ac.Scenario(tree)).lower()
+
+
+def test_the_best_variant_is_apart_from_all_others() -> None:
+    """The third has the widest interval: the first's did not lie apart from all others."""
+    names = ["a", "b", "c"]
+    assert variants._best([(10.0, 1.0), (20.0, 1.0), (30.0, 50.0)], names, more=False) == ""
+    assert variants._best([(10.0, 1.0), (20.0, 1.0), (30.0, 2.0)], names, more=False) == "a"
+    assert variants._best([(10.0, 0.0), (20.0, 0.0), (30.0, 0.0)], names, more=True) == "c"
+
+
+def test_seeds_that_differ_are_not_the_same() -> None:
+    """Streams carry the same bytes in every run, from starts that are drawn at random."""
+    stream = {"count": 4, "start": "uniform 0 s .. 1 s", "traffic": {"kind": "cbr", "rate": "1.2 Mbit/s"}}
+    drawn, fixed = (ac.replicate(over({}, {**stream, **own}), 3) for own in ({}, {"start": "0 s"}))
+    assert len({int(result.links["bytes"].sum()) for result in drawn}) == 1
+    assert "drawn at random" not in str(drawn)
+    assert "nothing here is drawn at random" in str(fixed)
+
+
+def test_the_part_of_one_among_hundreds_is_not_zero() -> None:
+    """ "BBR gets more than its part (0%)"."""
+    assert fair._part(1 / 301) == "0.33 %"
+    assert fair._part(300 / 301) == "99.7 %"
+    assert fair._part(0.5) == "50%"
+
+
+def test_an_idle_node_has_no_waits() -> None:
+    """ "Half of the busy subscribers wait nan us or more" where nobody is busy; "1 subscribers"."""
+    import numpy as np
+    import pandas as pd
+
+    each = pd.DataFrame([], columns=["sample", "subscriber", "traffic", "delay_p95_s", "rate_bps"])
+    idle = Hour(1, 0.0, (0.0, 0.0), 0.0, each, math.nan, np.zeros(10))
+    answer = Subscribers("site", 0, "download", 1e7, idle, idle, 2, 5.0, Mix())
+    assert provider.sentence(answer).startswith("site with 1 subscriber: full in 0 % of the busy hour; in no sample ")
+    assert "nan" not in provider.text(answer)
+    row = {"sample": 1, "subscriber": "x", "traffic": "cbr", "delay_p95_s": 0.01, "rate_bps": 8e4}
+    busy = replace(idle, count=2, each=pd.DataFrame([row]))
+    said = provider.sentence(replace(answer, more=1, after=busy))
+    assert "with 1 more subscriber (2): " in said
+    assert "wait 10 ms or more in 1 of 20 packets (now nobody is busy)" in said
+
+
+def test_a_flow_beside_a_call_is_not_alone() -> None:
+    """ "A single flow, alone on the link" beside a call."""
+    (few,) = (ablation for ablation in GENERAL if ablation.key == "flows")
+    for classes, words in (([{}], "a single flow, alone on the link"), ([{}, CALL], "a single endless flow")):
+        change = few.apply(over({}, *classes).canonical, "l", "idle")
+        assert change is not None
+        assert change.cause == words
+
+
+def test_only_the_link_that_holds_back_is_named() -> None:
+    """ "The cause is narrow and wide, where the same flows wait", though none waits at the wide one."""
+    first, every = (ablation for ablation in SPECIFIC if ablation.key == "elsewhere")
+    rates = {"l": 50, "wide": 100, "narrow": 10}
+    queue = {"aqm": "drop-tail", "capacity": "60 packets"}
+    links = [{"name": name, "rate": f"{rate} Mbit/s", "queue": queue} for name, rate in rates.items()]
+    tree = {
+        "scenario": {"duration": "6 s"},
+        "link": links,
+        "flows": [ac.flows(1, "cubic", rtt="20 ms", path=list(rates))],
+    }
+    alone = first.apply(ac.Scenario(tree).canonical, "l", "idle")
+    assert alone is not None
+    assert alone.cause == "narrow, which the same flows cross"
+    together = every.apply(ac.Scenario(tree).canonical, "l", "idle")
+    assert together is not None
+    assert "wide" in together.cause
+    tree["link"], tree["flows"] = links[::2], [ac.flows(1, "cubic", rtt="20 ms", path=["l", "narrow"])]
+    assert every.apply(ac.Scenario(tree).canonical, "l", "idle") is None
+
+
+def test_writers_of_the_same_rate_are_named_once() -> None:
+    (slow,) = (ablation for ablation in SPECIFIC if ablation.key == "application")
+    writers = [{"name": name, "traffic": {"kind": "app-limited", "rate": "1 Mbit/s"}} for name in "ab"]
+    change = slow.apply(over({}, *writers).canonical, "l", "idle")
+    assert change is not None
+    assert change.cause == "senders that write only 1 Mbit/s"
+
+
+@pytest.mark.parametrize(("isolation", "own"), [("flowblind", False), ("dsthost", False), ("triple-isolate", True)])
+def test_flows_under_cake_may_have_no_queues_of_their_own(isolation: str, own: bool) -> None:
+    from ackclock.present.text.why import _not_tried
+
+    tree = over({"queue": {"scheduler": {"kind": "cake", "isolation": isolation}}}, {"count": 2})
+    stand_in: Any = SimpleNamespace(
+        scenario=tree, every=[("l", None, None, None)], diagnosis=SimpleNamespace(present=SimpleNamespace(enough=True))
+    )
+    said = " ".join(_not_tried(stand_in))
+    assert ("flows have queues of their own" in said) == own
+    assert ("no flow a queue of its own" in said) != own
+
+
+def test_a_report_of_why_names_all_flows() -> None:
+    """ "Flows: 1, bbr; seed 7" of one BBR beside ten CUBIC flows, in runs with seeds from 1."""
+    tree = over({}, {"name": "one", "congestion": "bbr"}, {"name": "ten", "count": 10}, CALL).canonical
+    tree["scenario"]["seed"] = 7
+    page = why_report.page(why_module.why(scenario=ac.Scenario(tree), length=3.0))
+    assert "Flows: 1 bbr, 10 cubic and 1 cbr" in page
+    assert "seeds from 1" in page
+    assert "seed 7" not in page
+
+
+def test_one_transfer_is_one() -> None:
+    single = over({}, {"start": "2.5 s", "traffic": {"kind": "transfer", "size": "100 kB"}})
+    said = " ".join(summary(grouped([ac.run(single)])[0]))
+    assert "1 transfer completed, in " in said
+    several = over({}, {"count": 3, "start": "2.5 s", "traffic": {"kind": "transfer", "size": "100 kB"}})
+    assert "3 transfers completed, in " in " ".join(summary(grouped([ac.run(several)])[0]))
+
+
+def test_no_row_of_marks_where_nothing_is_marked() -> None:
+    from ackclock.present.report._tables import tables
+
+    rows = [label for section in tables(grouped([ac.run(over({}, {}))])) for label, _ in section.rows]
+    assert "packets dropped" in rows
+    assert "packets marked" not in rows

@@ -16,7 +16,9 @@ from ackclock.present.report._words import summary
 from ackclock.present.text import fair, provider, variants
 from ackclock.present.text.verdict import verdict
 from ackclock.questions import why as why_module
+from ackclock.questions.buffer import Buffer, Size
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
+from ackclock.questions.fair import Fair, Place
 from ackclock.questions.provider import Hour, Mix, Subscribers
 
 CALL = {"name": "call", "path": ["l"], "rtt": "20 ms", "traffic": {"kind": "cbr", "rate": "80 kbit/s"}}
@@ -181,7 +183,7 @@ def test_a_report_of_why_names_all_flows() -> None:
     tree = over({}, {"name": "one", "congestion": "bbr"}, {"name": "ten", "count": 10}, CALL).canonical
     tree["scenario"]["seed"] = 7
     page = why_report.page(why_module.why(scenario=ac.Scenario(tree), length=3.0))
-    assert "Flows: 1 bbr, 10 cubic and 1 cbr" in page
+    assert "Flows: 1 bbr (one), 10 cubic (ten) and 1 cbr (call)" in page
     assert "seeds from 1" in page
     assert "seed 7" not in page
 
@@ -200,3 +202,16 @@ def test_no_row_of_marks_where_nothing_is_marked() -> None:
     rows = [label for section in tables(grouped([ac.run(over({}, {}))])) for label, _ in section.rows]
     assert "packets dropped" in rows
     assert "packets marked" not in rows
+
+
+def test_an_option_that_was_given_is_not_advised() -> None:
+    """ "Need longer runs (--until-sure)" and "go on with --until-sure" of runs that had it."""
+    place = Place(0.04, 1.0, 100, (math.nan, math.nan), ((math.nan, math.nan),) * 2, 1e4)
+    unsure = Fair(("cubic", "bbr"), "20 Mbit/s", (1, 1), "linux", (place,), 2)
+    assert "1 needs longer runs (--until-sure)." in unsure.sentence.text
+    assert "1 needs longer runs." in replace(unsure, until_sure=True).sentence.text
+    size = Size(100, 0.06, 1.0, math.nan, 0.0, math.nan, math.nan, math.nan, 0, 1e4, None)
+    scenario = over({}, {})
+    unsized = Buffer("l", 2e7, 0.06, 1500.0, 1, ("cubic",), 0.99, (size,), "no law", alike=False, scenario=scenario)
+    assert str(unsized).count("--until-sure") == 2
+    assert "--until-sure" not in str(replace(unsized, until_sure=True))

@@ -145,6 +145,8 @@ class Buffer(Card):
     alike: bool
     """Whether all flows have the same round trip, so that they may reduce their windows together."""
     scenario: Scenario
+    until_sure: bool = False
+    """Whether the runs were as long as they may be."""
     part: Part | None = None
     """The run that checks the equations where no size has one."""
 
@@ -334,6 +336,7 @@ def buffer(
         and len({str(flow["rtt"]) for flow in endless}) == 1
         and len(quantities(endless[0]["rtt"])) == 1,
         scenario=scenario,
+        until_sure=until_sure,
     )
     for _ in range(refine if not sizes else 0):
         low, high = answer.too_small, answer.enough

@@ -111,6 +111,8 @@ class Fair(Card):
     seeds: int
     without_ecn: tuple[WithoutEcn, ...] = ()
     """Controls that live by ECN marks, of which this queue makes none."""
+    until_sure: bool = False
+    """Whether the runs were as many and as long as they may be."""
 
     @property
     def headline(self) -> str:
@@ -263,7 +265,7 @@ def fair(
                 watch(len(places), len(rtts) * len(buffers))
     unmarked = without_ecn({side.name: side.algorithm for side in sides})
     names = tuple(side.name for side in sides)
-    return Fair(names, rate, counts, style, tuple(places), seeds, tuple(unmarked))
+    return Fair(names, rate, counts, style, tuple(places), seeds, tuple(unmarked), until_sure)
 
 
 def _checked(

@@ -66,12 +66,12 @@ def page(why: Why) -> str:
     if why.people and why.people.settings:
         tables.insert(0, _table("For people", people.table(why.people)))
     if len(why.present.classes) > 1:
-        tables.append(_table("Classes of flows", classes(why)))
+        tables.append(_table("Classes of flows", classes(why)) | {"look": "many"})
     name = why.diagnosis.link
     tree = why.scenario.canonical
     entry = link_of(tree, name)
     over = [flow for flow in tree["flows"] if name in flow["path"]]
-    shown = [f"{flow['count']} {_kind(flow)}" for flow in over]
+    shown = [f"{flow['count']} {_kind(flow)} ({flow['name']})" for flow in over]
     return _rendered(
         title="Why a link is slow",
         name=f"Why a link of {_rate(entry)} with a round trip of {over[0]['rtt']} is slow",

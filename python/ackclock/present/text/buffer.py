@@ -75,14 +75,19 @@ def _size(size: Size) -> str:
     return f"{size.packets} packets ({time(size.seconds)}, {_products(size.bdp)})"
 
 
+def _more(buffer: Buffer) -> str:
+    """Name the option that goes on, where it was not given."""
+    return "" if buffer.until_sure else " (--until-sure)"
+
+
 def _enough(buffer: Buffer) -> str:
     target, high, low = share(buffer.target), buffer.enough, buffer.too_small
     last = buffer.sizes[-1]
     measured = [size for size in buffer.sizes if not math.isnan(size.utilization)]
     if not measured:
         return (
-            f"Cannot tell: runs as long as this link needs ({time(last.length)}) take too many packets; go on with "
-            "--until-sure."
+            f"Cannot tell: runs as long as this link needs ({time(last.length)}) take too many packets"
+            f"{'' if buffer.until_sure else '; go on with --until-sure'}."
         )
     if high is None:
         if last.decided(buffer.target) is False:
@@ -90,7 +95,7 @@ def _enough(buffer: Buffer) -> str:
         else:
             head = f"Cannot tell which buffer is enough for a utilisation of {target}"
         largest = measured[-1]
-        more = "" if largest is last else "; larger ones need longer runs (--until-sure)"
+        more = "" if largest is last else f"; larger ones need longer runs{_more(buffer)}"
         return f"{head}: with {_size(largest)} it is {_used(largest)}{more}."
     if high is buffer.sizes[0]:
         return (
@@ -162,6 +167,6 @@ def _rests(buffer: Buffer) -> str:
         parts.append(f"{runs}; ± is the 95 % interval")
     if len(ran) < len(buffer.sizes):
         short = len(buffer.sizes) - len(ran)
-        parts.append(f"{counted(short, 'size needs', 'sizes need')} longer runs (--until-sure)")
+        parts.append(f"{counted(short, 'size needs', 'sizes need')} longer runs{_more(buffer)}")
     alike = " All flows have the same round trip and may lose together, which asks for more."
     return f"{'Rests on ' * bool(ran)}{'; '.join(parts)}.{alike * buffer.alike}"

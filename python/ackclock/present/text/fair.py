@@ -36,11 +36,12 @@ def sentence(fair: Fair) -> Sentence:
             f"{name} gets {_gets(len(more), len(less), len(fair.places), even)}"
             for name, even, (more, less) in zip(fair.names, fair.parts, beyond, strict=True)
         )
-    if len(answer) < len(fair.places):
-        text += f", {len(fair.places) - len(answer)} need longer runs (--until-sure)"
+    goes_on = "" if fair.until_sure else " (--until-sure)"
+    if short := len(fair.places) - len(answer):
+        text += f", {short} need{'s' * (short == 1)} longer runs{goes_on}"
     left = [place for place in answer if place.open(fair.parts) and place.seeds < FAIR.seeds[-1]]
     if left:
-        text += f", {len(left)} need{'s' * (len(left) == 1)} more seeds (--until-sure)"
+        text += f", {len(left)} need{'s' * (len(left) == 1)} more seeds{goes_on}"
     if len(fair.controls) == 2:  # noqa: PLR2004
         low, high = (sorted({place.buffer for place in part}) for part in beyond[0])
         if low and high and max(low) < min(high):

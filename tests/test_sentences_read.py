@@ -13,13 +13,17 @@ import checkers
 from ackclock.present.report import why as why_report
 from ackclock.present.report._groups import grouped
 from ackclock.present.report._words import summary
-from ackclock.present.text import fair, provider, variants
+from ackclock.present.text import fair, presence, provider, remedies, variants
 from ackclock.present.text.verdict import verdict
 from ackclock.questions import why as why_module
 from ackclock.questions.buffer import Buffer, Size
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
+from ackclock.questions.causes.remedy import Balance, Effect
+from ackclock.questions.causes.sentences import Evidence
 from ackclock.questions.fair import Fair, Place
+from ackclock.questions.presence import Silent
 from ackclock.questions.provider import Hour, Mix, Subscribers
+from ackclock.questions.remedies import Remedy, _present_controls
 
 CALL = {"name": "call", "path": ["l"], "rtt": "20 ms", "traffic": {"kind": "cbr", "rate": "80 kbit/s"}}
 
@@ -215,3 +219,38 @@ def test_an_option_that_was_given_is_not_advised() -> None:
     unsized = Buffer("l", 2e7, 0.06, 1500.0, 1, ("cubic",), 0.99, (size,), "no law", alike=False, scenario=scenario)
     assert str(unsized).count("--until-sure") == 2
     assert "--until-sure" not in str(replace(unsized, until_sure=True))
+
+
+def test_what_a_file_lacks_is_not_covered() -> None:
+    """A change of the number of flows counted as a rate that changes."""
+    scenario = over({}, {})
+    for change, covered in (({"flows": "flows-1", "count": 2}, False), ({"link": "l", "rate": "5 Mbit/s"}, True)):
+        changing = ac.Scenario({**scenario.tree, "change": [{"at": "3 s", **change}]})
+        assert ("rates that change" not in why_module._uncovered(changing.canonical)) == covered
+
+
+def test_chance_is_said_where_a_remedy_gains_nothing_for_certain() -> None:
+    """ "No gain that counts: 99 % wait at most 60 ms, now 100 ms" of three seeds that differ by as much."""
+    evidence = Evidence("", 0.06, kind="time")
+    for half, open_ in ((0.05, True), (0.0, False)):
+        after = 0.06 if open_ else 0.099
+        balance = Balance((Effect("delay_p99", "l", 0.1, after, half, None, evidence),))
+        said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, balance), wanted=False, prefer=None)
+        assert "no gain that counts: 99 % wait at most" in said.text
+        assert said.text.endswith("which seeds do not tell from chance.") == open_
+
+
+def test_each_sender_has_its_control_back() -> None:
+    """BBR at Reno's and CUBIC's senders was undone by CUBIC at all."""
+    assert "=cubic  # or reno: what the sender had" in _present_controls(["cubic", "reno"])
+    assert _present_controls(["reno"]).endswith("=reno")
+    assert _present_controls(["mine.so"]) == ""
+
+
+def test_one_flow_sends_nothing_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(presence, "silent", lambda _: [Silent("a", 0, 1, 5), Silent("b", 0, 2, 5)])
+    one, two = presence.notes(ac.run(over({}, {})))
+    assert "1 of 5 sends nothing" in one
+    assert "1 waits for a timeout" in one
+    assert "2 of 5 send nothing" in two
+    assert "2 wait for a timeout" in two

@@ -316,9 +316,18 @@ def other_senders(
         settings[name] = replace(
             averaged(other, after.beside.get(name, after.numbers)),
             tc="modprobe tcp_bbr  # on each sender\nsysctl -w net.ipv4.tcp_congestion_control=bbr",
-            undo=f"sysctl -w net.ipv4.tcp_congestion_control={min(own)}" if min(own).isidentifier() else "",
+            undo=_present_controls(sorted(own)),
         )
     return Remedy("BBR", changed, settings, balance)
+
+
+def _present_controls(kinds: Sequence[str]) -> str:
+    """Return the command that gives a sender the control that it had; empty for a file of the user's own."""
+    first, *rest = kinds
+    if not all(map(str.isidentifier, kinds)):
+        return ""
+    others = state("remedies.own-control", others=", ".join(rest)) if rest else ""
+    return f"sysctl -w net.ipv4.tcp_congestion_control={first}{others}"
 
 
 def _compared(

@@ -554,7 +554,8 @@ def _judged(diagnosis: Diagnosis, tree: dict[str, Any], name: str, seed: int) ->
 def _uncovered(tree: Mapping[str, Any]) -> list[str]:
     """Return what the file lacks, and the answer therefore does not cover."""
     kinds = {flow["traffic"]["kind"] for flow in tree["flows"]}
-    varies = bool(tree.get("change")) or any(not isinstance(link["rate"], str) for link in tree["link"])
+    varies = any("rate" in change and "link" in change for change in tree.get("change", []))
+    varies = varies or any(not isinstance(link["rate"], str) for link in tree["link"])
     other = [] if len(kinds) > 1 or kinds != {"bulk"} else ["other traffic"]
     services = [link["service"]["kind"] for link in tree["link"] if link.get("service", "none") != "none"]
     radio = [] if "wifi" in services else ["Wi-Fi"]

@@ -24,15 +24,16 @@ def notes(result: Result) -> list[str]:
         for name, early, count in begun_before(result)
     ]
     for found in silent(result):
+        still = found.unopened + found.waiting
         reasons = [
             (
                 found.unopened,
                 "established no connection in the run (a SYN that is dropped is sent again after a second)",
             ),
-            (found.waiting, "wait for a timeout after losses"),
+            (found.waiting, f"wait{'s' * (found.waiting == 1)} for a timeout after losses"),
         ]
         lines.append(
-            f"flows `{found.name}`: {found.unopened + found.waiting} of {found.of} send nothing in the "
+            f"flows `{found.name}`: {still} of {found.of} send{'s' * (still == 1)} nothing in the "
             f"{time(end - begin)} measured: {listed([f'{number} {why}' for number, why in reasons if number])}; a "
             "longer or later measurement tells what they get"
         )

@@ -30,6 +30,7 @@ STATEMENTS: Final = {
     "no-classes": "{queue} without the present classes",
     "in-leaves": "{kind} with FQ-CoDel in its leaves",
     "bbr": "{queue}; BBR at the senders",
+    "own-control": "  # or {others}: what the sender had",
     "shaped": "{queue}, behind a shaper at {part:.0%}",
     "own-aqm": "if DEV itself has this queue now",
     "shaped-again": "{queue}, behind a shaper at {part:.0%} of the present one",
@@ -56,6 +57,7 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
         p99 = balance.of("delay_p99", balance.effects[0].subject)
         if p99 is not None and not costs:
             text += f": 99 % wait at most {time(p99.after)}, now {time(p99.before)}"
+            text += "" if p99.decided else ", which seeds do not tell from chance"
         return Sentence(name, "does-not-help", text + ".", numbers_of, evidence)
     text = f"{what} instead{where}: {gains}"
     text += f", for {listed(paid)}" if paid else ""

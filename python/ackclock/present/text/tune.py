@@ -67,7 +67,7 @@ def _answer(tuned: Tuned) -> str:
     title = f"{tuned.kind} at {tuned.problem.link}"
     ranges = ", ".join(map(str, tuned.problem.axes)) or "the file's own point"
     if tuned.queue is None:
-        tried = f"{tuned.tried} were tried at the corners of the range"
+        tried = f"{tuned.tried} {'was' if tuned.tried == 1 else 'were'} tried at the corners of the range"
         return f"No setting of {tuned.kind} was found for {ranges} with {need}: {tried}.{_instead(tuned)}"
     assert tuned.worst is not None
     demanded, longest = show("rtt", tuned.problem.need.target), show("rtt", tuned.worst.delay)

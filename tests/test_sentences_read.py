@@ -16,6 +16,7 @@ from ackclock.present.report._words import summary
 from ackclock.present.text import fair, presence, provider, remedies, variants
 from ackclock.present.text.verdict import verdict
 from ackclock.questions import why as why_module
+from ackclock.questions.agreement import near
 from ackclock.questions.buffer import Buffer, Size
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
 from ackclock.questions.causes.remedy import Balance, Effect
@@ -254,3 +255,10 @@ def test_one_flow_sends_nothing_by_itself(monkeypatch: pytest.MonkeyPatch) -> No
     assert "1 waits for a timeout" in one
     assert "2 of 5 send nothing" in two
     assert "2 wait for a timeout" in two
+
+
+def test_a_single_cell_beside_linux_is_one() -> None:
+    tree = over({"rate": "10 Mbit/s"}, {"congestion": "cubic"}).canonical
+    trust = near(tree, "l")
+    assert f"the nearest {len(trust.cells)} cells that were also run on Linux" in trust.sentence
+    assert "the nearest cell that was also run on Linux" in replace(trust, cells=trust.cells[:1]).sentence

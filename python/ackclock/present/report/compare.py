@@ -28,7 +28,9 @@ def page(comparison: Comparison) -> str:
     elif apart == 0:
         sentence = f"The engines agree: {engines}."
     else:
-        sentence = f"{apart} of {len(comparison.values)} measures differ between the engines ({engines})."
+        sentence = (
+            f"{apart} of {len(comparison.values)} measures differ{'s' * (apart == 1)} between the engines ({engines})."
+        )
     return _rendered(
         title=f"{comparison.scenario.name}: engines compared",
         name=comparison.scenario.name,

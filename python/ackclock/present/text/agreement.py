@@ -19,8 +19,9 @@ def sentence(trust: Trust) -> str:
         return f"Not compared with Linux near here: {trust.reason}."
     agree = sum(cell.equivalent for cell in trust.cells)
     where = "; ".join(cell.name for cell in trust.cells)
+    several = f"{len(trust.cells)} cells that were" if len(trust.cells) > 1 else "cell that was"
     return (
-        f"Error bars from the nearest {len(trust.cells)} cells that were also run on Linux {trust.kernel} "
+        f"Error bars from the nearest {several} also run on Linux {trust.kernel} "
         f"({called(trust.congestion)} over {trust.queue}: {where}): utilisation "
         f"±{100 * trust.utilisation:.2g} points, mean delay ±{100 * trust.wait:.2g} %, loss "
         f"±{100 * trust.loss:.2g} points; {agree} of {len(trust.cells)} within all margins."

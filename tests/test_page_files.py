@@ -160,7 +160,7 @@ def sentences(case: dict[str, Any]) -> str:
         },
     }
     queues: Any = [SimpleNamespace(underused=False)]
-    parts = [_words._delay("l", [tree]), _words._use("l", queues, [tree]), *_words._flows([], [tree], 1)]
+    parts = [_words._delay("l", [tree]), _words._use("l", queues, [tree]), *_words._flows([], [tree], 1, "flows")]
     return " ".join(part for part in parts if part)
 
 

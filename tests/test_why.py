@@ -232,7 +232,7 @@ def test_a_remedy_is_judged_by_more_than_the_longest_waits() -> None:
     assert said.predicate == "costs"
     assert "a more even share (Jain's index 0.1" in said.text
     assert "less median delay" in said.text
-    assert "more at the 99th percentile (of all packets; only bbr waits longer)" in said.text
+    assert "more at the 99th percentile (of all packets; above all bbr waits longer)" in said.text
     assert result.recommended is None
 
 

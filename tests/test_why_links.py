@@ -65,7 +65,8 @@ def test_what_an_answer_of_a_policed_link_leaves_to_the_reader() -> None:
     assert answer.depends
     assert "depends on what you prefer: --prefer delay or --prefer rate." in answer.sentence
     assert "samples" not in str(answer)
-    low = replace(answer, present=replace(answer.present, peak=0.5 * answer.present.delay_p99))
+    half = 0.5 * answer.present.delay_p99
+    low = replace(answer, present=replace(answer.present, peak=half, highest=half))
     assert "| peak 12 us in samples; packets between them wait longer\n" in str(low)
     words = "With Linux's TCP the answer is another: "
     delay, used = answer.present.delay_p50, answer.present.utilization

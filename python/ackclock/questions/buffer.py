@@ -434,7 +434,15 @@ class _Lab:
             if seeds <= len(runs) or (runs and abs(interval.mean - self.target) > interval.half):
                 break
             tell(f"{self.link}, {packets} packets: {seeds} runs of {length.total:.3g} s")
+            if runs and not self._drawn(runs):
+                break
             runs += parallel(lambda seed: run(scenario, seed=seed), range(first + len(runs), first + seeds))
+            interval = self._used(runs)
+        if len(runs) > 1 and not self._drawn(runs):
+            # nothing is drawn at random, so that seeds tell nothing: one run as long as all of them, and its pieces
+            length = replace(length, warm=len(runs) * length.warm, measured=len(runs) * length.measured)
+            tell(f"{self.link}, {packets} packets: a run of {length.total:.3g} s")
+            runs = [run(Scenario(timed(changed, length)), seed=first)]
             interval = self._used(runs)
 
         def average(key: str) -> float:
@@ -476,6 +484,11 @@ class _Lab:
         used = self._used([run(Scenario(timed(changed, length)), seed=int(changed["scenario"]["seed"]))])
         half = used.half if math.isfinite(used.half) else 0.0
         return Part(divisor, size.packets, used.mean, half, size.equations.utilization)
+
+    def _drawn(self, runs: Sequence[Result]) -> bool:
+        """Whether runs with different seeds differ."""
+        seen = {str(result.json()["links"][self.link]) for result in runs}
+        return len(runs) == 1 or len(seen) > 1
 
     def _used(self, runs: Sequence[Result]) -> Interval:
         """The utilisation, with its interval over the seeds; of a single run, from the means of its pieces."""

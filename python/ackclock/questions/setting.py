@@ -42,7 +42,7 @@ class Setting:
     spark: str
     """The queue over the measured time, between empty and `peak`."""
     peak: float
-    """Highest sampled queue, s at the link's rate."""
+    """Highest sampled queue of the first seed, s at the link's rate."""
     result: Result
     """The first seed's run; all numbers are means over the seeds."""
     classes: Mapping[str, ClassNumbers] = field(default_factory=dict)
@@ -53,6 +53,8 @@ class Setting:
     """Name of the link at which the commands set it, where that is another."""
     filters_acks: bool = False
     """Whether the queue drops ACKs that later ones make needless."""
+    highest: float = 0.0
+    """Highest sampled queue of all seeds, in the same unit."""
 
 
 def measured(result: Result, name: str, bits: float, words: str) -> Setting:
@@ -70,6 +72,7 @@ def measured(result: Result, name: str, bits: float, words: str) -> Setting:
         spark=_spark(trace),
         peak=float(trace.max(initial=0.0)),
         result=result,
+        highest=float(trace.max(initial=0.0)),
     )
 
 
@@ -98,6 +101,7 @@ def averaged(setting: Setting, ones: Sequence[Numbers], part: float = 1.0) -> Se
         loss=mean("loss"),
         classes=ones[0].classes if len(ones) == 1 else _mean_classes(ones),
         jain=mean("jain"),
+        highest=setting.peak * max((run.peak / ones[0].peak for run in ones if ones[0].peak > 0), default=1.0),
     )
 
 

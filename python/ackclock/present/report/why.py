@@ -45,7 +45,7 @@ def page(why: Why) -> str:
         ("queue", [setting.queue for setting in settings]),
         ("queueing delay, median", [time(setting.delay_p50) for setting in settings]),
         ("queueing delay, 99th percentile", [time(setting.delay_p99) for setting in settings]),
-        ("highest queue", [time(setting.peak) for setting in settings]),
+        ("highest queue", [time(max(setting.peak, setting.highest)) for setting in settings]),
         ("utilisation", [share(setting.utilization) for setting in settings]),
         ("packets dropped", [share(setting.loss) for setting in settings]),
     ]

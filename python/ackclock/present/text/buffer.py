@@ -124,7 +124,8 @@ def _equations(buffer: Buffer) -> str:
         return f"The equations say nothing: {buffer.reason}."
     said, worst = buffer.by_equations, buffer.apart
     fewer = " or fewer" * (said is buffer.sizes[0])
-    what = f"The equations say {said.packets} packets{fewer}" if said else "By the equations no size is enough"
+    none = f"By the equations no size{_moving(buffer)} is enough"
+    what = f"The equations say {said.packets} packets{fewer}" if said else none
     if not any(size.equations and size.equations.settled for size in buffer.sizes):
         span = time(max(size.length for size in buffer.sizes))
         return f"The equations say nothing: their queue still moves at the end of {span}."
@@ -140,6 +141,12 @@ def _equations(buffer: Buffer) -> str:
         f"{what}; with {worst.packets} packets they give {share(worst.equations.utilization)} where packets have "
         f"{share(worst.utilization)}. Trust the packets{few * (buffer.flows < MIN_FLOWS_FOR_AVERAGES)}."
     )
+
+
+def _moving(buffer: Buffer) -> str:
+    """Which sizes are meant, where others reach the target while their queue still moves."""
+    moving = (size.equations for size in buffer.sizes if size.equations and not size.equations.settled)
+    return " at which their queue settles" if any(own.utilization >= buffer.target for own in moving) else ""
 
 
 def _part(buffer: Buffer) -> str:

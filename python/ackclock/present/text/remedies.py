@@ -86,9 +86,12 @@ def _effect(effect: Effect, balance: Balance) -> str:
     if effect.key == "delay_p50":
         return f"{time(apart)}{_spread(effect)} {less} median delay"
     if effect.key == "delay_p99":
-        whose = [other.subject for other in balance.effects if other.key == "one_way_p99" and other.better is False]
-        classes = [other.subject for other in balance.effects if other.key == "one_way_p99"]
-        alone = f" ({_longer(whose)})" if effect.better is False and 0 < len(whose) < len(classes) else ""
+        waits = [other for other in balance.effects if other.key == "one_way_p99"]
+        whose = [other.subject for other in waits if other.better is False]
+        # a wait that is a little longer, or not for certain, is longer in the table, too
+        rest = [other for other in waits if other.better is not False]
+        only = all(other.change <= 0 or time(other.before) == time(other.after) for other in rest)
+        alone = f" ({_longer(whose, only)})" if effect.better is False and whose and rest else ""
         return f"{time(apart)}{_spread(effect)} {less} at the 99th percentile{alone}"
     if effect.key == "rate":
         if effect.before <= 0:
@@ -109,9 +112,10 @@ def _effect(effect: Effect, balance: Balance) -> str:
     return f"{share(effect.after)} in place of {share(effect.before)} {what}"
 
 
-def _longer(classes: Sequence[str]) -> str:
-    """Whose packets alone wait longer, where a number is of all packets."""
-    return f"of all packets; only {listed(classes)} {'waits' if len(classes) == 1 else 'wait'} longer"
+def _longer(classes: Sequence[str], only: bool) -> str:
+    """Whose packets, alone or most of all, wait longer, where a number is of all packets."""
+    who = "only" if only else "above all"
+    return f"of all packets; {who} {listed(classes)} {'waits' if len(classes) == 1 else 'wait'} longer"
 
 
 def _freed(balance: Balance) -> str:

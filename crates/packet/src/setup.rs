@@ -277,7 +277,9 @@ fn build_link(
         .find(|class| class.path.contains(&id))
         .map_or(1500, |class| class.packet_size);
     let view = LinkView {
-        rate: link.rate,
+        rate: link
+            .shaper
+            .map_or(link.rate, |shaper| link.rate.min(shaper.rate)),
         delay: link.delay.seconds(),
         capacity_packets: in_packets(link.capacity, f64::from(mean_packet)),
     };

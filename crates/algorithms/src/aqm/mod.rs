@@ -113,9 +113,9 @@ pub struct QueueView {
     pub idle_since: Option<Time>,
     /// The link's rate now, bit/s.
     pub rate: f64,
-    /// Where the queue is one of several of a link, so that its length over the link's rate is not
-    /// its delay: how long the packet at its head has waited, zero in an empty queue. `None` where
-    /// it has the link to itself.
+    /// Where the queue is one of several of a link or waits for a shaper, so that its length over
+    /// the link's rate is not its delay: how long the packet at its head has waited, zero in an
+    /// empty queue. `None` where it has the link to itself.
     pub head_sojourn: Option<Time>,
 }
 

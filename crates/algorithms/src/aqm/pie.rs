@@ -7,11 +7,11 @@
 //! most two mean packets wait (sections 4.1 and 4.4).
 //!
 //! The delay is the queue's length over the link's rate (section 4.3): on a link of known rate
-//! there is nothing to estimate. In a queue with a part of a link it is the time that the packet at
-//! the head has waited. What the RFC calls optional is optional here: ECN with its
-//! threshold (5.1), activation (5.3), de-randomisation (5.4), the capped increase (5.5). With
-//! `timestamps` the delay is that of the packet that left last (as section 4.3 allows and kernels
-//! do), so that the controller learns of a growing queue one queueing delay later.
+//! there is nothing to estimate. In a queue with a part of a link, or behind a shaper, it is the
+//! time that the packet at the head has waited. What the RFC calls optional is optional here: ECN
+//! with its threshold (5.1), activation (5.3), de-randomisation (5.4), the capped increase (5.5).
+//! With `timestamps` the delay is that of the packet that left last (as section 4.3 allows and
+//! kernels do), so that the controller learns of a growing queue one queueing delay later.
 
 use super::{
     Aqm, AqmAlgorithm, LinkView, Observation, PacketView, QueueView, Verdict, changed, happens,

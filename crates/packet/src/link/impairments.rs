@@ -16,6 +16,7 @@ pub(crate) struct Impairments {
 }
 
 struct Shaper {
+    rate: f64,
     bucket: TokenBucket,
     discipline: Discipline,
 }
@@ -34,6 +35,7 @@ impl Impairments {
                 .policer
                 .map(|params| TokenBucket::new(params.rate, params.burst)),
             shaper: link.shaper.map(|params| Shaper {
+                rate: params.rate,
                 bucket: TokenBucket::new(params.rate, params.burst),
                 discipline: params.discipline,
             }),
@@ -57,6 +59,11 @@ impl Impairments {
             && self.jitter.is_none()
     }
 
+    /// The rate of the shaper, bit/s, if there is one.
+    pub(crate) fn shaped(&self) -> Option<f64> {
+        self.shaper.as_ref().map(|shaper| shaper.rate)
+    }
+
     /// Whether a packet may join the queue.
     pub(crate) fn admits(&mut self, now: u64, size: u32) -> bool {
         self.policer
@@ -66,7 +73,10 @@ impl Impairments {
 
     /// When the transmission of a packet that leaves the queue at `now` begins.
     pub(crate) fn begins(&mut self, now: u64, size: u32) -> u64 {
-        let Some(Shaper { bucket, discipline }) = &mut self.shaper else {
+        let Some(Shaper {
+            bucket, discipline, ..
+        }) = &mut self.shaper
+        else {
             return now;
         };
         let at = match discipline {

@@ -359,9 +359,22 @@ impl Link {
             bytes: self.bytes,
             full,
             idle_since: idle.then_some(Time(self.free)),
-            rate: self.transmitter.rate_at(now),
-            head_sojourn: None,
+            rate: self.rate_of_queue(self.transmitter.rate_at(now)),
+            head_sojourn: self.shaped().map(|_| {
+                let head = self.queue.front();
+                head.map_or(Time::ZERO, |(arrival, _)| Time(now - arrival))
+            }),
         }
+    }
+
+    /// The rate of the shaper behind which the queue waits, bit/s.
+    fn shaped(&self) -> Option<f64> {
+        self.extras.as_ref()?.impairments.shaped()
+    }
+
+    /// The most that the queue is served at, bit/s, where the transmitter has this rate.
+    fn rate_of_queue(&self, line: f64) -> f64 {
+        self.shaped().map_or(line, |shaped| line.min(shaped))
     }
 
     fn packet_view(packet: &Packet) -> PacketView {
@@ -616,7 +629,7 @@ impl Link {
     /// The rate has changed, as its schedule said.
     pub(crate) fn on_rate_change(&mut self, now: u64, rate: f64) {
         self.advance(now);
-        self.aqm.on_link_change(Time(now), rate);
+        self.aqm.on_link_change(Time(now), self.rate_of_queue(rate));
         let transmitter = &self.transmitter;
         if let Some(scheduled) = scheduled_in(&mut self.extras) {
             scheduled.on_link_change(now, rate, |time| transmitter.rate_at(time));

@@ -16,6 +16,7 @@ import csv
 import itertools
 import math
 import os
+import statistics
 import sys
 import time
 from collections import Counter
@@ -34,6 +35,7 @@ from cells import (
     QUEUES,
     Cell,
     Comparison,
+    Values,
     compare,
     deployed,
     further,
@@ -55,8 +57,8 @@ SEEDS = 5
 """Of ours, where it is random."""
 BBR_SEEDS = 10
 """The same where several flows of BBR share: their shares differ from run to run by more than the margin."""
-HASH_SEEDS = 16
-"""The same over SFB: which flows share bins, and so what is lost, follows from one hash."""
+MORE_SEEDS = 16
+"""The same over SFB, where much follows from one hash, and where the error of the mean is above half of a margin."""
 LP_SEEDS = 20
 """The same of one flow of LP: it works with one origin of the receiver's clock in eight, and is Reno with the others."""
 
@@ -112,19 +114,32 @@ def run_guest(cells: Sequence[Cell], store: guest.Store, seeds: int, jobs: int) 
     print(f"{len(todo)} runs in {time.monotonic() - begin:.0f} s", file=sys.stderr)
 
 
+def is_uncertain(ours: Sequence[Values], theirs: Sequence[Values]) -> bool:
+    """Whether the error of the mean of ours is above half of a margin in any quantity, however far it is from theirs."""
+    for quantity in compare(list(ours), list(theirs)):
+        values = [getattr(run, quantity.margin.name) for run in ours]
+        if statistics.stdev(values) / math.sqrt(len(values)) > quantity.margin.allows(quantity.theirs) / 2:
+            return True
+    return False
+
+
 def one_cell(entry: tuple[Cell, list[dict[str, str]]]) -> list[Comparison]:
     """Run a cell on our side and compare."""
     cell, rows = entry
     most = SEEDS
     if cell.queue == "sfb":
-        most = HASH_SEEDS
+        most = MORE_SEEDS
     elif cell.congestion == "bbr" and cell.flows > 1:
         most = BBR_SEEDS
     elif cell.congestion == "lp" and cell.flows == 1:
         most = LP_SEEDS
     runs = ac.replicate(cell.scenario(), seeds_of(cell, most), threads=1)
     drawn = period(cell) if any(not math.isnan(periods().get(row["key"], math.nan)) for row in rows) else math.nan
-    return compare([of_ours(run, drawn, cell.share) for run in runs], [of_kernel(row) for row in rows])
+    ours, theirs = [of_ours(run, drawn, cell.share) for run in runs], [of_kernel(row) for row in rows]
+    if 1 < len(ours) < MORE_SEEDS and is_uncertain(ours, theirs):
+        runs = ac.replicate(cell.scenario(), MORE_SEEDS, threads=1)
+        ours = [of_ours(run, drawn, cell.share) for run in runs]
+    return compare(ours, theirs)
 
 
 Judged = tuple[Cell, list[Comparison], list[dict[str, str]]]

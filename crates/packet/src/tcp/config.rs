@@ -172,6 +172,9 @@ impl UndoPolicy {
 pub(crate) struct RtoConfig {
     pub(crate) policy: RtoPolicy,
     pub(crate) samples: RttSamples,
+    /// Round trips are those of remembered segments, by when they were sent (Linux 6.1); time stamps
+    /// tell them only of what was sent again.
+    pub(crate) times_segments: bool,
     /// Zero: none.
     pub(crate) clock_granularity: u64,
     /// Every ACK restarts the retransmission timer.
@@ -197,6 +200,9 @@ impl RtoConfig {
                 RtoPolicy::Rfc6298
             },
             samples: tcp.rtt_samples,
+            times_segments: tcp.style == Style::Linux
+                && tcp.recovery == Recovery::Sack
+                && tcp.loss_detection == LossDetection::Rack,
             clock_granularity: tcp.clock_granularity.0,
             restart: tcp.restart_rto_on_every_ack,
             min: tcp.min_rto.0,

@@ -7,7 +7,6 @@ use ackclock_algorithms::registry::Controller;
 use ackclock_algorithms::{Stream, Time};
 
 use super::config::{RecoveryPolicy, ReductionBase, RtoPolicy};
-use super::linux_timer_wheel::TICK_PS;
 use super::{AckSummary, Config, Sender, State};
 
 impl Sender {
@@ -226,11 +225,7 @@ impl Sender {
         };
         let mut sample = sent_packets.sample(summary.now, self.rtt.min_rtt);
         if config.rto.policy == RtoPolicy::Linux {
-            let moves = summary.acked > 0;
-            sample.rtt = sent_packets.rtt_of_linux(summary.now, summary.echo, moves, TICK_PS);
-            if sample.rtt > 0 {
-                self.rtt.min_rtt = self.rtt.min_rtt.min(sample.rtt);
-            }
+            sample.rtt = summary.rtt;
         }
         let delivery = Delivery {
             now: Time(summary.now),

@@ -507,6 +507,9 @@ impl Sender {
         let now = summary.now;
         let edge = self.scoreboard.lost_edge();
         self.take_sacks(now, ack, blocks, (wanted.linux, top), summary, config);
+        if ANY && config.rto.policy == RtoPolicy::Linux {
+            self.take_samples_linux(summary, config);
+        }
         if wanted.duplicates {
             self.adapt_reordering_window();
         }
@@ -516,9 +519,6 @@ impl Sender {
         let waits = self.detect_losses::<ANY>(now, edge, summary, config);
         if config.reduction == WindowReduction::Prr {
             summary.loses |= self.finds_loss(edge);
-        }
-        if ANY && config.rto.policy == RtoPolicy::Linux {
-            self.take_newest_sample(summary, config);
         }
         if wanted.linux {
             self.on_ack_linux(summary, config, random);
@@ -555,20 +555,22 @@ impl Sender {
         }
     }
 
-    /// In Linux the congestion control hears of the newest segment's round trip, which no delayed
-    /// ACK has lengthened.
+    /// Takes the round trips of an ACK as Linux does: the smoothed one takes the first segment's, the
+    /// smallest one and the congestion control the last one's.
     #[inline(always)]
-    fn take_newest_sample(&mut self, summary: &mut AckSummary, config: &Config) {
+    fn take_samples_linux(&mut self, summary: &mut AckSummary, config: &Config) {
         let Some(sent_packets) = &self.sent_packets else {
             return;
         };
-        summary.rtt = sent_packets.newest_rtt(summary.now);
-        if summary.rtt > 0 {
-            if summary.acked == 0 {
-                // selective acknowledgements are samples too
-                self.sample(summary.now, summary.rtt, summary.before, config);
+        let (now, moves) = (summary.now, summary.acked > 0);
+        let (first, last) =
+            sent_packets.rtts_of_linux(now, summary.echo, moves, linux_timer_wheel::TICK_PS);
+        summary.rtt = last;
+        if last > 0 {
+            self.rtt.min_rtt = self.rtt.min_rtt.min(last);
+            if config.rto.times_segments || !moves {
+                self.sample(now, first, summary.before, config);
             }
-            self.rtt.min_rtt = self.rtt.min_rtt.min(summary.rtt);
         }
     }
 
@@ -596,6 +598,9 @@ impl Sender {
         }
         if linux {
             self.note_reordering(summary, top);
+            if let Some(sent_packets) = &mut self.sent_packets {
+                sent_packets.order_as_linux();
+            }
         }
     }
 
@@ -756,7 +761,9 @@ impl Sender {
             //=   tell the copies apart
             //= RFC 6298 3/2: done, tests retransmission_timer, one_sample_a_window
             rtt = now - echo;
-            self.sample_as((now, rtt), before, policy, config);
+            if policy != RtoPolicy::Linux || !config.rto.times_segments {
+                self.sample_as((now, rtt), before, policy, config);
+            }
         }
         self.restart_or_stop_rto(now, config);
         rtt

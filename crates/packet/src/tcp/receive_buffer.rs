@@ -9,6 +9,7 @@
 use std::collections::VecDeque;
 
 use super::linux_timer_wheel::TICK_PS;
+use crate::bitmap::Bitmap;
 
 /// Largest window of a header without a scale, and with which a connection begins.
 const UNSCALED_WINDOW: u64 = 65_535;
@@ -102,6 +103,12 @@ pub(crate) struct ReceiveBuffer {
     edge: u64,
     /// Read by the application.
     read: u64,
+    /// Segments in the first piece of memory that waits for it, and whether that is the last one,
+    /// too, which others may join.
+    first: u64,
+    joins: bool,
+    /// Where what waits out of order begins a piece of memory.
+    starts: Bitmap,
     /// Since when, and from where on, what is read in a round trip is counted (`rcvq_space`); the
     /// most of one.
     since: u64,
@@ -128,6 +135,9 @@ impl ReceiveBuffer {
             opened,
             edge: first,
             read: 0,
+            first: 0,
+            joins: true,
+            starts: Bitmap::default(),
             since: now,
             from: 0,
             most: opened.min(INITIAL_SEGMENTS * mss),
@@ -176,6 +186,33 @@ impl ReceiveBuffer {
         true
     }
 
+    /// Segment `seq` has come out of order while all up to `next` were in order; `follows`: the one
+    /// before it waits too, and they share memory (`tcp_ooo_try_coalesce`).
+    pub(crate) fn wait(&mut self, next: u64, seq: u64, follows: bool) {
+        if !follows {
+            self.starts.insert(next, seq);
+        }
+    }
+
+    /// The segments from `from` on that are below `to` are in order: one that has come, and those
+    /// that waited for it. They share memory with the ones before them while there is room for all
+    /// that shared it as they waited (`tcp_try_coalesce`, `tcp_ofo_queue`).
+    pub(crate) fn queue(&mut self, from: u64, to: u64) {
+        let (mut at, mut end) = (from, from + 1);
+        while at < to {
+            let together = (end - at).min(SEGMENTS_PER_BUFFER);
+            self.joins &= self.first + together <= SEGMENTS_PER_BUFFER;
+            if self.joins {
+                self.first += together;
+            }
+            at += together;
+            if at == end {
+                end = self.starts.first_present(from, at + 1, to).unwrap_or(to);
+            }
+        }
+        self.starts.advance(from, to);
+    }
+
     /// All up to `next` has come by `now`. The application reads once enough waits for it, or the
     /// window is used up but for a segment (`tcp_epollin_ready`).
     pub(crate) fn take(&mut self, limits: &Limits, now: u64, next: u64) {
@@ -185,12 +222,13 @@ impl ReceiveBuffer {
             return;
         }
         // a round trip is judged as the first buffer of the read is empty
-        let first = unread.min(SEGMENTS_PER_BUFFER * limits.payload);
+        let first = self.first * limits.payload;
         if self.rtt > 0 && now - self.since >= self.rtt / 8 * PS_PER_US {
             self.resize(limits, self.read + first - self.from);
             (self.since, self.from) = (now, self.read + first);
         }
         self.read += unread;
+        (self.first, self.joins) = (0, true);
     }
 
     /// So much was read in a round trip: the buffer is to hold what comes in the next but one, twice
@@ -260,6 +298,14 @@ mod tests {
         buffer
     }
 
+    /// All up to `next` has come in order by `now`.
+    fn read(buffer: &mut ReceiveBuffer, limits: &Limits, now: u64, next: u64) {
+        for seq in buffer.read / limits.payload..next {
+            buffer.queue(seq, seq + 1);
+        }
+        buffer.take(limits, now, next);
+    }
+
     /// A Linux 6.1 receiver of ten segments, as `tcp_info` had it (`tcpi_rcv_ssthresh`): 94,495
     /// bytes; and the windows in the headers of a connection that begins.
     #[test]
@@ -269,7 +315,7 @@ mod tests {
         assert_eq!(LIMITS.header(45), (9, 127));
         for next in 1..=10 {
             assert!(buffer.grow(&LIMITS, next, 0));
-            buffer.take(&LIMITS, 100 * MS, next);
+            read(&mut buffer, &LIMITS, 100 * MS, next);
         }
         assert_eq!(buffer.opened, 65_535 + 10 * 2 * 1448);
         let (edge, filled) = buffer.select(&LIMITS, 10, 0);
@@ -277,7 +323,7 @@ mod tests {
         // half of the buffer, less a segment, at most
         for next in 11..2000 {
             buffer.grow(&LIMITS, next, 0);
-            buffer.take(&LIMITS, 100 * MS, next);
+            read(&mut buffer, &LIMITS, 100 * MS, next);
         }
         assert_eq!(buffer.opened, (2 << 20) - 1448);
         assert!(!buffer.grow(&LIMITS, 2000, 0));
@@ -305,12 +351,61 @@ mod tests {
     #[test]
     fn a_round_trip_is_judged_once() {
         let mut buffer = buffer();
-        buffer.take(&LIMITS, 150 * MS, 3000);
+        read(&mut buffer, &LIMITS, 150 * MS, 3000);
         assert_eq!((buffer.size, buffer.most), (4 << 20, 14_480));
-        buffer.take(&LIMITS, 200 * MS, 3001);
+        read(&mut buffer, &LIMITS, 200 * MS, 3001);
         assert_eq!(buffer.most, 3001 * 1448);
         assert_eq!(buffer.size, 16 << 20);
         assert_eq!((buffer.since, buffer.from), (200 * MS, 3001 * 1448));
+    }
+
+    /// A segment that fills a gap joins those before it; those that had waited for it do while all
+    /// that came together have room there.
+    #[test]
+    fn a_gap_splits_what_waits() {
+        // segment 5 is late, and then `late` among those behind it
+        for (waited, late, first) in [
+            (10, 0, 16),
+            (11, 0, 6),
+            (40, 0, 6),
+            (11, 9, 10),
+            (40, 9, 10),
+        ] {
+            let mut buffer = buffer();
+            for seq in 0..5 {
+                buffer.queue(seq, seq + 1);
+            }
+            for seq in 6..6 + waited {
+                if seq != late {
+                    buffer.wait(5, seq, seq > 6 && seq != late + 1);
+                }
+            }
+            if late > 0 {
+                buffer.wait(5, late, true);
+            }
+            buffer.queue(5, 6 + waited);
+            buffer.queue(6 + waited, 7 + waited);
+            assert_eq!(buffer.first, first, "{waited} {late}");
+        }
+    }
+
+    /// Less than the first ten segments that is read in the first round trip is no more than it
+    /// begins with, so that what comes next lets the buffer grow further.
+    #[test]
+    fn a_gap_lets_the_buffer_grow() {
+        for (waited, size) in [(15, 7_877_760), (8, 4 << 20)] {
+            let mut buffer = buffer();
+            for seq in 0..7 {
+                buffer.queue(seq, seq + 1);
+            }
+            for seq in 8..8 + waited {
+                buffer.wait(7, seq, seq > 8);
+            }
+            buffer.queue(7, 8 + waited);
+            buffer.take(&LIMITS, 200 * MS, 72);
+            read(&mut buffer, &LIMITS, 300 * MS, 72 + 70);
+            assert_eq!(buffer.size, size, "{waited}");
+        }
     }
 
     /// An application that waits for much reads nothing before.
@@ -321,15 +416,15 @@ mod tests {
             ..LIMITS
         };
         let mut buffer = buffer();
-        buffer.take(&limits, 150 * MS, 43);
+        read(&mut buffer, &limits, 150 * MS, 43);
         assert_eq!(buffer.read, 0);
         // the window holds 45 and a part
-        buffer.take(&limits, 150 * MS, 45);
+        read(&mut buffer, &limits, 150 * MS, 45);
         assert_eq!(buffer.read, 45 * 1448);
         buffer.edge = 200 * 1448;
-        buffer.take(&limits, 150 * MS, 45 + 69);
+        read(&mut buffer, &limits, 150 * MS, 45 + 69);
         assert_eq!(buffer.read, 45 * 1448);
-        buffer.take(&limits, 150 * MS, 45 + 70);
+        read(&mut buffer, &limits, 150 * MS, 45 + 70);
         assert_eq!(buffer.read, (45 + 70) * 1448);
     }
 
@@ -344,7 +439,7 @@ mod tests {
             let (edge, filled) = buffer.select(&LIMITS, next, 0);
             assert!(edge >= last && !filled);
             last = edge;
-            buffer.take(&LIMITS, 100 * MS, next);
+            read(&mut buffer, &LIMITS, 100 * MS, next);
         }
         assert_eq!(last, 1000 + (2 << 20) / 1448 - 1);
         for waiting in 1..=1420 {
@@ -357,7 +452,7 @@ mod tests {
             assert_eq!(filled, waiting > 1402, "{waiting}");
         }
         let held = buffer.select(&LIMITS, 1000, 1420).0;
-        buffer.take(&LIMITS, 100 * MS, 2420);
+        read(&mut buffer, &LIMITS, 100 * MS, 2420);
         assert!(buffer.select(&LIMITS, 2420, 0).0 > held + 1300);
     }
 

@@ -171,8 +171,10 @@ impl Receiver {
         if let Some(limits) = &config.buffer {
             self.fill_buffer(now, seq, stamp, limits);
         }
+        let before = self.next;
         let reply = self.on_segment(now, seq, stamp, flags, config);
         if let (Some(limits), Some(buffer)) = (&config.buffer, &mut self.buffer) {
+            buffer.queue(before, self.next);
             buffer.take(limits, now, self.next);
         }
         reply
@@ -189,6 +191,10 @@ impl Receiver {
             seq < self.next || (seq > self.next && self.out_of_order.contains(self.next, seq));
         let next = self.next + u64::from(seq == self.next);
         let waiting = u64::from(self.out_of_order.count());
+        if !old && seq > self.next {
+            let follows = self.out_of_order.contains(self.next, seq - 1);
+            buffer.wait(self.next, seq, follows);
+        }
         if !old && buffer.grow(limits, next, waiting) {
             self.acks.open();
         }

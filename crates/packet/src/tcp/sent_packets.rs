@@ -28,6 +28,11 @@ struct Record {
     again: bool,
 }
 
+/// The first and the last of times of which `sent` is the next; 0: none yet.
+fn span((first, _): (u64, u64), sent: u64) -> (u64, u64) {
+    (if first == 0 { sent } else { first }, sent)
+}
+
 /// Bytes that a sender remembers of a segment.
 pub(crate) const SEGMENT_BYTES: u64 = size_of::<Record>() as u64;
 
@@ -71,11 +76,13 @@ pub(crate) struct SentPackets {
     pub(crate) lowest_original: u64,
     /// It delivers one that was sent more than once.
     pub(crate) delivers_resent: bool,
-    /// When the last segments were sent, of those sent once, that it acknowledges cumulatively and
-    /// selectively; 0 without one. And whether it covers one that was sent again.
-    acked_sent: u64,
-    sacked_sent: u64,
+    /// When the first and the last segment were sent, of those sent once, that it acknowledges
+    /// cumulatively and selectively; 0 without one. And whether it covers one that was sent again.
+    acked_sent: (u64, u64),
+    sacked_sent: (u64, u64),
     covers_resent: bool,
+    /// Round trip of the last segment that it covers and that RACK has heard of; 0 without one.
+    covered_rtt: u64,
     /// The segment that the retransmission timer expired for last, whether F-RTO is being made (RFC
     /// 5682), and new data goes first.
     pub(crate) timed_out: u64,
@@ -146,7 +153,8 @@ impl SentPackets {
         self.min_rtt = min_rtt;
         (self.newly_delivered, self.newly_lost, self.newest) = (0, 0, None);
         (self.lowest_original, self.delivers_resent) = (NONE, false);
-        (self.acked_sent, self.sacked_sent, self.covers_resent) = (0, 0, false);
+        (self.acked_sent, self.sacked_sent, self.covers_resent) = ((0, 0), (0, 0), false);
+        self.covered_rtt = 0;
         self.in_flight_before = in_flight as u32;
     }
 
@@ -171,7 +179,7 @@ impl SentPackets {
         self.delivers_resent |= record.again;
         if !record.again {
             self.lowest_original = self.lowest_original.min(seq);
-            self.sacked_sent = record.sent;
+            self.sacked_sent = span(self.sacked_sent, record.sent);
         }
         if self
             .newest
@@ -195,13 +203,6 @@ impl SentPackets {
         record.is_some_and(|record| record.again)
     }
 
-    /// Round trip of the newest segment that the ACK in hand delivers, ps; 0: unknown.
-    pub(crate) fn newest_rtt(&self, now: u64) -> u64 {
-        self.newest
-            .filter(|newest| !newest.again)
-            .map_or(0, |newest| now - newest.sent)
-    }
-
     /// The ACK in hand acknowledges segment `seq` cumulatively; `known`: it had been acknowledged
     /// selectively. Where `echo`, the time that the ACK echoes, is from before it was sent again
     /// RACK learns nothing from it; zero: nobody looks (`tcp_skb_spurious_retrans`).
@@ -214,31 +215,59 @@ impl SentPackets {
             let sacked = self.sacked_sent;
             if !(record.again && self.undo.predates(echo, record.sent)) {
                 self.tell_rack(now, seq, &record);
+                let rtt = now - record.sent;
+                if !record.again || rtt >= self.min_rtt {
+                    self.covered_rtt = rtt;
+                }
             }
             self.count_delivered(now, seq, &record);
             self.sacked_sent = sacked;
             if !record.again {
-                self.acked_sent = record.sent;
+                self.acked_sent = span(self.acked_sent, record.sent);
             }
         }
     }
 
-    /// The round trip that congestion controls hear of in Linux (`tcp_clean_rtx_queue`,
-    /// `tcp_ack_update_rtt`), ps; 0: none. It is in whole microseconds, of the last segment sent once
-    /// that is acknowledged selectively, or cumulatively where nothing is covered that was sent
-    /// again. An ACK that `moves` on and has no such segment tells it by the time that it echoes, in
-    /// ticks of `tick`.
-    pub(crate) fn rtt_of_linux(&self, now: u64, echo: u64, moves: bool, tick: u64) -> u64 {
+    /// The round trips that Linux takes from the ACK in hand (`tcp_clean_rtx_queue`,
+    /// `tcp_ack_update_rtt`), ps, 0 without one: the one that goes into the smoothed round trip, and
+    /// the one that congestion controls hear of.
+    ///
+    /// They are in whole microseconds, of segments sent once: the smoothed round trip takes the first
+    /// that is acknowledged cumulatively, where nothing is covered that was sent again, else the
+    /// first that is acknowledged selectively; congestion controls hear of the last selectively, else
+    /// of the last cumulatively acknowledged one, which no delayed ACK has lengthened. An ACK that
+    /// `moves` on and has no such segment tells both by the time that it echoes, in ticks of `tick`.
+    pub(crate) fn rtts_of_linux(&self, now: u64, echo: u64, moves: bool, tick: u64) -> (u64, u64) {
         const MICROSECOND: u64 = 1_000_000;
-        let since = |sent: u64| (now / MICROSECOND - sent / MICROSECOND) * MICROSECOND;
-        if self.sacked_sent > 0 {
-            since(self.sacked_sent)
-        } else if self.acked_sent > 0 && !self.covers_resent {
-            since(self.acked_sent)
-        } else if moves && echo > 0 {
-            (now / tick - echo / tick).max(1) * tick
+        let since = |sent: u64| {
+            if sent == 0 {
+                return 0;
+            }
+            ((now / MICROSECOND - sent / MICROSECOND) * MICROSECOND).max(MICROSECOND)
+        };
+        let acked = if self.covers_resent {
+            (0, 0)
         } else {
-            0
+            self.acked_sent
+        };
+        let sacked = self.sacked_sent;
+        let choose = |first, second| if first > 0 { first } else { second };
+        let smoothed = since(choose(acked.0, sacked.0));
+        if smoothed > 0 {
+            (smoothed, since(choose(sacked.1, acked.1)))
+        } else if moves && echo > 0 {
+            let rtt = (now / tick - echo / tick).max(1) * tick;
+            (rtt, rtt)
+        } else {
+            (0, 0)
+        }
+    }
+
+    /// All that the ACK in hand acknowledges has been taken; RACK goes by the round trip that it
+    /// does in Linux.
+    pub(crate) fn order_as_linux(&mut self) {
+        if let Some(rack) = &mut self.rack {
+            rack.take_covered(self.covered_rtt);
         }
     }
 
@@ -506,12 +535,15 @@ mod tests {
         }
         // segments 1 and 3 arrive; 0 and 2 are sent again
         let now = 41 * MS + 900_000;
+        let both = |rtt| (rtt, rtt);
         sent_packets.begin(4, MS);
         sent_packets.deliver(now, 1);
-        assert_eq!(sent_packets.rtt_of_linux(now, 0, false, MS), 39_999_000_000);
+        let rtts = sent_packets.rtts_of_linux(now, 0, false, MS);
+        assert_eq!(rtts, both(39_999_000_000));
         sent_packets.begin(3, MS);
         sent_packets.deliver(now, 3);
-        assert_eq!(sent_packets.rtt_of_linux(now, 0, false, MS), 39_995_000_000);
+        let rtts = sent_packets.rtts_of_linux(now, 0, false, MS);
+        assert_eq!(rtts, both(39_995_000_000));
         let again = 42 * MS + MS / 2;
         sent_packets.send(again, 0, 2, false);
         sent_packets.send(again, 2, 2, false);
@@ -520,13 +552,39 @@ mod tests {
         sent_packets.begin(2, MS);
         sent_packets.cover(now, 0, false, 0);
         sent_packets.cover(now, 1, true, 0);
-        assert_eq!(sent_packets.rtt_of_linux(now, again, true, MS), 40 * MS);
+        let rtts = |now, echo, moves| sent_packets.rtts_of_linux(now, echo, moves, MS);
+        assert_eq!(rtts(now, again, true), both(40 * MS));
         // without a time that is echoed, or an ACK that moves on, there is none
-        assert_eq!(sent_packets.rtt_of_linux(now, 0, true, MS), 0);
-        assert_eq!(sent_packets.rtt_of_linux(now, again, false, MS), 0);
+        assert_eq!(rtts(now, 0, true), both(0));
+        assert_eq!(rtts(now, again, false), both(0));
         // the same 0.6 ms later: one tick more
-        let now = now + 6 * MS / 10;
-        assert_eq!(sent_packets.rtt_of_linux(now, again, true, MS), 41 * MS);
+        assert_eq!(rtts(now + 6 * MS / 10, again, true), both(41 * MS));
+    }
+
+    /// Linux: the smoothed round trip takes that of the first segment, of what is acknowledged
+    /// cumulatively if that was sent once; congestion controls hear of the last one's, of what is
+    /// acknowledged selectively if there is any.
+    #[test]
+    fn the_smoothed_round_trip_takes_the_first_segment() {
+        let mut sent_packets = SentPackets::default();
+        for seq in 0..6 {
+            sent_packets.send((1 + seq) * MS, seq, seq + 1, seq == 0);
+        }
+        let now = 41 * MS;
+        sent_packets.begin(6, MS);
+        sent_packets.cover(now, 0, false, MS);
+        sent_packets.cover(now, 1, false, MS);
+        let rtts = sent_packets.rtts_of_linux(now, MS, true, MS);
+        assert_eq!(rtts, (40 * MS, 39 * MS));
+        sent_packets.deliver(now, 4);
+        sent_packets.deliver(now, 5);
+        let rtts = sent_packets.rtts_of_linux(now, MS, true, MS);
+        assert_eq!(rtts, (40 * MS, 35 * MS));
+        sent_packets.begin(4, MS);
+        sent_packets.deliver(now, 4);
+        sent_packets.deliver(now, 5);
+        let rtts = sent_packets.rtts_of_linux(now, 0, false, MS);
+        assert_eq!(rtts, (36 * MS, 35 * MS));
     }
 
     #[test]

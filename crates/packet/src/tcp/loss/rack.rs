@@ -91,6 +91,15 @@ impl Rack {
         }
     }
 
+    /// Linux takes what an ACK acknowledges selectively first: the round trip that counts is that
+    /// of the last segment of those that it covers, if it covers any, though others were sent later
+    /// (`tcp_rack_advance`).
+    pub(crate) fn take_covered(&mut self, rtt: u64) {
+        if rtt > 0 {
+            self.rtt = rtt;
+        }
+    }
+
     /// How long a segment may be late for having been overtaken (step 4).
     pub(crate) fn window(
         &self,

@@ -579,7 +579,7 @@ def _sent(run: Any, runs: _Runs) -> float:
         period = math.inf if rate.get("repeat", "never") == "never" else ac._core.quantity(rate["repeat"])[0]
         looks = [begin + (k + 0.5) / 1000 * (end - begin) for k in range(1000)]
         mean = sum(_rate_at(rate, at, period) for at in looks) / len(looks)
-        return float(run.links.loc[runs.link, "bytes"]) * 8 / (end - begin) / mean * _bits(run, runs)
+        return float(run.links.loc[runs.link, "bytes"]) * 8 / float(end - begin) / mean * _bits(run, runs)
     return (1 - _idle(run, runs)) * _bits(run, runs)
 
 

@@ -112,7 +112,8 @@ def _classes(text: str, answer: Mapping[str, Any]) -> list[str]:
     if len(now) < 2:
         return []
     settings = [answer[key]["classes"] for key in ("present", "other") if answer[key] is not None]
-    rows, faults = _rows(text, "class"), []
+    rows = _rows(text, "class")
+    faults: list[str] = []
     for name in now:
         if name not in rows:
             faults.append(f"class {name} has no row")
@@ -124,7 +125,8 @@ def _classes(text: str, answer: Mapping[str, Any]) -> list[str]:
 
 def _people(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The table for people, and its sentence."""
-    rows, faults = _rows(text, "for people"), []
+    rows = _rows(text, "for people")
+    faults: list[str] = []
     stated: dict[str, list[float]] = {"game": [], "page": [], "download": []}
     for setting in settings.values():
         for row, key in (("game", "ping"), ("page", "page"), ("download", "download")):

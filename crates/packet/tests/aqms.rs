@@ -231,16 +231,17 @@ fn fq_pie_holds_its_target_for_any_number_of_flows() {
 }
 
 /// A law that counts with the link's rate counts with the shaper's, behind which its queue waits:
-/// PIE steers the delay to 15 ms, AVQ marks before the queue is full.
+/// PIE steers the delay to 15 ms, AVQ and RED drop before the queue is full, whatever the line becomes.
 #[test]
 fn behind_a_shaper_its_rate_counts() {
-    for (aqm, most) in [("pie", 0.020), ("avq", 0.060)] {
+    for (aqm, most) in [("pie", 0.020), ("avq", 0.060), ("red", 0.030)] {
         let run = outcome(&format!(
             "[scenario]\nduration = \"40 s\"\nmeasure = \"10 s .. 40 s\"\n\
              [[link]]\nname = \"link\"\nrate = \"400 Mbit/s\"\n\
              shaper = {{ rate = \"40 Mbit/s\", burst = \"10 kB\" }}\n\
              queue = {{ aqm = \"{aqm}\", capacity = \"100 ms\" }}\n\
-             [[flows]]\npath = [\"link\"]\ncount = 4\ncongestion = \"reno\"\nrtt = \"20 ms\"\n"
+             [[flows]]\npath = [\"link\"]\ncount = 4\ncongestion = \"reno\"\nrtt = \"20 ms\"\n\
+             [[change]]\nat = \"5 s\"\nlink = \"link\"\nrate = \"800 Mbit/s\"\n"
         ));
         let delay = run.links[0].delay_mean;
         assert!((0.002..most).contains(&delay), "{aqm}: {delay}");

@@ -629,7 +629,8 @@ impl Link {
     /// The rate has changed, as its schedule said.
     pub(crate) fn on_rate_change(&mut self, now: u64, rate: f64) {
         self.advance(now);
-        self.aqm.on_link_change(Time(now), self.rate_of_queue(rate));
+        let rate = self.rate_of_queue(rate);
+        self.aqm.on_link_change(Time(now), rate);
         let transmitter = &self.transmitter;
         if let Some(scheduled) = scheduled_in(&mut self.extras) {
             scheduled.on_link_change(now, rate, |time| transmitter.rate_at(time));

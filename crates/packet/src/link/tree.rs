@@ -67,52 +67,30 @@ impl Inner {
         packet: &mut Packet,
         label: &Label,
     ) -> (bool, Counts, Counts) {
-        match self {
+        let before = self.counts();
+        let joined = match self {
             Self::Classes => {
                 moment.dropped(packet.size, false);
-                (false, (0, 0), (0, 0))
+                false
             }
-            Self::Fifo(fifo) => {
-                let before = fifo.counts();
-                (fifo.arrive(moment, packet), before, fifo.counts())
-            }
-            Self::Shared(shared) => {
-                let before = shared.counts();
-                (
-                    shared.arrive(moment, packet, label),
-                    before,
-                    shared.counts(),
-                )
-            }
-            Self::Tree(tree) => {
-                let before = tree.counts();
-                (
-                    tree.arrive_below(moment, packet, label),
-                    before,
-                    tree.counts(),
-                )
-            }
-        }
+            Self::Fifo(fifo) => fifo.arrive(moment, packet),
+            Self::Shared(shared) => shared.arrive(moment, packet, label),
+            Self::Tree(tree) => tree.arrive_below(moment, packet, label),
+        };
+        (joined, before, self.counts())
     }
 
     /// A packet is to leave; and what waited before and waits after.
     #[inline(always)]
     fn take(&mut self, moment: &mut Moment<'_>) -> (Next, Counts, Counts) {
-        match self {
-            Self::Classes => (Next::Nothing, (0, 0), (0, 0)),
-            Self::Fifo(fifo) => {
-                let before = fifo.counts();
-                (fifo.take(moment), before, fifo.counts())
-            }
-            Self::Shared(shared) => {
-                let before = shared.counts();
-                (shared.take(moment), before, shared.counts())
-            }
-            Self::Tree(tree) => {
-                let before = tree.counts();
-                (tree.take_below(moment), before, tree.counts())
-            }
-        }
+        let before = self.counts();
+        let next = match self {
+            Self::Classes => Next::Nothing,
+            Self::Fifo(fifo) => fifo.take(moment),
+            Self::Shared(shared) => shared.take(moment),
+            Self::Tree(tree) => tree.take_below(moment),
+        };
+        (next, before, self.counts())
     }
 
     #[inline(always)]

@@ -600,13 +600,18 @@ def time_present(
     flows: Mapping[str, NDArray[Any]], tree: Mapping[str, Any], window: tuple[float, float]
 ) -> NDArray[np.float64]:
     """Return for how much of the measured time each flow is there, from its start to the stop of its class, s."""
-    stops = [str(entry.get("stop", "never")) for entry in tree["flows"]]
-    ends = np.array([math.inf if stop == "never" else float(_core.quantity(stop)[0]) for stop in stops])
+    ends = np.array([stop_of(entry) for entry in tree["flows"]])
     begin, end = window
     started = np.maximum(np.nan_to_num(flows["start"], nan=math.inf), begin)
     last = np.minimum(ends[flows["class"].astype(np.intp)], end)
     there: NDArray[np.float64] = np.clip(last - started, 0.0, None)
     return there
+
+
+def stop_of(flows: Mapping[str, Any]) -> float:
+    """Return when the flows of a class stop, s; infinity where they do not."""
+    stop = str(flows.get("stop", "never"))
+    return math.inf if stop == "never" else float(_core.quantity(stop)[0])
 
 
 def packets_handled(row: Mapping[str, Any]) -> int:

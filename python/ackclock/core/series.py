@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Floats: TypeAlias = NDArray[np.float64]
 
+STEADY_TRAFFIC: Final = ("bulk", "app-limited", "cbr", "on-off", "poisson")
+"""Kinds of traffic that go on in the same way however long a run lasts."""
 _PACKETS = re.compile(r"([0-9.eE+]+) packets?")
 
 

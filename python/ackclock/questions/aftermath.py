@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .. import _core
 from ..core.errors import ScenarioError
 from ..core.scenario import Scenario
+from ..core.series import STEADY_TRAFFIC
 from ..core.simulate import run
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ MAX_WARM_UP_PACKETS: Final = 4_000_000
 """Packets that the search for a warm-up computes at most."""
 TRIES: Final = 3
 """Most measurement windows that are tried, each as long as all before together."""
-_ENDLESS: Final = ("bulk", "app-limited", "cbr", "on-off", "poisson", "sessions")
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _window(result: Result, classes: tuple[str, ...], begin: float, end: float) 
 
 def _later(result: Result, rate: float, classes: tuple[str, ...], packets: float) -> Window | None:
     tree: Any = result._scenario
-    if any(flow["traffic"]["kind"] not in _ENDLESS for flow in tree["flows"]):
+    if any(flow["traffic"]["kind"] not in STEADY_TRAFFIC for flow in tree["flows"]):
         return None
     begin, cost = result.end, result.departures / max(result.end, 1e-9)
     for _ in range(TRIES):

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from .. import _core
-from ..core.result import PRESENT, time_present
+from ..core.result import PRESENT, stop_of, time_present
+from ..core.series import STEADY_TRAFFIC
 
 if TYPE_CHECKING:
     from ..core.result import Result
 
-_LASTING: Final = ("bulk", "app-limited", "cbr", "on-off", "poisson", "http")
+_LASTING: Final = (*STEADY_TRAFFIC, "http")
 """Traffic that goes on until its flows stop."""
 
 
@@ -66,7 +64,7 @@ def silent(result: Result) -> list[Silent]:
     if not {"ledger_sent", "ledger_dropped", "ledger_lost"} <= result._raw["flows"].keys():
         return answers  # older versions saved none
     for place, entry in enumerate(result._scenario["flows"]):
-        if entry["traffic"]["kind"] != "bulk" or _stop(entry) < end or result._scenario.get("change"):
+        if entry["traffic"]["kind"] != "bulk" or stop_of(entry) < end or result._scenario.get("change"):
             continue
         flows = _of_class(result, place)
         lost = flows["ledger_dropped"] + flows["ledger_lost"] > 0
@@ -75,12 +73,6 @@ def silent(result: Result) -> list[Silent]:
         if unopened + waiting:
             answers.append(Silent(str(entry["name"]), unopened, waiting, len(still)))
     return answers
-
-
-def _stop(entry: Mapping[str, Any]) -> float:
-    """When the flows of a class stop, s."""
-    stop = str(entry.get("stop", "never"))
-    return math.inf if stop == "never" else float(_core.quantity(stop)[0])
 
 
 def begun_before(result: Result) -> list[tuple[str, int, int]]:

@@ -20,7 +20,7 @@ from ..analysis import Verdict
 from ..analysis.regularity import CONFIDENCE, drift
 from ..core.errors import ScenarioError
 from ..core.scenario import Scenario, link_of
-from ..core.series import link_trace, sample_times
+from ..core.series import STEADY_TRAFFIC, link_trace, sample_times
 from ..core.simulate import run
 from ..core.statement import state
 from ..experiment.sequential import RUN
@@ -37,8 +37,6 @@ MOVES: Final = 0.1
 """A level that moves by more than this part of itself during a run is not one that the queue has."""
 RARE: Final = 1e-4
 """Smallest change of a drop probability that counts as moving the queue."""
-_ENDLESS: Final = ("bulk", "app-limited", "cbr", "on-off", "poisson", "sessions")
-"""Traffic that goes on in the same way however long a run lasts."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +161,7 @@ def _longer(result: Result, link: str, packets: float) -> Judged | None:
     """Judge by longer and longer runs; None where none was affordable, or where conditions change with time."""
     tree = result._scenario
     if tree.get("change") or any(
-        flow["traffic"]["kind"] not in _ENDLESS or flow.get("stop", "never") != "never" for flow in tree["flows"]
+        flow["traffic"]["kind"] not in STEADY_TRAFFIC or flow.get("stop", "never") != "never" for flow in tree["flows"]
     ):
         return None
     begin, end = result.window

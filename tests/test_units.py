@@ -30,7 +30,8 @@ def test_time(seconds: float, text: str) -> None:
         (2.7e-134, "0 %"),
         (7e-7, "0.00007 %"),  # one packet of 1.4 million
         (1.0, "100 %"),
-        (0.99996, "99.996 %"),
+        (0.99996, "99.99 %"),
+        (0.9999983, "99.99 %"),  # digits that no measurement has
         (0.9997, "99.97 %"),
         (0.999, "99.9 %"),
         (0.0031, "0.31 %"),
@@ -56,6 +57,10 @@ def test_intervals_of_shares_stay_between_none_and_all() -> None:
     assert share_within(0.9996, 0.022) == "99.96 % [97.8 %, 100 %]"
     assert share_within(0.003, 0.01) == "0.3 % [0 %, 1.3 %]"
     assert share_within(0.273, 0.011) == "27.3 % ± 1.1 %"
+    assert interval(0.9996, 0.022, "share") == "99.96 [97.8, 100] %"
+    assert interval(0.003, 0.01, "share") == "0.3 [0, 1.3] %"
+    assert interval(0.995, 0.011, "index") == "0.995 [0.984, 1.000]"
+    assert interval(0.95, 0.05, "share") == "95.0 ± 5.0 %"
 
 
 def test_per_cent_is_a_hundredth() -> None:

@@ -10,7 +10,8 @@ import ackclock as ac
 from ackclock.experiment.progress import listening, tell
 from ackclock.present.cli import main
 from ackclock.present.plot.variants import figure
-from ackclock.present.text.variants import comparison
+from ackclock.present.text import variants
+from ackclock.present.text.variants import comparison, note
 from ackclock.present.text.verdict import verdict
 from ackclock.questions.sweep.axes import changed
 from conftest import Command
@@ -176,3 +177,43 @@ def test_replications_that_are_all_the_same_say_so() -> None:
     drawn = equal.with_({"flows.start": "uniform 0 s .. 1 s"})
     assert "all runs are the same" in str(ac.replicate(equal, 3))
     assert "all runs are the same" not in str(ac.replicate(drawn, 3))
+
+
+def test_best_is_said_where_one_can_see_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variant was the best between numbers that print equal, and by intervals that a single seed does not have."""
+    labels = [{"file": "x", "set": {"v": value}} for value in "ab"]
+    deep = ac.run(file)
+    lossy = ac.load(file).with_({"link.l.queue.capacity": "5 packets", "link.l.loss": "0.5 %"})
+    for results, rests in (
+        ([deep, ac.run(lossy)], "one run"),
+        ([ac.replicate(file, 1), ac.replicate(lossy, 1)], "one run"),
+        ([ac.replicate(lossy, 3), ac.replicate(file, 1)], "interval"),
+    ):
+        table = comparison(labels, results)
+        assert table is not None
+        assert "l: queue loss" in table.index
+        assert "l: loss" not in table.index
+        assert not [row for row in table.index if row.startswith("all: ")]  # the only class says the same
+        [said] = note(table, results)
+        assert rests in said
+    one = comparison(labels, [deep, deep])
+    assert one is not None
+    assert note(one, [deep, deep]) == []
+    means = iter([0.99981, 0.99984])
+    monkeypatch.setattr(
+        variants, "_means", lambda _: {"links": {"l": {"utilization": (next(means), 1e-6)}}, "flows": {}}
+    )
+    table = comparison(labels, [deep, deep])
+    assert table is not None
+    assert list(table.loc["l: utilisation"]) == ["99.98 %", "99.98 %", ""]
+
+
+def test_variants_are_apart(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The notes of one stood right above the title of the next; one replication had "half the 95 % interval"."""
+    keys = ["--set", "link.l.loss=0.1%", "--set", "link.l.loss=1%"]
+    assert main(["run", str(file), *keys, "--seeds", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    titles = [place for place, line in enumerate(lines) if line.startswith("two with")]
+    assert len(titles) == 2
+    assert all(lines[place - 1] == "" and lines[place - 2] != "" for place in titles)
+    assert all("1 replication, no interval of a single run" in lines[place] for place in titles)

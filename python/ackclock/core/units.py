@@ -57,7 +57,7 @@ def share(part: float) -> str:
     if abs(percent) < 0.95:  # noqa: PLR2004  per cent
         return f"{percent:.2g} %"
     if 0 < rest < 0.05:  # noqa: PLR2004  per cent
-        return f"{percent:.{-math.floor(math.log10(rest))}f} %"
+        return f"{min(percent, 99.99):.2f} %"  # more digits of a measurement would be false
     return f"{percent:.1f} %"
 
 
@@ -103,10 +103,14 @@ def interval(value: float, half: float, kind: str) -> str:
     """
     Return a value with half its interval and one unit: "27.3 ± 1.2 ms".
 
-    `kind` is "time", "share", "rate", "number" or "index"; an interval of zero or NaN is left out.
+    `kind` is "time", "share", "rate", "number" or "index"; an interval of zero or NaN is left out. Of one of a share or
+    an index that reaches beyond 0 or 1, the ends within them stand there: "99.96 [97.8, 100] %".
     """
     if not half > 0:
         return PLAIN[kind](value)
+    if kind in BOUNDED and not half <= value <= 1 - half:
+        ends = [PLAIN[kind](end).removesuffix(" %") for end in (max(value - half, 0.0), min(value + half, 1.0))]
+        return f"{PLAIN[kind](value).removesuffix(' %')} [{', '.join(ends)}]{' %' * (kind == 'share')}"
     if kind == "share":
         scale, unit = 100.0, " %"
     elif kind == "time":
@@ -129,6 +133,8 @@ PLAIN: Final[Mapping[str, Callable[[float], str]]] = {
     "index": index,
 }
 """The form of a value without an interval, by its kind."""
+BOUNDED: Final = ("share", "index")
+"""Kinds of quantities that lie between 0 and 1."""
 
 
 def _within(value: float, half: float) -> tuple[str, str]:

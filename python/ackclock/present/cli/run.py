@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ... import _core
-from ...core._words import counted
 from ...core.captures import Capture, CaptureError, Pcap, Qlog
 from ...core.errors import ScenarioError
 from ...core.files import writing
@@ -341,33 +340,38 @@ def _print(options: argparse.Namespace, labels: list[dict[str, Any]], results: S
         else:
             print_json({"variants": [label | tree for label, tree in zip(labels, trees, strict=True)]})
         return
-    variants = None
+    variants, notes = None, list[str]()
     if len(results) > 1:
-        from ..text.variants import DECIDED, DECIDED_BY_SEEDS, comparison
+        from ..text.variants import comparison, note
 
         variants = comparison(labels, results)
     if variants is not None:
+        notes = note(variants, results)
         print_title("variants beside one another")
         print_table(variants)
-        print_notes([DECIDED if options.seeds is None else DECIDED_BY_SEEDS])
-        print()
+        print_notes(notes)
     for label, result in zip(labels, results, strict=True):
-        _print_summary(result, label["set"])
+        if notes:
+            print()  # a table ends with an empty line, notes do not
+        notes = _print_summary(result, label["set"])
         if options.until_sure:
             _print_verdicts(list(_each([result])))
+            notes = []
         if options.timing and result.timing is not None:
             timing = result.timing
             print(
                 f"{timing['wall_s']:.2f} s, {timing['cpu_s']:.2f} s of CPU time, "
                 f"{timing['packets_per_cpu_s'] / 1e6:.2f} M packets a CPU-second\n"
             )
+            notes = []
 
 
-def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) -> None:
+def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) -> list[str]:
+    """Print the tables and notes of a variant; return the notes."""
     from ...core.result import Result
     from ...questions.aftermath import aftermath
     from ..text.aftermath import note
-    from ..text.results import replication_notes, run_notes, run_tables
+    from ..text.results import replicated, replication_notes, run_notes, run_tables
 
     title = result.name
     if changes:
@@ -377,11 +381,12 @@ def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) ->
         print_title(f"{title}: seed {result.seed}, measured from {begin:g} s to {end:g} s")
         notes = [*run_notes(result), *map(note, aftermath(result))]
     else:
-        print_title(f"{title}: {counted(len(result), 'replication')}, mean and half the 95 % interval")
+        print_title(f"{title}: {replicated(result)}")
         notes = replication_notes(result)
     for table in run_tables(result):
         print_table(table)
     print_notes(notes)
+    return notes
 
 
 def _print_verdicts(results: Sequence[Result]) -> None:

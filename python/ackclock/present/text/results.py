@@ -161,8 +161,14 @@ def run_notes(result: Result) -> list[str]:
 
 def replications_text(results: Replications) -> str:
     """Return the main numbers of replications, and the notes of all."""
-    head = f"{results.name}: {counted(len(results), 'replication')}, mean and half the 95 % interval"
+    head = f"{results.name}: {replicated(results)}"
     return _joined(head, [*map(text_table, run_tables(results))], replication_notes(results))
+
+
+def replicated(results: Replications) -> str:
+    """Return how many runs there are, and what stands in their tables: one run has no interval."""
+    what = "mean and half the 95 % interval" if len(results) > 1 else "no interval of a single run"
+    return f"{counted(len(results), 'replication')}, {what}"
 
 
 def replication_notes(results: Replications) -> list[str]:
@@ -189,7 +195,7 @@ def run_html(result: Result) -> str:
 
 def replications_html(results: Replications) -> str:
     """Return the tables of replications for a notebook; every number is in `Replications.summary`."""
-    head = f"<p><b>{html.escape(results.name)}</b>: {len(results)} replications, mean and half the 95 % interval</p>"
+    head = f"<p><b>{html.escape(results.name)}</b>: {replicated(results)}</p>"
     return head + "".join(table.to_html(escape=True, border=0) for table in run_tables(results))
 
 

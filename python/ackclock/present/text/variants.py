@@ -13,9 +13,13 @@ from ...core.result import Replications, Result
 from ...core.units import interval
 from ...questions.shaped import measures, shaped
 
-DECIDED: Final = "best: ahead of all others by more than 2 %; each is one run, and --seeds 10 shows what is chance"
+DECIDED: Final = (
+    "best: ahead of all others by more than 2 %; each rests on one run, and --seeds 10 shows what is chance"
+)
 DECIDED_BY_SEEDS: Final = "best: its 95 % interval lies apart from all others"
 _ALIKE: Final = 0.02
+_ELSEWHERE: Final = ("loss_policer", "loss_wire")
+"""Losses outside of queues."""
 _MEASURES: Final[tuple[tuple[str, str, str, bool, str], ...]] = (
     ("links", "utilization", "utilisation", True, "share"),
     ("links", "delay_s_p50", "median delay", False, "time"),
@@ -44,20 +48,39 @@ def comparison(labels: Sequence[Mapping[str, Any]], results: Sequence[Result | R
     """
     names = names_of(labels)
     trees = [_means(result) for result in results]
+    elsewhere = any(
+        row[key][0] > 0 for tree in trees for row in tree["links"].values() for key in _ELSEWHERE if key in row
+    )
     rows = {}
     for branch, key, words, more, kind in _MEASURES:
-        for of in dict.fromkeys(name for tree in trees for name in tree[branch]):
+        title = "queue loss" if key == "loss" and elsewhere else words
+        of_branch = list(dict.fromkeys(name for tree in trees for name in tree[branch]))
+        for of in of_branch:
+            if of == "all" and len(of_branch) == len(("all", "its only class")):
+                continue  # it says the same
             estimates = [tree[branch].get(of, {}).get(key, (math.nan, 0.0)) for tree in trees]
             if key == "jain" and all(mean == 1 for mean, _ in estimates):
                 continue  # a flow alone
             if sum(math.isfinite(mean) for mean, _ in estimates) > 1 and any(mean for mean, _ in estimates):
                 cells = ["" if math.isnan(mean) else interval(mean, half, kind) for mean, half in estimates]
-                rows[f"{of}: {words}"] = dict(zip(names, cells, strict=True)) | {"best": _best(estimates, names, more)}
+                best = _best(estimates, names, more)
+                if best and cells.count(cells[names.index(best)]) > 1:
+                    best = ""  # nobody would see by what
+                rows[f"{of}: {title}"] = dict(zip(names, cells, strict=True)) | {"best": best}
     if not rows:
         return None
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index.name = "measure"
     return table
+
+
+def note(table: pd.DataFrame, results: Sequence[Result | Replications]) -> list[str]:
+    """Return what the last column of `comparison` rests on; nothing where it names none."""
+    if not any(table["best"]):
+        return []
+    drawn = any(half > 0 for result in results for rows in _means(result).values() for row in rows.values()
+                for _, half in row.values())  # fmt: skip
+    return [DECIDED_BY_SEEDS if drawn else DECIDED]
 
 
 def names_of(labels: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -93,7 +116,8 @@ def _means(result: Result | Replications) -> dict[str, dict[str, dict[str, tuple
         if branch in branches and answer["mean"] is not None:
             factor = factors.get(of, 1.0) if key.startswith("utilization") else 1.0
             mean, half = float(answer["mean"]), float(answer["ci95"] or 0.0)
-            branches[branch].setdefault(of, {})[key] = (factor * mean, factor * half)
+            mean = factor * mean if factor == 1 else min(factor * mean, 1.0)
+            branches[branch].setdefault(of, {})[key] = (mean, factor * half)
     return branches
 
 

@@ -15,7 +15,7 @@ from ackclock.analysis import Interval
 from ackclock.present.report._charts import charts
 from ackclock.present.report._groups import differences, grouped, settings
 from ackclock.present.report._template import prose, scenario_toml
-from ackclock.present.report._words import MEGABITS, PACKETS, PERCENT, Unit, show
+from ackclock.present.report._words import INDEX, MEGABITS, PACKETS, PERCENT, Unit, show
 from synthetic_result import result
 
 NAN = float("nan")
@@ -274,8 +274,11 @@ def test_settings_are_listed_by_path() -> None:
     ("mean", "half", "unit", "text"),
     [
         (0.99949, NAN, PERCENT, "99.95 %"),
+        (0.99998, NAN, PERCENT, "99.99 %"),
         (0.0327, NAN, PERCENT, "3.27 %"),
         (0.5, 0.012, PERCENT, "50.0 ± 1.2 %"),
+        (0.998, 0.012, PERCENT, "99.8 [98.6, 100.0] %"),
+        (0.01, 0.012, INDEX, "0.010 [0.000, 0.022]"),
         (75.1564, 0.431, PACKETS, "75.16 ± 0.43 packets"),
         (75.0, 0.0, PACKETS, "75 packets"),
         (123456.0, 789.0, Unit(), "123,456 ± 789"),

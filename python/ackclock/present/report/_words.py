@@ -100,13 +100,20 @@ PERCENT = Unit(" %", 100.0)
 
 
 def show(interval: Interval, unit: Unit = PLAIN) -> str:
-    """Return a mean as text; with an interval, to the two first digits of its half width."""
+    """
+    Return a mean as text; with an interval, to the two first digits of its half width.
+
+    Of an interval of a share or an index that reaches beyond 0 or 1, the ends within them stand there.
+    """
     if interval.count == 0:
         return ""
     mean, half = unit.factor * interval.mean, unit.factor * interval.half
     if math.isnan(half) or half <= 1e-9 * abs(mean):
         return f"{_digits(mean, unit)}{unit.suffix}"
     places = min(6, max(0, 1 - math.floor(math.log10(half))))
+    if unit in (PERCENT, INDEX) and not half <= mean <= unit.factor - half:
+        low, high = max(mean - half, 0.0), min(mean + half, unit.factor)
+        return f"{mean:,.{places}f} [{low:,.{places}f}, {high:,.{places}f}]{unit.suffix}"
     return f"{mean:,.{places}f} ± {half:,.{places}f}{unit.suffix}"
 
 
@@ -116,7 +123,7 @@ def _digits(value: float, unit: Unit) -> str:
     if unit is MILLISECONDS and abs(value) < 1e-6:  # noqa: PLR2004  rounding of the clock
         return "0"
     if unit is PERCENT and abs(value) >= some:
-        return f"{value:.2f}" if near_all <= value < 100 else f"{value:.1f}"  # noqa: PLR2004  per cent
+        return f"{min(value, 99.99):.2f}" if near_all <= value < 100 else f"{value:.1f}"  # noqa: PLR2004  per cent
     return f"{value:,.0f}" if abs(value) >= large else f"{value:.{unit.digits}g}"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.questions import causes
-from ackclock.questions.causes import experiment, remedy, scales
+from ackclock.questions.causes import experiment, remedy, scales, shapers
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC, in_words
 from ackclock.questions.causes.experiment import Lab, diagnose
 from ackclock.questions.causes.measures import numbers
@@ -380,3 +380,73 @@ def test_what_the_wire_loses_is_not_counted_as_lost_at_the_queue() -> None:
     assert " are lost in the queue and 0.0" in said.text
     assert 0.0003 < said.numbers["wire_loss"] < 0.0008
     assert f"{100 * said.numbers['wire_loss']:.2g} % on the wire" in said.text
+
+
+def planted_link(**keys: object) -> ac.Scenario:
+    """A link with some keys under the flows of `link`."""
+    tree = link().canonical
+    return ac.Scenario({**tree, "link": [{"name": "bottleneck", **keys}]})
+
+
+def cause_of(scenario: ac.Scenario, symptom: str, link: str | None = None) -> list[str]:
+    """The causes of a symptom in words."""
+    findings = causes.diagnose(scenario, link).findings
+    return [cause.words for finding in findings if finding.symptom == symptom for cause in finding.causes]
+
+
+@pytest.mark.parametrize(("symptom", "queue"), [("idle", {"aqm": "drop-tail"}), ("delay", {"scheduler": "fq_codel"})])
+def test_a_queue_that_is_taken_away_leaves_the_rate_of_its_shaper(symptom: str, queue: dict[str, str]) -> None:
+    """ "The cause is cake (with a drop-tail buffer of 40 ms: 0 %)": that ran at the line's 500 Mbit/s."""
+    cake = {"kind": "cake", "bandwidth": "25 Mbit/s"}
+    tree = planted_link(rate="500 Mbit/s", queue={"scheduler": cake}).canonical
+    (ablation,) = (entry for entry in GENERAL if entry.key == "queue")
+    change = ablation.of("bottleneck", symptom).apply(tree)
+    assert change is not None
+    changed = change.tree["link"][0]
+    assert changed["rate"] == "25000000 bit/s"
+    assert queue.items() <= changed["queue"].items()
+
+
+@pytest.mark.parametrize(
+    ("keys", "change"),
+    [
+        ({"stop": "15 s"}, {}),
+        ({"start": "15 s"}, {"at": "25 s", "link": "bottleneck", "delay": "2 ms"}),
+        ({"count": 2}, {"at": "15 s", "flows": "f", "count": 0}),
+    ],
+)
+def test_a_link_that_flows_leave_is_not_idle_for_their_number(keys: dict[str, Any], change: dict[str, Any]) -> None:
+    """ "Idle 50 % of the time; the cause is a single endless flow": it began in the middle, the eight at once."""
+    tree = planted_link(rate="1 Mbit/s", queue={"capacity": "20 packets"}).canonical
+    flow = {"name": "f", "path": ["bottleneck"], "rtt": "20 ms", **keys}
+    head = {"name": "s", "duration": "30 s", "measure": "2 s .. 30 s"}
+    scenario = ac.Scenario({**tree, "scenario": head, "flows": [flow], "change": [change] if change else []})
+    assert cause_of(scenario, "idle") == ["endless flows that are not there all the time (f)"]
+
+
+def test_a_share_that_another_link_holds_back_is_no_fault_of_this_one() -> None:
+    """ "The flows share unevenly: Jain's index is 0.61; cause not found" of shares that are fair by max-min."""
+    rates = {"a": "20 Mbit/s", "b": "2 Mbit/s"}
+    links = [{"name": name, "rate": rate, "queue": {"capacity": "60 packets"}} for name, rate in rates.items()]
+    classes = [{"name": name, "path": path, "rtt": "40 ms"} for name, path in (("one", ["a", "b"]), ("two", ["a"]))]
+    scenario = ac.Scenario({"scenario": {"name": "s", "duration": "60 s"}, "link": links, "flows": classes})
+    assert cause_of(scenario, "unfair", "a") == ["b, which the same flows cross"]
+
+
+def test_streams_that_are_alone_wait_for_themselves() -> None:
+    """ "Packets wait long; cause not found" of bursts at twice the rate of the link."""
+    burst = {"kind": "on-off", "rate": "20 Mbit/s", "on": "200 ms", "off": "1.5 s"}
+    flow = {"name": "bursts", "path": ["bottleneck"], "rtt": "50 ms", "traffic": burst}
+    tree = ac.Scenario({**link().canonical, "flows": [flow]}).canonical
+    (ablation,) = (entry for entry in SPECIFIC if entry.key == "unresponsive")
+    change = ablation.of("bottleneck", "delay").apply(tree)
+    assert change is not None
+    assert change.cause == "the rate of bursts itself"
+
+
+def test_a_delay_that_changes_leaves_a_rate_that_can_be_shaped() -> None:
+    """ "No commands: tc has no words for this queue" of FQ-CoDel, since the link's delay changes."""
+    changes = [{"at": "5 s", "link": "bottleneck", "delay": "9 ms"}]
+    tree = link().canonical
+    assert shapers.shapeable(tree["link"][0], {**tree, "change": changes})
+    assert not shapers.shapeable(tree["link"][0], {**tree, "change": [{**changes[0], "rate": "5 Mbit/s"}]})

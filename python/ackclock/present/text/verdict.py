@@ -11,9 +11,9 @@ from ...core._words import listed
 from ...core.scenario import link_of
 from ...core.series import slowest_link
 from ...core.units import share, time
-from ...questions.causes.experiment import ENDLESS, SYMPTOMS, applies
+from ...questions.causes.experiment import SYMPTOMS, applies
 from ...questions.causes.measures import Numbers, lost, numbers
-from ...questions.causes.scales import carried
+from ...questions.causes.scales import ENDLESS, carried
 from ...questions.causes.sentences import interval
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from ...core.statement import state
 from ...core.units import rate_text, share, time
 from ...questions.causes.measures import ClassNumbers
 from ...questions.causes.remedy import MIN_LOSS_GAIN
-from ...questions.causes.shapers import lumps_flows, managed
-from ...questions.following import Following, follows
+from ...questions.causes.shapers import lumps_flows, managed, shapeable
+from ...questions.following import Following
 from ...questions.setting import Setting
 from ...questions.why import Why
 from ..tables import TextTable, text_table
@@ -73,6 +73,7 @@ STATEMENTS: Final = {
         "FQ-CoDel there), and a shaper before it would have to follow what the air carries, which varies."
     ),
     "policed": ", behind a policer of {rate:rate}",
+    "follows-already": "No commands for {link}: a shaper that follows its rate holds this queue already.",
     "own-queue": "No commands for {link}: tc has no words for this queue.",
     "managed": "No other queue was tried at {links}: flows have queues of their own under an AQM there.",
     "lumped": (
@@ -186,7 +187,8 @@ def _without_commands(why: Why) -> list[str]:
             lines += _set_before(shapers[name])
             continue
         wifi = link.get("service", "none") != "none" and link["service"]["kind"] == "wifi"
-        case = "wifi" if wifi else "varies" if follows(link, tree) else "own-queue"
+        held = "follows-already" if link.get("autorate", "none") != "none" else "varies"
+        case = "wifi" if wifi else "own-queue" if shapeable(link, tree) else held
         lines += [str(state(f"why.{case}", link=name)), ""]
     return lines
 

@@ -23,7 +23,7 @@ from ...core.units import time
 from ...experiment.ablation import Ablation, Change, Tree
 from . import shapers
 from .measures import UNRESPONSIVE
-from .scales import bits, bulk, carried, packet_size, quantities, room
+from .scales import ENDLESS, bits, bulk, carried, once, packet_size, quantities, room
 
 FEW_PACKETS: Final = 4
 """A buffer is not cut below this."""
@@ -131,7 +131,7 @@ def _elsewhere(most: int | None) -> Callable[[Tree, str, str], Change | None]:
     """Let other links that the endless flows cross be so fast that they hold nothing back: so many, the slowest."""
 
     def apply(tree: Tree, name: str, symptom: str) -> Change | None:
-        if symptom != "idle":
+        if symptom not in ("idle", "unfair"):
             return None
         crossed = {place for flow in bulk(tree, name) for place in flow["path"]} - {name}
         changed = copy.deepcopy(tree)
@@ -226,7 +226,7 @@ def _mixed(place: int) -> Callable[[Tree, str, str], Change | None]:
 
 def _cross(tree: Tree, name: str, symptom: str) -> Change | None:
     there = [flow for flow in _over(tree, name) if flow["traffic"]["kind"] in UNRESPONSIVE]
-    if symptom == "stream" or (symptom == "loss" and there and len(there) == len(_over(tree, name))):
+    if symptom == "stream" or (symptom in ("loss", "delay") and there and len(there) == len(_over(tree, name))):
         return _slower(tree, there)
     if not there or len(there) == len(_over(tree, name)):
         return None
@@ -289,6 +289,29 @@ def _application(tree: Tree, name: str, symptom: str) -> Change | None:
             flow["traffic"] = {"kind": "bulk"}
     rates = " and ".join(dict.fromkeys(str(flow["traffic"]["rate"]) for flow in there))
     return _said(changed, "slow-writers", "endless-data", rates=rates)
+
+
+def _absence(tree: Tree, name: str, symptom: str) -> Change | None:
+    """Let endless flows be there all the time that come after the measurement begins, leave, or become fewer."""
+    if symptom != "idle" or not once(tree):
+        return None
+    begin = (quantities(tree["scenario"]["measure"]) or [0.0])[0]
+    changed = copy.deepcopy(tree)
+    there = [flow for flow in _over(changed, name) if flow["traffic"]["kind"] in ENDLESS]
+    absent = []
+    for flow in there:
+        changes = [change for change in changed.get("change", []) if change.get("flows") == flow["name"]]
+        counts = {int(flow["count"]), *(int(change["count"]) for change in changes if "count" in change)}
+        late = max(quantities(flow.get("start", "0 s")), default=0.0) > begin
+        if not (late or flow.get("stop", "never") != "never" or len(counts) > 1):
+            continue
+        absent.append(flow)
+        flow |= {"count": max(counts), "start": "0 s", "stop": "never"}
+        for change in changes:
+            change.pop("count", None)
+            change.pop("over", None)
+    changed["change"] = [change for change in changed.get("change", []) if change.keys() - {"at", "flows"}]
+    return _said(changed, "absent", "present", names=_names(absent)) if absent else None
 
 
 def with_queue(tree: Tree, name: str, queue: Mapping[str, Any]) -> Tree:
@@ -371,11 +394,26 @@ def _queue(tree: Tree, name: str, symptom: str) -> Change | None:
     if symptom in ("delay", "unfair", "stream"):
         if here == "fq_codel":
             return None
-        changed = with_queue(tree, name, {"scheduler": "fq_codel"})
-        return _said(changed, "queue", "fq-codel", queue=here)
+        changed = _at_its_rate(tree, name, {"scheduler": "fq_codel"})
+        return None if changed is None else _said(changed, "queue", "fq-codel", queue=here)
     rtt = max(_rtt(tree, name), 30 * 8 * packet_size(tree, name) / bits(link_of(tree, name)))
-    changed = sized(with_queue(tree, name, {"aqm": "drop-tail", "capacity": "100 packets"}), name, rtt)
+    changed = _at_its_rate(tree, name, {"aqm": "drop-tail", "capacity": "100 packets"})
+    if changed is None:
+        return None
+    changed = sized(changed, name, rtt)
     return _said(changed, "queue", "drop-tail", queue=here, room=room(changed, name))
+
+
+def _at_its_rate(tree: Tree, name: str, queue: Mapping[str, Any]) -> Tree | None:
+    """Return the scenario with another queue, of the rate that the present one lets through; None where that varies."""
+    link, changed = link_of(tree, name), with_queue(tree, name, queue)
+    let = shapers.held(link)
+    if let is None or let >= bits({**link, "queue": queue}):
+        return changed
+    if not shapers.shapeable(link, tree):
+        return None
+    link_of(changed, name)["rate"] = f"{let:.12g} bit/s"
+    return changed
 
 
 def set_control(flow: dict[str, Any], kind: str) -> None:
@@ -415,7 +453,8 @@ def _flows(tree: Tree, name: str, symptom: str) -> Change | None:
         return None
     for flow in bulk(changed, name):
         flow["count"] = int(flow["count"]) * 8
-        flow["start"] = "uniform 0 s .. 1 s"
+        if max(quantities(flow["start"]), default=0.0) < 1:
+            flow["start"] = "uniform 0 s .. 1 s"
     _count_changes(changed, name, lambda count: 8 * count)
     alone = "single-flow" if len(_over(tree, name)) == 1 else "single-endless"
     return _said(changed, alone if total == 1 else "few-flows", "more-flows", flows=total, more=8 * total)
@@ -504,6 +543,7 @@ SPECIFIC: Final = (
     LinkAblation("medium", _medium),
     LinkAblation("ack-path", _acks),
     LinkAblation("many-acks", _many_acks),
+    LinkAblation("absence", _absence),
     LinkAblation("application", _application),
     LinkAblation("unresponsive", _cross),
     LinkAblation("short-transfers", _short),

@@ -25,7 +25,7 @@ from ...experiment.runner import parallel
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
 from .ablations import GENERAL, SPECIFIC, LinkAblation, in_words, sized
 from .measures import UNRESPONSIVE, Numbers, lost, numbers
-from .scales import Length, bits, bulk, carried, lasting, needed, once, pace, quantities, room, timed
+from .scales import ENDLESS, Length, bits, bulk, carried, lasting, needed, once, pace, quantities, room, timed
 from .sentences import Evidence, Sentence, interval
 from .shapers import RIGHT, before, filters_acks, fixed, held, hosts
 
@@ -53,8 +53,6 @@ STREAM_LOSS: Final = 1e-3
 """Loss that a stream without congestion control bears: the objective of classes 0 and 1 of ITU-T Y.1541."""
 PAIRS: Final = 6
 """Things of which pairs are tried."""
-ENDLESS: Final = ("bulk", "app-limited")
-"""Traffic that is to fill a link, and to share it evenly."""
 FAR: Final = 2.0
 """A change whose first run leaves this many times as much as an ablation may leave is not run again."""
 
@@ -771,15 +769,11 @@ def sentence(finding: Finding, link: str) -> Sentence:
 
 
 def _shown(evidence: Evidence, symptom: Symptom) -> str:
-    """A value, with its interval where that is wider than a hundredth of it."""
-    text = symptom.show(evidence.value)
-    if symptom.key in ("unfair", "hosts") or not evidence.half > 0.01 * abs(evidence.value):
+    """A value, with its interval where that is wider than a hundredth of it and is not shown as zero."""
+    text, half = symptom.show(evidence.value), symptom.show(evidence.half)
+    if symptom.key in ("unfair", "hosts") or not evidence.half > 0.01 * abs(evidence.value) or half == symptom.show(0):
         return text
-    return (
-        share_within(evidence.value, evidence.half)
-        if symptom.show is share
-        else f"{text} ± {symptom.show(evidence.half)}"
-    )
+    return share_within(evidence.value, evidence.half) if symptom.show is share else f"{text} ± {half}"
 
 
 def _healthy(diagnosis: Diagnosis) -> Sentence:

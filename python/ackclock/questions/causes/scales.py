@@ -44,6 +44,9 @@ al. 2010, section 3.3)."""
 MANAGED: Final = 0.1
 """Wait that is expected at most where an AQM or the senders keep the queue short, s; runs that find more are longer."""
 
+ENDLESS: Final = ("bulk", "app-limited")
+"""Traffic that is to fill a link, and to share it evenly."""
+
 _QUANTITY = re.compile(r"[0-9.eE+-]+ ?[a-zA-Z/]+")
 
 
@@ -139,7 +142,7 @@ def in_periods(tree: Mapping[str, Any], seconds: float) -> float:
 
 def once(tree: Mapping[str, Any]) -> bool:
     """
-    Whether something happens once: a change, a step of a rate that does not repeat, or transfers that come to an end.
+    Whether something happens once: a change, a step of a rate that does not repeat, transfers or flows that end.
 
     What is said of such a scenario holds for its own time. After it the last step would last for ever.
     """
@@ -147,8 +150,8 @@ def once(tree: Mapping[str, Any]) -> bool:
     stepped = any(
         math.isinf(period) and any(0 < at < (end or [math.inf])[0] for at, _ in own) for own, period in _schedules(tree)
     )
-    transfers = any(flow["traffic"]["kind"] == "transfer" for flow in tree["flows"])
-    return bool(tree.get("change")) or stepped or transfers
+    ends = any(flow["traffic"]["kind"] == "transfer" or flow.get("stop", "never") != "never" for flow in tree["flows"])
+    return bool(tree.get("change")) or stepped or ends
 
 
 def _over_time(rate: Mapping[str, Any]) -> float:

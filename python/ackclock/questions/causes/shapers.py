@@ -229,8 +229,8 @@ def shapeable(link: Mapping[str, Any], tree: Mapping[str, Any]) -> bool:
     """True if a shaper of a fixed rate can keep the queue before a link, or before the shaper that holds it."""
     own = any(link.get(key, "none") != "none" for key in ("service", "autorate"))
     changes = (change for change in tree.get("change", []) if change.get("link") == link["name"])
-    return isinstance(link["rate"], str) and not own and all(change.keys() <= _OF_QUEUE for change in changes)
+    return isinstance(link["rate"], str) and not own and all(change.keys() <= _BESIDE_RATE for change in changes)
 
 
-_OF_QUEUE: Final = {"at", "link", "queue"}
+_BESIDE_RATE: Final = {"at", "link", "queue", "delay"}
 """Keys of a change that leaves a link's rate."""

@@ -169,6 +169,8 @@ def headline(answer: Answer, check: PacketCheck | None = None, apart: Discrepanc
         elif "mean" in differences:
             mean = differences["mean"]
             lead = f"in which the mean queue{of} is {digits(mean.measured)} packets, not {digits(mean.by_law)}"
+        elif "deviation" in differences:
+            lead = f"in which the queue{of} is between {digits(run.low)} and {digits(run.high)} packets"
     elif apart is not None and apart.agree is False:
         lead = f'which say "{apart.measured}"'
     return f"Trust the packets, {lead}. By the equations: {answer.sentence}" if lead else answer.sentence

@@ -124,9 +124,15 @@ def choices_for(
 
 
 class Equations:
-    """The delay equations of a scenario, with the names that people use for states and parameters."""
+    """
+    The delay equations of a scenario, with the names that people use for states and parameters.
 
-    def __init__(self, scenario: Scenario, choices: Choices) -> None:
+    Links that are `idle` have none: data crosses them without waiting.
+    """
+
+    def __init__(self, scenario: Scenario, choices: Choices, idle: Sequence[str] = ()) -> None:
+        self._propagation = _propagation(scenario.canonical)
+        scenario = _without_links(scenario, idle) if idle else scenario
         laws = _python_laws(scenario)
         self.choices = choices
         self.model = _core.FluidModel(scenario._core, origin=scenario.origin, **asdict(choices))
@@ -185,11 +191,7 @@ class Equations:
             return -math.inf, ""
         if key == "count":
             return 1.0, "one flow"
-        flows = next(entry for entry in self._scenario["flows"] if entry["name"] == owner)
-        delays = {str(link["name"]): _core.quantity(str(link["delay"]))[0] for link in self._scenario["link"]}
-        back = flows["reverse_path"]
-        crossed = [*flows["path"], *(back if isinstance(back, list) else [])]
-        return sum(delays[str(link)] for link in crossed), "the propagation of its path"
+        return self._propagation[owner], "the propagation of its path"
 
     def most(self, name: str) -> float:
         """Return the largest value that a parameter without unit may have: 1 of a probability; infinite without one."""
@@ -275,6 +277,27 @@ class Equations:
             if declared is not None:
                 return f"{chosen}.{key}", str(declared["unit"] or ""), 1.0
         raise ValueError(f"{name} is not a key that can be varied{among(name, self.keys())}")
+
+
+def _propagation(tree: Mapping[str, Any]) -> dict[str, float]:
+    """Return the propagation of each class's path there and back over links, s: its base round trip is no shorter."""
+    delays = {str(link["name"]): _core.quantity(str(link["delay"]))[0] for link in tree["link"]}
+    paths = {
+        str(flows["name"]): [*flows["path"], *(back if isinstance(back := flows["reverse_path"], list) else [])]
+        for flows in tree["flows"]
+    }
+    return {name: sum(delays[str(link)] for link in path) for name, path in paths.items()}
+
+
+def _without_links(scenario: Scenario, names: Sequence[str]) -> Scenario:
+    """Return a scenario without some links, and without the flows that cross no others."""
+    tree = scenario.canonical
+    flows = [{**flow, "path": [link for link in flow["path"] if link not in names]} for flow in tree["flows"]]
+    for index, control in scenario._controllers.items():
+        flows[index]["congestion"] = control
+    links = [{key: value for key, value in link.items() if key not in ("from", "to")} for link in tree["link"]]
+    kept = {"link": [link for link in links if link["name"] not in names], "flows": [f for f in flows if f["path"]]}
+    return Scenario({**tree, **kept}, origin=scenario.origin)
 
 
 def _unit_apart(name: str) -> tuple[str, str]:

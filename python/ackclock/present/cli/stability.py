@@ -67,7 +67,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _answered(options: argparse.Namespace) -> None:
     """Print the answer."""
-    from ...questions.stability import cycle, stability
+    from ...questions.stability import stability
 
     title, scenario = one_variant(options, "stability")
     if options.source == "packets":
@@ -77,13 +77,10 @@ def _answered(options: argparse.Namespace) -> None:
     try:
         chosen |= {"equilibrium": options.equilibrium, "adaptation": options.adaptation}
         analysis = stability(scenario, **chosen)
-        try:
-            each = analysis.each()
-        except AnalysisError as error:
-            if error.kind != "no equilibrium" or options.report:
-                raise
-            _moving(options, title, scenario, cycle(scenario, str(error), **chosen_equations(options)))
+        if not options.report and analysis.moving is not None:
+            _moving(options, title, scenario, analysis.moving)
             return
+        each = analysis.each()
     except ScenarioError as error:
         if options.source == "equations":
             raise WrongInputError(f"{error}\nAdd --from packets to measure it from packet runs instead.") from None

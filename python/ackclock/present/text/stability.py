@@ -309,7 +309,7 @@ def schedules(each: Sequence[tuple[str, str, float]]) -> str:
 
 def idle_links(name: str) -> str:
     """Return why a link is not among those judged."""
-    return f"link `{name}`: it never fills, so it is left out, with its propagation where round trips are varied"
+    return f"link `{name}`: it never fills by the equations, so that they have only its propagation"
 
 
 def cycle(moved: Cycle) -> str:

@@ -34,14 +34,16 @@ _UNCERTIFIED = ("not certified", "root on the line", "no eigenvalues")
 class EquilibriumAnalysis:
     """The equilibrium of a scenario, and what follows small and large disturbances of it."""
 
-    def __init__(self, scenario: Scenario, choices: Choices, which: int | None = None) -> None:
+    def __init__(
+        self, scenario: Scenario, choices: Choices, which: int | None = None, idle: tuple[str, ...] = ()
+    ) -> None:
         self.scenario = scenario
         self.choices = choices
         """Modelling choices on which the papers differ."""
-        self.equations = Equations(scenario, choices)
+        self.equations = Equations(scenario, choices, idle)
         """Names and units of states and parameters."""
-        self.idle: tuple[str, ...] = ()
-        """Links that never fill and are left out, as there is no equilibrium with them."""
+        self.idle = idle
+        """Links that never fill by the equations and are left out of them: there is no equilibrium with them."""
         self._which = which
 
     @property
@@ -110,10 +112,7 @@ class EquilibriumAnalysis:
 
     def each(self) -> list[Self]:
         """Return the same questions at each equilibrium, in the order of `equilibria`."""
-        each = [type(self)(self.scenario, self.choices, which) for which in range(len(self._equilibria))]
-        for analysis in each:
-            analysis.idle = self.idle
-        return each
+        return [type(self)(self.scenario, self.choices, which, self.idle) for which in range(len(self._equilibria))]
 
     @cached_property
     def equilibrium(self) -> FluidEquilibrium:

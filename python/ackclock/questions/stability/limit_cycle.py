@@ -97,12 +97,13 @@ def cycle(scenario: Scenario, why: str, **choices: Any) -> Cycle:
     return Cycle(link, why, float(queue.min()), float(queue.max()), float(queue.mean()), period, run)
 
 
-def without_idle_links(scenario: Scenario, run: FluidResult) -> tuple[Scenario, tuple[str, ...]] | None:
+def idle_links(scenario: Scenario, run: FluidResult) -> tuple[str, ...]:
     """
-    Return a scenario without the links that stay empty and lose nothing in a run of its equations, and their names.
+    Return the links that stay empty and lose nothing in a run of the equations: the ones that these can do without.
 
     Such a link adds its propagation, which is part of the base round trips, and nothing else; the equations of an
-    equilibrium have no law for it, since it carries less than it could. None where every link fills, or none does.
+    equilibrium have no law for it, since it carries less than it could. None is returned where the others do not have
+    all senders, or where one has more than that: losses or jitter on its wire, ACKs, traffic that comes and goes.
 
     Parameters
     ----------
@@ -114,14 +115,10 @@ def without_idle_links(scenario: Scenario, run: FluidResult) -> tuple[Scenario, 
     late = run.traces.sel(time=slice(0.5 * float(run.traces["time"][-1]), None))
     most = late[["queue", "probability"]].max("time")
     quiet = (most["queue"] < EMPTY) & (most["probability"] == 0)
-    idle = [str(name) for name in quiet["link"].to_numpy()[quiet.to_numpy()]]
+    idle = {str(name) for name in quiet["link"].to_numpy()[quiet.to_numpy()]}
     tree = scenario.canonical
-    flows = [{**flow, "path": [link for link in flow["path"] if link not in idle]} for flow in tree["flows"]]
-    if not idle or any(
-        not flow["path"] or set(idle) & set(flow["reverse_path"] if isinstance(flow["reverse_path"], list) else ())
-        for flow in flows
-    ):
-        return None
-    links = [{key: value for key, value in link.items() if key not in ("from", "to")} for link in tree["link"]]
-    kept = [link for link in links if link["name"] not in idle]
-    return type(scenario)({**tree, "link": kept, "flows": flows}), tuple(idle)
+    wires = [link for link in tree["link"] if link["name"] in idle]
+    plain = all(link.get(key, "none") == "none" for link in wires for key in ("loss", "jitter"))
+    acks = {link for flow in tree["flows"] if isinstance(flow["reverse_path"], list) for link in flow["reverse_path"]}
+    fills = all(set(flow["path"]) - idle or flow["traffic"]["kind"] in ("cbr", "poisson") for flow in tree["flows"])
+    return tuple(sorted(idle)) if plain and fills and not idle & acks else ()

@@ -7,8 +7,8 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
-from functools import partial
+from dataclasses import asdict, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from ... import _core
@@ -35,7 +35,7 @@ from .answer import Answer
 from .diagram import BifurcationDiagram, Chart
 from .equilibria import EquilibriumAnalysis, Span
 from .large_signal import STEPS, LargeSignal, large_signal
-from .limit_cycle import cycle, without_idle_links
+from .limit_cycle import Cycle, cycle, idle_links
 from .limits import POINTS as RANGE_POINTS
 from .limits import EquilibriumBranch, Kind, Limit, between, continuation, special_point
 
@@ -168,7 +168,7 @@ def stability(
     if source not in ("equations", "auto"):
         raise ValueError(f'source={source!r}: allowed are "equations" and "auto"')
     try:
-        analysis = _without_idle_links(Stability(scenario, choices, equilibrium), laws)
+        analysis = _without_idle_links(Stability(scenario, choices, equilibrium))
         if source == "auto" and equilibrium is None:
             analysis.equilibria()
     except (ScenarioError, AnalysisError) as error:
@@ -187,28 +187,20 @@ def stability(
         return analysis
     if adaptation != "frozen":
         raise ValueError(f'adaptation={adaptation!r}: allowed are "moving" and "frozen"')
-    frozen = Stability(_frozen(analysis), choices, equilibrium)
-    frozen.idle = analysis.idle
-    return frozen
+    return Stability(_frozen(analysis), choices, equilibrium, analysis.idle)
 
 
-def _without_idle_links(analysis: Stability, laws: Mapping[str, Any]) -> Stability:
+def _without_idle_links(analysis: Stability) -> Stability:
     """Return the same questions without the links that never fill, where these alone keep it from an equilibrium."""
     scenario = analysis.scenario
     if len(scenario.canonical["link"]) < 2:  # noqa: PLR2004
         return analysis
-    filled = None
-    try:
-        analysis.equilibria()
-    except AnalysisError as error:
-        if error.kind == "no equilibrium":
-            with suppress(AnalysisError):
-                filled = without_idle_links(scenario, cycle(scenario, str(error), **laws).run)
-    if filled is None:
-        return analysis
-    kept = Stability(filled[0], analysis.choices, analysis._which)
-    kept.idle = filled[1]
-    return kept
+    with suppress(AnalysisError):
+        if analysis.moving is not None and (idle := idle_links(scenario, analysis.moving.run)):
+            kept = Stability(scenario, analysis.choices, analysis._which, idle)
+            kept.equilibria()
+            return kept
+    return analysis
 
 
 def _frozen(analysis: Stability) -> Scenario:
@@ -228,6 +220,24 @@ def _frozen(analysis: Stability) -> Scenario:
 
 class Stability(EquilibriumAnalysis):
     """The equilibrium of a scenario, and questions about it. Made by `ackclock.stability`."""
+
+    @cached_property
+    def moving(self) -> Cycle | None:
+        """
+        Where the equations lead from empty queues if no equilibrium of them is found; None if one is.
+
+        Raises
+        ------
+        AnalysisError
+            If the integration does not reach its end.
+        """
+        try:
+            self.equilibria()
+        except AnalysisError as error:
+            if error.kind != "no equilibrium":
+                raise
+            return cycle(self.scenario, str(error), **asdict(self.choices))
+        return None
 
     # one parameter
 

@@ -83,7 +83,7 @@ def test_three_controls_at_once(ackclock: Command, tmp_path: Path) -> None:
     words = ["fair", "bbr:1", "cubic:2", "reno:1", "--rtt", "40ms", "--buffer", "4", "--seeds", "2"]
     done = ackclock(*words, "--plot", tmp_path / "fair.svg")
     assert done.returncode == 0, done.stderr
-    assert all(f"{side}, round trip" in done.stdout for side in ("1 BBR", "2 CUBIC", "1 Reno"))
+    assert all(f"share of {side}:\nRTT  " in done.stdout for side in ("1 BBR", "2 CUBIC", "1 Reno"))
     tree = json.loads(ackclock(*words, "--json").stdout)
     (place,) = tree["places"]
     assert sum(place["shares"]) == pytest.approx(1)

@@ -15,8 +15,10 @@ def text(fair: Fair) -> str:
     """Return the map as a table, of more than two controls a table of each, and its sentence."""
     rate = rate_text(_core.quantity(fair.rate)[0])
     head = f'share of {" beside ".join(fair.sides)}, {rate}, style "{fair.style}", {_seeds(fair)} seeds'
-    shown = fair.sides[:1] if len(fair.sides) == 2 else fair.sides  # noqa: PLR2004  what one has more the other has less
-    tables = [text_table(_table(fair, which, name)) for which, name in enumerate(shown)]
+    if len(fair.sides) == 2:  # noqa: PLR2004  what one has more the other has less
+        tables = [text_table(_table(fair, 0))]
+    else:
+        tables = [f"share of {name}:\n{text_table(_table(fair, which))}" for which, name in enumerate(fair.sides)]
     return "\n\n".join([head, *tables, " ".join([fair.sentence.text, *of_sides(fair)])])
 
 
@@ -83,9 +85,9 @@ def _seeds(fair: Fair) -> str:
     return f"{fair.seeds} to {most}" if most > fair.seeds else f"{fair.seeds}"
 
 
-def _table(fair: Fair, which: int, name: str) -> TextTable:
+def _table(fair: Fair, which: int) -> TextTable:
     columns: dict[str, dict[str, str]] = {}
     for place in fair.places:
         cell = share_between(place.shares[which], *place.bounds[which]) if place.measured else "too short"
         columns.setdefault(f"{place.buffer:g} BDP", {})[time(place.rtt)] = cell
-    return TextTable(f"{name}, round trip", columns)
+    return TextTable("RTT", columns)

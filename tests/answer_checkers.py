@@ -79,6 +79,9 @@ def wrong_buffer(text: str, scenario: Any, target: float, seed: int = 31) -> lis
     for packets, row in rows:
         seconds, used, *rest = quantity(re.sub(r"(\d+ \w+)  +[0-9.]+  +", r"\1  ", row, count=1))
         half = rest.pop(0) if "±" in row else 0.0
+        if "[" in row:  # what an interval beyond 100 % leaves of it
+            half = used - rest.pop(0)
+            rest.pop(0)
         changed = scenario.with_(
             {
                 "link.bottleneck.queue.capacity": f"{packets} packets",
@@ -102,9 +105,9 @@ def wrong_buffer(text: str, scenario: Any, target: float, seed: int = 31) -> lis
         stated = [quantity(part)[0] for part in price.groups()]
         if any(abs(a - b) > 0.01 * b for a, b in zip(stated, enough[1], strict=False)):
             faults.append(f"{price[0]!r}: the table has {enough[1]}")
-    rules = re.search(r"says (\d+) packets(?:, divided by the root of (\d+) flows (\d+))?", text)
+    rules = re.search(r"says ([0-9.]+) packets?(?:, divided by the root of (\d+) flows ([0-9.]+[0-9]))?", text)
     wanted = [product, flows, product / flows**0.5]
-    if rules is None or any(abs(int(a) - b) > 0.51 for a, b in zip(rules.groups(), wanted, strict=False) if a):
+    if rules is None or any(abs(float(a) - b) > 0.51 for a, b in zip(rules.groups(), wanted, strict=False) if a):
         faults.append(f"{rules and rules[0]!r}: {wanted}")
     return faults
 

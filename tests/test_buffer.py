@@ -278,3 +278,52 @@ def test_links_without_one_buffer_for_all_the_time(link: dict[str, Any], flow: d
     }
     with pytest.raises(ac.errors.AckclockError, match=said):
         ac.buffer(ac.Scenario(tree))
+
+
+MIXED = """
+[scenario]
+name = "mixed"
+duration = "9 s"
+measure = "3 s .. 9 s"
+[[link]]
+name = "l"
+rate = "4 Mbit/s"
+queue = { aqm = "drop-tail", capacity = "100 packets" }
+[[flows]]
+count = 9
+path = ["l"]
+rtt = "20 ms"
+access_rate = "300 kbit/s"
+[[flows]]
+path = ["l"]
+rtt = "200 ms"
+access_rate = "300 kbit/s"
+"""
+
+
+def test_round_trip_is_the_mean_over_the_flows() -> None:
+    """Of nine flows at 20 ms and one at 200 ms it was 110 ms, and so were the sizes and both rules."""
+    found = ac.buffer(ac.loads(MIXED), sizes=["5 packets", "40 packets"], seeds=1)
+    assert found.rtt == pytest.approx(0.038)
+    assert found.product == pytest.approx(4e6 * 0.038 / 12_000)
+    assert "over 4 Mbit/s, round trip 38 ms" in str(found)
+    # 3 Mbit/s of 4: whatever the buffer
+    assert found.sizes[-1].loss == 0
+    assert "a larger one would change nothing, since with this one no packet is dropped" in found.sentences()[0]
+
+
+def test_runs_of_a_scenario_that_ends_are_as_long_as_it() -> None:
+    """ "1 packet run of 25 s to 43.3 s" of a file of 9 s, whose transfers come to an end."""
+    ends = MIXED + '[[flows]]\npath = ["l"]\nrtt = "20 ms"\ntraffic = { kind = "transfer", size = "200 kB" }\n'
+    found = ac.buffer(ac.loads(ends), sizes=["5 packets"], seeds=3)
+    assert [size.length for size in found.sizes] == [9.0]
+    assert found.sizes[0].seeds == 1  # all are the same run
+    assert found.sizes[0].half > 0
+    assert "Rests on 1 packet run of 9 s" in str(found)
+    assert "The equations say nothing: the mean-field engine cannot represent flows" in str(found)
+
+
+def test_a_product_of_less_than_a_packet_is_not_none() -> None:
+    """ "The rule of rate times round trip says 0 packets"."""
+    found = ac.buffer("100 kbit/s", "20 ms", flows=2, sizes=["8 packets"], seeds=1)
+    assert "says 0.17 packets, divided by the root of 2 flows 0.12." in str(found)

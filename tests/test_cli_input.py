@@ -280,4 +280,6 @@ def test_a_class_that_lacks_a_method_is_named_as_it_was_given(ackclock: Command,
     done = ackclock("run", path, "--set", f"congestion={own}:Mine")
     assert done.returncode == 2
     assert f'{own}:Mine: Mine has no method on_ack; did you mean "on_acks"?' in done.stderr
+    done = ackclock("fair", f"{own}:Mine", "cubic", "--rtt", "20ms", "--buffer", "1")
+    assert f"ackclock fair: {own}: class Mine: is neither a congestion control" in done.stderr
     assert "Mine has no method enqueue" in ackclock("run", path, "--set", f"queue={own}:Mine").stderr

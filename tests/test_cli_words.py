@@ -47,6 +47,7 @@ def test_singular_and_plural() -> None:
         (["check", "x.toml", "y.toml"], '"y.toml" is one argument too many'),
         (["evaluate", "cubic", "5.1.1"], '"5.1.1" is one argument too many; --only 5.1.1 chooses a section'),
         (["fair", "reno", "cubic", "--buffer", "1MB"], "must be a number of bandwidth-delay products above 0"),
+        (["list", "cbr"], '"cbr" is a kind of traffic, not an algorithm: traffic = { kind = "cbr" } of [[flows]]'),
         (["list", "redd"], 'there is no algorithm "redd"; did you mean "red"?'),
         (["sweep", "x.toml", "--duration", "5s"], "there is no option --duration\n"),  # "did you mean --latin?"
         (["run"], "the following arguments are required: FILE"),

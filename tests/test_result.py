@@ -326,3 +326,12 @@ def test_flows_that_left_are_not_starved() -> None:
     row = ac.run(ac.Scenario(tree).with_({"scenario.measure": "20 s .. 40 s"})).classes.iloc[-1]
     assert row["starved"] == 0
     assert row["jain"] > 0.9
+
+
+def test_a_seed_is_a_whole_number(small: Path) -> None:
+    """ "'<' not supported between instances of 'str' and 'int'"."""
+    for wrong in ("x", 1.5, [1]):
+        with pytest.raises(TypeError, match="seed must be a whole number, not"):
+            ac.run(small, seed=wrong)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="seed must be a whole number, not"):
+            ac.replicate(small, 2, seed=wrong)  # type: ignore[arg-type]

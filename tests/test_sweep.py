@@ -13,6 +13,8 @@ import pytest
 
 import ackclock as ac
 from ackclock import SweepError
+from ackclock.present.cli import main
+from ackclock.present.cli.sweep import _usual
 from ackclock.questions.sweep import Store, axis, changed, plan
 from conftest import SMALL, Command
 
@@ -381,3 +383,49 @@ def test_values_of_a_range_have_four_digits_where_these_tell_them_apart(tmp_path
     assert "4.33333333 mbit" in list(wide.table[f"vary.{key}"])
     near = ac.sweep(scenario, {key: "2.00001mbit..2.00002mbit:2"}, store=tmp_path / "near")
     assert list(near.shown(["links.bottleneck.loss"])[key]) == ["2.00001 mbit", "2.00002 mbit"]
+
+
+HELD = """
+[scenario]
+name = "held"
+duration = "4 s"
+measure = "2 s .. 4 s"
+[[link]]
+name = "b"
+rate = "20 Mbit/s"
+loss = "1 %"
+queue = { scheduler = "cake", bandwidth = "4 Mbit/s" }
+[[flows]]
+name = "a"
+count = 4
+path = ["b"]
+rtt = "20 ms"
+"""
+
+
+def test_utilisation_behind_a_shaper_and_losses_on_the_wire_are_shown(tmp_path: Path) -> None:
+    """The table had 20 % of the line as the utilisation of a full shaper, and a loss of 0 % beside one on the wire."""
+    done = ac.sweep(ac.loads(HELD), {"rtt": ["10 ms", "20 ms"]}, store=tmp_path)
+    rows = done.shown(_usual(done))
+    assert {"queue loss", "lost on the wire"} <= set(rows.columns)
+    assert "loss" not in rows.columns
+    assert all(float(text.removesuffix(" %")) > 80 for text in rows["utilisation"])
+    assert done.table["links.b.utilization"].max() < 0.25  # the store has the engine's own
+    heights = done.plot("utilization", "rtt").lines[0].get_ydata()
+    assert min(heights) > 80
+    [note] = done.notes
+    assert note.startswith("link `b`: utilisation is of the rate that its shaper lets through")
+    assert "of the line" in note
+    plain = ac.sweep(ac.loads(HELD), {"link.b.queue.bandwidth": ["unlimited"], "link.b.loss": ["none"]}, store=tmp_path)
+    assert plain.notes == []
+    assert "loss" in plain.shown(_usual(plain)).columns
+
+
+def test_what_a_query_misses_is_an_empty_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It was "None" or "nan"."""
+    ac.sweep(ac.loads(HELD), {"rtt": ["10 ms"]}, store=tmp_path)
+    assert (
+        main(["query", 'SELECT "vary.rtt", NULL AS x, "flows.a.fct_s_mean" AS y FROM points', "--store", str(tmp_path)])
+        == 0
+    )
+    assert capsys.readouterr().out.splitlines()[1].split() == ["1", "10", "ms"]

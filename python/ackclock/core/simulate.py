@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -77,13 +78,13 @@ def run(
         If there is no such link to capture.
     RunError
         If the run failed. If a user's own algorithm raised an exception, that is its cause (`__cause__`).
-    ValueError
-        If the seed is no number of 64 bits.
+    ValueError, TypeError
+        If the seed is no whole number of 64 bits.
     Interrupted
         On Ctrl-C.
     """
     scenario = scenario_of(scenario)
-    seeds = [scenario.seed if seed is None else seed]
+    seeds = [_first_seed(scenario, seed)]
     with ExitStack() as outputs:
         if isinstance(traces_to, str | os.PathLike):
             from .traces import TraceFile, trace_format
@@ -116,10 +117,20 @@ def replicate(
 
     if count < 1:
         raise ValueError(f"count must be 1 or more, not {count}")
-    first = scenario.seed if seed is None else seed
+    first = _first_seed(scenario, seed)
     seeds = [first + index for index in range(count)]
     results, timing = _run(scenario, seeds, threads or os.cpu_count() or 1, trace_links, trace_flows, general, progress)
     return Replications(results, timing=timing)
+
+
+def _first_seed(scenario: Scenario, seed: int | None) -> int:
+    """Return the seed of the first run."""
+    if seed is None:
+        return scenario.seed
+    try:
+        return operator.index(seed)
+    except TypeError:
+        raise TypeError(f"seed must be a whole number, not {seed!r}") from None
 
 
 def _run(

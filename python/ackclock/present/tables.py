@@ -31,6 +31,14 @@ class TextTable:
         return [(name, [column[name] for column in self.columns.values()]) for name in names]
 
 
+def as_text(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of values as texts, its rows numbered; what is missing is an empty cell."""
+    missing = table.isna()
+    shown = table.map(lambda value: f"{value:.6g}" if isinstance(value, float) else str(value)).mask(missing, "")
+    shown.index = [str(number) for number in range(1, len(shown) + 1)]
+    return shown
+
+
 def text_table(table: pd.DataFrame | TextTable, width: int = WIDTH) -> str:
     """
     Lay out `table` as text: right-aligned columns under their names, the index first.

@@ -23,7 +23,7 @@ from ..analysis import Interval, batch_means, mean_interval
 from ..core._words import finite
 from ..core.accessors import presented
 from ..core.card import Card
-from ..core.errors import AckclockError
+from ..core.errors import AckclockError, ScenarioError
 from ..core.meanfield import meanfield
 from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, link_of, scenario_of
 from ..core.simulate import run
@@ -33,7 +33,7 @@ from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import BUFFER, CONFIDENCE
 from .causes.experiment import chosen
-from .causes.scales import Length, bits, bulk, needed, packet_size, policed, quantities, timed
+from .causes.scales import Length, bits, bulk, lasting, needed, once, packet_size, policed, quantities, timed
 from .causes.shapers import scheduler
 
 if TYPE_CHECKING:
@@ -317,8 +317,8 @@ def buffer(
     entry, endless = _sized(tree, name)
     number = sum(int(flow["count"]) for flow in endless)
     speed, packet = bits(entry), packet_size({"flows": endless}, name)
-    trips = [sum(rtts) / len(rtts) for flow in endless if (rtts := quantities(flow["rtt"]))]
-    trip = sum(trips) / len(trips) if trips else 0.1
+    trips = [(sum(rtts) / len(rtts), int(flow["count"])) for flow in endless if (rtts := quantities(flow["rtt"]))]
+    trip = sum(own * count for own, count in trips) / sum(count for _, count in trips) if trips else 0.1
     lab = _Lab(tree, name, speed, packet, trip, target, seeds, BUFFER.sure if until_sure else BUFFER.packets)
     wanted = [_packets(text, speed, packet) for text in sizes] or _grid(speed * trip / (8 * packet), number)
     by_packets = {job.packets: job for job in map(lab.size, sorted(set(wanted)))}
@@ -423,7 +423,8 @@ class _Lab:
         changed = copy.deepcopy(dict(self.tree))
         entry = link_of(changed, self.link)
         entry["queue"]["capacity"] = f"{packets} packets"
-        length = needed(changed, self.link)
+        own = lasting(changed, needed(changed, self.link)) if once(changed) else None
+        length = own or needed(changed, self.link)
         scenario = Scenario(timed(changed, length))
         wanted = length.total * sum(bits(link) for link in changed["link"]) / (8 * self.packet)
         first = int(changed["scenario"]["seed"])
@@ -438,7 +439,10 @@ class _Lab:
                 break
             runs += parallel(lambda seed: run(scenario, seed=seed), range(first + len(runs), first + seeds))
             interval = self._used(runs)
-        if len(runs) > 1 and not self._drawn(runs):
+        if own and len(runs) > 1 and not self._drawn(runs):
+            runs = runs[:1]  # of a time that the scenario gives: its pieces tell more than the same run again
+            interval = self._used(runs)
+        elif len(runs) > 1 and not self._drawn(runs):
             # nothing is drawn at random, so that seeds tell nothing: one run as long as all of them, and its pieces
             length = replace(length, warm=len(runs) * length.warm, measured=len(runs) * length.measured)
             tell(f"{self.link}, {packets} packets: a run of {length.total:.3g} s")
@@ -507,7 +511,8 @@ class _Lab:
             solution = meanfield(scenario)
             row: Any = solution.json()["links"][self.link]
         except (AckclockError, ValueError) as error:
-            self.reason = str(error).splitlines()[0].rstrip(".")
+            said = error.diagnostics[0].problem if isinstance(error, ScenarioError) else str(error).splitlines()[0]
+            self.reason = said.rstrip(".")
             return None
         queue = solution.traces["queue"].sel(time=slice(*solution.window)).to_numpy()
         settled = _settled([float(part.mean()) for part in np.array_split(queue, PARTS)])

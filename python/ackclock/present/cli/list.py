@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from typing import Any
 
 from ... import _core
@@ -47,6 +48,12 @@ def _run(options: argparse.Namespace) -> None:
     entries = [
         entry for group in algorithms.values() for entry in group if str(entry["kind"]).replace("-", "_") == kind
     ]
+    if not entries and kind.replace("_", "-") in (traffic := _kinds_of_traffic()):
+        name = kind.replace("_", "-")
+        raise WrongInputError(
+            f'"{options.name}" is a kind of traffic, not an algorithm: traffic = {{ kind = "{name}" }} of [[flows]]: '
+            f"{traffic[name]} `ackclock schema` has its keys"
+        )
     if not entries:
         names = [str(entry["kind"]) for group in algorithms.values() for entry in group]
         raise WrongInputError(f'there is no algorithm "{options.name}"{among(options.name, names)}')
@@ -55,6 +62,13 @@ def _run(options: argparse.Namespace) -> None:
         return
     for entry in entries:
         _print_algorithm(entry)
+
+
+def _kinds_of_traffic() -> dict[str, str]:
+    """Return what the kinds of traffic are, by name, from the schema."""
+    rows: list[dict[str, Any]] = json.loads(_core.schema())["$defs"]["traffic"]["anyOf"]
+    own = (row["properties"]["kind"] for row in rows if "properties" in row)
+    return {str(entry["const"]): str(entry["description"]) for entry in own}
 
 
 def _print_coverage(as_json: bool) -> None:

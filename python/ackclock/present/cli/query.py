@@ -6,6 +6,7 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
+from ..tables import as_text
 from ._arguments import report_argument
 from ._command import Command
 from ._output import WrongInputError, output_file, print_json, print_table, print_written, table_rows, writing_report
@@ -54,9 +55,7 @@ def _run(options: argparse.Namespace) -> None:
     if options.json:
         print_json(table_rows(table))
         return
-    shown = table.map(lambda value: f"{value:.6g}" if isinstance(value, float) else str(value))
-    shown.index = [str(number) for number in range(1, len(shown) + 1)]
-    print_table(shown)
+    print_table(as_text(table))
     print_written(options)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +25,7 @@ from ._output import (
 )
 
 if TYPE_CHECKING:
-    from ...questions.sweep import SweepProgress
+    from ...questions.sweep import Sweep, SweepProgress
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -117,7 +116,7 @@ def _run(options: argparse.Namespace) -> None:
                     progress=watch,
                 )
                 metrics = [metric for name in options.metrics or () for metric in done.named(name)]
-                metrics = metrics or _usual(done.metrics)
+                metrics = metrics or _usual(done)
             except SweepError as error:
                 raise WrongInputError(f"ackclock sweep: {error}") from None
         against = options.against or [axis.key for axis in done.axes[:2]]
@@ -151,16 +150,20 @@ def _sweep_line(progress: SweepProgress) -> str:
     return ", ".join(parts)
 
 
-def _usual(metrics: Sequence[str]) -> list[str]:
+def _usual(done: Sweep) -> list[str]:
     """Return the metrics that a sweep shows by default."""
+    metrics = done.metrics
     wanted = {"links": ("utilization", "loss", "delay_s_mean", "delay_s_p99"), "flows": ("goodput_bps",)}
     classes = {name.rsplit(".", 1)[0] for name in metrics if name.startswith("flows.")} - {"flows.all"}
     together = len(classes) > 1  # else all flows say the same again
+    inner = {name.rsplit(".", 1)[0] for name in metrics if ".classes." in name}
+    alone = [of for of in inner if sum(other.split(".classes.")[0] == of.split(".classes.")[0] for other in inner) == 1]
     names = [
         name
         for name in metrics
-        if name.rsplit(".", 1)[1] in wanted.get(name.split(".", 1)[0], ())
+        if (name.rsplit(".", 1)[1] in wanted.get(name.split(".", 1)[0], ()) or name in done.lost_elsewhere)
         and (together or not name.startswith("flows.all."))
+        and name.rsplit(".", 1)[0] not in alone  # the only class of a queue is all of it
     ]
     # the share of the flows is seen before the rest of many links
     return sorted(sorted(names, key=lambda name: name.startswith("links"))[:8], key=names.index)

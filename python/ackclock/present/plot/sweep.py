@@ -19,11 +19,9 @@ from . import style
 def line(sweep: Sweep, metric: str, x: str, by: str | None = None, *, ax: Axes | None = None) -> Axes:
     """Draw a metric against one varied key, a line for each value of another."""
     name = sweep.metric(metric)
-    across, factor = sweep.axis(x), sweep.factor(name)
+    across, factor, table = sweep.axis(x), sweep.factor(name), sweep.for_people
     with style.drawing(ax) as drawn:
-        lines = (
-            [(None, sweep.table)] if by is None else list(sweep.table.groupby(f"vary.{sweep.axis(by).key}", sort=False))
-        )
+        lines = [(None, table)] if by is None else list(table.groupby(f"vary.{sweep.axis(by).key}", sort=False))
         numeric = not sweep.table[across.key].isna().any()
         for number, (label, rows) in enumerate(lines):
             groups = rows.groupby(across.key if numeric else f"vary.{across.key}", sort=numeric)[name]
@@ -50,7 +48,7 @@ def heat(sweep: Sweep, metric: str, x: str, y: str, *, ax: Axes | None = None) -
     with style.drawing(ax) as drawn:
         drawn.grid(visible=False)
         (xs, x_labels), (ys, y_labels) = _places(sweep, across), _places(sweep, up)
-        means = sweep.factor(name) * sweep.table.groupby([xs, ys])[name].mean()
+        means = sweep.factor(name) * sweep.for_people.groupby([xs, ys])[name].mean()
         columns, rows = means.index.get_level_values(0), means.index.get_level_values(1)
         if len(means) == columns.nunique() * rows.nunique():
             grid = means.unstack(0)

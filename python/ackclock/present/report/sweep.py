@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...core._words import counted
+from ..tables import as_text
 from ._figures import _figure_of
 from .stability import Section, _cells, _rendered, _write
 
@@ -62,15 +63,14 @@ def page(done: Sweep, scenario: Scenario, metrics: Sequence[str], against: Seque
 
 def write_query(path: str | os.PathLike[str], sql: str, store: str, table: pd.DataFrame) -> None:
     """Write what a query found in a store to `path`."""
-    shown = table.map(lambda value: f"{value:.6g}" if isinstance(value, float) else str(value))
-    shown.index = [str(number) for number in range(1, len(shown) + 1)]
+    shown = as_text(table)
     _write(
         path,
         _rendered(
             title="query",
             name="Query of sweeps",
             heading=f"Store {store}, read",
-            choices=f"{len(table)} rows",
+            choices=counted(len(table), "row"),
             sentence="",
             unsafe=False,
             facts={},

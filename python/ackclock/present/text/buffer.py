@@ -8,7 +8,7 @@ from typing import Final
 import pandas as pd
 
 from ...core._words import counted, listed
-from ...core.units import rate_text, share, time
+from ...core.units import rate_text, share, share_within, time
 from ...questions.buffer import MIN_FLOWS_FOR_AVERAGES, Buffer, Size
 from ...questions.causes.ablations import called
 from ..tables import text_table
@@ -44,7 +44,7 @@ def table(buffer: Buffer) -> pd.DataFrame:
             "utilisation": _used(size),
             "mean wait": _known(size.delay_mean),
             "99 % wait at most": _known(size.delay_p99),
-            "lost": "" if math.isnan(size.loss) else share(size.loss),
+            "dropped": "" if math.isnan(size.loss) else share(size.loss),
         }
         if not buffer.reason and size.equations is not None:
             rows[f"{size.packets} packets"] |= {
@@ -59,7 +59,12 @@ def table(buffer: Buffer) -> pd.DataFrame:
 def _used(size: Size) -> str:
     if math.isnan(size.utilization):
         return "needs longer runs"
-    return share(size.utilization) + (f" ± {share(size.half)}" if share(size.half) != share(0.0) else "")
+    return _within(size.utilization, size.half)
+
+
+def _within(used: float, half: float) -> str:
+    """Return a utilisation with its interval, where it has one."""
+    return share(used) if share(half) == share(0.0) else share_within(used, half)
 
 
 def _known(seconds: float) -> str:
@@ -96,6 +101,8 @@ def _enough(buffer: Buffer) -> str:
             head = f"Cannot tell which buffer is enough for a utilisation of {target}"
         largest = measured[-1]
         more = "" if largest is last else f"; larger ones need longer runs{_more(buffer)}"
+        if largest is last and largest.loss == 0:
+            more = "; a larger one would change nothing, since with this one no packet is dropped"
         return f"{head}: with {_size(largest)} it is {_used(largest)}{more}."
     if high is buffer.sizes[0]:
         return (
@@ -111,12 +118,18 @@ def _enough(buffer: Buffer) -> str:
 
 def _price(buffer: Buffer) -> list[str]:
     enough = buffer.enough
-    root = f", divided by the root of {buffer.flows} flows {buffer.root:.0f}" if buffer.flows > 1 else ""
-    rules = f"The rule of rate times round trip says {buffer.product:.0f} packets{root}."
+    root = f", divided by the root of {buffer.flows} flows {_whole(buffer.root)}" if buffer.flows > 1 else ""
+    product = _whole(buffer.product)
+    rules = f"The rule of rate times round trip says {product} packet{'s' * (product != '1')}{root}."
     if enough is None:
         return [rules]
     price = f"With it the mean wait is {time(enough.delay_mean)}, 99 % wait at most {time(enough.delay_p99)}"
-    return [f"{price}, and {share(enough.loss)} are lost. {rules}"]
+    return [f"{price}, and {share(enough.loss)} are dropped. {rules}"]
+
+
+def _whole(packets: float) -> str:
+    """Return a number of packets, whole unless it is small: a product of 0.4 packets is not 0."""
+    return f"{packets:.0f}" if packets >= 9.5 else f"{packets:.2g}"  # noqa: PLR2004  two digits
 
 
 def _equations(buffer: Buffer) -> str:
@@ -154,7 +167,7 @@ def _part(buffer: Buffer) -> str:
     part = buffer.part
     if part is None:
         return "no packet run checks them, so do not rely on them."
-    used = share(part.utilization) + (f" ± {share(part.half)}" if share(part.half) != share(0.0) else "")
+    used = _within(part.utilization, part.half)
     head = (
         f"no packet run of this link checks them. With the flows, the rate and the buffer of {part.packets} packets "
         f"divided by {part.divisor}, for which they say the same {share(part.equations)}, packets have {used}"

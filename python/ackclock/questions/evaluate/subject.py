@@ -117,7 +117,7 @@ def subject(algorithm: Any, parameters: Mapping[str, Any], style: str, wanted: K
         if colon and path.endswith(".py"):
             _refuse_parameters(parameters)
             made, source = from_file(Path(path), name)
-            return _of_class(made, name, style, source)
+            return _of_class(made, name, style, source, of=f"{path}: class {name}")
         if algorithm.endswith(".py"):
             raise EvaluateError(f"{algorithm}: name the class, too: {algorithm}:Class")
         return _of_catalogue(algorithm, parameters, style, wanted)
@@ -217,11 +217,11 @@ def _kind(algorithm: Any) -> Kind | None:
     return "queue" if callable(getattr(algorithm, "enqueue", None)) else None
 
 
-def _of_class(factory: Any, name: str, style: str, source: str) -> Entry:
+def _of_class(factory: Any, name: str, style: str, source: str, of: str = "") -> Entry:
     kind = _kind(getattr(factory, "func", factory))
     if kind is None:
         raise EvaluateError(
-            f"{name}: is neither a congestion control (on_ack, on_congestion) nor an AQM (enqueue); "
+            f"{of or name}: is neither a congestion control (on_ack, on_congestion) nor an AQM (enqueue); "
             "see help(ackclock.algorithms)"
         )
     return Entry(name, kind, factory, style, source)

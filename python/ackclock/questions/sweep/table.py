@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from ...core._words import counted
 from ...core.accessors import presented
 from ...core.card import Card
+from ...core.statement import state
 from ...core.units import PLAIN
+from ..causes.scales import policed
+from ..shaped import Shaped, shaped
 from .axes import Axis, SweepError
 from .plan import Point
 from .store import value_text
@@ -25,6 +29,8 @@ LABELS: Final[dict[str, tuple[str, str, float]]] = {
     "utilization_min_1s": ("lowest utilisation in 1 s", "%", 100.0),
     "loss": ("loss", "%", 100.0),
     "loss_bytes": ("loss of bytes", "%", 100.0),
+    "loss_policer": ("policed", "%", 100.0),
+    "loss_wire": ("lost on the wire", "%", 100.0),
     "marks": ("marked", "%", 100.0),
     "goodput_bps": ("goodput", "Mbit/s", 1e-6),
     "jain": ("Jain index", "", 1.0),
@@ -47,6 +53,8 @@ _QUANTITIES: Final = {
 }
 
 
+_OF_RATE: Final = ("utilization", "utilization_min_1s")
+"""Metrics that are a part of a rate."""
 _LONG: Final = re.compile(r"\d+\.\d{4,}")
 """Numbers with more digits than a table shows."""
 _KINDS: Final = {"%": "share", "Mbit/s": "rate", "ms": "time", "s": "time"}
@@ -146,8 +154,18 @@ class Sweep(Card):
         """A row each point: ``key``, ``scenario``, ``seed``, the values, every metric."""
         self.metrics = list(dict.fromkeys(chain.from_iterable(metrics.values())))
         """Names of what was measured."""
-        self.notes = list(notes)
+        self.notes = [*notes, *self._notes_on_rates()]
         """Caveats about how this came about."""
+
+    def _notes_on_rates(self) -> list[str]:
+        """Say which rate a utilisation is of, where that is not the line's, or the line carries less."""
+        cases: dict[str, str] = {}
+        for own, tree in self._trees.values():
+            for name, link in own.items():
+                case = "sweep.shaped" if link.factor == 1 else "sweep.shaped-stored"
+                cases[name] = max(case, cases.get(name, case))
+            cases |= {link["name"]: "sweep.policed" for link in tree["link"] if policed(link)}
+        return [str(state(case, link=name)) for name, case in cases.items()]
 
     @property
     def headline(self) -> str:
@@ -185,6 +203,8 @@ class Sweep(Card):
         name = self.metric(metric)
         words, unit, _ = words_of(name.rsplit(".", 1)[1])
         owner = name.rsplit(".", 1)[0]
+        if words == "loss" and owner.startswith("links.") and self.lost_elsewhere:
+            words = "queue loss"
         group = owner.partition(".")[0]
         owners = {other.rsplit(".", 1)[0] for other in self.metrics if other.startswith(f"{group}.")}
         alone = len(owners - {"flows.all"}) == 1
@@ -195,7 +215,7 @@ class Sweep(Card):
 
     def shown(self, metrics: Sequence[str]) -> pd.DataFrame:
         """Return the means over seeds as texts for a person: a row each combination, columns by `label`."""
-        means = self.summary
+        means = self._means(self.for_people)
         import pandas as pd
 
         texts = {}
@@ -218,10 +238,37 @@ class Sweep(Card):
     @property
     def summary(self) -> pd.DataFrame:
         """Mean of every metric over the seeds, a row each combination of values; columns as in `table`."""
+        return self._means(self.table)
+
+    def _means(self, table: pd.DataFrame) -> pd.DataFrame:
         keys = [f"vary.{axis.key}" for axis in self.axes]
-        means: pd.DataFrame = self.table.groupby(keys, sort=False, dropna=False)[self.metrics].mean()
+        means: pd.DataFrame = table.groupby(keys, sort=False, dropna=False)[self.metrics].mean()
         means.index.names = [axis.key for axis in self.axes]
         return means
+
+    @cached_property
+    def for_people(self) -> pd.DataFrame:
+        """`table` with utilisations of what each link's shaper lets through, as `shown` and the figures have them."""
+        table = self.table.copy()
+        rows = [self._trees[str(point.values)][0] for point in self.points]
+        for link in {link for own in rows for link in own}:
+            factors = [own[link].factor if link in own else 1.0 for own in rows]
+            for key in _OF_RATE:
+                if (name := f"links.{link}.{key}") in table and any(factor != 1 for factor in factors):
+                    table[name] = (table[name] * factors).clip(upper=1.0)
+        return table
+
+    @cached_property
+    def _trees(self) -> dict[str, tuple[dict[str, Shaped], Mapping[str, Any]]]:
+        """The links behind a shaper and the scenario, by the values of a combination."""
+        trees = {str(point.values): point.scenario.canonical for point in self.points}
+        return {values: (shaped(tree), tree) for values, tree in trees.items()}
+
+    @property
+    def lost_elsewhere(self) -> list[str]:
+        """Names of the losses outside of queues that there are."""
+        names = [name for name in self.metrics if name.endswith((".loss_wire", ".loss_policer"))]
+        return [name for name in names if self.table[name].max() > 0]
 
     @presented
     def plot(self, metric: str, x: str, by: str | None = None, *, ax: Axes | None = None) -> Axes:

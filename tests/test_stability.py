@@ -201,6 +201,14 @@ def test_two_links_have_no_single_margin() -> None:
         s.limits("rtt")
     [down, up] = s.limits("flows.long.rtt", ("30 ms", "240 ms"))
     assert down.value < 0.06 < up.value
+    # the same keys as in --set and sweeps, and only those that can move
+    equations = s.equations
+    for key, full in (("long.rtt", "flows.long.rtt"), ("hop-1.queue.max_threshold", "link.hop-1.queue.max_threshold")):
+        assert equations.parameter(key).index == equations.parameter(full).index
+        assert scenario.with_({key: "100 ms" if "rtt" in key else "50 packets"})
+    assert all(equations.parameter(key) for key in equations.keys())  # noqa: SIM118  no mapping
+    with pytest.raises(ValueError, match=r'did you mean "link\.hop-1\.queue\.max_threshold"'):
+        equations.parameter("max_threshold")
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,22 @@ def nearest(word: str, names: Iterable[str]) -> str:
 
     by_bare = {name.lstrip("-"): name for name in names}
     near = difflib.get_close_matches(word.lstrip("-"), by_bare, 1, _ALIKE)
-    return f'; did you mean "{by_bare[near[0]]}"?' if near else ""
+    return meant(by_bare[near[0]]) if near else ""
+
+
+def meant(name: str) -> str:
+    """Return "; did you mean X?"."""
+    return f'; did you mean "{name}"?'
 
 
 def among(word: str, names: Sequence[str]) -> str:
     """Return what follows "X is not known": the nearest name, if one is near, and all names on a line of their own."""
-    return f"{nearest(word, names)}\navailable: {', '.join(names)}"
+    return f"{nearest(word, names)}{available(names)}"
+
+
+def available(names: Iterable[str]) -> str:
+    """Return all names on a line of their own."""
+    return f"\navailable: {', '.join(names)}"
 
 
 def listed(words: Sequence[str]) -> str:

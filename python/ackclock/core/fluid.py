@@ -15,11 +15,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from .. import _core
-from ._words import among
+from ._words import among, available, meant
 from .accessors import presented
 from .delay import Parameter
 from .engine_result import EngineResult, plain
 from .errors import Diagnostic, ScenarioError
+from .keys import full_key
 from .scenario import Scenario, ScenarioLike, scenario_of
 from .simulate import list_algorithms
 
@@ -138,6 +139,7 @@ class Equations:
         self.model = _core.FluidModel(scenario._core, origin=scenario.origin, **asdict(choices))
         for name, law in laws.items():
             self.model.set_law(name, law)
+        self._of = scenario
         self._scenario = scenario.canonical
         named = [_unit_apart(name) for name in self.model.state_names]
         self.states: tuple[str, ...] = tuple(name for name, _ in named)
@@ -248,35 +250,56 @@ class Equations:
             for owner in owners:
                 start = table if len(owners) == 1 else f"{prefix}.{owner}.{table}"
                 entry = next((algorithm for algorithm in groups[group] if algorithm["kind"] == kinds[owner]), None)
-                keys += [f"{start}.{parameter['name']}" for parameter in (entry or {"parameters": []})["parameters"]]
+                own = next(item for item in self._scenario[prefix] if item["name"] == owner)[table]
+                names = [str(parameter["name"]) for parameter in (entry or {"parameters": []})["parameters"]]
+                keys += [f"{start}.{name}" for name in names if _is_number(own.get(name))]
         return keys
 
     def _resolve(self, name: str) -> tuple[str, str, float]:
         """Name in the equations, unit, and scale of a key."""
         if name == "gain":
             return name, "", 1.0
-        link, flow = self.links, self.classes
-        for group, owners, table in (("link", link, "queue"), ("flows", flow, "congestion")):
-            rest = name.removeprefix(f"{group}.")
+        try:
+            path = full_key(name, self._of)
+        except KeyError:
+            path = name
+        for group, owners, table in (("link", self.links, "queue"), ("flows", self.classes, "congestion")):
+            if not path.startswith(f"{group}."):
+                continue
+            rest = path.removeprefix(f"{group}.")
             chosen = next((owner for owner in owners if rest.startswith(f"{owner}.")), None)
             key = rest.removeprefix(f"{chosen}.") if chosen is not None else rest
             plain = key in (("rate",) if group == "link" else ("rtt", "count"))
-            if not plain and not key.startswith(f"{table}."):
-                continue
-            if chosen is None:
-                if len(owners) > 1:
-                    options = ", ".join(f"{group}.{owner}.{key}" for owner in owners)
-                    raise ValueError(f"{name}: say which one; there are {options}")
-                chosen = owners[0]
-            if plain:
-                scale = self.packet_bits if key == "rate" else 1.0
-                return f"{chosen}.{key}", {"rate": "bit/s", "rtt": "s"}.get(key, ""), scale
-            key = key.removeprefix(f"{table}.")
             kinds = self._aqms if group == "link" else self._kinds
-            declared = _declared(kinds[chosen], key, "aqm" if group == "link" else "congestion")
-            if declared is not None:
-                return f"{chosen}.{key}", str(declared["unit"] or ""), 1.0
-        raise ValueError(f"{name} is not a key that can be varied{among(name, self.keys())}")
+            inner = key.removeprefix(f"{table}.")
+            found = {
+                owner: _declared(kinds[owner], inner, "aqm" if group == "link" else "congestion")
+                for owner in (owners if chosen is None else [chosen])
+            }
+            possible = [owner for owner, declared in found.items() if plain or (key != inner and declared is not None)]
+            if len(possible) > 1:
+                options = ", ".join(f"{group}.{owner}.{key}" for owner in possible)
+                raise ValueError(f"{name}: say which one; there are {options}")
+            if possible and plain:
+                scale = self.packet_bits if key == "rate" else 1.0
+                return f"{possible[0]}.{key}", {"rate": "bit/s", "rtt": "s"}.get(key, ""), scale
+            if possible:
+                return f"{possible[0]}.{inner}", str((found[possible[0]] or {})["unit"] or ""), 1.0
+        names = self.keys()
+        near = [short for short in names if short.rpartition(".")[2] == name]
+        rest = f"{meant(near[0])}{available(names)}" if near else among(name, names)
+        raise ValueError(f"{name} is not a key that can be varied{rest}")
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a key has a number now, with or without unit: words and switches cannot move."""
+    if not isinstance(value, str):
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    try:
+        _core.quantity(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _propagation(tree: Mapping[str, Any]) -> dict[str, float]:

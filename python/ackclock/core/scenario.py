@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
+from .keys import full_key
 
 Tree = dict[str, Any]
 """A scenario, or a part of one, with the keys and values of the TOML form."""
@@ -113,7 +114,8 @@ class Scenario:
         Copy, with some keys changed.
 
         Keys are paths: ``"scenario.seed"``, ``"link[0].rate"`` or ``"link.bottleneck.rate"`` (by index or name),
-        ``"link.bottleneck.queue.max_threshold"``, ``"flows.rtt"`` (of all classes).
+        ``"link.bottleneck.queue.max_threshold"``, ``"flows.rtt"`` (of all classes). They may be shorter where that is
+        unambiguous: ``"seed"``, ``"bottleneck.rate"``, ``"queue.max_threshold"`` (of all links), ``"rtt"``.
 
         Examples
         --------
@@ -124,7 +126,7 @@ class Scenario:
         """
         tree = _copy(self.tree)
         for path, value in changes.items():
-            _assign(tree, path, value)
+            _assign(tree, full_key(path, self), value)
         return Scenario(tree, origin=self.origin)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -468,12 +470,8 @@ def _assign(tree: Tree, path: str, value: Any) -> None:
 
 
 def _better_path(tables: Sequence[Tree], parts: Sequence[str], position: int) -> str | None:
-    """The path that is meant, where one begins with the name of a link or class, or skips a queue's scheduler."""
+    """The path that is meant, where one skips a queue's scheduler."""
     part = parts[position]
-    if position == 0 and part not in tables[0]:
-        for table in ("link", "flows"):
-            if any(entry.get("name") == part for entry in tables[0].get(table, []) if isinstance(entry, dict)):
-                return ".".join([table, *parts])
     inner = [table.get("scheduler") for table in tables]
     if part not in tables[0] and all(isinstance(scheduler, dict) and part in scheduler for scheduler in inner):
         return ".".join([*parts[:position], "scheduler", *parts[position:]])

@@ -205,10 +205,8 @@ def _moving(options: argparse.Namespace, title: str, scenario: Scenario, moved: 
 
 def _vary(text: str) -> tuple[str, tuple[str, str] | None]:
     """A key, and its range if one is given."""
-    from ...questions.sweep.axes import ALIASES
-
     key, equals, span = text.partition("=")
-    key = ALIASES.get(key.strip(), key.strip()).removeprefix("link.")
+    key = key.strip()
     if not equals:
         return key, None
     low, dots, high = span.partition("..")

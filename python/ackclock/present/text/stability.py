@@ -46,6 +46,7 @@ PARAMETERS = {
     "flows.rtt": "the RTT",
     "rate": "the rate",
     "count": "the number of flows",
+    "flows": "the number of flows",
     "flows.count": "the number of flows",
 }
 

@@ -12,24 +12,12 @@ from typing import Any, Final
 
 from ... import _core
 from ...core.errors import AckclockError
+from ...core.keys import full_key
 from ...core.scenario import Scenario
 from ...core.simulate import list_algorithms
 
 MOST_POINTS: Final = 100_000
 """Most points of one sweep: each is a run and a file."""
-
-
-SHORT = {
-    **dict.fromkeys(
-        ("rtt", "count", "congestion", "access_rate", "traffic", "ecn", "recovery", "packet_size"), "flows"
-    ),
-    **dict.fromkeys(("rate", "delay", "queue"), "link"),
-    **dict.fromkeys(("duration", "measure"), "scenario"),
-}
-"""Keys that may be written without the part of the file that they stand in, which is this."""
-
-ALIASES = {"flows": "flows.count", "aqm": "link.queue.aqm", "buffer": "link.queue.capacity"}
-"""Words that other commands have for a key."""
 
 _RANGE = re.compile(
     r"\s*(?P<low>[^\s.]\S*?(?:\.\d+)?.*?)\s*\.\.\s*(?P<high>.+?)\s*(?::\s*(?P<count>\d+)\s*(?P<log>log)?)?\s*"
@@ -185,7 +173,7 @@ def _value(text: str) -> Any:
 
 def changed(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
     """
-    Copy `scenario` with varied keys set; keys as in `Scenario.with_`, and the short ones of `SHORT`.
+    Copy `scenario` with varied keys set; keys as in `Scenario.with_`.
 
     A queue that is given another AQM by ``queue.aqm`` keeps the parameters that the new AQM also has and loses the
     others. A scheduler's name in its place, such as ``fq_codel``, replaces the scheduler, too; so does an AQM where the
@@ -198,9 +186,9 @@ def changed(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
     ScenarioError
         If the result is no valid scenario.
     """
-    values = {_full(key): value for key, value in values.items()}
     variant = scenario
     try:
+        values = {full_key(key, scenario): value for key, value in values.items()}
         template = {key: value for key, value in values.items() if key.startswith(TEMPLATES)}
         variant = variant.with_(template) if template else variant
         if any(key.startswith("link") for key in values):
@@ -240,12 +228,6 @@ def _expanded(scenario: Scenario) -> Scenario:
             given.pop(end, None)
         given |= {key: whole[key] for key in ("path", "reverse_path") if key in whole}
     return Scenario(tree, origin=scenario.origin)
-
-
-def _full(key: str) -> str:
-    key = ALIASES.get(key, key)
-    head = re.split(r"[.\[]", key, maxsplit=1)[0]
-    return f"{SHORT[head]}.{key}" if head in SHORT else key
 
 
 def _with_aqm(scenario: Scenario, link: str, aqm: Any) -> Scenario:

@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ import ackclock as ac
 from ackclock.cli import main
 from ackclock.present.report.stability import page
 from ackclock.present.text.stability import headline
-from ackclock.questions.stability.comparison import Discrepancy, discrepancy
+from ackclock.questions.stability.comparison import Discrepancy, discrepancy, not_kept
 from ackclock.questions.stability.packets import Difference, PacketCheck, packet_check, packet_run
 from test_readme import blocks
 
@@ -83,8 +84,8 @@ def test_many_flows_over_drop_tail() -> None:
     assert math.isfinite(answer.run.period)
     assert answer.trust == "both", answer.sentence
     apart = replace(answer, differences=(Difference("deviation", 3 * answer.run.queue_std, answer.run.queue_std),))
-    assert "trust the packets for that: " in apart.sentence
-    assert "packets are lost one by one" in apart.sentence
+    assert "trust the packets for that. What the equations leave out here: " in apart.sentence
+    assert "that packets are lost one by one when the buffer overflows" in apart.sentence
 
 
 def test_marks_of_a_threshold_come_in_runs() -> None:
@@ -93,7 +94,7 @@ def test_marks_of_a_threshold_come_in_runs() -> None:
     flows = ac.flows(10, "dctcp", rtt="3 ms", ecn=True)
     answer = checked(ac.dumbbell(rate="1 Gbit/s", queue=queue, flows=flows, duration="1 s"))
     assert answer.trust == "packets", answer.sentence
-    assert "a threshold marks them in runs" in answer.sentence
+    assert "that a threshold marks packets in runs" in answer.sentence
 
 
 def test_the_readmes_own_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,7 +105,7 @@ def test_the_readmes_own_example(tmp_path: Path, capsys: pytest.CaptureFixture[s
     shown = capsys.readouterr().out
     assert "between 0 and 71.41 packets. In a packet run of" in shown
     assert "trust the packets" in shown
-    assert "10 flows fluctuate by themselves" in shown
+    assert "leave out here: the random fluctuations of 10 flows." in shown
     assert main(["stability", str(file), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)["packets"]
     assert answer["trust"] == "packets"
@@ -207,6 +208,75 @@ def test_a_queue_is_measured_after_it_has_adapted() -> None:
     link = ac.dumbbell(rate="20 Mbit/s", queue={"aqm": "avq", "capacity": "200 packets"}, flows=flows, duration="10 s")
     run = packet_run(link, "bottleneck", ANY)
     assert run.seconds == pytest.approx(1 / (0.15 * 0.02), rel=1e-6)
+
+
+def reno(*flows: Any, queue: Any = None, **more: Any) -> ac.Scenario:
+    """Reno at 60 ms over RED at 30 Mbit/s."""
+    red = {"aqm": "red", "capacity": "300 packets", "min_threshold": "20 packets", "max_threshold": "100 packets"}
+    return ac.dumbbell(rate="30 Mbit/s", queue=red | (queue or {}), flows=flows, duration="60 s", **more)
+
+
+@pytest.mark.parametrize("what", ["changes", "stops"])
+def test_packets_have_what_the_equations_have(what: str) -> None:
+    """
+    Flows that stop at 5 s: "trust the packets, in which the mean queue is 0.2123 packets, not 30.39", as none is left.
+
+    The same of a link that slows down at 20 s: its later queue was put beside the equations of its start.
+    """
+    flows = ac.flows(12, "reno", rtt="60 ms", **({"stop": "5 s"} if what == "stops" else {}))
+    changes = [{"at": "20 s", "link": "bottleneck", "rate": "3 Mbit/s"}] if what == "changes" else []
+    check = packet_check(ac.stability(reno(flows, change=changes)).answer([], budget=1), 100_000)
+    assert check.run.queue_mean == pytest.approx(30, abs=8)
+    assert check.without == (what,)
+    said = " s without the changes the queue " if changes else " s in which no flows stop the queue "
+    assert said in check.sentence
+
+
+def test_the_queue_of_one_flow_is_not_that_of_all() -> None:
+    """Twenty queues of a fair queue: "the mean queue (7.776 and 241.2 packets)", one's and that of all."""
+    fair = reno(ac.flows(20, "reno", rtt="60 ms"), queue={"scheduler": "fq"})
+    answer = ac.stability(fair).answer([], budget=2)
+    assert answer.of.equations.one_of == 20
+    with pytest.raises(ac.AnalysisError, match="have the queue of one flow of 20"):
+        packet_check(answer, 1000)
+    with pytest.raises(ac.AnalysisError, match="have the queue of one flow of 20"):
+        discrepancy(answer.of, SimpleNamespace(link="bottleneck"))  # type: ignore[arg-type]  # of any measurement
+    moving = replace(answer, large_signal=SimpleNamespace(settles=False, swing="the queue oscillates", period=math.nan))  # type: ignore[arg-type]
+    if not answer.of.stable:
+        assert moving.sentence.startswith("Unstable: each flow's queue oscillates")
+
+
+def test_what_the_equations_leave_out_is_there() -> None:
+    """
+    A hundred calls beside two flows left "the law averages over many flows" unsaid; a largest window was not named.
+
+    Vegas, which loses nothing, was said to lose packets "together when the buffer overflows".
+    """
+
+    def left_out(scenario: ac.Scenario) -> list[str]:
+        return [str(item) for item in not_kept(ac.stability(scenario), 0, 0, 1.0)]
+
+    tcp = ac.flows(2, "reno", name="r", rtt="60 ms")
+    calls = ac.flows(100, name="calls", rtt="60 ms", traffic={"kind": "cbr", "rate": "100 kbit/s"})
+    assert left_out(reno(tcp, calls)) == ["the random fluctuations of 2 flows"]
+    assert "the largest window of r, 20 packets" in left_out(reno(tcp | {"max_window": "20 packets"}))
+    assert left_out(reno(tcp | {"max_window": "2000 packets"})) == ["the random fluctuations of 2 flows"]
+    comes = {"kind": "on-off", "rate": "20 Mbit/s", "on": "2 s", "off": "2 s"}
+    assert "that the traffic of calls comes and goes (they have its mean rate)" in left_out(
+        reno(tcp, calls | {"count": 1, "traffic": comes})
+    )
+    vegas = ac.dumbbell(rate="30 Mbit/s", flows=ac.flows(5, "vegas", rtt="60 ms"), duration="9 s")
+    check = packet_check(ac.stability(vegas).answer([], budget=1), 50_000)
+    assert "losses at once" not in [item.kind for item in check.assumptions]
+
+
+def test_a_queue_that_rests_or_oscillates_is_not_said_to_rest() -> None:
+    """ "The queue is at 40 packets; it does not oscillate" beside "from empty queues: keeps oscillating"."""
+    answer = ac.stability(reno(ac.flows(12, "reno", rtt="60 ms"))).answer([], budget=1)
+    assert answer.large_signal is not None
+    both = replace(answer, large_signal=replace(answer.large_signal, settles=False))
+    assert packet_check(answer, 10_000).oscillates_by_law is False
+    assert packet_check(both, 10_000).oscillates_by_law is None
 
 
 def test_one_of_several_queues_is_named() -> None:

@@ -158,6 +158,9 @@ class Equations:
         self.packet_bits = 8 * size
         """Bits of a packet: rates are in bit/s for people and in packets/s in the equations."""
         self._aliases: dict[str, Parameter] = {}
+        counts = dict(zip(self.model.parameter_names, self.model.parameters, strict=True))
+        self.one_of = max((int(entry["count"] / counts[f"{entry['name']}.count"]) for entry in tcp), default=1)
+        """Flows with a queue each of which the equations have one; 1 where they have all flows in one queue."""
 
     @property
     def notes(self) -> list[str]:

@@ -151,12 +151,13 @@ def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: 
 
 
 def _packets(options: argparse.Namespace, answer: Answer) -> PacketCheck | None:
-    """A short packet run beside the answer; None where the packet engine cannot have the scenario."""
+    """A short packet run beside the answer; None, and a caveat, where there is no such run."""
     from ...questions.stability.packets import MAX_PACKETS, packet_check
 
     try:
         return packet_check(answer, min(MAX_PACKETS, budget_of_packets(options)["packets"]))
-    except (AnalysisError, ScenarioError):
+    except (AnalysisError, ScenarioError) as error:
+        answer.caveats.append(str(error))
         return None
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from ...core._words import digits, listed, quantity
+from ...core._words import counted, digits, listed, quantity
 from ...questions.stability.packets import ALIKE, SMALL
 
 if TYPE_CHECKING:
@@ -24,22 +24,27 @@ STATEMENTS: Final = {
     "no-disturbance": "no large disturbance at {parameter} = {value}: {error}",
     "out-of-time": "{what}: not decided in {budget:g} s (--budget)",
     "packet-run": "{link}: a packet run of {seconds:time}",
+    "one-of": "packets are not put beside the equations, which have the queue of one flow of {flows}",
 }
 ASSUMPTIONS = {
-    "losses at once": "the law has all flows lose together when the buffer overflows, but packets are lost one by one",
-    "no queue": "in the law no packet waits below the capacity",
-    "marks at random": "the law marks packets at random, but a threshold marks them in runs",
-    "no schedules": "the law has only the average of the senders' schedule ({schedules})",
-    "many flows": "the law averages over many flows, but {count} flows fluctuate by themselves (about {fluctuation})",
-    "large windows": "the law is for large windows, but those of {flows} have {count} packets",
-    "no timeouts": "the law has no timeouts, but the run had {count} in {seconds}",
+    "losses at once": "that packets are lost one by one when the buffer overflows, not by all flows together",
+    "no queue": "packets that wait below the capacity",
+    "marks at random": "that a threshold marks packets in runs, not at random",
+    "no schedules": "the senders' schedule, of which they have the average ({schedules})",
+    "mean rates": "that the traffic of {flows} comes and goes (they have its mean rate)",
+    "no largest window": "the largest window of {flows}, {count} packets",
+    "many flows": "the random fluctuations of {count}",
+    "large windows": "the single packets of small windows (those of {flows} have {count})",
+    "no timeouts": "timeouts ({count} in {seconds})",
 }
+LEFT_OUT = "what the equations leave out here: {}"
 DIFFERENCES = {
     "oscillates": "whether it oscillates",
     "mean": "the mean queue ({by_law} and {measured} packets)",
     "deviation": "the swing (standard deviation {by_law} and {measured} packets)",
     "signal": "the share of lost or marked packets ({by_law} and {measured})",
 }
+WITHOUT = {"changes": " without the changes", "stops": " in which no flows stop"}
 VERDICTS = {True: "it oscillates", False: "it does not oscillate", None: "whether it oscillates cannot be told"}
 PARAMETERS = {
     "rtt": "the RTT",
@@ -221,7 +226,9 @@ def _verdict(answer: Answer) -> str:
         text += f" but for the schedule of the senders ({schedules(answer.of.schedules)})"
     if roots and run is not None and run.settles is False:
         links = answer.of.equations.links
-        text += f": {run.swing.replace('the queue', f'the queue of {links[0]}', 1) if len(links) > 1 else run.swing}"
+        whose = f"the queue of {links[0]}" if len(links) > 1 else "the queue"
+        whose = "each flow's queue" if answer.of.equations.one_of > 1 else whose
+        text += f": {run.swing.replace('the queue', whose, 1)}"
         if math.isfinite(run.period):
             text += f" with a period of {quantity(run.period, 's')}"
     return text
@@ -334,25 +341,29 @@ def packet_check(answer: PacketCheck) -> str:
     mean = f" (mean {digits(run.queue_mean)} ± {digits(run.queue_std)})"
     of = f" of {run.link}" if answer.several else ""
     text = f"By the equations {_queue(answer.oscillates_by_law, *answer.range_by_law, of=of)}. "
-    text += f"In a packet run of {run.seconds:.3g} s "
+    text += f"In a packet run of {run.seconds:.3g} s{''.join(WITHOUT[what] for what in answer.without)} "
     text += f"{_queue(run.oscillates, run.low, run.high, mean, of=of, period=run.period)}."
     if answer.trust == "both":
         return f"{text} They agree, to a factor of {ALIKE:g} or {SMALL:g} packets."
     if answer.trust == "packets":
-        all_of_it = any(differing.what == "oscillates" for differing in answer.differences)
-        reasons = f": {'; '.join(map(str, answer.assumptions))}" if answer.assumptions else ""
+        of_what = "" if any(differing.what == "oscillates" for differing in answer.differences) else " for that"
         differ = listed([str(differing) for differing in answer.differences])
-        return f"{text} They differ in {differ}; trust the packets{'' if all_of_it else ' for that'}{reasons}."
+        return f"{text} They differ in {differ}; trust the packets{of_what}.{_left_out(answer)}"
     if run.enough:
         return f"{text} Nothing else differs; --from both runs until the verdict is clear."
     if not answer.differences:
         return f"{text} This run is too short for a verdict; --from both measures for longer."
     differ = listed([str(differing) for differing in answer.differences])
-    may = "; ".join(["the queue may still be on its way", *map(str, answer.assumptions)])
     return (
-        f"{text} They differ in {differ}. This run is too short to say which to trust ({may}); --from both measures "
-        "for longer."
+        f"{text} They differ in {differ}. This run is too short to say which to trust (the queue may still be on its "
+        f"way); --from both measures for longer.{_left_out(answer)}"
     )
+
+
+def _left_out(answer: PacketCheck) -> str:
+    """A sentence about what the equations leave out, if that is known."""
+    left_out = LEFT_OUT.format("; ".join(map(str, answer.assumptions)))
+    return f" {left_out[0].upper()}{left_out[1:]}." if answer.assumptions else ""
 
 
 def _queue(
@@ -382,8 +393,7 @@ def difference(item: Difference) -> str:
 def assumption(item: Assumption) -> str:
     """Return an assumption of the equations that is not kept."""
     return ASSUMPTIONS[item.kind].format(
-        count=digits(item.count) if item.kind == "large windows" else f"{item.count:.0f}",
-        fluctuation=f"{100 / math.sqrt(item.count):.0f} %" if item.count > 0 else "",
+        count=counted(int(item.count), "flow") if item.kind == "many flows" else digits(item.count),
         flows=item.flows,
         seconds=quantity(item.seconds, "s"),
         schedules=schedules(item.schedules),
@@ -401,7 +411,7 @@ def discrepancy(result: Discrepancy) -> list[str]:
     for name, (by_law, number) in result.numbers.items():
         far = f" ({by_law / number - 1:+.0%})" if number else ""
         numbers.append(f"{name}: {by_law:.3g} by the equations, {number:.3g} measured{far}")
-    left_out = [f"what the equations leave out here: {assumption}" for assumption in result.assumptions]
+    left_out = [LEFT_OUT.format(assumption) for assumption in result.assumptions]
     return [verdicts, *numbers, *_trusted(result), *left_out]
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from ... import _core
 from ...core.accessors import presented
+from ...core.errors import AnalysisError
+from ...core.statement import state
 from .equilibria import EquilibriumAnalysis
 
 if TYPE_CHECKING:
@@ -30,12 +34,20 @@ class Assumption:
     """An assumption of the equations that a scenario or a run does not keep, with the number that says so."""
 
     kind: Literal[
-        "losses at once", "no queue", "marks at random", "no schedules", "many flows", "large windows", "no timeouts"
+        "losses at once",
+        "no queue",
+        "marks at random",
+        "no schedules",
+        "mean rates",
+        "no largest window",
+        "many flows",
+        "large windows",
+        "no timeouts",
     ]
     count: float = math.nan
-    """Flows of the scenario, packets of a window, or timeouts of a run."""
+    """Flows that react, packets of a window, or timeouts of a run."""
     flows: str = ""
-    """Class of the window."""
+    """Class of the window, or of the traffic that has its mean rate."""
     seconds: float = math.nan
     """Time in which the timeouts were counted."""
     schedules: tuple[tuple[str, str, float], ...] = ()
@@ -78,14 +90,24 @@ class Discrepancy:
 
 
 def discrepancy(analysis: EquilibriumAnalysis, measured: MeasuredStability) -> Discrepancy:
-    """Compare the answer of the equations with a measurement of the same scenario."""
+    """
+    Compare the answer of the equations with a measurement of the same scenario.
+
+    Raises
+    ------
+    AnalysisError
+        If the equations have the queue of one flow where each has its own.
+    """
+    one_queue_for_all(analysis)
     roots = analysis.unstable_roots
     by_law = "cannot tell" if roots is None else "does not oscillate" if roots == 0 else "oscillates"
     at, root = analysis.equilibrium, analysis.certified
     numbers = {}
     queue = at.state.get(f"{measured.link}.queue")
     if queue is not None:
-        numbers["queue (packets)"] = (float(queue), measured.queue_mean)
+        moves = bool(roots) and analysis.large_signal.settles is False
+        mean, _ = analysis.large_signal.moments(f"{measured.link}.queue") if moves else (float(queue), 0.0)
+        numbers["queue (packets)"] = (mean, measured.queue_mean)
     if measured.mode is not None and root is not None and root.imag:
         numbers["period (s)"] = (_period(analysis, root), measured.period)
         if root.real < 0 and measured.mode.is_cycle is False:
@@ -95,12 +117,25 @@ def discrepancy(analysis: EquilibriumAnalysis, measured: MeasuredStability) -> D
     return Discrepancy(by_law, measured.verdict, numbers, not_kept(analysis, timeouts, lost, LOOK * 2 / 3))
 
 
+def one_queue_for_all(of: EquilibriumAnalysis) -> None:
+    """Raise `AnalysisError` where the equations have the queue of one flow, and packets those of all together."""
+    if of.equations.one_of > 1:
+        raise AnalysisError(str(state("stability.one-of", flows=of.equations.one_of)), "another queue")
+
+
 def not_kept(of: EquilibriumAnalysis, timeouts: int, lost: int, seconds: float) -> list[Assumption]:
     """Return the assumptions of averages that do not hold; `timeouts` and `lost` packets are those of a packet run."""
     assumptions = []
     if of.schedules:
         assumptions.append(Assumption("no schedules", schedules=tuple(of.schedules)))
-    flows = sum(int(entry["count"]) for entry in of.scenario.canonical["flows"])
+    tree = of.scenario.canonical["flows"]
+    bursts = [str(entry["name"]) for entry in tree if entry["traffic"]["kind"] == "on-off"]
+    assumptions += [Assumption("mean rates", flows=name) for name in bursts]
+    for entry in tree:
+        window, most = of.equilibrium.window.get(entry["name"], 0.0), _largest_window(entry)
+        if window > most:
+            assumptions.append(Assumption("no largest window", most, entry["name"]))
+    flows = sum(int(entry["count"]) for entry in tree if entry["name"] in of.equilibrium.window)
     if flows < MIN_FLOWS:
         assumptions.append(Assumption("many flows", flows))
     small = {name: window for name, window in of.equilibrium.window.items() if window < MIN_WINDOW}
@@ -108,6 +143,17 @@ def not_kept(of: EquilibriumAnalysis, timeouts: int, lost: int, seconds: float) 
     if timeouts > MAX_TIMEOUTS_PER_LOSS * max(lost, 1):
         assumptions.append(Assumption("no timeouts", timeouts, seconds=seconds))
     return assumptions
+
+
+def _largest_window(flows: Mapping[str, Any]) -> float:
+    """Return the largest window that the receivers of a class allow, packets; infinite without one."""
+    packet = _core.quantity(str(flows["packet_size"]))[0]
+    limits = [_core.quantity(str(flows[key])) for key in ("max_window", "receive_buffer") if _has_limit(flows.get(key))]
+    return min((value / packet if kind == "size" else value for value, kind in limits), default=math.inf)
+
+
+def _has_limit(value: object) -> bool:
+    return value not in (None, "none", "unlimited")
 
 
 def _period(analysis: EquilibriumAnalysis, root: complex) -> float:

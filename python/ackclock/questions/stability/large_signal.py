@@ -47,6 +47,11 @@ class LargeSignal:
         """Whether the queue stays empty at the end of the run, to a hundredth of a packet."""
         return self.queued and self.high < 0.01  # noqa: PLR2004
 
+    def moments(self, state: str) -> tuple[float, float]:
+        """Return mean and standard deviation of a state at the end of the run, its last quarter."""
+        values = self.run.table[state].to_numpy()[-len(self.run.table) // 4 :]
+        return float(values.mean()), float(values.std())
+
     @property
     @presented
     def swing(self) -> str:

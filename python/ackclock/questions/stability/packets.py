@@ -15,12 +15,11 @@ from ...experiment.progress import tell
 from ...experiment.sequential import STABILITY
 from ..causes.scales import Length, adapting, bits, needed, room, timed
 from ..verdicts import judged
-from .comparison import Assumption, not_kept
+from .comparison import Assumption, not_kept, one_queue_for_all
 
 if TYPE_CHECKING:
     from .answer import Answer
     from .equilibria import EquilibriumAnalysis
-    from .large_signal import LargeSignal
 
 MAX_PACKETS: Final = int(STABILITY.packets)
 """Packets at most of the run, and of longer ones that tell whether it oscillates: a few seconds of computing."""
@@ -93,6 +92,8 @@ class PacketCheck:
     """Which assumptions of the equations do not hold here."""
     several: bool = False
     """Whether more links than the one of the packet run have a queue."""
+    without: tuple[str, ...] = ()
+    """Parts of the scenario that the packet run leaves out, as the equations do: "changes", "stops"."""
 
     @property
     def trust(self) -> Trust:
@@ -187,19 +188,42 @@ def packet_run(scenario: Scenario, link: str, packets: int = MAX_PACKETS) -> Pac
     )
 
 
+def _lasting(scenario: Scenario) -> tuple[Scenario, tuple[str, ...]]:
+    """Return a scenario with all flows and links as they are at first all the time, and what that leaves out."""
+    tree = scenario.canonical
+    changes, stops = bool(tree.get("change")), any(flow.get("stop", "never") != "never" for flow in tree["flows"])
+    flows = [{**flow, "stop": "never"} for flow in tree["flows"]]
+    changed = {"flows": flows, "change": []} if changes or stops else {}
+    left_out = (*(("changes",) if changes else ()), *(("stops",) if stops else ()))
+    return Scenario({**tree, **changed}, origin=scenario.origin) if changed else scenario, left_out
+
+
 def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
-    """Put a packet run beside an answer of the equations, and say which to trust."""
+    """
+    Put a packet run beside an answer of the equations, and say which to trust.
+
+    Raises
+    ------
+    AnalysisError
+        If the equations have the queue of one flow where each has its own.
+    ScenarioError
+        If the packet engine cannot represent the scenario.
+    """
     of, at = answer.of, answer.of.equilibrium
+    one_queue_for_all(of)
     link = of.equations.links[0] if of.equations.links else str(of.scenario.canonical["link"][0]["name"])
-    measured = packet_run(of.scenario, link, packets)
+    scenario, without = _lasting(of.scenario)
+    measured = packet_run(scenario, link, packets)
     queue = at.state.get(f"{link}.queue", math.nan)
     # without a state of the queue round trips have no wait in it
     span, mean, std = (queue, queue), 0.0 if math.isnan(queue) else queue, 0.0 * queue
     roots, large = of.unstable_roots, answer.large_signal
     by_law: bool | None = None if roots is None else roots > 0
+    if by_law is False and large is not None and large.settles is False:
+        by_law = None  # it rests or oscillates, by where it comes from
     if by_law and large is not None and large.settles is False and large.queued:
         span = (large.low, large.high)
-        mean, std = _moments(large, of.equations.states.index(f"{link}.queue"))
+        mean, std = large.moments(f"{link}.queue")
     signal = at.probability.get(link, math.nan)
     differences = []
     # a regular swing by less than half the mean is no oscillation by its predicate, but none that is missing either
@@ -218,13 +242,7 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
         *not_kept(of, measured.timeouts, measured.lost, measured.seconds),
     )
     several = len(of.equations.links) > 1
-    return PacketCheck(measured, span, std, signal, by_law, tuple(differences), assumptions, several)
-
-
-def _moments(large: LargeSignal, place: int) -> tuple[float, float]:
-    """Mean and standard deviation of a queue at the end of the equations' run, its last quarter."""
-    queue = large.run._states[-len(large.run._states) // 4 :, place]
-    return float(queue.mean()), float(queue.std())
+    return PacketCheck(measured, span, std, signal, by_law, tuple(differences), assumptions, several, without)
 
 
 def _ratio(value: float, other: float) -> bool:
@@ -239,7 +257,7 @@ def _of_the_queue(of: EquilibriumAnalysis, measured: PacketRun, link: str, signa
     """The assumptions about a queue that do not hold."""
     entry = link_of(of.scenario.canonical, link)
     aqm = entry["queue"].get("aqm")
-    if aqm == "drop-tail" and math.isfinite(room(of.scenario.canonical, link)):
+    if aqm == "drop-tail" and math.isfinite(room(of.scenario.canonical, link)) and signal + measured.signal > 0:
         yield Assumption("losses at once")
     if aqm == "threshold" and not _ratio(signal, measured.signal):
         yield Assumption("marks at random")

@@ -140,6 +140,12 @@ def test_acks_that_an_uplink_loses(both: bool) -> None:
     assert drops[1] < 0.01
     filtered = scenario.with_({"link.up.queue": cake(0.2375, ack_filter="ack-filter")})
     assert waits(filtered)["up"][0] < 0.2 * waits(scenario)["up"][0]
+    if not both:  # which are no throughput that the filter costs: "and 5.0 % of the rate of up"
+        said = ac.why(scenario=scenario).sentence
+        assert "CAKE with an ACK filter instead at down and up: at down" in said
+        assert "; at up 96" in said
+        assert "of the rate of down" in said
+        assert "of the rate of up" not in said
     # whose round trip it is, where nothing but ACKs crosses the link
     assert numbers(ac.run(scenario, trace_links=True), "up").rtt == pytest.approx(0.03)
 

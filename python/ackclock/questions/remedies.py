@@ -22,7 +22,7 @@ from .causes.experiment import Lab, Measured
 from .causes.measures import Numbers
 from .causes.remedy import Balance, Preference, effects
 from .causes.scales import bits as bits_of
-from .causes.scales import bulk, carried, first_crossed, packet_size
+from .causes.scales import bulk, carried, carries_data, first_crossed, packet_size
 from .causes.sentences import Sentence
 from .setting import Setting, averaged, bits_at, measured
 
@@ -93,8 +93,9 @@ def other_queue(
     gone = [name for name, queue in queues.items() if _classes_go(link_of(tree, name), queue)]
     after, balance = _compared(lab, f"instead: {cake or 'FQ-CoDel'}", changed, present, seed, parts)
     spared = [name for name, queue in queues.items() if "ack_filter" in str(queue)]
-    # ACKs that the filter drops are no losses
-    balance = balance.without("loss", spared)
+    # ACKs that the filter drops are no losses, and no throughput that anybody misses
+    fewer = [effect.subject for effect in balance.effects if effect.key == "rate" and effect.change < 0]
+    balance = balance.without("loss", spared).without("rate", [name for name in spared if name in fewer])
     settings = {}
     for name, queue in queues.items():
         other = _averaged_at(lab, changed, name, after, seed, _words(queue, link_of(tree, name), parts[name]))
@@ -339,6 +340,8 @@ def _compared(
         after = lab.measure(key, changed, min(seeds, len(present.numbers)), seed, traces=True)
         balance = Balance(effects(present, after, parts, first_crossed(changed, list(parts)), counts))
         balance = _without_the_finished(balance, changed, parts, (*present.numbers, *after.numbers))
+        # of ACKs alone it is no throughput: the data that they acknowledge is counted where it goes
+        balance = balance.without("rate", [link for link in parts if not carries_data(changed, link)])
         if seeds >= len(present.numbers) or all(effect.decided for effect in balance.effects):
             break
     return after, balance

@@ -9,7 +9,7 @@ from typing import Final
 from ...core._words import listed
 from ...core.devices import SHAPED
 from ...core.units import number, rate_text, share, time
-from ...questions.causes.remedy import OF_PEOPLE, Balance, Effect, Preference
+from ...questions.causes.remedy import OF_LINKS, OF_PEOPLE, Balance, Effect, Preference
 from ...questions.causes.sentences import Sentence
 from ...questions.remedies import Remedy
 
@@ -42,7 +42,7 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
     """Return what another setting gives and takes, from the list of its effects."""
     balance, name = remedy.balance, remedy.name
     what = f"{name} at the senders" if name == "BBR" else remedy.title or name
-    many = len({effect.subject for effect in balance.effects if effect.key == "rate"}) > 1
+    many = len({effect.subject for effect in balance.effects if effect.key in OF_LINKS}) > 1
     where = f" at {listed(list(remedy.settings))}" if many else ""
     of_links = [gain for gain in balance.gains if gain.key not in OF_PEOPLE]
     gains = _by_link(of_links or balance.gains, balance, many) or _freed(balance)

@@ -108,7 +108,7 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-_OF_LINKS: dict[Key, str] = {
+_MEASURES: Final[Mapping[Key, str]] = {
     "delay_p50": "median wait",
     "delay_p99": "99th percentile of the wait",
     "loss": "loss",
@@ -116,6 +116,7 @@ _OF_LINKS: dict[Key, str] = {
     "jain": "Jain's index of the endless flows",
 }
 """Measures of a link that are compared, by their names among its numbers."""
+OF_LINKS: Final[tuple[Key, ...]] = (*_MEASURES, "rate")
 
 
 _KINDS: dict[Key, str] = {
@@ -180,7 +181,7 @@ def effects(
     for link, part in parts.items():
         old, new = _of(present, link), _of(after, link)
         place = f" at {link}" if many else ""
-        for key, how in _OF_LINKS.items():
+        for key, how in _MEASURES.items():
             pair(
                 [getattr(run, key) for run in old],
                 [getattr(run, key) for run in new],

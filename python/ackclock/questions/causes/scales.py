@@ -191,6 +191,11 @@ def bulk(tree: Mapping[str, Any], link: str) -> list[dict[str, Any]]:
     return [flow for flow in tree["flows"] if flow["traffic"]["kind"] == "bulk" and link in flow["path"]]
 
 
+def carries_data(tree: Mapping[str, Any], link: str) -> bool:
+    """Whether data of some class of flows cross a link, not ACKs alone."""
+    return any(link in flow["path"] for flow in tree["flows"])
+
+
 def first_crossed(tree: Mapping[str, Any], links: Sequence[str]) -> dict[str, str]:
     """Return the first of some links that each class of flows crosses, by class; those that cross none are left out."""
     crossed = {str(flow["name"]): [link for link in links if link in flow["path"]] for flow in tree["flows"]}

@@ -315,6 +315,11 @@ def test_one_bad_second_makes_a_link_underused() -> None:
     assert analysis.is_underused([1.0, 0.949, 1.0])
     assert not analysis.is_underused([1.0, 0.95, 1.0])
     assert not analysis.is_underused([])
+    open_ = analysis.is_underused([1.0, 0.92, 1.0], grain=0.06)  # 15 or 16 packets a second, of 16 that are sent
+    assert not open_.decided
+    assert not open_
+    assert "one packet more or less is 6.0%." in open_.sentence
+    assert analysis.is_underused([1.0, 0.88, 1.0], grain=0.06)
 
 
 def test_a_verdict_carries_its_threshold() -> None:

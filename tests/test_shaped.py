@@ -10,7 +10,7 @@ from ackclock.present import report
 from ackclock.present.text.results import run_tables
 from ackclock.present.text.variants import comparison
 from ackclock.questions.causes.measures import numbers
-from ackclock.questions.shaped import measures, shaped
+from ackclock.questions.shaped import by_second, measures, shaped, underused
 from conftest import Command
 
 
@@ -44,6 +44,23 @@ def test_a_full_shaper_in_the_queue_is_used_whole(queue: object, counted: int, t
     assert "not of the line's 100 Mbit/s" in str(result)
     report.write(tmp_path / "r.html", [result], "shaped")
     assert "underused at times" not in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_a_slow_shaper_is_not_underused_for_a_packet_in_the_next_second() -> None:
+    """HTB's 130 kbit/s in 10 Mbit/s, of a queue that is never empty: "underused at times", for 10 packets of 10.8."""
+    row = {"name": "all", "rate": "130 kbit/s", "flows": ["loads"], "queue": {"capacity": "100 packets"}}
+    queue = {"scheduler": "htb", "classes": [row]}
+    head = {"scenario.duration": "60 s", "scenario.measure": "20 s .. 60 s", "flows.loads.rtt": "1.5 s"}
+    result = ac.run(scenario(queue, rate="10 Mbit/s").with_(head), trace_links=True)
+    inside = result.traces["time"].to_numpy() >= 20
+    assert result.traces["link_queue_packets"].to_numpy()[0][inside].min() > 0
+    use = by_second(result, "isp")
+    assert use.min() < 0.95
+    assert use.min() + shaped(result._scenario)["isp"].grain >= 1 - 1e-9
+    verdict = underused(result, "isp")
+    assert (bool(verdict), verdict.decided) == (False, False)
+    idle = ac.run(scenario(queue, rate="10 Mbit/s").with_(head | {"flows.loads.stop": "30 s"}))
+    assert underused(idle, "isp")
 
 
 def test_a_buffer_as_a_time_is_of_the_line(ackclock: Command, tmp_path: Path) -> None:

@@ -210,10 +210,12 @@ def is_starved(goodput: ArrayLike, fair: float | None = None) -> Verdict:
     return Verdict(count > 0, value, STARVED_SHARE, finding)
 
 
-def is_underused(utilization_1s: ArrayLike) -> Verdict:
+def is_underused(utilization_1s: ArrayLike, grain: float = 0.0) -> Verdict:
     """Tell whether a link is underused at times: a second with less utilisation than ``UNDERUSED_UTILIZATION``.
 
-    ``utilization_1s`` holds the utilisation (0..1) of each second. The value is the lowest.
+    ``utilization_1s`` holds the utilisation (0..1) of each second. The value is the lowest. Behind a shaper
+    that lets single packets go at a higher rate, that of a busy one is less than 1 by up to ``grain``: within so much
+    of the limit the verdict is not decided.
 
     >>> bool(is_underused([0.99, 0.91, 1.0])), bool(is_underused([0.99, 1.0]))
     (True, False)
@@ -222,6 +224,9 @@ def is_underused(utilization_1s: ArrayLike) -> Verdict:
     if x.size == 0:
         return Verdict(False, float("nan"), UNDERUSED_UTILIZATION, state("predicates.no-second"))
     value = float(x.min())
+    if value < UNDERUSED_UTILIZATION <= value + grain:
+        open_ = state("predicates.underused-open", worst=value, grain=grain)
+        return Verdict(False, value, UNDERUSED_UTILIZATION, open_, False)
     under = value < UNDERUSED_UTILIZATION
     finding = state("predicates.underused" if under else "predicates.busy", worst=value)
     return Verdict(under, value, UNDERUSED_UTILIZATION, finding)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from ..analysis import Verdict, is_underused
 from .causes.scales import capacity, packet_size, quantities
 from .causes.shapers import counted_rate, let_through
 
@@ -31,6 +32,8 @@ class Shaped:
     """Rate of the line, bit/s."""
     counted: float
     """Rate that the engine's utilisation is of, bit/s: the line's where the shaper is in the queue, as CAKE and HTB."""
+    packet: float
+    """Bytes of a full packet."""
     buffer: tuple[str, float] | None
     """The capacity of its queue, and the time that it takes to empty at the shaper's rate, s; None without a limit."""
 
@@ -38,6 +41,15 @@ class Shaped:
     def factor(self) -> float:
         """Utilisation of the shaper's rate over that of the engine."""
         return self.counted / self.rate
+
+    @property
+    def grain(self) -> float:
+        """
+        Part of a second by which that of a busy shaper in the queue may fall short.
+
+        The line is idle after each packet until the next may go; a second may begin and end with such a pause.
+        """
+        return 8 * self.packet * max(1 / self.rate - 1 / self.counted, 0.0)
 
 
 def shaped(tree: Mapping[str, Any]) -> dict[str, Shaped]:
@@ -50,9 +62,10 @@ def shaped(tree: Mapping[str, Any]) -> dict[str, Shaped]:
         if not rate or rate >= line:
             continue
         name = link["name"]
-        wait = capacity(link, packet_size(tree, name))
+        packet = packet_size(tree, name)
+        wait = capacity(link, packet)
         buffer = (str(link["queue"]["capacity"]), wait) if math.isfinite(wait) else None
-        answers[name] = Shaped(name, rate, line, counted_rate(link), buffer)
+        answers[name] = Shaped(name, rate, line, counted_rate(link), packet, buffer)
     return answers
 
 
@@ -70,3 +83,9 @@ def by_second(result: Result, name: str) -> NDArray[np.float64]:
     link = shaped(result._scenario).get(name)
     use = np.asarray(result.utilization_1s[name], dtype=np.float64)
     return use if link is None else np.minimum(link.factor * use, 1.0)
+
+
+def underused(result: Result, name: str) -> Verdict:
+    """Judge whether a link is underused at times, of what its shaper lets through."""
+    link = shaped(result._scenario).get(name)
+    return is_underused(by_second(result, name), 0.0 if link is None else link.grain)

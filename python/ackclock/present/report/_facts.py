@@ -13,7 +13,7 @@ from ... import analysis
 from ...analysis import Oscillation, Sawtooth, Verdict
 from ...core.series import competing, measured_windows, sample_times
 from ...experiment.sequential import GLANCE
-from ...questions.shaped import by_second
+from ...questions.shaped import underused
 from ...questions.synchronisation import Synchronisation, synchronisation
 from ...questions.verdicts import judged
 
@@ -95,7 +95,7 @@ def queue_facts(result: Result, link: str, packets: float = GLANCE) -> QueueFact
     oscillating = judgement.oscillating
     return QueueFacts(
         stable=judgement.stable,
-        underused=analysis.is_underused(by_second(result, link)),
+        underused=underused(result, link),
         oscillating=oscillating,
         oscillation=oscillating.oscillation if oscillating else None,
         continued=0.0 if judgement.own else judgement.measured,

@@ -8,8 +8,8 @@ _OSCILLATING: Final = "Cannot tell from this run whether the queue oscillates: {
 _STABLE: Final = "Cannot tell from this run whether the queue is stable: it deviates by {deviation:.0%} of its mean"
 _CORRELATION: Final = "the mean correlation of {windows} is {value:.2f} ({low:.2f} to {high:.2f})"
 _SYNCHRONISED: Final = "Cannot tell from this run whether the flows are synchronised"
-_UNCONFIRMED: Final = "Cannot tell from a run of {seconds:.3g} s whether the queue "
-_CONTRADICTED: Final = "Cannot tell from runs of {seconds:.3g} s whether the queue "
+_UNCONFIRMED: Final = "Cannot tell from a run of {seconds:time} whether the queue "
+_CONTRADICTED: Final = "Cannot tell from runs of {seconds:time} whether the queue "
 _ANOTHER: Final = "another seed shows the opposite; needs about {needs:at_least}."
 _NO_OTHER: Final = "no run with another seed confirms it; needs about {needs:at_least}."
 
@@ -58,5 +58,9 @@ STATEMENTS: Final = {
     "starved": "{count} of {flows} flows are starved: they get less than {limit:.0%} of the fair share.",
     "no-second": "The window has no whole second.",
     "underused": "The link is underused at times: its worst second reaches {worst:.1%}.",
+    "underused-open": (
+        "Cannot tell whether the link is underused at times: its worst second reaches {worst:.1%}, and one packet more "
+        "or less is {grain:.1%}."
+    ),
     "busy": "The link is kept busy: its worst second reaches {worst:.1%}.",
 }

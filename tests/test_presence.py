@@ -104,3 +104,14 @@ def test_transfers_that_began_before_the_measured_time_are_named() -> None:
     assert ((ends > 20) & (ends < 60)).all()
     assert begun_before(result) == [("files", 3, 3)]
     assert "flows `files`: 3 of 3 transfers that end in the measured time began before it" in str(result)
+
+
+def test_transfers_that_do_not_end_in_the_measured_time_are_none_of_it() -> None:
+    """Two began after the time, or end after it: "1 of 4 transfers that end in the measured time"."""
+    files = {"count": 4, "start": ["0 s", "5 s", "25 s", "30 s"], "traffic": {"kind": "transfer", "size": "20 MB"}}
+    result = ac.run(scenario([{"name": "files", **files}], "10 s .. 40 s"))
+    begin, end = result.window
+    ends = (result.flows["start"] + result.flows["completion"]).to_numpy()
+    inside = (ends >= begin) & (ends <= end)
+    assert begun_before(result) == [("files", int((inside & (result.flows["start"] < begin)).sum()), int(inside.sum()))]
+    assert 0 < inside.sum() < 4

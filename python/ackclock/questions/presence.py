@@ -79,16 +79,17 @@ def begun_before(result: Result) -> list[tuple[str, int, int]]:
     """
     Return the classes of finite transfers of which some end in the measured time, but began before it.
 
-    Each with the number of these, and of its flows: completions are counted of those that begin in the time.
+    Each with the number of these, and of all that end in it: completions are counted of those that begin in the time.
     """
-    begin, _ = result.window
+    begin, last = result.window
     answers = []
     for place, entry in enumerate(result._scenario["flows"]):
         if entry["traffic"]["kind"] == "transfer":
             flows = _of_class(result, place)
             end = flows["start"] + flows["completion"]
-            if number := int(((flows["start"] < begin) & (end >= begin)).sum()):
-                answers.append((str(entry["name"]), number, len(end)))
+            inside = (end >= begin) & (end <= last)
+            if number := int(((flows["start"] < begin) & inside).sum()):
+                answers.append((str(entry["name"]), number, int(inside.sum())))
     return answers
 
 

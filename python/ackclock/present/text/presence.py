@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...core._words import listed
+from ...core._words import counted, listed
 from ...core.result import Result
 from ...core.units import rate_text, time
 from ...questions.presence import Presence, begun_before, present_for_a_part, silent
@@ -19,8 +19,9 @@ def notes(result: Result) -> list[str]:
             f"{listed([_there(presence) for presence in partial])}"
         )
     lines += [
-        f"flows `{name}`: {early} of {count} transfers that end in the measured time began before it, and are not "
-        "counted as completed; `completion` of Result.flows has their times"
+        f"flows `{name}`: {early} of {counted(count, 'transfer that ends', 'transfers that end')} in the measured time "
+        f"began before it, and {'is' if early == 1 else 'are'} not counted as completed; `completion` of Result.flows "
+        f"has {'its time' if early == 1 else 'their times'}"
         for name, early, count in begun_before(result)
     ]
     for found in silent(result):

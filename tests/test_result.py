@@ -10,7 +10,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.core.result import FORMAT
-from ackclock.present.text.results import run_tables
+from ackclock.present.text.results import notes_of, run_tables
 from conftest import SMALL
 
 
@@ -227,6 +227,16 @@ def test_notebook(result: ac.Result, replications: ac.Replications) -> None:
     assert "&lt;b&gt;" in ac.run(ac.loads(SMALL.replace('"small"', '"<b>"')))._repr_html_()
     assert replications._repr_html_().count("<table") == 4
     assert " ± " in replications._repr_html_()
+
+
+def test_notes_of_some_seeds_say_of_which() -> None:
+    """A flow "with 0 bit/s while it is there", and below it the same with 7.22 kbit/s."""
+    late = {"flows.long.start": "uniform 3 s .. 6 s", "flows.long.count": 1}
+    each = ac.replicate(ac.loads(SMALL).with_(late), 3)
+    partly = [note for note in notes_of(list(each)) if "is there for" in note]
+    assert len(partly) > 1
+    assert [note.split(":")[0] for note in partly] == [f"with seed {7 + k}" for k in range(len(partly))]
+    assert not any(note.startswith("with seed") for note in notes_of([each[0], each[0]]))
 
 
 def test_replications(replications: ac.Replications) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...core.files import whole_file
 from ...core.result import Result
-from ..text.results import run_notes
+from ..text.results import notes_of
 from ..text.verdict import verdict
 from ._figures import panels
 from ._groups import Group, differences, grouped
@@ -63,4 +63,4 @@ def _flat(results: Result | Iterable[Result | Replications]) -> list[Result]:
 
 def _notes(group: Group) -> list[str]:
     """Return the notes of all runs, each once."""
-    return list(dict.fromkeys(note for result in group.results for note in run_notes(result)))
+    return notes_of(group.results)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import pandas as pd
 
-from ...core._words import counted
+from ...core._words import counted, listed
 from ...core.fluid import FluidResult
 from ...core.meanfield import MeanFieldResult
 from ...core.result import Replications, Result
@@ -159,6 +159,18 @@ def run_notes(result: Result) -> list[str]:
     return [*result.notes, *shaped.notes(result), *presence.notes(result), *without_ecn.notes(result)]
 
 
+def notes_of(results: Sequence[Result]) -> list[str]:
+    """Return the notes of several runs, each once; of those that not all have, with which seeds they are said."""
+    seeds: dict[str, list[int]] = {}
+    for result in results:
+        for note in dict.fromkeys(run_notes(result)):
+            seeds.setdefault(note, []).append(result.seed)
+    return [
+        note if len(own) == len(results) else f"with seed{'s' * (len(own) > 1)} {listed([*map(str, own)])}: {note}"
+        for note, own in seeds.items()
+    ]
+
+
 def replications_text(results: Replications) -> str:
     """Return the main numbers of replications, and the notes of all."""
     head = f"{results.name}: {replicated(results)}"
@@ -173,7 +185,7 @@ def replicated(results: Replications) -> str:
 
 def replication_notes(results: Replications) -> list[str]:
     """Return the notes of all runs, and that these are one and the same where nothing is drawn at random."""
-    notes = list(dict.fromkeys(note for result in results for note in run_notes(result)))
+    notes = notes_of(list(results))
     first = results[0]
     # a stream with a random start has the same bytes in every run, at other times
     same = (result.flows.equals(first.flows) and result.summary.equals(first.summary) for result in results)

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import ackclock as ac
 import checkers
+from ackclock.core.statement import state
 from ackclock.present.report import why as why_report
 from ackclock.present.report._groups import grouped
 from ackclock.present.report._words import summary
@@ -19,9 +21,12 @@ from ackclock.questions import why as why_module
 from ackclock.questions.agreement import near
 from ackclock.questions.buffer import Buffer, Size
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
+from ackclock.questions.causes.measures import numbers
 from ackclock.questions.causes.remedy import Balance, Effect
+from ackclock.questions.causes.scales import room as room_of
 from ackclock.questions.causes.sentences import Evidence
 from ackclock.questions.fair import Fair, Place
+from ackclock.questions.measured.ensemble import Ensemble
 from ackclock.questions.presence import Silent
 from ackclock.questions.provider import Hour, Mix, Subscribers
 from ackclock.questions.remedies import Remedy, _present_controls
@@ -286,3 +291,41 @@ def test_the_highest_queue_is_of_all_seeds() -> None:
     assert highest > 1.05 * answer.present.peak
     assert f"| peak {answer.present.peak * 1e3:.3g} ms with the first seed\n" in str(answer)
     assert f"swings between 0 ms and {highest * 1e3:.3g} ms" in answer.sentence
+
+
+def test_long_runs_are_in_seconds_and_one_ratio_is_one() -> None:
+    """ "4 packet runs of 1.85e+03 s", and "amplitude ratios of 2.56 to 2.56"."""
+    assert "runs of 1850 s tell" in str(state("measured.slower-than-runs", share=0.5, seconds=1850.0))
+    for module in ("buffer", "causes", "measured", "predicates", "stability"):
+        texts = vars(import_module(f"ackclock.present.text.{module}"))["STATEMENTS"].values()
+        assert not [text for text in texts if "{seconds:.3g}" in text]
+    band: Any = SimpleNamespace(period=0.5, amplitude_ratio=SimpleNamespace(value=1.8))
+    for strong, said in (
+        ([band], "an amplitude ratio of 1.80 ("),
+        ([band, band], "amplitude ratios of 1.80 to 1.80 ("),
+    ):
+        observed: Any = SimpleNamespace(strong=strong)
+        nobody: Any = None
+        verdict_of, finding = Ensemble._of_noise(nobody, None, observed)
+        assert verdict_of == "does not oscillate"
+        assert said in str(finding)
+
+
+def test_that_no_setting_could_be_tried_says_why() -> None:
+    """A packet of 281 ms for a mean delay of 100 ms: "0 were tried at the corners of the range"."""
+    slow = over({"rate": "256 kbit/s"}, {"packet_size": "9000 B", "congestion": "reno"})
+    tuned = ac.tune(slow, aqm="fq_codel", target="100 ms", seeds=1)
+    assert "none was tried, because a packet of 9000 B takes 281.2 ms to send" in tuned.sentence
+
+
+def test_a_wait_longer_than_the_buffer_is_not_the_buffer() -> None:
+    """DualPI2's two queues: "1 in 100 waits for the whole buffer of 54 ms" above a 99th percentile of 72.3 ms."""
+    burst = {"packet_size": "9000 B", "traffic": {"kind": "poisson", "rate": "6 Mbit/s"}}
+    few = over({"rate": "4 Mbit/s", "queue": {"capacity": "3 packets"}}, burst)
+    result = ac.run(few, trace_links=True)
+    own, room = numbers(result, "l"), room_of(few.canonical, "l")
+    for p99, said in (
+        (0.995 * room, "the whole buffer of 54 ms"),
+        (room + own.transmission, "99 % wait at most 72 ms"),
+    ):
+        assert said in str(why_module.stated([replace(own, delay_p99=p99)], few.canonical, "l", "run")[1])

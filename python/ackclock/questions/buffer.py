@@ -28,7 +28,7 @@ from ..core.meanfield import meanfield
 from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, link_of, scenario_of
 from ..core.simulate import run
 from ..core.statement import state
-from ..core.units import read_quantity
+from ..core.units import read_quantity, time
 from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import BUFFER, CONFIDENCE
@@ -434,7 +434,7 @@ class _Lab:
             seeds = min(count, int(self.budget / wanted))
             if seeds <= len(runs) or (runs and abs(interval.mean - self.target) > interval.half):
                 break
-            tell(f"{self.link}, {packets} packets: {seeds} runs of {length.total:.3g} s")
+            tell(f"{self.link}, {packets} packets: {seeds} runs of {time(length.total)}")
             if runs and not self._drawn(runs):
                 break
             runs += parallel(lambda seed: run(scenario, seed=seed), range(first + len(runs), first + seeds))
@@ -445,7 +445,7 @@ class _Lab:
         elif len(runs) > 1 and not self._drawn(runs):
             # nothing is drawn at random, so that seeds tell nothing: one run as long as all of them, and its pieces
             length = replace(length, warm=len(runs) * length.warm, measured=len(runs) * length.measured)
-            tell(f"{self.link}, {packets} packets: a run of {length.total:.3g} s")
+            tell(f"{self.link}, {packets} packets: a run of {time(length.total)}")
             runs = [run(Scenario(timed(changed, length)), seed=first)]
             interval = self._used(runs)
 

@@ -53,7 +53,7 @@ STANDING: Final = 0.1
 SHORT: Final = 0.5
 """A queue whose median wait is below this part of the round trip is called short."""
 FULL: Final = 0.98
-"""A 99th percentile of the wait above this part of the buffer is the buffer itself."""
+"""A 99th percentile of the wait that is the buffer's to this part is the buffer itself."""
 MAX_OTHER_LINKS: Final = 8
 """Links beside the judged one that are looked at."""
 BUSY: Final = 0.5
@@ -660,7 +660,7 @@ def stated(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
     mean = mean if math.isfinite(mean) else 0.0
     peak = max(own.peak for own in runs)
     most = state("why.most-wait", wait=waits[1])
-    if FULL * room < p99 <= room + 2 * runs[0].transmission and isinstance(link["rate"], str):
+    if FULL * room < p99 < room / FULL and isinstance(link["rate"], str):
         most = state("why.whole-buffer", room=room)
     values = {"p50_s": p50, "p99_s": p99, "standing_s": standing, "peak_s": peak}
     values |= {"rtt_s": rtt, "mean_s": mean, "buffer_s": room}

@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import AnalysisError
+from ...core.units import time
 from ._output import WrongInputError, print_json
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def run_measured(options: argparse.Namespace, title: str, scenario: Scenario, wh
         return
     print(f"{title}: {judged.sentence}\n")
     print(
-        f"Measured in {judged.runs} packet runs of {judged.seconds:.3g} s each with different seeds, the first "
+        f"Measured in {judged.runs} packet runs of {time(judged.seconds)} each with different seeds, the first "
         f"third left out ({judged.packets / 1e6:.3g} M packets). Mean queue {judged.queue_mean:.3g} packets, "
         f"standard deviation {judged.queue_std:.3g}."
     )

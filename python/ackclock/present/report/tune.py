@@ -63,7 +63,7 @@ def page(tuned: Tuned) -> str:
         facts=facts,
         tables=tables,
         texts=_texts(tuned),
-        notes=[*tuned.notes, *(f"checked {line}" if not line.startswith("not ") else line for line in tuned.checked)],
+        notes=[*tuned.notes, *_text.checked_lines(tuned)],
         sections=sections,
         scenario_json=tuned.problem.scenario.to_json(),
     )

@@ -17,7 +17,7 @@ NEAR = 0.01
 """Utilisations of packets and equations that differ by less agree."""
 
 STATEMENTS: Final = {
-    "mean-field": "{link}: mean-field equations over {seconds:.3g} s",
+    "mean-field": "{link}: mean-field equations over {seconds:time}",
     "part": "{link}: packets with the flows, the rate and the buffer divided by {divisor}",
 }
 
@@ -183,7 +183,7 @@ def _rests(buffer: Buffer) -> str:
         seeds, lengths = sorted({size.seeds for size in ran}), sorted({size.length for size in ran})
         spans = f"{time(lengths[0])} to {time(lengths[-1])}" if len(lengths) > 1 else time(lengths[0])
         more = f", {seeds[-1]} where fewer do not decide" if len(seeds) > 1 else ""
-        runs = f"{counted(seeds[0], 'packet run')} of {spans} at each of {counted(len(ran), 'size')}{more}"
+        runs = f"{counted(seeds[0], 'packet run')} of {spans}{f' at each of {len(ran)} sizes' * (len(ran) > 1)}{more}"
         parts.append(f"{runs}; ± is the 95 % interval")
     if len(ran) < len(buffer.sizes):
         short = len(buffer.sizes) - len(ran)

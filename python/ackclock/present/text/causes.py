@@ -57,7 +57,7 @@ STATEMENTS: Final = {
     "seeds": "{seeds} seeds",
     "one-run": "one run",
     "mean-over": "mean over {seeds} seeds",
-    "measured": "{what}, {runs} of {seconds:.3g} s",
+    "measured": "{what}, {runs} of {seconds:time}",
     "short-run": "the run of {seconds:time} is shorter than {slowest}",
     "halves-disagree": "the two halves of the run disagree",
     "may-even-out": "the shares may even out in longer runs",

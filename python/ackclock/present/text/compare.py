@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from ...core.units import PLAIN, interval
+from ...core.units import PLAIN, interval, time
 from ...experiment.ablation import JOINT
 from ...experiment.sequential import seeds_in_words, seeds_needed
 from ...questions.compare import Comparison
@@ -158,7 +158,7 @@ def _values(measure: str, trial: Tried) -> str:
 
 def _runs(now: Tried) -> str:
     """How many other runs there were, and how long they were where they are longer than the first."""
-    return f"{now.seeds} other runs" + ("" if math.isnan(now.seconds) else f" of {now.seconds:.3g} s")
+    return f"{now.seeds} other runs" + ("" if math.isnan(now.seconds) else f" of {time(now.seconds)}")
 
 
 def _unit(measure: str) -> str:

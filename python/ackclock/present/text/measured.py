@@ -17,7 +17,7 @@ STATEMENTS: Final = {
     ),
     "limit-cycle": "a limit cycle of period {period:.3g} s and amplitude {amplitude:.3g} packets, {ratio}.",
     "slower-than-runs": (
-        "{share:.0%} of its variance is slower than runs of {seconds:.3g} s tell. Longer runs would tell."
+        "{share:.0%} of its variance is slower than runs of {seconds:time} tell. Longer runs would tell."
     ),
     "noisy-cycle": (
         "its motion of period {period:.3g} s, {share:.0%} of the variance, is a cycle that noise distorts, or noise "
@@ -33,9 +33,11 @@ STATEMENTS: Final = {
     ),
     "no-mode": "no mode stands out in runs of this length. Longer runs would tell.",
     "no-period": (
-        "no period stands out; most of its motion has periods of about {period:.3g} s, and amplitude ratios of "
-        "{low:.2f} to {high:.2f} (a cycle has 1, noise 2)."
+        "no period stands out; most of its motion has periods of about {period:.3g} s, and {ratios} (a cycle has 1, "
+        "noise 2)."
     ),
+    "one-ratio": "an amplitude ratio of {value:.2f}",
+    "ratios": "amplitude ratios of {low:.2f} to {high:.2f}",
     "decay-unknown": (
         "the decay rate of its mode of period {period:.3g} s is known to no better than {low:.2g} to {high:.2g} per "
         "second. Longer runs would tell."

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from ...core._words import counted, digits, listed, quantity
+from ...core.units import time
 from ...questions.stability.packets import ALIKE, SMALL
 
 if TYPE_CHECKING:
@@ -341,7 +342,7 @@ def packet_check(answer: PacketCheck) -> str:
     mean = f" (mean {digits(run.queue_mean)} ± {digits(run.queue_std)})"
     of = f" of {run.link}" if answer.several else ""
     text = f"By the equations {_queue(answer.oscillates_by_law, *answer.range_by_law, of=of)}. "
-    text += f"In a packet run of {run.seconds:.3g} s{''.join(WITHOUT[what] for what in answer.without)} "
+    text += f"In a packet run of {time(run.seconds)}{''.join(WITHOUT[what] for what in answer.without)} "
     text += f"{_queue(run.oscillates, run.low, run.high, mean, of=of, period=run.period)}."
     if answer.trust == "both":
         return f"{text} They agree, to a factor of {ALIKE:g} or {SMALL:g} packets."

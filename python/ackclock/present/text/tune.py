@@ -68,6 +68,8 @@ def _answer(tuned: Tuned) -> str:
     ranges = ", ".join(map(str, tuned.problem.axes)) or "the file's own point"
     if tuned.queue is None:
         tried = f"{tuned.tried} {'was' if tuned.tried == 1 else 'were'} tried at the corners of the range"
+        if tuned.tried == 0:
+            tried = f"none was tried{_too_large(tuned)}"
         return f"No setting of {tuned.kind} was found for {ranges} with {need}: {tried}.{_instead(tuned)}"
     assert tuned.worst is not None
     demanded, longest = show("rtt", tuned.problem.need.target), show("rtt", tuned.worst.delay)
@@ -82,6 +84,14 @@ def _answer(tuned: Tuned) -> str:
         f"{title}: a setting for {ranges} with mean delays up to {longest} in packet runs (demanded: {demanded}{more})"
         f"{margins}, checked but not proved.{_cost(tuned)}{_loses(tuned)}{_shorter(tuned)}{_shorter_there(tuned)}"
     )
+
+
+def _too_large(tuned: Tuned) -> str:
+    """Why there is no setting to try: a packet that takes longer than the target."""
+    seconds = 8 * tuned.problem.packet / tuned.problem.bits
+    if seconds <= tuned.problem.need.target:
+        return ""
+    return f", because a packet of {tuned.problem.packet:.0f} B takes {show('rtt', seconds)} to send"
 
 
 def _shorter(tuned: Tuned) -> str:
@@ -118,8 +128,8 @@ def _cost(tuned: Tuned) -> str:
     least = min(tuned.runs, key=lambda run: run.utilization, default=None)
     if tuned.cost is None and least is not None and least.utilization < 1 - LEFT_UNUSED:
         return (
-            f" It leaves a part of the rate unused: {share(least.utilization)} of the link is used at "
-            f"{words(least.point)}."
+            f" A part of the rate stays unused{', with the other queues too' * bool(tuned.defaults)}: "
+            f"{share(least.utilization)} of the link is used at {words(least.point)}."
         )
     return _cost_of(tuned.cost)
 
@@ -226,8 +236,14 @@ def text(tuned: Tuned) -> str:
         lines += _missing(tuned)
     lines += [f"note: {note}" for note in tuned.notes]
     if tuned.queue:
-        lines += [f"checked {line}" if not line.startswith("not ") else line for line in tuned.checked]
+        lines += checked_lines(tuned)
     return "\n".join(lines).rstrip()
+
+
+def checked_lines(tuned: Tuned) -> list[str]:
+    """Return what was examined, as lines for themselves."""
+    how = ("by ", "for ", "with ", "beside ")
+    return [f"checked {line}" if line.startswith(how) else line for line in tuned.checked]
 
 
 def _shaper(tuned: Tuned) -> list[str]:

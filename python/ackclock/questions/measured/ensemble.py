@@ -384,10 +384,11 @@ class Ensemble:
             strong = observed.strong
             if strong[0].amplitude_ratio.value > INTERMITTENT_RATIO:
                 return "cannot tell", state("measured.no-mode")
-            ratios = [band.amplitude_ratio.value for band in strong]
-            return "does not oscillate", state(
-                "measured.no-period", period=strong[0].period, low=min(ratios), high=max(ratios)
-            )
+            values = [band.amplitude_ratio.value for band in strong]
+            ratios = state("measured.one-ratio", value=values[0])
+            if len(values) > 1:
+                ratios = state("measured.ratios", low=min(values), high=max(values))
+            return "does not oscillate", state("measured.no-period", period=strong[0].period, ratios=ratios)
         period, decay = mode.period, mode.decay
         ratio = mode.amplitude_ratio
         spread = _spread(ratio)

@@ -207,10 +207,11 @@ def _rests(answer: dict[str, Any]) -> None:
     head = answer["runs"][_first(answer)]["scenario"]["scenario"]
     begin, end = (ac._core.quantity(text.strip())[0] for text in str(head["measure"]).split(".."))
     spans = re.search(
-        r"(?:one )?for ([0-9.e+-]+) (us|ms|s) after a warm-up of ([0-9.e+-]+) (us|ms|s)", answer["checked"]
+        r"(?:one )?for ([0-9.e+-]+) (us|ms|s)(?: after a warm-up of ([0-9.e+-]+) (us|ms|s))?", answer["checked"]
     )
     assert spans, answer["checked"]
-    for stated, unit, value in ((spans[1], spans[2], end - begin), (spans[3], spans[4], begin)):
+    assert (begin > 0) == (spans[3] is not None), answer["checked"]
+    for stated, unit, value in ((spans[1], spans[2], end - begin), (spans[3] or "0", spans[4] or "s", begin)):
         _near(float(stated) * _UNIT[unit], value, {"text": answer["checked"]}, 6e-3 * value)
     style = re.search(
         r"\(here ([0-9.e+-]+) (us|ms|s)\) and a utilisation of [0-9.]+ % \(here ([0-9.]+) %\)", answer["checked"]

@@ -212,9 +212,9 @@ def _commands(text: str, parts: Sequence[Mapping[str, Any]]) -> list[str]:
         recommended = part["other"] if depends else part["recommended"]
         if recommended is None or not recommended["tc"]:
             continue
-        what = "the other queue, if you prefer it," if depends else "it"
+        what = "the other queue, if you prefer it" if depends else "it"
         where = recommended["place"] or (part["link"] if len(parts) > 1 else "")
-        place = rf" at {re.escape(where)}" if where else ""
+        place = rf"{',' * depends} at {re.escape(where)}" if where else ""
         block = re.search(
             rf"^to set {what}{place} \(.*\):\n((?:  .*\n)+)to undo it:\n((?:  .*\n)+)", text, re.MULTILINE
         )

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 from importlib import import_module
 from types import SimpleNamespace
@@ -188,6 +189,47 @@ def test_flows_under_cake_may_have_no_queues_of_their_own(isolation: str, own: b
     assert ("no flow a queue of its own" in said) != own
 
 
+def test_flows_of_a_tunnel_share_a_queue() -> None:
+    """ "Flows have queues of their own" of two in a tunnel, which FQ-CoDel takes for one."""
+    from ackclock.present.text.why import _not_tried
+
+    tree = over({"queue": {"scheduler": "fq_codel"}}, {"count": 2, "tunnel": "vpn"}, {})
+    stand_in: Any = SimpleNamespace(
+        scenario=tree, every=[("l", None, None, None)], diagnosis=SimpleNamespace(present=SimpleNamespace(enough=True))
+    )
+    assert "but those of a tunnel one together" in " ".join(_not_tried(stand_in))
+
+
+def test_what_the_wire_loses_stands_beside_what_the_queue_drops() -> None:
+    """ "Loss 0 %" of a link whose wire loses 1 %, and "on top of the round trip of 105 ms" of 10 and 200 ms."""
+    wire = {"loss": {"kind": "random", "probability": 0.01}}
+    answer = why_module.why(scenario=over(wire, {"rtt": "10 ms"}, {"rtt": "200 ms"}), length=6.0)
+    assert re.search(r"; loss [0-9.]+ % in the queue, [01]\.[0-9]+ % on the wire\n", str(answer))
+    assert "the mean round trip of 105 ms" in answer.sentence
+    assert "the others for as long in all" in answer.checked or "the present setting alone" in answer.checked
+    page = why_report.page(answer)
+    assert "packets lost on the wire" in page
+    assert "with round trips of 10 ms and 200 ms" in page
+
+
+@pytest.mark.parametrize(
+    ("keys", "name"),
+    [
+        ({"queue": {"scheduler": {"kind": "cake", "bandwidth": "5 Mbit/s"}}}, " that a shaper holds to 5 Mbit/s"),
+        ({"policer": {"rate": "4 Mbit/s", "burst": "50 kB"}}, " that a policer holds to 4 Mbit/s"),
+        ({}, ""),
+    ],
+)
+def test_a_report_of_why_names_the_rate_that_gets_through(keys: dict[str, Any], name: str) -> None:
+    """ "Why a link of 500 Mbit/s is slow" of a shaper at 25 Mbit/s, where nothing was wrong."""
+    fine: Any = SimpleNamespace(diagnosis=SimpleNamespace(sentences=[SimpleNamespace(predicate="healthy")]))
+    slow: Any = SimpleNamespace(diagnosis=SimpleNamespace(sentences=[SimpleNamespace(predicate="waits-long")]))
+    (link,) = over(keys, {}).canonical["link"]
+    of = f"link of 10 Mbit/s{name} with a round trip of 20 ms"
+    assert why_report._name(slow, link, ["20 ms", "20 ms"]) == f"Why a {of} is slow"
+    assert why_report._name(fine, link, ["20 ms"]) == f"A {of}"
+
+
 def test_a_report_of_why_names_all_flows() -> None:
     """ "Flows: 1, bbr; seed 7" of one BBR beside ten CUBIC flows, in runs with seeds from 1."""
     tree = over({}, {"name": "one", "congestion": "bbr"}, {"name": "ten", "count": 10}, CALL).canonical
@@ -242,8 +284,28 @@ def test_chance_is_said_where_a_remedy_gains_nothing_for_certain() -> None:
         after = 0.06 if open_ else 0.099
         balance = Balance((Effect("delay_p99", "l", 0.1, after, half, None, evidence),))
         said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, balance), wanted=False, prefer=None)
-        assert "no gain that counts: 99 % wait at most" in said.text
+        assert f"no gain {'for certain' if open_ else 'that counts'}: 99 % wait at most" in said.text
         assert said.text.endswith("which seeds do not tell from chance.") == open_
+
+
+@pytest.mark.parametrize("half", [0.1, 0.9])
+def test_a_call_that_waits_less_is_a_gain(half: float) -> None:
+    """ "No gain that counts" over a table in which a call's packets arrive within 21 ms in place of 540 ms."""
+    evidence = Evidence("", 0.02, kind="time")
+    tail = Effect("one_way_p99", "call", 0.54, 0.02, half, True if half < 0.5 else None, evidence)
+    link = Effect("delay_p99", "l", 0.6, 0.6, 0.0, None, evidence)
+    balance = Balance((link, tail))
+    said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, balance), balance.wanted(None), None).text
+    gain = "99 % of the packets of call arrive within 20 ms in place of 540 ms"
+    assert said == (
+        f"FQ-CoDel instead: {gain}."
+        if half < 0.5
+        else "FQ-CoDel instead would bring these flows no gain for certain: 99 % wait at most 600 ms, now 600 ms; "
+        f"that {gain} may be chance."
+    )
+    worse = Effect("one_way_p99", "burst", 0.54, 0.9, 0.1, False, evidence)
+    assert Balance((link, tail, worse)).wanted(None) is False
+    assert Balance((link, worse)).costs == ()
 
 
 def test_each_sender_has_its_control_back() -> None:

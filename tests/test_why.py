@@ -366,7 +366,7 @@ def test_a_preference_decides() -> None:
     assert kept.other is not None
     assert "Preferring rate, the present queue is better." in kept.sentence
     assert "tc qdisc" not in str(kept)
-    assert "to set the other queue, if you prefer it, (in place of DEV" in str(replace(kept, prefer=None))
+    assert "to set the other queue, if you prefer it (in place of DEV" in str(replace(kept, prefer=None))
 
 
 def test_a_control_that_keeps_to_a_delay_does_not_fill_the_buffer() -> None:

@@ -197,6 +197,8 @@ class People:
     """Class of flows whose rate a download has, where there are others."""
     limited: bool = False
     """Whether the runs are shorter than pages and slow motions want, for the packets that they take."""
+    own_time: bool = False
+    """Whether the runs are as long as the scenario itself, in which something happens once."""
     default: Default | None = None
     """Class of a queue that takes the probes' packets, as no other asks for them."""
 
@@ -290,6 +292,7 @@ def people(
         within=name if shared else "",
         user=name if several else "",
         limited=limited,
+        own_time=once(first),
         default=_default(first, [*path, *returning(user)]),
     )
 

@@ -55,6 +55,8 @@ class Setting:
     """Whether the queue drops ACKs that later ones make needless."""
     highest: float = 0.0
     """Highest sampled queue of all seeds, in the same unit."""
+    wire_loss: float = 0.0
+    """Part of the packets that leave the queue which the link's wire loses."""
 
 
 def measured(result: Result, name: str, bits: float, words: str) -> Setting:
@@ -73,6 +75,7 @@ def measured(result: Result, name: str, bits: float, words: str) -> Setting:
         peak=float(trace.max(initial=0.0)),
         result=result,
         highest=float(trace.max(initial=0.0)),
+        wire_loss=own.wire_loss,
     )
 
 
@@ -99,6 +102,7 @@ def averaged(setting: Setting, ones: Sequence[Numbers], part: float = 1.0) -> Se
         delay_p99=mean("delay_p99"),
         utilization=part * mean("utilization"),
         loss=mean("loss"),
+        wire_loss=mean("wire_loss"),
         classes=ones[0].classes if len(ones) == 1 else _mean_classes(ones),
         jain=mean("jain"),
         highest=setting.peak * max((run.peak / ones[0].peak for run in ones if ones[0].peak > 0), default=1.0),

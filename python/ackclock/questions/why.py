@@ -17,7 +17,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from .. import _core
 from ..core._words import counted, finite, listed
@@ -35,7 +35,7 @@ from .causes.ablations import called
 from .causes.experiment import SYMPTOMS, Diagnosis, Finding, Lab, Measured, RunCache, chosen, diagnose
 from .causes.measures import Numbers, numbers
 from .causes.remedy import Effect, Preference
-from .causes.scales import Length, bulk, carried, first_crossed, policed, timed
+from .causes.scales import Length, bulk, carried, first_crossed, lasting, once, policed, timed
 from .causes.scales import room as room_of
 from .causes.sentences import Evidence, Sentence, interval
 from .causes.shapers import filters_acks, held, let_through, returning
@@ -74,6 +74,17 @@ State = Literal["stands", "swings", "short", "empty"]
 
 class WhyError(AckclockError, ValueError):
     """The link is not described completely, or takes more than a quick answer can compute."""
+
+
+class InLinux(NamedTuple):
+    """The link with endpoints of style "linux", means over seeds, and halves of the intervals of the differences."""
+
+    delay: float
+    """Median wait, s."""
+    used: float
+    """Utilisation."""
+    delay_half: float = 0.0
+    used_half: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -138,8 +149,8 @@ class Why(Card):
     """The preference that was stated."""
     following: tuple[Following, ...] = ()
     """Shapers that follow the rates of links for whose other setting there are no commands."""
-    in_linux: tuple[float, float] | None = None
-    """Median wait, s, and utilisation with endpoints of style "linux"; None where they are, or it cannot be told."""
+    in_linux: InLinux | None = None
+    """The same with endpoints of style "linux"; None where they are, or it cannot be told."""
 
     @property
     def sentence(self) -> str:
@@ -221,7 +232,19 @@ def _findings(diagnosis: Diagnosis) -> list[dict[str, Any]]:
 
 
 def _setting(setting: Setting) -> dict[str, Any]:
-    names = ("queue", "place", "tc", "undo", "delay_p50", "delay_p99", "utilization", "loss", "spark", "peak")
+    names = (
+        "queue",
+        "place",
+        "tc",
+        "undo",
+        "delay_p50",
+        "delay_p99",
+        "utilization",
+        "loss",
+        "wire_loss",
+        "spark",
+        "peak",
+    )
     plain = {name: getattr(setting, name) for name in names}
     plain["jain"] = setting.jain if math.isfinite(setting.jain) else None
     plain["classes"] = {
@@ -451,13 +474,16 @@ def _checked(judged: Sequence[Judged], tree: dict[str, Any], seed: int) -> str:
     length = judged[0].diagnosis.present.length
     millions = sum(lab.computed for lab in labs) / 1e6
     runs = sum(lab.simulated for lab in labs)
+    present = state("why.after-warm-up" if length.warm else "why.at-once", measured=length.measured, warm=length.warm)
+    case = "alone" if len(settings) == 1 else "all" if once(tree) else "others-as-long" if labs[0].length else "others"
+    if once(tree) and lasting(tree, length) is None:
+        case = "until-done"
     checked = state(
-        "why.checked" if len(settings) > 1 else "why.checked-alone",
-        runs=runs if len(settings) > 1 else counted(runs, "run"),
-        settings=len(settings),
+        "why.checked",
+        runs=counted(runs, "run"),
+        settings=state("why.one-setting" if len(settings) == 1 else "why.settings", settings=len(settings)),
         millions=float(f"{millions:.2g}"),
-        measured=length.measured,
-        warm=length.warm,
+        lengths=state(f"why.length-{case}", present=present),
         seed=seed,
         uncovered=listed(_uncovered(tree)),
     )
@@ -673,14 +699,15 @@ def stated(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
         kind, held = "short", SHORT * rtt
     else:
         kind, held = "swings", STANDING * mean
-    text = str(state(f"why.{kind}", standing=standing, peak=peak, wait=waits[0], rtt=rtt, most=most))
+    trip = state("why.round-trip" if all(own.one_rtt for own in runs) else "why.mean-round-trip", rtt=rtt)
+    text = str(state(f"why.{kind}", standing=standing, peak=peak, wait=waits[0], trip=trip, most=most))
     value = p50 if kind == "short" else standing
     seeds = state("causes.one-run" if len(runs) == 1 else "causes.mean-over", seeds=len(runs))
     how = str(state("why.how-short" if kind == "short" else "why.how-standing", runs=seeds))
     return kind, Sentence("queue", kind, text, values, (Evidence(how, value, 0.0, held, runs=(key,), kind="time"),))
 
 
-def _in_linux(tree: dict[str, Any], name: str, diagnosis: Diagnosis) -> tuple[float, float] | None:
+def _in_linux(tree: dict[str, Any], name: str, diagnosis: Diagnosis) -> InLinux | None:
     """The median wait and the utilisation in style "linux", where the run has another and both can be told."""
     styles = _styles(tree, name)
     if not diagnosis.present.enough or not styles or styles == {"linux"}:
@@ -695,21 +722,25 @@ def _in_linux(tree: dict[str, Any], name: str, diagnosis: Diagnosis) -> tuple[fl
         runs = parallel(lambda seed: numbers(run(linux, seed=seed, trace_links=True), name), seeds, imports=())
     except AckclockError:
         return None
-    return _wait_and_use(runs)
+    pairs = list(zip(runs, diagnosis.present.numbers, strict=False))
+    apart = [interval([getattr(b, key) - getattr(a, key) for a, b in pairs]).half for key in _WAIT_AND_USE]
+    delay_half, used_half = (half if math.isfinite(half) else 0.0 for half in apart)
+    return InLinux(*_wait_and_use(runs), delay_half, used_half)
 
 
 def _styles(tree: Mapping[str, Any], name: str) -> set[str]:
     return {str(flow["style"]) for flow in bulk(tree, name) if "style" in flow}
 
 
+_WAIT_AND_USE: Final = ("delay_p50", "utilization")
+
+
 def _wait_and_use(runs: Sequence[Numbers]) -> tuple[float, float]:
-    delay, used = (sum(getattr(own, key) for own in runs) / len(runs) for key in ("delay_p50", "utilization"))
+    delay, used = (sum(getattr(own, key) for own in runs) / len(runs) for key in _WAIT_AND_USE)
     return delay, used
 
 
-def _style(
-    tree: dict[str, Any], name: str, diagnosis: Diagnosis, in_linux: tuple[float, float] | None, cells: bool
-) -> str:
+def _style(tree: dict[str, Any], name: str, diagnosis: Diagnosis, in_linux: InLinux | None, cells: bool) -> str:
     """How far the run's own style is from style "linux", in which the matrix was compared."""
     if in_linux is None:
         return ""
@@ -717,9 +748,9 @@ def _style(
     compared = state(
         "why.not-in-linux-style" if cells else "why.in-style",
         style=" and ".join(sorted(_styles(tree, name))),
-        delay=in_linux[0],
+        delay=in_linux.delay,
         here=here[0],
-        used=in_linux[1],
+        used=in_linux.used,
         used_here=here[1],
     )
     return str(compared)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...core._words import listed
 from ...core.scenario import link_of
-from ...core.units import PLAIN, interval, share, time
+from ...core.units import PLAIN, interval, rate_text, share, time
 from ...questions.causes.ablations import control
+from ...questions.causes.scales import carried, policed, quantities
+from ...questions.causes.shapers import let_through
 from .. import plot
 from ..text import people
 from ..text.why import classes, commands
@@ -49,6 +51,8 @@ def page(why: Why) -> str:
         ("utilisation", [share(setting.utilization) for setting in settings]),
         ("packets dropped", [share(setting.loss) for setting in settings]),
     ]
+    if any(setting.wire_loss > 0 for setting in settings):
+        rows.append(("packets lost on the wire", [share(setting.wire_loss) for setting in settings]))
     if any(math.isfinite(setting.jain) for setting in settings):
         rows.append(
             ("Jain's index", [f"{setting.jain:.2f}" if math.isfinite(setting.jain) else "" for setting in settings])
@@ -74,7 +78,7 @@ def page(why: Why) -> str:
     shown = [f"{flow['count']} {_kind(flow)} ({flow['name']})" for flow in over]
     return _rendered(
         title="Why a link is slow",
-        name=f"Why a link of {_rate(entry)} with a round trip of {over[0]['rtt']} is slow",
+        name=_name(why, entry, [str(flow["rtt"]) for flow in over]),
         heading="Packet simulation",
         choices=f"Flows: {listed(shown)}",
         sentence="\n".join([*why.lines, *([people.sentence(why.people)] if why.people else [])]),
@@ -115,8 +119,17 @@ def _kind(flows: dict[str, Any]) -> str:
     return control(flows) if "congestion" in flows else str(flows["traffic"]["kind"])
 
 
-def _rate(link: dict[str, Any]) -> str:
-    return str(link["rate"]) if isinstance(link["rate"], str) else "varying rate"
+def _name(why: Why, link: dict[str, Any], rtts: list[str]) -> str:
+    """The link with its round trips, and the question where something is wrong or open."""
+    line = str(link["rate"]) if isinstance(link["rate"], str) else "varying rate"
+    full = (quantities(link["rate"]) or [math.inf])[0]
+    by = {"policer": carried(link) if policed(link) else None, "shaper": let_through(link)}
+    held = "".join(f" that a {what} holds to {rate_text(let)}" for what, let in by.items() if let and let < full)
+    trips = list(dict.fromkeys(rtts))
+    of = f"a round trip of {trips[0]}" if len(trips) == 1 else f"round trips of {listed(trips)}"
+    text = f"link of {line}{held} with {of}"
+    healthy = all(said.predicate == "healthy" for said in why.diagnosis.sentences)
+    return f"A {text}" if healthy else f"Why a {text} is slow"
 
 
 def _highest(setting: Setting, link: str) -> float:

@@ -24,11 +24,11 @@ MORE = " (--until-sure)"
 
 def table(people: People) -> TextTable:
     """Return what people notice, one column per setting."""
-    more = MORE if people.limited else ""
-    return TextTable("for people", {name: _cells(setting, more) for name, setting in people.settings.items()})
+    time_of = ("the scenario's {}" if people.own_time else "{}") + (MORE if people.limited else "")
+    return TextTable("for people", {name: _cells(setting, time_of) for name, setting in people.settings.items()})
 
 
-def _cells(experience: Experience, more: str) -> dict[str, str]:
+def _cells(experience: Experience, time_of: str) -> dict[str, str]:
     voice = "" if experience.call is None else f"MOS {experience.call.mos:.1f}, {experience.call.words}"
     absent = experience.call is None and math.isnan(experience.ping)
     there = "" if absent else _known(experience, "ping", _no_way(experience))
@@ -37,7 +37,7 @@ def _cells(experience: Experience, more: str) -> dict[str, str]:
     return {
         "a call": voice,
         "a game, there and back": there,
-        f"a page of {PAGE / 1e6:g} MB": _page(experience, more),
+        f"a page of {PAGE / 1e6:g} MB": _page(experience, time_of),
         f"a download of {DOWNLOAD / 1e6:g} MB": _download(experience),
         "bufferbloat grade": f"{_grades(experience)} (+{time(experience.added)})" if experience.grade else "",
     }
@@ -53,9 +53,10 @@ def _known(experience: Experience, measure: Measure, why_not: str = "") -> str:
     return time_within(value, half) if half > EXACT * value else time(value)
 
 
-def _page(experience: Experience, more: str) -> str:
-    """The median time of a page, and the longest where that is far longer."""
-    text = _known(experience, "page", f"fewer than {FEWEST} loaded in {time(experience.seconds)}{more}")
+def _page(experience: Experience, time_of: str) -> str:
+    """The median time of a page, and the longest where that is far longer; `time_of` says whose the time is."""
+    seconds = time_of.format(time(experience.seconds))
+    text = _known(experience, "page", f"fewer than {FEWEST} loaded in {seconds}")
     if experience.half("page") < experience.page < experience.page_max / FAR_LONGER:
         text += f"; the slowest of {experience.pages} {time(experience.page_max)}"
     return text

@@ -52,12 +52,15 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
     numbers_of = {f"{effect.key} {effect.subject}": effect.change for effect in balance.effects}
     evidence = [effect.evidence for effect in balance.effects]
     if not gains:
-        text = f"{what} instead{where} would bring these flows no gain that counts"
+        open_ = [effect for effect in balance.effects if effect.promising]
+        text = f"{what} instead{where} would bring these flows no gain {'for certain' if open_ else 'that counts'}"
         text += f"; it has {costs}" if costs else ""
         p99 = balance.of("delay_p99", balance.effects[0].subject)
         if p99 is not None and not costs:
             text += f": 99 % wait at most {time(p99.after)}, now {time(p99.before)}"
             text += "" if p99.decided else ", which seeds do not tell from chance"
+        tails = [_effect(effect, balance) for effect in open_ if effect.key == "one_way_p99"]
+        text += f"; that {listed(tails[:MOST_COSTS])} may be chance" if tails else ""
         return Sentence(name, "does-not-help", text + ".", numbers_of, evidence)
     text = f"{what} instead{where}: {gains}"
     text += f", for {listed(paid)}" if paid else ""
@@ -103,6 +106,9 @@ def _effect(effect: Effect, balance: Balance) -> str:
         return f"{number(effect.after / effect.before)} times as long for a page"
     if effect.key == "page":
         return f"{share(apart / effect.before)} {less} time for a page"
+    if effect.key == "one_way_p99":
+        within = f"{time(effect.after)} in place of {time(effect.before)}"
+        return f"99 % of the packets of {effect.subject} arrive within {within}"
     if effect.key == "goodput":
         return f"{share(apart / effect.before)} {less} goodput of {effect.subject}"
     if effect.key == "jain":

@@ -31,14 +31,18 @@ SEEN_APART: Final = 1.05
 DEPENDS: Final = " Whether that is better depends on what you prefer."
 STATEMENTS: Final = {
     "checked": (
-        "Checked by {runs} runs of {settings} settings, {millions:g} M packets: the present one for "
-        "{measured:time} after a warm-up of {warm:time}, the others for as long as each needs; seeds from "
-        "{seed}. Not covered: {uncovered}."
+        "Checked by {runs} of {settings}, {millions:g} M packets: {lengths}; seeds from {seed}. Not covered: "
+        "{uncovered}."
     ),
-    "checked-alone": (
-        "Checked by {runs} of the present setting alone, {millions:g} M packets: for {measured:time} after a warm-up "
-        "of {warm:time}; seeds from {seed}. Not covered: {uncovered}."
-    ),
+    "one-setting": "the present setting alone",
+    "settings": "{settings} settings",
+    "after-warm-up": "for {measured:time} after a warm-up of {warm:time}",
+    "at-once": "for {measured:time}",
+    "length-alone": "{present}",
+    "length-all": "each {present}",
+    "length-others": "the present one {present}, the others for as long as each needs",
+    "length-others-as-long": "the present one {present}, the others for as long in all",
+    "length-until-done": "each until its transfers are done, the present one {present}",
     "measured": "In the {seconds:time} that were measured: {sentence}",
     "stays": " Only {link} was asked for; {others} stays as in the file.",
     "stay": " Only {link} was asked for; {others} stay as in the file.",
@@ -49,15 +53,15 @@ STATEMENTS: Final = {
     "empty": "No packet crosses the link in the measured time.",
     "stands": (
         "The queue does not drain: for 98 % of the time it holds {standing:time} or more; the median wait is "
-        "{wait:over_seeds} on top of the round trip of {rtt:time}, {most}."
+        "{wait:over_seeds} on top of {trip}, {most}."
     ),
-    "short": (
-        "The queue is short compared with the round trip of {rtt:time}: the median wait is {wait:over_seeds}, {most}."
-    ),
+    "short": ("The queue is short compared with {trip}: the median wait is {wait:over_seeds}, {most}."),
     "swings": (
-        "The queue swings between {standing:time} and {peak:time}: the median wait is {wait:over_seeds} on top of the "
-        "round trip of {rtt:time}, {most}."
+        "The queue swings between {standing:time} and {peak:time}: the median wait is {wait:over_seeds} on top of "
+        "{trip}, {most}."
     ),
+    "round-trip": "the round trip of {rtt:time}",
+    "mean-round-trip": "the mean round trip of {rtt:time}",
     "how-short": "median wait beside half the round trip, {runs}",
     "how-standing": "queue exceeded in 98 % of the samples, {runs}",
     "follows": (
@@ -76,6 +80,10 @@ STATEMENTS: Final = {
     "follows-already": "No commands for {link}: a shaper that follows its rate holds this queue already.",
     "own-queue": "No commands for {link}: tc has no words for this queue.",
     "managed": "No other queue was tried at {links}: flows have queues of their own under an AQM there.",
+    "managed-tunnels": (
+        "No other queue was tried at {links}: flows have queues of their own under an AQM there, but those of a tunnel "
+        "one together."
+    ),
     "lumped": (
         "No other queue was tried at {links}: CAKE is there, in an isolation that gives no flow a queue of its own; "
         "triple-isolate, its default, does."
@@ -124,10 +132,10 @@ def _other_style(why: Why) -> list[str]:
     """The link with Linux's TCP, where that is so different that the answer is another."""
     if why.in_linux is None:
         return []
-    (delay, used), here = why.in_linux, why.present
-    wait = abs(delay - here.delay_p50)
-    other_wait = wait > OTHER_WAIT_S and wait > OTHER_WAIT * min(delay, here.delay_p50)
-    if not other_wait and abs(used - here.utilization) < OTHER_USE:
+    delay, used, delay_half, used_half = why.in_linux
+    here, wait = why.present, abs(delay - why.present.delay_p50)
+    other_wait = wait > max(OTHER_WAIT_S, OTHER_WAIT * min(delay, here.delay_p50), delay_half)
+    if not other_wait and abs(used - here.utilization) < max(OTHER_USE, used_half):
         return []
     values = {"delay": delay, "here": here.delay_p50, "used": used, "used_here": here.utilization}
     return [str(state("why.other-style", **values))]
@@ -151,7 +159,8 @@ def _peak(setting: Setting, link: str) -> str:
 
 def _loss(setting: Setting) -> str:
     """The packets that a queue drops: a loss, or mostly ACKs that later ones make needless."""
-    return f"{'dropped, mostly needless ACKs,' if setting.filters_acks else 'loss'} {share(setting.loss)}"
+    lost = f"{'dropped, mostly needless ACKs,' if setting.filters_acks else 'loss'} {share(setting.loss)}"
+    return f"{lost} in the queue, {share(setting.wire_loss)} on the wire" if setting.wire_loss > 0 else lost
 
 
 def commands(why: Why) -> list[tuple[str, Setting]]:
@@ -166,7 +175,7 @@ def commands(why: Why) -> list[tuple[str, Setting]]:
         setting = other if why.depends else recommended
         if setting and setting.tc:
             place = f" at {setting.place or link}" if many or setting.place else ""
-            what = "the other queue, if you prefer it," if why.depends else "it"
+            what = "the other queue, if you prefer it" + "," * bool(place) if why.depends else "it"
             settings.append((f"{what}{place} ({_device(setting)})", setting))
     if why.senders and why.senders.balance.gains:
         settings.append(("BBR at the senders", next(iter(why.senders.settings.values()))))
@@ -238,7 +247,12 @@ def _not_tried(why: Why) -> list[str]:
     there = [name for name, _, other, _ in why.every if other is None and managed(link_of(tree, name)["queue"])]
     lumped = [name for name in there if lumps_flows(link_of(tree, name))]
     apart = [name for name in there if name not in lumped]
-    cases = {"managed": apart, "lumped": lumped}
+    tunnels = {place for flow in tree["flows"] if flow.get("tunnel", "none") != "none" for place in flow["path"]}
+    cases = {
+        "managed": [name for name in apart if name not in tunnels],
+        "managed-tunnels": [name for name in apart if name in tunnels],
+        "lumped": lumped,
+    }
     return [
         line for case, links in cases.items() if links for line in (str(state(f"why.{case}", links=listed(links))), "")
     ]

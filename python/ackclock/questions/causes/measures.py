@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 UNRESPONSIVE: Final = ("cbr", "on-off", "poisson")
 """Kinds of traffic without congestion control: calls, games, telemetry."""
 
+ALIKE: Final = 0.005
+"""Round trips that differ by less than this part are shown as one."""
+
 
 @dataclass(frozen=True)
 class ClassNumbers:
@@ -90,6 +93,8 @@ class Numbers:
     """Part of the packets that left the link which its wire loses."""
     jain_hosts: float = math.nan
     """Fairness index of the goodputs of hosts with endless flows over the link; NaN where they are not named."""
+    one_rtt: bool = True
+    """Whether these flows have all the same base round trip."""
 
 
 def numbers(result: Result, name: str) -> Numbers:
@@ -119,6 +124,7 @@ def numbers(result: Result, name: str) -> Numbers:
     jain_hosts = _by_host(raw, tree, name, greedy)
     # where only ACKs cross the link, it is their flows' round trip that they wait on top of
     trips = endless or over or [k for k, flow_class in enumerate(tree["flows"]) if name in returning(flow_class)]
+    rtts = raw["flows"]["rtt"][np.isin(classes, trips)]
     middle = waits.size // 2
     seconds = link["utilization_1s"]
     # a shaper in the queue is used, not the line behind it
@@ -154,7 +160,8 @@ def numbers(result: Result, name: str) -> Numbers:
         standing=float(np.percentile(waits, 2)) if waits.size else math.nan,
         peak=float(waits.max(initial=0.0)),
         packets=int(link["packets"]),
-        rtt=float(np.mean(raw["flows"]["rtt"][np.isin(classes, trips)])) if trips else 0.1,
+        rtt=float(np.mean(rtts)) if trips else 0.1,
+        one_rtt=not trips or bool(np.ptp(rtts) < ALIKE * np.max(rtts)),
         transmission=8 * packet_size(tree, name) / rate,
         halves=halves,
         computed=int(result.departures),

@@ -52,7 +52,7 @@ Preference = Literal["delay", "rate"]
 Key = Literal["delay_p50", "delay_p99", "loss", "rate", "jain", "stream_loss", "one_way_p99", "goodput", "page"]
 DELAYS: Final = ("delay_p50", "delay_p99")
 """Waits at a link."""
-OF_PEOPLE: Final = ("goodput", "page")
+OF_PEOPLE: Final = ("one_way_p99", "goodput", "page")
 """Measures of a class of flows, and of people beside them."""
 
 
@@ -91,6 +91,11 @@ class Effect:
     def decided(self) -> bool:
         """True if the change does not count, or its interval is without zero."""
         return _better(self.key, self.before, self.after, 0.0) is None or abs(self.change) > self.half
+
+    @property
+    def promising(self) -> bool:
+        """True if it would be a gain, but is not decided."""
+        return not self.decided and bool(_better(self.key, self.before, self.after, 0.0))
 
     def json(self) -> dict[str, Any]:
         """Plain values."""
@@ -240,13 +245,21 @@ class Balance:
 
     @property
     def gains(self) -> tuple[Effect, ...]:
-        """Return the gains at a link, and a page's."""
-        return tuple(effect for effect in self.effects if effect.better and effect.key != "one_way_p99")
+        """Return the gains at a link, a page's, and the shorter tails of classes where no link's delay is shorter."""
+        better = [effect for effect in self.effects if effect.better]
+        at_links = any(effect.key in DELAYS for effect in better)
+        return tuple(effect for effect in better if effect.key != "one_way_p99" or not at_links)
 
     @property
     def costs(self) -> tuple[Effect, ...]:
-        """Return the costs at a link, of a class of flows in its goodput, and of a page."""
-        worse = (effect for effect in self.effects if effect.better is False and effect.key != "one_way_p99")
+        """
+        Return the costs at a link, of a class of flows in its goodput, and of a page.
+
+        Longer tails of classes are costs where shorter ones of others are gains.
+        """
+        tails = any(gain.key == "one_way_p99" for gain in self.gains)
+        worse = (effect for effect in self.effects if effect.better is False)
+        worse = (effect for effect in worse if effect.key != "one_way_p99" or tails)
         return tuple(effect for effect in worse if effect.key != "goodput" or self._beyond(effect) >= LESS)
 
     def _beyond(self, rate: Effect) -> float:
@@ -296,7 +309,7 @@ class Balance:
     @property
     def _longer(self) -> list[Effect]:
         """Delays that are longer, where not only the tails of some classes are and those of others shorter."""
-        delays = (cost for cost in self.costs if cost.key in DELAYS)
+        delays = (cost for cost in self.costs if cost.key in (*DELAYS, "one_way_p99"))
         return [cost for cost in delays if not (cost.key == "delay_p99" and self._apart)]
 
     def worse(self, prefer: Preference) -> bool:
@@ -308,7 +321,7 @@ class Balance:
         if not self.gains:
             return False
         if prefer == "delay":
-            return any(gain.key in DELAYS for gain in self.gains) and not self._longer
+            return any(gain.key in (*DELAYS, "one_way_p99") for gain in self.gains) and not self._longer
         if prefer == "rate":
             rates = [effect.change for effect in self.effects if effect.key == "rate"]
             return bool(rates) and min(rates) >= 0

@@ -13,11 +13,13 @@ import pytest
 import ackclock as ac
 import checkers
 from ackclock.core.statement import state
+from ackclock.present.cli._measured import run_measured
 from ackclock.present.report import why as why_report
 from ackclock.present.report._groups import grouped
 from ackclock.present.report._words import summary
 from ackclock.present.text import fair, presence, provider, remedies, variants
 from ackclock.present.text.verdict import verdict
+from ackclock.questions import measured as measured_module
 from ackclock.questions import why as why_module
 from ackclock.questions.agreement import near
 from ackclock.questions.buffer import Buffer, Size
@@ -27,7 +29,7 @@ from ackclock.questions.causes.remedy import Balance, Effect
 from ackclock.questions.causes.scales import room as room_of
 from ackclock.questions.causes.sentences import Evidence
 from ackclock.questions.fair import Fair, Place
-from ackclock.questions.measured.ensemble import Ensemble
+from ackclock.questions.measured.ensemble import MOST_RUNS, Ensemble, MeasuredStability
 from ackclock.questions.presence import Silent
 from ackclock.questions.provider import Hour, Mix, Subscribers
 from ackclock.questions.remedies import Remedy, _present_controls
@@ -391,3 +393,16 @@ def test_a_wait_longer_than_the_buffer_is_not_the_buffer() -> None:
         (room + own.transmission, "99 % wait at most 72 ms"),
     ):
         assert said in str(why_module.stated([replace(own, delay_p99=p99)], few.canonical, "l", "run")[1])
+
+
+@pytest.mark.parametrize(("packets", "said"), [(40_000, "the most of one length"), (49_000_000, "500000000 goes on")])
+def test_what_a_measurement_lacks(
+    packets: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After 32 runs of 41,000 packets together: "it stopped near --packets 50000000"."""
+    finding = state("measured.no-mode")
+    found = MeasuredStability("l", "cannot tell", finding, None, 2.5, 0.6, MOST_RUNS, 120.0, packets)
+    monkeypatch.setattr(measured_module, "measured_stability", lambda *_, **__: found)
+    options = SimpleNamespace(packets=5e7, report=None, json=False, vary=[])
+    run_measured(options, "title", over({}, CALL))  # type: ignore[arg-type]
+    assert said in capsys.readouterr().out

@@ -429,6 +429,23 @@ def test_senders_by_rate_have_margins() -> None:
     assert all(place.stable and place.gain > 6 for place in answer.theory.places)
 
 
+def test_a_number_of_flows_is_that_of_all_classes() -> None:
+    """One flow of each of three classes was "flows 1"; "flows 5" were six."""
+    three = [{"name": name, "congestion": "reno", "count": count} for name, count in (("a", 1), ("b", 1), ("c", 6))]
+    flows = [{**flow, "path": ["b"], "rtt": "40 ms"} for flow in three]
+    tree = {"scenario": {"duration": "9 s"}, "link": [{"name": "b", "rate": "20 Mbit/s", "queue": {}}], "flows": flows}
+    need = Need(0.015, 6, 30, 0.01)
+    goal = problem(ac.Scenario(tree), None, {"flows": "3..40"}, need)
+    for many in range(3, 41):
+        placed_flows = placed(goal, {"aqm": "codel"}, {"flows": many}).canonical["flows"]
+        counts = [flow["count"] for flow in placed_flows]
+        assert sum(counts) == many
+        assert min(counts) >= 1
+        assert abs(counts[2] - 0.75 * many) <= 1.5
+    with pytest.raises(TuneError, match=r"flows=2..40: 3 classes of long-lived flows cross the link b \(a, b and c\)"):
+        problem(ac.Scenario(tree), None, {"flows": "2..40"}, need)
+
+
 def test_command_and_report(ackclock: Command, tmp_path: Path) -> None:
     report = tmp_path / "out.html"
     words = ["--rate", "20mbit", "--rtt", "40ms", "--for", "flows=4..8", "--aqm", "fq_codel", "--target", "20ms"]

@@ -69,6 +69,7 @@ def budget_of_packets(options: argparse.Namespace) -> dict[str, Any]:
 def run_measured(options: argparse.Namespace, title: str, scenario: Scenario, why: str | None = None) -> None:
     """Measure and print; `why` says why the equations do not answer, where they were asked first."""
     from ...questions.measured import measured_stability
+    from ...questions.measured.ensemble import MOST_RUNS
 
     if options.report:
         reason = f" ({why})" if why else ""
@@ -95,7 +96,9 @@ def run_measured(options: argparse.Namespace, title: str, scenario: Scenario, wh
         f"third left out ({judged.packets / 1e6:.3g} M packets). Mean queue {judged.queue_mean:.3g} packets, "
         f"standard deviation {judged.queue_std:.3g}."
     )
-    if judged.verdict == "cannot tell":
+    if judged.verdict == "cannot tell" and judged.runs >= MOST_RUNS and 2 * judged.packets < options.packets:
+        print(f"It stopped after {judged.runs} runs, the most of one length; more --packets change nothing.")
+    elif judged.verdict == "cannot tell":
         print(f"It stopped near --packets {options.packets:.0f}; --packets {10 * options.packets:.0f} goes on.")
     if options.vary:
         print(f"A limit is measured between two values: {_HOW_TO_VARY}.")

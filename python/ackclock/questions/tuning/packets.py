@@ -93,14 +93,13 @@ def scenario(problem: Problem, queue: Mapping[str, Any], point: Mapping[str, flo
     if "rate" in point:
         place = link["shaper"] if isinstance(link.get("shaper"), dict) else link
         place["rate"] = f"{point['rate']:.12g} bit/s"
-    shares = {traffic_class.name: traffic_class.share for traffic_class in problem.classes}
-    varied = [entry for entry in tree["flows"] if entry["name"] in shares]
+    counts = problem.counts(point)
+    varied = [entry for entry in tree["flows"] if entry["name"] in counts]
     for entry in varied:
-        share = shares[entry["name"]]
         if "rtt" in point:
             entry["rtt"] = f"{point['rtt']:.9g} s"
         if "flows" in point:
-            entry["count"] = max(round(share * point["flows"]), 1)
+            entry["count"] = counts[entry["name"]]
     end = _length(problem, tree, point)
     for entry in varied:
         entry["start"] = f"uniform 0 s .. {end / 10:.6g} s"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ... import _core
-from ...core._words import among, nearest
+from ...core._words import among, listed, nearest
 from ...core.errors import AckclockError
 from ...core.scenario import Scenario, link_of
 from ...core.units import precise_time, rate_text, read_quantity
@@ -145,6 +145,18 @@ class Problem:
         """Capacity, packets/s."""
         return self.bits / (8 * self.packet)
 
+    def counts(self, point: Mapping[str, float]) -> dict[str, int]:
+        """Return the flows of each class at a point: together as many as it says, in proportion, one at least."""
+        if "flows" not in point:
+            return {own.name: int(own.entry["count"]) for own in self.classes}
+        wanted = {own.name: own.share * point["flows"] for own in self.classes}
+        counts = {name: max(math.floor(part + 1e-9), 1) for name, part in wanted.items()}
+        while (left := round(point["flows"]) - sum(counts.values())) != 0:
+            step = 1 if left > 0 else -1
+            may = [name for name in counts if counts[name] + step >= 1]
+            counts[max(may, key=lambda name: step * (wanted[name] - counts[name]))] += step
+        return counts
+
     def at(self, places: Sequence[float]) -> Point:
         """The point at places from 0 to 1 on each axis."""
         return {varied.key: varied.at(place) for varied, place in zip(self.axes, places, strict=True)}
@@ -200,8 +212,14 @@ def problem(scenario: Scenario, link: str | None, ranges: Mapping[str, str], nee
         bits = _core.quantity(str(rate))[0]
     except ValueError:
         raise TuneError(f"link {chosen}: its rate is {rate}; tuning needs one number") from None
-    total = sum(int(flow["count"]) for flow in rows)
+    rows = [flow for flow in rows if int(flow["count"])] or rows
+    total = sum(int(flow["count"]) for flow in rows) or 1
     axes = tuple(axis(key, given) for key, given in ranges.items())
+    if few := next((own for own in axes if own.key == "flows" and own.low < len(rows)), None):
+        raise TuneError(
+            f"--for flows={few.low:.0f}..{few.high:.0f}: {len(rows)} classes of long-lived flows cross the link "
+            f"{chosen} ({listed([str(flow['name']) for flow in rows])}), each with one flow at least"
+        )
     return Problem(
         scenario=scenario,
         link=chosen,

@@ -200,7 +200,7 @@ def _numeric(key: str, value: Any) -> bool:
 def reduced(problem: Problem, queue: Mapping[str, Any], point: Point | None = None, *, reno: bool = False) -> Scenario:
     """Return the link alone with its long-lived flows, at a point of the range, as a scenario for the fluid engine."""
     point = point or problem.at([0.0] * len(problem.axes))
-    total = sum(int(entry.entry["count"]) for entry in problem.classes)
+    counts = problem.counts(point)
     flows = []
     for traffic_class in problem.classes:
         kept: dict[str, Any] = {
@@ -210,8 +210,7 @@ def reduced(problem: Problem, queue: Mapping[str, Any], point: Point | None = No
         }
         if "rtt" in point:
             kept["rtt"] = f"{point['rtt']:.12g} s"
-        count = max(round(traffic_class.share * point.get("flows", total)), 1)
-        flows.append(kept | {"count": count, "path": [LINK]})
+        flows.append(kept | {"count": counts[traffic_class.name], "path": [LINK]})
     rate = point.get("rate", problem.bits)
     tree: dict[str, Any] = {
         "scenario": {"name": problem.scenario.name, "duration": "10 s"},

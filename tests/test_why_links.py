@@ -464,3 +464,31 @@ def test_a_path_of_several_queues_has_no_cell_of_the_matrix() -> None:
     links[0]["rate"] = "1 Gbit/s"
     fast = ac.Scenario({"scenario": {"duration": "9 s"}, "link": links, "flows": [{**flow, "path": ["a", "b"]}]})
     assert near(fast.canonical, "b").cells
+
+
+@pytest.mark.parametrize(
+    ("queue", "flow", "reason"),
+    [
+        ({"aqm": "red"}, {"ecn": True}, "have no ECN with CUBIC"),
+        ({"aqm": "red"}, {"congestion": "dctcp", "ecn": False}, "have ECN with DCTCP"),
+        ({"aqm": "drop-tail"}, {"packet_size": "600 B"}, "have packets of 1514 B"),
+        ({"aqm": "drop-tail"}, {"max_window": "10 packets"}, "alone on a plain link"),
+        ({"aqm": "drop-tail"}, {"stop": "5 s"}, "alone on a plain link"),
+        ({"scheduler": "fq_codel", "target": "50 ms"}, {}, "have fq_codel with the target of 5 ms"),
+        ({"aqm": "pie", "target": "15 ms"}, {}, ""),
+        ({"aqm": "codel", "ecn": True}, {}, ""),
+        ({"aqm": "codel", "ecn": True}, {"congestion": "dctcp", "ecn": True}, ""),
+    ],
+)
+def test_a_cell_has_the_packets_and_the_queue_that_it_stands_for(
+    queue: dict[str, object], flow: dict[str, object], reason: str
+) -> None:
+    """Cells without ECN gave the error bars of a queue that marks, and those of 1514 B those of 600."""
+    red = {"min_threshold": "10 packets", "max_threshold": "30 packets"} if queue.get("aqm") == "red" else {}
+    marks = {} if queue.get("aqm") == "drop-tail" else {"ecn": True}
+    link = {"name": "l", "rate": "10 Mbit/s", "queue": {**queue, **red, **marks}}
+    entry = ac.flows(1, "cubic", rtt="40 ms", path=["l"]) | flow
+    tree = ac.Scenario({"scenario": {"duration": "9 s"}, "link": [link], "flows": [entry]}).canonical
+    trust = near(tree, "l")
+    assert bool(trust.cells) == (not reason)
+    assert reason in trust.reason

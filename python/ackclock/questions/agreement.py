@@ -18,7 +18,7 @@ from ..core.accessors import presented
 from ..core.scenario import link_of
 from ..core.statement import state
 from .causes.ablations import called, control
-from .causes.scales import bits, bulk, quantities
+from .causes.scales import bits, bulk, once, quantities
 from .causes.shapers import returning
 
 KERNEL: Final = "6.1.192"
@@ -27,6 +27,21 @@ NEAREST: Final = 4
 """Nearest cells that the error bars come from."""
 FAR: Final = 1.5
 """Largest distance of a cell: the Euclidean norm of the log ratios of flows, rate and round trip."""
+
+PACKET: Final = (1400.0, 1600.0)
+"""Sizes of full packets that count as those of the cells, 1514 B."""
+BY_MARKS: Final = "dctcp"
+"""The control whose cells have ECN."""
+TUNED: Final[Mapping[str, Mapping[str, float]]] = {
+    "pie": {"target": 0.015},
+    "codel": {"target": 0.005, "interval": 0.1},
+    "fq_codel": {"target": 0.005, "interval": 0.1},
+}
+"""Times of the cells' queues, Linux's defaults, s."""
+OTHERWISE: Final = 1.25
+"""A time that differs by more than this factor is another setting."""
+LIMITS: Final = ("access_rate", "max_window", "receive_buffer", "tunnel")
+"""Keys by which something else than the queue holds flows back, or joins them."""
 
 FAST: Final = 5.0
 """So many times as fast another link of the path is at least for the queue to be the only one."""
@@ -145,14 +160,17 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
             if kinds
             else "the cells that ship with ackclock have endless flows only"
         )
-    varies = bool(tree.get("change")) or not isinstance(entry["rate"], str)
     if (
         others
-        or varies
+        or once(tree)
+        or not isinstance(entry["rate"], str)
+        or any(flow.get(key, "none") not in ("none", "unlimited") for flow in flows for key in LIMITS)
         or _elsewhere(tree, flows, link)
         or any(entry.get(key, "none") != "none" for key in ("loss", "jitter", "policer", "shaper", "service"))
     ):
         return without("the cells that ship with ackclock have endless flows alone on a plain link")
+    if other := _other_packets(flows, entry["queue"], congestion) or _other_times(entry["queue"], queue):
+        return without(other)
     listed = [cell for cell in cells() if cell.congestion == congestion and cell.queue == queue]
     if not listed:
         return without(str(state("agreement.no-cell", congestion=called(congestion), queue=queue)))
@@ -177,6 +195,29 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
         max(abs(cell.ours["queue"] - cell.kernel["queue"]) / max(cell.kernel["queue"], 1.0) for cell in chosen),
         max(abs(cell.ours["loss"] - cell.kernel["loss"]) for cell in chosen),
     )
+
+
+def _other_packets(flows: Sequence[Mapping[str, Any]], queue: Mapping[str, Any], congestion: str) -> str:
+    """Say how the packets differ from those of the cells; nothing where they do not."""
+    sizes = [size for flow in flows for size in quantities(flow["packet_size"])]
+    if any(not PACKET[0] <= size <= PACKET[1] for size in sizes):
+        return "the cells that ship with ackclock have packets of 1514 B"
+    marked = any(flow.get("ecn") for flow in flows) and bool(queue.get("ecn"))
+    plain = queue.get("aqm") == "drop-tail" and queue.get("scheduler", "none") == "none"
+    if marked != (congestion == BY_MARKS) and not plain:
+        return f"the cells that ship with ackclock have {'no ECN' if marked else 'ECN'} with {called(congestion)}"
+    return ""
+
+
+def _other_times(queue: Mapping[str, Any], kind: str) -> str:
+    """Say which time of a queue is another than in the cells; nothing where none is."""
+    scheduler = queue.get("scheduler", "none")
+    values = {**queue, **(scheduler if isinstance(scheduler, Mapping) else {})}
+    for key, usual in TUNED.get(kind, {}).items():
+        own = (quantities(values[key]) or [usual])[0]
+        if not usual / OTHERWISE <= own <= usual * OTHERWISE:
+            return str(state("agreement.other-time", queue=kind, key=key, usual=usual))
+    return ""
 
 
 def _elsewhere(tree: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], link: str) -> bool:

@@ -9,8 +9,12 @@ from ...questions.causes.ablations import called
 
 STATEMENTS: Final = {
     "no-cell": "the cells that ship with ackclock have no {congestion} over {queue}",
+    "other-time": "the cells that ship with ackclock have {queue} with the {key} of {usual:time}",
     "far": "the nearest cell of {congestion} over {queue} is {nearest}, too far to say anything",
 }
+
+OF_CELLS: Final = {"pfifo": " of one bandwidth-delay product, that of 40 ms at least", "red": " from 15 to 45 kB"}
+"""What the cells' queues have by which other links may differ; RED's thresholds at 10 Mbit/s."""
 
 
 def sentence(trust: Trust) -> str:
@@ -22,7 +26,7 @@ def sentence(trust: Trust) -> str:
     several = f"{len(trust.cells)} cells that were" if len(trust.cells) > 1 else "cell that was"
     return (
         f"Error bars from the nearest {several} also run on Linux {trust.kernel} "
-        f"({called(trust.congestion)} over {trust.queue}: {where}): utilisation "
+        f"({called(trust.congestion)} over {trust.queue}{OF_CELLS.get(trust.queue, '')}: {where}): utilisation "
         f"±{100 * trust.utilisation:.2g} points, mean delay ±{100 * trust.wait:.2g} %, loss "
         f"±{100 * trust.loss:.2g} points; {agree} of {len(trust.cells)} within all margins."
     )

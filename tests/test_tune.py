@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,9 +27,9 @@ from ackclock.core.devices import (
 )
 from ackclock.core.tc.scenarios import export_tc, import_tc
 from ackclock.questions.causes import needed
-from ackclock.questions.tuning import Tuned, TuneError, _Tuning
+from ackclock.questions.tuning import Tuned, TuneError, _of_the_file, _Tuning, theory
 from ackclock.questions.tuning.families import FAMILIES, rounded
-from ackclock.questions.tuning.packets import PRESENT, Run, compared
+from ackclock.questions.tuning.packets import PRESENT, Run, compared, shortest
 from ackclock.questions.tuning.packets import scenario as placed
 from ackclock.questions.tuning.problem import Need, axis, problem
 from ackclock.questions.tuning.theory import Theory, check, coexisting, screen
@@ -631,3 +632,102 @@ def test_no_shaper_is_offered_for_a_wifi_link() -> None:
         answer = ac.tune(scenario, aqm="codel")
         assert answer.commands is not None
         assert [bool(lines) for lines in (answer.shaper, answer.sqm)] == [offered] * 2
+
+
+TWO_LINKS = """
+[scenario]
+name = "two links"
+duration = "20 s"
+[[link]]
+name = "fast"
+rate = "100 Mbit/s"
+loss = "0.1 %"
+queue = { aqm = "drop-tail", capacity = "100 packets" }
+[[link]]
+name = "slow"
+rate = "10 Mbit/s"
+queue = { scheduler = "cake", bandwidth = "4 Mbit/s" }
+[[flows]]
+name = "many"
+count = 2
+path = ["fast", "slow"]
+rtt = "300 ms"
+stop = "9 s"
+access_rate = "50 Mbit/s"
+[[flows]]
+name = "one"
+path = ["fast", "slow"]
+rtt = "20 ms"
+[[flows]]
+name = "call"
+path = ["slow"]
+rtt = "20 ms"
+traffic = { kind = "cbr", rate = "100 kbit/s" }
+[[change]]
+at = "5 s"
+link = "fast"
+rate = "50 Mbit/s"
+"""
+
+
+def test_the_slowest_link_is_tuned_by_default() -> None:
+    """A link of 100 Mbit/s before one of 10 was tuned: "a setting with mean delays up to 59.54 us"."""
+    scenario = ac.loads(TWO_LINKS)
+    question = problem(scenario, None, {}, NEED)
+    assert question.link == "slow"
+    assert question.rtt({}) == 0.3
+    assert theory.left_out(question) == ["the flows' access_rate", "other links of the path", "other traffic"]
+    assert theory.left_out(problem(scenario, "fast", {}, NEED))[1:] == ["the link's loss", "other links of the path"]
+    said = " ".join(str(note) for note in _of_the_file(question))
+    assert "changes of the file are left out" in said
+    assert "when long-lived flows start and stop is left out" in said
+    assert "the present queue of slow is a shaper to 4 Mbit/s" in said
+    assert list(_of_the_file(problem(link(), None, {}, NEED))) == []
+
+
+def test_flows_that_stop_are_there_for_all_of_a_run() -> None:
+    """They were gone for most of it, and where none was left tune crashed."""
+    question = problem(ac.loads(TWO_LINKS), None, {"flows": "2..10"}, NEED)
+    flows = placed(question, RED, {"flows": 10.0}).canonical["flows"]
+    assert [(flow["count"], flow["stop"]) for flow in flows] == [(7, "never"), (3, "never"), (1, "never")]
+
+
+def test_a_radio_has_no_margins() -> None:
+    """Margins and the delay of the equilibrium were those of the rate of single frames."""
+    air = problem(link().with_({"link.bottleneck.service": "wifi"}), None, {}, NEED)
+    assert theory.refused(air, RED) == "the equations know no link of the kind wifi"
+    assert theory.refused(problem(link(), None, {}, NEED), RED) is None
+
+
+def test_where_nothing_waits_there_is_nothing_to_tune() -> None:
+    """ "A setting with mean delays up to 29.57 us and margins of 6 dB" of flows that fill two fifths of a link."""
+    question = problem(link(), None, {}, NEED)  # a packet takes 600 us
+
+    def tuned(delay: float, other: float) -> Tuned:
+        mine, theirs = (Run({}, 1, 60.0, each, math.nan, each, each, 0.4, 0.0, 0.0, 0.0, 9) for each in (delay, other))
+        queue = {"aqm": "pie", "capacity": "99 packets"}
+        return Tuned("x", "pie", question, True, queue, None, runs=[mine], worst=mine, defaults={PRESENT: [theirs]})
+
+    said = tuned(30e-6, 20e-6).sentence
+    assert said == (
+        "pie at bottleneck: nothing to tune for the link as it is: hardly a packet waits, with this setting or another "
+        "queue: 30 us on average at most, less than one takes to be sent. 40.0 % of the link is used."
+    )
+    said = tuned(30e-6, 2e-3).sentence
+    assert said.startswith("pie at bottleneck: a setting for the link as it is with mean delays up to 30 us in packet")
+    assert "A part of the rate stays unused, with the other queues too: 40.0 % of the link is used." in said
+    assert "at as in the file" not in str(tuned(30e-6, 2e-3))
+
+
+def test_runs_that_are_too_short_are_named() -> None:
+    """A window of 40,000 packets returns to its maximum in minutes; the runs that its packets allow take seconds."""
+    fast = ac.dumbbell(rate="10 Gbit/s", queue="drop-tail", flows=ac.flows(1, rtt="200 ms"), duration="20 s")
+    question = problem(fast, None, {}, NEED)
+    queue = {"aqm": "pie", "capacity": "9999 packets"}
+    run = Run({}, 1, 8.0, 0.01, math.nan, 0.01, 0.01, 0.9, 0.0, 0.0, 0.0, 9)
+    said = str(shortest(question, queue, [run, replace(run, length=1e5)]))
+    assert re.fullmatch(
+        r"packet runs measure 5.33 s, less than 3 returns to CUBIC's last maximum take \(.* s\): longer ones may say "
+        r"otherwise", said
+    )  # fmt: skip
+    assert shortest(question, queue, [replace(run, length=1e5)]) is None

@@ -129,7 +129,7 @@ def wrong_sentence(text: str, rows: list[Row], target: float) -> list[str]:
             faults.append(f"{name} is no shorter at {longest.where}")
         least, most = (max(each, key=lambda row: row.mean) for each in (theirs, corners))
         shorter = re.search(
-            rf"With {name},? delays at the corners are shorter: up to (.*?), with this .* (.*? m?s)\.", head
+            rf"With {name},? delays(?: at the corners)? are shorter: up to (.*?), with this .* (.*? m?s)\.", head
         )
         if shorter and (abs(seconds(shorter[1]) / least.mean - 1) > 1e-3 or least.mean >= most.mean):
             faults.append(f"{shorter[0]!r}: {least.mean:.4g} and {most.mean:.4g} s")

@@ -39,7 +39,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="smallest delay margin (default: a tenth of the longest round trip, 10 ms at most)",
     )
-    parser.add_argument("--link", metavar="NAME", help="which link (default: the first that long-lived flows cross)")
+    parser.add_argument("--link", metavar="NAME", help="which link (default: the slowest of long-lived flows)")
     parser.add_argument(
         "--device", metavar="NAME", help="round to the steps of linux (default where it can), ns-3, ios-xe or junos"
     )

@@ -6,7 +6,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...questions.tuning.problem import words
+from ...questions.tuning.problem import at, ranges_in_words
 from ..plot import tuning as plots
 from ..text import tune as _text
 from .stability import Section, _drawn, _rendered, _write
@@ -24,16 +24,16 @@ def page(tuned: Tuned) -> str:
     """Return the report that :func:`write` writes."""
     need = tuned.problem.need
     facts = {
-        "range": ", ".join(map(str, tuned.problem.axes)) or "the file's own point",
+        "range": ranges_in_words(tuned.problem.axes),
         "demanded": need.without_margins if tuned.alone else str(need),
     }
     if tuned.theory is not None and tuned.theory.places:
         facts |= {
-            f"smallest {name}" if name != "mean queueing" else "longest mean queueing": f"{value} at {where}"
+            f"smallest {name}" if name != "mean queueing" else "longest mean queueing": f"{value}{where}"
             for name, value, where in _text.margins(tuned.theory)
         }
     for tip in tuned.tipping:
-        facts[f"coexisting cycles at {words(tip.point)}"] = tip.text
+        facts[f"coexisting cycles{at(tip.point)}"] = tip.text
     for compromise in tuned.compromises:
         facts.setdefault("to give up (one of)", "")
         facts["to give up (one of)"] += ("; " if facts["to give up (one of)"] else "") + compromise.what

@@ -7,12 +7,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from ...core._words import counted
 from ...core.units import share, time_within
 from ...questions.agreement import near
 from ...questions.tuning.answer import TOLERANCE
 from ...questions.tuning.packets import DEFAULT
 from ...questions.tuning.packets import scenario as placed
-from ...questions.tuning.problem import show, words
+from ...questions.tuning.problem import at, ranges_in_words, show, words
 
 if TYPE_CHECKING:
     from ...core.devices import Commands
@@ -23,13 +24,25 @@ if TYPE_CHECKING:
 STATEMENTS: Final = {
     "packets-only": "searched by packet runs alone: {why}",
     "no-law": "{kind} has no fluid law",
+    "service": "the equations know no link of the kind {kind}",
+    "left-out": "the equations leave out {what}; packet runs have them",
+    "changes": "changes of the file are left out: rates, flows and queues are those of its beginning",
+    "stops": "when long-lived flows start and stop is left out: all are there for all of the measured time",
+    "held": (
+        "the present queue of {link} is a shaper to {rate:rate}; a setting takes its place and is for the line's "
+        "{line:rate}, and so are the parts of the link that are used"
+    ),
+    "short": (
+        "packet runs{where} measure {measured:time}, less than {reason} take ({needed:time}): longer ones may say "
+        "otherwise"
+    ),
     "searching": "searching settings of {kind}, target {target:precise}",
     "corners": "packet runs at the corners ({attempt})",
     "packet-settings": "{count} settings of {kind} in packet runs",
     "longer-delay": "a mean delay of {delay:precise} instead of {target:precise}",
     "smaller-margins": "margins of {gain:.3g} dB, {phase:.3g} degrees and {delay:precise}",
     "swings": (
-        "in packet runs the queue swings by {part:.0%} of its mean with a period of {period:precise} at {where}: "
+        "in packet runs the queue swings by {part:.0%} of its mean with a period of {period:precise}{where}: "
         "margins say nothing of the sawtooth of single flows"
     ),
     "unstable": "the equilibrium itself is unstable",
@@ -57,7 +70,7 @@ def sentence(tuned: Tuned) -> str:
     assert worst is not None
     most = show("rtt", (1 + TOLERANCE) * tuned.problem.need.target)
     return (
-        f"{_answer(tuned)} Cannot tell for certain: at {words(worst.point)} {worst.seeds} seeds say "
+        f"{_answer(tuned)} Cannot tell for certain:{at(worst.point)} {worst.seeds} seeds say "
         f"{time_within(worst.delay, worst.half)}, and up to {most} counts as met."
     )
 
@@ -65,9 +78,10 @@ def sentence(tuned: Tuned) -> str:
 def _answer(tuned: Tuned) -> str:
     need = tuned.problem.need.without_margins if tuned.alone else str(tuned.problem.need)
     title = f"{tuned.kind} at {tuned.problem.link}"
-    ranges = ", ".join(map(str, tuned.problem.axes)) or "the file's own point"
+    ranges = ranges_in_words(tuned.problem.axes)
     if tuned.queue is None:
-        tried = f"{tuned.tried} {'was' if tuned.tried == 1 else 'were'} tried at the corners of the range"
+        corners = " at the corners of the range" if tuned.problem.axes else ""
+        tried = f"{tuned.tried} {'was' if tuned.tried == 1 else 'were'} tried{corners}"
         if tuned.tried == 0:
             tried = f"none was tried{_too_large(tuned)}"
         return f"No setting of {tuned.kind} was found for {ranges} with {need}: {tried}.{_instead(tuned)}"
@@ -75,8 +89,15 @@ def _answer(tuned: Tuned) -> str:
     demanded, longest = show("rtt", tuned.problem.need.target), show("rtt", tuned.worst.delay)
     if not tuned.found:
         return (
-            f"{title}: no setting met every demand for {ranges}; the best has a mean delay of {longest} in packet runs "
-            f"at {words(tuned.worst.point)} (demanded: {demanded}).{_cost(tuned)}{_instead(tuned)}"
+            f"{title}: no setting met every demand for {ranges}; the best has a mean delay of {longest} in packet runs"
+            f"{at(tuned.worst.point)} (demanded: {demanded}).{_cost(tuned)}{_instead(tuned)}"
+        )
+    if idle := tuned.idle:
+        least = min(tuned.runs, key=lambda run: run.utilization)
+        return (
+            f"{title}: nothing to tune for {ranges}: hardly a packet waits, with this setting or another queue: "
+            f"{show('rtt', idle.delay)} on average at most{at(idle.point)}, less than one takes to be sent. "
+            f"{share(least.utilization)} of the link is used{at(least.point)}."
         )
     more = "" if tuned.worst.delay <= tuned.problem.need.target else "; a tenth more counts as met"
     margins = "" if tuned.alone else f" and {tuned.problem.need.margins}"
@@ -96,8 +117,9 @@ def _too_large(tuned: Tuned) -> str:
 
 def _shorter(tuned: Tuned) -> str:
     """Name the queues that have shorter delays without tuning."""
+    where = " at the corners" if tuned.problem.axes else ""
     return "".join(
-        f" With {name}{',' if ',' in name else ''} delays at the corners are shorter: up to {show('rtt', theirs)}, "
+        f" With {name}{',' if ',' in name else ''} delays{where} are shorter: up to {show('rtt', theirs)}, "
         f"with this setting up to {show('rtt', mine)}."
         for name, (theirs, mine) in tuned.shorter.items()
     )
@@ -118,7 +140,7 @@ def _loses(tuned: Tuned) -> str:
         return ""
     mine, name, theirs = tuned.loses
     return (
-        f" It loses more packets: {share(mine.loss)} at {words(mine.point)}, with {name}"
+        f" It loses more packets: {share(mine.loss)}{at(mine.point)}, with {name}"
         f"{',' if ',' in name else ''} {share(theirs.loss)}."
     )
 
@@ -129,7 +151,7 @@ def _cost(tuned: Tuned) -> str:
     if tuned.cost is None and least is not None and least.utilization < 1 - LEFT_UNUSED:
         return (
             f" A part of the rate stays unused{', with the other queues too' * bool(tuned.defaults)}: "
-            f"{share(least.utilization)} of the link is used at {words(least.point)}."
+            f"{share(least.utilization)} of the link is used{at(least.point)}."
         )
     return _cost_of(tuned.cost)
 
@@ -139,7 +161,7 @@ def _cost_of(cost: tuple[Run, str, Run] | None) -> str:
         return ""
     mine, name, theirs = cost
     return (
-        f" It costs a part of the rate: {share(mine.utilization)} of the link is used at {words(mine.point)}, with "
+        f" It costs a part of the rate: {share(mine.utilization)} of the link is used{at(mine.point)}, with "
         f"{name}{',' if ',' in name else ''} {share(theirs.utilization)}."
     )
 
@@ -149,8 +171,9 @@ def _instead(tuned: Tuned) -> str:
     if tuned.instead is None:
         return ""
     delays = [default.delay for default in tuned.defaults[DEFAULT[0]]]
+    where = " at all corners" if tuned.problem.axes else ""
     return (
-        f" {DEFAULT[0]}, meets the delay at all corners: {show('rtt', min(delays))} to {show('rtt', max(delays))} "
+        f" {DEFAULT[0]}, meets the delay{where}: {show('rtt', min(delays))} to {show('rtt', max(delays))} "
         f"(no margins: it has no fluid law).{_cost_of(tuned.cost_of(tuned.defaults[DEFAULT[0]]))}"
     )
 
@@ -159,25 +182,25 @@ def checked(tuned: Tuned) -> list[str]:
     """Return what was examined, a line each."""
     lines = []
     if tuned.theory is not None:
-        shape = " x ".join(map(str, tuned.theory.shape)) or "1"
-        lines.append(
-            f"by the stability engine: margins at {shape} places of the range and {tuned.theory.refined} more around "
-            f"the worst; only the link {tuned.problem.link} and its long-lived flows"
-        )
+        shape = " x ".join(map(str, tuned.theory.shape))
+        where = f"margins at {shape} places of the range and {tuned.theory.refined} more around the worst"
+        where = where if shape else "margins"
+        lines.append(f"by the stability engine: {where}; only the link {tuned.problem.link} and its long-lived flows")
         if tuned.tipping:
-            where = "; ".join(words(tip.point) for tip in tuned.tipping)
-            lines.append(f"for cycles that coexist with the stable queue at {where}: {tuned.tipping[0].looked or ''}")
+            where = "; ".join(words(tip.point) for tip in tuned.tipping if tip.point)
+            where = f" at {where}" if where else ""
+            lines.append(f"for cycles that coexist with the stable queue{where}: {tuned.tipping[0].looked or ''}")
     elif tuned.queue is not None:
-        lines.append(f"{tuned.kind} has no fluid law here: no margins; the setting was searched by packet runs alone")
+        lines.append("by packet runs alone: nothing is known of margins")
     again = [tuned.worst] if tuned.worst is not None and tuned.worst not in tuned.runs else []
     every = [*tuned.runs, *tuned.searched, *again]
     if every:
         seconds = sum(entry.seeds * entry.length for entry in every)
         million = sum(entry.packets for entry in every) / 1e6
+        searched = f", a search of {len(tuned.searched)} other places for worse ones" if tuned.searched else ""
         lines.append(
-            f"by {sum(entry.seeds for entry in every)} packet runs, {seconds:.0f} simulated seconds, {million:.2g} M "
-            f"packets: {len(tuned.runs)} corner{'s' * (len(tuned.runs) != 1)} with {_seeds(tuned.runs)}, a search of "
-            f"{len(tuned.searched)} other places for worse ones"
+            f"by {counted(sum(entry.seeds for entry in every), 'packet run')}, {seconds:.0f} simulated seconds, "
+            f"{million:.2g} M packets: {_corners(tuned)}{searched}"
         )
         styles = sorted(
             {
@@ -193,6 +216,13 @@ def checked(tuned: Tuned) -> list[str]:
     return lines
 
 
+def _corners(tuned: Tuned) -> str:
+    """Return how many corners of the range were run, with how many seeds."""
+    if not tuned.problem.axes:
+        return _seeds(tuned.runs).removesuffix(" each")
+    return f"{counted(len(tuned.runs), 'corner')} with {_seeds(tuned.runs)}"
+
+
 def _seeds(runs: Iterable[Run]) -> str:
     """Return how many seeds runs have."""
     counts = {run.seeds for run in runs} or {1}
@@ -204,7 +234,10 @@ def _beside_linux(tuned: Tuned) -> str:
     """Return how far the engine is from Linux near this link, at the worst place."""
     point = tuned.worst.point if tuned.worst is not None else tuned.problem.corners()[0]
     queue = placed(tuned.problem, tuned.queue or DEFAULT[1], point)
-    return f"beside Linux, at {words(point)}: {near(queue.canonical, tuned.problem.link).sentence}"
+    said = near(queue.canonical, tuned.problem.link).sentence
+    if said.startswith("Not compared"):
+        return f"not compared with Linux{at(point)}:{said.partition(':')[2]}"
+    return f"beside Linux{at(point)}: {said}"
 
 
 def text(tuned: Tuned) -> str:
@@ -225,9 +258,10 @@ def text(tuned: Tuned) -> str:
     elif tuned.instead is not None:
         lines += ["linux, its default queue:", *(f"  {line}" for line in tuned.instead.apply), *_shaper(tuned)]
     if tuned.theory is not None:
-        lines += ["margins over the range (the smallest, and where):", *_margins(tuned.theory), ""]
+        where = " over the range (the smallest, and where)" if tuned.problem.axes else ""
+        lines += [f"margins{where}:", *_margins(tuned.theory), ""]
     for tip in tuned.tipping:
-        lines.append(f"coexisting cycles at {words(tip.point)}: {tip.text}")
+        lines.append(f"coexisting cycles{at(tip.point)}: {tip.text}")
     if tuned.tipping:
         lines.append("")
     if tuned.runs or tuned.defaults:
@@ -248,7 +282,7 @@ def checked_lines(tuned: Tuned) -> list[str]:
 
 def _shaper(tuned: Tuned) -> list[str]:
     """The commands for the same setting behind a shaper."""
-    if not tuned.shaper:
+    if not tuned.shaper or tuned.idle:
         return []
     lines = ["  where the queue forms in another device, a shaper brings it here (for 5 % of the rate):"]
     lines += [f"    {line}" for line in tuned.shaper]
@@ -308,16 +342,16 @@ def other(device: str, form: Other) -> list[str]:
 
 
 def _margins(check: Check) -> list[str]:
-    return [f"  {name:13} {value:>12}  at {where}" for name, value, where in margins(check)]
+    return [f"  {name:13} {value:>12} {where}".rstrip() for name, value, where in margins(check)]
 
 
 def margins(check: Check) -> list[tuple[str, str, str]]:
-    """The smallest margins and the longest delay: name, value, place."""
+    """The smallest margins and the longest delay: name, value, " at" which place."""
     return [
-        ("gain", _db(check.gain.gain), words(check.gain.point)),
-        ("phase", _degrees(check.phase.phase), words(check.phase.point)),
-        ("delay", _time(check.delay.delay), words(check.delay.point)),
-        ("mean queueing", show("rtt", check.wait.wait), words(check.wait.point)),
+        ("gain", _db(check.gain.gain), at(check.gain.point)),
+        ("phase", _degrees(check.phase.phase), at(check.phase.point)),
+        ("delay", _time(check.delay.delay), at(check.delay.point)),
+        ("mean queueing", show("rtt", check.wait.wait), at(check.wait.point)),
     ]
 
 
@@ -390,7 +424,7 @@ def _missing(tuned: Tuned) -> list[str]:
     if near is not None:
         verdict = "stable" if near.stable else "unstable"
         lines += [
-            f"the nearest setting is {verdict} at {words(near.point)}: gain {_db(near.gain)}, phase "
+            f"the nearest setting is {verdict}{at(near.point)}: gain {_db(near.gain)}, phase "
             f"{_degrees(near.phase)}, "
             f"delay margin {_time(near.delay)}, mean delay {show('rtt', near.wait)}",
             "",

@@ -13,24 +13,25 @@ None of this is a proof: `Tuned.checked` says what was examined.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from ...core._words import nearest
+from ...core._words import listed, nearest
 from ...core.devices import DEVICES, DeviceError, Queue, devices_of, express
 from ...core.errors import AnalysisError, ScenarioError
-from ...core.scenario import Scenario, ScenarioLike, dumbbell, flows, scenario_of
+from ...core.scenario import Scenario, ScenarioLike, dumbbell, flows, link_of, scenario_of
 from ...core.simulate import list_algorithms
-from ...core.statement import state
+from ...core.statement import Statement, state
 from ...core.units import read_quantity
 from ...experiment.sequential import TUNE
+from ..causes.shapers import held
 from ..why import styled
 from .answer import TOLERANCE, Compromise, Other, Tuned, spans
 from .families import FAMILIES, Family, longest, rounded
-from .packets import Run, beside, compared, latin, measure
-from .problem import Axis, Need, Problem, TuneError, axis, problem, show, words
-from .theory import Check, Coexistence, Place, Theory, check, coexisting, narrowed, reduced, refused, screen
+from .packets import Run, beside, compared, latin, measure, shortest
+from .problem import Axis, Need, Problem, TuneError, at, axis, problem, show
+from .theory import Check, Coexistence, Place, Theory, check, coexisting, left_out, narrowed, reduced, refused, screen
 
 __all__ = ["Compromise", "Need", "Other", "TuneError", "Tuned", "tune"]
 
@@ -94,7 +95,7 @@ def tune(
         Smallest margins allowed over the range: dB, degrees, s or a text. The delay margin is a tenth of the longest
         round trip by default, and 10 ms at most.
     link
-        Name of the link; by default the first that long-lived flows cross.
+        Name of the link; by default the slowest that the first long-lived flows cross.
     device
         Device to whose units the setting is rounded before it is checked: ``linux`` (the default where it has the
         algorithm), ``ns-3``, ``ios-xe``, ``junos``.
@@ -205,7 +206,7 @@ class _Tuning:
         self.problem, self.family, self.device = question, family, device
         self.seeds, self.runs, self.say = seeds, runs, say
         self.tried = 0
-        self.notes: list[str] = []
+        self.notes: list[str] = [str(note) for note in _of_the_file(question)]
         self.places: dict[_Point, dict[str, Place | None]] = {}
         """The stability engine's results at a point of the range, by setting."""
 
@@ -230,10 +231,8 @@ class _Tuning:
     def _by_theory(self) -> Tuned:
         question = self.problem
         target = question.need.target
-        if any(
-            traffic_class.entry.get("access_rate", "unlimited") != "unlimited" for traffic_class in question.classes
-        ):
-            self.notes.append("the equations leave out the flows' access_rate; packet runs have it")
+        if missing := left_out(question):
+            self.notes.append(str(state("tune.left-out", what=listed(missing))))
         best: Tuned | None = None
         for attempt in range(TRIES):
             self.say(str(state("tune.searching", kind=self.family.kind, target=target)))
@@ -507,8 +506,10 @@ class _Tuning:
         swinging = [run for run in [*tuned.runs, worst] if run.swings >= SWINGING and run.delay > slow]
         if swinging:
             most = max(swinging, key=lambda trial: trial.swings)
-            where = words(most.point)
+            where = at(most.point)
             notes.append(str(state("tune.swings", part=most.swings, period=most.period, where=where)))
+        if tuned.runs and (short := shortest(question, queue, tuned.runs)):
+            notes.append(str(short))
         gives = [] if tuned.found else self._given_up(worst)
         return replace(
             tuned, defaults=defaults, there=there, others=others, notes=notes, compromises=gives, tried=self.tried
@@ -541,6 +542,19 @@ class _Tuning:
         except (AnalysisError, ScenarioError) as error:
             return Other(commands, refused=str(error), same=False, meets=False)
         return Other(commands, same=False, theory=margins, meets=margins.meets(self.problem.need))
+
+
+def _of_the_file(question: Problem) -> Iterator[Statement]:
+    """Say what of the scenario the runs do not have."""
+    tree = question.scenario.canonical
+    link = link_of(tree, question.link)
+    if tree.get("change"):
+        yield state("tune.changes")
+    if any(flow.entry.get("stop", "never") != "never" for flow in question.classes):
+        yield state("tune.stops")
+    rate = held(link)
+    if rate is not None and rate < question.bits:
+        yield state("tune.held", link=question.link, rate=rate, line=question.bits)
 
 
 def _key(point: Mapping[str, float]) -> _Point:

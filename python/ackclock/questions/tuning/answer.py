@@ -107,6 +107,14 @@ class Tuned(Card):
         raise NotImplementedError
 
     @property
+    def idle(self) -> Run | None:
+        """The run with the longest mean delay, if under no queue that was run packets wait as long as one is sent."""
+        every = [*self.runs, *self.searched, *([] if self.worst is None else [self.worst])]
+        every += [run for runs in self.defaults.values() for run in runs]
+        waits = all(run.delay < self.problem.transmission(run.point) for run in every)
+        return max(every, key=lambda run: run.delay) if self.runs and waits else None
+
+    @property
     def shorter(self) -> dict[str, tuple[float, float]]:
         """
         Queues that need no tuning and have shorter mean delays at the corners, decidedly: the longest of each, s.

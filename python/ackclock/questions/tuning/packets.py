@@ -11,11 +11,12 @@ from typing import Any, Final
 
 from ...core.scenario import Scenario, link_of
 from ...core.simulate import run
+from ...core.statement import Statement, state
 from ...experiment.ablation import Tree
 from ...experiment.runner import parallel
 from ...experiment.sequential import TUNE
 from ..causes.scales import needed
-from .problem import Point, Problem
+from .problem import Point, Problem, at
 
 SHORTEST: Final = 60.0
 """Simulated time of a run at least, s ..."""
@@ -71,7 +72,7 @@ class Run:
 
 def _length(problem: Problem, tree: Tree, point: Mapping[str, float]) -> float:
     """Return how long a run is, s: long enough to say something, and within the budget of packets where that can be."""
-    rtt = point.get("rtt", 0.1)
+    rtt = problem.rtt(point)
     rate = point.get("rate", problem.bits) / (8 * problem.packet)
     few, many = (count * rtt for count in ROUNDS)
     slowest = needed(tree, problem.link).measured / (1 - WARMED)
@@ -100,15 +101,29 @@ def scenario(problem: Problem, queue: Mapping[str, Any], point: Mapping[str, flo
             entry["rtt"] = f"{point['rtt']:.9g} s"
         if "flows" in point:
             entry["count"] = counts[entry["name"]]
+        entry["stop"] = "never"
     end = _length(problem, tree, point)
     for entry in varied:
         entry["start"] = f"uniform 0 s .. {end / 10:.6g} s"
     tree["scenario"] |= {
         "duration": f"{end:.6g} s",
         "measure": f"{WARMED * end:.6g} s .. {end:.6g} s",
-        "sample": f"{_between_samples(point.get('rtt', 0.1), end):.4g} s",
+        "sample": f"{_between_samples(problem.rtt(point), end):.4g} s",
     }
     return Scenario(tree, origin=problem.scenario.origin)
+
+
+def shortest(problem: Problem, queue: Mapping[str, Any], runs: Iterable[Run]) -> Statement | None:
+    """Say of the run that is shortest beside what is slowest in it; None where none is too short for that."""
+    short = []
+    for own in runs:
+        wanted = needed(scenario(problem, queue, own.point).canonical, problem.link)
+        short.append(((1 - WARMED) * own.length / wanted.measured, own.point, wanted))
+    part, point, wanted = min(short, key=lambda own: own[0])
+    if part > 0.99:  # noqa: PLR2004  rounding
+        return None
+    measured = part * wanted.measured
+    return state("tune.short", where=at(point), measured=measured, reason=wanted.reason, needed=wanted.measured)
 
 
 def measure(problem: Problem, jobs: Iterable[tuple[Mapping[str, Any], Point]], seeds: int = 1) -> list[Run]:

@@ -13,7 +13,8 @@ from ...core._words import among, listed, nearest
 from ...core.errors import AckclockError
 from ...core.scenario import Scenario, link_of
 from ...core.units import precise_time, rate_text, read_quantity
-from ..causes.scales import policed
+from ..causes.experiment import chosen as slowest
+from ..causes.scales import policed, quantities
 
 KEYS: Final = {"rtt": "time", "flows": "number", "rate": "rate"}
 """Keys that a range may be given for, and the kind of their values."""
@@ -55,7 +56,17 @@ def show(key: str, value: float) -> str:
 
 def words(point: Mapping[str, float]) -> str:
     """A place for people."""
-    return ", ".join(f"{key} {show(key, value)}" for key, value in point.items()) or "as in the file"
+    return ", ".join(f"{key} {show(key, value)}" for key, value in point.items()) or "as given"
+
+
+def at(point: Mapping[str, float]) -> str:
+    """Return " at" a place of the range; nothing where nothing has a range."""
+    return f" at {words(point)}" if point else ""
+
+
+def ranges_in_words(axes: Sequence[Axis]) -> str:
+    """Return the range that is asked for."""
+    return ", ".join(map(str, axes)) or "the link as it is"
 
 
 def axis(key: str, given: str) -> Axis:
@@ -145,6 +156,15 @@ class Problem:
         """Capacity, packets/s."""
         return self.bits / (8 * self.packet)
 
+    def transmission(self, point: Mapping[str, float]) -> float:
+        """Return the time that a full packet takes to be sent at a place, s."""
+        return 8 * self.packet / point.get("rate", self.bits)
+
+    def rtt(self, point: Mapping[str, float]) -> float:
+        """Return the longest round trip without queueing at a place, s."""
+        own = [value for flow in self.classes for value in quantities(flow.entry["rtt"])]
+        return point.get("rtt", max(own, default=0.1))
+
     def counts(self, point: Mapping[str, float]) -> dict[str, int]:
         """Return the flows of each class at a point: together as many as it says, in proportion, one at least."""
         if "flows" not in point:
@@ -195,7 +215,7 @@ def problem(scenario: Scenario, link: str | None, ranges: Mapping[str, str], nee
     names = [str(entry["name"]) for entry in tree["link"]]
     if link is not None and link not in names:
         raise TuneError(f"--link {link}: there is no such link{among(link, names)}")
-    chosen = link or next((name for name in names if _crossing(tree, name)), names[0])
+    chosen = link or slowest(tree)
     entry = link_of(tree, chosen)
     rows = _crossing(tree, chosen)
     if not rows:

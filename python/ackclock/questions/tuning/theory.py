@@ -11,7 +11,7 @@ from ... import _core
 from ...core.devices import number
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.fluid import Choices, Equations
-from ...core.scenario import Scenario
+from ...core.scenario import Scenario, link_of
 from ...core.statement import Statement, state
 from ..stability import stability
 from .problem import Axis, Class, Need, Point, Problem
@@ -88,8 +88,31 @@ class Place:
         }
 
 
+def left_out(problem: Problem) -> list[str]:
+    """Return what packet runs have and the equations of the link alone leave out, in words."""
+    tree = problem.scenario.canonical
+    link = link_of(tree, problem.link)
+    entries = [traffic_class.entry for traffic_class in problem.classes]
+    names = {traffic_class.name for traffic_class in problem.classes}
+    out = [
+        f"the flows' {key}"
+        for key in ("access_rate", "max_window", "receive_buffer")
+        if any(entry.get(key, "unlimited") != "unlimited" for entry in entries)
+    ]
+    out += [f"the link's {key}" for key in ("loss", "jitter", "stalls") if link.get(key, "none") != "none"]
+    if any(set(entry["path"]) != {problem.link} for entry in entries):
+        out.append("other links of the path")
+    if any(problem.link in flow["path"] and flow["name"] not in names for flow in tree["flows"]):
+        out.append("other traffic")
+    return out
+
+
 def refused(problem: Problem, queue: Mapping[str, Any]) -> str | None:
     """Return why there are no fluid equations of a queue with these senders; None where there are."""
+    service = link_of(problem.scenario.canonical, problem.link).get("service", "none")
+    if service != "none":
+        kind = service["kind"] if isinstance(service, Mapping) else service
+        return str(state("tune.service", kind=kind))
     try:
         Theory(problem, queue)
     except ScenarioError as error:
@@ -393,4 +416,16 @@ def narrowed(problem: Problem, key: str, low: float, high: float) -> Problem:
     return replace(problem, axes=axes)
 
 
-__all__ = ["Check", "Class", "Coexistence", "Place", "Theory", "check", "coexisting", "narrowed", "reduced", "refused"]
+__all__ = [
+    "Check",
+    "Class",
+    "Coexistence",
+    "Place",
+    "Theory",
+    "check",
+    "coexisting",
+    "left_out",
+    "narrowed",
+    "reduced",
+    "refused",
+]

@@ -1,6 +1,7 @@
 """Who gets what of a link that two congestion controls share."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.core.intervals import mean_interval, share_bounds
-from ackclock.questions.fair import fair
+from ackclock.questions.fair import Fair, Place, fair
 from conftest import Command
 
 
@@ -170,3 +171,15 @@ def test_the_interval_of_a_share_holds_its_mean_about_as_often_as_it_says() -> N
         draws = random.beta(20 * mean, 20 * (1 - mean), size=(2000, seeds))
         held = [low <= mean <= high for low, high in (share_bounds(mean_interval(row)) for row in draws)]
         assert 0.92 < np.mean(held) < 0.985, (mean, seeds)
+
+
+def test_one_seed_decides_nothing() -> None:
+    """ "Reno gets more than its part (75%) in 1 of 1 places" of "1 seeds"."""
+    place = Place(0.01, 0.5, 4, (1.0, 0.0), ((1.0, 1.0), (0.0, 0.0)), 10.0, 1)
+    one = Fair(("reno", "cubic"), "1 Mbit/s", (3, 1), "linux", (place,), 1)
+    assert one.beyond(0) == ([], [])
+    assert place.open(one.parts)
+    assert one.sentence.text == "Reno gets its part (75%), or it is not decided; it needs more seeds (--until-sure)."
+    assert 'style "linux", 1 seed\n' in str(one)
+    several = replace(one, places=(replace(place, seeds=3),), seeds=3)
+    assert several.sentence.text == "Reno gets more than its part (75%)."

@@ -14,8 +14,9 @@ from ackclock import plot, report
 from ackclock.analysis import Interval
 from ackclock.present.report._charts import charts
 from ackclock.present.report._groups import differences, grouped, settings
+from ackclock.present.report._tables import tables
 from ackclock.present.report._template import prose, scenario_toml
-from ackclock.present.report._words import INDEX, MEGABITS, PACKETS, PERCENT, Unit, show
+from ackclock.present.report._words import INDEX, MEGABITS, PACKETS, PERCENT, Unit, show, summary
 from synthetic_result import result
 
 NAN = float("nan")
@@ -301,3 +302,26 @@ def test_variants_with_and_without_a_scheduler_are_named_by_it() -> None:
         for queue in ("drop-tail", "fq_codel")
     ]
     assert [group.label for group in grouped(runs)] == ["scheduler none", "scheduler fq_codel"]
+
+
+def test_losses_beside_the_queue_are_said() -> None:
+    """ "Of the arriving packets none is dropped" where a policer dropped a third, and 2 % were lost on the wire."""
+    flows = ackclock.flows(2, rtt="20 ms")
+    plain = ackclock.dumbbell(rate="5 Mbit/s", queue="drop-tail", flows=flows, duration="3 s")
+    held = plain.with_({"link.bottleneck.policer": {"rate": "2 Mbit/s", "burst": "10 kB"}})
+    for scenario, texts in (
+        (plain.with_({"link.bottleneck.loss": "2 %"}), ("Of the arriving packets", "% are lost on the wire.")),
+        (held, ("The policer drops", "of the arriving packets. Of the others none is dropped.")),
+        (plain, ("Of the arriving packets",)),
+    ):
+        run = ackclock.run(scenario, trace_links=True)
+        [group] = grouped([run])
+        said = " ".join(summary(group))
+        assert all(text in said for text in texts), said
+        row = run.json()["links"]["bottleneck"]
+        assert ("on the wire" in said) == (row["loss_wire"] > 0)
+        assert ("policer" in said) == (row["loss_policer"] > 0)
+        rows = {name for section in tables([group]) for name, _ in section.rows}
+        assert ("packets lost on the wire" in rows) == (row["loss_wire"] > 0)
+        assert ("packets dropped by the policer" in rows) == (row["loss_policer"] > 0)
+        assert "packets dropped at the queue" in rows

@@ -254,7 +254,7 @@ def test_no_row_of_marks_where_nothing_is_marked() -> None:
     from ackclock.present.report._tables import tables
 
     rows = [label for section in tables(grouped([ac.run(over({}, {}))])) for label, _ in section.rows]
-    assert "packets dropped" in rows
+    assert "packets dropped at the queue" in rows
     assert "packets marked" not in rows
 
 

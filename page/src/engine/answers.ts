@@ -45,11 +45,11 @@ export interface LinkOutcome {
 }
 
 /**
- * The packets that the shares of a queue's drops and marks are of: those that arrived while measured or, where more left the
- * queue, those that left. A queue that drops from its head may drop more than arrives.
+ * The packets that the shares of a queue's drops and marks are of: those that arrived while measured and passed the
+ * policer or, where more left the queue, those that left. A queue that drops from its head may drop more than arrives.
  */
 export function handled(link: LinkOutcome | undefined): number {
-  return link ? Math.max(link.arrivals, link.drops + link.packets, 1) : 1;
+  return link ? Math.max(link.arrivals - link.policed, link.drops + link.packets, 1) : 1;
 }
 
 export interface ClassOutcome {

@@ -39,7 +39,7 @@ export function digits(value: number, count = 3): string {
 export function percent(share: number): string {
   const value = 100 * share;
   if (Math.abs(value) < 10) return `${general(value, 3)} %`;
-  return `${value >= 99 && value < 100 ? value.toFixed(2) : value.toFixed(1)} %`;
+  return `${value >= 99 && value < 100 ? Math.min(value, 99.99).toFixed(2) : value.toFixed(1)} %`;
 }
 
 /** Below a nanosecond a wait is the rounding of the clock. */
@@ -72,9 +72,12 @@ export function linkSentences(outcome: Outcome, index: number): string[] {
   );
   if (link.arrivals > 0) {
     const [loss, marks] = [link.drops / handled(link), link.marks / handled(link)];
-    const name = `dropped${loss > 0 ? '' : '_none'}${marks > 0 ? '_marked' : ''}` as Name;
+    if (link.policed > 0) sentences.push(fill('policed', { policed: percent(link.policed / link.arrivals) }));
+    const others = link.policed > 0 ? '_others' : '';
+    const name = `dropped${others}${loss > 0 ? '' : '_none'}${marks > 0 ? '_marked' : ''}` as Name;
     sentences.push(fill(name, { dropped: percent(loss), marked: percent(marks) }));
   }
+  if (link.losses > 0) sentences.push(fill('lost_wire', { lost: percent(link.losses / link.packets) }));
   return sentences;
 }
 

@@ -93,6 +93,8 @@ class Place:
 
     def open(self, parts: Sequence[float]) -> bool:
         """Whether a share may be more or less than its part by more than `EVEN_WITHIN`, or either."""
+        if self.seeds == 1:
+            return True  # it has no interval
         answer = zip(self.bounds, parts, strict=True)
         return any(low <= part <= high and high - low > 2 * EVEN_WITHIN for (low, high), part in answer)
 
@@ -153,8 +155,8 @@ class Fair(Card):
         return tuple(count / sum(self.counts) for count in self.counts)
 
     def beyond(self, which: int) -> tuple[list[Place], list[Place]]:
-        """Places where a control decidedly gets more than its part, and less."""
-        answer, even = [place for place in self.places if place.measured], self.parts[which]
+        """Places where a control decidedly gets more than its part, and less: one seed has no interval that decides."""
+        answer, even = [place for place in self.places if place.measured and place.seeds != 1], self.parts[which]
         return (
             [place for place in answer if place.bounds[which][0] > even],
             [place for place in answer if place.bounds[which][1] < even],

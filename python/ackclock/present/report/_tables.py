@@ -28,12 +28,14 @@ class Section:
     """A measure and its value in each group; rows without any value are left out."""
 
 
-_MARKED = "packets marked"
+_MARKED, _POLICED, _ON_THE_WIRE = "packets marked", "packets dropped by the policer", "packets lost on the wire"
 _LINK: tuple[Row, ...] = (
     ("utilization", "utilisation", PERCENT),
     ("utilization_min_1s", "minimum 1-s utilisation", PERCENT),
-    ("loss", "packets dropped", PERCENT),
+    ("loss", "packets dropped at the queue", PERCENT),
     ("marks", _MARKED, PERCENT),
+    ("loss_policer", _POLICED, PERCENT),
+    ("loss_wire", _ON_THE_WIRE, PERCENT),
     ("queue_packets_mean", "queue, mean", PACKETS),
     ("queue_packets_std", "queue, standard deviation over time", PACKETS),
     ("queue_packets_p95", "queue, 95th percentile", PACKETS),
@@ -137,7 +139,8 @@ def _oscillation(group: Group, link: str, key: str, unit: Unit) -> str:
 
 
 def _section(heading: str, rows: list[tuple[str, list[str]]]) -> Section:
-    """Leave out what has no value anywhere, and marks where nothing is ever marked."""
+    """Leave out what has no value anywhere, and marks, policers' drops and losses on the wire where there are none."""
+    seldom = (_MARKED, _POLICED, _ON_THE_WIRE)
     return Section(
-        heading, [row for row in rows if any(row[1]) and not (row[0] == _MARKED and set(row[1]) <= {"0 %", ""})]
+        heading, [row for row in rows if any(row[1]) and not (row[0] in seldom and set(row[1]) <= {"0 %", ""})]
     )

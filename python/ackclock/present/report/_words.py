@@ -197,9 +197,15 @@ def _use(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, Any]
         some = f" in {under} of {len(queues)} runs" if 1 < len(queues) != under else ""
         sentence = f"{sentence.removesuffix('.')}: it is underused at times{some}."
     loss, marked = of(trees, "links", link, "loss"), of(trees, "links", link, "marks")
+    policed, wire = of(trees, "links", link, "loss_policer"), of(trees, "links", link, "loss_wire")
+    others = "_others" * (policed.mean > 0)
+    if others:
+        sentence += " " + SENTENCES["policed"].format(policed=show(policed, PERCENT))
     if loss.count:
-        name = ("dropped" if loss.mean > 0 else "dropped_none") + ("_marked" if marked.mean > 0 else "")
+        name = f"dropped{others}{'_none' * (not loss.mean > 0)}{'_marked' * (marked.mean > 0)}"
         sentence += " " + SENTENCES[name].format(dropped=show(loss, PERCENT), marked=show(marked, PERCENT))
+    if wire.mean > 0:
+        sentence += " " + SENTENCES["lost_wire"].format(lost=show(wire, PERCENT))
     return sentence
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ... import _core
+from ...core._words import counted
 from ...core.units import rate_text, share, share_between, time
 from ...experiment.sequential import FAIR
 from ...questions.causes.sentences import Evidence, Sentence
@@ -14,7 +15,7 @@ from .without_ecn import of_sides
 def text(fair: Fair) -> str:
     """Return the map as a table, of more than two controls a table of each, and its sentence."""
     rate = rate_text(_core.quantity(fair.rate)[0])
-    head = f'share of {" beside ".join(fair.sides)}, {rate}, style "{fair.style}", {_seeds(fair)} seeds'
+    head = f'share of {" beside ".join(fair.sides)}, {rate}, style "{fair.style}", {_seeds(fair)}'
     if len(fair.sides) == 2:  # noqa: PLR2004  what one has more the other has less
         tables = [text_table(_table(fair, 0))]
     else:
@@ -28,11 +29,14 @@ def sentence(fair: Fair) -> Sentence:
     beyond = [fair.beyond(k) for k in range(len(fair.controls))]
     if len(fair.controls) == 2:  # noqa: PLR2004  what one has more the other has less
         more, less = beyond[0]
-        text = (
-            f"{fair.names[0]} gets more than its part ({_part(fair.parts[0])}) in {len(more)} of {len(fair.places)} "
-            f"places, {fair.names[1]} in {len(less)}; in {len(answer) - len(more) - len(less)} it is even or not "
-            "decided"
-        )
+        if len(fair.places) == 1:
+            text = f"{fair.names[0]} gets {_gets(len(more), len(less), 1, fair.parts[0])}"
+        else:
+            text = (
+                f"{fair.names[0]} gets more than its part ({_part(fair.parts[0])}) in {len(more)} of "
+                f"{len(fair.places)} places, {fair.names[1]} in {len(less)}; in "
+                f"{len(answer) - len(more) - len(less)} it is even or not decided"
+            )
     else:
         text = "; ".join(
             f"{name} gets {_gets(len(more), len(less), len(fair.places), even)}"
@@ -40,10 +44,10 @@ def sentence(fair: Fair) -> Sentence:
         )
     goes_on = "" if fair.until_sure else " (--until-sure)"
     if short := len(fair.places) - len(answer):
-        text += f", {short} need{'s' * (short == 1)} longer runs{goes_on}"
+        text += f"{_how_many(fair, short)} longer runs{goes_on}"
     left = [place for place in answer if place.open(fair.parts) and place.seeds < FAIR.seeds[-1]]
     if left:
-        text += f", {len(left)} need{'s' * (len(left) == 1)} more seeds{goes_on}"
+        text += f"{_how_many(fair, len(left))} more seeds{goes_on}"
     if len(fair.controls) == 2:  # noqa: PLR2004
         low, high = (sorted({place.buffer for place in part}) for part in beyond[0])
         if low and high and max(low) < min(high):
@@ -58,6 +62,11 @@ def sentence(fair: Fair) -> Sentence:
     ]
     numbers = {"even": fair.parts[0]}
     return Sentence(" beside ".join(fair.controls), "shares", text + ".", numbers, evidence)
+
+
+def _how_many(fair: Fair, count: int) -> str:
+    """Return how many places need something."""
+    return "; it needs" if len(fair.places) == 1 else f", {count} need{'s' * (count == 1)}"
 
 
 def _half(place: Place, which: int, even: float) -> float:
@@ -82,7 +91,7 @@ def _gets(more: int, less: int, places: int, even: float) -> str:
 def _seeds(fair: Fair) -> str:
     """How many runs the places have."""
     most = max([fair.seeds, *(place.seeds for place in fair.places)])
-    return f"{fair.seeds} to {most}" if most > fair.seeds else f"{fair.seeds}"
+    return f"{fair.seeds} to {most} seeds" if most > fair.seeds else counted(fair.seeds, "seed")
 
 
 def _table(fair: Fair, which: int) -> TextTable:

@@ -232,6 +232,13 @@ def test_a_report_of_why_names_the_rate_that_gets_through(keys: dict[str, Any], 
     assert why_report._name(fine, link, ["20 ms"]) == f"A {of}"
 
 
+def test_a_shaper_above_the_line_lets_no_more_through() -> None:
+    """ "cake, which lets 20 Mbit/s through" on a line of 10."""
+    for rate, words in (("5 Mbit/s", "which lets 5 Mbit/s through"), ("20 Mbit/s", "whose 20 Mbit/s are more than")):
+        tree = over({"queue": {"scheduler": {"kind": "cake", "bandwidth": rate}}}, {}).canonical
+        assert words in why_module._words(tree, "l")
+
+
 def test_a_report_of_why_names_all_flows() -> None:
     """ "Flows: 1, bbr; seed 7" of one BBR beside ten CUBIC flows, in runs with seeds from 1."""
     tree = over({}, {"name": "one", "congestion": "bbr"}, {"name": "ten", "count": 10}, CALL).canonical
@@ -314,7 +321,10 @@ def test_each_sender_has_its_control_back() -> None:
     """BBR at Reno's and CUBIC's senders was undone by CUBIC at all."""
     assert "=cubic  # or reno: what the sender had" in _present_controls(["cubic", "reno"])
     assert _present_controls(["reno"]).endswith("=reno")
-    assert _present_controls(["mine.so"]) == ""
+    assert _present_controls(["mine.so"]) == "# what senders had that Linux does not have: mine.so"
+    said = _present_controls(["aimd", "bic", "compound", "reno"]).splitlines()
+    assert said[0].endswith("=bic  # or reno: what the sender had")
+    assert said[1] == "# what senders had that Linux does not have: aimd, compound"
 
 
 def test_one_flow_sends_nothing_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

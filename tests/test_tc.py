@@ -714,3 +714,25 @@ def test_what_is_left_out_of_an_interface_is_said() -> None:
     first, second = import_tc([("home", lines)], rate="20 Mbit/s").notes
     assert first == "home:2: left out: pie at 1:7, where there is no class"
     assert second.startswith("home:4: left out: police")
+
+
+def test_rates_above_the_line_are_said_and_links_without_a_shaper_left_out() -> None:
+    """HTB's rates of 120 Mbit/s on a line of 100 went without a word, and one plain link refused sqm-scripts to all."""
+
+    def link(name: str, **queue: Any) -> dict[str, Any]:
+        return {"name": name, "rate": "100 Mbit/s", "queue": queue}
+
+    leaf = {"queue": {"capacity": "50 packets"}}
+    inner = [{"name": name, "rate": "40 Mbit/s", **leaf} for name in ("x", "y")]
+    classes = [{"name": "a", "rate": "60 Mbit/s", "classes": inner}, {"name": "b", "rate": "60 Mbit/s", **leaf}]
+    head, flow = {"name": "s", "duration": "9 s"}, {"path": ["up"], "rtt": "20 ms"}
+    tree = link("up", scheduler="htb", classes=classes, default="b")
+    notes = " ".join(export_tc(ac.Scenario({"scenario": head, "link": [tree], "flows": [flow]})).notes)
+    assert "120 Mbit/s together, are more than the line has, 100 Mbit/s" in notes
+    assert '80 Mbit/s together, are more than class "a" has, 60 Mbit/s' in notes
+    cake = link("up", scheduler={"kind": "cake", "bandwidth": "101 Mbit/s"})
+    both = ac.Scenario({"scenario": head, "link": [cake, link("down", capacity="50 packets")], "flows": [flow]})
+    exported = export_tc(both, "sqm")
+    assert "option upload '101000'" in exported.files["sqm"]
+    assert any("left out: down" in note for note in exported.notes)
+    assert any("cake lets 101 Mbit/s through, more than the line's 100 Mbit/s" in note for note in exported.notes)

@@ -29,6 +29,11 @@ from .setting import Setting, averaged, bits_at, measured
 PORT: Final = 1e9
 """From this rate on nobody shapes in software: the queue of the port itself is set, bit/s."""
 BBR: Final = ("bbr", "bbr3")
+IN_LINUX: Final = (
+    "reno", "cubic", "bic", "westwood", "highspeed", "hybla", "htcp", "vegas", "nv", "veno", "scalable", "lp", "yeah",
+    "illinois", "dctcp", "cdg", "bbr",
+)  # fmt: skip
+"""Congestion controls that Linux has under the same names (net/ipv4/Kconfig)."""
 FREED: Final = "tc qdisc del dev DEV root"
 """Gives an interface its default queue."""
 
@@ -230,7 +235,8 @@ def _lines(tree: Mapping[str, Any], name: str) -> list[str]:
         write(link["queue"], writer)
     except ValueError:
         return []
-    return [line.split("  # ")[0] for line in writer.lines]
+    marks = [f"# {state('tc.marked', flows=flows, mark=mark)}" for flows, mark in writer.marks.items()]
+    return [*(line.split("  # ")[0] for line in writer.lines), *marks]
 
 
 def _over(setting: Setting, tree: Mapping[str, Any], name: str) -> Setting:
@@ -323,12 +329,14 @@ def other_senders(
 
 
 def _present_controls(kinds: Sequence[str]) -> str:
-    """Return the command that gives a sender the control that it had; empty for a file of the user's own."""
-    first, *rest = kinds
-    if not all(map(str.isidentifier, kinds)):
-        return ""
-    others = state("remedies.own-control", others=", ".join(rest)) if rest else ""
-    return f"sysctl -w net.ipv4.tcp_congestion_control={first}{others}"
+    """Return the command that gives a sender the control that it had, and names those that Linux lacks."""
+    there = [kind for kind in kinds if kind in IN_LINUX]
+    lacking = [kind for kind in kinds if kind not in IN_LINUX]
+    lines = [f"# {state('remedies.not-in-linux', controls=', '.join(lacking))}"] if lacking else []
+    if there:
+        others = state("remedies.own-control", others=", ".join(there[1:])) if there[1:] else ""
+        lines = [f"sysctl -w net.ipv4.tcp_congestion_control={there[0]}{others}", *lines]
+    return "\n".join(lines)
 
 
 def _compared(

@@ -35,7 +35,7 @@ from .causes.ablations import called
 from .causes.experiment import SYMPTOMS, Diagnosis, Finding, Lab, Measured, RunCache, chosen, diagnose
 from .causes.measures import Numbers, numbers
 from .causes.remedy import Effect, Preference
-from .causes.scales import Length, bulk, carried, first_crossed, lasting, once, policed, timed
+from .causes.scales import Length, bulk, carried, first_crossed, lasting, once, policed, quantities, timed
 from .causes.scales import room as room_of
 from .causes.sentences import Evidence, Sentence, interval
 from .causes.shapers import filters_acks, held, let_through, returning
@@ -653,7 +653,9 @@ def _words(tree: Mapping[str, Any], name: str) -> str:
     kind = str(inner["kind"] if isinstance(inner, Mapping) else inner)
     room = room_of(tree, name)
     let = let_through(link) if held(link) else None
-    kind = kind if let is None else str(state("why.shaped", kind=kind, rate=let))
+    if let is not None:
+        line = (quantities(link["rate"]) or [math.inf])[0] if isinstance(link["rate"], str) else math.inf
+        kind = str(state("why.shaped" if let <= line else "why.shaped-above", kind=kind, rate=let, line=line))
     behind = str(state("why.policed", rate=carried(link))) if policed(link) else ""
     text = "" if kind.startswith("cake") else str(queue.get("capacity", ""))  # it has a limit of memory
     if not text:

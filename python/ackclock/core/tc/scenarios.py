@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -244,7 +245,7 @@ def export_tc(scenario: Scenario, form: str = "tc", devices: Mapping[str, str] |
     Parameters
     ----------
     scenario
-        The scenario; links whose queue is a plain drop-tail queue without a shaper are left out if others have more.
+        The scenario; for sqm-scripts, links without a shaper are left out if others have one.
     form
         One of `FORMATS`.
     devices
@@ -276,10 +277,38 @@ def export_tc(scenario: Scenario, form: str = "tc", devices: Mapping[str, str] |
             )
         if link.get("policer", "none") != "none":
             notes.append(str(state("tc.no-policer", link=link["name"])))
+        notes += _above_line(link, at)
         lines += writer.lines
         notes += writer.notes
         notes += [str(state("tc.marked", flows=name, mark=mark)) for name, mark in writer.marks.items()]
     return Exported({"tc": "\n".join([*lines, ""])}, tuple(notes))
+
+
+def _above_line(link: Mapping[str, Any], at: int) -> list[str]:
+    """Say where the rates of a link's shaper, or of classes below another, are more than there is."""
+    queue = link["queue"]
+    scheduler = queue.get("scheduler", "none")
+    kind = scheduler["kind"] if isinstance(scheduler, Mapping) else scheduler
+    line = number(link["rate"]) if isinstance(link["rate"], str) else math.inf
+    notes = []
+    if kind == "htb":
+
+        def sums(rows: Sequence[Mapping[str, Any]], above: float, whose: str) -> None:
+            whole = sum(number(row["rate"]) for row in rows)
+            if whole > above:
+                facts = {"queue": f"link[{at}].queue", "rates": whole, "whose": whose, "above": above}
+                notes.append(str(state("tc.rates-above", **facts)))
+            for row in rows:
+                most = row["rate"] if row.get("ceil", "rate") == "rate" else row["ceil"]
+                sums(row.get("classes", []), number(most), f"class {json.dumps(row['name'])}")
+
+        sums(queue["classes"], line, "the line")
+    elif kind in ("cake", "tbf"):
+        rate = scheduler["bandwidth" if kind == "cake" else "rate"]
+        if rate != "unlimited" and number(rate) > line:
+            facts = {"queue": f"link[{at}].queue", "kind": kind, "rate": number(rate), "line": line}
+            notes.append(str(state("tc.rate-above", **facts)))
+    return notes
 
 
 def _device(name: str) -> str:
@@ -292,12 +321,17 @@ def _device(name: str) -> str:
 
 def _sqm(tree: Mapping[str, Any], names: Mapping[str, str], notes: list[str]) -> str:
     links: dict[str, tuple[str, float, str]] = {}
+    unshaped = [link["name"] for link in tree["link"] if not shaped(link["queue"])]
     for at, link in enumerate(tree["link"]):
+        if link["name"] in unshaped and len(unshaped) < len(tree["link"]):
+            notes.append(str(state("tc.not-in-sqm", link=link["name"])))
+            continue
         scheduler = link["queue"].get("scheduler", "none")
         if not isinstance(scheduler, Mapping) or scheduler["kind"] != "cake" or scheduler["bandwidth"] == "unlimited":
             raise ValueError(
                 f"link[{at}].queue: sqm-scripts are written with cake and a bandwidth; found another queue"
             )
+        notes += _above_line(link, at)
         words = write_leaf(link["queue"], f"link[{at}].queue", notes).split()
         bits = number(scheduler["bandwidth"])
         if bits % 1000:

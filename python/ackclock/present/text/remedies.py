@@ -31,6 +31,7 @@ STATEMENTS: Final = {
     "in-leaves": "{kind} with FQ-CoDel in its leaves",
     "bbr": "{queue}; BBR at the senders",
     "own-control": "  # or {others}: what the sender had",
+    "not-in-linux": "what senders had that Linux does not have: {controls}",
     "shaped": "{queue}, behind a shaper at {part:.0%}",
     "own-aqm": "if DEV itself has this queue now",
     "shaped-again": "{queue}, behind a shaper at {part:.0%} of the present one",

@@ -14,6 +14,14 @@ STATEMENTS: Final = {
     "no-policer": "left out: the policer of {link}, which drops before this queue",
     "no-class": "{file}: {packets} have no class: they go around the queue, and are left out",
     "marked": 'packets of "{flows}" must carry the mark {mark}: nft or iptables set it',
+    "not-in-sqm": "left out: {link}, which has no shaper: sqm-scripts set none without a rate",
+    "rates-above": (
+        "{queue}: rates of classes, {rates:rate} together, are more than {whose} has, {above:rate}: all at once do not "
+        "get theirs"
+    ),
+    "rate-above": (
+        "{queue}: {kind} lets {rate:rate} through, more than the line's {line:rate}: packets wait behind it"
+    ),
     "disabled": "{place}: left out: the section is not enabled",
     "cake-mq": (
         "{place}: cake_mq: read as cake, as on a device with one queue; of several, each busy one has an equal part of "

@@ -48,6 +48,7 @@ STATEMENTS: Final = {
     "stay": " Only {link} was asked for; {others} stay as in the file.",
     "not-judged": " Not judged: {links} further links.",
     "shaped": "{kind}, which lets {rate:rate} through",
+    "shaped-above": "{kind}, whose {rate:rate} are more than the line's {line:rate}",
     "most-wait": "99 % wait at most {wait:over_seeds}",
     "whole-buffer": "1 in 100 waits for the whole buffer of {room:time}",
     "empty": "No packet crosses the link in the measured time.",

@@ -207,9 +207,10 @@ def _shrinks(disagreement: dict[str, Any], lab: dict[str, tuple[list[Any], Any]]
     (few, few_half), (many, many_half) = parts["chance"], parts["flows"]
     noise = many / few * math.hypot(many_half / many, few_half / few)
     wrong = [] if abs(many / few - 0.5) < 0.15 + noise else [f"four times the flows leave {many / few:.0%} of them"]
-    stated = re.search(r"flows ([0-9.e-]+) of the mean queue, not ([0-9.e-]+)", disagreement["sentence"])
+    shares = r"([0-9.e-]+) % of the mean queue with 4 times as many flows, ([0-9.e-]+) % with these"
+    stated = re.search(shares, disagreement["sentence"])
     for said, mean, half in zip(stated.groups() if stated else (), (many, few), (many_half, few_half), strict=False):
-        if abs(float(said) - mean) > half + 0.15 * mean:
+        if abs(float(said) / 100 - mean) > half + 0.15 * mean:
             wrong.append(f"{mean:.3g} ± {half:.2g} of the mean queue, not {said}")
     return wrong if stated else [*wrong, "it has no shares of the mean queue"]
 

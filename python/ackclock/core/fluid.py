@@ -510,6 +510,11 @@ class FluidResult(EngineResult):
         return float(self._times[-1])
 
     @property
+    def one_of(self) -> int:
+        """Flows with a queue each of which windows and queues are those of one; 1 where all share a queue."""
+        return self._equations.one_of
+
+    @property
     def window(self) -> tuple[float, float]:
         """Start and end of what the summary is of, s: the measurement window, or the last half of a shorter run."""
         measure = str(self._scenario["scenario"].get("measure") or "")

@@ -67,7 +67,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _answered(options: argparse.Namespace) -> None:
     """Print the answer."""
-    from ...questions.stability import stability
+    from ...questions.stability import first_stable, stability
 
     title, scenario = one_variant(options, "stability")
     if options.source == "packets":
@@ -89,7 +89,7 @@ def _answered(options: argparse.Namespace) -> None:
     except ValueError as error:
         raise WrongInputError(f"ackclock stability: {error}") from None
     if options.equilibrium is None:
-        analysis = next((candidate for candidate in each if candidate.stable), each[0])
+        analysis = first_stable(each)
     _judged(options, title, analysis, each)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ..text.compare import table
+from ..text.compare import refusals, sentences, table
 from ..text.stability import idle_links
 from ._figures import _figure_of
 from .stability import Section, _cells, _rendered, _write
@@ -21,7 +21,7 @@ def write(path: str | os.PathLike[str], comparison: Comparison) -> None:
 
 def page(comparison: Comparison) -> str:
     """Return the report that :func:`write` writes."""
-    apart = len({(disagreement.measure, disagreement.of) for disagreement in comparison.disagreements})
+    apart = sum(agrees == "no" for agrees in comparison.table["agree"]) if comparison.values else 0
     engines = ", ".join(comparison.lines)
     if len(comparison.lines) == 1:
         sentence = f"Only the {engines} engine can represent this scenario."
@@ -42,8 +42,8 @@ def page(comparison: Comparison) -> str:
         tables=[_cells(table(comparison))],
         notes=[
             *map(idle_links, comparison.idle),
-            *(disagreement.sentence for disagreement in comparison.disagreements),
-            *(f"The {engine} engine cannot take it: {reason}" for engine, reason in comparison.refused.items()),
+            *(sentences(comparison) if apart else []),
+            *(f"{said[0].upper()}{said[1:]}" for said in refusals(comparison)),
         ],
         sections=[
             Section(

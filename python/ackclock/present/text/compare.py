@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from ...core._words import listed
 from ...core.units import PLAIN, interval, time
 from ...experiment.ablation import JOINT
 from ...experiment.sequential import seeds_in_words, seeds_needed
 from ...questions.compare import Comparison
+from ...questions.compare.ablations import ABLATIONS
+from ...questions.compare.engines import SWING
 from ...questions.compare.evidence import Disagreement, Explanation, Tried, moving
 from ...questions.compare.values import UNITS, row_name
 from ..tables import text_table
@@ -28,18 +33,55 @@ STATEMENTS: Final = {
     "small-windows": "small windows of {packets:.3g} packets",
     "window-size": "the size of the windows, {packets:.3g} packets",
     "flows": "the number of flows, {flows}",
+    "one-of": "{count} equilibria; number {which}: {said}",
 }
+DONE: Final = {ablation.key: ablation.done for ablation in ABLATIONS}
+"""Experiments in words."""
 
 
 def text(comparison: Comparison) -> str:
     """Return the table, which engines refused, what the equations say about stability, and each disagreement."""
     lines = [text_table(table(comparison), COLUMNS), ""]
-    lines += [f"the {engine} engine cannot take it: {reason}" for engine, reason in comparison.refused.items()]
+    lines += refusals(comparison)
     if comparison.stable:
         lines.append(f"stability by the equations: {comparison.stable}")
     lines += map(idle_links, comparison.idle)
-    lines += [""] if comparison.disagreements else ["", "The engines agree."] if len(comparison.lines) > 1 else []
-    return "\n".join([*lines, *(disagreement.sentence for disagreement in comparison.disagreements)])
+    lines += [""] if len(comparison.lines) > 1 else []
+    return "\n".join([*lines, *sentences(comparison)])
+
+
+def refusals(comparison: Comparison) -> list[str]:
+    """Return which engines cannot represent the scenario, and why."""
+    said = []
+    for engine, given in comparison.refused.items():
+        reason = given.removeprefix(f"{comparison.scenario.origin}: ")
+        reason = reason.removeprefix(f"the {engine} engine cannot represent ")
+        said.append(f"the {engine} engine cannot take it: {reason}")
+    return said
+
+
+def sentences(comparison: Comparison) -> list[str]:
+    """Return each disagreement in a sentence, those with one cause together; or that there is none."""
+    if len(comparison.lines) > 1 and comparison.agree:
+        return ["The engines agree."]
+    said = [_period(comparison, of, having) for of, having in comparison.periods_missing.items()]
+    groups = groupby(comparison.disagreements, lambda item: (_whose(item), cause(item.measure, item.explanation)))
+    return said + [_sentence(list(group), why) for (_, why), group in groups]
+
+
+def _whose(disagreement: Disagreement) -> tuple[str, str] | None:
+    """The measure that a cause is said of; None where none is named: one sentence does for several measures then."""
+    named = disagreement.explanation.key not in ("not-found", "cannot-tell")
+    return (disagreement.measure, disagreement.of) if named else None
+
+
+def _period(comparison: Comparison, of: str, having: Sequence[str]) -> str:
+    """Say in which engines a queue swings."""
+    row = comparison.values["period", of]
+    swings = listed([f"{_cell('period', row[engine])} in the {engine} engine" for engine in having])
+    others = [engine for engine, lines in comparison.lines.items() if of in lines.queue and engine not in having]
+    lacking = f"in the {listed(others)} engine{'s' * (len(others) > 1)}"
+    return f"{row_name('period', of)}: {swings}; {lacking} no regular swing reaches {SWING:.0%} of the mean queue."
 
 
 def table(comparison: Comparison) -> pd.DataFrame:
@@ -71,22 +113,28 @@ def _in_packets(measure: str) -> str:
 
 def sentence(disagreement: Disagreement) -> str:
     """Return both values and the cause of their difference."""
-    of, explanation = disagreement, disagreement.explanation
-    other, packet = (f"{_cell(of.measure, value)}{_unit(of.measure)}" for value in (of.other, of.packet))
-    values = f"{other} in the {of.engine} engine, {packet} in the packet engine"
-    solved = (
-        f"; the experiments used the {explanation.solved_by} engine, which agrees with it"
-        if explanation.solved_by
-        else ""
-    )
-    return f"{row_name(of.measure, of.of)}: {values}; {cause(of.measure, explanation)}{solved}."
+    return _sentence([disagreement], cause(disagreement.measure, disagreement.explanation))
+
+
+def _sentence(each: Sequence[Disagreement], why: str) -> str:
+    """Return the values of disagreements with one cause, and that cause."""
+    values = []
+    for (measure, of), group in groupby(each, lambda item: (item.measure, item.of)):
+        engines = list(group)
+        others = [f"{_cell(measure, item.other)}{_unit(measure)} in the {item.engine} engine" for item in engines]
+        packet = f"{_cell(measure, engines[0].packet)}{_unit(measure)} in the packet engine"
+        values.append(f"{row_name(measure, of)}: {', '.join(others)}, {packet}")
+    solvers = sorted({item.explanation.solved_by for item in each if item.explanation.solved_by})
+    solved = f"; the experiments used the {listed(solvers)} engine" if solvers else ""
+    solved += ", which agrees with it" if solvers and not {item.engine for item in each} & set(solvers) else ""
+    return f"{'; '.join(values)}; {why}{solved}."
 
 
 def cause(measure: str, explanation: Explanation) -> str:
     """Return why an engine differs from the packets in a measure, or that this is not known."""
     if not explanation.tried:
         return (
-            "cannot tell its cause: the experiments would take too long (--until-sure)"
+            "cannot tell the cause: the experiments would take too long (--until-sure)"
             if explanation.unaffordable
             else "cause not found: no experiment could measure it"
         )
@@ -102,32 +150,32 @@ def cause(measure: str, explanation: Explanation) -> str:
     named = explanation.named
     values = f"{named.done}{'' if explanation.key == 'cannot-tell' else ':'} {_values(measure, named)}"
     if explanation.key == "cannot-tell":
-        return f"cannot tell its cause: {values}, but {_doubt(named, now)}"
+        return f"cannot tell the cause: {values}, but {_doubt(named, now)}"
     if explanation.part:
         return f"part of the cause is {named.cause} ({values}); the rest was not found"
     if explanation.fluctuations is not None:
         many, few = explanation.fluctuations
         return (
             f"the cause is {named.cause}: their random fluctuations, which the equations do not have, shrink as the "
-            f"root of their number ({named.done} {many:.3g} of the mean queue, not {few:.3g})"
+            f"root of their number (the standard deviation is {100 * many:.3g} % of the mean queue {named.done}, "
+            f"{100 * few:.3g} % with these)"
         )
     return f"{'it takes both' if JOINT in named.key else 'the cause is'} {named.cause} ({values})"
 
 
 def _no_cause(explanation: Explanation, tried: list[Tried]) -> str:
-    """Say what was taken away in vain, and what could not be."""
-    names = "; ".join(trial.cause for trial in tried if JOINT not in trial.key) or "nothing to take away"
-    names += "; and two at once" if any(JOINT in trial.key for trial in tried) else ""
+    """Say what was tried in vain, and what could not be."""
+    names = "; ".join(trial.done for trial in tried if JOINT not in trial.key)
+    names += "; two of these at once" if any(JOINT in trial.key for trial in tried) else ""
     if not explanation.unaffordable:
-        return f"cause not found (taken away one by one: {names})"
-    rest = f"not found in {names}; " if tried else ""
+        return f"cause not found (tried in vain: {names})" if tried else "cause not found: there is nothing to try"
+    rest = f"tried in vain: {names}; " if tried else ""
     most = max(explanation.unaffordable.values()) / 1e6
-    single = [key for key in explanation.unaffordable if JOINT not in key]
-    pairs = f"{'more ' * any(JOINT in trial.key for trial in tried)}two at once"
-    left = ", ".join([*single, *[pairs] * (len(single) < len(explanation.unaffordable))])
-    if math.isinf(most):
-        return f"cannot tell its cause: {rest}trying {left} would take too long (--until-sure)"
-    return f"cannot tell its cause: {rest}trying {left} would take up to {most:.0f} M packets"
+    single = [DONE[key] for key in explanation.unaffordable if JOINT not in key]
+    pairs = f"with {'more' if any(JOINT in trial.key for trial in tried) else 'two'} of these at once"
+    left = "; ".join([*single, *[pairs] * (len(single) < len(explanation.unaffordable))])
+    long = "too long (--until-sure)" if math.isinf(most) else f"up to {most:.0f} M packets"
+    return f"cannot tell the cause: {rest}not tried, as it would take {long}: {left}"
 
 
 def _open(measure: str, now: Tried) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...core.errors import AckclockError, AnalysisError, Interrupted, RunError, ScenarioError
-from ...core.scenario import ScenarioLike, scenario_of
+from ...core.scenario import Scenario, ScenarioLike, scenario_of
 from ...core.simulate import run
-from ..stability import stability
+from ...core.statement import state
+from ..stability import first_stable, stability
 from .comparison import Comparison
 from .engines import EQUATIONS, add_packet, add_periods
 from .evidence import Disagreement
@@ -84,13 +85,25 @@ def compare(
     if "fluid" in comparison.lines:
         say("stability")
         try:
-            analysis = stability(scenario)
-            comparison.stable, comparison.idle = analysis.answer().sentence, analysis.idle
+            comparison.stable, comparison.idle = _stability(scenario)
         except AckclockError as error:
             comparison.stable = f"no answer: {error}"
     add_periods(comparison, result.window)
     _judge(comparison, until_sure, say)
     return comparison
+
+
+def _stability(scenario: Scenario) -> tuple[str, tuple[str, ...]]:
+    """Return what the equations say of stability, of the first stable equilibrium where there are several."""
+    analysis = stability(scenario)
+    if analysis.moving is not None:
+        return analysis.moving.sentence, ()
+    each = analysis.each()
+    chosen = first_stable(each)
+    said = chosen.answer().sentence
+    if len(each) > 1:
+        said = str(state("compare.one-of", which=each.index(chosen), count=len(each), said=said))
+    return said, chosen.idle
 
 
 def _judge(comparison: Comparison, until_sure: bool, say: Callable[[str], None]) -> None:

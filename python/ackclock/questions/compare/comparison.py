@@ -42,6 +42,18 @@ class Comparison(Card):
         return f"{self.scenario.name}: {listed(list(self.lines))}; {differing} of {len(self.values)} measures differ"
 
     @property
+    def agree(self) -> bool:
+        """Whether the engines agree in every measure that two of them have."""
+        return "no" not in list(self.table["agree"])
+
+    @property
+    def periods_missing(self) -> dict[str, tuple[str, ...]]:
+        """Links whose queue swings in some engines and not in all that have it, with the engines in which it does."""
+        swinging = {of: tuple(row) for (measure, of), row in self.values.items() if measure == "period"}
+        queued = {of: sum(of in lines.queue for lines in self.lines.values()) for of in swinging}
+        return {of: engines for of, engines in swinging.items() if len(engines) < queued[of]}
+
+    @property
     def table(self) -> pd.DataFrame:
         """One row per measure, a column an engine, and whether they agree with the packet engine."""
         import pandas as pd
@@ -56,7 +68,7 @@ class Comparison(Card):
         return pd.DataFrame(rows).T
 
     def _agree(self, measure: str, of: str, by_engine: dict[str, float], apart: set[tuple[str, str]]) -> str:
-        if measure == "period" and len(by_engine) < len([lines for lines in self.lines.values() if of in lines.queue]):
+        if measure == "period" and of in self.periods_missing:
             return "no"  # one oscillates, another does not
         return "-" if len(by_engine) == 1 else "no" if (measure, of) in apart else "yes"
 

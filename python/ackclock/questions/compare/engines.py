@@ -13,6 +13,7 @@ from ...core.fluid import fluid
 from ...core.meanfield import COARSE, meanfield
 from ...core.result import packets_handled
 from ...core.scenario import Scenario
+from ..causes.scales import quantities
 from ..stability.questions import within
 from .comparison import Comparison
 from .values import Lines
@@ -118,18 +119,20 @@ def _run_fluid(scenario: Scenario, _say: Callable[[str], object]) -> Run:
 def _read_fluid(comparison: Comparison, run: Run, window: tuple[float, float]) -> None:
     traces = run.result.traces
     inside = traces.sel(time=slice(*window))
+    shared = run.result.one_of == 1  # else each flow has a queue, and how they move together is not known
     for name in traces["link"].to_numpy():
         queue, loss = inside["queue"].sel(link=name).to_numpy(), inside["probability"].sel(link=name).to_numpy()
         arrivals = inside["arrivals"].sel(link=name).to_numpy()
-        _put(comparison, "fluid", "queue", str(name), queue.mean())
-        _put(comparison, "fluid", "deviation", str(name), queue.std())
+        _put(comparison, "fluid", "queue", str(name), run.result.one_of * queue.mean())
+        if shared:
+            _put(comparison, "fluid", "deviation", str(name), queue.std())
         if arrivals.sum() > 0:
             _put(comparison, "fluid", "loss", str(name), float((loss * arrivals).sum() / arrivals.sum()))
     for name in traces["class"].to_numpy():
         _put(comparison, "fluid", "window", str(name), inside["window"].sel({"class": name}).to_numpy().mean())
     comparison.lines["fluid"] = Lines(
         traces["time"].to_numpy(),
-        {str(name): traces["queue"].sel(link=name).to_numpy() for name in traces["link"].to_numpy()},
+        {str(name): traces["queue"].sel(link=name).to_numpy() for name in traces["link"].to_numpy() if shared},
         {str(name): traces["window"].sel({"class": name}).to_numpy() for name in traces["class"].to_numpy()},
     )
 
@@ -201,8 +204,9 @@ def _shorter(scenario: Scenario) -> tuple[Scenario, float]:
         return scenario, 0.0
     first, last = (_core.quantity(part.strip())[0] for part in tree["scenario"]["measure"].split(".."))
     longest = max(_core.quantity(text)[0] for entry in tree["flows"] for text in _TIMES.findall(str(entry["rtt"])))
-    skipped = first - FORGOTTEN * longest
-    if skipped <= 0:
+    begun = max(value for entry in tree["flows"] for value in quantities(entry["start"]) or [0.0])
+    skipped = first - begun - FORGOTTEN * longest
+    if skipped <= 0 or any(entry["stop"] != "never" for entry in tree["flows"]):
         return scenario, 0.0
     window = f"{first - skipped:.9g} s .. {last - skipped:.9g} s"
     return scenario.with_({"scenario.duration": f"{end - skipped:.9g} s", "scenario.measure": window}), skipped

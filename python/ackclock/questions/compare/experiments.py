@@ -403,7 +403,7 @@ def _timed(tree: dict[str, Any], first: float, last: float) -> dict[str, Any]:
 def _brief(tree: dict[str, Any]) -> dict[str, Any]:
     """The scenario for an experiment: as long as its slowest round trips ask for, if it has no changes over time."""
     end = quantities(tree["scenario"]["duration"])
-    if tree.get("change") or not end:
+    if tree.get("change") or not end or any(flow.get("stop", "never") != "never" for flow in tree["flows"]):
         return tree
     rtt = max((max(quantities(flow["rtt"]) or [0.1]) for flow in tree["flows"]), default=0.1)
     starts = max((max(quantities(flow.get("start", "0 s")) or [0.0]) for flow in tree["flows"]), default=0.0)

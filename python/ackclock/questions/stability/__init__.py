@@ -14,7 +14,7 @@ from .equilibrium import FluidEquilibrium, Margins
 from .large_signal import LargeSignal
 from .limit_cycle import Cycle, cycle
 from .limits import EquilibriumBranch, Limit, SpecialPoint
-from .questions import BUDGET, Stability, attempt, stability
+from .questions import BUDGET, Stability, attempt, first_stable, stability
 
 __all__ = [
     "BUDGET",
@@ -35,5 +35,6 @@ __all__ = [
     "attempt",
     "cycle",
     "discrepancy",
+    "first_stable",
     "stability",
 ]

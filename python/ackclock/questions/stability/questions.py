@@ -190,6 +190,11 @@ def stability(
     return Stability(_frozen(analysis), choices, equilibrium, analysis.idle)
 
 
+def first_stable(each: Sequence[Stability]) -> Stability:
+    """Return the first stable equilibrium of several; the first of all where none is."""
+    return next((candidate for candidate in each if candidate.stable), each[0])
+
+
 def _without_idle_links(analysis: Stability) -> Stability:
     """Return the same questions without the links that never fill, where these alone keep it from an equilibrium."""
     scenario = analysis.scenario

@@ -205,7 +205,7 @@ def _other_packets(flows: Sequence[Mapping[str, Any]], queue: Mapping[str, Any],
     marked = any(flow.get("ecn") for flow in flows) and bool(queue.get("ecn"))
     plain = queue.get("aqm") == "drop-tail" and queue.get("scheduler", "none") == "none"
     if marked != (congestion == BY_MARKS) and not plain:
-        return f"the cells that ship with ackclock have {'no ECN' if marked else 'ECN'} with {called(congestion)}"
+        return str(state("agreement.unmarked" if marked else "agreement.marked", congestion=called(congestion)))
     return ""
 
 

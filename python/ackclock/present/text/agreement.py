@@ -9,12 +9,14 @@ from ...questions.causes.ablations import called
 
 STATEMENTS: Final = {
     "no-cell": "the cells that ship with ackclock have no {congestion} over {queue}",
+    "marked": "the cells that ship with ackclock have ECN with {congestion}",
+    "unmarked": "the cells that ship with ackclock have no ECN with {congestion}",
     "other-time": "the cells that ship with ackclock have {queue} with the {key} of {usual:time}",
     "far": "the nearest cell of {congestion} over {queue} is {nearest}, too far to say anything",
 }
 
 OF_CELLS: Final = {"pfifo": " of one bandwidth-delay product, that of 40 ms at least", "red": " from 15 to 45 kB"}
-"""What the cells' queues have by which other links may differ; RED's thresholds at 10 Mbit/s."""
+"""Properties of the cells' queues by which other links may differ; RED's thresholds at 10 Mbit/s."""
 
 
 def sentence(trust: Trust) -> str:

@@ -14,6 +14,8 @@ import json
 import signal
 import time
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -29,13 +31,16 @@ from ackclock.errors import AckclockError
 Record = dict[str, Any]
 """
 What was said of one scenario: ``kind``, ``seed``, ``what`` (the scenario in short) and ``seconds`` (processor time of the answer) and ``checking`` (of its checker);
-then either ``error`` (a refusal), ``crash`` (any other exception) or ``unchecked`` (why the checker gave up), or the
+then either ``error`` (a refusal), ``crash`` (any other exception), ``late`` (an answer that took too long) or
+``unchecked`` (why the checker gave up), or the
 numbers of statements in ``sentences`` and of those that say "cannot tell" in ``open``, and what is ``false``.
 """
 SLOW = 60.0
 """An answer that takes longer is counted, s of processor time."""
 PATIENT = 60.0
 """A checker that takes longer is given up, s of processor time."""
+ANSWERED = 180.0
+"""An answer that takes longer is not waited for, s of processor time."""
 
 
 class Kind(Protocol):
@@ -71,29 +76,39 @@ def ask_and_check(name: str, seed: int, packets: float) -> Record:
     record: Record = {"kind": name, "seed": seed, "what": what}
     begun = time.process_time()
     try:
-        answer = kind.answer(question, packets)
+        with within(ANSWERED, "the answer"):
+            answer = kind.answer(question, packets)
     except AckclockError as error:
         return record | {"seconds": time.process_time() - begun, "error": str(error)}
+    except TimeoutError as error:
+        return record | {"seconds": time.process_time() - begun, "late": str(error)}
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:  # a panic of the core is no Exception
         return record | {"seconds": time.process_time() - begun, "crash": traceback.format_exc()}
     record["seconds"] = time.process_time() - begun
-    signal.signal(signal.SIGPROF, too_long)
-    signal.setitimer(signal.ITIMER_PROF, PATIENT)
     begun = time.process_time()
     try:
-        record |= kind.checked(question, answer, seed)
+        with within(PATIENT, "the checker"):
+            record |= kind.checked(question, answer, seed)
     except (AckclockError, TimeoutError) as error:
         record["unchecked"] = str(error)
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
     return record | {"checking": time.process_time() - begun}
 
 
-def too_long(_signal: int, _frame: object) -> None:
-    """End a checker."""
-    raise TimeoutError(f"the checker takes longer than {PATIENT:.0f} s")
+@contextmanager
+def within(seconds: float, what: str) -> Iterator[None]:
+    """End what takes longer than so many seconds of processor time."""
+
+    def too_long(_signal: int, _frame: object) -> None:
+        raise TimeoutError(f"{what} takes longer than {seconds:.0f} s")
+
+    signal.signal(signal.SIGPROF, too_long)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def ask(name: str, seeds: range, store: Path | None, packets: float) -> list[Record]:
@@ -131,7 +146,7 @@ def summary(name: str, rows: list[Record]) -> str:
     return "\n".join(line for line in lines if line)
 
 
-MISSING = {"error": "no answer", "crash": "CRASH", "unchecked": "not checked"}
+MISSING = {"error": "no answer", "crash": "CRASH", "late": "answered too late", "unchecked": "not checked"}
 """Records without a verdict, and what they are called."""
 
 

@@ -23,10 +23,10 @@ CLOSE = 0.02
 _UNIT = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
-def check(answer: dict[str, Any]) -> int:
-    """Check every sentence of an answer; returns how many there were."""
+def check(answer: dict[str, Any], known: _Runs | None = None) -> int:
+    """Check every sentence of an answer; returns how many there were. What was run again is `known` afterwards."""
     said = 0
-    every = _Runs(answer["runs"], answer["link"])
+    every = _Runs(answer["runs"], answer["link"], known)
     for part in [answer, *answer.get("beside", [])]:
         runs = _Runs(part["runs"], part["link"], every)
         for sentence in part["sentences"]:

@@ -15,12 +15,13 @@ from unittest.mock import patch
 import pytest
 
 import ackclock as ac
+import cause_checker
 import checkers
 import people_checker
 import printed_checker
 from ackclock._core import quantity
 from ackclock.questions.home import home
-from verdict_variants import random_crossing
+from verdict_variants import random_crossing, random_line
 
 QUESTION = home("4 Mbit/s", "2 Mbit/s", "40 ms", queue={"aqm": "drop-tail", "capacity": "70 ms"}, call=True)
 """Both directions wait for some 50 ms, above their limit of 20 ms."""
@@ -33,7 +34,7 @@ def module(name: str) -> ModuleType:
 EXPERIMENT, PEOPLE, REMEDIES, WHY, SETTING = (
     module(f"questions.{name}") for name in ("causes.experiment", "people", "remedies", "why", "setting")
 )
-MEASURES, REMEDY = (module(f"questions.causes.{name}") for name in ("measures", "remedy"))
+ABLATIONS, MEASURES, REMEDY = (module(f"questions.causes.{name}") for name in ("ablations", "measures", "remedy"))
 TEXT = {name: module(f"present.text.{name}") for name in ("people", "remedies", "why")}
 
 
@@ -60,8 +61,15 @@ def false() -> list[str]:
     answer = json.loads(json.dumps(result.json())) | {"printed": str(result)}
     faults = people_checker.wrong(answer["people"], QUESTION) + people_checker.wrong_beside_the_table(answer, QUESTION)
     faults += people_checker.wrong_beside_probes(answer, QUESTION) + printed_checker.wrong(answer)
+    return faults + of_the_link(answer)
+
+
+def of_the_link(answer: dict[str, Any]) -> list[str]:
+    """What the judges of links and causes call false in an answer."""
+    known = checkers._Runs(answer["runs"], answer["link"])
+    faults = cause_checker.wrong(answer, known)
     try:
-        checkers.check(answer)
+        checkers.check(answer, known)
     except AssertionError as error:
         faults.append(str(error))
     return faults
@@ -198,6 +206,59 @@ def _other_commands() -> Any:
     return wrapped(WHY, "_advised", turn)
 
 
+def _queue_words(pattern: str, words: str) -> Any:
+    """What the queue does, in other words."""
+
+    def change(said: tuple[Any, Any]) -> tuple[Any, Any]:
+        return said[0], replace(said[1], text=re.sub(pattern, words, said[1].text))
+
+    return wrapped(WHY, "stated", change)
+
+
+def _causes_of(change: Callable[[Any], Any]) -> Any:
+    """The causes that are found of each symptom."""
+    return wrapped(EXPERIMENT, "_causes", lambda found: (tuple(change(found[0])), found[1]))
+
+
+def _open(**changed: Any) -> Any:
+    """All is left open, for another reason."""
+    true = EXPERIMENT._decide
+
+    def decide(lab: Any, tree: Any, present: Any, symptom: Any, seed: int) -> Any:
+        verdict, present = true(lab, tree, present, symptom, seed)
+        if isinstance(verdict, EXPERIMENT._Open):
+            return verdict, present
+        return replace(EXPERIMENT._cannot_tell(lab, present, symptom, verdict), **changed), present
+
+    return patch.object(EXPERIMENT, "_decide", decide)
+
+
+def _half_a_pair(causes: Any) -> Any:
+    for cause in causes:
+        words, done = (text.split(" and ")[0] for text in (cause.words, cause.done))
+        yield replace(cause, words=words, done=done)
+
+
+def _narrow(place: Any) -> Any:
+    return wrapped(place, "interval", lambda estimate: replace(estimate, half=estimate.half / 3))
+
+
+def _other_class() -> Any:
+    """The goodput that falls is said of another class."""
+    true = TEXT["remedies"]._effect
+
+    def words(effect: Any, balance: Any) -> str:
+        others = [own.subject for own in balance.effects if own.key == "goodput" and own.subject != effect.subject]
+        return str(true(replace(effect, subject=others[0]) if effect.key == "goodput" else effect, balance))
+
+    return patch.object(TEXT["remedies"], "_effect", words)
+
+
+def _other_wanted() -> Any:
+    true = REMEDY.Balance.wanted
+    return patch.object(REMEDY.Balance, "wanted", lambda balance, prefer: not true(balance, prefer))
+
+
 FAULTS: dict[str, Callable[[], Any]] = {
     "commands for twice the rate": _commands,
     "a shaper run at 90 % and called 95": lambda: patch.object(REMEDIES, "SHAPED", 0.9),
@@ -236,6 +297,21 @@ FAULTS: dict[str, Callable[[], Any]] = {
     "settings that were not run": lambda: wrapped(
         WHY, "_checked", lambda text: re.sub(r"of (\d+) settings", lambda m: f"of {int(m[1]) + 1} settings", text)
     ),
+    "a cause of another control": lambda: patch.object(ABLATIONS, "called", lambda _kind: "Reno"),
+    "the path of the ACKs over another link": lambda: _causes_of(
+        lambda ones: [replace(one, words=re.sub(r"over .*", "over sideways", one.words)) for one in ones]
+    ),
+    "a cause that was done otherwise": lambda: _causes_of(lambda ones: [replace(one, done="with BBR") for one in ones]),
+    "the second cause is dropped": lambda: _causes_of(lambda ones: ones[:1]),
+    "no cause is found": lambda: _causes_of(lambda _: ()),
+    "the highest queue in another unit": lambda: _queue_words(r"(and [0-9.]+) ms:", r"\1 us:"),
+    "a picture from its end to its beginning": lambda: wrapped(
+        WHY, "averaged", lambda setting: replace(setting, spark=setting.spark[::-1])
+    ),
+    "a third of the interval of a change": lambda: _narrow(REMEDY),
+    "the halves disagree": lambda: _open(reason="the two halves of the run disagree"),
+    "runs of different lengths disagree": lambda: _open(reason="runs of different lengths disagree"),
+    "cannot tell, by the limit": lambda: _open(reason="the runs lie on both sides of the limit"),
     "the other style's delay as this one's": lambda: wrapped(
         WHY, "_style", lambda text: re.sub(r"delay of (.*?) \(here (.*?)\)", r"delay of \2 (here \1)", text)
     ),
@@ -246,6 +322,30 @@ FAULTS: dict[str, Callable[[], Any]] = {
 def test_planted_faults_are_convicted(name: str) -> None:
     with FAULTS[name]():
         assert false()
+
+
+LINES: dict[str, tuple[int, Callable[[], Any]]] = {
+    "less goodput of another class": (9100011, _other_class),
+    "half of Jain's index in the table": (
+        9100011, lambda: wrapped(WHY, "averaged", lambda setting: replace(setting, jain=setting.jain / 2))
+    ),
+    "what costs a lot is recommended": (9100011, _other_wanted),
+    "a third of the interval of a wait": (9100038, lambda: _narrow(WHY)),
+    "unequal shares even out": (9100011, lambda: _open(reason="the shares may even out in longer runs")),
+}  # fmt: skip
+"""Faults that show where classes share a line."""
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_faults_of_classes_are_convicted(name: str) -> None:
+    seed, fault = LINES[name]
+
+    def wrong() -> list[str]:
+        return of_the_link(json.loads(json.dumps(ac.why(scenario=random_line(seed)).json())))
+
+    assert not wrong()
+    with fault():
+        assert wrong()
 
 
 def _no_way_back() -> Any:
@@ -262,6 +362,7 @@ CROSSINGS: dict[str, tuple[int, Callable[[], Any]]] = {
     ),
     "what is alike is worse": (245, lambda: patch.object(REMEDY.Balance, "worse", lambda *_: True)),
     "a tree that Linux has not is not undone": (115, _no_way_back),
+    "half of a pair of causes": (9100025, lambda: _causes_of(_half_a_pair)),
 }  # fmt: skip
 """Faults that showed where two features met, each with a crossing in which it is seen."""
 
@@ -272,12 +373,7 @@ def test_faults_of_crossings_are_convicted(name: str) -> None:
     scenario, options = random_crossing(seed)
 
     def wrong() -> bool:
-        answer = json.loads(json.dumps(ac.why(scenario=scenario, **options).json()))
-        try:
-            checkers.check(answer)
-        except AssertionError:
-            return True
-        return False
+        return bool(of_the_link(json.loads(json.dumps(ac.why(scenario=scenario, **options).json()))))
 
     assert not wrong()
     with fault():

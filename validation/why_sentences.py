@@ -18,9 +18,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from scipy import stats
 
 import ackclock as ac
+import cause_checker
 import people_checker
 import printed_checker
-from checkers import check
+from checkers import _idle, _Runs, check
 from run_checker import random_scenario
 from verdict_variants import Variant, made, random_crossing, random_line, random_link
 
@@ -42,7 +43,7 @@ def measured(scenario: Any, seeds: range = SEEDS) -> dict[str, tuple[float, floa
     columns = {
         "wait": [float(row["delay_p50"]) for row in rows],
         "loss": [float((row["drops"] + row["policed"]) / row["arrivals"]) for row in rows],
-        "idle": [1 - float(row["utilization"]) for row in rows],
+        "idle": [_idle(run, _Runs({}, "link")) for run in runs],  # of what a shaper lets through, too
         "uneven": [1 - float(goodputs.sum() ** 2 / (len(goodputs) * (goodputs**2).sum())) for goodputs in flows],
     }
     factor = float(stats.t.ppf(0.975, len(runs) - 1)) / math.sqrt(len(runs))
@@ -53,11 +54,12 @@ def measured(scenario: Any, seeds: range = SEEDS) -> dict[str, tuple[float, floa
 
 def false(answer: dict[str, Any], scenario: Any) -> list[str]:
     """What is false in an answer."""
-    wrong = []
+    wrong, known = [], _Runs(answer["runs"], answer["link"])
     try:
-        check(answer)
+        check(answer, known)
     except AssertionError as error:
         wrong.append(f"derived again: {error}")
+    wrong += cause_checker.wrong(answer, known)
     if answer.get("people") and answer["people"]["settings"]:
         wrong += people_checker.wrong(answer["people"], scenario, warm=began(answer))
         wrong += people_checker.wrong_beside_the_table(answer, scenario)

@@ -1,0 +1,545 @@
+"""
+A judge of what `ackclock why` says of causes, of what it leaves open, and of its pictures.
+
+The words of a cause are held against the difference of two scenarios: what was changed there, and nothing else, must be
+what they name. It shares no code with what said it.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from scipy import stats
+
+import ackclock as ac
+import checkers
+from checkers import STREAMS, _idle, _lost, _Runs, _sampled, _stream_loss, _uneven, _wait, _wait_limit
+
+Tree = Mapping[str, Any]
+Words = tuple[str, str]
+"""Patterns of what is said of a change: its cause, and what was done."""
+
+MEASURES: dict[str, tuple[str, Any, Any, float]] = {
+    "waits-long": ("delay", _wait(0.5), _wait_limit, 0.7),
+    "loses-much": ("loss", _lost, lambda *_: 0.01, 0.5),
+    "stream-loses": ("stream", _stream_loss, lambda *_: 1e-3, 0.5),
+    "stands-idle": ("idle", _idle, lambda *_: 0.05, 0.7),
+    "shares-unevenly": ("unfair", _uneven, lambda *_: 0.2, 0.5),
+}
+"""Of each symptom: the name of its runs, its number, the limit, and the part of it that a cause may leave."""
+ASKED = {"wait long": "waits-long", "of the packets are lost": "loses-much", "of their packets": "stream-loses",
+         "stands idle": "stands-idle", "share evenly": "shares-unevenly"}  # fmt: skip
+WITH_CONTROL = ("path", "reverse_path", "rtt", "count", "traffic", "start", "tunnel", "ack_size", "packet_size")
+"""Keys of a class that do not come with another congestion control."""
+WIRE = {
+    "policer": "a policer",
+    "loss": "losses on the wire",
+    "jitter": "delay that varies from packet to packet",
+    "stalls": "times in which the link sends nothing",
+}
+UNLIMITED = {
+    "access_rate": ("the access links of {}", "with unlimited access links"),
+    "max_window": ("the receivers' window of {}", "with an unlimited receive window"),
+    "receive_buffer": ("the receive buffers of {}", "with an unlimited receive window"),
+}
+SURE = 0.9
+"""What is removed is removed decidedly where even so much of the limit would do."""
+TIME = r"[0-9.e+-]+ (?:us|ms|s)\b"
+RATE = r"[0-9.e+-]+ [kMG]?bit/s"
+
+
+def wrong(answer: dict[str, Any], known: _Runs | None = None) -> list[str]:
+    """Return what is false of causes, open questions and pictures in an answer of `why`."""
+    faults: list[str] = []
+    for part in [answer, *answer.get("beside", [])]:
+        runs = _Runs(part["runs"], part["link"], known)
+        known = known or runs
+        for sentence in part["sentences"]:
+            if sentence["predicate"] in MEASURES:
+                faults += _causes(sentence, runs)
+                faults += _dropped(sentence, runs)
+            elif sentence["predicate"] == "cannot-tell":
+                faults += _plain(sentence, runs)
+            elif sentence["subject"] == "queue":
+                faults += _queue(sentence, runs)
+            elif sentence["subject"] in ("FQ-CoDel", "BBR"):
+                queue = sentence["subject"] == "FQ-CoDel"
+                effects = answer["effects"] if queue else answer["senders"]["effects"]
+                faults += [*(_recommended(answer, sentence) if queue else ()), *_of_classes(effects, sentence)]
+                faults += _paired(effects, sentence, runs)
+        faults += _pictures(part, answer, runs)
+    return faults
+
+
+# causes
+
+
+def _causes(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
+    """The words of each cause name what its run has otherwise, and nothing else."""
+    symptom, *causes = sentence["evidence"]
+    tail = sentence["text"].partition("; ")[2]
+    begin = re.match(r"the cause is |it takes both |it takes all of ", tail)
+    if begin is None or not causes:
+        return
+    now = runs.record[symptom["runs"][0]]["scenario"]
+    place = begin.end()
+    said = list(re.finditer(r" \(((?:[^()]|\([^()]*\))*?): -?[0-9][^()]*\)", tail))
+    for cause, found in zip(causes, said, strict=True):
+        words = re.sub(r"^(?:,| and) ", "", tail[place : found.start()]).removesuffix(" together")
+        place = found.end()
+        then = runs.record[cause["runs"][0]]["scenario"]
+        rest = {"cause": words, "done": found[1]}
+        for pair in _changes(now, then, runs.link):
+            for side, pattern in zip(rest, pair, strict=True):
+                match = re.search(pattern, rest[side])
+                if match is None:
+                    yield f"{sentence['text']}: {rest[side]!r} has not {pattern!r}"
+                else:
+                    rest[side] = rest[side][: match.start()] + rest[side][match.end() :]
+        left = [text for text in rest.values() if re.sub(r"\band\b|\W", "", text)]
+        if left:
+            yield f"{sentence['text']}: {left} was not done"
+
+
+def _changes(now: Tree, then: Tree, link: str) -> Iterator[Words]:
+    """What a scenario has otherwise than another, each thing in words."""
+    flows = {flow["name"]: flow for flow in now["flows"]}
+    others = {flow["name"]: flow for flow in then["flows"]}
+    gone = [flow for name, flow in flows.items() if name not in others]
+    if gone:
+        yield _taken_away(gone)
+    changed: dict[str, list[str]] = {}
+    for name in flows.keys() & others.keys():
+        keys = {key for key in flows[name].keys() | others[name] if flows[name].get(key) != others[name].get(key)}
+        if "congestion" in keys:
+            keys &= {"congestion", *WITH_CONTROL}
+        if "reverse_path" in keys:
+            keys -= {"ack_size"} if "ack_size" not in others[name] else set()
+        for key in keys:
+            changed.setdefault(key, []).append(name)
+    for key, names in changed.items():
+        ordered = [name for name in flows if name in names]
+        yield from _of_flows(key, [flows[name] for name in ordered], [others[name] for name in ordered], now, link)
+    yield from _of_links(now, then, link)
+
+
+def _taken_away(gone: Sequence[Tree]) -> Words:
+    names = re.escape(" and ".join(flow["name"] for flow in gone))
+    kinds = {flow["traffic"]["kind"] for flow in gone}
+    words = "transfers that come and go"
+    if kinds <= set(STREAMS):
+        words = "traffic without congestion control"
+    elif kinds <= {"bulk"}:
+        words = "endless flows that fill the queue"
+    return rf"{words} \({names}\)", rf"without {names}(?=$| and )"
+
+
+def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, link: str) -> Iterator[Words]:
+    names = re.escape(" and ".join(flow["name"] for flow in old))
+    if key == "congestion":
+        over = [flow for flow in now["flows"] if link in flow["path"] and flow["traffic"]["kind"] == "bulk"]
+        (kind,) = {_called(flow) for flow in new}
+        kinds = sorted({_called(flow) for flow in over})
+        joined = "|".join(
+            mark.join(map(re.escape, order)) for mark in (" and ", " beside ") for order in (kinds, kinds[::-1])
+        )
+        yield (
+            rf"(?:different congestion controls, )?(?:{joined if len(kinds) < 3 else '.*'})(?=$| and )",
+            rf"with {re.escape(kind)}(?: for all)?(?=$| and )",
+        )
+    elif key == "reverse_path":
+        links = dict.fromkeys(place for flow in old for place in flow[key])
+        yield rf"the ACK path over {re.escape(' and '.join(links))}(?=$| and )", "with an uncongested ACK path"
+    elif key == "ack_size":
+        yield rf"the ACKs of {names}, which want {RATE}", "with ACKs of a tenth of their size"
+    elif key == "rtt":
+        yield f"round trips from {TIME} to {TIME}", f"with round trips of {TIME} each"
+    elif key == "tunnel":
+        yield "the tunnels? .*, whose flows the queue takes for one", "with these flows in the open"
+    elif key == "traffic" and all(flow["traffic"]["kind"] == "bulk" for flow in new):
+        rates = re.escape(" and ".join(dict.fromkeys(flow["traffic"]["rate"] for flow in old)))
+        yield f"senders that write only {rates}", "with senders that always have data"
+    elif key == "traffic":
+        yield f"the rate of {names} itself", f"with a tenth of it for {names}"
+    elif key == "count":
+        over = [flow for flow in now["flows"] if link in flow["path"] and flow["traffic"]["kind"] == "bulk"]
+        before = sum(int(flow["count"]) for flow in over)
+        after = before + sum(int(b["count"]) - int(a["count"]) for a, b in zip(old, new, strict=True))
+        if after < before:
+            yield f"{before} flows at once", f"with {after} of them"
+        else:
+            few = (
+                f"no more than {before} flows"
+                if before > 1
+                else "a single flow, alone on the link|a single endless flow"
+            )
+            yield few, f"with {after} flows"
+    elif key in UNLIMITED:
+        words, done = UNLIMITED[key]
+        values = list(dict.fromkeys(str(flow[key]) for flow in old))
+        yield f"(?:and )?{words.format('(?:' + re.escape(' and '.join(values)) + '|various rates)')}", f"(?:{done})?"
+    elif key not in ("start", "initial_receive_buffer", "read_size", "pacing"):
+        yield f"(?!){key}", f"(?!){key}"
+
+
+def _called(flow: Tree) -> str:
+    """The name of a control in text."""
+    kind = str(flow["congestion"].get("kind", "own"))
+    names = {"bbr3": "BBRv3", "htcp": "H-TCP", "yeah": "YeAH", "highspeed": "HighSpeed TCP", "cx": "Cx-TCP"}
+    upper = kind in ("bbr", "cubic", "aimd", "fast", "pert", "dctcp", "ledbat", "africa")
+    return names.get(kind, kind.upper() if upper else kind.capitalize())
+
+
+def _of_links(now: Tree, then: Tree, link: str) -> Iterator[Words]:
+    others = {entry["name"]: entry for entry in then["link"]}
+    pairs = [(entry, others[entry["name"]]) for entry in now["link"]]
+    for key, words in WIRE.items():
+        there = [old["name"] for old, new in pairs if old.get(key, "none") != new.get(key, "none")]
+        if there:
+            yield words, rf"without the {key} of {re.escape(' and '.join(there))}(?=$| and )"
+    # a queue that holds back is taken away, and its rate stays
+    faster = [
+        old for old, new in pairs if old["rate"] != new["rate"] and abs(_rate(new) - _rate(old)) > 1e-6 * _rate(old)
+    ]
+    if faster:
+        names = sorted(faster, key=lambda entry: ac._core.quantity(str(entry["rate"]))[0])
+        each = "".join(rf"(?=.*\b{re.escape(entry['name'])}\b)" for entry in names)
+        yield f"{each}[^()]*, which the same flows cross", rf"with {each}[^()]* [0-9]+ times as fast"
+    for old, new in pairs:
+        if old.get("medium", "none") != new.get("medium", "none"):
+            yield "the medium that it shares with .*", "with a medium of its own"
+        if old["queue"] != new["queue"]:
+            yield _of_queue(old, new, then, link)
+
+
+def _of_queue(old: Tree, new: Tree, then: Tree, link: str) -> Words:
+    name, place = (re.escape(text) for text in (old["name"], link))
+    before, after = (_kind(entry["queue"]) for entry in (old, new))
+    held = [set(map(str, _inner(entry["queue"]).items())) for entry in (old, new)]
+    if before == after and old["queue"].get("capacity") != new["queue"].get("capacity"):
+        size = rf"[0-9]+ packets \({TIME}(?: at its mean rate)?(?: of full packets)?\)|{TIME}(?: at its mean rate)?"
+        room = _room(new, then)
+        return rf"the buffer of (?:{size})", rf"with a buffer of {_digits(room)}"
+    if before == after and "overhead" in str(held[0] ^ held[1]):
+        layer = rf"(?:the cells of ATM|the overhead of the link layer) at {place}, which cake at {name} does not count"
+        return layer, rf"with overhead .* and \w+ at {name}"
+    if before == after:
+        return rf"the shaper at {name}, which lets {RATE} through, [0-9.]+ % of this link's rate", f"with {RATE}"
+    if after == "cake":
+        isolation = _inner(new["queue"])["isolation"]
+        return rf"{re.escape(before)}, which does not share by host", rf"with CAKE and {isolation}"
+    instead = (
+        "FQ-CoDel and its defaults" if after == "fq_codel" else rf"a drop-tail buffer of {_digits(_room(new, then))}"
+    )
+    return rf"{re.escape(before)} with its present settings", f"with {instead}"
+
+
+def _kind(queue: Tree) -> str:
+    scheduler = queue.get("scheduler", "none")
+    kind = scheduler if scheduler != "none" else queue["aqm"]
+    return str(kind["kind"] if isinstance(kind, Mapping) else kind)
+
+
+def _inner(queue: Tree) -> Mapping[str, Any]:
+    scheduler = queue.get("scheduler", "none")
+    return scheduler if isinstance(scheduler, Mapping) else queue
+
+
+def _room(entry: Tree, tree: Tree) -> float:
+    """The room of a queue for its largest packets, s."""
+    size, kind = ac._core.quantity(str(entry["queue"]["capacity"]))
+    if kind == "time":
+        return float(size)
+    sizes = [flow["packet_size"] for flow in tree["flows"] if entry["name"] in flow["path"]]
+    largest = max((float(ac._core.quantity(text)[0]) for text in sizes if len(text.split()) == 2), default=1500.0)
+    packet = largest if "packets" in entry["queue"]["capacity"] else 1.0
+    return 8 * packet * float(size) / _rate(entry)
+
+
+def _rate(entry: Tree) -> float:
+    run = type("Run", (), {"_scenario": {"link": [dict(entry)]}})
+    return checkers._bits(run, _Runs({}, entry["name"]))
+
+
+def _digits(seconds: float) -> str:
+    """A pattern of a time in three digits."""
+    scale, unit = (1.0, "s") if seconds >= 1 else (1e3, "ms") if seconds >= 1e-4 else (1e6, "us")
+    short = f"{seconds * scale:.3g}"
+    return rf"{re.escape(f'{float(short):.0f}' if 'e' in short else short)} {unit}\b"
+
+
+def _dropped(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
+    """Every change that was run with several seeds and takes the symptom away decidedly is named."""
+    name, what, limit, gone = MEASURES[sentence["predicate"]]
+    symptom, *causes = sentence["evidence"]
+    named = {key for cause in causes for key in cause["runs"]}
+    before = symptom["value"]
+    for key, record in runs.record.items():
+        if not key.startswith(f"{name}: ") or key in named or len(record["seeds"]) < 2 or not record["enough"]:
+            continue
+        if key.endswith("half the buffer") or _excused(key, before, runs):
+            continue
+        value, half = _interval([what(run, runs) for run in runs.of(key)])
+        most, bound = value + half, SURE * limit(runs.of(key)[0], runs)
+        if (most < bound and value < SURE * gone * before) or most < SURE * 0.2 * before:
+            yield f"{sentence['text']}: {key} leaves {value:.4g} ± {half:.2g}, which is not said"
+
+
+def _excused(key: str, before: float, runs: _Runs) -> bool:
+    """A shorter buffer ends any wait; it is no cause where half of it does not shorten the wait."""
+    if " with a buffer of" not in key or not key.startswith("delay: with a buffer of") or " and " in key:
+        return False
+    half = runs.record.get("delay: half the buffer")
+    if half is None:
+        return False
+    return runs.mean("delay: half the buffer", _wait(0.5)) > 0.75 * before
+
+
+def _interval(values: Sequence[float]) -> tuple[float, float]:
+    """The mean and half its 95 % interval; of one value infinity."""
+    mean = sum(values) / len(values)
+    if len(values) < 2:
+        return mean, math.inf
+    deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
+    return mean, float(stats.t.ppf(0.975, len(values) - 1)) * deviation / math.sqrt(len(values))
+
+
+# what is left open
+
+
+def _plain(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
+    """The reason why something is left open holds for each question that is."""
+    text = sentence["text"]
+    (key,) = sentence["evidence"][0]["runs"]
+    for evidence, predicate in zip(sentence["evidence"], _asked(text), strict=True):
+        _, what, limit, _ = MEASURES[predicate]
+        bound, apart = limit(runs.of(key)[0], runs), abs(evidence["value"] - evidence["limit"])
+        where = f"{text} ({predicate}: {evidence['value']:.4g} ± {evidence['half']:.2g}, limit {bound:.4g})"
+        if "halves" in text:
+            sides = {value > bound for value in _halves(predicate, what, key, runs, bound)}
+            if len(sides) == 1:
+                yield f"{where}: both halves are on the same side"
+        elif "different lengths" in text:
+            sides = set()
+            for other in (name for name in runs.record if name.startswith("present")):
+                value, half = _interval([what(run, runs) for run in runs.of(other)])
+                decided = math.isfinite(half) and abs(value - bound) > half
+                sides.add((value > bound) if decided else None)
+            if len(sides) == 1 and None not in sides:
+                yield f"{where}: all lengths are on the same side"
+        elif "even out" in text and evidence["value"] < bound and evidence["half"] < apart:
+            yield f"{where}: they share evenly"
+        elif "even out" in text and not _alike(runs, key):
+            lengths = set()
+            for other in (name for name in runs.record if name.startswith("present")):
+                value, half = _interval([what(run, runs) for run in runs.of(other)])
+                lengths |= {runs.record[other]["length_s"]} if value - half > bound else set()
+            if len(lengths) > 1 or evidence["value"] - evidence["half"] > 2 * bound:
+                yield f"{where}: they share unevenly in runs of {sorted(lengths)} s"
+        elif "both sides" in text and evidence["half"] < SURE * apart:
+            yield f"{where}: the runs are on one side"
+
+
+def _alike(runs: _Runs, key: str) -> bool:
+    """True if the endless flows over the link differ in nothing."""
+    flows = [flow for flow in runs.record[key]["scenario"]["flows"] if flow["traffic"]["kind"] == "bulk"]
+    over = [flow for flow in flows if runs.link in flow["path"]]
+    return len({str([flow[what] for what in ("congestion", "path", "rtt")]) for flow in over}) == 1
+
+
+def _asked(text: str) -> list[str]:
+    """The symptoms that are left open, in the order of the text."""
+    places = {text.find(words): predicate for words, predicate in ASKED.items() if words in text}
+    return [places[place] for place in sorted(places)]
+
+
+def _halves(predicate: str, what: Any, key: str, runs: _Runs, limit: float) -> Iterator[float]:
+    """
+    A number in both halves of the time, on average over the seeds, and after as much again.
+
+    What lies near the limit counts as both sides of it; shares of flows are not told by halves.
+    """
+    halves = []
+    for run, seed in zip(runs.of(key), runs.record[key]["seeds"], strict=True):
+        if predicate == "waits-long":
+            waits = _sampled(run, runs)
+            middle = len(waits) // 2
+            halves.append([sorted(part)[len(part) // 2] for part in (waits[:middle], waits[middle:])])
+        elif predicate != "shares-unevenly":
+            halves.append([what(part, runs) for part in _cut(runs.record[key]["scenario"], seed)])
+    if not halves:
+        yield limit
+        return
+    first, second = (sum(pair[k] for pair in halves) / len(halves) for k in (0, 1))
+    for value in (first, second, second + 2 * (second - first)):
+        yield value
+        if abs(value - limit) < 0.1 * limit:
+            yield 2 * limit - value
+
+
+def _cut(tree: Tree, seed: int) -> Iterator[Any]:
+    """The same run, measured in its first and in its second half."""
+    begin, end = (float(ac._core.quantity(text.strip())[0]) for text in tree["scenario"]["measure"].split(".."))
+    for low, high in ((begin, (begin + end) / 2), ((begin + end) / 2, end)):
+        changed = copy.deepcopy(dict(tree))
+        changed["scenario"] = {**tree["scenario"], "measure": f"{low:.9g} s .. {high:.9g} s"}
+        yield ac.run(ac.Scenario(changed), seed=seed, trace_links=True)
+
+
+# the queue, its picture, and what a setting gives
+
+
+def _queue(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
+    """The waits have their intervals, and the lowest and highest samples are those of the runs."""
+    text = sentence["text"]
+    (key,) = sentence["evidence"][0]["runs"]
+    ones = runs.of(key)
+    for phrase, part in (("median wait is", 0.5), ("wait at most", 0.99)):
+        stated = re.search(rf"{phrase} ([0-9.e+-]+) (us|ms|s)(?: ± ([0-9.e+-]+) (us|ms|s))?", text)
+        value, half = _interval([_wait(part)(run, runs) for run in ones])
+        if stated is None or len(ones) < 2:
+            continue
+        if stated[3] is None and half > 0.11 * value:
+            yield f"{text}: ± {half:.3g} s is not said"
+        if stated[3] is not None and not 0.94 * half - 1e-6 < _seconds(stated[3], stated[4]) < 1.06 * half + 1e-6:
+            yield f"{text}: ± {half:.3g} s"
+    if checkers._entry(ones[0], runs).get("service", "none") != "none":
+        return
+    samples = [sorted(_sampled(run, runs)) for run in ones]
+    low = sum(one[int(0.02 * (len(one) - 1))] for one in samples) / len(samples)
+    high = max(one[-1] for one in samples)
+    slack = 2 * checkers._packet(ones[0], runs) / checkers._bits(ones[0], runs)
+    stated = re.search(rf"swings between ({TIME}) and ({TIME})|holds ({TIME}) or more", text)
+    for shown, value in zip(
+        (shown for shown in (stated.groups() if stated else ()) if shown), (low, high), strict=False
+    ):
+        if abs(_seconds(*shown.split()) - value) > slack + 0.02 * value:
+            yield f"{text}: {shown} is said, it is {value:.4g} s"
+    stated = re.search(rf"whole buffer of ({TIME})", text)
+    room = checkers._entry(ones[0], runs)["queue"].get("capacity", "unlimited")
+    if stated and abs(_seconds(*stated[1].split()) - (room := _room_of(ones[0], runs))) > 6e-3 * room:
+        yield f"{text}: the buffer is {room:.4g} s"
+
+
+def _room_of(run: Any, runs: _Runs) -> float:
+    return _room(checkers._entry(run, runs), run._scenario)
+
+
+def _seconds(number: str, unit: str) -> float:
+    return float(number) * {"us": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
+
+
+BARS = "▁▂▃▄▅▆▇█"
+
+
+def _pictures(part: dict[str, Any], answer: dict[str, Any], runs: _Runs) -> Iterator[str]:
+    """The picture of a queue is that of the first run, and Jain's index that of all."""
+    places = [("present", checkers._first(part), runs)]
+    if part["other"] is not None and "behind the shaper" not in part["other"]["queue"]:
+        places.append(("other", checkers._instead(answer), _Runs(answer["runs"], part["link"], runs)))
+    for setting, key, own in places:
+        ones, stated = own.of(key), part[setting]
+        if checkers._entry(ones[0], own).get("service", "none") == "none":
+            yield from _spark(f"{part['link']}, {setting}", stated["spark"], _sampled(ones[0], own))
+        flows = [flow for flow in ones[0]._scenario["flows"] if part["link"] in flow["path"]]
+        hosts = {str(flow.get(side, "own")) for flow in flows for side in ("source", "destination")}
+        if stated["jain"] is not None and hosts == {"own"}:
+            jain = 1 - own.mean(key, _uneven)
+            if abs(jain - stated["jain"]) > 2e-3:
+                yield f"{part['link']}, {setting}: Jain's index is {jain:.4g}, not {stated['jain']:.4g}"
+
+
+def _spark(where: str, bars: str, samples: Sequence[float]) -> Iterator[str]:
+    """Each bar is the mean of its piece beside the highest sample."""
+    top = max(samples, default=0.0)
+    size, more = divmod(len(samples), len(bars))
+    place = 0
+    for number, bar in enumerate(bars):
+        piece = samples[place : place + size + (number < more)]
+        place += len(piece)
+        level = min(int(8 * sum(piece) / len(piece) / top), 7) if top and piece else 0
+        if abs(BARS.index(bar) - level) > 1:
+            yield f"{where}: bar {number} of the picture is {bar}, not {BARS[level]}"
+            return
+
+
+def _paired(effects: Iterable[Mapping[str, Any]], sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
+    """The interval of a change is that of its differences, seed by seed."""
+    for effect, evidence in zip(effects, sentence["evidence"], strict=True):
+        if effect["key"] in ("page", "jain"):
+            continue
+        of_class = effect["key"] in ("one_way_p99", "goodput")
+        own = runs if of_class else _Runs(runs.record, effect["subject"], runs)
+        what = checkers._measure(effect["key"], effect["subject"])
+        if effect["key"] in ("delay_p50", "delay_p99"):  # histograms are too coarse for differences
+            what = lambda run, own, key=effect["key"]: float(run.links.loc[own.link, key])  # noqa: E731
+        now, then = ([what(run, own) for run in own.of(key)] for key in evidence["runs"])
+        factor = 1 / checkers._bits(own.of(evidence["runs"][0])[0], own) if effect["key"] == "rate" else 1.0
+        apart = [factor * (after - before) for before, after in zip(now, then, strict=False)]
+        half = _interval(apart)[1] if len(apart) > 1 else 0.0
+        scale = factor * max(map(abs, [*now, *then]))
+        if abs(effect["half"] - half) > 0.03 * half + 2e-3 * scale + 1e-6:
+            yield f"{effect['key']} of {effect['subject']}: ± {effect['half']:.3g}, the differences have ± {half:.3g}"
+    if "± " in sentence["text"]:
+        yield from _shown_spread(effects, sentence["text"])
+
+
+def _shown_spread(effects: Iterable[Mapping[str, Any]], text: str) -> Iterator[str]:
+    halves = [effect["half"] for effect in effects if effect["key"] in ("delay_p50", "delay_p99")]
+    for number, unit in re.findall(r"± ([0-9.e+-]+) (us|ms|s)\b", text):
+        if not any(abs(_seconds(number, unit) - half) < 6e-3 * half for half in halves):
+            yield f"{text}: ± {number} {unit} is of no change"
+
+
+def _recommended(answer: Mapping[str, Any], sentence: Mapping[str, Any]) -> Iterator[str]:
+    """Without a preference a setting is recommended where it costs little, and only there."""
+    text = sentence["text"]
+    recommended = any(part["recommended"] for part in [answer, *answer.get("beside", [])])
+    if "Preferring" in text or sentence["predicate"] != "costs":
+        return
+    if recommended == ("depends on what you prefer" in text):
+        yield f"{text}: recommended {recommended}"
+    paid = [float(number) for number in re.findall(r"([0-9.]+) % of the rate", text.partition("; but")[0])]
+    costs = text.partition("; but ")[2]
+    losses = re.findall(r"(?:at \S+ )?([0-9.]+) % in place of ([0-9.]+) % lost", costs)
+    more = max([float(after) - float(before) for after, before in losses], default=0.0)
+    others = re.sub(
+        r"\band\b|Which is better.*|[\W]", "", re.sub(r"(?:at \S+ )?[0-9.]+ % in place of [0-9.]+ % lost", "", costs)
+    )
+    dear = max(paid, default=0.0) > 15.1 or more > 1.1
+    if recommended and (dear or re.search(r"more median delay|more at the 99th|less even|lost of a stream", costs)):
+        yield f"{text}: it is recommended"
+    if not recommended and max(paid, default=0.0) < 14.9 and more < 0.9 and not others:
+        yield f"{text}: it costs little, and is not recommended"
+
+
+def _of_classes(every: Iterable[Mapping[str, Any]], sentence: Mapping[str, Any]) -> Iterator[str]:
+    """Classes that are said to wait longer, to get less, or to get more than next to nothing, do."""
+    effects = {(effect["key"], effect["subject"]): effect for effect in every}
+    names = sorted((name for key, name in effects if key == "one_way_p99"), key=len, reverse=True)
+    for only, whose in re.findall(r"of all packets; (only|above all) (.*?) waits? longer", sentence["text"]):
+        named = [name for name in names if re.search(rf"(?:^|, | and ){re.escape(name)}(?=$|, | and )", whose)]
+        for name in names:
+            tail = effects["one_way_p99", name]
+            grown = tail["after"] / tail["before"] if tail["before"] else math.inf
+            if name in named and grown < 1.2:
+                yield f"{sentence['text']}: {name} does not wait longer ({grown:.3g} times)"
+            if (
+                name not in named
+                and grown > (1.02 if only == "only" else 1.3)
+                and tail["half"] < tail["after"] - tail["before"]
+            ):
+                yield f"{sentence['text']}: {name} waits longer, too ({grown:.3g} times)"
+    for part, name in re.findall(r"([0-9.]+) % less goodput of (.*?)(?=$|, | and |[.;])", sentence["text"]):
+        rate = effects["goodput", name]
+        if abs(1 - rate["after"] / rate["before"] - float(part) / 100) > 1e-3:
+            yield f"{sentence['text']}: {name} gets {rate['after'] / rate['before']:.4g} of what it got"
+    for name, after, before in re.findall(rf"(\S+) gets ({RATE}) in place of ({RATE})", sentence["text"]):
+        rate = effects["goodput", name]
+        for shown, value in ((after, rate["after"]), (before, rate["before"])):
+            if abs(float(ac._core.quantity(shown)[0]) - value) > 6e-3 * value:
+                yield f"{sentence['text']}: {name} gets {value:.4g} bit/s, not {shown}"

@@ -20,12 +20,12 @@ TEXT = {name: importlib.import_module(f"ackclock.present.text.{name}") for name 
 
 
 def fair() -> list[str]:
-    answer = ac.fair("bbr", "cubic", rate="5 Mbit/s", rtts=("40 ms",), buffers=(0.5, 8.0), counts=(1, 3), seeds=3)
+    answer = ac.fair("bbr", "cubic", rate="5 Mbit/s", rtt=("40 ms",), buffer=(0.5, 8.0), flows=(1, 3), seeds=3)
     return wrong_fair(json.loads(json.dumps(answer.json())), str(answer), "linux")
 
 
 def buffer() -> list[str]:
-    answer = ac.buffer("5 Mbit/s", "60 ms", flows=2, seeds=3, sizes=("4 packets", "16 packets", "40 packets"))
+    answer = ac.buffer("5 Mbit/s", "60 ms", flows=2, seeds=3, size=("4 packets", "16 packets", "40 packets"))
     return wrong_buffer(str(answer), answer.scenario, 0.99)
 
 

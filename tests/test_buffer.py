@@ -131,7 +131,7 @@ def test_without_anything_random_one_run_as_long_as_all_has_an_interval() -> Non
         ac.flows(1, "cubic", name="update", rtt="20 ms", path=["down"], reverse_path=["up"]),
     ]
     tree = {"scenario": {"duration": "60 s", "measure": "20 s .. 60 s"}, "link": links, "flows": classes}
-    (only,) = ac.buffer(scenario=ac.Scenario(tree), link="up", sizes=("50 packets",)).sizes
+    (only,) = ac.buffer(scenario=ac.Scenario(tree), link="up", size=("50 packets",)).sizes
     assert (only.seeds, only.half > 0) == (1, True)
     tree["link"][1]["queue"] = {"capacity": "50 packets"}
     tree["scenario"] = {"duration": "200 s", "measure": "20 s .. 200 s"}
@@ -143,7 +143,7 @@ def test_a_part_of_a_fast_link_checks_the_equations(monkeypatch: pytest.MonkeyPa
     """ "By the equations no size is enough", which no run had checked: packets of a tenth of the link had 99.1 %."""
     policy = Policy(seeds=(3, 8), packets=1000, part=6000)
     monkeypatch.setattr(importlib.import_module("ackclock.questions.buffer"), "BUFFER", policy)
-    answer = ac.buffer("20 Mbit/s", "40 ms", flows=120, congestion="reno", style="rfc", sizes=("5 ms",))
+    answer = ac.buffer("20 Mbit/s", "40 ms", flows=120, congestion="reno", style="rfc", size=("5 ms",))
     (only,), part = answer.sizes, answer.part
     assert math.isnan(only.utilization)
     assert only.equations is not None
@@ -180,7 +180,7 @@ def test_seeds_that_are_one_run_have_no_interval(reno: Buffer) -> None:
 
 
 def test_what_takes_too_many_packets_says_how_to_go_on() -> None:
-    answer = ac.buffer("400 Gbit/s", "100 ms", congestion="bbr", sizes=("1000 packets",))
+    answer = ac.buffer("400 Gbit/s", "100 ms", congestion="bbr", size=("1000 packets",))
     assert math.isnan(answer.sizes[0].utilization)
     assert "--until-sure" in answer.headline
     assert answer.reason
@@ -194,7 +194,7 @@ def test_a_size_that_was_not_run_is_no_answer() -> None:
             packets, 1e-3 * packets, 0.1, used, 1e-3, 0.01, 0.02, 0.01, 0 if math.isnan(used) else 1, 60.0, None
         )
 
-    asked = ac.buffer("10 Mbit/s", "40 ms", sizes=("20 packets",))
+    asked = ac.buffer("10 Mbit/s", "40 ms", size=("20 packets",))
     answer = replace(asked, target=0.9, sizes=(size(100, 0.83), size(200, 0.86), size(400, math.nan)), reason="none")
     first = answer.sentences()[0]
     assert first.startswith("Cannot tell which buffer is enough for a utilisation of 90.0 %: with 200 packets (")
@@ -209,7 +209,7 @@ def test_behind_a_policer_no_buffer_matters() -> None:
     with pytest.raises(BufferSizeError, match="isp: its policer drops packets before they can wait"):
         ac.buffer(ac.Scenario(tree))
     link["policer"] = {"rate": "200 Mbit/s", "burst": "15 kB"}
-    assert ac.buffer(ac.Scenario(tree), sizes=("50 packets",)).sizes
+    assert ac.buffer(ac.Scenario(tree), size=("50 packets",)).sizes
 
 
 def test_command(ackclock: Command, tmp_path: Path) -> None:
@@ -228,7 +228,8 @@ def test_command(ackclock: Command, tmp_path: Path) -> None:
     [
         (["--rate", "10mbit"], "--rate and --rtt"),
         (["--rate", "10mbit", "--rtt", "1ms", "--size", "3 Mbit/s"], "must be a time, packets or bytes"),
-        (["--rate", "10mbit", "--rtt", "1ms", "--target", "100"], "99.99"),
+        (["--rate", "10mbit", "--rtt", "1ms", "--size", "5"], "--size 5: the unit is missing"),
+        (["--rate", "10mbit", "--rtt", "1ms", "--target", "100"], "0.95 or 95%"),
         (["scenarios/changing-link.toml"], "varies"),
     ],
 )
@@ -252,7 +253,7 @@ def test_a_size_is_of_the_packets_that_the_link_carries() -> None:
     """ "4 packets (0.96 ms)" of 9000 B at 50 Mbit/s, where 12.6 ms were waited: 5.76 ms."""
     flows = ac.flows(2, "reno", rtt="2 ms", packet_size="9000 B")
     link = ac.dumbbell(rate="50 Mbit/s", queue={"capacity": "9 packets"}, flows=flows, duration="5 s")
-    answer = ac.buffer(link, sizes=("4 packets", "36 kB", "5.76 ms"), seeds=1)
+    answer = ac.buffer(link, size=("4 packets", "36 kB", "5.76 ms"), seeds=1)
     (size,) = answer.sizes
     assert size.seconds == pytest.approx(4 * 9000 * 8 / 50e6)
     assert size.bdp == pytest.approx(size.seconds / 2e-3)
@@ -303,7 +304,7 @@ access_rate = "300 kbit/s"
 
 def test_round_trip_is_the_mean_over_the_flows() -> None:
     """Of nine flows at 20 ms and one at 200 ms it was 110 ms, and so were the sizes and both rules."""
-    found = ac.buffer(ac.loads(MIXED), sizes=["5 packets", "40 packets"], seeds=1)
+    found = ac.buffer(ac.loads(MIXED), size=["5 packets", "40 packets"], seeds=1)
     assert found.rtt == pytest.approx(0.038)
     assert found.product == pytest.approx(4e6 * 0.038 / 12_000)
     assert "over 4 Mbit/s, round trip 38 ms" in str(found)
@@ -315,7 +316,7 @@ def test_round_trip_is_the_mean_over_the_flows() -> None:
 def test_runs_of_a_scenario_that_ends_are_as_long_as_it() -> None:
     """ "1 packet run of 25 s to 43.3 s" of a file of 9 s, whose transfers come to an end."""
     ends = MIXED + '[[flows]]\npath = ["l"]\nrtt = "20 ms"\ntraffic = { kind = "transfer", size = "200 kB" }\n'
-    found = ac.buffer(ac.loads(ends), sizes=["5 packets"], seeds=3)
+    found = ac.buffer(ac.loads(ends), size=["5 packets"], seeds=3)
     assert [size.length for size in found.sizes] == [9.0]
     assert found.sizes[0].seeds == 1  # all are the same run
     assert found.sizes[0].half > 0
@@ -325,5 +326,5 @@ def test_runs_of_a_scenario_that_ends_are_as_long_as_it() -> None:
 
 def test_a_product_of_less_than_a_packet_is_not_none() -> None:
     """ "The rule of rate times round trip says 0 packets"."""
-    found = ac.buffer("100 kbit/s", "20 ms", flows=2, sizes=["8 packets"], seeds=1)
+    found = ac.buffer("100 kbit/s", "20 ms", flows=2, size=["8 packets"], seeds=1)
     assert "says 0.17 packets, divided by the root of 2 flows 0.12." in str(found)

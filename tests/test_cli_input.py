@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import ackclock as ac
+from ackclock.present.cli import main
 from conftest import SMALL, Command
 
 
@@ -165,6 +166,9 @@ def test_scenario_beyond_the_memory(ackclock: Command, small: Path) -> None:
         ["run", "{small}", "--set", "link.bottelneck.rate=1 Mbit/s"],
         ["run", "{small}", "--set", "flows.rtt=5 apples"],
         ["run", "{small}", "--set", "flows[9].rtt=5 ms"],
+        ["sweep", "{small}", "--vary", "rtt=20ms", "--store", "{small}"],
+        ["evaluate", "reno", "--store", "{small}"],
+        ["stability", "{small}", "--from", "packets", "--vary", "colour=1ms..2ms"],
         ["list", "rad"],
         ["fly"],
     ],
@@ -175,6 +179,43 @@ def test_wrong_arguments(ackclock: Command, small: Path, arguments: list[str]) -
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        # a bug, please report it: cannot convert float NaN to integer
+        (["fair", "bbr", "cubic", "--buffer", "nan"], "must be a number of bandwidth-delay products above 0"),
+        (["fair", "bbr", "cubic", "--buffer", "inf"], "must be a number of bandwidth-delay products above 0"),
+        (["fair", "bbr", "cubic", "--rtt", "40"], "--rtt 40: the unit is missing, such as 40ms"),
+        # after all runs: a bug, please report it: Format 'docx' is not supported
+        (["fair", "bbr", "cubic", "--plot", "x.docx"], "must be a file such as out.svg, out.pdf or out.png"),
+        (["buffer", "--rate", "5mbit", "--rtt", "40ms", "--plot", "x.docx"], "must be a file such as out.svg"),
+        (["sweep", "{small}", "--vary", "rtt=20ms", "--plot", "x.docx"], "must be a file such as out.svg"),
+        # "invalid number value: '1e3'"
+        (["run", "{small}", "--seeds", "1e3"], "must be a whole number, not 1e3"),
+        (["run", "{small}", "--trace-flows", "some"], "must be a whole number, not some; or all"),
+        (["fluid", "{small}", "--duration", "5"], "--duration 5: the unit is missing, such as 5s"),
+        (["why", "--rate", "5mbit", "--rtt", "40ms", "--duration", "5"], "--duration 5: the unit is missing"),
+        (["tune", "{small}", "--target", "5"], "--target 5: the unit is missing, such as 5ms"),
+        (["tune", "{small}", "--gain-margin", "nan"], "gain_margin: nan is not a finite number"),
+        # options of the other commands
+        (["run", "{small}", "--rtt", "5ms"], "there is no option --rtt; --set rtt=VALUE changes a scenario file"),
+        (["run", "{small}", "--set", "link.bottelneck.rate=5mbit"], 'no link bottelneck; did you mean "bottleneck"?'),
+        (["run", "{small}", "--set", "max_threshold=5packets"], 'did you mean "queue.max_threshold"?'),
+    ],
+    ids=str,
+)
+def test_mistakes_that_once_cost_a_run_or_a_riddle(
+    capsys: pytest.CaptureFixture[str], small: Path, words: list[str], expected: str
+) -> None:
+    try:
+        code = main([word.format(small=small) for word in words])
+    except SystemExit as left:
+        code = left.code  # type: ignore[assignment]
+    said = capsys.readouterr()
+    assert (code, said.out) == (2, "")
+    assert expected in said.err
 
 
 def test_a_pipe_that_nobody_writes_to_is_not_waited_for(ackclock: Command, tmp_path: Path) -> None:

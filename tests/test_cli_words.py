@@ -1,9 +1,12 @@
 """What the command line says: tables of 80 columns, the nearest word, values that are completed."""
 
+import argparse
 import csv
+import inspect
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -14,8 +17,11 @@ import ackclock as ac
 from ackclock.core import _starting
 from ackclock.core._words import counted
 from ackclock.present import cli
+from ackclock.present.cli._arguments import share
 from ackclock.present.cli._output import failure
 from ackclock.present.tables import text_table
+from ackclock.questions.autorate import autorate
+from ackclock.questions.provider import subscribers
 from conftest import Command
 
 
@@ -34,6 +40,44 @@ def test_a_wide_table_breaks_names_and_continues_below() -> None:
     assert text.count("quantity") == 12
 
 
+FILES = {"file", "files", "changes", "report", "plot", "json"}
+"""Options about files: what is read and written, --set among them."""
+
+TWINS: dict[str, tuple[Callable[..., object], dict[str, str], set[str]]] = {
+    "why": (ac.why, {}, set()),
+    "fair": (ac.fair, {}, set()),
+    "buffer": (ac.buffer, {}, set()),
+    "tune": (ac.tune, {}, set()),
+    "compare": (ac.compare, {}, set()),
+    "sweep": (ac.sweep, {"metrics": "metric"}, {"against"}),
+    "evaluate": (ac.evaluate, {}, set()),
+    "fluid": (ac.fluid, {"nominal_spacing": "effective_spacing", "smooth": "clamped"}, {"traces"}),
+    "meanfield": (ac.meanfield, {"snapshots": "snapshot"}, set()),
+    "subscribers": (subscribers, {**dict.fromkeys(("video", "web", "call", "download", "video_rate"), "mix")}, set()),
+    "autorate": (autorate, {"log": "text"}, {"scenario"}),
+}
+"""Functions of commands; options that have another name there, and options that they have not."""
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_an_option_is_called_as_in_python(name: str) -> None:
+    """--rtt was rtts, --duration was length, or seconds, and --size was sizes."""
+    function, renamed, only_here = TWINS[name]
+    parser = argparse.ArgumentParser()
+    next(command for command in cli.COMMANDS if command.name == name).arguments(parser)
+    options = {action.dest for action in parser._actions} - {"help"} - FILES - only_here
+    assert {renamed.get(option, option) for option in options} <= set(inspect.signature(function).parameters)
+
+
+@pytest.mark.parametrize(("text", "value"), [("95%", 0.95), ("0.95", 0.95), ("12.5 %", 0.125), ("1", 1.0)])
+def test_a_share_is_a_number_or_per_cent(text: str, value: float) -> None:
+    """--target 99 was per cent, --video 0.4 a share."""
+    assert share(text) == pytest.approx(value)
+    for wrong in ("95", "-0.1", "nan", "95%x", "much"):
+        with pytest.raises(argparse.ArgumentTypeError, match=r"0\.95 or 95%"):
+            share(wrong)
+
+
 def test_singular_and_plural() -> None:
     assert (counted(1, "point"), counted(2, "point")) == ("1 point", "2 points")
 
@@ -49,7 +93,7 @@ def test_singular_and_plural() -> None:
         (["fair", "reno", "cubic", "--buffer", "1MB"], "must be a number of bandwidth-delay products above 0"),
         (["list", "cbr"], '"cbr" is a kind of traffic, not an algorithm: traffic = { kind = "cbr" } of [[flows]]'),
         (["list", "redd"], 'there is no algorithm "redd"; did you mean "red"?'),
-        (["sweep", "x.toml", "--duration", "5s"], "there is no option --duration\n"),  # "did you mean --latin?"
+        (["sweep", "x.toml", "--duration", "5s"], "--set duration=VALUE changes a"),  # "did you mean --latin?"
         (["run"], "the following arguments are required: FILE"),
     ],
 )

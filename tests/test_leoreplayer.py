@@ -72,7 +72,7 @@ def test_mistakes_have_a_line(ackclock: Command, tmp_path: Path) -> None:
     done = ackclock("import", "leoreplayer", bandwidth, delay, "--loss", "much")
     assert done.returncode == 2
     assert "loss" in done.stderr
-    done = ackclock("import", "leoreplayer", bandwidth, delay, "--way", "up")
+    done = ackclock("import", "leoreplayer", bandwidth, delay, "--way", "upload")
     assert done.returncode == 0, done.stderr
     (tmp_path / "up.toml").write_text(done.stdout, encoding="utf-8")
     read = ac.load(tmp_path / "up.toml").canonical

@@ -285,7 +285,7 @@ def test_a_library_is_named_where_an_algorithm_is(aimd: Path, metronome: Path, t
 
 
 def test_questions_about_a_library(aimd: Path, metronome: Path) -> None:
-    shared = fair(f"{aimd}:beta=0.5", "reno", rtts=("40 ms",), buffers=(1.0,), seeds=1, style="rfc")
+    shared = fair(f"{aimd}:beta=0.5", "reno", rtt=("40 ms",), buffer=(1.0,), seeds=1, style="rfc")
     assert shared.controls[0] == "aimd beta=0.5"
     assert 0 < shared.places[0].share < 1
     file = aimd.parent / "ci.toml"

@@ -150,7 +150,7 @@ def test_a_sweep_has_it_as_metrics(tmp_path: Path) -> None:
     from ackclock.questions.sweep.table import words_of
 
     rates = {"link.rate": ["5 Mbit/s", "10 Mbit/s"]}
-    swept = ac.sweep(ac.loads(MIXED), rates, store=tmp_path / "swept", metrics=["flows.voice.one_way_s_p99"])
+    swept = ac.sweep(ac.loads(MIXED), rates, store=tmp_path / "swept", metric=["flows.voice.one_way_s_p99"])
     slow, fast = swept.table["flows.voice.one_way_s_p99"]
     assert slow > fast > 0.02
     # the link's loss and that of flows are two columns

@@ -227,8 +227,8 @@ def test_another_control_is_tried_where_the_senders_are_the_users_own() -> None:
     assert "BBR at the senders" in answer.sentence
     assert "net.ipv4.tcp_congestion_control=bbr" in str(answer)
     assert answer.senders.settings["bottleneck"].delay_p50 < answer.present.delay_p50
-    assert ac.why("20 Mbit/s", "30 ms", congestion="bbr", own_senders=True, length=10.0).senders is None
-    short = ac.why("20 Mbit/s", "30 ms", buffer="8 ms", flows=3, own_senders=True, length=10.0)
+    assert ac.why("20 Mbit/s", "30 ms", congestion="bbr", own_senders=True, duration=10.0).senders is None
+    short = ac.why("20 Mbit/s", "30 ms", buffer="8 ms", flows=3, own_senders=True, duration=10.0)
     assert "BBR at the senders instead would bring these flows no gain" in short.sentence  # it loses a tenth
     assert "tcp_congestion_control" not in str(short)
 

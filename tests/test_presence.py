@@ -86,7 +86,7 @@ def test_a_control_that_lives_by_marks_says_what_it_is_without() -> None:
     marking = described.with_({"link.l.queue": red})
     assert "nothing marks" not in str(ac.run(marking))
     assert "flows `a`: nothing marks" in str(ac.run(marking.with_({"flows.a.ecn": False})))
-    answer = ac.fair("dctcp", "reno", rate="5 Mbit/s", rtts=("20 ms",), buffers=(1.0,), seeds=1)
+    answer = ac.fair("dctcp", "reno", rate="5 Mbit/s", rtt=("20 ms",), buffer=(1.0,), seeds=1)
     assert str(answer).endswith("The queue marks nothing: DCTCP without ECN is Reno.")
     assert answer.json()["without_ecn"] == {"dctcp": "Reno"}
     own = ac.run(scenario([{"name": "x", "congestion": "dctcp"}])).flows["goodput"]

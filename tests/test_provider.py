@@ -24,7 +24,7 @@ FILES = ("network.json", NETWORK), ("ShapedDevices.csv", HEAD + "".join(f"\n{k},
 
 def test_calls_take_what_they_send() -> None:
     """Ten calls of 85.6 kbit/s are 4.3 % of 20 Mbit/s, twenty 8.6 %; nobody waits."""
-    answer = subscribers(*FILES, "AP", 10, mix=Mix(0, 0, 1.0, 0), samples=1, seconds=5)
+    answer = subscribers(*FILES, "AP", 10, mix=Mix(0, 0, 1.0, 0), samples=1, duration=5)
     assert answer.now.utilization == pytest.approx(0.0428, abs=0.0005)
     assert answer.after.utilization == pytest.approx(0.0856, abs=0.001)
     assert (answer.now.count, answer.after.count, answer.now.full, answer.after.full) == (10, 20, 0.0, 0.0)
@@ -51,14 +51,14 @@ def test_the_others_do_the_same_beside_more_subscribers() -> None:
 def test_pages_are_not_opened_all_at_once() -> None:
     """Forty pages of 2 MB every ten seconds or so are 60 of 100 Mbit/s, from the first second on."""
     devices = HEAD + "".join(f"\n{k},Site,1,1,20,5" for k in range(40))
-    answer = subscribers(FILES[0], ("d.csv", devices), "Site", 0, mix=Mix(0, 1.0, 0, 0), samples=4, seconds=3)
+    answer = subscribers(FILES[0], ("d.csv", devices), "Site", 0, mix=Mix(0, 1.0, 0, 0), samples=4, duration=3)
     assert answer.now.utilization == pytest.approx(0.6, abs=0.15)
     assert answer.now.full < 0.2
 
 
 def test_downloads_share_what_there_is() -> None:
     """Ten downloads of at most 10 Mbit/s fill 20 Mbit/s, each with 2; with ten more each has 1."""
-    answer = subscribers(*FILES, "AP", 10, mix=Mix(0, 0, 0, 1.0), samples=1, seconds=8)
+    answer = subscribers(*FILES, "AP", 10, mix=Mix(0, 0, 0, 1.0), samples=1, duration=8)
     assert answer.now.utilization > 0.99
     assert answer.after.full == 1.0
     assert answer.now.downloads == pytest.approx(2e6, rel=0.05)
@@ -68,7 +68,7 @@ def test_downloads_share_what_there_is() -> None:
 def test_only_the_same_downloads_are_compared() -> None:
     """With twenty more one download gets less, though the median of all downloads, other plans among them, rises."""
     devices = HEAD + "".join(f"\n{k},Site,1,1,{4 if k % 4 else 90},5" for k in range(8))
-    answer = subscribers(FILES[0], ("d.csv", devices), "Site", 20, mix=Mix(0, 0, 0, 0.25), samples=6, seconds=4)
+    answer = subscribers(FILES[0], ("d.csv", devices), "Site", 20, mix=Mix(0, 0, 0, 0.25), samples=6, duration=4)
     now, after, count = answer.downloads
     each = answer.now.each
     assert count == len(each) > 2
@@ -84,7 +84,7 @@ def test_only_the_same_downloads_are_compared() -> None:
 
 def test_a_download_has_no_more_than_its_plan() -> None:
     """At the site, which sends 100 Mbit/s, the access point and the plan hold."""
-    answer = subscribers(*FILES, "Site", 0, mix=Mix(0, 0, 0, 0.1), samples=4, seconds=6)
+    answer = subscribers(*FILES, "Site", 0, mix=Mix(0, 0, 0, 0.1), samples=4, duration=6)
     assert answer.now.rates.max() <= 10.1e6
     assert answer.now.utilization < 0.21
     assert answer.now.json() == answer.after.json()
@@ -97,12 +97,12 @@ def test_nothing_is_run_twice_where_nobody_is_added(monkeypatch: pytest.MonkeyPa
     counted = Mock(side_effect=run)
     monkeypatch.setattr(provider, "parallel", lambda sample, jobs, **_: [sample(job) for job in jobs])
     monkeypatch.setattr(provider, "run", counted)
-    answer = subscribers(*FILES, "AP", 0, mix=Mix(0, 0, 1.0, 0), samples=2, seconds=3)
+    answer = subscribers(*FILES, "AP", 0, mix=Mix(0, 0, 1.0, 0), samples=2, duration=3)
     assert [call.kwargs["seed"] for call in counted.call_args_list] == [1, 2]
     assert list(answer.hours) == ["now"]
     answer.draw(tmp_path / "ap.svg")
     assert "10 more" not in (tmp_path / "ap.svg").read_text(encoding="utf-8")
-    more = subscribers(*FILES, "AP", 5, mix=Mix(0, 0, 1.0, 0), samples=2, seconds=3)
+    more = subscribers(*FILES, "AP", 5, mix=Mix(0, 0, 1.0, 0), samples=2, duration=3)
     assert counted.call_count == 6
     assert more.hours == {"now": more.now, "5 more": more.after}
 
@@ -124,7 +124,7 @@ def test_command(ackclock: Command, tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
         paths.append(tmp_path / name)
     video = ("--video-rate", "2500kbit")
-    few = ("--samples", "1", "--seconds", "3", "--call", "0.9", "--video", "0", "--web", "0", "--download", "0")
+    few = ("--samples", "1", "--duration", "3s", "--call", "0.9", "--video", "0", "--web", "0", "--download", "0")
     done = ackclock("subscribers", *paths, "--node", "AP", "--more", "5", *few, *video, "--plot", tmp_path / "ap.svg")
     assert done.returncode == 0
     assert "watch a video of 2.5 Mbit/s" in done.stdout
@@ -136,7 +136,7 @@ def test_command(ackclock: Command, tmp_path: Path) -> None:
 
 def test_without_a_download_in_the_samples_none_has_a_rate() -> None:
     """ "a download gets nan bit/s"."""
-    answer = subscribers(*FILES, "AP", 0, mix=Mix(0, 0, 1.0, 0), samples=1, seconds=5)
+    answer = subscribers(*FILES, "AP", 0, mix=Mix(0, 0, 1.0, 0), samples=1, duration=5)
     assert "in no sample is there a download" in answer.sentence
     assert "nan" not in str(answer)
 

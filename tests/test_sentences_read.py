@@ -205,7 +205,7 @@ def test_flows_of_a_tunnel_share_a_queue() -> None:
 def test_what_the_wire_loses_stands_beside_what_the_queue_drops() -> None:
     """ "Loss 0 %" of a link whose wire loses 1 %, and "on top of the round trip of 105 ms" of 10 and 200 ms."""
     wire = {"loss": {"kind": "random", "probability": 0.01}}
-    answer = why_module.why(scenario=over(wire, {"rtt": "10 ms"}, {"rtt": "200 ms"}), length=6.0)
+    answer = why_module.why(scenario=over(wire, {"rtt": "10 ms"}, {"rtt": "200 ms"}), duration=6.0)
     assert re.search(r"; loss [0-9.]+ % in the queue, [01]\.[0-9]+ % on the wire\n", str(answer))
     assert "the mean round trip of 105 ms" in answer.sentence
     assert "the others for as long in all" in answer.checked or "the present setting alone" in answer.checked
@@ -243,7 +243,7 @@ def test_a_report_of_why_names_all_flows() -> None:
     """ "Flows: 1, bbr; seed 7" of one BBR beside ten CUBIC flows, in runs with seeds from 1."""
     tree = over({}, {"name": "one", "congestion": "bbr"}, {"name": "ten", "count": 10}, CALL).canonical
     tree["scenario"]["seed"] = 7
-    page = why_report.page(why_module.why(scenario=ac.Scenario(tree), length=3.0))
+    page = why_report.page(why_module.why(scenario=ac.Scenario(tree), duration=3.0))
     assert "Flows: 1 bbr (one), 10 cubic (ten) and 1 cbr (call)" in page
     assert "seeds from 1" in page
     assert "seed 7" not in page
@@ -359,7 +359,7 @@ def test_only_those_wait_longer_who_do(after: float, who: str) -> None:
 
 def test_the_highest_queue_is_of_all_seeds() -> None:
     """ "Peak 55.5 ms" stood below "swings between 0 ms and 82.5 ms", and beside a 99th percentile of 57.3 ms."""
-    answer = ac.why("8 Mbit/s", "25 ms", flows=2, congestion="bbr3", buffer="500 ms", length=20.0)
+    answer = ac.why("8 Mbit/s", "25 ms", flows=2, congestion="bbr3", buffer="500 ms", duration=20.0)
     highest = max(own.peak for own in answer.diagnosis.present.numbers)
     assert answer.present.highest == pytest.approx(highest)
     assert highest > 1.05 * answer.present.peak

@@ -273,9 +273,9 @@ def test_too_many_points(tiny: ac.Scenario, tmp_path: Path) -> None:
 
 def test_metrics_are_known_before_the_runs(tiny: ac.Scenario, tmp_path: Path) -> None:
     with pytest.raises(SweepError, match=r"near ones are utilization.*\nmetrics are utilization, .*fct_s_p99"):
-        ac.sweep(tiny, {"rtt": "20 ms"}, metrics=["utilizaton"], store=tmp_path / "store")
+        ac.sweep(tiny, {"rtt": "20 ms"}, metric=["utilizaton"], store=tmp_path / "store")
     assert not (tmp_path / "store").exists()
-    done = ac.sweep(tiny, {"rtt": "20 ms"}, metrics=["delay_s_p99"], store=tmp_path / "store")
+    done = ac.sweep(tiny, {"rtt": "20 ms"}, metric=["delay_s_p99"], store=tmp_path / "store")
     assert sorted(metric_names(tiny)) == sorted(done.metrics)
 
 

@@ -62,7 +62,7 @@ def test_the_best_is_named_only_where_it_is_decided(file: Path) -> None:
 def test_file_does_where_a_scenario_does(file: Path) -> None:
     loaded = ac.load(file)
     assert ac.run(str(file)).json() == ac.run(loaded).json() == ac.run(file).json()
-    assert ac.why(str(file), length=3.0).scenario == loaded
+    assert ac.why(str(file), duration=3.0).scenario == loaded
     with pytest.raises(FileNotFoundError):
         ac.fluid("nothing.toml")
     with pytest.raises(TypeError, match=r"not dict; ackclock.Scenario\(...\) makes one of it"):
@@ -72,7 +72,7 @@ def test_file_does_where_a_scenario_does(file: Path) -> None:
 
 
 def test_answers_are_a_line_and_a_card(file: Path) -> None:
-    for answer in (ac.why(file, length=3.0), ac.compare(file)):
+    for answer in (ac.why(file, duration=3.0), ac.compare(file)):
         line, card = repr(answer), answer._repr_html_()
         assert "\n" not in line
         assert len(line) < 130
@@ -84,7 +84,7 @@ def test_answers_are_a_line_and_a_card(file: Path) -> None:
 def test_the_work_is_told_where_somebody_listens(file: Path) -> None:
     heard: list[str] = []
     with listening(heard.append):
-        ac.why(file, length=3.0)
+        ac.why(file, duration=3.0)
     assert any("present" in message for message in heard)
     assert any("probes" in message for message in heard)
     count = len(heard)
@@ -96,7 +96,7 @@ def test_the_work_is_told_where_somebody_listens(file: Path) -> None:
     ("aqm", "expected"), [("FQ_CoDel", "fq_codel"), ("CoDel", "codel"), ("Drop-Tail", "drop-tail")]
 )
 def test_names_of_algorithms_in_any_case(aqm: str, expected: str) -> None:
-    answer = ac.why("2 Mbit/s", "20 ms", aqm=aqm, congestion="Cubic", length=2.0)
+    answer = ac.why("2 Mbit/s", "20 ms", aqm=aqm, congestion="Cubic", duration=2.0)
     assert answer.present.queue.startswith(expected)
 
 

@@ -97,7 +97,7 @@ def test_every_loaded_link_is_judged_and_the_remedy_is_for_all() -> None:
     assert "of the rate" not in result.sentence
     assert "1188kbit" in str(result)
     assert "4750kbit" in str(result)
-    only = ac.why(scenario=quarter, link="uplink", length=40.0)
+    only = ac.why(scenario=quarter, link="uplink", duration=40.0)
     assert only.beside == ()
     assert "Only uplink was asked for; downlink stays as in the file." in only.checked
 
@@ -274,13 +274,13 @@ def test_loss_of_streams_alone_on_a_link_is_stated_once() -> None:
 
 def test_what_is_not_covered_is_what_the_file_does_not_have() -> None:
     """ "Not covered: other traffic, rates that change" of a file that has both."""
-    plain = ac.why("20 Mbit/s", "40 ms", length=5.0)
+    plain = ac.why("20 Mbit/s", "40 ms", duration=5.0)
     assert "Not covered: other traffic, Wi-Fi and rates that change." in plain.checked
     call = {"traffic": {"kind": "cbr", "rate": "100 kbit/s"}, "name": "call", "count": 1}
     steps = bulk_and(call, "50 ms").with_(
         {"link.bottleneck.rate": {"steps": [["0 s", "20 Mbit/s"], ["30 s", "10 Mbit/s"]]}}
     )
-    result = ac.why(scenario=steps, length=5.0)
+    result = ac.why(scenario=steps, duration=5.0)
     assert "Not covered: traffic of other kinds and Wi-Fi." in result.checked
     # "1 in 100 waits for the whole buffer of 97.6 ms" beside a 99th percentile of 200 ms
     assert "whole buffer" not in result.sentence
@@ -311,7 +311,7 @@ def test_another_style_keeps_what_the_file_says() -> None:
     written = ac.dumbbell(rate="20 Mbit/s", queue="drop-tail", flows=[own], duration="10 s").canonical["flows"][0]
     assert item == written
     assert ac.Scenario(styled(canonical, "linux")).canonical == canonical
-    result = ac.why("10 Mbit/s", "40 ms", style="linux", length=5.0)
+    result = ac.why("10 Mbit/s", "40 ms", style="linux", duration=5.0)
     assert {flow["style"] for flow in result.scenario.canonical["flows"]} == {"linux"}
     with pytest.raises(ac.WhyError, match="neither"):
         ac.why("10 Mbit/s", "40 ms", style="bsd")
@@ -337,7 +337,7 @@ def test_flows_that_are_alike_and_converge_do_not_share_unevenly() -> None:
         rate="100 Mbit/s", queue={"aqm": "drop-tail", "capacity": "100 ms"}, flows=flows, duration="29 s"
     )
     for length in (12.0, 29.0, None):
-        result = ac.why(scenario=link, length=length)
+        result = ac.why(scenario=link, duration=length)
         assert "shares-unevenly" not in {sentence.predicate for sentence in result.sentences}, result.sentence
 
 
@@ -403,7 +403,7 @@ def test_loss_is_mentioned() -> None:
 
 def test_a_run_that_ends_before_bbr_measures_the_round_trip_decides_nothing() -> None:
     link = {"rate": "50 Mbit/s", "rtt": "60 ms", "buffer": "250 ms", "congestion": "bbr"}
-    result = answer(**link, length=12.0)
+    result = answer(**link, duration=12.0)
     assert result.cause == "undecided"
     assert result.recommended is None
     assert "needs about 34 s" in result.sentence
@@ -674,7 +674,7 @@ def test_json_of_a_link_that_tells_nothing_has_no_numbers_that_are_none() -> Non
         traffic = { kind = "cbr", rate = "400 kbit/s" }
     """)
     for length in (0.1, 1.0):
-        tree = ac.why(scenario=scenario, length=length).json()
+        tree = ac.why(scenario=scenario, duration=length).json()
         assert json.loads(json.dumps(tree, allow_nan=False)) == tree
 
 

@@ -210,14 +210,14 @@ def test_before_a_policer_the_queue_forms_below_the_policers_rate() -> None:
 
 def test_a_scheduler_has_its_own_limit_by_default() -> None:
     """CAKE with a memory of 100 ms left 74 % of the link idle "as it is set"; its own limit is no less than 4 MiB."""
-    answer = ac.why("50 Mbit/s", "30 ms", aqm="cake", length=20.0)
+    answer = ac.why("50 Mbit/s", "30 ms", aqm="cake", duration=20.0)
     assert answer.present.utilization > 0.9
     assert not any(sentence.predicate == "stands-idle" for sentence in answer.sentences)
 
 
 def test_a_slow_link_has_room_for_packets_by_default() -> None:
     """100 ms of 64 kbit/s are 800 B: every packet that found another was lost, a third of all."""
-    answer = ac.why("64 kbit/s", "200 ms", length=60.0)
+    answer = ac.why("64 kbit/s", "200 ms", duration=60.0)
     assert answer.scenario.canonical["link"][0]["queue"]["capacity"] == "4 packets"
     # the probe of a call, 80 kbit/s, loaded the link: "grade C" beside a median wait of 700 ms, then "F (+80 s)"
     assert answer.people is not None
@@ -276,7 +276,7 @@ def test_a_class_that_is_starved_now_is_not_denied() -> None:
 
 
 def test_runs_of_the_present_setting_alone_have_no_others() -> None:
-    answer = ac.why("100 Gbit/s", "10 ms", flows=20, length=0.01)
+    answer = ac.why("100 Gbit/s", "10 ms", flows=20, duration=0.01)
     assert answer.checked.startswith("Checked by 3 runs of the present setting alone, ")
     assert "the others" not in answer.checked
 

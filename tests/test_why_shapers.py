@@ -199,7 +199,7 @@ def test_a_class_without_a_parent_lets_its_rate_through_not_its_ceil() -> None:
     scenario = ac.Scenario({"scenario": {"duration": "40 s", "measure": "20 s .. 40 s"}, **tree})
     assert shapers.held(scenario.canonical["link"][0]) == 9e6
     assert ac.run(scenario).links["utilization"]["line"] == pytest.approx(9e-3, rel=1e-3)
-    answer = ac.why(scenario=scenario, length=20.0)
+    answer = ac.why(scenario=scenario, duration=20.0)
     assert answer.present.queue == "htb, which lets 9 Mbit/s through"
 
 

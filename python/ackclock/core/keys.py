@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-from ._words import meant, nearest
+from ._words import among, meant, nearest
 
 ALIASES: Final = {"flows": "flows.count", "aqm": "link.queue.aqm", "buffer": "link.queue.capacity"}
 """Words that are options of commands, and the keys that they stand for."""
@@ -44,6 +44,7 @@ def full_key(key: str, scenario: Scenario) -> str:
     key = ALIASES.get(key, key)
     head = re.split(r"[.\[]", key, maxsplit=1)[0]
     if head in TABLES:
+        _check_name(key, scenario)
         return key
     tree = scenario.canonical
     owners = [table for table in ("flows", "link", "scenario") if head != "name" and head in _keys(tree, table)]
@@ -56,6 +57,19 @@ def full_key(key: str, scenario: Scenario) -> str:
     if owners:
         raise KeyError(f"{key}: say which one; there are {' and '.join(f'{table}.{key}' for table in owners)}")
     raise KeyError(f"{key}: there is no such key{_meant(key, head, tree)}")
+
+
+def _check_name(key: str, scenario: Scenario) -> None:
+    """Refuse ``link.NAME.KEY`` without a link of that name, and likewise of flows."""
+    table, _, rest = key.partition(".")
+    name, inside, _ = rest.partition(".")
+    if table not in ("link", "flows") or not inside or "[" in name:
+        return
+    tree = scenario.canonical
+    names = [str(entry["name"]) for entry in tree[table]]
+    if not any(rest.startswith(f"{known}.") for known in names) and name not in _keys(tree, table):
+        owner = "link" if table == "link" else "class of flows"
+        raise KeyError(f"{key}: there is no {owner} {name}{among(name, names)}")
 
 
 def _entries(tree: Mapping[str, Any], table: str) -> list[Mapping[str, Any]]:

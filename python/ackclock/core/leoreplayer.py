@@ -15,9 +15,9 @@ from .tc.records import Place
 
 INTERVAL: Final = "10 ms"
 """Time for which a line of the trace of the delay holds."""
-BUFFERS: Final = {"down": 50_000, "up": 500}
+BUFFERS: Final = {"download": 50_000, "upload": 500}
 """Packets that LeoReplayer's example has room for."""
-LOSSES: Final = {"down": "0.01 %", "up": "0.2 %"}
+LOSSES: Final = {"download": "0.01 %", "upload": "0.2 %"}
 """Loss that it suggests."""
 BACK: Final = "1 Gbit/s"
 """Rate of the way back, which has no trace."""
@@ -46,7 +46,7 @@ def recording(
     bandwidth: str,
     delay: tuple[str, str],
     *,
-    way: str = "down",
+    way: str = "download",
     loss: str | None = None,
     buffer: str | None = None,
     rtt: str | None = None,
@@ -62,7 +62,7 @@ def recording(
     delay
         Name and text of the trace of the delay.
     way
-        ``"down"`` or ``"up"``: chooses the usual loss and buffer.
+        ``"download"`` or ``"upload"``: chooses the usual loss and buffer.
     loss, buffer
         In place of these.
     rtt

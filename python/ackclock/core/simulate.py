@@ -97,7 +97,7 @@ def run(
 
 def replicate(
     scenario: ScenarioLike,
-    count: int,
+    seeds: int,
     *,
     seed: int | None = None,
     threads: int | None = None,
@@ -107,7 +107,7 @@ def replicate(
     progress: Callable[[Progress], None] | None = None,
 ) -> Replications:
     """
-    Run a scenario `count` times, with seeds `seed`, `seed + 1`, ...
+    Run a scenario `seeds` times, with seeds `seed`, `seed + 1`, ...
 
     Each replication equals `run` with its seed; they do not depend on `threads` (default: as many as there are
     processors). All other parameters and the errors are those of `run`.
@@ -115,11 +115,11 @@ def replicate(
     scenario = scenario_of(scenario)
     from .result import Replications
 
-    if count < 1:
-        raise ValueError(f"count must be 1 or more, not {count}")
+    if seeds < 1:
+        raise ValueError(f"seeds must be 1 or more, not {seeds}")
     first = _first_seed(scenario, seed)
-    seeds = [first + index for index in range(count)]
-    results, timing = _run(scenario, seeds, threads or os.cpu_count() or 1, trace_links, trace_flows, general, progress)
+    every = [first + index for index in range(seeds)]
+    results, timing = _run(scenario, every, threads or os.cpu_count() or 1, trace_links, trace_flows, general, progress)
     return Replications(results, timing=timing)
 
 

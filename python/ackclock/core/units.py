@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from .. import _core
 
@@ -20,6 +20,21 @@ def read_quantity(name: str, text: str, error: type[Exception]) -> tuple[float, 
         return _core.quantity(text.strip())
     except ValueError as problem:
         raise error(f"{name}: {problem}") from None
+
+
+def seconds_of(name: str, given: str | float, error: type[Exception]) -> float:
+    """Return a time above zero that a user gave, as text or in s; raises `error` with `name` for anything else."""
+    value, kind = read_quantity(name, given, error) if isinstance(given, str) else (float(given), "time")
+    if kind != "time" or not 0 < value < math.inf:
+        raise error(f"{name}: {given} is not a time above zero such as 60s")
+    return value
+
+
+def several(given: Any) -> tuple[Any, ...]:
+    """Return all of what may be one value or several."""
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        return (given,)
+    return tuple(given)
 
 
 def time(seconds: float, digits: int = 3) -> str:

@@ -28,7 +28,7 @@ from ..core.meanfield import meanfield
 from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, link_of, scenario_of
 from ..core.simulate import run
 from ..core.statement import state
-from ..core.units import read_quantity, time
+from ..core.units import read_quantity, several, time
 from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import BUFFER, CONFIDENCE
@@ -261,7 +261,7 @@ def buffer(
     congestion: str | None = None,
     style: str | None = None,
     target: float = 0.99,
-    sizes: Sequence[str] = (),
+    size: str | Sequence[str] = (),
     seeds: int = BUFFER.seeds[0],
     refine: int = 3,
     until_sure: bool = False,
@@ -284,8 +284,9 @@ def buffer(
         do, ``"rfc"`` or, the default, ``"linux"``.
     target
         Utilisation to reach, above 0 and below 1.
-    sizes
-        Sizes to try: times at the link's rate, packets or bytes; by default eight up to two bandwidth-delay products.
+    size
+        Sizes to try, one or several: times at the link's rate, packets or bytes; by default eight up to two
+        bandwidth-delay products.
     seeds
         Runs of each size; eight where these do not tell whether it is enough.
     refine
@@ -300,6 +301,7 @@ def buffer(
     """
     if isinstance(rate, (Scenario, os.PathLike)) or (rate is not None and rate.endswith((".toml", ".json"))):
         rate, scenario = None, rate
+    sizes = several(size)
     if not 0 < target < 1:
         raise BufferSizeError(f"target: a utilisation above 0 and below 1, not {target:g}")
     if seeds < 1 or refine < 0:
@@ -343,7 +345,7 @@ def buffer(
         if low is None or high is None or high.packets <= CLOSE * low.packets:
             break
         between = round(math.sqrt(low.packets * high.packets))
-        if any(between < CLOSE * size and size < CLOSE * between for size in by_packets):
+        if any(between < CLOSE * own and own < CLOSE * between for own in by_packets):
             break
         by_packets[between] = lab.size(between)
         answer = replace(answer, sizes=tuple(by_packets[key] for key in sorted(by_packets)))
@@ -392,7 +394,7 @@ def _packets(text: str, speed: float, packet: float) -> int:
     value, kind = read_quantity(f"size {text}", text, BufferSizeError)
     bytes_of = text.strip().endswith("B")
     packets = value * speed / (8 * packet) if kind == "time" else value / packet if bytes_of else value
-    if kind not in ("time", "size", "number", "packets") or not packets >= 1:
+    if kind not in ("time", "size", "packets") or not packets >= 1:
         raise BufferSizeError(f"size {text}: must be a time, packets or bytes, of one packet or more")
     return round(packets)
 

@@ -3,7 +3,7 @@ How congestion controls share a link: the share of each, for a range of buffers 
 
     >>> import ackclock as ac
     >>> from ackclock.questions.fair import fair
-    >>> found = fair("bbr", "cubic", rtts=("40 ms",), buffers=(0.5, 8.0), seeds=1)
+    >>> found = fair("bbr", "cubic", rtt="40 ms", buffer=(0.5, 8.0), seeds=1)
     >>> bool(found.table.iloc[0, 0] > 0.5 > found.table.iloc[0, 1])
     True
 """
@@ -22,7 +22,7 @@ from ..core.errors import AckclockError
 from ..core.intervals import share_bounds
 from ..core.scenario import dumbbell
 from ..core.simulate import run
-from ..core.units import read_quantity, time
+from ..core.units import read_quantity, several, time
 from ..experiment.runner import parallel
 from ..experiment.sequential import FAIR
 from .causes.ablations import called
@@ -210,13 +210,13 @@ class Fair(Card):
 def fair(
     *controls: Any,
     rate: str = "20 Mbit/s",
-    rtts: Sequence[str] = ROUND_TRIPS,
-    buffers: Sequence[float] = BUFFERS,
-    counts: Sequence[int] | None = None,
+    rtt: str | Sequence[str] = ROUND_TRIPS,
+    buffer: float | Sequence[float] = BUFFERS,
+    flows: int | Sequence[int] = 1,
     style: str = "linux",
     seeds: int = FAIR.seeds[0],
     until_sure: bool = False,
-    watch: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Fair:
     """
     Let endless flows of two or more congestion controls share a drop-tail link, at each round trip and buffer.
@@ -229,10 +229,10 @@ def fair(
         Congestion controls: names of the catalogue, ``"FILE.py:Class"``, ``"FILE.so:OPTIONS"``, tables or classes.
     rate
         Rate of the link.
-    rtts, buffers
-        Round trips without queueing, and buffers in bandwidth-delay products.
-    counts
-        Number of flows of each; by default one.
+    rtt, buffer
+        Round trips without queueing, and buffers in bandwidth-delay products: one or several of each.
+    flows
+        Number of flows of each control: one for all, or one for each.
     style
         Style of the TCP endpoints, ``"rfc"``, or ``"linux"`` with Linux's deviations.
     seeds
@@ -240,7 +240,7 @@ def fair(
     until_sure
         Simulate up to 40 million packets a run instead of 600 000 or of a part of 60 million for the whole map,
         and up to 24 seeds instead of fewer, before a combination is left undecided.
-    watch
+    progress
         Called with the number of combinations done and of all.
 
     Raises
@@ -248,7 +248,8 @@ def fair(
     FairError, ScenarioError
         If the request is invalid.
     """
-    counts = tuple(counts or [1] * len(controls))
+    rtts, buffers, counts = several(rtt), several(buffer), several(flows)
+    counts = counts * len(controls) if len(counts) == 1 else counts
     _checked(controls, counts, rate, rtts, buffers)
     try:
         sides = [subject(control, {}, style, "sender") for control in controls]
@@ -259,12 +260,12 @@ def fair(
             raise FairError(f"{side.name} is a queue; this compares congestion controls")
     budget = FAIR.sure if until_sure else max(BUDGET, WHOLE / (len(rtts) * len(buffers) * seeds))
     places: list[Place] = []
-    for rtt in rtts:
-        for buffer in buffers:
+    for trip in rtts:
+        for room in buffers:
             often = [seeds, *(more for more in FAIR.seeds if until_sure and more > seeds)]
-            places.append(_place(sides, rate, rtt, buffer, counts, often, budget))
-            if watch:
-                watch(len(places), len(rtts) * len(buffers))
+            places.append(_place(sides, rate, trip, room, counts, often, budget))
+            if progress:
+                progress(len(places), len(rtts) * len(buffers))
     unmarked = without_ecn({side.name: side.algorithm for side in sides})
     names = tuple(side.name for side in sides)
     return Fair(names, rate, counts, style, tuple(places), seeds, tuple(unmarked), until_sure)
@@ -277,10 +278,10 @@ def _checked(
     for control in controls:
         name, _, number = control.rpartition(":") if isinstance(control, str) else ("", "", "")
         if number.isdigit() and not name.endswith(".so"):
-            raise FairError(f"{control}: numbers of flows are given as counts=[...], one for each control")
+            raise FairError(f"{control}: numbers of flows are given as flows=[...], one for each control")
     if len(controls) < 2 or len(counts) != len(controls):  # noqa: PLR2004
         raise FairError("two congestion controls or more are needed, and a number of flows of each")
-    if not rtts or not buffers or min(buffers) <= 0:
+    if not rtts or not buffers or not all(0 < buffer < math.inf for buffer in buffers):
         raise FairError("round trips and buffers are needed, and buffers above zero")
     if min(counts) < 1:
         raise FairError("each side needs a flow")

@@ -7,7 +7,7 @@ does something by chance, by the shares of `Mix`; samples are independent seeds.
     >>> network = '{"AP": {"downloadBandwidthMbps": 20, "uploadBandwidthMbps": 10}}'
     >>> head = "Circuit ID,Parent Node,Download Min Mbps,Upload Min Mbps,Download Max Mbps,Upload Max Mbps"
     >>> devices = head + "".join(f"\n{k},AP,1,1,20,5" for k in range(8))
-    >>> answer = subscribers(("n.json", network), ("d.csv", devices), "AP", 30, samples=2, seconds=6)
+    >>> answer = subscribers(("n.json", network), ("d.csv", devices), "AP", 30, samples=2, duration="6 s")
     >>> bool(answer.after.full > answer.now.full)
     True
 """
@@ -27,6 +27,7 @@ from ..core.intervals import mean_interval, share_bounds
 from ..core.scenario import Scenario
 from ..core.simulate import run
 from ..core.tc import libreqos, units
+from ..core.units import seconds_of
 from ..experiment.runner import parallel
 
 if TYPE_CHECKING:
@@ -267,7 +268,7 @@ def subscribers(
     way: str = "download",
     mix: Mix | None = None,
     samples: int = 8,
-    seconds: float = 30.0,
+    duration: str | float = "30 s",
     seed: int = 1,
 ) -> Subscribers:
     """
@@ -285,8 +286,8 @@ def subscribers(
         ``"download"`` or ``"upload"``.
     mix
         What subscribers do in the busy hour.
-    samples, seconds
-        Moments of the busy hour, and the length of each, s.
+    samples, duration
+        Moments of the busy hour, and the length of each, such as ``"30 s"``, or a number of s.
     seed
         Of the first sample.
 
@@ -298,8 +299,9 @@ def subscribers(
     mix = mix or Mix()
     if way not in libreqos.WAYS:
         raise ProviderError(f'way: "{way}" is neither "download" nor "upload"')
-    if more < 0 or samples < 1 or seconds <= 0:
-        raise ProviderError("more, samples and seconds: not below 0, 1 and 0")
+    seconds = seconds_of("duration", duration, ProviderError)
+    if more < 0 or samples < 1:
+        raise ProviderError("more and samples: not below 0 and 1")
     if not 0 < sum(part for part, _ in mix.kinds) <= 1:
         raise ProviderError("the shares of what subscribers do must add up to more than 0 and at most 1")
     top = libreqos.network(network[1], network[0])

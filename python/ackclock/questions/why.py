@@ -27,7 +27,7 @@ from ..core.errors import AckclockError
 from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, link_of, scenario_of
 from ..core.simulate import list_algorithms, run
 from ..core.statement import state
-from ..core.units import time
+from ..core.units import seconds_of, time
 from ..experiment.runner import parallel
 from ..experiment.sequential import PEOPLE, WHY
 from .agreement import Trust, near
@@ -267,7 +267,7 @@ def why(
     seed: int = 1,
     prefer: Preference | None = None,
     until_sure: bool = False,
-    length: float | None = None,
+    duration: str | float | None = None,
     style: str | None = None,
     down: str | None = None,
     up: str | None = None,
@@ -304,8 +304,9 @@ def why(
         ``"rate"`` only if it costs nothing. By default it may cost 15 % of the rate.
     until_sure
         Simulate up to 200 million packets per setting before saying "cannot tell", instead of 8 million.
-    length
-        Simulated time of every run, s; by default as long as the slowest motion in the scenario asks for.
+    duration
+        Simulated time of every run, such as ``"60 s"``, or a number of s; by default as long as the slowest motion in
+        the scenario asks for.
     style
         Style of the TCP endpoints, ``"rfc"``, or ``"linux"`` with Linux's deviations; by default as in
         the scenario, without one ``"rfc"``. The answer says what Linux's behaviour changes.
@@ -342,6 +343,7 @@ def why(
     name = _link(tree, link)
     crossed = [link["name"] for link in tree["link"] if link["name"] != name and _crosses(tree, link["name"])]
     also = () if link is not None else tuple(crossed[:MAX_OTHER_LINKS])
+    length = None if duration is None else seconds_of("duration", duration, WhyError)
     options: dict[str, Any] = {"budget": WHY.sure if until_sure else WHY.packets, "length": length, "cache": RunCache()}
     lab = Lab(name, also=also, **options)
     answer = diagnose(scenario, name, lab=lab, seed=seed)

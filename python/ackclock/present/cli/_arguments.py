@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +14,7 @@ from typing import Any, Final
 from ... import _core
 from ...core._words import nearest
 from ...core.scenario import Scenario, form_of, load, loads
+from ...core.units import several
 from ._output import WrongInputError, visible
 
 
@@ -43,6 +45,22 @@ def traces_argument(command: argparse.ArgumentParser, what: str) -> None:
 def report_argument(command: argparse.ArgumentParser) -> None:
     """Take --report."""
     command.add_argument("--report", metavar="OUT.html", type=Path, help="write a report with figures")
+
+
+PICTURES: Final = ("svg", "pdf", "png")
+"""Kinds of figures, by the endings of their files; without one it is the first."""
+
+
+def plot_argument(command: argparse.ArgumentParser, what: str) -> None:
+    """Take --plot."""
+    command.add_argument("--plot", metavar="OUT.svg", type=_picture, help=f"{what}; also OUT.pdf and OUT.png")
+
+
+def _picture(text: str) -> Path:
+    path = Path(text)
+    if path.suffix and path.suffix.lower().removeprefix(".") not in PICTURES:
+        raise argparse.ArgumentTypeError(f"{text}: must be a file such as out.svg, out.pdf or out.png")
+    return path
 
 
 def json_argument(command: argparse.ArgumentParser) -> None:
@@ -114,7 +132,10 @@ def count(least: int) -> Callable[[str], int]:
     """Return the type of a whole number from `least` on."""
 
     def number(text: str) -> int:
-        value = int(text)
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"must be a whole number, not {text}") from None
         if not least <= value < 2**63:
             raise argparse.ArgumentTypeError(f"must be {least} or more and below 2^63, not {text}")
         return value
@@ -126,12 +147,28 @@ def within(least: float, most: float) -> Callable[[str], float]:
     """Return the type of a number in a range."""
 
     def number(text: str) -> float:
-        value = float(text)
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
         if not least <= value <= most:
             raise argparse.ArgumentTypeError(f"must be from {least:g} to {most:g}, not {text}")
         return value
 
     return number
+
+
+def share(text: str) -> float:
+    """Return a part of a whole, 0 to 1, also where it is written in per cent."""
+    number, percent, rest = text.partition("%")
+    try:
+        value = float(number) / (100 if percent else 1)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 1 or rest.strip():
+        hint = f"; in per cent: {text}%" if value > 1 and not percent else ""
+        raise argparse.ArgumentTypeError(f"must be a share from 0 to 1 such as 0.95 or 95%, not {text}{hint}")
+    return value
 
 
 def load_file(path: Path) -> Scenario:
@@ -188,24 +225,32 @@ _QUANTITIES: Final = {
     "up": ("rate", "mbit", "a rate above zero such as 20mbit"),
     "rtt": ("time", "ms", "a time above zero such as 40ms"),
     "buffer": ("", "ms", "a time, bytes or packets, such as 250ms"),
+    "size": ("", "ms", "a time, bytes or packets, such as 5ms"),
+    "duration": ("time", "s", "a time above zero such as 60s"),
+    "target": ("time", "ms", "a time above zero such as 15ms"),
+    "delay_margin": ("time", "ms", "a time above zero such as 5ms"),
+    "base": ("rate", "mbit", "a rate above zero such as 20mbit"),
+    "video_rate": ("rate", "mbit", "a rate above zero such as 5mbit"),
 }
-"""Options that take quantities in place of a file: their kind, what is said where the unit is missing, an example."""
+"""Options that take quantities as text: their kind, what is said where the unit is missing, an example."""
 
 
 def check_quantities(options: argparse.Namespace, command: str) -> None:
-    """Refuse a rate, round trip or buffer by the name of its option; a distribution is the scenario's to read."""
-    for name, (kind, unit, allowed) in _QUANTITIES.items():
-        text = getattr(options, name, None)
+    """Refuse a rate, a time or a buffer by the name of its option; a distribution is the scenario's to read."""
+    given = [(name, text) for name in _QUANTITIES for text in several(getattr(options, name, None))]
+    for name, text in given:
+        kind, unit, allowed = _QUANTITIES[name]
         if not isinstance(text, str) or " " in text.strip():
             continue
+        option = f"--{name.replace('_', '-')}"
         try:
             value, dimension = _core.quantity(text)
         except ValueError:
             value, dimension = -1.0, ""
         if dimension == "number":
-            raise WrongInputError(f"ackclock {command}: --{name} {text}: the unit is missing, such as {text}{unit}")
+            raise WrongInputError(f"ackclock {command}: {option} {text}: the unit is missing, such as {text}{unit}")
         if value < 0 or (kind and (dimension != kind or value == 0)):
-            raise WrongInputError(f"ackclock {command}: --{name} {text}: must be {allowed}")
+            raise WrongInputError(f"ackclock {command}: {option} {text}: must be {allowed}")
 
 
 def variants_of(path: Path, scenario: Scenario, changes: Sequence[str]) -> list[tuple[dict[str, Any], Scenario]]:

@@ -26,6 +26,10 @@ class Command:
     run: Callable[[argparse.Namespace], None]
 
 
+OPTIONS_OF_KEYS = ("rate", "rtt", "buffer", "flows", "congestion", "aqm", "style", "duration", "seed")
+"""Options of some commands that are keys of a scenario file for the others."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are a line or two and name the nearest valid word."""
 
@@ -57,6 +61,9 @@ class Parser(argparse.ArgumentParser):
             section = "--only" in self._option_string_actions and word[:1].isdigit()
             return f'"{word}" is one argument too many{f"; --only {word} chooses a section" if section else ""}'
         name = word.partition("=")[0]
+        key = name.lstrip("-").replace("-", "_")
+        if key in OPTIONS_OF_KEYS and "--set" in self._option_string_actions:
+            return f"there is no option {name}; --set {key}=VALUE changes a scenario file"
         return f"there is no option {name}{nearest(name, self._option_string_actions)}"
 
 

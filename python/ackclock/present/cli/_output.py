@@ -68,6 +68,10 @@ def visible(text: str) -> str:
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
+_WRONG_PLACES = (FileNotFoundError, NotADirectoryError, IsADirectoryError, FileExistsError, PermissionError)
+"""What the user named is not there, or is something else; any other error of a file is the machine's."""
+
+
 def _described(error: BaseException) -> tuple[str, int]:
     match error:
         case ScenarioError() | WrongInputError():
@@ -80,6 +84,8 @@ def _described(error: BaseException) -> tuple[str, int]:
             return "ackclock: interrupted", INTERRUPTED
         case RunError():
             return f"ackclock: {error}", FAILED
+        case AckclockError() if isinstance(error, ValueError):
+            return f"ackclock: {error}", WRONG_INPUT
         case AckclockError():
             cause = f" ({type(error.__cause__).__name__}: {error.__cause__})" if error.__cause__ else ""
             return f"ackclock: {error}{cause}", FAILED
@@ -87,7 +93,7 @@ def _described(error: BaseException) -> tuple[str, int]:
             return "ackclock: out of memory", FAILED
         case OSError():
             reason = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-            return f"ackclock: {reason}", FAILED
+            return f"ackclock: {reason}", WRONG_INPUT if isinstance(error, _WRONG_PLACES) else FAILED
     if _starting.came() or isinstance(error.__cause__, KeyboardInterrupt):
         # out of the body of a class, in an import, Python raises it as a RuntimeError, and out of a conversion in
         # compiled code it comes as that one's error

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from ...core.files import writing
-from ._arguments import count, json_argument
+from ._arguments import check_quantities, count, json_argument
 from ._command import Command
 from ._output import WrongInputError, output_file, print_json, print_text
 
@@ -36,6 +36,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> None:
     from ...questions.autorate import AutorateError, autorate
 
+    check_quantities(options, "autorate")
     try:
         data = options.log.read_bytes()
         text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8")

@@ -8,7 +8,16 @@ from pathlib import Path
 
 from ...core.files import writing
 from ...experiment.progress import listening
-from ._arguments import check_quantities, count, file_variant, json_argument, report_argument, set_argument, within
+from ._arguments import (
+    check_quantities,
+    count,
+    file_variant,
+    json_argument,
+    plot_argument,
+    report_argument,
+    set_argument,
+    share,
+)
 from ._command import Command
 from ._output import WrongInputError, output_file, print_json, print_text, print_written, progress_bar, writing_report
 
@@ -24,10 +33,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--style", choices=("linux", "rfc"), help="what the TCP endpoints do (default: linux)")
     parser.add_argument(
         "--target",
-        metavar="PERCENT",
-        type=within(1, 99.99),
-        default=99.0,
-        help="utilisation to reach, in per cent (default: 99)",
+        metavar="SHARE",
+        type=share,
+        default=0.99,
+        help="utilisation to reach, such as 95%% or 0.95 (default: 99%%)",
     )
     parser.add_argument(
         "--size",
@@ -44,7 +53,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="runs of each size, more where they do not decide (default: 3)",
     )
     parser.add_argument("--until-sure", action="store_true", help="run as long as each size needs")
-    parser.add_argument("--plot", metavar="OUT.svg", type=Path, help="draw utilisation and delay against the size")
+    plot_argument(parser, "draw utilisation and delay against the size")
     report_argument(parser)
     json_argument(parser)
 
@@ -71,8 +80,8 @@ def _run(options: argparse.Namespace) -> None:
                 flows=options.flows,
                 congestion=options.congestion,
                 style=options.style,
-                target=options.target / 100,
-                sizes=options.size,
+                target=options.target,
+                size=options.size,
                 seeds=options.seeds,
                 until_sure=options.until_sure,
             )
@@ -99,7 +108,7 @@ COMMAND = Command(
     (
         ("--rate 100mbit --flows 50 --rtt 'uniform 20 ms .. 80 ms'", "the smallest buffer for 99 % of the rate"),
         ("--rate 10gbit --flows 2000 --rtt 50ms --plot buffer.svg", "a fast link of many flows, with a figure"),
-        ("campus.toml --target 95 --size 1ms --size 5ms", "two sizes for the link of a scenario"),
+        ("campus.toml --target 95% --size 1ms --size 5ms", "two sizes for the link of a scenario"),
     ),
     _arguments,
     _run,

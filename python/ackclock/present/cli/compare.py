@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 from contextlib import ExitStack
-from pathlib import Path
 
 from ...core.files import writing
-from ._arguments import file_argument, json_argument, one_variant, report_argument, set_argument
+from ._arguments import count, file_argument, json_argument, one_variant, plot_argument, report_argument, set_argument
 from ._command import Command
 from ._output import output_file, print_json, print_text, print_written, progress_bar, writing_report
 
@@ -15,9 +14,10 @@ from ._output import output_file, print_json, print_text, print_written, progres
 def _arguments(parser: argparse.ArgumentParser) -> None:
     file_argument(parser)
     set_argument(parser)
+    parser.add_argument("--seed", metavar="N", type=count(0), help="first seed (default: the scenario's)")
     parser.add_argument("--until-sure", action="store_true", help="run all experiments, however long they take")
     report_argument(parser)
-    parser.add_argument("--plot", metavar="OUT.svg", type=Path, help="draw queues and windows of all engines together")
+    plot_argument(parser, "draw queues and windows of all engines together")
     json_argument(parser)
 
 
@@ -29,7 +29,7 @@ def _run(options: argparse.Namespace) -> None:
         picture = output_file(outputs, options.plot)
         report = output_file(outputs, options.report)
         with progress_bar() as show:
-            comparison = compare(scenario, until_sure=options.until_sure, progress=show)
+            comparison = compare(scenario, seed=options.seed, until_sure=options.until_sure, progress=show)
         if report:
             from ..report import compare as reports
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import math
 from contextlib import ExitStack
 from pathlib import Path
 
 from ...core.files import writing
-from ._arguments import count, json_argument
+from ._arguments import check_quantities, count, json_argument, plot_argument
 from ._command import Command
 from ._output import WrongInputError, output_file, print_json, print_text, progress_bar
 
@@ -15,11 +16,14 @@ from ._output import WrongInputError, output_file, print_json, print_text, progr
 def _products(text: str) -> float:
     """The type of a buffer in bandwidth-delay products, with or without their name."""
     try:
-        return float(text.strip().lower().removesuffix("bdp"))
+        value = float(text.strip().lower().removesuffix("bdp"))
     except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(
             f"must be a number of bandwidth-delay products above 0, such as 0.5, not {text}"
-        ) from None
+        )
+    return value
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,13 +52,14 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seeds", metavar="N", type=count(1), default=3, help="runs of each combination (default: 3)")
     parser.add_argument("--until-sure", action="store_true", help="run as long as each place needs")
-    parser.add_argument("--plot", metavar="OUT.svg", type=Path, help="draw the map")
+    plot_argument(parser, "draw the map")
     json_argument(parser)
 
 
 def _run(options: argparse.Namespace) -> None:
     from ...questions.fair import BUFFERS, ROUND_TRIPS, FairError, fair
 
+    check_quantities(argparse.Namespace(rate=options.rate, rtt=options.rtt), "fair")
     sides = [_side(text, options.flows) for text in options.controls]
     with ExitStack() as outputs:
         picture = output_file(outputs, options.plot)
@@ -63,13 +68,13 @@ def _run(options: argparse.Namespace) -> None:
             answer = fair(
                 *(name for name, _ in sides),
                 rate=options.rate,
-                rtts=options.rtt or ROUND_TRIPS,
-                buffers=options.buffer or BUFFERS,
-                counts=[count for _, count in sides],
+                rtt=options.rtt or ROUND_TRIPS,
+                buffer=options.buffer or BUFFERS,
+                flows=[count for _, count in sides],
                 style=options.style,
                 seeds=options.seeds,
                 until_sure=options.until_sure,
-                watch=(lambda done, of: show(f"{done} of {of} places", done / of)) if show else None,
+                progress=(lambda done, of: show(f"{done} of {of} places", done / of)) if show else None,
             )
         except FairError as error:
             raise WrongInputError(f"ackclock fair: {error}") from None

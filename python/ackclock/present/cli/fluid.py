@@ -7,7 +7,14 @@ from contextlib import ExitStack
 
 from ...core.errors import ScenarioError
 from ...core.files import writing
-from ._arguments import chosen_equations, equation_arguments, file_argument, one_variant, traces_argument
+from ._arguments import (
+    check_quantities,
+    chosen_equations,
+    equation_arguments,
+    file_argument,
+    one_variant,
+    traces_argument,
+)
 from ._command import Command
 from ._output import (
     WrongInputError,
@@ -33,6 +40,7 @@ def _run(options: argparse.Namespace) -> None:
     from ...core.traces import trace_format
     from ..text.results import fluid_table
 
+    check_quantities(argparse.Namespace(duration=options.duration), "fluid")
     title, scenario = one_variant(options, "fluid")
     with ExitStack() as outputs:
         traces = output_file(outputs, options.traces)

@@ -26,13 +26,16 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--rate", help="rate of the interface, where its queue has none of its own, such as 100mbit")
     parser.add_argument(
-        "--rtt", help="round trip of the flows without queueing (default 40 ms; of leoreplayer twice the first delay)"
+        "--rtt", help="round trip of the flows without queueing (default: 40 ms; of leoreplayer twice the first delay)"
     )
-    parser.add_argument("--congestion", default="cubic", help="congestion control of the flows (default cubic)")
+    parser.add_argument("--congestion", default="cubic", help="congestion control of the flows (default: cubic)")
     parser.add_argument(
-        "--way", choices=("down", "up"), default="down", help="direction of leoreplayer's traces (default down)"
+        "--way",
+        choices=("download", "upload"),
+        default="download",
+        help="direction of leoreplayer's traces (default: download)",
     )
-    parser.add_argument("--loss", help="of leoreplayer's link (default 0.01 %% down, 0.2 %% up)")
+    parser.add_argument("--loss", help="of leoreplayer's link (default: 0.01 %% of a download, 0.2 %% of an upload)")
     parser.add_argument("--json", action="store_true", help="print the scenario as JSON, with every default")
 
 

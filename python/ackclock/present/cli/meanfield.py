@@ -40,13 +40,16 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="packets in flight by a delay line (default), or by the usual approximation, for comparison",
     )
     parser.add_argument(
-        "--cells",
+        "--cells-per-packet",
         metavar="N",
         type=within(0.01, 1e4),
         help="cells of the grid per packet (default: 2, accurate to a per cent)",
     )
     parser.add_argument(
-        "--steps", metavar="N", type=within(2, 1e5), help="steps per round trip (default: 50, accurate to a per cent)"
+        "--steps-per-rtt",
+        metavar="N",
+        type=within(2, 1e5),
+        help="steps per round trip (default: 50, accurate to a per cent)",
     )
     parser.add_argument(
         "--snapshots",
@@ -77,8 +80,8 @@ def _run(options: argparse.Namespace) -> None:
                 scenario,
                 hazard=options.hazard,
                 closure=options.closure,
-                cells_per_packet=options.cells or COARSE[0],
-                steps_per_rtt=options.steps or COARSE[1],
+                cells_per_packet=options.cells_per_packet or COARSE[0],
+                steps_per_rtt=options.steps_per_rtt or COARSE[1],
                 snapshot=end / (options.snapshots or SNAPSHOTS) if report and end else None,
                 progress=watch,
             )

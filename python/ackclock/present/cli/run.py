@@ -19,7 +19,16 @@ from ...core.files import writing
 from ...core.scenario import Scenario
 from ...core.simulate import FlowTraces, Progress, replicate, run
 from ...core.units import time as length
-from ._arguments import count, json_argument, load_file, report_argument, set_argument, traces_argument, variants_of
+from ._arguments import (
+    count,
+    json_argument,
+    load_file,
+    plot_argument,
+    report_argument,
+    set_argument,
+    traces_argument,
+    variants_of,
+)
 from ._command import Command
 from ._output import (
     WrongInputError,
@@ -70,9 +79,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         type=_flows,
         help=f"trace the first N flows of each class, or all (default: {TRACED_FLOWS})",
     )
-    parser.add_argument(
-        "--plot", metavar="OUT.svg", type=Path, help="draw queue and windows, all variants over one another"
-    )
+    plot_argument(parser, "draw queue and windows, all variants over one another")
     parser.add_argument(
         "--plot-kind",
         choices=PLOT_KINDS,
@@ -204,7 +211,10 @@ def _sampled(variants: list[tuple[dict[str, Any], Scenario]]) -> list[tuple[dict
 
 
 def _flows(text: str) -> FlowTraces:
-    return "all" if text == "all" else count(0)(text)
+    try:
+        return "all" if text == "all" else count(0)(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error}; or all") from None
 
 
 def _judge(results: Sequence[Result | Replications]) -> None:

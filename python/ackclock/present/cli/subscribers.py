@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from ...core.files import writing
-from ._arguments import count, json_argument
+from ._arguments import check_quantities, count, json_argument, plot_argument, share
 from ._command import Command
 from ._output import WrongInputError, output_file, print_json, print_text
 
@@ -26,21 +26,25 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
     for name in _SHARES:
         parser.add_argument(
-            f"--{name}", metavar="SHARE", type=float, help=f"share of the subscribers with {name} at a moment, 0 to 1"
+            f"--{name}",
+            metavar="SHARE",
+            type=share,
+            help=f"share of the subscribers with {name} at a moment, such as 40%%",
         )
     parser.add_argument("--video-rate", metavar="RATE", default="5 Mbit/s", help="rate of a video (default: 5 Mbit/s)")
     parser.add_argument(
         "--samples", metavar="N", type=count(1), default=8, help="moments of the busy hour (default: 8)"
     )
-    parser.add_argument("--seconds", metavar="S", type=float, default=30.0, help="seconds of each moment (default: 30)")
+    parser.add_argument("--duration", metavar="TIME", default="30 s", help="length of each moment (default: 30 s)")
     parser.add_argument("--seed", metavar="N", type=count(0), default=1, help="seed of the first moment (default: 1)")
-    parser.add_argument("--plot", metavar="OUT.svg", type=Path, help="draw the distributions")
+    plot_argument(parser, "draw the distributions")
     json_argument(parser)
 
 
 def _run(options: argparse.Namespace) -> None:
     from ...questions.provider import Mix, ProviderError, subscribers
 
+    check_quantities(options, "subscribers")
     texts = []
     for path in (options.network, options.devices):
         try:
@@ -59,7 +63,7 @@ def _run(options: argparse.Namespace) -> None:
                 way=options.way,
                 mix=Mix(**given, rate=options.video_rate),
                 samples=options.samples,
-                seconds=options.seconds,
+                duration=options.duration,
                 seed=options.seed,
             )
         except ProviderError as error:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...core._words import counted
 from ...core.files import writing
-from ._arguments import count, file_argument, json_argument, one_variant, report_argument, set_argument
+from ._arguments import count, file_argument, json_argument, one_variant, plot_argument, report_argument, set_argument
 from ._command import Command
 from ._output import (
     WrongInputError,
@@ -63,9 +63,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         dest="metrics",
         help="show this metric, such as goodput, delay or links.NAME.loss (an unknown name lists them all)",
     )
-    parser.add_argument(
-        "--plot", metavar="OUT.svg", type=Path, help="draw the metrics against one varied key or two (see --against)"
-    )
+    plot_argument(parser, "draw the metrics against one varied key or two (see --against)")
     parser.add_argument(
         "--against",
         metavar="KEY",
@@ -110,7 +108,7 @@ def _run(options: argparse.Namespace) -> None:
                     store=options.store,
                     seeds=options.seeds,
                     latin=options.latin,
-                    metrics=options.metrics or (),
+                    metric=options.metrics or (),
                     threads=options.threads,
                     cluster=options.cluster,
                     progress=watch,

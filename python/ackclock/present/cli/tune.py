@@ -99,7 +99,7 @@ def _run(options: argparse.Namespace) -> None:
                 buffer=options.buffer,
                 congestion=options.congestion,
                 style=options.style,
-                watch=show,
+                progress=show,
             )
         except (TuneError, DeviceError) as error:
             raise WrongInputError(f"ackclock tune: {error}") from None

@@ -6,7 +6,6 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
-from ...core.units import read_quantity
 from ...experiment.progress import listening
 from ._arguments import check_quantities, count, file_variant, json_argument, report_argument, set_argument
 from ._command import Command
@@ -74,7 +73,6 @@ def _run(options: argparse.Namespace) -> None:
     if options.file is None and options.rtt is None:
         raise WrongInputError(f"ackclock why: --{'down' if both else 'rate'} needs --rtt, such as --rtt 40ms")
     check_quantities(options, "why")
-    length = None if options.duration is None else _seconds(options.duration)
     scenario = file_variant(options, "why")
     with ExitStack() as outputs:
         report = output_file(outputs, options.report)
@@ -92,7 +90,7 @@ def _run(options: argparse.Namespace) -> None:
                 seed=options.seed,
                 prefer=options.prefer,
                 until_sure=options.until_sure,
-                length=length,
+                duration=options.duration,
                 style=options.style,
                 down=options.down,
                 up=options.up,
@@ -113,14 +111,6 @@ def _run(options: argparse.Namespace) -> None:
         else:
             print_text(answer)
     print_written(options)
-
-
-def _seconds(text: str) -> float:
-    """The time of --duration, s."""
-    value, kind = read_quantity("--duration", text, WrongInputError)
-    if kind != "time" or not value > 0:
-        raise WrongInputError(f"--duration: {text} is not a time above zero such as 60s")
-    return value
 
 
 COMMAND = Command(

@@ -64,7 +64,9 @@ def read(path: Path) -> Configuration:
         tree = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CiError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise CiError(f"{path}: not a text in UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
         raise CiError(f"{path}: {error}") from None
     for key, value in tree.items():
         if key not in _KEYS:

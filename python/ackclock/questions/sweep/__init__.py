@@ -25,6 +25,7 @@ from typing import Any
 
 from ...core.errors import Interrupted
 from ...core.scenario import ScenarioLike, scenario_of
+from ...core.units import several
 from .axes import MOST_POINTS, Axis, SweepError, axis, changed
 from .plan import Point, metric_names, plan
 from .store import Store
@@ -79,7 +80,7 @@ def sweep(
     store: str | os.PathLike[str],
     seeds: int = 1,
     latin: int | None = None,
-    metrics: Sequence[str] = (),
+    metric: str | Sequence[str] = (),
     threads: int | None = None,
     cluster: str | None = None,
     progress: Callable[[SweepProgress], None] | None = None,
@@ -100,8 +101,8 @@ def sweep(
         Replications of each combination, with the scenario's seed and those that follow it.
     latin
         Number of points of a Latin hypercube over the ranges, instead of the grid of all combinations.
-    metrics
-        Names of metrics that will be needed: an unknown one is an error before anything is computed.
+    metric
+        Names of metrics, one or several, that will be needed: an unknown one is an error before anything is computed.
     threads
         Runs at a time on this machine (default: one per processor).
     cluster
@@ -121,6 +122,7 @@ def sweep(
     """
     scenario = scenario_of(scenario)
     axes = [axis(key, given) for key, given in vary.items()]
+    metrics = several(metric)
     known = metric_names(scenario) if metrics else []
     for name in metrics:
         metrics_of(name, known)

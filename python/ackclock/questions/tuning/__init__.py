@@ -73,7 +73,7 @@ def tune(
     buffer: str | None = None,
     congestion: str | None = None,
     style: str | None = None,
-    watch: Watch | None = None,
+    progress: Watch | None = None,
 ) -> Tuned:
     """
     Find a setting of an AQM that is stable over a range and keeps the mean delay below a target, and check it.
@@ -105,7 +105,7 @@ def tune(
         Points at which a search looks for longer delays than those at the corners of the range (0 for none).
     style
         Style of the TCP endpoints in packet runs, ``"linux"`` or ``"rfc"``; by default as in the scenario.
-    watch
+    progress
         Called with a text that says what is being done.
 
     Raises
@@ -117,7 +117,7 @@ def tune(
     """
     if scenario is not None:
         scenario = scenario_of(scenario)
-    say = watch or (lambda _text: None)
+    say = progress or (lambda _text: None)
     kind = aqm.strip().replace("_", "-") if aqm.strip() != "fq_codel" else "fq_codel"
     family = _family(kind)
     wanted = dict(ranges or {})
@@ -133,6 +133,9 @@ def tune(
     if style is not None:
         scenario = Scenario(styled(scenario.canonical, style), origin=scenario.origin)
     margin = MARGIN if delay_margin is None else _seconds("delay margin", delay_margin)
+    for name, margin_of in (("gain_margin", gain_margin), ("phase_margin", phase_margin)):
+        if not math.isfinite(margin_of):
+            raise TuneError(f"{name}: {margin_of:g} is not a finite number")
     need = Need(_seconds("target", target), gain_margin, phase_margin, margin)
     if not need.target > 0:
         raise TuneError(f"target: {target} is not above zero")

@@ -29,7 +29,7 @@ from ackclock.questions.causes.sentences import Evidence
 from ackclock.questions.remedies import Remedy
 from ackclock.questions.why import styled
 from conftest import Command
-from verdict_variants import Variant, made, random_line, random_link
+from verdict_variants import Variant, made, random_crossing, random_line, random_link
 
 
 def answer(**link: Any) -> ac.Why:
@@ -810,3 +810,15 @@ def test_a_measured_time_in_which_nothing_is_sent_is_an_error_that_says_so() -> 
     link = ac.dumbbell(rate="20 Mbit/s", queue="codel", flows=flows, duration="9 s", measure="5 s .. 9 s")
     with pytest.raises(ac.errors.AnalysisError, match=r"nothing crosses the link bottleneck .* 5 s \.\. 9 s"):
         ac.why(link)
+    scenario, _ = random_crossing(9100030)  # three files are through with one seed, and nearly with the others
+    with pytest.raises(ac.errors.AnalysisError, match=r"in the measured time of 1 of 3 runs, 5 s \.\. 15 s"):
+        ac.why(scenario)
+
+
+def test_a_setting_with_which_transfers_end_before_the_measured_time_is_not_compared() -> None:
+    """FQ-CoDel ends the file sooner than a buffer of three packets: there is nothing to compare."""
+    flows = ac.flows(1, "reno", rtt="200 ms", traffic={"kind": "transfer", "size": "2 MB"})
+    queue = {"aqm": "drop-tail", "capacity": "3 packets"}
+    link = ac.dumbbell(rate="4 Mbit/s", queue=queue, flows=flows, duration="15 s", measure="8 s .. 15 s")
+    answer = ac.why(link)
+    assert (answer.other, answer.effects) == (None, ())

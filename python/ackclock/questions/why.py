@@ -538,9 +538,10 @@ def _remedies(
         words = {entry.link: entry.present.queue for entry in judged}
         senders = other_senders(lab, tree, words, present, seed)
     open_ = [entry.link for entry in judged if "unfair" in entry.diagnosis.open]
-    return [
-        replace(entry, balance=entry.balance.without("jain", open_)) for entry in (queue_, senders) if entry is not None
-    ]
+    tried = [entry for entry in (queue_, senders) if entry is not None]
+    # transfers may end before the measured time with a setting: nothing of it can be compared
+    crossed = [entry for entry in tried if all(math.isfinite(own.delay_p50) for own in entry.settings.values())]
+    return [replace(entry, balance=entry.balance.without("jain", open_)) for entry in crossed]
 
 
 def _advised(judged: Sequence[Judged], remedies: Sequence[Remedy], prefer: Preference | None) -> list[Judged]:
@@ -559,8 +560,8 @@ def _crosses(tree: Mapping[str, Any], name: str) -> bool:
 
 def _loaded(present: Measured, tree: Mapping[str, Any], name: str) -> bool:
     """Whether a link beside the judged one is worth a judgement: it is busy with endless flows, or a symptom shows."""
-    part = present.beside[name][0]
-    if not part.packets or math.isnan(part.delay_p50):
+    part, *_ = runs = present.beside[name]
+    if any(not run.packets or math.isnan(run.delay_p50) for run in runs):
         return False
     busy = bool(bulk(tree, name)) and part.utilization > BUSY
     symptoms = (own.value(part) > own.limit(part) for own in SYMPTOMS if own.key not in ("idle", "unfair"))

@@ -426,15 +426,13 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
     ScenarioError
         If the packet engine cannot represent the scenario.
     AnalysisError
-        If nothing crosses the link in the measured time.
+        If nothing crosses the link in the measured time of some run.
     """
     tree = scenario.canonical
     name = link or chosen(tree)
     lab = lab or Lab(name)
     present = lab.measure("present", tree, first=seed, traces=True)
-    if all(math.isnan(run.loss) for run in present.numbers):
-        measured = lab.record[present.key]["scenario"]["scenario"]["measure"]
-        raise AnalysisError(f"nothing crosses the link {name} in the measured time, {measured}")
+    _check_crossed(lab, present)
     verdicts, present = _verdicts(lab, tree, present, seed)
     while longer := _longer(lab, tree, present, verdicts):
         words = f"{_times(longer.longer)}, {_seeds(len(present.numbers))}"
@@ -442,6 +440,7 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
         if not again.enough:
             break
         verdicts, present = _verdicts(lab, tree, again, seed)
+    _check_crossed(lab, present)
     findings: list[Finding] = []
     undecided: list[_Open] = []
     open_: set[str] = set()
@@ -455,6 +454,14 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
             findings.append(Finding(symptom.key, last, causes, tried))
     findings.sort(key=lambda finding: -finding.evidence.value / finding.evidence.limit)
     return Diagnosis(name, present, tuple(findings), _joined(lab, present, undecided), lab, frozenset(open_))
+
+
+def _check_crossed(lab: Lab, present: Measured) -> None:
+    """Refuse means over runs in some of which nothing crosses the link."""
+    if empty := sum(math.isnan(own.loss) for own in present.numbers):
+        measured = lab.record[present.key]["scenario"]["scenario"]["measure"]
+        some = f" of {empty} of {len(present.numbers)} runs" if empty < len(present.numbers) else ""
+        raise AnalysisError(f"nothing crosses the link {lab.link} in the measured time{some}, {measured}")
 
 
 def _verdicts(

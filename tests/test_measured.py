@@ -20,6 +20,7 @@ from ackclock.experiment.progress import listening
 from ackclock.questions.measured.ensemble import Ensemble, MeasuredStability
 from ackclock.questions.measured.pairs import pair_scenario, row_of
 from ackclock.questions.stability.packets import packet_run
+from ackclock.questions.verdicts import judged
 from conftest import SMALL
 
 DECAY, OMEGA, STEP = 0.5, 6.0, 0.02
@@ -288,3 +289,25 @@ def test_packets_of_a_stream_are_no_cycle() -> None:
     assert measured.verdict == "cannot tell", measured
     assert "that of the packets of stream" in measured.reason
     assert math.isnan(measured.period)
+
+
+def test_what_happens_once_is_no_state_to_measure() -> None:
+    """Flows that stop at 2 s left a queue that "does not oscillate: it is empty nearly always"; steps were left out."""
+    flows = ac.flows(3, "reno", rtt="20 ms")
+    link = ac.dumbbell(
+        rate="5 Mbit/s", queue={"aqm": "drop-tail", "capacity": "30 packets"}, flows=flows, duration="4 s"
+    )
+    steps = {"steps": [["0 s", "5 Mbit/s"], ["2 s", "2 Mbit/s"]]}
+    stepped = link.with_({"link.bottleneck.rate": steps})
+    for scenario, said in (
+        (link.with_({"flows.stop": "2 s"}), "the flows flows-1 stop"),
+        (stepped, "the rate of bottleneck has steps that do not repeat"),
+    ):
+        with pytest.raises(ac.AnalysisError, match=f"changes with time .{said}"):
+            Ensemble(scenario, None, 1)
+    Ensemble(link.with_({"link.bottleneck.rate": {**steps, "repeat": "4 s"}}), None, 1)
+    # nor is such a run continued, in which the last step would last for ever
+    run = ac.run(stepped, trace_links=True)
+    assert not judged(run, "bottleneck").decided
+    assert judged(run, "bottleneck", packets=5e6).own
+    assert not judged(ac.run(link, trace_links=True), "bottleneck", packets=5e6).own

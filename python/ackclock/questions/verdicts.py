@@ -24,7 +24,7 @@ from ..core.series import STEADY_TRAFFIC, link_trace, sample_times
 from ..core.simulate import run
 from ..core.statement import state
 from ..experiment.sequential import RUN
-from .causes.scales import MIN_ROUND_TRIPS, Length, adapting, needed
+from .causes.scales import MIN_ROUND_TRIPS, Length, adapting, needed, once
 
 if TYPE_CHECKING:
     from ..core.result import Result
@@ -160,7 +160,7 @@ def _scales(result: Result, link: str) -> tuple[float, Length]:
 def _longer(result: Result, link: str, packets: float) -> Judged | None:
     """Judge by longer and longer runs; None where none was affordable, or where conditions change with time."""
     tree = result._scenario
-    if tree.get("change") or any(
+    if once(tree) or any(
         flow["traffic"]["kind"] not in STEADY_TRAFFIC or flow.get("stop", "never") != "never" for flow in tree["flows"]
     ):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -18,6 +18,7 @@ from ...analysis.modes import (
     FluctuationMode,
     fluctuation_mode,
 )
+from ...core._words import listed
 from ...core.errors import AnalysisError
 from ...core.intervals import student_quantile
 from ...core.scenario import Scenario, ScenarioLike, link_of, scenario_of
@@ -25,7 +26,7 @@ from ...core.simulate import replicate
 from ...core.statement import Statement, state
 from ...experiment.progress import tell
 from ...experiment.sequential import MEASURED, seeds_needed
-from ..causes.scales import quantities
+from ..causes.scales import quantities, steps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -178,9 +179,9 @@ class Ensemble:
     """Runs of one scenario with the seeds after each other, sampled alike."""
 
     def __init__(self, scenario: Scenario, link: str | None, threads: int | None) -> None:
-        if scenario.canonical.get("change"):
+        if what := _changes(scenario.canonical):
             raise AnalysisError(
-                "the scenario changes with time ([[change]]), so its queue has no stationary state to be measured; "
+                f"the scenario changes with time ({what}), so its queue has no stationary state to be measured; "
                 "measure the scenario before and after the change instead",
                 "changes with time",
             )
@@ -424,6 +425,18 @@ class Ensemble:
         done = replicate(scenario, runs, seed=seed, threads=self.threads, trace_links=True)
         self.packets += sum(result.departures for result in done)
         return list(done)
+
+
+def _changes(tree: Mapping[str, Any]) -> str:
+    """Return what happens once in a scenario, so that its later time is another one; empty where nothing does."""
+    if tree.get("change"):
+        return "[[change]]"
+    for link in tree["link"]:
+        rate = link["rate"]
+        if isinstance(rate, Mapping) and len(rate.get("steps", ())) > 1 and math.isinf(steps(rate)[1]):
+            return f"the rate of {link['name']} has steps that do not repeat"
+    stopped = [str(flow["name"]) for flow in tree["flows"] if flow.get("stop", "never") != "never"]
+    return f"the flows {listed(stopped)} stop" if stopped else ""
 
 
 @dataclass(frozen=True)

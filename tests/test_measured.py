@@ -17,9 +17,11 @@ from ackclock.analysis.bands import bands
 from ackclock.analysis.modes import fluctuation_mode
 from ackclock.core.statement import state
 from ackclock.experiment.progress import listening
+from ackclock.experiment.sequential import GLANCE
 from ackclock.questions.measured.ensemble import Ensemble, MeasuredStability
 from ackclock.questions.measured.pairs import pair_scenario, row_of
 from ackclock.questions.stability.packets import packet_run
+from ackclock.questions.synchronisation import synchronisation
 from ackclock.questions.verdicts import judged
 from conftest import SMALL
 
@@ -311,3 +313,16 @@ def test_what_happens_once_is_no_state_to_measure() -> None:
     assert not judged(run, "bottleneck").decided
     assert judged(run, "bottleneck", packets=5e6).own
     assert not judged(ac.run(link, trace_links=True), "bottleneck", packets=5e6).own
+
+
+def test_seeds_that_are_one_run_are_no_evidence() -> None:
+    """ "The windows are synchronised: 0.5 over 8 seeds (0.5 to 0.5; above 0.5 is synchronised)" of eight equal runs."""
+    flows = ac.flows(3, "reno", rtt="20 ms")
+    queue = {"aqm": "drop-tail", "capacity": "20 packets"}
+    equal = ac.dumbbell(rate="5 Mbit/s", queue=queue, flows=flows, duration="4 s", measure="1 s .. 4 s")
+    drawn = equal.with_({"flows.start": "uniform 0 s .. 1 s"})
+    for scenario, alike in ((equal, True), (drawn, False)):
+        assert Ensemble(scenario, None, 1).pilot().alike == alike
+        together = synchronisation(ac.run(scenario, trace_flows=10), GLANCE)
+        assert together is not None
+        assert (together.runs == 1) == alike

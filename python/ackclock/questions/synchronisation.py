@@ -25,6 +25,8 @@ from ..experiment.sequential import SYNCHRONISATION
 if TYPE_CHECKING:
     from ..core.result import Result
 
+SAME: Final = 1e-9
+"""Half an interval below this is that of one and the same run."""
 SIDES: Final = 2
 """Runs on each side of the limit from which the verdict counts as depending on the seed."""
 
@@ -96,8 +98,8 @@ def _over_seeds(result: Result, of_run: Synchronisation, packets: float) -> Sync
         return of_run  # such as an algorithm written in Python, which the scenario's text does not hold
     each = [of_run.own, *(correlated_windows(measured_windows(other)) for other in others)]
     over = mean_interval([interval.value for interval in each], CONFIDENCE)
-    if over.count < fewest:
-        return of_run
+    if over.count < fewest or over.half < SAME:
+        return of_run  # seeds that are all the same run, as nothing is drawn at random, tell no more than one
     mean = replace(of_run.own, value=over.mean, low=max(over.low, -1.0), high=min(over.high, 1.0))
     limit = SYNCHRONISED_CORRELATION
     above, below = sum(interval.low > limit for interval in each), sum(interval.high < limit for interval in each)

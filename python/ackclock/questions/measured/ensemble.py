@@ -94,6 +94,8 @@ class MeasuredStability:
     cycle: float = math.nan
     """Period of the limit cycle, or of the motion that may be one, s, also where it is no mode of a linear fit; NaN
     without either."""
+    alike: bool = False
+    """Whether all runs are the same, as nothing is drawn at random: intervals over them are too narrow."""
 
     @property
     def period(self) -> float:
@@ -293,6 +295,7 @@ class Ensemble:
             seconds=self.seconds,
             packets=self.packets,
             cycle=self._cycle_period(verdict, mode, observed),
+            alike=self.runs > 1 and bool((self.traces == self.traces[0]).all()),
         )
 
     @staticmethod

@@ -328,3 +328,17 @@ def test_a_product_of_less_than_a_packet_is_not_none() -> None:
     """ "The rule of rate times round trip says 0 packets"."""
     found = ac.buffer("100 kbit/s", "20 ms", flows=2, size=["8 packets"], seeds=1)
     assert "says 0.17 packets, divided by the root of 2 flows 0.12." in str(found)
+
+
+def test_a_buffer_of_a_radio_empties_at_what_it_carries() -> None:
+    """667 packets took 80 ms at the rate of single frames, and 99 % of them waited for 84 ms at most."""
+    flows = [ac.flows(4, "reno", rtt="20 ms")]
+    queue = {"aqm": "drop-tail", "capacity": "100 packets"}
+    air = ac.dumbbell(rate="50 Mbit/s", queue=queue, flows=flows, duration="4 s")
+    found = ac.buffer(air.with_({"link.bottleneck.service": "wifi"}), sizes=["200 packets"], seeds=1)
+    assert found.frames == 50e6
+    assert 0.5 * found.frames < found.rate < 0.98 * found.frames
+    [size] = found.sizes
+    assert size.seconds == pytest.approx(200 * 12_000 / found.rate)
+    assert size.delay_p99 < 1.05 * size.seconds
+    assert "(what frames at 50 Mbit/s carry), round trip 20 ms" in str(found)

@@ -128,7 +128,7 @@ class Buffer(Card):
 
     link: str
     rate: float
-    """bit/s."""
+    """bit/s; of a radio what a run of it carries while it sends."""
     rtt: float
     """Mean round trip without queueing, s."""
     packet: float
@@ -147,6 +147,8 @@ class Buffer(Card):
     scenario: Scenario
     until_sure: bool = False
     """Whether the runs were as long as they may be."""
+    frames: float = 0.0
+    """Rate of single frames, bit/s, where a radio sends them: `rate` is what the link carries; 0 elsewhere."""
     part: Part | None = None
     """The run that checks the equations where no size has one."""
 
@@ -318,7 +320,8 @@ def buffer(
     name = link or chosen(tree)
     entry, endless = _sized(tree, name)
     number = sum(int(flow["count"]) for flow in endless)
-    speed, packet = bits(entry), packet_size({"flows": endless}, name)
+    batched = entry.get("service", "none") != "none"
+    speed, packet = _carried(tree, name) if batched else bits(entry), packet_size({"flows": endless}, name)
     trips = [(sum(rtts) / len(rtts), int(flow["count"])) for flow in endless if (rtts := quantities(flow["rtt"]))]
     trip = sum(own * count for own, count in trips) / sum(count for _, count in trips) if trips else 0.1
     lab = _Lab(tree, name, speed, packet, trip, target, seeds, BUFFER.sure if until_sure else BUFFER.packets)
@@ -339,6 +342,7 @@ def buffer(
         and len(quantities(endless[0]["rtt"])) == 1,
         scenario=scenario,
         until_sure=until_sure,
+        frames=bits(entry) if batched else 0.0,
     )
     for _ in range(refine if not sizes else 0):
         low, high = answer.too_small, answer.enough
@@ -374,6 +378,16 @@ def _sized(tree: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], Seque
     if not isinstance(entry["rate"], str) or tree.get("change") or any(flow["stop"] != "never" for flow in endless):
         raise BufferSizeError(f"the rate of {name} or its traffic varies: each part of the time needs its own buffer")
     return entry, endless
+
+
+def _carried(tree: Mapping[str, Any], name: str) -> float:
+    """Return what a radio link carries while it sends, bit/s: its rate is that of single frames."""
+    result = run(Scenario(timed(tree, needed(tree, name))))
+    (row,) = (link for link in result._raw["links"] if link["name"] == name)
+    busy = float(row["utilization"]) * (result.window[1] - result.window[0])
+    if not busy > 0:
+        raise BufferSizeError(f"nothing crosses the link {name} in the time that is measured")
+    return 8 * float(row["bytes"]) / busy
 
 
 def _described(rate: object, rtt: str | None, count: int, congestion: str, style: str) -> Scenario:

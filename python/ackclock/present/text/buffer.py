@@ -25,7 +25,10 @@ STATEMENTS: Final = {
 def text(buffer: Buffer) -> str:
     """Return the sentences, and the table of all sizes."""
     controls = listed([called(control) for control in buffer.controls])
-    head = f"{counted(buffer.flows, 'flow')} of {controls} over {rate_text(buffer.rate)}, round trip {time(buffer.rtt)}"
+    rate = rate_text(buffer.rate)
+    if buffer.frames:
+        rate += f" (what frames at {rate_text(buffer.frames)} carry)"
+    head = f"{counted(buffer.flows, 'flow')} of {controls} over {rate}, round trip {time(buffer.rtt)}"
     return "\n".join([*sentences(buffer), "", head, "", text_table(table(buffer))])
 
 

@@ -335,3 +335,12 @@ def test_smoothing_is_a_moving_average() -> None:
     for width in (1, 2, 7, 499, 500):
         expected = [x[k : k + width].mean() for k in range(x.size - width + 1)]
         assert _smooth(x, width) == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_ripple_is_less_than_a_per_cent() -> None:
+    """ "The queue has a period of 0.48 s, but its amplitude is only 0% of the mean"."""
+    t = np.arange(0, 60, 0.05)
+    verdict = analysis.is_oscillating(100 + 0.2 * np.sin(2 * np.pi * t / 3), 0.05)
+    assert "but its amplitude is less than 1% of the mean (oscillating: at least 50%)" in verdict.sentence
+    larger = analysis.is_oscillating(100 + 20 * np.sin(2 * np.pi * t / 3), 0.05)
+    assert "but its amplitude is only 20% of the mean" in larger.sentence

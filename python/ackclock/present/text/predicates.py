@@ -21,7 +21,7 @@ STATEMENTS: Final = {
         "The queue oscillates with a period of {period:.3g} s and an amplitude of {amplitude:.0%} of its mean."
     ),
     "small": (
-        "The queue has a period of {period:.3g} s, but its amplitude is only {amplitude:.0%} of the mean "
+        "The queue has a period of {period:.3g} s, but its amplitude is {amplitude:little} of the mean "
         "(oscillating: at least {limit:.0%})."
     ),
     "oscillating-open": f"{_OSCILLATING}.",

@@ -35,6 +35,11 @@ def time_over_seeds(mean: Interval) -> str:
     return time_within(mean.mean, mean.half) if mean.half > SPREAD * mean.mean else time(mean.mean)
 
 
+def little(part: float) -> str:
+    """Return a small share in whole per cent: 0 % is not said of what is not."""
+    return f"only {part:.0%}" if part >= 0.005 else "less than 1%"  # noqa: PLR2004  half a per cent
+
+
 FORMS: Final[Mapping[str, Callable[[Any], str]]] = {
     "time": time,
     "over_seeds": time_over_seeds,
@@ -44,6 +49,7 @@ FORMS: Final[Mapping[str, Callable[[Any], str]]] = {
     "number": number,
     "at_least": at_least,
     "spacing": spacing,
+    "little": little,
 }
 """Formats of templates beside Python's own, such as `{wait:time}`."""
 

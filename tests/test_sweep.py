@@ -429,3 +429,12 @@ def test_what_a_query_misses_is_an_empty_cell(tmp_path: Path, capsys: pytest.Cap
         == 0
     )
     assert capsys.readouterr().out.splitlines()[1].split() == ["1", "10", "ms"]
+
+
+def test_seeds_that_make_no_difference_are_named(tmp_path: Path) -> None:
+    """ "Means over 2 seeds" were of one and the same run."""
+    equal = ac.dumbbell(rate="2 Mbit/s", queue="drop-tail", flows=ac.flows(2, rtt="20 ms"), duration="2 s")
+    drawn = equal.with_({"flows.start": "uniform 0 s .. 1 s"})
+    for scenario, seeds, said in ((equal, 2, True), (equal, 1, False), (drawn, 2, False)):
+        done = ac.sweep(scenario, {"rtt": ["10 ms", "20 ms"]}, store=tmp_path, seeds=seeds)
+        assert any("seeds make no difference" in note for note in done.notes) == said

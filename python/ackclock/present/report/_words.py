@@ -142,7 +142,8 @@ def _tally(words: Sequence[str], subject: str) -> str:
     """Return one statement where all runs agree, else how many runs say what."""
     counts = Counter(words).most_common()
     if len(counts) == 1:
-        return f"{subject} {counts[0][0]}" + (f" in all {len(words)} runs" if len(words) > 1 else "")
+        comma = "," * (" not " in f" {counts[0][0]} ")  # "not synchronised in all runs" may be in some
+        return f"{subject} {counts[0][0]}" + (f"{comma} in all {len(words)} runs" if len(words) > 1 else "")
     parts = [f"{word} in {count}" for word, count in counts]
     return f"{subject} {', '.join(parts[:-1])} and {parts[-1]} of {len(words)} runs"
 

@@ -9,5 +9,9 @@ _SHAPED: Final = "link `{link}`: utilisation is of the rate that its shaper lets
 STATEMENTS: Final = {
     "shaped": _SHAPED,
     "shaped-stored": f"{_SHAPED}; utilization in the store and in --json is of the line",
+    "same": (
+        "seeds make no difference, since nothing here is drawn at random: their intervals are zero and tell nothing; "
+        'flows.start = "uniform 0 s .. 1 s" makes seeds differ'
+    ),
     "policed": "link `{link}`: utilisation is of the line's rate, not of the rate that its policer lets through",
 }

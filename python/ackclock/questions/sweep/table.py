@@ -154,18 +154,24 @@ class Sweep(Card):
         """A row each point: ``key``, ``scenario``, ``seed``, the values, every metric."""
         self.metrics = list(dict.fromkeys(chain.from_iterable(metrics.values())))
         """Names of what was measured."""
-        self.notes = [*notes, *self._notes_on_rates()]
+        self.notes = [*notes, *self._own_notes()]
         """Caveats about how this came about."""
 
-    def _notes_on_rates(self) -> list[str]:
-        """Say which rate a utilisation is of, where that is not the line's, or the line carries less."""
+    def _own_notes(self) -> list[str]:
+        """Say which rate a utilisation is of, where that is not the line's, and of seeds that make no difference."""
         cases: dict[str, str] = {}
         for own, tree in self._trees.values():
             for name, link in own.items():
                 case = "sweep.shaped" if link.factor == 1 else "sweep.shaped-stored"
                 cases[name] = max(case, cases.get(name, case))
             cases |= {link["name"]: "sweep.policed" for link in tree["link"] if policed(link)}
-        return [str(state(case, link=name)) for name, case in cases.items()]
+        same = [str(state("sweep.same"))] if self._seeds_alike() else []
+        return [*(str(state(case, link=name)) for name, case in cases.items()), *same]
+
+    def _seeds_alike(self) -> bool:
+        """Whether seeds make no difference at any combination of values."""
+        runs = self.table.groupby([f"vary.{axis.key}" for axis in self.axes], sort=False, dropna=False)
+        return bool(runs.size().max() > 1 and (runs[self.metrics].nunique() <= 1).all(axis=None))
 
     @property
     def headline(self) -> str:

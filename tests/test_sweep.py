@@ -403,6 +403,20 @@ rtt = "20 ms"
 """
 
 
+def test_a_links_delay_is_seen_before_many_classes(tmp_path: Path) -> None:
+    """Six classes of flows left no room for what a varied target changes, the delay of its link."""
+    links = [{"name": name, "rate": "5 Mbit/s", "queue": {"aqm": "pie"}} for name in ("x", "a")]
+    flows = [{"name": f"c{k}", "path": ["x", "a"], "rtt": "20 ms"} for k in range(6)]
+    tree = {"scenario": {"duration": "1 s"}, "link": links, "flows": flows}
+    done = ac.sweep(ac.Scenario(tree), {"link.a.queue.target": "5ms,20ms"}, store=tmp_path / "s")
+    shown = _usual(done)
+    assert len(shown) == 8
+    assert [name for name in shown if name.startswith("links.")] == [
+        f"links.a.{key}" for key in ("utilization", "loss", "delay_s_mean", "delay_s_p99")
+    ]
+    assert "flows.all.goodput_bps" in shown
+
+
 def test_utilisation_behind_a_shaper_and_losses_on_the_wire_are_shown(tmp_path: Path) -> None:
     """The table had 20 % of the line as the utilisation of a full shaper, and a loss of 0 % beside one on the wire."""
     done = ac.sweep(ac.loads(HELD), {"rtt": ["10 ms", "20 ms"]}, store=tmp_path)

@@ -163,8 +163,12 @@ def _usual(done: Sweep) -> list[str]:
         and (together or not name.startswith("flows.all."))
         and name.rsplit(".", 1)[0] not in alone  # the only class of a queue is all of it
     ]
-    # the share of the flows is seen before the rest of many links
-    return sorted(sorted(names, key=lambda name: name.startswith("links"))[:8], key=names.index)
+    # a link's delay is seen before the shares of many classes, and these before further links
+    links = list(dict.fromkeys(name.split(".")[1] for name in metrics if name.startswith("links.")))
+    varied = [axis.key.split(".")[1] for axis in done.axes if axis.key.startswith("link.")]
+    first = f"links.{next((name for name in varied if name in links), links[0] if links else '')}."
+    rank = {name: 0 if name.startswith(first) else 1 if name.startswith("flows.") else 2 for name in names}
+    return sorted(sorted(names, key=rank.__getitem__)[:8], key=names.index)
 
 
 COMMAND = Command(

@@ -56,6 +56,16 @@ def test_pages_are_not_opened_all_at_once() -> None:
     assert answer.now.full < 0.2
 
 
+def test_the_words_are_of_the_direction() -> None:
+    """Upload: "15 % watch a video of 5 Mbit/s" of those who send one, and "a download gets" what an upload does."""
+    for way, words in (("download", "watch a video of"), ("upload", "send a video of")):
+        answer = str(subscribers(*FILES, "AP", 0, way=way, mix=Mix(0.5, 0, 0, 0.5), samples=1, seconds=2))
+        assert words in answer
+        assert f"and 50.0 % {way}." in answer
+        assert f"{'an' if way == 'upload' else 'a'} {way} gets" in answer
+        assert ("download" in answer) == (way == "download")
+
+
 def test_downloads_share_what_there_is() -> None:
     """Ten downloads of at most 10 Mbit/s fill 20 Mbit/s, each with 2; with ten more each has 1."""
     answer = subscribers(*FILES, "AP", 10, mix=Mix(0, 0, 0, 1.0), samples=1, duration=8)

@@ -32,7 +32,8 @@ from ackclock.questions.fair import Fair, Place
 from ackclock.questions.measured.ensemble import MOST_RUNS, Ensemble, MeasuredStability
 from ackclock.questions.presence import Silent
 from ackclock.questions.provider import Hour, Mix, Subscribers
-from ackclock.questions.remedies import Remedy, _present_controls
+from ackclock.questions.remedies import Remedy, _present_controls, _with_commands
+from ackclock.questions.setting import Setting
 
 CALL = {"name": "call", "path": ["l"], "rtt": "20 ms", "traffic": {"kind": "cbr", "rate": "80 kbit/s"}}
 
@@ -416,3 +417,12 @@ def test_what_a_measurement_lacks(
     options = SimpleNamespace(packets=5e7, report=None, json=False, vary=[])
     run_measured(options, "title", over({}, CALL))  # type: ignore[arg-type]
     assert said in capsys.readouterr().out
+
+
+def test_a_slow_link_is_in_its_own_unit() -> None:
+    """A comment on a shaper's rate: "95 % of 0.064 Mbit/s"."""
+    nobody: Any = None
+    setting = Setting("FQ-CoDel", "", "", 0.0, 0.0, 1.0, 0.0, "", 0.0, nobody)
+    queue = {"target": "5 ms", "interval": "100 ms"}
+    assert "95 % of 64 kbit/s" in _with_commands(setting, 64e3, queue, False).tc
+    assert "95 % of 123.4567 Mbit/s" in _with_commands(setting, 123.4567e6, queue, False).tc

@@ -15,6 +15,7 @@ from ..core.devices import SHAPED, shaped, through_ifb
 from ..core.scenario import Scenario, link_of
 from ..core.statement import state
 from ..core.tc.trees import Writer, write
+from ..core.units import rate_text
 from ..experiment.sequential import WHY
 from .causes import shapers
 from .causes.ablations import control, lacking, set_control, with_queue
@@ -387,7 +388,7 @@ def _with_commands(setting: Setting, bits: float, queue: dict[str, Any], incomin
     if bits >= PORT:
         lines, undo = [f"tc qdisc replace dev DEV root {inner}"], [FREED]
     else:
-        lines, undo = shaped(bits, f"{bits / 1e6:.9g} Mbit/s", inner), [FREED]
+        lines, undo = shaped(bits, rate_text(bits, 9), inner), [FREED]
     if incoming:
         lines, undo = through_ifb(lines)
     return replace(setting, tc="\n".join(lines), undo="\n".join(undo))

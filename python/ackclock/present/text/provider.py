@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 import pandas as pd
 
@@ -11,6 +12,14 @@ from ...core._words import counted
 from ...core.units import rate_text, share, share_between, time
 from ...questions.provider import Subscribers
 from ..tables import text_table
+
+
+_ONE: Final = {"download": "a download", "upload": "an upload"}
+_DOING: Final = {
+    "download": "{video} watch a video of {rate}, {web} open pages, {call} call and {bulk} download",
+    "upload": "{video} send a video of {rate}, {web} send as much as a page, {call} call and {bulk} upload",
+}
+"""What subscribers do, by the direction that is asked about."""
 
 
 def text(subscribers: Subscribers) -> str:
@@ -26,18 +35,23 @@ def text(subscribers: Subscribers) -> str:
             "utilisation": share(hour.utilization),
             "p95 delay, median": waits[0],
             "p95 delay, 1 in 20": waits[1],
-            "a download": "none" if math.isnan(hour.downloads) else rate_text(hour.downloads),
+            _ONE[subscribers.way]: "none" if math.isnan(hour.downloads) else rate_text(hour.downloads),
         }
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index.name = subscribers.node
     mix = subscribers.mix
-    video = rate_text(_core.quantity(mix.rate)[0])
+    doing = _DOING[subscribers.way].format(
+        video=share(mix.video),
+        rate=rate_text(_core.quantity(mix.rate)[0]),
+        web=share(mix.web),
+        call=share(mix.call),
+        bulk=share(mix.download),
+    )
     return (
         f"{subscribers.sentence}\n\n{text_table(table)}\n\n"
         f"{subscribers.way.capitalize()}, {rate_text(subscribers.rate)}; {subscribers.samples} samples of the busy "
-        f"hour, {subscribers.length:g} s each; brackets are the 95 % interval over them. At a moment "
-        f"{share(mix.video)} watch a video of {video}, {share(mix.web)} open pages, {share(mix.call)} call and "
-        f"{share(mix.download)} download. Nodes above {subscribers.node} are taken as free."
+        f"hour, {subscribers.length:g} s each; brackets are the 95 % interval over them. At a moment {doing}. Nodes "
+        f"above {subscribers.node} are taken as free."
     )
 
 
@@ -68,11 +82,12 @@ def sentence(subscribers: Subscribers) -> str:
 
 
 def _downloads(subscribers: Subscribers) -> str:
-    """Say what a download gets, compared for those alone who download in both cases."""
+    """Say what a download, or an upload, gets, compared for those alone who have one in both cases."""
+    one = _ONE[subscribers.way]
     if math.isnan(subscribers.after.downloads):
-        return "in no sample is there a download (more --samples, or a larger --download, would have one)"
+        return f"in no sample is there {one} (more --samples, or a larger --download, would have one)"
     now, after, count = subscribers.downloads
     if not subscribers.more or not count:
-        aside = " (now no download)" if subscribers.more else ""
-        return f"a download gets {rate_text(subscribers.after.downloads)}{aside}"
-    return f"a download gets {rate_text(after)} (now {rate_text(now)}; median of the {count} there are now)"
+        aside = f" (now no {subscribers.way})" if subscribers.more else ""
+        return f"{one} gets {rate_text(subscribers.after.downloads)}{aside}"
+    return f"{one} gets {rate_text(after)} (now {rate_text(now)}; median of the {count} there are now)"

@@ -13,7 +13,6 @@ from ...core.units import rate_text, share, share_between, time
 from ...questions.provider import Subscribers
 from ..tables import text_table
 
-
 _ONE: Final = {"download": "a download", "upload": "an upload"}
 _DOING: Final = {
     "download": "{video} watch a video of {rate}, {web} open pages, {call} call and {bulk} download",

@@ -106,6 +106,7 @@ def _setting(part: dict[str, Any], setting: str, key: str, runs: _Runs, judges: 
             "loss": _class_loss(name),
             "one_way_p50": lambda run, _runs, name=name: float(run.classes.loc[name, "one_way_s_p50"]),
             "one_way_p99": lambda run, _runs, name=name: float(run.classes.loc[name, "one_way_s_p99"]),
+            "completion": lambda run, _runs, name=name: _median_transfer(run, name),
         }
         for column, what in columns.items():
             if row[column] is not None:
@@ -584,12 +585,25 @@ def _sent(run: Any, runs: _Runs) -> float:
     return (1 - _idle(run, runs)) * _bits(run, runs)
 
 
+def _median_transfer(run: Any, name: str) -> float:
+    """Median time of the transfers of a class that begin in the measured time."""
+    (kind,) = {flow["traffic"]["kind"] for flow in run._scenario["flows"] if flow["name"] == name}
+    if kind == "transfer":
+        begin, end = run.window
+        rows = run.flows[(run.flows["class"] == name) & (run.flows["start"] >= begin) & (run.flows["start"] < end)]
+        times = sorted(rows["completion"].fillna(math.inf))
+        return (times[(len(times) - 1) // 2] + times[len(times) // 2]) / 2
+    return float(run.transfers.loc[(name, "all"), "fct_p50"])
+
+
 def _measure(key: str, name: str) -> Any:
     """An effect's number from a run."""
     if key == "one_way_p99":
         return lambda run, _runs: float(run.classes.loc[name, "one_way_s_p99"])
     if key == "goodput":
         return lambda run, _runs: float(run.flows["goodput"][run.flows["class"] == name].sum())
+    if key == "completion":
+        return lambda run, _runs: _median_transfer(run, name)
     links = {"delay_p50": _wait(0.5), "delay_p99": _wait(0.99), "loss": _lost, "stream_loss": _stream_loss,
              "rate": _sent}  # fmt: skip
     return (lambda run, runs: 1 - _uneven(run, runs)) if key == "jain" else links[key]
@@ -631,7 +645,7 @@ def _changes(
             continue
         now, instead = evidence["runs"]
         _beside_table(effect, judged)
-        of_class = effect["key"] in ("one_way_p99", "goodput")
+        of_class = effect["key"] in ("one_way_p99", "goodput", "completion")
         own = runs if of_class else _Runs(runs.record, effect["subject"], runs)
         before, after = (own.mean(key, _measure(effect["key"], effect["subject"])) for key in (now, instead))
         if effect["key"] == "rate":
@@ -710,7 +724,7 @@ def _of_people(answer: dict[str, Any], sentence: dict[str, Any]) -> None:
         if factor > least and decided:
             costs[what] = factor
     for what in sorted(costs, key=lambda what: -costs[what])[:2]:
-        less_known = len(re.findall(r"less goodput of|more time for a page|as long for a page", text)) >= 2
+        less_known = len(re.findall(r"less goodput of|more time for a|as long for a", text)) >= 2
         assert what in text or less_known or sentence["predicate"] == "does-not-help", (text, what, costs[what])
 
 

@@ -87,7 +87,8 @@ def _setting(text: str, part: Mapping[str, Any], name: str, setting: Mapping[str
     keys = ("delay_p50", "delay_p99", "utilization", "loss")
     for key, shown in zip(keys, match.groups(), strict=True):
         if setting[key] is not None:
-            faults += _near(f"{head}: {key}", shown, [setting[key]])
+            wire = [setting["wire_loss"]] if key == "loss" and setting["wire_loss"] else []
+            faults += _near(f"{head}: {key}", shown, [setting[key], *wire])
     return faults
 
 
@@ -109,7 +110,7 @@ def _rows(text: str, head: str) -> dict[str, str]:
 def _classes(text: str, answer: Mapping[str, Any]) -> list[str]:
     """What classes of flows get: flows, goodputs, losses, and 99th percentiles of the one-way delay."""
     now = answer["present"]["classes"]
-    if len(now) < 2:
+    if len(now) < 2 and all(row["completion"] is None for row in now.values()):
         return []
     settings = [answer[key]["classes"] for key in ("present", "other") if answer[key] is not None]
     rows = _rows(text, "class")
@@ -118,7 +119,9 @@ def _classes(text: str, answer: Mapping[str, Any]) -> list[str]:
         if name not in rows:
             faults.append(f"class {name} has no row")
             continue
-        stated = [setting[name][key] for key in ("goodput", "loss", "one_way_p99") for setting in settings]
+        stated = [
+            setting[name][key] for key in ("goodput", "loss", "one_way_p99", "completion") for setting in settings
+        ]
         faults += _near(f"class {name}", rows[name], [number for number in stated if number is not None])
     return faults
 

@@ -444,6 +444,34 @@ def test_streams_that_are_alone_wait_for_themselves() -> None:
     assert change.cause == "the rate of bursts itself"
 
 
+def test_slow_start_is_a_cause_of_losses_of_transfers() -> None:
+    """ "Many packets are lost: 2.3 %; cause not found" of the overshoot of a single transfer's slow start."""
+    tree = planted_link(rate="50 Mbit/s", queue={"capacity": "60 packets"}).canonical
+    flow = {"name": "f", "path": ["bottleneck"], "rtt": "40 ms", "traffic": {"kind": "transfer", "size": "5 MB"}}
+    head = {"name": "s", "duration": "until done"}
+    single = ac.Scenario({**tree, "scenario": head, "flows": [flow]})
+    assert cause_of(single, "loss") == ["slow start, which overshoots"]
+    answer = ac.why(single)
+    (row,) = answer.present.classes.values()
+    assert row.completion == pytest.approx(ac.run(single).flows["completion"].mean(), rel=1e-9)
+    assert "median transfer" in " ".join(str(answer).split())
+    (flows,) = (entry for entry in GENERAL if entry.key == "flows")
+    many = ac.Scenario({**tree, "scenario": head, "flows": [{**flow, "count": 40}]})
+    change = flows.of("bottleneck", "loss").apply(many.canonical)
+    assert change is not None
+    assert (change.cause, change.done) == ("40 transfers", "with 4 of them")
+
+
+def test_a_queue_that_delays_transfers_has_that_price() -> None:
+    """FQ-CoDel was recommended over a table in which the median transfer takes twice as long."""
+    evidence = Evidence("a test", 0.0, kind="time")
+    gain = remedy.Effect("loss", "l", 0.1, 0.01, 0.0, True, evidence)
+    longer = remedy.Effect("completion", "files", 0.8, 1.5, 0.1, remedy._better("completion", 0.8, 1.5, 0.1), evidence)
+    balance = remedy.Balance((gain, longer))
+    assert longer in balance.costs
+    assert not balance.wanted(None)
+
+
 def test_a_delay_that_changes_leaves_a_rate_that_can_be_shaped() -> None:
     """ "No commands: tc has no words for this queue" of FQ-CoDel, since the link's delay changes."""
     changes = [{"at": "5 s", "link": "bottleneck", "delay": "9 ms"}]

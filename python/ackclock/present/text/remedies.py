@@ -103,10 +103,11 @@ def _effect(effect: Effect, balance: Balance) -> str:
         if effect.after > MANIFOLD * effect.before:
             return f"{number(effect.after / effect.before)} times the throughput"
         return f"{share(apart / effect.before)} {less} throughput"
-    if effect.key == "page" and effect.after > TWICE * effect.before:
-        return f"{number(effect.after / effect.before)} times as long for a page"
-    if effect.key == "page":
-        return f"{share(apart / effect.before)} {less} time for a page"
+    if effect.key in ("page", "completion"):
+        what = "a page" if effect.key == "page" else f"a transfer of {effect.subject}"
+        if effect.after > TWICE * effect.before:
+            return f"{number(effect.after / effect.before)} times as long for {what}"
+        return f"{share(apart / effect.before)} {less} time for {what}"
     if effect.key == "one_way_p99":
         within = f"{time(effect.after)} in place of {time(effect.before)}"
         return f"99 % of the packets of {effect.subject} arrive within {within}"

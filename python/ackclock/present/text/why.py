@@ -117,7 +117,7 @@ def text(why: Why) -> str:
                 f"utilisation {share(shown.utilization)}; {_loss(shown)}",
                 "",
             ]
-    if len(why.present.classes) > 1:
+    if len(why.present.classes) > 1 or completes(why):
         lines += [text_table(classes(why)), ""]
     if why.people and why.people.settings:
         lines += [text_table(people.table(why.people)), ""]
@@ -288,8 +288,18 @@ def classes(why: Why) -> TextTable:
         | {
             f"one-way p99 {key}": column(lambda class_numbers: _known(class_numbers.one_way_p99, time), of)
             for key, of in settings.items()
+        }
+        | {
+            f"median transfer {key}": column(lambda class_numbers: _known(class_numbers.completion, time), of)
+            for key, of in settings.items()
+            if completes(why)
         },
     )
+
+
+def completes(why: Why) -> bool:
+    """Whether transfers of a class come to their end."""
+    return any(math.isfinite(numbers.completion) for numbers in why.present.classes.values())
 
 
 def _known(value: float, show: Callable[[float], str]) -> str:

@@ -438,31 +438,56 @@ def _control(other: str) -> Callable[[Tree, str, str], Change | None]:
     return apply
 
 
+def _slow_start(tree: Tree, name: str, symptom: str) -> Change | None:
+    """End the slow start of flows that begin while it is measured at the bandwidth-delay product."""
+    if symptom not in ("loss", "stream"):
+        return None
+    changed = copy.deepcopy(tree)
+    begin = (quantities(tree["scenario"]["measure"]) or [0.0])[0]
+    there = []
+    for flow in _over(changed, name):
+        if "congestion" not in flow or "bbr" in control(flow) or flow.get("initial_ssthresh") != "unlimited":
+            continue
+        begins = once(tree) and max(quantities(flow.get("start", "0 s")), default=0.0) >= begin
+        if begins or flow["traffic"]["kind"] not in ENDLESS:
+            there.append(flow)
+    if not there:
+        return None
+    packets = max(round(_rtt(tree, name) * carried(link_of(tree, name)) / (8 * packet_size(tree, name))), FEW_PACKETS)
+    for flow in there:
+        flow["initial_ssthresh"] = f"{packets} packets"
+    return _said(changed, "slow-start", "early-end", packets=packets)
+
+
 def _flows(tree: Tree, name: str, symptom: str) -> Change | None:
     total = sum(int(flow["count"]) for flow in bulk(tree, name))
     changed = copy.deepcopy(tree)
     if symptom in ("delay", "loss", "stream"):
+        finite = [flow for flow in _over(changed, name) if flow["traffic"]["kind"] in ("transfer", "http")]
+        there = bulk(changed, name) or finite
+        total = sum(int(flow["count"]) for flow in there)
         if total < 4:  # noqa: PLR2004
             return None
-        for flow in bulk(changed, name):
+        for flow in there:
             flow["count"] = max(int(flow["count"]) // 10, 1)
-        _count_changes(changed, name, lambda count: max(count // 10, 1))
-        left = sum(int(flow["count"]) for flow in bulk(changed, name))
-        return _said(changed, "many-flows", "fewer-flows", flows=total, left=left)
+        _count_changes(changed, there, lambda count: max(count // 10, 1))
+        left = sum(int(flow["count"]) for flow in there)
+        case = "-".join(sorted({flow["traffic"]["kind"] for flow in there}))
+        return _said(changed, f"many-{case}", "fewer-flows", flows=total, left=left)
     if symptom != "idle" or not total:
         return None
     for flow in bulk(changed, name):
         flow["count"] = int(flow["count"]) * 8
         if max(quantities(flow["start"]), default=0.0) < 1:
             flow["start"] = "uniform 0 s .. 1 s"
-    _count_changes(changed, name, lambda count: 8 * count)
+    _count_changes(changed, bulk(changed, name), lambda count: 8 * count)
     alone = "single-flow" if len(_over(tree, name)) == 1 else "single-endless"
     return _said(changed, alone if total == 1 else "few-flows", "more-flows", flows=total, more=8 * total)
 
 
-def _count_changes(tree: Tree, name: str, counted: Callable[[int], int]) -> None:
-    """Let the changes of the number of endless flows over a link follow what was done to that number."""
-    classes = {flow["name"] for flow in bulk(tree, name)}
+def _count_changes(tree: Tree, there: Sequence[Tree], counted: Callable[[int], int]) -> None:
+    """Let the changes of the number of some flows follow what was done to that number."""
+    classes = {flow["name"] for flow in there}
     for change in tree.get("change", []):
         if change.get("flows") in classes and "count" in change:
             change["count"] = counted(int(change["count"]))
@@ -554,6 +579,7 @@ SPECIFIC: Final = (
 )
 """Properties that a healthy path does not have."""
 GENERAL: Final = (
+    LinkAblation("slow-start", _slow_start),
     LinkAblation("queue", _queue),
     LinkAblation("buffer", _buffer),
     *(LinkAblation("control", _control(other)) for other in CONTROLS),

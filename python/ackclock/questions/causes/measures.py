@@ -42,6 +42,11 @@ class ClassNumbers:
     one_way_p99: float
     finished: float = math.nan
     """Part of its finite transfers that came to their end, in the whole run; NaN without any."""
+    completion: float = math.nan
+    """
+    Median completion time of the transfers that begin in the measured time, s; NaN where half of them do not end, and
+    without any.
+    """
 
 
 @dataclass(frozen=True)
@@ -292,8 +297,24 @@ def _classes(raw: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, Class
             finished=float(np.isfinite(raw["flows"]["completion"][own]).mean())
             if flow["traffic"]["kind"] == "transfer"
             else math.nan,
+            completion=_completion(raw, own, place, flow["traffic"]["kind"]),
         )
     return classes
+
+
+def _completion(raw: Mapping[str, Any], own: NDArray[np.bool_], place: int, kind: str) -> float:
+    """Median completion time of a class's transfers, those that do not end counted as longer than any, s."""
+    import numpy as np
+
+    if kind == "transfer":
+        begin, end = raw["window"]
+        starts = raw["flows"]["start"][own]
+        times = raw["flows"]["completion"][own][(starts >= begin) & (starts < end)]
+        median = float(np.median(np.nan_to_num(times, nan=math.inf))) if times.size else math.nan
+        return median if math.isfinite(median) else math.nan
+    rows = (row for row in raw.get("transfers", []) if row["class"] == place and row["size_from"] == 0)
+    row = next((row for row in rows if math.isinf(row["size_to"])), None)
+    return math.nan if row is None or row["censored"] >= row["completed"] else float(row["fct_p50"])
 
 
 def _number(value: Any) -> float:

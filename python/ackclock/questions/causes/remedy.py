@@ -49,10 +49,12 @@ STARVED: Final = 0.1
 """A class whose goodput is below this part of what it gets otherwise gets next to nothing."""
 
 Preference = Literal["delay", "rate"]
-Key = Literal["delay_p50", "delay_p99", "loss", "rate", "jain", "stream_loss", "one_way_p99", "goodput", "page"]
+Key = Literal[
+    "delay_p50", "delay_p99", "loss", "rate", "jain", "stream_loss", "one_way_p99", "goodput", "page", "completion"
+]
 DELAYS: Final = ("delay_p50", "delay_p99")
 """Waits at a link."""
-OF_PEOPLE: Final = ("one_way_p99", "goodput", "page")
+OF_PEOPLE: Final = ("one_way_p99", "goodput", "page", "completion")
 """Measures of a class of flows, and of people beside them."""
 
 
@@ -128,6 +130,7 @@ _KINDS: dict[Key, str] = {
     "delay_p50": "time",
     "delay_p99": "time",
     "one_way_p99": "time",
+    "completion": "time",
     "jain": "index",
     "goodput": "rate",
 }
@@ -202,6 +205,8 @@ def effects(
             before, now = ([run.classes[name] for run in runs.numbers] for runs in (own, after))
             pair([run.one_way_p99 for run in before], [run.one_way_p99 for run in now], "one_way_p99", name,
                  str(state("causes.one-way-delay", name=name)))  # fmt: skip
+            pair([run.completion for run in before], [run.completion for run in now], "completion", name,
+                 str(state("causes.completion", name=name)))  # fmt: skip
             pair([run.goodput for run in before], [run.goodput for run in now], "goodput", name,
                  f"goodput of {name}")  # fmt: skip
     return tuple(found)
@@ -230,7 +235,7 @@ def _better(key: Key, old: float, new: float, half: float) -> bool | None:
         least = FAIRER if key == "jain" else FASTER * old
         counts, better = abs(new - old) >= least, new > old
     else:
-        least = MIN_DELAY_GAIN_S if key.endswith(("p50", "p99", "page")) else MIN_LOSS_GAIN
+        least = MIN_DELAY_GAIN_S if key.endswith(("p50", "p99", "page", "completion")) else MIN_LOSS_GAIN
         counts, better = abs(new - old) >= least and not GAIN * old < new < old / GAIN, new < old
     if not counts or (abs(new - old) <= half and (better or key != "rate")):
         return None

@@ -110,20 +110,29 @@ def _rows(text: str, head: str) -> dict[str, str]:
 def _classes(text: str, answer: Mapping[str, Any]) -> list[str]:
     """What classes of flows get: flows, goodputs, losses, and 99th percentiles of the one-way delay."""
     now = answer["present"]["classes"]
-    if len(now) < 2 and all(row["completion"] is None for row in now.values()):
-        return []
     settings = [answer[key]["classes"] for key in ("present", "other") if answer[key] is not None]
+    rows = _rows(text, "median transfer")
+    faults = [
+        fault
+        for name, row in now.items()
+        if row["completion"] is not None
+        for fault in _near(f"transfers of {name}", rows[name], _numbers(settings, name, "completion"))
+    ]
+    if len(now) < 2:
+        return faults
     rows = _rows(text, "class")
-    faults: list[str] = []
     for name in now:
         if name not in rows:
             faults.append(f"class {name} has no row")
             continue
-        stated = [
-            setting[name][key] for key in ("goodput", "loss", "one_way_p99", "completion") for setting in settings
-        ]
-        faults += _near(f"class {name}", rows[name], [number for number in stated if number is not None])
+        faults += _near(f"class {name}", rows[name], _numbers(settings, name, "goodput", "loss", "one_way_p99"))
     return faults
+
+
+def _numbers(settings: Sequence[Mapping[str, Any]], name: str, *keys: str) -> list[float]:
+    """What a row of a class has in each setting."""
+    stated = [setting[name][key] for key in keys for setting in settings]
+    return [number for number in stated if number is not None]
 
 
 def _people(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:

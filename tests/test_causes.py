@@ -454,7 +454,7 @@ def test_slow_start_is_a_cause_of_losses_of_transfers() -> None:
     answer = ac.why(single)
     (row,) = answer.present.classes.values()
     assert row.completion == pytest.approx(ac.run(single).flows["completion"].mean(), rel=1e-9)
-    assert "median transfer" in " ".join(str(answer).split())
+    assert "\nmedian transfer " in str(answer)
     (flows,) = (entry for entry in GENERAL if entry.key == "flows")
     many = ac.Scenario({**tree, "scenario": head, "flows": [{**flow, "count": 40}]})
     change = flows.of("bottleneck", "loss").apply(many.canonical)

@@ -240,6 +240,20 @@ def test_a_shaper_above_the_line_lets_no_more_through() -> None:
         assert words in why_module._words(tree, "l")
 
 
+def test_a_buffer_and_a_number_of_flows_that_change() -> None:
+    """The wait of 400 packets was blamed on "the buffer of 20 packets"; a class that has no flows yet was an error."""
+    changes = [
+        {"at": "3 s", "link": "l", "queue": {"capacity": "400 packets"}},
+        {"at": "4 s", "flows": "later", "count": 1},
+    ]
+    tree = over({"queue": {"capacity": "20 packets"}}, {}).canonical
+    classes = [*tree["flows"], {"name": "later", "count": 0, "path": ["l"], "rtt": "20 ms"}]
+    answer = why_module.why(scenario=ac.Scenario({**tree, "flows": classes, "change": changes}))
+    assert answer.present.queue == "drop-tail, room for 20 packets, later 400 packets"
+    assert "the buffer of 20 packets (24 ms), later 400 packets (with" in answer.sentence
+    assert "whole buffer" not in answer.sentence
+
+
 def test_a_report_of_why_names_all_flows() -> None:
     """ "Flows: 1, bbr; seed 7" of one BBR beside ten CUBIC flows, in runs with seeds from 1."""
     tree = over({}, {"name": "one", "congestion": "bbr"}, {"name": "ten", "count": 10}, CALL).canonical

@@ -23,7 +23,7 @@ from .causes.experiment import Lab, Measured
 from .causes.measures import Numbers
 from .causes.remedy import Balance, Preference, effects
 from .causes.scales import bits as bits_of
-from .causes.scales import bulk, carried, carries_data, first_crossed, packet_size
+from .causes.scales import bulk, carried, carries_data, first_crossed, most_flows, packet_size
 from .causes.sentences import Sentence
 from .setting import Setting, averaged, bits_at, measured
 
@@ -344,7 +344,7 @@ def _compared(
     lab: Lab, key: str, changed: dict[str, Any], present: Measured, seed: int, parts: Mapping[str, float]
 ) -> tuple[Measured, Balance]:
     """Run another setting with more seeds, as many as the present one has, until its effects are decided."""
-    counts = {str(flow["name"]): int(flow["count"]) for flow in changed["flows"]}
+    counts = most_flows(changed)
     for seeds in WHY.seeds:
         after = lab.measure(key, changed, min(seeds, len(present.numbers)), seed, traces=True)
         balance = Balance(effects(present, after, parts, first_crossed(changed, list(parts)), counts))

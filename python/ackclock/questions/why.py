@@ -35,7 +35,19 @@ from .causes.ablations import called
 from .causes.experiment import SYMPTOMS, Diagnosis, Finding, Lab, Measured, RunCache, chosen, diagnose
 from .causes.measures import Numbers, numbers
 from .causes.remedy import Effect, Preference
-from .causes.scales import Length, bulk, carried, first_crossed, lasting, once, policed, quantities, timed
+from .causes.scales import (
+    Length,
+    bulk,
+    carried,
+    first_crossed,
+    lasting,
+    later,
+    most_flows,
+    once,
+    policed,
+    quantities,
+    timed,
+)
 from .causes.scales import room as room_of
 from .causes.sentences import Evidence, Sentence, interval
 from .causes.shapers import filters_acks, held, let_through, returning
@@ -443,7 +455,7 @@ def _rates(tree: dict[str, Any], present: Setting, remedies: Sequence[Remedy]) -
     settings = {"now": present} | {
         SETTING_NAMES[remedy.name]: setting for remedy in remedies for setting in list(remedy.settings.values())[:1]
     }
-    counts = {str(flow["name"]): int(flow["count"]) for flow in tree["flows"]}
+    counts = most_flows(tree)
     return {
         key: {name: own.goodput / counts[name] for name, own in setting.classes.items()}
         for key, setting in settings.items()
@@ -664,6 +676,7 @@ def _words(tree: Mapping[str, Any], name: str) -> str:
     if not text:
         return kind + behind
     size = text if text.endswith("packets") or not isinstance(link["rate"], str) else time(room)
+    size += "".join(f", later {other}" for other in later(tree, name, "capacity"))
     return (kind if math.isinf(room) else f"{kind}, room for {size}") + behind
 
 
@@ -691,7 +704,8 @@ def stated(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
     mean = mean if math.isfinite(mean) else 0.0
     peak = max(own.peak for own in runs)
     most = state("why.most-wait", wait=waits[1])
-    if FULL * room < p99 < room / FULL and isinstance(link["rate"], str):
+    fixed = isinstance(link["rate"], str) and not later(tree, name)
+    if FULL * room < p99 < room / FULL and fixed:
         most = state("why.whole-buffer", room=room)
     values = {"p50_s": p50, "p99_s": p99, "standing_s": standing, "peak_s": peak}
     values |= {"rtt_s": rtt, "mean_s": mean, "buffer_s": room}

@@ -15,7 +15,7 @@ from ...questions.causes.scales import carried, policed, quantities
 from ...questions.causes.shapers import let_through
 from .. import plot
 from ..text import people
-from ..text.why import classes, commands, completes
+from ..text.why import classes, commands, transfers
 from .stability import Section, _drawn, _rendered, _write
 
 if TYPE_CHECKING:
@@ -69,8 +69,10 @@ def page(why: Why) -> str:
     tables = [{"heading": "", "columns": list(columns), "rows": rows, "look": "wrapped"}]
     if why.people and why.people.settings:
         tables.insert(0, _table("For people", people.table(why.people)))
-    if len(why.present.classes) > 1 or completes(why):
+    if len(why.present.classes) > 1:
         tables.append(_table("Classes of flows", classes(why)) | {"look": "many"})
+    if times := transfers(why):
+        tables.append(_table("Transfers", times))
     name = why.diagnosis.link
     tree = why.scenario.canonical
     entry = link_of(tree, name)

@@ -117,8 +117,10 @@ def text(why: Why) -> str:
                 f"utilisation {share(shown.utilization)}; {_loss(shown)}",
                 "",
             ]
-    if len(why.present.classes) > 1 or completes(why):
+    if len(why.present.classes) > 1:
         lines += [text_table(classes(why)), ""]
+    if times := transfers(why):
+        lines += [text_table(times), ""]
     if why.people and why.people.settings:
         lines += [text_table(people.table(why.people)), ""]
     for head, setting in commands(why):
@@ -288,18 +290,16 @@ def classes(why: Why) -> TextTable:
         | {
             f"one-way p99 {key}": column(lambda class_numbers: _known(class_numbers.one_way_p99, time), of)
             for key, of in settings.items()
-        }
-        | {
-            f"median transfer {key}": column(lambda class_numbers: _known(class_numbers.completion, time), of)
-            for key, of in settings.items()
-            if completes(why)
         },
     )
 
 
-def completes(why: Why) -> bool:
-    """Whether transfers of a class come to their end."""
-    return any(math.isfinite(numbers.completion) for numbers in why.present.classes.values())
+def transfers(why: Why) -> TextTable | None:
+    """Return the median completion times of the classes with transfers, now and instead; None without any."""
+    settings = {"now": why.present.classes} | ({"instead": why.other.classes} if why.other else {})
+    names = [name for name, row in why.present.classes.items() if math.isfinite(row.completion)]
+    times = {key: {name: _known(of[name].completion, time) for name in names} for key, of in settings.items()}
+    return TextTable("median transfer", times) if names else None
 
 
 def _known(value: float, show: Callable[[float], str]) -> str:

@@ -23,7 +23,7 @@ from ...core.units import time
 from ...experiment.ablation import Ablation, Change, Tree
 from . import shapers
 from .measures import UNRESPONSIVE
-from .scales import ENDLESS, bits, bulk, carried, once, packet_size, quantities, room
+from .scales import ENDLESS, bits, bulk, carried, later, once, packet_size, quantities, room
 
 FEW_PACKETS: Final = 4
 """A buffer is not cut below this."""
@@ -378,11 +378,12 @@ def _size(tree: Tree, name: str) -> str:
     text = str(link_of(tree, name)["queue"]["capacity"])
     seconds = time(room(tree, name))
     varies = not isinstance(link_of(tree, name)["rate"], str)
-    seconds += " at its mean rate" if varies else ""
+    seconds += " at its mean rate" if varies else " at its first rate" if later(tree, name, "rate") else ""
+    others = "".join(f", later {other}" for other in later(tree, name, "capacity"))
     if not text.endswith("packets"):
-        return seconds
+        return seconds + others
     sizes = {size for flow in _over(tree, name) for size in quantities(flow["packet_size"])}
-    return f"{text} ({seconds}{' of full packets' if len(sizes) > 1 else ''})"
+    return f"{text} ({seconds}{' of full packets' if len(sizes) > 1 else ''}){others}"
 
 
 def _queue(tree: Tree, name: str, symptom: str) -> Change | None:

@@ -186,6 +186,14 @@ def room(tree: Mapping[str, Any], link: str) -> float:
     return capacity(link_of(tree, link), packet_size(tree, link))
 
 
+def later(tree: Mapping[str, Any], link: str, *keys: str) -> list[str]:
+    """Return to what changes set the capacity of a link's queue, or its rate; by default both."""
+    wanted = keys or ("capacity", "rate")
+    changes = [change for change in tree.get("change", []) if change.get("link") == link]
+    values = [{**change.get("queue", {}), **change} for change in changes]
+    return [str(own[key]) for own in values for key in wanted if key in own]
+
+
 def bulk(tree: Mapping[str, Any], link: str) -> list[dict[str, Any]]:
     """Return the classes of endless TCP over a link."""
     return [flow for flow in tree["flows"] if flow["traffic"]["kind"] == "bulk" and link in flow["path"]]
@@ -194,6 +202,15 @@ def bulk(tree: Mapping[str, Any], link: str) -> list[dict[str, Any]]:
 def carries_data(tree: Mapping[str, Any], link: str) -> bool:
     """Whether data of some class of flows cross a link, not ACKs alone."""
     return any(link in flow["path"] for flow in tree["flows"])
+
+
+def most_flows(tree: Mapping[str, Any]) -> dict[str, int]:
+    """Return the largest number of flows that each class has over time, by class."""
+    most = {str(flow["name"]): int(flow["count"]) for flow in tree["flows"]}
+    for change in tree.get("change", []):
+        if "count" in change:
+            most[change["flows"]] = max(most[change["flows"]], int(change["count"]))
+    return most
 
 
 def first_crossed(tree: Mapping[str, Any], links: Sequence[str]) -> dict[str, str]:

@@ -300,3 +300,17 @@ def test_probes_share_the_class_of_the_users_flows() -> None:
         "Now these packets wait in class bronze of isp, the default; gold has a class of its own."
     )
     assert "these packets" not in sentence(answer)
+
+
+def test_a_call_of_the_scenario_tells_on_a_slow_line() -> None:
+    """ "Cannot tell; a call would load so slow a link itself", of a question about a call on a line of 64 kbit/s."""
+    slow = ac.why("64 kbit/s", "40 ms", call=True)
+    assert slow.people is not None
+    assert slow.people.own_call
+    assert slow.people.settings["now"].mos < 2.6  # the line has not the rate of the call
+    assert "a call has MOS" in str(slow)
+    assert "not known: one would load so slow a link itself" in str(slow)
+    assert "from the call of the scenario" in str(slow)
+    alone = ac.why("64 kbit/s", "40 ms").people
+    assert alone is not None
+    assert not alone.settings

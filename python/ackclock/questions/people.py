@@ -199,6 +199,8 @@ class People:
     """Whether the runs are shorter than pages and slow motions want, for the packets that they take."""
     own_time: bool = False
     """Whether the runs are as long as the scenario itself, in which something happens once."""
+    own_call: bool = False
+    """Whether the call is the scenario's own, on a link that probes would load."""
     default: Default | None = None
     """Class of a queue that takes the probes' packets, as no other asks for them."""
 
@@ -250,7 +252,10 @@ def people(
     first = next(iter(trees.values()))
     user = _user(first, link)
     path = tuple(user["path"])
-    if reason := _unfit(first, user):
+    reason = _unfit(first, user)
+    if reason == TOO_SLOW and (own := _own_call(first, user)):
+        return People(_of_call(trees, user, own, length, seed), path, own_time=once(first), own_call=True)
+    if reason:
         return People({}, path, reason)
     chosen = _length(first, user, length, packets)
     if chosen is None and shorter is not None:
@@ -295,6 +300,38 @@ def people(
         own_time=once(first),
         default=_default(first, [*path, *returning(user)]),
     )
+
+
+def _own_call(tree: Mapping[str, Any], user: Mapping[str, Any]) -> dict[str, str]:
+    """Return the classes that are a call on the user's path, each with the name of its probe; none without one."""
+    asked = any(entry.get("flows") for link in tree["link"] for entry in _classes(link["queue"]))
+    calls = {}
+    for name, path in zip(NAMES, (list(user["path"]), returning(user)), strict=False):
+        for flow in tree["flows"]:
+            kind = {"rate": flow["traffic"].get("rate"), "packet_size": flow["packet_size"]}
+            alike = flow["traffic"]["kind"] == "cbr" and all(
+                quantities(kind[key]) == quantities(VOICE[key]) for key in VOICE
+            )
+            if alike and int(flow["count"]) == 1 and path and list(flow["path"]) == path:
+                calls[str(flow["name"])] = name
+    changed = any(change.get("flows") in calls for change in tree.get("change", []))
+    return {} if asked or changed or NAMES[0] not in calls.values() else calls
+
+
+def _of_call(
+    trees: Mapping[str, Mapping[str, Any]], user: Mapping[str, Any], own: Mapping[str, str], length: Length, seed: int
+) -> dict[str, Experience]:
+    """Measure what a call of the scenario has, without probes."""
+
+    def experience(job: tuple[str, int]) -> Experience:
+        tree = copy.deepcopy(dict(trees[job[0]]))
+        for flow in tree["flows"]:
+            flow["name"] = own.get(flow["name"], flow["name"])
+        return _experience(user, [run(Scenario(timed(tree, length)), seed=job[1])])
+
+    jobs = [(key, index) for key in trees for index in range(seed, seed + PEOPLE.seeds[0])]
+    found = list(zip(jobs, parallel(experience, jobs, imports=()), strict=True))
+    return {key: _mean([item for job, item in found if job[0] == key]) for key in trees}
 
 
 def _default(tree: Mapping[str, Any], path: Sequence[str]) -> Default | None:
@@ -550,6 +587,8 @@ def _pages(result: Result) -> tuple[float, float, int]:
     """Median and longest time of the pages, s, and their number; NaN where half of them were not loaded in time."""
     raw: Any = result._raw
     names = [str(flow["name"]) for flow in result._scenario["flows"]]
+    if NAMES[2] not in names:
+        return math.nan, math.nan, 0
     rows = [
         transfer
         for transfer in raw["transfers"]

@@ -24,11 +24,14 @@ MORE = " (--until-sure)"
 
 def table(people: People) -> TextTable:
     """Return what people notice, one column per setting."""
-    time_of = ("the scenario's {}" if people.own_time else "{}") + (MORE if people.limited else "")
-    return TextTable("for people", {name: _cells(setting, time_of) for name, setting in people.settings.items()})
+    whose = "the scenario's " if people.own_time else ""
+    no_page = f"fewer than {FEWEST} loaded in {whose}{{}}{MORE if people.limited else ''}"
+    if people.own_call:
+        no_page = "one would load so slow a link itself"
+    return TextTable("for people", {name: _cells(setting, no_page) for name, setting in people.settings.items()})
 
 
-def _cells(experience: Experience, time_of: str) -> dict[str, str]:
+def _cells(experience: Experience, no_page: str) -> dict[str, str]:
     voice = "" if experience.call is None else f"MOS {experience.call.mos:.1f}, {experience.call.words}"
     absent = experience.call is None and math.isnan(experience.ping)
     there = "" if absent else _known(experience, "ping", _no_way(experience))
@@ -37,7 +40,7 @@ def _cells(experience: Experience, time_of: str) -> dict[str, str]:
     return {
         "a call": voice,
         "a game, there and back": there,
-        f"a page of {PAGE / 1e6:g} MB": _page(experience, time_of),
+        f"a page of {PAGE / 1e6:g} MB": _page(experience, no_page),
         f"a download of {DOWNLOAD / 1e6:g} MB": _download(experience),
         "bufferbloat grade": f"{_grades(experience)} (+{time(experience.added)})" if experience.grade else "",
     }
@@ -53,10 +56,9 @@ def _known(experience: Experience, measure: Measure, why_not: str = "") -> str:
     return time_within(value, half) if half > EXACT * value else time(value)
 
 
-def _page(experience: Experience, time_of: str) -> str:
-    """The median time of a page, and the longest where that is far longer; `time_of` says whose the time is."""
-    seconds = time_of.format(time(experience.seconds))
-    text = _known(experience, "page", f"fewer than {FEWEST} loaded in {seconds}")
+def _page(experience: Experience, no_page: str) -> str:
+    """The median time of a page, and the longest where that is far longer, or why none loaded in the time."""
+    text = _known(experience, "page", no_page.format(time(experience.seconds)))
     if experience.half("page") < experience.page < experience.page_max / FAR_LONGER:
         text += f"; the slowest of {experience.pages} {time(experience.page_max)}"
     return text
@@ -158,10 +160,12 @@ def footnote(people: People) -> str:
     links = " and ".join(people.path) + (f" in the class of {people.within}" if people.within else "")
     beside = " beside the call" if first.beside_call else ""
     rates = "".join(map(_other_rate, people.settings.items()))
+    pages = f"; a page loads over one new connection{beside}, its time is the median"
+    source = "the call of the scenario" if people.own_call else "probes beside the traffic"
     return (
-        f"For people: from probes beside the traffic, over {links}, {counted(len(first.runs), 'seed')} of "
+        f"For people: from {source}, over {links}, {counted(len(first.runs), 'seed')} of "
         f"{time(first.seconds)} a setting; ± is the 95 % interval of the mean. Calls: G.711 with concealment, the best "
-        f"jitter buffer, E-model of ITU-T G.107; a page loads over one new connection{beside}, its time is the median. "
+        f"jitter buffer, E-model of ITU-T G.107{'' if people.own_call else pages}. "
         f"The grade is DSLReports' of the added round trip.{_whose(people)}{rates}"
     )
 

@@ -473,8 +473,10 @@ def _flows(tree: Tree, name: str, symptom: str) -> Change | None:
             flow["count"] = max(int(flow["count"]) // 10, 1)
         _count_changes(changed, there, lambda count: max(count // 10, 1))
         left = sum(int(flow["count"]) for flow in there)
-        case = "-".join(sorted({flow["traffic"]["kind"] for flow in there}))
-        return _said(changed, f"many-{case}", "fewer-flows", flows=total, left=left)
+        kinds = {flow["traffic"]["kind"] for flow in there}
+        named = {"bulk": "many-bulk", "transfer": "many-transfers", "http": "many-sessions"}
+        cause = named[next(iter(kinds))] if len(kinds) == 1 else "many-others"
+        return _said(changed, cause, "fewer-flows", flows=total, left=left)
     if symptom != "idle" or not total:
         return None
     for flow in bulk(changed, name):

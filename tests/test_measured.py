@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 import ackclock as ac
 from ackclock import Hysteresis
 from ackclock.analysis.bands import bands
-from ackclock.analysis.modes import fluctuation_mode
+from ackclock.analysis.modes import Estimate, fluctuation_mode
 from ackclock.core.statement import state
 from ackclock.experiment.progress import listening
 from ackclock.experiment.sequential import GLANCE
-from ackclock.questions.measured.ensemble import Ensemble, MeasuredStability
+from ackclock.questions.measured import MeasuredLimit
+from ackclock.questions.measured.ensemble import Ensemble, MeasuredStability, Verdict
 from ackclock.questions.measured.pairs import pair_scenario, row_of
 from ackclock.questions.stability.packets import packet_run
 from ackclock.questions.synchronisation import synchronisation
@@ -125,7 +126,8 @@ def test_a_link_driven_up_and_down_without_hysteresis() -> None:
 def test_parameters_without_a_unit_go_up_and_down() -> None:
     hysteresis = ac.measured_hysteresis(red("40 ms"), "max_probability", [0.1, 0.2], hold=2.0, runs=2)
     assert list(hysteresis.table.index) == [0.1, 0.2]
-    assert str(hysteresis).startswith("No hysteresis")
+    # standard deviations of 50 ± 322 and 68 ± 291 packets, by two runs
+    assert str(hysteresis).startswith("Cannot tell whether the queue of b depends on its past at max_probability from")
 
 
 def test_a_sudden_onset_is_where_the_ways_differ() -> None:
@@ -135,7 +137,7 @@ def test_a_sudden_onset_is_where_the_ways_differ() -> None:
     ).assign(up_half=[2.0, 2.0, 5.0, 20.0], down_half=[2.0, 6.0, 5.0, 25.0])
     hysteresis = Hysteresis("b", "delay", table)
     assert hysteresis.bistable == [2.0]
-    assert str(hysteresis).startswith("Sudden onset: at delay from 2 to 2 ")
+    assert str(hysteresis).startswith("Sudden onset: at delay = 2 ")
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -326,3 +328,30 @@ def test_seeds_that_are_one_run_are_no_evidence() -> None:
         together = synchronisation(ac.run(scenario, trace_flows=10), GLANCE)
         assert together is not None
         assert (together.runs == 1) == alike
+
+
+def test_what_was_not_decided_is_not_said() -> None:
+    """ "It does not oscillate at 20 and does at 30" of points that cannot tell; no hysteresis in runs that differ."""
+
+    def point(verdict: Verdict) -> MeasuredStability:
+        return MeasuredStability("b", verdict, state("measured.no-mode"), None, 10.0, 3.0, 4, 100.0, 1000)
+
+    def limit(calm: Verdict, moving: Verdict) -> str:
+        points = ((20.0, point(calm)), (30.0, point(moving)))
+        return str(MeasuredLimit("rtt", Estimate(25.0, 22.0, 28.0), 20.0, 30.0, 1.5, 9.0, points, "ms"))
+
+    sure, unsure = limit("does not oscillate", "oscillates"), limit("cannot tell", "cannot tell")
+    assert sure == (
+        "The queue starts to oscillate at rtt = 25 ms (22 to 28 ms), with a period of 1.5 s; it does not oscillate at "
+        "20 ms and does at 30 ms."
+    )
+    assert unsure.endswith("it seems not to oscillate at 20 ms and seems to at 30 ms.")
+
+    def way(down: float, half: float) -> str:
+        row = {"value": 2.0, "up": 3.0, "up_half": 0.2, "down": down, "down_half": half}
+        return str(Hysteresis("b", "delay", pd.DataFrame([row]).set_index("value")))
+
+    assert way(3.1, 0.2).startswith("No hysteresis")
+    assert way(9.0, 0.2).startswith("Sudden onset: at delay = 2 ")
+    for half in (9.0, math.nan):
+        assert way(4.0, half).startswith("Cannot tell whether the queue of b depends on its past at delay = 2: ")

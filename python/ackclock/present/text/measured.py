@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from ...questions.measured.hysteresis import Hysteresis
@@ -70,19 +71,32 @@ STATEMENTS: Final = {
 
 def hysteresis(result: Hysteresis) -> str:
     """Say whether the queue's motion depends on whether the parameter rises or falls, and where."""
-    values = result.bistable
-    if not values:
-        return f"No hysteresis: the queue of {result.link} behaves the same whether {result.parameter} rises or falls."
-    return (
-        f"Sudden onset: at {result.parameter} from {min(values):g} to {max(values):g} the queue of {result.link} "
-        "oscillates or not, depending on its past."
-    )
+    values, queue = result.bistable, f"the queue of {result.link}"
+    if values:
+        return f"Sudden onset: at {_span(result.parameter, values)} {queue} oscillates or not, depending on its past."
+    if unknown := result.open:
+        return (
+            f"Cannot tell whether {queue} depends on its past at {_span(result.parameter, unknown)}: the runs differ "
+            "too much. More runs would tell."
+        )
+    return f"No hysteresis: {queue} behaves the same whether {result.parameter} rises or falls."
+
+
+def _span(parameter: str, values: list[float]) -> str:
+    """Return the values of a parameter from the first to the last."""
+    low, high = min(values), max(values)
+    return f"{parameter} = {low:g}" if low == high else f"{parameter} from {low:g} to {high:g}"
 
 
 def limit(onset: MeasuredLimit) -> str:
     """Say where the queue starts to oscillate, and between which values that was measured."""
-    ends = f"({onset.value.low:.4g} to {onset.value.high:.4g})"
+    unit = f" {onset.unit}" if onset.unit else ""
+    low, high = onset.value.low, onset.value.high
+    ends = f"({low:.4g} to {high:.4g}{unit})" if math.isfinite(high) else "(its interval is open)"
+    verdicts = {value: point.verdict for value, point in onset.points}
+    calm = "does not oscillate" if verdicts[onset.stable] == "does not oscillate" else "seems not to oscillate"
+    moves = "does" if verdicts[onset.oscillates] == "oscillates" else "seems to"
     return (
-        f"The queue starts to oscillate at {onset.parameter} = {onset.value.value:.4g} {ends}, with a period of "
-        f"{onset.period:.3g} s; it does not oscillate at {onset.stable:.4g} and does at {onset.oscillates:.4g}."
+        f"The queue starts to oscillate at {onset.parameter} = {onset.value.value:.4g}{unit} {ends}, with a period of "
+        f"{onset.period:.3g} s; it {calm} at {onset.stable:.4g}{unit} and {moves} at {onset.oscillates:.4g}{unit}."
     )

@@ -40,6 +40,16 @@ class Hysteresis:
         ratio = self.table[["up", "down"]].max(axis=1) / self.table[["up", "down"]].min(axis=1)
         return [float(value) for value in self.table.index[apart & (ratio > MIN_DEVIATION_RATIO)]]
 
+    @property
+    def open(self) -> list[float]:
+        """Values at which the runs differ too much to tell."""
+        up, down = self.table["up"], self.table["down"]
+        wide = self.table[["up_half", "down_half"]].fillna(math.inf)
+        most = np.maximum(up + wide["up_half"], down + wide["down_half"])
+        least = np.maximum(np.minimum(up - wide["up_half"], down - wide["down_half"]), 0.0)
+        known = self.bistable
+        return [float(value) for value in self.table.index[most > MIN_DEVIATION_RATIO * least] if value not in known]
+
     @presented
     def __str__(self) -> str:
         raise NotImplementedError

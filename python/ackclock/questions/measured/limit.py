@@ -33,15 +33,17 @@ class MeasuredLimit:
     value: Estimate
     """The decay rates of the stable side, extrapolated to zero, with the 95 % interval of the regression."""
     stable: float
-    """The nearest value at which the queue was seen not to oscillate."""
+    """The nearest value at which the queue was seen not to oscillate, or to be nearer to that."""
     oscillates: float
-    """The nearest value at which it was seen to follow a limit cycle."""
+    """The nearest value at which it was seen to follow a limit cycle, or to be nearer to that."""
     period: float
     """Period of the mode at the limit, s."""
     amplitude: float
     """Root mean square amplitude of the limit cycle at `oscillates`, packets."""
     points: tuple[tuple[float, MeasuredStability], ...]
     """All that was measured, in the order of the parameter."""
+    unit: str = ""
+    """Unit of the values; empty for a pure number."""
 
     @property
     def sudden(self) -> bool:
@@ -104,6 +106,8 @@ def measured_limit(
     sides = {_oscillates(at(value)): value for value in span}
     if len(sides) != 2:  # noqa: PLR2004
         word = "oscillates" if True in sides else "does not oscillate"
+        if any(at(value).verdict == "cannot tell" for value in span):
+            word += ", as far as these runs tell,"
         raise AnalysisError(
             f"the queue {word} at both ends of {parameter} = {span[0]:g} .. {span[1]:g} {unit}; give a wider range",
             "no limit",
@@ -143,6 +147,7 @@ def measured_limit(
         period=periods[0],
         amplitude=mode.amplitude if mode else math.nan,
         points=tuple(sorted(judged.items())),
+        unit=unit,
     )
 
 

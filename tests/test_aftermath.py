@@ -1,10 +1,12 @@
 """A run that is measured in the aftermath of slow start says so, and from when on it would not be."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import ackclock as ac
+from ackclock.present.text.aftermath import note
 from ackclock.questions.aftermath import aftermath
 from conftest import Command
 
@@ -16,6 +18,7 @@ def test_goodput_above_the_rate_is_explained_and_a_warm_up_found(ackclock: Comma
     campus = ac.load(CAMPUS)
     (result,) = aftermath(ac.run(campus))
     assert result.now.goodput > 1.001e9
+    assert not result.behind
     assert result.later is not None
     later = {"duration": f"{result.later.end} s", "measure": f"{result.later.begin} s .. {result.later.end} s"}
     again = ac.run(campus.with_({f"scenario.{key}": value for key, value in later.items()}))
@@ -33,6 +36,18 @@ def test_a_run_that_carries_what_it_delivers_says_nothing() -> None:
     flows = ac.flows(4, "cubic", rtt="20 ms")
     plain = ac.dumbbell(rate="10 Mbit/s", queue="drop-tail", flows=flows, duration="10 s")
     assert aftermath(ac.run(plain.with_({"scenario.measure": "5 s .. 10 s"}))) == []
+
+
+def test_what_waits_behind_a_link_is_no_aftermath_of_slow_start() -> None:
+    """Datagrams that a later queue held back were "data that had waited at the receivers for retransmissions"."""
+    later = {"steps": [["0 s", "1 Mbit/s"], ["10 s", "100 Mbit/s"]]}
+    links = [{"name": "a", "rate": "10 Mbit/s"}, {"name": "b", "rate": later, "queue": {"capacity": "9000 packets"}}]
+    stream = {"path": ["a", "b"], "rtt": "20 ms", "traffic": {"kind": "cbr", "rate": "9 Mbit/s"}}
+    head = {"name": "s", "duration": "15 s", "measure": "10 s .. 15 s"}
+    (found,) = aftermath(ac.run(ac.Scenario({"scenario": head, "link": links, "flows": [stream]})))
+    assert "at 10 s, packets wait in queues behind the link that are delivered in it" in note(found)
+    campus = replace(found, behind=False)
+    assert "segments wait at the receivers for retransmissions of others" in note(campus)
 
 
 def test_without_packets_to_spare_only_the_reason_is_said() -> None:

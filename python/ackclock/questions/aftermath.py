@@ -1,4 +1,4 @@
-"""Whether a run is measured in the aftermath of its start: more is delivered than the link can carry."""
+"""Whether a run is measured in the aftermath of what came before: more is delivered than the link can carry."""
 
 from __future__ import annotations
 
@@ -38,13 +38,19 @@ class Window:
 
 @dataclass(frozen=True)
 class Aftermath:
-    """More is delivered over a link than it carries: data that waited at receivers for retransmissions comes free."""
+    """
+    More is delivered over a link than it carries.
+
+    Data that waited at receivers for retransmissions comes free, or packets come that waited behind the link.
+    """
 
     link: str
     rate: float
     """bit/s."""
     classes: tuple[str, ...]
     now: Window
+    behind: bool
+    """Whether more arrives at the receivers, too: it waited in queues behind the link."""
     later: Window | None
     """The first later window in which no more is delivered than the link carries; None where none was found."""
 
@@ -66,7 +72,8 @@ def aftermath(result: Result, packets: int = MAX_WARM_UP_PACKETS) -> list[Afterm
         begin, end = result.window
         now = _window(result, classes, begin, end)
         if now.goodput > (1 + EXCESS) * rate:
-            answers.append(Aftermath(entry["name"], rate, classes, now, _later(result, rate, classes, packets)))
+            behind = _arrived(result, classes) > (1 + EXCESS) * rate
+            answers.append(Aftermath(entry["name"], rate, classes, now, behind, _later(result, rate, classes, packets)))
     return answers
 
 
@@ -75,6 +82,22 @@ def _window(result: Result, classes: tuple[str, ...], begin: float, end: float) 
 
     goodputs = result.flows["goodput"][result.flows["class"].isin(classes)].to_numpy()
     return Window(begin, end, float(goodputs.sum()), jain_index(goodputs) if len(goodputs) > 1 else float("nan"))
+
+
+def _arrived(result: Result, classes: tuple[str, ...]) -> float:
+    """Return the payload that arrives at the receivers of some classes, retransmissions included, bit/s."""
+    begin, end = result.window
+    whole = 0.0
+    for entry in result._scenario["flows"]:
+        if entry["name"] not in classes:
+            continue
+        rows = result.flows[result.flows["class"] == entry["name"]]
+        if "congestion" not in entry:
+            whole += float(rows["goodput"].sum())
+            continue
+        payload = _core.quantity(entry["packet_size"])[0] - _core.quantity(entry["header_size"])[0]
+        whole += 8 * payload * float(rows["received"].sum()) / (end - begin)
+    return whole
 
 
 def _later(result: Result, rate: float, classes: tuple[str, ...], packets: float) -> Window | None:

@@ -1,12 +1,16 @@
-"""A run that is measured in the aftermath of its start, as text."""
+"""A run that is measured in the aftermath of what came before, as text."""
 
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from ...core._words import listed
 from ...core.units import rate_text
 from ...questions.aftermath import Aftermath
+
+BEHIND: Final = "packets wait in queues behind the link"
+AT_RECEIVERS: Final = "segments wait at the receivers for retransmissions of others"
 
 
 def note(aftermath: Aftermath) -> str:
@@ -14,9 +18,8 @@ def note(aftermath: Aftermath) -> str:
     now, later = aftermath.now, aftermath.later
     text = (
         f"link `{aftermath.link}`: {listed(list(aftermath.classes))} get{'s' * (len(aftermath.classes) == 1)} "
-        f"{_exact(now.goodput)} over a rate of {rate_text(aftermath.rate)}. The measured time begins at "
-        f"{now.begin:g} s, in the aftermath of slow start: data that had waited at the receivers for "
-        f"retransmissions is delivered then"
+        f"{_exact(now.goodput)} over a rate of {rate_text(aftermath.rate)}. When the measured time begins, at "
+        f"{now.begin:g} s, {BEHIND if aftermath.behind else AT_RECEIVERS} that are delivered in it"
     )
     if later is None:
         return f"{text}. A later measurement would avoid it."

@@ -190,7 +190,8 @@ def _called(flow: Tree) -> str:
     """The name of a control in text."""
     kind = str(flow["congestion"].get("kind", "own"))
     names = {"bbr3": "BBRv3", "htcp": "H-TCP", "yeah": "YeAH", "highspeed": "HighSpeed TCP", "cx": "Cx-TCP"}
-    upper = kind in ("bbr", "cubic", "aimd", "fast", "pert", "dctcp", "ledbat", "africa")
+    names |= {"westwood": "Westwood+"}
+    upper = kind in ("bbr", "cubic", "aimd", "fast", "pert", "dctcp", "ledbat", "africa", "bic", "nv", "lp", "cdg")
     return names.get(kind, kind.upper() if upper else kind.capitalize())
 
 

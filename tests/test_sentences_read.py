@@ -12,6 +12,7 @@ import pytest
 
 import ackclock as ac
 import checkers
+from ackclock.core._words import called
 from ackclock.core.statement import state
 from ackclock.present.cli._measured import run_measured
 from ackclock.present.report import why as why_report
@@ -26,6 +27,7 @@ from ackclock.questions.buffer import Buffer, Size
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.causes.remedy import Balance, Effect
+from ackclock.questions.causes.scales import needed
 from ackclock.questions.causes.scales import room as room_of
 from ackclock.questions.causes.sentences import Evidence
 from ackclock.questions.fair import Fair, Place
@@ -440,3 +442,14 @@ def test_a_slow_link_is_in_its_own_unit() -> None:
     queue = {"target": "5 ms", "interval": "100 ms"}
     assert "95 % of 64 kbit/s" in _with_commands(setting, 64e3, queue, False).tc
     assert "95 % of 123.4567 Mbit/s" in _with_commands(setting, 123.4567e6, queue, False).tc
+
+
+def test_controls_have_their_own_names() -> None:
+    """ "two of the 5 s after which BBR3 measures the round trip", and "Bic", "Nv", "Lp", "Cdg"."""
+    kinds = {str(meta["kind"]): str(meta["title"]) for meta in ac.list_algorithms()["congestion"]}
+    names = {kind: called(kind) for kind in kinds}
+    assert {kind for kind, name in names.items() if name not in kinds[kind]} == {"bbr3"}
+    assert [names[kind] for kind in ("bbr", "bbr3", "bic", "nv", "lp", "cdg", "westwood", "htcp")] == [
+        "BBR", "BBRv3", "BIC", "NV", "LP", "CDG", "Westwood+", "H-TCP"
+    ]  # fmt: skip
+    assert "after which BBRv3 measures" in needed(over({}, {"congestion": "bbr3"}).canonical, "l").reason

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
+
+from .. import _core
 
 _ALIKE: Final = 0.65
 """Least similarity (`difflib`) of a name that is offered for a word: a letter or two wrong, not half of it."""
@@ -32,6 +35,23 @@ def among(word: str, names: Sequence[str]) -> str:
 def available(names: Iterable[str]) -> str:
     """Return all names on a line of their own."""
     return f"\navailable: {', '.join(names)}"
+
+
+_SHORT: Final = {"bbr": "BBR", "bbr3": "BBRv3", "yeah": "YeAH", "highspeed": "HighSpeed TCP"}
+"""Controls that sentences call otherwise than by their titles without TCP."""
+
+
+@cache
+def _titles() -> dict[str, str]:
+    return {str(meta["kind"]): str(meta["title"]) for meta in _core.registry()["congestion"]}
+
+
+def called(kind: str) -> str:
+    """Return how a congestion control is written in a sentence; a file of the user's own by its name."""
+    if "." in kind or kind not in _titles():
+        return kind
+    title = _titles()[kind]
+    return _SHORT.get(kind, title.removeprefix("TCP ").removeprefix("TCP-").removesuffix(" TCP"))
 
 
 def listed(words: Sequence[str]) -> str:

@@ -14,10 +14,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
+from ..core._words import called
 from ..core.accessors import presented
 from ..core.scenario import link_of
 from ..core.statement import state
-from .causes.ablations import called, control
+from .causes.ablations import control
 from .causes.scales import bits, bulk, once, quantities
 from .causes.shapers import returning
 

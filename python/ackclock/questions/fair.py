@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import _core
+from ..core._words import called
 from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError
@@ -25,7 +26,6 @@ from ..core.simulate import run
 from ..core.units import read_quantity, several, time
 from ..experiment.runner import parallel
 from ..experiment.sequential import FAIR
-from .causes.ablations import called
 from .causes.scales import needed, timed
 from .causes.sentences import Sentence, interval
 from .evaluate.subject import Entry, EvaluateError, subject

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from .. import _core
-from ..core._words import counted, finite, listed
+from ..core._words import called, counted, finite, listed
 from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError
@@ -31,7 +31,6 @@ from ..core.units import seconds_of, time
 from ..experiment.runner import parallel
 from ..experiment.sequential import PEOPLE, WHY
 from .agreement import Trust, near
-from .causes.ablations import called
 from .causes.experiment import SYMPTOMS, Diagnosis, Finding, Lab, Measured, RunCache, chosen, diagnose
 from .causes.measures import Numbers, numbers
 from .causes.remedy import Effect, Preference

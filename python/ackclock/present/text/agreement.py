@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...core._words import called
 from ...questions.agreement import Trust
-from ...questions.causes.ablations import called
 
 STATEMENTS: Final = {
     "no-cell": "the cells that ship with ackclock have no {congestion} over {queue}",

@@ -7,10 +7,9 @@ from typing import Final
 
 import pandas as pd
 
-from ...core._words import counted, listed
+from ...core._words import called, counted, listed
 from ...core.units import rate_text, share, share_within, time
 from ...questions.buffer import MIN_FLOWS_FOR_AVERAGES, Buffer, Size
-from ...questions.causes.ablations import called
 from ..tables import text_table
 
 NEAR = 0.01

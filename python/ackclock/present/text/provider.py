@@ -18,7 +18,7 @@ _DOING: Final = {
     "download": "{video} watch a video of {rate}, {web} open pages, {call} call and {bulk} download",
     "upload": "{video} send a video of {rate}, {web} send as much as a page, {call} call and {bulk} upload",
 }
-"""What subscribers do, by the direction that is asked about."""
+"""Activities of subscribers, by the direction that is asked about."""
 
 
 def text(subscribers: Subscribers) -> str:

@@ -13,7 +13,8 @@ Causes found by experiment, and sentences that carry their evidence.
 sentence is. `why`, `compare`, `tune`, reports and the page use these and no others.
 """
 
-from .ablations import GENERAL, SPECIFIC, called
+from ...core._words import called
+from .ablations import GENERAL, SPECIFIC
 from .experiment import SYMPTOMS, Cause, Diagnosis, Finding, Lab, chosen, diagnose
 from .measures import Numbers, numbers
 from .scales import Length, needed

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ... import _core
-from ...core._words import listed
+from ...core._words import called, listed
 from ...core.scenario import link_of
 from ...core.statement import state
 from ...core.units import time
@@ -600,12 +600,3 @@ def control(flows: Tree) -> str:
     """Return the congestion control of a class of flows: its kind, or the file of its library."""
     table = flows["congestion"]
     return Path(str(table["library"])).name if "library" in table else str(table["kind"])
-
-
-def called(kind: str) -> str:
-    """Return how a congestion control is written in a sentence."""
-    if "." in kind:
-        return kind  # a file of the user's own
-    capitals = ("bbr", "cubic", "aimd", "fast", "pert", "dctcp", "ledbat", "africa")
-    special = {"bbr3": "BBRv3", "htcp": "H-TCP", "yeah": "YeAH", "highspeed": "HighSpeed TCP", "cx": "Cx-TCP"}
-    return special.get(kind, kind.upper() if kind in capitals else kind.capitalize())

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ... import _core
+from ...core._words import called
 from ...core.scenario import link_of
 from ...core.statement import state
 from .shapers import held, returning
@@ -263,7 +264,7 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
         probe = quantities(flow["congestion"].get("probe_rtt_interval", ""))
         if probe:
             cycle = max(cycle, probe[0] + 1.0)
-            control = flow["congestion"]["kind"].upper()
+            control = called(flow["congestion"]["kind"])
             times[str(state("causes.probes", interval=probe[0], control=control))] = PROBES * probe[0]
     if link["queue"].get("aqm") == "ap-red":
         every = quantities(link["queue"]["interval"])[0]

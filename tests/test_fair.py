@@ -190,3 +190,16 @@ def test_one_round_trip_is_the_same_as_a_list_of_it() -> None:
     listed = ac.fair("reno", "cubic", rate="2 Mbit/s", rtt=["20 ms"], buffer=[1.0], flows=[2, 2], seeds=1)
     assert one.json() == listed.json()
     assert one.counts == (2, 2)
+
+
+def test_buffers_of_next_to_no_packet_are_named() -> None:
+    """At 1 Mbit/s and 10 ms those of 0.25 to 4 bandwidth-delay products all held 4 packets, under five names."""
+    answer = fair("reno", "reno", rate="1 Mbit/s", rtt=("10 ms",), buffer=(0.5, 2.0, 8.0), seeds=1)
+    assert [(place.packets, place.raised) for place in answer.places] == [(4, True), (4, True), (7, False)]
+    assert "No buffer holds fewer than 4 packets: at 10 ms those of 0.5 and 2 BDP hold 4." in str(answer)
+    shares = ((0.9, 0.1), (0.1, 0.9), (0.1, 0.9))
+    places = tuple(
+        replace(place, shares=own, bounds=tuple((share - 0.01, share + 0.01) for share in own), seeds=3)
+        for place, own in zip(answer.places, shares, strict=True)
+    )
+    assert "it turns" not in replace(answer, places=places).sentence.text  # between two that are the same

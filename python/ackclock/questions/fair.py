@@ -70,6 +70,8 @@ class Place:
     """Simulated time of each run, s."""
     seeds: int = 0
     """Runs of this place."""
+    raised: bool = False
+    """Whether the buffer is larger than it says, as it would hold fewer packets than `MIN_BUFFER_PACKETS`."""
 
     @property
     def share(self) -> float:
@@ -303,6 +305,7 @@ def _place(
     seconds = _core.quantity(rtt)[0]
     speed = _core.quantity(rate)[0] / 12_000
     packets = max(round(buffer * speed * seconds), MIN_BUFFER_PACKETS)
+    raised = packets > round(buffer * speed * seconds)
     names = [f"side {k + 1}" for k in range(len(sides))]
     scenario = dumbbell(
         rate=rate,
@@ -316,7 +319,7 @@ def _place(
     length = needed(scenario.canonical, "bottleneck")
     if length.total * speed > budget:
         unknown = (math.nan,) * len(sides)
-        return Place(seconds, buffer, packets, unknown, ((math.nan, math.nan),) * len(sides), length.total)
+        return Place(seconds, buffer, packets, unknown, ((math.nan, math.nan),) * len(sides), length.total, 0, raised)
     head = timed(scenario.canonical, length)["scenario"]  # of the scenario itself, which may hold a user's class
     changed = scenario.with_({f"scenario.{key}": head[key] for key in ("duration", "measure", "sample")})
 
@@ -330,7 +333,8 @@ def _place(
         answer += parallel(of_seed, range(len(answer) + 1, seeds + 1))
         means = [interval(values) for values in zip(*answer, strict=True)]
         shares = tuple(mean.mean for mean in means)
-        place = Place(seconds, buffer, packets, shares, tuple(map(share_bounds, means)), length.total, len(answer))
+        bounds = tuple(map(share_bounds, means))
+        place = Place(seconds, buffer, packets, shares, bounds, length.total, len(answer), raised)
         if not place.open(parts):
             break
     return place

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ... import _core
-from ...core._words import counted
+from ...core._words import counted, listed
 from ...core.units import rate_text, share, share_between, time
 from ...experiment.sequential import FAIR
 from ...questions.causes.sentences import Evidence, Sentence
-from ...questions.fair import Fair, Place
+from ...questions.fair import MIN_BUFFER_PACKETS, Fair, Place
 from ..tables import TextTable, text_table
 from .without_ecn import of_sides
 
@@ -20,7 +20,21 @@ def text(fair: Fair) -> str:
         tables = [text_table(_table(fair, 0))]
     else:
         tables = [f"share of {name}:\n{text_table(_table(fair, which))}" for which, name in enumerate(fair.sides)]
-    return "\n\n".join([head, *tables, " ".join([fair.sentence.text, *of_sides(fair)])])
+    return "\n\n".join([head, *tables, " ".join([fair.sentence.text, *_raised(fair), *of_sides(fair)])])
+
+
+def _raised(fair: Fair) -> list[str]:
+    """Say which buffers are larger than they say, since they would hold next to no packet."""
+    small: dict[str, list[str]] = {}
+    for place in fair.places:
+        if place.raised:
+            small.setdefault(time(place.rtt), []).append(f"{place.buffer:g}")
+    if not small:
+        return []
+    which = "; ".join(
+        f"at {rtt} those of {listed(buffers)} BDP hold {MIN_BUFFER_PACKETS}" for rtt, buffers in small.items()
+    )
+    return [f"No buffer holds fewer than {MIN_BUFFER_PACKETS} packets: {which}."]
 
 
 def sentence(fair: Fair) -> Sentence:
@@ -49,7 +63,7 @@ def sentence(fair: Fair) -> Sentence:
     if left:
         text += f"{_how_many(fair, len(left))} more seeds{goes_on}"
     if len(fair.controls) == 2:  # noqa: PLR2004
-        low, high = (sorted({place.buffer for place in part}) for part in beyond[0])
+        low, high = (sorted({place.buffer for place in part if not place.raised}) for part in beyond[0])
         if low and high and max(low) < min(high):
             text += f"; it turns between buffers of {max(low):g} and {min(high):g} bandwidth-delay products"
     evidence = [

@@ -444,6 +444,17 @@ def test_streams_that_are_alone_wait_for_themselves() -> None:
     assert change.cause == "the rate of bursts itself"
 
 
+def test_a_stream_over_two_links_loses_on_its_way() -> None:
+    """Each of two links was said to lose what a call loses at both of them together."""
+    links = [{"name": name, "rate": "1 Mbit/s", "queue": {"capacity": "9 packets"}} for name in ("a", "b")]
+    call = {"packet_size": "200 B", "traffic": {"kind": "cbr", "rate": "80 kbit/s"}}
+    classes = [{"name": "f", "path": ["a"]}, {"name": "g", "path": ["b"]}, {"name": "call", "path": ["a", "b"], **call}]
+    flows = [{"rtt": "40 ms", **entry} for entry in classes]
+    scenario = ac.Scenario({"scenario": {"name": "s", "duration": "9 s"}, "link": links, "flows": flows})
+    said = [sentence.text for sentence in causes.diagnose(scenario, "a").sentences]
+    assert any("of their packets on their way over a and b (calls" in text for text in said)
+
+
 def test_slow_start_is_a_cause_of_losses_of_transfers() -> None:
     """ "Many packets are lost: 2.3 %; cause not found" of the overshoot of a single transfer's slow start."""
     tree = planted_link(rate="50 Mbit/s", queue={"capacity": "60 packets"}).canonical

@@ -78,7 +78,10 @@ STATEMENTS: Final = {
     "open-hosts": "the hosts share evenly",
     "delay": "Packets wait long: half of them {value} or more",
     "loss": "Many packets are lost: {value}",
-    "stream": "Streams without congestion control lose up to {value} of their packets (calls tolerate {bears:share})",
+    "stream": (
+        "Streams without congestion control lose up to {value} of their packets{way} (calls tolerate {bears:share})"
+    ),
+    "on-way": " on their way over {links}",
     "idle": "The link stands idle {value} of the time",
     "unfair": "The flows share unevenly: Jain's index is {value}",
     "hosts": "The hosts share unevenly: Jain's index over hosts is {value}",

@@ -24,7 +24,7 @@ from ...experiment.progress import tell
 from ...experiment.runner import parallel
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
 from .ablations import GENERAL, SPECIFIC, LinkAblation, in_words, sized
-from .measures import UNRESPONSIVE, Numbers, lost, numbers
+from .measures import UNRESPONSIVE, Numbers, lost, numbers, on_way
 from .scales import ENDLESS, Length, bits, bulk, carried, lasting, needed, once, pace, quantities, room, timed
 from .sentences import Evidence, Sentence, interval
 from .shapers import RIGHT, before, filters_acks, fixed, held, hosts
@@ -402,8 +402,8 @@ class Diagnosis:
     @property
     def sentences(self) -> list[Sentence]:
         """Symptoms with their causes, the undecided, or that nothing is wrong."""
-        sentences = [sentence(finding, self.link) for finding in self.findings] + list(self.undecided)
-        return sentences or [_healthy(self)]
+        sentences = [sentence(finding, self.link, on_way(self.present.numbers)) for finding in self.findings]
+        return [*sentences, *self.undecided] or [_healthy(self)]
 
 
 def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = None, seed: int = 1) -> Diagnosis:
@@ -757,11 +757,11 @@ def _dose_response(lab: Lab, tree: Tree, symptom: Symptom, before: float, seed: 
     return after.of(symptom).mean < DOSE * before
 
 
-def sentence(finding: Finding, link: str) -> Sentence:
-    """Put a finding into words."""
+def sentence(finding: Finding, link: str, way: object = "") -> Sentence:
+    """Put a finding into words; `way` is that of a stream over other links."""
     symptom = next(symptom for symptom in SYMPTOMS if symptom.key == finding.symptom)
     value = _shown(finding.evidence, symptom)
-    head = state(f"causes.{symptom.key}", value=value, bears=STREAM_LOSS)
+    head = state(f"causes.{symptom.key}", value=value, bears=STREAM_LOSS, way=way)
     if not finding.causes:
         tried = state("causes.tried", tried="; ".join(in_words(finding.tried))) if finding.tried else ""
         text = state("causes.not-found", head=head, tried=tried)

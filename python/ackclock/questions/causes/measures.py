@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from ...core._words import listed
 from ...core.result import packets_handled, taking_part
 from ...core.scenario import link_of
 from ...core.statement import state
@@ -92,6 +93,8 @@ class Numbers:
     """Largest part of its packets that a class without congestion control over the link loses; NaN without one."""
     stream_packets: int = 0
     """That this class sent."""
+    stream_path: tuple[str, ...] = ()
+    """Links that it crosses, which may lose them, too."""
     classes: Mapping[str, ClassNumbers] = field(default_factory=dict)
     """Every class of the scenario, over this link or not."""
     wire_loss: float = 0.0
@@ -151,8 +154,10 @@ def numbers(result: Result, name: str) -> Numbers:
     if half:
         halves["idle"] = (1 - part * float(np.mean(seconds[:half])), 1 - part * float(np.mean(seconds[half:])))
     named = _classes(raw, tree)
-    streams = [named[tree["flows"][k]["name"]] for k in over if tree["flows"][k]["traffic"]["kind"] in UNRESPONSIVE]
-    stream = max((stream for stream in streams if stream.sent), key=lambda stream: stream.loss, default=None)
+    paths = {tree["flows"][k]["name"]: tree["flows"][k]["path"] for k in over
+             if tree["flows"][k]["traffic"]["kind"] in UNRESPONSIVE}  # fmt: skip
+    most = max((key for key in paths if named[key].sent), key=lambda key: named[key].loss, default=None)
+    stream = None if most is None else named[most]
     return Numbers(
         delay_p50=_number(link["delay_p50"]),
         delay_p99=_number(link["delay_p99"]),
@@ -173,6 +178,7 @@ def numbers(result: Result, name: str) -> Numbers:
         window=(float(begin), float(end)),
         stream_loss=math.nan if stream is None else stream.loss,
         stream_packets=0 if stream is None else stream.sent,
+        stream_path=() if most is None else tuple(paths[most]),
         classes=named,
         wire_loss=link["losses"] / max(link["packets"], 1),
         jain_hosts=jain_hosts,
@@ -319,6 +325,12 @@ def _completion(raw: Mapping[str, Any], own: NDArray[np.bool_], place: int, kind
 
 def _number(value: Any) -> float:
     return math.nan if value is None else float(value)
+
+
+def on_way(runs: Sequence[Numbers]) -> Statement | str:
+    """Return where the stream that loses most may lose its packets, if it crosses other links."""
+    path = list(dict.fromkeys(link for run in runs for link in run.stream_path))
+    return state("causes.on-way", links=listed(path)) if len(path) > 1 else ""
 
 
 def lost(link: Mapping[str, Any], loss: float, wire: float) -> Statement:

@@ -26,8 +26,8 @@ from ackclock.questions.causes.experiment import SYMPTOMS, Lab, Measured
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.causes.remedy import Balance, Effect, Key, effects
 from ackclock.questions.causes.sentences import Evidence
+from ackclock.questions.in_linux import styled
 from ackclock.questions.remedies import Remedy
-from ackclock.questions.why import styled
 from conftest import Command
 from verdict_variants import Variant, made, random_crossing, random_line, random_link
 

@@ -20,8 +20,8 @@ from ackclock.questions.causes.experiment import Measured, _bounded, chosen
 from ackclock.questions.causes.measures import numbers, queued
 from ackclock.questions.causes.scales import Length, bits, in_periods, needed, once
 from ackclock.questions.causes.sentences import interval
+from ackclock.questions.in_linux import InLinux
 from ackclock.questions.people import people
-from ackclock.questions.why import InLinux
 
 LENGTH = Length(5.0, 20.0, 0.05, "a test")
 VARYING = {"steps": [["0 s", "30 Mbit/s"], ["10 s", "5 Mbit/s"], ["15 s", "15 Mbit/s"]], "repeat": "20 s"}

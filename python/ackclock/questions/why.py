@@ -11,13 +11,12 @@ Why a link is slow: what its queue does, what causes it, and what another settin
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from .. import _core
 from ..core._words import called, counted, finite, listed
@@ -25,17 +24,15 @@ from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError
 from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, link_of, scenario_of
-from ..core.simulate import list_algorithms, run
+from ..core.simulate import list_algorithms
 from ..core.statement import state
 from ..core.units import seconds_of, time
-from ..experiment.runner import parallel
 from ..experiment.sequential import PEOPLE, WHY
 from .agreement import Trust, near
 from .causes.experiment import SYMPTOMS, Diagnosis, Finding, Lab, Measured, RunCache, chosen, diagnose
 from .causes.measures import Numbers, numbers
 from .causes.remedy import Effect, Preference
 from .causes.scales import (
-    Length,
     bulk,
     carried,
     first_crossed,
@@ -45,13 +42,13 @@ from .causes.scales import (
     once,
     policed,
     quantities,
-    timed,
 )
 from .causes.scales import room as room_of
 from .causes.sentences import Evidence, Sentence, interval
 from .causes.shapers import filters_acks, held, let_through, returning
 from .following import Following, following, follows
 from .home import DOWN, doing, home
+from .in_linux import InLinux, compared_in_linux, linux_of, shorter, styled
 from .people import People, people
 from .remedies import Remedy, other_queue, other_senders
 from .setting import PACKET, Setting, averaged, bits_at, measured
@@ -85,17 +82,6 @@ State = Literal["stands", "swings", "short", "empty"]
 
 class WhyError(AckclockError, ValueError):
     """The link is not described completely, or takes more than a quick answer can compute."""
-
-
-class InLinux(NamedTuple):
-    """The link with endpoints of style "linux", means over seeds, and halves of the intervals of the differences."""
-
-    delay: float
-    """Median wait, s."""
-    used: float
-    """Utilisation."""
-    delay_half: float = 0.0
-    used_half: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -369,7 +355,7 @@ def why(
     proposed = any(said.subject == "FQ-CoDel" and said.predicate == "costs" for said in sentences)
     shapers = tuple(_following(lab, tree, judged, seed)) if proposed and (prefer is None or main.recommended) else ()
     trust = near(tree, name)
-    in_linux = _in_linux(tree, name, answer)
+    in_linux = linux_of(tree, name, answer)
     return Why(
         sentences=tuple(sentences),
         state=main.state,
@@ -382,7 +368,7 @@ def why(
         people=served,
         senders=next((remedy for remedy in remedies if remedy.name == "BBR"), None),
         checked=f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}\n"
-        f"{trust.sentence}{_style(tree, name, answer, in_linux, bool(trust.cells))}",
+        f"{trust.sentence}{compared_in_linux(tree, name, answer, in_linux, bool(trust.cells))}",
         trust=trust,
         diagnosis=answer,
         scenario=scenario,
@@ -417,13 +403,7 @@ def _people(tree: dict[str, Any], main: Judged, remedies: Sequence[Remedy], seed
     trees = {"now": tree} | {SETTING_NAMES[remedy.name]: remedy.tree for remedy in remedies}
     present = main.diagnosis.present
     rates = _rates(tree, main.present, remedies)
-    return people(trees, main.link, present.length, seed, _one_way(present), rates, packets, _once(present))
-
-
-def _once(present: Measured) -> Length:
-    """The length of runs before they were made longer."""
-    own, longer = present.length, present.factor
-    return replace(own, warm=own.warm / longer, measured=own.measured / longer)
+    return people(trees, main.link, present.length, seed, _one_way(present), rates, packets, shorter(present))
 
 
 def _with_classes(main: Judged, beside: Sequence[Judged], tree: Mapping[str, Any]) -> Judged:
@@ -723,79 +703,6 @@ def stated(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
     seeds = state("causes.one-run" if len(runs) == 1 else "causes.mean-over", seeds=len(runs))
     how = str(state("why.how-short" if kind == "short" else "why.how-standing", runs=seeds))
     return kind, Sentence("queue", kind, text, values, (Evidence(how, value, 0.0, held, runs=(key,), kind="time"),))
-
-
-def _in_linux(tree: dict[str, Any], name: str, diagnosis: Diagnosis) -> InLinux | None:
-    """The median wait and the utilisation in style "linux", where the run has another and both can be told."""
-    styles = _styles(tree, name)
-    if not diagnosis.present.enough or not styles or styles == {"linux"}:
-        return None
-    try:
-        changed = styled(tree, "linux")
-    except AckclockError:
-        return None
-    seeds = diagnosis.lab.record[diagnosis.present.key]["seeds"][: WHY.seeds[0]]
-    try:
-        linux = Scenario(timed(changed, _once(diagnosis.present)))
-        runs = parallel(lambda seed: numbers(run(linux, seed=seed, trace_links=True), name), seeds, imports=())
-    except AckclockError:
-        return None
-    pairs = list(zip(runs, diagnosis.present.numbers, strict=False))
-    apart = [interval([getattr(b, key) - getattr(a, key) for a, b in pairs]).half for key in _WAIT_AND_USE]
-    delay_half, used_half = (half if math.isfinite(half) else 0.0 for half in apart)
-    return InLinux(*_wait_and_use(runs), delay_half, used_half)
-
-
-def _styles(tree: Mapping[str, Any], name: str) -> set[str]:
-    return {str(flow["style"]) for flow in bulk(tree, name) if "style" in flow}
-
-
-_WAIT_AND_USE: Final = ("delay_p50", "utilization")
-
-
-def _wait_and_use(runs: Sequence[Numbers]) -> tuple[float, float]:
-    delay, used = (sum(getattr(own, key) for own in runs) / len(runs) for key in _WAIT_AND_USE)
-    return delay, used
-
-
-def _style(tree: dict[str, Any], name: str, diagnosis: Diagnosis, in_linux: InLinux | None, cells: bool) -> str:
-    """How far the run's own style is from style "linux", in which the matrix was compared."""
-    if in_linux is None:
-        return ""
-    here = _wait_and_use(diagnosis.present.numbers)
-    compared = state(
-        "why.not-in-linux-style" if cells else "why.in-style",
-        style=" and ".join(sorted(_styles(tree, name))),
-        delay=in_linux.delay,
-        here=here[0],
-        used=in_linux.used,
-        used_here=here[1],
-    )
-    return str(compared)
-
-
-ALWAYS: Final = ("name", "count", "path", "reverse_path", "rtt", "start", "traffic", "packet_size")
-"""Keys of a class that no style decides."""
-
-
-def styled(tree: Mapping[str, Any], style: str) -> dict[str, Any]:
-    """
-    Return a canonical scenario with its TCP endpoints in another style.
-
-    What the file says stays; what it leaves to its style has that style's defaults.
-    """
-    changed = copy.deepcopy(dict(tree))
-    for place, flow in enumerate(changed["flows"]):
-        if "congestion" not in flow or flow.get("style", style) == style:
-            continue
-        fixed = {key: flow[key] for key in ALWAYS if key in flow}
-        kind = {"kind": flow["congestion"]["kind"]}
-        plain = {**fixed, "style": flow["style"], "congestion": kind}
-        defaults = Scenario({**changed, "flows": [plain], "change": []}).canonical["flows"][0]
-        given = {key: value for key, value in flow.items() if key not in fixed and defaults.get(key) != value}
-        control = {key: value for key, value in flow["congestion"].items() if defaults["congestion"].get(key) != value}
-        changed["flows"][place] = {**fixed, **given, "style": style, "congestion": {**kind, **control}}
-    return changed
 
 
 __all__ = ["Judged", "Preference", "Setting", "Why", "WhyError", "called", "describe", "measured", "why"]

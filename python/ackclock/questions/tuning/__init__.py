@@ -26,7 +26,7 @@ from ...core.statement import Statement, state
 from ...core.units import read_quantity
 from ...experiment.sequential import TUNE
 from ..causes.shapers import held
-from ..why import styled
+from ..in_linux import styled
 from .answer import TOLERANCE, Compromise, Other, Tuned, spans
 from .families import FAMILIES, Family, longest, rounded
 from .packets import Run, beside, compared, latin, measure, shortest

@@ -14,6 +14,7 @@ import ackclock as ac
 import checkers
 from ackclock.core._words import called
 from ackclock.core.statement import state
+from ackclock.present.cli import run as run_command
 from ackclock.present.cli._measured import run_measured
 from ackclock.present.report import why as why_report
 from ackclock.present.report._groups import grouped
@@ -37,6 +38,7 @@ from ackclock.questions.provider import Hour, Mix, Subscribers
 from ackclock.questions.remedies import Remedy, _present_controls, _with_commands
 from ackclock.questions.setting import Setting
 
+TWO_LINKS = {"a": "1 Mbit/s", "b": "9 Mbit/s"}
 CALL = {"name": "call", "path": ["l"], "rtt": "20 ms", "traffic": {"kind": "cbr", "rate": "80 kbit/s"}}
 
 
@@ -453,3 +455,29 @@ def test_controls_have_their_own_names() -> None:
         "BBR", "BBRv3", "BIC", "NV", "LP", "CDG", "Westwood+", "H-TCP"
     ]  # fmt: skip
     assert "after which BBRv3 measures" in needed(over({}, {"congestion": "bbr3"}).canonical, "l").reason
+
+
+def test_what_streams_lose_is_not_said_of_a_link_that_loses_nothing() -> None:
+    """ "44.0 % of their packets at a; ... 44.0 % of their packets at b", whose queue dropped none."""
+    links = [{"name": name, "rate": rate, "queue": {"capacity": "4 packets"}} for name, rate in TWO_LINKS.items()]
+    stream = {**CALL, "path": ["a", "b"], "traffic": {"kind": "poisson", "rate": "2 Mbit/s"}}
+    tree = {"scenario": {"duration": "8 s", "measure": "2 s .. 8 s"}, "link": links}
+    alone = ac.run(ac.Scenario({**tree, "flows": [stream]}), trace_links=True)
+    assert alone.links["drops"]["b"] == 0 < alone.links["drops"]["a"]
+    assert (numbers(alone, "a").stream_loss > 0.3, numbers(alone, "b").stream_loss) == (True, 0.0)
+    judgement = verdict([alone])
+    assert judgement is not None
+    assert judgement.text.count("of their packets") == 1
+
+
+def test_a_verdict_that_is_the_same_sentence_is_printed_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "The queue is empty most of the time", of its oscillation and again of its stability."""
+    said = {"sentence": "The queue is always empty."}
+    monkeypatch.setattr(
+        run_command, "_verdicts", lambda _: {"l": {"oscillates": said, "stable": said, "measured_s": 9.0}}
+    )
+    nobody: Any = SimpleNamespace(seed=1)
+    run_command._print_verdicts([nobody])
+    assert capsys.readouterr().out.count("always empty") == 1

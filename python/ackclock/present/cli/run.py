@@ -404,9 +404,9 @@ def _print_verdicts(results: Sequence[Result]) -> None:
     for result in results:
         seed = f"seed {result.seed}, " if len(results) > 1 else ""
         for link, answer in _verdicts(result).items():
-            for verdict in (answer["oscillates"], answer["stable"]):
-                if verdict is not None:
-                    print(f"{link} ({seed}{length(answer['measured_s'])}): {verdict['sentence']}")
+            verdicts = [verdict for verdict in (answer["oscillates"], answer["stable"]) if verdict is not None]
+            for sentence in dict.fromkeys(verdict["sentence"] for verdict in verdicts):  # of an empty queue one
+                print(f"{link} ({seed}{length(answer['measured_s'])}): {sentence}")
     print()
 
 

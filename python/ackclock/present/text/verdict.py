@@ -51,7 +51,8 @@ def verdict(results: Sequence[Result]) -> Verdict | None:
             mean, limit = interval(values), symptom.limit(measured[0])
             half = mean.half if math.isfinite(mean.half) else 0.0
             if mean.mean - half > limit:
-                problems.append(_words(symptom.key, mean.mean, measured[0], where))
+                words = _words(symptom.key, mean.mean, measured[0], where * (symptom.key != "stream"))
+                problems += [words] * (words not in problems)
             elif mean.mean + half > limit:
                 open_.append(f"{_OPEN[symptom.key]}{where}")
     unknown = f" Not decided by these seeds: whether {listed(open_)}." if open_ else ""

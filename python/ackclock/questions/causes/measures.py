@@ -90,7 +90,10 @@ class Numbers:
     window: tuple[float, float] = (0.0, math.nan)
     """The measured time: from when and until when, s."""
     stream_loss: float = math.nan
-    """Largest part of its packets that a class without congestion control over the link loses; NaN without one."""
+    """
+    Largest part of its packets that a class without congestion control over the link loses on its whole path, if the
+    link itself loses any, else 0; NaN without such a class.
+    """
     stream_packets: int = 0
     """That this class sent."""
     stream_path: tuple[str, ...] = ()
@@ -158,6 +161,8 @@ def numbers(result: Result, name: str) -> Numbers:
              if tree["flows"][k]["traffic"]["kind"] in UNRESPONSIVE}  # fmt: skip
     most = max((key for key in paths if named[key].sent), key=lambda key: named[key].loss, default=None)
     stream = None if most is None else named[most]
+    # what they lose elsewhere is no matter of a link that loses nothing
+    loses = link["drops"] + link["policed"] + link["losses"] > 0
     return Numbers(
         delay_p50=_number(link["delay_p50"]),
         delay_p99=_number(link["delay_p99"]),
@@ -176,7 +181,7 @@ def numbers(result: Result, name: str) -> Numbers:
         halves=halves,
         computed=int(result.departures),
         window=(float(begin), float(end)),
-        stream_loss=math.nan if stream is None else stream.loss,
+        stream_loss=math.nan if stream is None else stream.loss * loses,
         stream_packets=0 if stream is None else stream.sent,
         stream_path=() if most is None else tuple(paths[most]),
         classes=named,

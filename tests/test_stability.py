@@ -372,9 +372,29 @@ def test_without_an_equilibrium_the_command_says_why_and_what_happens(capsys: py
     slow = ["--set", queue, "--set", "flows.access_rate=1 Mbit/s"]  # sixty times that never fills the link
     assert main(["stability", str(SCENARIOS / "compound-red.toml"), *slow, "--vary", "rtt=10ms..90ms"]) == 0
     equations, packets, *rest = capsys.readouterr().out.splitlines()
-    assert any(line.startswith("note: nothing was varied: --vary rtt=10ms..90ms moves an equilibrium") for line in rest)
-    assert "There is no equilibrium: no regime of the AQMs' laws balances arrivals" in equations
+    assert any(
+        line.startswith("note: nothing was varied: --vary rtt=10ms..90ms moves an equilibrium, and none was found")
+        for line in rest
+    )
+    assert "No equilibrium was found: no regime of the AQMs' laws balances arrivals" in equations
     assert packets.startswith("From packets: The queue of bottleneck does not oscillate: it is empty nearly always")
+
+
+def test_equations_without_an_equilibrium_or_a_queue_leave_the_answer_to_packets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Vegas over AVQ with room for three packets: "values must be finite; cut the trace to where it has values"."""
+    avq = {"aqm": "avq", "capacity": "3 packets"}
+    link = ac.dumbbell(rate="100 Mbit/s", queue=avq, flows=ac.flows(1, "vegas", rtt="100 ms"), duration="10 s")
+    file = tmp_path / "avq.toml"
+    link.save(file)
+    with pytest.raises(ac.AnalysisError, match="no equilibrium"):
+        _ = ac.stability(link).moving
+    assert main(["stability", str(file), "--packets", "1e5"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("The equations do not tell: no equilibrium: ")
+    assert "The queue of bottleneck " in shown
+    assert main(["stability", str(file), "--from", "equations"]) == 1
 
 
 def test_a_link_that_never_fills_is_left_out(

@@ -98,7 +98,7 @@ def run_measured(options: argparse.Namespace, title: str, scenario: Scenario, wh
     )
     if judged.verdict == "cannot tell" and judged.runs >= MOST_RUNS and 2 * judged.packets < options.packets:
         print(f"It stopped after {judged.runs} runs, the most of one length; more --packets change nothing.")
-    elif judged.verdict == "cannot tell":
+    elif judged.verdict == "cannot tell" and 2 * judged.packets >= options.packets:
         print(f"It stopped near --packets {options.packets:.0f}; --packets {10 * options.packets:.0f} goes on.")
     if options.vary:
         print(f"A limit is measured between two values: {_HOW_TO_VARY}.")

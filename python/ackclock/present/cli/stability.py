@@ -86,6 +86,11 @@ def _answered(options: argparse.Namespace) -> None:
             raise WrongInputError(f"{error}\nAdd --from packets to measure it from packet runs instead.") from None
         run_measured(options, title, scenario, f"There are no equations: {error}")
         return
+    except AnalysisError as error:
+        if options.source != "auto" or options.report:
+            raise
+        run_measured(options, title, scenario, f"The equations do not tell: {error}")
+        return
     except ValueError as error:
         raise WrongInputError(f"ackclock stability: {error}") from None
     if options.equilibrium is None:
@@ -102,7 +107,7 @@ def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: 
         try:
             spans = dict(map(_vary, options.vary)) or None
             answer = analysis.answer(spans, budget=options.budget)
-            comparison = _comparison(options, analysis) if options.source == "both" else None
+            comparison = _comparison(options, answer, analysis) if options.source == "both" else None
             check = _packets(options, answer) if options.source == "auto" else None
             head = headline(answer, check, None if comparison is None else comparison[1])
             if report:
@@ -119,7 +124,9 @@ def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: 
                 tree["equilibria"] = [_plain(other) for other in each]
             tree |= {} if check is None else {"packets": check.json()}
             print_json(
-                tree | ({} if comparison is None else {"measured": comparison[0].json(), "apart": comparison[1].json()})
+                tree
+                | ({} if comparison is None else {"measured": comparison[0].json()})
+                | ({} if comparison is None or comparison[1] is None else {"apart": comparison[1].json()})
             )
         else:
             if len(each) > 1:
@@ -138,7 +145,7 @@ def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: 
                 print_table(limits_table(answer))
             if comparison is not None:
                 print_text(f"From packets: {comparison[0].sentence}")
-                print_text("\n".join([*comparison[1].sentences, ""]))
+                print_text("\n".join([*(comparison[1].sentences if comparison[1] else []), ""]))
             print_notes(
                 [
                     *map(idle_links, analysis.idle),
@@ -177,31 +184,42 @@ def _plain(analysis: Stability) -> dict[str, Any]:
     return tree
 
 
-def _comparison(options: argparse.Namespace, analysis: Stability) -> tuple[MeasuredStability, Discrepancy]:
+def _comparison(
+    options: argparse.Namespace, answer: Answer, analysis: Stability
+) -> tuple[MeasuredStability, Discrepancy | None]:
+    """A measurement and how far the equations are from it; None, and a caveat, where they are not of one queue."""
     from ...questions.measured import measured_stability
     from ...questions.stability import discrepancy
 
     measured = measured_stability(analysis.scenario, **budget_of_packets(options))
-    return measured, discrepancy(analysis, measured)
+    try:
+        return measured, discrepancy(analysis, measured)
+    except AnalysisError as error:
+        answer.caveats.append(str(error))
+        return measured, None
 
 
 def _moving(options: argparse.Namespace, title: str, scenario: Scenario, moved: Cycle) -> None:
     """Print where equations without an equilibrium lead, and what packets say."""
-    measured = None
+    measured, refused = None, None
     if options.source != "equations":
         from ...questions.measured import measured_stability
 
-        measured = measured_stability(scenario, **budget_of_packets(options))
+        try:
+            measured = measured_stability(scenario, **budget_of_packets(options))
+        except AnalysisError as error:
+            refused = str(error)
     if options.json:
         print_json({"cycle": moved.json()} | ({} if measured is None else {"measured": measured.json()}))
         return
     print_text(f"{title}: {moved.sentence}")
-    if measured is not None:
-        print_text(f"From packets: {measured.sentence}")
-        if not moved.rests and measured.mode is not None and math.isfinite(moved.period):
-            print(f"period: {moved.period:.3g} s by the equations, {measured.period:.3g} s measured")
+    if measured is not None or refused is not None:
+        print_text(f"From packets: {refused if measured is None else measured.sentence}")
+    periods = math.isfinite(moved.period) and not moved.rests
+    if measured is not None and periods and measured.link == moved.link and measured.mode is not None:
+        print(f"period: {moved.period:.3g} s by the equations, {measured.period:.3g} s measured")
     if options.vary:
-        print_notes([f"nothing was varied: --vary {' '.join(options.vary)} moves an equilibrium, and there is none"])
+        print_notes([f"nothing was varied: --vary {' '.join(options.vary)} moves an equilibrium, and none was found"])
 
 
 def _vary(text: str) -> tuple[str, tuple[str, str] | None]:

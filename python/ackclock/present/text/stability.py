@@ -324,13 +324,12 @@ def idle_links(name: str) -> str:
 def cycle(moved: Cycle) -> str:
     """Return where equations without an equilibrium lead."""
     why = moved.why.removeprefix("no equilibrium: ").rstrip(".")
+    text = f"No equilibrium was found: {why}. From empty queues the queue of {moved.link}"
     if moved.rests:
-        rest = f"From empty queues the queue of {moved.link} comes to rest at {digits(moved.mean)} packets"
-        return f"The search found no equilibrium: {why}. {rest}, all the same."
-    text = f"There is no equilibrium: {why}. From empty queues the queue of {moved.link} moves between "
-    text += f"{digits(moved.low)} and {digits(moved.high)} packets"
+        return f"{text} comes to rest at {digits(moved.mean)} packets, all the same."
     if moved.high < 1e-3:  # noqa: PLR2004, a rounding of the solver
-        return f"There is no equilibrium: {why}. From empty queues the queue of {moved.link} stays empty."
+        return f"{text} stays empty."
+    text += f" moves between {digits(moved.low)} and {digits(moved.high)} packets"
     if math.isfinite(moved.period):
         return f"{text} with a period of {quantity(moved.period, 's')}."
     return f"{text}; no period stands out."

@@ -427,6 +427,11 @@ class Ensemble:
         )
         done = replicate(scenario, runs, seed=seed, threads=self.threads, trace_links=True)
         self.packets += sum(result.departures for result in done)
+        transfers = [flow["name"] for flow in scenario.canonical["flows"] if flow["traffic"]["kind"] == "transfer"]
+        for result in done if transfers else ():
+            over = result.flows[result.flows["class"].isin(transfers) & result.flows["completion"].notna()]
+            if len(over):
+                raise AnalysisError(str(state("measured.ends", flows=over["class"].iloc[0])), "changes with time")
         return list(done)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ...core.accessors import presented
+from ...core.errors import AnalysisError
 from ...core.fluid import fluid
 
 if TYPE_CHECKING:
@@ -79,18 +80,20 @@ def cycle(scenario: Scenario, why: str, **choices: Any) -> Cycle:
     Raises
     ------
     AnalysisError
-        If the integration does not reach its end.
+        If the integration does not reach its end, or the equations have no queue: then why there is no equilibrium.
     """
     import numpy as np
 
     from ...analysis.oscillation import find_oscillation
 
     look = fluid(scenario, duration=1.0, samples=11, **choices)
+    if np.isnan(look.traces["queue"]).all():
+        raise AnalysisError(why, "no equilibrium")
     rtt = float(look.traces["rtt"].max())
     end = max(SECONDS, ROUND_TRIPS * rtt)
     run = fluid(scenario, duration=end, samples=SAMPLES, relative=1e-5, **choices)
     queues = run.traces["queue"].sel(time=slice(0.5 * end, None))
-    link = str(queues["link"].to_numpy()[int(np.argmax(queues.std("time").to_numpy()))])
+    link = str(queues["link"].to_numpy()[int(np.nanargmax(queues.std("time", skipna=False).to_numpy()))])
     queue = queues.sel(link=link).to_numpy()
     oscillation = find_oscillation(queue, end / (SAMPLES - 1))
     period = math.nan if oscillation is None else oscillation.period

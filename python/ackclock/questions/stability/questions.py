@@ -234,7 +234,7 @@ class Stability(EquilibriumAnalysis):
         Raises
         ------
         AnalysisError
-            If the integration does not reach its end.
+            If there is none, and the equations have no queue or their integration does not reach its end.
         """
         try:
             self.equilibria()

@@ -113,17 +113,13 @@ def test_an_empty_queue_and_a_changing_link_are_answered() -> None:
     idle = ac.dumbbell(rate="100 Mbit/s", queue="drop-tail", flows=flows, duration="5 s")
     assert ac.measured_stability(idle).verdict == "does not oscillate"
     changing = idle.with_({"change": [{"at": "1 s", "link": "bottleneck", "rate": "50 Mbit/s"}]})
-    for passing in (
-        {"flows.stop": "5 s"},
-        {"flows.traffic": {"kind": "transfer", "size": "30 kB"}},
-        {"link.rate": {"steps": [["0 s", "50 Mbit/s"], ["20 s", "5 Mbit/s"]]}, "scenario.duration": "30 s"},
-    ):  # "it is empty nearly always (0 packets on average)", after they were gone; or of the last step's rate alone
-        with pytest.raises(ac.AnalysisError, match="no stationary state"):
-            ac.measured_stability(idle.with_(passing), packets=1)
-    lasts = idle.with_({"flows.traffic": {"kind": "transfer", "size": "10 GB"}})
-    assert ac.measured_stability(lasts, packets=1).packets > 0
     with pytest.raises(ac.AnalysisError, match="no stationary state"):
         ac.measured_stability(changing)
+    # "it is empty nearly always (0 packets on average)", after they had come to an end
+    with pytest.raises(ac.AnalysisError, match="the transfers of flows come to an end"):
+        ac.measured_stability(idle.with_({"flows.traffic": {"kind": "transfer", "size": "30 kB"}}), packets=1)
+    lasts = idle.with_({"flows.traffic": {"kind": "transfer", "size": "10 GB"}})
+    assert ac.measured_stability(lasts, packets=1).packets > 0
 
 
 def test_a_link_driven_up_and_down_without_hysteresis() -> None:

@@ -25,9 +25,10 @@ from ackclock.core.devices import (
     shaped,
     weight_exponent,
 )
+from ackclock.core.statement import state
 from ackclock.core.tc.scenarios import export_tc, import_tc
 from ackclock.questions.causes import needed
-from ackclock.questions.tuning import Tuned, TuneError, _of_the_file, _Tuning, theory
+from ackclock.questions.tuning import Compromise, Tuned, TuneError, _of_the_file, _Tuning, theory
 from ackclock.questions.tuning.families import FAMILIES, rounded
 from ackclock.questions.tuning.packets import PRESENT, Run, compared, shortest
 from ackclock.questions.tuning.packets import scenario as placed
@@ -731,3 +732,20 @@ def test_runs_that_are_too_short_are_named() -> None:
         r"otherwise", said
     )  # fmt: skip
     assert shortest(question, queue, [replace(run, length=1e5)]) is None
+
+
+def test_of_packet_runs_alone_neither_margins_nor_bisections_are_told() -> None:
+    """ "Margins say nothing of the sawtooth" of FQ-CoDel, which has none; a delay of runs was "found by bisection"."""
+    question = problem(link(), None, {"flows": "2..8"}, NEED)
+    run = Run({"flows": 8.0}, 1, 60.0, 0.05, math.nan, 0.05, 0.06, 1.0, 0.0, 0.9, 0.8, 9)
+    gives = [Compromise("a mean delay of 50 ms instead of 30 ms", "target", 0.05)]
+    queue = {"scheduler": "fq_codel", "capacity": "99 packets"}
+    best = Tuned("x", "fq_codel", question, False, queue, None, runs=[run], worst=run, compromises=gives, alone=True)
+    assert "what to give up (each alone; found by its packet runs):" in str(best)
+    none = replace(best, queue=None, runs=[], worst=None)
+    assert "found by bisection at the corners of the range" in str(none)
+    said = [
+        str(state(f"tune.{case}", part=0.9, period=0.8, where=" at flows 8")) for case in ("swings-alone", "swings")
+    ]
+    assert said[0] == "in packet runs the queue swings by 90% of its mean with a period of 800 ms at flows 8"
+    assert said[1] == f"{said[0]}: margins say nothing of the sawtooth of single flows"

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ...questions.tuning.packets import Run
     from ...questions.tuning.theory import Check
 
+_SWINGS: Final = "in packet runs the queue swings by {part:.0%} of its mean with a period of {period:precise}{where}"
+
 STATEMENTS: Final = {
     "packets-only": "searched by packet runs alone: {why}",
     "no-law": "{kind} has no fluid law",
@@ -41,10 +43,8 @@ STATEMENTS: Final = {
     "packet-settings": "{count} settings of {kind} in packet runs",
     "longer-delay": "a mean delay of {delay:precise} instead of {target:precise}",
     "smaller-margins": "margins of {gain:.3g} dB, {phase:.3g} degrees and {delay:precise}",
-    "swings": (
-        "in packet runs the queue swings by {part:.0%} of its mean with a period of {period:precise}{where}: "
-        "margins say nothing of the sawtooth of single flows"
-    ),
+    "swings": f"{_SWINGS}: margins say nothing of the sawtooth of single flows",
+    "swings-alone": _SWINGS,
     "unstable": "the equilibrium itself is unstable",
     "unknown": "not known: {error}",
     "none-found": "none found",
@@ -430,7 +430,8 @@ def _missing(tuned: Tuned) -> list[str]:
             "",
         ]
     if tuned.compromises:
-        lines += ["what to give up (each alone; found by bisection at the corners of the range):"]
+        how = "bisection at the corners of the range" if tuned.queue is None else "its packet runs"
+        lines += [f"what to give up (each alone; found by {how}):"]
         lines += [f"  {compromise.what}" for compromise in tuned.compromises]
     elif tuned.nearest is not None:
         lines += ["giving up one demand, or one end of a range, is not enough"]

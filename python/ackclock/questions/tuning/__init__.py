@@ -510,7 +510,8 @@ class _Tuning:
         if swinging:
             most = max(swinging, key=lambda trial: trial.swings)
             where = at(most.point)
-            notes.append(str(state("tune.swings", part=most.swings, period=most.period, where=where)))
+            case = "swings-alone" if tuned.alone else "swings"
+            notes.append(str(state(f"tune.{case}", part=most.swings, period=most.period, where=where)))
         if tuned.runs and (short := shortest(question, queue, tuned.runs)):
             notes.append(str(short))
         gives = [] if tuned.found else self._given_up(worst)

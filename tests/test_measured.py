@@ -116,7 +116,7 @@ def test_an_empty_queue_and_a_changing_link_are_answered() -> None:
     with pytest.raises(ac.AnalysisError, match="no stationary state"):
         ac.measured_stability(changing)
     # "it is empty nearly always (0 packets on average)", after they had come to an end
-    with pytest.raises(ac.AnalysisError, match="the transfers of flows come to an end"):
+    with pytest.raises(ac.AnalysisError, match="the transfers of flows-1 come to an end"):
         ac.measured_stability(idle.with_({"flows.traffic": {"kind": "transfer", "size": "30 kB"}}), packets=1)
     lasts = idle.with_({"flows.traffic": {"kind": "transfer", "size": "10 GB"}})
     assert ac.measured_stability(lasts, packets=1).packets > 0

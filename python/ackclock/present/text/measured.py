@@ -65,6 +65,7 @@ STATEMENTS: Final = {
     "wide-interval": (
         "{finding} Its interval is wider than {tolerance:.0%} of the rate: a larger budget of packets would narrow it."
     ),
+    "steps": "the rate of {link} has steps that do not repeat",
     "ends": (
         "the transfers of {flows} come to an end, so the queue has no stationary state to be measured; "
         "--set flows.{flows}.traffic=bulk measures the queue of endless ones"

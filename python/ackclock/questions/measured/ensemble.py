@@ -442,7 +442,7 @@ def _changes(tree: Mapping[str, Any]) -> str:
     for link in tree["link"]:
         rate = link["rate"]
         if isinstance(rate, Mapping) and len(rate.get("steps", ())) > 1 and math.isinf(steps(rate)[1]):
-            return f"the rate of {link['name']} has steps that do not repeat"
+            return str(state("measured.steps", link=link["name"]))
     stopped = [str(flow["name"]) for flow in tree["flows"] if flow.get("stop", "never") != "never"]
     return f"the flows {listed(stopped)} stop" if stopped else ""
 

@@ -244,6 +244,21 @@ def test_a_shaper_above_the_line_lets_no_more_through() -> None:
         assert words in why_module._words(tree, "l")
 
 
+def test_long_tails_are_said_and_measured_beside_the_same_traffic() -> None:
+    """
+    "Nothing is wrong" beside 1 in 100 packets that wait 338 ms, and FQ-CoDel paid 16 % of the rate for that.
+
+    Its runs were so short that nobody opened a page in them.
+    """
+    web = {"name": "web", "rtt": "40 ms", "traffic": {"kind": "http", "size": "1 MB", "think": "20 s"}}
+    calls = {**CALL, "count": 20, "rtt": "40 ms", "packet_size": "200 B", "start": "uniform 0 s .. 20 ms"}
+    answer = why_module.why(scenario=over({"queue": {"capacity": "1000 packets"}}, web, calls))
+    assert re.search(r"Nothing is wrong most of the time: .* \(1 in 100: [0-9]+ ms or more\)", answer.sentence)
+    lengths = {key: run["length_s"] for key, run in answer.json()["runs"].items()}
+    assert lengths["instead: FQ-CoDel"] == pytest.approx(max(lengths.values()))
+    assert "of the rate" not in answer.sentence
+
+
 def test_a_buffer_and_a_number_of_flows_that_change() -> None:
     """The wait of 400 packets was blamed on "the buffer of 20 packets"; a class that has no flows yet was an error."""
     changes = [

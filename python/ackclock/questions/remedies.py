@@ -30,6 +30,8 @@ from .setting import Setting, averaged, bits_at, measured
 PORT: Final = 1e9
 """From this rate on nobody shapes in software: the queue of the port itself is set, bit/s."""
 BBR: Final = ("bbr", "bbr3")
+LASTING: Final = ("bulk", "app-limited", "cbr", "poisson")
+"""Traffic without pauses; of other traffic runs of different lengths hold different parts."""
 IN_LINUX: Final = (
     "reno", "cubic", "bic", "westwood", "highspeed", "hybla", "htcp", "vegas", "nv", "veno", "scalable", "lp", "yeah",
     "illinois", "dctcp", "cdg", "bbr",
@@ -345,6 +347,8 @@ def _compared(
 ) -> tuple[Measured, Balance]:
     """Run another setting with more seeds, as many as the present one has, until its effects are decided."""
     counts = most_flows(changed)
+    if any(flow["traffic"]["kind"] not in LASTING for flow in changed["flows"]):
+        lab.known = present.length
     for seeds in WHY.seeds:
         after = lab.measure(key, changed, min(seeds, len(present.numbers)), seed, traces=True)
         balance = Balance(effects(present, after, parts, first_crossed(changed, list(parts)), counts))

@@ -120,6 +120,10 @@ STATEMENTS: Final = {
         "Nothing is wrong: half of the packets wait at most {wait:time}, {lost}, and the link is used {used:share} of "
         "the time."
     ),
+    "healthy-but": (
+        "Nothing is wrong most of the time: half of the packets wait at most {wait:time} (1 in 100: {tail:time} or "
+        "more), {lost}, and the link is used {used:share} of the time."
+    ),
     "lost": "{loss:share} are lost",
     "wire-lost": "{loss:share} are lost in the queue and {wire:share} on the wire",
     "acks-dropped": "{loss:share}, mostly needless ACKs, are dropped",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ...core._words import listed
+from ...core._words import finite, listed
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, link_of
 from ...core.simulate import run
@@ -241,7 +241,7 @@ class Lab:
     simulated: int = 0
     """Number of runs."""
     known: Length | None = None
-    """Length of runs of the present setting that are in the cache: taken where it is no shorter than what is needed."""
+    """Length of runs that are in the cache, or are compared with: taken where it is no shorter than what is needed."""
 
     def measure(
         self,
@@ -259,7 +259,7 @@ class Lab:
         Where the first runs find longer delays than the buffer's size made expect, they are done again for longer.
         """
         tree = Scenario(tree).canonical  # with the defaults of what was changed, by which its length is told
-        known = self.known if key.startswith("present") else None
+        known = self.known if key.startswith(("present", "instead", "senders")) else None
         length, enough, count = self._length(tree, needed(tree, self.link), seeds, factor, known)
         tell(f"{self.link}, {key}: {count} runs of {time(length.total)}")
         by_link = self._runs(tree, length, count, first, traces)
@@ -279,7 +279,7 @@ class Lab:
             "seeds": list(range(first, first + count)),
             "length_s": length.total,
             "enough": enough,
-            "numbers": [_plain(asdict(link_numbers)) for link_numbers in by_link[self.link]],
+            "numbers": [finite(asdict(link_numbers)) for link_numbers in by_link[self.link]],
         }
         others = {name: tuple(by_link[name]) for name in self.also}
         return Measured(key, tuple(by_link[self.link]), length, enough, factor, others)
@@ -353,12 +353,6 @@ class Lab:
         scenario = Scenario(timed(tree, length))
         kept = self.cache.results.get((json.dumps(scenario.canonical), seed))
         return run(scenario, seed=seed, trace_links=True) if kept is None else kept
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(inner) for key, inner in value.items()}
-    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 @dataclass(frozen=True)
@@ -789,12 +783,14 @@ def _healthy(diagnosis: Diagnosis) -> Sentence:
     stated = [symptom for symptom in SYMPTOMS if not (symptom.key == "loss" and filters_acks(link))]
     judged = [_evidence(present, symptom) for symptom in stated if not math.isnan(present.of(symptom).mean)]
     wait, loss = (present.of(symptom).mean for symptom in SYMPTOMS[:2])
-    sums = (sum(getattr(own, key) for own in present.numbers) for key in ("utilization", "wire_loss"))
-    used, wire = (total / len(present.numbers) for total in sums)
+    sums = (sum(getattr(own, key) for own in present.numbers) for key in ("utilization", "wire_loss", "delay_p99"))
+    used, wire, tail = (total / len(present.numbers) for total in sums)
+    facts = {"wait": wait, "tail": tail, "lost": lost(link, loss, wire), "used": used}
+    text = state("causes.healthy-but" if tail > present.limit(SYMPTOMS[0]) else "causes.healthy", **facts)
     return Sentence(
         f"link {diagnosis.link}",
         "healthy",
-        str(state("causes.healthy", wait=wait, lost=lost(link, loss, wire), used=used)),
+        str(text),
         {"delay_p50_s": wait, "loss": loss, "wire_loss": wire, "utilization": used},
         judged,
     )

@@ -15,6 +15,7 @@ from unittest.mock import patch
 import pytest
 
 import ackclock as ac
+import basis_checker
 import cause_checker
 import checkers
 import people_checker
@@ -67,7 +68,7 @@ def false() -> list[str]:
 def of_the_link(answer: dict[str, Any]) -> list[str]:
     """What the judges of links and causes call false in an answer."""
     known = checkers._Runs(answer["runs"], answer["link"])
-    faults = cause_checker.wrong(answer, known)
+    faults = cause_checker.wrong(answer, known) + basis_checker.wrong(answer, known)
     try:
         checkers.check(answer, known)
     except AssertionError as error:
@@ -254,6 +255,29 @@ def _other_class() -> Any:
     return patch.object(TEXT["remedies"], "_effect", words)
 
 
+def _how(pattern: str, words: str) -> Any:
+    """Evidence that is described otherwise."""
+
+    def change(evidence: Any) -> Any:
+        return replace(evidence, how=re.sub(pattern, words, evidence.how))
+
+    return wrapped(EXPERIMENT, "_evidence", change)
+
+
+def _open_call() -> Any:
+    true = TEXT["people"]._open
+    return patch.object(TEXT["people"], "_open", lambda *which: which[2] == "mos" or true(*which))
+
+
+def _follows_less() -> Any:
+    """A shaper that follows, with what there is now in place of what it gives."""
+
+    def change(shapers: Any) -> Any:
+        return [replace(one, goodput=one.goodput[::-1], one_way_p50=one.one_way_p50[::-1]) for one in shapers]
+
+    return wrapped(WHY, "_following", change)
+
+
 def _other_wanted() -> Any:
     true = REMEDY.Balance.wanted
     return patch.object(REMEDY.Balance, "wanted", lambda balance, prefer: not true(balance, prefer))
@@ -312,6 +336,14 @@ FAULTS: dict[str, Callable[[], Any]] = {
     "the halves disagree": lambda: _open(reason="the two halves of the run disagree"),
     "runs of different lengths disagree": lambda: _open(reason="runs of different lengths disagree"),
     "cannot tell, by the limit": lambda: _open(reason="the runs lie on both sides of the limit"),
+    "a call that is decided is left open": _open_call,
+    "the first cause is another": lambda: wrapped(WHY, "_first_cause", lambda _: "jitter"),
+    "causes by other keys": lambda: _causes_of(lambda ones: [replace(one, key="jitter") for one in ones]),
+    "evidence of more seeds": lambda: _how(r"over \d+ seeds", "over 9 seeds"),
+    "evidence of longer runs": lambda: _how(r"of [0-9.]+ s$", "of 777 s"),
+    "another state": lambda: wrapped(WHY, "stated", lambda said: ("short", said[1])),
+    "fewer runs than there are": lambda: wrapped(WHY, "_checked", lambda text: re.sub(r"by \d+", "by 2", text)),
+    "another first seed": lambda: wrapped(WHY, "_checked", lambda text: text.replace("seeds from 1", "seeds from 2")),
     "the other style's delay as this one's": lambda: wrapped(
         WHY, "_style", lambda text: re.sub(r"delay of (.*?) \(here (.*?)\)", r"delay of \2 (here \1)", text)
     ),
@@ -331,6 +363,7 @@ LINES: dict[str, tuple[int, Callable[[], Any]]] = {
     ),
     "what costs a lot is recommended": (9100011, _other_wanted),
     "a third of the interval of a wait": (9100038, lambda: _narrow(WHY)),
+    "a shaper that follows gives what there is": (9100011, _follows_less),
     "unequal shares even out": (9100011, lambda: _open(reason="the shares may even out in longer runs")),
 }  # fmt: skip
 """Faults that show where classes share a line."""

@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from scipy import stats
 
 import ackclock as ac
+import basis_checker
 import cause_checker
 import people_checker
 import printed_checker
@@ -59,7 +60,7 @@ def false(answer: dict[str, Any], scenario: Any) -> list[str]:
         check(answer, known)
     except AssertionError as error:
         wrong.append(f"derived again: {error}")
-    wrong += cause_checker.wrong(answer, known)
+    wrong += cause_checker.wrong(answer, known) + basis_checker.wrong(answer, known)
     if answer.get("people") and answer["people"]["settings"]:
         wrong += people_checker.wrong(answer["people"], scenario, warm=began(answer))
         wrong += people_checker.wrong_beside_the_table(answer, scenario)

@@ -163,6 +163,18 @@ def test_no_candidate_is_rounded_beyond_the_demand(kind: str, key: str, target: 
             assert target - 1 / question.rate < delay <= target * (1 + 1e-9)
 
 
+@pytest.mark.parametrize(("kind", "bits", "tried"), [("codel", "256 kbit/s", 1), ("fq_codel", "64 kbit/s", 0)])
+def test_codel_where_a_packet_takes_longer_than_round_trips(kind: str, bits: str, tried: int) -> None:
+    """Packets of 281 ms over 90 ms, for a mean delay of 800 ms: "none was tried"."""
+    flows = [{"path": ["b"], "rtt": "90 ms", "congestion": "bbr", "packet_size": "9000 B"}]
+    tree = {"scenario": {"duration": "9 s"}, "link": [{"name": "b", "rate": bits, "queue": {}}], "flows": flows}
+    goal = problem(ac.Scenario(tree), None, {"rtt": "30ms..90ms"}, replace(NEED, target=0.8))
+    queues = list(rounded(FAMILIES[kind], goal, 0.8, None))
+    assert len(queues) == tried
+    for queue in queues:
+        assert (queue["target"], queue["interval"]) == ("281250 us", "2813 ms")
+
+
 # the stability engine
 
 

@@ -192,16 +192,23 @@ def _threshold(problem: Problem, target: float) -> Iterator[Queue]:
 
 
 def _codel(problem: Problem, target: float) -> Iterator[Queue]:
-    """Targets down from the demanded delay; intervals of one and two longest round trips (RFC 8289, section 4.3)."""
+    """
+    Targets down from the demanded delay; intervals of one and two longest round trips (RFC 8289, section 4.3).
+
+    Where a packet takes longer than these, the target is its time, and a tenth of the interval.
+    """
     rtt = _longest(problem)[0]
     base: Queue = {"capacity": f"{max(capacity(problem, target), 1000)} packets"}
     if problem.ecn:
         base["ecn"] = True
     least = 8 * problem.packet / problem.bits
-    for part, times in itertools.product((1.0, 0.6, 0.35, 0.2, 0.1), (1.0, 2.0)):
-        goal, interval = max(target * part, least), max(rtt * times, 0.02)
-        if goal <= interval:
-            yield {**base, "target": _at_most(goal), "interval": f"{math.ceil(interval * 1e3)} ms"}
+    pairs = [
+        (max(target * part, least), max(rtt * times, 0.02))
+        for part, times in itertools.product((1.0, 0.6, 0.35, 0.2, 0.1), (1.0, 2.0))
+    ]
+    fitting = [pair for pair in pairs if pair[0] <= pair[1]]
+    for goal, interval in fitting or ([(least, 10 * least)] if least <= target else []):
+        yield {**base, "target": _at_most(goal), "interval": f"{math.ceil(interval * 1e3)} ms"}
 
 
 def _plain_codel(problem: Problem, target: float) -> Iterator[Queue]:

@@ -496,3 +496,11 @@ def test_a_verdict_that_is_the_same_sentence_is_printed_once(
     nobody: Any = SimpleNamespace(seed=1)
     run_command._print_verdicts([nobody])
     assert capsys.readouterr().out.count("always empty") == 1
+
+
+def test_flags_are_written_as_in_a_scenario() -> None:
+    """Columns "True" and "False" of `--set link.a.queue.ecn=true`."""
+    labels = [{"file": "x.toml", "set": {"link.l.queue.ecn": on}} for on in (True, False)]
+    assert variants.names_of(labels) == ["true", "false"]
+    both = [{"file": "x.toml", "set": {"link.l.queue.ecn": on, "flows.rtt": f"{on + 1} ms"}} for on in (True, False)]
+    assert variants.names_of(both) == ["ecn=true, rtt=2 ms", "ecn=false, rtt=1 ms"]

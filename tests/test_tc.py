@@ -443,7 +443,7 @@ def test_names_of_a_scenario_survive_tc() -> None:
     ours, theirs = (scenario.canonical["link"][0]["queue"] for scenario in (given, read))
     assert shape(ours["classes"]) == shape(theirs["classes"])
     assert ours["default"] == theirs["default"]
-    assert any("newton: False here, True in Linux" in note for note in exported.notes)
+    assert any("newton: false here, true in Linux" in note for note in exported.notes)
     assert any('"call" must carry the mark' in note for note in exported.notes)
     assert again(read) == read
 

@@ -81,6 +81,11 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
+def written(value: Any) -> str:
+    """Return a value as a scenario has it: true and false in small letters."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def finite(tree: Any) -> Any:
     """Return plain values as JSON can have them: None in place of numbers that are not finite, lists of tuples."""
     if isinstance(tree, float):

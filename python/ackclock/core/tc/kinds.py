@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from ... import _core
-from .._words import nearest
+from .._words import nearest, written
 from ..devices import burst_for, weight_exponent
 from ..statement import state
 from . import units
@@ -361,7 +361,9 @@ def _differences(
                 continue
             there = expected.get(key, (defaults["scheduler"] if within else defaults).get(key))
             if value != there and not _same(value, there):
-                notes.append(str(state("tc.fixed-in-linux", place=f"{place}.{key}", value=value, linux=there)))
+                notes.append(
+                    str(state("tc.fixed-in-linux", place=f"{place}.{key}", value=written(value), linux=written(there)))
+                )
 
 
 def _same(value: Any, other: Any) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ... import _core
-from ...core._words import nearest
+from ...core._words import nearest, written
 from ...core.scenario import Scenario, form_of, load, loads
 from ...core.units import several
 from ._output import WrongInputError, visible
@@ -206,7 +206,7 @@ def one_variant(options: argparse.Namespace, command: str) -> tuple[str, Scenari
     if len(variants) > 1:
         raise WrongInputError(f"--set: {command} takes one value for each key")
     [(label, scenario)] = variants
-    changes = ", ".join(f"{key} = {value}" for key, value in label["set"].items())
+    changes = ", ".join(f"{key} = {written(value)}" for key, value in label["set"].items())
     return f"{scenario.name}{' with ' if changes else ''}{changes}", scenario
 
 

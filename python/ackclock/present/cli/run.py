@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ... import _core
+from ...core._words import written
 from ...core.captures import Capture, CaptureError, Pcap, Qlog
 from ...core.errors import ScenarioError
 from ...core.files import writing
@@ -385,7 +386,7 @@ def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) ->
 
     title = result.name
     if changes:
-        title += " with " + ", ".join(f"{key} = {value}" for key, value in changes.items())
+        title += " with " + ", ".join(f"{key} = {written(value)}" for key, value in changes.items())
     if isinstance(result, Result):
         begin, end = result.window
         print_title(f"{title}: seed {result.seed}, measured from {begin:g} s to {end:g} s")

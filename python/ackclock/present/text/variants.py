@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from ...core._words import written
 from ...core.result import Replications, Result
 from ...core.units import interval
 from ...questions.shaped import measures, shaped
@@ -91,8 +92,8 @@ def names_of(labels: Sequence[Mapping[str, Any]]) -> list[str]:
     names = []
     for label in labels:
         settings = label["set"]
-        parts = [str(settings.get(key, "")) if len(keys) == 1 else f"{key.rpartition('.')[2]}={settings.get(key)}"
-                 for key in keys]  # fmt: skip
+        parts = [written(settings.get(key, "")) if len(keys) == 1
+                 else f"{key.rpartition('.')[2]}={written(settings.get(key))}" for key in keys]  # fmt: skip
         names.append(", ".join([*([label["file"]] if files else []), *parts]))
     return [name if names.count(name) == 1 else f"{name} ({place + 1})" for place, name in enumerate(names)]
 

@@ -736,3 +736,12 @@ def test_rates_above_the_line_are_said_and_links_without_a_shaper_left_out() -> 
     assert "option upload '101000'" in exported.files["sqm"]
     assert any("left out: down" in note for note in exported.notes)
     assert any("cake lets 101 Mbit/s through, more than the line's 100 Mbit/s" in note for note in exported.notes)
+
+
+def test_exact_fair_queueing_is_not_linux_fq() -> None:
+    """`why --aqm fq` ended in "a bug, please report it: KeyError: 'flow_limit'"."""
+    exact = ac.dumbbell(rate="20 Mbit/s", queue="fq", flows=ac.flows(5, rtt="30 ms"), duration="10 s")
+    with pytest.raises(ValueError, match=r'has no "fq" that is exact \(its own fq is sch_fq\)'):
+        export_tc(exact)
+    answer = ac.why("20 Mbit/s", "30 ms", aqm="fq", flows=5, length=5)
+    assert answer.present.queue

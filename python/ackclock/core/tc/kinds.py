@@ -279,12 +279,20 @@ def _value(form: Form, words: Sequence[str], at: int, place: Place) -> Any:
         place.at(words[at]).wrong("not a value", words[at + 1], form.allowed)
 
 
+_SCHEDULERS: Final = {
+    leaf.base["scheduler"]["kind"]: word
+    for word, leaf in LEAVES.items()
+    if isinstance(leaf.base.get("scheduler"), dict)
+}
+"""Names in tc by ackclock's: its "fq" is exact fair queueing, Linux's is "sch_fq"."""
+
+
 def kind_of(queue: Mapping[str, Any]) -> str:
     """Return tc's name of a canonical queue without classes; empty where tc has none."""
     scheduler = queue.get("scheduler", "none")
     if scheduler != "none":
         name = str(scheduler["kind"] if isinstance(scheduler, Mapping) else scheduler)
-        return {"sch_fq": "fq"}.get(name, name) if name in ("sch_fq", "cake", "choke") or name in LEAVES else ""
+        return name if name in ("cake", "choke") else _SCHEDULERS.get(name, "")
     aqm = str(queue["aqm"])
     if aqm == "drop-tail":
         return "bfifo" if _core.quantity(queue["capacity"])[1] == "size" else "pfifo"
@@ -308,7 +316,9 @@ def write_leaf(queue: Mapping[str, Any], place: str, notes: list[str]) -> str:
     if not kind:
         scheduler = queue.get("scheduler", "none")
         name = scheduler["kind"] if isinstance(scheduler, Mapping) else queue["aqm"]
-        flows = " that takes flows apart by itself" if name == "drr" else ""
+        flows = {"drr": " that takes flows apart by itself", "fq": " that is exact (its own fq is sch_fq)"}.get(
+            name, ""
+        )
         raise ValueError(f'{place}: Linux 6.1 has no "{name}"{flows}; allowed: {", ".join(NAMES)}')
     if kind == "cake":
         return _write_cake(queue, place, notes)

@@ -444,7 +444,9 @@ def test_a_change_of_the_rate_counts_at_its_moment() -> None:
 
 def test_a_run_that_ends_with_its_transfers_is_said_to_be_as_long_as_it_was() -> None:
     """It was measured for 14.4 s as a whole, and said to be for 17.5 s after a warm-up of 10.8 s."""
-    flow = ac.flows(1, "cubic", rtt="30 ms", path=["up"], traffic={"kind": "transfer", "size": "4 MB"})
+    flow = ac.flows(
+        1, "cubic", rtt="30 ms", path=["up"], start="uniform 0 s .. 1 ms", traffic={"kind": "transfer", "size": "4 MB"}
+    )
     link = {"name": "up", "rate": "10 Mbit/s", "queue": {"capacity": "80 kB"}}
     scenario = ac.Scenario({"scenario": {"duration": "until done"}, "link": [link], "flows": [flow]})
     answer = ac.why(scenario=scenario)

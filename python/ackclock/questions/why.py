@@ -50,6 +50,7 @@ from .following import Following, following, follows
 from .home import DOWN, doing, home
 from .in_linux import InLinux, compared_in_linux, linux_of, shorter, styled
 from .people import People, people
+from .phases import drawn
 from .remedies import Remedy, other_queue, other_senders
 from .setting import PACKET, Setting, averaged, bits_at, measured
 
@@ -335,9 +336,10 @@ def why(
         )
     if prefer not in (None, "delay", "rate"):
         raise WhyError(f'prefer: "{prefer}" is neither "delay" nor "rate"')
-    scenario = _in_style(scenario, style)
+    asked = _in_style(scenario, style)
+    name = _link(asked.canonical, link)
+    scenario = drawn(asked)
     tree = scenario.canonical
-    name = _link(tree, link)
     crossed = [link["name"] for link in tree["link"] if link["name"] != name and _crosses(tree, link["name"])]
     also = () if link is not None else tuple(crossed[:MAX_OTHER_LINKS])
     length = None if duration is None else seconds_of("duration", duration, WhyError)
@@ -367,7 +369,8 @@ def why(
         effects=next((remedy.balance.effects for remedy in remedies if remedy.name == "FQ-CoDel"), ()),
         people=served,
         senders=next((remedy for remedy in remedies if remedy.name == "BBR"), None),
-        checked=f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}\n"
+        checked=f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}{_starts(asked, scenario)}
+"
         f"{trust.sentence}{compared_in_linux(tree, name, answer, in_linux, bool(trust.cells))}",
         trust=trust,
         diagnosis=answer,
@@ -589,6 +592,11 @@ def _left_out(link: str | None, crossed: Sequence[str], also: Sequence[str]) -> 
     if link is not None:
         return str(state("why.stays" if len(left) == 1 else "why.stay", link=link, others=listed(left)))
     return str(state("why.not-judged", links=len(left)))
+
+
+def _starts(asked: Scenario, scenario: Scenario) -> str:
+    """Say that starts are drawn at random, and others than the scenario has."""
+    return "" if scenario is asked else str(state("why.starts"))
 
 
 def _small(text: str) -> str:

@@ -14,6 +14,7 @@ from ...core.fluid import FluidResult
 from ...core.meanfield import MeanFieldResult
 from ...core.result import Replications, Result
 from ...core.units import PLAIN, interval, number, share, time
+from ...questions.phases import same
 from ..tables import text_table
 from . import presence, shaped, without_ecn
 
@@ -186,10 +187,7 @@ def replicated(results: Replications) -> str:
 def replication_notes(results: Replications) -> list[str]:
     """Return the notes of all runs, and that these are one and the same where nothing is drawn at random."""
     notes = notes_of(list(results))
-    first = results[0]
-    # a stream with a random start has the same bytes in every run, at other times
-    same = (result.flows.equals(first.flows) and result.summary.equals(first.summary) for result in results)
-    if len(results) > 1 and all(same):
+    if len(results) > 1 and all(same(result, results[0]) for result in results):
         notes.append(
             "all runs are the same, since nothing here is drawn at random: their intervals are zero and tell nothing; "
             'flows.start = "uniform 0 s .. 1 s" makes seeds differ'

@@ -46,6 +46,7 @@ STATEMENTS: Final = {
     "measured": "In the {seconds:time} that were measured: {sentence}",
     "stays": " Only {link} was asked for; {others} stays as in the file.",
     "stay": " Only {link} was asked for; {others} stay as in the file.",
+    "starts": " Where seeds were one run, flows begin up to a round trip after their times in the file.",
     "not-judged": " Not judged: {links} further links.",
     "shaped": "{kind}, which lets {rate:rate} through",
     "shaped-above": "{kind}, whose {rate:rate} are more than the line's {line:rate}",

@@ -27,6 +27,7 @@ from ...core.statement import Statement, state
 from ...experiment.progress import tell
 from ...experiment.sequential import MEASURED, seeds_needed
 from ..causes.scales import quantities, steps
+from ..phases import drawn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -190,7 +191,7 @@ class Ensemble:
         names = [entry["name"] for entry in scenario.canonical["link"]]
         if link is not None and link not in names:
             raise AnalysisError(f'there is no link "{link}"; the links are {", ".join(names)}', "no such link")
-        self.scenario = scenario
+        self.scenario = drawn(scenario)
         self.link = link
         self.threads = threads
         self.packets = 0

@@ -1,0 +1,67 @@
+"""Starts drawn at random where nothing that flows meet is, so that seeds are different runs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from ..core.scenario import Scenario
+from ..core.simulate import run
+from .causes.scales import quantities
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from ..core.result import Result
+
+LOOK: Final = 8
+"""Round trips after the last start in which two seeds are compared."""
+PART: Final = 0.1
+"""They are drawn from a round trip, no more than this part of the time that the flows are there."""
+
+
+def drawn(scenario: Scenario) -> Scenario:
+    """
+    Return the scenario, with the starts of those classes drawn at random for which every seed is the same run.
+
+    There nothing that the flows meet is random, and they keep the phases in which they began: which of them a full
+    buffer or a policer drops from is then an accident that no number of seeds shows.
+    """
+    tree = scenario.canonical
+    fixed = [len(quantities(flow["start"])) == 1 for flow in tree["flows"]]
+    if not any(fixed):
+        return scenario
+    starts = max(quantities(flow["start"])[-1] for flow in tree["flows"])
+    seconds = min([starts + LOOK * max(map(_round_trip, tree["flows"])), *quantities(tree["scenario"]["duration"])])
+    head = {**tree["scenario"], "duration": f"{seconds:.9g} s", "measure": f"0 s .. {seconds:.9g} s"}
+    early = [change for change in tree.get("change", []) if quantities(change["at"])[0] < seconds]
+    short = Scenario({**tree, "scenario": head, "change": early}, origin=scenario.origin)
+    first, second = (run(short, seed=scenario.seed + k).flows for k in range(2))
+    alike = [own and _of(flow, first).equals(_of(flow, second)) for flow, own in zip(tree["flows"], fixed, strict=True)]
+    flows = [_drawn(flow, tree) if own else flow for flow, own in zip(tree["flows"], alike, strict=True)]
+    return Scenario({**tree, "flows": flows}, origin=scenario.origin) if any(alike) else scenario
+
+
+def _of(flow: Mapping[str, Any], flows: pd.DataFrame) -> pd.DataFrame:
+    own: pd.DataFrame = flows[flows["class"] == flow["name"]]
+    return own
+
+
+def same(first: Result, second: Result) -> bool:
+    """Whether two runs are one; a stream with a random start has the same bytes in every run, at other times."""
+    return bool(first.flows.equals(second.flows) and first.summary.equals(second.summary))
+
+
+def _drawn(flow: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a class of flows whose starts are drawn from a round trip after the fixed one."""
+    (start,) = quantities(flow["start"])
+    ends = [*quantities(flow.get("stop", "never")), *quantities(tree["scenario"]["duration"])]
+    spread = min(_round_trip(flow), PART * (min(ends, default=math.inf) - start))
+    return {**flow, "start": f"uniform {start:.9g} s .. {start + spread:.9g} s"}
+
+
+def _round_trip(flow: Mapping[str, Any]) -> float:
+    """Return the longest round trip of a class, s; of one without, 10 ms."""
+    return max(quantities(flow["rtt"]), default=0.1) or 0.01

@@ -743,5 +743,5 @@ def test_exact_fair_queueing_is_not_linux_fq() -> None:
     exact = ac.dumbbell(rate="20 Mbit/s", queue="fq", flows=ac.flows(5, rtt="30 ms"), duration="10 s")
     with pytest.raises(ValueError, match=r'has no "fq" that is exact \(its own fq is sch_fq\)'):
         export_tc(exact)
-    answer = ac.why("20 Mbit/s", "30 ms", aqm="fq", flows=5, length=5)
+    answer = ac.why("20 Mbit/s", "30 ms", aqm="fq", flows=5, duration="5 s")
     assert answer.present.queue

@@ -369,8 +369,7 @@ def why(
         effects=next((remedy.balance.effects for remedy in remedies if remedy.name == "FQ-CoDel"), ()),
         people=served,
         senders=next((remedy for remedy in remedies if remedy.name == "BBR"), None),
-        checked=f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}{_starts(asked, scenario)}
-"
+        checked=f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}{_starts(asked, scenario)}\n"
         f"{trust.sentence}{compared_in_linux(tree, name, answer, in_linux, bool(trust.cells))}",
         trust=trust,
         diagnosis=answer,

@@ -69,7 +69,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 _WRONG_PLACES = (FileNotFoundError, NotADirectoryError, IsADirectoryError, FileExistsError, PermissionError)
-"""What the user named is not there, or is something else; any other error of a file is the machine's."""
+"""Errors of a file that the user named: it is not there, or is something else; any other is the machine's."""
 
 
 def _described(error: BaseException) -> tuple[str, int]:

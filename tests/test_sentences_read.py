@@ -259,11 +259,12 @@ def test_long_tails_are_said_and_measured_beside_the_same_traffic() -> None:
     assert "of the rate" not in answer.sentence
 
 
-def test_a_buffer_and_a_number_of_flows_that_change() -> None:
+def test_a_buffer_a_delay_and_a_number_of_flows_that_change() -> None:
     """The wait of 400 packets was blamed on "the buffer of 20 packets"; a class that has no flows yet was an error."""
     changes = [
         {"at": "3 s", "link": "l", "queue": {"capacity": "400 packets"}},
         {"at": "4 s", "flows": "later", "count": 1},
+        {"at": "5 s", "link": "l", "delay": "9 ms"},
     ]
     tree = over({"queue": {"capacity": "20 packets"}}, {}).canonical
     classes = [*tree["flows"], {"name": "later", "count": 0, "path": ["l"], "rtt": "20 ms"}]
@@ -271,6 +272,7 @@ def test_a_buffer_and_a_number_of_flows_that_change() -> None:
     assert answer.present.queue == "drop-tail, room for 20 packets, later 400 packets"
     assert "the buffer of 20 packets (24 ms), later 400 packets (with" in answer.sentence
     assert "whole buffer" not in answer.sentence
+    assert "the round trip of 20 ms at first" in answer.sentence
 
 
 def test_a_report_of_why_names_all_flows() -> None:

@@ -704,7 +704,9 @@ def stated(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
         kind, held = "short", SHORT * rtt
     else:
         kind, held = "swings", STANDING * mean
-    trip = state("why.round-trip" if all(own.one_rtt for own in runs) else "why.mean-round-trip", rtt=rtt)
+    moved = any("rtt" in change or "delay" in change for change in tree.get("change", []))
+    one = all(own.one_rtt for own in runs)
+    trip = state("why.round-trip" if one else "why.mean-round-trip", rtt=rtt, at=" at first" if moved else "")
     text = str(state(f"why.{kind}", standing=standing, peak=peak, wait=waits[0], trip=trip, most=most))
     value = p50 if kind == "short" else standing
     seeds = state("causes.one-run" if len(runs) == 1 else "causes.mean-over", seeds=len(runs))

@@ -62,8 +62,8 @@ STATEMENTS: Final = {
         "The queue swings between {standing:time} and {peak:time}: the median wait is {wait:over_seeds} on top of "
         "{trip}, {most}."
     ),
-    "round-trip": "the round trip of {rtt:time}",
-    "mean-round-trip": "the mean round trip of {rtt:time}",
+    "round-trip": "the round trip of {rtt:time}{at}",
+    "mean-round-trip": "the mean round trip of {rtt:time}{at}",
     "how-short": "median wait beside half the round trip, {runs}",
     "how-standing": "queue exceeded in 98 % of the samples, {runs}",
     "follows": (

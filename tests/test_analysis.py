@@ -344,3 +344,9 @@ def test_a_ripple_is_less_than_a_per_cent() -> None:
     assert "but its amplitude is less than 1% of the mean (oscillating: at least 50%)" in verdict.sentence
     larger = analysis.is_oscillating(100 + 20 * np.sin(2 * np.pi * t / 3), 0.05)
     assert "but its amplitude is only 20% of the mean" in larger.sentence
+
+
+def test_a_stable_queue_says_up_to_where_it_is_one() -> None:
+    """ "The queue is stable: it deviates by 60% of its mean", and nothing of how far a stable one may."""
+    said = analysis.is_stable(10.0, 6.0).sentence
+    assert said == "The queue is stable: it deviates by 60% of its mean (stable: at most 71%)."

@@ -38,7 +38,7 @@ STATEMENTS: Final = {
     "few-periods": "it shows too few periods",
     "irregular": "its period is not regular enough to be sure",
     "near-limit": "its amplitude lies near the limit",
-    "stable": "The queue is stable: it deviates by {deviation:.0%} of its mean.",
+    "stable": "The queue is stable: it deviates by {deviation:.0%} of its mean (stable: at most {limit:.0%}).",
     "unstable": ("The queue is not stable: it deviates by {deviation:.0%} of its mean (stable: at most {limit:.0%})."),
     "unstable-oscillates": ("The queue is not stable: it oscillates, and deviates by {deviation:.0%} of its mean."),
     "stable-short": f"{_STABLE}, and it is short compared with its slowest motion.",

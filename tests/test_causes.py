@@ -489,3 +489,22 @@ def test_a_delay_that_changes_leaves_a_rate_that_can_be_shaped() -> None:
     tree = link().canonical
     assert shapers.shapeable(tree["link"][0], {**tree, "change": changes})
     assert not shapers.shapeable(tree["link"][0], {**tree, "change": [{**changes[0], "rate": "5 Mbit/s"}]})
+
+
+def test_no_run_is_begun_that_cannot_be_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """10 Gbit/s with 2000 flows: a third of the work was a run with BBR that was known to be too short to tell."""
+    flows = ac.flows(40, "reno", rtt="10 ms", start="uniform 0 s .. 1 s")
+    scenario = ac.dumbbell(
+        rate="20 Mbit/s", queue={"aqm": "drop-tail", "capacity": "60 ms"}, flows=flows, duration="9 s"
+    )
+    bbr = scenario.with_({"congestion": "bbr"}).canonical
+    needs = causes.needed(bbr, "bottleneck", 0.0).total * scales.pace(bbr)
+    monkeypatch.setattr(experiment, "WHY", dataclasses.replace(experiment.WHY, single=needs / 2))
+    lab = Lab("bottleneck", budget=0.9 * needs)
+    assert lab.hopeless(bbr)
+    assert not lab.hopeless(scenario.canonical)
+    assert not Lab("bottleneck", budget=1.1 * needs).hopeless(bbr)
+    answer = causes.diagnose(scenario, lab=lab)
+    assert "delay" in {finding.symptom for finding in answer.findings}
+    assert any("Vegas" in key for key in lab.record)
+    assert not any("BBR" in key for key in lab.record)

@@ -24,7 +24,7 @@ from ...experiment.progress import tell
 from ...experiment.runner import parallel
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
 from .ablations import GENERAL, SPECIFIC, LinkAblation, in_words, sized
-from .measures import UNRESPONSIVE, Numbers, lost, numbers, on_way
+from .measures import UNRESPONSIVE, Numbers, longest_wait, lost, numbers, on_way
 from .scales import ENDLESS, Length, bits, bulk, carried, lasting, needed, once, pace, quantities, room, timed
 from .sentences import Evidence, Sentence, interval
 from .shapers import RIGHT, before, filters_acks, fixed, held, hosts
@@ -202,17 +202,6 @@ class Measured:
         return moved.count > 1 and not alike and abs(moved.mean) > max(moved.half, MOVES * abs(self.of(symptom).mean))
 
 
-def _longest_wait(link_numbers: Numbers, tree: Tree, link: str) -> float:
-    """
-    Return the 99th percentile of the wait at the link, s; no more than the way of its endless flows takes, if any.
-
-    In a queue for each flow a call that sends more than its share waits for seconds, and nobody's round trips do.
-    """
-    ways = [link_numbers.classes[flow["name"]].one_way_p99 for flow in bulk(tree, link)]
-    waits = [link_numbers.delay_p99, max(ways, default=math.inf)]
-    return min((wait for wait in waits if not math.isnan(wait)), default=0.0)
-
-
 @dataclass
 class RunCache:
     """Every run of an answer, done once: by its scenario and seed."""
@@ -263,7 +252,7 @@ class Lab:
         length, enough, count = self._length(tree, needed(tree, self.link), seeds, factor, known)
         tell(f"{self.link}, {key}: {count} runs of {time(length.total)}")
         by_link = self._runs(tree, length, count, first, traces)
-        wait = max((_longest_wait(link_numbers, tree, self.link) for link_numbers in by_link[self.link]), default=0.0)
+        wait = longest_wait(by_link[self.link], tree, self.link)
         longer, whole, again = self._length(tree, needed(tree, self.link, wait), seeds, factor, known)
         if longer.measured > 1.2 * length.measured and longer.total > length.total:
             length, enough, count = longer, whole, again
@@ -290,23 +279,21 @@ class Lab:
         """
         Fit a length into the budget: with fewer seeds first, then shorter; and say whether it is enough.
 
-        One run as long as it has to be may take more, up to the policy's `single`.
-
-        A scenario with changes over time has its own length, and is run with a few seeds whatever they take.
+        One run as long as it has to be may take more, up to the policy's `single`. A scenario with changes over time
+        has its own length, and is run with a few seeds whatever they take.
         """
         wanted = Length(length.warm * factor, length.measured * factor, length.sample, length.reason)
+
+        def cut(part: float) -> Length:
+            return Length(wanted.warm * part, wanted.measured * part, wanted.sample * part, length.reason)
+
         own = lasting(tree, length) if once(tree) else None
         if own is not None:
             affordable = self.budget / (own.total * pace(tree))
             return own, True, min(seeds, max(int(affordable), WHY.fewest))
         if self.length is not None:
-            part = self.length / wanted.total
-            if part < 1:
-                return (
-                    Length(wanted.warm * part, wanted.measured * part, wanted.sample * part, length.reason),
-                    False,
-                    seeds,
-                )
+            if self.length < wanted.total:
+                return cut(self.length / wanted.total), False, seeds
             return Length(wanted.warm, self.length - wanted.warm, wanted.sample, length.reason), True, seeds
         rate = pace(tree)
         if known and known.warm >= wanted.warm and known.measured >= wanted.measured:
@@ -316,14 +303,20 @@ class Lab:
                 return wanted, True, count
         if factor == 1 and wanted.total * rate <= WHY.single:
             return wanted, True, 1
-        part = self.budget / (wanted.total * rate)
-        return Length(wanted.warm * part, wanted.measured * part, wanted.sample * part, length.reason), False, 1
+        return cut(self.budget / (wanted.total * rate)), False, 1
+
+    def hopeless(self, tree: Tree, factor: float = 1.0, seen: Sequence[Numbers] = ()) -> bool:
+        """Return True if no run that is long enough fits into the budget, with waits as seen, or without any."""
+        try:
+            tree = Scenario(tree).canonical
+        except ScenarioError:
+            return False  # which a run says, too
+        return not self._length(tree, needed(tree, self.link, longest_wait(seen, tree, self.link)), 1, factor, None)[1]
 
     def _runs(self, tree: Tree, length: Length, seeds: int, first: int, traces: bool) -> dict[str, list[Numbers]]:
         """Return the numbers of each seed, by link."""
         scenario = Scenario(timed(tree, length))
         links = (self.link, *self.also)
-
         text = json.dumps(scenario.canonical)
         wanted = range(first, first + seeds)
         cached = self.cache.numbers
@@ -495,7 +488,8 @@ def _longer(
     if not any(present.moves(symptom) for symptom in beyond):
         return None
     more = WHY.more(Effort(WHY.seeds[-1], present.factor), moving=True)
-    return next((effort for effort in more if effort.longer <= SETTLED), None)
+    possible = (effort for effort in more if not lab.hopeless(tree, effort.longer, present.numbers))
+    return next((effort for effort in possible if effort.longer <= SETTLED), None)
 
 
 def _again(lab: Lab, present: Measured, symptom: Symptom, verdict: Evidence) -> Evidence | _Open:
@@ -570,6 +564,8 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
             [_times(effort.longer)] * (effort.longer > 1) + [_seeds(effort.seeds)] * (effort.seeds > WHY.seeds[0])
         )
         seeds = effort.seeds
+        if lab.budget <= WHY.packets and lab.hopeless(tree, effort.longer, present.numbers):
+            return _cannot_tell(lab, present, symptom, evidence), present
         again = lab.measure(f"present, {how}", tree, seeds, seed, effort.longer, traces=True)
         if lab.budget <= WHY.packets and not again.enough:
             return _cannot_tell(lab, present, symptom, evidence), present
@@ -664,7 +660,8 @@ def _causes(
     specific, general = (_ablations(of, lab.link, symptom) for of in (SPECIFIC, GENERAL))
     if symptom.key == "delay" and _roomy(tree, lab.link, present):
         general = [ablation for ablation in general if ablation.key != "buffer"]
-    names = tuple(dict.fromkeys(effect.key for effect in applied([*specific, *general], tree)))
+    possible = (effect for effect in applied([*specific, *general], tree) if not lab.hopeless(effect.change.tree))
+    names = tuple(dict.fromkeys(effect.key for effect in possible))
 
     def judge(candidate: Ablated) -> tuple[Verdict, Cause | None] | None:
         cause = _try(lab, candidate, symptom, before, seed)
@@ -709,7 +706,7 @@ def _try(lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: in
         return next(iter(WHY.more(effort, moving=False)), None) if effort.seeds < WHY.seeds[-1] else None
 
     try:
-        if _far(lab.measure(name, changed, 1, seed), symptom, before):
+        if lab.hopeless(changed) or _far(lab.measure(name, changed, 1, seed), symptom, before):
             return None
         after = repeat(WHY.first, measured, more)
     except ScenarioError:

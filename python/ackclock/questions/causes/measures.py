@@ -11,7 +11,7 @@ from ...core._words import listed
 from ...core.result import packets_handled, taking_part
 from ...core.scenario import link_of
 from ...core.statement import state
-from .scales import bits, packet_size, quantities, steps
+from .scales import bits, bulk, packet_size, quantities, steps
 from .shapers import counted_rate, filters_acks, held, hosts, returning
 
 if TYPE_CHECKING:
@@ -342,3 +342,18 @@ def lost(link: Mapping[str, Any], loss: float, wire: float) -> Statement:
     """Return which part of the packets a link's queue drops, and which its wire loses where that loses any."""
     case = "wire-lost" if wire > 0 else "acks-dropped" if filters_acks(link) and loss > 0 else "lost"
     return state(f"causes.{case}", loss=loss, wire=wire)
+
+
+def longest_wait(runs: Sequence[Numbers], tree: Mapping[str, Any], link: str) -> float:
+    """
+    Return the longest 99th percentile of the wait at the link in some runs, s; 0 without any.
+
+    It is no more than the way of its endless flows takes, if there are any.
+
+    In a queue for each flow a call that sends more than its share waits for seconds, and nobody's round trips do.
+    """
+    longest = 0.0
+    for own in runs:
+        way = max((own.classes[flow["name"]].one_way_p99 for flow in bulk(tree, link)), default=math.inf)
+        longest = max(longest, min((wait for wait in (own.delay_p99, way) if not math.isnan(wait)), default=0.0))
+    return longest

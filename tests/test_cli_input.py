@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ import pytest
 import ackclock as ac
 from ackclock.present.cli import main
 from conftest import SMALL, Command
+
+RED = Path(__file__).parents[1] / "papers/compound-red/dumbbell-red.toml"
 
 
 def line_of(text: str) -> int:
@@ -324,3 +327,34 @@ def test_a_class_that_lacks_a_method_is_named_as_it_was_given(ackclock: Command,
     done = ackclock("fair", f"{own}:Mine", "cubic", "--rtt", "20ms", "--buffer", "1")
     assert f"ackclock fair: {own}: class Mine: is neither a congestion control" in done.stderr
     assert "Mine has no method enqueue" in ackclock("run", path, "--set", f"queue={own}:Mine").stderr
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "expected"),
+    [
+        # 'int' object has no attribute 'endswith'; 'float' object has no attribute 'strip'
+        (lambda: ac.why(50, "40 ms"), ac.ScenarioError, "the unit is missing"),  # type: ignore[arg-type]
+        (lambda: ac.buffer(5, "40 ms"), ac.ScenarioError, "the unit is missing"),  # type: ignore[arg-type]
+        (lambda: ac.fair("bbr", "cubic", rtt=0.04), ac.FairError, "0.04 is no text with a unit"),  # type: ignore[arg-type]
+        (lambda: ac.fair("bbr", "cubic", buffer="1"), ac.FairError, "in bandwidth-delay products"),  # type: ignore[arg-type]
+        (lambda: ac.fair("bbr", "cubic", flows="2"), ac.FairError, "a whole number"),  # type: ignore[arg-type]
+        (lambda: ac.fair("bbr", "cubic", seeds=0), ac.FairError, "seeds must be 1 or more"),
+        (lambda: ac.buffer("5 Mbit/s", "40 ms", target="x"), ac.BufferSizeError, "target: must be a share"),
+        (lambda: ac.tune(ac.loads(SMALL), seeds=0), ac.TuneError, "a run of each point is needed"),
+        (lambda: ac.Scenario(5), TypeError, "a table of tables, not int"),  # type: ignore[arg-type]
+        (lambda: ac.replicate(ac.loads(SMALL), 2, threads=-1), ValueError, "threads must be 1 or more"),
+        (lambda: ac.fluid(RED, duration="5"), ValueError, "5 is not a time above zero"),
+        (lambda: ac.evaluate("cubic", only="99"), ac.EvaluateError, 'there is no heading "99"'),
+    ],
+)
+def test_mistakes_in_python_are_named(call: Callable[[], object], error: type[Exception], expected: str) -> None:
+    with pytest.raises(error, match=re.escape(expected)):
+        call()
+
+
+def test_a_range_is_written_alike_everywhere() -> None:
+    """tune took "10ms..20ms" alone, limits ("10 ms", "20 ms") alone."""
+    analysis = ac.stability(RED)
+    assert analysis._span("rtt", "10ms..20 ms") == analysis._span("rtt", ("10 ms", 0.02)) == (0.01, 0.02)
+    with pytest.raises(ValueError, match="not a range from small to large"):
+        analysis._span("rtt", "10 ms")

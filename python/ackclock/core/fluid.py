@@ -23,6 +23,7 @@ from .errors import Diagnostic, ScenarioError
 from .keys import full_key
 from .scenario import Scenario, ScenarioLike, scenario_of
 from .simulate import list_algorithms
+from .units import seconds_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -431,7 +432,7 @@ def fluid(
         if end is None:
             raise ValueError('a fluid run needs a duration: the scenario runs "until done"')
     else:
-        end = _core.quantity(duration)[0] if isinstance(duration, str) else float(duration)
+        end = seconds_of("duration", duration, ValueError) if isinstance(duration, str) else float(duration)
     if not 0 < window < math.inf:
         raise ValueError(f"window must be above 0 packets, not {window:g}")
     state = equations.model.empty(window)

@@ -42,6 +42,10 @@ class Scenario:
     """
 
     def __init__(self, tree: Mapping[str, Any], *, origin: str = "scenario") -> None:
+        if not isinstance(tree, Mapping):
+            raise TypeError(
+                f"{origin}: a scenario is a table of tables, not {type(tree).__name__}; load() reads a file"
+            )
         plain, controllers, managers = _without_classes(tree)
         try:
             text = json.dumps(plain, ensure_ascii=False)
@@ -208,6 +212,14 @@ def _without_waiting(path: str, flags: int) -> int:
 
 ScenarioLike = Scenario | str | os.PathLike[str]
 """A scenario, or the name of its file."""
+
+
+def rate_or_scenario(rate: Any, scenario: ScenarioLike | None) -> tuple[str | None, ScenarioLike | None]:
+    """Return the rate of a link, or the scenario, or the name of its file, that was given in place of it."""
+    named = isinstance(rate, str) and rate.endswith((".toml", ".json"))
+    if named or isinstance(rate, (Scenario, os.PathLike)):
+        return None, rate
+    return (None if rate is None else str(rate)), scenario
 
 
 def scenario_of(given: ScenarioLike) -> Scenario:

@@ -117,6 +117,8 @@ def replicate(
 
     if seeds < 1:
         raise ValueError(f"seeds must be 1 or more, not {seeds}")
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads must be 1 or more, not {threads}")
     first = _first_seed(scenario, seed)
     every = [first + index for index in range(seeds)]
     results, timing = _run(scenario, every, threads or os.cpu_count() or 1, trace_links, trace_flows, general, progress)

@@ -14,8 +14,10 @@ DIGITS: Final = 5
 """Digits of a value beside its interval at most."""
 
 
-def read_quantity(name: str, text: str, error: type[Exception]) -> tuple[float, str]:
+def read_quantity(name: str, text: Any, error: type[Exception]) -> tuple[float, str]:
     """Return a quantity that a user gave, in SI units, and its kind; raises `error` with `name` for what is none."""
+    if not isinstance(text, str):
+        raise error(f"{name}: {text!r} is no text with a unit, such as '10 ms' or '5 Mbit/s'")
     try:
         return _core.quantity(text.strip())
     except ValueError as problem:
@@ -28,6 +30,31 @@ def seconds_of(name: str, given: str | float, error: type[Exception]) -> float:
     if kind != "time" or not 0 < value < math.inf:
         raise error(f"{name}: {given} is not a time above zero such as 60s")
     return value
+
+
+def share_of(name: str, given: str | float, error: type[Exception]) -> float:
+    """Return a part of a whole, 0 to 1, also of a text in per cent; raises `error` with `name` for anything else."""
+    number, percent, rest = str(given).partition("%")
+    try:
+        value = float(number) / (100 if percent else 1)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 1 or rest.strip():
+        hint = f"; in per cent: {given}%" if value > 1 and not percent else ""
+        raise error(f"{name}must be a share from 0 to 1 such as 0.95 or 95%, not {given}{hint}")
+    return value
+
+
+Span = str | tuple[str | float, str | float]
+"""A range of a parameter: ``"10 ms..200 ms"``, or its two ends, in SI units or as texts such as ``"10 ms"``."""
+
+
+def span_of(given: Any) -> tuple[Any, Any]:
+    """Return the two ends of a range; of a single value itself twice."""
+    ends = [text.strip() for text in given.split("..")] if isinstance(given, str) else several(given)
+    if not 1 <= len(ends) <= 2:  # noqa: PLR2004
+        raise ValueError(f"{given}: a range has two ends, such as 10ms..200ms")
+    return ends[0], ends[-1]
 
 
 def several(given: Any) -> tuple[Any, ...]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -25,10 +24,10 @@ from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError, ScenarioError
 from ..core.meanfield import meanfield
-from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, link_of, scenario_of
+from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, link_of, rate_or_scenario, scenario_of
 from ..core.simulate import run
 from ..core.statement import state
-from ..core.units import read_quantity, several, time
+from ..core.units import read_quantity, several, share_of, time
 from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import BUFFER, CONFIDENCE
@@ -262,7 +261,7 @@ def buffer(
     flows: int | None = None,
     congestion: str | None = None,
     style: str | None = None,
-    target: float = 0.99,
+    target: str | float = 0.99,
     size: str | Sequence[str] = (),
     seeds: int = BUFFER.seeds[0],
     refine: int = 3,
@@ -285,7 +284,7 @@ def buffer(
         Number of endless flows, by default 1; their congestion control, by default CUBIC; and what their endpoints
         do, ``"rfc"`` or, the default, ``"linux"``.
     target
-        Utilisation to reach, above 0 and below 1.
+        Utilisation to reach, above 0 and below 1, such as ``0.99`` or ``"99%"``.
     size
         Sizes to try, one or several: times at the link's rate, packets or bytes; by default eight up to two
         bandwidth-delay products.
@@ -301,9 +300,8 @@ def buffer(
     BufferSizeError, ScenarioError
         If it cannot be computed.
     """
-    if isinstance(rate, (Scenario, os.PathLike)) or (rate is not None and rate.endswith((".toml", ".json"))):
-        rate, scenario = None, rate
-    sizes = several(size)
+    rate, scenario = rate_or_scenario(rate, scenario)
+    sizes, target = several(size), share_of("target: ", target, BufferSizeError)
     if not 0 < target < 1:
         raise BufferSizeError(f"target: a utilisation above 0 and below 1, not {target:g}")
     if seeds < 1 or refine < 0:

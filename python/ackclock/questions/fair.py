@@ -250,6 +250,8 @@ def fair(
     FairError, ScenarioError
         If the request is invalid.
     """
+    if seeds < 1:
+        raise FairError(f"seeds must be 1 or more, not {seeds}")
     rtts, buffers, counts = several(rtt), several(buffer), several(flows)
     counts = counts * len(controls) if len(counts) == 1 else counts
     _checked(controls, counts, rate, rtts, buffers)
@@ -283,10 +285,11 @@ def _checked(
             raise FairError(f"{control}: numbers of flows are given as flows=[...], one for each control")
     if len(controls) < 2 or len(counts) != len(controls):  # noqa: PLR2004
         raise FairError("two congestion controls or more are needed, and a number of flows of each")
-    if not rtts or not buffers or not all(0 < buffer < math.inf for buffer in buffers):
-        raise FairError("round trips and buffers are needed, and buffers above zero")
-    if min(counts) < 1:
-        raise FairError("each side needs a flow")
+    numbers = all(isinstance(buffer, int | float) and 0 < buffer < math.inf for buffer in buffers)
+    if not rtts or not buffers or not numbers:
+        raise FairError("round trips and buffers are needed, and buffers above zero, in bandwidth-delay products")
+    if not all(isinstance(count, int) and count >= 1 for count in counts):
+        raise FairError("each side needs a flow, or a whole number of them")
     for text, kind in [(rate, "rate"), *((rtt, "time") for rtt in rtts)]:
         value, has = read_quantity(text, text, FairError)
         if has != kind or not value > 0:

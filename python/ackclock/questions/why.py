@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -23,7 +22,7 @@ from ..core._words import called, counted, finite, listed
 from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError
-from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, link_of, scenario_of
+from ..core.scenario import Scenario, ScenarioLike, dumbbell, flows, link_of, rate_or_scenario, scenario_of
 from ..core.simulate import list_algorithms
 from ..core.statement import state
 from ..core.units import seconds_of, time
@@ -320,8 +319,7 @@ def why(
     WhyError, ScenarioError
         If it cannot be computed.
     """
-    if isinstance(rate, (Scenario, os.PathLike)) or (rate is not None and rate.endswith((".toml", ".json"))):
-        rate, scenario = None, rate
+    rate, scenario = rate_or_scenario(rate, scenario)
     scenario = None if scenario is None else scenario_of(scenario)
     there = {"call": call, "game": game, "web": web}
     if scenario is None:
@@ -621,7 +619,7 @@ def _default_buffer(rate: str | None) -> str:
 
 def _named(aqm: str) -> dict[str, Any]:
     """A queue by the name of its AQM or scheduler."""
-    name = aqm.strip().lower()
+    name = str(aqm).strip().lower()
     if name in SHAPERS:
         raise WhyError(f'"{aqm}" only holds the rate; name the queue behind it, such as fq_codel or drop-tail')
     schedulers = {str(algorithm["kind"]) for algorithm in list_algorithms()["scheduler"]}

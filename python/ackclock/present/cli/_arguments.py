@@ -14,7 +14,7 @@ from typing import Any, Final
 from ... import _core
 from ...core._words import nearest, written
 from ...core.scenario import Scenario, form_of, load, loads
-from ...core.units import several
+from ...core.units import several, share_of
 from ._output import WrongInputError, visible
 
 
@@ -160,15 +160,7 @@ def within(least: float, most: float) -> Callable[[str], float]:
 
 def share(text: str) -> float:
     """Return a part of a whole, 0 to 1, also where it is written in per cent."""
-    number, percent, rest = text.partition("%")
-    try:
-        value = float(number) / (100 if percent else 1)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value <= 1 or rest.strip():
-        hint = f"; in per cent: {text}%" if value > 1 and not percent else ""
-        raise argparse.ArgumentTypeError(f"must be a share from 0 to 1 such as 0.95 or 95%, not {text}{hint}")
-    return value
+    return share_of("", text, argparse.ArgumentTypeError)
 
 
 def load_file(path: Path) -> Scenario:

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...core.errors import ScenarioError
 from ...core.statement import state
+from ...core.units import several
 from ...experiment.sequential import EVALUATE, EVALUATE_QUICK
 from .evaluation import RFC, Evaluation
 from .judge import answer
@@ -62,7 +63,7 @@ def evaluate(
     algorithm: Any,
     *,
     parameters: Mapping[str, Any] | None = None,
-    only: Sequence[str] = (),
+    only: str | Sequence[str] = (),
     seeds: int | None = None,
     quick: bool = False,
     style: str = "rfc",
@@ -112,6 +113,7 @@ def evaluate(
     count = seeds if seeds is not None else QUICK_SEEDS if quick else SEEDS
     if count < 2:  # noqa: PLR2004
         raise EvaluateError(f"intervals need 2 seeds or more, not {count}")
+    only = several(only)
     chosen = _chosen(headings(entry.kind), only)
     try_out(entry)
     others = {name: _reference(name, entry) for name in (SENDERS if entry.kind == "sender" else QUEUES)}

@@ -6,10 +6,10 @@ scenario: ``rtt``, ``rate``, ``flows.count``, ``link.NAME.queue.max_threshold``,
 factor on all rates of change (Manjunath and Raina's kappa).
 """
 
+from ...core.units import Span
 from .answer import Answer
 from .comparison import Discrepancy, discrepancy
 from .diagram import BifurcationDiagram, Chart, PhasePortrait
-from .equilibria import Span
 from .equilibrium import FluidEquilibrium, Margins
 from .large_signal import LargeSignal
 from .limit_cycle import Cycle, cycle

@@ -13,6 +13,7 @@ from ...core._words import quantity
 from ...core.delay import HopfPoint, Parameter, Spectrum
 from ...core.errors import AnalysisError
 from ...core.fluid import SAMPLES, Choices, Equations, FluidResult, integrate
+from ...core.units import Span, span_of
 from .diagram import PhasePortrait
 from .equilibrium import FluidEquilibrium, Margins
 from .large_signal import STEPS, LargeSignal, large_signal
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ...core.scenario import Scenario
-
-Span = tuple[str | float, str | float]
-"""Smallest and largest value of a parameter, in SI units or as texts such as "10 ms"."""
 
 REACH = 30.0
 """A parameter without a range runs from a thirtieth of its value to thirty times that."""
@@ -160,9 +158,10 @@ class EquilibriumAnalysis:
         least, _ = self.equations.least(name)
         if span is None:
             return max(now / REACH, min(least, now)), min(now * REACH, max(self.equations.most(name), now))
-        low, high = (self.equations.value(name, value) for value in span)
+        ends = span_of(span)
+        low, high = (self.equations.value(name, value) for value in ends)
         if not low < high:
-            raise ValueError(f"{name}: {span[0]} .. {span[1]} is not a range from small to large")
+            raise ValueError(f"{name}: {ends[0]} .. {ends[1]} is not a range from small to large")
         return low, high
 
     def _possible(self, name: str, span: Span | None) -> tuple[float, float]:

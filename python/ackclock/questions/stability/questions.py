@@ -30,10 +30,11 @@ from ...core.fluid import (
 from ...core.scenario import Scenario, ScenarioLike, scenario_of
 from ...core.simulate import list_algorithms
 from ...core.statement import Statement, state
+from ...core.units import Span, several
 from ...experiment.progress import tell
 from .answer import Answer
 from .diagram import BifurcationDiagram, Chart
-from .equilibria import EquilibriumAnalysis, Span
+from .equilibria import EquilibriumAnalysis
 from .large_signal import STEPS, LargeSignal, large_signal
 from .limit_cycle import Cycle, cycle, idle_links
 from .limits import POINTS as RANGE_POINTS
@@ -630,7 +631,7 @@ class Stability(EquilibriumAnalysis):
     # the answer
 
     def answer(
-        self, vary: Mapping[str, Span | None] | Sequence[str] | None = None, *, budget: float | None = BUDGET
+        self, vary: Mapping[str, Span | None] | str | Sequence[str] | None = None, *, budget: float | None = BUDGET
     ) -> Answer:
         """
         Answer in a sentence: whether the queue is stable, how far parameters may move, and what follows beyond.
@@ -645,7 +646,7 @@ class Stability(EquilibriumAnalysis):
         """
         if vary is None:
             vary = [self.equations._short("flows", name, "rtt") for name in self.equations.classes]
-        spans: dict[str, Span | None] = dict(vary) if isinstance(vary, Mapping) else dict.fromkeys(vary)
+        spans: dict[str, Span | None] = dict(vary) if isinstance(vary, Mapping) else dict.fromkeys(several(vary))
         with within(budget):
             for name, span in spans.items():
                 self._possible(name, span)  # what is wrong is wrong before the work

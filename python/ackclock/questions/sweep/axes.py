@@ -15,6 +15,7 @@ from ...core.errors import AckclockError
 from ...core.keys import full_key
 from ...core.scenario import Scenario
 from ...core.simulate import list_algorithms
+from ...core.units import several
 
 MOST_POINTS: Final = 100_000
 """Most points of one sweep: each is a run and a file."""
@@ -69,6 +70,7 @@ def axis(key: str, given: str | Sequence[Any]) -> Axis:
         If there is no value or the range makes no sense.
     """
     if not isinstance(given, str):
+        given = several(given)
         if not given:
             raise SweepError(f"{key}: no values are given")
         return Axis(key, _distinct(given))

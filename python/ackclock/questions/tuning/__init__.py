@@ -23,7 +23,7 @@ from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, ScenarioLike, dumbbell, flows, link_of, scenario_of
 from ...core.simulate import list_algorithms
 from ...core.statement import Statement, state
-from ...core.units import read_quantity
+from ...core.units import Span, read_quantity, span_of
 from ...experiment.sequential import TUNE
 from ..causes.shapers import held
 from ..in_linux import styled
@@ -57,7 +57,7 @@ _Point = tuple[tuple[str, float], ...]
 
 def tune(
     scenario: ScenarioLike | None = None,
-    ranges: Mapping[str, str] | None = None,
+    ranges: Mapping[str, Span] | None = None,
     *,
     aqm: str = "pie",
     target: str | float = "15 ms",
@@ -118,9 +118,12 @@ def tune(
     if scenario is not None:
         scenario = scenario_of(scenario)
     say = progress or (lambda _text: None)
+    if seeds < 1 or runs < 0:
+        raise TuneError("a run of each point is needed at least, and no fewer than 0 runs of the search")
+    aqm = str(aqm)
     kind = aqm.strip().replace("_", "-") if aqm.strip() != "fq_codel" else "fq_codel"
     family = _family(kind)
-    wanted = dict(ranges or {})
+    wanted = {key: "..".join(map(str, span_of(span))) for key, span in (ranges or {}).items()}
     if scenario is None:
         scenario = _plain(rate, rtt, buffer or "100 ms", congestion or "cubic", wanted)
     elif any(option is not None for option in (rate, rtt, buffer, congestion)):
@@ -132,7 +135,7 @@ def tune(
         raise TuneError(f'style: "{style}" is neither "linux" nor "rfc"')
     if style is not None:
         scenario = Scenario(styled(scenario.canonical, style), origin=scenario.origin)
-    margin = MARGIN if delay_margin is None else _seconds("delay margin", delay_margin)
+    margin = MARGIN if delay_margin is None else _seconds("delay_margin", delay_margin)
     for name, margin_of in (("gain_margin", gain_margin), ("phase_margin", phase_margin)):
         if not math.isfinite(margin_of):
             raise TuneError(f"{name}: {margin_of:g} is not a finite number")

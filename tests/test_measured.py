@@ -20,6 +20,7 @@ from ackclock.experiment.progress import listening
 from ackclock.experiment.sequential import GLANCE
 from ackclock.questions.measured import MeasuredLimit
 from ackclock.questions.measured.ensemble import Ensemble, MeasuredStability, Verdict
+from ackclock.questions.measured.limit import ends
 from ackclock.questions.measured.pairs import pair_scenario, row_of
 from ackclock.questions.stability.packets import packet_run
 from ackclock.questions.synchronisation import synchronisation
@@ -360,3 +361,13 @@ def test_what_was_not_decided_is_not_said() -> None:
     assert way(9.0, 0.2).startswith("Sudden onset: at delay = 2 ")
     for half in (9.0, math.nan):
         assert way(4.0, half).startswith("Cannot tell whether the queue of b depends on its past at delay = 2: ")
+
+
+def test_a_range_has_one_unit() -> None:
+    """measured_limit took numbers, and their unit beside them; the command line "10ms..80ms" of one unit."""
+    low, high, unit = ends("rtt", "0.01 s..80ms")
+    assert (low, high, unit) == (0.01, pytest.approx(0.08), "s")
+    assert ends("rtt", ("10 ms", "80 ms")) == (10.0, 80.0, "ms")
+    assert ends("count", (2, 8)) == (2.0, 8.0, "")
+    with pytest.raises(ac.SweepError, match="units of one kind"):
+        ends("rtt", "10ms..20mbit")

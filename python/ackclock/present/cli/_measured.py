@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import AnalysisError
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from ...core.scenario import Scenario
 
 _HOW_TO_VARY = "one KEY=FROM..TO with numbers, such as rtt=10ms..80ms"
-_END = re.compile(r"\s*(?P<number>[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*(?P<unit>[^0-9.\s].*)?")
 
 
 def measured_arguments(parser: argparse.ArgumentParser) -> None:
@@ -108,7 +106,7 @@ def _limit(
     options: argparse.Namespace,
     title: str,
     scenario: Scenario,
-    span: tuple[str, tuple[float, float], str],
+    span: tuple[str, str, str],
     more: dict[str, Any],
 ) -> None:
     """Measure the limit between two values and print it; that there is none between them is an answer, too."""
@@ -117,9 +115,7 @@ def _limit(
     key, ends, unit = span
     points: dict[float, MeasuredStability] = {}
     try:
-        limit = measured_limit(
-            scenario, key, ends, unit=unit, progress=points.__setitem__, **budget_of_packets(options)
-        )
+        limit = measured_limit(scenario, key, ends, progress=points.__setitem__, **budget_of_packets(options))
     except AnalysisError as error:
         if error.kind != "no limit":
             raise
@@ -138,17 +134,15 @@ def _has_span(vary: list[str]) -> bool:
     return len(vary) == 1 and "=" in vary[0]
 
 
-def _span(vary: list[str]) -> tuple[str, tuple[float, float], str]:
-    """One key with its two ends and their unit."""
-    wrong = f"--vary {' --vary '.join(vary)}: with --from packets {_HOW_TO_VARY}"
-    if len(vary) != 1:
-        raise WrongInputError(wrong)
+def _span(vary: list[str]) -> tuple[str, str, str]:
+    """One key with its range, and the unit of that."""
+    from ...questions.measured.limit import ends
+    from ...questions.sweep import SweepError
+
     key, _, text = vary[0].partition("=")
-    low, _, high = text.partition("..")
-    ends = _END.fullmatch(low), _END.fullmatch(high)
-    if ends[0] is None or ends[1] is None:
-        raise WrongInputError(wrong)
-    units = [(end["unit"] or "").strip() for end in ends if end is not None]
-    if units[0] not in ("", units[1]):
-        raise WrongInputError(f"--vary {vary[0]}: both ends need the same unit")
-    return key.strip(), (float(ends[0]["number"]), float(ends[1]["number"])), units[1]
+    if len(vary) != 1 or ".." not in text:
+        raise WrongInputError(f"--vary {' --vary '.join(vary)}: with --from packets {_HOW_TO_VARY}")
+    try:
+        return key.strip(), text, ends(key.strip(), text)[2]
+    except SweepError as error:
+        raise WrongInputError(f"--vary {error}") from None

@@ -14,7 +14,8 @@ from ...core.accessors import presented
 from ...core.errors import AnalysisError
 from ...core.intervals import student_quantile
 from ...core.scenario import ScenarioLike, scenario_of
-from ..sweep import changed
+from ...core.units import Span, span_of
+from ..sweep import axis, changed
 from .ensemble import MeasuredStability, measured_stability
 
 BRACKET_HALVINGS: Final = 4
@@ -65,9 +66,8 @@ class MeasuredLimit:
 def measured_limit(
     scenario: ScenarioLike,
     parameter: str,
-    span: tuple[float, float],
+    span: Span,
     *,
-    unit: str = "",
     progress: Callable[[float, MeasuredStability], None] | None = None,
     **options: Any,
 ) -> MeasuredLimit:
@@ -79,9 +79,7 @@ def measured_limit(
     parameter
         A key as `sweep` takes it, such as ``"rtt"`` or ``"queue.max_threshold"``.
     span
-        Two values, one on each side of the limit, in `unit`.
-    unit
-        Unit of the values, as a scenario writes it: ``"ms"``, ``"packets"``; empty for a pure number.
+        Two values, one on each side of the limit, such as ``"10 ms..80 ms"``. All values are in the unit of the first.
     progress
         Called with each value and what was measured there.
     options
@@ -91,8 +89,11 @@ def measured_limit(
     ------
     AnalysisError
         If the verdict is the same at both ends, or too few stable points can be measured.
+    SweepError
+        If the parameter cannot be varied, or the range is none.
     """
     scenario = scenario_of(scenario)
+    low, high, unit = ends(parameter, span)
     judged: dict[float, MeasuredStability] = {}
 
     def at(value: float) -> MeasuredStability:
@@ -103,13 +104,13 @@ def measured_limit(
                 progress(value, judged[value])
         return judged[value]
 
-    sides = {_oscillates(at(value)): value for value in span}
+    sides = {_oscillates(at(value)): value for value in (low, high)}
     if len(sides) != 2:  # noqa: PLR2004
         word = "oscillates" if True in sides else "does not oscillate"
         if any(at(value).verdict == "cannot tell" for value in span):
             word += ", as far as these runs tell,"
         raise AnalysisError(
-            f"the queue {word} at both ends of {parameter} = {span[0]:g} .. {span[1]:g} {unit}; give a wider range",
+            f"the queue {word} at both ends of {parameter} = {low:g} .. {high:g} {unit}; give a wider range",
             "no limit",
         )
     stable, cycling = sides[False], sides[True]
@@ -149,6 +150,13 @@ def measured_limit(
         points=tuple(sorted(judged.items())),
         unit=unit,
     )
+
+
+def ends(parameter: str, span: Span) -> tuple[float, float, str]:
+    """Return the two ends of a range in one unit, and that."""
+    bounds = axis(parameter, "..".join(map(str, span_of(span)))).bounds
+    assert bounds is not None  # as there are dots
+    return bounds[:3]
 
 
 def _oscillates(measured: MeasuredStability) -> bool:

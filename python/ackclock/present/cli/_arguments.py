@@ -108,14 +108,16 @@ def equation_arguments(command: argparse.ArgumentParser) -> None:
         help="an average's weight w per packet as a rate: -ln(1 - w) (default), or w",
     )
     command.add_argument(
-        "--nominal-spacing",
-        action="store_true",
-        help="RED's initial probability as the papers have it, without what its drop spacing adds",
+        "--effective-spacing",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="RED drops at the mean rate of its spacing (default), or at its initial probability, as in the papers",
     )
     command.add_argument(
-        "--smooth",
-        action="store_true",
-        help="trajectories in the smooth law of the equilibrium, without empty and full queues",
+        "--clamped",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="trajectories with empty and full queues (default), or in the smooth law of the equilibrium",
     )
     report_argument(command)
     json_argument(command)
@@ -123,9 +125,8 @@ def equation_arguments(command: argparse.ArgumentParser) -> None:
 
 def chosen_equations(options: argparse.Namespace) -> dict[str, Any]:
     """Return the choices of `equation_arguments` as keywords."""
-    names = ("form", "decrease", "rtt", "small_windows", "memory", "averaging")
-    chosen = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
-    return chosen | {"effective_spacing": not options.nominal_spacing, "clamped": not options.smooth}
+    names = ("form", "decrease", "rtt", "small_windows", "memory", "averaging", "effective_spacing", "clamped")
+    return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
 
 
 def count(least: int) -> Callable[[str], int]:

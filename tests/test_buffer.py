@@ -335,7 +335,7 @@ def test_a_buffer_of_a_radio_empties_at_what_it_carries() -> None:
     flows = [ac.flows(4, "reno", rtt="20 ms")]
     queue = {"aqm": "drop-tail", "capacity": "100 packets"}
     air = ac.dumbbell(rate="50 Mbit/s", queue=queue, flows=flows, duration="4 s")
-    found = ac.buffer(air.with_({"link.bottleneck.service": "wifi"}), sizes=["200 packets"], seeds=1)
+    found = ac.buffer(air.with_({"link.bottleneck.service": "wifi"}), size=["200 packets"], seeds=1)
     assert found.frames == 50e6
     assert 0.5 * found.frames < found.rate < 0.98 * found.frames
     [size] = found.sizes

@@ -59,7 +59,7 @@ def test_pages_are_not_opened_all_at_once() -> None:
 def test_the_words_are_of_the_direction() -> None:
     """Upload: "15 % watch a video of 5 Mbit/s" of those who send one, and "a download gets" what an upload does."""
     for way, words in (("download", "watch a video of"), ("upload", "send a video of")):
-        answer = str(subscribers(*FILES, "AP", 0, way=way, mix=Mix(0.5, 0, 0, 0.5), samples=1, seconds=2))
+        answer = str(subscribers(*FILES, "AP", 0, way=way, mix=Mix(0.5, 0, 0, 0.5), samples=1, duration=2))
         assert words in answer
         assert f"and 50.0 % {way}." in answer
         assert f"{'an' if way == 'upload' else 'a'} {way} gets" in answer

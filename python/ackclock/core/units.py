@@ -40,8 +40,7 @@ def share_of(name: str, given: str | float, error: type[Exception]) -> float:
     except ValueError:
         value = math.nan
     if not 0 <= value <= 1 or rest.strip():
-        hint = f"; in per cent: {given}%" if value > 1 and not percent else ""
-        raise error(f"{name}must be a share from 0 to 1 such as 0.95 or 95%, not {given}{hint}")
+        raise error(f"{name}must be a share from 0 to 1 such as 0.95 or 95%, not {given}")
     return value
 
 

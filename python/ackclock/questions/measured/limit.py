@@ -107,7 +107,7 @@ def measured_limit(
     sides = {_oscillates(at(value)): value for value in (low, high)}
     if len(sides) != 2:  # noqa: PLR2004
         word = "oscillates" if True in sides else "does not oscillate"
-        if any(at(value).verdict == "cannot tell" for value in span):
+        if any(at(value).verdict == "cannot tell" for value in (low, high)):
             word += ", as far as these runs tell,"
         raise AnalysisError(
             f"the queue {word} at both ends of {parameter} = {low:g} .. {high:g} {unit}; give a wider range",

@@ -23,7 +23,7 @@ from ackclock.present.text import remedies
 from ackclock.questions.causes import scales
 from ackclock.questions.causes.ablations import GENERAL, set_control
 from ackclock.questions.causes.experiment import SYMPTOMS, Lab, Measured
-from ackclock.questions.causes.measures import numbers
+from ackclock.questions.causes.measures import ClassNumbers, numbers
 from ackclock.questions.causes.remedy import Balance, Effect, Key, effects
 from ackclock.questions.causes.sentences import Evidence
 from ackclock.questions.in_linux import styled
@@ -136,7 +136,7 @@ def test_what_a_class_pays_is_weighed_and_stated() -> None:
     def runs(key: str, delay: float, *bronze: float) -> Measured:
         numbers = tuple(
             SimpleNamespace(delay_p50=delay, delay_p99=delay, throughput=1.0, loss=0.0, stream_loss=0.0, jain=0.8,
-                            classes={"bronze": SimpleNamespace(goodput=goodput, one_way_p99=delay, completion=math.nan)})
+                            classes={"bronze": ClassNumbers(goodput, 1, 0.0, delay, delay)})
             for goodput in bronze
         )  # fmt: skip
         return Measured(key, numbers, scales.Length(1.0, 1.0, 0.01, "any"), enough=True, factor=1.0)  # type: ignore[arg-type]

@@ -276,7 +276,7 @@ def test_a_class_that_is_starved_now_is_not_denied() -> None:
 
 
 def test_runs_of_the_present_setting_alone_have_no_others() -> None:
-    answer = ac.why("100 Gbit/s", "10 ms", flows=20, duration=0.01)
+    answer = ac.why("10 Gbit/s", "10 ms", flows=200, duration=0.05)
     assert answer.checked.startswith("Checked by 3 runs of the present setting alone, ")
     assert "the others" not in answer.checked
 

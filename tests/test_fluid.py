@@ -301,3 +301,20 @@ def test_summary_does_not_depend_on_the_length_of_the_run() -> None:
     short, long = (ac.fluid(swinging, duration=duration).summary for duration in ("60 s", "20 min"))
     assert np.allclose(short, long, rtol=1e-3)
     assert short.loc["links.bottleneck.queue", "largest"] == pytest.approx(71.4, rel=1e-3)
+
+
+def test_notes_on_queues_are_of_the_flows_that_are_there() -> None:
+    """DualPI2's queue for scalable packets was explained where no flow is scalable; a fair queue for one flow."""
+
+    def notes(scheduler: str, *flows: Any) -> list[str]:
+        queue = {"scheduler": scheduler, "capacity": "300 packets"}
+        scenario = ac.dumbbell(rate="10 Mbit/s", queue=queue, flows=flows, duration="9 s")
+        return [note for note in ac.fluid(scenario, duration=0.1).notes if "scheduler" in note]
+
+    few, one = ac.flows(5, "reno", rtt="60 ms", name="few"), ac.flows(1, "reno", rtt="60 ms")
+    scalable = ac.flows(5, "prague", rtt="60 ms", ecn=True, name="scalable")
+    what = "link `bottleneck`: scheduler"
+    assert notes("dualpi2", few) == [f"{what} dualpi2: all flows are classic and share one queue"]
+    assert "the one of scalable packets goes first" in notes("dualpi2", few, scalable)[0]
+    assert notes("fq", one) == [f"{what} fq: there is one flow, so that there is one queue"]
+    assert "those of one flow of 5" in notes("fq", few)[0]

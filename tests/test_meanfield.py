@@ -154,6 +154,8 @@ def test_command(ackclock: Command, many: Path, result: ac.MeanFieldResult) -> N
     assert few.returncode == 0
     assert "note: 4 flows: the mean-field limit is accurate from about 10 flows on without an AQM" in few.stdout
     assert re.search(r"router +\d+\.\d+ %", few.stdout)
+    one = ackclock("meanfield", many, "--set", "flows.count=1")
+    assert "note: 1 flow: the mean-field limit" in one.stdout
 
 
 @pytest.mark.parametrize(

@@ -616,6 +616,14 @@ def test_a_small_limit_is_not_rounded_to_zero() -> None:
     assert limits_table(answer)["to"].tolist() == ["0.0001"]
 
 
+def test_a_number_of_flows_falls_to_one() -> None:
+    """ "The number of flows may fall to 1, one flow"."""
+    s = ac.stability(one_flow("off", rtt="10 ms").with_({"flows.count": 3}))
+    said = s.answer({"flows.count": (1, 3)}, budget=5).sentence
+    assert s.stable
+    assert "The number of flows may fall to 1, the smallest number there is." in said
+
+
 def test_limits_end_where_nothing_balances() -> None:
     # Scalable's growth falls from 1/16 to 1/100 at 16 packets: its windows stay there from 68.2 to
     # 68.4 ms. Newton's method took that for an equilibrium, and some ways passed over it to a limit

@@ -282,8 +282,9 @@ impl<'a> Reader<'a> {
                 (false, true) => "over a threshold",
                 _ => "with an AQM",
             };
+            let plural = if flows == 1.0 { "" } else { "s" };
             self.notes.push(format!(
-                "{flows} flows: the mean-field limit is accurate from about {enough} flows on {over}"
+                "{flows} flow{plural}: the mean-field limit is accurate from about {enough} flows on {over}"
             ));
         }
         let classes = self

@@ -196,7 +196,7 @@ class Equations:
         if owner not in self.classes or key not in ("rtt", "count"):
             return -math.inf, ""
         if key == "count":
-            return 1.0, "one flow"
+            return 1.0, "the smallest number there is"
         return self._propagation[owner], "the propagation of its path"
 
     def most(self, name: str) -> float:

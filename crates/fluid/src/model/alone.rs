@@ -45,10 +45,14 @@ pub(super) fn coupled(scenario: &Scenario) -> Result<Option<(Scenario, String)>>
             why: error.to_string(),
         }
     })?;
-    let note = format!(
-        "{what}: the queue is that of classic packets; the one of scalable packets goes first, is taken as empty and has the coupled marks only, while its packets leave {:.0} % of the link or more",
-        100.0 * coupling.classic_share
-    );
+    let note = if scenario.flows.iter().any(low_latency) {
+        format!(
+            "{what}: the queue is that of classic packets; the one of scalable packets goes first, is taken as empty and has the coupled marks only, while its packets leave {:.0} % of the link or more",
+            100.0 * coupling.classic_share
+        )
+    } else {
+        format!("{what}: all flows are classic and share one queue")
+    };
     Ok(Some((scenario, note)))
 }
 
@@ -94,9 +98,13 @@ pub(super) fn alone(scenario: &Scenario) -> Result<Option<(Scenario, String)>> {
                 Capacity::Unlimited => Capacity::Unlimited,
             };
             scenario.flows[0].count = 1;
-            format!(
-                "{what}: each flow has a queue and an equal share of the link, so that the equations are those of one flow of {flows}; windows and queues are a flow's"
-            )
+            if flows == 1 {
+                format!("{what}: there is one flow, so that there is one queue")
+            } else {
+                format!(
+                    "{what}: each flow has a queue and an equal share of the link, so that the equations are those of one flow of {flows}; windows and queues are a flow's"
+                )
+            }
         }
         Alike::Each => {
             return unsupported(

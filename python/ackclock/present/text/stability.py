@@ -221,7 +221,7 @@ def _verdict(answer: Answer) -> str:
         if abs(pair.imag) > 1e3 * abs(pair.real):
             period = quantity(math.tau / abs(pair.imag), "s")
             return f"On the boundary of stability: a pair of roots lies on the imaginary axis (period {period})"
-        return "Cannot tell: a characteristic root lies at zero whatever the parameters"
+        return "Cannot tell: a characteristic root lies at zero"
     text = "Stable" if roots == 0 else "Unstable"
     if roots == 0 and answer.of.schedules:
         text += f" but for the schedule of the senders ({schedules(answer.of.schedules)})"

@@ -224,6 +224,21 @@ def test_a_fast_link_of_many_flows_gets_one_run_that_is_long_enough() -> None:
     assert Lab("bottleneck")._length(many, length, 3, 2.0, None)[1:] == (False, 1)
 
 
+def test_a_length_that_was_given_is_judged_by_the_waits_that_were_found() -> None:
+    """15 s over DualPI2: "the run of 15 s is shorter than 100 round trips; needs about 9 s"."""
+    tree = ac.dumbbell(
+        rate="10 Mbit/s",
+        queue="dualpi2",
+        flows=ac.flows(3, "cubic", rtt="40 ms", start="uniform 0 s .. 1 s"),
+        duration="10 s",
+    ).canonical
+    short = scales.needed(tree, "bottleneck").total / 1.4
+    found = Lab("bottleneck", length=short).measure("present", tree, seeds=1)
+    assert found.length.total == pytest.approx(short)
+    assert scales.needed(tree, "bottleneck", max(numbers.delay_p99 for numbers in found.numbers)).total < short
+    assert found.enough
+
+
 def test_a_remedy_is_judged_by_more_than_the_longest_waits() -> None:
     """1 BBR beside 10 CUBIC flows: "FQ-CoDel would not shorten the waits" over a median of 33 and 0.68 ms."""
     both = bulk_and({"congestion": "bbr", "name": "bbr"}, "10 ms", "50 Mbit/s")

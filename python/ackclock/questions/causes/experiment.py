@@ -253,12 +253,15 @@ class Lab:
         tell(f"{self.link}, {key}: {count} runs of {time(length.total)}")
         by_link = self._runs(tree, length, count, first, traces)
         wait = longest_wait(by_link[self.link], tree, self.link)
-        longer, whole, again = self._length(tree, needed(tree, self.link, wait), seeds, factor, known)
-        if longer.measured > 1.2 * length.measured and longer.total > length.total:
+        need = needed(tree, self.link, wait)
+        longer, whole, again = self._length(tree, need, seeds, factor, known)
+        suffices = whole and length.measured >= 0.99 * factor * need.measured  # delays are shorter than was feared
+        affords = whole and not enough and not suffices
+        if affords or (longer.measured > 1.2 * length.measured and longer.total > length.total):
             length, enough, count = longer, whole, again
             by_link = self._runs(tree, length, count, first, traces)
-        elif not enough:
-            enough = length.measured >= 0.99 * longer.measured and whole  # delays are shorter than was feared
+        else:
+            enough = enough or suffices
         if once(tree) and lasting(tree, length) is None:  # it has ended with its transfers
             begin, end = by_link[self.link][0].window
             length = replace(length, warm=begin, measured=end - begin)

@@ -284,6 +284,33 @@ def test_the_limit_that_runs_lie_on_both_sides_of_is_named() -> None:
     assert unused.what == "the link stands idle for more than 5.0 % of the time"
 
 
+def test_shares_without_a_cause_are_compared_as_late_as_those_with_it() -> None:
+    """Jain's index of LEDBAT's flows falls for minutes: a short run without the call named the call as the cause."""
+    scenario = ac.loads("""
+        scenario = { name = "x", duration = "60 s" }
+        link = [{ name = "up", rate = "20 Mbit/s", delay = "9 ms", queue = { capacity = "1000 packets" } }]
+        [[flows]]
+        name = "backup"
+        count = 8
+        path = ["up"]
+        rtt = "25 ms"
+        congestion = "ledbat"
+        start = "uniform 0 s .. 2 s"
+        [[flows]]
+        name = "call"
+        path = ["up"]
+        rtt = "25 ms"
+        packet_size = "1200 B"
+        traffic = { kind = "cbr", rate = "2 Mbit/s" }
+        start = "uniform 0 s .. 10 ms"
+    """)
+    answer = diagnose(scenario)
+    uneven = next(finding for finding in answer.findings if finding.symptom == "unfair")
+    assert answer.present.factor > 1
+    assert "unresponsive" in uneven.tried
+    assert uneven.causes == ()
+
+
 def test_a_tunnel_is_a_cause_of_uneven_shares() -> None:
     """Six flows in a tunnel beside two outside shared unevenly under a fair queue: cause not found."""
     flows = [ac.flows(count, rtt="20 ms", name=name) for name, count in (("inside", 6), ("outside", 2))]

@@ -241,14 +241,15 @@ class Lab:
         factor: float = 1.0,
         *,
         traces: bool = False,
+        like: Length | None = None,
     ) -> Measured:
         """
-        Run a setting for as long as it needs, within the budget; with `traces` its first run is kept whole.
+        Run a setting as long as it needs, or `like` another, within the budget; with `traces` its first run is kept.
 
         Where the first runs find longer delays than the buffer's size made expect, they are done again for longer.
         """
         tree = Scenario(tree).canonical  # with the defaults of what was changed, by which its length is told
-        known = self.known if key.startswith(("present", "instead", "senders")) else None
+        known = self.known if key.startswith(("present", "instead", "senders")) else like
         length, enough, count = self._length(tree, needed(tree, self.link), seeds, factor, known)
         tell(f"{self.link}, {key}: {count} runs of {time(length.total)}")
         by_link = self._runs(tree, length, count, first, traces)
@@ -665,9 +666,10 @@ def _causes(
         general = [ablation for ablation in general if ablation.key != "buffer"]
     possible = (effect for effect in applied([*specific, *general], tree) if not lab.hopeless(effect.change.tree))
     names = tuple(dict.fromkeys(effect.key for effect in possible))
+    like = present.length if symptom.key in ("unfair", "hosts") else None  # shares move for long: compared as late
 
     def judge(candidate: Ablated) -> tuple[Verdict, Cause | None] | None:
-        cause = _try(lab, candidate, symptom, before, seed)
+        cause = _try(lab, candidate, symptom, before, seed, like)
         if cause is not None and cause.key == "buffer" and not _dose_response(lab, tree, symptom, before, seed):
             cause = None
         return (Verdict.KEEPS if cause is None else Verdict.REMOVES), cause
@@ -695,12 +697,12 @@ def _ablations(of: Sequence[LinkAblation], link: str, symptom: Symptom) -> list[
     ]
 
 
-def _try(lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: int) -> Cause | None:
+def _try(lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: int, like: Length | None) -> Cause | None:
     changed, words, done = candidate.change
     name = f"{symptom.key}: {done}"
 
     def measured(effort: Effort) -> Measured:
-        return lab.measure(name, changed, effort.seeds, seed)
+        return lab.measure(name, changed, effort.seeds, seed, like=like)
 
     def more(effort: Effort, after: Measured) -> Effort | None:
         evidence = _evidence(after, symptom, before)
@@ -709,7 +711,8 @@ def _try(lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: in
         return next(iter(WHY.more(effort, moving=False)), None) if effort.seeds < WHY.seeds[-1] else None
 
     try:
-        if lab.hopeless(changed) or _far(lab.measure(name, changed, 1, seed), symptom, before):
+        first = None if lab.hopeless(changed) else lab.measure(name, changed, 1, seed, like=like)
+        if first is None or _far(first, symptom, before):
             return None
         after = repeat(WHY.first, measured, more)
     except ScenarioError:

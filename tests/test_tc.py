@@ -201,6 +201,27 @@ def test_filters_of_commands_and_of_output_have_one_name() -> None:
         assert first.scenario.canonical == second.scenario.canonical, command
 
 
+def test_a_code_point_before_another_match_is_noted() -> None:
+    """EF before port 443 came out of export behind it, without a word: such packets changed their class."""
+    lines = [
+        "qdisc add dev eth0 root handle 1: htb default 2",
+        "class add dev eth0 parent 1: classid 1:1 htb rate 1mbit",
+        "class add dev eth0 parent 1: classid 1:2 htb rate 1mbit",
+    ]
+    begin = "filter add dev eth0 parent 1: protocol ip prio"
+    voice, web = "u32 match ip dsfield 0xb8 0xfc flowid 1:1", "u32 match ip dport 443 0xffff flowid 1:2"
+    before, after = (
+        import_tc([("x", "\n".join(f"tc {line}" for line in [*lines, f"{begin} 1 {first}", f"{begin} 2 {last}"]))])
+        for first, last in ((voice, web), (web, voice))
+    )
+    assert before.scenario.canonical == after.scenario.canonical
+    assert before.notes == (
+        "x:5: packets with ef that match u32 match ip dport 443 0xffff, too, go to the class of this match here, and by "
+        "what export writes; in these filters to that of the code point, whose filter comes first",
+    )
+    assert after.notes == ()
+
+
 def test_cake_mq_is_cake_with_a_note() -> None:
     """CAKE on each queue of a device, one rate for all."""
     first, second = (

@@ -421,6 +421,7 @@ class _Tree:
 
     def _filtered(self) -> None:
         done: set[str] = set()
+        codes: dict[str, str] = {}
         ordered = sorted(
             (
                 entry
@@ -449,10 +450,14 @@ class _Tree:
             if match == "matchall":
                 self.default = self.default if self.qdisc.kind == "htb" and self.default else target
             elif code is not None:
+                codes[code] = target
                 row["dscp"] = sorted({*row.get("dscp", []), code}, key=lambda name: CODES[name])
                 self._unmapped(row, code)
             else:
                 name = tc_filter.comments.get("flows", match)
+                if earlier := [own for own, place in codes.items() if place != target]:
+                    words = state("tc.code-before", place=tc_filter.place.where, match=name, codes=", ".join(earlier))
+                    self.notes.append(str(words))
                 row.setdefault("flows", [])
                 if name not in row["flows"]:
                     row["flows"].append(name)

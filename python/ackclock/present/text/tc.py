@@ -38,6 +38,10 @@ STATEMENTS: Final = {
     ),
     "no-default": "{place}: default {handle} is no class with a queue: such packets go out unshaped",
     "pfifo-fast": "{place}: pfifo_fast: each of its bands has room for {packets} packets here",
+    "code-before": (
+        "{place}: packets with {codes} that match {match}, too, go to the class of this match here, and by what export "
+        "writes; in these filters to that of the code point, whose filter comes first"
+    ),
     "whole-bytes": "{place}.rate: whole bytes a second in tc",
     "unprinted": (
         "{place}: {kind}: tc prints no {words} here (tc -d prints ewma and probability): the usual ones are taken"

@@ -311,6 +311,14 @@ def test_shares_without_a_cause_are_compared_as_late_as_those_with_it() -> None:
     assert uneven.causes == ()
 
 
+@pytest.mark.parametrize(("lost", "most"), [(0, 3.69), (2, 7.22), (10, 18.39)])  # of 95 %, both sides (Garwood 1936)
+def test_few_losses_have_the_interval_of_their_count(lost: int, most: float) -> None:
+    """2 of 7000 packets: "with a tenth of the rate 0.028 % [0 %, 0.07 %]", and 0.11 % in a long run."""
+    one = Mock(stream_packets=7000, stream_loss=lost / 7000)
+    found = experiment.Measured("x", (one,), scales.Length(1, 1, 1, ""), enough=True, factor=1)
+    assert lost + 7000 * found._counting() == pytest.approx(most, rel=0.01)
+
+
 def test_a_tunnel_is_a_cause_of_uneven_shares() -> None:
     """Six flows in a tunnel beside two outside shared unevenly under a fair queue: cause not found."""
     flows = [ac.flows(count, rtt="20 ms", name=name) for name, count in (("inside", 6), ("outside", 2))]

@@ -162,10 +162,11 @@ class Measured:
         return replace(estimate, half=max(estimate.half, self._counting())) if symptom.key == "stream" else estimate
 
     def _counting(self) -> float:
-        """Half the 95 % interval of a share of counted packets, however alike the seeds are; 3 in n where none is."""
+        """Upper half of the 95 % interval of a Poisson count, over all packets (Byar), however alike the seeds are."""
         sent = sum(own.stream_packets for own in self.numbers)
         lost = sum(own.stream_loss * own.stream_packets for own in self.numbers if own.stream_packets)
-        return max(1.96 * math.sqrt(lost), 3.0) / sent if sent else math.inf
+        most = (lost + 1) * (1 - 1 / (9 * (lost + 1)) + 1.96 / (3 * math.sqrt(lost + 1))) ** 3
+        return (most - lost) / sent if sent else math.inf
 
     def limit(self, symptom: Symptom) -> float:
         """Return the threshold that the number is compared with."""

@@ -63,6 +63,20 @@ def test_a_slow_shaper_is_not_underused_for_a_packet_in_the_next_second() -> Non
     assert underused(idle, "isp")
 
 
+def test_cells_of_small_packets_are_used_too() -> None:
+    """A modem whose queue never empties: "the link stands idle 20 % of the time", as ACKs take two cells each."""
+    cake = {"kind": "cake", "bandwidth": "1 Mbit/s", "overhead": "44 B", "framing": "atm", "memory_limit": "64 kB"}
+    calls = {"name": "calls", "path": ["isp"], "packet_size": "200 B", "traffic": {"kind": "cbr", "rate": "1 Mbit/s"}}
+    described = scenario({"scheduler": cake})
+    result = ac.run(described.with_({"flows": [*described.canonical["flows"], calls]}), trace_links=True)
+    assert result.links.loc["isp", "queue_packets_p50"] > 0
+    assert numbers(result, "isp").utilization == pytest.approx(1, abs=0.01)
+    assert measures(result)["links"]["isp"]["utilization"] == pytest.approx(1, abs=0.01)
+    said = str(result)
+    assert "858 kbit/s that its shaper lets through in full packets; smaller ones take more of it" in said
+    assert "A full buffer of 28 packets, which fill its memory, takes" in said
+
+
 def test_a_buffer_as_a_time_is_of_the_line(ackclock: Command, tmp_path: Path) -> None:
     """A capacity of 50 ms behind a shaper of a tenth: the wait is half a second, without a word."""
     described = scenario({"capacity": "50 ms"}, shaper={"rate": "10 Mbit/s", "burst": "30 kB"})

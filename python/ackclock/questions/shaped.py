@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from ..analysis import Verdict, is_underused
-from .causes.scales import capacity, packet_size, quantities
-from .causes.shapers import counted_rate, let_through
+from .causes.scales import bits, capacity, packet_size, quantities
+from .causes.shapers import counted_rate, let_through, remembered, taken
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,11 +36,13 @@ class Shaped:
     """Bytes of a full packet."""
     buffer: tuple[str, float] | None
     """The capacity of its queue, and the time that it takes to empty at the shaper's rate, s; None without a limit."""
+    taken: float = 1.0
+    """What the packets of a run take of the shaper's rate over what as many bytes of full packets take."""
 
     @property
     def factor(self) -> float:
         """Utilisation of the shaper's rate over that of the engine."""
-        return self.counted / self.rate
+        return self.taken * self.counted / self.rate
 
     @property
     def grain(self) -> float:
@@ -52,8 +54,8 @@ class Shaped:
         return 8 * self.packet * max(1 / self.rate - 1 / self.counted, 0.0)
 
 
-def shaped(tree: Mapping[str, Any]) -> dict[str, Shaped]:
-    """Return the links of a canonical scenario that a shaper holds below the rate of their line, by name."""
+def shaped(tree: Mapping[str, Any], runs: Sequence[Result] = ()) -> dict[str, Shaped]:
+    """Return the links of a scenario, or of its runs, that a shaper holds below the rate of their line, by name."""
     answers = {}
     for link in tree["link"]:
         if not isinstance(link["rate"], str) or tree.get("change") or link.get("service", "none") != "none":
@@ -63,16 +65,20 @@ def shaped(tree: Mapping[str, Any]) -> dict[str, Shaped]:
             continue
         name = link["name"]
         packet = packet_size(tree, name)
-        wait = capacity(link, packet)
-        buffer = (str(link["queue"]["capacity"]), wait) if math.isfinite(wait) else None
-        answers[name] = Shaped(name, rate, line, counted_rate(link), packet, buffer)
+        wait, remembers = capacity(link, packet), remembered(link, packet)
+        by_memory = math.isfinite(remembers) and wait >= 0.999 * remembers * packet * 8 / bits(link)
+        room = f"{remembers:.0f} packets, which fill its memory," if by_memory else str(link["queue"].get("capacity"))
+        buffer = (room, wait) if math.isfinite(wait) else None
+        rows = [next(row for row in result._raw["links"] if row["name"] == name) for result in runs]
+        mix = taken(tree, name, *(sum(row[key] for row in rows) for key in ("packets", "bytes")))
+        answers[name] = Shaped(name, rate, line, counted_rate(link), packet, buffer, mix)
     return answers
 
 
 def measures(result: Result) -> dict[str, Any]:
     """Return `Result.json`, with utilisations of what each link's shaper lets through."""
     tree = result.json()
-    for name, link in shaped(result._scenario).items():
+    for name, link in shaped(result._scenario, [result]).items():
         row = tree["links"][name]
         row |= {key: min(link.factor * row[key], 1.0) for key in _MEASURES if row.get(key) is not None}
     return tree
@@ -80,7 +86,7 @@ def measures(result: Result) -> dict[str, Any]:
 
 def by_second(result: Result, name: str) -> NDArray[np.float64]:
     """Return the utilisation of a link in each second of the measured time, of what its shaper lets through."""
-    link = shaped(result._scenario).get(name)
+    link = shaped(result._scenario, [result]).get(name)
     use = np.asarray(result.utilization_1s[name], dtype=np.float64)
     return use if link is None else np.minimum(link.factor * use, 1.0)
 

@@ -66,7 +66,7 @@ def run_tables(result: Result | Replications) -> list[pd.DataFrame]:
     summary = result.summary
     half = summary["ci95"] if "ci95" in summary else pd.Series(0.0, summary.index)
     means = dict(zip(summary.index, zip(summary.iloc[:, 0], half, strict=True), strict=True))
-    for link, factor in shaped.factors(first._scenario).items():
+    for link, factor in shaped.factors([result] if isinstance(result, Result) else list(result)).items():
         for key in ("utilization", "utilization_min_1s"):
             if (path := f"links.{link}.{key}") in means:
                 means[path] = (min(factor * means[path][0], 1.0), factor * means[path][1])

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
+from typing import Final
 
 from ...core.result import Result
 from ...core.units import rate_text, share, time
 from ...questions.causes.scales import bits, carried, policed
 from ...questions.shaped import Shaped, shaped
 
+SMALLER: Final = 1.005
+"""Packets that take so many times as much of a shaper's rate as full ones of as many bytes are a matter of note."""
 
-def factors(tree: Mapping[str, Any]) -> dict[str, float]:
+
+def factors(runs: Sequence[Result]) -> dict[str, float]:
     """Return the utilisation of a shaper's rate over that of the line, by link; links without a shaper are left out."""
-    return {name: link.factor for name, link in shaped(tree).items()}
+    return {name: link.factor for name, link in shaped(runs[0]._scenario, runs).items()}
 
 
 def notes(result: Result) -> list[str]:
     """Return a note of each link whose shaper, or the policer before it, is slower than its line."""
     tree, (begin, end) = result._scenario, result.window
-    held = [_note(link) for link in shaped(tree).values()]
+    held = [_note(link) for link in shaped(tree, [result]).values()]
     for row, link in zip(result._raw["links"], tree["link"], strict=True):
         if policed(link) and end > begin and not tree.get("change"):
             rate = carried(link)
@@ -34,9 +37,10 @@ def notes(result: Result) -> list[str]:
 def _note(link: Shaped) -> str:
     whole = "the line" if link.counted == link.line else rate_text(link.counted)
     more = f"; utilization in --json and traces is of {whole}" if link.factor > 1 else ""
+    full = " in full packets; smaller ones take more of it" if link.taken > SMALLER else ""
     text = (
-        f"link `{link.link}`: utilisation is of the {rate_text(link.rate)} that its shaper lets through, not of the "
-        f"line's {rate_text(link.line)}{more}"
+        f"link `{link.link}`: utilisation is of the {rate_text(link.rate)} that its shaper lets through{full}, not of "
+        f"the line's {rate_text(link.line)}{more}"
     )
     if link.buffer is None:
         return text

@@ -110,7 +110,7 @@ def _means(result: Result | Replications) -> dict[str, dict[str, dict[str, tuple
             for branch in ("links", "flows")
         }
     branches: dict[str, dict[str, dict[str, tuple[float, float]]]] = {"links": {}, "flows": {}}
-    factors = {name: link.factor for name, link in shaped(result[0]._scenario).items()}
+    factors = {name: link.factor for name, link in shaped(result[0]._scenario, list(result)).items()}
     for path, answer in result.json()["summary"].items():
         branch, rest = path.split(".", 1)
         of, key = rest.rsplit(".", 1)

@@ -12,7 +12,7 @@ from ...core.result import packets_handled, taking_part
 from ...core.scenario import link_of
 from ...core.statement import state
 from .scales import bits, bulk, packet_size, quantities, steps
-from .shapers import counted_rate, filters_acks, held, hosts, returning
+from .shapers import counted_rate, filters_acks, held, hosts, returning, taken
 
 if TYPE_CHECKING:
     import numpy as np
@@ -140,6 +140,7 @@ def numbers(result: Result, name: str) -> Numbers:
     seconds = link["utilization_1s"]
     # a shaper in the queue is used, not the line behind it
     part = counted_rate(entry) / rate if held(entry) and isinstance(entry["rate"], str) else 1.0
+    part *= taken(tree, name, link["packets"], link["bytes"])
     carried = part * float(link["utilization"])
     if entry.get("service", "none") != "none":
         carried = float(link["bytes"]) * 8 / (rate * (end - begin))

@@ -17,7 +17,7 @@ from ... import _core
 from ...core._words import called
 from ...core.scenario import link_of
 from ...core.statement import state
-from .shapers import held, returning
+from .shapers import held, remembered, returning
 
 MIN_MEASURED_PACKETS: Final = 1000
 """Packets at least that a measured time must hold."""
@@ -167,13 +167,14 @@ def _over_time(rate: Mapping[str, Any]) -> float:
 def capacity(link: Mapping[str, Any], packet: float) -> float:
     """Return the room of a link's queue as a time, s; infinite where it has no limit."""
     text = str(link["queue"].get("capacity", "unlimited"))
+    remembers = remembered(link, packet) * packet * 8 / bits(link)
     if text == "unlimited":
-        return float("inf")
+        return remembers
     value, kind = _core.quantity(text)
     if kind == "time":
-        return value
+        return min(value, remembers)
     size = 1.0 if str(text).split()[-1] in ("B", "kB", "MB", "KiB", "MiB", "GB") else packet
-    return value * size * 8 / bits(link)
+    return min(value * size * 8 / bits(link), remembers)
 
 
 def packet_size(tree: Mapping[str, Any], link: str) -> float:

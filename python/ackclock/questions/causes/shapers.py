@@ -15,6 +15,19 @@ from typing import Any, Final
 from ... import _core
 from ...core.scenario import link_of
 
+BOOKKEEPING: Final = 768
+"""Memory that a packet takes in CAKE beside its size, bytes."""
+ROUND_TRIPS: Final = {
+    "datacentre": 1e-4,
+    "lan": 1e-3,
+    "metro": 0.01,
+    "regional": 0.03,
+    "internet": 0.1,
+    "oceanic": 0.3,
+    "satellite": 1.0,
+    "interplanetary": 3600.0,
+}
+"""CAKE's words for round trips, s."""
 PACKET: Final = 1500
 """Bytes of a full packet, without a link's header."""
 RIGHT: Final = (0.9, 0.98)
@@ -62,6 +75,38 @@ def counted(cake: Mapping[str, Any], size: float) -> float:
     if framing == "atm":
         return math.ceil(whole / 48) * 53.0
     return whole + math.ceil(whole / 64) if framing == "ptm" else whole
+
+
+def taken(tree: Mapping[str, Any], name: str, packets: float, octets: float) -> float:
+    """
+    Return what packets take of the rate of a link's CAKE over what as many bytes of full packets take; else 1.
+
+    Given how many packets of how many bytes were sent. It is counted between the smallest and the largest that cross
+    the link: cells make those between them differ by one at most.
+    """
+    kind, cake = scheduler(link_of(tree, name))
+    if kind != "cake" or cake["bandwidth"] == "unlimited" or not packets:
+        return 1.0
+    sizes = [_number(flow["packet_size"]) for flow in tree["flows"] if name in flow["path"]]
+    sizes += [_number(flow["ack_size"]) for flow in tree["flows"] if "ack_size" in flow and name in returning(flow)]
+    least, most, mean = min(sizes), max(sizes), octets / packets
+    large = min(max((mean - least) / (most - least), 0.0), 1.0) if most > least else 1.0
+    header = _number(cake["link_header"])
+    least, most = (counted(cake, size - header) for size in (least, most))
+    return ((1 - large) * least + large * most) / mean * (PACKET + header) / counted(cake, PACKET)
+
+
+def remembered(link: Mapping[str, Any], packet: float) -> float:
+    """Return how many packets of a size the memory of a link's CAKE holds; infinite without a limit."""
+    kind, cake = scheduler(link)
+    if kind != "cake":
+        return math.inf
+    if cake["memory_limit"] != "auto":
+        return _number(cake["memory_limit"]) // (packet + BOOKKEEPING)
+    if cake["bandwidth"] == "unlimited":
+        return math.inf
+    rtt = ROUND_TRIPS.get(str(cake["rtt"])) or _number(cake["rtt"])
+    return max(4 * rtt * _number(cake["bandwidth"]) / 8, 4 << 20) // (packet + BOOKKEEPING)
 
 
 def held(link: Mapping[str, Any]) -> float | None:

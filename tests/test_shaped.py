@@ -153,6 +153,9 @@ def test_what_a_policer_drops_is_not_left_out() -> None:
     assert used > 0.5
     assert f"of the 10 Mbit/s that its policer lets through {100 * used:.1f} % are used" in str(result)
     assert row["loss_policer"] > row["loss"] == 0
+    flows = {**policed.canonical["flows"][0], "start": "uniform 0 s .. 1 s"}
+    several = str(ac.replicate(policed.with_({"flows": [flows]}), 3))
+    assert several.count("that its policer lets through") == 1
     table = comparison([{"file": "f", "set": {"v": value}} for value in "ab"], [result, result])
     assert table is not None
     assert "isp: policed" in table.index

@@ -78,6 +78,12 @@ def test_what_an_answer_of_a_policed_link_leaves_to_the_reader() -> None:
     assert words not in str(replace(answer, in_linux=other._replace(used_half=0.07)))  # which may be chance
 
 
+def test_the_rate_of_a_slow_link_has_its_own_unit() -> None:
+    """ "95 % of 0.064 Mbit/s: queue here" stood beside a rate of 61kbit."""
+    answer = ac.why(rate="64 kbit/s", rtt="100 ms", buffer="20 packets")
+    assert "htb rate 61kbit  # 95 % of 64 kbit/s: queue here" in str(answer)
+
+
 def test_a_batch_that_is_half_empty_is_time_but_no_throughput() -> None:
     """FQ-CoDel over 5G cost "4.6 % of the rate" beside goodputs of 175 and 163 Mbit/s."""
     flow = ac.flows(1, rtt="40 ms", path=["link"], packet_size="200 B", traffic={"kind": "cbr", "rate": "8 Mbit/s"})

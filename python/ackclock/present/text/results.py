@@ -157,19 +157,24 @@ def run_text(result: Result) -> str:
 
 def run_notes(result: Result) -> list[str]:
     """Return the notes of a run, which rate the utilisation behind a shaper is of, and which time goodputs are of."""
-    return [*result.notes, *shaped.notes(result), *presence.notes(result), *without_ecn.notes(result)]
+    return [*result.notes, *shaped.notes([result]), *_later_notes(result)]
+
+
+def _later_notes(result: Result) -> list[str]:
+    return [*presence.notes(result), *without_ecn.notes(result)]
 
 
 def notes_of(results: Sequence[Result]) -> list[str]:
     """Return the notes of several runs, each once; of those that not all have, with which seeds they are said."""
     seeds: dict[str, list[int]] = {}
     for result in results:
-        for note in dict.fromkeys(run_notes(result)):
+        for note in dict.fromkeys([*result.notes, *_later_notes(result)]):
             seeds.setdefault(note, []).append(result.seed)
-    return [
-        note if len(own) == len(results) else f"with seed{'s' * (len(own) > 1)} {listed([*map(str, own)])}: {note}"
-        for note, own in seeds.items()
+    own = [
+        note if len(of) == len(results) else f"with seed{'s' * (len(of) > 1)} {listed([*map(str, of)])}: {note}"
+        for note, of in seeds.items()
     ]
+    return [*own, *shaped.notes(results)]
 
 
 def replications_text(results: Replications) -> str:

@@ -19,14 +19,15 @@ def factors(runs: Sequence[Result]) -> dict[str, float]:
     return {name: link.factor for name, link in shaped(runs[0]._scenario, runs).items()}
 
 
-def notes(result: Result) -> list[str]:
-    """Return a note of each link whose shaper, or the policer before it, is slower than its line."""
-    tree, (begin, end) = result._scenario, result.window
-    held = [_note(link) for link in shaped(tree, [result]).values()]
-    for row, link in zip(result._raw["links"], tree["link"], strict=True):
-        if policed(link) and end > begin and not tree.get("change"):
+def notes(runs: Sequence[Result]) -> list[str]:
+    """Return a note of each link of some runs whose shaper, or the policer before it, is slower than its line."""
+    tree = runs[0]._scenario
+    seconds = sum(end - begin for begin, end in (result.window for result in runs))
+    held = [_note(link) for link in shaped(tree, runs).values()]
+    for place, link in enumerate(tree["link"]):
+        if policed(link) and seconds > 0 and not tree.get("change"):
             rate = carried(link)
-            used = share(8 * row["bytes"] / (rate * (end - begin)))
+            used = share(8 * sum(result._raw["links"][place]["bytes"] for result in runs) / (rate * seconds))
             held.append(
                 f"link `{link['name']}`: utilisation is of the line's {rate_text(bits(link))}; of the "
                 f"{rate_text(rate)} that its policer lets through {used} are used"

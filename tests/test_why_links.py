@@ -119,6 +119,9 @@ def test_a_queue_is_a_time_at_the_rate_of_its_moment() -> None:
         open_ = str(replace(answer, following=(replace(shaper, **cost),)))  # type: ignore[arg-type]
         assert "Whether that is better depends on what you prefer." in open_
         assert "cake bandwidth" in open_
+    other = str(replace(answer, following=(replace(shaper, others=(("bbr", 42e6, 21e6),)),)))
+    assert "), those of bbr 21 Mbit/s (now 42 Mbit/s); half of" in other  # only the first class was named and weighed
+    assert "Whether that is better depends on what you prefer." in other
     no_gain = replace(answer, following=(replace(shaper, one_way_p50=(0.02, 0.02), one_way_p99=(0.1, 0.2)),))
     assert "That is no gain." in str(no_gain)
     assert "cake bandwidth" not in str(no_gain)

@@ -45,11 +45,15 @@ class Following:
     """Part of its packets that is lost now and with the shaper."""
     run: str
     """Key of its runs."""
+    others: tuple[tuple[str, float, float], ...] = ()
+    """Goodput of each other class of endless flows now and with the shaper, bit/s."""
 
     @property
     def cheap(self) -> bool:
         """Whether it costs no more goodput and losses than another queue may to be recommended."""
-        return self.goodput[1] >= (1 - PRICE) * self.goodput[0] and self.lost[1] - self.lost[0] <= LOSSES
+        now = self.goodput[0] + sum(before for _, before, _ in self.others)
+        then = self.goodput[1] + sum(after for _, _, after in self.others)
+        return then >= (1 - PRICE) * now and self.lost[1] - self.lost[0] <= LOSSES
 
     @property
     def better(self) -> bool:
@@ -69,6 +73,7 @@ class Following:
             "rates_bps": list(self.rates),
             "flows": self.flows,
             "goodput_bps": list(self.goodput),
+            "others_goodput_bps": {name: [now, then] for name, now, then in self.others},
             "waiting": self.waiting,
             "one_way_p50_s": list(self.one_way_p50),
             "one_way_p99_s": list(self.one_way_p99),
@@ -132,7 +137,9 @@ def following(lab: Lab, tree: Mapping[str, Any], name: str, present: Measured, s
         return float(before), float(then)
 
     median, late, lost = (both(key, waiting) for key in ("one_way_p50", "one_way_p99", "loss"))
-    return Following(name, shaper, flows, both("goodput", flows), waiting, median, late, lost, after.key)
+    beside = [str(flow["name"]) for flow in bulk(tree, name) if flow["name"] != flows]
+    others = tuple((other, *both("goodput", other)) for other in beside)
+    return Following(name, shaper, flows, both("goodput", flows), waiting, median, late, lost, after.key, others)
 
 
 def _path(tree: Mapping[str, Any], name: str) -> list[str]:

@@ -69,9 +69,10 @@ STATEMENTS: Final = {
     "follows": (
         "No commands for {link}: a shaper before it would have to follow its rate, which varies. With one that does "
         "(cake-autorate, at a router before {link}) the flows of {flows} get {after:rate} of goodput (now "
-        "{before:rate}); half of the packets of {waiting} arrive within {median:time} (now {median_now:time}), 99 % "
-        "within {late:time} (now {late_now:time}){lost}.{verdict}"
+        "{before:rate}){others}; half of the packets of {waiting} arrive within {median:time} (now "
+        "{median_now:time}), 99 % within {late:time} (now {late_now:time}){lost}.{verdict}"
     ),
+    "follows-other": ", those of {flows} {after:rate} (now {before:rate})",
     "follows-loss": ", and {lost:share} of them are lost (now {lost_now:share})",
     "varies": "No commands for {link}: a shaper before it would have to follow its rate, which varies.",
     "wifi": (
@@ -216,6 +217,9 @@ def _set_before(shaper: Following) -> list[str]:
         flows=shaper.flows,
         before=shaper.goodput[0],
         after=shaper.goodput[1],
+        others="".join(
+            str(state("why.follows-other", flows=name, before=now, after=then)) for name, now, then in shaper.others
+        ),
         waiting=shaper.waiting,
         median_now=shaper.one_way_p50[0],
         median=shaper.one_way_p50[1],

@@ -85,6 +85,7 @@ def test_a_control_that_lives_by_marks_says_what_it_is_without() -> None:
     red = {"aqm": "red", "min_threshold": "10 packets", "max_threshold": "30 packets", "ecn": True}
     marking = described.with_({"link.l.queue": red})
     assert "nothing marks" not in str(ac.run(marking))
+    assert "flows `a`: nothing marks" in str(ac.run(marking.with_({"link.l.queue.ecn": False})))  # as by default
     assert "flows `a`: nothing marks" in str(ac.run(marking.with_({"flows.a.ecn": False})))
     answer = ac.fair("dctcp", "reno", rate="5 Mbit/s", rtt=("20 ms",), buffer=(1.0,), seeds=1)
     assert str(answer).endswith("The queue marks nothing: DCTCP without ECN is Reno.")

@@ -37,7 +37,9 @@ class Shaped:
     buffer: tuple[str, float] | None
     """The capacity of its queue, and the time that it takes to empty at the shaper's rate, s; None without a limit."""
     taken: float = 1.0
-    """What the packets of a run take of the shaper's rate over what as many bytes of full packets take."""
+    """Share of the shaper's rate that the packets of a run take, over that of as many bytes of full packets."""
+    fill: int = 0
+    """Full packets that fill the memory of its CAKE, where these are fewer than its capacity; else 0."""
 
     @property
     def factor(self) -> float:
@@ -67,11 +69,11 @@ def shaped(tree: Mapping[str, Any], runs: Sequence[Result] = ()) -> dict[str, Sh
         packet = packet_size(tree, name)
         wait, remembers = capacity(link, packet), remembered(link, packet)
         by_memory = math.isfinite(remembers) and wait >= 0.999 * remembers * packet * 8 / bits(link)
-        room = f"{remembers:.0f} packets, which fill its memory," if by_memory else str(link["queue"].get("capacity"))
-        buffer = (room, wait) if math.isfinite(wait) else None
+        buffer = (str(link["queue"].get("capacity")), wait) if math.isfinite(wait) else None
         rows = [next(row for row in result._raw["links"] if row["name"] == name) for result in runs]
         mix = taken(tree, name, *(sum(row[key] for row in rows) for key in ("packets", "bytes")))
-        answers[name] = Shaped(name, rate, line, counted_rate(link), packet, buffer, mix)
+        fill = int(remembers) if by_memory else 0
+        answers[name] = Shaped(name, rate, line, counted_rate(link), packet, buffer, mix, fill)
     return answers
 
 

@@ -31,13 +31,15 @@ def without_ecn(controls: Mapping[str, Any]) -> list[WithoutEcn]:
     return answers
 
 
+def _drops(queue: Mapping[str, Any]) -> bool:
+    """Whether a canonical queue marks no packet: drop-tail, or an AQM whose `ecn` is off."""
+    plain = queue.get("aqm") == "drop-tail" and queue.get("scheduler", "none") == "none"
+    return plain or queue.get("ecn") is False
+
+
 def unmarked(tree: Mapping[str, Any]) -> list[WithoutEcn]:
-    """Return the classes of a canonical scenario that live by marks and have ECN off, or drop-tail queues alone."""
-    plain = {
-        link["name"]
-        for link in tree["link"]
-        if link["queue"].get("aqm") == "drop-tail" and link["queue"].get("scheduler", "none") == "none"
-    }
+    """Return the classes of a canonical scenario that live by marks and have ECN off, or queues alone that drop."""
+    plain = {link["name"] for link in tree["link"] if _drops(link["queue"])}
     off = {
         str(flow["name"]): flow["congestion"]
         for flow in tree["flows"]

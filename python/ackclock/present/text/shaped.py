@@ -46,5 +46,7 @@ def _note(link: Shaped) -> str:
     if link.buffer is None:
         return text
     capacity, wait = link.buffer
+    if link.fill:
+        capacity = f"{link.fill} packets, which fill its memory,"
     at_line = time(wait * link.rate / link.line)
     return f"{text}. A full buffer of {capacity} takes {time(wait)} at the shaper's rate, {at_line} at the line's"

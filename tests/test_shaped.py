@@ -68,7 +68,9 @@ def test_cells_of_small_packets_are_used_too() -> None:
     cake = {"kind": "cake", "bandwidth": "1 Mbit/s", "overhead": "44 B", "framing": "atm", "memory_limit": "64 kB"}
     calls = {"name": "calls", "path": ["isp"], "packet_size": "200 B", "traffic": {"kind": "cbr", "rate": "1 Mbit/s"}}
     described = scenario({"scheduler": cake})
-    result = ac.run(described.with_({"flows": [*described.canonical["flows"], calls]}), trace_links=True)
+    result = ac.run(
+        ac.Scenario({**described.canonical, "flows": [*described.canonical["flows"], calls]}), trace_links=True
+    )
     assert result.links.loc["isp", "queue_packets_p50"] > 0
     assert numbers(result, "isp").utilization == pytest.approx(1, abs=0.01)
     assert measures(result)["links"]["isp"]["utilization"] == pytest.approx(1, abs=0.01)
@@ -154,7 +156,7 @@ def test_what_a_policer_drops_is_not_left_out() -> None:
     assert f"of the 10 Mbit/s that its policer lets through {100 * used:.1f} % are used" in str(result)
     assert row["loss_policer"] > row["loss"] == 0
     flows = {**policed.canonical["flows"][0], "start": "uniform 0 s .. 1 s"}
-    several = str(ac.replicate(policed.with_({"flows": [flows]}), 3))
+    several = str(ac.replicate(ac.Scenario({**policed.canonical, "flows": [flows]}), 3))
     assert several.count("that its policer lets through") == 1
     table = comparison([{"file": "f", "set": {"v": value}} for value in "ab"], [result, result])
     assert table is not None

@@ -139,9 +139,12 @@ def _elsewhere(most: int | None) -> Callable[[Tree, str, str], Change | None]:
         if not there or (most is None and len(there) == 1):  # which is taken away alone
             return None
         there = sorted(there, key=carried)[:most]
+        times = SLOWER
+        while times * carried(there[0]) < 2 * carried(link_of(tree, name)):  # an equal link would be a bottleneck, too
+            times *= SLOWER
         for link in there:
-            link["rate"] = f"{SLOWER * _core.quantity(link['rate'])[0]:.12g} bit/s"
-        return _said(changed, "elsewhere", "fast-elsewhere", links=_names(there), times=SLOWER)
+            link["rate"] = f"{times * _core.quantity(link['rate'])[0]:.12g} bit/s"
+        return _said(changed, "elsewhere", "fast-elsewhere", links=_names(there), times=times)
 
     return apply
 

@@ -36,8 +36,12 @@ def drawn(scenario: Scenario) -> Scenario:
     starts = max(quantities(flow["start"])[-1] for flow in tree["flows"])
     seconds = min([starts + LOOK * max(map(_round_trip, tree["flows"])), *quantities(tree["scenario"]["duration"])])
     head = {**tree["scenario"], "duration": f"{seconds:.9g} s", "measure": f"0 s .. {seconds:.9g} s"}
-    early = [change for change in tree.get("change", []) if quantities(change["at"])[0] < seconds]
-    short = Scenario({**tree, "scenario": head, "change": early}, origin=scenario.origin)
+    # later changes come at the end, and do nothing there
+    changes = [
+        {**change, "at": f"{min(quantities(change['at'])[0], 0.999 * seconds):.9g} s"}
+        for change in tree.get("change", [])
+    ]
+    short = Scenario({**tree, "scenario": head, "change": changes}, origin=scenario.origin)
     first, second = (run(short, seed=scenario.seed + k).flows for k in range(2))
     alike = [own and _of(flow, first).equals(_of(flow, second)) for flow, own in zip(tree["flows"], fixed, strict=True)]
     flows = [_drawn(flow, tree) if own else flow for flow, own in zip(tree["flows"], alike, strict=True)]

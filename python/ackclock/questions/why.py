@@ -371,7 +371,7 @@ def why(
         f"{trust.sentence}{compared_in_linux(tree, name, answer, in_linux, bool(trust.cells))}",
         trust=trust,
         diagnosis=answer,
-        scenario=scenario,
+        scenario=asked,
         prefer=prefer,
         following=shapers,
         in_linux=in_linux,

@@ -79,6 +79,7 @@ def run(
     threads: int = 1,
     trace_links: bool = False,
     trace_flows: str | int | Sequence[int] | None = None,
+    parts: int = 0,
     general: bool = False,
     progress: Callable[[Progress], object] | None = None,
     controllers: Mapping[int, Callable[..., object]] = ...,

@@ -7,6 +7,7 @@ use ackclock_scenario::{Capacity, Distribution, PacketSizes, Traffic};
 use crate::access::transmission;
 use crate::calendar::{Class as Order, Kind, Place, Tag};
 use crate::draw::entity;
+use crate::measurements::Parts;
 use crate::one_way::OneWay;
 use crate::tcp::{self, Sender, receiver};
 
@@ -85,6 +86,8 @@ pub(crate) struct Class {
     /// before and after them.
     pub(crate) event_path: Option<usize>,
     pub(crate) one_way: OneWay,
+    /// What the flows' payload in parts of the window begins with, where it is counted.
+    pub(crate) parts: Option<Box<Parts>>,
 }
 
 impl Class {

@@ -68,7 +68,7 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
         .zip(names)
         .map(|(link, name)| link_outcome(link, name, from, to, end))
         .collect::<Result<Vec<_>, _>>()?;
-    let (flows, unfinished) = flow_outcomes(&mut engine, &in_flight)?;
+    let (flows, parts, unfinished) = flow_outcomes(&mut engine, &in_flight)?;
     let classes = class_outcomes(&engine, &flows);
     let mut notes = std::mem::take(&mut engine.notes);
     if unopened {
@@ -91,6 +91,7 @@ pub(crate) fn finish(mut engine: Engine, names: Vec<String>) -> Result<Outcome, 
         links,
         classes,
         flows,
+        parts,
         transfers,
         traces: engine.recorder.rest(),
         notes,
@@ -131,9 +132,14 @@ fn note_silence(engine: &mut Engine, in_flight: &[u64]) {
     engine.notes.append(&mut notes);
 }
 
-/// A row for each flow of the scenario; and how many finite transfers were not complete.
-fn flow_outcomes(engine: &mut Engine, in_flight: &[u64]) -> Result<(Vec<FlowOutcome>, u64), Error> {
+/// A row for each flow of the scenario, its payload in parts of the window, and how many finite
+/// transfers were not complete.
+fn flow_outcomes(
+    engine: &mut Engine,
+    in_flight: &[u64],
+) -> Result<(Vec<FlowOutcome>, Vec<u64>, u64), Error> {
     let (end, window) = (engine.end, engine.window);
+    let mut parts = Vec::new();
     // connections count in their sources' rows
     let mut connections: BTreeMap<u32, Sum> = BTreeMap::new();
     let mut unfinished = 0_u64;
@@ -185,9 +191,13 @@ fn flow_outcomes(engine: &mut Engine, in_flight: &[u64]) -> Result<(Vec<FlowOutc
                 }
             };
             flows.push(flow_outcome(number, id, class, &member, &sum, window)?);
+            if let Some(template) = &class.parts {
+                sum.parts.resize(template.count, 0);
+                parts.append(&mut sum.parts);
+            }
         }
     }
-    Ok((flows, unfinished))
+    Ok((flows, parts, unfinished))
 }
 
 /// Measurements by the receivers of each class of its packets on their way.
@@ -310,6 +320,8 @@ struct Sum {
     counters: Counters,
     cwnd_integral: f64,
     cwnd_time: u64,
+    /// Payload in parts of the window, bytes; none where nothing was counted.
+    parts: Vec<u64>,
 }
 
 impl Sum {
@@ -331,6 +343,18 @@ impl Sum {
         counters.marks += flow.window.marks;
         counters.received += flow.window.received;
         counters.payload += flow.window.payload;
+        if let Some(parts) = flow.parts {
+            self.parts.resize(parts.count, 0);
+            let mut before = 0;
+            for (part, ended) in self
+                .parts
+                .iter_mut()
+                .zip(parts.ends.into_iter().chain([flow.window.payload]))
+            {
+                *part += ended - before;
+                before = ended;
+            }
+        }
         let watch = &flow.watch;
         let a = watch.at_opening.as_deref().copied().unwrap_or_default();
         let closing = watch.at_closing.as_deref().copied();

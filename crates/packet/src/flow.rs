@@ -16,7 +16,7 @@ use crate::class::{
     Class, ClockOffsets, Delays, clock_offsets, clock_offsets_if_coalesced, delays_of,
 };
 use crate::draw::entity;
-use crate::measurements::{FlowCounters, FlowTotals, Measurements, Watch};
+use crate::measurements::{FlowCounters, FlowTotals, Measurements, Parts, Watch};
 use crate::packet::{Ack, Flags, Outbound, Packet};
 use crate::polled::Polled;
 use crate::prefetch::{LINE_BYTES, prefetch, prefetch_at};
@@ -116,6 +116,7 @@ pub(crate) struct FlowSummary {
     pub(crate) whole: FlowTotals,
     pub(crate) window: FlowCounters,
     pub(crate) watch: Watch,
+    pub(crate) parts: Option<Box<Parts>>,
     /// Congestion window, if there is an established connection.
     pub(crate) cwnd: Option<f64>,
     pub(crate) counters: tcp::Counters,
@@ -339,6 +340,7 @@ impl Flow {
             whole: self.measured.whole,
             window: self.measured.window,
             watch: std::mem::take(&mut self.measured.watch),
+            parts: self.measured.parts.take(),
             cwnd,
             counters,
         }
@@ -537,7 +539,7 @@ impl Flow {
     /// counted elsewhere ([`Flow::delivered`]).
     #[inline(always)]
     pub(crate) fn record_data(&mut self, at: u64, payload: u64, window: (u64, u64)) {
-        if at >= window.0 && at < window.1 {
+        if self.measured.counts(at, window) {
             self.measured.window.received += 1;
             self.measured.window.payload += payload;
         }
@@ -596,7 +598,7 @@ impl Flow {
     /// The application gets new payload.
     #[inline]
     pub(crate) fn record_payload(&mut self, at: u64, payload: u64, window: (u64, u64)) {
-        if at >= window.0 && at < window.1 {
+        if self.measured.counts(at, window) {
             self.measured.window.payload += payload;
         }
     }
@@ -672,6 +674,7 @@ pub(crate) fn make_flow(
     };
     let access = || (class.access.rate).map(|rate| Access::new(rate, class.access.buffer));
     let mut flow = Flow::new(id, place, ends, random, place.number() as u32);
+    flow.measured.parts.clone_from(&class.parts);
     flow.rtt = rtt;
     (flow.identity.hash, flow.identity.hosts) =
         class.hosts.of_flow(u64::from(index), (owner >> 32) as u32);

@@ -98,6 +98,9 @@ pub struct TraceSelection {
     pub links: bool,
     /// These flows' windows.
     pub flows: FlowSelection,
+    /// Equal parts of the measurement window in which the payload of every flow is counted; below
+    /// two, and in a run until all is done: none.
+    pub parts: u32,
     /// They will be taken in pieces while the run goes on ([`Simulation::take_traces`]).
     pub streamed: bool,
     /// Bytes of samples that a run may hold, beyond which it ends with an error: nothing else bounds

@@ -73,15 +73,73 @@ impl Watch {
     }
 }
 
+/// New payload of a flow in equal parts of the measurement window.
+#[derive(Clone, Debug)]
+pub(crate) struct Parts {
+    /// Number of parts.
+    pub(crate) count: usize,
+    /// Payload since the window opened, as each part ended; those of the last ones may be missing.
+    pub(crate) ends: Vec<u64>,
+}
+
+impl Parts {
+    /// Those of a window that is known; none where it is not, or too short for them.
+    pub(crate) fn of(window: (u64, u64), count: u32) -> Option<Box<Self>> {
+        let known = count > 1 && window.1 != u64::MAX && window.1 - window.0 >= u64::from(count);
+        known.then(|| {
+            Box::new(Self {
+                count: count as usize,
+                ends: Vec::new(),
+            })
+        })
+    }
+
+    /// When the part ends that is the next to end; the last ends with the window.
+    fn end(&self, window: (u64, u64)) -> u64 {
+        let ended = self.ends.len() + 1;
+        if ended < self.count {
+            window.0 + (window.1 - window.0) / self.count as u64 * ended as u64
+        } else {
+            window.1
+        }
+    }
+}
+
 /// Measurements of a flow; each packet's are side by side, here and in what they are made of.
 #[derive(Default)]
 #[repr(C)]
 pub(crate) struct Measurements {
     /// Whose one-way delay was measured last.
     pub(crate) latest: Latest,
+    /// Before this time new payload is in the part of the window that is open; 0: not known.
+    pub(crate) until: u64,
     pub(crate) window: FlowCounters,
     pub(crate) whole: FlowTotals,
     /// Data packets that have reached the receiver.
     pub(crate) delivered: u64,
     pub(crate) watch: Watch,
+    /// Where payload is counted in parts of the window, too.
+    pub(crate) parts: Option<Box<Parts>>,
+}
+
+impl Measurements {
+    /// Whether new payload at a time, at which none before it arrives later, is in the window.
+    #[inline(always)]
+    pub(crate) fn counts(&mut self, at: u64, window: (u64, u64)) -> bool {
+        at >= window.0 && (at < self.until || self.next_part(at, window))
+    }
+
+    /// Ends the parts of the window that are over; [`Measurements::counts`] of a time beyond them.
+    #[cold]
+    #[inline(never)]
+    fn next_part(&mut self, at: u64, window: (u64, u64)) -> bool {
+        self.until = window.1;
+        if let Some(parts) = &mut self.parts {
+            while parts.ends.len() + 1 < parts.count && at >= parts.end(window) {
+                parts.ends.push(self.window.payload);
+            }
+            self.until = parts.end(window);
+        }
+        at < window.1
+    }
 }

@@ -44,6 +44,8 @@ impl Simulation {
             let flows = count.saturating_mul(1 + open);
             let burst = burst(class);
             let flow = size_of::<flow::Flow>() as u64 + 64 * IN_FLIGHT + of_burst(class, burst);
+            // each row's, and then the table's
+            let flow = flow + 16 * u64::from(options.traces.parts);
             bytes = bytes.saturating_add(flows.saturating_mul(flow));
             if class.access_rate.is_none() {
                 let (packets, size) = &mut bursts[class.path[0]];

@@ -14,6 +14,9 @@ pub struct Outcome {
     pub classes: Vec<ClassOutcome>,
     /// One entry a flow; those of a class are contiguous and in scenario order.
     pub flows: Vec<FlowOutcome>,
+    /// New payload of each flow in each of [`TraceSelection::parts`](crate::TraceSelection::parts),
+    /// flow by flow, bytes.
+    pub parts: Vec<u64>,
     /// Transfers of sessions and of connections that come and go, by class and size.
     pub transfers: Vec<TransferOutcome>,
     /// Sampled over time, if asked for.

@@ -22,6 +22,7 @@ use crate::link::scheduled::Scheduled;
 use crate::link::served::Server;
 use crate::link::tree::{Context, Tree};
 use crate::link::{Extras, Link, in_packets};
+use crate::measurements::Parts;
 use crate::medium::Medium;
 use crate::one_way::OneWay;
 use crate::outcome::{FlowTrace, LinkTrace};
@@ -180,6 +181,7 @@ fn build_class(scenario: &Scenario, id: usize, general: bool) -> Class {
             probes,
         },
         one_way: OneWay::new(!matches!(class.traffic, Traffic::Bulk), !reuses_flow_state),
+        parts: None,
     }
 }
 
@@ -632,6 +634,15 @@ fn notes(scenario: &Scenario) -> Vec<String> {
 
 /// Prepares the traces that were asked for.
 fn record(engine: &mut Engine, scenario: &Scenario, options: &Options) -> Result<(), Error> {
+    if engine.end != u64::MAX {
+        let parts = Parts::of(engine.window, options.traces.parts);
+        for class in &mut engine.classes {
+            class.parts.clone_from(&parts);
+        }
+        for flow in &mut engine.flows {
+            flow.measured.parts.clone_from(&parts);
+        }
+    }
     let sources: Vec<bool> = scenario
         .flows
         .iter()

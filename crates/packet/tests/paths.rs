@@ -11,6 +11,7 @@ fn on_path(text: &str, general: bool) -> Outcome {
         general,
         traces: TraceSelection {
             links: true,
+            parts: 7,
             flows: FlowSelection::All,
             ..TraceSelection::default()
         },

@@ -86,3 +86,53 @@ fn samples_without_an_end_are_refused_where_they_fill_the_memory() {
     assert!(problem.contains("the samples fill 0.001 GB"), "{problem}");
     assert_eq!(refused(100_000), None, "of what is taken nothing is held");
 }
+
+/// A run of 20 s measured from 4 s to another time, or for ten parts; by each path of the engine.
+fn mixed(from: f64, to: f64, parts: u32, general: bool) -> Outcome {
+    let scenario = scenario(&format!(
+        "[scenario]\nduration = \"20 s\"\nmeasure = \"{from} s .. {to} s\"\n\
+         [[link]]\nname = \"link\"\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\nqueue = {{ capacity = \"80 packets\" }}\n\
+         [[flows]]\ncount = 3\npath = [\"link\"]\nrtt = \"30 ms\"\nstart = \"uniform 0 s .. 9 s\"\n\
+         [[flows]]\npath = [\"link\"]\nrtt = \"30 ms\"\nstop = \"11.2 s\"\ntraffic = {{ kind = \"cbr\", rate = \"1 Mbit/s\" }}\n\
+         [[flows]]\ncount = 9\npath = [\"link\"]\nrtt = \"90 ms\"\nstart = \"uniform 3 s .. 15 s\"\n\
+         traffic = {{ kind = \"transfer\", size = \"300 kB\" }}\n\
+         [[flows]]\npath = [\"link\"]\nrtt = \"20 ms\"\ntraffic = {{ kind = \"poisson-arrivals\", rate = \"4 /s\", size = \"20 kB\" }}\n\
+         [[flows]]\npath = [\"link\"]\nrtt = \"20 ms\"\ntraffic = {{ kind = \"on-off\", rate = \"1 Mbit/s\", on = \"1 s\", off = \"3 s\" }}\n"
+    ));
+    let traces = TraceSelection {
+        parts,
+        ..TraceSelection::default()
+    };
+    let options = Options {
+        traces,
+        general,
+        ..Options::default()
+    };
+    run(&scenario, &options).expect("the run succeeds")
+}
+
+/// What a run tells of each tenth of its window is what runs measured in these tenths tell.
+#[test]
+fn parts_of_the_window_are_windows_of_their_own() {
+    let whole = mixed(4.0, 19.0, 10, false);
+    assert_eq!(whole.parts.len(), 10 * whole.flows.len());
+    assert_eq!(mixed(4.0, 19.0, 10, true).parts, whole.parts);
+    assert!(mixed(4.0, 19.0, 0, false).parts.is_empty());
+    let parts = |flow: usize| &whole.parts[10 * flow..10 * (flow + 1)];
+    for (flow, outcome) in whole.flows.iter().enumerate() {
+        let payload: u64 = parts(flow).iter().sum();
+        assert_eq!(payload as f64 * 8.0 / 15.0, outcome.goodput);
+    }
+    for part in 0..10 {
+        let from = 4.0 + 1.5 * part as f64;
+        let own = mixed(from, from + 1.5, 0, false);
+        for (flow, outcome) in own.flows.iter().enumerate() {
+            assert_eq!(parts(flow)[part] as f64 * 8.0 / 1.5, outcome.goodput);
+        }
+    }
+    let idle = whole
+        .flows
+        .iter()
+        .position(|flow| flow.completion.is_finite());
+    assert!(idle.is_some_and(|flow| parts(flow).contains(&0)));
+}

@@ -252,7 +252,7 @@ impl FlowTraces {
 
 /// Runs a scenario once for each seed, on up to `threads` threads; one outcome per seed.
 #[pyfunction(name = "run")]
-#[pyo3(signature = (scenario, seeds, *, threads = 1, trace_links = false, trace_flows = None, general = false, progress = None,
+#[pyo3(signature = (scenario, seeds, *, threads = 1, trace_links = false, trace_flows = None, parts = 0, general = false, progress = None,
                     controllers = HashMap::new(), managers = HashMap::new(), memory = None, traces_to = None,
                     capture_links = Vec::new(), capture_flows = Vec::new(), captures_to = None))]
 #[expect(
@@ -266,6 +266,7 @@ fn run_scenario<'py>(
     threads: usize,
     trace_links: bool,
     trace_flows: Option<FlowTraces>,
+    parts: u32,
     general: bool,
     progress: Option<&Bound<'py, PyAny>>,
     controllers: HashMap<usize, Py<PyAny>>,
@@ -281,6 +282,7 @@ fn run_scenario<'py>(
     let traces = TraceSelection {
         links: trace_links,
         flows: FlowTraces::selection(trace_flows)?,
+        parts,
         streamed: traces_to.is_some(),
         // half: the lists grow by doubling, and what they hold becomes arrays
         most_bytes: memory.map(|bytes| bytes / (2 * parallel as u64)),

@@ -23,7 +23,11 @@ pub(crate) fn outcome<'py>(py: Python<'py>, outcome: Outcome) -> PyResult<Bound<
         classes.append(class(py, entry)?)?;
     }
     dict.set_item("classes", classes)?;
+    let rows = outcome.flows.len();
     dict.set_item("flows", flows(py, outcome.flows)?)?;
+    let columns = outcome.parts.len() / rows.max(1);
+    let parts = PyArray1::from_vec(py, outcome.parts);
+    dict.set_item("parts", parts.reshape([rows, columns])?)?;
     let transfers = PyList::empty(py);
     for entry in outcome.transfers {
         transfers.append(transfer(py, entry)?)?;

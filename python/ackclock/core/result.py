@@ -70,6 +70,7 @@ class Raw(TypedDict):
     links: list[dict[str, Any]]
     classes: NotRequired[list[dict[str, Any]]]
     flows: dict[str, NDArray[Any]]
+    parts: NotRequired[NDArray[np.uint64]]
     transfers: NotRequired[list[dict[str, Any]]]
     traces: dict[str, Any]
 
@@ -187,6 +188,19 @@ class Result(EngineResult):
         )
         table.index.name = "flow"
         return table
+
+    @property
+    def goodput_parts(self) -> NDArray[np.float64]:
+        """
+        Goodput of each flow (row) in equal parts of the measured time, bit/s.
+
+        There are no columns unless `run` was asked for `parts`, and none in a run until all is done. They are not
+        saved.
+        """
+        begin, end = self.window
+        parts = self._raw.get("parts", np.empty((len(self._raw["flows"]["goodput"]), 0)))
+        rates: NDArray[np.float64] = parts * (8 * parts.shape[1] / (end - begin) if end > begin else 0.0)
+        return rates
 
     @cached_property
     def classes(self) -> pd.DataFrame:

@@ -44,6 +44,7 @@ def run(
     trace_links: bool = False,
     trace_flows: FlowTraces = None,
     traces_to: str | os.PathLike[str] | TraceFile | None = None,
+    parts: int = 0,
     captures: Sequence[Capture] = (),
     general: bool = False,
     progress: Callable[[Progress], None] | None = None,
@@ -62,6 +63,8 @@ def run(
     traces_to
         A file for the traces, with the rows of `Result.to_arrow`: CSV if its suffix says so, otherwise Parquet. It is
         written during the run, so traces of any length need little memory. The result then has no traces.
+    parts
+        Equal parts of the measured time in which each flow's goodput is told (`Result.goodput_parts`).
     captures
         Files of packets (`Pcap`) and of senders' events (`Qlog`), written during the run. They need the general path,
         and change nothing in the result.
@@ -92,7 +95,7 @@ def run(
             form = trace_format(traces_to)
             traces_to = outputs.enter_context(TraceFile(outputs.enter_context(whole_file(traces_to)), form))
         files = CaptureFiles(captures, [link["name"] for link in scenario.canonical["link"]], outputs)
-        return _run(scenario, seeds, 1, trace_links, trace_flows, general, progress, traces_to, files)[0][0]
+        return _run(scenario, seeds, 1, trace_links, trace_flows, general, progress, traces_to, files, parts)[0][0]
 
 
 def replicate(
@@ -145,6 +148,7 @@ def _run(
     progress: Callable[[Progress], None] | None,
     traces: TraceFile | None = None,
     captures: CaptureFiles | None = None,
+    parts: int = 0,
 ) -> tuple[list[Result], Timing]:
     from .result import Result, Timing
     from .traces import trace_table
@@ -162,6 +166,7 @@ def _run(
         "threads": threads,
         "trace_links": trace_links,
         "trace_flows": trace_flows if isinstance(trace_flows, str | int | None) else list(trace_flows),
+        "parts": parts,
         "general": general,
         "controllers": scenario._controllers,
         "managers": scenario._managers,

@@ -637,6 +637,7 @@ impl Engine {
                 self.window.1 = self.window.1.min(self.end);
                 // what is expected from now on is counted at once, after these
                 for flow in &mut self.flows {
+                    flow.measured.until = 0;
                     let class = &self.classes[flow.class as usize];
                     if !class.lifetime.reuses_flow_state {
                         flow.flush(self.end, self.window, class);

@@ -311,8 +311,9 @@ impl Engine {
         let slot = self.flows.len();
         let place = Place::new(self.numbered, slot);
         self.numbered += 1;
-        self.flows
-            .push(Flow::new(class, place, ends, random, owner));
+        let mut flow = Flow::new(class, place, ends, random, owner);
+        flow.measured.parts.clone_from(&built.parts);
+        self.flows.push(flow);
         slot
     }
 

@@ -452,7 +452,8 @@ def _interval(evidence: dict[str, Any], runs: _Runs, key: str, what: Any, senten
     slack = 1e-3 * max(map(abs, values)) + 6e-4
     if what is _idle:
         slack += _ends(runs.of(key)[0], runs)
-    counted = "stream" in sentence["predicate"]  # packets are counted, too: the interval is no narrower than that tells
+    # packets are counted, too, and shares known from parts of the time: the interval is no narrower than these tell
+    counted = "stream" in sentence["predicate"] or what is _uneven
     assert stated >= half * (1 - CLOSE) - slack, (sentence["text"], stated, half)
     assert counted or stated <= half * (1 + CLOSE) + slack, (sentence["text"], stated, half)
     return stated
@@ -500,7 +501,7 @@ def _cannot(sentence: dict[str, Any], runs: _Runs) -> None:
         assert "needs about" in sentence["text"]
         assert sentence["numbers"]["needs_s"] > sentence["numbers"]["length_s"]
     (key,) = sentence["evidence"][0]["runs"]
-    reasons = ("halves", "both sides", "even out", "different lengths")
+    reasons = ("halves", "both sides", "even out", "different lengths", "swing")
     assert not runs.record[key]["enough"] or any(reason in sentence["text"] for reason in reasons)
 
 
@@ -513,7 +514,7 @@ def _runs_that_would_tell(sentence: dict[str, Any], runs: _Runs) -> None:
         if evidence["how"].startswith("one less Jain"):
             values = [_uneven(one, runs) for one in runs.of(key)]
             mean = sum(values) / count
-            half = float(stats.t.ppf(0.975, count - 1) * stats.tstd(values)) / math.sqrt(count)
+            half = max(half, float(stats.t.ppf(0.975, count - 1) * stats.tstd(values)) / math.sqrt(count))
             assert abs(mean - evidence["value"]) < 0.05 * half, sentence["text"]
         assert half > abs(mean - evidence["limit"]), f"the runs do tell: {sentence['text']}"
         most = max(most, count * (half / abs(mean - evidence["limit"])) ** 2)
@@ -711,13 +712,13 @@ def _of_people(answer: dict[str, Any], sentence: dict[str, Any]) -> None:
                 assert times is None or abs(float(times[1]) - factor) < 6e-3 * factor, (text, before, after)
         elif effect["key"] == "goodput" and before > 0:
             what, factor = f"less goodput of {effect['subject']}", before / after if after else math.inf
-            stated = re.search(rf"([0-9.]+) % {re.escape(what)}", text)
+            stated = re.search(rf"([0-9.]+)(?: ± [0-9.]+)? % {re.escape(what)}", text)
             least = 1 / max(0.89 - max(link, 0.0), 1e-9)
         else:
             continue
         decided = effect["half"] < 0.9 * abs(after - before)
         if stated is not None:
-            _near(float(stated[1]) / 100, abs(after / before - 1), sentence, 6e-4)
+            _near(float(stated[1]) / 100, abs(after / before - 1), sentence, 6e-4 if "." in stated[1] else 6e-3)
             beyond = max(link, 0.0) if effect["key"] == "goodput" else 0.0
             assert 1 - 1 / factor > 0.09 + beyond, (text, what, before, after)
             assert effect["half"] <= 1.1 * abs(after - before), (text, what, before, after, effect["half"])

@@ -125,7 +125,13 @@ def _classes(text: str, answer: Mapping[str, Any]) -> list[str]:
         if name not in rows:
             faults.append(f"class {name} has no row")
             continue
-        faults += _near(f"class {name}", rows[name], _numbers(settings, name, "goodput", "loss", "one_way_p99"))
+        stated = []
+        for setting in settings:
+            value, half = setting[name]["goodput"], setting[name]["goodput_half"]
+            stated += [value, half] if half > 0.01 * value else [value]
+        stated += [setting[name][key] for key in ("loss", "one_way_p99") for setting in settings]
+        cells = re.sub(r"([0-9.]+) ± ([0-9.]+) ([kMG]?bit/s)", r"\1 \3  \2 \3", rows[name])
+        faults += _near(f"class {name}", cells, [number for number in stated if number is not None])
     return faults
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.core.intervals import mean_interval, share_bounds
+from ackclock.questions.causes import needed
 from ackclock.questions.fair import Fair, Place, fair
 from conftest import Command
 
@@ -134,13 +135,33 @@ def test_to_be_sure_more_seeds_are_run() -> None:
     """A share of 52 ± 37 % was left "even or not decided", also with --until-sure, which ran nothing more."""
     request = {"rtt": "40 ms", "buffer": 1.0}
     few = ac.fair("reno", "cubic", **request)
-    assert few.places[0].high - few.places[0].low > 0.4
-    assert few.sentence.text.endswith("1 needs more seeds (--until-sure).")
+    assert few.places[0].high - few.places[0].low > 0.15
+    assert few.sentence.text.endswith("needs more seeds (--until-sure).")
     sure = ac.fair("reno", "cubic", **request, until_sure=True)
-    assert sure.places[0].seeds == 24
+    assert sure.places[0].seeds > few.places[0].seeds
     assert sure.places[0].high - sure.places[0].low < 0.2
-    assert "3 to 24 seeds" in str(sure)
+    assert f"3 to {sure.places[0].seeds} seeds" in str(sure)
     assert "--until-sure" not in str(sure)
+
+
+def test_a_share_that_seeds_start_with_is_no_lasting_one() -> None:
+    """
+    Reno beside CUBIC: 49 ± 5 % in 24 runs of 9 s, from 58 % to 48 % in each of them; 43 % in runs of 300 s.
+
+    One run had no interval at all.
+    """
+    both = [
+        ac.flows(1, name, name=name, rtt="40 ms", style="linux", start="uniform 0 s .. 1 s")
+        for name in ("reno", "cubic")
+    ]
+    times = {"duration": "600 s", "measure": "30 s .. 600 s"}
+    line = ac.dumbbell(rate="20 Mbit/s", queue={"aqm": "drop-tail", "capacity": "67 packets"}, flows=both, **times)
+    got = ac.run(line).classes["goodput_bps"]
+    lasting = got["reno"] / got["all"]
+    one, three = (fair("reno", "cubic", rtt="40 ms", buffer=1.0, seeds=seeds).places[0] for seeds in (1, 3))
+    assert one.high - one.low > 0.1
+    assert three.low < lasting < three.high
+    assert three.length > 2 * needed(line.canonical, "bottleneck").total - 1
 
 
 def test_numbers_of_flows_in_the_names_say_what_python_takes() -> None:

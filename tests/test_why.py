@@ -22,10 +22,11 @@ from ackclock.experiment.sequential import WHY
 from ackclock.present.text import remedies
 from ackclock.questions.causes import scales
 from ackclock.questions.causes.ablations import GENERAL, set_control
-from ackclock.questions.causes.experiment import SYMPTOMS, Lab, Measured
+from ackclock.questions.causes.experiment import Lab
 from ackclock.questions.causes.measures import ClassNumbers, numbers
 from ackclock.questions.causes.remedy import Balance, Effect, Key, effects
 from ackclock.questions.causes.sentences import Evidence
+from ackclock.questions.causes.symptoms import SYMPTOMS, Measured
 from ackclock.questions.in_linux import styled
 from ackclock.questions.remedies import Remedy
 from conftest import Command
@@ -108,6 +109,7 @@ def test_what_was_before_is_the_mean_of_all_present_runs() -> None:
     def runs(key: str, *losses: float) -> Measured:
         numbers = tuple(
             SimpleNamespace(
+                parts={},
                 delay_p50=0.1,
                 delay_p99=0.2,
                 utilization=1.0,
@@ -136,7 +138,7 @@ def test_what_a_class_pays_is_weighed_and_stated() -> None:
     def runs(key: str, delay: float, *bronze: float) -> Measured:
         numbers = tuple(
             SimpleNamespace(delay_p50=delay, delay_p99=delay, throughput=1.0, loss=0.0, stream_loss=0.0, jain=0.8,
-                            classes={"bronze": ClassNumbers(goodput, 1, 0.0, delay, delay)})
+                            parts={}, classes={"bronze": ClassNumbers(goodput, 1, 0.0, delay, delay)})
             for goodput in bronze
         )  # fmt: skip
         return Measured(key, numbers, scales.Length(1.0, 1.0, 0.01, "any"), enough=True, factor=1.0)  # type: ignore[arg-type]
@@ -179,6 +181,7 @@ def test_a_share_that_a_longer_run_may_explain_is_no_effect(
 
     def run_of(key: str, jain: float, length: float) -> Measured:
         simple_namespace = SimpleNamespace(
+            parts={},
             delay_p50=0.1,
             delay_p99=0.2,
             utilization=1.0,
@@ -768,9 +771,9 @@ class TestPlanted:
             checkers.check(wrong)
 
     def test_intervals_not_looked_at(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        experiment = importlib.import_module("ackclock.questions.causes.experiment")
-        true = experiment.interval
-        monkeypatch.setattr(experiment, "interval", lambda *given: replace(true(*given), half=0.0))
+        symptoms = importlib.import_module("ackclock.questions.causes.symptoms")
+        true = symptoms.interval
+        monkeypatch.setattr(symptoms, "interval", lambda *given: replace(true(*given), half=0.0))
         result = ac.why(rate="10 Mbit/s", rtt="30 ms", buffer="200 ms", flows=2, congestion="reno")
         with pytest.raises(AssertionError):
             checkers.check(json.loads(json.dumps(result.json())))

@@ -44,10 +44,10 @@ def runs_once() -> Iterator[None]:
     """Each run of the engine is done once for all faults."""
     true, known = ac.run, {}
 
-    def run(scenario: ac.Scenario, *, seed: int | None = None, trace_links: bool = False) -> Any:
-        key = json.dumps(scenario.canonical), seed, trace_links
+    def run(scenario: ac.Scenario, *, seed: int | None = None, trace_links: bool = False, parts: int = 0) -> Any:
+        key = json.dumps(scenario.canonical), seed, trace_links, parts
         if key not in known:
-            known[key] = true(scenario, seed=seed, trace_links=trace_links)
+            known[key] = true(scenario, seed=seed, trace_links=trace_links, parts=parts)
         return known[key]
 
     with pytest.MonkeyPatch.context() as context:

@@ -16,10 +16,11 @@ from ackclock.core.units import rate_text, time
 from ackclock.experiment.ablation import pairs
 from ackclock.questions.agreement import near
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
-from ackclock.questions.causes.experiment import Measured, _bounded, chosen
+from ackclock.questions.causes.experiment import _bounded, chosen
 from ackclock.questions.causes.measures import numbers, queued
 from ackclock.questions.causes.scales import Length, bits, in_periods, needed, once
 from ackclock.questions.causes.sentences import interval
+from ackclock.questions.causes.symptoms import Measured
 from ackclock.questions.in_linux import InLinux
 from ackclock.questions.people import people
 

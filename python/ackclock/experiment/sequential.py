@@ -99,8 +99,10 @@ seeds lock into one pattern and half into another, four are of one kind by chanc
 """
 TUNE: Final = Policy(seeds=(3, 8, 24), packets=1_000_000)
 """Each run of `tune`."""
-FAIR: Final = Policy(seeds=(3, 8, 24), packets=600_000, sure=40_000_000)
-"""Each run of `fair`; more seeds than the first only where the answer is to be sure."""
+FAIR: Final = Policy(seeds=(3, 8, 24), longer=(1, 2, 4, 8), packets=600_000, sure=40_000_000)
+"""
+Each run of `fair`; more seeds than the first only where the answer is to be sure, longer ones while shares drift.
+"""
 BUFFER: Final = Policy(seeds=(3, 8), packets=20_000_000, part=5_000_000, sure=200_000_000)
 """All runs of one size of `buffer`."""
 EVALUATE: Final = Policy(seeds=(10,))

@@ -12,16 +12,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from .. import _core
+from ..analysis.parts import PARTS, Levels, in_time, levels
 from ..core._words import called
 from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError
-from ..core.intervals import share_bounds
-from ..core.scenario import dumbbell
+from ..core.intervals import Interval, share_bounds
+from ..core.scenario import Scenario, dumbbell
 from ..core.simulate import run
 from ..core.units import read_quantity, several, time
 from ..experiment.runner import parallel
@@ -34,6 +38,9 @@ from .without_ecn import WithoutEcn, without_ecn
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from ..core.result import Result
 
 ROUND_TRIPS: Final = ("10 ms", "20 ms", "40 ms", "80 ms", "160 ms")
 BUFFERS: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -323,21 +330,51 @@ def _place(
     if length.total * speed > budget:
         unknown = (math.nan,) * len(sides)
         return Place(seconds, buffer, packets, unknown, ((math.nan, math.nan),) * len(sides), length.total, 0, raised)
-    head = timed(scenario.canonical, length)["scenario"]  # of the scenario itself, which may hold a user's class
-    changed = scenario.with_({f"scenario.{key}": head[key] for key in ("duration", "measure", "sample")})
-
-    def of_seed(seed: int) -> list[float]:
-        got = run(changed, seed=seed).classes["goodput_bps"]
-        return [float(got[name] / got[names].sum()) for name in names]
-
-    answer: list[list[float]] = []
-    parts = [count / sum(counts) for count in counts]
-    for seeds in often:
-        answer += parallel(of_seed, range(len(answer) + 1, seeds + 1))
-        means = [interval(values) for values in zip(*answer, strict=True)]
-        shares = tuple(mean.mean for mean in means)
-        bounds = tuple(map(share_bounds, means))
-        place = Place(seconds, buffer, packets, shares, bounds, length.total, len(answer), raised)
-        if not place.open(parts):
+    even = [count / sum(counts) for count in counts]
+    for factor in FAIR.longer:
+        longer = replace(length, warm=factor * length.warm, measured=factor * length.measured)
+        if longer.total * speed > budget:
+            break
+        head = timed(scenario.canonical, longer)["scenario"]  # of the scenario itself, which may hold a user's class
+        changed = scenario.with_({f"scenario.{key}": head[key] for key in ("duration", "measure", "sample")})
+        answer: list[list[tuple[float, Levels]]] = []
+        for seeds in often:
+            answer += parallel(partial(_shares, changed, names), range(len(answer) + 1, seeds + 1))
+            means, settled = zip(*map(_joined, zip(*answer, strict=True)), strict=True)
+            shares, bounds = tuple(mean.mean for mean in means), tuple(map(share_bounds, means))
+            place = Place(seconds, buffer, packets, shares, bounds, longer.total, len(answer), raised)
+            if not place.open(even) or not all(settled):
+                break
+        if all(settled):
             break
     return place
+
+
+def _shares(scenario: Scenario, names: Sequence[str], seed: int) -> list[tuple[float, Levels]]:
+    """Return the share of each class of flows in a run, whole and in parts of its time."""
+    result = run(scenario, seed=seed, parts=PARTS)
+    got = [float(result.classes["goodput_bps"][name]) for name in names]
+    return [(own / sum(got), _in_parts(result, which, len(names))) for which, own in enumerate(got)]
+
+
+def _in_parts(result: Result, which: int, controls: int) -> Levels:
+    """The share of a control in parts of the time of a run."""
+    of = result._raw["flows"]["class"].astype(int)
+    rates = np.array([result.goodput_parts[of == control].sum(axis=0) for control in range(controls)])
+
+    def share(rates: NDArray[np.float64]) -> NDArray[np.float64]:
+        whole = rates.sum(axis=0)
+        part: NDArray[np.float64] = rates[which] / np.where(whole > 0, whole, 1.0)
+        return part
+
+    return levels(share, rates)
+
+
+def _joined(runs: Sequence[tuple[float, Levels]]) -> tuple[Interval, bool]:
+    """
+    Average a share over seeds, with the wider of its intervals: over these, and over the time of their runs.
+
+    And say whether that time is longer than its swings.
+    """
+    estimate, spread = interval([share for share, _ in runs]), in_time([parts for _, parts in runs])
+    return replace(estimate, half=max(estimate.half, spread.half)), spread.settled

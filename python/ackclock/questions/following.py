@@ -9,10 +9,11 @@ from typing import Any, Final
 
 from ..core.errors import AckclockError
 from ..core.scenario import link_of
-from .causes.experiment import Lab, Measured
+from .causes.experiment import Lab
 from .causes.measures import UNRESPONSIVE
 from .causes.remedy import GAIN, LOSSES, PRICE
 from .causes.scales import bulk, quantities
+from .causes.symptoms import Measured
 
 MIN_RATE_SHARE: Final = 0.25
 """The shaper's smallest rate, as a part of the link's smallest or of what it carries."""

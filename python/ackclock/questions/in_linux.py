@@ -14,10 +14,11 @@ from ..core.simulate import run
 from ..core.statement import state
 from ..experiment.runner import parallel
 from ..experiment.sequential import WHY
-from .causes.experiment import Diagnosis, Measured
+from .causes.experiment import Diagnosis
 from .causes.measures import Numbers, numbers
 from .causes.scales import Length, bulk, timed
 from .causes.sentences import interval
+from .causes.symptoms import Measured
 
 
 class InLinux(NamedTuple):

@@ -19,12 +19,13 @@ from ..core.units import rate_text
 from ..experiment.sequential import WHY
 from .causes import shapers
 from .causes.ablations import control, lacking, set_control, with_queue
-from .causes.experiment import Lab, Measured
+from .causes.experiment import Lab
 from .causes.measures import Numbers
 from .causes.remedy import Balance, Preference, effects
 from .causes.scales import bits as bits_of
 from .causes.scales import bulk, carried, carries_data, first_crossed, most_flows, packet_size
 from .causes.sentences import Sentence
+from .causes.symptoms import Measured
 from .setting import Setting, averaged, bits_at, measured
 
 PORT: Final = 1e9

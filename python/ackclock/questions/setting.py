@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.scenario import link_of
-from .causes.measures import ClassNumbers, Numbers, numbers, queued
+from .causes.measures import ClassNumbers, Numbers, goodput, numbers, queued
 from .causes.scales import bits as bits_of
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def averaged(setting: Setting, ones: Sequence[Numbers], part: float = 1.0) -> Se
         utilization=part * mean("utilization"),
         loss=mean("loss"),
         wire_loss=mean("wire_loss"),
-        classes=ones[0].classes if len(ones) == 1 else _mean_classes(ones),
+        classes=_mean_classes(ones),
         jain=mean("jain"),
         highest=setting.peak * max((run.peak / ones[0].peak for run in ones if ones[0].peak > 0), default=1.0),
     )
@@ -114,7 +114,8 @@ def _mean_classes(ones: Sequence[Numbers]) -> dict[str, ClassNumbers]:
     for name in ones[0].classes:
         rows = [run.classes[name] for run in ones]
         values = {key: sum(getattr(row, key) for row in rows) / len(rows) for key in asdict(rows[0])}
-        means[name] = ClassNumbers(**values)
+        half = goodput(ones, name).half
+        means[name] = ClassNumbers(**values | {"goodput_half": 0.0 if math.isnan(half) else half})
     return means
 
 

@@ -28,7 +28,7 @@ from ..core.statement import state
 from ..core.units import seconds_of, time
 from ..experiment.sequential import PEOPLE, WHY
 from .agreement import Trust, near
-from .causes.experiment import SYMPTOMS, Diagnosis, Finding, Lab, Measured, RunCache, chosen, diagnose
+from .causes.experiment import Diagnosis, Finding, Lab, RunCache, chosen, diagnose
 from .causes.measures import Numbers, numbers
 from .causes.remedy import Effect, Preference
 from .causes.scales import (
@@ -45,6 +45,7 @@ from .causes.scales import (
 from .causes.scales import room as room_of
 from .causes.sentences import Evidence, Sentence, interval
 from .causes.shapers import filters_acks, held, let_through, returning
+from .causes.symptoms import SYMPTOMS, Measured
 from .following import Following, following, follows
 from .home import DOWN, doing, home
 from .in_linux import InLinux, compared_in_linux, linux_of, shorter, styled

@@ -8,7 +8,7 @@ from typing import Final
 
 from ...core._words import listed
 from ...core.devices import SHAPED
-from ...core.units import number, rate_text, share, time
+from ...core.units import interval, number, rate_text, share, time
 from ...questions.causes.remedy import OF_LINKS, OF_PEOPLE, Balance, Effect, Preference
 from ...questions.causes.sentences import Sentence
 from ...questions.remedies import Remedy
@@ -112,7 +112,9 @@ def _effect(effect: Effect, balance: Balance) -> str:
         within = f"{time(effect.after)} in place of {time(effect.before)}"
         return f"99 % of the packets of {effect.subject} arrive within {within}"
     if effect.key == "goodput":
-        return f"{share(apart / effect.before)} {less} goodput of {effect.subject}"
+        wide = effect.half > WIDE * apart
+        part = interval(apart / effect.before, effect.half / effect.before if wide else 0.0, "share")
+        return f"{part} {less} goodput of {effect.subject}"
     if effect.key == "jain":
         even = "a more" if effect.change > 0 else "a less"
         return f"{even} even share (Jain's index {effect.before:.2f} to {effect.after:.2f})"

@@ -11,10 +11,11 @@ from ...core._words import listed
 from ...core.scenario import link_of
 from ...core.series import slowest_link
 from ...core.units import share, time
-from ...questions.causes.experiment import SYMPTOMS, applies
+from ...questions.causes.experiment import applies
 from ...questions.causes.measures import Numbers, lost, numbers
 from ...questions.causes.scales import ENDLESS, carried
 from ...questions.causes.sentences import interval
+from ...questions.causes.symptoms import SYMPTOMS
 
 if TYPE_CHECKING:
     from ...core.result import Result

@@ -9,7 +9,7 @@ from typing import Final
 from ...core._words import listed
 from ...core.scenario import link_of
 from ...core.statement import state
-from ...core.units import rate_text, share, time
+from ...core.units import interval, share, time
 from ...questions.causes.measures import ClassNumbers
 from ...questions.causes.remedy import MIN_LOSS_GAIN
 from ...questions.causes.shapers import lumps_flows, managed, shapeable
@@ -25,6 +25,8 @@ OTHER_WAIT: Final = 1.0
 """... or the median wait by so much of the shorter one ..."""
 OTHER_WAIT_S: Final = 0.005
 """... and by so much, s."""
+STATED: Final = 0.01
+"""Intervals of goodputs wider than this part of them are stated."""
 SEEN_APART: Final = 1.05
 """A 99th percentile of the wait above so many times the highest sample of the queue is explained."""
 
@@ -284,10 +286,7 @@ def classes(why: Why) -> TextTable:
     return TextTable(
         "class",
         {"flows": {name: str(counts[name]) for name in why.present.classes}}
-        | {
-            f"goodput {key}": column(lambda class_numbers: rate_text(class_numbers.goodput), of)
-            for key, of in settings.items()
-        }
+        | {f"goodput {key}": column(_goodput, of) for key, of in settings.items()}
         | {
             f"lost {key}": column(lambda class_numbers: _known(class_numbers.loss, share), of)
             for key, of in settings.items()
@@ -305,6 +304,12 @@ def transfers(why: Why) -> TextTable | None:
     names = [name for name, row in why.present.classes.items() if math.isfinite(row.completion)]
     times = {key: {name: _known(of[name].completion, time) for name in names} for key, of in settings.items()}
     return TextTable("median transfer", times) if names else None
+
+
+def _goodput(numbers: ClassNumbers) -> str:
+    """A goodput, with its interval where that is wider than a hundredth of it."""
+    half = numbers.goodput_half
+    return interval(numbers.goodput, half if half > STATED * numbers.goodput else 0.0, "rate")
 
 
 def _known(value: float, show: Callable[[float], str]) -> str:

@@ -15,10 +15,11 @@ sentence is. `why`, `compare`, `tune`, reports and the page use these and no oth
 
 from ...core._words import called
 from .ablations import GENERAL, SPECIFIC
-from .experiment import SYMPTOMS, Cause, Diagnosis, Finding, Lab, chosen, diagnose
+from .experiment import Cause, Diagnosis, Finding, Lab, chosen, diagnose
 from .measures import Numbers, numbers
 from .scales import Length, needed
 from .sentences import Evidence, Sentence
+from .symptoms import SYMPTOMS
 
 VOCABULARY = tuple(dict.fromkeys(ablation.key for ablation in (*SPECIFIC, *GENERAL)))
 """Every cause that can be named."""

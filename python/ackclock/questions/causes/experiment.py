@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,181 +26,27 @@ from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_
 from .ablations import GENERAL, SPECIFIC, LinkAblation, in_words, sized
 from .measures import UNRESPONSIVE, Numbers, longest_wait, lost, numbers, on_way
 from .scales import ENDLESS, Length, bits, bulk, carried, lasting, needed, once, pace, quantities, room, timed
-from .sentences import Evidence, Sentence, interval
+from .sentences import Evidence, Sentence
 from .shapers import RIGHT, before, filters_acks, fixed, held, hosts
+from .symptoms import STREAM_LOSS, SYMPTOMS, Measured, Symptom, wait_limit
 
 if TYPE_CHECKING:
-    from ...analysis import Interval
     from ...core.result import Result
 
 DOSE: Final = 0.8
 """Half of a buffer that is a cause brings the symptom to less than this part of what it was."""
 LITTLE: Final = 0.2
 """Largest share of a symptom that is left where its cause is gone, though it may still be above its limit."""
-MOVES: Final = 0.1
-"""A symptom whose halves differ by more than this part of it is measured for longer."""
-ALIKE: Final = 1e-9
-"""Seeds whose numbers differ by less than this part are one run."""
 SETTLED: Final = 4.0
 """So many times as long at most, for that."""
-AHEAD: Final = 2.0
-"""A number that moves while it is measured is extrapolated by this factor."""
 EVENNESS_FACTOR: Final = 2.0
 """Flows that share less evenly than this many times the limit are not asked whether they do over longer runs."""
 CONVERGED: Final = 0.8
 """Identical flows still converge if their unevenness falls below this part of itself in a run twice as long."""
-STREAM_LOSS: Final = 1e-3
-"""Loss that a stream without congestion control bears: the objective of classes 0 and 1 of ITU-T Y.1541."""
 PAIRS: Final = 6
 """Things of which pairs are tried."""
 FAR: Final = 2.0
 """A change whose first run leaves this many times as much as an ablation may leave is not run again."""
-
-
-@dataclass(frozen=True)
-class Symptom:
-    """Something wrong with a link: a number above its limit."""
-
-    key: str
-    predicate: str
-    value: Callable[[Numbers], float]
-    limit: Callable[[Numbers], float]
-    removed: float
-    """Part of its value that a number may keep, beside falling below its limit, for the ablation to have removed it."""
-    how: str
-    show: Callable[[float], str]
-
-
-def wait_limit(link_numbers: Numbers) -> float:
-    """Return the median wait from which it is called long, s: half the round trip, no less than 10 ms or 3 packets."""
-    return max(link_numbers.rtt / 2, 0.01, 3 * link_numbers.transmission)
-
-
-SYMPTOMS: Final = (
-    Symptom(
-        "delay",
-        "waits-long",
-        lambda link_numbers: link_numbers.delay_p50,
-        wait_limit,
-        0.7,
-        "median queueing delay of the packets",
-        time,
-    ),
-    Symptom(
-        "loss",
-        "loses-much",
-        lambda link_numbers: link_numbers.loss,
-        lambda _: 0.01,
-        0.5,
-        "share of the packets that queue and policer drop",
-        share,
-    ),
-    Symptom(
-        "stream",
-        "stream-loses",
-        lambda link_numbers: link_numbers.stream_loss,
-        lambda _: STREAM_LOSS,
-        0.5,
-        "largest share of its packets that a class without congestion control loses",
-        share,
-    ),
-    Symptom(
-        "idle",
-        "stands-idle",
-        lambda link_numbers: 1 - link_numbers.utilization,
-        lambda _: 0.05,
-        0.7,
-        "share of the time in which the link does not transmit",
-        share,
-    ),
-    Symptom(
-        "unfair",
-        "shares-unevenly",
-        lambda link_numbers: 1 - link_numbers.jain,
-        lambda _: 0.2,
-        0.5,
-        "one less Jain's index of the goodputs",
-        lambda value: f"{1 - value:.2f}",
-    ),
-    Symptom(
-        "hosts",
-        "shares-unevenly-by-host",
-        lambda link_numbers: 1 - link_numbers.jain_hosts,
-        lambda _: 0.2,
-        0.5,
-        "one less Jain's index of the goodputs of hosts",
-        lambda value: f"{1 - value:.2f}",
-    ),
-)
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A setting with all its seeds."""
-
-    key: str
-    """Key in `Lab.record`."""
-    numbers: tuple[Numbers, ...]
-    length: Length
-    enough: bool
-    """Whether the runs are as long as they have to be."""
-    factor: float
-    """So many times."""
-    beside: Mapping[str, tuple[Numbers, ...]] = field(default_factory=dict)
-    """The same of other links (`Lab.also`)."""
-    judged: Mapping[str, Measured] = field(default_factory=dict)
-    """Runs that decided what is said of other links, where these are not the same."""
-
-    def of(self, symptom: Symptom) -> Interval:
-        """Average the symptom's number, with its interval."""
-        values = [symptom.value(own) for own in self.numbers]
-        spread = math.nan
-        halves = self.numbers[0].halves.get(symptom.key)
-        if len(values) == 1 and halves is not None:
-            spread = max(abs(half - values[0]) for half in halves)
-        estimate = interval(values, spread)
-        return replace(estimate, half=max(estimate.half, self._counting())) if symptom.key == "stream" else estimate
-
-    def _counting(self) -> float:
-        """Upper half of the 95 % interval of a Poisson count, over all packets (Byar), however alike the seeds are."""
-        sent = sum(own.stream_packets for own in self.numbers)
-        lost = sum(own.stream_loss * own.stream_packets for own in self.numbers if own.stream_packets)
-        most = (lost + 1) * (1 - 1 / (9 * (lost + 1)) + 1.96 / (3 * math.sqrt(lost + 1))) ** 3
-        return (most - lost) / sent if sent else math.inf
-
-    def limit(self, symptom: Symptom) -> float:
-        """Return the threshold that the number is compared with."""
-        return symptom.limit(self.numbers[0])
-
-    def steady(self, symptom: Symptom) -> bool:
-        """
-        Whether both halves of the measured time agree on a symptom, on average over the seeds, and would go on to.
-
-        A number that changed significantly from one half to the other, or in the same direction in every seed, must
-        stay on its side after twice that change: three seeds that drift at different speeds are seldom significant.
-        """
-        halves = [own.halves[symptom.key] for own in self.numbers if symptom.key in own.halves]
-        if not halves:
-            return True
-        limit = self.limit(symptom)
-        first, second = (sum(half[k] for half in halves) / len(halves) for k in (0, 1))
-        changes = [after - before for before, after in halves]
-        moved = interval(changes)
-        one_way = all(change > 0 for change in changes) or all(change < 0 for change in changes)
-        drifts = moved.count > 1 and (one_way or abs(moved.mean) > moved.half)
-        ahead = second + AHEAD * moved.mean if drifts else second
-        return (first > limit) == (second > limit) == (ahead > limit)
-
-    def moves(self, symptom: Symptom) -> bool:
-        """
-        Whether the number differs by more than a tenth of itself between the halves of the time, decidedly.
-
-        Where all seeds are the same run, as nothing in the scenario is random, they decide nothing.
-        """
-        halves = [own.halves[symptom.key] for own in self.numbers if symptom.key in own.halves]
-        moved = interval([after - before for before, after in halves])
-        alike = moved.half < ALIKE * abs(moved.mean)
-        return moved.count > 1 and not alike and abs(moved.mean) > max(moved.half, MOVES * abs(self.of(symptom).mean))
 
 
 @dataclass
@@ -273,7 +119,7 @@ class Lab:
             "seeds": list(range(first, first + count)),
             "length_s": length.total,
             "enough": enough,
-            "numbers": [finite(asdict(link_numbers)) for link_numbers in by_link[self.link]],
+            "numbers": [finite(asdict(replace(link_numbers, parts={}))) for link_numbers in by_link[self.link]],
         }
         others = {name: tuple(by_link[name]) for name in self.also}
         return Measured(key, tuple(by_link[self.link]), length, enough, factor, others)
@@ -320,6 +166,8 @@ class Lab:
 
     def _runs(self, tree: Tree, length: Length, seeds: int, first: int, traces: bool) -> dict[str, list[Numbers]]:
         """Return the numbers of each seed, by link."""
+        from ...analysis.parts import PARTS
+
         scenario = Scenario(timed(tree, length))
         links = (self.link, *self.also)
         text = json.dumps(scenario.canonical)
@@ -327,12 +175,14 @@ class Lab:
         cached = self.cache.numbers
         missing = [seed for seed in wanted if not cached.get((text, seed), {}).keys() >= set(links)]
 
+        # where conditions change, parts of the time differ by these
+        parts = 0 if once(tree) else PARTS
+
         def of_links(seed: int) -> dict[str, Numbers]:
-            result = run(scenario, seed=seed, trace_links=True)
+            result = run(scenario, seed=seed, trace_links=True, parts=parts)
             if traces and seed == first:
                 self.cache.results[text, seed] = result
             answer = {name: numbers(result, name) for name in links}
-            # where conditions change, halves of the time differ by these
             return (
                 {name: replace(link_numbers, halves={}) for name, link_numbers in answer.items()}
                 if once(tree)
@@ -558,7 +408,8 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         if answer and decided_before and not (alike and open_ and evidence.value < CONVERGED * before.value):
             return evidence, present
         # shares of flows that are alike even out with time: more seeds of a short run would not tell
-        moving = not fixed and (evidence.decided or (alike and symptom.key == "unfair"))
+        moving = evidence.decided or (alike and symptom.key == "unfair") or not present.settled(symptom)
+        moving = moving and not fixed
         more = WHY.more(Effort(seeds, present.factor), moving=moving)
         if fixed:
             more = [effort for effort in more if effort.longer == present.factor]
@@ -618,7 +469,8 @@ def _cannot_tell(lab: Lab, present: Measured, symptom: Symptom, evidence: Eviden
         reason = state("causes.halves-disagree")
     else:
         limit = symptom.show(symptom.limit(present.numbers[0]))
-        reason = state("causes.may-even-out" if evidence.decided else "causes.both-sides", limit=limit)
+        case = "may-even-out" if evidence.decided else "both-sides" if present.settled(symptom) else "swing"
+        reason = state(f"causes.{case}", limit=limit)
     what = str(state(f"causes.open-{symptom.key}", limit=symptom.limit(present.numbers[0])))
     return _Open(what, str(reason), need, evidence)
 
@@ -703,12 +555,14 @@ def _try(lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: in
     name = f"{symptom.key}: {done}"
 
     def measured(effort: Effort) -> Measured:
-        return lab.measure(name, changed, effort.seeds, seed, like=like)
+        return lab.measure(name, changed, effort.seeds, seed, effort.longer, like=like)
 
     def more(effort: Effort, after: Measured) -> Effort | None:
         evidence = _evidence(after, symptom, before)
-        if evidence.decided or evidence.value > evidence.limit:
+        if evidence.decided or evidence.value > evidence.limit or not after.enough:
             return None
+        if not after.settled(symptom):
+            return next(iter(WHY.more(effort, moving=True)), None)
         return next(iter(WHY.more(effort, moving=False)), None) if effort.seeds < WHY.seeds[-1] else None
 
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ...core._words import listed
@@ -12,17 +12,26 @@ from ...core.result import packets_handled, taking_part
 from ...core.scenario import link_of
 from ...core.statement import state
 from .scales import bits, bulk, packet_size, quantities, steps
+from .sentences import interval
 from .shapers import counted_rate, filters_acks, held, hosts, returning, taken
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ...analysis import Interval
+    from ...analysis.parts import Levels, Spread
     from ...core.result import Result
     from ...core.statement import Statement
 
 UNRESPONSIVE: Final = ("cbr", "on-off", "poisson")
 """Kinds of traffic without congestion control: calls, games, telemetry."""
+UNFAIR: Final = "unfair"
+"""Shares of endless flows over a link, ..."""
+HOSTS: Final = "hosts"
+"""... of their hosts, ..."""
+GOODPUT: Final = "goodput "
+"""... and before the name of a class its goodput, in `Numbers.parts`."""
 
 ALIKE: Final = 0.005
 """Round trips that differ by less than this part are shown as one."""
@@ -41,6 +50,8 @@ class ClassNumbers:
     one_way_p50: float
     """Median time from sender to receiver, s."""
     one_way_p99: float
+    goodput_half: float = 0.0
+    """Half the 95 % interval of the goodput, over time and seeds; 0 where it is not known."""
     finished: float = math.nan
     """Part of its finite transfers that came to their end, in the whole run; NaN without any."""
     completion: float = math.nan
@@ -106,6 +117,11 @@ class Numbers:
     """Fairness index of the goodputs of hosts with endless flows over the link; NaN where they are not named."""
     one_rtt: bool = True
     """Whether these flows have all the same base round trip."""
+    parts: Mapping[str, Levels] = field(default_factory=dict)
+    """
+    What `analysis.parts` tells the spread in time of shares from: of `UNFAIR`, `HOSTS` and the goodput of each class by
+    its name after `GOODPUT`. Nothing where the run was not told in parts.
+    """
 
 
 def numbers(result: Result, name: str) -> Numbers:
@@ -132,12 +148,11 @@ def numbers(result: Result, name: str) -> Numbers:
     goodputs = raw["flows"]["goodput"][sharing]
     offered = packets_handled(link) + link["policed"]
     loss = (link["drops"] + link["policed"]) / offered if offered else math.nan
-    jain_hosts = _by_host(raw, tree, name, greedy)
+    by_host = _by_host(raw, tree, name, greedy)
+    jain_hosts = math.nan if by_host is None else float(jain_index(by_host @ raw["flows"]["goodput"]))
     # where only ACKs cross the link, it is their flows' round trip that they wait on top of
     trips = endless or over or [k for k, flow_class in enumerate(tree["flows"]) if name in returning(flow_class)]
     rtts = raw["flows"]["rtt"][np.isin(classes, trips)]
-    middle = waits.size // 2
-    seconds = link["utilization_1s"]
     # a shaper in the queue is used, not the line behind it
     part = counted_rate(entry) / rate if held(entry) and isinstance(entry["rate"], str) else 1.0
     part *= taken(tree, name, link["packets"], link["bytes"])
@@ -148,15 +163,6 @@ def numbers(result: Result, name: str) -> Numbers:
             part = carried / max(float(link["utilization"]), 1e-9)
     elif there := _mean_rate(tree, name, begin, end):
         carried = float(link["bytes"]) * 8 / (there * (end - begin))
-    half = len(seconds) // 2
-    halves = {}
-    if middle:
-        halves["delay"] = (float(np.median(waits[:middle])), float(np.median(waits[middle:])))
-        first, both = (float(dropped[place] - dropped[0]) for place in (middle, -1))
-        if both and not link["policed"]:
-            halves["loss"] = (2 * loss * first / both, 2 * loss * (1 - first / both))
-    if half:
-        halves["idle"] = (1 - part * float(np.mean(seconds[:half])), 1 - part * float(np.mean(seconds[half:])))
     named = _classes(raw, tree)
     paths = {tree["flows"][k]["name"]: tree["flows"][k]["path"] for k in over
              if tree["flows"][k]["traffic"]["kind"] in UNRESPONSIVE}  # fmt: skip
@@ -179,7 +185,7 @@ def numbers(result: Result, name: str) -> Numbers:
         rtt=float(np.mean(rtts)) if trips else 0.1,
         one_rtt=not trips or bool(np.ptp(rtts) < ALIKE * np.max(rtts)),
         transmission=8 * packet_size(tree, name) / rate,
-        halves=halves,
+        halves=_halves(link, waits, dropped, loss, part),
         computed=int(result.departures),
         window=(float(begin), float(end)),
         stream_loss=math.nan if stream is None else stream.loss * loses,
@@ -188,26 +194,88 @@ def numbers(result: Result, name: str) -> Numbers:
         classes=named,
         wire_loss=link["losses"] / max(link["packets"], 1),
         jain_hosts=jain_hosts,
+        parts=_parts(result, sharing, by_host),
     )
 
 
-def _by_host(raw: Mapping[str, Any], tree: Mapping[str, Any], name: str, greedy: list[int]) -> float:
-    """Jain's index over hosts: the flows of a class are dealt to its hosts in turn."""
+def _halves(
+    link: Mapping[str, Any], waits: NDArray[np.float64], dropped: NDArray[np.float64], loss: float, part: float
+) -> dict[str, tuple[float, float]]:
+    """Return `Numbers.halves`: from samples of waits and drops, and the seconds of a link that uses a part of these."""
     import numpy as np
 
-    from ...analysis import jain_index
+    middle, seconds = waits.size // 2, link["utilization_1s"]
+    half = len(seconds) // 2
+    halves = {}
+    if middle:
+        halves["delay"] = (float(np.median(waits[:middle])), float(np.median(waits[middle:])))
+        first, both = (float(dropped[place] - dropped[0]) for place in (middle, -1))
+        if both and not link["policed"]:
+            halves["loss"] = (2 * loss * first / both, 2 * loss * (1 - first / both))
+    if half:
+        halves["idle"] = (1 - part * float(np.mean(seconds[:half])), 1 - part * float(np.mean(seconds[half:])))
+    return halves
+
+
+def _parts(result: Result, sharing: NDArray[np.bool_], by_host: NDArray[np.float64] | None) -> dict[str, Levels]:
+    """Return `Numbers.parts` of a run, some flows of which share a link, by hosts where these are given."""
+    from ...analysis.parts import levels
+
+    rates = result.goodput_parts
+    if not rates.shape[1]:
+        return {}
+    classes = result._raw["flows"]["class"].astype(int)
+    parts = {
+        f"{GOODPUT}{flow['name']}": levels(lambda rows: rows[0], rates[classes == place].sum(axis=0, keepdims=True))
+        for place, flow in enumerate(result._scenario["flows"])
+    }
+    if sharing.sum() > 1:
+        parts[UNFAIR] = levels(_evenness, rates[sharing])
+    if by_host is not None:
+        parts[HOSTS] = levels(_evenness, by_host @ rates)
+    return parts
+
+
+def _evenness(rates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Jain's index of each column; 1 where nobody gets anything."""
+    import numpy as np
+
+    squares = len(rates) * (rates**2).sum(axis=0)
+    index: NDArray[np.float64] = np.ones_like(squares)
+    np.divide(rates.sum(axis=0) ** 2, squares, out=index, where=squares > 0)
+    return index
+
+
+def spread(runs: Sequence[Numbers], key: str) -> Spread:
+    """Return how well a number in `Numbers.parts` is known from the time of some runs."""
+    from ...analysis.parts import in_time
+
+    return in_time([run.parts[key] for run in runs if key in run.parts])
+
+
+def goodput(runs: Sequence[Numbers], name: str) -> Interval:
+    """Average the goodput of a class, bit/s, with the wider of its intervals: over seeds, and over their time."""
+    estimate = interval([run.classes[name].goodput for run in runs])
+    return replace(estimate, half=max(estimate.half, spread(runs, f"{GOODPUT}{name}").half))
+
+
+def _by_host(
+    raw: Mapping[str, Any], tree: Mapping[str, Any], name: str, greedy: list[int]
+) -> NDArray[np.float64] | None:
+    """Return which flows (columns) each host (row) has; None with fewer than two. A class deals them out in turn."""
+    import numpy as np
 
     side = hosts(tree, name)
     if side is None:
-        return math.nan
-    rates: dict[tuple[str, int], float] = {}
+        return None
     of = raw["flows"]["class"].astype(int)
+    rows: dict[tuple[str, int], NDArray[np.float64]] = {}
     for place in greedy:
         flow = tree["flows"][place]
-        for number, goodput in enumerate(raw["flows"]["goodput"][of == place]):
+        for number, column in enumerate(np.flatnonzero(of == place)):
             host = (str(flow[side]), number % int(flow[f"{side}_hosts"]))
-            rates[host] = rates.get(host, 0.0) + float(goodput)
-    return float(jain_index(np.array(list(rates.values())))) if len(rates) > 1 else math.nan
+            rows.setdefault(host, np.zeros(len(of)))[column] = 1.0
+    return np.array(list(rows.values())) if len(rows) > 1 else None
 
 
 def queued(result: Result, name: str, rate: float) -> NDArray[np.float64]:

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from ...core.statement import state
-from .experiment import Measured
-from .measures import Numbers
+from .measures import GOODPUT, UNFAIR, Numbers, spread
 from .sentences import Evidence, interval
+from .symptoms import Measured
 
 GAIN: Final = 0.8
 """
@@ -69,7 +69,10 @@ class Effect:
     """Mean over the seeds; delays in s, goodput in bit/s, all else as shares. Throughput as part of the rate now."""
     after: float
     half: float
-    """Half the 95 % interval of the paired difference; 0 of a single seed."""
+    """
+    Half the 95 % interval of the paired difference; of shares no less than parts of the runs' time leave open, of all
+    else 0 of a single seed.
+    """
     better: bool | None
     """
     None where it changes by too little to matter, or not for certain; throughput that falls needs no certainty. More
@@ -163,13 +166,15 @@ def effects(
     many = len(parts) > 1
     places = crossed or {}
 
-    def pair(old: Sequence[float], new: Sequence[float], key: Key, subject: str, how: str) -> None:
+    def pair(
+        old: Sequence[float], new: Sequence[float], key: Key, subject: str, how: str, in_time: float = 0.0
+    ) -> None:
         runs = present.judged.get(places.get(subject, subject), present)
         if not (old and new and all(map(math.isfinite, (*old, *new)))):
             return
         before, now = (sum(values) / len(values) for values in (old, new))
         apart = interval([b - a for a, b in zip(old, new, strict=False)])  # of the seeds that both have
-        half = 0.0 if math.isnan(apart.half) else apart.half
+        half = max(in_time, 0.0 if math.isnan(apart.half) else apart.half)
         evidence = Evidence(
             f"{how}, {state('causes.one-run' if len(new) == 1 else 'causes.mean-over', seeds=len(new))}",
             now,
@@ -178,7 +183,7 @@ def effects(
             runs=(runs.key, after.key),
             kind=_KINDS.get(key, "share"),
         )
-        one = key == "goodput" and len(new) == 1  # of a single run, which decides nothing of shares
+        one = key == "goodput" and len(new) == 1 and not half  # a single run decides nothing of shares by itself
         better = None if one else _better(key, before, now, half)
         # shares even out with time: what the longer of two runs may owe to its length does not count
         longer = after.length.measured / runs.length.measured
@@ -196,6 +201,7 @@ def effects(
                 key,
                 link,
                 how + place,
+                apart_in_time(old, new, UNFAIR) if key == "jain" else 0.0,
             )
         pair([run.throughput for run in old], [part * run.throughput for run in new], "rate", link,
              str(state("causes.throughput", place=place)))  # fmt: skip
@@ -208,8 +214,14 @@ def effects(
             pair([run.completion for run in before], [run.completion for run in now], "completion", name,
                  str(state("causes.completion", name=name)))  # fmt: skip
             pair([run.goodput for run in before], [run.goodput for run in now], "goodput", name,
-                 f"goodput of {name}")  # fmt: skip
+                 f"goodput of {name}",
+                 apart_in_time(own.numbers, after.numbers, f"{GOODPUT}{name}"))  # fmt: skip
     return tuple(found)
+
+
+def apart_in_time(old: Sequence[Numbers], new: Sequence[Numbers], key: str) -> float:
+    """Return half the interval of a difference between runs, from parts of their time alone."""
+    return math.hypot(spread(old, key).half, spread(new, key).half)
 
 
 def _owed(before: float, after: float, longer: float) -> bool:

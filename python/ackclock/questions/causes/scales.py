@@ -27,6 +27,11 @@ CYCLES: Final = 3
 """Sawtooth cycles that a measured time must hold."""
 PROBES: Final = 2.2
 """Intervals between measurements of the round trip that a measured time must hold."""
+SWING: Final = 2
+"""
+Intervals between measurements of the round trip that a swing of the shares takes beside other controls: one in which
+the queue that these built is taken for the round trip, and one that finds it shorter.
+"""
 ADAPTED: Final = 2
 """Times that a queue which sets itself once in a while does so before a measurement."""
 RENO: Final = 1.5
@@ -267,6 +272,9 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
             cycle = max(cycle, probe[0] + 1.0)
             control = called(flow["congestion"]["kind"])
             times[str(state("causes.probes", interval=probe[0], control=control))] = PROBES * probe[0]
+            if any("congestion" in other and "probe_rtt_interval" not in other["congestion"] for other in flows):
+                swings = state("causes.beside-probes", swings=CYCLES, interval=probe[0], control=control)
+                times[str(swings)] = CYCLES * SWING * probe[0]
     if link["queue"].get("aqm") == "ap-red":
         every = quantities(link["queue"]["interval"])[0]
         times[f"{CYCLES} of the {every:g} s after which AP-RED sets itself"] = CYCLES * every

@@ -1,0 +1,184 @@
+"""What may be wrong with a link, and the runs by whose numbers it is judged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from ...core.units import share, time
+from .measures import HOSTS, UNFAIR, Numbers
+from .measures import spread as in_time
+from .scales import Length
+from .sentences import interval
+
+if TYPE_CHECKING:
+    from ...analysis import Interval
+
+MOVES: Final = 0.1
+"""A symptom whose halves differ by more than this part of it is measured for longer."""
+ALIKE: Final = 1e-9
+"""Seeds whose numbers differ by less than this part are one run."""
+AHEAD: Final = 2.0
+"""A number that moves while it is measured is extrapolated by this factor."""
+STREAM_LOSS: Final = 1e-3
+"""Loss that a stream without congestion control bears: the objective of classes 0 and 1 of ITU-T Y.1541."""
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """Something wrong with a link: a number above its limit."""
+
+    key: str
+    predicate: str
+    value: Callable[[Numbers], float]
+    limit: Callable[[Numbers], float]
+    removed: float
+    """Part of its value that a number may keep, beside falling below its limit, for the ablation to have removed it."""
+    how: str
+    show: Callable[[float], str]
+
+
+def wait_limit(link_numbers: Numbers) -> float:
+    """Return the median wait from which it is called long, s: half the round trip, no less than 10 ms or 3 packets."""
+    return max(link_numbers.rtt / 2, 0.01, 3 * link_numbers.transmission)
+
+
+SYMPTOMS: Final = (
+    Symptom(
+        "delay",
+        "waits-long",
+        lambda link_numbers: link_numbers.delay_p50,
+        wait_limit,
+        0.7,
+        "median queueing delay of the packets",
+        time,
+    ),
+    Symptom(
+        "loss",
+        "loses-much",
+        lambda link_numbers: link_numbers.loss,
+        lambda _: 0.01,
+        0.5,
+        "share of the packets that queue and policer drop",
+        share,
+    ),
+    Symptom(
+        "stream",
+        "stream-loses",
+        lambda link_numbers: link_numbers.stream_loss,
+        lambda _: STREAM_LOSS,
+        0.5,
+        "largest share of its packets that a class without congestion control loses",
+        share,
+    ),
+    Symptom(
+        "idle",
+        "stands-idle",
+        lambda link_numbers: 1 - link_numbers.utilization,
+        lambda _: 0.05,
+        0.7,
+        "share of the time in which the link does not transmit",
+        share,
+    ),
+    Symptom(
+        UNFAIR,
+        "shares-unevenly",
+        lambda link_numbers: 1 - link_numbers.jain,
+        lambda _: 0.2,
+        0.5,
+        "one less Jain's index of the goodputs",
+        lambda value: f"{1 - value:.2f}",
+    ),
+    Symptom(
+        HOSTS,
+        "shares-unevenly-by-host",
+        lambda link_numbers: 1 - link_numbers.jain_hosts,
+        lambda _: 0.2,
+        0.5,
+        "one less Jain's index of the goodputs of hosts",
+        lambda value: f"{1 - value:.2f}",
+    ),
+)
+
+
+SHARES: Final = (UNFAIR, HOSTS)
+"""Symptoms that are known from parts of the runs' time."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A setting with all its seeds."""
+
+    key: str
+    """Key in `Lab.record`."""
+    numbers: tuple[Numbers, ...]
+    length: Length
+    enough: bool
+    """Whether the runs are as long as they have to be."""
+    factor: float
+    """So many times."""
+    beside: Mapping[str, tuple[Numbers, ...]] = field(default_factory=dict)
+    """The same of other links (`Lab.also`)."""
+    judged: Mapping[str, Measured] = field(default_factory=dict)
+    """Runs that decided what is said of other links, where these are not the same."""
+
+    def of(self, symptom: Symptom) -> Interval:
+        """Average the symptom's number, with its interval."""
+        values = [symptom.value(own) for own in self.numbers]
+        spread = math.nan
+        halves = self.numbers[0].halves.get(symptom.key)
+        if len(values) == 1 and halves is not None:
+            spread = max(abs(half - values[0]) for half in halves)
+        estimate = interval(values, spread)
+        if symptom.key == "stream":
+            return replace(estimate, half=max(estimate.half, self._counting()))
+        if symptom.key in SHARES:
+            return replace(estimate, half=max(estimate.half, in_time(self.numbers, symptom.key).half))
+        return estimate
+
+    def settled(self, symptom: Symptom) -> bool:
+        """Whether the runs hold more than one swing of the shares that a symptom is of, or each has its own."""
+        return symptom.key not in SHARES or in_time(self.numbers, symptom.key).settled
+
+    def _counting(self) -> float:
+        """Upper half of the 95 % interval of a Poisson count, over all packets (Byar), however alike the seeds are."""
+        sent = sum(own.stream_packets for own in self.numbers)
+        lost = sum(own.stream_loss * own.stream_packets for own in self.numbers if own.stream_packets)
+        most = (lost + 1) * (1 - 1 / (9 * (lost + 1)) + 1.96 / (3 * math.sqrt(lost + 1))) ** 3
+        return (most - lost) / sent if sent else math.inf
+
+    def limit(self, symptom: Symptom) -> float:
+        """Return the threshold that the number is compared with."""
+        return symptom.limit(self.numbers[0])
+
+    def steady(self, symptom: Symptom) -> bool:
+        """
+        Whether both halves of the measured time agree on a symptom, on average over the seeds, and would go on to.
+
+        A number that changed significantly from one half to the other, or in the same direction in every seed, must
+        stay on its side after twice that change: three seeds that drift at different speeds are seldom significant.
+        """
+        halves = [own.halves[symptom.key] for own in self.numbers if symptom.key in own.halves]
+        if not halves:
+            return True
+        limit = self.limit(symptom)
+        first, second = (sum(half[k] for half in halves) / len(halves) for k in (0, 1))
+        changes = [after - before for before, after in halves]
+        moved = interval(changes)
+        one_way = all(change > 0 for change in changes) or all(change < 0 for change in changes)
+        drifts = moved.count > 1 and (one_way or abs(moved.mean) > moved.half)
+        ahead = second + AHEAD * moved.mean if drifts else second
+        return (first > limit) == (second > limit) == (ahead > limit)
+
+    def moves(self, symptom: Symptom) -> bool:
+        """
+        Whether the number differs by more than a tenth of itself between the halves of the time, decidedly.
+
+        Where all seeds are the same run, as nothing in the scenario is random, they decide nothing.
+        """
+        halves = [own.halves[symptom.key] for own in self.numbers if symptom.key in own.halves]
+        moved = interval([after - before for before, after in halves])
+        alike = moved.half < ALIKE * abs(moved.mean)
+        return moved.count > 1 and not alike and abs(moved.mean) > max(moved.half, MOVES * abs(self.of(symptom).mean))

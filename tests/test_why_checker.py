@@ -51,7 +51,7 @@ def runs_once() -> Iterator[None]:
         return known[key]
 
     with pytest.MonkeyPatch.context() as context:
-        for place in (EXPERIMENT, PEOPLE, WHY, ac):
+        for place in (EXPERIMENT, PEOPLE, module("questions.in_linux"), ac):
             context.setattr(place, "run", run)
         yield
 

@@ -86,7 +86,7 @@ pub(crate) struct Class {
     /// before and after them.
     pub(crate) event_path: Option<usize>,
     pub(crate) one_way: OneWay,
-    /// What the flows' payload in parts of the window begins with, where it is counted.
+    /// Empty counts of the flows' payload in parts of the window, where these are counted.
     pub(crate) parts: Option<Box<Parts>>,
 }
 

@@ -83,7 +83,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Those of a window that is known; none where it is not, or too short for them.
+    /// Parts of a window that is known; none where it is not, or too short for them.
     pub(crate) fn of(window: (u64, u64), count: u32) -> Option<Box<Self>> {
         let known = count > 1 && window.1 != u64::MAX && window.1 - window.0 >= u64::from(count);
         known.then(|| {

@@ -111,7 +111,7 @@ fn mixed(from: f64, to: f64, parts: u32, general: bool) -> Outcome {
     run(&scenario, &options).expect("the run succeeds")
 }
 
-/// What a run tells of each tenth of its window is what runs measured in these tenths tell.
+/// A run tells of each tenth of its window the same as runs measured in these tenths.
 #[test]
 fn parts_of_the_window_are_windows_of_their_own() {
     let whole = mixed(4.0, 19.0, 10, false);

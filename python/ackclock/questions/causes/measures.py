@@ -119,8 +119,8 @@ class Numbers:
     """Whether these flows have all the same base round trip."""
     parts: Mapping[str, Levels] = field(default_factory=dict)
     """
-    What `analysis.parts` tells the spread in time of shares from: of `UNFAIR`, `HOSTS` and the goodput of each class by
-    its name after `GOODPUT`. Nothing where the run was not told in parts.
+    Values in parts of the time, from which `analysis.parts` tells how well shares are known: of `UNFAIR`, `HOSTS` and
+    the goodput of each class by its name after `GOODPUT`. Nothing where the run was not told in parts.
     """
 
 

@@ -1,4 +1,4 @@
-"""What may be wrong with a link, and the runs by whose numbers it is judged."""
+"""Symptoms of a link, and the runs by whose numbers it is judged."""
 
 from __future__ import annotations
 

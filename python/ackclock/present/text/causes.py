@@ -123,8 +123,8 @@ STATEMENTS: Final = {
         "the time."
     ),
     "healthy-but": (
-        "Nothing is wrong most of the time: half of the packets wait at most {wait:time} (1 in 100: {tail:time} or "
-        "more), {lost}, and the link is used {used:share} of the time."
+        "Nothing is wrong most of the time: half of the packets wait at most {wait:time} (1 in 100: "
+        "{tail:time}), {lost}, and the link is used {used:share} of the time."
     ),
     "lost": "{loss:share} are lost",
     "wire-lost": "{loss:share} are lost in the queue and {wire:share} on the wire",

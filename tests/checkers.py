@@ -353,7 +353,7 @@ def _uneven(run: Any, runs: _Runs) -> float:
         if entry["traffic"]["kind"] == "bulk" and runs.link in entry["path"]
     }
     got = [rate for rate, name in zip(run.flows["goodput"], run.flows["class"], strict=True) if name in greedy]
-    return float(1 - sum(got) ** 2 / (len(got) * sum(rate * rate for rate in got)))
+    return float(1 - sum(got) ** 2 / (len(got) * sum(rate * rate for rate in got))) if any(got) else math.nan
 
 
 def _rtt(run: Any, runs: _Runs) -> float:
@@ -492,6 +492,15 @@ def _state(name: str) -> Any:
             assert isinstance(_entry(run, runs)["rate"], str), "a buffer is no time where the rate varies"
 
     return checked
+
+
+def _empty(sentence: dict[str, Any], runs: _Runs) -> None:
+    (key,) = sentence["evidence"][0]["runs"]
+    left = [int(run.links.loc[runs.link, "packets"]) for run in runs.of(key)]
+    said = re.match(r"In (\d+) of (\d+) runs no|No packet crosses", sentence["text"])
+    assert said, sentence["text"]
+    gone, of = (int(said[k] or len(left)) for k in (1, 2))
+    assert (gone, of) == (left.count(0), len(left)), (sentence["text"], left)
 
 
 def _cannot(sentence: dict[str, Any], runs: _Runs) -> None:
@@ -714,6 +723,8 @@ def _of_people(answer: dict[str, Any], sentence: dict[str, Any]) -> None:
             what, factor = f"less goodput of {effect['subject']}", before / after if after else math.inf
             stated = re.search(rf"([0-9.]+)(?: ± [0-9.]+)? % {re.escape(what)}", text)
             least = 1 / max(0.89 - max(link, 0.0), 1e-9)
+        elif effect["key"] == "one_way_p99" and before > 0 and after - before > 0.0022 and "arrive within" in text:
+            what, factor, least, stated = f"packets of {effect['subject']} arrive", after / before, 1 / 0.78, None
         else:
             continue
         decided = effect["half"] < 0.9 * abs(after - before)
@@ -725,7 +736,8 @@ def _of_people(answer: dict[str, Any], sentence: dict[str, Any]) -> None:
         if factor > least and decided:
             costs[what] = factor
     for what in sorted(costs, key=lambda what: -costs[what])[:2]:
-        less_known = len(re.findall(r"less goodput of|more time for a|as long for a", text)) >= 2
+        said = re.findall(r"less goodput of|more time for a|as long for a|arrive within", text.partition("; but ")[2])
+        less_known = len(said) >= 2
         assert what in text or less_known or sentence["predicate"] == "does-not-help", (text, what, costs[what])
 
 
@@ -811,6 +823,7 @@ CHECKS = {
     "stands": _state("stands"),
     "swings": _state("swings"),
     "short": _state("short"),
+    "empty": _empty,
     "waits-long": _symptom(_wait(0.5), _wait_limit, 0.7),
     "loses-much": _symptom(_lost, lambda _one, _runs: 0.01, 0.5),
     "stands-idle": _symptom(_idle, lambda _one, _runs: 0.05, 0.7),

@@ -3,6 +3,7 @@
 import copy
 import importlib
 import json
+import math
 import random
 import re
 import sys
@@ -29,6 +30,7 @@ from ackclock.questions.causes.sentences import Evidence
 from ackclock.questions.causes.symptoms import SYMPTOMS, Measured
 from ackclock.questions.in_linux import styled
 from ackclock.questions.remedies import Remedy
+from ackclock.questions.why import stated
 from conftest import Command
 from verdict_variants import Variant, made, random_crossing, random_line, random_link
 
@@ -840,3 +842,18 @@ def test_a_setting_with_which_transfers_end_before_the_measured_time_is_not_comp
     link = ac.dumbbell(rate="4 Mbit/s", queue=queue, flows=flows, duration="15 s", measure="8 s .. 15 s")
     answer = ac.why(link)
     assert (answer.other, answer.effects) == (None, ())
+
+
+def test_a_link_that_nothing_crosses_in_some_run_is_said_to_be_empty_there() -> None:
+    """A queue that drops all but a few packets: "no packet crosses the link" beside two that do, and "nan us"."""
+    link = ac.dumbbell(rate="10 Mbit/s", queue="codel", flows=ac.flows(1, "cubic", rtt="20 ms"), duration="2 s")
+    own = numbers(ac.run(link, trace_links=True), "bottleneck")
+    gone = replace(own, packets=0, delay_p50=math.nan, delay_p99=math.nan, delay_mean=math.nan)
+    for runs, text in (([gone, gone, own], "In 2 of 3 runs no packet"), ([gone], "No packet crosses the link in the")):
+        kind, said = stated(runs, link.canonical, "bottleneck", "present")
+        assert kind == "empty"
+        assert said.text.startswith(text)
+    answer = ac.why(link)
+    unknown = replace(answer, present=replace(answer.present, delay_p50=math.nan, delay_p99=math.nan))
+    assert "delay p50 unknown, p99 unknown; utilisation" in str(unknown)
+    assert "nan" not in str(unknown)

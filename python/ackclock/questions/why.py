@@ -695,7 +695,8 @@ def stated(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
     values = {"p50_s": p50, "p99_s": p99, "standing_s": standing, "peak_s": peak}
     values |= {"rtt_s": rtt, "mean_s": mean, "buffer_s": room}
     kind: State
-    if not runs[0].packets or math.isnan(p50):
+    empty = sum(math.isnan(own.delay_p50) for own in runs)
+    if empty:
         kind, held = "empty", math.nan
     elif standing > STANDING * mean and standing > 0 and p50 >= SHORT * rtt:
         kind, held = "stands", STANDING * mean
@@ -706,7 +707,9 @@ def stated(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
     moved = any("rtt" in change or "delay" in change for change in tree.get("change", []))
     one = all(own.one_rtt for own in runs)
     trip = state("why.round-trip" if one else "why.mean-round-trip", rtt=rtt, at=" at first" if moved else "")
-    text = str(state(f"why.{kind}", standing=standing, peak=peak, wait=waits[0], trip=trip, most=most))
+    case = "empty-in-some" if 0 < empty < len(runs) else kind
+    facts = {"standing": standing, "peak": peak, "wait": waits[0], "trip": trip, "most": most}
+    text = str(state(f"why.{case}", **facts, empty=empty, runs=len(runs)))
     value = p50 if kind == "short" else standing
     seeds = state("causes.one-run" if len(runs) == 1 else "causes.mean-over", seeds=len(runs))
     how = str(state("why.how-short" if kind == "short" else "why.how-standing", runs=seeds))

@@ -55,6 +55,7 @@ STATEMENTS: Final = {
     "most-wait": "99 % wait at most {wait:over_seeds}",
     "whole-buffer": "1 in 100 waits for the whole buffer of {room:time}",
     "empty": "No packet crosses the link in the measured time.",
+    "empty-in-some": "In {empty} of {runs} runs no packet crosses the link in the measured time.",
     "stands": (
         "The queue does not drain: for 98 % of the time it holds {standing:time} or more; the median wait is "
         "{wait:over_seeds} on top of {trip}, {most}."
@@ -117,7 +118,7 @@ def text(why: Why) -> str:
             head = f"{link}, {name}: " if many else f"{name:8}"
             lines += [f"{head}{shown.queue}", f"  queue |{shown.spark}| peak {_peak(shown, link)}"]
             lines += [
-                f"  delay p50 {time(shown.delay_p50)}, p99 {time(shown.delay_p99)}; "
+                f"  delay p50 {_delay(shown.delay_p50)}, p99 {_delay(shown.delay_p99)}; "
                 f"utilisation {share(shown.utilization)}; {_loss(shown)}",
                 "",
             ]
@@ -146,6 +147,11 @@ def _other_style(why: Why) -> list[str]:
         return []
     values = {"delay": delay, "here": here.delay_p50, "used": used, "used_here": here.utilization}
     return [str(state("why.other-style", **values))]
+
+
+def _delay(seconds: float) -> str:
+    """A mean delay; unknown where nothing crosses the link in some run."""
+    return time(seconds) if math.isfinite(seconds) else "unknown"
 
 
 def _peak(setting: Setting, link: str) -> str:

@@ -7,7 +7,6 @@ seeds that run twice as long.
 
 import json
 import math
-import statistics
 import sys
 from collections import Counter
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+import numpy as np
 from scipy import stats
 
 import ackclock as ac
@@ -22,7 +22,7 @@ import basis_checker
 import cause_checker
 import people_checker
 import printed_checker
-from checkers import _idle, _Runs, check
+from checkers import _idle, _Runs, _uneven, check
 from run_checker import random_scenario
 from verdict_variants import Variant, made, random_crossing, random_line, random_link
 
@@ -37,18 +37,15 @@ def measured(scenario: Any, seeds: range = SEEDS) -> dict[str, tuple[float, floa
     """What the link does, on average over other seeds, and half the 95 % interval of that."""
     runs = [ac.run(scenario, seed=seed) for seed in seeds]
     rows: list[dict[Any, Any]] = [run.links.loc["link"].to_dict() for run in runs]
-    endless = [
-        flow_class["name"] for flow_class in scenario.canonical["flows"] if flow_class["traffic"]["kind"] == "bulk"
-    ]
-    flows = [run.flows["goodput"][run.flows["class"].isin(endless)].to_numpy() for run in runs]
     columns = {
         "wait": [float(row["delay_p50"]) for row in rows],
         "loss": [float((row["drops"] + row["policed"]) / row["arrivals"]) for row in rows],
         "idle": [_idle(run, _Runs({}, "link")) for run in runs],  # of what a shaper lets through, too
-        "uneven": [1 - float(goodputs.sum() ** 2 / (len(goodputs) * (goodputs**2).sum())) for goodputs in flows],
+        "uneven": [_uneven(run, _Runs({}, "link")) for run in runs],
     }
     factor = float(stats.t.ppf(0.975, len(runs) - 1)) / math.sqrt(len(runs))
-    estimates = {key: (statistics.mean(ones), factor * statistics.stdev(ones)) for key, ones in columns.items()}
+    # what some run does not have, as nothing gets through, is not a number, and contradicts nothing
+    estimates = {key: (float(np.mean(ones)), factor * float(np.std(ones, ddof=1))) for key, ones in columns.items()}
     rate = float(ac._core.quantity(str(scenario.canonical["link"][0]["rate"]))[0])
     return estimates | {"rtt": (float(runs[0].flows["rtt"].mean()), 0.0), "rate": (rate, 0.0)}
 

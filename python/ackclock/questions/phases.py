@@ -12,8 +12,6 @@ from .causes.scales import quantities
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import pandas as pd
-
     from ..core.result import Result
 
 LOOK: Final = 8
@@ -42,15 +40,16 @@ def drawn(scenario: Scenario) -> Scenario:
         for change in tree.get("change", [])
     ]
     short = Scenario({**tree, "scenario": head, "change": changes}, origin=scenario.origin)
-    first, second = (run(short, seed=scenario.seed + k).flows for k in range(2))
-    alike = [own and _of(flow, first).equals(_of(flow, second)) for flow, own in zip(tree["flows"], fixed, strict=True)]
+    looks = [run(short, seed=scenario.seed + k) for k in range(2)]
+    alike = [own and _alike(str(flow["name"]), *looks) for flow, own in zip(tree["flows"], fixed, strict=True)]
     flows = [_drawn(flow, tree) if own else flow for flow, own in zip(tree["flows"], alike, strict=True)]
     return Scenario({**tree, "flows": flows}, origin=scenario.origin) if any(alike) else scenario
 
 
-def _of(flow: Mapping[str, Any], flows: pd.DataFrame) -> pd.DataFrame:
-    own: pd.DataFrame = flows[flows["class"] == flow["name"]]
-    return own
+def _alike(name: str, first: Result, second: Result) -> bool:
+    """Whether a class has the same in two runs; a constant rate has the same bytes in all, but not the same delays."""
+    flows, others = (result.flows[result.flows["class"] == name] for result in (first, second))
+    return bool(flows.equals(others) and first.classes.loc[[name]].equals(second.classes.loc[[name]]))
 
 
 def same(first: Result, second: Result) -> bool:

@@ -602,7 +602,7 @@ def _median_transfer(run: Any, name: str) -> float:
         begin, end = run.window
         rows = run.flows[(run.flows["class"] == name) & (run.flows["start"] >= begin) & (run.flows["start"] < end)]
         times = sorted(rows["completion"].fillna(math.inf))
-        return (times[(len(times) - 1) // 2] + times[len(times) // 2]) / 2
+        return float(times[(len(times) - 1) // 2] + times[len(times) // 2]) / 2
     return float(run.transfers.loc[(name, "all"), "fct_p50"])
 
 

@@ -132,10 +132,11 @@ def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
     """
     people = answer["people"]
     other = [run["scenario"] for key, run in answer["runs"].items() if key.startswith("instead: ")]
-    trees = dict(zip(("now", "instead"), [scenario.canonical, *other], strict=False))
     (key,) = answer["sentences"][0]["evidence"][0]["runs"]
+    now = {**scenario.canonical, "flows": answer["runs"][key]["scenario"]["flows"]}
+    trees = dict(zip(("now", "instead"), [now, *other], strict=False))
     begin = str(answer["runs"][key]["scenario"]["scenario"]["measure"]).split("..")[0]
-    faults, pages = _wrong_path(answer, scenario), {}
+    faults, pages = _wrong_path(answer, scenario) + _wrong_starts(now["flows"], scenario), {}
     for name, setting in people["settings"].items():
         if name not in trees or setting["grade"] is None or min(_rates(trees[name], people["path"])) > 8e8:
             continue
@@ -175,6 +176,23 @@ def _wrong_path(answer: Mapping[str, Any], scenario: Any) -> list[str]:
     endless = [flow for flow in flows if flow["traffic"]["kind"] == "bulk"]
     path, said = list((endless or flows)[0]["path"]), list(answer["people"]["path"])
     return [] if path == said else [f"people over {said}, not over {path}"]
+
+
+def _wrong_starts(flows: list[dict[str, Any]], scenario: Any) -> list[str]:
+    """Return what flows have otherwise than asked; a fixed start may be drawn from a round trip after it."""
+    faults = []
+    for flow, asked in zip(flows, scenario.canonical["flows"], strict=True):
+        name, rtts = asked["name"], re.findall(r"[0-9.e+-]+ [mu]?s", str(asked["rtt"]))
+        if {**flow, "start": asked["start"]} != asked:
+            faults.append(f"{name}: other flows than in the question")
+        if flow["start"] == asked["start"]:
+            continue
+        spread = max([ac._core.quantity(text)[0] for text in rtts], default=0.01)
+        begin, *drawn = (ac._core.quantity(text)[0] for text in re.findall(r"[0-9.e+-]+ [mu]?s", flow["start"]))
+        fixed = ac._core.quantity(asked["start"])[0] if len(str(asked["start"]).split()) == 2 else math.nan
+        if begin != fixed or len(drawn) != 1 or drawn[0] > fixed + 1.001 * spread:
+            faults.append(f"{name}: starts {flow['start']}, asked was {asked['start']}")
+    return faults
 
 
 def _another_rate(answer: Mapping[str, Any], scenario: Any, name: str, values: list[float]) -> bool:

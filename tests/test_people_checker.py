@@ -13,7 +13,7 @@ import ackclock as ac
 from ackclock.analysis import Call
 from ackclock.questions.causes.scales import Length
 from ackclock.questions.home import home
-from people_checker import wrong, wrong_beside_the_table
+from people_checker import wrong, wrong_beside_probes, wrong_beside_the_table
 
 people = importlib.import_module("ackclock.questions.people")
 voice = importlib.import_module("ackclock.analysis.voice")
@@ -87,3 +87,15 @@ def test_people_are_held_against_the_table(
     scenario = ac.dumbbell(rate="5 Mbit/s", queue={"capacity": "150 ms"}, flows=flows, duration="20 s")
     faults = wrong_beside_the_table(ac.why(scenario=scenario).json(), scenario)
     assert bool(faults) == (plant is not None), faults
+
+
+def test_starts_that_are_drawn_are_those_of_the_question() -> None:
+    link = {"name": "link", "rate": "5 Mbit/s", "queue": {"capacity": "20 packets"}}
+    flows = {"name": "users", "count": 3, "path": ["link"], "rtt": "40 ms"}
+    scenario = ac.Scenario({"scenario": {"duration": "20 s"}, "link": [link], "flows": [flows]})
+    answer = ac.why(scenario=scenario).json()
+    assert answer["runs"]["present"]["scenario"]["flows"][0]["start"] == "uniform 0 s .. 40 ms"
+    assert wrong_beside_probes(answer, scenario) == []
+    for run in answer["runs"].values():
+        run["scenario"]["flows"][0]["start"] = "uniform 0 s .. 80 ms"
+    assert any("starts" in fault for fault in wrong_beside_probes(answer, scenario))

@@ -99,6 +99,19 @@ def test_number_of_runs_that_would_tell(text: str, half: float, right: bool) -> 
         checkers._cannot(sentence | {"evidence": [evidence]}, runs)
 
 
+@pytest.mark.parametrize(
+    ("text", "number", "right"),
+    [
+        ("99.99 %", 0.999975, True),
+        ("99.99 %", 1.0, False),
+        ("99.99 %", 0.9998, False),
+        ("99.95 %", 0.9999, False),
+    ],
+)
+def test_nearly_all_is_not_printed_as_all(text: str, number: float, right: bool) -> None:
+    assert bool(printed_checker._near("used", text, [number])) is not right
+
+
 def turned(column: Mapping[str, Any]) -> dict[str, Any]:
     """Each row has the cell of the next."""
     cells = list(column.values())

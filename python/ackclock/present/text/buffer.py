@@ -40,7 +40,7 @@ def table(buffer: Buffer) -> pd.DataFrame:
     """Return what packets and equations say of each size, as text."""
     rows = {}
     for size in buffer.sizes:
-        rows[f"{size.packets} packets"] = {
+        rows[f"{counted(size.packets, 'packet')}"] = {
             "time": time(size.seconds),
             "BDP": f"{size.bdp:.2g}",
             "utilisation": _used(size),
@@ -49,7 +49,7 @@ def table(buffer: Buffer) -> pd.DataFrame:
             "dropped": "" if math.isnan(size.loss) else share(size.loss),
         }
         if not buffer.reason and size.equations is not None:
-            rows[f"{size.packets} packets"] |= {
+            rows[f"{counted(size.packets, 'packet')}"] |= {
                 "utilisation, equations": share(size.equations.utilization),
                 "mean wait, equations": time(size.equations.delay_mean) + " (moving)" * (not size.equations.settled),
             }
@@ -79,7 +79,7 @@ def _products(bdp: float) -> str:
 
 
 def _size(size: Size) -> str:
-    return f"{size.packets} packets ({time(size.seconds)}, {_products(size.bdp)})"
+    return f"{counted(size.packets, 'packet')} ({time(size.seconds)}, {_products(size.bdp)})"
 
 
 def _more(buffer: Buffer) -> str:
@@ -115,7 +115,9 @@ def _enough(buffer: Buffer) -> str:
     if low is None:
         return f"{head}; whether less is enough cannot be told."
     open_ = any(low.packets < size.packets < high.packets for size in buffer.sizes)
-    return f"{head}, and {_used(low)} with {low.packets} packets{'; between them it cannot be told' * open_}."
+    return (
+        f"{head}, and {_used(low)} with {counted(low.packets, 'packet')}{'; between them it cannot be told' * open_}."
+    )
 
 
 def _price(buffer: Buffer) -> list[str]:
@@ -138,9 +140,9 @@ def _equations(buffer: Buffer) -> str:
     if buffer.reason:
         return f"The equations say nothing: {buffer.reason}."
     said, worst = buffer.by_equations, buffer.apart
-    fewer = " or fewer" * (said is buffer.sizes[0])
+    fewer = " or fewer" * (said is buffer.sizes[0] and said.packets > 1)
     none = f"By the equations no size{_moving(buffer)} is enough"
-    what = f"The equations say {said.packets} packets{fewer}" if said else none
+    what = f"The equations say {counted(said.packets, 'packet')}{fewer}" if said else none
     if not any(size.equations and size.equations.settled for size in buffer.sizes):
         span = time(max(size.length for size in buffer.sizes))
         return f"The equations say nothing: their queue still moves at the end of {span}."
@@ -153,8 +155,8 @@ def _equations(buffer: Buffer) -> str:
         return f"{what}; at every size they agree with packets within {points} points of utilisation."
     few = f": averages hold for many flows, and there {'is' if buffer.flows == 1 else 'are'} {buffer.flows}"
     return (
-        f"{what}; with {worst.packets} packets they give {share(worst.equations.utilization)} where packets have "
-        f"{share(worst.utilization)}. Trust the packets{few * (buffer.flows < MIN_FLOWS_FOR_AVERAGES)}."
+        f"{what}; with {counted(worst.packets, 'packet')} they give {share(worst.equations.utilization)} where packets "
+        f"have {share(worst.utilization)}. Trust the packets{few * (buffer.flows < MIN_FLOWS_FOR_AVERAGES)}."
     )
 
 
@@ -171,8 +173,9 @@ def _part(buffer: Buffer) -> str:
         return "no packet run checks them, so do not rely on them."
     used = _within(part.utilization, part.half)
     head = (
-        f"no packet run of this link checks them. With the flows, the rate and the buffer of {part.packets} packets "
-        f"divided by {part.divisor}, for which they say the same {share(part.equations)}, packets have {used}"
+        f"no packet run of this link checks them. With the flows, the rate and the buffer of "
+        f"{counted(part.packets, 'packet')} divided by {part.divisor}, for which they say the same "
+        f"{share(part.equations)}, packets have {used}"
     )
     far = abs(part.utilization - part.equations) > NEAR + part.half
     return f"{head}: do not rely on them here." if far else f"{head}."

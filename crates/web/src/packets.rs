@@ -41,8 +41,8 @@ impl Run {
             traces: TraceSelection {
                 links: true,
                 flows: FlowSelection::PerClass(question.whole_32("flows")?),
-                streamed: false,
                 most_bytes: Some(memory / 2), // the other half is the answer's
+                ..TraceSelection::default()
             },
             seed: question.seed()?,
             ..Options::default()

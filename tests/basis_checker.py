@@ -33,9 +33,11 @@ CAUSES = {
     "endless-flows": "endless flows that fill",
     "mixed-controls": "different congestion controls",
     "round-trips": "round trips from",
+    "absence": "endless flows that are not there all the time",
+    "slow-start": "slow start, which overshoots",
     "queue": "with its present settings",
     "buffer": "the buffer of",
-    "flows": r"\d flows|a single",
+    "flows": r"\d (?:flows|transfers|sessions)|a single",
     "control": (
         "(?i)tcp|cubic|reno|bbr|vegas|compound|illinois|scalable|westwood|dctcp|yeah|veno|"
         "ledbat|fast|africa|aimd|pert|hybla|bic|nv|lp|cdg|prague|htcp|[.]so|[.]py"

@@ -46,6 +46,13 @@ UNLIMITED = {
     "max_window": ("the receivers' window of {}", "with an unlimited receive window"),
     "receive_buffer": ("the receive buffers of {}", "with an unlimited receive window"),
 }
+MANY = {
+    frozenset(("bulk",)): "flows at once",
+    frozenset(("transfer",)): "transfers",
+    frozenset(("http",)): "sessions",
+    frozenset(("http", "transfer")): "sessions and transfers",
+}
+"""What many flows are called, by their kinds of traffic."""
 SURE = 0.9
 """What is removed is removed decidedly where even so much of the limit would do."""
 TIME = r"[0-9.e+-]+ (?:us|ms|s)\b"
@@ -92,17 +99,23 @@ def _causes(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
         words = re.sub(r"^(?:,| and) ", "", tail[place : found.start()]).removesuffix(" together")
         place = found.end()
         then = runs.record[cause["runs"][0]]["scenario"]
-        rest = {"cause": words, "done": found[1]}
-        for pair in _changes(now, then, runs.link):
-            for side, pattern in zip(rest, pair, strict=True):
-                match = re.search(pattern, rest[side])
-                if match is None:
-                    yield f"{sentence['text']}: {rest[side]!r} has not {pattern!r}"
-                else:
-                    rest[side] = rest[side][: match.start()] + rest[side][match.end() :]
-        left = [text for text in rest.values() if re.sub(r"\band\b|\W", "", text)]
-        if left:
-            yield f"{sentence['text']}: {left} was not done"
+        for fault in wrong_words(words, found[1], now, then, runs.link):
+            yield f"{sentence['text']}: {fault}"
+
+
+def wrong_words(cause: str, done: str, now: Tree, then: Tree, link: str) -> Iterator[str]:
+    """The words of a cause and of what was done are those of the difference of two scenarios."""
+    rest = {"cause": cause, "done": done}
+    for pair in _changes(now, then, link):
+        for side, pattern in zip(rest, pair, strict=True):
+            match = re.search(pattern, rest[side])
+            if match is None:
+                yield f"{rest[side]!r} has not {pattern!r}"
+            else:
+                rest[side] = rest[side][: match.start()] + rest[side][match.end() :]
+    left = [text for text in rest.values() if re.sub(r"\band\b|\W", "", text)]
+    if left:
+        yield f"{left} was not done"
 
 
 def _changes(now: Tree, then: Tree, link: str) -> Iterator[Words]:
@@ -112,11 +125,16 @@ def _changes(now: Tree, then: Tree, link: str) -> Iterator[Words]:
     gone = [flow for name, flow in flows.items() if name not in others]
     if gone:
         yield _taken_away(gone)
+    absent = [name for name in flows if name in others and _absent(name, now, then)]
+    if absent:
+        names = re.escape(" and ".join(absent))
+        yield rf"endless flows that are not there all the time \({names}\)", f"with {names} there all the time"
     changed: dict[str, list[str]] = {}
     for name in flows.keys() & others.keys():
         keys = {key for key in flows[name].keys() | others[name] if flows[name].get(key) != others[name].get(key)}
         if "congestion" in keys:
             keys &= {"congestion", *WITH_CONTROL}
+        keys -= {"count", "start", "stop"} if name in absent else set()
         if "reverse_path" in keys:
             keys -= {"ack_size"} if "ack_size" not in others[name] else set()
         for key in keys:
@@ -125,6 +143,18 @@ def _changes(now: Tree, then: Tree, link: str) -> Iterator[Words]:
         ordered = [name for name in flows if name in names]
         yield from _of_flows(key, [flows[name] for name in ordered], [others[name] for name in ordered], now, link)
     yield from _of_links(now, then, link)
+
+
+def _absent(name: str, now: Tree, then: Tree) -> bool:
+    """True if a class comes, goes or changes its number now, and has the largest number all the time then."""
+    old, new = (next(flow for flow in tree["flows"] if flow["name"] == name) for tree in (now, then))
+    counts, still = (
+        [int(change["count"]) for change in tree.get("change", []) if change.get("flows") == name and "count" in change]
+        for tree in (now, then)
+    )
+    moved = old.get("stop") != new.get("stop") or len(counts) > len(still) or old["start"] != new["start"]
+    always = new.get("stop", "never") == "never" and not still and new["start"] == "0 s"
+    return moved and always and int(new["count"]) == max([int(old["count"]), *counts])
 
 
 def _taken_away(gone: Sequence[Tree]) -> Words:
@@ -166,24 +196,27 @@ def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, lin
     elif key == "traffic":
         yield f"the rate of {names} itself", f"with a tenth of it for {names}"
     elif key == "count":
-        over = [flow for flow in now["flows"] if link in flow["path"] and flow["traffic"]["kind"] == "bulk"]
-        before = sum(int(flow["count"]) for flow in over)
-        after = before + sum(int(b["count"]) - int(a["count"]) for a, b in zip(old, new, strict=True))
-        if after < before:
-            yield f"{before} flows at once", f"with {after} of them"
-        else:
-            few = (
-                f"no more than {before} flows"
-                if before > 1
-                else "a single flow, alone on the link|a single endless flow"
-            )
-            yield few, f"with {after} flows"
+        yield _number(old, new, now, link)
     elif key in UNLIMITED:
         words, done = UNLIMITED[key]
         values = list(dict.fromkeys(str(flow[key]) for flow in old))
         yield f"(?:and )?{words.format('(?:' + re.escape(' and '.join(values)) + '|various rates)')}", f"(?:{done})?"
+    elif key == "initial_ssthresh":
+        (packets,) = {re.escape(flow[key]) for flow in new}
+        yield "slow start, which overshoots", f"with a slow-start threshold of {packets}, the bandwidth-delay product"
     elif key not in ("start", "initial_receive_buffer", "read_size", "pacing"):
         yield f"(?!){key}", f"(?!){key}"
+
+
+def _number(old: Sequence[Tree], new: Sequence[Tree], now: Tree, link: str) -> Words:
+    kinds = {flow["traffic"]["kind"] for flow in old}
+    over = [flow for flow in now["flows"] if link in flow["path"] and flow["traffic"]["kind"] in kinds]
+    before = sum(int(flow["count"]) for flow in over)
+    after = before + sum(int(b["count"]) - int(a["count"]) for a, b in zip(old, new, strict=True))
+    if after < before:
+        return f"{before} {MANY[frozenset(kinds)]}", f"with {after} of them"
+    few = f"no more than {before} flows" if before > 1 else "a single flow, alone on the link|a single endless flow"
+    return few, f"with {after} flows"
 
 
 def _called(flow: Tree) -> str:
@@ -214,17 +247,26 @@ def _of_links(now: Tree, then: Tree, link: str) -> Iterator[Words]:
         if old.get("medium", "none") != new.get("medium", "none"):
             yield "the medium that it shares with .*", "with a medium of its own"
         if old["queue"] != new["queue"]:
-            yield _of_queue(old, new, then, link)
+            yield _of_queue(old, new, (now, then), link)
 
 
-def _of_queue(old: Tree, new: Tree, then: Tree, link: str) -> Words:
+def _later(tree: Tree, link: str) -> list[str]:
+    """The capacities that changes give to a link's queue."""
+    queues = [change.get("queue", {}) for change in tree.get("change", []) if change.get("link") == link]
+    return [str(queue["capacity"]) for queue in queues if "capacity" in queue]
+
+
+def _of_queue(old: Tree, new: Tree, trees: tuple[Tree, Tree], link: str) -> Words:
+    now, then = trees
     name, place = (re.escape(text) for text in (old["name"], link))
     before, after = (_kind(entry["queue"]) for entry in (old, new))
     held = [set(map(str, _inner(entry["queue"]).items())) for entry in (old, new)]
     if before == after and old["queue"].get("capacity") != new["queue"].get("capacity"):
-        size = rf"[0-9]+ packets \({TIME}(?: at its mean rate)?(?: of full packets)?\)|{TIME}(?: at its mean rate)?"
+        rate = "(?: at its (?:mean|first) rate)?"
+        size = rf"[0-9]+ packets \({TIME}{rate}(?: of full packets)?\)|{TIME}{rate}"
+        later = "".join(f", later {re.escape(text)}" for text in _later(now, old["name"]))
         room = _room(new, then)
-        return rf"the buffer of (?:{size})", rf"with a buffer of {_digits(room)}"
+        return rf"the buffer of (?:{size}){later}(?=$| and )", rf"with a buffer of {_digits(room)}"
     if before == after and "overhead" in str(held[0] ^ held[1]):
         layer = rf"(?:the cells of ATM|the overhead of the link layer) at {place}, which cake at {name} does not count"
         return layer, rf"with overhead .* and \w+ at {name}"

@@ -3,7 +3,9 @@
 import dataclasses
 import json
 import math
+import re
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,9 @@ import numpy as np
 import pytest
 
 import ackclock as ac
+import basis_checker
+import cause_checker
+from ackclock.core._words import called
 from ackclock.questions import causes
 from ackclock.questions.causes import experiment, measures, remedy, scales, shapers
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC, in_words
@@ -633,3 +638,57 @@ def test_hosts_share_in_parts_of_the_time() -> None:
     (own,) = measured(scenario, 1).numbers
     assert own.jain == own.jain_hosts
     assert own.parts["hosts"][0].mean() == pytest.approx(own.jain_hosts, abs=0.05)
+
+
+TRANSFERS = {"name": "files", "count": 12, "path": ["l"], "traffic": {"kind": "transfer", "size": "1 MB"}}
+PAGES = {"name": "pages", "count": 8, "path": ["l"], "traffic": {"kind": "http", "size": "1 MB", "think": "2 s"}}
+CALL = {"name": "call", "path": ["l"], "traffic": {"kind": "cbr", "rate": "80 kbit/s"}, "start": "1 s"}
+
+
+def _link(*flows: Any, change: Sequence[Any] = ()) -> ac.Scenario:
+    link = {"name": "l", "rate": "10 Mbit/s", "queue": {"capacity": "60 packets"}}
+    classes = [{"path": ["l"], "rtt": "40 ms", **flow} for flow in flows]
+    head = {"duration": "40 s", "measure": "10 s .. 40 s"}
+    return ac.Scenario({"scenario": head, "link": [link], "flows": classes, "change": change})
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        _link({"name": "early", "stop": "20 s"}, {"name": "bulk"}),
+        _link({"name": "late", "count": 4, "start": "20 s"}),
+        _link({"count": 20, "name": "fewer"}, change=[{"at": "20 s", "flows": "fewer", "count": 2}]),
+        _link({"name": "bulk"}, change=[{"at": "20 s", "link": "l", "queue": {"capacity": "400 packets"}}]),
+        _link({"name": "bulk"}, change=[{"at": "20 s", "link": "l", "rate": "5 Mbit/s"}]),
+        _link({**TRANSFERS, "start": "uniform 10 s .. 12 s"}, CALL),
+        _link(PAGES, CALL),
+        _link(PAGES, TRANSFERS, CALL),
+        _link({"count": 30, "name": "bulk"}, CALL),
+    ],
+)
+def test_the_judge_of_causes_knows_the_words_of_every_change(scenario: ac.Scenario) -> None:
+    """Causes that were added without the judge were an error in it, or called false."""
+    tree = scenario.canonical
+    done = [
+        (key, change)
+        for symptom in SYMPTOMS
+        if symptom.key != "stream" or "cbr" in str(tree)
+        for key, change in ((one.key, one.apply(tree, "l", symptom.key)) for one in (*SPECIFIC, *GENERAL))
+        if change is not None
+    ]
+    assert len(done) > 3
+    for key, change in done:
+        then = ac.Scenario(change.tree).canonical
+        assert list(cause_checker.wrong_words(change.cause, change.done, tree, then, "l")) == []
+        assert re.search(basis_checker.CAUSES[key], change.cause), change.cause
+        others = [other for _, other in done if (other.cause, other.done) != (change.cause, change.done)]
+        assert all(list(cause_checker.wrong_words(one.cause, one.done, tree, then, "l")) for one in others)
+
+
+def test_the_judge_knows_every_cause() -> None:
+    assert set(causes.VOCABULARY) == set(basis_checker.CAUSES)
+
+
+def test_the_judge_calls_controls_as_the_sentences_do() -> None:
+    for control in ac.list_algorithms()["congestion"]:
+        assert cause_checker._called({"congestion": control}) == called(str(control["kind"]))

@@ -119,7 +119,7 @@ def test_few_places_of_a_fast_link_are_told() -> None:
         (["bbr", "cubik"], 'did you mean "cubic"'),
         (["bbr", "cubik"], "cdg, FILE.py:Class"),  # and no queue behind it
         (["bbr", "cubic", "--rtt", "5"], "5"),
-        (["bbr", "cubic", "--buffer", "0"], "above zero"),
+        (["bbr", "cubic", "--buffer", "0"], "above 0"),
         (["bbr:0", "cubic"], "NAME:N"),
         (["bbr", "cubic:ten"], "NAME:N"),
     ],

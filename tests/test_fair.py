@@ -136,7 +136,7 @@ def test_to_be_sure_more_seeds_are_run() -> None:
     request = {"rtt": "40 ms", "buffer": 1.0}
     few = ac.fair("reno", "cubic", **request)
     assert few.places[0].high - few.places[0].low > 0.15
-    assert few.sentence.text.endswith("needs more seeds (--until-sure).")
+    assert few.sentence.text.endswith("that takes more seeds (--until-sure).")
     sure = ac.fair("reno", "cubic", **request, until_sure=True)
     assert sure.places[0].seeds > few.places[0].seeds
     assert sure.places[0].high - sure.places[0].low < 0.2
@@ -200,10 +200,14 @@ def test_one_seed_decides_nothing() -> None:
     one = Fair(("reno", "cubic"), "1 Mbit/s", (3, 1), "linux", (place,), 1)
     assert one.beyond(0) == ([], [])
     assert place.open(one.parts)
-    assert one.sentence.text == "Reno gets its part (75%), or it is not decided; it needs more seeds (--until-sure)."
+    assert one.sentence.text == (
+        "It is not decided whether Reno gets its part (75%); that takes more seeds (--until-sure)."
+    )
     assert 'style "linux", 1 seed\n' in str(one)
     several = replace(one, places=(replace(place, seeds=3),), seeds=3)
     assert several.sentence.text == "Reno gets more than its part (75%)."
+    even = replace(place, seeds=3, shares=(0.75, 0.25), bounds=((0.74, 0.76), (0.24, 0.26)))
+    assert replace(several, places=(even,)).sentence.text == "Reno gets its part (75%)."
 
 
 def test_one_round_trip_is_the_same_as_a_list_of_it() -> None:

@@ -305,8 +305,8 @@ def test_an_option_that_was_given_is_not_advised() -> None:
     """ "Need longer runs (--until-sure)" and "go on with --until-sure" of runs that had it."""
     place = Place(0.04, 1.0, 100, (math.nan, math.nan), ((math.nan, math.nan),) * 2, 1e4)
     unsure = Fair(("cubic", "bbr"), "20 Mbit/s", (1, 1), "linux", (place,), 2)
-    assert "it needs longer runs (--until-sure)." in unsure.sentence.text
-    assert "it needs longer runs." in replace(unsure, until_sure=True).sentence.text
+    assert "that takes longer runs (--until-sure)." in unsure.sentence.text
+    assert "that takes longer runs." in replace(unsure, until_sure=True).sentence.text
     size = Size(100, 0.06, 1.0, math.nan, 0.0, math.nan, math.nan, math.nan, 0, 1e4, None)
     scenario = over({}, {})
     unsized = Buffer("l", 2e7, 0.06, 1500.0, 1, ("cubic",), 0.99, (size,), "no law", alike=False, scenario=scenario)

@@ -100,12 +100,15 @@ class Place:
         """Whether the run was long enough."""
         return not math.isnan(self.shares[0])
 
-    def open(self, parts: Sequence[float]) -> bool:
+    def undecided(self, which: int, part: float) -> bool:
         """Whether a share may be more or less than its part by more than `EVEN_WITHIN`, or either."""
-        if self.seeds == 1:
-            return True  # it has no interval
-        answer = zip(self.bounds, parts, strict=True)
-        return any(low <= part <= high and high - low > 2 * EVEN_WITHIN for (low, high), part in answer)
+        low, high = self.bounds[which]
+        # another seed may settle elsewhere, and not swing around this share
+        return self.seeds == 1 or (low <= part <= high and high - low > 2 * EVEN_WITHIN)
+
+    def open(self, parts: Sequence[float]) -> bool:
+        """Whether a share is not decided."""
+        return any(self.undecided(which, part) for which, part in enumerate(parts))
 
 
 @dataclass(frozen=True, repr=False)
@@ -164,7 +167,7 @@ class Fair(Card):
         return tuple(count / sum(self.counts) for count in self.counts)
 
     def beyond(self, which: int) -> tuple[list[Place], list[Place]]:
-        """Places where a control decidedly gets more than its part, and less: one seed has no interval that decides."""
+        """Places where a control decidedly gets more than its part, and less: one seed decides nothing."""
         answer, even = [place for place in self.places if place.measured and place.seeds != 1], self.parts[which]
         return (
             [place for place in answer if place.bounds[which][0] > even],

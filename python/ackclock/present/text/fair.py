@@ -44,7 +44,7 @@ def sentence(fair: Fair) -> Sentence:
     if len(fair.controls) == 2:  # noqa: PLR2004  what one has more the other has less
         more, less = beyond[0]
         if len(fair.places) == 1:
-            text = f"{fair.names[0]} gets {_gets(len(more), len(less), 1, fair.parts[0])}"
+            text = _gets(fair, 0)
         else:
             text = (
                 f"{fair.names[0]} gets more than its part ({_part(fair.parts[0])}) in {len(more)} of "
@@ -52,10 +52,8 @@ def sentence(fair: Fair) -> Sentence:
                 f"{len(answer) - len(more) - len(less)} it is even or not decided"
             )
     else:
-        text = "; ".join(
-            f"{name} gets {_gets(len(more), len(less), len(fair.places), even)}"
-            for name, even, (more, less) in zip(fair.names, fair.parts, beyond, strict=True)
-        )
+        text = "; ".join(_gets(fair, which) for which in range(len(fair.controls)))
+    text = f"{text[0].upper()}{text[1:]}" if text.startswith("it is not decided") else text
     goes_on = "" if fair.until_sure else " (--until-sure)"
     if short := len(fair.places) - len(answer):
         text += f"{_how_many(fair, short)} longer runs{goes_on}"
@@ -80,7 +78,7 @@ def sentence(fair: Fair) -> Sentence:
 
 def _how_many(fair: Fair, count: int) -> str:
     """Return how many places need something."""
-    return "; it needs" if len(fair.places) == 1 else f", {count} need{'s' * (count == 1)}"
+    return "; that takes" if len(fair.places) == 1 else f", {count} need{'s' * (count == 1)}"
 
 
 def _half(place: Place, which: int, even: float) -> float:
@@ -94,12 +92,17 @@ def _part(even: float) -> str:
     return f"{even:.0%}" if 0 < round(100 * even) < 100 else share(even)  # noqa: PLR2004  per cent
 
 
-def _gets(more: int, less: int, places: int, even: float) -> str:
-    """In how many places a side gets more or less than its part, of more than two sides."""
+def _gets(fair: Fair, which: int) -> str:
+    """Say in how many places a side gets more or less than its part; of one place, what it gets there."""
+    name, even = fair.names[which], fair.parts[which]
+    more, less = map(len, fair.beyond(which))
     part = f"its part ({_part(even)})"
-    if places == 1:
-        return f"more than {part}" if more else f"less than {part}" if less else f"{part}, or it is not decided"
-    return f"more than {part} in {more} and less in {less} of {places} places"
+    if len(fair.places) > 1:
+        return f"{name} gets more than {part} in {more} and less in {less} of {len(fair.places)} places"
+    (place,) = fair.places
+    if not place.measured or place.undecided(which, even):
+        return f"it is not decided whether {name} gets {part}"
+    return f"{name} gets {'more than ' * more}{'less than ' * less}{part}"
 
 
 def _seeds(fair: Fair) -> str:

@@ -107,7 +107,9 @@ def wrong_buffer(text: str, scenario: Any, target: float, seed: int = 31) -> lis
             faults.append(f"{price[0]!r}: the table has {enough[1]}")
     rules = re.search(r"says ([0-9.]+) packets?(?:, divided by the root of (\d+) flows ([0-9.]+[0-9]))?", text)
     wanted = [product, flows, product / flows**0.5]
-    if rules is None or any(abs(float(a) - b) > 0.51 for a, b in zip(rules.groups(), wanted, strict=False) if a):
+    if rules is None or any(
+        abs(float(a) - b) > (0.51 if b >= 9.5 else 0.051 * b) for a, b in zip(rules.groups(), wanted, strict=False) if a
+    ):
         faults.append(f"{rules and rules[0]!r}: {wanted}")
     return faults
 

@@ -38,7 +38,7 @@ def test_help_of_a_command_shows_its_own_examples(ackclock: Command) -> None:
 def test_completion_knows_every_command_and_option(ackclock: Command, shell: str) -> None:
     done = ackclock("completion", shell)
     assert done.returncode == 0
-    for word in (*COMMANDS, "trace-flows", "nominal-spacing", "cluster"):
+    for word in (*COMMANDS, "trace-flows", "effective-spacing", "cluster"):
         assert word in done.stdout
 
 

@@ -309,7 +309,7 @@ def test_a_call_of_the_scenario_tells_on_a_slow_line() -> None:
     assert slow.people.own_call
     assert slow.people.settings["now"].mos < 2.6  # the line has not the rate of the call
     assert "a call has MOS" in str(slow)
-    assert "not known: one would load so slow a link itself" in str(slow)
+    assert "not known: on so slow a link it would be most of the traffic" in str(slow)
     assert "from the call of the scenario" in str(slow)
     alone = ac.why("64 kbit/s", "40 ms").people
     assert alone is not None

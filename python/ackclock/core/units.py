@@ -40,7 +40,7 @@ def share_of(name: str, given: str | float, error: type[Exception]) -> float:
     except ValueError:
         value = math.nan
     if not 0 <= value <= 1 or rest.strip():
-        raise error(f"{name}must be a share from 0 to 1 such as 0.95 or 95%, not {given}")
+        raise error(f"{name}{': ' * bool(name)}must be a share from 0 to 1 such as 0.95 or 95%, not {given}")
     return value
 
 

@@ -307,7 +307,7 @@ def buffer(
         If it cannot be computed.
     """
     rate, scenario = rate_or_scenario(rate, scenario)
-    sizes, target = several(size), share_of("target: ", target, BufferSizeError)
+    sizes, target = several(size), share_of("target", target, BufferSizeError)
     if not 0 < target < 1:
         raise BufferSizeError(f"target: a utilisation above 0 and below 1, not {target:g}")
     if seeds < 1 or refine < 0:

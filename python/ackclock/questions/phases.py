@@ -66,5 +66,5 @@ def _drawn(flow: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _round_trip(flow: Mapping[str, Any]) -> float:
-    """Return the longest round trip of a class, s; of one without, 10 ms."""
+    """Return the longest round trip of a class, s: 100 ms where it has no number, 10 ms where that is zero."""
     return max(quantities(flow["rtt"]), default=0.1) or 0.01

@@ -160,9 +160,7 @@ def _scales(result: Result, link: str) -> tuple[float, Length]:
 def _longer(result: Result, link: str, packets: float) -> Judged | None:
     """Judge by longer and longer runs; None where none was affordable, or where conditions change with time."""
     tree = result._scenario
-    if once(tree) or any(
-        flow["traffic"]["kind"] not in STEADY_TRAFFIC or flow.get("stop", "never") != "never" for flow in tree["flows"]
-    ):
+    if once(tree) or any(flow["traffic"]["kind"] not in STEADY_TRAFFIC for flow in tree["flows"]):
         return None
     begin, end = result.window
     cost = result.departures / max(result.end, 1e-9)

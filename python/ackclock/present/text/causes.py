@@ -69,7 +69,7 @@ STATEMENTS: Final = {
     "halves-disagree": "the two halves of the run disagree",
     "may-even-out": "the shares may even out in longer runs",
     "both-sides": "the runs lie on both sides of the limit of {limit}",
-    "swing": "the shares swing as slowly as the runs are long",
+    "swing": "a swing of the shares takes as long as a run",
     "needs": "needs about {seconds:at_least}",
     "cannot-tell": "Cannot tell from this run whether {what}: {reason}; {more}.",
     "open-delay": "packets wait long",

@@ -27,7 +27,7 @@ def table(people: People) -> TextTable:
     whose = "the scenario's " if people.own_time else ""
     no_page = f"fewer than {FEWEST} loaded in {whose}{{}}{MORE if people.limited else ''}"
     if people.own_call:
-        no_page = "one would load so slow a link itself"
+        no_page = "on so slow a link it would be most of the traffic"
     return TextTable("for people", {name: _cells(setting, no_page) for name, setting in people.settings.items()})
 
 

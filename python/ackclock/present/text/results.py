@@ -17,6 +17,7 @@ from ...core.units import PLAIN, interval, number, share, time
 from ...questions.phases import same
 from ..tables import text_table
 from . import presence, shaped, without_ecn
+from .sweep import ALIKE
 
 _LINKS: Final = {
     "utilisation": ("utilization", "share"),
@@ -193,10 +194,7 @@ def replication_notes(results: Replications) -> list[str]:
     """Return the notes of all runs, and that these are one and the same where nothing is drawn at random."""
     notes = notes_of(list(results))
     if len(results) > 1 and all(same(result, results[0]) for result in results):
-        notes.append(
-            "all runs are the same, since nothing here is drawn at random: their intervals are zero and tell nothing; "
-            'flows.start = "uniform 0 s .. 1 s" makes seeds differ'
-        )
+        notes.append(f"all runs are the same, {ALIKE}")
     return notes
 
 

@@ -37,7 +37,7 @@ def time_over_seeds(mean: Interval) -> str:
 
 def little(part: float) -> str:
     """Return a small share in whole per cent: 0 % is not said of what is not."""
-    return f"only {part:.0%}" if part >= 0.005 else "less than 1%"  # noqa: PLR2004  half a per cent
+    return f"only {part:.0%}" if part > 0.005 else "less than 1%"  # noqa: PLR2004  half a per cent
 
 
 FORMS: Final[Mapping[str, Callable[[Any], str]]] = {

@@ -48,7 +48,7 @@ STATEMENTS: Final = {
     "measured": "In the {seconds:time} that were measured: {sentence}",
     "stays": " Only {link} was asked for; {others} stays as in the file.",
     "stay": " Only {link} was asked for; {others} stay as in the file.",
-    "starts": " Where seeds were one run, flows begin up to a round trip after their times in the file.",
+    "starts": " So that seeds differ, some flows start up to a round trip later than given, at random.",
     "not-judged": " Not judged: {links} further links.",
     "shaped": "{kind}, which lets {rate:rate} through",
     "shaped-above": "{kind}, whose {rate:rate} are more than the line's {line:rate}",

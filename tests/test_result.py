@@ -345,3 +345,10 @@ def test_a_seed_is_a_whole_number(small: Path) -> None:
             ac.run(small, seed=wrong)  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="seed must be a whole number, not"):
             ac.replicate(small, 2, seed=wrong)  # type: ignore[arg-type]
+
+
+def test_goodput_in_parts_is_that_of_the_whole_on_average() -> None:
+    result = ac.run(ac.loads(SMALL), parts=8)
+    assert result.goodput_parts.shape == (len(result.flows), 8)
+    assert result.goodput_parts.mean(axis=1) == pytest.approx(result.flows["goodput"].to_numpy())
+    assert ac.run(ac.loads(SMALL)).goodput_parts.shape == (len(result.flows), 0)

@@ -21,6 +21,7 @@ import checkers
 import run_checker
 from ackclock.experiment.sequential import WHY
 from ackclock.present.text import remedies
+from ackclock.present.text.why import transfers
 from ackclock.questions.causes import scales
 from ackclock.questions.causes.ablations import GENERAL, set_control
 from ackclock.questions.causes.experiment import Lab
@@ -132,6 +133,25 @@ def test_what_was_before_is_the_mean_of_all_present_runs() -> None:
     assert by_key["loss"].before == pytest.approx(0.017)
     assert by_key["loss"].after == 0.5
     assert by_key["delay_p50"].change == pytest.approx(0)
+
+
+def test_transfers_take_as_long_now_and_instead_as_is_said() -> None:
+    def runs(key: str, *times: float) -> Measured:
+        numbers = tuple(
+            SimpleNamespace(delay_p50=0.1, delay_p99=0.1, throughput=1.0, loss=0.0, stream_loss=0.0, jain=0.8, parts={},
+                            classes={"files": ClassNumbers(1e6, 1, 0.0, 0.1, 0.1, completion=time)})
+            for time in times
+        )  # fmt: skip
+        return Measured(key, numbers, scales.Length(1.0, 1.0, 0.01, "any"), enough=True, factor=1.0)  # type: ignore[arg-type]
+
+    now, instead = runs("now", 2.0, 2.1), runs("instead", 0.5, 0.6)
+    (effect,) = (entry for entry in effects(now, instead, {"link": 1.0}) if entry.key == "completion")
+    assert (effect.subject, effect.before, effect.after, effect.better) == ("files", 2.05, 0.55, True)
+    settings = (SimpleNamespace(classes=setting.numbers[0].classes) for setting in (now, instead))
+    answer: Any = SimpleNamespace(**dict(zip(("present", "other"), settings, strict=True)))
+    table = transfers(answer)
+    assert table is not None
+    assert table.columns == {"now": {"files": "2 s"}, "instead": {"files": "500 ms"}}
 
 
 def test_what_a_class_pays_is_weighed_and_stated() -> None:

@@ -452,3 +452,14 @@ def test_seeds_that_make_no_difference_are_named(tmp_path: Path) -> None:
     for scenario, seeds, said in ((equal, 2, True), (equal, 1, False), (drawn, 2, False)):
         done = ac.sweep(scenario, {"rtt": ["10 ms", "20 ms"]}, store=tmp_path, seeds=seeds)
         assert any("seeds make no difference" in note for note in done.notes) == said
+
+
+def test_json_has_varied_values_in_si_units(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An interval of 100 ms was 100.0 beside delays in seconds."""
+    file = tmp_path / "a.toml"
+    file.write_text(SHORT, encoding="utf-8")
+    words = ["--vary", "rtt=20ms,30ms", "--vary", "queue.aqm=codel", "--vary", "link.bottleneck.rate=9mbit"]
+    assert main(["sweep", str(file), *words, "--store", str(tmp_path / "store"), "--json"]) == 0
+    points = json.loads(capsys.readouterr().out)["points"]
+    assert [(point["vary.rtt"], point["rtt"]) for point in points] == [("20ms", 0.02), ("30ms", 0.03)]
+    assert {(point["queue.aqm"], point["link.bottleneck.rate"]) for point in points} == {(None, 9e6)}

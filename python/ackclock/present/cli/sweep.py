@@ -128,7 +128,7 @@ def _run(options: argparse.Namespace) -> None:
             with writing_report(options):
                 reports.write(report, done, scenario, metrics, against)
         if options.json:
-            print_json({"store": str(options.store), "points": table_rows(done.table), "notes": done.notes})
+            print_json({"store": str(options.store), "points": table_rows(done.in_si), "notes": done.notes})
             return
         print_title(
             f"{scenario.name}: {counted(len(done.points), 'point')}"

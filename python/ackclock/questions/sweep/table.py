@@ -15,7 +15,7 @@ from ...core.statement import state
 from ...core.units import PLAIN
 from ..causes.scales import policed
 from ..shaped import Shaped, shaped
-from .axes import Axis, SweepError
+from .axes import Axis, SweepError, si_number
 from .plan import Point
 from .store import value_text
 
@@ -236,6 +236,12 @@ class Sweep(Card):
             table[axis.key] = _short(table[axis.key])
         table.index = pd.Index([str(number) for number in range(1, len(table) + 1)])
         return table
+
+    @property
+    def in_si(self) -> pd.DataFrame:
+        """`table` with the varied values in SI units, as the metrics are, in place of those that they were given in."""
+        texts = {axis.key: self.table[f"vary.{axis.key}"] for axis in self.axes}
+        return self.table.assign(**{key: [si_number(value) for value in values] for key, values in texts.items()})
 
     def factor(self, metric: str) -> float:
         """Return what a metric is multiplied by to be in the unit of its `label`."""

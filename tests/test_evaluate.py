@@ -15,7 +15,7 @@ from scipy.stats import t as student
 import ackclock as ac
 from ackclock.algorithms import Queue, Random
 from ackclock.questions.evaluate import Finding, headings
-from ackclock.questions.evaluate.judge import answer
+from ackclock.questions.evaluate.judge import answer, show
 from ackclock.questions.evaluate.model import Case, Criterion, Quantity, Question
 from conftest import Command
 
@@ -145,6 +145,16 @@ def test_a_bound_beside_others_is_paired_by_seed() -> None:
     least = Criterion("wait", "at least", 0.9, 0.5)
     assert judged((0.8, 0.81, 0.82), (0.5, 0.5, 0.5), least) is Finding.YES
     assert judged((0.1, 0.11, 0.12), (0.5, 0.5, 0.5), least) is Finding.NO
+
+
+def test_intervals_of_shares_end_where_shares_do() -> None:
+    """ "60 ± 103%" of the packets."""
+    assert show((0.1, 0.9, 0.8), "%") == "60 [0, 100]%"
+    assert show((0.1, 0.9, 0.8), "% of a rate") == "60 [0, 168]%"
+    assert show((0.1, 0.9, 0.8), "s") == "0.6 ± 1.1 s"
+    assert show((0.50, 0.51, 0.52), "%") == "51.0 ± 2.5%"
+    assert show((0.99, 0.999, 1.0), "%") == "99.6 [98.3, 100.0]%"
+    assert show((1.0, 1.0), "%") == "100%"
 
 
 def test_a_number_that_keeps_the_fixed_bound_is_not_left_open_by_a_reference_that_spreads() -> None:

@@ -34,7 +34,15 @@ OTHER_SEEDS = 1000
 """Offset of the seeds of a repetition."""
 WORSE_SHARE = 0.1
 """Part of the base's number by which one may be worse."""
-FLOORS: Mapping[str, float] = {"%": 0.02, "ms": 2e-3, "s": 0.05, "": 0.02, "packets": 1.0, "MB": 0.1e6}
+FLOORS: Mapping[str, float] = {
+    "%": 0.02,
+    "% of a rate": 0.02,
+    "ms": 2e-3,
+    "s": 0.05,
+    "": 0.02,
+    "packets": 1.0,
+    "MB": 0.1e6,
+}
 """The least margin of each unit, in its SI value."""
 MIN_CONFORMANCE_SHARE = 0.5
 """Part of the reference's own conformance that one must have."""

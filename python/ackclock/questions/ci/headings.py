@@ -298,7 +298,7 @@ HEADINGS = (
         "It copes with bursts",
         "Bursts make it leave the link idle",
         setting="Two flows, 40 ms, over a link that sends for 2 ms in every 10 ms: 10 Mbit/s on average.",
-        quantities=(Quantity("rate", "%", (Case("2 ms in every 10 ms", _bunched, goodput_of("x", 10)),)),),
+        quantities=(Quantity("rate", "% of a rate", (Case("2 ms in every 10 ms", _bunched, goodput_of("x", 10)),)),),
         criteria=(Criterion("rate", "at least", 0.85, 0.9),),
     ),
     Question(
@@ -338,7 +338,7 @@ HEADINGS = (
         setting="One flow over 100 Mbit/s, 50 ms, with room for 30 packets.",
         quantities=(
             same("packets dropped at the queue", "%", LOSS, [("30 packets", _short_buffer, True)]),
-            Quantity("rate", "%", (Case("30 packets", _short_buffer, goodput_of("x", 100)),)),
+            Quantity("rate", "% of a rate", (Case("30 packets", _short_buffer, goodput_of("x", 100)),)),
         ),
         criteria=(Criterion("packets dropped at the queue", "at most", 0.005, 1.5),),
     ),

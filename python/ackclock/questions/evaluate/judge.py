@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 UNITS: Mapping[str, tuple[str, float]] = {
     "%": ("%", 100.0),
+    "% of a rate": ("%", 100.0),
     "ms": (" ms", 1e3),
     "s": (" s", 1.0),
     "": ("", 1.0),
@@ -24,6 +25,8 @@ UNITS: Mapping[str, tuple[str, float]] = {
     "MB": (" MB", 1e-6),
 }
 """How numbers of a kind are written: what follows them, and their factor."""
+MOST: Mapping[str, float] = {"%": 100.0, "% of a rate": math.inf}
+"""Kinds of which none is below 0, with what none exceeds: a goodput may, for some seconds, exceed a rate."""
 
 Values = Mapping[str, Mapping[str, Mapping[str, tuple[float, ...]]]]
 """By quantity, case, algorithm; one a seed."""
@@ -35,7 +38,7 @@ MAX_SEEDS_ADVISED = 100
 
 
 def show(values: Sequence[float], unit: str) -> str:
-    """Return a mean with its interval of 95 % as text."""
+    """Return a mean with its interval of 95 % as text; of a share, what that leaves between 0 and 100 %."""
     estimate = interval(values)
     suffix, factor = UNITS[unit]
     if estimate.count == 0:
@@ -48,6 +51,9 @@ def show(values: Sequence[float], unit: str) -> str:
         text = _short(mean)
         return f"{text}{suffix.removesuffix('s') if text == '1' and unit == 'packets' else suffix}"
     places = min(3, max(0, 1 - math.floor(math.log10(half))))
+    if unit in MOST and not half <= mean <= MOST[unit] - half:
+        low, high = max(mean - half, 0.0), min(mean + half, MOST[unit])
+        return f"{mean:,.{places}f} [{low:,.{places}f}, {high:,.{places}f}]{suffix}"
     return f"{mean:,.{places}f} ± {half:,.{places}f}{suffix}"
 
 

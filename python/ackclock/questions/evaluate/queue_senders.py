@@ -152,7 +152,12 @@ HEADINGS = (
         "TCP starves beside UDP, or the queue is long",
         setting="UDP of 6 Mbit/s and four Reno flows over 10 Mbit/s, 100 ms.",
         quantities=(
-            same("goodput of TCP over what UDP leaves", "%", goodput_of("tcp", 4), [("UDP, 60 %", _beside_udp, True)]),
+            same(
+                "goodput of TCP over what UDP leaves",
+                "% of a rate",
+                goodput_of("tcp", 4),
+                [("UDP, 60 %", _beside_udp, True)],
+            ),
             waits([("UDP, 60 %", _beside_udp, True)]),
         ),
         criteria=(

@@ -111,7 +111,7 @@ HEADINGS = (
         quantities=(
             Quantity(
                 "useful work",
-                "%",
+                "% of a rate",
                 tuple(
                     # from the start: later on, receivers also deliver what the link had carried before
                     Case(f"{count} flows", _overload(count, 0), goodput_of("x", 1), quick)
@@ -184,7 +184,7 @@ HEADINGS = (
             ),
             same(
                 "rate under random loss",
-                "%",
+                "% of a rate",
                 goodput_of("x", 10),
                 [("1 % lost", _loss("1 %"), False), ("20 % lost", _loss("20 %"), True)],
             ),
@@ -227,7 +227,7 @@ HEADINGS = (
         "over 10 Mbit/s, 40 ms, 1 BDP.",
         quantities=(
             same("mean completion time", "s", completion(), _SHORTS),
-            same("rate of the long flow", "%", goodput_of("x", 10), _SHORTS),
+            same("rate of the long flow", "% of a rate", goodput_of("x", 10), _SHORTS),
         ),
         criteria=(
             Criterion("mean completion time", "at most", factor=1.25),

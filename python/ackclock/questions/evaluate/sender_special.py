@@ -228,8 +228,8 @@ HEADINGS = (
         "Misbehaving nodes harm it, or it does not yield to them",
         setting="Two flows beside UDP of half the link (10 Mbit/s); two flows through a policer of 10 Mbit/s.",
         quantities=(
-            same("goodput over what UDP leaves", "%", goodput_of("x", 5), [("beside UDP", _deaf_udp, True)]),
-            same("goodput over the policed rate", "%", goodput_of("x", 10), [("policer", _policed, False)]),
+            same("goodput over what UDP leaves", "% of a rate", goodput_of("x", 5), [("beside UDP", _deaf_udp, True)]),
+            same("goodput over the policed rate", "% of a rate", goodput_of("x", 10), [("policer", _policed, False)]),
             same("packets lost", "%", of_flows("loss"), [("policer", _policed, True)]),
         ),
         criteria=(

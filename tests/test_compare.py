@@ -754,8 +754,10 @@ def test_refusals_are_said(tmp_path: Path, ackclock: Command) -> None:
     for row in ("queue of shared (packets)", ">loss or marks of shared<"):
         assert row in report
     assert "<svg" in report
+    assert ">agree<" not in report  # nothing to agree with
     shown = ackclock("compare", file)
     assert "cannot take it" in shown.stdout
+    assert "agree" not in shown.stdout
 
 
 def test_bad_input(tmp_path: Path, ackclock: Command) -> None:

@@ -85,7 +85,7 @@ def _period(comparison: Comparison, of: str, having: Sequence[str]) -> str:
 
 
 def table(comparison: Comparison) -> pd.DataFrame:
-    """Return one row per measure, a column an engine, as texts."""
+    """Return one row per measure, a column an engine, as texts, and whether they agree where there are several."""
     import pandas as pd
 
     rows = []
@@ -94,7 +94,8 @@ def table(comparison: Comparison) -> pd.DataFrame:
             {column: value if isinstance(value, str) else _cell(measure, value) for column, value in row.items()}
         )
     names = [f"{row_name(*key)}{_in_packets(key[0])}" for key in comparison.values]
-    return pd.DataFrame(rows, index=pd.Index(names, name="measure"))
+    frame = pd.DataFrame(rows, index=pd.Index(names, name="measure"))
+    return frame if len(comparison.lines) > 1 else frame.drop(columns="agree", errors="ignore")
 
 
 def _cell(measure: str, value: float) -> str:

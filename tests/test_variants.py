@@ -59,6 +59,23 @@ def test_the_best_is_named_only_where_it_is_decided(file: Path) -> None:
     assert set(seeds["best"]) == {""}
 
 
+def test_losses_of_one_run_are_no_better_than_their_count(file: Path) -> None:
+    """ "lost on the wire 0.62 % 0.64 % best" of one wire with two queues: chance."""
+    wire = ac.load(file).with_({"link.l.loss": "3 %"})
+    labels = [{"file": "x", "set": {"v": value}} for value in "ab"]
+
+    def best(*results: ac.Result) -> str:
+        table = comparison(labels, results)
+        assert table is not None
+        return str(table.loc["l: lost on the wire", "best"])
+
+    first, second, third = ac.run(wire), ac.run(wire, seed=2), ac.run(wire.with_({"link.l.loss": "1 %"}))
+    once, again = (float(run.links.loc["l", "loss_wire"]) for run in (first, second))
+    assert abs(once - again) > 0.02 * max(once, again)
+    assert best(first, second) == ""
+    assert best(first, third) == "b"
+
+
 def test_file_does_where_a_scenario_does(file: Path) -> None:
     loaded = ac.load(file)
     assert ac.run(str(file)).json() == ac.run(loaded).json() == ac.run(file).json()

@@ -19,7 +19,7 @@ from ackclock.experiment.sequential import COMPARE, Effort
 from ackclock.present.text.compare import cause
 from ackclock.questions.compare import _stability
 from ackclock.questions.compare.ablations import ABLATIONS
-from ackclock.questions.compare.engines import Run, _read_fluid, _shorter
+from ackclock.questions.compare.engines import Run, _read_fluid, _shorter, add_packet
 from ackclock.questions.compare.evidence import (
     Disagreement,
     Explanation,
@@ -587,6 +587,15 @@ def test_one_of_many_queues_stands_for_all_of_them() -> None:
     assert comparison.values["queue", "bottleneck"]["fluid"] == pytest.approx(20 * own)
     assert ("deviation", "bottleneck") not in comparison.values
     assert comparison.lines["fluid"].queue == {}
+
+
+def test_the_use_of_a_shaped_link_is_that_of_run() -> None:
+    """ "93.4 %" in the table of engines beside "98.3 % of the 19 Mbit/s that its shaper lets through"."""
+    cake = {"scheduler": {"kind": "cake", "bandwidth": "5 Mbit/s"}}
+    link = ac.dumbbell(rate="10 Mbit/s", queue=cake, flows=ac.flows(2, "reno", rtt="20 ms"), duration="4 s")
+    comparison = Comparison(link)
+    add_packet(comparison, ac.run(link, trace_links=True, trace_flows=1))
+    assert comparison.values["utilization", "bottleneck"]["packet"] > 0.9
 
 
 @pytest.mark.parametrize("aqm", ["exponential-red", "avq"])

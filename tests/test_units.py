@@ -60,6 +60,7 @@ def test_intervals_of_shares_stay_between_none_and_all() -> None:
     assert interval(0.9996, 0.022, "share") == "99.96 [97.8, 100] %"
     assert interval(0.003, 0.01, "share") == "0.3 [0, 1.3] %"
     assert interval(0.995, 0.011, "index") == "0.995 [0.984, 1.000]"
+    assert interval(0.99996, 0.00006, "index") == "1.000"  # not "1.000 [1.000, 1.000]"
     assert interval(0.95, 0.05, "share") == "95.0 ± 5.0 %"
 
 

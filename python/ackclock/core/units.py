@@ -145,13 +145,16 @@ def interval(value: float, half: float, kind: str) -> str:
     Return a value with half its interval and one unit: "27.3 ± 1.2 ms".
 
     `kind` is "time", "share", "rate", "number" or "index"; an interval of zero or NaN is left out. Of one of a share or
-    an index that reaches beyond 0 or 1, the ends within them stand there: "99.96 [97.8, 100] %".
+    an index that reaches beyond 0 or 1, the ends within them stand there: "99.96 [97.8, 100] %"; none where they are
+    printed alike.
     """
     if not half > 0:
         return PLAIN[kind](value)
     if kind in BOUNDED and not half <= value <= 1 - half:
         ends = [PLAIN[kind](end).removesuffix(" %") for end in (max(value - half, 0.0), min(value + half, 1.0))]
-        return f"{PLAIN[kind](value).removesuffix(' %')} [{', '.join(ends)}]{' %' * (kind == 'share')}"
+        text = PLAIN[kind](value)
+        shown = text.removesuffix(" %")
+        return text if ends == [shown, shown] else f"{shown} [{', '.join(ends)}]{' %' * (kind == 'share')}"
     if kind == "share":
         scale, unit = 100.0, " %"
     elif kind == "time":

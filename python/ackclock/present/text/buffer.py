@@ -40,7 +40,7 @@ def table(buffer: Buffer) -> pd.DataFrame:
     """Return what packets and equations say of each size, as text."""
     rows = {}
     for size in buffer.sizes:
-        rows[f"{counted(size.packets, 'packet')}"] = {
+        rows[counted(size.packets, "packet")] = {
             "time": time(size.seconds),
             "BDP": f"{size.bdp:.2g}",
             "utilisation": _used(size),
@@ -49,7 +49,7 @@ def table(buffer: Buffer) -> pd.DataFrame:
             "dropped": "" if math.isnan(size.loss) else share(size.loss),
         }
         if not buffer.reason and size.equations is not None:
-            rows[f"{counted(size.packets, 'packet')}"] |= {
+            rows[counted(size.packets, "packet")] |= {
                 "utilisation, equations": share(size.equations.utilization),
                 "mean wait, equations": time(size.equations.delay_mean) + " (moving)" * (not size.equations.settled),
             }

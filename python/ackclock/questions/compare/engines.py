@@ -14,6 +14,7 @@ from ...core.meanfield import COARSE, meanfield
 from ...core.result import packets_handled
 from ...core.scenario import Scenario
 from ..causes.scales import quantities
+from ..shaped import measures
 from ..stability.questions import within
 from .comparison import Comparison
 from .values import Lines
@@ -38,12 +39,10 @@ def add_packet(comparison: Comparison, result: Result) -> None:
     """Add what a packet run measured."""
     import numpy as np
 
+    of_shapers = measures(result)["links"]
     for name, link in result.links.iterrows():
-        for measure, key in (
-            ("utilization", "utilization"),
-            ("queue", "queue_packets_mean"),
-            ("deviation", "queue_packets_std"),
-        ):
+        _put(comparison, "packet", "utilization", str(name), of_shapers[name]["utilization"])
+        for measure, key in (("queue", "queue_packets_mean"), ("deviation", "queue_packets_std")):
             _put(comparison, "packet", measure, str(name), link[key])
         policed = link["loss_policer"]
         _put(comparison, "packet", "loss", str(name), policed + (1 - policed) * (link["loss"] + link["marked"]))

@@ -123,8 +123,7 @@ def _changes(now: Tree, then: Tree, link: str) -> Iterator[Words]:
     flows = {flow["name"]: flow for flow in now["flows"]}
     others = {flow["name"]: flow for flow in then["flows"]}
     gone = [flow for name, flow in flows.items() if name not in others]
-    if gone:
-        yield _taken_away(gone)
+    yield from _taken_away(gone)
     absent = [name for name in flows if name in others and _absent(name, now, then)]
     if absent:
         names = re.escape(" and ".join(absent))
@@ -157,15 +156,20 @@ def _absent(name: str, now: Tree, then: Tree) -> bool:
     return moved and always and int(new["count"]) == max([int(old["count"]), *counts])
 
 
-def _taken_away(gone: Sequence[Tree]) -> Words:
-    names = re.escape(" and ".join(flow["name"] for flow in gone))
-    kinds = {flow["traffic"]["kind"] for flow in gone}
-    words = "transfers that come and go"
-    if kinds <= set(STREAMS):
-        words = "traffic without congestion control"
-    elif kinds <= {"bulk"}:
-        words = "endless flows that fill the queue"
-    return rf"{words} \({names}\)", rf"without {names}(?=$| and )"
+def _taken_away(gone: Sequence[Tree]) -> Iterator[Words]:
+    """Each sort of traffic is taken away on its own, and may be one of several causes."""
+    sorts: dict[str, list[str]] = {}
+    for flow in gone:
+        kind = flow["traffic"]["kind"]
+        words = "transfers that come and go"
+        if kind in STREAMS:
+            words = "traffic without congestion control"
+        elif kind == "bulk":
+            words = "endless flows that fill the queue"
+        sorts.setdefault(words, []).append(str(flow["name"]))
+    for words, names in sorts.items():
+        joined = re.escape(" and ".join(names))
+        yield rf"{words} \({joined}\)", rf"without {joined}(?=$| and )"
 
 
 def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, link: str) -> Iterator[Words]:
@@ -309,10 +313,13 @@ def _rate(entry: Tree) -> float:
 
 
 def _digits(seconds: float) -> str:
-    """A pattern of a time in three digits."""
-    scale, unit = (1.0, "s") if seconds >= 1 else (1e3, "ms") if seconds >= 1e-4 else (1e6, "us")
-    short = f"{seconds * scale:.3g}"
-    return rf"{re.escape(f'{float(short):.0f}' if 'e' in short else short)} {unit}\b"
+    """A pattern of a time in three digits; either way where it lies between two."""
+    texts = []
+    for exact in (seconds * (1 - 1e-9), seconds * (1 + 1e-9)):
+        scale, unit = (1.0, "s") if exact >= 1 else (1e3, "ms") if exact >= 1e-4 else (1e6, "us")
+        short = f"{exact * scale:.3g}"
+        texts.append(rf"{re.escape(f'{float(short):.0f}' if 'e' in short else short)} {unit}\b")
+    return f"(?:{'|'.join(dict.fromkeys(texts))})"
 
 
 def _dropped(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:

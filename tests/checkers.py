@@ -269,17 +269,19 @@ def _entry(run: Any, runs: _Runs) -> dict[str, Any]:
 
 
 def _bits(run: Any, runs: _Runs) -> float:
-    """The link's rate, or its shaper's; of a varying one the mean over a period, by a thousand looks at it."""
+    """The link's rate, or its shaper's; of a varying one the mean over a period."""
     rate, shaper = (_entry(run, runs).get(key, "none") for key in ("rate", "shaper"))
     if isinstance(rate, str):
         rates = [rate, *([shaper["rate"]] if isinstance(shaper, dict) else []), *_held(_entry(run, runs)["queue"])]
         return min(float(ac._core.quantity(text)[0]) for text in rates)
+    begins = [float(ac._core.quantity(str(step[0]))[0]) for step in rate["steps"]]
     if (again := rate.get("repeat", "never")) == "never":
-        begins = [ac._core.quantity(str(step[0]))[0] for step in rate["steps"]]
         period = begins[-1] * len(begins) / max(len(begins) - 1, 1) or 1.0
     else:
-        period = ac._core.quantity(again)[0]
-    return sum(_rate_at(rate, (k + 0.5) * period / 1000, period) for k in range(1000)) / 1000
+        period = float(ac._core.quantity(again)[0])
+    lasts = [end - begin for begin, end in zip(begins, [*begins[1:], period], strict=True)]
+    bits = [last * float(ac._core.quantity(str(step[1]))[0]) for last, step in zip(lasts, rate["steps"], strict=True)]
+    return sum(bits) / period
 
 
 def _held(queue: dict[str, Any]) -> list[str]:

@@ -112,6 +112,28 @@ def test_nearly_all_is_not_printed_as_all(text: str, number: float, right: bool)
     assert bool(printed_checker._near("used", text, [number])) is not right
 
 
+def test_sorts_of_traffic_that_are_taken_away_together_are_causes_of_their_own() -> None:
+    kinds = {"bulk": "bulk", "file": "transfer", "site": "http"}
+    flows = [{"name": name, "traffic": {"kind": kind}} for name, kind in kinds.items()]
+    pairs = list(cause_checker._changes({"flows": flows, "link": []}, {"flows": [], "link": []}, "link"))
+    said = (
+        "transfers that come and go (file and site) and endless flows that fill the queue (bulk)",
+        "without file and site and without bulk",
+    )
+    assert len(pairs) == 2
+    assert all(re.search(pattern, text) for pair in pairs for pattern, text in zip(pair, said, strict=True))
+
+
+@pytest.mark.parametrize(("packets", "said"), [(11, "19.2 ms"), (11, "19.3 ms"), (15, "26.2 ms"), (15, "26.3 ms")])
+def test_a_buffer_in_time_is_one_of_the_exact_mean_rate(packets: int, said: str) -> None:
+    """19.25 ms and 26.25 ms lie between two numbers of three digits."""
+    steps = [["0 s", "8 Mbit/s"], ["20 s", "4 Mbit/s"], ["35 s", "8 Mbit/s"]]
+    entry = {"name": "down", "rate": {"steps": steps, "repeat": "never"}, "queue": {"capacity": f"{packets} packets"}}
+    room = cause_checker._room(entry, {"flows": [{"path": ["down"], "packet_size": "1500 B"}]})
+    assert re.fullmatch(cause_checker._digits(room), said)
+    assert not re.fullmatch(cause_checker._digits(1.01 * room), said)
+
+
 def turned(column: Mapping[str, Any]) -> dict[str, Any]:
     """Each row has the cell of the next."""
     cells = list(column.values())

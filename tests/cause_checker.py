@@ -126,8 +126,8 @@ def _changes(now: Tree, then: Tree, link: str) -> Iterator[Words]:
     yield from _taken_away(gone)
     absent = [name for name in flows if name in others and _absent(name, now, then)]
     if absent:
-        names = re.escape(" and ".join(absent))
-        yield rf"endless flows that are not there all the time \({names}\)", f"with {names} there all the time"
+        there = re.escape(" and ".join(absent))
+        yield rf"endless flows that are not there all the time \({there}\)", f"with {there} there all the time"
     changed: dict[str, list[str]] = {}
     for name in flows.keys() & others.keys():
         keys = {key for key in flows[name].keys() | others[name] if flows[name].get(key) != others[name].get(key)}

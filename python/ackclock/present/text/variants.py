@@ -69,7 +69,7 @@ def comparison(labels: Sequence[Mapping[str, Any]], results: Sequence[Result | R
             if sum(math.isfinite(mean) for mean, _ in estimates) > 1 and any(mean for mean, _ in estimates):
                 cells = ["" if math.isnan(mean) else interval(mean, half, kind) for mean, half in estimates]
                 chance = [_counted(tree[branch].get(of, {}), key) for tree in trees]
-                best = _best(estimates, chance, names, more)
+                best = _best(estimates, names, more, chance)
                 if best and cells.count(cells[names.index(best)]) > 1:
                     best = ""  # nobody would see by what
                 rows[f"{of}: {title}"] = dict(zip(names, cells, strict=True)) | {"best": best}
@@ -139,12 +139,14 @@ def _counted(row: Mapping[str, tuple[float, float]], key: str) -> float:
     return _NORMAL * math.sqrt(mean * (1 - mean) / packets)
 
 
-def _best(estimates: Sequence[tuple[float, float]], chance: Sequence[float], names: Sequence[str], more: bool) -> str:
+def _best(
+    estimates: Sequence[tuple[float, float]], names: Sequence[str], more: bool, chance: Sequence[float] | None = None
+) -> str:
     """The variant that is decidedly the best; empty where none is. `chance` is half an interval in one run at least."""
     ranked = sorted(
         (
             (mean, half, least, name)
-            for (mean, half), least, name in zip(estimates, chance, names, strict=True)
+            for (mean, half), least, name in zip(estimates, chance or [0.0] * len(names), names, strict=True)
             if math.isfinite(mean)
         ),
         reverse=more,

@@ -201,6 +201,25 @@ def test_each_look_may_err_half_as_often(monkeypatch: pytest.MonkeyPatch) -> Non
     assert errors[1:] == pytest.approx([0.02 / 2**k for k in range(len(errors) - 1)])
 
 
+def test_longer_runs_have_the_samples_of_their_own_round_trips() -> None:
+    """
+    At first RED's average lags behind, and the queue has 1126 packets: longer runs had samples for such round trips.
+
+    In these it has some 100; all were "1.36 s apart, and must be 313 ms apart or less".
+    """
+    queue = {"aqm": "red", "capacity": "unlimited", "min_threshold": "50 packets", "max_threshold": "550 packets"}
+    link = ac.dumbbell(
+        rate="1.2 Mbit/s",
+        queue={**queue, "max_probability": 0.1, "weight": 1e-4},
+        flows=ac.flows(1, "compound", rtt="84.7 ms"),
+        duration="24 s",
+        measure="5.5 s .. 24 s",
+    )
+    verdict = judged(ac.run(link.with_({"scenario.sample": "20 ms"}), trace_links=True), "bottleneck", GLANCE)
+    assert "apart" not in str(verdict.oscillating and verdict.oscillating.sentence)
+    assert not verdict.own
+
+
 def test_conditions_that_change_are_not_continued() -> None:
     tree = slow_link().canonical
     tree["flows"].append(

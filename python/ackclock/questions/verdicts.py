@@ -175,28 +175,48 @@ def _longer(result: Result, link: str, packets: float) -> Judged | None:
         wanted = 1.2 * needs if math.isfinite(needs) else 4 * measured
         measured = min(max(wanted, RUN.longer[0] * measured), RUN.longer[1] * measured)
         packets -= cost * (begin + measured)
-        sample = max(rtt / 4, (begin + measured) / SAMPLES)
-        if packets < 0 or sample > rtt / 2:
-            break
         until = begin + measured
-        head = {"duration": f"{until:.9g} s", "measure": f"{begin:.9g} s .. {until:.9g} s", "sample": f"{sample:.6g} s"}
+        if packets < 0:
+            break
         try:
-            longer = Scenario({**tree, "scenario": tree["scenario"] | head})
+            longer = _sampled(result, link, (begin, until), rtt, result.seed)
+            if longer is None:
+                break
+            rtt = _scales(longer, link)[0]
             looks += 1
-            verdict = replace(_of(run(longer, seed=result.seed, trace_links=True), link, looks), own=False)
+            verdict = replace(_of(longer, link, looks), own=False)
             for number in range(1, RUN.seeds[-1] if verdict.decided else 1):
                 packets -= cost * until
                 if packets < 0 and number > 1:
                     break
                 seed = result.seed + number
-                other = None if packets < 0 else _of(run(longer, seed=seed, trace_links=True), link, looks)
-                verdict = _confirmed(verdict, other)
+                again = None if packets < 0 else _sampled(result, link, (begin, until), rtt, seed)
+                verdict = _confirmed(verdict, None if again is None else _of(again, link, looks))
                 if not verdict.decided:
                     break
         except ScenarioError:
             return last  # such as an algorithm written in Python, which the scenario's text does not hold
         last = verdict
     return last
+
+
+def _sampled(result: Result, link: str, window: tuple[float, float], rtt: float, seed: int) -> Result | None:
+    """
+    Run a scenario for longer, with the samples that a round trip asks for; None where they would be too many.
+
+    The queue may be shorter than in the run before, as that of a filter that lags behind it: then the samples were too
+    few, and it is run again.
+    """
+    begin, until = window
+    head = {"duration": f"{until:.9g} s", "measure": f"{begin:.9g} s .. {until:.9g} s"}
+    while (sample := max(rtt / 4, until / SAMPLES)) <= rtt / 2:
+        head["sample"] = f"{sample:.6g} s"
+        longer = Scenario({**result._scenario, "scenario": result._scenario["scenario"] | head})
+        run_longer = run(longer, seed=seed, trace_links=True)
+        rtt = _scales(run_longer, link)[0]
+        if sample <= rtt / 2:
+            return run_longer
+    return None
 
 
 def _confirmed(judgement: Judged, other: Judged | None) -> Judged:

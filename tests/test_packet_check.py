@@ -13,9 +13,11 @@ import ackclock as ac
 from ackclock.cli import main
 from ackclock.present.report.stability import page
 from ackclock.present.text.stability import headline
+from ackclock.questions.stability import packets as packets_of_stability
 from ackclock.questions.stability.comparison import Discrepancy, discrepancy, not_kept
-from ackclock.questions.stability.packets import Difference, PacketCheck, packet_check, packet_run
+from ackclock.questions.stability.packets import Difference, PacketCheck, PacketRun, packet_check, packet_run
 from test_readme import blocks
+from test_stability import as_in_the_paper
 
 ANY = 2_000_000
 """Packets: all of these are short."""
@@ -286,3 +288,26 @@ def test_one_of_several_queues_is_named() -> None:
     lot = ac.parking_lot(hops=2, rate="20 Mbit/s", queue=queue, through=through, cross=cross, duration="9 s")
     check = packet_check(ac.stability(lot).answer(budget=1), ANY)
     assert check.sentence.count("the queue of hop-1 ") == 2
+
+
+@pytest.mark.parametrize(("mean", "std", "oscillates", "differs"), [
+    (135.0, 20.0, False, []),
+    (140.0, 90.0, True, []),
+    (140.0, 20.0, True, ["deviation"]),
+    (1126.0, 281.0, None, ["mean", "deviation"]),
+])  # fmt: skip
+def test_packets_may_rest_or_move_where_the_start_decides(
+    mean: float, std: float, oscillates: bool | None, differs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "Whether it oscillates cannot be told" was said of equations that rest or oscillate by where they come from."""
+    of = as_in_the_paper(1e-4, rtt="84.7 ms")
+    answer = replace(of.answer([]), large_signal=of.large_signal)
+    signal = of.equilibrium.probability["bottleneck"]
+    run = PacketRun("bottleneck", 100.0, True, mean, std, 0.0, 300.0, oscillates, math.nan, signal, 0, 9)
+    monkeypatch.setattr(packets_of_stability, "packet_run", lambda *_: run)
+    check = packet_check(answer)
+    assert [difference.what for difference in check.differences] == differs
+    assert check.sentence.startswith(
+        "By the equations the queue is at 133.3 packets; it does not oscillate after a small disturbance; after a "
+        "large one the queue oscillates between 0 and 269.5 packets. In a packet run"
+    )

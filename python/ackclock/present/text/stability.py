@@ -340,7 +340,10 @@ def packet_check(answer: PacketCheck) -> str:
     run = answer.run
     mean = f" (mean {digits(run.queue_mean)} ± {digits(run.queue_std)})"
     of = f" of {run.link}" if answer.several else ""
-    text = f"By the equations {_queue(answer.oscillates_by_law, *answer.range_by_law, of=of)}. "
+    by_law = answer.oscillates_by_law if answer.beside is None else False
+    text = f"By the equations {_queue(by_law, *answer.range_by_law, of=of)}"
+    text += "" if answer.beside is None else f" after a small disturbance; after a large one {swing(answer.beside)}"
+    text += ". "
     text += f"In a packet run of {time(run.seconds)}{''.join(WITHOUT[what] for what in answer.without)} "
     text += f"{_queue(run.oscillates, run.low, run.high, mean, of=of, period=run.period)}."
     if answer.trust == "both":

@@ -20,6 +20,7 @@ from .comparison import Assumption, not_kept, one_queue_for_all
 if TYPE_CHECKING:
     from .answer import Answer
     from .equilibria import EquilibriumAnalysis
+    from .large_signal import LargeSignal
 
 MAX_PACKETS: Final = int(STABILITY.packets)
 """Packets at most of the run, and of longer ones that tell whether it oscillates: a few seconds of computing."""
@@ -86,6 +87,7 @@ class PacketCheck:
     signal_by_law: float
     """Part of the packets that is dropped or marked at the equations' equilibrium."""
     oscillates_by_law: bool | None
+    """None where it is not known, or where the start decides (`beside`)."""
     differences: tuple[Difference, ...]
     """In what the two differ."""
     assumptions: tuple[Assumption, ...]
@@ -94,6 +96,8 @@ class PacketCheck:
     """Whether more links than the one of the packet run have a queue."""
     without: tuple[str, ...] = ()
     """Parts of the scenario that the packet run leaves out, as the equations do: "changes", "stops"."""
+    beside: LargeSignal | None = None
+    """The motion that lasts after a large disturbance though the equilibrium is stable: packets may be at either."""
 
     @property
     def trust(self) -> Trust:
@@ -219,11 +223,19 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
     span, mean, std = (queue, queue), 0.0 if math.isnan(queue) else queue, 0.0 * queue
     roots, large = of.unstable_roots, answer.large_signal
     by_law: bool | None = None if roots is None else roots > 0
-    if by_law is False and large is not None and large.settles is False:
-        by_law = None  # it rests or oscillates, by where it comes from
-    if by_law and large is not None and large.settles is False and large.queued:
+    moves = large is not None and large.settles is False
+    beside = large if by_law is False and moves else None
+    if by_law and large is not None and moves and large.queued:
         span = (large.low, large.high)
         mean, std = large.moments(f"{link}.queue")
+    swinging = bool(by_law)
+    if beside is not None:
+        by_law = None
+        if beside.queued:
+            motion = beside.moments(f"{link}.queue")
+            nearer = measured.queue_std > motion[1] / 2
+            swinging = nearer if measured.oscillates is None else measured.oscillates
+            mean, std = motion if swinging else (mean, std)
     signal = at.probability.get(link, math.nan)
     differences = []
     # a regular swing by less than half the mean is no oscillation by its predicate, but none that is missing either
@@ -232,7 +244,7 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
         differences.append(Difference("oscillates", by_law, measured.oscillates))
     if not _alike(mean, measured.queue_mean):
         differences.append(Difference("mean", mean, measured.queue_mean))
-    if by_law and not math.isnan(std) and not _alike(std, measured.queue_std):
+    if swinging and not math.isnan(std) and not _alike(std, measured.queue_std):
         differences.append(Difference("deviation", std, measured.queue_std))
     if measured.lost + measured.signal > 0 and not math.isnan(signal) and not _ratio(signal, measured.signal):
         differences.append(Difference("signal", signal, measured.signal))
@@ -242,7 +254,10 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
         *not_kept(of, measured.timeouts, measured.lost, measured.seconds),
     )
     several = len(of.equations.links) > 1
-    return PacketCheck(measured, span, std, signal, by_law, tuple(differences), assumptions, several, without)
+    at_rest = 0.0 * queue if beside else std
+    return PacketCheck(
+        measured, span, at_rest, signal, by_law, tuple(differences), assumptions, several, without, beside
+    )
 
 
 def _ratio(value: float, other: float) -> bool:

@@ -262,7 +262,7 @@ def test_name_of_a_control_in_place_of_the_number_of_flows() -> None:
 @pytest.mark.parametrize(
     ("path", "meant"),
     [
-        ("link.bottleneck.queue.bandwidth", "link.bottleneck.queue.scheduler.bandwidth"),
+        ("link.bottleneck.queue.bandwidth", '"link.bottleneck.queue.scheduler.bandwidth"'),
         ("capacity", '"queue.capacity"'),
         ("RTT", '"rtt"'),
         ("fra.rtt", '"far"'),
@@ -277,4 +277,4 @@ def test_a_path_that_leads_nowhere_names_the_one_that_is_meant(path: str, meant:
     with pytest.raises(KeyError, match=f"did you mean {re.escape(meant)}"):
         scenario.with_({path: "5 Mbit/s"})
     if "bandwidth" in meant:
-        assert "5 Mbit/s" in str(scenario.with_({meant: "5 Mbit/s"}).tree)
+        assert "5 Mbit/s" in str(scenario.with_({meant.strip('"'): "5 Mbit/s"}).tree)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
+from ._words import meant
 from .keys import full_key
 
 Tree = dict[str, Any]
@@ -473,7 +474,7 @@ def _assign(tree: Tree, path: str, value: Any) -> None:
         if not tables or not all(isinstance(table, dict) for table in tables):
             raise KeyError(f"{path}: there is nothing at {part}")
         if (better := _better_path(tables, parts, position)) is not None:
-            raise KeyError(f"{path}: there is nothing at {part}; did you mean {better}?")
+            raise KeyError(f"{path}: there is nothing at {part}{meant(better)}")
         if last:
             for table in tables:
                 table[part] = value

@@ -149,6 +149,8 @@ def sentences(case: dict[str, Any]) -> str:
                 "utilization_min_1s": min(seconds) if seconds else None,
                 "loss": link["drops"] / packets_handled(link) if arrivals else None,
                 "marks": link["marks"] / packets_handled(link) if arrivals else None,
+                "loss_policer": link["policed"] / arrivals if arrivals else None,
+                "loss_wire": link["losses"] / link["packets"] if link["packets"] else None,
             }
         },
         "flows": {
@@ -167,15 +169,19 @@ def sentences(case: dict[str, Any]) -> str:
 def cases() -> list[dict[str, Any]]:
     """Numbers of all sizes: where digits are rounded, large ones grouped, words change."""
     summaries = []
-    for utilization, drops, marks, wait, goodput in [
-        (1.0, 0, 0, 0.0123456, [1.0e6]),
-        (0.99951, 1, 0, 0.000987654, [9.99949e6, 1.0]),
-        (0.5, 33_333, 10, 1.23456, [1.2345e9, 2.5e8]),
-        (0.0994, 99_999, 99_999, 12.0, [0.0]),
-        (0.09949, 0, 50_000, 1e-7, [123456.0] * 1200),
-        (0.98765, 7, 0, None, [4.995e6]),
-        (0.1, 0, 0, 3.2e-11, [9.41e6]),
-        (0.857, 117_400, 32_600, 1.16, [2.04e5] * 5),
+    for utilization, policed, drops, marks, losses, wait, goodput in [
+        (1.0, 0, 0, 0, 0, 0.0123456, [1.0e6]),
+        (0.99951, 0, 1, 0, 0, 0.000987654, [9.99949e6, 1.0]),
+        (0.999999, 0, 33_333, 10, 0, 1.23456, [1.2345e9, 2.5e8]),
+        (0.0994, 0, 99_999, 99_999, 0, 12.0, [0.0]),
+        (0.09949, 0, 0, 50_000, 0, 1e-7, [123456.0] * 1200),
+        (0.98765, 0, 7, 0, 0, None, [4.995e6]),
+        (0.1, 0, 0, 0, 7, 3.2e-11, [9.41e6]),
+        (0.857, 0, 117_400, 32_600, 1234, 1.16, [2.04e5] * 5),
+        (0.41, 12_345, 0, 0, 0, 0.01, [4.1e6]),
+        (0.41, 12_345, 678, 0, 90, 0.01, [4.1e6]),
+        (0.41, 12_345, 0, 1234, 0, 0.01, [4.1e6]),
+        (0.41, 12_345, 678, 1234, 0, 0.01, [4.1e6]),
     ]:
         short = goodput == [9.41e6]  # its only whole second is better than all of it
         seconds = [1.002 * utilization] if short else [utilization, 0.5 * utilization]
@@ -183,9 +189,11 @@ def cases() -> list[dict[str, Any]]:
             "utilization": utilization,
             "utilization_1s": [] if wait is None else seconds,
             "arrivals": 0 if wait is None else 100_000,
+            "policed": policed,
             "drops": drops,
-            "packets": 0 if wait is None else 100_000 - drops if drops < 100_000 else 50_000,
+            "packets": 0 if wait is None else 100_000 - policed - drops if drops < 100_000 else 50_000,
             "marks": marks,
+            "losses": losses,
             "delay_percentiles": [None] * 3 if wait is None else [0.5 * wait, wait, wait],
         }
         summaries.append({"link": link, "flows": {"goodput": goodput}})

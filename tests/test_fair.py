@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import ackclock as ac
+from ackclock.analysis.parts import PARTS
 from ackclock.core.intervals import mean_interval, share_bounds
 from ackclock.questions.causes import needed
-from ackclock.questions.fair import Fair, Place, fair
+from ackclock.questions.fair import Fair, Place, _in_parts, fair
 from conftest import Command
 
 
@@ -228,3 +229,14 @@ def test_buffers_of_next_to_no_packet_are_named() -> None:
         for place, own in zip(answer.places, shares, strict=True)
     )
     assert "it turns" not in replace(answer, places=places).sentence.text  # between two that are the same
+
+
+def test_parts_of_a_share_are_of_the_control_that_has_it() -> None:
+    """Of the second and third control they could be the first's: the halves of two controls are the same."""
+    each = [ac.flows(count, "reno", name=name, rtt="20 ms") for name, count in (("a", 1), ("b", 2), ("c", 5))]
+    link = ac.dumbbell(rate="5 Mbit/s", queue="drop-tail", flows=each, duration="20 s", measure="4 s .. 20 s")
+    result = ac.run(link, parts=PARTS)
+    got = result.classes["goodput_bps"]
+    for which, name in enumerate("abc"):
+        values = _in_parts(result, which, 3)[0]
+        assert values.mean() == pytest.approx(got[name] / got["all"], abs=0.01)

@@ -5,6 +5,7 @@ import math
 import re
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from scipy.optimize import brentq
@@ -14,6 +15,7 @@ import checkers
 from ackclock.core.statement import state
 from ackclock.core.units import rate_text, time
 from ackclock.experiment.ablation import pairs
+from ackclock.questions import in_linux
 from ackclock.questions.agreement import near
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
 from ackclock.questions.causes.experiment import _bounded, chosen
@@ -77,6 +79,22 @@ def test_what_an_answer_of_a_policed_link_leaves_to_the_reader() -> None:
     other = InLinux(delay, used + 0.06)
     assert "a utilisation of 6.3 % (here 0.29 %); --style linux" in str(replace(answer, in_linux=other))
     assert words not in str(replace(answer, in_linux=other._replace(used_half=0.07)))  # which may be chance
+
+
+def test_another_style_differs_seed_by_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = ac.dumbbell(rate="5 Mbit/s", queue="drop-tail", flows=ac.flows(1, "reno", rtt="20 ms"), duration="9 s")
+    here, there = (
+        [SimpleNamespace(delay_p50=delay + more, utilization=0.9) for delay in (0.01, 0.02, 0.03)]
+        for more in (0.0, 0.004)
+    )
+    monkeypatch.setattr(in_linux, "parallel", lambda *_, **__: there)
+    present = Measured("present", tuple(here), Length(1.0, 8.0, 0.01, "any"), enough=True, factor=1.0)  # type: ignore[arg-type]
+    lab = SimpleNamespace(record={"present": {"seeds": [1, 2, 3]}})
+    diagnosis: Any = SimpleNamespace(present=present, lab=lab)
+    linux = in_linux.linux_of(tree.canonical, "bottleneck", diagnosis)
+    assert linux is not None
+    assert linux.delay == pytest.approx(0.024)
+    assert linux.delay_half == pytest.approx(0.0, abs=1e-9)  # each seed waits 4 ms longer
 
 
 def test_the_rate_of_a_slow_link_has_its_own_unit() -> None:

@@ -623,6 +623,8 @@ def test_one_run_is_no_verdict_on_shares_that_swing_for_as_long_as_it_lasts() ->
     sure = replace(present, numbers=(replace(run, parts={"unfair": swings}),))
     assert sure.settled(unfair)
     assert experiment._evidence(sure, unfair).decided
+    for own in (one, sure):  # no wider than the parts tell, which the judge of intervals cannot see
+        assert own.of(unfair).half == pytest.approx(measures.spread(own.numbers, "unfair").half)
     # seeds in step are off by the same
     assert not experiment._evidence(replace(present, numbers=(run,) * 3), unfair).decided
 

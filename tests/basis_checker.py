@@ -10,7 +10,7 @@ from typing import Any
 
 import checkers
 from cause_checker import MEASURES
-from checkers import _Runs
+from checkers import _Runs, _uneven
 
 CAUSES = {
     "link-layer": "cells of ATM|overhead of the link layer",
@@ -94,14 +94,18 @@ def _how(part: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
     """Evidence names the seeds and the measured time of its runs."""
     for sentence in part["sentences"]:
         for evidence in sentence["evidence"]:
-            said = re.search(r"(?:mean over (\d+) seeds|one run)(?: of ([0-9.e+-]+) s)?$", evidence["how"])
+            said = re.search(
+                r"(?:mean over (?:(\d+) of )?(\d+) seeds|one run)(?: of ([0-9.e+-]+) s)?$", evidence["how"]
+            )
             if said is None or not evidence["runs"]:
                 continue
             key = evidence["runs"][-1]
-            if int(said[1] or 1) != len(runs.record[key]["seeds"]):
+            if said[1] and int(said[1]) != len(runs.values(key, _uneven)):
+                yield f"{evidence['how']}, but {len(runs.values(key, _uneven))} have shares"
+            if int(said[2] or 1) != len(runs.record[key]["seeds"]):
                 yield f"{evidence['how']}, of {len(runs.record[key]['seeds'])} seeds"
-            begin, end = runs.of(key)[0].window if said[2] else (0.0, 0.0)
-            if said[2] and abs(float(said[2]) - (end - begin)) > 6e-3 * (end - begin):
+            begin, end = runs.of(key)[0].window if said[3] else (0.0, 0.0)
+            if said[3] and abs(float(said[3]) - (end - begin)) > 6e-3 * (end - begin):
                 yield f"{evidence['how']}, of {end - begin:.4g} s"
 
 

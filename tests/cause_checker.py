@@ -365,6 +365,9 @@ def _plain(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
     """The reason why something is left open holds for each question that is."""
     text = sentence["text"]
     (key,) = sentence["evidence"][0]["runs"]
+    if "only one of" in text:
+        yield from _alone(sentence, runs, key)
+        return
     for evidence, predicate in zip(sentence["evidence"], _asked(text), strict=True):
         _, what, limit, _ = MEASURES[predicate]
         bound, apart = limit(runs.of(key)[0], runs), abs(evidence["value"] - evidence["limit"])
@@ -392,6 +395,14 @@ def _plain(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
                 yield f"{where}: they share unevenly in runs of {sorted(lengths)} s"
         elif "both sides" in text and evidence["half"] < SURE * apart:
             yield f"{where}: the runs are on one side"
+
+
+def _alone(sentence: Mapping[str, Any], runs: _Runs, key: str) -> Iterator[str]:
+    """One of several runs has a number."""
+    text, count = sentence["text"], len(runs.record[key]["seeds"])
+    there = {len(runs.values(key, MEASURES[predicate][1])) for predicate in _asked(text)}
+    if there != {1} or f"only one of {count} runs tells" not in text:
+        yield f"{text}: {there} of {count} runs tell"
 
 
 def _alike(runs: _Runs, key: str) -> bool:

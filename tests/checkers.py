@@ -263,6 +263,10 @@ class _Runs:
         values = [what(run, self) for run in self.of(key)]
         return float(sum(values) / len(values))
 
+    def values(self, key: str, what: Any) -> list[float]:
+        """A number of each run that has it: where nothing crosses the link, there is no share."""
+        return [value for value in (what(run, self) for run in self.of(key)) if not math.isnan(value)]
+
 
 def _entry(run: Any, runs: _Runs) -> dict[str, Any]:
     return next(link for link in run._scenario["link"] if link["name"] == runs.link)
@@ -388,12 +392,16 @@ def _first_number(text: str) -> float:
     return float(match[1]) * {"%": 0.01, "": 1.0, **_UNIT}[match[2]]
 
 
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values) if values else math.nan
+
+
 def _symptom(what: Any, limit: Any, gone: float) -> Any:
     def checked(sentence: dict[str, Any], runs: _Runs) -> None:
         symptom, *causes = sentence["evidence"]
         (key,) = symptom["runs"]
         bound = limit(runs.of(key)[0], runs)
-        before = runs.mean(key, what)
+        before = _mean(runs.values(key, what))
         _near(symptom["value"], before, sentence)
         _near(symptom["limit"], bound, sentence, 1e-6)
         half = _interval(symptom, runs, key, what, sentence)
@@ -412,7 +420,7 @@ def _symptom(what: Any, limit: Any, gone: float) -> Any:
             _near(float(text) * {"": 1.0, "%": 0.01, **_UNIT}[unit], value, sentence, 6e-4 if unit else 6e-3)
         for cause in causes:
             (key,) = cause["runs"]
-            after = runs.mean(key, what)
+            after = _mean(runs.values(key, what))
             _near(cause["value"], after, sentence)
             _interval(cause, runs, key, what, sentence)
             below = after <= limit(runs.of(key)[0], runs) + 1e-9 and after <= gone * before + 1e-9
@@ -445,7 +453,7 @@ def _ends(run: Any, runs: _Runs) -> float:
 
 def _interval(evidence: dict[str, Any], runs: _Runs, key: str, what: Any, sentence: dict[str, Any]) -> float:
     """Half the 95 % interval over the seeds, as it is stated and in the words; of one run, what it states."""
-    values = [what(run, runs) for run in runs.of(key)]
+    values = runs.values(key, what)
     stated = float(evidence["half"] or 0.0)
     if len(values) < 2:
         return stated
@@ -506,13 +514,15 @@ def _empty(sentence: dict[str, Any], runs: _Runs) -> None:
 
 
 def _cannot(sentence: dict[str, Any], runs: _Runs) -> None:
-    if sentence["numbers"]["needs_s"] is None:
+    if "only one of" in sentence["text"]:
+        assert "more or longer runs may" in sentence["text"]
+    elif sentence["numbers"]["needs_s"] is None:
         _runs_that_would_tell(sentence, runs)
     else:
         assert "needs about" in sentence["text"]
         assert sentence["numbers"]["needs_s"] > sentence["numbers"]["length_s"]
     (key,) = sentence["evidence"][0]["runs"]
-    reasons = ("halves", "both sides", "even out", "different lengths", "swing")
+    reasons = ("halves", "both sides", "even out", "different lengths", "swing", "only one of")
     assert not runs.record[key]["enough"] or any(reason in sentence["text"] for reason in reasons)
 
 

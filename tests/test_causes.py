@@ -293,6 +293,21 @@ def test_the_limit_that_runs_lie_on_both_sides_of_is_named() -> None:
     assert unused.what == "the link stands idle for more than 5.0 % of the time"
 
 
+def test_one_of_several_runs_alone_decides_nothing() -> None:
+    """ "The flows share unevenly: Jain's index is 0.50", of three runs, in two of which nothing crossed the link."""
+    answer = causes.diagnose(link())
+    parts = [replace(answer.present.numbers[0], jain=jain) for jain in (0.5, math.nan, math.nan)]
+    present = replace(answer.present, numbers=tuple(parts), enough=True)
+    (unfair,) = (symptom for symptom in experiment.SYMPTOMS if symptom.key == "unfair")
+    evidence = experiment._evidence(present, unfair)
+    assert not evidence.decided
+    assert "mean over 1 of 3 seeds" in evidence.how
+    (sentence,) = experiment._joined(
+        answer.lab, present, [experiment._cannot_tell(answer.lab, present, unfair, evidence)]
+    )
+    assert "only one of 3 runs tells; more or longer runs may" in sentence.text
+
+
 def test_shares_without_a_cause_are_compared_as_late_as_those_with_it() -> None:
     """Jain's index of LEDBAT's flows falls for minutes: a short run without the call named the call as the cause."""
     scenario = ac.loads("""

@@ -438,7 +438,10 @@ def _alike(tree: Tree, name: str) -> bool:
 def _evidence(measured: Measured, symptom: Symptom, before: float = math.nan) -> Evidence:
     estimate = measured.of(symptom)
     seeds = len(measured.numbers)
-    runs = state("causes.one-run" if seeds == 1 else "causes.mean-over", seeds=seeds)
+    if 0 < estimate.count < seeds:
+        runs = state("causes.mean-over-some", some=estimate.count, seeds=seeds)
+    else:
+        runs = state("causes.one-run" if seeds == 1 else "causes.mean-over", seeds=seeds)
     how = str(state("causes.measured", what=symptom.how, runs=runs, seconds=measured.length.measured))
     half = 0.0 if math.isnan(estimate.half) else estimate.half
     kind = {"delay": "time", "unfair": "index", "hosts": "index"}.get(symptom.key, "share")
@@ -459,12 +462,14 @@ class _Open:
 def _cannot_tell(lab: Lab, present: Measured, symptom: Symptom, evidence: Evidence) -> _Open:
     tree = lab.record[present.key]["scenario"]
     need = needed(tree, lab.link, _longest(present)).total
-    if once(tree):
+    if once(tree) or present.alone(symptom):
         need = math.nan
     elif present.enough:
         need = max(2 * present.length.total, need)
     if not present.enough:
         reason = state("causes.short-run", seconds=present.length.total, slowest=present.length.reason)
+    elif present.alone(symptom):
+        reason = state("causes.alone", runs=len(present.numbers))
     elif not present.steady(symptom):
         reason = state("causes.halves-disagree")
     else:
@@ -484,7 +489,10 @@ def _joined(lab: Lab, present: Measured, questions: Sequence[_Open]) -> tuple[Se
         seeds = [
             seeds_needed(len(present.numbers), question.evidence.half, _apart(question.evidence)) for question in those
         ]
-        more = seeds_in_words(max(seeds)) if math.isnan(need) else str(state("causes.needs", seconds=need))
+        if any(math.isinf(question.evidence.half) for question in those):
+            more = str(state("causes.other-runs"))
+        else:
+            more = seeds_in_words(max(seeds)) if math.isnan(need) else str(state("causes.needs", seconds=need))
         if lab.budget <= WHY.packets and lab.length is None:
             more += " (--until-sure)"
         what = listed([question.what for question in those])

@@ -125,18 +125,25 @@ class Measured:
     """Runs that decided what is said of other links, where these are not the same."""
 
     def of(self, symptom: Symptom) -> Interval:
-        """Average the symptom's number, with its interval."""
+        """Average the symptom's number, with its interval; one of several runs alone tells nothing of the others."""
         values = [symptom.value(own) for own in self.numbers]
         spread = math.nan
         halves = self.numbers[0].halves.get(symptom.key)
         if len(values) == 1 and halves is not None:
             spread = max(abs(half - values[0]) for half in halves)
         estimate = interval(values, spread)
+        if self.alone(symptom):
+            return replace(estimate, half=math.inf)
         if symptom.key == "stream":
             return replace(estimate, half=max(estimate.half, self._counting()))
         if symptom.key in SHARES:
             return replace(estimate, half=max(estimate.half, in_time(self.numbers, symptom.key).half))
         return estimate
+
+    def alone(self, symptom: Symptom) -> bool:
+        """Whether one of several runs alone has the symptom's number: no shares where no flow gets anything."""
+        there = [math.isfinite(symptom.value(own)) for own in self.numbers]
+        return sum(there) == 1 < len(there)
 
     def settled(self, symptom: Symptom) -> bool:
         """Whether the runs hold more than one swing of the shares that a symptom is of, or each has its own."""

@@ -207,6 +207,11 @@ def test_one_seed_decides_nothing() -> None:
     assert 'style "linux", 1 seed\n' in str(one)
     several = replace(one, places=(replace(place, seeds=3),), seeds=3)
     assert several.sentence.text == "Reno gets more than its part (75%)."
+    sides = replace(one, controls=("reno", "cubic", "vegas"), counts=(2, 1, 1))
+    shares = replace(place, shares=(0.5, 0.2, 0.3), bounds=((0.3, 0.7), (0.1, 0.2), (0.1, 0.4)), seeds=3)
+    assert replace(sides, places=(shares,)).sentence.text.startswith(
+        "CUBIC gets less than its part (25%); it is not decided whether Reno and Vegas get their parts (50% and 25%); "
+    )
     even = replace(place, seeds=3, shares=(0.75, 0.25), bounds=((0.74, 0.76), (0.24, 0.26)))
     assert replace(several, places=(even,)).sentence.text == "Reno gets its part (75%)."
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ... import _core
 from ...core._words import counted, listed
 from ...core.units import rate_text, share, share_between, time
@@ -41,19 +43,21 @@ def sentence(fair: Fair) -> Sentence:
     """Return who gets more than its part in how many places, between which buffers that turns, and the shares."""
     answer = [place for place in fair.places if place.measured]
     beyond = [fair.beyond(k) for k in range(len(fair.controls))]
-    if len(fair.controls) == 2:  # noqa: PLR2004  what one has more the other has less
+    if len(fair.places) == 1:
+        text = _there(fair, range(1 if len(fair.controls) == 2 else len(fair.controls)))  # noqa: PLR2004
+    elif len(fair.controls) == 2:  # noqa: PLR2004  what one has more the other has less
         more, less = beyond[0]
-        if len(fair.places) == 1:
-            text = _gets(fair, 0)
-        else:
-            text = (
-                f"{fair.names[0]} gets more than its part ({_part(fair.parts[0])}) in {len(more)} of "
-                f"{len(fair.places)} places, {fair.names[1]} in {len(less)}; in "
-                f"{len(answer) - len(more) - len(less)} it is even or not decided"
-            )
+        text = (
+            f"{fair.names[0]} gets more than its part ({_part(fair.parts[0])}) in {len(more)} of "
+            f"{len(fair.places)} places, {fair.names[1]} in {len(less)}; in "
+            f"{len(answer) - len(more) - len(less)} it is even or not decided"
+        )
     else:
-        text = "; ".join(_gets(fair, which) for which in range(len(fair.controls)))
-    text = f"{text[0].upper()}{text[1:]}" if text.startswith("it is not decided") else text
+        text = "; ".join(
+            f"{name} gets more than its part ({_part(even)}) in {len(more)} and less in {len(less)} of "
+            f"{len(fair.places)} places"
+            for name, even, (more, less) in zip(fair.names, fair.parts, beyond, strict=True)
+        )
     goes_on = "" if fair.until_sure else " (--until-sure)"
     if short := len(fair.places) - len(answer):
         text += f"{_how_many(fair, short)} longer runs{goes_on}"
@@ -92,17 +96,22 @@ def _part(even: float) -> str:
     return f"{even:.0%}" if 0 < round(100 * even) < 100 else share(even)  # noqa: PLR2004  per cent
 
 
-def _gets(fair: Fair, which: int) -> str:
-    """Say in how many places a side gets more or less than its part; of one place, what it gets there."""
-    name, even = fair.names[which], fair.parts[which]
-    more, less = map(len, fair.beyond(which))
-    part = f"its part ({_part(even)})"
-    if len(fair.places) > 1:
-        return f"{name} gets more than {part} in {more} and less in {less} of {len(fair.places)} places"
+def _there(fair: Fair, sides: Sequence[int]) -> str:
+    """Say what sides get at the only place."""
     (place,) = fair.places
-    if not place.measured or place.undecided(which, even):
-        return f"it is not decided whether {name} gets {part}"
-    return f"{name} gets {'more than ' * more}{'less than ' * less}{part}"
+    parts = [_part(even) for even in fair.parts]
+    open_ = [k for k in sides if not place.measured or place.undecided(k, fair.parts[k])]
+    said = []
+    for k in sides:
+        more, less = map(len, fair.beyond(k))
+        if k not in open_:
+            said.append(f"{fair.names[k]} gets {'more than ' * more}{'less than ' * less}its part ({parts[k]})")
+    if open_:
+        get = "gets its part" if len(open_) == 1 else "get their parts"
+        which = listed(list(dict.fromkeys(parts[k] for k in open_)))
+        said.append(f"it is not decided whether {listed([fair.names[k] for k in open_])} {get} ({which})")
+    text = "; ".join(said)
+    return f"{text[0].upper()}{text[1:]}" if len(open_) == len(sides) else text
 
 
 def _seeds(fair: Fair) -> str:

@@ -458,10 +458,12 @@ def _interval(evidence: dict[str, Any], runs: _Runs, key: str, what: Any, senten
     if len(values) < 2:
         return stated
     spread = math.sqrt(sum((value - sum(values) / len(values)) ** 2 for value in values) / (len(values) - 1))
-    half = float(stats.t.ppf(0.975, len(values) - 1)) * spread / math.sqrt(len(values))
+    quantile = float(stats.t.ppf(0.975, len(values) - 1))
+    half = quantile * spread / math.sqrt(len(values))
     slack = 1e-3 * max(map(abs, values)) + 6e-4
     if what is _idle:
-        slack += _ends(runs.of(key)[0], runs)
+        # each run is off by as much at most
+        slack += quantile / math.sqrt(len(values) - 1) * _ends(runs.of(key)[0], runs)
     # packets are counted, too, and shares known from parts of the time: the interval is no narrower than these tell
     counted = "stream" in sentence["predicate"] or what is _uneven
     assert stated >= half * (1 - CLOSE) - slack, (sentence["text"], stated, half)
@@ -822,7 +824,8 @@ def _named(key: str, before: float, after: float, text: str, half: float, senten
         own = r"lost of a stream" if key == "stream_loss" else r"lost(?! of a stream)"
         said = re.search(rf"([0-9.]+) % in place of ([0-9.]+) % {own}", text)
         matters = abs(apart) > 0.0011 and not 0.78 * before < after < before / 0.78
-        if said is None and matters and key == "stream_loss":  # not stated twice where the link loses the same
+        if said is None and matters and half <= 0.9 * abs(apart) and key == "stream_loss":
+            # not stated twice where the link loses the same
             said = re.search(r"([0-9.]+) % in place of ([0-9.]+) % lost", text)
         if said is None:
             assert not matters or half > 0.9 * abs(apart), (sentence["text"], key, before, after)

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import pytest
 
@@ -110,6 +110,26 @@ def test_number_of_runs_that_would_tell(text: str, half: float, right: bool) -> 
 )
 def test_nearly_all_is_not_printed_as_all(text: str, number: float, right: bool) -> None:
     assert bool(printed_checker._near("used", text, [number])) is not right
+
+
+def test_losses_of_a_stream_that_seeds_do_not_decide_are_not_those_of_the_link() -> None:
+    text = "22.6 ms less median delay and 0.8 % in place of 2.3 % lost"
+    checkers._named("stream_loss", 0.0056, 0.0, text, 0.0116, {"text": text})
+    with pytest.raises(AssertionError):
+        checkers._named("stream_loss", 0.0056, 0.0, text, 0.0016, {"text": text})
+
+
+@pytest.mark.parametrize(("half", "right"), [(0.0035, True), (0.001, False), (0.0095, False)])
+def test_packets_at_the_ends_of_each_run_widen_an_interval(half: float, right: bool) -> None:
+    """A packet is 0.1 % of these runs."""
+    link = {"name": "up", "rate": "500 kbit/s", "queue": {}}
+    flow = {"packet_size": "1500 B", "path": ["up"]}
+    runs = Mock(link="up")
+    runs.of.return_value = [Mock(window=(9.2, 33.2), _scenario={"link": [link], "flows": [flow]})]
+    runs.values.return_value = [0.00608, 0.009739, 0.006104]
+    sentence = {"text": "", "predicate": "stands-idle"}
+    with nullcontext() if right else pytest.raises(AssertionError):
+        checkers._interval({"half": half}, runs, "present", checkers._idle, sentence)
 
 
 def test_sorts_of_traffic_that_are_taken_away_together_are_causes_of_their_own() -> None:

@@ -56,7 +56,7 @@ def check(answer: dict[str, Any], known: _Runs | None = None) -> int:
         if part["other"] is not None and part["other"]["tc"]:
             _commands(part, answer)
     _directions(answer, every)
-    _rests(answer)
+    _rests(answer, every)
     for effect in answer["effects"]:
         if effect["better"] is not None:
             up = effect["key"] in ("jain", "rate", "goodput")
@@ -199,14 +199,13 @@ def _peaks(part: dict[str, Any], answer: dict[str, Any], runs: _Runs) -> None:
         _near(part[setting]["peak"], highest, {"text": f"the table's highest queue, {setting}"}, 1e-6)
 
 
-def _rests(answer: dict[str, Any]) -> None:
+def _rests(answer: dict[str, Any], every: _Runs) -> None:
     """What an answer rests on: its settings, the length of the present runs, and its own numbers as "here"."""
     parts = [answer, *answer.get("beside", [])]
     settings = {json.dumps(run["scenario"]) for part in parts for run in part["runs"].values()}
     said = re.search(r"of (\d+) settings", answer["checked"])
     assert (int(said[1]) if said else 1) == len(settings), (answer["checked"], len(settings))
-    head = answer["runs"][_first(answer)]["scenario"]["scenario"]
-    begin, end = (ac._core.quantity(text.strip())[0] for text in str(head["measure"]).split(".."))
+    begin, end = every.of(_first(answer))[0].window  # also where it ends with its transfers
     spans = re.search(
         r"(?:one )?for ([0-9.e+-]+) (us|ms|s)(?: after a warm-up of ([0-9.e+-]+) (us|ms|s))?", answer["checked"]
     )

@@ -17,6 +17,7 @@ import pytest
 import ackclock as ac
 import basis_checker
 import cause_checker
+import checkers
 from ackclock.core._words import called
 from ackclock.questions import causes
 from ackclock.questions.causes import experiment, measures, remedy, scales, shapers
@@ -526,6 +527,7 @@ def test_slow_start_is_a_cause_of_losses_of_transfers() -> None:
     (row,) = answer.present.classes.values()
     assert row.completion == pytest.approx(ac.run(single).flows["completion"].mean(), rel=1e-9)
     assert "\nmedian transfer " in str(answer)
+    assert checkers.check(json.loads(json.dumps(answer.json()))) > 0  # whose time is "whole run"
     (flows,) = (entry for entry in GENERAL if entry.key == "flows")
     many = ac.Scenario({**tree, "scenario": head, "flows": [{**flow, "count": 40}]})
     change = flows.of("bottleneck", "loss").apply(many.canonical)

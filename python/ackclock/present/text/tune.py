@@ -89,8 +89,8 @@ def _answer(tuned: Tuned) -> str:
     demanded, longest = show("rtt", tuned.problem.need.target), show("rtt", tuned.worst.delay)
     if not tuned.found:
         return (
-            f"{title}: no setting met every demand for {ranges}; the best has a mean delay of {longest} in packet runs"
-            f"{at(tuned.worst.point)} (demanded: {demanded}).{_cost(tuned)}{_instead(tuned)}"
+            f"{title}: no setting that was tried met every demand for {ranges}; the best has a mean delay of {longest} "
+            f"in packet runs{at(tuned.worst.point)} (demanded: {demanded}).{_cost(tuned)}{_instead(tuned)}"
         )
     if idle := tuned.idle:
         least = min(tuned.runs, key=lambda run: run.utilization)
@@ -430,8 +430,8 @@ def _missing(tuned: Tuned) -> list[str]:
             "",
         ]
     if tuned.compromises:
-        how = "bisection at the corners of the range" if tuned.queue is None else "its packet runs"
-        lines += [f"what to give up (each alone; found by {how}):"]
+        how = "each alone; found by bisection at the corners of the range"
+        lines += [f"what to give up ({how if tuned.queue is None else 'by its packet runs'}):"]
         lines += [f"  {compromise.what}" for compromise in tuned.compromises]
     elif tuned.nearest is not None:
         lines += ["giving up one demand, or one end of a range, is not enough"]

@@ -205,6 +205,8 @@ def effects(
             )
         pair([run.throughput for run in old], [part * run.throughput for run in new], "rate", link,
              str(state("causes.throughput", place=place)))  # fmt: skip
+        if found and found[-1].key == "rate" and found[-1].better and not _of_use(old, new):
+            found[-1] = replace(found[-1], better=None)
     for name in present.numbers[0].classes:
         if all(name in run.classes for run in after.numbers):
             own = present.judged.get(places.get(name, name), present)
@@ -222,6 +224,12 @@ def effects(
 def apart_in_time(old: Sequence[Numbers], new: Sequence[Numbers], key: str) -> float:
     """Return half the interval of a difference between runs, from parts of their time alone."""
     return math.hypot(spread(old, key).half, spread(new, key).half)
+
+
+def _of_use(old: Sequence[Numbers], new: Sequence[Numbers]) -> bool:
+    """Whether what a link carries more may be of use: its endless flows do not get less, as of packets sent twice."""
+    before, now = (sum(run.goodput for run in runs) / len(runs) for runs in (old, new))
+    return not now < before
 
 
 def _owed(before: float, after: float, longer: float) -> bool:

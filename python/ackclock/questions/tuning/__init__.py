@@ -38,7 +38,9 @@ __all__ = ["Compromise", "Need", "Other", "TuneError", "Tuned", "tune"]
 TRIES: Final = 4
 """Searches with a smaller target, where packets wait longer than the equations say."""
 LESS: Final = 0.9
-"""A smaller target that does not shorten the longest delay to so much of what it was is not tried again."""
+"""A smaller target is of use if it shortens the longest delay to so much of what it was ..."""
+STUCK: Final = 2
+"""... and after so many that are not, no other is tried."""
 LOOKED: Final = 6
 """Settings with the demanded margins among which packet runs choose."""
 SWINGING: Final = 0.5
@@ -215,6 +217,8 @@ class _Tuning:
         self.notes: list[str] = [str(note) for note in _of_the_file(question)]
         self.places: dict[_Point, dict[str, Place | None]] = {}
         """The stability engine's results at a point of the range, by setting."""
+        self.hard: list[dict[str, float]] = []
+        """Points at which an earlier attempt had its longest delay: the next one is chosen by runs there, too."""
 
     def answer(self) -> Tuned:
         why = self._why_packets()
@@ -240,6 +244,7 @@ class _Tuning:
         if missing := left_out(question):
             self.notes.append(str(state("tune.left-out", what=listed(missing))))
         best: Tuned | None = None
+        stuck = 0
         for attempt in range(TRIES):
             self.say(str(state("tune.searching", kind=self.family.kind, target=target)))
             goal = replace(question, need=replace(question.need, target=target))
@@ -252,14 +257,16 @@ class _Tuning:
             assert tuned.worst is not None
             useless = best is not None and best.worst is not None and tuned.worst.delay > LESS * best.worst.delay
             best = _better(best, tuned)
-            if tuned.found or useless:
+            stuck += useless
+            if tuned.found or stuck == STUCK:
                 break
+            self.hard += [tuned.worst.point] if tuned.worst.point not in self.hard else []
             target *= max(0.5, 0.9 * question.need.target / tuned.worst.delay)
         return self._nothing() if best is None else self._finish(best)
 
     def _select(self, goal: Problem) -> tuple[Queue, Check, list[Coexistence]] | None:
         """
-        Return the setting that does best in packet runs at the corners, among those that meet the demands on the grid.
+        Return the setting that does best in packet runs at corners and hard points, of those that meet the demands.
 
         Those that steer fast come first. One beside which an oscillation lives is left out.
         """
@@ -274,9 +281,9 @@ class _Tuning:
                 break
         if not checked:
             return None
-        corners = goal.corners()
-        flat = measure(self.problem, [(queue, point) for queue, _ in checked for point in corners])
-        rows = [flat[k * len(corners) : (k + 1) * len(corners)] for k in range(len(checked))]
+        points = [*goal.corners(), *(point for point in self.hard if point not in goal.corners())]
+        flat = measure(self.problem, [(queue, point) for queue, _ in checked for point in points])
+        rows = [flat[k * len(points) : (k + 1) * len(points)] for k in range(len(checked))]
         ranked = sorted(zip(checked, rows, strict=True), key=lambda candidate: self._rank(candidate[1]))
         for (queue, margins), _ in ranked:
             self.say("searching cycles beside the stable queue")

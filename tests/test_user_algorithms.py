@@ -1,5 +1,6 @@
 """A user's congestion control or AQM, written in Python, at work in the engine."""
 
+import copy
 import functools
 import inspect
 import json
@@ -491,3 +492,24 @@ def test_an_error_tells_the_users_file_and_line(wrong: type, words: str) -> None
     answer = str(caught.value)
     assert words in answer
     assert any(f"{__file__}, line {line + k}" in answer for k in (0, 1)), answer
+
+
+def test_every_question_takes_an_own_algorithm() -> None:
+    """`stability` left its packet run out, and `why` ended: 'there is no congestion control "python:Halving"'."""
+
+    class Halving:
+        def on_ack(self, ack: Ack, window: Window, random: Random) -> None:
+            window.cwnd += window.slow_start(ack.acked) / window.cwnd
+
+        def on_congestion(self, reduction: Reduction, window: Window) -> None:
+            window.ssthresh = window.cwnd = max(0.5 * reduction.window_used, 2.0)
+
+    flows = ac.flows(1, Halving, rtt="30 ms")
+    link = ac.dumbbell(rate="2 Mbit/s", queue={"capacity": "300 ms"}, flows=flows, duration="9 s")
+    again = ac.Scenario(copy.deepcopy(link.canonical))
+    assert again == link
+    assert again.canonical == link.canonical
+    assert ac.run(again).flows.equals(ac.run(link).flows)
+    answer = ac.why(link, duration=8)
+    assert answer.present.queue == "drop-tail, room for 300 ms"
+    assert "Halving" in str(answer.diagnosis.lab.record["present"]["scenario"])

@@ -84,10 +84,10 @@ class Scenario:
         """The scenario with every default filled in."""
         tree: Tree = json.loads(self._core.json())
         for index, algorithm in self._controllers.items():
-            tree["flows"][index]["congestion"] = {"kind": _name(algorithm)}
+            tree["flows"][index]["congestion"] = {"kind": _Own.of(algorithm)}
         for index, algorithm in self._managers.items():
             queue = tree["link"][index]["queue"]
-            tree["link"][index]["queue"] = {"aqm": _name(algorithm), "capacity": queue["capacity"]}
+            tree["link"][index]["queue"] = {"aqm": _Own.of(algorithm), "capacity": queue["capacity"]}
         return tree
 
     @property
@@ -412,10 +412,26 @@ def _html_table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     return f"<table>{row('th', head)}{''.join(row('td', cells) for cells in rows)}</table>"
 
 
-def _name(algorithm: Callable[..., object]) -> str:
-    """Return the name of a user's own algorithm in results."""
-    function = getattr(algorithm, "func", algorithm)  # behind functools.partial
-    return f"python:{getattr(function, '__qualname__', type(function).__qualname__)}"
+class _Own(str):
+    """The name of a user's own algorithm in a canonical scenario, from which one with the algorithm can be made."""
+
+    algorithm: Callable[..., object]
+
+    @classmethod
+    def of(cls, algorithm: Callable[..., object]) -> _Own:
+        function = getattr(algorithm, "func", algorithm)  # behind functools.partial
+        name = cls(f"python:{getattr(function, '__qualname__', type(function).__qualname__)}")
+        name.algorithm = algorithm
+        return name
+
+
+def _own(value: Any) -> Callable[..., object] | None:
+    """Return the user's own algorithm that stands in a scenario, itself or by its name; None where there is none."""
+    if isinstance(value, Mapping):
+        value = value.get("kind")
+    if isinstance(value, _Own):
+        return value.algorithm
+    return value if callable(value) else None
 
 
 def _without_classes(
@@ -426,15 +442,15 @@ def _without_classes(
     controllers: dict[int, Callable[..., object]] = {}
     managers: dict[int, Callable[..., object]] = {}
     for index, entry in enumerate(_tables(plain, "flows")):
-        if callable(entry.get("congestion")):
-            controllers[index] = entry["congestion"]
+        if (control := _own(entry.get("congestion"))) is not None:
+            controllers[index] = control
             entry["congestion"] = "reno"  # a placeholder: the engine never sees it
     for index, entry in enumerate(_tables(plain, "link")):
         queue = entry.get("queue")
         if callable(queue):
             queue = {"aqm": queue}
-        if isinstance(queue, dict) and callable(queue.get("aqm")):
-            managers[index] = queue["aqm"]
+        if isinstance(queue, dict) and (manager := _own(queue.get("aqm"))) is not None:
+            managers[index] = manager
             entry["queue"] = queue | {"aqm": "drop-tail"}
     return plain, controllers, managers
 

@@ -833,7 +833,24 @@ def _named(key: str, before: float, after: float, text: str, half: float, senten
             _near(float(said[2]) / 100, before, sentence)
 
 
+def _at_access(sentence: dict[str, Any], runs: _Runs) -> None:
+    """The delay that is stated is that of the present runs, and far more than round trip and queues of the path."""
+    name = sentence["subject"].removeprefix("class ")
+    (key,) = sentence["evidence"][0]["runs"]
+    record = runs.record[key]
+    flow = next(flow for flow in record["scenario"]["flows"] if flow["name"] == name)
+    assert flow["access_rate"] != "unlimited", sentence
+    delays = [own["classes"][name]["one_way_p50"] for own in record["numbers"]]
+    _near(sum(delays) / len(delays), sentence["numbers"]["one_way_p50_s"], sentence)
+    said = re.search(rf"take {_TIME} or more", sentence["text"])
+    assert said is not None, sentence
+    _near(float(said[1]) * _UNIT[said[2]], sentence["numbers"]["one_way_p50_s"], sentence)
+    longest = max(own["delay_p99"] for own in record["numbers"])
+    assert sentence["numbers"]["one_way_p50_s"] > 0.1 + longest, sentence
+
+
 CHECKS = {
+    "waits-at-access": _at_access,
     "stands": _state("stands"),
     "swings": _state("swings"),
     "short": _state("short"),

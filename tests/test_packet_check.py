@@ -311,3 +311,20 @@ def test_packets_may_rest_or_move_where_the_start_decides(
         "By the equations the queue is at 133.3 packets; it does not oscillate after a small disturbance; after a "
         "large one the queue oscillates between 0 and 269.5 packets. In a packet run"
     )
+
+
+def test_equations_that_neither_rest_nor_swing_for_certain_do_not_oscillate() -> None:
+    """120 flows over RED: "oscillates at 240.1 packets", with a standard deviation of 0, over "cannot tell"."""
+    queue = {"aqm": "red", "capacity": "100 packets", "min_threshold": "20 packets", "max_threshold": "60 packets"}
+    link = ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=ac.flows(8, "reno", rtt="200 ms"), duration="9 s")
+    answer = ac.stability(link).answer(budget=1)
+    large = answer.large_signal
+    assert large is not None
+    assert answer.of.unstable_roots
+    unclear = replace(large, settles=None, low=58.0, high=60.0)
+    check = packet_check(replace(answer, large_signal=unclear), ANY // 10)
+    assert check.oscillates_by_law is None
+    assert check.range_by_law == (58.0, 60.0)
+    assert "By the equations the queue is between 58 and 60 packets; whether it oscillates cannot be told." in str(
+        check.sentence
+    )

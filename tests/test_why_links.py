@@ -25,6 +25,7 @@ from ackclock.questions.causes.sentences import interval
 from ackclock.questions.causes.symptoms import Measured
 from ackclock.questions.in_linux import InLinux
 from ackclock.questions.people import people
+from ackclock.questions.why import stated
 
 LENGTH = Length(5.0, 20.0, 0.05, "a test")
 VARYING = {"steps": [["0 s", "30 Mbit/s"], ["10 s", "5 Mbit/s"], ["15 s", "15 Mbit/s"]], "repeat": "20 s"}
@@ -522,3 +523,31 @@ def test_a_cell_has_the_packets_and_the_queue_that_it_stands_for(
     trust = near(tree, "l")
     assert bool(trust.cells) == (not reason)
     assert reason in trust.reason
+
+
+def test_a_class_that_waits_at_its_access_link_is_named() -> None:
+    """ "Nothing is wrong: half of the packets wait at most 17.7 ms" over a class whose packets took 11 s."""
+    head = {"duration": "20 s", "measure": "10 s .. 20 s"}
+    link = {"name": "wan", "rate": "10 Mbit/s", "delay": "10 ms", "queue": {"capacity": "75 packets"}}
+    backup = ac.flows(1, "cubic", rtt="50 ms", path=["wan"], max_window="30 packets", name="backup")
+    sync = ac.flows(1, "cubic", rtt="60 ms", path=["wan"], access_rate="3 Mbit/s", name="sync")
+    answer = ac.why(scenario=ac.Scenario({"scenario": head, "link": [link], "flows": [backup, sync]}))
+    (waits,) = [sentence for sentence in answer.sentences if sentence.predicate == "waits-at-access"]
+    assert waits.subject == "class sync"
+    assert "most of it at their access link of 3 Mbit/s, whose buffer has no limit." in waits.text
+    checkers.CHECKS["waits-at-access"](waits.json(), checkers._Runs(answer.diagnosis.lab.record, "wan"))
+    small = ac.flows(
+        1, "cubic", rtt="60 ms", path=["wan"], access_rate="3 Mbit/s", access_buffer="5 packets", name="sync"
+    )
+    answer = ac.why(scenario=ac.Scenario({"scenario": head, "link": [link], "flows": [backup, small]}))
+    assert "waits-at-access" not in {sentence.predicate for sentence in answer.sentences}
+
+
+def test_a_queue_whose_tail_is_longer_than_the_round_trip_is_not_called_short() -> None:
+    """ "The queue is short compared with the round trip of 30 ms: ... 99 % wait at most 39.7 ms"."""
+    answer = ac.why("10 Mbit/s", "30 ms", aqm="codel", duration=8)
+    (now, *_) = answer.diagnosis.present.numbers
+    tree = answer.diagnosis.lab.record["present"]["scenario"]
+    kind, said = stated([replace(now, delay_p50=0.004, delay_p99=0.04)], tree, "bottleneck", "present")
+    assert kind == "short"
+    assert said.text.startswith("Half of the packets wait little compared with the round trip of 30 ms: the median")

@@ -61,6 +61,8 @@ STANDING: Final = 0.1
 """A queue that holds more than this part of its mean in 98 % of the time never drains: it stands."""
 SHORT: Final = 0.5
 """A queue whose median wait is below this part of the round trip is called short."""
+ELSEWHERE_S: Final = 0.1
+"""A class that takes less than this from sender to receiver, s, is not said to wait at its access link."""
 FULL: Final = 0.98
 """A 99th percentile of the wait that is the buffer's to this part is the buffer itself."""
 MAX_OTHER_LINKS: Final = 8
@@ -352,7 +354,8 @@ def why(
     served = _people(tree, main, remedies, seed, PEOPLE.sure if until_sure else PEOPLE.packets)
     remedies = [_with_page(remedy, served) for remedy in remedies]
     main, *rest = judged = _advised(judged, remedies, prefer)
-    sentences = [*main.sentences, *(remedy.sentence(remedy.balance.wanted(prefer), prefer) for remedy in remedies)]
+    of_remedies = [remedy.sentence(remedy.balance.wanted(prefer), prefer) for remedy in remedies]
+    sentences = [*main.sentences, *_at_access(tree, main), *of_remedies]
     proposed = any(said.subject == "FQ-CoDel" and said.predicate == "costs" for said in sentences)
     shapers = tuple(_following(lab, tree, judged, seed)) if proposed and (prefer is None or main.recommended) else ()
     trust = near(tree, name)
@@ -413,6 +416,35 @@ def _with_classes(main: Judged, beside: Sequence[Judged], tree: Mapping[str, Any
     crossed = first_crossed(tree, list(by_link))
     rows = {name: by_link[crossed.get(name, main.link)][name] for name in main.present.classes}
     return replace(main, present=replace(main.present, classes=rows))
+
+
+def _at_access(tree: dict[str, Any], main: Judged) -> Iterator[Sentence]:
+    """Say of classes with access links that their packets wait there for longer than all else takes."""
+    present = main.diagnosis.present
+    for flow in tree["flows"]:
+        delay = main.present.classes[flow["name"]].one_way_p50
+        if flow.get("access_rate", "unlimited") == "unlimited" or not math.isfinite(delay):
+            continue
+        numbers_of = [present.beside.get(link, present.numbers) for link in flow["path"]]
+        tails = sum(
+            max((own.delay_p99 for own in runs if math.isfinite(own.delay_p99)), default=0.0) for runs in numbers_of
+        )
+        rest = max(quantities(flow["rtt"]), default=0.0) + tails
+        if not delay > max(2 * rest, ELSEWHERE_S):
+            continue
+        room = str(flow["access_buffer"])
+        limit = state("why.unlimited") if room == "unlimited" else state("why.limited", room=room)
+        facts = {"name": flow["name"], "delay": delay, "rate": quantities(flow["access_rate"])[0], "room": limit}
+        evidence = Evidence(
+            str(state("why.how-at-access", name=flow["name"])), delay, 0.0, rest, runs=(present.key,), kind="time"
+        )
+        yield Sentence(
+            f"class {flow['name']}",
+            "waits-at-access",
+            str(state("why.at-access", **facts)),
+            {"one_way_p50_s": delay, "rest_s": rest},
+            (evidence,),
+        )
 
 
 def _with_page(remedy: Remedy, served: People) -> Remedy:
@@ -707,7 +739,7 @@ def stated(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
     moved = any("rtt" in change or "delay" in change for change in tree.get("change", []))
     one = all(own.one_rtt for own in runs)
     trip = state("why.round-trip" if one else "why.mean-round-trip", rtt=rtt, at=" at first" if moved else "")
-    case = "empty-in-some" if 0 < empty < len(runs) else kind
+    case = "short-but" if kind == "short" and p99 > rtt else "empty-in-some" if 0 < empty < len(runs) else str(kind)
     facts = {"standing": standing, "peak": peak, "wait": waits[0], "trip": trip, "most": most}
     text = str(state(f"why.{case}", **facts, empty=empty, runs=len(runs)))
     value = p50 if kind == "short" else standing

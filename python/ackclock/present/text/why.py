@@ -60,6 +60,16 @@ STATEMENTS: Final = {
         "The queue does not drain: for 98 % of the time it holds {standing:time} or more; the median wait is "
         "{wait:over_seeds} on top of {trip}, {most}."
     ),
+    "short-but": (
+        "Half of the packets wait little compared with {trip}: the median wait is {wait:over_seeds}, {most}."
+    ),
+    "at-access": (
+        "Elsewhere: half of the packets of {name} take {delay:time} or more from sender to receiver, most of it at "
+        "their access link of {rate:rate}, whose buffer {room}."
+    ),
+    "how-at-access": "median one-way delay of {name}",
+    "unlimited": "has no limit",
+    "limited": "holds {room}",
     "short": ("The queue is short compared with {trip}: the median wait is {wait:over_seeds}, {most}."),
     "swings": (
         "The queue swings between {standing:time} and {peak:time}: the median wait is {wait:over_seeds} on top of "

@@ -223,6 +223,8 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
     span, mean, std = (queue, queue), 0.0 if math.isnan(queue) else queue, 0.0 * queue
     roots, large = of.unstable_roots, answer.large_signal
     by_law: bool | None = None if roots is None else roots > 0
+    if by_law and large is not None and large.settles is None and large.queued:
+        by_law, span = None, (large.low, large.high)  # it does not rest, and its run does not tell that it oscillates
     moves = large is not None and large.settles is False
     beside = large if by_law is False and moves else None
     if by_law and large is not None and moves and large.queued:

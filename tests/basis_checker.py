@@ -11,6 +11,7 @@ from typing import Any
 import checkers
 from cause_checker import MEASURES
 from checkers import _Runs, _uneven
+from printed_checker import NOTHING
 
 CAUSES = {
     "link-layer": "cells of ATM|overhead of the link layer",
@@ -129,7 +130,7 @@ def _in_linux(answer: Mapping[str, Any]) -> Iterator[str]:
         seconds = float(number) * {"us": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
         now = answer["present"]
         if (
-            abs(seconds - now["delay_p50"]) > 6e-3 * now["delay_p50"]
+            abs(seconds - now["delay_p50"]) > max(6e-3 * now["delay_p50"], NOTHING)
             or abs(float(used) / 100 - now["utilization"]) > 1e-3
         ):
             yield f"with Linux's TCP another answer than here, {wait} and {used} %"

@@ -119,6 +119,13 @@ def test_losses_of_a_stream_that_seeds_do_not_decide_are_not_those_of_the_link()
         checkers._named("stream_loss", 0.0056, 0.0, text, 0.0016, {"text": text})
 
 
+def test_a_wait_of_picoseconds_is_printed_as_none() -> None:
+    text = "a median wait of 0.428 ms (here 0 ms) and a utilisation of 77.6 % (here 1.4 %)"
+    for wait, right in ((1.6e-11, True), (1e-5, False)):
+        answer = {"printed": text, "present": {"delay_p50": wait, "utilization": 0.014}}
+        assert (list(basis_checker._in_linux(answer)) == []) is right
+
+
 @pytest.mark.parametrize(("half", "right"), [(0.0035, True), (0.001, False), (0.0095, False)])
 def test_packets_at_the_ends_of_each_run_widen_an_interval(half: float, right: bool) -> None:
     """A packet is 0.1 % of these runs."""

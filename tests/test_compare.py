@@ -1,5 +1,6 @@
 """All engines on one scenario."""
 
+import importlib
 import json
 import math
 import re
@@ -872,3 +873,18 @@ def test_experiments_together_take_so_much_and_no_more(monkeypatch: pytest.Monke
     whole = without_packets(Experiments(Comparison(ac.loads(MANY_FLOWS), values=values), until_sure=True))
     assert whole.of("queue", "shared", "fluid").key == "not-found"
     assert len(set(done)) > 6
+
+
+def test_periods_do_not_depend_on_the_length_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Samples 0.45 s apart made periods of 8.1 and 17.7 s of one of 1.16 s, and "no regular swing" in the packets."""
+    module = importlib.import_module("ackclock.questions.compare")
+    monkeypatch.setattr(module, "_judge", lambda *_: None)
+    link = {"name": "wan", "rate": "12 Mbit/s", "delay": "15 ms", "queue": {"capacity": "60 packets"}}
+    flows = {"count": 6, "path": ["wan"], "congestion": "reno", "rtt": "60 ms"}
+    head = {"duration": "900 s", "measure": "20 s .. 900 s"}
+    comparison = ac.compare(ac.Scenario({"scenario": head, "link": [link], "flows": [flows]}))
+    periods = comparison.values["period", "wan"]
+    assert periods["packet"] == pytest.approx(1.075, abs=0.03)
+    assert periods["fluid"] == pytest.approx(1.161, abs=0.01)
+    assert periods["mean-field"] == pytest.approx(0.856, abs=0.02)
+    assert max(lines.time.size for lines in comparison.lines.values()) < 5000

@@ -10,7 +10,7 @@ from ...core.simulate import run
 from ...core.statement import state
 from ..stability import first_stable, stability
 from .comparison import Comparison
-from .engines import EQUATIONS, add_packet, add_periods
+from .engines import EQUATIONS, add_packet, add_periods, resolved
 from .evidence import Disagreement
 from .experiments import TRACED, Experiments
 from .values import Lines, differ
@@ -58,7 +58,7 @@ def compare(
     scenario = scenario_of(scenario)
     say = progress or (lambda _text: None)
     result = run(
-        scenario,
+        resolved(scenario),
         seed=seed,
         trace_links=True,
         trace_flows=TRACED,

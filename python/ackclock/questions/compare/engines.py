@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ... import _core
-from ...core.fluid import fluid
+from ...core.fluid import SAMPLES, fluid
 from ...core.meanfield import COARSE, meanfield
 from ...core.result import packets_handled
 from ...core.scenario import Scenario
@@ -20,6 +20,9 @@ from .comparison import Comparison
 from .values import Lines
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ...core.result import Result
 
 FORGOTTEN: Final = 2000
@@ -30,6 +33,18 @@ PATIENCE: Final = 120.0
 """Seconds for these steps, on a loaded machine: beside a steep law a step may take a thousand times as long."""
 SWING: Final = 0.1
 """Least amplitude, as a part of the mean queue, of an oscillation whose period is shown."""
+PER_TRIP: Final = 4
+"""Samples of a trace in the shortest round trip, for periods: a coarse one shows multiples of them ..."""
+MOST_SAMPLES: Final = 40_000
+"""... up to so many in a run."""
+MULTIPLES: Final = 8
+"""A period is held against its parts down to this one; ..."""
+SAME: Final = 0.95
+"""... one of so much of its correlation is the period, if half of it has a negative one ..."""
+LEAST_LAG: Final = 10
+"""... and it has so many samples."""
+SHOWN: Final = 4000
+"""Samples of a trace that are kept for figures, at most."""
 PARTS: Final = 4
 """Parts of the measured time in which the packets' measures are taken."""
 _TIMES: Final = re.compile(r"[0-9.]+ [a-z]+")
@@ -109,9 +124,27 @@ class Run:
         return begin + self.skipped, end + self.skipped
 
 
+def resolved(scenario: Scenario) -> Scenario:
+    """Return a scenario with samples close enough to show the periods of its queues."""
+    end, step = scenario._core.duration, _step(scenario)
+    own = quantities(scenario.canonical["scenario"]["sample"])
+    if end is None or math.isinf(step) or (own and own[0] <= step):
+        return scenario
+    return scenario.with_({"scenario.sample": f"{step:.9g} s"})
+
+
+def _step(scenario: Scenario) -> float:
+    """Return the time between samples that shows periods, s; infinite without a round trip or an end."""
+    rtts = [rtt for flow in scenario.canonical["flows"] for rtt in quantities(flow["rtt"]) if rtt > 0]
+    end = scenario._core.duration
+    return math.inf if end is None or not rtts else max(min(rtts) / PER_TRIP, end / MOST_SAMPLES)
+
+
 def _run_fluid(scenario: Scenario, _say: Callable[[str], object]) -> Run:
     with within(PATIENCE):
-        result = fluid(scenario, steps=STEPS)
+        end = scenario._core.duration
+        count = 0 if end is None else math.ceil(end / _step(scenario)) + 1
+        result = fluid(scenario, samples=max(SAMPLES, count), steps=STEPS)
     return Run(result, steps=len(result._raw.mesh))
 
 
@@ -137,7 +170,7 @@ def _read_fluid(comparison: Comparison, run: Run, window: tuple[float, float]) -
 
 
 def _run_meanfield(scenario: Scenario, say: Callable[[str], object]) -> Run:
-    shorter, skipped = _shorter(scenario)
+    shorter, skipped = _shorter(resolved(scenario))
     result = meanfield(
         shorter,
         cells_per_packet=COARSE[0],
@@ -178,7 +211,7 @@ def add_periods(comparison: Comparison, window: tuple[float, float]) -> None:
 
     from ...analysis import find_oscillation
 
-    for engine, lines in comparison.lines.items():
+    for engine, lines in list(comparison.lines.items()):
         inside = (lines.time >= window[0]) & (lines.time <= window[1])
         times = np.linspace(*window, max(int(inside.sum()), 2))
         for link, queue in lines.queue.items():
@@ -187,7 +220,40 @@ def add_periods(comparison: Comparison, window: tuple[float, float]) -> None:
             trace = np.interp(times, lines.time, queue.astype(float))
             swing = find_oscillation(trace, float(times[1] - times[0]))
             if swing is not None and swing.amplitude >= SWING * trace.mean():
-                _put(comparison, engine, "period", link, swing.period)
+                _put(
+                    comparison,
+                    engine,
+                    "period",
+                    link,
+                    _shortest_period(trace, float(times[1] - times[0]), swing.period),
+                )
+        comparison.lines[engine] = _thinned(lines)
+
+
+def _shortest_period(trace: NDArray[np.float64], step: float, period: float) -> float:
+    """
+    Return the period of which another is a multiple, s; itself where it is none.
+
+    Of a motion without noise all multiples have the same correlation, and what lies on the grid of samples the highest.
+    """
+    import numpy as np
+
+    def alike(lag: int) -> float:
+        return float(np.corrcoef(trace[:-lag], trace[lag:])[0, 1])
+
+    whole = alike(round(period / step))
+    for part in range(MULTIPLES, 1, -1):
+        lag = round(period / part / step)
+        if lag >= LEAST_LAG and alike(lag) >= SAME * whole and alike(lag // 2) < 0:
+            return period / part
+    return period
+
+
+def _thinned(lines: Lines) -> Lines:
+    """Return time series with as many samples as a figure shows."""
+    every = slice(None, None, max(math.ceil(lines.time.size / SHOWN), 1))
+    queue, window = ({name: values[every] for name, values in of.items()} for of in (lines.queue, lines.window))
+    return Lines(lines.time[every], queue, window)
 
 
 def _put(comparison: Comparison, engine: str, measure: str, of: str, value: float) -> None:

@@ -18,7 +18,7 @@ from ...experiment.sequential import COMPARE, Effort, repeat
 from ..causes.scales import bits, quantities
 from .ablations import ABLATIONS, EngineAblation
 from .comparison import Comparison
-from .engines import EQUATIONS, add_packet, add_periods, packet_parts
+from .engines import EQUATIONS, add_packet, add_periods, packet_parts, resolved
 from .evidence import (
     MAX_SHARE_LEFT,
     PART,
@@ -289,7 +289,7 @@ class Experiments:
         known = self._packets.setdefault(key, [])
 
         def packets(seed: int) -> _Packets:
-            result = run(scenario, seed=scenario.seed + seed, trace_links=True, trace_flows=TRACED)
+            result = run(resolved(scenario), seed=scenario.seed + seed, trace_links=True, trace_flows=TRACED)
             comparison = Comparison(scenario)
             add_packet(comparison, result)
             add_periods(comparison, result.window)

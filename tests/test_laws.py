@@ -432,7 +432,7 @@ def test_the_same_verdict_at_both_ends_is_an_answer(
     command = ["stability", *without_law(tmp_path), "--vary", "rtt=60ms..70ms"]
     assert main([*command, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert "does not oscillate at both ends" in answer["sentence"]
+    assert "oscillates at neither end" in answer["sentence"]
     assert [point["value"] for point in answer["points"]] == [60.0, 70.0]
     assert main(command) == 0
     assert "60 ms  does not oscillate" in capsys.readouterr().out

@@ -30,7 +30,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rtt", help='round trips without queueing, such as 50ms or "uniform 20 ms .. 80 ms"')
     parser.add_argument("--flows", metavar="N", type=count(1), help="endless flows (default: 1)")
     parser.add_argument("--congestion", metavar="NAME", help="their congestion control (default: cubic)")
-    parser.add_argument("--style", choices=("linux", "rfc"), help="what the TCP endpoints do (default: linux)")
+    parser.add_argument(
+        "--style",
+        choices=("linux", "rfc"),
+        help="what the TCP endpoints do (default: linux; those of a FILE have their own)",
+    )
     parser.add_argument(
         "--target",
         metavar="SHARE",

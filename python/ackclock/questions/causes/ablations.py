@@ -470,12 +470,12 @@ def _flows(tree: Tree, name: str, symptom: str) -> Change | None:
         finite = [flow for flow in _over(changed, name) if flow["traffic"]["kind"] in ("transfer", "http")]
         there = bulk(changed, name) or finite
         total = sum(int(flow["count"]) for flow in there)
-        if total < 4:  # noqa: PLR2004
-            return None
         for flow in there:
             flow["count"] = max(int(flow["count"]) // 10, 1)
         _count_changes(changed, there, lambda count: max(count // 10, 1))
         left = sum(int(flow["count"]) for flow in there)
+        if left == total:
+            return None
         kinds = {flow["traffic"]["kind"] for flow in there}
         named = {"bulk": "many-bulk", "transfer": "many-transfers", "http": "many-sessions"}
         cause = named[next(iter(kinds))] if len(kinds) == 1 else "many-others"

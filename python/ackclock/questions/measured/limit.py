@@ -106,11 +106,11 @@ def measured_limit(
 
     sides = {_oscillates(at(value)): value for value in (low, high)}
     if len(sides) != 2:  # noqa: PLR2004
-        word = "oscillates" if True in sides else "does not oscillate"
+        word = "oscillates at both ends" if True in sides else "oscillates at neither end"
         if any(at(value).verdict == "cannot tell" for value in (low, high)):
-            word += ", as far as these runs tell,"
+            word = word.replace(" at", ", as far as these runs tell, at")
         raise AnalysisError(
-            f"the queue {word} at both ends of {parameter} = {low:g} .. {high:g} {unit}; give a wider range",
+            f"the queue {word} of {parameter} = {low:g} .. {high:g} {unit}; give a wider range",
             "no limit",
         )
     stable, cycling = sides[False], sides[True]

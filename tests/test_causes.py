@@ -369,7 +369,7 @@ def test_runs_of_a_scenario_of_its_own_length_decide_how_flows_share() -> None:
     (unfair,) = (symptom for symptom in experiment.SYMPTOMS if symptom.key == "unfair")
     lab = Mock(link="bottleneck", length=None, budget=1e12)
     present = Mock(numbers=[None] * 24, enough=True, factor=1.0, key="present")
-    present.of.return_value = Mock(mean=0.296, half=0.0145)
+    present.of.return_value = Mock(mean=0.296, half=0.0145, count=24)
     present.length.measured = 40.0
     present.limit.return_value = 0.2
     present.steady.return_value = True

@@ -376,7 +376,7 @@ def made(folder: Path) -> Paper:
 def test_a_paper_is_written_into_its_readme(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     of = made(tmp_path)
     options = ["paper", "small", "--papers", str(tmp_path / "papers"), "--out", str(tmp_path / "out"), "--write"]
-    assert cli.main(options) == cli.FAILED
+    assert cli.main(options) == cli.WRONG_INPUT
     (of.folder / "README.md").write_text(f"# Small\n\n{paper.BEGIN}{paper.END}\nThe rest.\n")
     assert cli.main(options) == cli.DONE
     assert "holds: one is 1" in capsys.readouterr().out
@@ -440,7 +440,7 @@ def test_counts_of_all_papers_and_what_their_runs_took(tmp_path: Path, capsys: p
     index.write_text("No place.\n")
     out = tmp_path / "out"
     options = ["paper", "all", "--papers", str(tmp_path / "papers"), "--out", str(out), "--write"]
-    assert cli.main(options) == cli.FAILED
+    assert cli.main(options) == cli.WRONG_INPUT
     assert "no place for the counts" in capsys.readouterr().err
     index.write_text(f"# Papers\n\n{paper.COUNTS}{paper.END_OF_COUNTS}\nThe rest.\n")
     assert cli.main(options) == cli.DONE

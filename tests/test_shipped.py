@@ -37,7 +37,7 @@ COMMANDS = {
 REFUSALS = {
     "fluid": r"cannot be represented by the fluid model",
     "meanfield": r"the mean-field engine cannot represent",
-    "stability": r"changes with time",
+    "stability": r"changes with time|come to an end",
     "tune": r"ackclock tune: ",
 }
 """What a command may refuse, in its own words; the others answer for every scenario."""

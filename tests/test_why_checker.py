@@ -407,7 +407,7 @@ FAULTS: dict[str, Callable[[], Any]] = {
     "fewer runs than there are": lambda: wrapped(WHY, "_checked", lambda text: re.sub(r"by \d+", "by 2", text)),
     "another first seed": lambda: wrapped(WHY, "_checked", lambda text: text.replace("seeds from 1", "seeds from 2")),
     "the other style's delay as this one's": lambda: wrapped(
-        WHY, "_style", lambda text: re.sub(r"delay of (.*?) \(here (.*?)\)", r"delay of \2 (here \1)", text)
+        WHY, "compared_in_linux", lambda text: re.sub(r"delay of (.*?) \(here (.*?)\)", r"delay of \2 (here \1)", text)
     ),
 }  # fmt: skip
 

@@ -131,7 +131,8 @@ class Scenario:
         """
         tree = _copy(self.tree)
         for path, value in changes.items():
-            _assign(tree, full_key(path, self), value)
+            whole = path in tree and isinstance(value, (list, tuple, Mapping))  # "flows" of a number is their count
+            _assign(tree, path if whole else full_key(path, self), value)
         return Scenario(tree, origin=self.origin)
 
     def save(self, path: str | os.PathLike[str]) -> None:

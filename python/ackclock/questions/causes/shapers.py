@@ -101,8 +101,8 @@ def remembered(link: Mapping[str, Any], packet: float) -> float:
     kind, cake = scheduler(link)
     if kind != "cake":
         return math.inf
-    if cake["memory_limit"] != "auto":
-        return _number(cake["memory_limit"]) // (packet + BOOKKEEPING)
+    if (limit := cake.get("memory_limit", "auto")) != "auto":
+        return _number(limit) // (packet + BOOKKEEPING)
     if cake["bandwidth"] == "unlimited":
         return math.inf
     rtt = ROUND_TRIPS.get(str(cake["rtt"])) or _number(cake["rtt"])

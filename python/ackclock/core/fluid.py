@@ -320,8 +320,6 @@ def _without_links(scenario: Scenario, names: Sequence[str]) -> Scenario:
     """Return a scenario without some links, and without the flows that cross no others."""
     tree = scenario.canonical
     flows = [{**flow, "path": [link for link in flow["path"] if link not in names]} for flow in tree["flows"]]
-    for index, control in scenario._controllers.items():
-        flows[index]["congestion"] = control
     links = [{key: value for key, value in link.items() if key not in ("from", "to")} for link in tree["link"]]
     kept = {"link": [link for link in links if link["name"] not in names], "flows": [f for f in flows if f["path"]]}
     return Scenario({**tree, **kept}, origin=scenario.origin)

@@ -348,10 +348,10 @@ def _compared(
 ) -> tuple[Measured, Balance]:
     """Run another setting with more seeds, as many as the present one has, until its effects are decided."""
     counts = most_flows(changed)
-    if any(flow["traffic"]["kind"] not in LASTING for flow in changed["flows"]):
-        lab.known = present.length
+    pauses = any(flow["traffic"]["kind"] not in LASTING for flow in changed["flows"])
+    like = present.length if pauses else None
     for seeds in WHY.seeds:
-        after = lab.measure(key, changed, min(seeds, len(present.numbers)), seed, traces=True)
+        after = lab.measure(key, changed, min(seeds, len(present.numbers)), seed, traces=True, like=like)
         balance = Balance(effects(present, after, parts, first_crossed(changed, list(parts)), counts))
         balance = _without_the_finished(balance, changed, parts, (*present.numbers, *after.numbers))
         # of ACKs alone it is no throughput: the data that they acknowledge is counted where it goes

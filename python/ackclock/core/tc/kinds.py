@@ -498,8 +498,9 @@ _ISOLATION: Final = (
     "triple-isolate", "dual-srchost", "dual-dsthost", "flows", "hosts", "srchost", "dsthost", "flowblind",
 )  # fmt: skip
 _TINS: Final = ("diffserv3", "diffserv4", "diffserv8", "precedence", "besteffort")
-_PRESETS: Final = {"datacentre": 1e-4, "lan": 1e-3, "metro": 0.01, "regional": 0.03, "internet": 0.1, "oceanic": 0.3,
-                   "satellite": 1.0, "interplanetary": 3600.0}  # fmt: skip
+ROUND_TRIPS: Final = {"datacentre": 1e-4, "lan": 1e-3, "metro": 0.01, "regional": 0.03, "internet": 0.1, "oceanic": 0.3,
+                      "satellite": 1.0, "interplanetary": 3600.0}  # fmt: skip
+"""CAKE's words for round trips, s (tc-cake(8))."""
 _LAYERS: Final[Mapping[str, tuple[int, int | None, str]]] = {
     "conservative": (48, None, "atm"), "ethernet": (38, 84, "noatm"), "docsis": (18, 64, "noatm"),
     "ipoa-vcmux": (8, None, "atm"), "ipoa-llcsnap": (16, None, "atm"), "bridged-vcmux": (24, None, "atm"),
@@ -539,8 +540,8 @@ def _read_cake(words: Sequence[str], place: Place, notes: list[str]) -> Queue:  
         if word in switches:
             key, value = switches[word]
             cake[key] = value
-        elif word in _PRESETS:
-            cake["rtt"] = units.scenario_time(_PRESETS[word])
+        elif word in ROUND_TRIPS:
+            cake["rtt"] = units.scenario_time(ROUND_TRIPS[word])
         elif word in _LAYERS:
             extra, least, framing = _LAYERS[word]
             cake["overhead"], cake["framing"] = f"{extra} B", framing
@@ -562,7 +563,7 @@ def _read_cake(words: Sequence[str], place: Place, notes: list[str]) -> Queue:  
                 f"{word} has no counterpart", word, "bandwidth; `ackclock autorate` has a rate that follows the link"
             )
         elif word != "split-gso":
-            known = [*values, *switches, *_PRESETS, *_LAYERS, "raw", "ether-vlan"]
+            known = [*values, *switches, *ROUND_TRIPS, *_LAYERS, "raw", "ether-vlan"]
             place.wrong(f"{word} has no counterpart", word, "the other words of tc-cake(8)", nearest(word, known))
         at += 1
     if cake.keys() & {"overhead", "mpu"}:
@@ -581,7 +582,7 @@ def _write_cake(queue: Mapping[str, Any], place: str, notes: list[str]) -> str:
     words += [cake["tins"], cake["isolation"], *(["nat"] if cake["nat"] else []), "wash" if cake["wash"] else "nowash"]
     words += ["ingress" if cake["ingress"] else "egress", cake["ack_filter"]]
     rtt = cake["rtt"]
-    words += ["rtt", units.time_text(_PRESETS[rtt] if rtt in _PRESETS else number(rtt))]
+    words += ["rtt", units.time_text(ROUND_TRIPS[rtt] if rtt in ROUND_TRIPS else number(rtt))]
     words += [] if cake["target"] == "auto" else ["target", units.time_text(number(cake["target"]))]
     layer = cake["link"]
     extra, least, framing = (

@@ -77,7 +77,7 @@ class Lab:
     simulated: int = 0
     """Number of runs."""
     known: Length | None = None
-    """Length of runs that are in the cache, or are compared with: taken where it is no shorter than what is needed."""
+    """Length of runs of the present setting that are in the cache: taken where it is no shorter than what is needed."""
 
     def measure(
         self,
@@ -96,7 +96,7 @@ class Lab:
         Where the first runs find longer delays than the buffer's size made expect, they are done again for longer.
         """
         tree = Scenario(tree).canonical  # with the defaults of what was changed, by which its length is told
-        known = self.known if key.startswith(("present", "instead", "senders")) else like
+        known = self.known if key.startswith("present") else like
         length, enough, count = self._length(tree, needed(tree, self.link), seeds, factor, known)
         tell(f"{self.link}, {key}: {count} runs of {time(length.total)}")
         by_link = self._runs(tree, length, count, first, traces)
@@ -175,18 +175,15 @@ class Lab:
         cached = self.cache.numbers
         missing = [seed for seed in wanted if not cached.get((text, seed), {}).keys() >= set(links)]
 
-        # where conditions change, parts of the time differ by these
-        parts = 0 if once(tree) else PARTS
+        changes = once(tree)  # parts and halves of the time differ by what does
 
         def of_links(seed: int) -> dict[str, Numbers]:
-            result = run(scenario, seed=seed, trace_links=True, parts=parts)
+            result = run(scenario, seed=seed, trace_links=True, parts=0 if changes else PARTS)
             if traces and seed == first:
                 self.cache.results[text, seed] = result
             answer = {name: numbers(result, name) for name in links}
             return (
-                {name: replace(link_numbers, halves={}) for name, link_numbers in answer.items()}
-                if once(tree)
-                else answer
+                {name: replace(link_numbers, halves={}) for name, link_numbers in answer.items()} if changes else answer
             )
 
         done = parallel(of_links, missing, imports=()) if missing else []

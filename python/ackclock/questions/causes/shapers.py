@@ -14,20 +14,10 @@ from typing import Any, Final
 
 from ... import _core
 from ...core.scenario import link_of
+from ...core.tc.kinds import ROUND_TRIPS
 
 BOOKKEEPING: Final = 768
 """Memory that a packet takes in CAKE beside its size, bytes."""
-ROUND_TRIPS: Final = {
-    "datacentre": 1e-4,
-    "lan": 1e-3,
-    "metro": 0.01,
-    "regional": 0.03,
-    "internet": 0.1,
-    "oceanic": 0.3,
-    "satellite": 1.0,
-    "interplanetary": 3600.0,
-}
-"""CAKE's words for round trips, s."""
 PACKET: Final = 1500
 """Bytes of a full packet, without a link's header."""
 RIGHT: Final = (0.9, 0.98)

@@ -281,7 +281,8 @@ class _Tuning:
                 break
         if not checked:
             return None
-        points = [*goal.corners(), *(point for point in self.hard if point not in goal.corners())]
+        corners = goal.corners()
+        points = [*corners, *(point for point in self.hard if point not in corners)]
         flat = measure(self.problem, [(queue, point) for queue, _ in checked for point in points])
         rows = [flat[k * len(points) : (k + 1) * len(points)] for k in range(len(checked))]
         ranked = sorted(zip(checked, rows, strict=True), key=lambda candidate: self._rank(candidate[1]))

@@ -875,16 +875,22 @@ def test_experiments_together_take_so_much_and_no_more(monkeypatch: pytest.Monke
     assert len(set(done)) > 6
 
 
-def test_periods_do_not_depend_on_the_length_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("seconds", [60, 900])
+def test_periods_do_not_depend_on_the_length_of_the_run(seconds: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Samples 0.45 s apart made periods of 8.1 and 17.7 s of one of 1.16 s, and "no regular swing" in the packets."""
     module = importlib.import_module("ackclock.questions.compare")
     monkeypatch.setattr(module, "_judge", lambda *_: None)
     link = {"name": "wan", "rate": "12 Mbit/s", "delay": "15 ms", "queue": {"capacity": "60 packets"}}
     flows = {"count": 6, "path": ["wan"], "congestion": "reno", "rtt": "60 ms"}
-    head = {"duration": "900 s", "measure": "20 s .. 900 s"}
+    head = {"duration": f"{seconds} s", "measure": f"20 s .. {seconds} s"}
     comparison = ac.compare(ac.Scenario({"scenario": head, "link": [link], "flows": [flows]}))
     periods = comparison.values["period", "wan"]
     assert periods["packet"] == pytest.approx(1.075, abs=0.03)
     assert periods["fluid"] == pytest.approx(1.161, abs=0.01)
     assert periods["mean-field"] == pytest.approx(0.856, abs=0.02)
-    assert max(lines.time.size for lines in comparison.lines.values()) < 5000
+    # the last 20 swings are drawn: more are one band
+    figure = comparison.plot()
+    drawn = [line.get_xdata() for axes in figure.axes for line in axes.get_lines() if len(line.get_xdata()) > 2]
+    assert len(drawn) == 6
+    assert all(np.size(times) < 5000 and np.ptp(times) == pytest.approx(20 * 1.161, rel=0.02) for times in drawn)
+    assert figure.axes[-1].get_xlabel() == "time (s), the last 20 swings that are measured"

@@ -43,8 +43,6 @@ SAME: Final = 0.95
 """... one of so much of its correlation is the period, if half of it has a negative one ..."""
 LEAST_LAG: Final = 10
 """... and it has so many samples."""
-SHOWN: Final = 4000
-"""Samples of a trace that are kept for figures, at most."""
 PARTS: Final = 4
 """Parts of the measured time in which the packets' measures are taken."""
 _TIMES: Final = re.compile(r"[0-9.]+ [a-z]+")
@@ -211,23 +209,17 @@ def add_periods(comparison: Comparison, window: tuple[float, float]) -> None:
 
     from ...analysis import find_oscillation
 
-    for engine, lines in list(comparison.lines.items()):
+    for engine, lines in comparison.lines.items():
         inside = (lines.time >= window[0]) & (lines.time <= window[1])
         times = np.linspace(*window, max(int(inside.sum()), 2))
         for link, queue in lines.queue.items():
             if not np.isfinite(queue).all():
                 continue  # an AQM whose equations have no queue
             trace = np.interp(times, lines.time, queue.astype(float))
-            swing = find_oscillation(trace, float(times[1] - times[0]))
+            step = float(times[1] - times[0])
+            swing = find_oscillation(trace, step)
             if swing is not None and swing.amplitude >= SWING * trace.mean():
-                _put(
-                    comparison,
-                    engine,
-                    "period",
-                    link,
-                    _shortest_period(trace, float(times[1] - times[0]), swing.period),
-                )
-        comparison.lines[engine] = _thinned(lines)
+                _put(comparison, engine, "period", link, _shortest_period(trace, step, swing.period))
 
 
 def _shortest_period(trace: NDArray[np.float64], step: float, period: float) -> float:
@@ -247,13 +239,6 @@ def _shortest_period(trace: NDArray[np.float64], step: float, period: float) -> 
         if lag >= LEAST_LAG and alike(lag) >= SAME * whole and alike(lag // 2) < 0:
             return period / part
     return period
-
-
-def _thinned(lines: Lines) -> Lines:
-    """Return time series with as many samples as a figure shows."""
-    every = slice(None, None, max(math.ceil(lines.time.size / SHOWN), 1))
-    queue, window = ({name: values[every] for name, values in of.items()} for of in (lines.queue, lines.window))
-    return Lines(lines.time[every], queue, window)
 
 
 def _put(comparison: Comparison, engine: str, measure: str, of: str, value: float) -> None:

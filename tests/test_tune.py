@@ -1,11 +1,13 @@
 """Tuning: rounding before checking, margins, coexisting cycles, the way by packets alone, and what is refused."""
 
+import importlib
 import json
 import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -761,3 +763,34 @@ def test_of_packet_runs_alone_neither_margins_nor_bisections_are_told() -> None:
     ]
     assert said[0] == "in packet runs the queue swings by 90% of its mean with a period of 800 ms at flows 8"
     assert said[1] == f"{said[0]}: margins say nothing of the sawtooth of single flows"
+
+
+def test_the_next_setting_is_chosen_where_the_last_waited_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ "No setting met every demand" of 10 ms, though one met 6 ms: the third was no better, and the search ended."""
+    link = ac.dumbbell(
+        rate="10 Mbit/s", queue={"capacity": "80 packets"}, flows=ac.flows(1, rtt="40 ms"), duration="9 s"
+    )
+    question = problem(link, None, {"flows": "1..8"}, Need(0.01, 6, 30, 0.004))
+    tuning = _Tuning(question, FAMILIES["pie"], None, 3, 0, lambda _text: None)
+    looked: list[set[float]] = []
+
+    def measured(_problem: object, jobs: Sequence[tuple[object, dict[str, float]]], _seeds: int = 1) -> list[Run]:
+        looked.append({point["flows"] for _, point in jobs})
+        return [Run(point, 1, 9, 0.01, math.nan, 0.01, 0.02, 1, 0, 0, 0, 999) for _, point in jobs]
+
+    def run(queue: Any, *_: Any) -> Tuned:
+        delay, flows = next(worst)
+        there = Run({"flows": flows}, 3, 9, delay, 0, delay, delay, 1, 0, 0, 0, 999)
+        return Tuned("l", "pie", question, delay <= 0.01, queue, None, worst=there)
+
+    package = importlib.import_module("ackclock.questions.tuning")
+    passes = SimpleNamespace(meets=lambda _need: True, gain=None, phase=None)
+    worst = iter([(0.0138, 8.0), (0.0120, 2.0), (0.0114, 3.0), (0.0099, 2.0)])
+    monkeypatch.setattr(package, "measure", measured)
+    monkeypatch.setattr(package, "check", lambda *_: passes)
+    monkeypatch.setattr(_Tuning, "_theory", lambda *_: None)
+    monkeypatch.setattr(_Tuning, "_corners", lambda *_: [(1.0, {"aqm": "pie", "capacity": "80 packets"})])
+    monkeypatch.setattr(_Tuning, "_run", lambda _self, *given: run(*given))
+    monkeypatch.setattr(_Tuning, "_finish", lambda _self, tuned: tuned)
+    assert tuning._by_theory().found
+    assert looked == [{1.0, 8.0}, {1.0, 8.0}, {1.0, 2.0, 8.0}, {1.0, 2.0, 3.0, 8.0}]

@@ -551,3 +551,17 @@ def test_a_queue_whose_tail_is_longer_than_the_round_trip_is_not_called_short() 
     kind, said = stated([replace(now, delay_p50=0.004, delay_p99=0.04)], tree, "bottleneck", "present")
     assert kind == "short"
     assert said.text.startswith("Half of the packets wait little compared with the round trip of 30 ms: the median")
+
+
+def test_traffic_with_pauses_is_compared_over_the_same_length() -> None:
+    """FQ-CoDel had runs that held no page, beside longer ones of the present queue that did: "16 % of the rate"."""
+    bulk = ac.flows(1, "cubic", rtt="30 ms", name="bulk", start="uniform 0 s .. 1 s")
+    pauses = {
+        "name": "web",
+        "rtt": "30 ms",
+        "traffic": {"kind": "on-off", "rate": "1 Mbit/s", "on": "1 s", "off": "2 s"},
+    }
+    for flows, alike in (([bulk], False), ([bulk, pauses], True)):
+        link = ac.dumbbell(rate="5 Mbit/s", queue={"capacity": "600 ms"}, flows=flows, duration="9 s")
+        runs = ac.why(scenario=link).diagnosis.lab.record
+        assert (runs["instead: FQ-CoDel"]["length_s"] == runs["present"]["length_s"]) == alike

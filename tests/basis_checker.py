@@ -11,7 +11,6 @@ from typing import Any
 import checkers
 from cause_checker import MEASURES
 from checkers import _Runs, _uneven
-from printed_checker import NOTHING
 
 CAUSES = {
     "link-layer": "cells of ATM|overhead of the link layer",
@@ -46,13 +45,12 @@ CAUSES = {
 }
 """What is said of a cause, by its key."""
 SYMPTOMS = {name: predicate for predicate, (name, *_) in MEASURES.items()}
-TIME = r"[0-9.e+-]+ (?:us|ms|s)\b"
 
 
 def wrong(answer: dict[str, Any], known: _Runs | None = None) -> list[str]:
     """Return what is false of what an answer rests on."""
     every = _Runs(answer["runs"], answer["link"], known)
-    faults = [*_first_cause(answer), *_runs(answer), *_in_linux(answer), *_calls(answer)]
+    faults = [*_first_cause(answer), *_runs(answer), *_calls(answer)]
     for part in [answer, *answer["beside"]]:
         runs = _Runs(part["runs"], part["link"], every)
         faults += [*_keys(part), *_how(part, runs)]
@@ -120,20 +118,6 @@ def _runs(answer: Mapping[str, Any]) -> Iterator[str]:
     first = min(seed for _, seed in there)
     if f"seeds from {first}" not in answer["checked"]:
         yield f"seeds from {first}: {answer['checked']}"
-
-
-def _in_linux(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Where Linux's TCP makes the answer another, "here" is what the table has."""
-    pattern = rf"a median wait of {TIME} \(here ({TIME})\) and a utilisation of [0-9.]+ % \(here ([0-9.]+) %\)"
-    for wait, used in re.findall(pattern, str(answer.get("printed", ""))):
-        number, unit = wait.split()
-        seconds = float(number) * {"us": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
-        now = answer["present"]
-        if (
-            abs(seconds - now["delay_p50"]) > max(6e-3 * now["delay_p50"], NOTHING)
-            or abs(float(used) / 100 - now["utilization"]) > 1e-3
-        ):
-            yield f"with Linux's TCP another answer than here, {wait} and {used} %"
 
 
 def _calls(answer: Mapping[str, Any]) -> Iterator[str]:

@@ -200,7 +200,7 @@ def _peaks(part: dict[str, Any], answer: dict[str, Any], runs: _Runs) -> None:
 
 
 def _rests(answer: dict[str, Any], every: _Runs) -> None:
-    """What an answer rests on: its settings, the length of the present runs, and its own numbers as "here"."""
+    """What an answer rests on: its settings, and the length of the present runs."""
     parts = [answer, *answer.get("beside", [])]
     settings = {json.dumps(run["scenario"]) for part in parts for run in part["runs"].values()}
     said = re.search(r"of (\d+) settings", answer["checked"])
@@ -213,12 +213,6 @@ def _rests(answer: dict[str, Any], every: _Runs) -> None:
     assert (begin > 0) == (spans[3] is not None), answer["checked"]
     for stated, unit, value in ((spans[1], spans[2], end - begin), (spans[3] or "0", spans[4] or "s", begin)):
         _near(float(stated) * _UNIT[unit], value, {"text": answer["checked"]}, 6e-3 * value)
-    style = re.search(
-        r"\(here ([0-9.e+-]+) (us|ms|s)\) and a utilisation of [0-9.]+ % \(here ([0-9.]+) %\)", answer["checked"]
-    )
-    if style is not None:
-        _near(float(style[1]) * _UNIT[style[2]], answer["present"]["delay_p50"], {"text": answer["checked"]}, 1e-6)
-        _near(float(style[3]) / 100, answer["present"]["utilization"], {"text": answer["checked"]}, 1e-3)
 
 
 def _offered(part: dict[str, Any], answer: dict[str, Any]) -> None:

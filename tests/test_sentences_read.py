@@ -314,14 +314,6 @@ def test_an_option_that_was_given_is_not_advised() -> None:
     assert "--until-sure" not in str(replace(unsized, until_sure=True))
 
 
-def test_what_a_file_lacks_is_not_covered() -> None:
-    """A change of the number of flows counted as a rate that changes."""
-    scenario = over({}, {})
-    for change, covered in (({"flows": "flows-1", "count": 2}, False), ({"link": "l", "rate": "5 Mbit/s"}, True)):
-        changing = ac.Scenario({**scenario.tree, "change": [{"at": "3 s", **change}]})
-        assert ("rates that change" not in why_module._uncovered(changing.canonical)) == covered
-
-
 def test_chance_is_said_where_a_remedy_gains_nothing_for_certain() -> None:
     """ "No gain that counts: 99 % wait at most 60 ms, now 100 ms" of three seeds that differ by as much."""
     evidence = Evidence("", 0.06, kind="time")
@@ -399,7 +391,7 @@ def test_the_highest_queue_is_of_all_seeds() -> None:
     highest = max(own.peak for own in answer.diagnosis.present.numbers)
     assert answer.present.highest == pytest.approx(highest)
     assert highest > 1.05 * answer.present.peak
-    assert f"| peak {answer.present.peak * 1e3:.3g} ms with the first seed\n" in str(answer)
+    assert f"| peak {answer.present.peak * 1e3:.3g} ms in the first run\n" in str(answer)
     assert f"swings between 0 ms and {highest * 1e3:.3g} ms" in answer.sentence
 
 

@@ -432,7 +432,7 @@ def test_seeds_follow_where_the_interval_lies_across_the_target(
     assert (answer.worst.seeds, answer.undecided) == (seeds, undecided)
     assert ("Cannot tell for certain" in answer.sentence) == undecided
     # the worst is a corner here, whose runs were counted twice
-    monkeypatch.setattr("ackclock.present.text.tune._beside_linux", lambda _tuned: "")
+    monkeypatch.setattr("ackclock.present.text.tune._beside_linux", lambda _tuned: [])
     assert any(
         f"by {seeds} packet runs" in line and f"1 corner with {seeds} seeds each" in line for line in answer.checked
     )

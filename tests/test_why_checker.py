@@ -51,7 +51,7 @@ def runs_once() -> Iterator[None]:
         return known[key]
 
     with pytest.MonkeyPatch.context() as context:
-        for place in (EXPERIMENT, PEOPLE, module("questions.in_linux"), ac):
+        for place in (EXPERIMENT, PEOPLE, ac):
             context.setattr(place, "run", run)
         yield
 
@@ -117,13 +117,6 @@ def test_losses_of_a_stream_that_seeds_do_not_decide_are_not_those_of_the_link()
     checkers._named("stream_loss", 0.0056, 0.0, text, 0.0116, {"text": text})
     with pytest.raises(AssertionError):
         checkers._named("stream_loss", 0.0056, 0.0, text, 0.0016, {"text": text})
-
-
-def test_a_wait_of_picoseconds_is_printed_as_none() -> None:
-    text = "a median wait of 0.428 ms (here 0 ms) and a utilisation of 77.6 % (here 1.4 %)"
-    for wait, right in ((1.6e-11, True), (1e-5, False)):
-        answer = {"printed": text, "present": {"delay_p50": wait, "utilization": 0.014}}
-        assert (list(basis_checker._in_linux(answer)) == []) is right
 
 
 @pytest.mark.parametrize(("half", "right"), [(0.0035, True), (0.001, False), (0.0095, False)])
@@ -406,9 +399,6 @@ FAULTS: dict[str, Callable[[], Any]] = {
     "another state": lambda: wrapped(WHY, "stated", lambda said: ("short", said[1])),
     "fewer runs than there are": lambda: wrapped(WHY, "_checked", lambda text: re.sub(r"by \d+", "by 2", text)),
     "another first seed": lambda: wrapped(WHY, "_checked", lambda text: text.replace("seeds from 1", "seeds from 2")),
-    "the other style's delay as this one's": lambda: wrapped(
-        WHY, "compared_in_linux", lambda text: re.sub(r"delay of (.*?) \(here (.*?)\)", r"delay of \2 (here \1)", text)
-    ),
 }  # fmt: skip
 
 

@@ -14,10 +14,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from ..core._words import called
 from ..core.accessors import presented
 from ..core.scenario import link_of
-from ..core.statement import state
 from .causes.ablations import control
 from .causes.scales import bits, bulk, once, quantities
 from .causes.shapers import returning
@@ -88,13 +86,13 @@ class Trust:
     more."""
     loss: float
     """Largest difference of the loss among them."""
-    reason: str = ""
-    """Why there is no cell near."""
+    styles: tuple[str, ...] = ()
+    """Styles of the link's endpoints that are not the cells', "linux"."""
 
     @property
     @presented
     def sentence(self) -> str:
-        """In words."""
+        """In words; empty where no cell is near."""
         raise NotImplementedError
 
     def json(self) -> dict[str, Any]:
@@ -106,7 +104,6 @@ class Trust:
             "utilisation": self.utilisation if self.cells else None,
             "delay_share": self.wait if self.cells else None,
             "loss": self.loss if self.cells else None,
-            "reason": self.reason or None,
             "sentence": self.sentence,
         }
 
@@ -149,32 +146,21 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
     kinds = {control(flow) for flow in flows}
     queue = _queue(entry["queue"])
     others = [flow for flow in tree["flows"] if link in flow["path"] and flow not in flows]
-    congestion = " and ".join(sorted(kinds)) or "no endless flow"
+    congestion = " and ".join(sorted(kinds))
     none = Trust(KERNEL, congestion, queue, (), math.nan, math.nan, math.nan)
-
-    def without(reason: str) -> Trust:
-        return Trust(**{**none.__dict__, "reason": reason})
-
-    if len(kinds) != 1:
-        return without(
-            "the cells that ship with ackclock have one congestion control at a time"
-            if kinds
-            else "the cells that ship with ackclock have endless flows only"
-        )
     if (
-        others
+        len(kinds) != 1
+        or others
         or once(tree)
         or not isinstance(entry["rate"], str)
         or any(flow.get(key, "none") not in ("none", "unlimited") for flow in flows for key in LIMITS)
         or _elsewhere(tree, flows, link)
         or any(entry.get(key, "none") != "none" for key in ("loss", "jitter", "policer", "shaper", "service"))
+        or _other_packets(flows, entry["queue"], congestion)
+        or _other_times(entry["queue"], queue)
     ):
-        return without("the cells that ship with ackclock have endless flows alone on a plain link")
-    if other := _other_packets(flows, entry["queue"], congestion) or _other_times(entry["queue"], queue):
-        return without(other)
+        return none
     listed = [cell for cell in cells() if cell.congestion == congestion and cell.queue == queue]
-    if not listed:
-        return without(str(state("agreement.no-cell", congestion=called(congestion), queue=queue)))
     count = sum(int(flow["count"]) for flow in flows)
     rates = bits(entry)
     rtts = [value for flow in flows for value in quantities(flow["rtt"])]
@@ -184,9 +170,8 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
         return math.hypot(math.log(cell.flows / count), math.log(cell.rate / rates), math.log(cell.rtt / rtt))
 
     chosen = sorted(listed, key=apart)[:NEAREST]
-    if apart(chosen[0]) > FAR:
-        far = state("agreement.far", congestion=called(congestion), queue=queue, nearest=chosen[0].name)
-        return without(str(far))
+    if not chosen or apart(chosen[0]) > FAR:
+        return none
     return Trust(
         KERNEL,
         congestion,
@@ -195,30 +180,26 @@ def near(tree: Mapping[str, Any], link: str) -> Trust:
         max(abs(cell.ours["utilisation"] - cell.kernel["utilisation"]) for cell in chosen),
         max(abs(cell.ours["queue"] - cell.kernel["queue"]) / max(cell.kernel["queue"], 1.0) for cell in chosen),
         max(abs(cell.ours["loss"] - cell.kernel["loss"]) for cell in chosen),
+        styles=tuple(sorted({str(flow.get("style", "linux")) for flow in flows} - {"linux"})),
     )
 
 
-def _other_packets(flows: Sequence[Mapping[str, Any]], queue: Mapping[str, Any], congestion: str) -> str:
-    """Say how the packets differ from those of the cells; nothing where they do not."""
+def _other_packets(flows: Sequence[Mapping[str, Any]], queue: Mapping[str, Any], congestion: str) -> bool:
+    """Whether the packets differ from those of the cells."""
     sizes = [size for flow in flows for size in quantities(flow["packet_size"])]
     if any(not PACKET[0] <= size <= PACKET[1] for size in sizes):
-        return "the cells that ship with ackclock have packets of 1514 B"
+        return True
     marked = any(flow.get("ecn") for flow in flows) and bool(queue.get("ecn"))
     plain = queue.get("aqm") == "drop-tail" and queue.get("scheduler", "none") == "none"
-    if marked != (congestion == BY_MARKS) and not plain:
-        return str(state("agreement.unmarked" if marked else "agreement.marked", congestion=called(congestion)))
-    return ""
+    return marked != (congestion == BY_MARKS) and not plain
 
 
-def _other_times(queue: Mapping[str, Any], kind: str) -> str:
-    """Say which time of a queue is another than in the cells; nothing where none is."""
+def _other_times(queue: Mapping[str, Any], kind: str) -> bool:
+    """Whether a time of a queue is another than in the cells."""
     scheduler = queue.get("scheduler", "none")
     values = {**queue, **(scheduler if isinstance(scheduler, Mapping) else {})}
-    for key, usual in TUNED.get(kind, {}).items():
-        own = (quantities(values[key]) or [usual])[0]
-        if not usual / OTHERWISE <= own <= usual * OTHERWISE:
-            return str(state("agreement.other-time", queue=kind, key=key, usual=usual))
-    return ""
+    own = {key: (quantities(values[key]) or [usual])[0] for key, usual in TUNED.get(kind, {}).items()}
+    return any(not usual / OTHERWISE <= own[key] <= usual * OTHERWISE for key, usual in TUNED.get(kind, {}).items())
 
 
 def _elsewhere(tree: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], link: str) -> bool:

@@ -46,9 +46,9 @@ from .causes.scales import room as room_of
 from .causes.sentences import Evidence, Sentence, interval
 from .causes.shapers import filters_acks, held, let_through, returning
 from .causes.symptoms import SYMPTOMS, Measured
+from .endpoint_style import styled
 from .following import Following, following, follows
 from .home import DOWN, doing, home
-from .in_linux import InLinux, compared_in_linux, linux_of, shorter, styled
 from .people import People, people
 from .phases import drawn
 from .remedies import Remedy, other_queue, other_senders
@@ -149,8 +149,6 @@ class Why(Card):
     """The preference that was stated."""
     following: tuple[Following, ...] = ()
     """Shapers that follow the rates of links for whose other setting there are no commands."""
-    in_linux: InLinux | None = None
-    """The same with endpoints of style "linux"; None where they are, or it cannot be told."""
 
     @property
     def sentence(self) -> str:
@@ -359,7 +357,6 @@ def why(
     proposed = any(said.subject == "FQ-CoDel" and said.predicate == "costs" for said in sentences)
     shapers = tuple(_following(lab, tree, judged, seed)) if proposed and (prefer is None or main.recommended) else ()
     trust = near(tree, name)
-    in_linux = linux_of(tree, name, answer)
     return Why(
         sentences=tuple(sentences),
         state=main.state,
@@ -372,13 +369,12 @@ def why(
         people=served,
         senders=next((remedy for remedy in remedies if remedy.name == "BBR"), None),
         checked=f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}{_starts(asked, scenario)}\n"
-        f"{trust.sentence}{compared_in_linux(tree, name, answer, in_linux, bool(trust.cells))}",
+        f"{trust.sentence}".strip(),
         trust=trust,
         diagnosis=answer,
         scenario=asked,
         prefer=prefer,
         following=shapers,
-        in_linux=in_linux,
     )
 
 
@@ -406,8 +402,10 @@ def _people(tree: dict[str, Any], main: Judged, remedies: Sequence[Remedy], seed
     """The verdict for people, now and with the remedies."""
     trees = {"now": tree} | {SETTING_NAMES[remedy.name]: remedy.tree for remedy in remedies}
     present = main.diagnosis.present
+    own, longer = present.length, present.factor
+    before = replace(own, warm=own.warm / longer, measured=own.measured / longer)
     rates = _rates(tree, main.present, remedies)
-    return people(trees, main.link, present.length, seed, _one_way(present), rates, packets, shorter(present))
+    return people(trees, main.link, own, seed, _one_way(present), rates, packets, before)
 
 
 def _with_classes(main: Judged, beside: Sequence[Judged], tree: Mapping[str, Any]) -> Judged:
@@ -511,7 +509,6 @@ def _checked(judged: Sequence[Judged], tree: dict[str, Any], seed: int) -> str:
         millions=float(f"{millions:.2g}"),
         lengths=state(f"why.length-{case}", present=present),
         seed=seed,
-        uncovered=listed(_uncovered(tree)),
     )
     return str(checked)
 
@@ -602,17 +599,6 @@ def _judged(diagnosis: Diagnosis, tree: dict[str, Any], name: str, seed: int) ->
         first = replace(first, text=str(state("why.measured", seconds=seconds, sentence=_small(first.text))))
     setting = replace(averaged(setting, diagnosis.present.numbers), filters_acks=filters_acks(link_of(tree, name)))
     return Judged(name, kind, (first, *diagnosis.sentences), diagnosis, setting)
-
-
-def _uncovered(tree: Mapping[str, Any]) -> list[str]:
-    """Return what the file lacks, and the answer therefore does not cover."""
-    kinds = {flow["traffic"]["kind"] for flow in tree["flows"]}
-    varies = any("rate" in change and "link" in change for change in tree.get("change", []))
-    varies = varies or any(not isinstance(link["rate"], str) for link in tree["link"])
-    other = [] if len(kinds) > 1 or kinds != {"bulk"} else ["other traffic"]
-    services = [link["service"]["kind"] for link in tree["link"] if link.get("service", "none") != "none"]
-    radio = [] if "wifi" in services else ["Wi-Fi"]
-    return [*(other or ["traffic of other kinds"]), *radio, *([] if varies else ["rates that change"])]
 
 
 def _left_out(link: str | None, crossed: Sequence[str], also: Sequence[str]) -> str:

@@ -7,22 +7,14 @@ from typing import Final
 from ...core._words import called
 from ...questions.agreement import Trust
 
-STATEMENTS: Final = {
-    "no-cell": "the cells that ship with ackclock have no {congestion} over {queue}",
-    "marked": "the cells that ship with ackclock have ECN with {congestion}",
-    "unmarked": "the cells that ship with ackclock have no ECN with {congestion}",
-    "other-time": "the cells that ship with ackclock have {queue} with the {key} of {usual:time}",
-    "far": "the nearest cell of {congestion} over {queue} is {nearest}, too far to say anything",
-}
-
 OF_CELLS: Final = {"pfifo": " of one bandwidth-delay product, that of 40 ms at least", "red": " from 15 to 45 kB"}
 """Properties of the cells' queues by which other links may differ; RED's thresholds at 10 Mbit/s."""
 
 
 def sentence(trust: Trust) -> str:
-    """Return the largest differences in the nearest cells, or why there is none near."""
+    """Return the largest differences in the nearest cells; nothing where none is near."""
     if not trust.cells:
-        return f"Not compared with Linux near here: {trust.reason}."
+        return ""
     agree = sum(cell.equivalent for cell in trust.cells)
     where = "; ".join(cell.name for cell in trust.cells)
     several = f"{len(trust.cells)} cells that were" if len(trust.cells) > 1 else "cell that was"
@@ -30,5 +22,11 @@ def sentence(trust: Trust) -> str:
         f"Error bars from the nearest {several} also run on Linux {trust.kernel} "
         f"({called(trust.congestion)} over {trust.queue}{OF_CELLS.get(trust.queue, '')}: {where}): utilisation "
         f"±{100 * trust.utilisation:.2g} points, mean delay ±{100 * trust.wait:.2g} %, loss "
-        f"±{100 * trust.loss:.2g} points; {agree} of {len(trust.cells)} within all margins."
+        f"±{100 * trust.loss:.2g} points; {agree} of {len(trust.cells)} within all margins.{_style(trust)}"
     )
+
+
+def _style(trust: Trust) -> str:
+    """The style of the run, where it is not that of the cells."""
+    styles = " and ".join(f'"{style}"' for style in trust.styles)
+    return f' They have style "linux", this run {styles}.' if styles else ""

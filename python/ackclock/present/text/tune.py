@@ -211,8 +211,7 @@ def checked(tuned: Tuned) -> list[str]:
         )
         if styles:
             lines.append(f'with TCP endpoints in style "{" and ".join(styles)}" (--style has the other)')
-        lines.append(_beside_linux(tuned))
-    lines.append("not looked at: places between these, other traffic than the file's, rates that change")
+        lines += _beside_linux(tuned)
     return lines
 
 
@@ -230,14 +229,12 @@ def _seeds(runs: Iterable[Run]) -> str:
     return f"{few} to {many} seeds each" if few < many else f"{few} seed{'s' * (few != 1)} each"
 
 
-def _beside_linux(tuned: Tuned) -> str:
-    """Return how far the engine is from Linux near this link, at the worst place."""
+def _beside_linux(tuned: Tuned) -> list[str]:
+    """Return how far the engine is from Linux near this link, at the worst place, if that is known."""
     point = tuned.worst.point if tuned.worst is not None else tuned.problem.corners()[0]
     queue = placed(tuned.problem, tuned.queue or DEFAULT[1], point)
     said = near(queue.canonical, tuned.problem.link).sentence
-    if said.startswith("Not compared"):
-        return f"not compared with Linux{at(point)}:{said.partition(':')[2]}"
-    return f"beside Linux{at(point)}: {said}"
+    return [f"beside Linux{at(point)}: {said}"] if said else []
 
 
 def text(tuned: Tuned) -> str:

@@ -19,23 +19,12 @@ from ...questions.why import Why
 from ..tables import TextTable, text_table
 from . import people
 
-OTHER_USE: Final = 0.05
-"""With Linux's TCP the answer is another where the utilisation is so different, ..."""
-OTHER_WAIT: Final = 1.0
-"""... or the median wait by so much of the shorter one ..."""
-OTHER_WAIT_S: Final = 0.005
-"""... and by so much, s."""
 STATED: Final = 0.01
 """Intervals of goodputs wider than this part of them are stated."""
-SEEN_APART: Final = 1.05
-"""A 99th percentile of the wait above so many times the highest sample of the queue is explained."""
 
 DEPENDS: Final = " Whether that is better depends on what you prefer."
 STATEMENTS: Final = {
-    "checked": (
-        "Checked by {runs} of {settings}, {millions:g} M packets: {lengths}; seeds from {seed}. Not covered: "
-        "{uncovered}."
-    ),
+    "checked": "Checked by {runs} of {settings}, {millions:g} M packets: {lengths}; seeds from {seed}.",
     "one-setting": "the present setting alone",
     "settings": "{settings} settings",
     "after-warm-up": "for {measured:time} after a warm-up of {warm:time}",
@@ -104,29 +93,17 @@ STATEMENTS: Final = {
         "No other queue was tried at {links}: CAKE is there, in an isolation that gives no flow a queue of its own; "
         "triple-isolate, its default, does."
     ),
-    "other-style": (
-        "With Linux's TCP the answer is another: a median wait of {delay:time} (here {here:time}) and a utilisation of "
-        "{used:share} (here {used_here:share}); --style linux asks about that."
-    ),
-    "in-style": (
-        ' This run is in style "{style}". In style "linux" it has a median delay of {delay:time} (here '
-        "{here:time}) and a utilisation of {used:share} (here {used_here:share})."
-    ),
-    "not-in-linux-style": (
-        ' They were compared in style "linux"; this run is in style "{style}". In style "linux" it has a median '
-        "delay of {delay:time} (here {here:time}) and a utilisation of {used:share} (here {used_here:share})."
-    ),
 }
 
 
 def text(why: Why) -> str:
     """Return the sentences, both settings of each judged link, the table of classes of flows, and the commands."""
-    lines = [*why.lines, *([people.sentence(why.people)] if why.people else []), *_other_style(why), ""]
+    lines = [*why.lines, *([people.sentence(why.people)] if why.people else []), ""]
     many = bool(why.beside)
     for link, present, other, _ in why.every:
         for name, shown in [("now", present)] + ([("instead", other)] if other else []):
             head = f"{link}, {name}: " if many else f"{name:8}"
-            lines += [f"{head}{shown.queue}", f"  queue |{shown.spark}| peak {_peak(shown, link)}"]
+            lines += [f"{head}{shown.queue}", f"  queue |{shown.spark}| peak {time(shown.peak)} in the first run"]
             lines += [
                 f"  delay p50 {_delay(shown.delay_p50)}, p99 {_delay(shown.delay_p99)}; "
                 f"utilisation {share(shown.utilization)}; {_loss(shown)}",
@@ -146,38 +123,9 @@ def text(why: Why) -> str:
     return "\n".join([*lines, why.checked, *([foot] if foot else [])])
 
 
-def _other_style(why: Why) -> list[str]:
-    """The link with Linux's TCP, where that is so different that the answer is another."""
-    if why.in_linux is None:
-        return []
-    delay, used, delay_half, used_half = why.in_linux
-    here, wait = why.present, abs(delay - why.present.delay_p50)
-    other_wait = wait > max(OTHER_WAIT_S, OTHER_WAIT * min(delay, here.delay_p50), delay_half)
-    if not other_wait and abs(used - here.utilization) < max(OTHER_USE, used_half):
-        return []
-    values = {"delay": delay, "here": here.delay_p50, "used": used, "used_here": here.utilization}
-    return [str(state("why.other-style", **values))]
-
-
 def _delay(seconds: float) -> str:
     """A mean delay; unknown where nothing crosses the link in some run."""
     return time(seconds) if math.isfinite(seconds) else "unknown"
-
-
-def _peak(setting: Setting, link: str) -> str:
-    """The highest sample of a queue, and why packets wait longer, where they do."""
-    peak = time(setting.peak)
-    # one run is drawn, what is said is of all
-    first = " with the first seed" if setting.highest > SEEN_APART * setting.peak else ""
-    if setting.delay_p99 <= SEEN_APART * max(setting.peak, setting.highest):
-        return peak + first
-    entry = link_of(setting.result._scenario, link)
-    if entry.get("service", "none") != "none":
-        return f"{peak} at the mean rate{first}; packets wait longer while less is sent"
-    queue = entry["queue"]
-    if queue.get("scheduler", "none") == "none":
-        return f"{peak} in samples{first}; packets between them wait longer"
-    return f"{peak} of backlog{first}; packets of flows that take turns wait longer"
 
 
 def _loss(setting: Setting) -> str:

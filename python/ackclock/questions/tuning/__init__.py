@@ -26,7 +26,7 @@ from ...core.statement import Statement, state
 from ...core.units import Span, read_quantity, span_of
 from ...experiment.sequential import TUNE
 from ..causes.shapers import held
-from ..in_linux import styled
+from ..endpoint_style import styled
 from .answer import TOLERANCE, Compromise, Other, Tuned, spans
 from .families import FAMILIES, Family, longest, rounded
 from .packets import Run, beside, compared, latin, measure, shortest

@@ -584,20 +584,6 @@ def _recommended(answer: Mapping[str, Any], sentence: Mapping[str, Any]) -> Iter
 def _of_classes(every: Iterable[Mapping[str, Any]], sentence: Mapping[str, Any]) -> Iterator[str]:
     """Classes that are said to wait longer, to get less, or to get more than next to nothing, do."""
     effects = {(effect["key"], effect["subject"]): effect for effect in every}
-    names = sorted((name for key, name in effects if key == "one_way_p99"), key=len, reverse=True)
-    for only, whose in re.findall(r"of all packets; (only|above all) (.*?) waits? longer", sentence["text"]):
-        named = [name for name in names if re.search(rf"(?:^|, | and ){re.escape(name)}(?=$|, | and )", whose)]
-        for name in names:
-            tail = effects["one_way_p99", name]
-            grown = tail["after"] / tail["before"] if tail["before"] else math.inf
-            if name in named and grown < 1.2:
-                yield f"{sentence['text']}: {name} does not wait longer ({grown:.3g} times)"
-            if (
-                name not in named
-                and grown > (1.02 if only == "only" else 1.3)
-                and tail["half"] < tail["after"] - tail["before"]
-            ):
-                yield f"{sentence['text']}: {name} waits longer, too ({grown:.3g} times)"
     for part, name in re.findall(
         r"([0-9.]+)(?: ± [0-9.]+)? % less goodput of (.*?)(?=$|, | and |[.;])", sentence["text"]
     ):

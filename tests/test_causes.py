@@ -21,7 +21,7 @@ import checkers
 from ackclock.core._words import called
 from ackclock.questions import causes
 from ackclock.questions.causes import experiment, measures, remedy, scales, shapers
-from ackclock.questions.causes.ablations import GENERAL, SPECIFIC, in_words
+from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
 from ackclock.questions.causes.experiment import Lab, diagnose
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.causes.sentences import Evidence
@@ -423,13 +423,6 @@ def test_the_bucket_of_a_policer_lengthens_the_runs() -> None:
         ac.run(scenario.with_({"scenario.measure": window})).links.loc["l", "loss_policer"] for window in windows
     ]
     assert policed[0] == pytest.approx(policed[1], rel=0.35)
-
-
-def test_everything_that_is_taken_away_has_words() -> None:
-    """ "Cause not found (taken away one by one: wire-loss, short-transfers, queue)": names of keys."""
-    for ablation in (*SPECIFIC, *GENERAL):
-        (words,) = in_words([ablation.key, ablation.key])
-        assert "-" not in words
 
 
 def test_what_the_wire_loses_is_not_counted_as_lost_at_the_queue() -> None:

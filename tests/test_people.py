@@ -10,7 +10,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.core.devices import IFB
-from ackclock.core.units import rate_text, time
+from ackclock.core.units import time
 from ackclock.present.cli import main
 from ackclock.present.text.people import footnote, sentence, table
 from ackclock.questions.causes.scales import Length, timed
@@ -112,28 +112,6 @@ def test_the_time_of_a_page_is_said_to_be_the_median_and_the_slowest_is_stated(d
     cells = [table(People({"now": shown}, ("down",))).columns["now"]["a page of 2 MB"] for shown in (deep, slow)]
     assert "slowest" not in cells[0]
     assert cells[1] == f"{cells[0]}; the slowest of {deep.pages} {time(2.5 * deep.page)}"
-    assert "over one new connection, its time is the median." in footnote(People({"now": deep}, ("down",)))
-    beside = footnote(People({"now": replace(deep, beside_call=True)}, ("down",)))
-    assert "over one new connection beside the call, its time is the median." in beside
-    fast = home("1 Gbit/s", "1 Gbit/s", "20 ms", queue=DEEP).canonical
-    assert people({"now": fast}, "down", replace(LENGTH, measured=1.0), packets=1_300_000).settings["now"].beside_call
-
-
-def test_a_call_beside_streams_of_constant_rate_depends_on_their_phase() -> None:
-    """MOS 4.3 beside cameras that lose 16.7 %: of another phase, the call loses its part, too."""
-    link = {"name": "line", "rate": "10 Mbit/s", "delay": "5 ms", "queue": {"capacity": "100 packets"}}
-    cameras = {"name": "cameras", "count": 4, "path": ["line"], "rtt": "20 ms", "packet_size": "1250 B"}
-    cameras |= {"traffic": {"kind": "cbr", "rate": "3 Mbit/s"}, "start": "uniform 0 s .. 20 ms"}
-    tree = ac.Scenario({"scenario": {"duration": "30 s"}, "link": [link], "flows": [cameras]}).canonical
-    answer = people({"now": tree}, "line", LENGTH)
-    own, theirs = answer.settings["now"].phases["cameras"]
-    assert theirs == pytest.approx(1 / 6, abs=0.01)
-    assert abs(own - theirs) > 0.05
-    assert "the call loses" in sentence(answer)
-    assert "by their phase, so another call may fare otherwise." in sentence(answer)
-    fair = {"scheduler": "fq_codel"}
-    calm = ac.Scenario({"scenario": {"duration": "30 s"}, "link": [link | {"queue": fair}], "flows": [cameras]})
-    assert people({"now": calm.canonical}, "line", LENGTH).settings["now"].phases == {}
 
 
 def test_packets_of_a_call_that_fill_a_buffer_of_packets_give_no_verdict() -> None:
@@ -182,11 +160,9 @@ def test_download_at_another_rate_than_without_the_call_has_no_time() -> None:
     assert apart.settings["now"].page == plain.page
     cell = table(apart).columns["now"]["a download of 100 MB"]
     assert cell == "not known: the call changes its rate"
-    rates = f"A download (now) has {rate_text(rate)} beside the call and {rate_text(rate / 2)} without it."
-    assert rates in footnote(apart)
-    assert "A download (" not in footnote(People({"now": plain}, ("down",)))
-    assert "what an endless flow gets beside the call." in footnote(People({"now": plain}, ("down",)))
-    assert "what one flow of hog gets beside the call." in footnote(People({"now": plain}, ("down",), user="hog"))
+    still = replace(apart.settings["now"], runs=(replace(plain, rate_beside=0.0), plain))
+    shown = table(People({"now": still}, ("down",))).columns["now"]["a download of 100 MB"]
+    assert shown == "not known: no endless flow gets through on this path"
 
 
 def test_seeds_that_differ_by_more_than_their_mean_give_no_time(deep: Experience) -> None:

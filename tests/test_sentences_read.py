@@ -321,8 +321,7 @@ def test_chance_is_said_where_a_remedy_gains_nothing_for_certain() -> None:
         after = 0.06 if open_ else 0.099
         balance = Balance((Effect("delay_p99", "l", 0.1, after, half, None, evidence),))
         said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, balance), wanted=False, prefer=None)
-        assert f"no gain {'for certain' if open_ else 'that counts'}: 99 % wait at most" in said.text
-        assert said.text.endswith("which seeds do not tell from chance.") == open_
+        assert said.text.endswith(f"no gain {'for certain' if open_ else 'that counts'}.")
 
 
 @pytest.mark.parametrize("half", [0.1, 0.9])
@@ -335,10 +334,7 @@ def test_a_call_that_waits_less_is_a_gain(half: float) -> None:
     said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, balance), balance.wanted(None), None).text
     gain = "99 % of the packets of call arrive within 20 ms in place of 540 ms"
     assert said == (
-        f"FQ-CoDel instead: {gain}."
-        if half < 0.5
-        else "FQ-CoDel instead would bring these flows no gain for certain: 99 % wait at most 600 ms, now 600 ms; "
-        f"that {gain} may be chance."
+        f"FQ-CoDel instead: {gain}." if half < 0.5 else "FQ-CoDel instead would bring these flows no gain for certain."
     )
     worse = Effect("one_way_p99", "burst", 0.54, 0.9, 0.1, False, evidence)
     assert Balance((link, tail, worse)).wanted(None) is False
@@ -369,20 +365,6 @@ def test_a_single_cell_beside_linux_is_one() -> None:
     trust = near(tree, "l")
     assert f"the nearest {len(trust.cells)} cells that were also run on Linux" in trust.sentence
     assert "the nearest cell that was also run on Linux" in replace(trust, cells=trust.cells[:1]).sentence
-
-
-@pytest.mark.parametrize(
-    ("after", "who"), [(0.1, "only a waits"), (0.09, "only a waits"), (0.104, "above all a waits")]
-)
-def test_only_those_wait_longer_who_do(after: float, who: str) -> None:
-    """ "Only first hop and second hop wait longer" stood over 54.8 and 57.8 ms of the flows over both."""
-    evidence = Evidence("a test", 0.0)
-    whole = Effect("delay_p99", "l", 0.1, 0.2, 0.01, False, evidence)
-    rows = [
-        Effect("one_way_p99", name, 0.1, *rest, evidence)
-        for name, rest in (("a", (0.2, 0.01, False)), ("b", (after, 0.01, None)))
-    ]
-    assert f"of all packets; {who} longer" in remedies._effect(whole, Balance((whole, *rows)))
 
 
 def test_the_highest_queue_is_of_all_seeds() -> None:

@@ -11,7 +11,6 @@ from ackclock.present.text.results import run_tables
 from ackclock.present.text.variants import comparison
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.shaped import by_second, measures, shaped, underused
-from conftest import Command
 
 
 def bytes_of(result: ac.Result) -> float:
@@ -76,19 +75,6 @@ def test_cells_of_small_packets_are_used_too() -> None:
     assert measures(result)["links"]["isp"]["utilization"] == pytest.approx(1, abs=0.01)
     said = str(result)
     assert "858 kbit/s that its shaper lets through in full packets; smaller ones take more of it" in said
-    assert "A full buffer of 28 packets, which fill its memory, takes" in said
-
-
-def test_a_buffer_as_a_time_is_of_the_line(ackclock: Command, tmp_path: Path) -> None:
-    """A capacity of 50 ms behind a shaper of a tenth: the wait is half a second, without a word."""
-    described = scenario({"capacity": "50 ms"}, shaper={"rate": "10 Mbit/s", "burst": "30 kB"})
-    link = shaped(described.canonical)["isp"]
-    assert link.factor == 1  # the engine's utilisation is the shaper's already
-    assert link.buffer == ("625 kB", pytest.approx(0.5))
-    assert ac.run(described).links.loc["isp", "delay_max"] == pytest.approx(0.5, rel=0.02)
-    (tmp_path / "s.json").write_text(described.to_json(), encoding="utf-8")
-    said = " ".join(ackclock("run", tmp_path / "s.json").stdout.split())
-    assert "A full buffer of 625 kB takes 500 ms at the shaper's rate, 50 ms at the line's" in said
 
 
 def test_what_a_bucket_has_saved_counts_by_bytes() -> None:

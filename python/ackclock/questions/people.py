@@ -22,7 +22,6 @@ from ..core.statement import state
 from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import PEOPLE
-from .causes.remedy import MIN_LOSS_GAIN
 from .causes.scales import Length, bulk, carried, in_periods, once, pace, quantities, timed
 from .causes.sentences import interval
 from .causes.shapers import returning
@@ -90,20 +89,9 @@ class Experience:
     one_way: Mapping[str, float] = field(default_factory=dict)
     """Median one-way delays of the endless flows over the call's links, by class, beside the call, s."""
     rate_beside: float = math.nan
-    """Mean goodput of an endless flow beside the call, bit/s, ..."""
-    rate_without: float = math.nan
-    """... and without it, where that is so different that no time of a download is stated; else NaN."""
+    """Mean goodput of an endless flow beside the call, bit/s."""
     page_max: float = math.nan
     """Time of the slowest page, s."""
-    beside_call: bool = False
-    """Whether the pages load beside the call, which then waits for their packets, too."""
-    phases: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """
-    Part of the packets lost that a call loses there, and that a class of constant rate loses, by its name.
-
-    Only over drop-tail queues that all share, where packets at constant intervals meet a full queue or not by their
-    phase, and where the two differ so much.
-    """
 
     @property
     def added(self) -> float:
@@ -193,8 +181,6 @@ class People:
     """Why there is no verdict, where `settings` is empty."""
     within: str = ""
     """Class of flows whose packets share a class of a queue with the probes, where no other would take these."""
-    user: str = ""
-    """Class of flows whose rate a download has, where there are others."""
     limited: bool = False
     """Whether the runs are shorter than pages and slow motions want, for the packets that they take."""
     own_time: bool = False
@@ -287,15 +273,13 @@ def people(
     settings = {key: _mean(own) for key, own in answer.items()}
     for key in _other_rates(answer, alone):
         runs = tuple(replace(experience, download=math.nan) for experience in settings[key].runs)
-        settings[key] = replace(settings[key], download=math.nan, rate_without=alone[key], runs=runs)
+        settings[key] = replace(settings[key], download=math.nan, runs=runs)
     name = str(user["name"])
-    several = len(bulk(first, link)) > 1
     shared = any(True for link in first["link"] for _ in _asking(link["queue"], name))
     return People(
         settings,
         path,
         within=name if shared else "",
-        user=name if several else "",
         limited=limited,
         own_time=once(first),
         default=_default(first, [*path, *returning(user)]),
@@ -415,24 +399,8 @@ def _mean(runs: Sequence[Experience]) -> Experience:
         pages=pages,
         runs=tuple(runs),
         page_max=max(experience.page_max for experience in runs),
-        beside_call=runs[0].beside_call,
-        phases=_differing({name: _mean_losses(name, runs) for name in runs[0].phases}),
         **means,
     )
-
-
-def _mean_losses(name: str, runs: Sequence[Experience]) -> tuple[float, float]:
-    """The mean over the seeds of what a call and a class of constant rate lose."""
-    call_lost, lost = (sum(experience.phases[name][k] for experience in runs) / len(runs) for k in (0, 1))
-    return call_lost, lost
-
-
-def _differing(losses: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
-    return {
-        name: (own, other)
-        for name, (own, other) in losses.items()
-        if abs(own - other) > max(UNLIKE * max(own, other), MIN_LOSS_GAIN)
-    }
 
 
 def _user(tree: Mapping[str, Any], link: str) -> Mapping[str, Any]:
@@ -555,8 +523,6 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experienc
         page=pages + SET_UP * ping if loaded >= FEWEST else math.nan,
         pages=loaded,
         page_max=slowest + SET_UP * ping if loaded >= FEWEST else math.nan,
-        beside_call=web is voice,
-        phases=_losses_at_constant_rate(voice, user),
         download=8 * DOWNLOAD / rates[0] if rates and rates[0] > 0 else math.nan,
         rate_beside=rates[0] if rates else math.nan,
         seconds=end - begin,
@@ -567,20 +533,6 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experienc
             if raw["classes"][names.index(str(flow["name"]))]["measured"]
         },
     )
-
-
-def _losses_at_constant_rate(voice: Result, user: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-    """The parts that a call there, and each class of constant rate on its path, lose over queues that all share."""
-    tree, path = voice._scenario, set(user["path"])
-    queues = [link["queue"] for link in tree["link"] if link["name"] in path]
-    if any(queue.get("scheduler", "none") != "none" or queue.get("aqm") != "drop-tail" for queue in queues):
-        return {}
-    lost = {name: float(voice.classes.loc[name, "loss"]) for name in voice.classes.index}
-    return {
-        str(flow["name"]): (lost[NAMES[0]], lost[flow["name"]])
-        for flow in tree["flows"]
-        if flow["traffic"]["kind"] == "cbr" and flow["name"] not in NAMES and path & set(flow["path"])
-    }
 
 
 def _pages(result: Result) -> tuple[float, float, int]:

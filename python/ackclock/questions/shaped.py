@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..analysis import Verdict, is_underused
-from .causes.scales import bits, capacity, packet_size, quantities
-from .causes.shapers import counted_rate, let_through, remembered, taken
+from .causes.scales import packet_size, quantities
+from .causes.shapers import counted_rate, let_through, taken
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,12 +33,8 @@ class Shaped:
     """Rate that the engine's utilisation is of, bit/s: the line's where the shaper is in the queue, as CAKE and HTB."""
     packet: float
     """Bytes of a full packet."""
-    buffer: tuple[str, float] | None
-    """The capacity of its queue, and the time that it takes to empty at the shaper's rate, s; None without a limit."""
     taken: float = 1.0
     """Share of the shaper's rate that the packets of a run take, over that of as many bytes of full packets."""
-    fill: int = 0
-    """Full packets that fill the memory of its CAKE, where these are fewer than its capacity; else 0."""
 
     @property
     def factor(self) -> float:
@@ -67,13 +62,9 @@ def shaped(tree: Mapping[str, Any], runs: Sequence[Result] = ()) -> dict[str, Sh
             continue
         name = link["name"]
         packet = packet_size(tree, name)
-        wait, remembers = capacity(link, packet), remembered(link, packet)
-        by_memory = math.isfinite(remembers) and wait >= 0.999 * remembers * packet * 8 / bits(link)
-        buffer = (str(link["queue"].get("capacity")), wait) if math.isfinite(wait) else None
         rows = [next(row for row in result._raw["links"] if row["name"] == name) for result in runs]
         mix = taken(tree, name, *(sum(row[key] for row in rows) for key in ("packets", "bytes")))
-        fill = int(remembers) if by_memory else 0
-        answers[name] = Shaped(name, rate, line, counted_rate(link), packet, buffer, mix, fill)
+        answers[name] = Shaped(name, rate, line, counted_rate(link), packet, mix)
     return answers
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 from ...core._words import listed
@@ -14,19 +13,11 @@ AT_RECEIVERS: Final = "segments wait at the receivers for retransmissions of oth
 
 
 def note(aftermath: Aftermath) -> str:
-    """Return why more is delivered than the link carries, and which measurement window avoids it."""
-    now, later = aftermath.now, aftermath.later
-    text = (
-        f"link `{aftermath.link}`: {listed(list(aftermath.classes))} get{'s' * (len(aftermath.classes) == 1)} "
-        f"{_exact(now.goodput)} over a rate of {rate_text(aftermath.rate)}. When the measured time begins, at "
-        f"{now.begin:g} s, {BEHIND if aftermath.behind else AT_RECEIVERS} that are delivered in it"
-    )
-    if later is None:
-        return f"{text}. A later measurement would avoid it."
-    fair = "" if math.isnan(later.jain) else f" with a Jain index of {later.jain:.2f} instead of {now.jain:.2f}"
+    """Return why more is delivered than the link carries."""
     return (
-        f"{text}. From {later.begin:g} s to {later.end:g} s it is {_exact(later.goodput)}{fair}: --set "
-        f'scenario.duration="{later.end:g} s" --set scenario.measure="{later.begin:g} s .. {later.end:g} s"'
+        f"link `{aftermath.link}`: {listed(list(aftermath.classes))} get{'s' * (len(aftermath.classes) == 1)} "
+        f"{_exact(aftermath.goodput)} over a rate of {rate_text(aftermath.rate)}. When the measured time begins, at "
+        f"{aftermath.begin:g} s, {BEHIND if aftermath.behind else AT_RECEIVERS} that are delivered in it"
     )
 
 

@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 from ...core._words import counted, listed
-from ...core.units import rate_text, share, time, time_within
+from ...core.units import rate_text, time, time_within
 from ...questions.people import DOWNLOAD, FEWEST, PAGE, Experience, Measure, People
 from ..tables import TextTable
 
@@ -79,10 +79,9 @@ def _no_way(experience: Experience) -> str:
 
 def _no_download(experience: Experience) -> str:
     """Why no time of a download is stated."""
-    if math.isnan(experience.rate_without):
-        crossed = "gets through on" if math.isfinite(experience.rate_beside) else "crosses"
-        return f"no endless flow {crossed} this path"
-    return "the call changes its rate"
+    if all(run.rate_beside > 0 for run in experience.runs or [experience]):
+        return "the call changes its rate"
+    return f"no endless flow {'gets through on' if math.isfinite(experience.rate_beside) else 'crosses'} this path"
 
 
 def _grades(experience: Experience) -> str:
@@ -102,18 +101,7 @@ def sentence(people: People) -> str:
     }
     open_ = [f"{words} {' or '.join(own)}" for words, own in names.items() if own]
     undecided = f" Cannot tell whether {', or whether '.join(open_)}." if open_ else ""
-    return f"For people: {'; '.join(parts)}.{undecided}{_class(people)}{_phases(people)}"
-
-
-def _phases(people: People) -> str:
-    """The calls that lose other parts of their packets than streams of constant rate beside them, and why."""
-    parts = [
-        f" {key[0].upper()}{key[1:]} the call loses {share(own)} and {name} {share(other)}: packets at constant "
-        "intervals find a full queue or not by their phase, so another call may fare otherwise."
-        for key, experience in people.settings.items()
-        for name, (own, other) in experience.phases.items()
-    ]
-    return "".join(parts)
+    return f"For people: {'; '.join(parts)}.{undecided}{_class(people)}"
 
 
 def _class(people: People) -> str:
@@ -158,28 +146,8 @@ def footnote(people: People) -> str:
     if first is None:
         return ""
     links = " and ".join(people.path) + (f" in the class of {people.within}" if people.within else "")
-    beside = " beside the call" if first.beside_call else ""
-    rates = "".join(map(_other_rate, people.settings.items()))
-    pages = f"; a page loads over one new connection{beside}, its time is the median"
     source = "the call of the scenario" if people.own_call else "probes beside the traffic"
     return (
-        f"For people: from {source}, over {links}, {counted(len(first.runs), 'seed')} of "
-        f"{time(first.seconds)} a setting; ± is the 95 % interval of the mean. Calls: G.711 with concealment, the best "
-        f"jitter buffer, E-model of ITU-T G.107{'' if people.own_call else pages}. "
-        f"The grade is DSLReports' of the added round trip.{_whose(people)}{rates}"
+        f"For people: from {source}, over {links}, {counted(len(first.runs), 'seed')} of {time(first.seconds)} a "
+        "setting; ± is the 95 % interval of the mean."
     )
-
-
-def _whose(people: People) -> str:
-    """The flows whose rate a download has."""
-    known = any(math.isfinite(setting.download) for setting in people.settings.values())
-    whose = f"one flow of {people.user}" if people.user else "an endless flow"
-    return f" A download has what {whose} gets beside the call." if known else ""
-
-
-def _other_rate(named: tuple[str, Experience]) -> str:
-    name, experience = named
-    if math.isnan(experience.rate_without):
-        return ""
-    rates = f"{rate_text(experience.rate_beside)} beside the call and {rate_text(experience.rate_without)} without it"
-    return f" A download ({name}) has {rates}."

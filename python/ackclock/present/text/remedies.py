@@ -46,22 +46,16 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
     many = len({effect.subject for effect in balance.effects if effect.key in OF_LINKS}) > 1
     where = f" at {listed(list(remedy.settings))}" if many else ""
     of_links = [gain for gain in balance.gains if gain.key not in OF_PEOPLE]
-    gains = _by_link(of_links or balance.gains, balance, many) or _freed(balance)
-    costs = _by_link(_greatest(balance.costs), balance, many)
+    gains = _by_link(of_links or balance.gains, many) or _freed(balance)
+    costs = _by_link(_greatest(balance.costs), many)
     shaped_links = {link for link, setting in remedy.settings.items() if "behind a shaper" in setting.queue}
     paid = [_cost(cost, many, cost.subject in shaped_links) for cost in balance.costs if cost.key == "rate"]
     numbers_of = {f"{effect.key} {effect.subject}": effect.change for effect in balance.effects}
     evidence = [effect.evidence for effect in balance.effects]
     if not gains:
-        open_ = [effect for effect in balance.effects if effect.promising]
+        open_ = any(effect.promising for effect in balance.effects)
         text = f"{what} instead{where} would bring these flows no gain {'for certain' if open_ else 'that counts'}"
         text += f"; it has {costs}" if costs else ""
-        p99 = balance.of("delay_p99", balance.effects[0].subject)
-        if p99 is not None and not costs:
-            text += f": 99 % wait at most {time(p99.after)}, now {time(p99.before)}"
-            text += "" if p99.decided else ", which seeds do not tell from chance"
-        tails = [_effect(effect, balance) for effect in open_ if effect.key == "one_way_p99"]
-        text += f"; that {listed(tails[:MOST_COSTS])} may be chance" if tails else ""
         return Sentence(name, "does-not-help", text + ".", numbers_of, evidence)
     text = f"{what} instead{where}: {gains}"
     text += f", for {listed(paid)}" if paid else ""
@@ -84,19 +78,13 @@ def _cost(effect: Effect, many: bool, behind: bool) -> str:
     return f"{share(lost)} of {of}{shaper}"
 
 
-def _effect(effect: Effect, balance: Balance) -> str:
+def _effect(effect: Effect) -> str:
     """A change in words."""
     apart, less = abs(effect.change), "less" if effect.change < 0 else "more"
     if effect.key == "delay_p50":
         return f"{time(apart)}{_spread(effect)} {less} median delay"
     if effect.key == "delay_p99":
-        waits = [other for other in balance.effects if other.key == "one_way_p99"]
-        whose = [other.subject for other in waits if other.better is False]
-        # a wait that is a little longer, or not for certain, is longer in the table, too
-        rest = [other for other in waits if other.better is not False]
-        only = all(other.change <= 0 or time(other.before) == time(other.after) for other in rest)
-        alone = f" ({_longer(whose, only)})" if effect.better is False and whose and rest else ""
-        return f"{time(apart)}{_spread(effect)} {less} at the 99th percentile{alone}"
+        return f"{time(apart)}{_spread(effect)} {less} at the 99th percentile"
     if effect.key == "rate":
         if effect.before <= 0:
             return "throughput, of which there is none now"
@@ -120,12 +108,6 @@ def _effect(effect: Effect, balance: Balance) -> str:
         return f"{even} even share (Jain's index {effect.before:.2f} to {effect.after:.2f})"
     what = "lost" if effect.key == "loss" else "lost of a stream without congestion control"
     return f"{share(effect.after)} in place of {share(effect.before)} {what}"
-
-
-def _longer(classes: Sequence[str], only: bool) -> str:
-    """Whose packets, alone or most of all, wait longer, where a number is of all packets."""
-    who = "only" if only else "above all"
-    return f"of all packets; {who} {listed(classes)} {'waits' if len(classes) == 1 else 'wait'} longer"
 
 
 def _freed(balance: Balance) -> str:
@@ -152,7 +134,7 @@ def _greatest(costs: Sequence[Effect]) -> list[Effect]:
     return [cost for cost in costs if cost.key not in ("rate", *OF_PEOPLE)] + of_people[:MOST_COSTS]
 
 
-def _by_link(effects: Sequence[Effect], balance: Balance, many: bool) -> str:
+def _by_link(effects: Sequence[Effect], many: bool) -> str:
     """
     Changes in words, link by link, then those of classes and of a page.
 
@@ -161,10 +143,10 @@ def _by_link(effects: Sequence[Effect], balance: Balance, many: bool) -> str:
     losses = {_loss(effect) for effect in effects if effect.key == "loss"}
     effects = [effect for effect in effects if effect.key != "stream_loss" or _loss(effect) not in losses]
     if not many:
-        return listed([_effect(own, balance) for own in effects])
+        return listed([_effect(own) for own in effects])
     of_links = [effect for effect in effects if effect.key not in OF_PEOPLE]
     links = dict.fromkeys(own.subject for own in of_links)
-    parts = [(link, [_effect(own, balance) for own in of_links if own.subject == link]) for link in links]
-    rest = listed([_effect(own, balance) for own in effects if own.key in OF_PEOPLE])
+    parts = [(link, [_effect(own) for own in of_links if own.subject == link]) for link in links]
+    rest = listed([_effect(own) for own in effects if own.key in OF_PEOPLE])
     words = "; ".join(f"at {link} {listed(words)}" for link, words in parts)
     return "; and ".join(filter(None, (words, rest)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ...core.result import Result
-from ...core.units import rate_text, share, time
+from ...core.units import rate_text, share
 from ...questions.causes.scales import bits, carried, policed
 from ...questions.shaped import Shaped, shaped
 
@@ -39,14 +39,7 @@ def _note(link: Shaped) -> str:
     whole = "the line" if link.counted == link.line else rate_text(link.counted)
     more = f"; utilization in --json and traces is of {whole}" if link.factor > 1 else ""
     full = " in full packets; smaller ones take more of it" if link.taken > SMALLER else ""
-    text = (
+    return (
         f"link `{link.link}`: utilisation is of the {rate_text(link.rate)} that its shaper lets through{full}, not of "
         f"the line's {rate_text(link.line)}{more}"
     )
-    if link.buffer is None:
-        return text
-    capacity, wait = link.buffer
-    if link.fill:
-        capacity = f"{link.fill} packets, which fill its memory,"
-    at_line = time(wait * link.rate / link.line)
-    return f"{text}. A full buffer of {capacity} takes {time(wait)} at the shaper's rate, {at_line} at the line's"

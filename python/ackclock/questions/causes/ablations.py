@@ -594,11 +594,6 @@ GENERAL: Final = (
 """Properties that every path has, and could have otherwise. The first that removes a symptom is named first."""
 
 
-def in_words(keys: Sequence[str]) -> list[str]:
-    """Return what was taken away, each thing once, by the keys of ablations."""
-    return [str(state(f"causes.tried-{key}")) for key in dict.fromkeys(keys)]
-
-
 def control(flows: Tree) -> str:
     """Return the congestion control of a class of flows: its kind, or the file of its library."""
     table = flows["congestion"]

@@ -23,7 +23,7 @@ from ...experiment.ablation import Ablated, Ablation, Search, Tree, Verdict, app
 from ...experiment.progress import tell
 from ...experiment.runner import parallel
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
-from .ablations import GENERAL, SPECIFIC, LinkAblation, in_words, sized
+from .ablations import GENERAL, SPECIFIC, LinkAblation, sized
 from .measures import UNRESPONSIVE, Numbers, longest_wait, lost, numbers, on_way
 from .scales import ENDLESS, Length, bits, bulk, carried, lasting, needed, once, pace, quantities, room, timed
 from .sentences import Evidence, Sentence
@@ -620,7 +620,7 @@ def sentence(finding: Finding, link: str, way: object = "") -> Sentence:
     value = _shown(finding.evidence, symptom)
     head = state(f"causes.{symptom.key}", value=value, bears=STREAM_LOSS, way=way)
     if not finding.causes:
-        tried = state("causes.tried", tried="; ".join(in_words(finding.tried))) if finding.tried else ""
+        tried = state("causes.tried", tried=len(set(finding.tried))) if finding.tried else ""
         text = state("causes.not-found", head=head, tried=tried)
     else:
         parts = [f"{cause.words} ({cause.done}: {_shown(cause.evidence[0], symptom)})" for cause in finding.causes]

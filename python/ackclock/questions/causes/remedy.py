@@ -314,10 +314,6 @@ class Balance:
         page = Effect("page", path, mean, now, apart.half, _better("page", mean, now, apart.half), evidence)
         return replace(self, effects=(*self.effects, page))
 
-    def of(self, key: Key, subject: str) -> Effect | None:
-        """Return an effect, if both settings have the measure."""
-        return next((effect for effect in self.effects if (effect.key, effect.subject) == (key, subject)), None)
-
     def _shared(self, cost: Effect) -> bool:
         """Whether a class gets less because flows share more evenly: those that have no more than its own get it."""
         if any(gain.key == "jain" for gain in self.gains):

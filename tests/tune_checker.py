@@ -29,8 +29,6 @@ ALLOWED = 1.1
 """A mean wait counts as met up to so much of the target (docs/tune.md)."""
 LEFT_UNUSED = 0.02
 """Part of a link that is unused beside another queue from which on it must be said."""
-MORE_LOST = 0.01
-"""Part of the packets lost beyond another queue from which on it must be said."""
 GAINS = {"pie": ("alpha", "beta"), "pi2": ("alpha", "beta"), "red": ("max_probability",)}
 QUEUES = {
     "fq_codel, Linux's default": {"scheduler": "fq_codel", "capacity": "10240 packets"},
@@ -121,12 +119,6 @@ def wrong_sentence(text: str, rows: list[Row], target: float) -> list[str]:
     others = {row.name for row in rows} - {row.name for row in own}
     for name in others:
         theirs = [row for row in rows if row.name == name and row.where in {corner.where for corner in corners}]
-        there = [row for row in rows if row.name == name and row.where == longest.where and longest not in corners]
-        stated = re.search(rf"At {re.escape(longest.where)} its mean delay is .*?, with {name},? ([0-9.]+ m?s)", head)
-        if (stated is None) != (not there) or any(abs(seconds(stated[1]) / row.mean - 1) > 1e-3 for row in there):
-            faults.append(f"{stated and stated[0]!r}: {there}")
-        if any(row.mean >= longest.mean for row in there):
-            faults.append(f"{name} is no shorter at {longest.where}")
         least, most = (max(each, key=lambda row: row.mean) for each in (theirs, corners))
         shorter = re.search(
             rf"With {name},? delays(?: at the corners)? are shorter: up to (.*?), with this .* (.*? m?s)\.", head
@@ -135,16 +127,13 @@ def wrong_sentence(text: str, rows: list[Row], target: float) -> list[str]:
             faults.append(f"{shorter[0]!r}: {least.mean:.4g} and {most.mean:.4g} s")
         if not shorter and least.mean + least.half + most.half < most.mean:
             faults.append(f"nothing is said of {name}: {least.mean:.4g} s beside {most.mean:.4g} s")
-    faults += _wrong_losses(head, own, [row for row in rows if row.name in others])
     unused = {
         (row.used, other.used)
         for row in corners
         for other in rows
         if other.name in others and other.where == row.where and other.used - row.used > LEFT_UNUSED + 1e-3
     }
-    cost = re.search(
-        r"([0-9.]+) % of the link is used at .*, with .*? ([0-9.]+) %\.", head.partition(" It loses more")[0]
-    )
+    cost = re.search(r"([0-9.]+) % of the link is used at .*, with .*? ([0-9.]+) %\.", head)
     if unused and (cost is None or not any(_near(cost, pair) for pair in unused)):
         faults.append(f"{cost and cost[0]!r}: {unused}")
     least = min(corners, key=lambda row: row.used)
@@ -155,23 +144,6 @@ def wrong_sentence(text: str, rows: list[Row], target: float) -> list[str]:
         faults.append(f"{alone[0]!r}: {least.used:.4g} at {least.where}")
     if cost and float(cost[2]) - float(cost[1]) < 100 * LEFT_UNUSED - 0.1:
         faults.append(f"{cost[0]!r} is no cost")
-    return faults
-
-
-def _wrong_losses(head: str, own: list[Row], others: list[Row]) -> list[str]:
-    """What is false of the packets that the setting is said to lose beyond another queue."""
-    faults = []
-    more = {
-        (row.lost, other.lost)
-        for row in own
-        for other in others
-        if other.where == row.where and row.lost - other.lost > MORE_LOST + 1e-3
-    }
-    loses = re.search(r"It loses more packets: ([0-9.]+) % at .*?, with .*? ([0-9.]+) %\.", head)
-    if more and loses is None:
-        faults.append(f"nothing is said of losses: {more}")
-    if loses and float(loses[1]) - float(loses[2]) < 100 * MORE_LOST - 0.1:
-        faults.append(f"{loses[0]!r} is no cost")
     return faults
 
 

@@ -103,7 +103,7 @@ def _answer(tuned: Tuned) -> str:
     margins = "" if tuned.alone else f" and {tuned.problem.need.margins}"
     return (
         f"{title}: a setting for {ranges} with mean delays up to {longest} in packet runs (demanded: {demanded}{more})"
-        f"{margins}, checked but not proved.{_cost(tuned)}{_loses(tuned)}{_shorter(tuned)}{_shorter_there(tuned)}"
+        f"{margins}, checked but not proved.{_cost(tuned)}{_shorter(tuned)}"
     )
 
 
@@ -122,26 +122,6 @@ def _shorter(tuned: Tuned) -> str:
         f" With {name}{',' if ',' in name else ''} delays{where} are shorter: up to {show('rtt', theirs)}, "
         f"with this setting up to {show('rtt', mine)}."
         for name, (theirs, mine) in tuned.shorter.items()
-    )
-
-
-def _shorter_there(tuned: Tuned) -> str:
-    """Name the queues that have shorter delays without tuning where this setting has its longest."""
-    worst, others = tuned.worst, tuned.shorter_there
-    if worst is None or not others:
-        return ""
-    theirs = [f"with {name}{',' if ',' in name else ''} {show('rtt', run.delay)}" for name, run in others.items()]
-    return f" At {words(worst.point)} its mean delay is {show('rtt', worst.delay)}, {', '.join(theirs)}."
-
-
-def _loses(tuned: Tuned) -> str:
-    """Name the packets that the setting loses beyond another queue."""
-    if tuned.loses is None:
-        return ""
-    mine, name, theirs = tuned.loses
-    return (
-        f" It loses more packets: {share(mine.loss)}{at(mine.point)}, with {name}"
-        f"{',' if ',' in name else ''} {share(theirs.loss)}."
     )
 
 
@@ -370,8 +350,7 @@ def rows(tuned: Tuned) -> list[tuple[str, str, Run]]:
     if tuned.worst is not None and tuned.worst not in tuned.runs:
         out.append(("tuned, worst found", words(tuned.worst.point), tuned.worst))
     for name, runs in tuned.defaults.items():
-        there = [tuned.shorter_there[name]] if name in tuned.shorter_there else []
-        out += [(name, words(run.point), run) for run in [*runs, *there]]
+        out += [(name, words(run.point), run) for run in runs]
     return out
 
 

@@ -507,11 +507,6 @@ class _Tuning:
         assert queue is not None
         assert worst is not None
         defaults = self._defaults()
-        there = {}
-        if worst not in tuned.runs:
-            known = compared(question)
-            runs = measure(question, [(other, worst.point) for _, other in known], self.seeds)
-            there = {name: run for (name, _), run in zip(known, runs, strict=True)}
         others = {
             device: self._other(device, queue) for device in devices_of(self.family.kind) if device != self.device
         }
@@ -526,9 +521,7 @@ class _Tuning:
         if tuned.runs and (short := shortest(question, queue, tuned.runs)):
             notes.append(str(short))
         gives = [] if tuned.found else self._given_up(worst)
-        return replace(
-            tuned, defaults=defaults, there=there, others=others, notes=notes, compromises=gives, tried=self.tried
-        )
+        return replace(tuned, defaults=defaults, others=others, notes=notes, compromises=gives, tried=self.tried)
 
     def _defaults(self) -> dict[str, list[Run]]:
         """The same corners under Linux's default and under the link's own queue."""

@@ -24,8 +24,6 @@ TOLERANCE: Final = 0.1
 
 UNUSED_SHARE: Final = 0.02
 """Part of a link that a setting leaves unused beside another queue, above which it is a cost."""
-MORE_LOST: Final = 0.01
-"""Part of the packets that it loses beyond another queue, from which it is a cost."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +76,6 @@ class Tuned(Card):
     """The longest mean delay of all, with all seeds."""
     defaults: dict[str, list[Run]] = field(default_factory=dict)
     """The same corners under Linux's default and under the link's own queue."""
-    there: dict[str, Run] = field(default_factory=dict)
-    """The worst place under these, where the search found it between the corners."""
     compromises: list[Compromise] = field(default_factory=list)
     """Demands that could be given up, where nothing was found."""
     nearest: Place | None = None
@@ -128,31 +124,6 @@ class Tuned(Card):
                 if _below(theirs, mine):
                     delays[name] = (theirs.delay, mine.delay)
         return delays
-
-    @property
-    def shorter_there(self) -> dict[str, Run]:
-        """Queues that need no tuning and have a shorter mean delay at the worst place alone, decidedly: their runs."""
-        if self.worst is None:
-            return {}
-        worst, known = self.worst, self.shorter
-        return {name: run for name, run in self.there.items() if name not in known and _below(run, worst)}
-
-    @property
-    def loses(self) -> tuple[Run, str, Run] | None:
-        """
-        Where this setting loses most beyond what another queue loses there; None below `MORE_LOST`.
-
-        The setting's run, the other queue's name and its run there.
-        """
-        pairs = [
-            (mine, name, theirs)
-            for name, runs in self.defaults.items()
-            for mine, theirs in zip(self.runs, runs, strict=False)
-        ]
-        if self.worst is not None:
-            pairs += [(self.worst, name, run) for name, run in self.shorter_there.items()]
-        most = max(pairs, key=lambda pair: pair[0].loss - pair[2].loss, default=None)
-        return most if most and most[0].loss - most[2].loss >= MORE_LOST else None
 
     @property
     def cost(self) -> tuple[Run, str, Run] | None:
@@ -270,7 +241,6 @@ class Tuned(Card):
                 "search": [trial.json() for trial in self.searched],
                 "worst": None if self.worst is None else self.worst.json(),
                 "defaults": {name: [run.json() for run in runs] for name, runs in self.defaults.items()},
-                "there": {name: run.json() for name, run in self.there.items()},
                 "compromises": [asdict(compromise) for compromise in self.compromises],
                 "nearest": None if self.nearest is None else self.nearest.json(),
                 "checked": self.checked,

@@ -101,9 +101,20 @@ def _fluid(result: Any) -> dict[tuple[str, str], float]:
         values["queue", name] = mean(queue)
         values["deviation", name] = math.sqrt(max(0.0, mean(queue**2) - mean(queue) ** 2))
         values["loss", name] = mean(probability * arrivals) / mean(arrivals) if mean(arrivals) > 0 else math.nan
+        values["utilization", name] = _carried(result, name, mean(arrivals * (1 - probability)), queue, t[-1] - t[0])
     for name in map(str, result.traces["class"].to_numpy()):
         values["window", name] = mean(result.traces["window"].sel({"class": name}).to_numpy()[inside])
     return values
+
+
+def _carried(result: Any, name: str, entering: float, queue: np.ndarray, seconds: float) -> float:
+    """What enters and does not stay is carried; NaN of queues that mark, and of those that have no equation."""
+    tree = result._scenario
+    entry = next(link for link in tree["link"] if link["name"] == name)
+    if any(flow.get("ecn") for flow in tree["flows"]) or not isinstance(entry["rate"], str) or result.one_of > 1:
+        return math.nan
+    size = next(ac._core.quantity(flow["packet_size"])[0] for flow in tree["flows"] if "congestion" in flow)
+    return (entering - (queue[-1] - queue[0]) / seconds) * 8 * size / float(ac._core.quantity(entry["rate"])[0])
 
 
 def _numbers(scenario: Any, answer: dict[str, Any]) -> list[str]:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import ackclock as ac
+import compare_checker
 from ackclock import Comparison
 from ackclock.core.statement import state
 from ackclock.experiment.ablation import Ablated
@@ -31,8 +32,9 @@ from ackclock.questions.compare.evidence import (
     fluctuations,
 )
 from ackclock.questions.compare.experiments import Experiments, _brief, _Packets, cause_words, longer
-from ackclock.questions.compare.values import Lines, differ
+from ackclock.questions.compare.values import Lines
 from ackclock.questions.stability import first_stable
+from ackclock.questions.tolerances import differ
 from compare_checker import check_comparison
 from conftest import Command
 
@@ -610,6 +612,18 @@ def test_equations_without_a_queue(aqm: str) -> None:
     assert set(comparison.lines) == {"packet", "fluid", "mean-field"}
     assert "fluid" not in comparison.values["queue", "bottleneck"]
     assert "fluid" in comparison.values["loss", "bottleneck"]
+    assert comparison.values["utilization", "bottleneck"]["fluid"] == pytest.approx(0.95, abs=0.06)
+
+
+def test_the_equations_use_what_enters_and_does_not_stay() -> None:
+    """The cell of the utilisation was empty beside 86 % of packets and mean-field."""
+    swings = ac.load(Path(__file__).parents[1] / "scenarios" / "compound-red-200ms.toml")
+    result = ac.fluid(swings, samples=9000)
+    comparison = Comparison(swings)
+    _read_fluid(comparison, Run(result), result.window)
+    used = comparison.values["utilization", "bottleneck"]["fluid"]
+    assert used == pytest.approx(compare_checker._fluid(result)["utilization", "bottleneck"], abs=2e-3)
+    assert used < 0.7
 
 
 def test_nothing_measured() -> None:

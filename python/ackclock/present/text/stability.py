@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from ...core._words import counted, digits, listed, quantity
 from ...core.units import time
-from ...questions.stability.packets import ALIKE, SMALL
+from ...questions.tolerances import TOLERANCES
+from ...questions.tolerances import differ as far_apart
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -347,7 +348,7 @@ def packet_check(answer: PacketCheck) -> str:
     text += f"In a packet run of {time(run.seconds)}{''.join(WITHOUT[what] for what in answer.without)} "
     text += f"{_queue(run.oscillates, run.low, run.high, mean, of=of, period=run.period)}."
     if answer.trust == "both":
-        return f"{text} They agree, to a factor of {ALIKE:g} or {SMALL:g} packets."
+        return f"{text} They agree."
     if answer.trust == "packets":
         of_what = "" if any(differing.what == "oscillates" for differing in answer.differences) else " for that"
         differ = listed([str(differing) for differing in answer.differences])
@@ -422,6 +423,7 @@ def _trusted(result: Discrepancy) -> list[str]:
     """The measures for which the packets are to be trusted, not the equations."""
     apart = [] if result.agree is not False else ["whether it oscillates"]
     for name, (by_law, number) in result.numbers.items():
-        if number and not 1 / ALIKE <= by_law / number <= ALIKE:
-            apart.append(f"the {name.partition(' (')[0]}")
+        measure = name.partition(" (")[0]
+        if measure in TOLERANCES and far_apart(measure, number, by_law):
+            apart.append(f"the {measure}")
     return [f"trust the packets for {listed(apart)}"] if apart else []

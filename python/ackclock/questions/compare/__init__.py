@@ -9,11 +9,12 @@ from ...core.scenario import Scenario, ScenarioLike, scenario_of
 from ...core.simulate import run
 from ...core.statement import state
 from ..stability import first_stable, stability
+from ..tolerances import differ
 from .comparison import Comparison
 from .engines import EQUATIONS, add_packet, add_periods, resolved
 from .evidence import Disagreement
 from .experiments import TRACED, Experiments
-from .values import Lines, differ
+from .values import Lines
 
 __all__ = ["Comparison", "Disagreement", "Lines", "compare"]
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ... import _core
-from ...core.fluid import SAMPLES, fluid
+from ...core.fluid import SAMPLES, FluidResult, fluid
 from ...core.meanfield import COARSE, meanfield
 from ...core.result import packets_handled
-from ...core.scenario import Scenario
+from ...core.scenario import Scenario, link_of
 from ..causes.scales import quantities
 from ..shaped import measures
 from ..stability.questions import within
@@ -21,6 +21,7 @@ from .values import Lines
 
 if TYPE_CHECKING:
     import numpy as np
+    import xarray as xr
     from numpy.typing import NDArray
 
     from ...core.result import Result
@@ -43,6 +44,8 @@ SAME: Final = 0.95
 """... one of so much of its correlation is the period, if half of it has a negative one ..."""
 LEAST_LAG: Final = 10
 """... and it has so many samples."""
+EMPTY: Final = 1e-3
+"""A queue of the equations with fewer packets is empty: the rounding of their solver."""
 PARTS: Final = 4
 """Parts of the measured time in which the packets' measures are taken."""
 _TIMES: Final = re.compile(r"[0-9.]+ [a-z]+")
@@ -158,6 +161,7 @@ def _read_fluid(comparison: Comparison, run: Run, window: tuple[float, float]) -
             _put(comparison, "fluid", "deviation", str(name), queue.std())
         if arrivals.sum() > 0:
             _put(comparison, "fluid", "loss", str(name), float((loss * arrivals).sum() / arrivals.sum()))
+        _put(comparison, "fluid", "utilization", str(name), _used(run.result, str(name), inside))
     for name in traces["class"].to_numpy():
         _put(comparison, "fluid", "window", str(name), inside["window"].sel({"class": name}).to_numpy().mean())
     comparison.lines["fluid"] = Lines(
@@ -165,6 +169,26 @@ def _read_fluid(comparison: Comparison, run: Run, window: tuple[float, float]) -
         {str(name): traces["queue"].sel(link=name).to_numpy() for name in traces["link"].to_numpy() if shared},
         {str(name): traces["window"].sel({"class": name}).to_numpy() for name in traces["class"].to_numpy()},
     )
+
+
+def _used(result: FluidResult, name: str, inside: xr.Dataset) -> float:
+    """
+    Return the part of a link's rate that the equations use: all of it while packets wait, else what arrives.
+
+    NaN where it is not known which of the arrivals are dropped, as some flows negotiate ECN and others do not.
+    """
+    import numpy as np
+
+    equations, tree = result._equations, result._scenario
+    queue, lost, arrivals = (inside[key].sel(link=name).to_numpy() for key in ("queue", "probability", "arrivals"))
+    marked = {bool(flow.get("ecn")) for flow in tree["flows"] if name in flow["path"]}
+    if not link_of(tree, name)["queue"].get("ecn"):
+        marked = {False}
+    if len(marked) > 1:
+        return math.nan
+    rate = equations.model.parameters[1 + equations.links.index(name)]
+    entering = arrivals if marked == {True} else arrivals * (1 - lost)
+    return float(np.where(queue > EMPTY, 1.0, np.minimum(entering / rate, 1.0)).mean())
 
 
 def _run_meanfield(scenario: Scenario, say: Callable[[str], object]) -> Run:

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from ...core.accessors import presented
 from ...experiment.sequential import seeds_needed
+from ..tolerances import TOLERANCES, differ
 from .ablations import FACTOR
-from .values import TOLERANCES, differ
 
 PART: Final = 0.5
 """Largest share of a difference that is left where its cause is removed."""

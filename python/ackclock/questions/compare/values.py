@@ -1,4 +1,4 @@
-"""The compared measures, their units and names, and how far apart they may lie."""
+"""The compared measures, their units and names."""
 
 from __future__ import annotations
 
@@ -10,16 +10,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ENGINES: Final = ("packet", "fluid", "mean-field")
-
-TOLERANCES: Final = {
-    "utilization": (0.03, 0.0),
-    "loss": (1e-6, 0.3),
-    "queue": (5.0, 0.2),
-    "deviation": (5.0, 0.3),
-    "period": (0.0, 0.2),
-    "window": (0.5, 0.15),
-}
-"""Measures agree if they differ by no more than the first number, or by the second as a part of the packet engine's."""
 
 UNITS: Final = {
     "utilization": "",
@@ -43,12 +33,6 @@ class Lines:
     """Packets, by link."""
     window: dict[str, NDArray[np.float64]]
     """Mean window of a flow, packets, by class."""
-
-
-def differ(measure: str, packet: float, other: float) -> bool:
-    """Return whether a value lies farther from the packets' than `TOLERANCES` allows."""
-    absolute, relative = TOLERANCES[measure]
-    return abs(other - packet) > max(absolute, relative * abs(packet))
 
 
 def row_name(measure: str, of: str) -> str:

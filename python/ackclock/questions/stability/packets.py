@@ -14,6 +14,7 @@ from ...core.statement import state
 from ...experiment.progress import tell
 from ...experiment.sequential import STABILITY
 from ..causes.scales import Length, adapting, bits, needed, room, timed
+from ..tolerances import differ
 from ..verdicts import judged
 from .comparison import Assumption, not_kept, one_queue_for_all
 
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 
 MAX_PACKETS: Final = int(STABILITY.packets)
 """Packets at most of the run, and of longer ones that tell whether it oscillates: a few seconds of computing."""
-ALIKE: Final = 1.5
-"""Means, swings and shares of lost or marked packets are alike up to this factor, either way ..."""
-SMALL: Final = 3.0
-"""... or where they are less than so many packets apart."""
 PART: Final = 98.0
 """A queue's range is that in which it is for so much of the time, per cent."""
 
@@ -244,14 +241,14 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
     swings = bool(by_law) and measured.oscillates is False and math.isfinite(measured.period)
     if by_law is not None and measured.oscillates is not None and by_law != measured.oscillates and not swings:
         differences.append(Difference("oscillates", by_law, measured.oscillates))
-    if not _alike(mean, measured.queue_mean):
+    if differ("queue", measured.queue_mean, mean):
         differences.append(Difference("mean", mean, measured.queue_mean))
-    if swinging and not math.isnan(std) and not _alike(std, measured.queue_std):
+    if swinging and differ("deviation", measured.queue_std, std):
         differences.append(Difference("deviation", std, measured.queue_std))
-    if measured.lost + measured.signal > 0 and not math.isnan(signal) and not _ratio(signal, measured.signal):
+    if measured.lost + measured.signal > 0 and differ("loss", measured.signal, signal):
         differences.append(Difference("signal", signal, measured.signal))
     assumptions = (
-        *([Assumption("no queue")] if math.isnan(queue) and not _alike(mean, measured.queue_mean) else []),
+        *([Assumption("no queue")] if math.isnan(queue) and differ("queue", measured.queue_mean, mean) else []),
         *_of_the_queue(of, measured, link, signal),
         *not_kept(of, measured.timeouts, measured.lost, measured.seconds),
     )
@@ -262,19 +259,11 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
     )
 
 
-def _ratio(value: float, other: float) -> bool:
-    return value == other or (min(value, other) > 0 and max(value, other) <= ALIKE * min(value, other))
-
-
-def _alike(value: float, other: float) -> bool:
-    return abs(value - other) <= SMALL or _ratio(value, other)
-
-
 def _of_the_queue(of: EquilibriumAnalysis, measured: PacketRun, link: str, signal: float) -> Iterator[Assumption]:
     """The assumptions about a queue that do not hold."""
     entry = link_of(of.scenario.canonical, link)
     aqm = entry["queue"].get("aqm")
     if aqm == "drop-tail" and math.isfinite(room(of.scenario.canonical, link)) and signal + measured.signal > 0:
         yield Assumption("losses at once")
-    if aqm == "threshold" and not _ratio(signal, measured.signal):
+    if aqm == "threshold" and differ("loss", measured.signal, signal):
         yield Assumption("marks at random")

@@ -1,0 +1,21 @@
+"""How far apart numbers of equations and of packets may lie."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TOLERANCES: Final = {
+    "utilization": (0.03, 0.0),
+    "loss": (1e-6, 0.3),
+    "queue": (5.0, 0.2),
+    "deviation": (5.0, 0.3),
+    "period": (0.0, 0.2),
+    "window": (0.5, 0.15),
+}
+"""Measures agree if they differ by no more than the first number, or by the second as a part of the packet engine's."""
+
+
+def differ(measure: str, packet: float, other: float) -> bool:
+    """Return whether a value lies farther from the packets' than `TOLERANCES` allows."""
+    absolute, relative = TOLERANCES[measure]
+    return abs(other - packet) > max(absolute, relative * abs(packet))

@@ -412,6 +412,18 @@ class Some:
         return leaves
 
 
+@pytest.mark.parametrize("scheduler", ["htb", "prio"])
+def test_a_leaf_of_a_thousand_packets_is_written(scheduler: str) -> None:
+    """The kernel's own has as many packets as the device: 1000 of Ethernet, but 32 of ifb and 3 of ppp."""
+    rates = {"rate": "5 Mbit/s"} if scheduler == "htb" else {}
+    leaves = [{"name": name, "queue": {"capacity": "1000 packets"}, **rates} for name in ("a", "b")]
+    queue = {"scheduler": scheduler, "default": "b", "classes": leaves}
+    link = {"name": "ifb0", "rate": "20 Mbit/s", "queue": queue}
+    tree = {"link": [link], "flows": [{"path": ["ifb0"], "rtt": "20 ms"}], "scenario": {"duration": "9 s"}}
+    lines = export_tc(ac.Scenario(tree)).files["tc"]
+    assert lines.count("pfifo limit 1000") == 2
+
+
 def test_import_export_import_is_the_identity() -> None:
     observed = set()
     for seed in range(120):

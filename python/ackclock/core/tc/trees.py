@@ -606,19 +606,16 @@ def write(queue: Mapping[str, Any], writer: Writer, place: str = "queue", parent
     else:
         _write_bands(kind, queue, writer, at, major, default)
     for row, _, where in flat:
-        if row.get("queue"):
-            plain = row["queue"] in (_tail(kind, row), {**_tail(kind, row), "scheduler": "none"})
-            if not plain:
-                write(row["queue"], writer, f"{where}.queue", ids[row["name"]])
+        # the kernel's own leaf holds as many packets as its device: 1000 of Ethernet, 32 of ifb, 3 of ppp
+        if row.get("queue") and not (kind == "tbf" and _own_bytes(row["queue"])):
+            write(row["queue"], writer, f"{where}.queue", ids[row["name"]])
     if kind != "tbf":  # all packets are its class's: it takes no filters
         _write_filters(flat, ids, writer, f"{major:x}:")
 
 
-def _tail(kind: str, row: Mapping[str, Any]) -> Queue:
-    """The queue that the kernel puts where nothing is attached."""
-    if kind == "tbf" and "classes" not in row["queue"] and kinds.kind_of(row["queue"]) == "bfifo":
-        return dict(row["queue"])
-    return {"aqm": "drop-tail", "capacity": f"{kinds.LENGTH} packets"}
+def _own_bytes(queue: Mapping[str, Any]) -> bool:
+    """Whether a queue is the one of so many bytes that a tbf has by itself."""
+    return "classes" not in queue and kinds.kind_of(queue) == "bfifo"
 
 
 _ID: Final = re.compile(r"([0-9a-f]{1,4}):([0-9a-f]{1,4})")
@@ -696,8 +693,7 @@ def _write_tbf(queue: Mapping[str, Any], writer: Writer, at: str, major: int) ->
         peak, mtu = (kinds.number(scheduler[key]) for key in ("peakrate", "mtu"))
         words += f" peakrate {units.rate_text(peak)} mtu {round(mtu)}"
     inner = row["queue"]
-    own = "classes" not in inner and kinds.kind_of(inner) == "bfifo"
-    limit = round(kinds.number(inner["capacity"])) if own else 1514 * kinds.LENGTH
+    limit = round(kinds.number(inner["capacity"])) if _own_bytes(inner) else 1514 * kinds.LENGTH
     name = {} if row["name"] == f"{major:x}:1" else {"class": str(row["name"])}
     writer.add(f"qdisc replace {at} handle {major:x}: tbf {words} limit {limit}", **name)
 

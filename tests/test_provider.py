@@ -10,6 +10,7 @@ import pytest
 
 from ackclock.core.simulate import run
 from ackclock.core.tc import libreqos
+from ackclock.core.units import rate_text
 from ackclock.questions import provider
 from ackclock.questions.provider import Mix, ProviderError, busy_hour, subscribers
 from conftest import Command
@@ -86,6 +87,9 @@ def test_only_the_same_downloads_are_compared() -> None:
     kept = answer.after.each.merge(each, on=["sample", "subscriber"], suffixes=("", "_now"))
     assert after == pytest.approx(kept["rate_bps"].median())
     assert f"median of the {count} there are now" in answer.sentence
+    # the table had the median of all downloads
+    assert all(str(answer).count(rate_text(rate)) == 2 for rate in (now, after))
+    assert ("brackets" in str(answer)) == ("[" in str(answer))
     low, high = answer.after.full_bounds
     shares = [np.mean(sample >= provider.FULL) for sample in np.split(answer.after.seconds, 6)]
     assert 0 <= low <= np.mean(shares) <= high <= 1

@@ -26,7 +26,10 @@ def text(subscribers: Subscribers) -> str:
     import numpy as np
 
     rows = {}
+    now, after, count = subscribers.downloads
+    compared = {"now": now} | {name: after for name in subscribers.hours if name != "now"}
     for name, hour in subscribers.hours.items():
+        gets = compared[name] if subscribers.more and count else hour.downloads
         waits = [time(float(np.percentile(hour.delays, part))) if hour.delays.size else "none" for part in (50, 95)]
         rows[name] = {
             "subscribers": str(hour.count),
@@ -34,7 +37,7 @@ def text(subscribers: Subscribers) -> str:
             "utilisation": share(hour.utilization),
             "p95 delay, median": waits[0],
             "p95 delay, 1 in 20": waits[1],
-            _ONE[subscribers.way]: "none" if math.isnan(hour.downloads) else rate_text(hour.downloads),
+            _ONE[subscribers.way]: "none" if math.isnan(gets) else rate_text(gets),
         }
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index.name = subscribers.node
@@ -46,10 +49,12 @@ def text(subscribers: Subscribers) -> str:
         call=share(mix.call),
         bulk=share(mix.download),
     )
+    said = f"{subscribers.sentence}\n\n{text_table(table)}\n\n"
+    brackets = "; brackets are the 95 % interval over them" if "[" in said else ""
     return (
-        f"{subscribers.sentence}\n\n{text_table(table)}\n\n"
+        f"{said}"
         f"{subscribers.way.capitalize()}, {rate_text(subscribers.rate)}; {subscribers.samples} samples of the busy "
-        f"hour, {subscribers.length:g} s each; brackets are the 95 % interval over them. At a moment {doing}. Nodes "
+        f"hour, {subscribers.length:g} s each{brackets}. At a moment {doing}. Nodes "
         f"above {subscribers.node} are taken as free."
     )
 

@@ -10,6 +10,7 @@ import ackclock as ac
 from ackclock.core.tc.scenarios import export_tc, import_tc
 from ackclock.questions import causes
 from ackclock.questions.causes import shapers
+from ackclock.questions.causes.ablations import by_host
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.causes.scales import bits
 
@@ -172,6 +173,32 @@ def test_one_host_with_forty_flows_beside_one_with_one() -> None:
         shares.append(float(rates["one"] / rates["all"]))
     assert shares[0] < 0.05
     assert shares[1] > 0.35
+
+
+def test_cake_by_host_keeps_all_else_of_the_present_cake() -> None:
+    """It lost its tins, the overhead of DOCSIS and two per cent of its bandwidth, of which the answer said nothing."""
+    present = cake(18, tins="besteffort", isolation="flows", link="docsis", link_header="0 B")
+    flows = [{"name": name, "path": ["up"], "source": name, **SENDERS} for name in ("one", "other")]
+    link = {"name": "up", "rate": "20 Mbit/s", "queue": present}
+    tree = ac.Scenario({"scenario": {"duration": "9 s"}, "link": [link], "flows": flows}).canonical
+    fair = by_host(tree, "up")
+    assert fair is not None
+    was = tree["link"][0]["queue"]
+    assert fair == {**was, "scheduler": {**was["scheduler"], "isolation": "dual-srchost"}}
+    assert shapers.held({"queue": fair}) == shapers.held(tree["link"][0])
+
+
+def test_acks_that_a_filter_drops_are_no_losses_that_another_queue_ends() -> None:
+    """ "At modem 3.3 % in place of 22.7 % lost" was a gain; those were ACKs that later ones make needless."""
+    filters = cake(0.95, ack_filter="ack-filter", link_header="0 B")
+    ways = {"down": ("10 Mbit/s", FIFO), "up": ("1 Mbit/s", filters)}
+    links = [{"name": name, "rate": rate, "queue": queue} for name, (rate, queue) in ways.items()]
+    paths = (("down", "up"), ("up", "down"))
+    flows = [{"name": f"by-{there}", "path": [there], "reverse_path": [back], **SENDERS} for there, back in paths]
+    found = ac.why(scenario=ac.Scenario({"scenario": {"duration": "9 s"}, "link": links, "flows": flows}))
+    lost = {link: present.loss for link, present, *_ in found.every}
+    assert lost["up"] > 0.1
+    assert {effect.subject for effect in found.effects if effect.key == "loss"} == {"down"}
 
 
 def test_what_shapers_let_through() -> None:

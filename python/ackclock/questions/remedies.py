@@ -101,10 +101,10 @@ def other_queue(
     cake = _title(queues.values())
     gone = [name for name, queue in queues.items() if _classes_go(link_of(tree, name), queue)]
     after, balance = _compared(lab, f"instead: {cake or 'FQ-CoDel'}", changed, present, seed, parts)
-    spared = [name for name, queue in queues.items() if "ack_filter" in str(queue)]
-    # ACKs that the filter drops are no losses, and no throughput that anybody misses
+    spared = [name for name, queue in queues.items() if shapers.filters_acks({"queue": queue})]
+    # ACKs that the filter drops are no throughput that anybody misses
     fewer = [effect.subject for effect in balance.effects if effect.key == "rate" and effect.change < 0]
-    balance = balance.without("loss", spared).without("rate", [name for name in spared if name in fewer])
+    balance = balance.without("rate", [name for name in spared if name in fewer])
     settings = {}
     for name, queue in queues.items():
         other = _averaged_at(lab, changed, name, after, seed, _words(queue, link_of(tree, name), parts[name]))
@@ -167,7 +167,8 @@ def _words(queue: Mapping[str, Any], link: Mapping[str, Any], part: float) -> st
         return str(state("remedies.in-leaves", kind=shapers.scheduler(link)[0]))
     if "target" not in queue:
         keys = ("isolation", "ack_filter")
-        words = "CAKE, " + ", ".join(value for key, value in queue["scheduler"].items() if key in keys)
+        own = (value for key, value in queue["scheduler"].items() if key in keys)
+        words = "CAKE, " + ", ".join(value for value in own if value != "no-ack-filter")
         words += f", at {part:.0%}" if part < 1 else ""
         return words
     words = f"FQ-CoDel, target {queue['target']}, interval {queue['interval']}"
@@ -350,12 +351,19 @@ def _compared(
     counts = most_flows(changed)
     pauses = any(flow["traffic"]["kind"] not in LASTING for flow in changed["flows"])
     like = present.length if pauses else None
+    trees = (lab.record[present.key]["scenario"], changed)
+
+    def both(link: str) -> list[Mapping[str, Any]]:
+        return [link_of(tree, link) for tree in trees]
+
     for seeds in WHY.seeds:
         after = lab.measure(key, changed, min(seeds, len(present.numbers)), seed, traces=True, like=like)
         balance = Balance(effects(present, after, parts, first_crossed(changed, list(parts)), counts))
         balance = _without_the_finished(balance, changed, parts, (*present.numbers, *after.numbers))
         # of ACKs alone it is no throughput: the data that they acknowledge is counted where it goes
         balance = balance.without("rate", [link for link in parts if not carries_data(changed, link)])
+        # ACKs that a filter drops are no losses
+        balance = balance.without("loss", [link for link in parts if any(map(shapers.filters_acks, both(link)))])
         if seeds >= len(present.numbers) or all(effect.decided for effect in balance.effects):
             break
     return after, balance

@@ -529,14 +529,24 @@ def _overhead(tree: Tree, name: str, symptom: str) -> Change | None:
 
 
 def by_host(tree: Tree, name: str) -> Tree | None:
-    """Return CAKE that shares a link by host, with the rate of the present queue; None where hosts have no names."""
+    """
+    Return CAKE that shares a link by host: the present one, or with the rate of the present queue.
+
+    None where hosts have no names.
+    """
     side = shapers.hosts(tree, name)
     if side is None:
         return None
-    held = shapers.held(link_of(tree, name))
+    link = link_of(tree, name)
+    mode = {"destination": "dual-dsthost", "source": "dual-srchost"}[side]
+    if shapers.scheduler(link)[0] == "cake":
+        present: Tree = copy.deepcopy(link["queue"])
+        entry = present["scheduler"]
+        present["scheduler"] = {**(entry if isinstance(entry, dict) else {"kind": entry}), "isolation": mode}
+        return present
+    held = shapers.held(link)
     rate = "unlimited" if held is None else f"{round(held / 8) * 8} bit/s"
-    modes = {"destination": "dual-dsthost", "source": "dual-srchost"}
-    return {"scheduler": {"kind": "cake", "bandwidth": rate, "isolation": modes[side]}}
+    return {"scheduler": {"kind": "cake", "bandwidth": rate, "isolation": mode}}
 
 
 def lacking(tree: Tree, name: str) -> Tree | None:

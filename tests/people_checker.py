@@ -35,7 +35,9 @@ DOWNLOAD_LIKE = 1.3
 SAME = 1e-3
 """Part by which numbers of the same probes may differ."""
 RATING_APART = 2.0
-"""Points of R by which the mean of ratings may differ from the rating of means where delay and losses are `SIMPLE`."""
+"""Points of R by which the mean of ratings may differ from the rating of means, delay and losses being `SIMPLE`, ..."""
+MOS_OF_RATING = 0.035
+"""... beside one deviation of theirs, by the interval of the MOS: R falls faster with delays above a knee."""
 SIMPLE = {"delay": 0.3, "late": 0.05, "lost": 0.05}
 """Up to this delay, s, the simplified E-model is within 0.25 of the whole; with larger losses seeds may differ much."""
 FEWER_SEEDS, MORE_SEEDS = 3, 12
@@ -63,7 +65,9 @@ def wrong(answer: Mapping[str, Any], scenario: Any, seed: int = 77, warm: float 
         if abs(mos - call["mos"]) > 1e-6:
             faults.append(f"{name}: MOS {call['mos']:.4g} of a rating of {r:.4g}, not {mos:.4g}")
         simple = all(call[key] < most for key, most in SIMPLE.items())
-        if simple and abs(call["rating"] - _simple_rating(call)) > RATING_APART:
+        quantile = float(stats.t.ppf(0.975, max(setting["seeds"] - 1, 1))) / max(setting["seeds"], 1) ** 0.5
+        deviation = setting["half"]["mos"] / quantile / MOS_OF_RATING
+        if simple and abs(call["rating"] - _simple_rating(call)) > RATING_APART + deviation:
             faults.append(f"{name}: R = {call['rating']:.4g}, about {_simple_rating(call):.4g} of delay and loss")
         least, most = USERS[call["words"]]
         if not least <= call["mos"] <= most:
@@ -135,13 +139,12 @@ def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
     (key,) = answer["sentences"][0]["evidence"][0]["runs"]
     now = {**scenario.canonical, "flows": answer["runs"][key]["scenario"]["flows"]}
     trees = dict(zip(("now", "instead"), [now, *other], strict=False))
-    begin = str(answer["runs"][key]["scenario"]["scenario"]["measure"]).split("..")[0]
     faults, pages = _wrong_path(answer, scenario) + _wrong_starts(now["flows"], scenario), {}
     for name, setting in people["settings"].items():
         if name not in trees or setting["grade"] is None or min(_rates(trees[name], people["path"])) > 8e8:
             continue
-        heads = {"measure": f"{begin}.. {ac._core.quantity(begin.strip())[0] + setting['measured_s']:.9g} s"}
-        heads["duration"] = heads["measure"].split("..")[1].strip()
+        end = f"{setting['warm_s'] + setting['measured_s']:.9g} s"
+        heads = {"measure": f"{setting['warm_s']:.9g} s .. {end}", "duration": end}
         rows = [_probes(trees[name], people["path"], heads, seed) for seed in range(1, 1 + setting["seeds"])]
         pages[name] = [row["page"] for row in rows]
         for measure in ("ping", "ping_p99", "page", "download"):

@@ -99,3 +99,22 @@ def test_starts_that_are_drawn_are_those_of_the_question() -> None:
     for run in answer["runs"].values():
         run["scenario"]["flows"][0]["start"] = "uniform 0 s .. 80 ms"
     assert any("starts" in fault for fault in wrong_beside_probes(answer, scenario))
+
+
+def test_probes_are_set_up_again_with_their_own_warm_up() -> None:
+    """Probes of shorter runs than those that decide the rest: "a download 42.5 s ± 7.7 s, probes have 47.1 s"."""
+    later = {**SCENARIO.canonical, "scenario": {"duration": "70 s", "measure": "30 s .. 70 s"}}
+    answer = {"link": "down", "runs": {"present": {"scenario": later}}, "people": verdict()}
+    answer["sentences"] = [{"evidence": [{"runs": ["present"]}]}]
+    assert wrong_beside_probes(answer, SCENARIO) == []
+
+
+@pytest.mark.parametrize(("half", "right"), [(0.0, False), (0.7, True)])
+def test_ratings_of_seeds_on_both_sides_of_a_knee_are_less_than_that_of_their_mean(half: float, right: bool) -> None:
+    """Delays of 141, 142 and 240 ms: R is 86.3 on average, and 88.6 of the mean delay."""
+    answer = verdict()
+    call, setting = answer["settings"]["now"]["call"], answer["settings"]["now"]
+    call["rating"] -= 3
+    call["mos"] = Call(**{key: call[key] for key in ("rating", "delay", "playout", "late", "lost")}).mos
+    setting["half"]["mos"] = half
+    assert any("of delay and loss" in fault for fault in wrong(answer, SCENARIO)) is not right

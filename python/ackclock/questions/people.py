@@ -92,6 +92,8 @@ class Experience:
     """Mean goodput of an endless flow beside the call, bit/s."""
     page_max: float = math.nan
     """Time of the slowest page, s."""
+    warm: float = 0.0
+    """When the measured time of each run begins, s."""
 
     @property
     def added(self) -> float:
@@ -152,6 +154,7 @@ class Experience:
             "half": {name: self.half(name) for name in MEASURES},
             "seeds": len(self.runs),
             "measured_s": self.seconds,
+            "warm_s": self.warm,
         }
 
 
@@ -391,7 +394,7 @@ def _mean(runs: Sequence[Experience]) -> Experience:
     if len(calls) == len(runs):
         numbers = ("rating", "delay", "playout", "late", "lost")
         answer = Call(**{name: average([getattr(own, name) for own in calls]) for name in numbers})
-    times = ("ping", "ping_base", "ping_p99", "page", "download", "seconds", "rate_beside")
+    times = ("ping", "ping_base", "ping_p99", "page", "download", "seconds", "warm", "rate_beside")
     means: dict[str, Any] = {name: average([getattr(experience, name) for experience in runs]) for name in times}
     pages = sum(experience.pages for experience in runs)
     return Experience(
@@ -526,6 +529,7 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experienc
         download=8 * DOWNLOAD / rates[0] if rates and rates[0] > 0 else math.nan,
         rate_beside=rates[0] if rates else math.nan,
         seconds=end - begin,
+        warm=begin,
         one_way={
             str(flow["name"]): float(raw["classes"][names.index(str(flow["name"]))]["delay_p50"])
             for link in [*user["path"], *returning(user)]

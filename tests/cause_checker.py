@@ -53,6 +53,8 @@ MANY = {
     frozenset(("http", "transfer")): "sessions and transfers",
 }
 """What many flows are called, by their kinds of traffic."""
+FQ_CODEL = "10240 packets"
+"""Room of FQ-CoDel by default."""
 SURE = 0.9
 """What is removed is removed decidedly where even so much of the limit would do."""
 TIME = r"[0-9.e+-]+ (?:us|ms|s)\b"
@@ -204,7 +206,7 @@ def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, lin
     elif key in UNLIMITED:
         words, done = UNLIMITED[key]
         values = list(dict.fromkeys(str(flow[key]) for flow in old))
-        yield f"(?:and )?{words.format('(?:' + re.escape(' and '.join(values)) + '|various rates)')}", f"(?:{done})?"
+        yield f"(?:and )?{words.format('(?:' + re.escape(' and '.join(values)) + '|various rates)')}", f"{done}|$"
     elif key == "initial_ssthresh":
         (packets,) = {re.escape(flow[key]) for flow in new}
         yield "slow start, which overshoots", f"with a slow-start threshold of {packets}, the bandwidth-delay product"
@@ -214,7 +216,10 @@ def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, lin
 
 def _number(old: Sequence[Tree], new: Sequence[Tree], now: Tree, link: str) -> Words:
     kinds = {flow["traffic"]["kind"] for flow in old}
-    over = [flow for flow in now["flows"] if link in flow["path"] and flow["traffic"]["kind"] in kinds]
+    there = [flow for flow in now["flows"] if link in flow["path"]]
+    if kinds <= {"transfer", "http"}:  # all that end are counted together, those that are one already, too
+        kinds = {flow["traffic"]["kind"] for flow in there} & {"transfer", "http"}
+    over = [flow for flow in there if flow["traffic"]["kind"] in kinds]
     before = sum(int(flow["count"]) for flow in over)
     after = before + sum(int(b["count"]) - int(a["count"]) for a, b in zip(old, new, strict=True))
     if after < before:
@@ -252,6 +257,8 @@ def _of_links(now: Tree, then: Tree, link: str) -> Iterator[Words]:
             yield "the medium that it shares with .*", "with a medium of its own"
         if old["queue"] != new["queue"]:
             yield _of_queue(old, new, (now, then), link)
+            if _kind(new["queue"]) == "fq_codel" != _kind(old["queue"]) and new["queue"]["capacity"] != FQ_CODEL:
+                yield rf"the buffer of {_size(now, old)}(?=$| and )", rf"with a buffer of {_digits(_room(new, then))}"
 
 
 def _later(tree: Tree, link: str) -> list[str]:
@@ -266,11 +273,7 @@ def _of_queue(old: Tree, new: Tree, trees: tuple[Tree, Tree], link: str) -> Word
     before, after = (_kind(entry["queue"]) for entry in (old, new))
     held = [set(map(str, _inner(entry["queue"]).items())) for entry in (old, new)]
     if before == after and old["queue"].get("capacity") != new["queue"].get("capacity"):
-        rate = "(?: at its (?:mean|first) rate)?"
-        size = rf"[0-9]+ packets \({TIME}{rate}(?: of full packets)?\)|{TIME}{rate}"
-        later = "".join(f", later {re.escape(text)}" for text in _later(now, old["name"]))
-        room = _room(new, then)
-        return rf"the buffer of (?:{size}){later}(?=$| and )", rf"with a buffer of {_digits(room)}"
+        return rf"the buffer of {_size(now, old)}(?=$| and )", rf"with a buffer of {_digits(_room(new, then))}"
     if before == after and "overhead" in str(held[0] ^ held[1]):
         layer = rf"(?:the cells of ATM|the overhead of the link layer) at {place}, which cake at {name} does not count"
         return layer, rf"with overhead .* and \w+ at {name}"
@@ -283,6 +286,13 @@ def _of_queue(old: Tree, new: Tree, trees: tuple[Tree, Tree], link: str) -> Word
         "FQ-CoDel and its defaults" if after == "fq_codel" else rf"a drop-tail buffer of {_digits(_room(new, then))}"
     )
     return rf"{re.escape(before)} with its present settings", f"with {instead}"
+
+
+def _size(tree: Tree, entry: Tree) -> str:
+    """A pattern of the size of a buffer."""
+    rate = "(?: at its (?:mean|first) rate)?"
+    later = "".join(f", later {re.escape(text)}" for text in _later(tree, entry["name"]))
+    return rf"(?:[0-9]+ packets \({TIME}{rate}(?: of full packets)?\)|{TIME}{rate}){later}"
 
 
 def _kind(queue: Tree) -> str:

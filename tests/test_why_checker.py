@@ -144,6 +144,44 @@ def test_sorts_of_traffic_that_are_taken_away_together_are_causes_of_their_own()
     assert all(re.search(pattern, text) for pair in pairs for pattern, text in zip(pair, said, strict=True))
 
 
+def _tree(flows: dict[str, dict[str, Any]], **entry: Any) -> dict[str, Any]:
+    """Flows of some kinds over one link."""
+    link = {"name": "link", "rate": "10 Mbit/s", "queue": {"aqm": "codel", "capacity": "10 packets"}} | entry
+    common = {"path": ["link"], "packet_size": "1500 B", "start": "0 s"}
+    rows = [{"name": name, **common, **row, "traffic": {"kind": row["traffic"]}} for name, row in flows.items()]
+    return {"link": [link], "flows": rows}
+
+
+PAIRS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
+    "a policer and access links": (
+        "a policer and the access links of 1 Mbit/s",
+        "without the policer of link and with unlimited access links",
+        _tree({"a": {"traffic": "bulk", "access_rate": "1 Mbit/s"}}, policer={"rate": "2 Mbit/s"}),
+        _tree({"a": {"traffic": "bulk", "access_rate": "unlimited"}}, policer="none"),
+    ),
+    "one session of four that end": (
+        "4 sessions and transfers",
+        "with 2 of them",
+        _tree({"a": {"traffic": "http", "count": 1}, "b": {"traffic": "transfer", "count": 3}}),
+        _tree({"a": {"traffic": "http", "count": 1}, "b": {"traffic": "transfer", "count": 1}}),
+    ),
+    "another queue with another buffer": (
+        "codel with its present settings and the buffer of 10 packets (12 ms)",
+        "with FQ-CoDel and its defaults and with a buffer of 6 ms",
+        _tree({"a": {"traffic": "bulk"}}),
+        _tree({"a": {"traffic": "bulk"}}, queue={"scheduler": "fq_codel", "capacity": "5 packets"}),
+    ),
+}
+"""What is said to be a cause, and to be done; with the scenario and that without it."""
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_causes_that_are_two_are_both_said(name: str) -> None:
+    cause, done, now, then = PAIRS[name]
+    assert list(cause_checker.wrong_words(cause, done, now, then, "link")) == []
+    assert list(cause_checker.wrong_words(cause.split(" and ")[0], done, now, then, "link"))
+
+
 @pytest.mark.parametrize(("packets", "said"), [(11, "19.2 ms"), (11, "19.3 ms"), (15, "26.2 ms"), (15, "26.3 ms")])
 def test_a_buffer_in_time_is_one_of_the_exact_mean_rate(packets: int, said: str) -> None:
     """19.25 ms and 26.25 ms lie between two numbers of three digits."""

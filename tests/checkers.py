@@ -15,6 +15,7 @@ from typing import Any
 from scipy import stats
 
 import ackclock as ac
+import wire_checker
 
 CLOSE = 0.02
 """Numbers count as equal up to this part: texts have three digits, traces are sampled."""
@@ -269,7 +270,11 @@ def _bits(run: Any, runs: _Runs) -> float:
     """The link's rate, or its shaper's; of a varying one the mean over a period."""
     rate, shaper = (_entry(run, runs).get(key, "none") for key in ("rate", "shaper"))
     if isinstance(rate, str):
-        rates = [rate, *([shaper["rate"]] if isinstance(shaper, dict) else []), *_held(_entry(run, runs)["queue"])]
+        rates = [
+            rate,
+            *([shaper["rate"]] if isinstance(shaper, dict) else []),
+            *wire_checker.held(_entry(run, runs)["queue"]),
+        ]
         return min(float(ac._core.quantity(text)[0]) for text in rates)
     begins = [float(ac._core.quantity(str(step[0]))[0]) for step in rate["steps"]]
     if (again := rate.get("repeat", "never")) == "never":
@@ -279,14 +284,6 @@ def _bits(run: Any, runs: _Runs) -> float:
     lasts = [end - begin for begin, end in zip(begins, [*begins[1:], period], strict=True)]
     bits = [last * float(ac._core.quantity(str(step[1]))[0]) for last, step in zip(lasts, rate["steps"], strict=True)]
     return sum(bits) / period
-
-
-def _held(queue: dict[str, Any]) -> list[str]:
-    """The rates at which CAKE or a token bucket filter lets packets out of a queue."""
-    scheduler = queue.get("scheduler", "none")
-    scheduler = scheduler if isinstance(scheduler, dict) else {"kind": scheduler, **queue}
-    key = {"cake": "bandwidth", "tbf": "rate"}.get(scheduler["kind"])
-    return [str(scheduler[key])] if scheduler.get(key, "unlimited") != "unlimited" else []
 
 
 def _packet(run: Any, runs: _Runs) -> float:
@@ -340,6 +337,8 @@ def _lost(run: Any, runs: _Runs) -> float:
 def _idle(run: Any, runs: _Runs) -> float:
     begin, end = run.window
     rate = _entry(run, runs)["rate"]
+    if wire_checker.is_framed(_entry(run, runs)["queue"]):
+        return max(1 - wire_checker.taken(run, runs.link), 0.0)
     if isinstance(rate, str):
         return 1 - float(run.links.loc[runs.link, "bytes"]) * 8 / (_bits(run, runs) * float(end - begin))
     return 1 - float(run.links.loc[runs.link, "utilization"])  # a share of the time: bytes do not tell it
@@ -773,9 +772,8 @@ def _price(before: float, after: float, link: str, sentence: dict[str, Any], end
     whose = f" of {re.escape(link)}\\b" if link else "(?! of)"
     text, paid = sentence["text"], (before - after) / before if before else 0.0
     less = re.search(rf"([0-9.]+) % of the rate{whose}", text)
-    more = re.search(rf"([0-9.]+) % more of the rate{whose}" if link else "([0-9.]+) % more rate", text)
-    if less or more:
-        _near(float(less[1]) if less else -float(more[1]) if more else 0.0, 100 * paid, sentence, 0.06 + 100 * ends)
+    if less:
+        _near(float(less[1]), 100 * paid, sentence, 0.06 + 100 * ends)
     else:
         assert sentence["predicate"] != "costs" or paid < 0.01 + ends, (text, link, before, after)
 

@@ -263,3 +263,43 @@ def random_crossing(seed: int) -> tuple[ac.Scenario, dict[str, Any]]:
     head = {"name": f"crossing {seed}", "duration": "15 s", "measure": "5 s .. 15 s"}
     options = {"prefer": draw.choice([None, "delay", "rate"]), "own_senders": draw.random() < 0.3}
     return ac.Scenario({"scenario": head, "link": [link], "flows": classes}), options
+
+
+SCHEDULERS = ("fq", "drr", "fq_codel", "cake", "dualpi2", "sfq", "fq_pie", "sch_fq", "choke")
+"""Queues that have a capacity of their own."""
+
+
+def random_corner(seed: int) -> tuple[ac.Scenario, dict[str, Any]]:
+    """
+    Few flows that begin together, access links and windows, any scheduler, policers, cells, and runs of a given length.
+
+    With it the options of `why`.
+    """
+    draw = random.Random(f"corner/{seed}")
+    rate, rtt, count = draw.choice([1, 3, 10]), draw.choice([5, 30, 100, 300]), draw.choice([1, 2, 3, 6])
+    packets = max(round(rate * 1e6 * rtt / 1000 / 12000), 4)
+    cells = {"kind": "cake", "bandwidth": f"{0.8 * rate:g} Mbit/s", "overhead": "44 B", "framing": "atm"}
+    queue: dict[str, Any] = {"scheduler": draw.choice([*SCHEDULERS, cells, cells])}
+    if draw.random() < 0.5:
+        queue = {"aqm": draw.choice(["drop-tail", "drop-tail", "codel", "red", "pie"])}
+        queue["capacity"] = draw.choice(["100 ms", "30 ms", f"{max(2 * packets, 20)} packets"])
+    link = {"name": "link", "rate": f"{rate} Mbit/s", "queue": queue}
+    if draw.random() < 0.15:
+        link["policer"] = {"rate": f"{0.7 * rate:g} Mbit/s", "burst": "30 kB"}
+    common = {"path": ["link"], "rtt": f"{rtt} ms"}
+    kind, start = (
+        draw.choice(["cubic", "cubic", "reno", "hybla", "ledbat", "bbr"]),
+        draw.choice(["0 s", "uniform 0 s .. 1 s"]),
+    )
+    bulk: dict[str, Any] = {**common, "name": "bulk", "count": count, "congestion": kind, "start": start}
+    classes = [bulk]
+    if draw.random() < 0.25:
+        bulk["max_window"] = f"{max(packets // (2 * count), 2)} packets"
+        classes.append({**common, "name": "sync", "congestion": "cubic", "access_rate": f"{0.3 * rate:g} Mbit/s"})
+    if draw.random() < 0.4:
+        call = {"kind": "cbr", "rate": draw.choice(["100 kbit/s", f"{0.2 * rate:g} Mbit/s"])}
+        classes.append({**common, "name": "call", "packet_size": "200 B", "traffic": call})
+    head = {"name": f"corner {seed}", "duration": "60 s", "measure": "20 s .. 60 s"}
+    options: dict[str, Any] = {"own_senders": draw.random() < 0.4, "prefer": draw.choice([None, None, "delay", "rate"])}
+    options |= {"duration": "15 s"} if draw.random() < 0.2 else {}
+    return ac.Scenario({"scenario": head, "link": [link], "flows": classes}), options

@@ -20,11 +20,12 @@ from scipy import stats
 import ackclock as ac
 import basis_checker
 import cause_checker
+import fresh_checker
 import people_checker
 import printed_checker
 from checkers import _idle, _Runs, _uneven, check
 from run_checker import random_scenario
-from verdict_variants import Variant, made, random_crossing, random_line, random_link
+from verdict_variants import Variant, made, random_corner, random_crossing, random_line, random_link
 
 BESIDE = 0.15
 """A number this near to its limit may lie on either side of it with other seeds."""
@@ -57,7 +58,9 @@ def false(answer: dict[str, Any], scenario: Any) -> list[str]:
         check(answer, known)
     except AssertionError as error:
         wrong.append(f"derived again: {error}")
-    wrong += cause_checker.wrong(answer, known) + basis_checker.wrong(answer, known)
+    wrong += (
+        cause_checker.wrong(answer, known) + basis_checker.wrong(answer, known) + fresh_checker.wrong(answer, known)
+    )
     if answer.get("people") and answer["people"]["settings"]:
         wrong += people_checker.wrong(answer["people"], scenario, warm=began(answer))
         wrong += people_checker.wrong_beside_the_table(answer, scenario)
@@ -67,6 +70,9 @@ def false(answer: dict[str, Any], scenario: Any) -> list[str]:
         flow["traffic"]["kind"] == "transfer" for flow in scenario.canonical["flows"]
     ):
         return wrong  # the judged links are not known beforehand
+    # starts that are the same in all seeds are drawn
+    flows = answer["runs"][answer["sentences"][0]["evidence"][0]["runs"][0]]["scenario"]["flows"]
+    scenario = ac.Scenario({**scenario.canonical, "flows": flows})
     length = max(run["length_s"] for key, run in answer["runs"].items() if key.startswith("present"))
     warm = 0.4 * length
     longer = {"duration": f"{warm + 2 * length:.6g} s", "measure": f"{warm:.6g} s .. {warm + 2 * length:.6g} s"}
@@ -124,12 +130,15 @@ def question(seed: int) -> tuple[str, Any]:
     A link with one or two classes of endless flows, every second of the whole catalogue, some with other traffic.
 
     Every third is a line with both directions, mixed classes, calls, and at times a rate that varies; every fifth of
-    the others crosses what holds packets back with traffic that ends, sizes and preferences.
+    the others crosses what holds packets back with traffic that ends, sizes and preferences. Half of the links without
+    them are corners: any scheduler, access links, starts together.
     """
     if seed % 3 == 0:
         return "both directions", (random_line(seed), {})
     if seed % 5 == 0:
         return "crossing", random_crossing(seed)
+    if seed % 4 == 0:
+        return "corner", random_corner(seed)
     if seed % 2:
         scenario = random_scenario(seed)
         kinds = [

@@ -565,6 +565,28 @@ def test_no_run_is_begun_that_cannot_be_long_enough(monkeypatch: pytest.MonkeyPa
     assert not any("BBR" in key for key in lab.record)
 
 
+@pytest.mark.parametrize(("budget", "wait", "lengths"), [(3.0, 0.09, 2), (2.0, 0.09, 1), (2.0, 0.12, 2)])
+def test_a_dear_run_is_not_done_again_to_be_a_little_longer(
+    budget: float, wait: float, lengths: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """10 Gbit/s with 2000 flows over FQ-CoDel: a run of 80 round trips was done again for 99."""
+    queue = {"aqm": "drop-tail", "capacity": "60 ms"}
+    tree = ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=ac.flows(20, "reno", rtt="40 ms"), duration="9 s").canonical
+    monkeypatch.setattr(experiment, "longest_wait", lambda *_: wait)
+    done: list[float] = []
+    runs = Lab._runs
+
+    def noted(lab: Lab, changed: Any, length: scales.Length, *rest: Any) -> Any:
+        done.append(length.measured)
+        return runs(lab, changed, length, *rest)
+
+    monkeypatch.setattr(Lab, "_runs", noted)
+    first = causes.needed(tree, "bottleneck")
+    assert first.reason == "100 round trips"
+    Lab("bottleneck", budget=budget * first.total * scales.pace(tree)).measure("present", tree, 1)
+    assert done == [pytest.approx(100 * (0.04 + extra)) for extra in (0.06, wait)[:lengths]]
+
+
 def beside_bbr() -> ac.Scenario:
     """A BBR flow and a CUBIC flow."""
     flows = [ac.flows(1, kind, name=kind, rtt="40 ms", loss_detection="rack") for kind in ("bbr", "cubic")]

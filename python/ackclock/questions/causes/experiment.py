@@ -45,6 +45,8 @@ CONVERGED: Final = 0.8
 """Identical flows still converge if their unevenness falls below this part of itself in a run twice as long."""
 PAIRS: Final = 6
 """Things of which pairs are tried."""
+SHORT: Final = (1.2, 1.5)
+"""A run is done again if it should be so many times as long; the second where both exceed the packets allowed."""
 FAR: Final = 2.0
 """A change whose first run leaves this many times as much as an ablation may leave is not run again."""
 
@@ -105,7 +107,9 @@ class Lab:
         longer, whole, again = self._length(tree, need, seeds, factor, known)
         suffices = whole and length.measured >= 0.99 * factor * need.measured  # delays are shorter than was feared
         affords = whole and not enough and not suffices
-        if affords or (longer.measured > 1.2 * length.measured and longer.total > length.total):
+        both = (length.total * count + longer.total * again) * pace(tree)
+        short = longer.measured > SHORT[both > self.budget] * length.measured
+        if affords or (short and longer.total > length.total):
             length, enough, count = longer, whole, again
             by_link = self._runs(tree, length, count, first, traces)
         else:

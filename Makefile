@@ -56,7 +56,7 @@ check: lint ## lints, types and the quick tests: two minutes once everything is 
 QUICK := $(addprefix tests/test_,analysis.py cli_help.py cli_words.py plot.py reference.py result.py scenario.py)
 
 unit: setup ## Rust tests and Python tests (these on all processors; `python -m pytest FILE` runs them one by one)
-	cargo test --release --workspace --quiet
+	cargo test --release --workspace --exclude ackclock-speed --quiet
 	$(BIN)/python -m pytest --numprocesses logical --dist loadfile
 
 test: lint unit ## everything: lints, types, Rust tests, Python tests

@@ -7,6 +7,8 @@ import importlib
 import inspect
 import pkgutil
 import re
+import shutil
+import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -339,6 +341,26 @@ def test_no_crate_depends_on_one_above() -> None:
         manifest = tomllib.loads((ROOT / "crates" / name / "Cargo.toml").read_text(encoding="utf-8"))
         own = {key.removeprefix("ackclock-") for key in manifest.get("dependencies", {}) if key.startswith("ackclock-")}
         assert own <= below, f"{name} depends on {own - below}"
+
+
+def features(*options: str) -> dict[str, set[str]]:
+    """Features with which cargo compiles each crate of a build."""
+    command = ["cargo", "tree", "--locked", "--prefix", "none", "--format", "{p} [{f}]", *options]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    answer: dict[str, set[str]] = {}
+    for crate, _, enabled in (line.removesuffix(" (*)").partition(" [") for line in built.splitlines()):
+        answer.setdefault(crate, set()).add(enabled)
+    return answer
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo")
+def test_rust_tests_use_what_the_bindings_compiled() -> None:
+    """Criterion's features of serde had the engines compiled a second time for their own tests."""
+    (options,) = re.findall(r"\tcargo test (.*--workspace.*) --quiet", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    tests = features(*options.replace("--release", "").split(), "--edges", "normal,build,dev")
+    bindings = features("--package", "ackclock-python", "--edges", "normal,build")
+    assert len(bindings) > 20
+    assert {crate: tests[crate] for crate in bindings} == bindings
 
 
 def algorithms_named(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-//! Stability charts from a scenario. `cargo bench -p ackclock-fluid`
+//! Stability charts from a scenario. `cargo bench -p ackclock-speed --bench fluid`
 
 use ackclock_fluid::{Choices, Model};
 use criterion::{Criterion, criterion_group, criterion_main};

@@ -1,5 +1,5 @@
-//! CPU time of all set-ups, and what each probe costs: `cargo bench -p ackclock-packet --bench
-//! speed [-- NAME]`.
+//! CPU time of all set-ups, and what each probe costs: `cargo bench -p ackclock-speed --bench
+//! packet [-- NAME]`.
 //!
 //! Throughput counts packets that left a link. criterion measures the thread's CPU clock, so that
 //! the machine's other work does not count, and each run is long enough that setting up and the
@@ -15,6 +15,7 @@ use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{BenchmarkGroup, Criterion, SamplingMode, Throughput};
 use criterion::{criterion_group, criterion_main};
 
+#[path = "../../../crates/packet/benches/setups/mod.rs"]
 mod setups;
 
 use setups::{SETUPS, cut, run};

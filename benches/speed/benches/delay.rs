@@ -1,5 +1,5 @@
 //! The speed goals: verdicts, Hopf curves, cycles with multipliers, trajectories. `cargo bench -p
-//! ackclock-delay`
+//! ackclock-speed --bench delay`
 
 use std::hint::black_box;
 
@@ -11,7 +11,7 @@ use ackclock_delay::{
 use common::{C, DEFAULTS, KAPPA, Policy, TAU, tcp, tcp_start};
 use criterion::{Criterion, criterion_group, criterion_main};
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../../../crates/delay/tests/common/mod.rs"]
 mod common;
 
 fn speed(c: &mut Criterion) {

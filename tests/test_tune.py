@@ -383,7 +383,7 @@ def test_seeds_follow_where_the_interval_lies_across_the_target(
     """Whether PIE met 10 ms at 200 ms rested on two seeds: 11.9 ms, and 8.4 ms with others."""
     question = problem(link(), None, {"rtt": "50ms..50ms"}, NEED)
 
-    def fake(_problem: Any, jobs: Any, count: int = 1) -> list[Run]:
+    def fake(_problem: Any, jobs: Any, count: int = 1, *_: Any) -> list[Run]:
         half = spread * (1 if count == 3 else 0.1)
         return [Run(point, count, 60.0, 1.1 * NEED.target + 5e-4, half, 0, 0, 0, 0, 0, 0, 0) for _, point in jobs]
 
@@ -735,7 +735,7 @@ def test_the_next_setting_is_chosen_where_the_last_waited_longest(monkeypatch: p
     tuning = _Tuning(question, FAMILIES["pie"], None, 3, 0, lambda _text: None)
     looked: list[set[float]] = []
 
-    def measured(_problem: object, jobs: Sequence[tuple[object, dict[str, float]]], _seeds: int = 1) -> list[Run]:
+    def measured(_problem: object, jobs: Sequence[tuple[object, dict[str, float]]], *_: Any) -> list[Run]:
         looked.append({point["flows"] for _, point in jobs})
         return [Run(point, 1, 9, 0.01, math.nan, 0.01, 0.02, 1, 0, 0, 0, 999) for _, point in jobs]
 
@@ -755,3 +755,19 @@ def test_the_next_setting_is_chosen_where_the_last_waited_longest(monkeypatch: p
     monkeypatch.setattr(_Tuning, "_finish", lambda _self, tuned: tuned)
     assert tuning._by_theory().found
     assert looked == [{1.0, 8.0}, {1.0, 8.0}, {1.0, 2.0, 8.0}, {1.0, 2.0, 3.0, 8.0}]
+
+
+def test_no_run_is_done_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first seed, by which a setting is chosen, was run again at each corner, and all three before eight."""
+    packets = importlib.import_module("ackclock.questions.tuning.packets")
+    true, done = packets.run, []
+
+    def run(scenario: ac.Scenario, *, seed: int, trace_links: bool) -> Any:
+        done.append((scenario.to_json(), seed))
+        return true(scenario, seed=seed, trace_links=trace_links)
+
+    monkeypatch.setattr(packets, "run", run)
+    slow = ac.dumbbell(rate="2 Mbit/s", queue="drop-tail", flows=ac.flows(4, "reno", rtt="40 ms"), duration="9 s")
+    answer = ac.tune(slow, {"rtt": "40ms..60ms"}, aqm="codel", target="20 ms", seeds=2, runs=0)
+    assert answer.worst is not None
+    assert len(done) == len(set(done))

@@ -29,8 +29,8 @@ from ..causes.shapers import held
 from ..endpoint_style import styled
 from .answer import TOLERANCE, Compromise, Other, Tuned, spans
 from .families import FAMILIES, Family, longest, rounded
-from .packets import Run, beside, compared, latin, measure, shortest
-from .problem import Axis, Need, Problem, TuneError, at, axis, problem, show
+from .packets import Run, RunCache, beside, compared, latin, measure, shortest
+from .problem import Axis, Need, Point, Problem, TuneError, at, axis, problem, show
 from .theory import Check, Coexistence, Place, Theory, check, coexisting, left_out, narrowed, reduced, refused, screen
 
 __all__ = ["Compromise", "Need", "Other", "TuneError", "Tuned", "tune"]
@@ -219,6 +219,7 @@ class _Tuning:
         """The stability engine's results at a point of the range, by setting."""
         self.hard: list[dict[str, float]] = []
         """Points at which an earlier attempt had its longest delay: the next one is chosen by runs there, too."""
+        self.cache: RunCache = {}
 
     def answer(self) -> Tuned:
         why = self._why_packets()
@@ -235,6 +236,10 @@ class _Tuning:
         if first is None:
             first = {"aqm": "pi", "capacity": "1000 packets"}
         return refused(self.problem, first)
+
+    def _measured(self, jobs: Iterable[tuple[Queue, Point]], seeds: int = 1) -> list[Run]:
+        """Run each queue at each point; what an earlier attempt ran is not run again."""
+        return measure(self.problem, jobs, seeds, self.cache)
 
     # with a fluid law
 
@@ -283,7 +288,7 @@ class _Tuning:
             return None
         corners = goal.corners()
         points = [*corners, *(point for point in self.hard if point not in corners)]
-        flat = measure(self.problem, [(queue, point) for queue, _ in checked for point in points])
+        flat = self._measured([(queue, point) for queue, _ in checked for point in points])
         rows = [flat[k * len(points) : (k + 1) * len(points)] for k in range(len(checked))]
         ranked = sorted(zip(checked, rows, strict=True), key=lambda candidate: self._rank(candidate[1]))
         for (queue, margins), _ in ranked:
@@ -412,7 +417,7 @@ class _Tuning:
         corners = question.corners()
         hard = [corners[0], *corners[-1:]] if len(corners) > 1 else corners
         self.say(str(state("tune.packet-settings", count=len(queues), kind=self.family.kind)))
-        runs = measure(question, [(queue, point) for queue in queues for point in hard])
+        runs = self._measured([(queue, point) for queue in queues for point in hard])
         self.tried += len(queues)
         rows = [runs[k * len(hard) : (k + 1) * len(hard)] for k in range(len(queues))]
         ranked = sorted(zip(queues, rows, strict=True), key=lambda candidate: self._rank(candidate[1]))
@@ -450,7 +455,7 @@ class _Tuning:
     def _run(self, queue: Queue, margins: Check | None, tips: list[Coexistence]) -> Tuned:
         """Packet runs at the corners, and where these meet the target a search for worse places."""
         question = self.problem
-        runs = self._sure(queue, measure(question, [(queue, point) for point in question.corners()], self.seeds))
+        runs = self._sure(queue, self._measured([(queue, point) for point in question.corners()], self.seeds))
         worst = max(runs, key=lambda run: run.delay)
         searched: list[Run] = []
         if self._met(worst) and self.runs and any(varied.low < varied.high for varied in question.axes):
@@ -478,15 +483,13 @@ class _Tuning:
     def _search(self, queue: Queue, runs: list[Run], worst: Run) -> tuple[list[Run], Run]:
         """A Latin hypercube over the range, then the neighbours of the worst place; that one again with all seeds."""
         question = self.problem
-        searched = measure(question, [(queue, point) for point in latin(question, self.runs)])
+        searched = self._measured([(queue, point) for point in latin(question, self.runs)])
         top = max([*searched, *runs], key=lambda trial: trial.delay)
         known = [run.point for run in [*runs, *searched]]
-        searched += measure(
-            question, [(queue, point) for point in beside(question, top.point, 0.1) if point not in known]
-        )
+        searched += self._measured([(queue, point) for point in beside(question, top.point, 0.1) if point not in known])
         top = max(searched, key=lambda trial: trial.delay)
         if top.delay > worst.delay:
-            [again] = self._sure(queue, measure(question, [(queue, top.point)], self.seeds))
+            [again] = self._sure(queue, self._measured([(queue, top.point)], self.seeds))
             worst = max(again, worst, key=lambda run: run.delay)
         return searched, worst
 
@@ -494,7 +497,7 @@ class _Tuning:
         """Runs with more seeds where the interval of a mean delay lies across the target."""
         for seeds in TUNE.seeds[1:]:
             near = [k for k, run in enumerate(runs) if run.seeds < seeds and spans(run, self.problem.need.target)]
-            again = measure(self.problem, [(queue, runs[k].point) for k in near], seeds)
+            again = self._measured([(queue, runs[k].point) for k in near], seeds)
             runs = [again[near.index(k)] if k in near else run for k, run in enumerate(runs)]
         return runs
 
@@ -528,7 +531,7 @@ class _Tuning:
         self.say("the same link under Linux's default and its own queue")
         corners = self.problem.corners()
         known = compared(self.problem)
-        flat = measure(self.problem, [(queue, point) for _, queue in known for point in corners], self.seeds)
+        flat = self._measured([(queue, point) for _, queue in known for point in corners], self.seeds)
         return {name: flat[k * len(corners) : (k + 1) * len(corners)] for k, (name, _) in enumerate(known)}
 
     def _given_up(self, worst: Run) -> list[Compromise]:

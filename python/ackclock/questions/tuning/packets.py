@@ -126,13 +126,31 @@ def shortest(problem: Problem, queue: Mapping[str, Any], runs: Iterable[Run]) ->
     return state("tune.short", where=at(point), measured=measured, reason=wanted.reason, needed=wanted.measured)
 
 
-def measure(problem: Problem, jobs: Iterable[tuple[Mapping[str, Any], Point]], seeds: int = 1) -> list[Run]:
-    """Run each queue at each point with so many seeds; the results do not depend on how many run at a time."""
+RunCache = dict[tuple[str, int], dict[str, float]]
+"""The numbers of every run that is done, by its scenario and seed."""
+
+
+def measure(
+    problem: Problem,
+    jobs: Iterable[tuple[Mapping[str, Any], Point]],
+    seeds: int = 1,
+    cache: RunCache | None = None,
+) -> list[Run]:
+    """
+    Run each queue at each point with so many seeds; the results do not depend on how many run at a time.
+
+    Runs of the cache are not done again, and those that are done are put there.
+    """
     listed = list(jobs)
+    known: RunCache = {} if cache is None else cache
     scenarios = [scenario(problem, queue, point) for queue, point in listed]
-    tasks = [(row, seed) for row in scenarios for seed in range(1, seeds + 1)]
-    rows = parallel(lambda task: _one(problem, *task), tasks)
-    return [_mean(point, rows[k * seeds : (k + 1) * seeds]) for k, (_, point) in enumerate(listed)]
+    texts = [placed.to_json() for placed in scenarios]
+    keys = [[(text, seed) for seed in range(1, seeds + 1)] for text in texts]
+    missing = [key for key in dict.fromkeys(key for own in keys for key in own) if key not in known]
+    by_text = dict(zip(texts, scenarios, strict=True))
+    done = parallel(lambda key: _one(problem, by_text[key[0]], key[1]), missing) if missing else []
+    known.update(zip(missing, done, strict=True))
+    return [_mean(point, [known[key] for key in own]) for (_, point), own in zip(listed, keys, strict=True)]
 
 
 def _one(problem: Problem, drawn: Scenario, seed: int) -> dict[str, float]:

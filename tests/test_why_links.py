@@ -54,6 +54,15 @@ def test_the_slowest_link_of_a_path_is_judged_not_the_port_before_it() -> None:
     assert chosen(ac.Scenario(tree | {"link": twice}).canonical) == "port"
 
 
+def test_the_order_in_which_links_are_written_chooses_none() -> None:
+    """`buffer` judged the download of the second class where the first was an upload: by the order of the links."""
+    flows = [ac.flows(1, "cubic", rtt="30 ms", path=[link], name=link) for link in ("up", "down")]
+    links = [{"name": name, "rate": "10 Mbit/s"} for name in ("down", "up")]
+    for written in (links, links[::-1]):
+        tree = {"scenario": {"duration": "5 s"}, "link": written, "flows": flows}
+        assert chosen(ac.Scenario(tree).canonical) == "up"
+
+
 def test_what_an_answer_of_a_policed_link_leaves_to_the_reader() -> None:
     """Six times the throughput for 6 ms depended "on what you prefer", with no option named."""
     policer = {"rate": "20 Mbit/s", "burst": "15 kB"}

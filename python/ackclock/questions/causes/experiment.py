@@ -361,9 +361,9 @@ def _again(lab: Lab, present: Measured, symptom: Symptom, verdict: Evidence) -> 
 def chosen(tree: Tree) -> str:
     """Return the link that is meant where none is named: the slowest that the first endless flows cross."""
     links = {str(link["name"]): link for link in tree["link"]}
-    first = next((name for name in links if bulk(tree, name)), next(iter(links)))
-    crossed = bulk(tree, first)[0]["path"] if bulk(tree, first) else [first]
-    return min((name for name in links if name in crossed), key=lambda name: held(links[name]) or carried(links[name]))
+    endless = (flow["path"] for flow in tree["flows"] if flow["traffic"]["kind"] == "bulk")
+    crossed: list[str] = next(endless, list(links)[:1])
+    return min(crossed, key=lambda name: held(links[name]) or carried(links[name]))
 
 
 def applies(symptom: Symptom, tree: Tree, name: str) -> bool:

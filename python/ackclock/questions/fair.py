@@ -233,7 +233,9 @@ def fair(
     """
     Let endless flows of two or more congestion controls share a drop-tail link, at each round trip and buffer.
 
-    Each run is as long as the slowest control asks for (`ackclock.questions.causes.needed`).
+    Each run is as long as the slowest control asks for (`ackclock.questions.causes.needed`). Of two packets that come
+    at the same time, that of the first class finds the last place in the buffer: with every second seed the controls
+    stand in the opposite order.
 
     Parameters
     ----------
@@ -320,15 +322,13 @@ def _place(
     packets = max(round(buffer * speed * seconds), MIN_BUFFER_PACKETS)
     raised = packets > round(buffer * speed * seconds)
     names = [f"side {k + 1}" for k in range(len(sides))]
-    scenario = dumbbell(
-        rate=rate,
-        queue={"aqm": "drop-tail", "capacity": f"{packets} packets"},
-        flows=[
-            side.flows(count, name, rtt=rtt, start="uniform 0 s .. 1 s")
-            for side, count, name in zip(sides, counts, names, strict=True)
-        ],
-        duration="10 s",
-    )
+    classes = [
+        side.flows(count, name, rtt=rtt, start="uniform 0 s .. 1 s")
+        for side, count, name in zip(sides, counts, names, strict=True)
+    ]
+    queue = {"aqm": "drop-tail", "capacity": f"{packets} packets"}
+    orders = [dumbbell(rate=rate, queue=queue, flows=own, duration="10 s") for own in (classes, classes[::-1])]
+    scenario = orders[0]
     length = needed(scenario.canonical, "bottleneck")
     if length.total * speed > budget:
         unknown = (math.nan,) * len(sides)
@@ -339,7 +339,8 @@ def _place(
         if longer.total * speed > budget:
             break
         head = timed(scenario.canonical, longer)["scenario"]  # of the scenario itself, which may hold a user's class
-        changed = scenario.with_({f"scenario.{key}": head[key] for key in ("duration", "measure", "sample")})
+        times = {f"scenario.{key}": head[key] for key in ("duration", "measure", "sample")}
+        changed = [order.with_(times) for order in orders]
         answer: list[list[tuple[float, Levels]]] = []
         for seeds in often:
             answer += parallel(partial(_shares, changed, names), range(len(answer) + 1, seeds + 1))
@@ -353,11 +354,13 @@ def _place(
     return place
 
 
-def _shares(scenario: Scenario, names: Sequence[str], seed: int) -> list[tuple[float, Levels]]:
-    """Return the share of each class of flows in a run, whole and in parts of its time."""
+def _shares(orders: Sequence[Scenario], names: Sequence[str], seed: int) -> list[tuple[float, Levels]]:
+    """Return the share of each class of flows in a run, whole and in parts of its time; the seed chooses the order."""
+    scenario = orders[(seed - 1) % len(orders)]
     result = run(scenario, seed=seed, parts=PARTS)
-    got = [float(result.classes["goodput_bps"][name]) for name in names]
-    return [(own / sum(got), _in_parts(result, which, len(names))) for which, own in enumerate(got)]
+    order = [flow["name"] for flow in scenario.canonical["flows"]]
+    got = {name: float(result.classes["goodput_bps"][name]) for name in names}
+    return [(got[name] / sum(got.values()), _in_parts(result, order.index(name), len(order))) for name in names]
 
 
 def _in_parts(result: Result, which: int, controls: int) -> Levels:

@@ -2,9 +2,9 @@
 Put what a command says of random scenarios beside its checker, and count.
 
 ``python validation/campaign.py KIND COUNT [FIRST SEED] [--store FILE] [--packets N]`` asks one kind of question of so
-many random scenarios: ``run`` (its report), ``why``, ``stability``, ``compare``, ``tune``, or ``verdicts`` (whether
-variants that are the same system get the same answer; runs that do not tell are continued for up to N packets). With
-a store it resumes after being killed.
+many random scenarios: ``run`` (its report), ``why``, ``stability``, ``compare``, ``tune``, ``verdicts`` (whether variants that are the same
+system get the same answer; runs that do not tell are continued for up to N packets), or ``relations`` (whether the
+answers to two questions are bound as they have to be). With a store it resumes after being killed.
 
 ``python validation/campaign.py tally FILE...`` counts what stores hold, a row a kind, as in docs/validation.md.
 """
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import compare_sentences
+import relations
 import run_sentences
 import stability_sentences
 import tune_sentences
@@ -66,6 +67,7 @@ KINDS: dict[str, Kind] = {
     "compare": compare_sentences,
     "tune": tune_sentences,
     "verdicts": verdicts,
+    "relations": relations,
 }
 
 

@@ -587,6 +587,19 @@ def test_a_dear_run_is_not_done_again_to_be_a_little_longer(
     assert done == [pytest.approx(100 * (0.04 + extra)) for extra in (0.06, wait)[:lengths]]
 
 
+def test_waits_of_the_start_ask_for_no_run_of_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hybla beside BBRv3 over FQ-CoDel waited 11 s at first: one run of 9814 s, whose even shares were not counted."""
+    tree = ac.dumbbell(rate="2 Mbit/s", queue="codel", flows=ac.flows(2, "hybla", rtt="100 ms"), duration="9 s")
+    waits = iter([11.0, 0.2, 0.2])
+    monkeypatch.setattr(experiment, "longest_wait", lambda *_: next(waits))
+    found = Lab("bottleneck").measure("instead", tree.canonical)
+    first = scales.needed(tree.canonical, "bottleneck")
+    assert found.length.measured == pytest.approx(4 * first.measured)
+    assert found.length.warm >= first.warm
+    assert found.enough
+    assert len(found.numbers) == 3
+
+
 def beside_bbr() -> ac.Scenario:
     """A BBR flow and a CUBIC flow."""
     flows = [ac.flows(1, kind, name=kind, rtt="40 ms", loss_detection="rack") for kind in ("bbr", "cubic")]

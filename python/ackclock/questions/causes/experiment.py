@@ -43,6 +43,8 @@ EVENNESS_FACTOR: Final = 2.0
 """Flows that share less evenly than this many times the limit are not asked whether they do over longer runs."""
 CONVERGED: Final = 0.8
 """Identical flows still converge if their unevenness falls below this part of itself in a run twice as long."""
+STEP: Final = 4.0
+"""Runs become so many times as long at most at once: the longest waits that ask for it may be of their start."""
 PAIRS: Final = 6
 """Things of which pairs are tried."""
 SHORT: Final = (1.2, 1.5)
@@ -102,18 +104,22 @@ class Lab:
         length, enough, count = self._length(tree, needed(tree, self.link), seeds, factor, known)
         tell(f"{self.link}, {key}: {count} runs of {time(length.total)}")
         by_link = self._runs(tree, length, count, first, traces)
-        wait = longest_wait(by_link[self.link], tree, self.link)
-        need = needed(tree, self.link, wait)
-        longer, whole, again = self._length(tree, need, seeds, factor, known)
-        suffices = whole and length.measured >= 0.99 * factor * need.measured  # delays are shorter than was feared
-        affords = whole and not enough and not suffices
-        both = (length.total * count + longer.total * again) * pace(tree)
-        short = longer.measured > SHORT[both > self.budget] * length.measured
-        if affords or (short and longer.total > length.total):
+        part = 0.0
+        while part < 1:
+            need = needed(tree, self.link, longest_wait(by_link[self.link], tree, self.link))
+            part = min(STEP * length.measured / (factor * need.measured), 1.0)
+            warm = max(part * need.warm, min(length.warm / factor, need.warm))
+            step = replace(need, warm=warm, measured=part * need.measured, sample=part * need.sample)
+            longer, whole, again = self._length(tree, step, seeds, factor, known)
+            suffices = whole and length.measured >= 0.99 * factor * need.measured  # delays are shorter than was feared
+            affords = whole and not enough and not suffices
+            both = (length.total * count + longer.total * again) * pace(tree)
+            short = longer.measured > SHORT[both > self.budget] * length.measured
+            if not affords and not (short and longer.total > length.total):
+                enough = enough or suffices
+                break
             length, enough, count = longer, whole, again
             by_link = self._runs(tree, length, count, first, traces)
-        else:
-            enough = enough or suffices
         if once(tree) and lasting(tree, length) is None:  # it has ended with its transfers
             begin, end = by_link[self.link][0].window
             length = replace(length, warm=begin, measured=end - begin)

@@ -1,11 +1,13 @@
 """What the tests of the package share."""
 
+import importlib
 import math
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 # Threads of one small eigenvalue problem wait for each other longer than they work, beside other
@@ -118,3 +120,13 @@ def small(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
     path.write_text(SMALL, encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def brief_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the verdict for people rest on one short run, where a test looks at nothing of it."""
+    people = importlib.import_module("ackclock.questions.people")
+    monkeypatch.setattr(people, "PEOPLE", replace(people.PEOPLE, seeds=(1,)))
+    monkeypatch.setattr(
+        people, "_length", lambda _tree, _user, own, *_, **__: replace(own, warm=min(own.warm, 2.0), measured=2.0)
+    )

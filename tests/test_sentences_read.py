@@ -68,6 +68,7 @@ def test_a_report_without_packets_says_so() -> None:
     assert judged(over({}, gone, measure="4 s .. 6 s")) == "No packet crosses a link in the measured time."
 
 
+@pytest.mark.usefixtures("brief_people")
 def test_losses_on_the_wire_are_losses() -> None:
     """ "0 % are lost" of a hundredth that the wire loses; the journey of a call is a stream, whose losses count."""
     wire = {"loss": {"kind": "random", "probability": 0.01}}

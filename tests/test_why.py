@@ -35,6 +35,8 @@ from ackclock.questions.why import stated
 from conftest import Command
 from verdict_variants import Variant, made, random_crossing, random_line, random_link
 
+pytestmark = pytest.mark.usefixtures("brief_people")
+
 
 def answer(**link: Any) -> ac.Why:
     """An answer of which every sentence was checked."""
@@ -308,10 +310,10 @@ def test_loss_of_streams_alone_on_a_link_is_stated_once() -> None:
     evidence = Evidence("a test", 0.0038)
     losses: tuple[Key, ...] = ("loss", "stream_loss")
     same = [Effect(key, "l", 0.0, 0.0038, 0.0, False, evidence) for key in losses]
-    words = remedies._by_link(same, Balance(tuple(same)), many=False)
+    words = remedies._by_link(same, many=False)
     assert words == "0.38 % in place of 0 % lost"
     other = [same[0], Effect("stream_loss", "l", 0.0, 0.01, 0.0, False, evidence)]
-    assert remedies._by_link(other, Balance(tuple(other)), many=False).count("lost") == 2
+    assert remedies._by_link(other, many=False).count("lost") == 2
 
 
 def test_the_whole_buffer_of_a_rate_that_changes_is_not_one_time() -> None:

@@ -128,6 +128,7 @@ def test_a_queue_is_a_time_at_the_rate_of_its_moment() -> None:
     assert f"max_ul_shaper_rate_kbps={most}" in str(answer)
 
 
+@pytest.mark.usefixtures("brief_people")
 def test_before_a_shaper_of_the_link_the_queue_forms_below_its_rate() -> None:
     """No commands, and no reason, where the provider holds a line to a part of its rate."""
     line = {"rate": "1 Gbit/s", "shaper": {"rate": "10 Mbit/s", "burst": "15 kB"}, "queue": {"capacity": "10 ms"}}
@@ -143,6 +144,7 @@ def test_before_a_shaper_of_the_link_the_queue_forms_below_its_rate() -> None:
     assert ac.why(scenario=ac.Scenario(tree)).other.tc  # type: ignore[union-attr]
 
 
+@pytest.mark.usefixtures("brief_people")
 def test_another_link_of_the_path_and_stalls_are_causes_of_an_idle_link() -> None:
     """A link was idle by "CUBIC and no more than 2 flows", which wait at the next link; stalls were no cause."""
     rates = {"access": "30 Mbit/s", "peering": "50 Mbit/s"}
@@ -261,6 +263,7 @@ def test_what_a_page_pays_is_weighed_and_stated() -> None:
     assert answer.recommended is None
 
 
+@pytest.mark.usefixtures("brief_people")
 def test_a_class_has_the_numbers_of_the_runs_that_judged_its_link() -> None:
     """A call lost 0.18 % in a sentence and 0.22 % in the table, in other runs."""
     answer = ac.why(down="16 Mbit/s", up="1 Mbit/s", rtt="30 ms", call=True, web=True)

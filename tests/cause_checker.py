@@ -17,7 +17,7 @@ from scipy import stats
 
 import ackclock as ac
 import checkers
-from checkers import STREAMS, _idle, _lost, _Runs, _sampled, _stream_loss, _uneven, _wait, _wait_limit
+from checkers import STREAMS, _idle, _lost_in_all, _Runs, _sampled, _stream_loss, _uneven, _wait, _wait_limit
 
 Tree = Mapping[str, Any]
 Words = tuple[str, str]
@@ -25,7 +25,7 @@ Words = tuple[str, str]
 
 MEASURES: dict[str, tuple[str, Any, Any, float]] = {
     "waits-long": ("delay", _wait(0.5), _wait_limit, 0.7),
-    "loses-much": ("loss", _lost, lambda *_: 0.01, 0.5),
+    "loses-much": ("loss", _lost_in_all, lambda *_: 0.01, 0.5),
     "stream-loses": ("stream", _stream_loss, lambda *_: 1e-3, 0.5),
     "stands-idle": ("idle", _idle, lambda *_: 0.05, 0.7),
     "shares-unevenly": ("unfair", _uneven, lambda *_: 0.2, 0.5),

@@ -139,7 +139,7 @@ def _unsaid(part: dict[str, Any], runs: _Runs) -> None:
             _wait_limit(run, runs) if {"bulk", "app-limited"} & set(kinds) else math.inf,
             "wait long",
         ),
-        "loses-much": (_lost, 0.01, "of the packets are lost"),
+        "loses-much": (_lost_in_all, 0.01, "of the packets are lost"),
     }
     if _filters_acks(run, runs):
         judged.pop("loses-much")  # ACKs that are needless are no losses
@@ -556,7 +556,7 @@ def _healthy(sentence: dict[str, Any], runs: _Runs) -> None:
         (limit,) = [value for word, value in limits.items() if word in evidence["how"].replace("drop,", "lost,")]
         _near(evidence["limit"], limit, sentence, 1e-6)
     assert runs.mean(key, _wait(0.5)) <= _wait_limit(run, runs)
-    assert runs.mean(key, _lost) <= 0.01 or _filters_acks(run, runs)
+    assert runs.mean(key, _lost_in_all) <= 0.01 or _filters_acks(run, runs)
     said = re.findall(r"([0-9.e+-]*[0-9]) ?(us|ms|s|%)(?= |,)", sentence["text"])
     on_wire = [_wire_lost] * (runs.mean(key, _wire_lost) > 0)
     stated = (_wait(0.5), _lost, *on_wire, lambda entry, runs: 1 - _idle(entry, runs))
@@ -577,6 +577,10 @@ def _filters_acks(run: Any, runs: _Runs) -> bool:
 def _wire_lost(run: Any, runs: _Runs) -> float:
     row = run.links.loc[runs.link]
     return float(row["losses"] / max(row["packets"], 1))
+
+
+def _lost_in_all(run: Any, runs: _Runs) -> float:
+    return 1 - (1 - _lost(run, runs)) * (1 - _wire_lost(run, runs))
 
 
 STREAMS = ("cbr", "on-off", "poisson")
@@ -855,7 +859,7 @@ CHECKS = {
     "short": _state("short"),
     "empty": _empty,
     "waits-long": _symptom(_wait(0.5), _wait_limit, 0.7),
-    "loses-much": _symptom(_lost, lambda _one, _runs: 0.01, 0.5),
+    "loses-much": _symptom(_lost_in_all, lambda _one, _runs: 0.01, 0.5),
     "stands-idle": _symptom(_idle, lambda _one, _runs: 0.05, 0.7),
     "shares-unevenly": _symptom(_uneven, lambda _one, _runs: 0.2, 0.5),
     "cannot-tell": _cannot,

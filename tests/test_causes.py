@@ -755,3 +755,13 @@ def test_what_a_link_carries_twice_is_no_gain() -> None:
 
     assert better(after) is True
     assert better(replace(after, numbers=(replace(now, goodput=0.4 * now.goodput),))) is None
+
+
+def test_losses_on_the_wire_are_losses() -> None:
+    """Of 3 % that the wire loses nothing was said, but that the link stands idle."""
+    flows = ac.flows(4, "reno", rtt="30 ms")
+    link = ac.dumbbell(rate="20 Mbit/s", queue="fq_codel", flows=flows, duration="8 s").with_(
+        {"link.bottleneck.loss": 0.03}
+    )
+    (lost,) = [said for said in diagnose(link).sentences if said.predicate == "loses-much"]
+    assert "; the cause is losses on the wire (without the loss of bottleneck: 0." in lost.text

@@ -200,6 +200,8 @@ def test_wrong_arguments(ackclock: Command, small: Path, arguments: list[str]) -
         (["run", "{small}", "--trace-flows", "some"], "must be a whole number, not some; or all"),
         (["fluid", "{small}", "--duration", "5"], "--duration 5: the unit is missing, such as 5s"),
         (["why", "--rate", "5mbit", "--rtt", "40ms", "--duration", "5"], "--duration 5: the unit is missing"),
+        (["stability", "--rate", "5mbit"], "give a scenario file, or --rate and --rtt"),
+        (["stability", "--rate", "5", "--rtt", "40ms"], "--rate 5: the unit is missing, such as 5mbit"),
         (["tune", "{small}", "--target", "5"], "--target 5: the unit is missing, such as 5ms"),
         (["tune", "{small}", "--gain-margin", "nan"], "gain_margin: nan is not a finite number"),
         # options of the other commands
@@ -292,6 +294,8 @@ def test_mistakes_of_why_are_named_by_option(ackclock: Command, words: list[str]
         ("why", ("--flows", "5")),
         ("buffer", ("--style", "rfc")),
         ("tune", ("--buffer", "50 ms", "--for", "rtt=10ms..20ms")),
+        ("tune", ("--flows", "3", "--for", "rtt=10ms..20ms")),
+        ("stability", ("--flows", "3")),
     ],
 )
 def test_what_a_file_says_is_not_asked_beside_it(

@@ -404,3 +404,12 @@ except KeyboardInterrupt:
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=HANGS, check=False)
     assert (done.stdout, done.stderr) == ("interrupted\n", "")
+
+
+def test_the_stability_of_a_link_in_numbers(ackclock: Command) -> None:
+    """Only a file was taken, and --rtt was how the equations have round trips."""
+    link = ["--rate", "20mbit", "--rtt", "40ms", "--flows", "20", "--aqm", "pi", "--congestion", "reno"]
+    done = ackclock("stability", *link, "--from", "equations", "--vary", "flows", "--json")
+    answer = json.loads(done.stdout)
+    assert answer["scenario"] == "a link of 20mbit"
+    assert "may grow to 600, the end of the range" in answer["sentence"]

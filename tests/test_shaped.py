@@ -88,6 +88,16 @@ def test_what_a_bucket_has_saved_counts_by_bytes() -> None:
     assert result.links.loc["isp", "utilization"] == pytest.approx(sent, abs=1e-3)
 
 
+@pytest.mark.parametrize("inner", [False, True])
+def test_a_class_that_cannot_borrow_is_named(inner: bool) -> None:
+    """HTB's class of 2 Mbit/s with a ceil of 8 got 2 of a line of 10, without a word."""
+    row = {"name": "a", "rate": "2 Mbit/s", "ceil": "8 Mbit/s", "flows": ["loads"], "queue": {"capacity": "50 packets"}}
+    rows = [{"name": "all", "rate": "8 Mbit/s", "classes": [row]}] if inner else [row]
+    result = ac.run(scenario({"scheduler": "htb", "classes": rows}, rate="10 Mbit/s"))
+    assert (bytes_of(result) * 8 / 4 > 4e6) == inner
+    assert ("class `a` has no class above it to borrow from" in str(result)) != inner
+
+
 def test_without_a_shaper_nothing_is_said() -> None:
     plain = scenario({"capacity": "50 ms"})
     assert shaped(plain.canonical) == {}

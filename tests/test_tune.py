@@ -329,6 +329,10 @@ def test_the_style_of_the_endpoints_is_said_and_can_be_chosen() -> None:
     assert [run.delay for run in plain.runs] != [run.delay for run in linux.runs]
     with pytest.raises(ac.TuneError, match="neither"):
         ac.tune(link(), {"flows": "4..8"}, style="bsd")
+    with pytest.raises(TuneError, match="a number, or a range to hold for"):
+        ac.tune(rate="20 Mbit/s", rtt="40 ms", flows=3, ranges={"flows": "4..8"})
+    plain = ac.tune(rate="20 Mbit/s", rtt="40 ms", flows=3, aqm="codel", target="20 ms", seeds=1, runs=0)
+    assert plain.problem.scenario.canonical["flows"][0]["count"] == 3
 
 
 def test_no_setting_that_a_device_holds_is_said_of_all_of_them() -> None:

@@ -21,7 +21,8 @@ Slow, but the way to try an idea. Put the class where a scenario built in Python
 
 Anything callable that makes an object with these methods will do, `functools.partial` for parameters included. Every
 flow gets an object of its own, made without arguments; every link's AQM is called with a `Link`. Draw random numbers
-from `random` only, so that a seed gives the same run again. An exception stops the run: `ackclock.RunError` with the
+from `random` only, so that a seed gives the same run again: ``uniform()`` on [0, 1), ``exponential(mean)``,
+``normal()`` with mean 0 and deviation 1. An exception stops the run: `ackclock.RunError` with the
 simulated time, caused by the exception.
 
 Optional methods of a congestion control: ``on_restart(now)`` after an idle time; ``pacing_rate()`` in segments per

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -88,3 +88,14 @@ def underused(result: Result, name: str) -> Verdict:
     """Judge whether a link is underused at times, of what its shaper lets through."""
     link = shaped(result._scenario).get(name)
     return is_underused(by_second(result, name), 0.0 if link is None else link.grain)
+
+
+def without_lender(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield links and classes of their HTB whose `ceil` is above their rate, with no class above to borrow from."""
+    for link in tree["link"]:
+        scheduler = link["queue"].get("scheduler", "none")
+        for row in (
+            link["queue"].get("classes", []) if isinstance(scheduler, Mapping) and scheduler["kind"] == "htb" else []
+        ):
+            if row["ceil"] != "rate" and quantities(row["ceil"])[0] > quantities(row["rate"])[0]:
+                yield str(link["name"]), str(row["name"])

@@ -211,10 +211,14 @@ pub(crate) const RULES: &[Rule<Tcp>] = &[
         },
     },
     Rule {
+        refused: &[("receive_buffer", |tcp| {
+            !tcp.linux() && tcp.receive_buffer.is_some()
+        })],
+        problem: "is sized and read as by Linux, which a receiver of style \"rfc\" is not",
+        allowed: |_| "with style = \"linux\" only; max_window limits the window in both".to_owned(),
+    },
+    Rule {
         refused: &[
-            ("receive_buffer", |tcp| {
-                !tcp.linux() && tcp.receive_buffer.is_some()
-            }),
             ("initial_receive_buffer", |tcp| {
                 tcp.receive_buffer.is_none() && tcp.initial_receive_buffer != 128 << 10
             }),

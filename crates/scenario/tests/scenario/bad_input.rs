@@ -860,8 +860,15 @@ fn options_that_do_not_fit_the_sender() {
             ],
         );
     }
+    rejects(
+        &text("receive_buffer = \"4 MiB\""),
+        "10:18",
+        &[
+            "flows[0].receive_buffer: is sized and read as by Linux",
+            "max_window limits the window in both",
+        ],
+    );
     for keys in [
-        "receive_buffer = \"4 MiB\"",
         "initial_receive_buffer = \"1 MiB\"",
         "read_size = \"9 kB\"",
         "style = \"linux\"\nread_size = \"9 kB\"",

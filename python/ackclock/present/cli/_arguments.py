@@ -85,7 +85,7 @@ def equation_arguments(command: argparse.ArgumentParser) -> None:
         "or as losses at random do, which meet larger windows more often",
     )
     command.add_argument(
-        "--rtt",
+        "--round-trips",
         choices=("queueing", "constant"),
         default="queueing",
         help="round trips with their queueing delay (default), or without it",
@@ -125,8 +125,9 @@ def equation_arguments(command: argparse.ArgumentParser) -> None:
 
 def chosen_equations(options: argparse.Namespace) -> dict[str, Any]:
     """Return the choices of `equation_arguments` as keywords."""
-    names = ("form", "decrease", "rtt", "small_windows", "memory", "averaging", "effective_spacing", "clamped")
-    return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    names = ("form", "decrease", "small_windows", "memory", "averaging", "effective_spacing", "clamped")
+    chosen = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    return chosen | {"rtt": options.round_trips}
 
 
 def count(least: int) -> Callable[[str], int]:

@@ -6,11 +6,13 @@ import argparse
 import math
 from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import AnalysisError, ScenarioError
+from ...core.scenario import dumbbell, flows
 from ...experiment.progress import listening
-from ._arguments import chosen_equations, count, equation_arguments, file_argument, one_variant
+from ._arguments import check_quantities, chosen_equations, count, equation_arguments, one_variant
 from ._command import Command
 from ._measured import budget_of_packets, measured_arguments, run_measured
 from ._output import (
@@ -34,7 +36,13 @@ if TYPE_CHECKING:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    file_argument(parser)
+    parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="scenario; or --rate and --rtt")
+    parser.add_argument("--rate", help="rate of the link, without a file")
+    parser.add_argument("--rtt", help="round trip without queueing, without a file")
+    parser.add_argument("--flows", metavar="N", type=count(1), help="endless flows, without a file (default: 1)")
+    parser.add_argument("--congestion", metavar="NAME", help="congestion control, without a file (default: cubic)")
+    parser.add_argument("--aqm", metavar="NAME", help="queue, without a file (default: drop-tail)")
+    parser.add_argument("--buffer", help="size of the queue, without a file (default: 100 ms)")
     parser.add_argument(
         "--vary",
         metavar="KEY[=FROM..TO]",
@@ -65,11 +73,39 @@ def _run(options: argparse.Namespace) -> None:
         _answered(options)
 
 
+def _asked(options: argparse.Namespace) -> tuple[str, Scenario]:
+    """Return the title and the scenario of the question: a file's, or a link in numbers."""
+    numbers = (options.rate, options.rtt, options.flows, options.congestion, options.aqm, options.buffer)
+    if options.file is not None:
+        if any(number is not None for number in numbers):
+            raise WrongInputError(
+                "ackclock stability: a scenario has its own link and flows: rate, rtt, flows, congestion, aqm and "
+                "buffer do not go with it; --set changes a file"
+            )
+        return one_variant(options, "stability")
+    if options.rate is None or options.rtt is None:
+        raise WrongInputError(
+            "ackclock stability: give a scenario file, or --rate and --rtt, such as --rate 50mbit --rtt 40ms"
+        )
+    if options.changes:
+        raise WrongInputError("ackclock stability: --set changes a scenario file")
+    check_quantities(options, "stability")
+    link = dumbbell(
+        rate=options.rate,
+        queue={"aqm": options.aqm or "drop-tail", "capacity": options.buffer or "100 ms"},
+        flows=flows(options.flows or 1, options.congestion or "cubic", rtt=options.rtt, start="uniform 0 s .. 1 s"),
+        duration="60 s",
+        measure="20 s .. 60 s",
+        name=f"a link of {options.rate.strip()}",
+    )
+    return link.name, link
+
+
 def _answered(options: argparse.Namespace) -> None:
     """Print the answer."""
     from ...questions.stability import first_stable, stability
 
-    title, scenario = one_variant(options, "stability")
+    title, scenario = _asked(options)
     if options.source == "packets":
         run_measured(options, title, scenario)
         return
@@ -239,6 +275,7 @@ COMMAND = Command(
     "say whether the queue is stable, and how far parameters may move before it is not",
     (
         ("home.toml --vary rtt=10ms..400ms", "is the queue stable, and in which range?"),
+        ("--rate 50mbit --rtt 40ms --flows 20 --aqm pie", "a link without a file"),
         ("home.toml --vary rtt --vary flows.count --report out.html", "with a chart of both"),
         ("home.toml --from both", "equations and packets: how far apart are they, and why?"),
         ("home.toml --from packets", "measured from packet runs: for every algorithm and scheduler"),

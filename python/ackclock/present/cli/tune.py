@@ -50,6 +50,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rate", help="rate of the link, without a file")
     parser.add_argument("--rtt", help="round trip without queueing, without a file")
     parser.add_argument("--buffer", help="size of the present queue, without a file (default: 100 ms)")
+    parser.add_argument("--flows", metavar="N", type=count(1), help="long-lived flows, without a file (default: 1)")
     parser.add_argument("--congestion", metavar="NAME", help="congestion control, without a file (default: cubic)")
     parser.add_argument(
         "--style", choices=("linux", "rfc"), help="what the TCP endpoints do in packet runs (default: as in the file)"
@@ -97,6 +98,7 @@ def _run(options: argparse.Namespace) -> None:
                 rate=options.rate,
                 rtt=options.rtt,
                 buffer=options.buffer,
+                flows=options.flows,
                 congestion=options.congestion,
                 style=options.style,
                 progress=show,

@@ -90,7 +90,7 @@ STATEMENTS: Final = {
     "idle": "The link stands idle {value} of the time",
     "unfair": "The flows share unevenly: Jain's index is {value}",
     "hosts": "The hosts share unevenly: Jain's index over hosts is {value}",
-    "tried": " ({tried} things were taken away one by one)",
+    "tried": " ({tried} taken away one by one)",
     "not-found": "{head}; cause not found{tried}.",
     "cause": "{head}; the cause is {causes}.",
     "both-causes": "{head}; it takes both {causes}.",

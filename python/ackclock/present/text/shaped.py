@@ -8,7 +8,7 @@ from typing import Final
 from ...core.result import Result
 from ...core.units import rate_text, share
 from ...questions.causes.scales import bits, carried, policed
-from ...questions.shaped import Shaped, shaped
+from ...questions.shaped import Shaped, shaped, without_lender
 
 SMALLER: Final = 1.005
 """Packets that take so many times as much of a shaper's rate as full ones of as many bytes are a matter of note."""
@@ -24,6 +24,10 @@ def notes(runs: Sequence[Result]) -> list[str]:
     tree = runs[0]._scenario
     seconds = sum(end - begin for begin, end in (result.window for result in runs))
     held = [_note(link) for link in shaped(tree, runs).values()]
+    held += [
+        f"link `{link}`: class `{name}` has no class above it to borrow from, so that its ceil is of no use"
+        for link, name in without_lender(tree)
+    ]
     for place, link in enumerate(tree["link"]):
         if policed(link) and seconds > 0 and not tree.get("change"):
             rate = carried(link)

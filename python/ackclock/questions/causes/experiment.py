@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ...core._words import finite, listed
+from ...core._words import counted, finite, listed
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, link_of
 from ...core.simulate import run
@@ -630,7 +630,7 @@ def sentence(finding: Finding, link: str, way: object = "") -> Sentence:
     value = _shown(finding.evidence, symptom)
     head = state(f"causes.{symptom.key}", value=value, bears=STREAM_LOSS, way=way)
     if not finding.causes:
-        tried = state("causes.tried", tried=len(set(finding.tried))) if finding.tried else ""
+        tried = state("causes.tried", tried=counted(len(set(finding.tried)), "thing")) if finding.tried else ""
         text = state("causes.not-found", head=head, tried=tried)
     else:
         parts = [f"{cause.words} ({cause.done}: {_shown(cause.evidence[0], symptom)})" for cause in finding.causes]
@@ -655,9 +655,9 @@ def _healthy(diagnosis: Diagnosis) -> Sentence:
     link = link_of(diagnosis.lab.record[present.key]["scenario"], diagnosis.link)
     stated = [symptom for symptom in SYMPTOMS if not (symptom.key == "loss" and filters_acks(link))]
     judged = [_evidence(present, symptom) for symptom in stated if not math.isnan(present.of(symptom).mean)]
-    wait, loss = (present.of(symptom).mean for symptom in SYMPTOMS[:2])
-    sums = (sum(getattr(own, key) for own in present.numbers) for key in ("utilization", "wire_loss", "delay_p99"))
-    used, wire, tail = (total / len(present.numbers) for total in sums)
+    keys = ("delay_p50", "loss", "utilization", "wire_loss", "delay_p99")
+    sums = (sum(getattr(own, key) for own in present.numbers) for key in keys)
+    wait, loss, used, wire, tail = (total / len(present.numbers) for total in sums)
     facts = {"wait": wait, "tail": tail, "lost": lost(link, loss, wire), "used": used}
     text = state("causes.healthy-but" if tail > present.limit(SYMPTOMS[0]) else "causes.healthy", **facts)
     return Sentence(

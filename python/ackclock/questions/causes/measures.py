@@ -123,6 +123,11 @@ class Numbers:
     the goodput of each class by its name after `GOODPUT`. Nothing where the run was not told in parts.
     """
 
+    @property
+    def lost_in_all(self) -> float:
+        """Part of the packets that are lost: at the queue, at a policer before it, or on the wire behind it."""
+        return _in_all(self.loss, self.wire_loss)
+
 
 def numbers(result: Result, name: str) -> Numbers:
     """Return what `result`, which traced its links, says of the link `name`."""
@@ -148,6 +153,7 @@ def numbers(result: Result, name: str) -> Numbers:
     goodputs = raw["flows"]["goodput"][sharing]
     offered = packets_handled(link) + link["policed"]
     loss = (link["drops"] + link["policed"]) / offered if offered else math.nan
+    wire = link["losses"] / max(link["packets"], 1)
     by_host = _by_host(raw, tree, name, greedy)
     jain_hosts = math.nan if by_host is None else float(jain_index(by_host @ raw["flows"]["goodput"]))
     # where only ACKs cross the link, it is their flows' round trip that they wait on top of
@@ -185,21 +191,31 @@ def numbers(result: Result, name: str) -> Numbers:
         rtt=float(np.mean(rtts)) if trips else 0.1,
         one_rtt=not trips or bool(np.ptp(rtts) < ALIKE * np.max(rtts)),
         transmission=8 * packet_size(tree, name) / rate,
-        halves=_halves(link, waits, dropped, loss, part),
+        halves=_halves(link, waits, dropped, loss, wire, part),
         computed=int(result.departures),
         window=(float(begin), float(end)),
         stream_loss=math.nan if stream is None else stream.loss * loses,
         stream_packets=0 if stream is None else stream.sent,
         stream_path=() if most is None else tuple(paths[most]),
         classes=named,
-        wire_loss=link["losses"] / max(link["packets"], 1),
+        wire_loss=wire,
         jain_hosts=jain_hosts,
         parts=_parts(result, sharing, by_host),
     )
 
 
+def _in_all(queue: float, wire: float) -> float:
+    """The part of the packets that queue and wire lose together."""
+    return queue + (1 - queue) * wire
+
+
 def _halves(
-    link: Mapping[str, Any], waits: NDArray[np.float64], dropped: NDArray[np.float64], loss: float, part: float
+    link: Mapping[str, Any],
+    waits: NDArray[np.float64],
+    dropped: NDArray[np.float64],
+    loss: float,
+    wire: float,
+    part: float,
 ) -> dict[str, tuple[float, float]]:
     """Return `Numbers.halves`: from samples of waits and drops, and the seconds of a link that uses a part of these."""
     import numpy as np
@@ -211,7 +227,10 @@ def _halves(
         halves["delay"] = (float(np.median(waits[:middle])), float(np.median(waits[middle:])))
         first, both = (float(dropped[place] - dropped[0]) for place in (middle, -1))
         if both and not link["policed"]:
-            halves["loss"] = (2 * loss * first / both, 2 * loss * (1 - first / both))
+            halves["loss"] = (
+                _in_all(2 * loss * first / both, wire),
+                _in_all(2 * loss * (1 - first / both), wire),
+            )
     if half:
         halves["idle"] = (1 - part * float(np.mean(seconds[:half])), 1 - part * float(np.mean(seconds[half:])))
     return halves

@@ -58,10 +58,10 @@ SYMPTOMS: Final = (
     Symptom(
         "loss",
         "loses-much",
-        lambda link_numbers: link_numbers.loss,
+        lambda link_numbers: link_numbers.lost_in_all,
         lambda _: 0.01,
         0.5,
-        "share of the packets that queue and policer drop",
+        "share of the packets that queue, policer and wire lose",
         share,
     ),
     Symptom(

@@ -73,6 +73,7 @@ def tune(
     rate: str | None = None,
     rtt: str | None = None,
     buffer: str | None = None,
+    flows: int | None = None,
     congestion: str | None = None,
     style: str | None = None,
     progress: Watch | None = None,
@@ -83,8 +84,8 @@ def tune(
     Parameters
     ----------
     scenario
-        The link and its traffic. Without one, a link of `rate` with `rtt`, `buffer`, by default 100 ms, and
-        `congestion`, by default CUBIC.
+        The link and its traffic. Without one, a link of `rate` with `rtt`, `buffer`, by default 100 ms, and `flows` of
+        `congestion`: by default the smallest number in `ranges`, or one, and CUBIC.
     ranges
         Ranges over which the setting must hold, by key: ``{"rtt": "10ms..200ms", "flows": "10..500"}``; also ``rate``.
         Everything else is as in the scenario. `flows` is the number of long-lived flows over the link.
@@ -127,11 +128,11 @@ def tune(
     family = _family(kind)
     wanted = {key: "..".join(map(str, span_of(span))) for key, span in (ranges or {}).items()}
     if scenario is None:
-        scenario = _plain(rate, rtt, buffer or "100 ms", congestion or "cubic", wanted)
-    elif any(option is not None for option in (rate, rtt, buffer, congestion)):
+        scenario = _plain(rate, rtt, buffer or "100 ms", flows, congestion or "cubic", wanted)
+    elif any(option is not None for option in (rate, rtt, buffer, flows, congestion)):
         raise TuneError(
-            "a scenario has its own link and flows: rate, rtt, buffer and congestion do not go with it; --set changes "
-            "a file, such as --set flows.congestion=reno"
+            "a scenario has its own link and flows: rate, rtt, buffer, a number of flows and congestion do not go with "
+            "it; --set changes a file, such as --set flows.congestion=reno"
         )
     if style not in (None, "linux", "rfc"):
         raise TuneError(f'style: "{style}" is neither "linux" nor "rfc"')
@@ -188,10 +189,15 @@ def _seconds(name: str, given: str | float) -> float:
     return value
 
 
-def _plain(rate: str | None, rtt: str | None, buffer: str, congestion: str, ranges: Mapping[str, str]) -> Scenario:
+def _plain(
+    rate: str | None, rtt: str | None, buffer: str, count: int | None, congestion: str, ranges: Mapping[str, str]
+) -> Scenario:
     if rate is None:
         raise TuneError("without a scenario a rate is needed, such as rate=50mbit, and a round trip, such as rtt=40ms")
-    count = axis("flows", ranges["flows"]).low if "flows" in ranges else 1
+    if count is not None and "flows" in ranges:
+        raise TuneError("flows: a number, or a range to hold for, not both")
+    if count is None:
+        count = int(axis("flows", ranges["flows"]).low) if "flows" in ranges else 1
     if rtt is None:
         if "rtt" not in ranges:
             raise TuneError("without a scenario a round trip is needed, such as rtt=40ms")
@@ -199,7 +205,7 @@ def _plain(rate: str | None, rtt: str | None, buffer: str, congestion: str, rang
     return dumbbell(
         rate=rate,
         queue={"aqm": "drop-tail", "capacity": buffer},
-        flows=flows(int(count), congestion, rtt=rtt),
+        flows=flows(count, congestion, rtt=rtt),
         duration="20 s",
         name=f"a link of {rate.strip()}",
     )

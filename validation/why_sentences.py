@@ -7,6 +7,7 @@ seeds that run twice as long.
 
 import json
 import math
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -23,6 +24,7 @@ import cause_checker
 import fresh_checker
 import people_checker
 import printed_checker
+from ackclock.errors import AnalysisError
 from checkers import _idle, _Runs, _uneven, check
 from run_checker import random_scenario
 from verdict_variants import Variant, made, random_corner, random_crossing, random_line, random_link
@@ -78,6 +80,13 @@ def false(answer: dict[str, Any], scenario: Any) -> list[str]:
     longer = {"duration": f"{warm + 2 * length:.6g} s", "measure": f"{warm:.6g} s .. {warm + 2 * length:.6g} s"}
     long_run = scenario.with_({f"scenario.{key}": value for key, value in longer.items()})
     return wrong + (contradicted(answer, measured(long_run)) and contradicted(answer, measured(long_run, MORE_SEEDS)))
+
+
+def crossed(answer: dict[str, Any], scenario: Any) -> list[str]:
+    """What is false where nothing is said to cross a link: packets do, whatever the seed."""
+    (link,) = re.findall(r"nothing crosses the link (\S+) in", answer["refused"])
+    least = min(int(ac.run(scenario, seed=seed).links.loc[link, "packets"]) for seed in MORE_SEEDS)
+    return [f"{answer['refused']}: {least} packets at least"] if least else []
 
 
 def began(answer: dict[str, Any]) -> float:
@@ -153,15 +162,22 @@ def question(seed: int) -> tuple[str, Any]:
 
 
 def answer(question: Any, _packets: float) -> Any:
-    """As JSON, and as it is printed."""
+    """As JSON, and as it is printed; or why nothing can be said where nothing crosses a link."""
     scenario, options = question
-    result = ac.why(scenario=scenario, **options)
+    try:
+        result = ac.why(scenario=scenario, **options)
+    except AnalysisError as error:
+        if "nothing crosses the link" not in str(error):
+            raise
+        return {"refused": str(error)}
     return json.loads(json.dumps(result.json())) | {"printed": str(result)}
 
 
 def checked(question: Any, answer: Any, _seed: int) -> dict[str, Any]:
     """What is false."""
     scenario, _ = question
+    if "refused" in answer:
+        return {"said": [], "texts": [answer["refused"]], "sentences": 1, "open": 0, "false": crossed(answer, scenario)}
     said = [sentence["predicate"] for sentence in answer["sentences"]]
     return {
         "said": said,

@@ -114,7 +114,7 @@ def _carried(result: Any, name: str, entering: float, queue: np.ndarray, seconds
     if any(flow.get("ecn") for flow in tree["flows"]) or not isinstance(entry["rate"], str) or result.one_of > 1:
         return math.nan
     size = next(ac._core.quantity(flow["packet_size"])[0] for flow in tree["flows"] if "congestion" in flow)
-    return (entering - (queue[-1] - queue[0]) / seconds) * 8 * size / float(ac._core.quantity(entry["rate"])[0])
+    return float((entering - (queue[-1] - queue[0]) / seconds) * 8 * size / ac._core.quantity(entry["rate"])[0])
 
 
 def _numbers(scenario: Any, answer: dict[str, Any]) -> list[str]:

@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 import ackclock as ac
 from ackclock import Hysteresis
 from ackclock.analysis.bands import bands
-from ackclock.analysis.modes import Estimate, fluctuation_mode
+from ackclock.analysis.modes import Estimate, FluctuationMode, fluctuation_mode
 from ackclock.core.statement import state
 from ackclock.experiment.progress import listening
 from ackclock.experiment.sequential import GLANCE
@@ -23,6 +24,7 @@ from ackclock.questions.measured.ensemble import Ensemble, MeasuredStability, Ve
 from ackclock.questions.measured.limit import ends
 from ackclock.questions.measured.pairs import pair_scenario, row_of
 from ackclock.questions.stability.packets import packet_run
+from ackclock.questions.sweep.axes import changed
 from ackclock.questions.synchronisation import synchronisation
 from ackclock.questions.verdicts import judged
 from conftest import SMALL
@@ -363,11 +365,67 @@ def test_what_was_not_decided_is_not_said() -> None:
         assert way(4.0, half).startswith("Cannot tell whether the queue of b depends on its past at delay = 2: ")
 
 
+def test_a_limit_lies_between_the_points_that_were_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It "starts to oscillate at rtt = 101.5 ms" above a table in which it oscillates at 94 ms; or no table at all."""
+    rate = Estimate(1.0, 0.9, 1.1)
+    calm = FluctuationMode(rate, Estimate(6.0, 5.9, 6.1), Estimate(1.9, 1.8, 2.0), 3.0, 0.9, 0.01, 8)
+    cycle = replace(calm, amplitude_ratio=Estimate(1.1, 1.05, 1.15))
+    slope: dict[str, float | None] = {"reaches zero at": 100.0}
+
+    def measured(scenario: ac.Scenario, **_: object) -> MeasuredStability:
+        entry = scenario.canonical["flows"][0]
+        rtt, zero = float(entry["rtt"].removesuffix(" ms")), slope["reaches zero at"]
+        assert entry["count"] in range(1, 100)
+        decay = 0.5 if zero is None else math.log(zero / rtt)
+        mode = replace(calm, decay=Estimate(decay, 0.95 * decay, 1.05 * decay)) if zero is not None else None
+        at = rtt if rtt != 50 else 2 * entry["count"]
+        verdict: Verdict = "does not oscillate" if at < 80 else "oscillates" if at > 90 else "cannot tell"
+        mode = {"oscillates": cycle, "cannot tell": calm}.get(verdict, mode)
+        return MeasuredStability("b", verdict, state("measured.no-mode"), mode, 10.0, 3.0, 4, 100.0, 1000)
+
+    monkeypatch.setattr("ackclock.questions.measured.limit.measured_stability", measured)
+    flows = ac.flows(20, "reno", rtt="50 ms")
+    link = ac.dumbbell(rate="5 Mbit/s", queue="drop-tail", flows=flows, duration="4 s")
+    for zero, said in ((100.0, False), (88.0, True), (None, False)):
+        slope["reaches zero at"] = zero
+        limit = ac.measured_limit(link, "rtt", "40 ms..160 ms")
+        assert (round(limit.stable), round(limit.oscillates)) == (79, 95)
+        assert (limit.value is not None) == said
+        if limit.value is not None:
+            assert limit.stable <= limit.value.low <= limit.value.value <= limit.value.high <= limit.oscillates
+        assert ("between rtt = 78.94 ms, where it does not, and 95.14 ms, where it does" in str(limit)) == (not said), (
+            limit
+        )
+    # numbers of flows are whole: "not a whole number, found 4"
+    limit = ac.measured_limit(link, "flows.count", (20, 70))
+    assert (limit.stable, limit.oscillates) == (39, 47)
+
+
+def test_a_range_is_read_as_the_equations_read_it() -> None:
+    """ "the unit is missing, found 30", and "unknown key" at the link beside, of a range that the equations take."""
+    queue = {"aqm": "red", "capacity": "100 packets", "min_threshold": "10 packets", "max_threshold": "50 packets"}
+    links = [
+        {"name": name, "rate": "5 Mbit/s", "delay": "5 ms", "queue": entry}
+        for name, entry in (("a", queue), ("b", {"aqm": "pi", "capacity": "100 packets"}))
+    ]
+    flows = [{"count": 2, "path": ["a", "b"], "congestion": "reno", "rtt": "50 ms"}]
+    two = ac.Scenario({"scenario": {"duration": "4 s"}, "link": links, "flows": flows})
+    assert ends(two, "queue.max_threshold", "30..200") == (30, 200, "packets", True)
+    assert ends(two, "flows.count", "3..8") == (3, 8, "", True)
+    assert ends(two, "queue.max_probability", (0.1, 1)) == (0.1, 1, "", False)
+    higher = changed(two, {"queue.max_threshold": "80 packets"}).canonical["link"]
+    assert higher[0]["queue"]["max_threshold"] == "80 packets"
+    assert higher[1]["queue"] == two.canonical["link"][1]["queue"]
+    with pytest.raises(ac.SweepError, match="above zero"):
+        ends(two, "queue.max_probability", "0..1")
+
+
 def test_a_range_has_one_unit() -> None:
     """measured_limit took numbers, and their unit beside them; the command line "10ms..80ms" of one unit."""
-    low, high, unit = ends("rtt", "0.01 s..80ms")
-    assert (low, high, unit) == (0.01, pytest.approx(0.08), "s")
-    assert ends("rtt", ("10 ms", "80 ms")) == (10.0, 80.0, "ms")
-    assert ends("count", (2, 8)) == (2.0, 8.0, "")
+    link = ac.dumbbell(rate="5 Mbit/s", queue="drop-tail", flows=ac.flows(2, rtt="20 ms"), duration="4 s")
+    low, high, unit, whole = ends(link, "rtt", "0.01 s..80ms")
+    assert (low, high, unit, whole) == (0.01, pytest.approx(0.08), "s", False)
+    assert ends(link, "rtt", ("10 ms", "80 ms")) == (10.0, 80.0, "ms", False)
+    assert ends(link, "count", (2, 8)) == (2.0, 8.0, "", True)
     with pytest.raises(ac.SweepError, match="units of one kind"):
-        ends("rtt", "10ms..20mbit")
+        ends(link, "rtt", "10ms..20mbit")

@@ -59,6 +59,34 @@ def full_key(key: str, scenario: Scenario) -> str:
     raise KeyError(f"{key}: there is no such key{_meant(key, head, tree)}")
 
 
+def places(key: str, scenario: Scenario) -> dict[str, Any]:
+    """
+    Return what a key of links or classes holds now, default or not, by the path of each of them that has it.
+
+    ``queue.max_threshold`` has a place at a link with RED, and none at one with PI. Empty for keys of other tables and
+    for paths by number.
+
+    Raises
+    ------
+    KeyError
+        If no part of a scenario has such a key.
+    """
+    table, _, rest = full_key(key, scenario).partition(".")
+    if table not in ("link", "flows"):
+        return {}
+    entries = list(enumerate(scenario.canonical[table]))
+    named = [(place, entry) for place, entry in entries if rest.startswith(f"{entry['name']}.")]
+    inner = rest.removeprefix(f"{named[0][1]['name']}.") if named else rest
+    found = {}
+    for place, entry in named or entries:
+        value: Any = entry
+        for part in inner.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if value is not None:
+            found[f"{table}[{place}].{inner}"] = value
+    return found
+
+
 def _check_name(key: str, scenario: Scenario) -> None:
     """Refuse ``link.NAME.KEY`` without a link of that name, and likewise of flows."""
     table, _, rest = key.partition(".")

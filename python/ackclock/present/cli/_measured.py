@@ -78,7 +78,7 @@ def run_measured(options: argparse.Namespace, title: str, scenario: Scenario, wh
     answer = {"equations": why} if why else {}
     try:
         # whoever asked for packets is told how to ask for a limit; otherwise the verdict comes first
-        span = _span(options.vary) if options.vary and (why is None or _has_span(options.vary)) else None
+        span = _span(scenario, options.vary) if options.vary and (why is None or _has_span(options.vary)) else None
         if span is not None:
             _limit(options, title, scenario, span, answer)
             return
@@ -134,7 +134,7 @@ def _has_span(vary: list[str]) -> bool:
     return len(vary) == 1 and "=" in vary[0]
 
 
-def _span(vary: list[str]) -> tuple[str, str, str]:
+def _span(scenario: Scenario, vary: list[str]) -> tuple[str, str, str]:
     """One key with its range, and the unit of that."""
     from ...questions.measured.limit import ends
     from ...questions.sweep import SweepError
@@ -143,6 +143,6 @@ def _span(vary: list[str]) -> tuple[str, str, str]:
     if len(vary) != 1 or ".." not in text:
         raise WrongInputError(f"--vary {' --vary '.join(vary)}: with --from packets {_HOW_TO_VARY}")
     try:
-        return key.strip(), text, ends(key.strip(), text)[2]
+        return key.strip(), text, ends(scenario, key.strip(), text)[2]
     except SweepError as error:
         raise WrongInputError(f"--vary {error}") from None

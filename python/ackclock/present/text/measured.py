@@ -96,12 +96,19 @@ def _span(parameter: str, values: list[float]) -> str:
 def limit(onset: MeasuredLimit) -> str:
     """Say where the queue starts to oscillate, and between which values that was measured."""
     unit = f" {onset.unit}" if onset.unit else ""
+    verdicts = {value: point.verdict for value, point in onset.points}
+    calm, moving = verdicts[onset.stable] == "does not oscillate", verdicts[onset.oscillates] == "oscillates"
+    period = f", with a period of {onset.period:.3g} s" if math.isfinite(onset.period) else ""
+    if onset.value is None:
+        return (
+            f"The queue starts to oscillate between {onset.parameter} = {onset.stable:.4g}{unit}, where it "
+            f"{'does not' if calm else 'seems not to'}, and {onset.oscillates:.4g}{unit}, where it "
+            f"{'does' if moving else 'seems to'}{period}."
+        )
     low, high = onset.value.low, onset.value.high
     ends = f"({low:.4g} to {high:.4g}{unit})" if math.isfinite(high) else "(its interval is open)"
-    verdicts = {value: point.verdict for value, point in onset.points}
-    calm = "does not oscillate" if verdicts[onset.stable] == "does not oscillate" else "seems not to oscillate"
-    moves = "does" if verdicts[onset.oscillates] == "oscillates" else "seems to"
     return (
-        f"The queue starts to oscillate at {onset.parameter} = {onset.value.value:.4g}{unit} {ends}, with a period of "
-        f"{onset.period:.3g} s; it {calm} at {onset.stable:.4g}{unit} and {moves} at {onset.oscillates:.4g}{unit}."
+        f"The queue starts to oscillate at {onset.parameter} = {onset.value.value:.4g}{unit} {ends}{period}; it "
+        f"{'does not oscillate' if calm else 'seems not to oscillate'} at {onset.stable:.4g}{unit} and "
+        f"{'does' if moving else 'seems to'} at {onset.oscillates:.4g}{unit}."
     )

@@ -13,9 +13,11 @@ from ...analysis.modes import CYCLE_RATIO, NOISE_RATIO, Estimate
 from ...core.accessors import presented
 from ...core.errors import AnalysisError
 from ...core.intervals import student_quantile
-from ...core.scenario import ScenarioLike, scenario_of
+from ...core.keys import places
+from ...core.scenario import Scenario, ScenarioLike, scenario_of
 from ...core.units import Span, span_of
-from ..sweep import axis, changed
+from ..sweep import SweepError, axis, changed
+from ..sweep.axes import whole_packets
 from .ensemble import MeasuredStability, measured_stability
 
 BRACKET_HALVINGS: Final = 4
@@ -28,17 +30,20 @@ MAX_LOG_RATIO: Final = 0.5
 
 @dataclass(frozen=True)
 class MeasuredLimit:
-    """The value of a parameter at which the measured decay rate of the dominant mode reaches zero."""
+    """Where a parameter makes the queue oscillate: between two measured values, and more narrowly if known."""
 
     parameter: str
-    value: Estimate
-    """The decay rates of the stable side, extrapolated to zero, with the 95 % interval of the regression."""
+    value: Estimate | None
+    """
+    The decay rates of the stable side, extrapolated to zero, with the 95 % interval of the regression as far as it lies
+    between `stable` and `oscillates`. None where there are too few rates, or their zero lies beyond these.
+    """
     stable: float
-    """The nearest value at which the queue was seen not to oscillate, or to be nearer to that."""
+    """The nearest value at which the queue was seen not to oscillate; without any, the nearest that seems so."""
     oscillates: float
-    """The nearest value at which it was seen to follow a limit cycle, or to be nearer to that."""
+    """The nearest value at which it was seen to follow a limit cycle; without any, the nearest that seems so."""
     period: float
-    """Period of the mode at the limit, s."""
+    """Period of the mode at the limit, s; NaN where none was found."""
     amplitude: float
     """Root mean square amplitude of the limit cycle at `oscillates`, packets."""
     points: tuple[tuple[float, MeasuredStability], ...]
@@ -88,42 +93,82 @@ def measured_limit(
     Raises
     ------
     AnalysisError
-        If the verdict is the same at both ends, or too few stable points can be measured.
+        If the verdict is the same at both ends, or cannot be told at one of them.
     SweepError
         If the parameter cannot be varied, or the range is none.
     """
     scenario = scenario_of(scenario)
-    low, high, unit = ends(parameter, span)
+    low, high, unit, whole = ends(scenario, parameter, span)
     judged: dict[float, MeasuredStability] = {}
 
     def at(value: float) -> MeasuredStability:
         if value not in judged:
-            text = f"{value:.9g} {unit}".strip()
-            judged[value] = measured_stability(changed(scenario, {parameter: text if unit else value}), **options)
+            number: Any = int(value) if whole and value % 1 == 0 else value
+            changes = {parameter: f"{value:.9g} {unit}" if unit else number}
+            judged[value] = measured_stability(changed(scenario, changes), **options)
             if progress is not None:
                 progress(value, judged[value])
         return judged[value]
 
-    sides = {_oscillates(at(value)): value for value in (low, high)}
-    if len(sides) != 2:  # noqa: PLR2004
-        word = "oscillates at both ends" if True in sides else "oscillates at neither end"
-        if any(at(value).verdict == "cannot tell" for value in (low, high)):
-            word = word.replace(" at", ", as far as these runs tell, at")
-        raise AnalysisError(
-            f"the queue {word} of {parameter} = {low:g} .. {high:g} {unit}; give a wider range",
-            "no limit",
-        )
-    stable, cycling = sides[False], sides[True]
+    stable, cycling = _sides({value: at(value) for value in (low, high)}, parameter, unit)
     for _ in range(BRACKET_HALVINGS):
         middle = math.sqrt(stable * cycling)
-        if _oscillates(at(middle)):
-            cycling = middle
-        else:
-            stable = middle
+        middle = float(round(middle)) if whole else middle
+        side = None if middle in (stable, cycling) else _oscillates(at(middle))
+        if side is None:
+            break
+        stable, cycling = (stable, middle) if side else (middle, cycling)
     away = math.log(stable / cycling)
     step = math.copysign(max(abs(away), MAX_LOG_RATIO / EXTRAPOLATED_POINTS), away)
     for k in range(1, EXTRAPOLATED_POINTS):
-        at(stable * math.exp(k * step))
+        value = stable * math.exp(k * step)
+        if not whole or (value := float(round(value))) >= 1:
+            at(value)
+    return _between(parameter, unit, judged, stable, cycling)
+
+
+def ends(scenario: Scenario, parameter: str, span: Span) -> tuple[float, float, str, bool]:
+    """Return the two ends of a range in one unit, that, and whether values between them are whole numbers."""
+    bounds = axis(parameter, "..".join(map(str, span_of(span)))).bounds
+    assert bounds is not None  # as there are dots
+    low, high, unit, log = bounds
+    if min(low, high) <= 0:
+        raise SweepError(f"{parameter}={low:g}..{high:g}: the range of a limit must lie above zero")
+    try:
+        present = list(places(parameter, scenario).values())
+    except KeyError as error:
+        raise SweepError(str(error.args[0])) from None
+    if not unit and any(str(value).endswith(" packets") for value in present):
+        unit = "packets"  # as the equations take it
+    counted = bool(present) and all(isinstance(value, int) and not isinstance(value, bool) for value in present)
+    whole = counted and not unit
+    return low, high, unit, whole or whole_packets((low, high, unit, log), 2**BRACKET_HALVINGS)
+
+
+def _sides(two: dict[float, MeasuredStability], parameter: str, unit: str) -> tuple[float, float]:
+    """Return the end at which the queue is calm, and that at which it oscillates."""
+    sides = {_oscillates(measured): value for value, measured in two.items()}
+    low, high = two
+    if None in sides:
+        raise AnalysisError(
+            f"whether the queue oscillates at {parameter} = {f'{sides[None]:g} {unit}'.strip()} cannot be told, and a "
+            "limit lies between an end that does and one that does not",
+            "no limit",
+        )
+    if len(sides) != 2:  # noqa: PLR2004
+        word = "oscillates at both ends" if True in sides else "oscillates at neither end"
+        if any(measured.verdict == "cannot tell" for measured in two.values()):
+            word = word.replace(" at", ", as far as these runs tell, at")
+        span = f"{low:g} .. {high:g} {unit}".strip()
+        raise AnalysisError(f"the queue {word} of {parameter} = {span}; give a wider range", "no limit")
+    return sides[False], sides[True]
+
+
+def _between(
+    parameter: str, unit: str, judged: dict[float, MeasuredStability], stable: float, cycling: float
+) -> MeasuredLimit:
+    """Return the limit between two neighbours on either side of it, from all that was measured."""
+    away = math.log(stable / cycling)
     usable = [
         (value, stability)
         for value, stability in judged.items()
@@ -131,40 +176,48 @@ def measured_limit(
         and stability.mode is not None
         and abs(math.log(value / cycling)) < MAX_LOG_RATIO + abs(away)
     ]
-    if len(usable) < 3:  # noqa: PLR2004
-        raise AnalysisError(
-            f"only {len(usable)} values of {parameter} gave a damped mode whose decay could be extrapolated; "
-            "a larger budget of packets would help",
-            "too few points",
-        )
-    value = _zero(usable)
-    periods = [stability.period for _, stability in sorted(usable, key=lambda pair: abs(math.log(pair[0] / cycling)))]
+    zero = _zero(usable) if len(usable) > 2 else None  # noqa: PLR2004
+    # verdicts that were reached; the neighbours may only lean to a side
+    middle = math.sqrt(stable * cycling)
+
+    def decided(verdict: str, near: float) -> float:
+        same_side = [
+            value
+            for value, stability in judged.items()
+            if stability.verdict == verdict and (value > middle) == (near > middle)
+        ]
+        return min(same_side, key=lambda value: abs(math.log(value / middle)), default=near)
+
+    stable, cycling = decided("does not oscillate", stable), decided("oscillates", cycling)
+    least, most = sorted((stable, cycling))
+    if zero is not None and least <= zero.value <= most:
+        zero = Estimate(zero.value, max(zero.low, least), min(zero.high, most))
+    else:
+        zero = None
+    near = sorted(usable, key=lambda pair: abs(math.log(pair[0] / cycling)))
     mode = judged[cycling].mode
     return MeasuredLimit(
         parameter=parameter,
-        value=value,
+        value=zero,
         stable=stable,
         oscillates=cycling,
-        period=periods[0],
+        period=near[0][1].period if near else judged[cycling].period,
         amplitude=mode.amplitude if mode else math.nan,
         points=tuple(sorted(judged.items())),
         unit=unit,
     )
 
 
-def ends(parameter: str, span: Span) -> tuple[float, float, str]:
-    """Return the two ends of a range in one unit, and that."""
-    bounds = axis(parameter, "..".join(map(str, span_of(span)))).bounds
-    assert bounds is not None  # as there are dots
-    return bounds[:3]
+def _oscillates(measured: MeasuredStability) -> bool | None:
+    """
+    Return on which side of the limit a point is; one in between goes by what its amplitude ratio is nearer to.
 
-
-def _oscillates(measured: MeasuredStability) -> bool:
-    """Which side of the limit a point is on; a point in between goes by what its amplitude ratio is nearer to."""
+    None where runs show no motion whose ratio would tell.
+    """
     if measured.verdict != "cannot tell":
         return measured.verdict == "oscillates"
     if measured.mode is None:
-        raise AnalysisError(f"no verdict was reached on the way: {measured.reason}", "cannot tell")
+        return None
     return measured.mode.amplitude_ratio.value < (CYCLE_RATIO + NOISE_RATIO) / 2
 
 

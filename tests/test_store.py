@@ -132,6 +132,8 @@ def test_a_query_answers_from_whole_files_only(tiny: ac.Scenario, tmp_path: Path
     ac.sweep(tiny, {"rtt": "20 ms..40 ms:3"}, store=tmp_path)
     sql = "SELECT * FROM points ORDER BY ALL"
     assert len(Store(tmp_path).query(sql)) == 3
+    with pytest.raises(SweepError, match="there is no table runs; the only one is points"):
+        Store(tmp_path).query("SELECT * FROM runs")  # 'Did you mean "duckdb_constraints"?'
     (file,) = (tmp_path / "points").glob("*.jsonl")
     whole, rng = file.read_bytes(), random.Random(5)
     for _ in range(200):

@@ -108,9 +108,9 @@ def discrepancy(analysis: EquilibriumAnalysis, measured: MeasuredStability) -> D
         moves = bool(roots) and analysis.large_signal.settles is False
         mean, _ = analysis.large_signal.moments(f"{measured.link}.queue") if moves else (float(queue), 0.0)
         numbers["queue (packets)"] = (mean, measured.queue_mean)
-    if measured.mode is not None and root is not None and root.imag:
+    if math.isfinite(measured.period) and root is not None and root.imag:
         numbers["period (s)"] = (_period(analysis, root), measured.period)
-        if root.real < 0 and measured.mode.is_cycle is False:
+        if root.real < 0 and measured.mode is not None and measured.mode.is_cycle is False:
             numbers["decay rate (1/s)"] = (-root.real, measured.mode.decay.value)
     run = _short_run(analysis.scenario)
     lost, timeouts = int((run["drops"] + run["losses"]).sum()), int(run["timeouts"].sum())

@@ -394,6 +394,8 @@ def _answered(connection: duckdb.DuckDBPyConnection, sql: str) -> pd.DataFrame:
         raise
     [table] = answer
     if isinstance(table, Exception):
+        if unknown := re.search(r"Table with name (\S+) does not exist", str(table)):
+            raise SweepError(f"there is no table {unknown[1]}; the only one is points")
         refused = "external access" in str(table) or "disabled by configuration" in str(table)
         hint = "\na query sees the table points only; --unsafe lets it reach files and databases" if refused else ""
         if re.search(r'Referenced table "[\w.]+" not found', str(table)):

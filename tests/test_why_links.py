@@ -199,6 +199,15 @@ def test_no_wait_is_called_long_or_left_open_that_the_buffer_does_not_allow() ->
     assert not _bounded(over({"queue": shares}).canonical, "link", present)
 
 
+def test_the_smallest_buffer_is_no_long_wait_without_a_cause() -> None:
+    """64 kbit/s and a flow over the default of four packets: "packets wait long: 670 ms or more; cause not found"."""
+    packet = 12_000 / 64e3
+    present = Measured("present", (SimpleNamespace(rtt=0.04, transmission=packet),), LENGTH, enough=True, factor=1.0)  # type: ignore[arg-type]
+    for packets, bounded in ((4, True), (5, False)):
+        link = over({"rate": "64 kbit/s", "queue": {"capacity": f"{packets} packets"}}).canonical
+        assert _bounded(link, "link", present) is bounded
+
+
 def test_where_each_flow_has_a_queue_under_an_aqm_it_is_said_that_none_was_tried() -> None:
     assert "No other queue was tried at bottleneck: flows have" in str(ac.why("5 Mbit/s", "20 ms", aqm="fq_codel"))
 

@@ -24,9 +24,8 @@ from ...experiment.ablation import Ablation, Change, Tree
 from . import shapers
 from .measures import UNRESPONSIVE
 from .scales import ENDLESS, bits, bulk, carried, later, once, packet_size, quantities, room
+from .symptoms import FEW_PACKETS
 
-FEW_PACKETS: Final = 4
-"""A buffer is not cut below this."""
 SLOWER: Final = 10
 """
 Factor by which the rate of a stream, or the size of ACKs, is reduced to see whether it causes its own losses, and by

@@ -25,6 +25,9 @@ AHEAD: Final = 2.0
 STREAM_LOSS: Final = 1e-3
 """Loss that a stream without congestion control bears: the objective of classes 0 and 1 of ITU-T Y.1541."""
 
+FEW_PACKETS: Final = 4
+"""A buffer is not cut below this."""
+
 
 @dataclass(frozen=True)
 class Symptom:
@@ -41,8 +44,12 @@ class Symptom:
 
 
 def wait_limit(link_numbers: Numbers) -> float:
-    """Return the median wait from which it is called long, s: half the round trip, no less than 10 ms or 3 packets."""
-    return max(link_numbers.rtt / 2, 0.01, 3 * link_numbers.transmission)
+    """
+    Return the median wait from which it is called long, s: half the round trip, no less than 10 ms.
+
+    Nor less than a buffer of `FEW_PACKETS`, which is not cut any more, so that no cause could be found.
+    """
+    return max(link_numbers.rtt / 2, 0.01, FEW_PACKETS * link_numbers.transmission)
 
 
 SYMPTOMS: Final = (

@@ -59,6 +59,9 @@ def shortened(scenario: ac.Scenario, by: float) -> ac.Scenario:
     return ac.Scenario(tree)
 
 
+pytestmark = pytest.mark.usefixtures("brief_people")
+
+
 @pytest.fixture(autouse=True)
 def small_budgets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(vars(sequential.WHY), "packets", 20_000)

@@ -14,6 +14,8 @@ from ackclock.questions.causes.ablations import by_host
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.causes.scales import bits
 
+pytestmark = pytest.mark.usefixtures("brief_people")
+
 RATE = 16
 """Of the modem, Mbit/s."""
 SENDERS = {

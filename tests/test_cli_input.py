@@ -223,6 +223,13 @@ def test_mistakes_that_once_cost_a_run_or_a_riddle(
     assert expected in said.err
 
 
+def test_fluid_measures_within_the_duration_that_is_given(capsys: pytest.CaptureFixture[str], small: Path) -> None:
+    """The measurement "ends after the run; allowed: times up to 10 s", of a duration of 20 s."""
+    changes = ["--set", "scenario.measure=15 s .. 20 s", "--set", "flows.short.traffic=bulk"]
+    assert main(["fluid", str(small), "--duration", "20 s", *changes]) == 0
+    assert "fluid, from 15 s to 20 s" in capsys.readouterr().out
+
+
 def test_a_pipe_that_nobody_writes_to_is_not_waited_for(ackclock: Command, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.toml"
     os.mkfifo(pipe)

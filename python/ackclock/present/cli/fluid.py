@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from contextlib import ExitStack
+from typing import Final
 
 from ...core.errors import ScenarioError
 from ...core.files import writing
@@ -27,6 +28,8 @@ from ._output import (
     writing_report,
 )
 
+_MEASURE: Final = ("measure", "scenario.measure")
+
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     file_argument(parser)
@@ -41,6 +44,8 @@ def _run(options: argparse.Namespace) -> None:
     from ..text.results import fluid_table
 
     check_quantities(argparse.Namespace(duration=options.duration), "fluid")
+    if options.duration and any(change.partition("=")[0].strip() in _MEASURE for change in options.changes):
+        options.changes = [*options.changes, f"scenario.duration={options.duration}"]  # which both have to fit
     title, scenario = one_variant(options, "fluid")
     with ExitStack() as outputs:
         traces = output_file(outputs, options.traces)

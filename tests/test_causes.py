@@ -31,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "validation" / "cau
 
 import planted
 
+pytestmark = pytest.mark.usefixtures("brief_people")
 SAMPLE = planted.generate(seed=1, each=1, none=4)
 
 

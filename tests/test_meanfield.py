@@ -1,5 +1,6 @@
 """The mean-field engine from Python and from the command line."""
 
+import copy
 import json
 import math
 import re
@@ -11,6 +12,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.present.report import meanfield as report
+from ackclock.present.text.results import mean_field_notes
 from conftest import Command, interrupted
 
 MANY_FLOWS = """\
@@ -156,6 +158,15 @@ def test_command(ackclock: Command, many: Path, result: ac.MeanFieldResult) -> N
     assert re.search(r"router +\d+\.\d+ %", few.stdout)
     one = ackclock("meanfield", many, "--set", "flows.count=1")
     assert "note: 1 flow: the mean-field limit" in one.stdout
+
+
+def test_windows_too_small_for_the_equations_are_named(result: ac.MeanFieldResult) -> None:
+    """5 packets a window and a timeout for every fifth loss, and not a word of it."""
+    assert mean_field_notes(result) == result.notes
+    small = copy.copy(result)
+    small._raw = {**result._raw, "classes": [{**entry, "window_mean": 6.3} for entry in result._raw["classes"]]}
+    assert "timeouts; the single packets of small windows (those of " in mean_field_notes(small)[-1]
+    assert mean_field_notes(small)[-1].endswith(" have 6.3)")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+MIN_WINDOW: Final = 20.0
+"""Packets: in smaller windows one packet, one lost retransmission or a timeout counts."""
 TOLERANCES: Final = {
     "utilization": (0.03, 0.0),
     "loss": (1e-6, 0.3),

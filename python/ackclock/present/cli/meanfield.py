@@ -63,7 +63,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> None:
     from ...core.meanfield import COARSE, meanfield
-    from ..text.results import mean_field_tables
+    from ..text.results import mean_field_notes, mean_field_tables
 
     title, scenario = one_variant(options, "meanfield")
     end = scenario._core.duration
@@ -97,7 +97,7 @@ def _run(options: argparse.Namespace) -> None:
         print_title(f"{title}: mean field, from {first:g} s to {last:g} s")
         for table in mean_field_tables(result):
             print_table(table)
-        print_notes(result.notes)
+        print_notes(mean_field_notes(result))
     print_written(options)
 
 

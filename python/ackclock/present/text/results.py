@@ -9,14 +9,16 @@ from typing import Final
 
 import pandas as pd
 
-from ...core._words import counted, listed
+from ...core._words import counted, digits, listed
 from ...core.fluid import FluidResult
 from ...core.meanfield import MeanFieldResult
 from ...core.result import Replications, Result
 from ...core.units import PLAIN, interval, number, share, time
 from ...questions.phases import same
+from ...questions.tolerances import MIN_WINDOW
 from ..tables import text_table
 from . import presence, shaped, without_ecn
+from .stability import ASSUMPTIONS, LEFT_OUT
 from .sweep import ALIKE
 
 _LINKS: Final = {
@@ -151,6 +153,17 @@ def mean_field_tables(result: MeanFieldResult) -> list[pd.DataFrame]:
     return [link, pd.DataFrame(rows, index=pd.Index(result.classes, name="flows"))]
 
 
+def mean_field_notes(result: MeanFieldResult) -> list[str]:
+    """Return the notes of a mean-field run, and the classes whose windows are too small for it."""
+    windows = {str(entry["name"]): float(entry["window_mean"]) for entry in result._raw["classes"]}
+    small = [
+        ASSUMPTIONS["large windows"].format(flows=name, count=digits(window))
+        for name, window in windows.items()
+        if window < MIN_WINDOW
+    ]
+    return [*result.notes, *([LEFT_OUT.format("; ".join(["timeouts", *small]))] if small else [])]
+
+
 def run_text(result: Result) -> str:
     """Return a run's tables and notes."""
     return _joined(f"{result.name}: {_measured(result)}", map(text_table, run_tables(result)), run_notes(result))
@@ -219,7 +232,7 @@ def fluid_html(result: FluidResult) -> str:
 
 def mean_field_html(result: MeanFieldResult) -> str:
     """Return the tables of a mean-field run and its notes, for a notebook."""
-    return "".join(table.to_html() for table in mean_field_tables(result)) + _paragraphs(result.notes)
+    return "".join(table.to_html() for table in mean_field_tables(result)) + _paragraphs(mean_field_notes(result))
 
 
 def _measured(result: Result) -> str:

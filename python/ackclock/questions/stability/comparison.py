@@ -11,6 +11,7 @@ from ... import _core
 from ...core.accessors import presented
 from ...core.errors import AnalysisError
 from ...core.statement import state
+from ..tolerances import MIN_WINDOW
 from .equilibria import EquilibriumAnalysis
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 MIN_FLOWS = 50
 """Below so many flows their fluctuations are not small: a queue's are in proportion to 1 / sqrt(N)."""
-MIN_WINDOW = 20.0
-"""Packets: in smaller windows one packet, one lost retransmission or a timeout counts."""
 MAX_TIMEOUTS_PER_LOSS = 0.05
 """Timeouts for each lost packet above which slow starts after them matter."""
 LOOK = 30.0

@@ -442,6 +442,7 @@ FAULTS: dict[str, Callable[[], Any]] = {
     "a third of the interval of a change": lambda: _narrow(REMEDY),
     "the halves disagree": lambda: _open(reason="the two halves of the run disagree"),
     "runs of different lengths disagree": lambda: _open(reason="runs of different lengths disagree"),
+    "runs longer than what they are to need": lambda: _open(reason="the run is short", needs=1.0),
     "cannot tell, by the limit": lambda: _open(reason="the runs lie on both sides of the limit"),
     "a call that is decided is left open": _open_call,
     "the first cause is another": lambda: wrapped(WHY, "_first_cause", lambda _: "jitter"),

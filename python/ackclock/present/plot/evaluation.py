@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from ...questions.evaluate.judge import UNITS, interval, label
+from ...questions.evaluate.judge import UNITS, ends, interval, label
 from . import style
 
 if TYPE_CHECKING:
@@ -31,17 +31,20 @@ def cases(evaluation: Evaluation, answer: Answer, quantity: str, *, ax: Axes | N
     with style.drawing(ax) as axes:
         for at, name in enumerate(names):
             look = style.SERIES[at % len(style.SERIES)]
-            places, means, halves = [], [], []
+            places, means, below, above = [], [], [], []
             for case, values in enumerate(of.values()):
                 estimate = interval(values.get(name, ()))
                 if not math.isfinite(estimate.mean):
                     continue
                 places.append(case + _WIDTH * ((at + 0.5) / len(names) - 0.5))
-                means.append(factor * estimate.mean)
-                halves.append(0.0 if math.isnan(estimate.half) else factor * estimate.half)
+                mean, half = factor * estimate.mean, 0.0 if math.isnan(estimate.half) else factor * estimate.half
+                low, high = ends(mean, half, measure.unit)
+                means.append(mean)
+                below.append(mean - low)
+                above.append(high - mean)
             kind = {"color": look["color"], "marker": look["marker"], "markersize": 7 if at == 0 else 5}
             shown = label(name or evaluation.entry.name)
-            axes.errorbar(places, means, yerr=halves, linestyle="none", capsize=3, label=shown, **kind)
+            axes.errorbar(places, means, yerr=[below, above], linestyle="none", capsize=3, label=shown, **kind)
         bounded = False
         for case, name in enumerate(of):
             for check in answer.checks:

@@ -40,6 +40,7 @@ FLOORS: Mapping[str, float] = {
     "ms": 2e-3,
     "s": 0.05,
     "": 0.02,
+    "index": 0.02,
     "packets": 1.0,
     "MB": 0.1e6,
 }

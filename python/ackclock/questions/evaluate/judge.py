@@ -21,11 +21,12 @@ UNITS: Mapping[str, tuple[str, float]] = {
     "ms": (" ms", 1e3),
     "s": (" s", 1.0),
     "": ("", 1.0),
+    "index": ("", 1.0),
     "packets": (" packets", 1.0),
     "MB": (" MB", 1e-6),
 }
 """How numbers of a kind are written: what follows them, and their factor."""
-MOST: Mapping[str, float] = {"%": 100.0, "% of a rate": math.inf}
+MOST: Mapping[str, float] = {"%": 100.0, "% of a rate": math.inf, "index": 1.0}
 """Kinds of which none is below 0, with what none exceeds: a goodput may, for some seconds, exceed a rate."""
 
 Values = Mapping[str, Mapping[str, Mapping[str, tuple[float, ...]]]]
@@ -51,10 +52,17 @@ def show(values: Sequence[float], unit: str) -> str:
         text = _short(mean)
         return f"{text}{suffix.removesuffix('s') if text == '1' and unit == 'packets' else suffix}"
     places = min(3, max(0, 1 - math.floor(math.log10(half))))
+    low, high = ends(mean, half, unit)
     if unit in MOST and not half <= mean <= MOST[unit] - half:
-        low, high = max(mean - half, 0.0), min(mean + half, MOST[unit])
         return f"{mean:,.{places}f} [{low:,.{places}f}, {high:,.{places}f}]{suffix}"
     return f"{mean:,.{places}f} ± {half:,.{places}f}{suffix}"
+
+
+def ends(mean: float, half: float, unit: str) -> tuple[float, float]:
+    """Return the ends of an interval, as numbers of the unit are written: of a share or index what can be."""
+    if unit not in MOST:
+        return mean - half, mean + half
+    return max(mean - half, min(mean, 0.0)), min(mean + half, max(mean, MOST[unit]))
 
 
 def _short(value: float) -> str:
@@ -153,11 +161,14 @@ def _check(
 
 def _decided(differences: Sequence[float]) -> tuple[Finding, float]:
     """Whether differences are above zero (the criterion is not kept) or not, and how many seeds that would take."""
-    ends = {value for value in differences if not math.isfinite(value)}
-    if ends:
-        if len(set(differences)) > 1 or math.isnan(next(iter(ends))):
+    finite = [value for value in differences if math.isfinite(value)]
+    if len(finite) < len(differences):
+        signs = {math.copysign(1.0, value) for value in differences if math.isinf(value)}
+        others = {_decided(finite)[0]} if finite else set()
+        side = Finding.NO if 1.0 in signs else Finding.YES
+        if any(map(math.isnan, differences)) or len(signs) > 1 or others - {side}:
             return Finding.CANNOT_TELL, math.inf
-        return (Finding.NO if differences[0] > 0 else Finding.YES), math.nan
+        return side, math.nan
     apart = interval(differences)
     if math.isnan(apart.half):
         return Finding.CANNOT_TELL, 3.0

@@ -154,7 +154,7 @@ HEADINGS = (
         "Protection Against Bufferbloat",
         "Does the standing queue leave a call 100 ms one way, however deep the buffer is?",
         "It keeps the queue short in deep buffers",
-        "It fills deep buffers",
+        "It keeps a long queue in deep buffers",
         setting="Two flows over 10 Mbit/s, 40 ms, drop-tail with room for 1, 4 and 16 bandwidth-delay products. "
         "One way without a queue is 20 ms, which leaves 80 ms for it.",
         quantities=(
@@ -205,7 +205,7 @@ HEADINGS = (
         quantities=(
             same(
                 "Jain's fairness index",
-                "",
+                "index",
                 of_flows("jain"),
                 [("2 flows", _alike(2), True), ("8 flows", _alike(8), True)],
             ),

@@ -18,6 +18,7 @@ from scipy import stats
 import ackclock as ac
 import checkers
 from checkers import (
+    SPREAD,
     STREAMS,
     _class_loss,
     _idle,
@@ -604,7 +605,7 @@ def _recommended(answer: Mapping[str, Any], sentence: Mapping[str, Any]) -> Iter
         return
     if recommended == ("depends on what you prefer" in text):
         yield f"{text}: recommended {recommended}"
-    paid = [float(number) for number in re.findall(r"([0-9.]+) % of the rate", text.partition("; but")[0])]
+    paid = [float(number) for number in re.findall(rf"([0-9.]+){SPREAD} % of the rate", text.partition("; but")[0])]
     costs = text.partition("; but ")[2]
     losses = re.findall(r"(?:at \S+ )?([0-9.]+) % in place of ([0-9.]+) % lost", costs)
     more = max([float(after) - float(before) for after, before in losses], default=0.0)
@@ -621,9 +622,7 @@ def _recommended(answer: Mapping[str, Any], sentence: Mapping[str, Any]) -> Iter
 def _of_classes(every: Iterable[Mapping[str, Any]], sentence: Mapping[str, Any]) -> Iterator[str]:
     """Classes that are said to wait longer, to get less, or to get more than next to nothing, do."""
     effects = {(effect["key"], effect["subject"]): effect for effect in every}
-    for part, name in re.findall(
-        r"([0-9.]+)(?: ± [0-9.]+)? % less goodput of (.*?)(?=$|, | and |[.;])", sentence["text"]
-    ):
+    for part, name in re.findall(rf"([0-9.]+){SPREAD} % less goodput of (.*?)(?=$|, | and |[.;])", sentence["text"]):
         rate = effects["goodput", name]
         last = 10.0 ** -len(part.partition(".")[2]) / 100
         if abs(1 - rate["after"] / rate["before"] - float(part) / 100) > 1.01 * last:

@@ -637,6 +637,8 @@ def _measure(key: str, name: str) -> Any:
 
 
 _TIME = r"([0-9.e+-]+) (us|ms|s)(?: ± [0-9.e+-]+ (?:us|ms|s))?"
+SPREAD = r"(?: ± [0-9.]+| \[[0-9., ]+\])?"
+"""The interval of a share, before its unit."""
 
 
 def _remedy(answer: dict[str, Any], sentence: dict[str, Any], runs: _Runs) -> None:
@@ -732,13 +734,13 @@ def _of_people(answer: dict[str, Any], sentence: dict[str, Any]) -> None:
             _near(before, settings["now"]["page_s"], sentence, 1e-6)
             _near(after, settings["instead"]["page_s"], sentence, 1e-6)
             what, factor, least = "more time for a page", after / before, 1 / 0.78
-            stated = re.search(rf"([0-9.]+) % {what}", text)
+            stated = re.search(rf"([0-9.]+){SPREAD} % {what}", text)
             if factor > 2:
                 what, times = "times as long for a page", re.search("([0-9.]+) times as long for a page", text)
                 assert times is None or abs(float(times[1]) - factor) < 6e-3 * factor, (text, before, after)
         elif effect["key"] == "goodput" and before > 0:
             what, factor = f"less goodput of {effect['subject']}", before / after if after else math.inf
-            stated = re.search(rf"([0-9.]+)(?: ± [0-9.]+)? % {re.escape(what)}", text)
+            stated = re.search(rf"([0-9.]+){SPREAD} % {re.escape(what)}", text)
             least = 1 / max(0.89 - max(link, 0.0), 1e-9)
         elif effect["key"] == "one_way_p99" and before > 0 and after - before > 0.0022 and "arrive within" in text:
             what, factor, least, stated = f"packets of {effect['subject']} arrive", after / before, 1 / 0.78, None
@@ -782,9 +784,9 @@ def _price(before: float, after: float, link: str, sentence: dict[str, Any], end
     """
     whose = f" of {re.escape(link)}\\b" if link else "(?! of)"
     text, paid = sentence["text"], (before - after) / before if before else 0.0
-    less = re.search(rf"([0-9.]+) % of the rate{whose}", text)
+    less = re.search(rf"([0-9.]+){SPREAD} % of the rate{whose}", text)
     if less:
-        _near(float(less[1]), 100 * paid, sentence, 0.06 + 100 * ends)
+        _near(float(less[1]), 100 * paid, sentence, (0.06 if "." in less[1] else 0.6) + 100 * ends)
     else:
         assert sentence["predicate"] != "costs" or paid < 0.01 + ends, (text, link, before, after)
 

@@ -195,6 +195,22 @@ def test_what_a_class_pays_is_weighed_and_stated() -> None:
         assert "bronze" not in text
 
 
+@pytest.mark.parametrize(("half", "paid"), [
+    (0.001, "34.4 %"), (0.3, "34 ± 30 %"), (0.6, "34.4 [0, 94.4] %"),
+])  # fmt: skip
+def test_a_price_that_seeds_leave_open_has_its_interval(half: float, paid: str) -> None:
+    """ "for 34.4 % of the rate" above a table with 26 ± 30 Mbit/s of goodput."""
+    rows = (("delay_p50", 0.048, 0.001, 0.0, True), ("rate", 1.0, 0.656, half, False),
+            ("page", 1.0, 1.526, half / 2, False))  # fmt: skip
+    balance = Balance(tuple(
+        Effect(key, "l", before, after, wide, better, Evidence("a test", after))  # type: ignore[arg-type]
+        for key, before, after, wide, better in rows
+    ))  # fmt: skip
+    said = Remedy("FQ-CoDel", {}, {}, balance).sentence(False, None).text
+    assert f", for {paid} of the rate" in said
+    assert {0.001: "52.6 %", 0.3: "53 ± 15 %", 0.6: "53 ± 30 %"}[half] + " more time for a page" in said
+
+
 @pytest.mark.parametrize(("now", "instead", "longer", "better"), [
     (0.67, 0.76, 0.5, True), (0.67, 0.76, 2.0, None), (0.90, 0.76, 0.5, None), (0.90, 0.76, 2.0, False),
 ])  # fmt: skip

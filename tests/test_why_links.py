@@ -537,6 +537,11 @@ def test_a_queue_whose_tail_is_longer_than_the_round_trip_is_not_called_short() 
     kind, said = stated([replace(now, delay_p50=0.004, delay_p99=0.04)], tree, "bottleneck", "present")
     assert kind == "short"
     assert said.text.startswith("Half of the packets wait little compared with the round trip of 30 ms: the median")
+    # "wait little: the median wait is 12 ms ± 27 ms" above "cannot tell whether packets wait long"
+    open_ = [replace(now, delay_p50=wait, delay_p99=0.04) for wait in (0.001, 0.001, 0.02)]
+    kind, said = stated(open_, tree, "bottleneck", "present")
+    assert kind == "short"
+    assert said.text.startswith("The median wait is 7 ms ± 27 ms on top of the round trip of 30 ms, 99 %")
 
 
 def test_traffic_with_pauses_is_compared_over_the_same_length() -> None:

@@ -725,7 +725,9 @@ def stated(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
     moved = any("rtt" in change or "delay" in change for change in tree.get("change", []))
     one = all(own.one_rtt for own in runs)
     trip = state("why.round-trip" if one else "why.mean-round-trip", rtt=rtt, at=" at first" if moved else "")
-    case = "short-but" if kind == "short" and p99 > rtt else "empty-in-some" if 0 < empty < len(runs) else str(kind)
+    case = "empty-in-some" if 0 < empty < len(runs) else str(kind)
+    if kind == "short":
+        case = "short-or-not" if waits[0].high > SHORT * rtt else "short-but" if p99 > rtt else "short"
     facts = {"standing": standing, "peak": peak, "wait": waits[0], "trip": trip, "most": most}
     text = str(state(f"why.{case}", **facts, empty=empty, runs=len(runs)))
     value = p50 if kind == "short" else standing

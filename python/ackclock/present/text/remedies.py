@@ -75,7 +75,16 @@ def _cost(effect: Effect, many: bool, behind: bool) -> str:
     lost = -effect.change / effect.before
     of = f"the rate{' of ' + effect.subject if many else ''}"
     shaper = f" ({100 * (1 - SHAPED):.0f} % of it for the shaper)" if behind and lost >= 1 - SHAPED else ""
-    return f"{share(lost)} of {of}{shaper}"
+    return f"{_part(effect)} of {of}{shaper}"
+
+
+def _part(effect: Effect) -> str:
+    """A change as part of what there is now, with its interval where that is wide."""
+    part = abs(effect.change) / effect.before
+    half = effect.half / effect.before if effect.half > WIDE * abs(effect.change) else 0.0
+    if effect.change < 0 or not half:
+        return interval(part, half, "share")  # no more than all of it
+    return f"{interval(100 * part, 100 * half, 'number')} %"
 
 
 def _effect(effect: Effect) -> str:
@@ -90,19 +99,17 @@ def _effect(effect: Effect) -> str:
             return "throughput, of which there is none now"
         if effect.after > MANIFOLD * effect.before:
             return f"{number(effect.after / effect.before)} times the throughput"
-        return f"{share(apart / effect.before)} {less} throughput"
+        return f"{_part(effect)} {less} throughput"
     if effect.key in ("page", "completion"):
         what = "a page" if effect.key == "page" else f"a transfer of {effect.subject}"
         if effect.after > TWICE * effect.before:
             return f"{number(effect.after / effect.before)} times as long for {what}"
-        return f"{share(apart / effect.before)} {less} time for {what}"
+        return f"{_part(effect)} {less} time for {what}"
     if effect.key == "one_way_p99":
         within = f"{time(effect.after)} in place of {time(effect.before)}"
         return f"99 % of the packets of {effect.subject} arrive within {within}"
     if effect.key == "goodput":
-        wide = effect.half > WIDE * apart
-        part = interval(apart / effect.before, effect.half / effect.before if wide else 0.0, "share")
-        return f"{part} {less} goodput of {effect.subject}"
+        return f"{_part(effect)} {less} goodput of {effect.subject}"
     if effect.key == "jain":
         even = "a more" if effect.change > 0 else "a less"
         return f"{even} even share (Jain's index {effect.before:.2f} to {effect.after:.2f})"

@@ -52,6 +52,7 @@ STATEMENTS: Final = {
     "short-but": (
         "Half of the packets wait little compared with {trip}: the median wait is {wait:over_seeds}, {most}."
     ),
+    "short-or-not": "The median wait is {wait:over_seeds} on top of {trip}, {most}.",
     "at-access": (
         "Elsewhere: half of the packets of {name} take {delay:time} or more from sender to receiver, most of it at "
         "their access link of {rate:rate}, whose buffer {room}."

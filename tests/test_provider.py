@@ -96,6 +96,14 @@ def test_only_the_same_downloads_are_compared() -> None:
     assert answer.after.full == pytest.approx(np.mean(shares))
 
 
+def test_few_samples_do_not_tell_that_a_node_is_never_full() -> None:
+    """ "Full in 0 % of the busy hour" of three samples: seven in ten may have it."""
+    answer = subscribers(*FILES, "AP", 0, mix=Mix(0, 0, 1.0, 0), samples=3, duration=2)
+    assert answer.now.full == 0
+    assert answer.now.full_bounds == pytest.approx((0.0, 1 - 0.025 ** (1 / 3)))
+    assert "full in 0.0 [0.0, 70.8] % of the busy hour" in answer.sentence
+
+
 def test_a_download_has_no_more_than_its_plan() -> None:
     """At the site, which sends 100 Mbit/s, the access point and the plan hold."""
     answer = subscribers(*FILES, "Site", 0, mix=Mix(0, 0, 0, 0.1), samples=4, duration=6)

@@ -137,6 +137,21 @@ def test_the_summary_comes_first_and_says_what_the_queue_does() -> None:
     assert "none is starved" in text
 
 
+def test_a_period_that_the_summary_states_stands_in_the_table() -> None:
+    """ "The queue has a period of 1.07 s" above "oscillation, period none"."""
+    queue = {"aqm": "red", "capacity": "500 packets", "min_threshold": "30 packets", "max_threshold": "90 packets"}
+    link = {"name": "bottleneck", "rate": "50 Mbit/s", "delay": "10 ms", "queue": queue}
+    flows = {"name": "cubic", "count": 10, "path": ["bottleneck"], "congestion": "cubic"}
+    head = {"name": "First", "duration": "60 s", "measure": "20 s .. 60 s", "sample": "10 ms"}
+    tree = {"scenario": head, "link": [link], "flows": [flows | {"rtt": "uniform 40 ms .. 60 ms"}]}
+    run = ackclock.run(ackclock.Scenario(tree), trace_links=True)
+    text = Checker(report.page(run, "Title")).text
+    said = re.search(r"The queue has a period of ([0-9.]+) s, but its amplitude is only", text)
+    assert said
+    assert re.search(rf"queue, period\s+{said[1]} s", text)
+    assert not re.search(r"queue, amplitude\s+none", text)
+
+
 def test_a_steady_queue_is_called_stable_and_a_starved_flow_starved() -> None:
     text = Checker(report.page(result(swing=5.0, synchronised=False, starved=True), "Title")).text
     assert "Link bottleneck: the queue is stable" in text

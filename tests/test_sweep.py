@@ -152,6 +152,9 @@ def test_plot(base: ac.Scenario, tmp_path: Path) -> None:
     assert list(ax.lines[0].get_xdata()) == [20.0, 40.0]
     assert ax.get_xlabel() == "rtt, ms"
     assert done.plot("delay_s_mean", "queue.aqm").get_xlabel() == "queue.aqm"
+    for name in ("links.bottleneck.utilization", "links.bottleneck.loss"):
+        ends = done.plot(name, "queue.aqm").collections[0].get_paths()[0].vertices[:, 1]
+        assert 0 <= min(ends) <= max(ends) <= 100
     plt.close("all")
 
 

@@ -71,6 +71,19 @@ def share_bounds(estimate: Interval) -> tuple[float, float]:
     return mean / (mean + (1 - mean) * factor), mean * factor / (mean * factor + 1 - mean)
 
 
+def one_end_bound(count: int, confidence: float = 0.95) -> float:
+    """
+    Return the largest mean that independent shares may have of which all are 0; of shares that are all 1, 1 less it.
+
+    A mean m has no more than the chance (1 - m)^count of that, whatever their distribution: the end of the interval of
+    Clopper and Pearson (Biometrika 26, 1934).
+
+    >>> [round(one_end_bound(n), 3) for n in (3, 8, 100)]
+    [0.708, 0.369, 0.036]
+    """
+    return 1.0 - math.pow((1.0 - confidence) / 2, 1.0 / count)
+
+
 def student_quantile(freedom: int, confidence: float) -> float:
     """Return the t with P(-t < T < t) = ``confidence`` for Student's distribution with ``freedom`` degrees of freedom.
 

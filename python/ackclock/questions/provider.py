@@ -23,7 +23,7 @@ from ..core._words import finite
 from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError
-from ..core.intervals import mean_interval, share_bounds
+from ..core.intervals import mean_interval, one_end_bound, share_bounds
 from ..core.scenario import Scenario
 from ..core.simulate import run
 from ..core.tc import libreqos, units
@@ -87,7 +87,7 @@ class Hour:
     full: float
     """Share of the seconds in which the node is full."""
     full_bounds: tuple[float, float]
-    """Ends of its 95 % interval over the samples (`share_bounds`); `full` twice where it has none."""
+    """Ends of its 95 % interval over the samples (`share_bounds`, `one_end_bound`); `full` twice of a single sample."""
     utilization: float
     each: DataFrame
     """
@@ -350,12 +350,21 @@ def _hour(
     return Hour(
         count=len(circuits),
         full=float(np.mean(seconds_used >= FULL)),
-        full_bounds=share_bounds(mean_interval(full_each)),
+        full_bounds=_bounds(full_each),
         utilization=float(np.mean(seconds_used)),
         each=each,
         downloads=float(downloads.median()) if len(downloads) else math.nan,
         seconds=seconds_used,
     )
+
+
+def _bounds(shares: Sequence[float]) -> tuple[float, float]:
+    """Ends of the interval of a mean share over samples, also where none, or each, has any of it."""
+    estimate = mean_interval(shares)
+    if estimate.count < 2 or 0 < estimate.mean < 1:  # noqa: PLR2004  a single sample has no interval
+        return share_bounds(estimate)
+    far = one_end_bound(estimate.count)
+    return (0.0, far) if estimate.mean == 0 else (1.0 - far, 1.0)
 
 
 __all__ = ["Hour", "Mix", "ProviderError", "Subscribers", "busy_hour", "subscribers"]

@@ -29,7 +29,8 @@ def line(sweep: Sweep, metric: str, x: str, by: str | None = None, *, ax: Axes |
             places = middle.index.to_numpy() if numeric else range(len(middle))
             look = style.SERIES[number % len(style.SERIES)]
             drawn.plot(places, middle, label=None if label is None else str(label), **look)
-            drawn.fill_between(places, middle - half, middle + half, alpha=0.2, color=look["color"], linewidth=0)
+            low, high = (middle - half).clip(lower=0.0), (middle + half).clip(upper=sweep.most(name))
+            drawn.fill_between(places, low, high, alpha=0.2, color=look["color"], linewidth=0)
             if not numeric:
                 drawn.set_xticks(range(len(middle)), [str(text) for text in middle.index])
         if across.bounds and across.bounds[3]:

@@ -30,7 +30,7 @@ class QueueFacts:
     oscillating: Verdict | None
     """``None`` without a trace."""
     oscillation: Oscillation | None
-    """The regular period, if it oscillates."""
+    """The regular period, if there is one, however small its amplitude."""
     continued: float = 0.0
     """Measured time of the longer run that decided, s; 0 where the run itself did."""
 
@@ -97,7 +97,7 @@ def queue_facts(result: Result, link: str, packets: float = GLANCE) -> QueueFact
         stable=judgement.stable,
         underused=underused(result, link),
         oscillating=oscillating,
-        oscillation=oscillating.oscillation if oscillating else None,
+        oscillation=oscillating.oscillation if oscillating is not None else None,
         continued=0.0 if judgement.own else judgement.measured,
     )
 

@@ -177,7 +177,8 @@ def _close(groups: Sequence[Group], link: str) -> float:
 
 def _wanted(group: Group, link: str) -> float:
     start, end = group.first.window
-    oscillation = queue_facts(group.first, link).oscillation if link in group.first.links.index else None
+    facts = queue_facts(group.first, link) if link in group.first.links.index else None
+    oscillation = facts.oscillation if facts and facts.oscillating else None
     interval = float(group.first.traces.attrs["interval"])
     return _CLOSE * oscillation.period if oscillation else max(_CLOSE_PART * (end - start), _CLOSE_SAMPLES * interval)
 

@@ -73,8 +73,8 @@ def tables(groups: Sequence[Group]) -> list[Section]:
     for link in dict.fromkeys(name for group in trees for name in group[0]["links"]):
         rows = _rows(trees, "links", link, _LINK)
         for label, key, unit in (
-            ("oscillation, period", "period", SECONDS),
-            ("oscillation, amplitude", "amplitude", PACKETS),
+            ("queue, period", "period", SECONDS),
+            ("queue, amplitude", "amplitude", PACKETS),
         ):
             rows.append((label, [_oscillation(group, link, key, unit) for group in groups]))
         sections.append(_section(f"Link {link}", rows))
@@ -132,7 +132,7 @@ def _oscillation(group: Group, link: str, key: str, unit: Unit) -> str:
     if link not in group.first.links.index:
         return ""
     facts = [queue_facts(result, link) for result in group.results]
-    oscillations = [fact.oscillation for fact in facts if fact.oscillating and fact.oscillation]
+    oscillations = [fact.oscillation for fact in facts if fact.oscillation]
     if oscillations:
         return show(mean_interval([getattr(oscillation, key) for oscillation in oscillations]), unit)
     return "none" if any(fact.oscillating is not None for fact in facts) else ""

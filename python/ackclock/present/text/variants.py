@@ -12,6 +12,8 @@ import pandas as pd
 from ...core._words import written
 from ...core.result import Replications, Result
 from ...core.units import interval
+from ...questions.causes.shapers import filters_acks
+from ...questions.phases import same
 from ...questions.shaped import measures, shaped
 
 DECIDED: Final = (
@@ -44,6 +46,9 @@ def comparison(labels: Sequence[Mapping[str, Any]], results: Sequence[Result | R
     """
     Return variants beside one another; None where they have no measure in common.
 
+    None is the best where the seeds of one make no difference, whose intervals tell nothing; nor by losses where a
+    filter drops needless ACKs.
+
     Parameters
     ----------
     labels
@@ -56,6 +61,9 @@ def comparison(labels: Sequence[Mapping[str, Any]], results: Sequence[Result | R
     elsewhere = any(
         row[key][0] > 0 for tree in trees for row in tree["links"].values() for key in _ELSEWHERE if key in row
     )
+    alike = any(isinstance(result, Replications) and len(result) > 1 and all(same(result[0], other) for other in result)
+                for result in results)  # fmt: skip
+    filtered = {link["name"] for result in results for link in _scenario(result)["link"] if filters_acks(link)}
     rows = {}
     for branch, key, words, more, kind in _MEASURES:
         title = "queue loss" if key == "loss" and elsewhere else words
@@ -72,6 +80,8 @@ def comparison(labels: Sequence[Mapping[str, Any]], results: Sequence[Result | R
                 best = _best(estimates, names, more, chance)
                 if best and cells.count(cells[names.index(best)]) > 1:
                     best = ""  # nobody would see by what
+                if alike or ((branch, key) == ("links", "loss") and of in filtered):
+                    best = ""
                 rows[f"{of}: {title}"] = dict(zip(names, cells, strict=True)) | {"best": best}
     if not rows:
         return None
@@ -101,6 +111,11 @@ def names_of(labels: Sequence[Mapping[str, Any]]) -> list[str]:
                  else f"{key.rpartition('.')[2]}={written(settings.get(key))}" for key in keys]  # fmt: skip
         names.append(", ".join([*([label["file"]] if files else []), *parts]))
     return [name if names.count(name) == 1 else f"{name} ({place + 1})" for place, name in enumerate(names)]
+
+
+def _scenario(result: Result | Replications) -> Mapping[str, Any]:
+    tree: Mapping[str, Any] = (result if isinstance(result, Result) else result[0])._scenario
+    return tree
 
 
 def _means(result: Result | Replications) -> dict[str, dict[str, dict[str, tuple[float, float]]]]:

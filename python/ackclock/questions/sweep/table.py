@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -246,6 +247,12 @@ class Sweep(Card):
     def factor(self, metric: str) -> float:
         """Return what a metric is multiplied by to be in the unit of its `label`."""
         return words_of(self.metric(metric).rsplit(".", 1)[1])[2]
+
+    def most(self, metric: str) -> float:
+        """Return what a metric cannot exceed, in the unit of its `label`; none is below 0."""
+        key = self.metric(metric).rsplit(".", 1)[1]
+        _, unit, factor = words_of(key)
+        return factor if unit == "%" or key == "jain" else math.inf
 
     @property
     def summary(self) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from ackclock.questions.causes import shapers
 from ackclock.questions.causes.ablations import by_host
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.causes.scales import bits
+from ackclock.questions.remedies import _queues
 
 pytestmark = pytest.mark.usefixtures("brief_people")
 
@@ -175,6 +176,19 @@ def test_one_host_with_forty_flows_beside_one_with_one() -> None:
         shares.append(float(rates["one"] / rates["all"]))
     assert shares[0] < 0.05
     assert shares[1] > 0.35
+
+
+def test_cake_by_host_holds_a_rate_where_the_queue_forms_elsewhere() -> None:
+    """Before a modem CAKE was proposed without a bandwidth: the queue would have stayed in the modem."""
+    hosts = [{"name": f"h{k}", "count": k, "path": ["l"], "destination": f"h{k}", **SENDERS} for k in (1, 8)]
+    link = {"name": "l", "rate": "20 Mbit/s", "queue": {"capacity": "200 ms"}}
+    tree = ac.Scenario({"scenario": {"duration": "9 s"}, "link": [link], "flows": hosts}).canonical
+    changed, queues, parts = _queues(tree, {"l": 0.03})
+    assert queues["l"]["scheduler"]["bandwidth"] == "19000000 bit/s"
+    assert parts == {"l": 0.95}
+    assert shapers.held(changed["link"][0]) == 19e6
+    own = {**tree, "link": [{**tree["link"][0], "queue": {"scheduler": "fq_codel"}}]}
+    assert _queues(ac.Scenario(own).canonical, {"l": 0.03})[2] == {"l": 1.0}
 
 
 def test_cake_by_host_keeps_all_else_of_the_present_cake() -> None:

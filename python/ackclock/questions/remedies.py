@@ -109,10 +109,10 @@ def other_queue(
     for name, queue in queues.items():
         other = _averaged_at(lab, changed, name, after, seed, _words(queue, link_of(tree, name), parts[name]))
         other = replace(other, filters_acks=name in spared)
+        other = averaged(other, after.beside.get(name, after.numbers), parts[name])
         if "target" not in queue:
             settings[name] = _over(_in_tc(other, changed, name), tree, name)
             continue
-        other = averaged(other, after.beside.get(name, after.numbers), parts[name])
         if shapers.shapeable(link_of(tree, name), tree):
             other = _with_commands(other, carried(link_of(tree, name)), queue, name in incoming)
         settings[name] = other if name in incoming else _over(other, tree, name)
@@ -137,6 +137,10 @@ def _queues(
         parts[name] = 1.0
         if (fair := lacking(tree, name)) is not None:
             queues[name] = fair
+            rate = carried(link)
+            if _elsewhere(link, fair) and rate < PORT and shapers.shapeable(link, tree):
+                queues[name] = {**fair, "scheduler": {**fair["scheduler"], "bandwidth": _below(rate)}}
+                parts[name] = SHAPED
         elif shapers.managed(link["queue"]):
             continue
         elif (inner := _fair_leaves(link, rtt, packet_size(tree, name))) is not None:
@@ -208,8 +212,18 @@ def _fair_leaves(link: Mapping[str, Any], rtt: float, packet: float) -> dict[str
 
 def _sparing(rate: float) -> dict[str, Any]:
     """CAKE just below a rate that drops ACKs which later ones make needless."""
-    bandwidth = f"{round(SHAPED * rate / 8) * 8} bit/s"
-    return {"scheduler": {"kind": "cake", "bandwidth": bandwidth, "ack_filter": "ack-filter"}}
+    return {"scheduler": {"kind": "cake", "bandwidth": _below(rate), "ack_filter": "ack-filter"}}
+
+
+def _below(rate: float) -> str:
+    """Return a bandwidth of CAKE, whole bytes, just below a rate."""
+    return f"{round(SHAPED * rate / 8) * 8} bit/s"
+
+
+def _elsewhere(link: Mapping[str, Any], fair: Mapping[str, Any]) -> bool:
+    """Whether the queue may form in another device, such as a modem: CAKE without a rate would hold none there."""
+    plain = link["queue"].get("scheduler", "none") == "none"
+    return plain and str(fair["scheduler"].get("bandwidth", "unlimited")) == "unlimited"
 
 
 def _title(queues: Collection[Mapping[str, Any]]) -> str:

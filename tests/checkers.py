@@ -551,9 +551,9 @@ def _runs_that_would_tell(sentence: dict[str, Any], runs: _Runs) -> None:
 def _healthy(sentence: dict[str, Any], runs: _Runs) -> None:
     (key,) = sentence["evidence"][0]["runs"]
     run = runs.of(key)[0]
-    limits = {"median": _wait_limit(run, runs), "lost": 0.01, "largest": 1e-3, "transmit": 0.05, "Jain": 0.2}
+    limits = {"median": _wait_limit(run, runs), "wire lose": 0.01, "largest": 1e-3, "transmit": 0.05, "Jain": 0.2}
     for evidence in sentence["evidence"]:
-        (limit,) = [value for word, value in limits.items() if word in evidence["how"].replace("drop,", "lost,")]
+        (limit,) = [value for word, value in limits.items() if word in evidence["how"]]
         _near(evidence["limit"], limit, sentence, 1e-6)
     assert runs.mean(key, _wait(0.5)) <= _wait_limit(run, runs)
     assert runs.mean(key, _lost_in_all) <= 0.01 or _filters_acks(run, runs)

@@ -13,6 +13,7 @@ from unittest.mock import patch
 import pytest
 
 import ackclock as ac
+import checkers
 import fresh_checker
 from test_why_checker import runs_once
 
@@ -104,3 +105,12 @@ def test_faults_that_strangers_found_are_convicted(name: str) -> None:
     assert wrong() == []
     with fault():
         assert wrong()
+
+
+def test_a_healthy_link_is_acquitted() -> None:
+    """Its sentence has the limits of all symptoms, by the words of their evidence."""
+    scenario = link("5 Mbit/s", "40 ms", {"scheduler": "fq_codel"}, bulk("cubic", 2), call("100 kbit/s"))
+    answer = json.loads(json.dumps(ac.why(scenario=scenario).json()))
+    assert any(sentence["predicate"] == "healthy" for sentence in answer["sentences"])
+    assert checkers.check(answer)
+    assert fresh_checker.wrong(answer) == []

@@ -63,7 +63,6 @@ def notes(evaluation: Evaluation) -> list[str]:
         "it.",
         "The RFC sets no numbers. Bounds are ours: those beside other algorithms are the worst of them, "
         "seed by seed, times the factor that stands there.",
-        "A simulator has no hosts, no applications and no operators: answers hold for these scenarios.",
     ]
 
 

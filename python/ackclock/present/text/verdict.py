@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...core._words import listed
 from ...core.scenario import link_of
 from ...core.series import slowest_link
+from ...core.statement import state
 from ...core.units import share, time
 from ...questions.causes.experiment import applies
 from ...questions.causes.measures import Numbers, lost, numbers
@@ -63,7 +64,7 @@ def verdict(results: Sequence[Result]) -> Verdict | None:
         return Verdict(True, "No packet crosses a link in the measured time.")
     slowest = slowest_link(first)
     healthy = _healthy([numbers(result, slowest) for result in results], link_of(first._scenario, slowest))
-    return Verdict(False, f"Nothing is wrong: {healthy}.{unknown}")
+    return Verdict(False, f"{healthy}{unknown}")
 
 
 def _wider(tree: Mapping[str, Any], name: str) -> bool:
@@ -105,7 +106,4 @@ def _healthy(measured: Sequence[Numbers], link: Mapping[str, Any]) -> str:
         sum(getattr(link_numbers, key) for link_numbers in measured) / len(measured)
         for key in ("delay_p50", "loss", "wire_loss", "utilization")
     )
-    return (
-        f"half of the packets wait at most {time(wait)}, {lost(link, loss, wire)}, and the link is used {share(used)} "
-        "of the time"
-    )
+    return str(state("causes.healthy", wait=wait, lost=lost(link, loss, wire), used=used))

@@ -260,3 +260,45 @@ def test_where_a_tree_shapes_its_leaves_change_and_no_second_shaper_is_added() -
     assert "fq_codel" in answer.other.tc
     assert answer.other.undo.count("htb") == answer.other.tc.count("htb") > 1
     assert "fq_codel" not in answer.other.undo
+
+
+def test_the_gain_of_one_link_is_not_credited_to_the_queue_of_another() -> None:
+    """Behind a fair backhaul nothing waits at the access: a shaper there "cost 5 %" of a rate that it never held."""
+    links = [
+        {"name": name, "rate": rate, "delay": "3 ms", "queue": {"capacity": "60 packets"}}
+        for name, rate in (("access", "6 Mbit/s"), ("backhaul", "9 Mbit/s"))
+    ]
+    flows = [{"name": name, "count": 2, "path": path, **SENDERS} for name, path in (
+        ("sub", ["access", "backhaul"]), ("cross", ["backhaul"]),
+    )]  # fmt: skip
+    scenario = ac.Scenario({"scenario": {"duration": "20 s"}, "link": links, "flows": flows})
+    found = ac.why(scenario=scenario, prefer="delay")
+    settings = {link: (other, recommended) for link, _, other, recommended in found.every}
+    kept, advised = settings["access"]
+    assert kept is not None
+    assert kept.kept
+    assert not kept.tc
+    assert advised is None
+    assert settings["backhaul"][1] is not None
+    assert "FQ-CoDel instead at backhaul: " in found.sentence
+    assert "rate of access (5 %" not in found.sentence
+    text = str(found)
+    assert "to set it at access" not in text
+    assert "The queue at access stays: another there would bring nothing beside the one at backhaul." in text
+
+
+def test_what_commands_for_one_of_two_links_bring_is_stated() -> None:
+    """The rate of one way varies, so that no lines set its queue: with those for the other its delay grows."""
+    links = [{"name": name, "rate": rate, "queue": FIFO} for name, rate in (("down", "8 Mbit/s"), ("up", "1 Mbit/s"))]
+    paths = (("down", "up"), ("up", "down"))
+    flows = [{"name": f"by-{there}", "path": [there], "reverse_path": [back], **SENDERS} for there, back in paths]
+    varies = [{"at": "10 s", "every": "10 s", "link": "down", "rate": ["6 Mbit/s", "8 Mbit/s"]}]
+    tree = {"scenario": {"duration": "30 s", "measure": "10 s .. 30 s"}, "link": links, "flows": flows}
+    found = ac.why(scenario=ac.Scenario({**tree, "change": varies}))
+    assert found.alone is not None
+    assert list(found.alone.settings) == ["up"]
+    now = {link: present.delay_p50 for link, present, *_ in found.every}
+    waits = {effect.subject: effect.after for effect in found.alone.balance.effects if effect.key == "delay_p50"}
+    assert waits["up"] < 0.1 * now["up"]
+    assert waits["down"] > now["down"]
+    assert "Set at up alone, for which there are commands: " in str(found)

@@ -55,6 +55,8 @@ class Remedy:
     balance: Balance
     title: str = ""
     """Its title in sentences, where that is not the name."""
+    alone: Remedy | None = None
+    """The same at those links alone for which there are commands, where there are none for others."""
 
     @presented
     def sentence(self, wanted: bool, prefer: Preference | None) -> Sentence:
@@ -95,12 +97,15 @@ def other_queue(
     behind = [name for name in rtts if shapers.before(tree, name) is not None]
     if behind:
         return _other_shaper(lab, tree, list(rtts), present, seed, behind)
-    changed, queues, parts = _queues(tree, rtts)
-    if not queues:
+    tried = _tried(lab, tree, rtts, (), present, seed)
+    if tried is None:
         return None
+    judged = list(tried.queues)
+    for name in judged:
+        tried = _needed(lab, tree, rtts, name, present, seed, tried)
+    changed, queues, parts, after, balance = tried.changed, tried.queues, tried.parts, tried.after, tried.balance
     cake = _title(queues.values())
     gone = [name for name, queue in queues.items() if _classes_go(link_of(tree, name), queue)]
-    after, balance = _compared(lab, f"instead: {cake or 'FQ-CoDel'}", changed, present, seed, parts)
     spared = [name for name, queue in queues.items() if shapers.filters_acks({"queue": queue})]
     # ACKs that the filter drops are no throughput that anybody misses
     fewer = [effect.subject for effect in balance.effects if effect.key == "rate" and effect.change < 0]
@@ -116,13 +121,84 @@ def other_queue(
         if shapers.shapeable(link_of(tree, name), tree):
             other = _with_commands(other, carried(link_of(tree, name)), queue, name in incoming)
         settings[name] = other if name in incoming else _over(other, tree, name)
-    return Remedy(
-        "FQ-CoDel",
-        changed,
-        settings,
-        balance,
-        str(state("remedies.no-classes", queue=cake or "FQ-CoDel")) if gone else cake,
-    )
+    for name in judged:
+        if name not in queues:
+            words = str(state("remedies.as-now", queue=cake or "FQ-CoDel", links=listed(list(queues))))
+            settings[name] = replace(_averaged_at(lab, changed, name, after, seed, words), kept=True)
+    title = str(state("remedies.no-classes", queue=cake or "FQ-CoDel")) if gone else cake
+    remedy = Remedy("FQ-CoDel", changed, settings, balance, title)
+    bare = [name for name in rtts if name not in queues or not settings[name].tc]
+    part = _tried(lab, tree, rtts, bare, present, seed, "alone") if {*bare} & queues.keys() else None
+    if part is None:
+        return remedy
+    own = {name: settings[name] for name in part.queues}
+    return replace(remedy, alone=Remedy("FQ-CoDel", part.changed, own, part.balance, title))
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """Other queues of some of the judged links, and what they give and take."""
+
+    changed: dict[str, Any]
+    queues: dict[str, dict[str, Any]]
+    parts: dict[str, float]
+    after: Measured
+    balance: Balance
+
+
+def _tried(
+    lab: Lab,
+    tree: dict[str, Any],
+    rtts: Mapping[str, float],
+    left: Collection[str],
+    present: Measured,
+    seed: int,
+    how: str = "instead",
+) -> _Tried | None:
+    """Run other queues at the judged links but those that are left as they are; None where no link lacks one."""
+    changed, queues, own = _queues(tree, {name: rtt for name, rtt in rtts.items() if name not in left})
+    if not queues:
+        return None
+    parts = {name: own.get(name, 1.0) for name in rtts}
+    key = _key(how, queues, left)
+    return _Tried(changed, queues, parts, *_compared(lab, key, changed, present, seed, parts))
+
+
+def _key(how: str, queues: Mapping[str, Mapping[str, Any]], left: Collection[str]) -> str:
+    """Name of the runs of other queues."""
+    return f"{how}: {_title(queues.values()) or 'FQ-CoDel'}" + (f" at {listed(list(queues))}" if left else "")
+
+
+def _needed(
+    lab: Lab,
+    tree: dict[str, Any],
+    rtts: Mapping[str, float],
+    name: str,
+    present: Measured,
+    seed: int,
+    tried: _Tried,
+) -> _Tried:
+    """
+    Return the other queues that were tried, without that of link `name` if it brings nothing beside the others.
+
+    What a link gains may be the work of another link's queue. One run tells where it is its own.
+    """
+    if len(tried.queues) < 2:  # noqa: PLR2004  links
+        return tried
+    left = [place for place in rtts if place not in tried.queues or place == name]
+    changed, queues, own = _queues(tree, {place: rtt for place, rtt in rtts.items() if place not in left})
+    parts = {place: tried.parts[place] / own.get(place, 1.0) for place in rtts}
+    first = lab.measure(_key("fewer", queues, left), changed, 1, seed, like=tried.after.length)
+    if _balance(lab, tried.changed, first, tried.after, parts).gains:
+        return tried
+    fewer = _tried(lab, tree, rtts, left, present, seed)
+    if fewer is None:
+        return tried
+    brought = _balance(lab, tried.changed, fewer.after, tried.after, parts)
+    kept, gone = (tried, fewer) if brought.gains or brought.promising else (fewer, tried)
+    key = gone.after.key
+    lab.record[key.replace("instead", "fewer" if gone is fewer else "more", 1)] = lab.record.pop(key)
+    return kept
 
 
 def _queues(
@@ -362,25 +438,28 @@ def _compared(
     lab: Lab, key: str, changed: dict[str, Any], present: Measured, seed: int, parts: Mapping[str, float]
 ) -> tuple[Measured, Balance]:
     """Run another setting with more seeds, as many as the present one has, until its effects are decided."""
-    counts = most_flows(changed)
     pauses = any(flow["traffic"]["kind"] not in LASTING for flow in changed["flows"])
     like = present.length if pauses else None
-    trees = (lab.record[present.key]["scenario"], changed)
-
-    def both(link: str) -> list[Mapping[str, Any]]:
-        return [link_of(tree, link) for tree in trees]
-
     for seeds in WHY.seeds:
         after = lab.measure(key, changed, min(seeds, len(present.numbers)), seed, traces=True, like=like)
-        balance = Balance(effects(present, after, parts, first_crossed(changed, list(parts)), counts))
-        balance = _without_the_finished(balance, changed, parts, (*present.numbers, *after.numbers))
-        # of ACKs alone it is no throughput: the data that they acknowledge is counted where it goes
-        balance = balance.without("rate", [link for link in parts if not carries_data(changed, link)])
-        # ACKs that a filter drops are no losses
-        balance = balance.without("loss", [link for link in parts if any(map(shapers.filters_acks, both(link)))])
+        balance = _balance(lab, changed, present, after, parts)
         if seeds >= len(present.numbers) or all(effect.decided for effect in balance.effects):
             break
     return after, balance
+
+
+def _balance(
+    lab: Lab, changed: dict[str, Any], present: Measured, after: Measured, parts: Mapping[str, float]
+) -> Balance:
+    """Compare a setting with the present one, or with another, in what is of use."""
+    balance = Balance(effects(present, after, parts, first_crossed(changed, list(parts)), most_flows(changed)))
+    balance = _without_the_finished(balance, changed, parts, (*present.numbers, *after.numbers))
+    # of ACKs alone it is no throughput: the data that they acknowledge is counted where it goes
+    balance = balance.without("rate", [link for link in parts if not carries_data(changed, link)])
+    # ACKs that a filter drops are no losses
+    trees = (lab.record[present.key]["scenario"], changed)
+    filtered = [link for link in parts if any(shapers.filters_acks(link_of(tree, link)) for tree in trees)]
+    return balance.without("loss", filtered)
 
 
 def _without_the_finished(

@@ -57,6 +57,8 @@ class Setting:
     """Highest sampled queue of all seeds, in the same unit."""
     wire_loss: float = 0.0
     """Part of the packets that leave the queue which the link's wire loses."""
+    kept: bool = False
+    """Whether it is the present queue, which stays: another would bring nothing beside those of other links."""
 
 
 def measured(result: Result, name: str, bits: float, words: str) -> Setting:

@@ -147,6 +147,8 @@ class Why(Card):
     """The same queues with another congestion control, where the senders are the user's own."""
     prefer: Preference | None = None
     """The preference that was stated."""
+    alone: Remedy | None = None
+    """The other setting at those links alone for which there are commands, where there are none for others."""
     following: tuple[Following, ...] = ()
     """Shapers that follow the rates of links for whose other setting there are no commands."""
 
@@ -204,7 +206,8 @@ class Why(Card):
             "beside": [part.json() for part in self.beside],
             "effects": [effect.json() for effect in self.effects],
             "people": self.people.json() if self.people else None,
-            "senders": _senders(self.senders) if self.senders else None,
+            "senders": {"control": self.senders.name, **_remedy(self.senders)} if self.senders else None,
+            "alone": _remedy(self.alone) if self.alone else None,
             "following": [shaper.json() for shaper in self.following],
             "trust": self.trust.json(),
             "checked": self.checked,
@@ -214,9 +217,8 @@ class Why(Card):
         return plain
 
 
-def _senders(remedy: Remedy) -> dict[str, Any]:
+def _remedy(remedy: Remedy) -> dict[str, Any]:
     return {
-        "control": remedy.name,
         "effects": [effect.json() for effect in remedy.balance.effects],
         "settings": {link: _setting(setting) for link, setting in remedy.settings.items()},
     }
@@ -355,7 +357,8 @@ def why(
     of_remedies = [remedy.sentence(remedy.balance.wanted(prefer), prefer) for remedy in remedies]
     sentences = [*main.sentences, *_at_access(tree, main), *of_remedies]
     proposed = any(said.subject == "FQ-CoDel" and said.predicate == "costs" for said in sentences)
-    shapers = tuple(_following(lab, tree, judged, seed)) if proposed and (prefer is None or main.recommended) else ()
+    advises = proposed and (prefer is None or any(part.recommended for part in judged))
+    shapers = tuple(_following(lab, tree, judged, seed)) if advises else ()
     trust = near(tree, name)
     return Why(
         sentences=tuple(sentences),
@@ -374,6 +377,7 @@ def why(
         diagnosis=answer,
         scenario=asked,
         prefer=prefer,
+        alone=next((remedy.alone for remedy in remedies if remedy.alone), None),
         following=shapers,
     )
 
@@ -392,7 +396,11 @@ def _others(
 def _following(lab: Lab, tree: dict[str, Any], judged: Sequence[Judged], seed: int) -> Iterator[Following]:
     """Try shapers that follow, where another setting is better and no commands set it."""
     for part in judged:
-        if part.other is not None and not part.other.tc and follows(link_of(tree, part.link), tree):
+        if (
+            part.other is not None
+            and not (part.other.tc or part.other.kept)
+            and follows(link_of(tree, part.link), tree)
+        ):
             shaper = following(lab, tree, part.link, part.diagnosis.present, seed)
             if shaper is not None:
                 yield shaper
@@ -571,7 +579,10 @@ def _advised(judged: Sequence[Judged], remedies: Sequence[Remedy], prefer: Prefe
         if remedy.name == "FQ-CoDel":
             wanted = remedy.balance.wanted(prefer)
             advised = [(part, remedy.settings.get(part.link)) for part in judged]
-            return [replace(link, other=new, recommended=new if wanted else None) for link, new in advised]
+            return [
+                replace(link, other=new, recommended=new if wanted and new and not new.kept else None)
+                for link, new in advised
+            ]
     return list(judged)
 
 

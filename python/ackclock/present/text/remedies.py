@@ -28,6 +28,7 @@ STATEMENTS: Final = {
     "behind-shaper": "behind the shaper at {link}, which lets {rate:rate} through",
     "shaper-set": "The shaper at {links} set to {part:.0%} of the link",
     "no-classes": "{queue} without the present classes",
+    "as-now": "as now; {queue} at {links}",
     "in-leaves": "{kind} with FQ-CoDel in its leaves",
     "bbr": "{queue}; BBR at the senders",
     "own-control": "  # or {others}: what the sender had",
@@ -43,23 +44,16 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
     """Return what another setting gives and takes, from the list of its effects."""
     balance, name = remedy.balance, remedy.name
     what = f"{name} at the senders" if name == "BBR" else remedy.title or name
-    many = len({effect.subject for effect in balance.effects if effect.key in OF_LINKS}) > 1
-    where = f" at {listed(list(remedy.settings))}" if many else ""
-    of_links = [gain for gain in balance.gains if gain.key not in OF_PEOPLE]
-    gains = _by_link(of_links or balance.gains, many) or _freed(balance)
-    costs = _by_link(_greatest(balance.costs), many)
-    shaped_links = {link for link, setting in remedy.settings.items() if "behind a shaper" in setting.queue}
-    paid = [_cost(cost, many, cost.subject in shaped_links) for cost in balance.costs if cost.key == "rate"]
+    where = f" at {listed([link for link, own in remedy.settings.items() if not own.kept])}" if _many(balance) else ""
+    gains, costs, weighed = _weighed(remedy)
     numbers_of = {f"{effect.key} {effect.subject}": effect.change for effect in balance.effects}
     evidence = [effect.evidence for effect in balance.effects]
     if not gains:
-        open_ = any(effect.promising for effect in balance.effects)
-        text = f"{what} instead{where} would bring these flows no gain {'for certain' if open_ else 'that counts'}"
+        gain = "no gain for certain" if balance.promising else "no gain that counts"
+        text = f"{what} instead{where} would bring these flows {gain}"
         text += f"; it has {costs}" if costs else ""
         return Sentence(name, "does-not-help", text + ".", numbers_of, evidence)
-    text = f"{what} instead{where}: {gains}"
-    text += f", for {listed(paid)}" if paid else ""
-    text += f"; but {costs}." if costs else "."
+    text = f"{what} instead{where}: {weighed}."
     if prefer is not None:
         better = "it is better" if wanted else "the present queue is better" if balance.worse(prefer) else ALIKE
         text += f" Preferring {prefer}, {better}."
@@ -68,6 +62,31 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
         text += " Which is better depends on what you prefer"
         text += ": --prefer delay or --prefer rate." if decides else "."
     return Sentence(name, "costs", text, numbers_of, evidence)
+
+
+def alone(remedy: Remedy) -> str:
+    """Return what the commands of a setting bring, where there are none for some of its links."""
+    gains, costs, weighed = _weighed(remedy)
+    if not gains:
+        weighed = "no gain that counts" + (f"; but {costs}" if costs else "")
+    return f"Set at {listed(list(remedy.settings))} alone, for which there are commands: {weighed}."
+
+
+def _many(balance: Balance) -> bool:
+    """Whether effects are of several links."""
+    return len({effect.subject for effect in balance.effects if effect.key in OF_LINKS}) > 1
+
+
+def _weighed(remedy: Remedy) -> tuple[str, str, str]:
+    """Return gains, costs but the throughput, and all with what is paid."""
+    balance, many = remedy.balance, _many(remedy.balance)
+    of_links = [gain for gain in balance.gains if gain.key not in OF_PEOPLE]
+    gains = _by_link(of_links or balance.gains, many) or _freed(balance)
+    costs = _by_link(_greatest(balance.costs), many)
+    shaped_links = {link for link, setting in remedy.settings.items() if "behind a shaper" in setting.queue}
+    paid = [_cost(cost, many, cost.subject in shaped_links) for cost in balance.costs if cost.key == "rate"]
+    weighed = gains + (f", for {listed(paid)}" if paid else "") + (f"; but {costs}" if costs else "")
+    return gains, costs, weighed
 
 
 def _cost(effect: Effect, many: bool, behind: bool) -> str:

@@ -17,7 +17,7 @@ from ...questions.following import Following
 from ...questions.setting import Setting
 from ...questions.why import Why
 from ..tables import TextTable, text_table
-from . import people
+from . import people, remedies
 
 STATED: Final = 0.01
 """Intervals of goodputs wider than this part of them are stated."""
@@ -85,6 +85,7 @@ STATEMENTS: Final = {
     "policed": ", behind a policer of {rate:rate}",
     "follows-already": "No commands for {link}: a shaper that follows its rate holds this queue already.",
     "own-queue": "No commands for {link}: tc has no words for this queue.",
+    "kept": "The queue at {links} stays: another there would bring nothing beside the one at {others}.",
     "managed": "No other queue was tried at {links}: flows have queues of their own under an AQM there.",
     "managed-tunnels": (
         "No other queue was tried at {links}: flows have queues of their own under an AQM there, but those of a tunnel "
@@ -161,7 +162,7 @@ def _without_commands(why: Why) -> list[str]:
     lines = []
     for name, _, other, recommended in why.every:
         setting = other if why.depends else recommended
-        if setting is None or setting.tc:
+        if setting is None or setting.tc or setting.kept:
             continue
         link = link_of(tree, name)
         if name in shapers:
@@ -171,7 +172,7 @@ def _without_commands(why: Why) -> list[str]:
         held = "follows-already" if link.get("autorate", "none") != "none" else "varies"
         case = "wifi" if wifi else "own-queue" if shapeable(link, tree) else held
         lines += [str(state(f"why.{case}", link=name)), ""]
-    return lines
+    return [*lines, remedies.alone(why.alone), ""] if lines and why.alone else lines
 
 
 def _set_before(shaper: Following) -> list[str]:
@@ -223,14 +224,16 @@ def _not_tried(why: Why) -> list[str]:
     lumped = [name for name in there if lumps_flows(link_of(tree, name))]
     apart = [name for name in there if name not in lumped]
     tunnels = {place for flow in tree["flows"] if flow.get("tunnel", "none") != "none" for place in flow["path"]}
+    tried = [(name, other.kept) for name, _, other, _ in why.every if other is not None]
+    others = listed([name for name, kept in tried if not kept])
     cases = {
+        "kept": [name for name, kept in tried if kept],
         "managed": [name for name in apart if name not in tunnels],
         "managed-tunnels": [name for name in apart if name in tunnels],
         "lumped": lumped,
     }
-    return [
-        line for case, links in cases.items() if links for line in (str(state(f"why.{case}", links=listed(links))), "")
-    ]
+    said = [str(state(f"why.{case}", links=listed(links), others=others)) for case, links in cases.items() if links]
+    return [line for text in said for line in (text, "")]
 
 
 def _device(setting: Setting) -> str:

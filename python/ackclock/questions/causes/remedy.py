@@ -299,6 +299,11 @@ class Balance:
         rates = [effect for effect in self.effects if effect.key == "goodput"]
         return tuple(rate for rate in rates if rate.before < STARVED * rate.after and rate.change > rate.half)
 
+    @property
+    def promising(self) -> bool:
+        """Whether there may be gains that are not decided."""
+        return any(effect.promising for effect in self.effects)
+
     def without(self, key: Key, subjects: Collection[str]) -> Balance:
         """Return the balance without a measure of some links or classes."""
         return Balance(tuple(effect for effect in self.effects if effect.key != key or effect.subject not in subjects))

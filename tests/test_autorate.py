@@ -97,6 +97,7 @@ def test_a_setting_that_is_better_there_is_better_on_the_link_itself(log: str) -
     assert "the best setting of the first uses" in answer.sentence
     assert answer.lines[0].startswith("ul_delay_thr_ms=")
     assert "In the words of cake-autorate 1.2" in str(answer)
+    assert "First half, one seed each; of those that keep to the target and use as much" in str(answer)
 
 
 def test_of_settings_that_are_as_late_the_one_that_uses_most_is_the_best(log: str) -> None:

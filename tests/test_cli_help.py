@@ -34,6 +34,14 @@ def test_help_of_a_command_shows_its_own_examples(ackclock: Command) -> None:
     assert "exit codes: 0 done" in done.stdout
 
 
+def test_help_is_asked_for_as_a_command_too(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, first in ((["help", "list"], "usage: ackclock list"), (["help"], "usage: ackclock [-h]")):
+        with pytest.raises(SystemExit) as ended:
+            cli.main(words)
+        assert ended.value.code == 0
+        assert capsys.readouterr().out.startswith(first)
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_knows_every_command_and_option(ackclock: Command, shell: str) -> None:
     done = ackclock("completion", shell)

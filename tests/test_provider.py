@@ -140,6 +140,11 @@ def test_mistakes() -> None:
         assert said in str(raised.value)
 
 
+def test_shares_above_one_are_added_up() -> None:
+    with pytest.raises(ProviderError, match=r"video 0.9, web 0.1, call 0.05, download 0.005 make 1.05"):
+        subscribers(*FILES, "AP", 0, mix=Mix(video=0.9))
+
+
 def test_command(ackclock: Command, tmp_path: Path) -> None:
     paths = []
     for name, text in FILES:

@@ -186,6 +186,7 @@ def test_report_and_plot(ackclock: Command, small: Path) -> None:
     done = ackclock("sweep", small, *words, "--against", "queue.aqm", "--report", report, "--plot", plot)
     assert done.returncode == 0, done.stderr
     assert f"written: {report}" in done.stdout
+    assert ": 4 points, means over 2 seeds" in done.stdout
     text = report.read_text(encoding="utf-8")
     assert "8 runs at 4 combinations of 2 keys, means over 2 seeds" in text
     assert "Against queue.aqm" in text

@@ -302,8 +302,12 @@ def subscribers(
     seconds = seconds_of("duration", duration, ProviderError)
     if more < 0 or samples < 1:
         raise ProviderError("more and samples: not below 0 and 1")
-    if not 0 < sum(part for part, _ in mix.kinds) <= 1:
-        raise ProviderError("the shares of what subscribers do must add up to more than 0 and at most 1")
+    whole = sum(part for part, _ in mix.kinds)
+    if not 0 < whole <= 1:
+        each = ", ".join(f"{name} {getattr(mix, name):.3g}" for name in ("video", "web", "call", "download"))
+        raise ProviderError(
+            f"the shares of what subscribers do must add up to more than 0 and at most 1; {each} make {whole:.3g}"
+        )
     top = libreqos.network(network[1], network[0])
     libreqos.circuits(devices[1], devices[0], top)
     every = {below.name: below for first in top for below in first.every()}

@@ -85,7 +85,9 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Returns the exit code."""
-    words = sys.argv[1:] if arguments is None else arguments
+    words = sys.argv[1:] if arguments is None else [*arguments]
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
     with standard_streams() as written:
         return _answered(words, written)
 

@@ -131,7 +131,7 @@ def _run(options: argparse.Namespace) -> None:
             print_json({"store": str(options.store), "points": table_rows(done.in_si), "notes": done.notes})
             return
         print_title(
-            f"{scenario.name}: {counted(len(done.points), 'point')}"
+            f"{scenario.name}: {counted(len(done.points) // options.seeds, 'point')}"
             + (f", means over {options.seeds} seeds" if options.seeds > 1 else "")
         )
         print_table(done.shown(metrics))

@@ -16,7 +16,8 @@ def text(answer: Autorate) -> str:
     rows = {"usual": _row(answer.usual), "best": _row(answer.best)}
     first = {f"{number}": _row(followed) for number, followed in enumerate(answer.compared, 1)}
     tables = []
-    for title, measured in (("", rows), ("First half, one seed each:\n", first)):
+    chosen = "; of those that keep to the target and use as much, within 1 point, the best is the least late"
+    for title, measured in (("", rows), (f"First half, one seed each{chosen * answer.reached}:\n", first)):
         table = pd.DataFrame.from_dict(measured, orient="index")
         table.index.name = "setting"
         tables.append(title + text_table(table))

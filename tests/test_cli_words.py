@@ -51,7 +51,7 @@ TWINS: dict[str, tuple[Callable[..., object], dict[str, str], set[str]]] = {
     "compare": (ac.compare, {}, set()),
     "sweep": (ac.sweep, {"metrics": "metric"}, {"against"}),
     "evaluate": (ac.evaluate, {}, set()),
-    "fluid": (ac.fluid, {}, {"traces"}),
+    "fluid": (ac.fluid, {"round_trips": "rtt"}, {"traces"}),
     "meanfield": (ac.meanfield, {"snapshots": "snapshot"}, set()),
     "subscribers": (subscribers, {**dict.fromkeys(("video", "web", "call", "download", "video_rate"), "mix")}, set()),
     "autorate": (autorate, {"log": "text"}, {"scenario"}),

@@ -57,7 +57,7 @@ impl Link {
         if let Some(more) = single_packets.packet_only() {
             return refuse(
                 format!("{}: {more}", what()),
-                "only the packet engine follows single packets",
+                "this engine has no averages of it; the packet engine follows single packets",
             );
         }
         let limit = packets(link.capacity, packet_size);

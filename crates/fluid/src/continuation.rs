@@ -314,7 +314,7 @@ impl<'a> Continuation<'a> {
         let p = self.parameters(value);
         let frozen = self.model.frozen(&near.regimes).frozen_small(&near.small);
         let x = equilibrium(&frozen, &near.x, &p)
-            .map_err(|_| "no equilibrium is found beyond".to_owned())?;
+            .map_err(|_| "the equilibrium can be followed no further".to_owned())?;
         let small = self.model.small_at(&x, &p);
         if let Some(class) = (0..small.len()).find(|c| small[*c] != near.small[*c]) {
             return Err(self.law_changes(class, &x, &p));

@@ -374,7 +374,7 @@ impl<'a> Reader<'a> {
         let congestion = &tcp.congestion;
         if sender.law.by_delay() {
             return unsupported(format!(
-                "congestion control `{}` of flows `{name}`: its windows follow the queueing delay, and this engine moves windows by their size alone",
+                "congestion control `{}` of flows `{name}`: its windows follow measured delays or rates, and this engine moves windows by their size alone",
                 congestion.kind()
             ));
         }

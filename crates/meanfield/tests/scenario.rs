@@ -204,7 +204,7 @@ fn every_registered_congestion_control() {
             }
             Err(Error::Unsupported(what)) => {
                 assert!(!meta.has_mean_field && what.contains(meta.kind), "{what}");
-                let follows_delay = "its windows follow the queueing delay";
+                let follows_delay = "its windows follow measured delays or rates";
                 assert_eq!(what.contains(follows_delay), meta.has_fluid, "{what}");
             }
             Err(error) => panic!("{}: {error}", meta.kind),

@@ -63,7 +63,11 @@ impl Reader<'_> {
                 && class.count == 0
                 && !counted.contains(class.name.as_str())
             {
-                self.wrong(&item, "an empty class, and no change ever fills it");
+                self.refuse(
+                    &item,
+                    "an empty class, and no change ever fills it",
+                    "1 or more, or 0 where a change sets the count",
+                );
             }
             classes.push((name.unwrap_or(automatic), class));
         }

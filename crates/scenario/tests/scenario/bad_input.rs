@@ -712,7 +712,10 @@ fn empty_flows() {
     rejects(
         &with("count = 60", "count = 0"),
         "18:9",
-        &["flows[0].count: an empty class, and no change ever fills it"],
+        &[
+            "flows[0].count: an empty class, and no change ever fills it",
+            "allowed: 1 or more, or 0 where a change",
+        ],
     );
     let filled = GOOD.replace("count = 60", "count = 0").replace(
         "link = \"bottleneck\"\ndelay = \"10 ms\"",

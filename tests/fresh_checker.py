@@ -173,12 +173,13 @@ def _of_no_use(answer: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
         links = [effect["subject"] for effect in effects if effect["key"] == "delay_p50"]
         for effect, evidence in zip(effects, sentence["evidence"], strict=False):
             passage = checkers._passages(sentence["text"], effect["subject"], links)
-            said = re.search(r"([0-9.]+) (% more|times the) throughput", passage)
+            said = re.search(r"([0-9.]+)(?: ± [0-9.]+)? (% more|times the) throughput", passage)
             if effect["key"] != "rate" or said is None:
                 continue
             factor = effect["after"] / effect["before"]
             stated = 1 + float(said[1]) / 100 if said[2] == "% more" else float(said[1])
-            if abs(stated - factor) > 6e-3 * max(factor - 1, 0.01) + 6e-3 * (said[2] != "% more") * factor:
+            last = 10.0 ** -len(said[1].partition(".")[2])
+            if abs(stated - factor) > 0.51 * last / (100 if said[2] == "% more" else 1):
                 yield f"{sentence['text']}: {effect['subject']} carries {factor:.4g} times as much"
             before, after = (_goodput(runs, key, effect["subject"]) for key in evidence["runs"])
             if after < 0.995 * before:

@@ -629,6 +629,8 @@ def _measure(key: str, name: str) -> Any:
         return lambda run, _runs: float(run.classes.loc[name, "one_way_s_p99"])
     if key == "goodput":
         return lambda run, _runs: float(run.flows["goodput"][run.flows["class"] == name].sum())
+    if key == "finished":
+        return lambda run, _runs: float(run.flows["completion"][run.flows["class"] == name].notna().mean())
     if key == "completion":
         return lambda run, _runs: _median_transfer(run, name)
     links = {"delay_p50": _wait(0.5), "delay_p99": _wait(0.99), "loss": _lost, "stream_loss": _stream_loss,
@@ -674,7 +676,7 @@ def _changes(
             continue
         now, instead = evidence["runs"]
         _beside_table(effect, judged)
-        of_class = effect["key"] in ("one_way_p99", "goodput", "completion")
+        of_class = effect["key"] in ("one_way_p99", "goodput", "completion", "finished")
         own = runs if of_class else _Runs(runs.record, effect["subject"], runs)
         before, after = (own.mean(key, _measure(effect["key"], effect["subject"])) for key in (now, instead))
         if effect["key"] == "rate":
@@ -755,7 +757,9 @@ def _of_people(answer: dict[str, Any], sentence: dict[str, Any]) -> None:
         if factor > least and decided:
             costs[what] = factor
     for what in sorted(costs, key=lambda what: -costs[what])[:2]:
-        said = re.findall(r"less goodput of|more time for a|as long for a|arrive within", text.partition("; but ")[2])
+        said = re.findall(
+            r"less goodput of|more time for a|as long for a|arrive within|the transfers of", text.partition("; but ")[2]
+        )
         less_known = len(said) >= 2
         assert what in text or less_known or sentence["predicate"] == "does-not-help", (text, what, costs[what])
 

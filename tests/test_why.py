@@ -19,6 +19,7 @@ import pytest
 import ackclock as ac
 import checkers
 import run_checker
+from ackclock.core.units import share
 from ackclock.experiment.sequential import WHY
 from ackclock.present.text import remedies
 from ackclock.present.text.why import transfers
@@ -154,6 +155,26 @@ def test_transfers_take_as_long_now_and_instead_as_is_said() -> None:
     table = transfers(answer)
     assert table is not None
     assert table.columns == {"now": {"files": "2 s"}, "instead": {"files": "500 ms"}}
+
+
+def test_transfers_that_do_not_end_are_no_healthy_link() -> None:
+    """ "Nothing is wrong" where SYNs, which are not ECT, found a full threshold: with FQ-CoDel all transfers ended."""
+    queue = {"aqm": "threshold", "capacity": "200 packets", "threshold": "10 packets", "ecn": True}
+    port = {"name": "port", "rate": "100 Mbit/s", "delay": "20 us", "queue": queue}
+    marked = {"path": ["port"], "rtt": "1 ms", "congestion": "dctcp", "ecn": True}
+    incast = {"name": "incast", "count": 30, "traffic": {"kind": "transfer", "size": "20 kB"}, "start": "1 s"}
+    tree = {
+        "scenario": {"duration": "2 s", "measure": "0.5 s .. 2 s"},
+        "link": [port],
+        "flows": [{"name": "bulk", "count": 12, **marked}, {**incast, **marked}],
+    }
+    answer = ac.why(scenario=ac.Scenario(tree))
+    (ended,) = (effect for effect in answer.effects if effect.key == "finished")
+    assert ended.before < 0.5
+    assert (ended.after, ended.better) == (1.0, True)
+    assert f"Only {share(ended.before)} of the transfers of incast come to their end. Otherwise nothing" in str(answer)
+    assert f"100 % in place of {share(ended.before)} of the transfers of incast end" in answer.sentence
+    assert "no gain" not in answer.sentence
 
 
 def test_what_a_class_pays_is_weighed_and_stated() -> None:

@@ -60,6 +60,8 @@ STATEMENTS: Final = {
     "time-of-a-page": "time of a page beside the traffic, mean over {seeds} seeds",
     "one-way-delay": "99th percentile of the one-way delay of {name}",
     "completion": "median time of a transfer of {name}",
+    "finished": "part of the transfers of {name} that come to their end",
+    "unfinished": "Only {ended:share} of the transfers of {name} come to their end. Otherwise {sentence}",
     "times-as-long": "{times:g} times as long",
     "seeds": "{seeds} seeds",
     "one-run": "one run",

@@ -80,7 +80,7 @@ def _many(balance: Balance) -> bool:
 def _weighed(remedy: Remedy) -> tuple[str, str, str]:
     """Return gains, costs but the throughput, and all with what is paid."""
     balance, many = remedy.balance, _many(remedy.balance)
-    of_links = [gain for gain in balance.gains if gain.key not in OF_PEOPLE]
+    of_links = [gain for gain in balance.gains if gain.key not in OF_PEOPLE or gain.key == "finished"]
     gains = _by_link(of_links or balance.gains, many) or _freed(balance)
     costs = _by_link(_greatest(balance.costs), many)
     shaped_links = {link for link, setting in remedy.settings.items() if "behind a shaper" in setting.queue}
@@ -124,6 +124,8 @@ def _effect(effect: Effect) -> str:
         if effect.after > TWICE * effect.before:
             return f"{number(effect.after / effect.before)} times as long for {what}"
         return f"{_part(effect)} {less} time for {what}"
+    if effect.key == "finished":
+        return f"{share(effect.after)} in place of {share(effect.before)} of the transfers of {effect.subject} end"
     if effect.key == "one_way_p99":
         within = f"{time(effect.after)} in place of {time(effect.before)}"
         return f"99 % of the packets of {effect.subject} arrive within {within}"

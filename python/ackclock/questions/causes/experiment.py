@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -45,6 +45,8 @@ CONVERGED: Final = 0.8
 """Identical flows still converge if their unevenness falls below this part of itself in a run twice as long."""
 STEP: Final = 4.0
 """Runs become so many times as long at most at once: the longest waits that ask for it may be of their start."""
+MOST_END: Final = 0.5
+"""Where fewer than this part of the transfers of a class come to their end, that is said."""
 PAIRS: Final = 6
 """Things of which pairs are tried."""
 SHORT: Final = (1.2, 1.5)
@@ -650,6 +652,16 @@ def _shown(evidence: Evidence, symptom: Symptom) -> str:
     return share_within(evidence.value, evidence.half) if symptom.show is share else f"{text} ± {half}"
 
 
+def _unfinished(diagnosis: Diagnosis) -> Iterator[tuple[str, float]]:
+    """Classes of transfers over the link of which fewer than half come to their end, and the part that does."""
+    present = diagnosis.present
+    for flow in diagnosis.lab.record[present.key]["scenario"]["flows"]:
+        rows = [run.classes[str(flow["name"])] for run in present.numbers]
+        ended = sum(row.finished for row in rows) / len(rows)
+        if diagnosis.link in flow["path"] and ended < MOST_END:
+            yield str(flow["name"]), ended
+
+
 def _healthy(diagnosis: Diagnosis) -> Sentence:
     present = diagnosis.present
     link = link_of(diagnosis.lab.record[present.key]["scenario"], diagnosis.link)
@@ -659,7 +671,10 @@ def _healthy(diagnosis: Diagnosis) -> Sentence:
     sums = (sum(getattr(own, key) for own in present.numbers) for key in keys)
     wait, loss, used, wire, tail = (total / len(present.numbers) for total in sums)
     facts = {"wait": wait, "tail": tail, "lost": lost(link, loss, wire), "used": used}
-    text = state("causes.healthy-but" if tail > present.limit(SYMPTOMS[0]) else "causes.healthy", **facts)
+    text = str(state("causes.healthy-but" if tail > present.limit(SYMPTOMS[0]) else "causes.healthy", **facts))
+    for name, ended in _unfinished(diagnosis):
+        sentence = text[0].lower() + text[1:]
+        text = str(state("causes.unfinished", ended=ended, name=name, sentence=sentence))
     return Sentence(
         f"link {diagnosis.link}",
         "healthy",

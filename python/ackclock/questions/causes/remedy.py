@@ -34,7 +34,10 @@ ALIKE: Final = 1.1
 FASTER: Final = 0.01
 """Throughput counts if it moves by this part of itself at least."""
 LESS: Final = 0.1
-"""A class of flows pays for a setting that takes this part of its goodput at least, beyond what the link loses."""
+"""
+A class of flows pays for a setting that takes this part of its goodput at least, beyond what the link loses; of its
+transfers so many more come to their end, or fewer.
+"""
 PRICE: Final = 0.15
 """
 Without a stated preference a setting may cost this part of the throughput to be recommended, and beyond that of the
@@ -50,11 +53,21 @@ STARVED: Final = 0.1
 
 Preference = Literal["delay", "rate"]
 Key = Literal[
-    "delay_p50", "delay_p99", "loss", "rate", "jain", "stream_loss", "one_way_p99", "goodput", "page", "completion"
+    "delay_p50",
+    "delay_p99",
+    "loss",
+    "rate",
+    "jain",
+    "stream_loss",
+    "one_way_p99",
+    "goodput",
+    "page",
+    "completion",
+    "finished",
 ]
 DELAYS: Final = ("delay_p50", "delay_p99")
 """Waits at a link."""
-OF_PEOPLE: Final = ("one_way_p99", "goodput", "page", "completion")
+OF_PEOPLE: Final = ("one_way_p99", "goodput", "page", "completion", "finished")
 """Measures of a class of flows, and of people beside them."""
 
 
@@ -215,6 +228,9 @@ def effects(
                  str(state("causes.one-way-delay", name=name)))  # fmt: skip
             pair([run.completion for run in before], [run.completion for run in now], "completion", name,
                  str(state("causes.completion", name=name)))  # fmt: skip
+            if own.length.measured < ALIKE * after.length.measured < ALIKE**2 * own.length.measured:
+                pair([run.finished for run in before], [run.finished for run in now], "finished", name,
+                     str(state("causes.finished", name=name)))  # fmt: skip
             pair([run.goodput for run in before], [run.goodput for run in now], "goodput", name,
                  f"goodput of {name}",
                  apart_in_time(own.numbers, after.numbers, f"{GOODPUT}{name}"))  # fmt: skip
@@ -251,8 +267,8 @@ def _of(measured: Measured, link: str) -> tuple[Numbers, ...]:
 def _better(key: Key, old: float, new: float, half: float) -> bool | None:
     if key == "goodput":
         return False if old - new >= LESS * old and old - new > half else None
-    if key in ("jain", "rate"):
-        least = FAIRER if key == "jain" else FASTER * old
+    if key in ("jain", "rate", "finished"):
+        least = {"jain": FAIRER, "finished": LESS}.get(key, FASTER * old)
         counts, better = abs(new - old) >= least, new > old
     else:
         least = MIN_DELAY_GAIN_S if key.endswith(("p50", "p99", "page", "completion")) else MIN_LOSS_GAIN

@@ -7,7 +7,7 @@ import pytest
 import ackclock as ac
 from ackclock.questions.home import home
 from ackclock.questions.measured.ensemble import Ensemble
-from ackclock.questions.phases import drawn
+from ackclock.questions.phases import drawn, same
 
 
 def policed(**keys: Any) -> ac.Scenario:
@@ -74,3 +74,21 @@ def test_an_ensemble_has_different_runs() -> None:
     ensemble = Ensemble(policed(), None, None)
     ensemble.pilot()
     assert len({trace.tobytes() for trace in ensemble.traces}) == len(ensemble.traces) > 1
+
+
+def test_runs_may_be_the_same_at_a_link_where_others_are_random() -> None:
+    """Packets at random over one link, one flow with a fixed start over another."""
+    flow = {"count": 1, "rtt": "20 ms"}
+    flows = [
+        {**flow, "name": "still", "path": ["quiet"], "congestion": "reno"},
+        {**flow, "name": "noise", "path": ["busy"], "traffic": {"kind": "poisson", "rate": "1 Mbit/s"}},
+    ]
+    links = [{"name": name, "rate": "5 Mbit/s", "delay": "1 ms", "queue": "drop-tail"} for name in ("quiet", "busy")]
+    scenario = ac.Scenario({"scenario": {"name": "two", "duration": "2 s"}, "link": links, "flows": flows})
+    runs = [ac.run(scenario, seed=seed) for seed in (1, 2)]
+    assert not same(runs)
+    assert same(runs, link="quiet")
+    assert same(runs, flows=["still"])
+    assert not same(runs, link="busy")
+    assert not same(runs, flows=["still", "noise"])
+    assert same([runs[0]] * 3)

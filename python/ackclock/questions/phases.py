@@ -10,7 +10,9 @@ from ..core.simulate import run
 from .causes.scales import quantities
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from pandas import DataFrame
 
     from ..core.result import Result
 
@@ -41,15 +43,9 @@ def drawn(scenario: Scenario) -> Scenario:
     ]
     short = Scenario({**tree, "scenario": head, "change": changes}, origin=scenario.origin)
     looks = [run(short, seed=scenario.seed + k) for k in range(2)]
-    alike = [own and _alike(str(flow["name"]), *looks) for flow, own in zip(tree["flows"], fixed, strict=True)]
+    alike = [own and same(looks, flows=[str(flow["name"])]) for flow, own in zip(tree["flows"], fixed, strict=True)]
     flows = [_drawn(flow, tree) if own else flow for flow, own in zip(tree["flows"], alike, strict=True)]
     return Scenario({**tree, "flows": flows}, origin=scenario.origin) if any(alike) else scenario
-
-
-def _alike(name: str, first: Result, second: Result) -> bool:
-    """Whether a class has the same in two runs; a constant rate has the same bytes in all, but not the same delays."""
-    flows, others = (result.flows[result.flows["class"] == name] for result in (first, second))
-    return bool(flows.equals(others) and first.classes.loc[[name]].equals(second.classes.loc[[name]]))
 
 
 def _draws(flow: Mapping[str, Any]) -> bool:
@@ -57,9 +53,24 @@ def _draws(flow: Mapping[str, Any]) -> bool:
     return "bbr" in str(flow.get("congestion", {}).get("kind", ""))
 
 
-def same(first: Result, second: Result) -> bool:
-    """Whether two runs are one; a stream with a random start has the same bytes in every run, at other times."""
-    return bool(first.flows.equals(second.flows) and first.summary.equals(second.summary))
+def same(runs: Sequence[Result], *, link: str | None = None, flows: Sequence[str] = ()) -> bool:
+    """
+    Whether runs with different seeds are one and the same: all in all, or at a link, or for some classes of flows.
+
+    No difference counts as too small: what nothing random reaches is the same to the last bit. Streams with random
+    starts have the same bytes in all runs, but at other times; one of a constant rate from its start, not the same
+    delays.
+    """
+
+    def told(result: Result) -> list[DataFrame]:
+        if link is not None:
+            return [result.links.loc[[link]]]
+        if flows:
+            return [result.flows[result.flows["class"].isin(flows)], result.classes.loc[list(flows)]]
+        return [result.flows, result.summary]
+
+    first, *others = map(told, runs)
+    return all(own.equals(part) for other in others for own, part in zip(first, other, strict=True))
 
 
 def _drawn(flow: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, Any]:

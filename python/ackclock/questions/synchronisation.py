@@ -21,12 +21,11 @@ from ..core.scenario import Scenario
 from ..core.series import measured_windows
 from ..core.simulate import replicate
 from ..experiment.sequential import SYNCHRONISATION
+from .phases import same
 
 if TYPE_CHECKING:
     from ..core.result import Result
 
-SAME: Final = 1e-9
-"""Half an interval below this is that of one and the same run."""
 SIDES: Final = 2
 """Runs on each side of the limit from which the verdict counts as depending on the seed."""
 
@@ -96,10 +95,12 @@ def _over_seeds(result: Result, of_run: Synchronisation, packets: float) -> Sync
         others = replicate(Scenario(result._scenario), runs - 1, seed=result.seed + 1, trace_flows=flows)
     except ScenarioError:
         return of_run  # such as an algorithm written in Python, which the scenario's text does not hold
+    if same([result, *others], flows=list(dict.fromkeys(result.flows["class"].loc[flows]))):
+        return of_run  # seeds tell no more than one where nothing is drawn at random
     each = [of_run.own, *(correlated_windows(measured_windows(other)) for other in others)]
     over = mean_interval([interval.value for interval in each], CONFIDENCE)
-    if over.count < fewest or over.half < SAME:
-        return of_run  # seeds that are all the same run, as nothing is drawn at random, tell no more than one
+    if over.count < fewest:
+        return of_run
     mean = replace(of_run.own, value=over.mean, low=max(over.low, -1.0), high=min(over.high, 1.0))
     limit = SYNCHRONISED_CORRELATION
     above, below = sum(interval.low > limit for interval in each), sum(interval.high < limit for interval in each)

@@ -206,7 +206,7 @@ def replicated(results: Replications) -> str:
 def replication_notes(results: Replications) -> list[str]:
     """Return the notes of all runs, and that these are one and the same where nothing is drawn at random."""
     notes = notes_of(list(results))
-    if len(results) > 1 and all(same(result, results[0]) for result in results):
+    if len(results) > 1 and same(list(results)):
         notes.append(f"all runs are the same, {ALIKE}")
     return notes
 

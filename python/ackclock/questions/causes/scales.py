@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ... import _core
-from ...core._words import called
+from ...core._words import called, listed
 from ...core.scenario import link_of
 from ...core.statement import state
 from .shapers import held, remembered, returning
@@ -129,10 +129,10 @@ def steps(rate: Mapping[str, Any]) -> tuple[list[tuple[float, float]], float]:
     return pairs, math.inf if again == "never" else _core.quantity(again)[0]
 
 
-def _schedules(tree: Mapping[str, Any]) -> list[tuple[list[tuple[float, float]], float]]:
-    """Return the `steps` of every link whose rate varies in steps."""
-    rates = [link["rate"] for link in tree["link"]]
-    return [steps(rate) for rate in rates if isinstance(rate, Mapping) and rate.get("steps")]
+def _schedules(tree: Mapping[str, Any]) -> list[tuple[str, tuple[list[tuple[float, float]], float]]]:
+    """Return the name and the `steps` of every link whose rate varies in steps."""
+    rates = [(str(link["name"]), link["rate"]) for link in tree["link"]]
+    return [(name, steps(rate)) for name, rate in rates if isinstance(rate, Mapping) and rate.get("steps")]
 
 
 def in_periods(tree: Mapping[str, Any], seconds: float) -> float:
@@ -141,23 +141,34 @@ def in_periods(tree: Mapping[str, Any], seconds: float) -> float:
 
     With a part of one its mean rate would be that of the steps that happen to be in it.
     """
-    periods = [period for _, period in _schedules(tree) if 2 * period <= seconds]
+    periods = [period for _, (_, period) in _schedules(tree) if 2 * period <= seconds]
     longest = max(periods, default=0.0)
     return longest * math.ceil(seconds / longest - 1e-9) if longest else seconds
 
 
+def changed(tree: Mapping[str, Any], end: float = math.inf) -> str:
+    """
+    Return what happens once before an end, in words, so that the later time is another one; empty where nothing does.
+
+    It is a change, a step of a rate that does not repeat, or flows that stop.
+    """
+    if tree.get("change"):
+        return "[[change]]"
+    for link, (pairs, period) in _schedules(tree):
+        if math.isinf(period) and any(0 < at < end for at, _ in pairs):
+            return str(state("measured.steps", link=link))
+    stopped = [str(flow["name"]) for flow in tree["flows"] if flow.get("stop", "never") != "never"]
+    return f"the flows {listed(stopped)} stop" if stopped else ""
+
+
 def once(tree: Mapping[str, Any]) -> bool:
     """
-    Whether something happens once: a change, a step of a rate that does not repeat, transfers or flows that end.
+    Whether something happens once: what `changed` says, or transfers that end.
 
     What is said of such a scenario holds for its own time. After it the last step would last for ever.
     """
-    end = quantities(tree["scenario"]["duration"])
-    stepped = any(
-        math.isinf(period) and any(0 < at < (end or [math.inf])[0] for at, _ in own) for own, period in _schedules(tree)
-    )
-    ends = any(flow["traffic"]["kind"] == "transfer" or flow.get("stop", "never") != "never" for flow in tree["flows"])
-    return bool(tree.get("change")) or stepped or ends
+    end = [*quantities(tree["scenario"]["duration"]), math.inf][0]
+    return bool(changed(tree, end)) or any(flow["traffic"]["kind"] == "transfer" for flow in tree["flows"])
 
 
 def _over_time(rate: Mapping[str, Any]) -> float:

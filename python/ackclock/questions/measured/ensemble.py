@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -18,7 +18,6 @@ from ...analysis.modes import (
     FluctuationMode,
     fluctuation_mode,
 )
-from ...core._words import listed
 from ...core.errors import AnalysisError
 from ...core.intervals import student_quantile
 from ...core.scenario import Scenario, ScenarioLike, link_of, scenario_of
@@ -26,8 +25,8 @@ from ...core.simulate import replicate
 from ...core.statement import Statement, state
 from ...experiment.progress import tell
 from ...experiment.sequential import MEASURED, seeds_needed
-from ..causes.scales import quantities, steps
-from ..phases import drawn
+from ..causes.scales import changed, quantities
+from ..phases import drawn, same
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -182,7 +181,7 @@ class Ensemble:
     """Runs of one scenario with the seeds after each other, sampled alike."""
 
     def __init__(self, scenario: Scenario, link: str | None, threads: int | None) -> None:
-        if what := _changes(scenario.canonical):
+        if what := changed(scenario.canonical):
             raise AnalysisError(
                 f"the scenario changes with time ({what}), so its queue has no stationary state to be measured; "
                 "measure the scenario before and after the change instead",
@@ -203,6 +202,9 @@ class Ensemble:
         self.traces: NDArray[np.float64] = np.empty((0, 0))
         self.begin = max(min(quantities(entry.get("start", "0 s")) or [0.0]) for entry in scenario.canonical["flows"])
         """Every class has begun then, s: what runs before that is not the scenario that was asked about."""
+        self.alike = False
+        """Whether all runs are the same at the link."""
+        self._first: Result | None = None
         self.slow = 0.0
         """Period that asks for longer runs, s; 0 where none does."""
 
@@ -227,6 +229,8 @@ class Ensemble:
         if self.link is None:
             means = results[0].links["queue_packets_mean"]
             self.link = str(means.index[int(np.argmax(means.to_numpy()))])
+        first = self._first = results[0] if self._first is None or self.runs == 0 else self._first
+        self.alike = (self.alike or self.runs == 0) and same([first, *results], link=self.link)
         new = np.array([queue_of(result, self.link, self.begin + self.seconds * WARM_UP_SHARE) for result in results])
         self.traces = new if self.runs == 0 else np.concatenate([self.traces, new])
         self.runs += runs
@@ -296,7 +300,7 @@ class Ensemble:
             seconds=self.seconds,
             packets=self.packets,
             cycle=self._cycle_period(verdict, mode, observed),
-            alike=self.runs > 1 and bool((self.traces == self.traces[0]).all()),
+            alike=self.runs > 1 and self.alike,
         )
 
     @staticmethod
@@ -434,18 +438,6 @@ class Ensemble:
             if len(over):
                 raise AnalysisError(str(state("measured.ends", flows=over["class"].iloc[0])), "changes with time")
         return list(done)
-
-
-def _changes(tree: Mapping[str, Any]) -> str:
-    """Return what happens once in a scenario, so that its later time is another one; empty where nothing does."""
-    if tree.get("change"):
-        return "[[change]]"
-    for link in tree["link"]:
-        rate = link["rate"]
-        if isinstance(rate, Mapping) and len(rate.get("steps", ())) > 1 and math.isinf(steps(rate)[1]):
-            return str(state("measured.steps", link=link["name"]))
-    stopped = [str(flow["name"]) for flow in tree["flows"] if flow.get("stop", "never") != "never"]
-    return f"the flows {listed(stopped)} stop" if stopped else ""
 
 
 @dataclass(frozen=True)

@@ -359,6 +359,18 @@ def test_sizes_near_the_target_are_run_until_chance_does_not_decide() -> None:
     assert (far.seeds, far.length < 10) == (3, True)
 
 
+def test_seeds_that_end_the_runs_have_the_interval_by_which_they_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three seeds had 99.70 % ± 0.09 %, so that no more were run; it is 99.48 %."""
+    module = importlib.import_module("ackclock.questions.buffer")
+    halves = []
+    for early in (1.0, 2.0):
+        monkeypatch.setattr(module, "EARLY", early)
+        (far,) = ac.buffer("50 Mbit/s", "30 ms", flows=4, size="23 packets", refine=0, target=0.9).sizes
+        assert far.seeds == 3
+        halves.append(far.half)
+    assert halves[1] == pytest.approx(2 * halves[0])
+
+
 def test_pauses_in_step_widen_the_interval() -> None:
     """Four BBR flows measure the round trip together: three seeds agree, on 22 s with three pauses."""
     lab = importlib.import_module("ackclock.questions.buffer")._Lab({}, "l", 1e6, 1500, 0.1, 0.99, 3, 1e6, 1e6)
@@ -373,7 +385,7 @@ def test_pauses_in_step_widen_the_interval() -> None:
     free = np.random.default_rng(1).normal(1.0, 0.05, (3, 22))
     for run, own in zip(runs, free, strict=True):
         run.utilization_1s = {"l": own}
-    assert lab._used(runs).half == pytest.approx(0.000248, rel=0.01)  # that of the seeds
+    assert lab._used(runs).half > 0.005  # that of the seeds, which agree by chance, is 0.00025
 
 
 def test_a_path_without_room_for_a_packet_has_several_sizes() -> None:

@@ -28,7 +28,7 @@ PARTS: Final = 64
 FEWEST_PARTS: Final = 4
 """Parts that are not joined any more."""
 TESTED: Final = -2
-"""The level of twice as many parts, by which runs in step and swings that last longer are known."""
+"""The level of twice as many parts, by which swings that last longer are known."""
 ONE_SIDED: Final = 1.645
 """Quantile of the normal distribution that chance exceeds in one of twenty cases."""
 ROUNDING: Final = 1e-18
@@ -101,36 +101,14 @@ def _half(values: NDArray[np.float64]) -> float:
     return mean_interval(values).half * math.sqrt((1 + alike) / (1 - alike))
 
 
-def together(runs: NDArray[np.float64]) -> bool:
-    """
-    Return whether runs (rows) rise and fall in step, by more than chance: F of the parts, beside their scatter.
-
-    Paulson's approximation of F by a normal variable (Annals of Mathematical Statistics 13, 1942).
-    """
-    seeds, count = runs.shape
-    columns = runs.mean(axis=0) - runs.mean()
-    rest = runs - runs.mean(axis=1, keepdims=True) - columns
-    freedom = count - 1, (seeds - 1) * (count - 1)
-    own, other = seeds * float((columns**2).sum()) / freedom[0], float((rest**2).sum()) / freedom[1]
-    if own <= ROUNDING * float((runs**2).sum()):
-        return False
-    if other <= 0:
-        return True
-    first, second = (2 / (9 * number) for number in freedom)
-    root = math.cbrt(own / other)
-    return bool((1 - second) * root - (1 - first) > ONE_SIDED * math.sqrt(second * root**2 + first))
-
-
 def in_time(runs: Sequence[Levels]) -> Spread:
     """
     Return how well the mean over the time of runs with different seeds is known, from their parts.
 
-    Where runs move each in its own way their means tell it, and parts say nothing more; where they move in step the
-    means are all off by the same.
+    It counts beside the interval of their means: runs that move in step are all off by the same, and a few that move
+    each in its own way may agree by chance.
     """
     if not runs or not runs[0]:
-        return Spread()
-    if len(runs) > 1 and not together(np.array([run[TESTED] for run in runs])):
         return Spread()
     means = [np.mean([run[level] for run in runs], axis=0) for level in range(len(runs[0]))]
     half = max(_half(mean) for mean in means)

@@ -42,7 +42,10 @@ class Policy:
     packets: float = math.inf
     """Packets that may be simulated without being asked for more."""
     single: float = 0.0
-    """Packets of one run that is as long as it has to be, where so many of a few seeds exceed `packets`."""
+    """
+    Packets of one run that is as long as it has to be, where so many of a few seeds exceed `packets`; of each of a few
+    where shares of flows are asked for, which another seed may settle elsewhere.
+    """
     whole: float = math.inf
     """Packets of all runs of a question whose experiments are many."""
     part: float = 0.0

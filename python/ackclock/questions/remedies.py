@@ -437,14 +437,26 @@ def _present_controls(kinds: Sequence[str]) -> str:
 def _compared(
     lab: Lab, key: str, changed: dict[str, Any], present: Measured, seed: int, parts: Mapping[str, float]
 ) -> tuple[Measured, Balance]:
-    """Run another setting with more seeds, as many as the present one has, until its effects are decided."""
+    """
+    Run another setting with more seeds, as many as the present one has, until its effects are decided.
+
+    Where a change of the shares may be one of the runs' lengths, the shorter ones are made again, as long as the rest.
+    """
     pauses = any(flow["traffic"]["kind"] not in LASTING for flow in changed["flows"])
     like = present.length if pauses else None
+    least = min(len(present.numbers), WHY.seeds[0])  # no fewer, where shares took more than one run
     for seeds in WHY.seeds:
-        after = lab.measure(key, changed, min(seeds, len(present.numbers)), seed, traces=True, like=like)
+        after = lab.measure(key, changed, min(seeds, len(present.numbers)), seed, traces=True, like=like, least=least)
         balance = _balance(lab, changed, present, after, parts)
         if seeds >= len(present.numbers) or all(effect.decided for effect in balance.effects):
             break
+    if any(effect.owed for effect in balance.effects):
+        pair, number = [present, after], min(len(present.numbers), len(after.numbers))
+        which = int(after.length.measured < present.length.measured)
+        tree = changed if which else lab.record[present.key]["scenario"]
+        again = f"as long: {pair[which].key}"
+        pair[which] = lab.measure(again, tree, number, seed, like=pair[1 - which].length, least=least)
+        balance = balance.confirmed(_balance(lab, changed, pair[0], pair[1], parts).effects)
     return after, balance
 
 

@@ -74,6 +74,7 @@ STATEMENTS: Final = {
     "both-sides": "the runs lie on both sides of the limit of {limit}",
     "swing": "a swing of the shares takes as long as a run",
     "alone": "only one of {runs} runs tells",
+    "one-of-shares": "other seeds may share otherwise than the one run",
     "other-runs": "more or longer runs may",
     "needs": "needs about {seconds:at_least}",
     "cannot-tell": "Cannot tell from this run whether {what}: {reason}; {more}.",

@@ -28,7 +28,7 @@ from .measures import UNRESPONSIVE, Numbers, longest_wait, lost, numbers, on_way
 from .scales import ENDLESS, Length, bits, bulk, carried, lasting, needed, once, pace, quantities, room, timed
 from .sentences import Evidence, Sentence
 from .shapers import RIGHT, before, filters_acks, fixed, held, hosts
-from .symptoms import STREAM_LOSS, SYMPTOMS, Measured, Symptom, wait_limit
+from .symptoms import SHARES, STREAM_LOSS, SYMPTOMS, Measured, Symptom, wait_limit
 
 if TYPE_CHECKING:
     from ...core.result import Result
@@ -95,15 +95,19 @@ class Lab:
         *,
         traces: bool = False,
         like: Length | None = None,
+        least: int = 1,
     ) -> Measured:
         """
         Run a setting as long as it needs, or `like` another, within the budget; with `traces` its first run is kept.
+
+        At `least` so many runs are made, where one may take more packets than the budget has.
 
         Where the first runs find longer delays than the buffer's size made expect, they are done again for longer.
         """
         tree = Scenario(tree).canonical  # with the defaults of what was changed, by which its length is told
         known = self.known if key.startswith("present") else like
-        length, enough, count = self._length(tree, needed(tree, self.link), seeds, factor, known)
+        least = min(least, seeds)
+        length, enough, count = self._length(tree, needed(tree, self.link), seeds, factor, known, least)
         tell(f"{self.link}, {key}: {count} runs of {time(length.total)}")
         by_link = self._runs(tree, length, count, first, traces)
         part = 0.0
@@ -112,8 +116,9 @@ class Lab:
             part = min(STEP * length.measured / (factor * need.measured), 1.0)
             warm = max(part * need.warm, min(length.warm / factor, need.warm))
             step = replace(need, warm=warm, measured=part * need.measured, sample=part * need.sample)
-            longer, whole, again = self._length(tree, step, seeds, factor, known)
-            suffices = whole and length.measured >= 0.99 * factor * need.measured  # delays are shorter than was feared
+            longer, whole, again = self._length(tree, step, seeds, factor, known, least)
+            # delays are shorter than was feared
+            suffices = whole and count >= least and length.measured >= 0.99 * factor * need.measured
             affords = whole and not enough and not suffices
             both = (length.total * count + longer.total * again) * pace(tree)
             short = longer.measured > SHORT[both > self.budget] * length.measured
@@ -137,13 +142,13 @@ class Lab:
         return Measured(key, tuple(by_link[self.link]), length, enough, factor, others)
 
     def _length(
-        self, tree: Tree, length: Length, seeds: int, factor: float, known: Length | None
+        self, tree: Tree, length: Length, seeds: int, factor: float, known: Length | None, least: int = 1
     ) -> tuple[Length, bool, int]:
         """
         Fit a length into the budget: with fewer seeds first, then shorter; and say whether it is enough.
 
-        One run as long as it has to be may take more, up to the policy's `single`. A scenario with changes over time
-        has its own length, and is run with a few seeds whatever they take.
+        As many as `least` runs as long as they have to be may take more, up to the policy's `single` each. A scenario
+        with changes over time has its own length, and is run with a few seeds whatever they take.
         """
         wanted = Length(length.warm * factor, length.measured * factor, length.sample, length.reason)
 
@@ -161,20 +166,21 @@ class Lab:
         rate = pace(tree)
         if known and known.warm >= wanted.warm and known.measured >= wanted.measured:
             wanted = known
-        for count in range(seeds, 0, -1):
+        for count in range(seeds, least - 1, -1):
             if wanted.total * rate * count <= self.budget:
                 return wanted, True, count
         if factor == 1 and wanted.total * rate <= WHY.single:
-            return wanted, True, 1
+            return wanted, True, least
         return cut(self.budget / (wanted.total * rate)), False, 1
 
-    def hopeless(self, tree: Tree, factor: float = 1.0, seen: Sequence[Numbers] = ()) -> bool:
-        """Return True if no run that is long enough fits into the budget, with waits as seen, or without any."""
+    def hopeless(self, tree: Tree, factor: float = 1.0, seen: Sequence[Numbers] = (), least: int = 1) -> bool:
+        """Return True if `least` runs that are long enough are too many packets, with waits as seen, or without any."""
         try:
             tree = Scenario(tree).canonical
         except ScenarioError:
             return False  # which a run says, too
-        return not self._length(tree, needed(tree, self.link, longest_wait(seen, tree, self.link)), 1, factor, None)[1]
+        length = needed(tree, self.link, longest_wait(seen, tree, self.link))
+        return not self._length(tree, length, least, factor, None, least)[1]
 
     def _runs(self, tree: Tree, length: Length, seeds: int, first: int, traces: bool) -> dict[str, list[Numbers]]:
         """Return the numbers of each seed, by link."""
@@ -404,6 +410,9 @@ def _spared(tree: Tree, name: str) -> bool:
 
 def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int) -> tuple[Evidence | _Open, Measured]:
     """Judge a symptom; with more seeds, and where the answer is to be sure with longer runs, until it is decided."""
+    least = symptom.seeds
+    if len(present.numbers) < least and not lab.hopeless(tree, present.factor, present.numbers, least):
+        present = lab.measure(f"present, {_seeds(least)}", tree, least, seed, present.factor, traces=True, least=least)
     answer, seeds = False, len(present.numbers)
     evidence = _evidence(present, symptom)
     alike = _alike(tree, lab.link)
@@ -429,9 +438,9 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
             [_times(effort.longer)] * (effort.longer > 1) + [_seeds(effort.seeds)] * (effort.seeds > WHY.seeds[0])
         )
         seeds = effort.seeds
-        if lab.budget <= WHY.packets and lab.hopeless(tree, effort.longer, present.numbers):
+        if lab.budget <= WHY.packets and lab.hopeless(tree, effort.longer, present.numbers, least):
             return _cannot_tell(lab, present, symptom, evidence), present
-        again = lab.measure(f"present, {how}", tree, seeds, seed, effort.longer, traces=True)
+        again = lab.measure(f"present, {how}", tree, seeds, seed, effort.longer, traces=True, least=least)
         if lab.budget <= WHY.packets and not again.enough:
             return _cannot_tell(lab, present, symptom, evidence), present
         present = again
@@ -478,7 +487,8 @@ def _cannot_tell(lab: Lab, present: Measured, symptom: Symptom, evidence: Eviden
     if not present.enough:
         reason = state("causes.short-run", seconds=present.length.total, slowest=present.length.reason)
     elif present.alone(symptom):
-        reason = state("causes.alone", runs=len(present.numbers))
+        case = "one-of-shares" if len(present.numbers) == 1 else "alone"
+        reason = state(f"causes.{case}", runs=len(present.numbers))
     elif not present.steady(symptom):
         reason = state("causes.halves-disagree")
     else:
@@ -536,7 +546,7 @@ def _causes(
         general = [ablation for ablation in general if ablation.key != "buffer"]
     possible = (effect for effect in applied([*specific, *general], tree) if not lab.hopeless(effect.change.tree))
     names = tuple(dict.fromkeys(effect.key for effect in possible))
-    like = present.length if symptom.key in ("unfair", "hosts") else None  # shares move for long: compared as late
+    like = present.length if symptom.key in SHARES else None  # shares move for long: compared as late
 
     def judge(candidate: Ablated) -> tuple[Verdict, Cause | None] | None:
         cause = _try(lab, candidate, symptom, before, seed, like)
@@ -572,7 +582,7 @@ def _try(lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: in
     name = f"{symptom.key}: {done}"
 
     def measured(effort: Effort) -> Measured:
-        return lab.measure(name, changed, effort.seeds, seed, effort.longer, like=like)
+        return lab.measure(name, changed, effort.seeds, seed, effort.longer, like=like, least=symptom.seeds)
 
     def more(effort: Effort, after: Measured) -> Effort | None:
         evidence = _evidence(after, symptom, before)

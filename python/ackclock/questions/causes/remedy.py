@@ -83,8 +83,8 @@ class Effect:
     after: float
     half: float
     """
-    Half the 95 % interval of the paired difference; of shares no less than parts of the runs' time leave open, of all
-    else 0 of a single seed.
+    Half the 95 % interval of the paired difference; of shares no less than parts of the runs' time leave open. Of a
+    single seed that of shares is infinite, and all else 0.
     """
     better: bool | None
     """
@@ -94,6 +94,8 @@ class Effect:
     evidence: Evidence
     flows: int = 1
     """Flows of the class, for `goodput`."""
+    owed: bool = False
+    """Whether Jain's index may change by as much for the lengths of the runs alone; nothing is said of it then."""
 
     @property
     def each(self) -> float:
@@ -122,7 +124,7 @@ class Effect:
             "subject": self.subject,
             "before": _finite(self.before),
             "after": _finite(self.after),
-            "half": self.half,
+            "half": _finite(self.half),
             "better": self.better,
         }
 
@@ -188,6 +190,8 @@ def effects(
         before, now = (sum(values) / len(values) for values in (old, new))
         apart = interval([b - a for a, b in zip(old, new, strict=False)])  # of the seeds that both have
         half = max(in_time, 0.0 if math.isnan(apart.half) else apart.half)
+        if key in ("jain", "goodput") and apart.count == 1:
+            half = math.inf  # with other seeds the shares may be others
         evidence = Evidence(
             f"{how}, {state('causes.one-run' if len(new) == 1 else 'causes.mean-over', seeds=len(new))}",
             now,
@@ -196,13 +200,12 @@ def effects(
             runs=(runs.key, after.key),
             kind=_KINDS.get(key, "share"),
         )
-        one = key == "goodput" and len(new) == 1 and not half  # a single run decides nothing of shares by itself
-        better = None if one else _better(key, before, now, half)
+        better = _better(key, before, now, half)
         # shares even out with time: what the longer of two runs may owe to its length does not count
         longer = after.length.measured / runs.length.measured
-        if key == "jain" and better is not None and _owed(before, now, longer):
-            better = None
-        found.append(Effect(key, subject, before, now, half, better, evidence, (counts or {}).get(subject, 1)))
+        owed = key == "jain" and better is not None and _owed(before, now, longer)
+        number = (counts or {}).get(subject, 1)
+        found.append(Effect(key, subject, before, now, half, None if owed else better, evidence, number, owed))
 
     for link, part in parts.items():
         old, new = _of(present, link), _of(after, link)
@@ -323,6 +326,18 @@ class Balance:
     def without(self, key: Key, subjects: Collection[str]) -> Balance:
         """Return the balance without a measure of some links or classes."""
         return Balance(tuple(effect for effect in self.effects if effect.key != key or effect.subject not in subjects))
+
+    def confirmed(self, as_long: Sequence[Effect]) -> Balance:
+        """Return the balance with the changes of Jain's index that are there in runs of one length, too."""
+        same = {effect.subject: effect for effect in as_long if effect.key == "jain"}
+
+        def confirm(effect: Effect) -> Effect:
+            other = same.get(effect.subject) if effect.owed else None
+            if other is None or other.better is None or other.better != (effect.change > 0):
+                return effect
+            return replace(effect, better=other.better, owed=False)
+
+        return Balance(tuple(map(confirm, self.effects)))
 
     def with_page(self, before: Sequence[float], after: Sequence[float], path: str) -> Balance:
         """Return the balance with the time of a page over a path beside the traffic, s, by seed now and then."""

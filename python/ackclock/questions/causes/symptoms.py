@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from ...core.units import share, time
+from ...experiment.sequential import WHY
 from .measures import HOSTS, UNFAIR, Numbers
 from .measures import spread as in_time
 from .scales import Length
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 MOVES: Final = 0.1
 """A symptom whose halves differ by more than this part of it is measured for longer."""
-ALIKE: Final = 1e-9
-"""Seeds whose numbers differ by less than this part are one run."""
 AHEAD: Final = 2.0
 """A number that moves while it is measured is extrapolated by this factor."""
 STREAM_LOSS: Final = 1e-3
@@ -41,6 +40,11 @@ class Symptom:
     """Part of its value that a number may keep, beside falling below its limit, for the ablation to have removed it."""
     how: str
     show: Callable[[float], str]
+
+    @property
+    def seeds(self) -> int:
+        """Runs at least that decide: flows may share in one of several ways by their seed, however long a run is."""
+        return WHY.seeds[0] if self.key in SHARES else 1
 
 
 def wait_limit(link_numbers: Numbers) -> float:
@@ -132,7 +136,7 @@ class Measured:
     """Runs that decided what is said of other links, where these are not the same."""
 
     def of(self, symptom: Symptom) -> Interval:
-        """Average the symptom's number, with its interval; one of several runs alone tells nothing of the others."""
+        """Average the symptom's number, with its interval; a run that is alone with it tells nothing of the others."""
         values = [symptom.value(own) for own in self.numbers]
         spread = math.nan
         halves = self.numbers[0].halves.get(symptom.key)
@@ -148,9 +152,13 @@ class Measured:
         return estimate
 
     def alone(self, symptom: Symptom) -> bool:
-        """Whether one of several runs alone has the symptom's number: no shares where no flow gets anything."""
+        """
+        Whether one run alone has the symptom's number, of several or of shares.
+
+        There are no shares where no flow gets anything, and with other seeds they may be others.
+        """
         there = [math.isfinite(symptom.value(own)) for own in self.numbers]
-        return sum(there) == 1 < len(there)
+        return sum(there) == 1 and (len(there) > 1 or symptom.key in SHARES)
 
     def settled(self, symptom: Symptom) -> bool:
         """Whether the runs hold more than one swing of the shares that a symptom is of, or each has its own."""
@@ -193,6 +201,6 @@ class Measured:
         Where all seeds are the same run, as nothing in the scenario is random, they decide nothing.
         """
         halves = [own.halves[symptom.key] for own in self.numbers if symptom.key in own.halves]
-        moved = interval([after - before for before, after in halves])
-        alike = moved.half < ALIKE * abs(moved.mean)
-        return moved.count > 1 and not alike and abs(moved.mean) > max(moved.half, MOVES * abs(self.of(symptom).mean))
+        changes = [after - before for before, after in halves]
+        moved = interval(changes)
+        return len(set(changes)) > 1 and abs(moved.mean) > max(moved.half, MOVES * abs(self.of(symptom).mean))

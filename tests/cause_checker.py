@@ -13,8 +13,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from scipy import stats
-
 import ackclock as ac
 import checkers
 from checkers import (
@@ -30,6 +28,7 @@ from checkers import (
     _wait,
     _wait_limit,
 )
+from interval_checker import in_parts, over_seeds, uneven
 
 Tree = Mapping[str, Any]
 Words = tuple[str, str]
@@ -356,6 +355,8 @@ def _dropped(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
         if key.endswith("half the buffer") or _excused(key, before, runs):
             continue
         value, half = _interval([what(run, runs) for run in runs.of(key)])
+        if what is _uneven:
+            half = max(half, in_parts(runs.of(key), checkers._greedy(runs.of(key)[0], runs.link), uneven))
         most, bound = value + half, SURE * limit(runs.of(key)[0], runs)
         if name == "stream":  # however alike the seeds, few losses of few packets decide little
             most = max(most, _most_lost(runs, key))
@@ -390,10 +391,7 @@ def _excused(key: str, before: float, runs: _Runs) -> bool:
 def _interval(values: Sequence[float]) -> tuple[float, float]:
     """The mean and half its 95 % interval; of one value infinity."""
     mean = sum(values) / len(values)
-    if len(values) < 2:
-        return mean, math.inf
-    deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
-    return mean, float(stats.t.ppf(0.975, len(values) - 1)) * deviation / math.sqrt(len(values))
+    return mean, over_seeds(values) if len(values) > 1 else math.inf
 
 
 # what is left open
@@ -403,7 +401,7 @@ def _plain(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
     """The reason why something is left open holds for each question that is."""
     text = sentence["text"]
     (key,) = sentence["evidence"][0]["runs"]
-    if "only one of" in text:
+    if "only one of" in text or "than the one run" in text:
         yield from _alone(sentence, runs, key)
         return
     for evidence, predicate in zip(sentence["evidence"], _asked(text), strict=True):
@@ -439,7 +437,7 @@ def _alone(sentence: Mapping[str, Any], runs: _Runs, key: str) -> Iterator[str]:
     """One of several runs has a number."""
     text, count = sentence["text"], len(runs.record[key]["seeds"])
     there = {len(runs.values(key, MEASURES[predicate][1])) for predicate in _asked(text)}
-    if there != {1} or f"only one of {count} runs tells" not in text:
+    if there != {1} or (f"only one of {count} runs tells" not in text and count > 1):
         yield f"{text}: {there} of {count} runs tell"
 
 
@@ -536,7 +534,7 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 def _pictures(part: dict[str, Any], answer: dict[str, Any], runs: _Runs) -> Iterator[str]:
-    """The picture of a queue is that of the first run, and Jain's index that of all."""
+    """The picture of a queue and its highest sample are those of the first run, and Jain's index that of all."""
     places = [("present", checkers._first(part), runs)]
     if part["other"] is not None and "behind the shaper" not in part["other"]["queue"]:
         places.append(("other", checkers._instead(answer), _Runs(answer["runs"], part["link"], runs)))
@@ -544,6 +542,9 @@ def _pictures(part: dict[str, Any], answer: dict[str, Any], runs: _Runs) -> Iter
         ones, stated = own.of(key), part[setting]
         if checkers._entry(ones[0], own).get("service", "none") == "none":
             yield from _spark(f"{part['link']}, {setting}", stated["spark"], _sampled(ones[0], own))
+        highest = max(_sampled(ones[0], own), default=0.0)
+        if abs(stated["peak"] - highest) > checkers.CLOSE * highest + 1e-6:
+            yield f"{part['link']}, {setting}: the highest queue is {highest:.4g} s, not {stated['peak']:.4g} s"
         flows = [flow for flow in ones[0]._scenario["flows"] if part["link"] in flow["path"]]
         hosts = {str(flow.get(side, "own")) for flow in flows for side in ("source", "destination")}
         if stated["jain"] is not None and hosts == {"own"}:
@@ -567,7 +568,7 @@ def _spark(where: str, bars: str, samples: Sequence[float]) -> Iterator[str]:
 
 
 def _paired(effects: Iterable[Mapping[str, Any]], sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
-    """The interval of a change is that of its differences, seed by seed; of goodputs no narrower: time tells, too."""
+    """The interval of a change is that of its differences, seed by seed; of goodputs that of time, if wider."""
     for effect, evidence in zip(effects, sentence["evidence"], strict=True):
         if effect["key"] in ("page", "jain"):
             continue
@@ -579,19 +580,22 @@ def _paired(effects: Iterable[Mapping[str, Any]], sentence: Mapping[str, Any], r
         now, then = ([what(run, own) for run in own.of(key)] for key in evidence["runs"])
         factor = 1 / checkers._bits(own.of(evidence["runs"][0])[0], own) if effect["key"] == "rate" else 1.0
         apart = [factor * (after - before) for before, after in zip(now, then, strict=False)]
-        half = _interval(apart)[1] if len(apart) > 1 else 0.0
+        half = most = _interval(apart)[1] if len(apart) > 1 else math.inf if effect["key"] == "goodput" else 0.0
+        if effect["key"] == "goodput" and len(apart) > 1:
+            sides = (in_parts(own.of(key), {effect["subject"]}, sum) for key in evidence["runs"])
+            most = max(half, math.hypot(*sides))
         slack = 0.03 * half + 2e-3 * factor * max(map(abs, [*now, *then])) + 1e-6
         if effect["key"] == "rate":  # what a bucket holds at a window's ends is in one seed, and not in another
             slack += 4 * checkers._ends(own.of(evidence["runs"][0])[0], own)
-        beyond = half - effect["half"] if effect["key"] == "goodput" else abs(effect["half"] - half)
-        if beyond > slack:
-            yield f"{effect['key']} of {effect['subject']}: ± {effect['half']:.3g}, the differences have ± {half:.3g}"
+        stated = checkers._half(effect)
+        if not half - slack <= stated <= most * (1 + checkers.CLOSE) + slack:
+            yield f"{effect['key']} of {effect['subject']}: ± {stated:.3g}, the differences have ± {half:.3g}"
     if "± " in sentence["text"]:
         yield from _shown_spread(effects, sentence["text"])
 
 
 def _shown_spread(effects: Iterable[Mapping[str, Any]], text: str) -> Iterator[str]:
-    halves = [effect["half"] for effect in effects if effect["key"] in ("delay_p50", "delay_p99")]
+    halves = [checkers._half(effect) for effect in effects if effect["key"] in ("delay_p50", "delay_p99")]
     for number, unit in re.findall(r"± ([0-9.e+-]+) (us|ms|s)\b", text):
         if not any(abs(_seconds(number, unit) - half) < 6e-3 * half for half in halves):
             yield f"{text}: ± {number} {unit} is of no change"

@@ -19,9 +19,11 @@ import ackclock as ac
 import basis_checker
 import cause_checker
 import checkers
+import interval_checker
 import people_checker
 import printed_checker
 from ackclock._core import quantity
+from ackclock.analysis import parts as parts_of
 from ackclock.questions.home import home
 from verdict_variants import random_crossing, random_line
 
@@ -144,6 +146,33 @@ def test_packets_at_the_ends_of_each_run_widen_an_interval(half: float, right: b
     sentence = {"text": "", "predicate": "stands-idle"}
     with nullcontext() if right else pytest.raises(AssertionError):
         checkers._interval({"half": half}, runs, "present", checkers._idle, sentence)
+
+
+@pytest.fixture(scope="module")
+def shares() -> tuple[checkers._Runs, float]:
+    """Three runs of two flows, and half the interval of what they share."""
+    flows = [ac.flows(1, kind, name=kind, rtt="20 ms", start="uniform 0 s .. 1 s") for kind in ("cubic", "reno")]
+    link = ac.dumbbell(rate="4 Mbit/s", queue={"capacity": "20 packets"}, flows=flows, duration="9 s")
+    runs = checkers._Runs({"present": {"scenario": dict(link.canonical), "seeds": [1, 2, 3]}}, "bottleneck")
+    seeds = interval_checker.over_seeds(runs.values("present", checkers._uneven))
+    parts = interval_checker.in_parts(runs.of("present"), {"cubic", "reno"}, interval_checker.uneven)
+    levels = [parts_of.levels(MEASURES._evenness, run.goodput_parts) for run in runs.of("present")]
+    assert parts == pytest.approx(parts_of.in_time(levels).half)
+    return runs, max(seeds, parts)
+
+
+@pytest.mark.parametrize(("part", "right"), [(1.0, True), (0.05, False), (1.1, False), (2.0, False)])
+def test_an_interval_of_shares_is_no_narrower_and_no_wider(
+    shares: tuple[checkers._Runs, float], part: float, right: bool
+) -> None:
+    """Half of what it is, or any more, was taken for right."""
+    runs, half = shares
+    sentence = {"text": "", "predicate": "shares-unevenly"}
+    with nullcontext() if right else pytest.raises(AssertionError):
+        checkers._interval({"half": part * half}, runs, "present", checkers._uneven, sentence)
+    runs.record["one"] = runs.record["present"] | {"seeds": [1]}
+    with pytest.raises(AssertionError, match="one run tells nothing"):
+        checkers._interval({"half": half}, runs, "one", checkers._uneven, sentence)
 
 
 def test_sorts_of_traffic_that_are_taken_away_together_are_causes_of_their_own() -> None:

@@ -467,11 +467,11 @@ class _Lab:
             tasks = [(scenario, seed) for seed in range(first + len(runs), first + effort.seeds)]
             runs += parallel(lambda task: run(task[0], seed=task[1]), tasks)
             interval = self._used(runs)
+            if fixed := len(runs) > 1 and same(runs, link=self.link):
+                break
             early = replace(interval, half=EARLY * interval.half)
             if effort is not efforts[-1] and abs(early.mean - self.target) > early.half:
                 interval = early
-                break
-            if fixed := len(runs) > 1 and same(runs, link=self.link):
                 break
         if own and fixed:
             runs = runs[:1]  # of a time that the scenario gives: its pieces tell more than the same run again

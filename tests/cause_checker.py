@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from scipy import stats
+
 import ackclock as ac
 import checkers
 from checkers import (

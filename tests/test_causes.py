@@ -716,9 +716,8 @@ def test_a_fairness_that_runs_of_one_length_show_counts(lasts: bool) -> None:
         )
     )
     tree = beside_bbr().canonical
-    lab = Mock(
-        measure=Mock(side_effect=[then, late]), record=dict.fromkeys(("present", "present again"), {"scenario": tree})
-    )
+    record = {own.key: {"scenario": tree} for own in (now, late)}
+    lab = Mock(measure=Mock(side_effect=[then, late]), record=record)
     _, balance = remedies._compared(lab, "new", tree, now, 1, {"bottleneck": 1.0})
     (even,) = (effect for effect in balance.effects if effect.key == "jain")
     assert (even.better, even.before, even.after) == (True if lasts else None, pytest.approx(0.7), pytest.approx(0.98))

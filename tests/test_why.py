@@ -252,7 +252,7 @@ def test_a_share_that_a_longer_run_may_explain_is_no_effect(
             jain=jain,
             classes={},
         )
-        return Measured(key, (simple_namespace,), scales.Length(1.0, length, 0.01, "any"), enough=True, factor=1.0)  # type: ignore[arg-type]
+        return Measured(key, (simple_namespace,) * 3, scales.Length(1.0, length, 0.01, "any"), enough=True, factor=1.0)  # type: ignore[arg-type]
 
     result = effects(run_of("present", now, 10.0), run_of("other", instead, 10.0 * longer), {"link": 1.0})
     assert next(effect for effect in result if effect.key == "jain").better is better

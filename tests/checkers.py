@@ -187,9 +187,8 @@ def _rests(answer: dict[str, Any], every: _Runs) -> None:
     said = re.search(r"of (\d+) settings", answer["checked"])
     assert (int(said[1]) if said else 1) == len(settings), (answer["checked"], len(settings))
     begin, end = every.of(_first(answer))[0].window  # also where it ends with its transfers
-    spans = re.search(
-        r"(?:one )?for ([0-9.e+-]+) (us|ms|s)(?: after a warm-up of ([0-9.e+-]+) (us|ms|s))?", answer["checked"]
-    )
+    lengths = r"(?:one )?for ([0-9.e+-]+) (us|ms|s)(?: after a warm-up of ([0-9.e+-]+) (us|ms|s))?"
+    spans = re.search(lengths, answer["checked"])
     assert spans, answer["checked"]
     assert (begin > 0) == (spans[3] is not None), answer["checked"]
     for stated, unit, value in ((spans[1], spans[2], end - begin), (spans[3] or "0", spans[4] or "s", begin)):
@@ -344,16 +343,12 @@ def _first_number(text: str) -> float:
     return float(match[1]) * {"%": 0.01, "": 1.0, **_UNIT}[match[2]]
 
 
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values) if values else math.nan
-
-
 def _symptom(what: Any, limit: Any, gone: float) -> Any:
     def checked(sentence: dict[str, Any], runs: _Runs) -> None:
         symptom, *causes = sentence["evidence"]
         (key,) = symptom["runs"]
         bound = limit(runs.of(key)[0], runs)
-        before = _mean(runs.values(key, what))
+        before = float(np.mean(runs.values(key, what) or [math.nan]))
         _near(symptom["value"], before, sentence)
         _near(symptom["limit"], bound, sentence, 1e-6)
         half = _interval(symptom, runs, key, what, sentence)
@@ -372,7 +367,7 @@ def _symptom(what: Any, limit: Any, gone: float) -> Any:
             _near(float(text) * {"": 1.0, "%": 0.01, **_UNIT}[unit], value, sentence, 6e-4 if unit else 6e-3)
         for cause in causes:
             (key,) = cause["runs"]
-            after = _mean(runs.values(key, what))
+            after = float(np.mean(runs.values(key, what) or [math.nan]))
             _near(cause["value"], after, sentence)
             _interval(cause, runs, key, what, sentence)
             below = after <= limit(runs.of(key)[0], runs) + 1e-9 and after <= gone * before + 1e-9

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -626,7 +627,7 @@ def _changes(effects: list[dict[str, Any]], sentence: dict[str, Any], runs: _Run
             _named(effect["key"], before, after, _passages(text, effect["subject"], links), _half(effect), sentence)
 
 
-def _half(effect: dict[str, Any]) -> float:
+def _half(effect: Mapping[str, Any]) -> float:
     return math.inf if effect["half"] is None else float(effect["half"])
 
 

@@ -465,6 +465,13 @@ def integrate(
     return solution(scenario, equations, raw, samples, at)
 
 
+def share_lost(traces: xr.Dataset, link: str) -> float:
+    """Return the part of the arrivals at a link that is dropped or marked in these traces; NaN without arrivals."""
+    probability, arrivals = (traces[key].sel(link=link).to_numpy() for key in ("probability", "arrivals"))
+    arrived = float(arrivals.sum())
+    return float((probability * arrivals).sum()) / arrived if arrived > 0 else math.nan
+
+
 def solution(
     scenario: Scenario,
     equations: Equations,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ... import _core
-from ...core.fluid import SAMPLES, FluidResult, fluid
+from ...core.fluid import SAMPLES, FluidResult, fluid, share_lost
 from ...core.meanfield import COARSE, meanfield
 from ...core.result import packets_handled
 from ...core.scenario import Scenario, link_of
@@ -154,13 +154,12 @@ def _read_fluid(comparison: Comparison, run: Run, window: tuple[float, float]) -
     inside = traces.sel(time=slice(*window))
     shared = run.result.one_of == 1  # else each flow has a queue, and how they move together is not known
     for name in traces["link"].to_numpy():
-        queue, loss = inside["queue"].sel(link=name).to_numpy(), inside["probability"].sel(link=name).to_numpy()
-        arrivals = inside["arrivals"].sel(link=name).to_numpy()
+        queue, lost = inside["queue"].sel(link=name).to_numpy(), share_lost(inside, str(name))
         _put(comparison, "fluid", "queue", str(name), run.result.one_of * queue.mean())
         if shared:
             _put(comparison, "fluid", "deviation", str(name), queue.std())
-        if arrivals.sum() > 0:
-            _put(comparison, "fluid", "loss", str(name), float((loss * arrivals).sum() / arrivals.sum()))
+        if not math.isnan(lost):
+            _put(comparison, "fluid", "loss", str(name), lost)
         _put(comparison, "fluid", "utilization", str(name), _used(run.result, str(name), inside))
     for name in traces["class"].to_numpy():
         _put(comparison, "fluid", "window", str(name), inside["window"].sel({"class": name}).to_numpy().mean())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...core.accessors import presented
-from ...core.fluid import FluidResult, solution
+from ...core.fluid import FluidResult, share_lost, solution
 
 if TYPE_CHECKING:
     from ...core.fluid import Equations
@@ -51,6 +51,11 @@ class LargeSignal:
         """Return mean and standard deviation of a state at the end of the run, its last quarter."""
         values = self.run.table[state].to_numpy()[-len(self.run.table) // 4 :]
         return float(values.mean()), float(values.std())
+
+    def lost(self, link: str) -> float:
+        """Return the part of the arrivals at a link that is dropped or marked in the last quarter of the run."""
+        count = self.run.traces.sizes["time"] // 4
+        return share_lost(self.run.traces.isel(time=slice(-count, None)), link)
 
     @property
     @presented

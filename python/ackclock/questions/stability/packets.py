@@ -82,7 +82,7 @@ class PacketCheck:
     std_by_law: float
     """Standard deviation of the equations' queue, packets; 0 at rest, NaN where they have no queue."""
     signal_by_law: float
-    """Part of the packets that is dropped or marked at the equations' equilibrium."""
+    """Part of the packets that is dropped or marked by the equations, at rest or in their swing."""
     oscillates_by_law: bool | None
     """None where it is not known, or where the start decides (`beside`)."""
     differences: tuple[Difference, ...]
@@ -236,6 +236,8 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
             swinging = nearer if measured.oscillates is None else measured.oscillates
             mean, std = motion if swinging else (mean, std)
     signal = at.probability.get(link, math.nan)
+    if swinging and large is not None and moves and large.queued:
+        signal = large.lost(link)
     differences = []
     # a regular swing by less than half the mean is no oscillation by its predicate, but none that is missing either
     swings = bool(by_law) and measured.oscillates is False and math.isfinite(measured.period)

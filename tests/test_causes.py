@@ -258,6 +258,14 @@ def test_a_fairness_that_no_length_explains_counts() -> None:
     assert not remedy._owed(0.8, 0.9, 1.0)
 
 
+def test_delays_that_grow_with_the_time_are_compared_over_one_time() -> None:
+    """99 % within 38.8 s in place of 53.6 s: 65 s instead of 90 s of a window that grows before a boundless buffer."""
+    assert remedy._grown(53.6, 38.8, 65 / 90)
+    assert not remedy._grown(53.6, 38.8, 1.0)
+    assert not remedy._grown(0.2, 0.01, 65 / 90)
+    assert not remedy._grown(53.6, 38.8, 1.4)
+
+
 def test_buffer_that_is_tried_is_named_by_the_packets_that_it_has() -> None:
     """A quarter of 44.8 ms, "a buffer of 11.2 ms", was run with 6 packets, which take 12 ms."""
     queue = {"capacity": "100 packets"}

@@ -440,7 +440,7 @@ def _compared(
     """
     Run another setting with more seeds, as many as the present one has, until its effects are decided.
 
-    Where a change of the shares may be one of the runs' lengths, the shorter ones are made again, as long as the rest.
+    Where a change may be one of the runs' lengths, the shorter ones are made again, as long as the rest.
     """
     pauses = any(flow["traffic"]["kind"] not in LASTING for flow in changed["flows"])
     like = present.length if pauses else None

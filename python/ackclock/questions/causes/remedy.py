@@ -95,7 +95,7 @@ class Effect:
     flows: int = 1
     """Flows of the class, for `goodput`."""
     owed: bool = False
-    """Whether Jain's index may change by as much for the lengths of the runs alone; nothing is said of it then."""
+    """Whether it may change by as much for the lengths of the runs alone; nothing is said of it then."""
 
     @property
     def each(self) -> float:
@@ -201,9 +201,10 @@ def effects(
             kind=_KINDS.get(key, "share"),
         )
         better = _better(key, before, now, half)
-        # shares even out with time: what the longer of two runs may owe to its length does not count
+        # shares even out and boundless queues grow with time: what a run may owe to its length does not count
         longer = after.length.measured / runs.length.measured
-        owed = key == "jain" and better is not None and _owed(before, now, longer)
+        owes = {"jain": _owed, "one_way_p99": _grown}.get(key)
+        owed = owes is not None and better is not None and owes(before, now, longer)
         number = (counts or {}).get(subject, 1)
         found.append(Effect(key, subject, before, now, half, None if owed else better, evidence, number, owed))
 
@@ -261,6 +262,16 @@ def _owed(before: float, after: float, longer: float) -> bool:
     uneven, even = sorted((before, after))
     factor = longer if after > before else 1 / longer
     return factor > ALIKE and 1 - even >= GAIN * (1 - uneven) / factor**2
+
+
+def _grown(before: float, after: float, longer: float) -> bool:
+    """
+    Whether a delay may have changed by the runs' lengths; the second is `longer` times as long as the first.
+
+    In a boundless buffer it grows like the window at most, with T^3 of CUBIC without losses (RFC 9438, section 4.2).
+    """
+    factor = longer if after > before else 1 / longer
+    return factor > ALIKE and max(before, after) <= min(before, after) * factor**3
 
 
 def _of(measured: Measured, link: str) -> tuple[Numbers, ...]:
@@ -328,14 +339,14 @@ class Balance:
         return Balance(tuple(effect for effect in self.effects if effect.key != key or effect.subject not in subjects))
 
     def confirmed(self, as_long: Sequence[Effect]) -> Balance:
-        """Return the balance with the changes of Jain's index that are there in runs of one length, too."""
-        same = {effect.subject: effect for effect in as_long if effect.key == "jain"}
+        """Return the balance with what changes in runs of one length, too, of what may be owed to lengths."""
+        same = {(effect.key, effect.subject): effect for effect in as_long}
 
         def confirm(effect: Effect) -> Effect:
-            other = same.get(effect.subject) if effect.owed else None
-            if other is None or other.better is None or other.better != (effect.change > 0):
+            other = same.get((effect.key, effect.subject)) if effect.owed else None
+            if other is None or other.better is None or (other.change > 0) != (effect.change > 0):
                 return effect
-            return replace(effect, better=other.better, owed=False)
+            return replace(effect, better=other.better, owed=False) if effect.key == "jain" else other
 
         return Balance(tuple(map(confirm, self.effects)))
 

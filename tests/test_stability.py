@@ -799,3 +799,13 @@ def test_a_curve_ends_where_a_probability_is_one() -> None:
     ends = {end.reason for end in (curve.start, curve.end)}
     assert "end of the range, queue.max_probability = 1" in ends
     assert curve.table["queue.max_probability"].max() == 1.0
+
+
+def test_a_queue_that_slides_along_a_law_is_given_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten CUBIC flows over CoDel: two million ever shorter steps took more than five minutes."""
+    link = ac.dumbbell(
+        rate="20 Mbit/s", queue={"aqm": "codel"}, flows=ac.flows(10, "cubic", rtt="40 ms"), duration="10 s"
+    )
+    monkeypatch.setattr("ackclock.questions.stability.limit_cycle.STEPS", 20_000)
+    with pytest.raises(ac.AnalysisError, match="more than 20000 steps needed"):
+        _ = ac.stability(link).moving

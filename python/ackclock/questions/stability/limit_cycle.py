@@ -18,6 +18,8 @@ ROUND_TRIPS = 600
 """Length of the run, in base round trips; at least `SECONDS`. Its last half is looked at."""
 SECONDS = 60.0
 SAMPLES = 12_001
+STEPS = 200_000
+"""The most steps of that run: beside a steep law they are short, and a queue that slides along it is no cycle."""
 EMPTY = 1e-3
 """A queue below so many packets is the rounding of a solver."""
 
@@ -91,7 +93,7 @@ def cycle(scenario: Scenario, why: str, **choices: Any) -> Cycle:
         raise AnalysisError(why, "no equilibrium")
     rtt = float(look.traces["rtt"].max())
     end = max(SECONDS, ROUND_TRIPS * rtt)
-    run = fluid(scenario, duration=end, samples=SAMPLES, relative=1e-5, **choices)
+    run = fluid(scenario, duration=end, samples=SAMPLES, relative=1e-5, steps=STEPS, **choices)
     queues = run.traces["queue"].sel(time=slice(0.5 * end, None))
     link = str(queues["link"].to_numpy()[int(np.nanargmax(queues.std("time", skipna=False).to_numpy()))])
     queue = queues.sel(link=link).to_numpy()

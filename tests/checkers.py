@@ -427,7 +427,7 @@ def _interval(evidence: dict[str, Any], runs: _Runs, key: str, what: Any, senten
 
 
 def _wait_limit(run: Any, runs: _Runs) -> float:
-    return max(_rtt(run, runs) / 2, 0.01, 4 * _packet(run, runs) / _bits(run, runs))
+    return max(_rtt(run, runs) / 2, 0.01, 4.5 * _packet(run, runs) / _bits(run, runs))
 
 
 def _state(name: str) -> Any:

@@ -106,7 +106,7 @@ APART = 2.0
 def contradicted(answer: dict[str, Any], estimates: dict[str, tuple[float, float]]) -> list[str]:
     """Return the symptoms of an answer that longer runs with other seeds have not, or have otherwise, decidedly."""
     limits = {
-        "waits-long": max(estimates["rtt"][0] / 2, 0.01, 4 * 12_000 / estimates["rate"][0]),
+        "waits-long": max(estimates["rtt"][0] / 2, 0.01, 4.5 * 12_000 / estimates["rate"][0]),
         "loses-much": 0.01,
         "stands-idle": 0.05,
         "shares-unevenly": 0.2,

@@ -51,9 +51,10 @@ def wait_limit(link_numbers: Numbers) -> float:
     """
     Return the median wait from which it is called long, s: half the round trip, no less than 10 ms.
 
-    Nor less than a buffer of `FEW_PACKETS`, which is not cut any more, so that no cause could be found.
+    Nor less than a full buffer of `FEW_PACKETS`, which is not cut any more, so that no cause could be found; half a
+    packet more tells it from one of the next size.
     """
-    return max(link_numbers.rtt / 2, 0.01, FEW_PACKETS * link_numbers.transmission)
+    return max(link_numbers.rtt / 2, 0.01, (FEW_PACKETS + 0.5) * link_numbers.transmission)
 
 
 SYMPTOMS: Final = (

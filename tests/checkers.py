@@ -332,8 +332,9 @@ def _rtt(run: Any, runs: _Runs) -> float:
 
 
 def _near(stated: float | None, value: float, sentence: dict[str, Any], slack: float = 1e-3) -> None:
-    if math.isfinite(value):
-        assert stated is not None, (sentence["text"], value)
+    known = stated is not None and math.isfinite(stated)
+    assert known == math.isfinite(value), (sentence["text"], stated, value)
+    if stated is not None and known:
         assert abs(stated - value) <= CLOSE * abs(value) + slack, (sentence["text"], stated, value)
 
 

@@ -498,9 +498,14 @@ def _queue(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
     (key,) = sentence["evidence"][0]["runs"]
     ones = runs.of(key)
     for phrase, part in (("median wait is", 0.5), ("wait at most", 0.99)):
-        stated = re.search(rf"{phrase} ([0-9.e+-]+) (us|ms|s)(?: ± ([0-9.e+-]+) (us|ms|s))?", text)
+        width = r" ± ([0-9.e+-]+) (us|ms|s)| \[0 (?:us|ms|s), ([0-9.e+-]+) (us|ms|s)\]"
+        stated = re.search(rf"{phrase} ([0-9.e+-]+) (us|ms|s)(?:{width})?", text)
         value, half = _interval([_wait(part)(run, runs) for run in ones])
         if stated is None or len(ones) < 2:
+            continue
+        if stated[5] is not None:
+            if not half > 0.98 * value or abs(_seconds(stated[5], stated[6]) - value - half) > 0.06 * half:
+                yield f"{text}: [{value - half:.3g} s, {value + half:.3g} s]"
             continue
         if stated[3] is None and half > 0.11 * value:
             yield f"{text}: ± {half:.3g} s is not said"

@@ -332,10 +332,9 @@ def _rtt(run: Any, runs: _Runs) -> float:
 
 
 def _near(stated: float | None, value: float, sentence: dict[str, Any], slack: float = 1e-3) -> None:
-    known = stated is not None and math.isfinite(stated)
-    assert known == math.isfinite(value), (sentence["text"], stated, value)
-    if stated is not None and known:
-        assert abs(stated - value) <= CLOSE * abs(value) + slack, (sentence["text"], stated, value)
+    stated = math.nan if stated is None else stated
+    assert math.isfinite(stated) == math.isfinite(value), (sentence["text"], stated, value)
+    assert not abs(stated - value) > CLOSE * abs(value) + slack, (sentence["text"], stated, value)
 
 
 def _first_number(text: str) -> float:
@@ -384,13 +383,15 @@ def _spread(text: str, evidence: dict[str, Any], sentence: dict[str, Any]) -> No
     if "Jain" in evidence["how"]:
         return
     around = re.search(r"± ([0-9.e+-]*[0-9]) (us|ms|s|%)", text)
-    ends = re.search(r"\[([0-9.e+-]*[0-9]) %, ([0-9.e+-]*[0-9]) %\]", text)
+    ends = re.search(r"\[([0-9.e+-]*[0-9]) (us|ms|s|%), ([0-9.e+-]*[0-9]) (?:us|ms|s|%)\]", text)
     assert bool(around or ends) == (half > 0.01 * abs(value)), (sentence["text"], value, half)
     if around is not None:
-        _near(float(around[1]) * {"%": 0.01, **_UNIT}[around[2]], half, sentence, 6e-4 if around[2] == "%" else 1e-6)
+        last = {"%": 0.01, **_UNIT}[around[2]] / 10 ** len(around[1].partition(".")[2])
+        _near(float(around[1]) * {"%": 0.01, **_UNIT}[around[2]], half, sentence, last / 2)
     elif ends is not None:
-        for end, stated in zip((max(value - half, 0.0), min(value + half, 1.0)), ends.groups(), strict=True):
-            _near(float(stated) / 100, end, sentence, 6e-4)
+        unit, most = (0.01, 1.0) if ends[2] == "%" else (_UNIT[ends[2]], math.inf)
+        for end, stated in ((max(value - half, 0.0), ends[1]), (min(value + half, most), ends[3])):
+            _near(float(stated) * unit, end, sentence, 6e-4)
 
 
 def _ends(run: Any, runs: _Runs) -> float:
@@ -579,7 +580,7 @@ def _measure(key: str, name: str) -> Any:
     return (lambda run, runs: 1 - _uneven(run, runs)) if key == "jain" else links[key]
 
 
-_TIME = r"([0-9.e+-]+) (us|ms|s)(?: ± [0-9.e+-]+ (?:us|ms|s))?"
+_TIME = r"([0-9.e+-]+) (us|ms|s)(?: ± [0-9.e+-]+ (?:us|ms|s)| \[[^]]*\])?"
 SPREAD = r"(?: ± [0-9.]+| \[[0-9., ]+\])?"
 """The interval of a share, before its unit."""
 

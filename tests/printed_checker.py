@@ -148,6 +148,11 @@ def _numbers(settings: Sequence[Mapping[str, Any]], name: str, *keys: str) -> li
 def _people(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The table for people, and its sentence."""
     rows = _rows(text, "for people")
+        cells = re.sub(
+            r"([0-9.]+) \[0, ([0-9.]+)\] ([kMG]?bit/s)",
+            lambda cell: f"{cell[1]} {cell[3]}  {float(cell[2]) - float(cell[1]):.9g} {cell[3]}",
+            cells,
+        )
     faults: list[str] = []
     stated: dict[str, list[float]] = {"game": [], "page": [], "download": []}
     for setting in settings.values():

@@ -48,7 +48,9 @@ def test_intervals_leave_the_digits_that_are_known() -> None:
     assert interval(15.2345e-3, 1e-12, "time") == "15.2 ms"
     assert interval(0.717, 0.0763, "share") == "71.7 ± 7.6 %"
     assert interval(19.18e6, 0.22e6, "rate") == "19.18 ± 0.22 Mbit/s"
-    assert interval(9.0, 38.1, "number") == "9 ± 38"
+    assert interval(9.0, 38.1, "number") == "9 [0, 47]"
+    assert interval(1.6e-3, 4.57e-3, "time") == "1.6 [0, 6.2] ms"
+    assert time_within(1.6e-3, 4.57e-3) == "1.6 ms [0 ms, 6.2 ms]"
     assert rate_text(999.9e6) == "1 Gbit/s"
 
 

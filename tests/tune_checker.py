@@ -60,7 +60,9 @@ def table(text: str) -> list[Row]:
     for line in body.splitlines()[1:]:
         name, where, mean, _, p99, used, lost = re.split(r"  +", line.strip())
         value, _, half = mean.partition(" ± ")
-        width = seconds(half) if half else 0.05 * seconds(value)
+        value, _, ends = value.partition(" [")
+        most = seconds(ends.removesuffix("]").partition(", ")[2]) if ends else 1.05 * seconds(value)
+        width = seconds(half) if half else most - seconds(value)
         shares = [float(part.removesuffix(" %")) / 100 for part in (used, lost)]
         rows.append(Row(name, where, seconds(value), width, seconds(p99), *shares))
     return rows

@@ -75,11 +75,17 @@ def precise_time(seconds: float) -> str:
 
 
 def time_within(seconds: float, half: float) -> str:
-    """Return a time with half its interval, both in the unit of the time: "2.13 s ± 0.87 s"."""
+    """
+    Return a time with half its interval, both in the unit of the time: "2.13 s ± 0.87 s".
+
+    Of an interval that reaches below 0 its ends from there on: "1.6 ms [0 ms, 6.2 ms]".
+    """
     scale, unit = _time_unit(max(abs(seconds), half))
     if not unit:
         return "0 ms"
     value, wide = _within(seconds * scale, half * scale)
+    if 0 <= seconds < half:
+        return f"{value} {unit} [0 {unit}, {(seconds + half) * scale:.{len(wide.partition('.')[2])}f} {unit}]"
     return f"{value} {unit} ± {wide} {unit}"
 
 
@@ -144,9 +150,9 @@ def interval(value: float, half: float, kind: str) -> str:
     """
     Return a value with half its interval and one unit: "27.3 ± 1.2 ms".
 
-    `kind` is "time", "share", "rate", "number" or "index"; an interval of zero or NaN is left out. Of one of a share or
-    an index that reaches beyond 0 or 1, the ends within them stand there: "99.96 [97.8, 100] %"; none where they are
-    printed alike.
+    `kind` is "time", "share", "rate", "number" or "index"; an interval of zero or NaN is left out. Of one that reaches
+    below 0, and of a share or an index beyond 1, the ends within these stand there: "99.96 [97.8, 100] %"; none where
+    they are printed alike.
     """
     if not half > 0:
         return PLAIN[kind](value)
@@ -166,7 +172,11 @@ def interval(value: float, half: float, kind: str) -> str:
     else:
         scale, unit = 1.0, ""
     shown, wide = _within(value * scale, half * scale)
-    return f"{shown} ± {wide}{unit}" if float(wide) else PLAIN[kind](value)
+    if not float(wide):
+        return PLAIN[kind](value)
+    if 0 <= value < half:
+        return f"{shown} [0, {(value + half) * scale:.{len(wide.partition('.')[2])}f}]{unit}"
+    return f"{shown} ± {wide}{unit}"
 
 
 PLAIN: Final[Mapping[str, Callable[[float], str]]] = {

@@ -103,7 +103,7 @@ def show(interval: Interval, unit: Unit = PLAIN) -> str:
     """
     Return a mean as text; with an interval, to the two first digits of its half width.
 
-    Of an interval of a share or an index that reaches beyond 0 or 1, the ends within them stand there.
+    Of an interval that reaches below 0, and of a share or an index beyond 1, the ends within these stand there.
     """
     if interval.count == 0:
         return ""
@@ -111,8 +111,9 @@ def show(interval: Interval, unit: Unit = PLAIN) -> str:
     if math.isnan(half) or half <= 1e-9 * abs(mean):
         return f"{_digits(mean, unit)}{unit.suffix}"
     places = min(6, max(0, 1 - math.floor(math.log10(half))))
-    if unit in (PERCENT, INDEX) and not half <= mean <= unit.factor - half:
-        low, high = max(mean - half, 0.0), min(mean + half, unit.factor)
+    most = unit.factor if unit in (PERCENT, INDEX) else math.inf
+    if mean >= 0 and not half <= mean <= most - half:
+        low, high = max(mean - half, 0.0), min(mean + half, most)
         return f"{mean:,.{places}f} [{low:,.{places}f}, {high:,.{places}f}]{unit.suffix}"
     return f"{mean:,.{places}f} ± {half:,.{places}f}{unit.suffix}"
 

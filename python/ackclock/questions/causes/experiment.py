@@ -18,7 +18,7 @@ from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, link_of
 from ...core.simulate import run
 from ...core.statement import state
-from ...core.units import share, share_within, time
+from ...core.units import share, share_within, time, time_within
 from ...experiment.ablation import Ablated, Ablation, Search, Tree, Verdict, applied, pairs, take_away
 from ...experiment.progress import tell
 from ...experiment.runner import parallel
@@ -659,7 +659,7 @@ def _shown(evidence: Evidence, symptom: Symptom) -> str:
     text, half = symptom.show(evidence.value), symptom.show(evidence.half)
     if symptom.key in ("unfair", "hosts") or not evidence.half > 0.01 * abs(evidence.value) or half == symptom.show(0):
         return text
-    return share_within(evidence.value, evidence.half) if symptom.show is share else f"{text} ± {half}"
+    return (share_within if symptom.show is share else time_within)(evidence.value, evidence.half)
 
 
 def _unfinished(diagnosis: Diagnosis) -> Iterator[tuple[str, float]]:

@@ -604,6 +604,19 @@ def test_a_dear_run_is_not_done_again_to_be_a_little_longer(
     assert done == [pytest.approx(100 * (0.04 + extra)) for extra in (0.06, wait)[:lengths]]
 
 
+@pytest.mark.parametrize(("wait", "enough"), [(0.065, True), (1.0, False)])
+def test_a_run_that_cannot_become_as_long_as_its_waits_ask_for_is_too_short(
+    wait: float, enough: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One run of 100 expected round trips was long enough whatever its packets waited."""
+    queue = {"aqm": "drop-tail", "capacity": "60 ms"}
+    tree = ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=ac.flows(20, "reno", rtt="40 ms"), duration="9 s").canonical
+    needs = causes.needed(tree, "bottleneck").total * scales.pace(tree)
+    monkeypatch.setattr(experiment, "longest_wait", lambda *_: wait)
+    monkeypatch.setattr(experiment, "WHY", dataclasses.replace(experiment.WHY, single=1.01 * needs))
+    assert Lab("bottleneck", budget=1.01 * needs).measure("present", tree, 1).enough == enough
+
+
 def test_waits_of_the_start_ask_for_no_run_of_hours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hybla beside BBRv3 over FQ-CoDel waited 11 s at first: one run of 9814 s, whose even shares were not counted."""
     tree = ac.dumbbell(rate="2 Mbit/s", queue="codel", flows=ac.flows(2, "hybla", rtt="100 ms"), duration="9 s")

@@ -50,7 +50,10 @@ MOST_END: Final = 0.5
 PAIRS: Final = 6
 """Things of which pairs are tried."""
 SHORT: Final = (1.2, 1.5)
-"""A run is done again if it should be so many times as long; the second where both exceed the packets allowed."""
+"""
+A run is done again if it should be more than so many times as long; the second where both take more packets than one
+setting may.
+"""
 FAR: Final = 2.0
 """A change whose first run leaves this many times as much as an ablation may leave is not run again."""
 
@@ -121,9 +124,10 @@ class Lab:
             suffices = whole and count >= least and length.measured >= 0.99 * factor * need.measured
             affords = whole and not enough and not suffices
             both = (length.total * count + longer.total * again) * pace(tree)
-            short = longer.measured > SHORT[both > self.budget] * length.measured
+            most = SHORT[both > self.budget] * length.measured
+            short = longer.measured > most
             if not affords and not (short and longer.total > length.total):
-                enough = enough or suffices
+                enough = suffices or (enough and (whole or factor * need.measured <= most))
                 break
             length, enough, count = longer, whole, again
             by_link = self._runs(tree, length, count, first, traces)

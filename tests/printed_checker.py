@@ -27,6 +27,19 @@ NEARLY_ALL = "99.99 %"
 """It is printed of all that is less than 100 %, which is printed of the whole only."""
 
 
+LIMITS = (4.339, 4.024, 3.597, 3.1, 2.575)
+"""Mean opinion scores at which users begin to be otherwise satisfied: G.107, table B.1."""
+
+
+def _mos(score: float) -> str:
+    """A mean opinion score with one digit, or more where the like of it stands for two categories."""
+    for places in (1, 2):
+        text = f"{score:.{places}f}"
+        if not any(abs(float(text) - limit) <= 0.5 * 10**-places for limit in LIMITS):
+            return text
+    return f"{score:.3f}"
+
+
 def wrong(answer: Mapping[str, Any]) -> list[str]:
     """Return what the text of an answer, `printed`, has otherwise than the answer."""
     text = str(answer["printed"])
@@ -135,6 +148,11 @@ def _classes(text: str, answer: Mapping[str, Any]) -> list[str]:
             stated += [value, half] if half > 0.01 * value else [value]
         stated += [setting[name][key] for key in ("loss", "one_way_p99") for setting in settings]
         cells = re.sub(r"([0-9.]+) ± ([0-9.]+) ([kMG]?bit/s)", r"\1 \3  \2 \3", rows[name])
+        cells = re.sub(
+            r"([0-9.]+) \[0, ([0-9.]+)\] ([kMG]?bit/s)",
+            lambda cell: f"{cell[1]} {cell[3]}  {float(cell[2]) - float(cell[1]):.9g} {cell[3]}",
+            cells,
+        )
         faults += _near(f"class {name}", cells, [number for number in stated if number is not None])
     return faults
 
@@ -148,11 +166,6 @@ def _numbers(settings: Sequence[Mapping[str, Any]], name: str, *keys: str) -> li
 def _people(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The table for people, and its sentence."""
     rows = _rows(text, "for people")
-        cells = re.sub(
-            r"([0-9.]+) \[0, ([0-9.]+)\] ([kMG]?bit/s)",
-            lambda cell: f"{cell[1]} {cell[3]}  {float(cell[2]) - float(cell[1]):.9g} {cell[3]}",
-            cells,
-        )
     faults: list[str] = []
     stated: dict[str, list[float]] = {"game": [], "page": [], "download": []}
     for setting in settings.values():
@@ -169,7 +182,7 @@ def _people(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
         shown = re.sub(r"; the slowest of .*?(?=  |$)", _slowest(settings, faults), shown)
         faults += _near(names[row], shown, values)
     mos = [
-        f"MOS {setting['call']['mos']:.1f}, {setting['call']['words']}"
+        f"MOS {_mos(setting['call']['mos'])}, {setting['call']['words']}"
         for setting in settings.values()
         if setting["call"]
     ]
@@ -212,7 +225,7 @@ def _said(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
         grades = " to ".join(dict.fromkeys([*setting["grades"][:1], *setting["grades"][-1:]]))
         wanted = [f"bufferbloat grade {grades}"] if setting["grade"] else []
         wanted += (
-            [f"a call has MOS {setting['call']['mos']:.1f} ({setting['call']['words']})"] if setting["call"] else []
+            [f"a call has MOS {_mos(setting['call']['mos'])} ({setting['call']['words']})"] if setting["call"] else []
         )
         faults += [f"{name}: {words} is not said: {part}" for words in wanted if words not in part]
         page = re.search(r"a page loads in (.*)", part)

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 import ackclock as ac
+from ackclock.analysis.voice import Call
 from ackclock.core.devices import IFB
 from ackclock.core.units import time
 from ackclock.present.cli import main
-from ackclock.present.text.people import footnote, sentence, table
+from ackclock.present.text.people import _mos, footnote, sentence, table
 from ackclock.questions.causes.scales import Length, timed
 from ackclock.questions.home import home
 from ackclock.questions.people import GRADES, PAGE, Experience, People, people
@@ -290,3 +291,10 @@ def test_a_call_of_the_scenario_tells_on_a_slow_line() -> None:
     alone = ac.why("64 kbit/s", "40 ms").people
     assert alone is not None
     assert not alone.settings
+
+
+def test_one_mos_is_not_said_of_two_satisfactions() -> None:
+    """ "MOS 4.3 (satisfied)" stood beside "MOS 4.3 (very satisfied)"."""
+    ratings = (93.0, 90.0, 89.9, 88.0, 75.0)
+    said = [_mos(Call(rating, 0.1, 0.05, 0.0, 0.0)) for rating in ratings]
+    assert said == ["MOS 4.4", "MOS 4.339", "MOS 4.337", "MOS 4.29", "MOS 3.8"]

@@ -206,18 +206,19 @@ def mean_opinion_score(rating: float) -> float:
     return max(1.0, 1 + 0.035 * rating + rating * (rating - 60) * (100 - rating) * 7e-6)
 
 
-_SATISFACTION: Final = (
+SATISFACTION: Final = (
     (90.0, "very satisfied"),
     (80.0, "satisfied"),
     (70.0, "some users dissatisfied"),
     (60.0, "many users dissatisfied"),
     (50.0, "nearly all users dissatisfied"),
 )
+"""The lowest ratings at which users are so satisfied: G.107, table B.1."""
 
 
 def satisfaction(rating: float) -> str:
     """Return what G.107, table B.1, says of users at a rating R."""
-    return next((words for least, words in _SATISFACTION if rating >= least), "not recommended")
+    return next((words for least, words in SATISFACTION if rating >= least), "not recommended")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from ...analysis.voice import SATISFACTION, Call, mean_opinion_score
 from ...core._words import counted, listed
 from ...core.units import rate_text, time, time_within
 from ...questions.people import DOWNLOAD, FEWEST, PAGE, Experience, Measure, People
@@ -32,7 +33,7 @@ def table(people: People) -> TextTable:
 
 
 def _cells(experience: Experience, no_page: str) -> dict[str, str]:
-    voice = "" if experience.call is None else f"MOS {experience.call.mos:.1f}, {experience.call.words}"
+    voice = "" if experience.call is None else f"{_mos(experience.call)}, {experience.call.words}"
     absent = experience.call is None and math.isnan(experience.ping)
     there = "" if absent else _known(experience, "ping", _no_way(experience))
     if experience.half("ping") < experience.ping:
@@ -129,12 +130,21 @@ def _shown(experience: Experience, measure: Measure) -> str:
     return f"{value:.1f}" if measure == "mos" else time(value)
 
 
+def _mos(call: Call) -> str:
+    """The MOS, with the digits that show on which side of a limit of satisfaction it lies."""
+    limits = [mean_opinion_score(least) for least, _ in SATISFACTION]
+    places = next(
+        (count for count in (1, 2) if all(abs(round(call.mos, count) - limit) > 0.5 / 10**count for limit in limits)), 3
+    )
+    return f"MOS {call.mos:.{places}f}"
+
+
 def _short(experience: Experience) -> str:
     answer = []
     if experience.grade:
         answer.append(f"bufferbloat grade {_grades(experience)}")
     if experience.call is not None:
-        answer.append(f"a call has MOS {experience.call.mos:.1f} ({experience.call.words})")
+        answer.append(f"a call has {_mos(experience.call)} ({experience.call.words})")
     if experience.half("page") < experience.page:
         answer.append(f"a page loads in {_known(experience, 'page')}")
     return ", ".join(answer) or "nothing to report"

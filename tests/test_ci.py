@@ -247,6 +247,9 @@ def test_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ('subject = "reno"\ntime_limit = 0', "time_limit: found 0"),
         ('subject = "reno"\nbase = "git:HEAD"', "needs a subject that is a class in a file"),
         ('subject = "reno"\nonly = ["9.9"]', "no heading 9.9"),
+        ('subject = "reno"\nonly = ["C.1", "9.9"]', "no heading 9.9"),
+        ('subject = "reno"\nlike = "cubic"\nonly = ["C.9", "C.13"]', 'C.13 is asked only with like = "reno"'),
+        ('subject = "reno"\nonly = ["C.1", "C.9"]', "C.9 is asked only with like"),
         ("subject = ", "Invalid value"),
     ],
 )

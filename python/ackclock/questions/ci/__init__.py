@@ -45,6 +45,8 @@ FLOORS: Mapping[str, float] = {
     "MB": 0.1e6,
 }
 """The least margin of each unit, in its SI value."""
+CONFORMANCE = "C.9"
+"""Number of the heading of the performance envelope."""
 MIN_CONFORMANCE_SHARE = 0.5
 """Part of the reference's own conformance that one must have."""
 
@@ -117,7 +119,7 @@ def check(configuration: Configuration, *, after: int = 0, progress: Progress | 
     Raises
     ------
     CiError
-        If no heading is asked for.
+        If there is no such heading, or it is not asked of this configuration.
     Interrupted
         On Ctrl-C.
     """
@@ -128,6 +130,7 @@ def check(configuration: Configuration, *, after: int = 0, progress: Progress | 
     ]
     if configuration.like == "reno":
         groups.append(((LIKE_RENO,), {name: sender(name, entry.style) for name in ("reno",)}))
+    _check_only(configuration, [entry.number for every, _ in groups for entry in every if entry.quantities])
     checks: list[Checked] = []
     evaluations = []
     for every, others in groups:
@@ -143,12 +146,22 @@ def check(configuration: Configuration, *, after: int = 0, progress: Progress | 
             basis = _Examiner(configuration.base, {}, configuration.limit_s, after, progress)
             checks.extend(_compared(examiner, basis, evaluation, configuration))
     measured = None
-    if configuration.like and _wanted("C.9", configuration.only):
+    if configuration.like and _wanted(CONFORMANCE, configuration.only):
         measured, conformance = _conformance(configuration, after)
         checks.append(conformance)
-    if not checks:
-        raise CiError(f"there is no heading {', '.join(configuration.only)}")
     return Verdict(configuration, tuple(checks), tuple(evaluations), measured)
+
+
+def _check_only(configuration: Configuration, numbers: Sequence[str]) -> None:
+    """Refuse headings that there are not, and those that ask for another `like`."""
+    asked = [*numbers, *([CONFORMANCE] if configuration.like else [])]
+    for word in configuration.only:
+        if any(_wanted(number, (word,)) for number in asked):
+            continue
+        if word in (CONFORMANCE, LIKE_RENO.number):
+            like = "like" if word == CONFORMANCE else 'like = "reno"'
+            raise CiError(f"{word} is asked only with {like}")
+        raise CiError(f"there is no heading {word}")
 
 
 def _wanted(number: str, only: Sequence[str]) -> bool:
@@ -313,13 +326,13 @@ def _conformance(configuration: Configuration, after: int) -> tuple[envelope.Con
         again = envelope.measure(configuration.subject, configuration.like, after + OTHER_SEEDS)
         status = Status.FAIL if failing(again) else Status.UNDECIDED
         more = state("ci.with-others", value=show(again.values, "%"))
-    if status is Status.FAIL and (reason := configuration.accept.get("C.9")):
+    if status is Status.FAIL and (reason := configuration.accept.get(CONFORMANCE)):
         status, more = Status.ACCEPTED, state("ci.accepted", reason=reason)
     value, own = show(measured.values, "%"), show(measured.own, "%")
     sentence = state(
         "ci.conforms", value=value, like=configuration.like, own=own, part=MIN_CONFORMANCE_SHARE, more=more
     )
-    return measured, Checked("C.9", title, name, status, str(sentence))
+    return measured, Checked(CONFORMANCE, title, name, status, str(sentence))
 
 
 def logs(verdict: Verdict, folder: str | os.PathLike[str]) -> dict[str, Path]:

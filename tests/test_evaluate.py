@@ -336,6 +336,7 @@ def test_output_in_the_documentation_is_what_is_printed(ackclock: Command) -> No
         (["pie", "--set", "target=5 packets"], "target"),
         (["pie", "--set", "target"], "KEY=VALUE"),
         (["cubic", "--only", "9.9"], "there is no heading"),
+        (["htb"], "htb is a scheduler of classes"),
         (["nowhere.py:Mine"], "nowhere.py"),
         (["nowhere.py"], "nowhere.py:Class"),
         ([BAD.replace("NeverSlowsDown", "NeverSlowDown")], 'did you mean "NeverSlowsDown"?'),

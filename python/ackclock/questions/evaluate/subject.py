@@ -71,6 +71,12 @@ MIN_BUFFER_PACKETS = 4
 """Packets of the shortest buffer."""
 GROUPS = ("congestion", "aqm", "scheduler")
 """Groups of the catalogue."""
+NOT_EVALUATED: Mapping[str, str] = {
+    "class_scheduler": "a scheduler of classes that a scenario has to name",
+    "loss": "a law of losses on the wire",
+    "service": "a service of a link",
+}
+"""Groups of the catalogue that nothing evaluates, by their members."""
 OFFERED: Mapping[Kind | None, tuple[str, Sequence[str]]] = {
     None: ("algorithm", GROUPS),
     "sender": ("congestion control", GROUPS[:1]),
@@ -176,6 +182,9 @@ def _of_catalogue(name: str, parameters: Mapping[str, Any], style: str, wanted: 
                 return Entry(called, "sender", table, style, marks=bool(entry["ecn"]), parameters=own)
             table = {"aqm": name} | dict(parameters)
             return Entry(called, "queue", table, style, scheduler=group == "scheduler", parameters=own)
+    for group, what in NOT_EVALUATED.items():
+        if any(entry["kind"] == name for entry in known[group]):
+            raise EvaluateError(f"{name} is {what}, which this command does not take")
     noun, groups = OFFERED[wanted]
     names = [str(entry["kind"]) for group in groups for entry in known[group]]
     raise EvaluateError(f'there is no {noun} "{name}"{among(name, names)}, FILE.py:Class and FILE.so:OPTIONS')

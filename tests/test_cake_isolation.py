@@ -107,3 +107,10 @@ def test_code_points_share_as_the_kernels_do() -> None:
         )
         goodput = ac.run(network, seed=1).classes["goodput_bps"]
         assert float(goodput[f"in {first}"] / goodput["all"]) == pytest.approx(wanted, abs=0.01)
+
+
+def test_code_points_may_be_written_as_in_rfcs() -> None:
+    """ "EF" was no choice."""
+    flow = ac.flows(1, "cubic", rtt="20 ms", dscp="EF")
+    tree = ac.dumbbell(rate="5 Mbit/s", queue="drop-tail", flows=flow, duration="5 s").canonical
+    assert tree["flows"][0]["dscp"] == "ef"

@@ -520,7 +520,8 @@ impl Reader<'_> {
     /// One of the names of an option.
     pub(crate) fn option<T: Named>(&self, item: &Item<'_>) -> Option<T> {
         let text = self.text(item)?;
-        let named = T::named(text);
+        // RFCs write code points in capitals
+        let named = T::named(text).or_else(|| T::named(&text.to_ascii_lowercase()));
         if named.is_none() {
             let names: Vec<_> = T::CHOICES.iter().map(|(name, _)| *name).collect();
             self.unknown_name(

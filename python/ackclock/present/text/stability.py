@@ -339,7 +339,7 @@ def cycle(moved: Cycle) -> str:
 def packet_check(answer: PacketCheck) -> str:
     """Return what the equations and a packet run say, and which to trust."""
     run = answer.run
-    mean = f" (mean {digits(run.queue_mean)} ± {digits(run.queue_std)})"
+    mean = f" (mean {digits(run.queue_mean)}, standard deviation {digits(run.queue_std)})"
     of = f" of {run.link}" if answer.several else ""
     by_law = answer.oscillates_by_law if answer.beside is None else False
     text = f"By the equations {_queue(by_law, *answer.range_by_law, of=of)}"
@@ -350,7 +350,8 @@ def packet_check(answer: PacketCheck) -> str:
     if answer.trust == "both":
         return f"{text} They agree."
     if answer.trust == "packets":
-        of_what = "" if any(differing.what == "oscillates" for differing in answer.differences) else " for that"
+        these = "that" if len(answer.differences) == 1 else "these"
+        of_what = "" if any(differing.what == "oscillates" for differing in answer.differences) else f" for {these}"
         differ = listed([str(differing) for differing in answer.differences])
         return f"{text} They differ in {differ}; trust the packets{of_what}.{_left_out(answer)}"
     if run.enough:

@@ -56,7 +56,7 @@ def verdict(results: Sequence[Result]) -> Verdict | None:
                 words = _words(symptom.key, mean.mean, measured[0], where * (symptom.key != "stream"))
                 problems += [words] * (words not in problems)
             elif mean.mean + half > limit:
-                open_.append(f"{_OPEN[symptom.key]}{where}")
+                open_.append(f"{state(f'causes.open-{symptom.key}', limit=limit)}{where}")
     unknown = f" Not decided by these seeds: whether {listed(open_)}." if open_ else ""
     if problems:
         return Verdict(True, f"{_capital('; '.join(problems))}. `ackclock why` says what causes it.{unknown}")
@@ -72,16 +72,6 @@ def _wider(tree: Mapping[str, Any], name: str) -> bool:
     rates = {link["name"]: carried(link) for link in tree["link"]}
     over = (flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] in ENDLESS)
     return all(min(rates[place] for place in flow["path"]) < rates[name] for flow in over)
-
-
-_OPEN = {
-    "delay": "packets wait long",
-    "loss": "many packets are lost",
-    "stream": "streams without congestion control lose packets",
-    "idle": "the link stands idle",
-    "unfair": "the flows share unevenly",
-    "hosts": "the hosts share unevenly",
-}
 
 
 def _words(key: str, value: float, first: Numbers, where: str) -> str:

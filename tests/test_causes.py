@@ -619,7 +619,8 @@ def test_a_run_that_cannot_become_as_long_as_its_waits_ask_for_is_too_short(
 
 def test_waits_of_the_start_ask_for_no_run_of_hours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hybla beside BBRv3 over FQ-CoDel waited 11 s at first: one run of 9814 s, whose even shares were not counted."""
-    tree = ac.dumbbell(rate="2 Mbit/s", queue="codel", flows=ac.flows(2, "hybla", rtt="100 ms"), duration="9 s")
+    flows = ac.flows(2, "hybla", rtt="100 ms", start="uniform 0 s .. 60 s")
+    tree = ac.dumbbell(rate="2 Mbit/s", queue="codel", flows=flows, duration="9 s")
     waits = iter([11.0, 0.2, 0.2])
     monkeypatch.setattr(experiment, "longest_wait", lambda *_: next(waits))
     found = Lab("bottleneck").measure("instead", tree.canonical)
@@ -744,6 +745,21 @@ def test_a_fairness_that_runs_of_one_length_show_counts(lasts: bool) -> None:
     assert (even.better, even.before, even.after) == (True if lasts else None, pytest.approx(0.7), pytest.approx(0.98))
     assert lab.measure.call_args.args[0] == "as long: present"
     assert lab.measure.call_args.kwargs["like"] is length
+
+
+def test_a_fairness_that_runs_of_one_length_turn_round_does_not_count() -> None:
+    even = remedy.Effect("jain", "l", 0.7, 0.98, 0.01, None, Evidence("a test", 0.98), owed=True)
+    for better in (True, False, None):
+        (told,) = remedy.Balance((even,)).confirmed([replace(even, better=better)]).effects
+        assert told.better is (True if better else None)
+
+
+def test_transfers_over_other_links_are_not_said_not_to_end_at_this_one() -> None:
+    flows = [{"name": "here", "path": ["l"]}, {"name": "elsewhere", "path": ["other"]}]
+    classes = {str(flow["name"]): Mock(finished=0.2) for flow in flows}
+    present = Mock(key="present", numbers=(Mock(classes=classes),))
+    diagnosis = Mock(link="l", present=present, lab=Mock(record={"present": {"scenario": {"flows": flows}}}))
+    assert list(experiment._unfinished(diagnosis)) == [("here", 0.2)]
 
 
 def test_hosts_share_in_parts_of_the_time() -> None:

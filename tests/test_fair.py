@@ -11,7 +11,7 @@ import ackclock as ac
 from ackclock.analysis.parts import PARTS
 from ackclock.core.intervals import mean_interval, share_bounds
 from ackclock.questions.causes import needed
-from ackclock.questions.fair import Fair, Place, _in_parts, fair
+from ackclock.questions.fair import Fair, Place, _in_parts, _shares, fair
 from conftest import Command
 
 
@@ -48,6 +48,18 @@ def test_the_order_of_names_gives_nobody_more() -> None:
     )
     assert second.bounds[1][0] < first.bounds[0][1]
     assert first.bounds[0][0] < second.bounds[1][1]
+
+
+def test_parts_of_a_run_are_those_of_the_control_whatever_the_order() -> None:
+    classes = [ac.flows(1, kind, name=kind, rtt="20 ms", style="rfc") for kind in ("bbr", "reno")]
+    orders = [
+        ac.dumbbell(rate="5 Mbit/s", queue={"aqm": "drop-tail", "capacity": "50 packets"}, flows=own, duration="8 s")
+        for own in (classes, classes[::-1])
+    ]
+    for seed in (1, 2):
+        shares = _shares(orders, ("bbr", "reno"), seed)
+        assert [float(np.mean(parts[0])) for _, parts in shares] == pytest.approx([own for own, _ in shares], abs=0.02)
+        assert abs(shares[0][0] - shares[1][0]) > 0.1
 
 
 def test_command(ackclock: Command, tmp_path: Path) -> None:

@@ -16,12 +16,13 @@ import ackclock as ac
 from ackclock import Hysteresis
 from ackclock.analysis.bands import bands
 from ackclock.analysis.modes import Estimate, FluctuationMode, fluctuation_mode
+from ackclock.core.keys import places
 from ackclock.core.statement import state
 from ackclock.experiment.progress import listening
 from ackclock.experiment.sequential import GLANCE
 from ackclock.questions.measured import MeasuredLimit
 from ackclock.questions.measured.ensemble import Ensemble, MeasuredStability, Verdict
-from ackclock.questions.measured.limit import ends
+from ackclock.questions.measured.limit import _between, ends
 from ackclock.questions.measured.pairs import pair_scenario, row_of
 from ackclock.questions.stability.packets import packet_run
 from ackclock.questions.sweep.axes import changed
@@ -365,6 +366,19 @@ def test_what_was_not_decided_is_not_said() -> None:
         assert way(4.0, half).startswith("Cannot tell whether the queue of b depends on its past at delay = 2: ")
 
 
+def test_the_two_values_of_a_limit_are_on_its_two_sides() -> None:
+    """Where a queue comes to rest again beyond its oscillation, that is no value below the limit."""
+    verdicts: dict[float, Verdict] = {
+        10.0: "does not oscillate", 20.0: "cannot tell", 24.0: "oscillates", 26.0: "does not oscillate"
+    }  # fmt: skip
+    judged = {
+        value: MeasuredStability("b", verdict, state("measured.no-mode"), None, 10.0, 3.0, 4, 100.0, 1000)
+        for value, verdict in verdicts.items()
+    }
+    limit = _between("rtt", "ms", judged, 20.0, 24.0)
+    assert (limit.stable, limit.oscillates) == (10.0, 24.0)
+
+
 def test_a_limit_lies_between_the_points_that_were_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """It "starts to oscillate at rtt = 101.5 ms" above a table in which it oscillates at 94 ms; or no table at all."""
     rate = Estimate(1.0, 0.9, 1.1)
@@ -412,6 +426,8 @@ def test_a_range_is_read_as_the_equations_read_it() -> None:
     two = ac.Scenario({"scenario": {"duration": "4 s"}, "link": links, "flows": flows})
     assert ends(two, "queue.max_threshold", "30..200") == (30, 200, "packets", True)
     assert ends(two, "flows.count", "3..8") == (3, 8, "", True)
+    name = two.canonical["link"][1]["name"]
+    assert list(places(f"link.{name}.delay", two)) == ["link[1].delay"]
     assert ends(two, "queue.max_probability", (0.1, 1)) == (0.1, 1, "", False)
     higher = changed(two, {"queue.max_threshold": "80 packets"}).canonical["link"]
     assert higher[0]["queue"]["max_threshold"] == "80 packets"

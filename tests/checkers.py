@@ -514,7 +514,8 @@ def _healthy(sentence: dict[str, Any], runs: _Runs) -> None:
 
 
 def _filters_acks(run: Any, runs: _Runs) -> bool:
-    return '"ack-filter' in json.dumps(_entry(run, runs)["queue"])
+    crossed = any(runs.link in entry["reverse_path"] for entry in run._scenario["flows"])
+    return crossed and '"ack-filter' in json.dumps(_entry(run, runs)["queue"])
 
 
 def _wire_lost(run: Any, runs: _Runs) -> float:

@@ -217,6 +217,17 @@ def test_acks_that_a_filter_drops_are_no_losses_that_another_queue_ends() -> Non
     assert {effect.subject for effect in found.effects if effect.key == "loss"} == {"down"}
 
 
+def test_what_a_filter_of_acks_drops_where_none_cross_is_lost() -> None:
+    """ "2.4 %, mostly needless ACKs, are dropped" of uploads alone, under "nothing is wrong"."""
+    alone = home(cake(0.3, ack_filter="ack-filter"), FIFO)
+    found = causes.diagnose(alone, "router")
+    assert "ACKs" not in " ".join(sentence.text for sentence in found.sentences)
+    assert "loss" in {finding.symptom for finding in found.findings}
+    link = alone.canonical["link"][0]
+    back = {"flows": [{"reverse_path": ["router"]}]}
+    assert [shapers.filters_acks(link, tree) for tree in (alone.canonical, back)] == [False, True]
+
+
 def test_what_shapers_let_through() -> None:
     """CAKE's arithmetic as tc-cake(8) has it; HTB by what its roots may send; the remedy in lines that read back."""
     link = home(cake(19, framing="ptm", overhead="22 B"), FIFO).canonical["link"][0]

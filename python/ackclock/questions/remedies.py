@@ -106,7 +106,7 @@ def other_queue(
     changed, queues, parts, after, balance = tried.changed, tried.queues, tried.parts, tried.after, tried.balance
     cake = _title(queues.values())
     gone = [name for name, queue in queues.items() if _classes_go(link_of(tree, name), queue)]
-    spared = [name for name, queue in queues.items() if shapers.filters_acks({"queue": queue})]
+    spared = [name for name, queue in queues.items() if shapers.filters_acks({"name": name, "queue": queue}, tree)]
     # ACKs that the filter drops are no throughput that anybody misses
     fewer = [effect.subject for effect in balance.effects if effect.key == "rate" and effect.change < 0]
     balance = balance.without("rate", [name for name in spared if name in fewer])
@@ -470,7 +470,7 @@ def _balance(
     balance = balance.without("rate", [link for link in parts if not carries_data(changed, link)])
     # ACKs that a filter drops are no losses
     trees = (lab.record[present.key]["scenario"], changed)
-    filtered = [link for link in parts if any(shapers.filters_acks(link_of(tree, link)) for tree in trees)]
+    filtered = [link for link in parts if any(shapers.filters_acks(link_of(tree, link), tree) for tree in trees)]
     return balance.without("loss", filtered)
 
 

@@ -608,7 +608,9 @@ def _judged(diagnosis: Diagnosis, tree: dict[str, Any], name: str, seed: int) ->
     if not diagnosis.present.enough:
         seconds = diagnosis.present.length.measured
         first = replace(first, text=str(state("why.measured", seconds=seconds, sentence=_small(first.text))))
-    setting = replace(averaged(setting, diagnosis.present.numbers), filters_acks=filters_acks(link_of(tree, name)))
+    setting = replace(
+        averaged(setting, diagnosis.present.numbers), filters_acks=filters_acks(link_of(tree, name), tree)
+    )
     return Judged(name, kind, (first, *diagnosis.sentences), diagnosis, setting)
 
 

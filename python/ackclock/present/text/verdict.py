@@ -63,7 +63,7 @@ def verdict(results: Sequence[Result]) -> Verdict | None:
     if not names:
         return Verdict(True, "No packet crosses a link in the measured time.")
     slowest = slowest_link(first)
-    healthy = _healthy([numbers(result, slowest) for result in results], link_of(first._scenario, slowest))
+    healthy = _healthy([numbers(result, slowest) for result in results], slowest, first._scenario)
     return Verdict(False, f"{healthy}{unknown}")
 
 
@@ -91,9 +91,9 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _healthy(measured: Sequence[Numbers], link: Mapping[str, Any]) -> str:
+def _healthy(measured: Sequence[Numbers], name: str, tree: Mapping[str, Any]) -> str:
     wait, loss, wire, used = (
         sum(getattr(link_numbers, key) for link_numbers in measured) / len(measured)
         for key in ("delay_p50", "loss", "wire_loss", "utilization")
     )
-    return str(state("causes.healthy", wait=wait, lost=lost(link, loss, wire), used=used))
+    return str(state("causes.healthy", wait=wait, lost=lost(link_of(tree, name), tree, loss, wire), used=used))

@@ -389,7 +389,7 @@ def applies(symptom: Symptom, tree: Tree, name: str) -> bool:
     endless = [flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] in ENDLESS]
     if symptom.key == "idle":
         return bool(endless) and not _spared(tree, name)
-    if symptom.key == "loss" and filters_acks(link_of(tree, name)):
+    if symptom.key == "loss" and filters_acks(link_of(tree, name), tree):
         return False
     if symptom.key == "hosts":
         return hosts(tree, name) is not None
@@ -678,13 +678,14 @@ def _unfinished(diagnosis: Diagnosis) -> Iterator[tuple[str, float]]:
 
 def _healthy(diagnosis: Diagnosis) -> Sentence:
     present = diagnosis.present
-    link = link_of(diagnosis.lab.record[present.key]["scenario"], diagnosis.link)
-    stated = [symptom for symptom in SYMPTOMS if not (symptom.key == "loss" and filters_acks(link))]
+    tree = diagnosis.lab.record[present.key]["scenario"]
+    link = link_of(tree, diagnosis.link)
+    stated = [symptom for symptom in SYMPTOMS if not (symptom.key == "loss" and filters_acks(link, tree))]
     judged = [_evidence(present, symptom) for symptom in stated if not math.isnan(present.of(symptom).mean)]
     keys = ("delay_p50", "loss", "utilization", "wire_loss", "delay_p99")
     sums = (sum(getattr(own, key) for own in present.numbers) for key in keys)
     wait, loss, used, wire, tail = (total / len(present.numbers) for total in sums)
-    facts = {"wait": wait, "tail": tail, "lost": lost(link, loss, wire), "used": used}
+    facts = {"wait": wait, "tail": tail, "lost": lost(link, tree, loss, wire), "used": used}
     text = str(state("causes.healthy-but" if tail > present.limit(SYMPTOMS[0]) else "causes.healthy", **facts))
     for name, ended in _unfinished(diagnosis):
         sentence = text[0].lower() + text[1:]

@@ -426,9 +426,9 @@ def on_way(runs: Sequence[Numbers]) -> Statement | str:
     return state("causes.on-way", links=listed(path)) if len(path) > 1 else ""
 
 
-def lost(link: Mapping[str, Any], loss: float, wire: float) -> Statement:
+def lost(link: Mapping[str, Any], tree: Mapping[str, Any], loss: float, wire: float) -> Statement:
     """Return which part of the packets a link's queue drops, and which its wire loses where that loses any."""
-    case = "wire-lost" if wire > 0 else "acks-dropped" if filters_acks(link) and loss > 0 else "lost"
+    case = "wire-lost" if wire > 0 else "acks-dropped" if filters_acks(link, tree) and loss > 0 else "lost"
     return state(f"causes.{case}", loss=loss, wire=wire)
 
 

@@ -239,10 +239,11 @@ def managed(queue: Mapping[str, Any]) -> bool:
     return (entry["kind"] if isinstance(entry, Mapping) else entry) in ("cake", "fq_codel", "fq_pie")
 
 
-def filters_acks(link: Mapping[str, Any]) -> bool:
-    """Whether a link's queue drops ACKs that later ones make needless, which are no losses."""
+def filters_acks(link: Mapping[str, Any], tree: Mapping[str, Any]) -> bool:
+    """Whether ACKs cross a link whose queue drops those that later ones make needless, which are no losses."""
     kind, values = scheduler(link)
-    return kind == "cake" and values.get("ack_filter", "no-ack-filter") != "no-ack-filter"
+    filters = kind == "cake" and values.get("ack_filter", "no-ack-filter") != "no-ack-filter"
+    return filters and any(link["name"] in returning(flow) for flow in tree["flows"])
 
 
 def lumps_flows(link: Mapping[str, Any]) -> bool:

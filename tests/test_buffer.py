@@ -119,6 +119,28 @@ def test_a_queue_that_still_moves_may_reach_the_target_by_the_equations(reno: Bu
     assert "By the equations no size at which their queue settles is enough" in said
 
 
+def test_what_the_equations_say_is_what_their_column_says(reno: Buffer) -> None:
+    """ "The equations say 12 packets; with 8 packets they give 99.8 %", of a queue that moved."""
+    low, middle, high = (size(packets, 0.9, by_law=0.999) for packets in (8, 10, 12))
+    assert low.equations is not None
+    moves = replace(low, equations=replace(low.equations, settled=False))
+    said = replace(reno, reason="", sizes=(moves, high)).headline
+    assert "The equations say 12 packets or fewer: with 8 packets their queue still moves;" in said
+    misses = replace(middle, equations=replace(low.equations, utilization=0.98))
+    said = replace(reno, reason="", sizes=(low, misses, high)).headline
+    assert "say 12 packets, from which on every size is enough; 8 packets would be, but not 10;" in said
+    assert "The equations say 12 packets;" in replace(reno, reason="", sizes=(misses, high)).headline
+
+
+def test_more_is_asked_for_only_where_it_helps(reno: Buffer) -> None:
+    """ "A larger one would change nothing", and then "flows may lose together, which asks for more": BBR, Vegas."""
+    less, more = size(5, 0.95, by_law=0.9), size(10, 0.995, by_law=0.999)
+    alike, asks = replace(reno, alike=True), "which asks for more"
+    assert asks in replace(alike, sizes=(less, more)).headline
+    assert asks not in replace(alike, sizes=(replace(less, loss=0.0), more)).headline
+    assert asks not in replace(alike, sizes=(replace(less, utilization=more.utilization), more)).headline
+
+
 def test_without_anything_random_one_run_as_long_as_all_has_an_interval() -> None:
     """
     Three equal runs of 11.7 s said 74.5 % without an interval; one of 300 s has 85 %: a download fills the ACKs' way.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 import pandas as pd
@@ -140,9 +141,8 @@ def _equations(buffer: Buffer) -> str:
     if buffer.reason:
         return f"The equations say nothing: {buffer.reason}."
     said, worst = buffer.by_equations, buffer.apart
-    fewer = " or fewer" * (said is buffer.sizes[0] and said.packets > 1)
     none = f"By the equations no size{_moving(buffer)} is enough"
-    what = f"The equations say {counted(said.packets, 'packet')}{fewer}" if said else none
+    what = f"The equations say {counted(said.packets, 'packet')}{_fewer(buffer, said)}" if said else none
     if not any(size.equations and size.equations.settled for size in buffer.sizes):
         span = time(max(size.length for size in buffer.sizes))
         return f"The equations say nothing: their queue still moves at the end of {span}."
@@ -158,6 +158,20 @@ def _equations(buffer: Buffer) -> str:
         f"{what}; with {counted(worst.packets, 'packet')} they give {share(worst.equations.utilization)} where packets "
         f"have {share(worst.utilization)}. Trust the packets{few * (buffer.flows < MIN_FLOWS_FOR_AVERAGES)}."
     )
+
+
+def _fewer(buffer: Buffer, said: Size) -> str:
+    """Return what the equations say of sizes below the smallest from which on they reach the target."""
+    if said is buffer.sizes[0]:
+        return " or fewer" * (said.packets > 1)
+    below = [(size, size.equations) for size in buffer.sizes if size.equations and size.packets < said.packets]
+    reach = [size for size, own in below if own.utilization >= buffer.target]
+    if not reach:
+        return ""
+    (last, own), also = below[-1], reach[-1]
+    if also is last:
+        return f" or fewer: with {counted(last.packets, 'packet')} their queue still moves" * (not own.settled)
+    return f", from which on every size is enough; {counted(also.packets, 'packet')} would be, but not {last.packets}"
 
 
 def _moving(buffer: Buffer) -> str:
@@ -194,4 +208,10 @@ def _rests(buffer: Buffer) -> str:
         short = len(buffer.sizes) - len(ran)
         parts.append(f"{counted(short, 'size needs', 'sizes need')} longer runs{_more(buffer)}")
     alike = " All flows have the same round trip and may lose together, which asks for more."
-    return f"{'Rests on ' * bool(ran)}{'; '.join(parts)}.{alike * buffer.alike}"
+    return f"{'Rests on ' * bool(ran)}{'; '.join(parts)}.{alike * (buffer.alike and _asks_for_more(ran))}"
+
+
+def _asks_for_more(ran: Sequence[Size]) -> bool:
+    """Return whether packets are lost at the smallest size, and the largest decidedly uses more of the link."""
+    least, most = (ran[0], ran[-1]) if ran else (None, None)
+    return bool(least and most and least.loss > 0 and most.utilization - most.half > least.utilization + least.half)

@@ -259,6 +259,15 @@ def test_grades_are_those_that_the_interval_reaches() -> None:
     assert "grade B to C" in sentence(People({"now": answer}, ("a",)))
 
 
+def test_a_download_is_of_a_class_that_is_named_where_there_are_several() -> None:
+    """A download of 1265 s: of the one Vegas flow that stood first, beside four of CUBIC that took 190 s."""
+    flows = [ac.flows(1, "vegas", rtt="30 ms", name="first"), ac.flows(4, "cubic", rtt="30 ms", name="rest")]
+    tree = ac.dumbbell(rate="20 Mbit/s", queue=DEEP, flows=flows, duration="9 s").canonical
+    assert "a download is a flow of first alone" in footnote(people({"now": tree}, "bottleneck", LENGTH))
+    one = ac.dumbbell(rate="20 Mbit/s", queue=DEEP, flows=flows[:1], duration="9 s").canonical
+    assert "a download" not in footnote(people({"now": one}, "bottleneck", LENGTH))
+
+
 def test_probes_share_the_class_of_the_users_flows() -> None:
     """HTB without a default class: "the probes cannot run here: scenario: link[0].queue: no class takes ..."."""
     leaves = [{"name": name, "rate": "10 Mbit/s", "flows": [name], "queue": DEEP} for name in ("gold", "bronze")]

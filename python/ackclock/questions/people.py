@@ -182,6 +182,8 @@ class People:
     """Links that pages and downloads come over."""
     reason: str = ""
     """Why there is no verdict, where `settings` is empty."""
+    downloader: str = ""
+    """Class whose flows a download is one of, where endless flows of several classes cross these links."""
     within: str = ""
     """Class of flows whose packets share a class of a queue with the probes, where no other would take these."""
     limited: bool = False
@@ -197,6 +199,7 @@ class People:
         """Plain values."""
         return {
             "path": list(self.path),
+            "download_of": self.downloader or None,
             "settings": {key: setting.json() for key, setting in self.settings.items()},
             "reason": self.reason,
         }
@@ -279,9 +282,11 @@ def people(
         settings[key] = replace(settings[key], download=math.nan, runs=runs)
     name = str(user["name"])
     shared = any(True for link in first["link"] for _ in _asking(link["queue"], name))
+    endless = {str(flow["name"]) for link in path for flow in bulk(first, link)}
     return People(
         settings,
         path,
+        downloader=name if name in endless and len(endless) > 1 else "",
         within=name if shared else "",
         limited=limited,
         own_time=once(first),

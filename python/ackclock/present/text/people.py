@@ -156,8 +156,9 @@ def footnote(people: People) -> str:
     if first is None:
         return ""
     links = " and ".join(people.path) + (f" in the class of {people.within}" if people.within else "")
+    whose = f"; a download is a flow of {people.downloader} alone" if people.downloader else ""
     source = "the call of the scenario" if people.own_call else "probes beside the traffic"
     return (
         f"For people: from {source}, over {links}, {counted(len(first.runs), 'seed')} of {time(first.seconds)} a "
-        "setting; ± is the 95 % interval of the mean."
+        f"setting{whose}; ± is the 95 % interval of the mean."
     )

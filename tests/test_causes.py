@@ -749,8 +749,8 @@ def test_a_fairness_that_runs_of_one_length_show_counts(lasts: bool) -> None:
 
 def test_a_fairness_that_runs_of_one_length_turn_round_does_not_count() -> None:
     even = remedy.Effect("jain", "l", 0.7, 0.98, 0.01, None, Evidence("a test", 0.98), owed=True)
-    for better in (True, False, None):
-        (told,) = remedy.Balance((even,)).confirmed([replace(even, better=better)]).effects
+    for better, after in ((True, 0.98), (False, 0.6), (None, 0.98)):
+        (told,) = remedy.Balance((even,)).confirmed([replace(even, after=after, better=better)]).effects
         assert told.better is (True if better else None)
 
 

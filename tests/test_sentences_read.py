@@ -92,6 +92,10 @@ def test_needless_acks_are_no_losses() -> None:
     answer = verdict([run])
     assert answer is not None
     assert "lost at up" not in answer.text
+    both["link"][1] = {"name": "up", "rate": "0.3 Mbit/s", "queue": {"aqm": "drop-tail", "capacity": "50 packets"}}
+    plain = verdict([ac.run(ac.Scenario({**tree, **both, "flows": flows}), trace_links=True)])
+    assert plain is not None
+    assert re.search(r"[0-9] % of the ACKs are lost at up", plain.text)
 
 
 def test_links_wider_than_the_bottleneck_are_no_fault() -> None:

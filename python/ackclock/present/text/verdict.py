@@ -14,7 +14,7 @@ from ...core.statement import state
 from ...core.units import share, time
 from ...questions.causes.experiment import applies
 from ...questions.causes.measures import Numbers, lost, numbers
-from ...questions.causes.scales import ENDLESS, carried
+from ...questions.causes.scales import ENDLESS, carried, carries_data
 from ...questions.causes.sentences import interval
 from ...questions.causes.symptoms import SYMPTOMS
 
@@ -53,7 +53,8 @@ def verdict(results: Sequence[Result]) -> Verdict | None:
             mean, limit = interval(values), symptom.limit(measured[0])
             half = mean.half if math.isfinite(mean.half) else 0.0
             if mean.mean - half > limit:
-                words = _words(symptom.key, mean.mean, measured[0], where * (symptom.key != "stream"))
+                packets = "packets" if carries_data(first._scenario, name) else "ACKs"
+                words = _words(symptom.key, mean.mean, measured[0], where * (symptom.key != "stream"), packets)
                 problems += [words] * (words not in problems)
             elif mean.mean + half > limit:
                 open_.append(f"{state(f'causes.open-{symptom.key}', limit=limit)}{where}")
@@ -74,12 +75,12 @@ def _wider(tree: Mapping[str, Any], name: str) -> bool:
     return all(min(rates[place] for place in flow["path"]) < rates[name] for flow in over)
 
 
-def _words(key: str, value: float, first: Numbers, where: str) -> str:
-    """A problem in words."""
+def _words(key: str, value: float, first: Numbers, where: str, packets: str) -> str:
+    """A problem in words, with what the link's packets are called."""
     return {
         "delay": f"bufferbloat{where}: half of the packets wait {time(value)} or more, on top of a round trip of "
         f"{time(first.rtt)}",
-        "loss": f"{share(value)} of the packets are lost{where}",
+        "loss": f"{share(value)} of the {packets} are lost{where}",
         "stream": f"streams without congestion control lose up to {share(value)} of their packets{where}",
         "idle": f"the link stands idle {share(value)} of the time{where}",
         "unfair": f"the flows share unevenly{where}: Jain's index is {1 - value:.2f}",

@@ -19,7 +19,7 @@ from scipy import stats
 
 import ackclock as ac
 import wire_checker
-from interval_checker import in_parts, over_seeds, uneven
+from interval_checker import ended, in_parts, over_seeds, uneven
 
 CLOSE = 0.02
 """Numbers count as equal up to this part: texts have three digits, traces are sampled."""
@@ -371,7 +371,7 @@ def _symptom(what: Any, limit: Any, gone: float) -> Any:
             after = float(np.mean(runs.values(key, what) or [math.nan]))
             _near(cause["value"], after, sentence)
             _interval(cause, runs, key, what, sentence)
-            below = after <= limit(runs.of(key)[0], runs) + 1e-9 and after <= gone * before + 1e-9
+            below = after <= limit(runs.of(key)[0], runs) * (1 + CLOSE) + 1e-9 and after <= gone * before + 1e-9
             assert below or after <= 0.2 * before + 1e-9, (sentence["text"], key, after, before)
 
     return checked
@@ -573,7 +573,7 @@ def _measure(key: str, name: str) -> Any:
     if key == "goodput":
         return lambda run, _runs: float(run.flows["goodput"][run.flows["class"] == name].sum())
     if key == "finished":
-        return lambda run, _runs: float(run.flows["completion"][run.flows["class"] == name].notna().mean())
+        return lambda run, _runs: ended(run, name)
     if key == "completion":
         return lambda run, _runs: _median_transfer(run, name)
     links = {"delay_p50": _wait(0.5), "delay_p99": _wait(0.99), "loss": _lost, "stream_loss": _stream_loss,

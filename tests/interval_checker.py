@@ -43,3 +43,13 @@ def uneven(rates: Any) -> float:
     """One less Jain's index; NaN where nobody gets anything."""
     got = np.asarray(rates, dtype=float)
     return float(1 - got.sum() ** 2 / (got.size * (got**2).sum())) if got.any() else math.nan
+
+
+def ended(run: Any, name: str) -> float:
+    """The part of a class's transfers that end, without those that the run cuts off before they are late."""
+    flows = run.flows[run.flows["class"] == name]
+    open_, usual = flows[flows["completion"].isna()], flows["completion"].median()
+    if math.isnan(usual):
+        return math.nan if flows["goodput"].sum() > 0 else 0.0
+    late = int((run.window[1] - open_["start"] > 3 * usual).sum())
+    return (len(flows) - len(open_)) / (len(flows) - len(open_) + late)

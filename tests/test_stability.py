@@ -331,7 +331,9 @@ def test_command_answers_in_a_sentence(capsys: pytest.CaptureFixture[str], tmp_p
         == 0
     )
     out = capsys.readouterr().out
-    assert out.startswith("Compound over RED, 10 ms: Stable. ")
+    # the packets' queue is 77 packets instead of 101, more than the tolerance
+    assert out.startswith("Compound over RED, 10 ms: Trust the packets, in which the mean queue is ")
+    assert " By the equations: Stable. " in out
     # 53.82 ms without the access links' 12.32 ms of transmission
     assert "may grow from 10 ms to 41.5" in out
     assert "; the onset is gradual (supercritical); at 43.5" in out

@@ -767,7 +767,7 @@ def test_runs_of_the_first_link_serve_those_beside_it() -> None:
 
 def test_a_remedy_says_of_each_link_what_the_table_has() -> None:
     """ "0.85 % lost" of a link beside a table with 0.5 %: it was compared with the runs that judged another link."""
-    result = ac.why(scenario=random_line(1510041))
+    result = ac.why(scenario=random_line(1510043))
     settings = {link: present for link, present, *_ in result.every}
     assert result.beside[0].diagnosis.present.length != result.diagnosis.present.length
     rows = {"delay_p50": "delay_p50", "delay_p99": "delay_p99", "loss": "loss", "rate": "utilization"}
@@ -791,7 +791,8 @@ def test_what_still_moves_is_measured_for_longer() -> None:
 
     def runs(*halves: tuple[float, float]) -> Measured:
         numbers = tuple(
-            SimpleNamespace(loss=sum(pair) / 2, halves={"loss": pair}, transmission=1e-4, rtt=0.1) for pair in halves
+            SimpleNamespace(lost_in_all=sum(pair) / 2, halves={"loss": pair}, transmission=1e-4, rtt=0.1)
+            for pair in halves
         )
         return Measured("present", numbers, scales.Length(1.0, 1.0, 0.01, "any"), enough=True, factor=1.0)  # type: ignore[arg-type]
 

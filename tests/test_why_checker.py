@@ -263,9 +263,9 @@ def _column() -> Any:
 def _effect(**other: str) -> Any:
     true = TEXT["remedies"]._effect
 
-    def words(effect: Any, balance: Any) -> str:
+    def words(effect: Any) -> str:
         changed = {key: getattr(effect, value) for key, value in other.items() if effect.key == "loss"}
-        return str(true(replace(effect, **changed) if other else replace(effect, key="delay_p99"), balance))
+        return str(true(replace(effect, **changed) if other else replace(effect, key="delay_p99")))
 
     return patch.object(TEXT["remedies"], "_effect", words)
 
@@ -383,10 +383,11 @@ def _narrow(place: Any) -> Any:
 def _other_class() -> Any:
     """The goodput that falls is said of another class."""
     true = TEXT["remedies"]._effect
+    names = [str(flow["name"]) for flow in random_line(9100011).canonical["flows"]]
 
-    def words(effect: Any, balance: Any) -> str:
-        others = [own.subject for own in balance.effects if own.key == "goodput" and own.subject != effect.subject]
-        return str(true(replace(effect, subject=others[0]) if effect.key == "goodput" else effect, balance))
+    def words(effect: Any) -> str:
+        other = next(own for own in names if own != effect.subject)
+        return str(true(replace(effect, subject=other) if effect.key == "goodput" else effect))
 
     return patch.object(TEXT["remedies"], "_effect", words)
 

@@ -33,6 +33,8 @@ HOSTS: Final = "hosts"
 GOODPUT: Final = "goodput "
 """... and before the name of a class its goodput, in `Numbers.parts`."""
 
+LATE: Final = 3.0
+"""A transfer that takes so many times as long as those that end does not end."""
 ALIKE: Final = 0.005
 """Round trips that differ by less than this part are shown as one."""
 
@@ -393,9 +395,7 @@ def _classes(raw: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, Class
             loss=lost / max(sent, lost + answer["received"]) if sent else math.nan,
             one_way_p50=_number(answer.get("delay_p50")),
             one_way_p99=_number(answer.get("delay_p99")),
-            finished=float(np.isfinite(raw["flows"]["completion"][own]).mean())
-            if flow["traffic"]["kind"] == "transfer"
-            else math.nan,
+            finished=_finished(raw, own) if flow["traffic"]["kind"] == "transfer" else math.nan,
             completion=_completion(raw, own, place, flow["traffic"]["kind"]),
         )
     return classes
@@ -414,6 +414,23 @@ def _completion(raw: Mapping[str, Any], own: NDArray[np.bool_], place: int, kind
     rows = (row for row in raw.get("transfers", []) if row["class"] == place and row["size_from"] == 0)
     row = next((row for row in rows if math.isinf(row["size_to"])), None)
     return math.nan if row is None or row["censored"] >= row["completed"] else float(row["fct_p50"])
+
+
+def _finished(raw: Mapping[str, Any], own: NDArray[np.bool_]) -> float:
+    """
+    Return the part of a class's transfers that come to their end, of those that are due.
+
+    What a run's end cuts off is not due: it has had less than `LATE` times as long as those that ended take. Where none
+    ended, and some data arrives, it is not known.
+    """
+    import numpy as np
+
+    starts, times = raw["flows"]["start"][own], raw["flows"]["completion"][own]
+    ended = np.isfinite(times)
+    if not ended.any():
+        return 0.0 if not np.sum(raw["flows"]["goodput"][own]) else math.nan
+    due = ended | (starts + LATE * float(np.median(times[ended])) < raw["window"][1])
+    return float(ended[due].mean())
 
 
 def _number(value: Any) -> float:
@@ -443,5 +460,5 @@ def longest_wait(runs: Sequence[Numbers], tree: Mapping[str, Any], link: str) ->
     longest = 0.0
     for own in runs:
         way = max((own.classes[flow["name"]].one_way_p99 for flow in bulk(tree, link)), default=math.inf)
-        longest = max(longest, min((wait for wait in (own.delay_p99, way) if not math.isnan(wait)), default=0.0))
+        longest = max(longest, min(filter(math.isfinite, (own.delay_p99, way)), default=0.0))
     return longest

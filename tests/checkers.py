@@ -371,7 +371,7 @@ def _symptom(what: Any, limit: Any, gone: float) -> Any:
             after = float(np.mean(runs.values(key, what) or [math.nan]))
             _near(cause["value"], after, sentence)
             _interval(cause, runs, key, what, sentence)
-            below = after <= limit(runs.of(key)[0], runs) * (1 + CLOSE) + 1e-9 and after <= gone * before + 1e-9
+            below = after <= limit(runs.of(key)[0], runs) + 1e-9 and after <= gone * before + 1e-9
             assert below or after <= 0.2 * before + 1e-9, (sentence["text"], key, after, before)
 
     return checked

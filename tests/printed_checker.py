@@ -105,8 +105,14 @@ def _setting(text: str, part: Mapping[str, Any], name: str, setting: Mapping[str
     for key, shown in zip(keys, match.groups(), strict=True):
         if setting[key] is not None:
             wire = [setting["wire_loss"]] if key == "loss" and setting["wire_loss"] else []
-            faults += _near(f"{head}: {key}", shown, [setting[key], *wire])
+            faults += _near(f"{head}: {key}", shown, [setting[key], *wire, *_over_seeds(setting, key)])
     return faults
+
+
+def _over_seeds(setting: Mapping[str, Any], key: str) -> list[float]:
+    """What stands after a wait whose interval over the seeds is more than a tenth of it."""
+    value, half = setting[key], setting.get(f"{key}_half", 0.0)
+    return [] if half <= 0.1 * value else [half] if half <= value else [0.0, value + half]
 
 
 def _rows(text: str, head: str) -> dict[str, str]:

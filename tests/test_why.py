@@ -28,10 +28,11 @@ from ackclock.questions.causes.ablations import GENERAL, set_control
 from ackclock.questions.causes.experiment import Lab
 from ackclock.questions.causes.measures import ClassNumbers, numbers
 from ackclock.questions.causes.remedy import Balance, Effect, Key, effects
-from ackclock.questions.causes.sentences import Evidence
+from ackclock.questions.causes.sentences import Evidence, interval
 from ackclock.questions.causes.symptoms import SYMPTOMS, Measured
 from ackclock.questions.endpoint_style import styled
 from ackclock.questions.remedies import Remedy
+from ackclock.questions.setting import averaged, measured
 from ackclock.questions.why import stated
 from conftest import Command
 from verdict_variants import Variant, made, random_crossing, random_line, random_link
@@ -917,3 +918,15 @@ def test_a_link_that_nothing_crosses_in_some_run_is_said_to_be_empty_there() -> 
     unknown = replace(answer, present=replace(answer.present, delay_p50=math.nan, delay_p99=math.nan))
     assert "delay p50 unknown, p99 unknown; utilisation" in str(unknown)
     assert "nan" not in str(unknown)
+
+
+def test_a_wait_of_which_seeds_differ_has_its_interval_in_the_table() -> None:
+    """A 99th percentile of "144 ms" with FQ-CoDel in place of 83 ms; runs of 600 s had 54 in place of 92 ms."""
+    link = ac.dumbbell(rate="10 Mbit/s", queue="codel", flows=ac.flows(1, "cubic", rtt="20 ms"), duration="2 s")
+    result = ac.run(link, trace_links=True)
+    own = numbers(result, "bottleneck")
+    seeds = [replace(own, delay_p50=0.01, delay_p99=tail) for tail in (0.02, 0.14, 0.2)]
+    setting = averaged(measured(result, "bottleneck", 1e7, "codel"), seeds)
+    assert setting.delay_p99_half == pytest.approx(interval([0.02, 0.14, 0.2]).half)
+    answer = ac.why(link)
+    assert "delay p50 10 ms, p99 120 ms [0 ms, 348 ms]; utilisation" in str(replace(answer, present=setting))

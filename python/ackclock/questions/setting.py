@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..core.scenario import link_of
 from .causes.measures import ClassNumbers, Numbers, goodput, numbers, queued
 from .causes.scales import bits as bits_of
+from .causes.sentences import interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,6 +58,9 @@ class Setting:
     """Highest sampled queue of all seeds, in the same unit."""
     wire_loss: float = 0.0
     """Part of the packets that leave the queue which the link's wire loses."""
+    delay_p50_half: float = 0.0
+    """Half the 95 % interval of the median over the seeds, s."""
+    delay_p99_half: float = 0.0
     kept: bool = False
     """Whether it is the present queue, which stays: another would bring nothing beside those of other links."""
 
@@ -98,10 +102,16 @@ def averaged(setting: Setting, ones: Sequence[Numbers], part: float = 1.0) -> Se
     def mean(key: str) -> float:
         return float(sum(getattr(run, key) for run in ones) / len(ones))
 
+    def half(key: str) -> float:
+        wide = interval([getattr(run, key) for run in ones]).half
+        return wide if math.isfinite(wide) else 0.0
+
     return replace(
         setting,
         delay_p50=mean("delay_p50"),
         delay_p99=mean("delay_p99"),
+        delay_p50_half=half("delay_p50"),
+        delay_p99_half=half("delay_p99"),
         utilization=part * mean("utilization"),
         loss=mean("loss"),
         wire_loss=mean("wire_loss"),

@@ -15,6 +15,7 @@ from ...questions.causes.scales import carried, policed, quantities
 from ...questions.causes.shapers import let_through
 from .. import plot
 from ..text import people
+from ..text.templates import time_over_seeds
 from ..text.why import classes, commands, transfers
 from .stability import Section, _drawn, _rendered, _write
 
@@ -45,8 +46,14 @@ def page(why: Why) -> str:
     settings = [entry for _, entry in columns.values()]
     rows: list[tuple[str, list[str]]] = [
         ("queue", [setting.queue for setting in settings]),
-        ("queueing delay, median", [time(setting.delay_p50) for setting in settings]),
-        ("queueing delay, 99th percentile", [time(setting.delay_p99) for setting in settings]),
+        (
+            "queueing delay, median",
+            [time_over_seeds(setting.delay_p50, setting.delay_p50_half) for setting in settings],
+        ),
+        (
+            "queueing delay, 99th percentile",
+            [time_over_seeds(setting.delay_p99, setting.delay_p99_half) for setting in settings],
+        ),
         ("highest queue", [time(max(setting.peak, setting.highest)) for setting in settings]),
         ("utilisation", [share(setting.utilization) for setting in settings]),
         ("packets dropped", [share(setting.loss) for setting in settings]),

@@ -30,9 +30,13 @@ SPREAD: Final = 0.1
 """Half an interval that is more than this part of its mean is stated."""
 
 
-def time_over_seeds(mean: Interval) -> str:
-    """Return a mean time, with its interval where the seeds differ much."""
-    return time_within(mean.mean, mean.half) if mean.half > SPREAD * mean.mean else time(mean.mean)
+def time_over_seeds(mean: float, half: float) -> str:
+    """Return a mean time, with half its interval where the seeds differ much."""
+    return time_within(mean, half) if half > SPREAD * mean else time(mean)
+
+
+def _over_seeds(mean: Interval) -> str:
+    return time_over_seeds(mean.mean, mean.half)
 
 
 def little(part: float) -> str:
@@ -42,7 +46,7 @@ def little(part: float) -> str:
 
 FORMS: Final[Mapping[str, Callable[[Any], str]]] = {
     "time": time,
-    "over_seeds": time_over_seeds,
+    "over_seeds": _over_seeds,
     "precise": precise_time,
     "share": share,
     "rate": rate_text,

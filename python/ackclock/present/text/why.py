@@ -18,6 +18,7 @@ from ...questions.setting import Setting
 from ...questions.why import Why
 from ..tables import TextTable, text_table
 from . import people, remedies
+from .templates import time_over_seeds
 
 STATED: Final = 0.01
 """Intervals of goodputs wider than this part of them are stated."""
@@ -107,7 +108,8 @@ def text(why: Why) -> str:
             head = f"{link}, {name}: " if many else f"{name:8}"
             lines += [f"{head}{shown.queue}", f"  queue |{shown.spark}| peak {time(shown.peak)} in the first run"]
             lines += [
-                f"  delay p50 {_delay(shown.delay_p50)}, p99 {_delay(shown.delay_p99)}; "
+                f"  delay p50 {_delay(shown.delay_p50, shown.delay_p50_half)}, "
+                f"p99 {_delay(shown.delay_p99, shown.delay_p99_half)}; "
                 f"utilisation {share(shown.utilization)}; {_loss(shown)}",
                 "",
             ]
@@ -125,9 +127,9 @@ def text(why: Why) -> str:
     return "\n".join([*lines, why.checked, *([foot] if foot else [])])
 
 
-def _delay(seconds: float) -> str:
-    """A mean delay; unknown where nothing crosses the link in some run."""
-    return time(seconds) if math.isfinite(seconds) else "unknown"
+def _delay(seconds: float, half: float) -> str:
+    """A mean delay, with its interval where seeds differ much; unknown where nothing crosses the link in some run."""
+    return time_over_seeds(seconds, half) if math.isfinite(seconds) else "unknown"
 
 
 def _loss(setting: Setting) -> str:

@@ -94,4 +94,5 @@ def _downloads(subscribers: Subscribers) -> str:
     if not subscribers.more or not count:
         aside = f" (now no {subscribers.way})" if subscribers.more else ""
         return f"{one} gets {rate_text(subscribers.after.downloads)}{aside}"
-    return f"{one} gets {rate_text(after)} (now {rate_text(now)}; median of the {count} there are now)"
+    whose = "of the one there is now" if count == 1 else f"median of the {count} there are now"
+    return f"{one} gets {rate_text(after)} (now {rate_text(now)}; {whose})"

@@ -21,6 +21,8 @@ MOST_COSTS: Final = 2
 """Costs of classes of flows and of a page that are stated: the greatest."""
 ALIKE: Final = "neither is better by more than chance"
 """Where no measure that is preferred differs."""
+TIMES: Final = ("page", "completion")
+"""Effects on the time that a transfer takes, or the page of a probe."""
 WIDE: Final = 0.2
 """The interval of a change is stated where half of it is more than this part of the change."""
 
@@ -51,7 +53,7 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
     if not gains:
         gain = "no gain for certain" if balance.promising else "no gain that counts"
         text = f"{what} instead{where} would bring these flows {gain}"
-        text += f"; it has {costs}" if costs else ""
+        text += f", but {costs}" if costs else ""
         return Sentence(name, "does-not-help", text + ".", numbers_of, evidence)
     text = f"{what} instead{where}: {weighed}."
     if prefer is not None:
@@ -81,6 +83,8 @@ def _weighed(remedy: Remedy) -> tuple[str, str, str]:
     """Return gains, costs but the throughput, and all with what is paid."""
     balance, many = remedy.balance, _many(remedy.balance)
     of_links = [gain for gain in balance.gains if gain.key not in OF_PEOPLE or gain.key == "finished"]
+    if of_links and any(cost.key in TIMES for cost in balance.costs):  # beside the one that is longer, those shorter
+        of_links += [gain for gain in balance.gains if gain.key in TIMES]
     gains = _by_link(of_links or balance.gains, many) or _freed(balance)
     costs = _by_link(_greatest(balance.costs), many)
     shaped_links = {link for link, setting in remedy.settings.items() if "behind a shaper" in setting.queue}
@@ -119,7 +123,7 @@ def _effect(effect: Effect) -> str:
         if effect.after > MANIFOLD * effect.before:
             return f"{number(effect.after / effect.before)} times the throughput"
         return f"{_part(effect)} {less} throughput"
-    if effect.key in ("page", "completion"):
+    if effect.key in TIMES:
         what = "a page" if effect.key == "page" else f"a transfer of {effect.subject}"
         if effect.after > TWICE * effect.before:
             return f"{number(effect.after / effect.before)} times as long for {what}"

@@ -318,3 +318,11 @@ def test_notes_on_queues_are_of_the_flows_that_are_there() -> None:
     assert "the one of scalable packets goes first" in notes("dualpi2", few, scalable)[0]
     assert notes("fq", one) == [f"{what} fq: there is one flow, so that there is one queue"]
     assert "those of one flow of 5" in notes("fq", few)[0]
+
+
+def test_time_that_stands_still_is_an_error() -> None:
+    """Ten CUBIC flows over CoDel: the queue's laws switch to and fro at 1.9 s, and no answer came in 20 minutes."""
+    queue = {"aqm": "codel", "capacity": "167 packets"}
+    link = ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=ac.flows(10, "cubic", rtt="40 ms"), duration="10 s")
+    with pytest.raises(ac.AnalysisError, match=re.escape("step size underflow at t = 1.907")):
+        ac.fluid(link, duration="2 s", steps=20_000)

@@ -147,6 +147,9 @@ const DENSE: [f64; 7] = [
 /// A discontinuity in a derivative of higher order than this does not disturb a method of order
 /// five.
 const SMOOTH_ORDER: usize = 5;
+/// So many steps in a row that end where they began do not come to an end: a bound is left and
+/// reached again, or a switch passed to and fro, at one instant.
+const STEPS_AT_A_STANDSTILL: usize = 1000;
 /// Discontinuities that are kept before the old ones are looked for.
 const DISCONTINUITIES_KEPT: usize = 64;
 
@@ -347,11 +350,18 @@ pub fn integrate<D: DynSystem + ?Sized>(
     }
     tolerance.check()?;
     let mut work = Integration::new(system, p, history, (t0, t1), tolerance)?;
+    let mut standing = 0;
     for _ in 0..tolerance.steps {
         if work.t >= t1 {
             return Ok(work.run.path);
         }
+        let before = work.t;
         work.advance()?;
+        let still = work.t - before <= 16.0 * f64::EPSILON * before.abs();
+        standing = if still { standing + 1 } else { 0 };
+        if standing >= STEPS_AT_A_STANDSTILL {
+            return Err(Error::StepUnderflow { time: work.t });
+        }
     }
     if work.t >= t1 {
         Ok(work.run.path)

@@ -217,7 +217,8 @@ def _shrinks(disagreement: dict[str, Any], lab: dict[str, tuple[list[Any], Any]]
             return [f"{key}: the equations fluctuate too"]
     (few, few_half), (many, many_half) = parts["chance"], parts["flows"]
     noise = many / few * math.hypot(many_half / many, few_half / few)
-    wrong = [] if abs(many / few - 0.5) < 0.15 + noise else [f"four times the flows leave {many / few:.0%} of them"]
+    shrunk = many / few < MORE + noise if disagreement["part"] else abs(many / few - 0.5) < 0.15 + noise
+    wrong = [] if shrunk else [f"four times the flows leave {many / few:.0%} of them"]
     shares = r"([0-9.e-]+) % of the mean queue with 4 times as many flows, ([0-9.e-]+) % with these"
     stated = re.search(shares, disagreement["sentence"])
     for said, mean, half in zip(stated.groups() if stated else (), (many, few), (many_half, few_half), strict=False):

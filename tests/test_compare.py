@@ -489,6 +489,30 @@ def test_what_is_called_a_fluctuation(many: float, half: float, equations: float
     assert fluctuations(tried(0.0, 400.0), tried(0.0, 100.0)) is None
 
 
+def test_fluctuations_may_be_a_part_of_what_moves_a_queue() -> None:
+    """Eight Reno flows over PIE: "cause not found (tried in vain: ... with 4 times as many flows)" was said."""
+    scenario = ac.dumbbell(
+        rate="20 Mbit/s",
+        delay="5 ms",
+        queue={"aqm": "pie", "capacity": "400 packets"},
+        flows=ac.flows(8, "reno", rtt="50 ms"),
+        duration="60 s",
+        measure="20 s .. 60 s",
+    )
+    (disagreement,) = [
+        disagreement
+        for disagreement in ac.compare(scenario).disagreements
+        if (disagreement.measure, disagreement.engine) == ("deviation", "fluid")
+    ]
+    assert disagreement.explanation.key == "flows"
+    assert disagreement.explanation.part
+    assert disagreement.explanation.fluctuations is not None
+    many, few = disagreement.explanation.fluctuations
+    assert 0.5 < many / few < 0.7
+    assert "part of the cause is the number of flows, 8: their random fluctuations" in disagreement.sentence
+    assert disagreement.sentence.endswith("the rest was not found.")
+
+
 def test_without_a_cause_it_says_so() -> None:
     """The loss of windows of six packets, a difference that no ablation closes."""
     comparison = ac.compare(ac.loads(MANY_FLOWS.replace('"40 Mbit/s"', '"10 Mbit/s"')))

@@ -152,15 +152,16 @@ def cause(measure: str, explanation: Explanation) -> str:
     values = f"{named.done}{'' if explanation.key == 'cannot-tell' else ':'} {_values(measure, named)}"
     if explanation.key == "cannot-tell":
         return f"cannot tell the cause: {values}, but {_doubt(named, now)}"
-    if explanation.part:
-        return f"part of the cause is {named.cause} ({values}); the rest was not found"
     if explanation.fluctuations is not None:
         many, few = explanation.fluctuations
-        return (
-            f"the cause is {named.cause}: their random fluctuations, which the equations do not have, shrink as the "
-            f"root of their number (the standard deviation is {100 * many:.3g} % of the mean queue {named.done}, "
-            f"{100 * few:.3g} % with these)"
-        )
+        parts = f"{100 * many:.3g} % of the mean queue {named.done}, {100 * few:.3g} % with these"
+        shrink = f"(the standard deviation is {parts})"
+        whose = f"{named.cause}: their random fluctuations, which the equations do not have, shrink"
+        if explanation.part:
+            return f"part of the cause is {whose} with their number {shrink}; the rest was not found"
+        return f"the cause is {whose} as the root of their number {shrink}"
+    if explanation.part:
+        return f"part of the cause is {named.cause} ({values}); the rest was not found"
     return f"{'it takes both' if JOINT in named.key else 'the cause is'} {named.cause} ({values})"
 
 

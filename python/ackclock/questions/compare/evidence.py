@@ -120,8 +120,8 @@ class Explanation:
     """The experiment that shows the cause, a part of it, or what may be the cause."""
     fluctuations: tuple[float, float] | None = None
     """
-    Standard deviation of the packets' queue as a part of its mean, with many and with few flows, where the cause is
-    that a few flows fluctuate at random (`fluctuations`).
+    Standard deviation of the packets' queue as a part of its mean, with many and with few flows, where the cause, or a
+    part of it, is that a few flows fluctuate at random (`fluctuations`).
     """
     unaffordable: Mapping[str, float] = field(default_factory=dict)
     """
@@ -201,12 +201,13 @@ def whole(measure: str, trial: Tried, before: Tried) -> bool:
     return closed and trial.apart <= PART * before.apart and trial.leaves(MAX_SHARE_LEFT, before)
 
 
-def fluctuations(many: Tried, few: Tried) -> tuple[float, float] | None:
+def fluctuations(many: Tried, few: Tried, *, part: bool = False) -> tuple[float, float] | None:
     """
     Return the parts of the mean queue by which many and few flows move it, where that shows random fluctuations.
 
     Random movements about an equilibrium shrink beside the mean queue as the root of the number of flows, here
-    `FACTOR`; an oscillation stays as large a part of it. Equations have no random movements.
+    `FACTOR`; an oscillation stays as large a part of it. Equations have no random movements. With `part` they shrink by
+    less than the root, but are a part of what moves the queue for certain.
     """
     if math.isnan(few.queue) or min(few.packet, many.packet) <= 0:
         return None
@@ -216,8 +217,10 @@ def fluctuations(many: Tried, few: Tried) -> tuple[float, float] | None:
     left = parts[0] / parts[1]
     spread = left * math.hypot(many.half / many.packet, few.half / few.packet)
     root = 1 / math.sqrt(FACTOR)
-    if left - spread > root or left + spread >= MAX_SHARE_LEFT or left + spread < root**2 / MAX_SHARE_LEFT:
-        return None  # they shrink too little, or by much more: then something else changes, too
+    if (left - spread > root) is not part or left + spread >= MAX_SHARE_LEFT:
+        return None
+    if left + spread < root**2 / MAX_SHARE_LEFT:
+        return None  # they shrink by much more than the root: then something else changes, too
     return parts
 
 

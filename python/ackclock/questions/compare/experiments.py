@@ -328,6 +328,8 @@ def _verdict(measure: str, key: str, pair: _Pair, size: float) -> Verdict:
         return Verdict.WITHDRAWN
     if key == "flows" and fluctuations(without, now):
         return Verdict.REMOVES
+    if key == "flows" and fluctuations(without, now, part=True):
+        return Verdict.PART
     if not _possible(without, now) or begins_to_swing(without, now):
         return Verdict.KEEPS
     if _undecided(measure, without, now):
@@ -347,7 +349,9 @@ def _explanation(search: Search[_Pair], now: Tried, unaffordable: Mapping[str, f
         if likely := min(search.of(verdict), key=lambda pair: pair.apart, default=None):
             part = verdict is Verdict.PART
             key = likely.ablated.key if part else "cannot-tell"
-            return Explanation(key, part=part, tried=(likely.now, *tried), named=likely.ablated)
+            random = fluctuations(likely.ablated, likely.now, part=True) if key == "flows" else None
+            named = likely.ablated
+            return Explanation(key, part=part, tried=(likely.now, *tried), named=named, fluctuations=random)
     left = {key: cost for key, cost in unaffordable.items() if key not in {trial.key for trial in tried}}
     return Explanation("cannot-tell" if left else "not-found", tried=(now, *tried), unaffordable=left)
 

@@ -209,6 +209,44 @@ def test_the_headline_leads_with_a_swing_of_another_size() -> None:
     assert headline(answer, apart).startswith("Trust the packets, in which the queue is between ")
 
 
+def test_a_queue_that_moves_as_much_is_not_said_to_rest() -> None:
+    """Five Reno flows: "packets, in which the queue does not oscillate", beside a limit cycle of a longer run."""
+    flow = ac.flows(5, "reno", rtt="40 ms", start="uniform 0 s .. 1 s")
+    link = ac.dumbbell(rate="10 Mbit/s", queue={"capacity": "100 ms"}, flows=flow, duration="60 s")
+    answer = ac.stability(link).answer([], budget=1)
+    check = packet_check(answer)
+    assert check.oscillates_by_law
+    assert math.isnan(check.run.period)
+    assert check.run.queue_std > check.std_by_law / 2
+    assert check.run.oscillates is None
+    assert "does not oscillate" not in headline(answer, check)
+    assert "whether it oscillates cannot be told" in check.sentence
+
+
+def test_a_measurement_is_put_beside_the_motion_after_a_large_disturbance() -> None:
+    """Reno over PIE: "they differ", 375 packets beside 159, where the equations also swing between 0 and 400."""
+    flow = ac.flows(8, "reno", rtt="50 ms")
+    link = ac.dumbbell(rate="300 Mbit/s", queue={"aqm": "pie", "capacity": "400 packets"}, flows=flow, duration="9 s")
+    of = ac.stability(link)
+    swings = of.large_signal
+    assert of.stable
+    assert swings.settles is False
+    mode = SimpleNamespace(is_cycle=True, decay=SimpleNamespace(value=1.0))
+    measured: Any = SimpleNamespace(link="bottleneck", verdict="oscillates", queue_mean=160.0, period=4.0, mode=mode)
+    apart = discrepancy(of, measured)
+    assert apart.agree is None
+    assert apart.numbers["queue (packets)"][0] == pytest.approx(swings.moments("bottleneck.queue")[0])
+    assert apart.numbers["period (s)"][0] == pytest.approx(swings.period)
+    assert apart.sentences[0] == (
+        'the equations say "does not oscillate" after a small disturbance and "oscillates" after a large one, the '
+        'packets "oscillates"'
+    )
+    measured.verdict = "does not oscillate"
+    rests = discrepancy(of, measured).numbers
+    assert rests["queue (packets)"][0] == pytest.approx(375)
+    assert rests["period (s)"][0] == pytest.approx(math.tau / abs(of.rightmost.imag))
+
+
 def test_a_queue_is_measured_after_it_has_adapted() -> None:
     """AVQ: 40 packets in 18 s, while its virtual capacity rose from 0.8; in two minutes 72 +- 20."""
     flows = ac.flows(20, "reno", rtt="80 ms")
@@ -293,6 +331,21 @@ def test_one_of_several_queues_is_named() -> None:
     lot = ac.parking_lot(hops=2, rate="20 Mbit/s", queue=queue, through=through, cross=cross, duration="9 s")
     check = packet_check(ac.stability(lot).answer(budget=1), ANY)
     assert check.sentence.count("the queue of hop-1 ") == 2
+
+
+def test_of_several_queues_that_which_swings_most_is_named() -> None:
+    """Two links: "at 121.6 ms the queue oscillates between 22 and 28.67 packets", and the other from 22 to 52.7."""
+    queue = {"aqm": "pi2", "capacity": "400 packets"}
+    through, cross = ac.flows(5, "reno", rtt="60 ms"), ac.flows(5, "reno", rtt="60 ms")
+    lot = ac.parking_lot(hops=2, rate="20 Mbit/s", queue=queue, through=through, cross=cross, duration="9 s")
+    tree = lot.canonical
+    tree["link"][1]["rate"], tree["flows"][2]["rtt"] = "30 Mbit/s", "121.6 ms"
+    lot = ac.Scenario(tree)
+    swings = ac.stability(lot).large_signal
+    (first, second) = swings.ranges.values()
+    assert first == pytest.approx((swings.low, swings.high), abs=0.5)
+    assert second[1] - second[0] > 2 * (first[1] - first[0])
+    assert swings.swing == f"the queue of hop-2 oscillates between {second[0]:.4g} and {second[1]:.4g} packets"
 
 
 @pytest.mark.parametrize(("mean", "std", "oscillates", "differs"), [

@@ -227,9 +227,7 @@ def _verdict(answer: Answer) -> str:
     if roots == 0 and answer.of.schedules:
         text += f" but for the schedule of the senders ({schedules(answer.of.schedules)})"
     if roots and run is not None and run.settles is False:
-        links = answer.of.equations.links
-        whose = f"the queue of {links[0]}" if len(links) > 1 else "the queue"
-        whose = "each flow's queue" if answer.of.equations.one_of > 1 else whose
+        whose = "each flow's queue" if answer.of.equations.one_of > 1 else "the queue"
         text += f": {run.swing.replace('the queue', whose, 1)}"
         if math.isfinite(run.period):
             text += f" with a period of {quantity(run.period, 's')}"
@@ -305,7 +303,10 @@ def _verb(limit: Limit) -> str:
 
 
 def swing(run: LargeSignal) -> str:
-    """Return the range of the oscillation at the end of a run."""
+    """Return the range of the oscillation at the end of a run: of several queues, that of the one that moves most."""
+    if run.queued and len(ranges := run.ranges) > 1:
+        link, (low, high) = max(ranges.items(), key=lambda item: item[1][1] - item[1][0])
+        return f"the queue of {link} oscillates between {digits(low)} and {digits(high)} packets"
     if run.queued and not run.empty:
         return f"the queue oscillates between {digits(run.low)} and {digits(run.high)} packets"
     over = " over an empty queue" if run.empty else ""
@@ -411,7 +412,9 @@ def discrepancy(result: Discrepancy) -> list[str]:
         verdicts = f'both say "{result.by_law}"'
     else:
         apart = "" if result.agree is None else "they differ: "
-        verdicts = f'{apart}the equations say "{result.by_law}", the packets "{result.measured}"'
+        said = f'"{result.by_law}"'
+        said += ' after a small disturbance and "oscillates" after a large one' if result.beside else ""
+        verdicts = f'{apart}the equations say {said}, the packets "{result.measured}"'
     numbers = []
     for name, (by_law, number) in result.numbers.items():
         far = f" ({by_law / number - 1:+.0%})" if number else ""

@@ -69,10 +69,14 @@ class Discrepancy:
     """Numbers that both have: by the equations, and as measured."""
     assumptions: list[Assumption]
     """Assumptions of the equations that do not hold here."""
+    beside: bool = False
+    """Whether the equations oscillate after a large disturbance though they do not after a small one."""
 
     @property
     def agree(self) -> bool | None:
-        """Whether both have the same verdict; None where one has none."""
+        """Whether both have the same verdict; None where one has none, or where the start decides."""
+        if self.beside:
+            return None
         return None if "cannot tell" in (self.by_law, self.measured) else self.by_law == self.measured
 
     @property
@@ -102,18 +106,23 @@ def discrepancy(analysis: EquilibriumAnalysis, measured: MeasuredStability) -> D
     by_law = "cannot tell" if roots is None else "does not oscillate" if roots == 0 else "oscillates"
     at, root = analysis.equilibrium, analysis.certified
     numbers = {}
+    lasts = roots is not None and analysis.large_signal.settles is False
+    beside = roots == 0 and lasts
+    moves = lasts and (not beside or measured.verdict == "oscillates")
     queue = at.state.get(f"{measured.link}.queue")
     if queue is not None:
-        moves = bool(roots) and analysis.large_signal.settles is False
         mean, _ = analysis.large_signal.moments(f"{measured.link}.queue") if moves else (float(queue), 0.0)
         numbers["queue (packets)"] = (mean, measured.queue_mean)
-    if math.isfinite(measured.period) and root is not None and root.imag:
-        numbers["period (s)"] = (_period(analysis, root), measured.period)
-        if root.real < 0 and measured.mode is not None and measured.mode.is_cycle is False:
+    period = analysis.large_signal.period if moves else math.nan
+    if math.isnan(period) and not (beside and moves) and root is not None and root.imag:
+        period = math.tau / abs(root.imag)
+    if math.isfinite(measured.period) and math.isfinite(period):
+        numbers["period (s)"] = (period, measured.period)
+        if root is not None and root.real < 0 and measured.mode is not None and measured.mode.is_cycle is False:
             numbers["decay rate (1/s)"] = (-root.real, measured.mode.decay.value)
     run = _short_run(analysis.scenario)
     lost, timeouts = int((run["drops"] + run["losses"]).sum()), int(run["timeouts"].sum())
-    return Discrepancy(by_law, measured.verdict, numbers, not_kept(analysis, timeouts, lost, LOOK * 2 / 3))
+    return Discrepancy(by_law, measured.verdict, numbers, not_kept(analysis, timeouts, lost, LOOK * 2 / 3), beside)
 
 
 def one_queue_for_all(of: EquilibriumAnalysis) -> None:
@@ -153,15 +162,6 @@ def _largest_window(flows: Mapping[str, Any]) -> float:
 
 def _has_limit(value: object) -> bool:
     return value not in (None, "none", "unlimited")
-
-
-def _period(analysis: EquilibriumAnalysis, root: complex) -> float:
-    """Period of the equations' limit cycle where they have one, else of the small oscillation at the equilibrium."""
-    if root.real > 0:
-        large = analysis.large_signal
-        if large.settles is False and math.isfinite(large.period):
-            return large.period
-    return math.tau / abs(root.imag)
 
 
 def _short_run(scenario: Scenario) -> pd.DataFrame:

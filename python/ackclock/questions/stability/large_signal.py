@@ -58,6 +58,13 @@ class LargeSignal:
         return share_lost(self.run.traces.isel(time=slice(-count, None)), link)
 
     @property
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """Between what each link's queue moves at the end of the run, its last quarter, packets."""
+        late = self.run.table.iloc[-len(self.run.table) // 4 :]
+        queues = [str(state) for state in late.columns if str(state).endswith(".queue")]
+        return {state.removesuffix(".queue"): (float(late[state].min()), float(late[state].max())) for state in queues}
+
+    @property
     @presented
     def swing(self) -> str:
         """The range of the oscillation at the end of the run, in words."""

@@ -227,6 +227,8 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
     if by_law and large is not None and moves and large.queued:
         span = (large.low, large.high)
         mean, std = large.moments(f"{link}.queue")
+    if by_law and measured.oscillates is False and math.isnan(measured.period) and measured.queue_std > std / 2 > 0:
+        measured = replace(measured, oscillates=None)  # it moves as much, if without a period that stands out
     swinging = bool(by_law)
     if beside is not None:
         by_law = None

@@ -623,7 +623,7 @@ def test_a_number_of_flows_falls_to_one() -> None:
     s = ac.stability(one_flow("off", rtt="10 ms").with_({"flows.count": 3}))
     said = s.answer({"flows.count": (1, 3)}, budget=5).sentence
     assert s.stable
-    assert "The number of flows may fall to 1, the smallest number there is." in said
+    assert "The number of flows may fall to 1, the smallest number there is, if disturbances are small." in said
 
 
 def test_limits_end_where_nothing_balances() -> None:
@@ -653,7 +653,7 @@ def test_ranges_end_at_what_a_scenario_can_be() -> None:
     for span in (None, ("1 ms", "60 ms")):
         down, _ = s.limits("rtt", span, tipping=False)
         assert (down.kind, down.value, down.reason) == ("none", 0.005, "the propagation of its path")
-    assert "The RTT may fall to 5 ms, the propagation of its path." in s.answer().sentence
+    assert "The RTT may fall to 5 ms, the propagation of its path, if disturbances are small." in s.answer().sentence
     with pytest.raises(ValueError, match="the range ends below the propagation of its path, 5 ms"):
         s.limits("rtt", ("1 ms", "4 ms"))
 

@@ -248,9 +248,10 @@ def _limit(limit: Limit) -> str:
     if limit.changes:
         return _until_unstable(limit, name, now, there) if stable else _until_stable(limit, name, now, there)
     if limit.kind == "none" and stable:
-        return f"{name} may {_verb(limit)} to {there}, {limit.reason}"
+        return f"{name} may {_verb(limit)} to {there}, {limit.reason}, if disturbances are small"
     way = "up" if limit.upwards else "down"
-    text = f"with {name} {way} to {there} the queue {'stays stable' if stable else 'does not settle'}"
+    then = "stays stable if disturbances are small" if stable else "does not settle"
+    text = f"with {name} {way} to {there} the queue {then}"
     return text if limit.kind == "none" else f"{text}; there {limit.reason.partition(';')[0]}"
 
 

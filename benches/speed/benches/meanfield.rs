@@ -4,14 +4,17 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use ackclock_algorithms::fluid::{AqmInput, Averaging};
+use ackclock_algorithms::fluid::AqmInput;
 use ackclock_meanfield::{
-    Action, Aimd, Bottleneck, Class, DropTail, Event, Hazard, MeanField, Model, Options, QueueLaw,
-    RedLink, RenoStationary, Stationary, WindowLaw,
+    Aimd, DropTail, Hazard, MeanField, Model, Options, QueueLaw, RedLink, RenoStationary,
+    Stationary, WindowLaw,
 };
 use criterion::{Criterion, criterion_group, criterion_main};
 
-const RATE: f64 = 1e9 / (8.0 * 1064.0);
+#[path = "../../../crates/meanfield/tests/common/mod.rs"]
+mod common;
+
+use common::{RATE, bottleneck, start, users};
 
 #[derive(Clone, Copy, Debug)]
 struct Red {
@@ -51,33 +54,10 @@ fn model(flows: f64, red: bool, law: Arc<dyn WindowLaw>) -> Model {
         Arc::new(DropTail)
     };
     Model {
-        bottleneck: Bottleneck {
-            rate,
-            buffer,
-            wire_loss: 0.0,
-            aqm,
-            marks: false,
-            averaging: Averaging::Exponential,
-        },
-        classes: vec![Class {
-            name: "users".to_owned(),
-            law,
-            rtt: 0.01,
-            access: None,
-            w_max: 64.0,
-            open_ended: false,
-            ecn: false,
-            origin: 0,
-        }],
+        bottleneck: bottleneck(rate, buffer, aqm),
+        classes: vec![users(law)],
         unresponsive: Vec::new(),
-        events: vec![Event {
-            at: 0.0,
-            what: Action::Start {
-                class: 0,
-                flows,
-                window: 10.0,
-            },
-        }],
+        events: vec![start(flows, 10.0)],
         duration: 1.0,
         measure: (0.5, 1.0),
     }

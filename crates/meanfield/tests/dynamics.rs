@@ -6,13 +6,16 @@
 
 use std::sync::Arc;
 
-use ackclock_algorithms::fluid::{AqmInput, Averaging};
+use ackclock_algorithms::fluid::AqmInput;
 use ackclock_meanfield::{
-    Action, Aimd, Bottleneck, Class, Closure, DropTail, Error, Event, Hazard, MeanField, Model,
-    Options, Outcome, QueueLaw, Unresponsive, WindowLaw,
+    Action, Aimd, Class, Closure, DropTail, Error, Event, Hazard, MeanField, Model, Options,
+    Outcome, QueueLaw, Unresponsive, WindowLaw,
 };
 
-const RATE: f64 = 1e9 / (8.0 * 1064.0);
+mod common;
+
+use common::{RATE, bottleneck, start, users};
+
 const BUFFER: f64 = 0.002 * RATE;
 
 /// RED on the instantaneous queue, as the paper has it.
@@ -39,33 +42,10 @@ impl QueueLaw for Red {
 
 fn figure_7(flows: f64, aqm: Arc<dyn QueueLaw>, duration: f64) -> Model {
     Model {
-        bottleneck: Bottleneck {
-            rate: RATE,
-            buffer: BUFFER,
-            wire_loss: 0.0,
-            aqm,
-            marks: false,
-            averaging: Averaging::Exponential,
-        },
-        classes: vec![Class {
-            name: "users".to_owned(),
-            law: Arc::new(Aimd::RENO),
-            rtt: 0.01,
-            access: None,
-            w_max: 64.0,
-            open_ended: false,
-            ecn: false,
-            origin: 0,
-        }],
+        bottleneck: bottleneck(RATE, BUFFER, aqm),
+        classes: vec![users(Arc::new(Aimd::RENO))],
         unresponsive: Vec::new(),
-        events: vec![Event {
-            at: 0.0,
-            what: Action::Start {
-                class: 0,
-                flows,
-                window: 10.0,
-            },
-        }],
+        events: vec![start(flows, 10.0)],
         duration,
         measure: (0.2 * duration, duration),
     }

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use ackclock_algorithms::fluid::{AqmInput, Averaging};
+use ackclock_algorithms::fluid::AqmInput;
 use ackclock_meanfield::{
-    Action, Aimd, Bottleneck, Class, Error, Event, MeanField, Model, Options, QueueLaw,
-    RedEquilibrium, RedLink, RenoStationary, SQUARE_ROOT_LAW, WindowResponse,
+    Aimd, Error, MeanField, Model, Options, QueueLaw, RedEquilibrium, RedLink, RenoStationary,
+    SQUARE_ROOT_LAW, WindowResponse,
 };
 use num_complex::Complex64;
 
-const RATE: f64 = 1e9 / (8.0 * 1064.0);
+mod common;
+
+use common::{RATE, bottleneck, start, users};
 
 fn example(flows: f64) -> RedLink {
     RedLink {
@@ -240,36 +242,13 @@ fn dynamics_confirm_the_threshold() {
                 slope: factor * critical.slope,
             };
             let model = Model {
-                bottleneck: Bottleneck {
-                    rate: RATE,
-                    buffer: f64::INFINITY,
-                    wire_loss: 0.0,
-                    aqm: Arc::new(aqm),
-                    marks: false,
-                    averaging: Averaging::Exponential,
-                },
-                classes: vec![Class {
-                    name: "users".to_owned(),
-                    law: Arc::new(Aimd::RENO),
-                    rtt: 0.01,
-                    access: None,
-                    w_max: 64.0,
-                    open_ended: false,
-                    ecn: false,
-                    origin: 0,
-                }],
+                bottleneck: bottleneck(RATE, f64::INFINITY, Arc::new(aqm)),
+                classes: vec![users(Arc::new(Aimd::RENO))],
                 unresponsive: Vec::new(),
                 events: (0..100)
                     .map(|i| {
                         let window = 2.0 * equilibrium.window * (f64::from(i) + 0.5) / 100.0;
-                        Event {
-                            at: 0.0,
-                            what: Action::Start {
-                                class: 0,
-                                flows: flows / 100.0,
-                                window,
-                            },
-                        }
+                        start(flows / 100.0, window)
                     })
                     .collect(),
                 duration: 24.0,

@@ -2,9 +2,10 @@
 Put what a command says of random scenarios beside its checker, and count.
 
 ``python validation/campaign.py KIND COUNT [FIRST SEED] [--store FILE] [--packets N]`` asks one kind of question of so
-many random scenarios: ``run`` (its report), ``why``, ``stability``, ``compare``, ``tune``, ``verdicts`` (whether variants that are the same
-system get the same answer; runs that do not tell are continued for up to N packets), or ``relations`` (whether the
-answers to two questions are bound as they have to be). With a store it resumes after being killed.
+many random scenarios: ``run`` (its report), ``why``, ``stability``, ``compare``, ``tune``, ``verdicts`` (whether
+variants that are the same system get the same answer; runs that do not tell are continued for up to N packets), or
+``relations`` (whether the answers to two questions are bound as they have to be). With a store it resumes after being
+killed.
 
 ``python validation/campaign.py tally FILE...`` counts what stores hold, a row a kind, as in docs/validation.md.
 """

@@ -85,7 +85,7 @@ def time_within(seconds: float, half: float) -> str:
         return "0 ms"
     value, wide = _within(seconds * scale, half * scale)
     if 0 <= seconds < half:
-        return f"{value} {unit} [0 {unit}, {(seconds + half) * scale:.{len(wide.partition('.')[2])}f} {unit}]"
+        return f"{value} {unit} [0 {unit}, {_as_exact((seconds + half) * scale, wide)} {unit}]"
     return f"{value} {unit} ± {wide} {unit}"
 
 
@@ -175,7 +175,7 @@ def interval(value: float, half: float, kind: str) -> str:
     if not float(wide):
         return PLAIN[kind](value)
     if 0 <= value < half:
-        return f"{shown} [0, {(value + half) * scale:.{len(wide.partition('.')[2])}f}]{unit}"
+        return f"{shown} [0, {_as_exact((value + half) * scale, wide)}]{unit}"
     return f"{shown} ± {wide}{unit}"
 
 
@@ -197,6 +197,11 @@ def _within(value: float, half: float) -> tuple[str, str]:
     whole = math.floor(math.log10(max(abs(value), half))) + 1 if value or half else 1
     places = max(min(places, DIGITS - whole), 0)
     return f"{value:.{places}f}", f"{half:.{places}f}"
+
+
+def _as_exact(value: float, other: str) -> str:
+    """A value with as many decimals as a text has."""
+    return f"{value:.{len(other.partition('.')[2])}f}"
 
 
 def _rounded(value: float, digits: int = 3) -> str:

@@ -198,8 +198,8 @@ def _other_times(queue: Mapping[str, Any], kind: str) -> bool:
     """Whether a time of a queue is another than in the cells."""
     scheduler = queue.get("scheduler", "none")
     values = {**queue, **(scheduler if isinstance(scheduler, Mapping) else {})}
-    own = {key: (quantities(values[key]) or [usual])[0] for key, usual in TUNED.get(kind, {}).items()}
-    return any(not usual / OTHERWISE <= own[key] <= usual * OTHERWISE for key, usual in TUNED.get(kind, {}).items())
+    pairs = [((quantities(values[key]) or [usual])[0], usual) for key, usual in TUNED.get(kind, {}).items()]
+    return any(not usual / OTHERWISE <= own <= usual * OTHERWISE for own, usual in pairs)
 
 
 def _elsewhere(tree: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], link: str) -> bool:

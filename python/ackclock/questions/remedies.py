@@ -106,15 +106,14 @@ def other_queue(
     changed, queues, parts, after, balance = tried.changed, tried.queues, tried.parts, tried.after, tried.balance
     cake = _title(queues.values())
     gone = [name for name, queue in queues.items() if _classes_go(link_of(tree, name), queue)]
-    spared = [name for name, queue in queues.items() if shapers.filters_acks({"name": name, "queue": queue}, tree)]
+    spared = [name for name in queues if shapers.filters_acks(link_of(changed, name), tree)]
     # ACKs that the filter drops are no throughput that anybody misses
     fewer = [effect.subject for effect in balance.effects if effect.key == "rate" and effect.change < 0]
     balance = balance.without("rate", [name for name in spared if name in fewer])
     settings = {}
     for name, queue in queues.items():
-        other = _averaged_at(lab, changed, name, after, seed, _words(queue, link_of(tree, name), parts[name]))
-        other = replace(other, filters_acks=name in spared)
-        other = averaged(other, after.beside.get(name, after.numbers), parts[name])
+        words = _words(queue, link_of(tree, name), parts[name])
+        other = replace(_averaged_at(lab, changed, name, after, seed, words, parts[name]), filters_acks=name in spared)
         if "target" not in queue:
             settings[name] = _over(_in_tc(other, changed, name), tree, name)
             continue
@@ -311,9 +310,12 @@ def _title(queues: Collection[Mapping[str, Any]]) -> str:
     return "" if kinds <= {""} else name if "" not in kinds else f"FQ-CoDel and {name}"
 
 
-def _averaged_at(lab: Lab, changed: dict[str, Any], name: str, after: Measured, seed: int, words: str) -> Setting:
+def _averaged_at(
+    lab: Lab, changed: dict[str, Any], name: str, after: Measured, seed: int, words: str, part: float = 1.0
+) -> Setting:
+    """Return a setting at a link, means over its seeds, with the utilisation of `part` of the rate."""
     other = measured(lab.result(changed, after.length, seed), name, bits_at(changed, name), words)
-    return averaged(other, after.beside.get(name, after.numbers))
+    return averaged(other, after.beside.get(name, after.numbers), part)
 
 
 def _in_tc(setting: Setting, tree: Mapping[str, Any], name: str) -> Setting:

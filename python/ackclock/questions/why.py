@@ -361,6 +361,7 @@ def why(
     proposed = any(said.subject == "FQ-CoDel" and said.predicate == "costs" for said in sentences)
     advises = proposed and (prefer is None or any(part.recommended for part in judged))
     shapers = tuple(_following(lab, tree, judged, seed)) if advises else ()
+    rests_on = f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}{_starts(asked, scenario)}"
     trust = near(tree, name)
     return Why(
         sentences=tuple(sentences),
@@ -373,8 +374,7 @@ def why(
         effects=next((remedy.balance.effects for remedy in remedies if remedy.name == "FQ-CoDel"), ()),
         people=served,
         senders=next((remedy for remedy in remedies if remedy.name == "BBR"), None),
-        checked=f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}{_starts(asked, scenario)}\n"
-        f"{trust.sentence}".strip(),
+        checked="\n".join(filter(None, (rests_on, trust.sentence))),
         trust=trust,
         diagnosis=answer,
         scenario=asked,

@@ -62,12 +62,7 @@ def comparison(labels: Sequence[Mapping[str, Any]], results: Sequence[Result | R
         row[key][0] > 0 for tree in trees for row in tree["links"].values() for key in _ELSEWHERE if key in row
     )
     alike = any(isinstance(result, Replications) and len(result) > 1 and same(list(result)) for result in results)
-    filtered = {
-        link["name"]
-        for result in results
-        for link in _scenario(result)["link"]
-        if filters_acks(link, _scenario(result))
-    }
+    filtered = {link["name"] for tree in map(_scenario, results) for link in tree["link"] if filters_acks(link, tree)}
     rows = {}
     for branch, key, words, more, kind in _MEASURES:
         title = "queue loss" if key == "loss" and elsewhere else words

@@ -224,9 +224,10 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
         by_law, span = None, (large.low, large.high)  # it does not rest, and its run does not tell that it oscillates
     moves = large is not None and large.settles is False
     beside = large if by_law is False and moves else None
-    if by_law and large is not None and moves and large.queued:
-        span = (large.low, large.high)
-        mean, std = large.moments(f"{link}.queue")
+    cycle = large if large is not None and moves and large.queued else None
+    if by_law and cycle is not None:
+        span = (cycle.low, cycle.high)
+        mean, std = cycle.moments(f"{link}.queue")
     if by_law and measured.oscillates is False and math.isnan(measured.period) and measured.queue_std > std / 2 > 0:
         measured = replace(measured, oscillates=None)  # it moves as much, if without a period that stands out
     swinging = bool(by_law)
@@ -238,8 +239,8 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
             swinging = nearer if measured.oscillates is None else measured.oscillates
             mean, std = motion if swinging else (mean, std)
     signal = at.probability.get(link, math.nan)
-    if swinging and large is not None and moves and large.queued:
-        signal = large.lost(link)
+    if swinging and cycle is not None:
+        signal = cycle.lost(link)
     differences = []
     # a regular swing by less than half the mean is no oscillation by its predicate, but none that is missing either
     swings = bool(by_law) and measured.oscillates is False and math.isfinite(measured.period)

@@ -258,6 +258,20 @@ def test_a_fairness_that_no_length_explains_counts() -> None:
     assert not remedy._owed(0.8, 0.9, 1.0)
 
 
+def test_transfers_that_a_run_cuts_off_are_not_late() -> None:
+    """ "0 % in place of 88.9 % of the transfers end" of files that take the 10 s that are measured."""
+
+    def finished(starts: list[float], times: list[float], goodput: float = 1e6) -> float:
+        flows = {"start": np.array(starts), "completion": np.array(times), "goodput": np.full(len(starts), goodput)}
+        return measures._finished({"flows": flows, "window": (0.0, 10.0)}, np.full(len(starts), fill_value=True))
+
+    # those that end take 2 s: the third is late, the fourth began 6 s before the end, the last at that
+    assert finished([0.0, 1.0, 3.9, 4.0, 9.0], [2.0, 2.0, math.nan, math.nan, math.nan]) == pytest.approx(2 / 3)
+    assert finished([0.0, 3.0], [2.0, 4.0]) == 1.0
+    assert math.isnan(finished([0.0, 0.0], [math.nan, math.nan]))
+    assert finished([0.0, 0.0], [math.nan, math.nan], goodput=0.0) == 0.0
+
+
 def test_delays_that_grow_with_the_time_are_compared_over_one_time() -> None:
     """99 % within 38.8 s in place of 53.6 s: 65 s instead of 90 s of a window that grows before a boundless buffer."""
     assert remedy._grown(53.6, 38.8, 65 / 90)

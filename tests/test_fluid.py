@@ -1,6 +1,7 @@
 """`ackclock.fluid`: trajectories of windows and queues."""
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import ackclock as ac
 from ackclock import delay
 from ackclock.cli import main
+from ackclock.core.fluid import share_lost
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 
@@ -326,3 +329,10 @@ def test_time_that_stands_still_is_an_error() -> None:
     link = ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=ac.flows(10, "cubic", rtt="40 ms"), duration="10 s")
     with pytest.raises(ac.AnalysisError, match=re.escape("step size underflow at t = 1.907")):
         ac.fluid(link, duration="2 s", steps=20_000)
+
+
+def test_losses_are_weighted_by_what_arrives() -> None:
+    arrivals = xr.DataArray([[0.0, 300.0, 100.0]], dims=("link", "time"), coords={"link": ["l"]})
+    probability = xr.DataArray([[1.0, 0.1, 0.5]], dims=("link", "time"), coords={"link": ["l"]})
+    assert share_lost(xr.Dataset({"arrivals": arrivals, "probability": probability}), "l") == pytest.approx(0.2)
+    assert math.isnan(share_lost(xr.Dataset({"arrivals": 0 * arrivals, "probability": probability}), "l"))

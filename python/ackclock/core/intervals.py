@@ -73,10 +73,10 @@ def share_bounds(estimate: Interval) -> tuple[float, float]:
 
 def one_end_bound(count: int, confidence: float = 0.95) -> float:
     """
-    Return the largest mean that independent shares may have of which all are 0; of shares that are all 1, 1 less it.
+    Return the upper end of the interval of a mean share where all ``count`` independent samples are 0.
 
-    A mean m has no more than the chance (1 - m)^count of that, whatever their distribution: the end of the interval of
-    Clopper and Pearson (Biometrika 26, 1934).
+    Where all are 1, the lower end is 1 minus this. It is the interval of Clopper and Pearson (Biometrika 26, 1934):
+    with a mean m, all samples are 0 with probability (1 - m)^count at most, whatever their distribution.
 
     >>> [round(one_end_bound(n), 3) for n in (3, 8, 100)]
     [0.708, 0.369, 0.036]

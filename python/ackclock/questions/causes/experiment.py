@@ -341,7 +341,7 @@ def _bounded(tree: Tree, link: str, present: Measured) -> bool:
     """Whether no wait can be called long, as the buffer's length is no longer than the limit."""
     entry = link_of(tree, link)
     plain = entry["queue"].get("scheduler", "none") == "none"
-    return plain and fixed(entry, tree) and room(tree, link) <= (1 + 1e-9) * wait_limit(present.numbers[0])
+    return plain and fixed(entry, tree) and room(tree, link) <= wait_limit(present.numbers[0])
 
 
 def _times(longer: float) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from ackclock.core.tc import units
+from ackclock.core.tc import kinds, units
 from ackclock.core.tc.scenarios import export_tc, import_tc
 from ackclock.questions.causes import shapers
 from conftest import Command
@@ -530,16 +530,7 @@ def test_mistakes_have_a_place_and_what_is_allowed(text: str, answer: str) -> No
     [
         ({"scheduler": "dualpi2"}, 'link[0].queue: Linux 6.1 has no "dualpi2"; allowed: pfifo'),
         ({"aqm": "codel", "capacity": "unlimited"}, "link[0].queue.capacity: codel counts packets; found unlimited"),
-        (
-            {
-                "aqm": "red",
-                "capacity": "90 kB",
-                "min_threshold": "9 packets",
-                "max_threshold": "20 packets",
-                "weight": 0.002,
-            },
-            "powers of two",
-        ),
+        ({"aqm": "red", "capacity": "90 kB", "weight": "auto-1s"}, '.weight: tc has no "auto-1s"; allowed: a number'),
         (
             {"scheduler": "ets", "default": "a", "classes": [{"name": "a"}, {"name": "b", "strict": True}]},
             "in Linux strict classes come first",
@@ -559,6 +550,40 @@ def test_a_capacity_in_bytes_is_told_to_what_counts_packets() -> None:
     exported = export_tc(scenario)
     assert "codel limit 166 " in "".join(exported.files.values())
     assert any("250 kB is 166 packets of 1500 B" in note for note in exported.notes)
+
+
+def test_what_red_chooses_is_written_as_the_numbers_that_it_has() -> None:
+    """RED without thresholds, or with room for packets, or with a weight that is no power of two, was refused."""
+    link = {"rate": "50 Mbit/s", "delay": "10 ms", "flows": ac.flows(9, "reno", rtt="40 ms"), "duration": "4 s"}
+    automatic = ac.dumbbell(queue={"aqm": "red", "capacity": "500 packets"}, **link)
+    numbers = kinds.chosen(automatic.canonical["link"][0]["queue"], 50e6, 10e-3)
+    assert "auto" not in numbers.values()
+    runs = [ac.run(scenario).json()["links"] for scenario in (automatic, ac.dumbbell(queue=numbers, **link))]
+    assert runs[0] == runs[1]
+    exported = export_tc(automatic)
+    assert "red limit 750000 min 15625 max 46875 avpkt 1500 burst 201 " in exported.files["tc"]
+    assert any("weight: 0.00024 is 2^-12 in tc" in note for note in exported.notes)
+    assert any("500 packets of 1500 B are 750000 B" in note for note in exported.notes)
+
+
+def test_the_shaper_of_a_link_is_the_discipline_of_that_name() -> None:
+    """FQ-CoDel behind a shaper, as on OpenWrt, was written neither for tc nor for sqm-scripts."""
+    shaper = {"rate": "47 Mbit/s", "burst": "1600 B"}
+    flow = {"path": ["ifb4eth0"], "rtt": "20 ms"}
+    for kind, root in (
+        ("tbf", "tbf rate 47mbit burst 1600 "),
+        ("htb", "htb rate 47mbit ceil 47mbit burst 1600 "),
+    ):
+        link = {"name": "ifb4eth0", "rate": "50 Mbit/s", "shaper": {**shaper, "discipline": kind}}
+        queue = {"scheduler": "fq_codel", "target": "6 ms"}
+        tree = {"scenario": {"name": "x", "duration": "9 s"}, "link": [{**link, "queue": queue}], "flows": [flow]}
+        scenario = ac.Scenario(tree)
+        read = again(scenario).canonical["link"][0]["queue"]
+        assert root in export_tc(scenario).files["tc"]
+        (row,) = again(scenario, "sqm").canonical["link"][0]["queue"]["classes"]
+        row = row.get("classes", [row])[0]
+        assert row["queue"] == read["classes"][0]["queue"]
+        assert row["queue"]["target"] == "6 ms"
 
 
 # sqm-scripts and LibreQoS
@@ -610,6 +635,10 @@ def test_simple_qos_has_three_tiers() -> None:
         # a packet and a half of 1500 B takes 6 ms at 3 Mbit/s, and interval grows with it
         assert (best["queue"]["target"], best["queue"]["capacity"]) == (target, "1001 packets")
     assert again(scenario) == scenario
+    one = import_tc([("sqm", text.replace("simple.qos", "simplest.qos"))]).scenario
+    assert again(one, "sqm") == one
+    with pytest.raises(ValueError, match=r"link\[0\].queue: sqm-scripts have cake .* found a tree of classes"):
+        export_tc(scenario, "sqm")
     with pytest.raises(ac.ScenarioError, match=r"sqm:8: linklayer: simple.qos sets sizes of the link layer"):
         import_tc(
             [

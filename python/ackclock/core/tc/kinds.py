@@ -7,6 +7,7 @@ does. CAKE has its own functions, since its words stand for several keys.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -457,18 +458,38 @@ def _read_red(kind: str, words: Sequence[str], place: Place, notes: list[str] | 
     }  # fmt: skip
 
 
+def chosen(queue: Mapping[str, Any], bits: float, delay: float) -> Queue:
+    """Return a canonical queue in which RED's "auto" is the number that it stands for on a link (Floyd 2001; ns-2)."""
+    if queue.get("aqm") != "red" or queue["slope"] != "none":
+        return dict(queue)
+    second = bits / (8 * number(queue["mean_packet"]))
+    least = max(5.0, 0.5 * number(queue["target_delay"]) * second)
+    least = least if queue["min_threshold"] == "auto" else number(queue["min_threshold"])
+    memory = 10 * second * max(0.1, 3 * (delay + 1 / second))
+    automatic = {"min_threshold": f"{least!r} packets", "max_threshold": f"{3 * least!r} packets"}
+    automatic |= {"weight": -math.expm1(-1 / memory)}  # type: ignore[dict-item]
+    return {**queue, **{key: value for key, value in automatic.items() if queue[key] == "auto"}}
+
+
 def _write_red(kind: str, queue: Mapping[str, Any], place: str, notes: list[str]) -> str:
     rows = queue if kind == "red" else queue["scheduler"]
     packet = number(rows["mean_packet"]) if kind == "red" else 1.0
     for key in ("min_threshold", "max_threshold", "weight"):
         if isinstance(rows[key], str) and not rows[key].endswith("packets"):
             raise ValueError(f'{place}.{key}: tc has no "{rows[key]}"; allowed: a number')
-    if _core.quantity(queue["capacity"])[1] != ("size" if kind == "red" else "packets"):
+    unit = _core.quantity(queue["capacity"])[1] if queue["capacity"] != "unlimited" else "none"
+    if kind == "red" and unit == "packets":
+        whole = f"{round(number(queue['capacity']) * packet)} B"
+        notes.append(f"{place}.capacity: red counts bytes; {queue['capacity']} of {packet:g} B are {whole}")
+        queue, unit = {**queue, "capacity": whole}, "size"
+    if unit != ("size" if kind == "red" else "packets"):
         raise ValueError(
             f"{place}.capacity: {kind} counts {'bytes' if kind == 'red' else 'packets'}; found {queue['capacity']}"
         )
     low, high = (round(number(rows[key]) * packet) for key in ("min_threshold", "max_threshold"))
-    exponent = _exponent(float(rows["weight"]), place)
+    exponent = round(-math.log2(float(rows["weight"])))
+    if rows["weight"] != 2.0**-exponent:
+        notes.append(f"{place}.weight: {rows['weight']:.4g} is 2^-{exponent} in tc: the kernel has powers of two")
     burst = burst_for(low, exponent, round(packet))
     if burst is None:
         raise ValueError(f"{place}.weight: no burst of tc gives 2^-{exponent} with a minimum of {low}")
@@ -483,13 +504,6 @@ def _write_red(kind: str, queue: Mapping[str, Any], place: str, notes: list[str]
                 "scheduler", "target_delay", "slope")  # fmt: skip
         _differences(queue, _RED_BASE, {(False, key) for key in keys}, place, notes)
     return " ".join(words)
-
-
-def _exponent(weight: float, place: str) -> int:
-    exponent = next((n for n in range(1, 32) if weight == 2.0**-n), None)
-    if exponent is None:
-        raise ValueError(f"{place}.weight: the kernel has powers of two; found {weight}")
-    return exponent
 
 
 # CAKE

@@ -12,7 +12,7 @@ from typing import Any, Final
 from ..scenario import Scenario
 from ..statement import state
 from . import libreqos, sqm, trees, units
-from .kinds import Queue, number, write_leaf
+from .kinds import Queue, chosen, number, write_leaf
 from .records import Place, Read, read
 
 PORT: Final = "1 Gbit/s"
@@ -256,7 +256,7 @@ def export_tc(scenario: Scenario, form: str = "tc", devices: Mapping[str, str] |
     ValueError
         Naming the key, of what cannot be said.
     """
-    tree = scenario.canonical
+    tree = _in_disciplines(scenario)
     names = {link["name"]: (devices or {}).get(link["name"], link["name"]) for link in tree["link"]}
     if form == "libreqos":
         by_name = {link["name"]: link["queue"] for link in tree["link"]}
@@ -271,10 +271,6 @@ def export_tc(scenario: Scenario, form: str = "tc", devices: Mapping[str, str] |
     for at, link in enumerate(tree["link"]):
         writer = trees.Writer(_device(names[link["name"]]))
         trees.write(link["queue"], writer, f"link[{at}].queue")
-        if link["shaper"] != "none":
-            raise ValueError(
-                f"link[{at}].shaper: a shaper behind the queue; allowed: htb or tbf, or cake with a bandwidth"
-            )
         if link.get("policer", "none") != "none":
             notes.append(str(state("tc.no-policer", link=link["name"])))
         notes += _above_line(link, at)
@@ -282,6 +278,22 @@ def export_tc(scenario: Scenario, form: str = "tc", devices: Mapping[str, str] |
         notes += writer.notes
         notes += [str(state("tc.marked", flows=name, mark=mark)) for name, mark in writer.marks.items()]
     return Exported({"tc": "\n".join([*lines, ""])}, tuple(notes))
+
+
+def _in_disciplines(scenario: Scenario) -> dict[str, Any]:
+    """Return the canonical tree; a link's shaper is the discipline of that name, and RED's own choices are numbers."""
+    tree: dict[str, Any] = scenario.canonical
+    for link in tree["link"]:
+        if isinstance(link["rate"], str):
+            link["queue"] = chosen(link["queue"], number(link["rate"]), number(link["delay"]))
+        if link["shaper"] == "none":
+            continue
+        kind, rates = link["shaper"]["discipline"], {key: link["shaper"][key] for key in ("rate", "burst")}
+        row = {"name": "shaped", "queue": link["queue"], **(rates if kind == "htb" else {})}
+        scheduler = {"kind": kind, **(rates if kind == "tbf" else {})}
+        link["queue"] = {"scheduler": scheduler, "classes": [row], "default": "shaped"}
+        link["shaper"] = "none"
+    return Scenario(tree, origin=scenario.origin).canonical
 
 
 def _above_line(link: Mapping[str, Any], at: int) -> list[str]:
@@ -320,23 +332,35 @@ def _device(name: str) -> str:
 
 
 def _sqm(tree: Mapping[str, Any], names: Mapping[str, str], notes: list[str]) -> str:
-    links: dict[str, tuple[str, float, str]] = {}
+    links: dict[str, sqm.Way] = {}
     unshaped = [link["name"] for link in tree["link"] if not shaped(link["queue"])]
     for at, link in enumerate(tree["link"]):
         if link["name"] in unshaped and len(unshaped) < len(tree["link"]):
             notes.append(str(state("tc.not-in-sqm", link=link["name"])))
             continue
-        scheduler = link["queue"].get("scheduler", "none")
-        if not isinstance(scheduler, Mapping) or scheduler["kind"] != "cake" or scheduler["bandwidth"] == "unlimited":
+        place, queue = f"link[{at}].queue", link["queue"]
+        scheduler = queue.get("scheduler", "none")
+        kind = scheduler["kind"] if isinstance(scheduler, Mapping) else scheduler
+        leaf, rates = queue, [scheduler["bandwidth" if kind == "cake" else "rate"]] if kind in ("cake", "tbf") else []
+        while kind in sqm.SHAPERS and len(leaf.get("classes", [])) == 1:
+            (row,) = leaf["classes"]
+            rates += [row["rate"] if row["ceil"] == "rate" else row["ceil"]] if kind == "htb" else []
+            leaf = row.get("queue", row)
+        rates = [rate for rate in rates if rate != "unlimited"]
+        words = write_leaf(leaf, place, notes).split() if "classes" not in leaf else ["a tree of classes"]
+        if not rates or words[0] not in (sqm.LEAVES if kind in sqm.SHAPERS else ("cake",)):
             raise ValueError(
-                f"link[{at}].queue: sqm-scripts are written with cake and a bandwidth; found another queue"
+                f"{place}: sqm-scripts have cake with a bandwidth, or htb or tbf (a link's shaper, too) with one of "
+                f"{', '.join(sqm.LEAVES)}; found {words[0]}{'' if rates else ' without a rate'}"
             )
         notes += _above_line(link, at)
-        words = write_leaf(link["queue"], f"link[{at}].queue", notes).split()
-        bits = number(scheduler["bandwidth"])
+        bits = min(map(number, rates))
         if bits % 1000:
-            raise ValueError(
-                f"link[{at}].queue.scheduler.bandwidth: sqm-scripts have whole kbit/s; found {scheduler['bandwidth']}"
-            )
-        links[_device(names[link["name"]])] = ("", bits, " ".join(words[3:]))
+            raise ValueError(f"{place}: sqm-scripts have whole kbit/s; found {' and '.join(rates)}")
+        if kind == "cake":
+            way = sqm.Way(bits, "cake", "layer_cake.qos", " ".join(words[3:]))
+        else:
+            way = sqm.Way(bits, words[0], sqm.SHAPERS[kind], " ".join(words[1:]))
+            notes.append(str(state("tc.sqm-bursts", place=place, script=way.script)))
+        links[_device(names[link["name"]])] = way
     return sqm.written(links)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,6 +19,10 @@ from ..statement import state
 from .records import Place, Read, read
 
 SCRIPTS: Final = ("piece_of_cake.qos", "layer_cake.qos", "simplest.qos", "simple.qos", "simplest_tbf.qos")
+SHAPERS: Final = {"htb": "simplest.qos", "tbf": "simplest_tbf.qos"}
+"""Scripts that set a single queue behind a shaper."""
+LEAVES: Final = ("fq_codel", "codel", "pie", "sfq", "pfifo")
+"""Qdiscs that they set."""
 _OPTIONS: Final = {
     "enabled", "interface", "download", "upload", "qdisc", "script", "linklayer", "overhead", "qdisc_advanced",
     "qdisc_really_really_advanced", "ingress_ecn", "egress_ecn", "ilimit", "elimit", "itarget", "etarget",
@@ -135,8 +140,8 @@ def _lines(section: Section, way: str, rate: int, dev: str) -> list[str]:
             layer,
             "none, or a script with cake",
         )
-    if qdisc not in ("fq_codel", "codel", "pie", "sfq", "pfifo"):
-        section.places["qdisc"].wrong("a qdisc that is not known here", qdisc, "fq_codel, codel, pie, sfq, pfifo, cake")
+    if qdisc not in LEAVES:
+        section.places["qdisc"].wrong("a qdisc that is not known here", qdisc, ", ".join((*LEAVES, "cake")))
     return _shaper(section, script, way, rate, dev, _leaf(section, qdisc, way, rate), more)
 
 
@@ -197,24 +202,40 @@ def configured(text: str) -> bool:
     return bool(re.search(r"^\s*config\s+queue\b", text, re.MULTILINE))
 
 
-def written(links: dict[str, tuple[str, float, str]]) -> str:
-    """
-    Return a configuration of sqm-scripts.
+@dataclass(frozen=True)
+class Way:
+    """What is set for what an interface sends, or for what arrives at it."""
 
-    Parameters
-    ----------
-    links
-        By interface: ``"upload"`` or ``"download"``, the rate in bit/s, and CAKE's further words.
+    bits: float
+    """Rate of the shaper, bit/s."""
+    qdisc: str
+    script: str
+    words: str
+    """Options of the qdisc, in tc's words."""
+
+
+def written(links: Mapping[str, Way]) -> str:
     """
-    devices = {name.removeprefix("ifb4") for name in links}
+    Return a configuration of sqm-scripts: a section for each interface and its ifb.
+
+    Raises
+    ------
+    ValueError
+        If both ways of an interface need different scripts or qdiscs.
+    """
     lines = []
-    for dev in sorted(devices):
+    for dev in sorted({name.removeprefix("ifb4") for name in links}):
+        ways = {"upload": links.get(dev), "download": links.get(f"ifb4{dev}"[:15])}
+        scripts = {(way.script, way.qdisc): None for way in ways.values() if way}
+        if len(scripts) > 1:
+            both = " and ".join(f"{qdisc} by {script}" for script, qdisc in scripts)
+            raise ValueError(f"{dev}: sqm-scripts have one qdisc and script for both ways; found {both}")
+        ((script, qdisc),) = scripts
         lines += [f"config queue '{dev}'", "\toption enabled '1'", f"\toption interface '{dev}'"]
-        for name, key, options in ((dev, "upload", "eqdisc_opts"), (f"ifb4{dev}"[:15], "download", "iqdisc_opts")):
-            _, bits, words = links.get(name, ("", 0.0, ""))
-            lines.append(f"\toption {key} '{round(bits / 1e3)}'")
-            lines += [f"\toption {options} '{words}'"] if words else []
-        lines += ["\toption qdisc 'cake'", "\toption script 'layer_cake.qos'", "\toption linklayer 'none'"]
+        for key, way in ways.items():
+            lines.append(f"\toption {key} '{round(way.bits / 1e3) if way else 0}'")
+            lines += [f"\toption {'e' if key == 'upload' else 'i'}qdisc_opts '{way.words}'"] if way else []
+        lines += [f"\toption qdisc '{qdisc}'", f"\toption script '{script}'", "\toption linklayer 'none'"]
         lines += [
             "\toption qdisc_advanced '1'",
             "\toption qdisc_really_really_advanced '1'",
@@ -223,4 +244,4 @@ def written(links: dict[str, tuple[str, float, str]]) -> str:
     return "\n".join([*lines, ""])
 
 
-__all__ = ["SCRIPTS", "configured", "records", "sections", "written"]
+__all__ = ["LEAVES", "SCRIPTS", "SHAPERS", "Way", "configured", "records", "sections", "written"]

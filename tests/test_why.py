@@ -422,6 +422,9 @@ def test_the_table_has_what_the_sentences_have() -> None:
     result = answer(rate="20 Mbit/s", rtt="100 ms", buffer="8 packets", congestion="reno", flows=2)
     idle = next(sentence for sentence in result.sentences if sentence.predicate == "stands-idle")
     assert result.present.utilization == pytest.approx(1 - idle.numbers["value"], abs=1e-9)
+    # a buffer that is too small was named as the cause, and never what to do about it
+    assert "buffer" in {cause.key for finding in result.diagnosis.findings for cause in finding.causes}
+    assert "the buffer of bottleneck has to be to keep it busy: `ackclock buffer`" in " ".join(str(result).split())
 
 
 @pytest.mark.parametrize("rtt", ["55 ms", "60 ms", "100 ms"])

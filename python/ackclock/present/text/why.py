@@ -92,6 +92,9 @@ STATEMENTS: Final = {
         "No other queue was tried at {links}: flows have queues of their own under an AQM there, but those of a tunnel "
         "one together."
     ),
+    "short-buffer": (
+        "How large the buffer of {links} has to be to keep it busy: `ackclock buffer`, with the same link and flows."
+    ),
     "lumped": (
         "No other queue was tried at {links}: CAKE is there, in an isolation that gives no flow a queue of its own; "
         "triple-isolate, its default, does."
@@ -122,7 +125,7 @@ def text(why: Why) -> str:
     for head, setting in commands(why):
         lines += [f"to set {head}:", *(f"  {line}" for line in setting.tc.splitlines())]
         lines += ["to undo it:", *(f"  {line}" for line in setting.undo.splitlines()), ""]
-    lines += [*_without_commands(why), *_not_tried(why)]
+    lines += [*_without_commands(why), *_not_tried(why), *_short_buffers(why)]
     foot = people.footnote(why.people) if why.people else ""
     return "\n".join([*lines, why.checked, *([foot] if foot else [])])
 
@@ -236,6 +239,17 @@ def _not_tried(why: Why) -> list[str]:
     }
     said = [str(state(f"why.{case}", links=listed(links), others=others)) for case, links in cases.items() if links]
     return [line for text in said for line in (text, "")]
+
+
+def _short_buffers(why: Why) -> list[str]:
+    """The links that stand idle because their buffer is short, and what says how large it has to be."""
+    short = [
+        diagnosis.link
+        for diagnosis in (why.diagnosis, *(part.diagnosis for part in why.beside))
+        for finding in diagnosis.findings
+        if finding.symptom == "idle" and any("buffer" in cause.key.split("+") for cause in finding.causes)
+    ]
+    return [line for name in short for line in (str(state("why.short-buffer", links=name)), "")]
 
 
 def _device(setting: Setting) -> str:

@@ -82,6 +82,8 @@ def test_a_control_that_lives_by_marks_says_what_it_is_without() -> None:
     assert "flows `a`: nothing marks their packets" in said
     assert "DCTCP without ECN is Reno" in said
     assert "flows `c`" not in said
+    # `--set ecn=true` is of the flows alone, and a queue that drops all the same was silent
+    assert "flows `c`: nothing marks their packets although" in str(ac.run(described.with_({"ecn": True})))
     red = {"aqm": "red", "min_threshold": "10 packets", "max_threshold": "30 packets", "ecn": True}
     marking = described.with_({"link.l.queue": red})
     assert "nothing marks" not in str(ac.run(marking))

@@ -174,6 +174,17 @@ def test_with(changes: dict[str, object], place: tuple[str | int, ...], value: o
     assert scenario == ac.loads(SMALL)
 
 
+def test_with_sets_a_key_where_it_is() -> None:
+    """A threshold of RED beside a link with PI: `--set` set the one, `with_` refused both."""
+    links = [
+        {"name": aqm, "rate": "9 Mbit/s", "queue": {"aqm": aqm, "capacity": "90 packets"}} for aqm in ("red", "pi")
+    ]
+    flows = [{"path": ["red", "pi"], "rtt": "20 ms"}]
+    scenario = ac.Scenario({"scenario": {"duration": "2 s"}, "link": links, "flows": flows})
+    red, pi = scenario.with_({"queue.max_threshold": "50 packets"}).canonical["link"]
+    assert (red["queue"]["max_threshold"], pi["queue"].get("max_threshold")) == ("50 packets", None)
+
+
 def test_with_touches_nothing_else() -> None:
     changed = ac.loads(SMALL).with_({"flows.short.count": 9}).canonical
     assert changed["flows"][0] == ac.loads(SMALL).canonical["flows"][0]

@@ -18,7 +18,7 @@ from typing import Any
 
 from .. import _core
 from ._words import meant
-from .keys import full_key
+from .keys import full_key, places
 
 Tree = dict[str, Any]
 """A scenario, or a part of one, with the keys and values of the TOML form."""
@@ -120,7 +120,7 @@ class Scenario:
 
         Keys are paths: ``"scenario.seed"``, ``"link[0].rate"`` or ``"link.bottleneck.rate"`` (by index or name),
         ``"link.bottleneck.queue.max_threshold"``, ``"flows.rtt"`` (of all classes). They may be shorter where that is
-        unambiguous: ``"seed"``, ``"bottleneck.rate"``, ``"queue.max_threshold"`` (of all links), ``"rtt"``.
+        unambiguous: ``"seed"``, ``"bottleneck.rate"``, ``"queue.max_threshold"`` (of all links with one), ``"rtt"``.
 
         Examples
         --------
@@ -130,10 +130,19 @@ class Scenario:
         2
         """
         tree = _copy(self.tree)
+        whole = [path for path, value in changes.items() if path in tree and isinstance(value, (list, tuple, Mapping))]
+        keys = {path: path if path in whole else full_key(path, self) for path in changes}  # "flows" may be their count
         for path, value in changes.items():
-            whole = path in tree and isinstance(value, (list, tuple, Mapping))  # "flows" of a number is their count
-            _assign(tree, path if whole else full_key(path, self), value)
+            for place in [path] if path in whole else self._where_known(keys[path], keys.values()):
+                _assign(tree, place, value)
         return Scenario(tree, origin=self.origin)
+
+    def _where_known(self, key: str, changed: Iterable[str]) -> list[str]:
+        """Return the places of a key: what only some links or classes have, such as a threshold of RED beside PI."""
+        replaced = any(key.startswith(f"{other}.") for other in changed)
+        found = {} if replaced else places(key, self)
+        some = bool(found) and len(found) < len(self.canonical[key.partition(".")[0]])
+        return list(found) if some else [key]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the scenario to a TOML file."""

@@ -39,10 +39,16 @@ def _drops(queue: Mapping[str, Any]) -> bool:
 
 def unmarked(tree: Mapping[str, Any]) -> list[WithoutEcn]:
     """Return the classes of a canonical scenario that live by marks and have ECN off, or queues alone that drop."""
-    plain = {link["name"] for link in tree["link"] if _drops(link["queue"])}
+    in_vain = ecn_in_vain(tree)
     off = {
         str(flow["name"]): flow["congestion"]
         for flow in tree["flows"]
-        if "congestion" in flow and (not flow.get("ecn") or plain.issuperset(flow["path"]))
+        if "congestion" in flow and (not flow.get("ecn") or flow["name"] in in_vain)
     }
     return without_ecn(off)
+
+
+def ecn_in_vain(tree: Mapping[str, Any]) -> list[str]:
+    """Return the classes of a canonical scenario that have ECN on, over queues alone that drop."""
+    plain = {link["name"] for link in tree["link"] if _drops(link["queue"])}
+    return [str(flow["name"]) for flow in tree["flows"] if flow.get("ecn") and plain.issuperset(flow["path"])]

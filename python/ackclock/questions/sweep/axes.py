@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ... import _core
 from ...core.errors import AckclockError
-from ...core.keys import full_key, places
+from ...core.keys import full_key
 from ...core.scenario import Scenario
 from ...core.simulate import list_algorithms
 from ...core.units import several
@@ -201,20 +201,9 @@ def changed(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
                 variant = _with_aqm(variant, key.removesuffix("queue.aqm").rstrip("."), value)
         others = {key: value for key, value in values.items() if not key.endswith("queue.aqm") and key not in template}
         # together: one may be valid with the other only
-        return variant.with_(_where_known(others, variant)) if others else variant
+        return variant.with_(others) if others else variant
     except KeyError as error:
         raise SweepError(f"--vary {error.args[0]}") from None
-
-
-def _where_known(values: Mapping[str, Any], scenario: Scenario) -> dict[str, Any]:
-    """Values by key; what only some links or classes have, such as a threshold of RED beside PI, for these alone."""
-    spread: dict[str, Any] = {}
-    for key, value in values.items():
-        replaced = any(key.startswith(f"{other}.") for other in values)
-        found = {} if replaced else places(key, scenario)
-        everyone = len(scenario.canonical[key.partition(".")[0]]) if found else 0
-        spread |= dict.fromkeys(found, value) if 0 < len(found) < everyone else {key: value}
-    return spread
 
 
 PLAIN_AQM = "drop-tail"

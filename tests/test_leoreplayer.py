@@ -71,7 +71,11 @@ def test_mistakes_have_a_line(ackclock: Command, tmp_path: Path) -> None:
     assert done.returncode == 2
     done = ackclock("import", "leoreplayer", bandwidth, delay, "--loss", "much")
     assert done.returncode == 2
-    assert "loss" in done.stderr
+    assert done.stderr.startswith("--loss: ")
+    broken = tmp_path / "broken.txt"
+    broken.write_text("12\n13\nabc\n")
+    done = ackclock("import", "leoreplayer", broken, delay)
+    assert done.stderr.startswith(f"{broken}:3: not a whole number of milliseconds: abc")  # was delay.txt:7:18
     done = ackclock("import", "leoreplayer", bandwidth, delay, "--way", "upload")
     assert done.returncode == 0, done.stderr
     (tmp_path / "up.toml").write_text(done.stdout, encoding="utf-8")

@@ -53,6 +53,8 @@ def result() -> ac.MeanFieldResult:
 
 def test_stationary_is_the_closed_form() -> None:
     law = ac.stationary(0.0015, 64)
+    assert len(repr(law)) < 130
+    assert f"{len(law.window)} window" in repr(law)  # not each of them
     # Reynier 2006, figure 2, prints 3.3 %; the series with corrected coefficients in 40 digits
     assert law.atom == pytest.approx(0.03382673217008446, rel=1e-10)
     assert law.mean == pytest.approx(33.4533402708039, rel=1e-10)

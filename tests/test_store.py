@@ -134,6 +134,11 @@ def test_a_query_answers_from_whole_files_only(tiny: ac.Scenario, tmp_path: Path
     assert len(Store(tmp_path).query(sql)) == 3
     with pytest.raises(SweepError, match="there is no table runs; the only one is points"):
         Store(tmp_path).query("SELECT * FROM runs")  # 'Did you mean "duckdb_constraints"?'
+    # DuckDB offered "flows.cubic.started", "flows.cubic.starved", ...
+    with pytest.raises(SweepError, match=r'no column "goodput"\navailable: .*flows\.\w+\.goodput_bps'):
+        Store(tmp_path).query("SELECT goodput FROM points")
+    with pytest.raises(SweepError, match=r'no column "vary.rt"; did you mean "vary.rtt"'):
+        Store(tmp_path).query('SELECT "vary.rt" FROM points')
     (file,) = (tmp_path / "points").glob("*.jsonl")
     whole, rng = file.read_bytes(), random.Random(5)
     for _ in range(200):

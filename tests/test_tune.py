@@ -329,9 +329,10 @@ def test_the_style_of_the_endpoints_is_said_and_can_be_chosen() -> None:
     assert [run.delay for run in plain.runs] != [run.delay for run in linux.runs]
     with pytest.raises(ac.TuneError, match="neither"):
         ac.tune(link(), {"flows": "4..8"}, style="bsd")
-    with pytest.raises(TuneError, match="a number, or a range to hold for"):
-        ac.tune(rate="20 Mbit/s", rtt="40 ms", flows=3, ranges={"flows": "4..8"})
-    plain = ac.tune(rate="20 Mbit/s", rtt="40 ms", flows=3, aqm="codel", target="20 ms", seeds=1, runs=0)
+    there = {"rate": "20 Mbit/s", "rtt": "40 ms", "flows": 3, "aqm": "codel", "target": "20 ms", "seeds": 1, "runs": 0}
+    # a number and a range of the round trip went together, those of the flows were refused
+    plain = ac.tune(ranges={"flows": "4..4", "rtt": "40ms..40ms"}, **there)
+    assert {run.point["flows"] for run in plain.runs} == {4}
     assert plain.problem.scenario.canonical["flows"][0]["count"] == 3
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from .card import Brief
 from .tc.records import Place
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ FULL: Final = 0.5
 """Share of the probes of a part that are late where the link itself is full, not the shaper."""
 
 
-@dataclass(frozen=True)
-class AutorateLog:
+@dataclass(frozen=True, repr=False)
+class AutorateLog(Brief):
     """One direction of a log; an entry for each probe."""
 
     time: NDArray[np.float64]
@@ -43,8 +44,8 @@ class AutorateLog:
     """True of the law of cake-autorate 2 and later, which scales its factors with the mean delay."""
 
 
-@dataclass(frozen=True)
-class LinkRate:
+@dataclass(frozen=True, repr=False)
+class LinkRate(Brief):
     """The rate of the link in each part of a log."""
 
     begin: NDArray[np.float64]

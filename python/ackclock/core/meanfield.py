@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from .. import _core
 from .accessors import presented
+from .card import Brief
 from .engine_result import EngineResult, flatten, plain
 from .errors import Diagnostic, ScenarioError
 from .scenario import ScenarioLike, scenario_of
@@ -320,8 +321,8 @@ class MeanFieldResult(EngineResult):
         return f"<MeanFieldResult of {self.name!r}: {link['utilization']:.4f} of {self.link!r} used>"
 
 
-@dataclass(frozen=True, eq=False)
-class StationaryWindow:
+@dataclass(frozen=True, eq=False, repr=False)
+class StationaryWindow(Brief):
     """The law of a window at a constant loss probability."""
 
     loss: float

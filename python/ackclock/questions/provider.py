@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..core._words import finite
 from ..core.accessors import presented
-from ..core.card import Card
+from ..core.card import Brief, Card
 from ..core.errors import AckclockError
 from ..core.intervals import mean_interval, one_end_bound, share_bounds
 from ..core.scenario import Scenario
@@ -78,8 +78,8 @@ class Mix:
         ]
 
 
-@dataclass(frozen=True)
-class Hour:
+@dataclass(frozen=True, repr=False)
+class Hour(Brief):
     """A node with so many subscribers, over all samples."""
 
     count: int

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ... import _core
 from ..accessors import presented
+from ..card import Brief
 
 if TYPE_CHECKING:
     import numpy as np
@@ -151,8 +152,8 @@ class End:
     """In words."""
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
+@dataclass(frozen=True, eq=False, repr=False)
+class Curve(Brief):
     """Hopf points in two parameters, in order."""
 
     parameters: tuple[str, str]
@@ -235,8 +236,8 @@ class Cycle:
         return f"<{kind}Cycle of period {self.period:.6g} at {_list(self.parameters)}>"
 
 
-@dataclass(frozen=True, eq=False)
-class Branch:
+@dataclass(frozen=True, eq=False, repr=False)
+class Branch(Brief):
     """Cycles that belong together, in one parameter."""
 
     parameter: str
@@ -277,8 +278,8 @@ class Branch:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, eq=False)
-class Trajectory:
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory(Brief):
     """A solution over time."""
 
     table: pd.DataFrame

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
+from ...core.errors import Diagnostic, ScenarioError
 from ._command import Command
 from ._output import WrongInputError, print_json
 
@@ -72,11 +74,23 @@ def _recording(options: argparse.Namespace, texts: list[tuple[str, str]]) -> Non
     text = recording(
         texts[0][0], texts[1], way=options.way, loss=options.loss, rtt=options.rtt, congestion=options.congestion
     )
-    scenario = loads(text, origin=options.files[1])
+    try:
+        scenario = loads(text)
+    except ScenarioError as error:  # its lines are those of a text that nobody has seen
+        raise WrongInputError("\n".join(_of_recording(mistake, texts[0][0]) for mistake in error.diagnostics)) from None
     if options.json:
         print_json(scenario.canonical)
     else:
         print(text, end="")
+
+
+def _of_recording(mistake: Diagnostic, bandwidth: str) -> str:
+    """A mistake in a recording's scenario at its line of the trace, or at the option that it comes from."""
+    key = mistake.key.rpartition(".")[2]
+    if key != "trace":
+        return f"--{key}: {mistake.text.partition(f'{mistake.key}: ')[2]}"
+    at = re.search(r"line (\d+): (.*)", mistake.problem)
+    return f"{bandwidth}:{at[1]}: {at[2]}" if at else f"{bandwidth}: {mistake.problem}"
 
 
 COMMAND = Command(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ...core.card import Brief
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -23,8 +25,8 @@ WORDS: Final = {"deviation": "standard deviation of the queue", "loss": "loss or
 """Names of measures whose key does not say it."""
 
 
-@dataclass(frozen=True)
-class Lines:
+@dataclass(frozen=True, repr=False)
+class Lines(Brief):
     """An engine's time series."""
 
     time: NDArray[np.float64]

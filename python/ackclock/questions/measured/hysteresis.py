@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.accessors import presented
+from ...core.card import Brief
 from ...core.errors import AnalysisError
 from ...core.intervals import mean_interval
 from ...core.scenario import ScenarioLike, scenario_of
@@ -24,8 +25,8 @@ MIN_DEVIATION_RATIO: Final = 2.0
 """The two ways differ where their standard deviations do by this factor, their 95 % intervals apart."""
 
 
-@dataclass(frozen=True)
-class Hysteresis:
+@dataclass(frozen=True, repr=False)
+class Hysteresis(Brief):
     """Standard deviation of a queue at each value, with the parameter going up and coming down again."""
 
     link: str

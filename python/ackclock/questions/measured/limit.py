@@ -11,6 +11,7 @@ import numpy as np
 
 from ...analysis.modes import CYCLE_RATIO, NOISE_RATIO, Estimate
 from ...core.accessors import presented
+from ...core.card import Brief
 from ...core.errors import AnalysisError
 from ...core.intervals import student_quantile
 from ...core.keys import places
@@ -28,8 +29,8 @@ MAX_LOG_RATIO: Final = 0.5
 """How far from the limit those points may lie, as a logarithm of the parameter's ratio."""
 
 
-@dataclass(frozen=True)
-class MeasuredLimit:
+@dataclass(frozen=True, repr=False)
+class MeasuredLimit(Brief):
     """Where a parameter makes the queue oscillate: between two measured values, and more narrowly if known."""
 
     parameter: str

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...core.accessors import presented
+from ...core.card import Brief
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from .equilibrium import FluidEquilibrium
 
 
-@dataclass(frozen=True, eq=False)
-class Chart:
+@dataclass(frozen=True, eq=False, repr=False)
+class Chart(Brief):
     """The verdict over a grid of two parameters."""
 
     parameters: tuple[str, str]
@@ -44,8 +45,8 @@ class Chart:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, eq=False)
-class BifurcationDiagram:
+@dataclass(frozen=True, eq=False, repr=False)
+class BifurcationDiagram(Brief):
     """Equilibria and cycles against a parameter."""
 
     parameter: str

@@ -7,10 +7,11 @@ from typing import Any
 
 from ... import _core
 from ...core import delay
+from ...core.card import Brief
 
 
-@dataclass(frozen=True, eq=False)
-class FluidEquilibrium(delay.Equilibrium):
+@dataclass(frozen=True, eq=False, repr=False)
+class FluidEquilibrium(Brief, delay.Equilibrium):
     """Where windows, queues and probabilities stand still."""
 
     probability: dict[str, float] = field(default_factory=dict)

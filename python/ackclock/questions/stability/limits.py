@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from ... import _core
+from ...core.card import Brief
 from ...core.delay import Criticality, Cycle, HopfPoint, Parameter
 from ...core.delay.analyses import hopf_point
 
@@ -41,8 +42,8 @@ class SpecialPoint:
     """Whether its value is known to rounding; else it lies somewhere in the interval."""
 
 
-@dataclass(frozen=True)
-class EquilibriumBranch:
+@dataclass(frozen=True, repr=False)
+class EquilibriumBranch(Brief):
     """An equilibrium continued along a parameter."""
 
     points: list[tuple[float, list[float], int | None]]
@@ -54,8 +55,8 @@ class EquilibriumBranch:
     """Why no further; None at the end of the range."""
 
 
-@dataclass(frozen=True, eq=False)
-class Limit:
+@dataclass(frozen=True, eq=False, repr=False)
+class Limit(Brief):
     """Where a parameter changes the verdict, or why it does not, in one direction."""
 
     parameter: str

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from ...core._words import counted
+from ...core._words import available, counted, nearest
 from ...core.files import locked, remove_leftovers, whole_file
 from .axes import SweepError, si_number
 from .plan import Point
@@ -396,6 +396,11 @@ def _answered(connection: duckdb.DuckDBPyConnection, sql: str) -> pd.DataFrame:
     if isinstance(table, Exception):
         if unknown := re.search(r"Table with name (\S+) does not exist", str(table)):
             raise SweepError(f"there is no table {unknown[1]}; the only one is points")
+        if unknown := re.search(r'Referenced column "(.+?)" not found', str(table)):
+            names = [row[0] for row in connection.execute("DESCRIBE points").fetchall()]
+            inside = [name for name in names if unknown[1].lower() in name.lower()]
+            hint = nearest(unknown[1], names) or available(inside or names)
+            raise SweepError(f'there is no column "{unknown[1]}"{hint}')
         refused = "external access" in str(table) or "disabled by configuration" in str(table)
         hint = "\na query sees the table points only; --unsafe lets it reach files and databases" if refused else ""
         if re.search(r'Referenced table "[\w.]+" not found', str(table)):

@@ -194,8 +194,6 @@ def _plain(
 ) -> Scenario:
     if rate is None:
         raise TuneError("without a scenario a rate is needed, such as rate=50mbit, and a round trip, such as rtt=40ms")
-    if count is not None and "flows" in ranges:
-        raise TuneError("flows: a number, or a range to hold for, not both")
     if count is None:
         count = int(axis("flows", ranges["flows"]).low) if "flows" in ranges else 1
     if rtt is None:

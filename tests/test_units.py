@@ -45,6 +45,7 @@ def test_intervals_leave_the_digits_that_are_known() -> None:
     assert time_within(506.0, 121.0) == "506 s ± 121 s"  # "506 s ± 1.2e+02 s"
     assert interval(0.0273, 0.00121, "time") == "27.3 ± 1.2 ms"
     assert interval(0.0273, 0.0, "time") == "27.3 ms"
+    assert interval(0.0273, float("inf"), "time") == time_within(0.0273, float("inf")) == "27.3 ms"  # one run alone
     assert interval(15.2345e-3, 1e-12, "time") == "15.2 ms"
     assert interval(0.717, 0.0763, "share") == "71.7 ± 7.6 %"
     assert interval(19.18e6, 0.22e6, "rate") == "19.18 ± 0.22 Mbit/s"

@@ -80,6 +80,8 @@ def time_within(seconds: float, half: float) -> str:
 
     Of an interval that reaches below 0 its ends from there on: "1.6 ms [0 ms, 6.2 ms]".
     """
+    if math.isinf(half):
+        return time(seconds)
     scale, unit = _time_unit(max(abs(seconds), half))
     if not unit:
         return "0 ms"
@@ -150,11 +152,11 @@ def interval(value: float, half: float, kind: str) -> str:
     """
     Return a value with half its interval and one unit: "27.3 ± 1.2 ms".
 
-    `kind` is "time", "share", "rate", "number" or "index"; an interval of zero or NaN is left out. Of one that reaches
-    below 0, and of a share or an index beyond 1, the ends within these stand there: "99.96 [97.8, 100] %"; none where
-    they are printed alike.
+    `kind` is "time", "share", "rate", "number" or "index"; an interval of zero, NaN or without end, as of a single run,
+    is left out. Of one that reaches below 0, and of a share or an index beyond 1, the ends within these stand there:
+    "99.96 [97.8, 100] %"; none where they are printed alike.
     """
-    if not half > 0:
+    if not 0 < half < math.inf:
         return PLAIN[kind](value)
     if kind in BOUNDED and not half <= value <= 1 - half:
         ends = [PLAIN[kind](end).removesuffix(" %") for end in (max(value - half, 0.0), min(value + half, 1.0))]

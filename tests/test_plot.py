@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 
 from ackclock import analysis, plot
 from ackclock.core.series import thin
+from ackclock.core.units import share
 from ackclock.plot import style
 from synthetic_result import result
 
@@ -129,7 +130,7 @@ def test_utilization_names_the_lowest_second() -> None:
     run = result()
     ax = plot.utilization(run)
     lowest = run.utilization_1s["bottleneck"].min()
-    assert f"lowest {lowest:.1%}" in words(ax)
+    assert f"lowest {share(lowest)}" in words(ax)
     assert ax.get_ylim()[0] <= lowest
 
 

@@ -105,6 +105,18 @@ def test_charts_hold_what_the_figures_draw() -> None:
     assert stairs["y"][:-1] == pytest.approx([100 * value for value in run.utilization_1s["bottleneck"]], rel=1e-5)
     assert queue["x"]["label"].startswith("time (s)")  # the words before the comma make them one group
     assert use["x"]["label"] == "time (s)"
+    assert [line["name"] for line in named(charts, "Goodput")][:3] == [
+        "Compound & friends",
+        "fair share",
+        "starved below 10 %",
+    ]
+    assert [line["name"][:3] for line in named(charts, "Queueing delay")] == ["", "p50", "p95", "p99"]
+
+
+def named(charts: dict[str, list[dict[str, Any]]], title: str) -> list[dict[str, Any]]:
+    """The series of the chart that a figure became."""
+    ((chart,),) = [value for key, value in charts.items() if key.startswith(f"{title}: ")]
+    return list(chart["series"])
 
 
 def test_figures_that_are_more_than_lines_stay_pictures() -> None:
@@ -114,6 +126,17 @@ def test_figures_that_are_more_than_lines_stay_pictures() -> None:
     figure = plt.figure()
     figure.subplots().plot([0, 1, 0.5], [0, 1, 2])  # goes back
     assert str(charts(figure, "portrait")) == ""
+    plt.close("all")
+
+
+def test_an_upright_line_of_a_chart_keeps_its_ends() -> None:
+    """The margins of a loop were one point, that is nothing: only one value stays at a place."""
+    figure = plt.figure()
+    axes = figure.subplots()
+    axes.plot([1, 2, 3], [1, 2, 3])
+    axes.plot([2, 2], [0.5, 1.5])
+    ((chart,),) = Charts(str(charts(figure, "margin"))).found.values()
+    assert [(line["at"], line["y"]) for line in chart["upright"]] == [(2, [0.5, 1.5])]
     plt.close("all")
 
 

@@ -149,7 +149,7 @@ def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: 
             if report:
                 from ..report import stability as reports
 
-                said = head if check is None else f"{head} {check.sentence}"
+                said = head if check is None else f"{head}\n{check.sentence}"
                 with writing_report(options):
                     reports.write(report, analysis, answer, spans, said=said, budget=options.budget)
         except ValueError as error:

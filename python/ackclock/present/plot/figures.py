@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from ...analysis import STARVED_SHARE, UNDERUSED_UTILIZATION, distribution, jain_index
+from ...analysis import STARVED_SHARE, UNDERUSED_UTILIZATION, distribution
 from ...core.series import (
     Floats,
     competing,
@@ -21,6 +21,7 @@ from ...core.series import (
     thin,
     traffic_kinds,
 )
+from ...core.units import share, time
 from ...questions.shaped import by_second
 from . import style
 from .style import Label
@@ -147,7 +148,7 @@ def flows(result: Result, *, limits: Span | None = None, ax: Axes | None = None)
     lasting = result.flows[~np.isin(kind, ("transfer", "http", "poisson-arrivals", "packmime"))]
     endless = result.flows[competing(result)]
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
-        position, highest = 0, 0.0
+        position, highest, labels = 0, 0.0, []
         for k, (name, group) in enumerate(lasting.groupby("class", sort=False, observed=True)):
             goodput = np.sort(np.asarray(group["goodput"], dtype=np.float64)) / 1e6
             look = dict(style.SERIES[k % len(style.SERIES)])
@@ -155,23 +156,18 @@ def flows(result: Result, *, limits: Span | None = None, ax: Axes | None = None)
                 look["marker"] = ""
             place = position + np.arange(1, goodput.size + 1)
             ax.plot(place, goodput, linewidth=1.2, markersize=3.5, **look)
-            ax.annotate(
-                f"{plain_text(str(name))}\nJain index {jain_index(goodput):.3f}",
-                (float(place.mean()), 1.0),
-                xycoords=("data", "axes fraction"),
-                color=look["color"],
-                ha="center",
-                va="top",
-            )
+            labels.append(Label(float(goodput[-1]), plain_text(str(name)), look["color"]))
             position += goodput.size
             highest = max(highest, float(goodput.max(initial=0)))
-        labels = []
         if len(endless) > 1:
             fair = float(endless["goodput"].mean()) / 1e6
-            for level, text in ((fair, "fair share"), (STARVED_SHARE * fair, f"starved below {STARVED_SHARE:.0%}")):
+            for level, text in (
+                (fair, "fair share"),
+                (STARVED_SHARE * fair, f"starved below {100 * STARVED_SHARE:.0f} %"),
+            ):
                 ax.axhline(level, color=style.GREY, linewidth=1.0, linestyle=style.DOTTED)
                 labels.append(Label(level, text, style.GREY, "···"))
-        ax.set_ylim(*(limits or (0, 1.35 * highest if highest > 0 else 1)))
+        ax.set_ylim(*(limits or (0, 1.08 * highest if highest > 0 else 1)))
         ax.set_xlim(0.5, max(position, 1) + 0.5)
         style.few_ticks(ax)
         ax.set_xlabel("flow (slowest first)")
@@ -198,10 +194,10 @@ def utilization(result: Result, link: str | None = None, *, limits: Span | None 
         ax.set_xlabel("time (s)")
         ax.set_ylabel("utilisation")
         ax.set_title(f"Utilisation of {plain_text(link)} in each second", loc="left")
-        limit = f"underused below {UNDERUSED_UTILIZATION:.0%}"
+        limit = f"underused below {100 * UNDERUSED_UTILIZATION:.0f} %"
         labels = [Label(UNDERUSED_UTILIZATION, limit, style.GREY, "···")]
         if use.size:
-            labels.append(Label(float(use.mean()), f"lowest {lowest:.1%}", style.BLUE))
+            labels.append(Label(float(use.mean()), f"lowest {share(lowest)}", style.BLUE))
         style.label_right(ax, labels)
         return ax
 
@@ -219,14 +215,15 @@ def delay(result: Result, link: str | None = None, *, limits: Span | None = None
             edges = np.concatenate([[0.0], 1e3 * histogram.edges, [end]])
             shares = np.concatenate([[0.0], histogram.cumulative, [1.0]])
             ax.step(edges, shares, where="post", color=style.BLUE, linewidth=1.4)
-            for text, at, share, height in (
+            for name, at, part, height in (
                 ("p50", p50, 0.5, 0.45),
                 ("p95", p95, 0.95, 0.83),
                 ("p99", p99, 0.99, 0.93),
             ):
-                ax.plot([at], [share], marker="o", markersize=4, color=style.VERMILION)
-                place = at if text == "p50" else p99
-                ax.annotate(f"{text} {at:.3g} ms", (place, height), (9, 0), textcoords="offset points", va="center")
+                text = f"{name} {time(1e-3 * at)}"
+                ax.plot([at], [part], marker="o", markersize=4, color=style.VERMILION, label=text)
+                place = at if name == "p50" else p99
+                ax.annotate(text, (place, height), (9, 0), textcoords="offset points", va="center")
         ax.set_xlim(*(limits or (0, reach)))
         ax.set_ylim(0, 1.03)
         style.few_ticks(ax)

@@ -95,20 +95,14 @@ def bode_gain(bode: pd.DataFrame, of: EquilibriumAnalysis, *, ax: Axes | None = 
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
         ax.loglog(frequency, gain, color=style.BLUE, linewidth=1.4)
         ax.axhline(1.0, color=style.GREY, linewidth=0.8)
+        title = "Loop gain"
         if math.isfinite(margins.phase_crossover):
+            title += f"; thick: the gain margin, {margins.gain:.3g}"
             ax.plot([margins.phase_crossover] * 2, [1 / margins.gain, 1], color=style.VERMILION, linewidth=2.0)
-            ax.annotate(  # above the line of gain 1 and to the right, where the curve has gone down
-                f"gain margin {margins.gain:.3g}",
-                (margins.phase_crossover, max(1.0, 1 / margins.gain)),
-                xytext=(4, 3),
-                textcoords="offset points",
-                color=style.VERMILION,
-                va="bottom",
-            )
         ax.set_xlim(frequency[0], frequency[-1])
         ax.set_ylabel("gain")
         ax.set_xlabel("frequency (rad/s)")
-        ax.set_title("Loop gain", loc="left")
+        ax.set_title(title, loc="left")
         return ax
 
 
@@ -119,24 +113,17 @@ def bode_phase(bode: pd.DataFrame, of: EquilibriumAnalysis, *, ax: Axes | None =
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
         ax.semilogx(frequency, phase, color=style.BLUE, linewidth=1.4)
         ax.axhline(-180.0, color=style.GREY, linewidth=0.8)
+        title = "Loop phase"
         if math.isfinite(margins.gain_crossover):
+            title += f"; thick: the phase margin, {margins.phase:.3g} degrees"
             there = float(np.interp(margins.gain_crossover, frequency, phase))
             level = there - margins.phase
             ax.plot([margins.gain_crossover] * 2, [level, there], color=style.VERMILION, linewidth=2.0)
-            ax.annotate(  # below the line and to the left, where the curve has not yet come down
-                f"phase margin {margins.phase:.3g} degrees",
-                (margins.gain_crossover, min(level, there)),
-                xytext=(-2, -3),
-                textcoords="offset points",
-                color=style.VERMILION,
-                va="top",
-                ha="right",
-            )
             ax.set_ylim(max(float(phase.min()), min(level, there) - 360), max(0.0, float(phase.max())) + 20)
         ax.set_xlim(frequency[0], frequency[-1])
         ax.set_ylabel("phase (degrees)")
         ax.set_xlabel("frequency (rad/s)")
-        ax.set_title("Loop phase", loc="left")
+        ax.set_title(title, loc="left")
         return ax
 
 

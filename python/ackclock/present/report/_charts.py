@@ -117,6 +117,8 @@ def _line(axes: Axes, line: Line2D, span: tuple[float, float], times: float) -> 
         return look | {"x": _round(span), "y": _round(times * y), "points": False}
     if line.get_transform() == axes.get_xaxis_transform():
         return look | {"at": float(x[0])}
+    if x.size > 1 and x[0] == x[-1]:  # a margin: upright, from here to there
+        return look | {"at": float(x[0]), "y": _round(times * y)}
     if line.get_transform() != axes.transData or not np.all(np.diff(x[np.isfinite(x)]) >= 0):
         return None
     keep = np.isfinite(x)

@@ -26,7 +26,7 @@ _END = "The end of the measurement window."
 _SIZE = (6.0, 2.6)
 """Size of a figure, which shares the page's width (inches)."""
 
-_LEFT, _RIGHT, _BOTTOM, _TOP = 0.7, 1.75, 0.5, 0.3
+_LEFT, _RIGHT, _BOTTOM, _TOP = 0.8, 1.75, 0.5, 0.3
 """Margins (inches), the same for all, so that times lie under one another; the right one has room for labels."""
 
 _LEAST = 0.95

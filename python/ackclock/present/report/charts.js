@@ -61,8 +61,9 @@
       ctx.lineWidth = devicePixelRatio * one.width;
       ctx.setLineDash(one.dash.map((d) => d * devicePixelRatio));
       ctx.beginPath();
-      ctx.moveTo(x, top);
-      ctx.lineTo(x, top + height);
+      const [from, to] = one.y ? [one.y[0], one.y.at(-1)].map((y) => u.valToPos(y, "y", true)) : [top, top + height];
+      ctx.moveTo(x, from);
+      ctx.lineTo(x, to);
       ctx.stroke();
     }
     ctx.setLineDash([]);
@@ -103,7 +104,7 @@
     });
     const u = new uPlot({
       width: Math.max(place.clientWidth, 240), height: 250, title: "",
-      legend: { live: true },
+      legend: { live: true, markers: { dash: (self, k) => (self.series[k].dash?.length ? "dashed" : "solid") } },
       cursor: {
         drag: { x: true, y: false, setScale: false },
         sync: { key, scales: ["x", null], setSeries: false, filters: { pub: (type) => type === "mousemove" || type === "mouseleave" } },

@@ -84,10 +84,10 @@ def page(why: Why) -> str:
     tree = why.scenario.canonical
     entry = link_of(tree, name)
     over = [flow for flow in tree["flows"] if name in flow["path"]]
-    shown = [f"{flow['count']} {_kind(flow)} ({flow['name']})" for flow in over]
+    shown = [f"{flow['count']} {_kind(flow)} ({flow['name']}, {flow['rtt']})" for flow in over]
     return _rendered(
         title="Why a link is slow",
-        name=_name(why, entry, [str(flow["rtt"]) for flow in over]),
+        name=_name(why, entry),
         heading="Packet simulation",
         choices=f"Flows: {listed(shown)}",
         sentence="\n".join([*why.lines, *([people.sentence(why.people)] if why.people else [])]),
@@ -120,7 +120,7 @@ def _evidence(why: Why) -> dict[str, Any]:
             )
     columns = ["runs", "measured", "before", "value", "threshold", "margin"]
     heading = "Evidence for each sentence"
-    return {"heading": heading, "columns": columns, "rows": rows, "look": "evidence"}
+    return {"heading": heading, "columns": columns, "rows": rows, "look": "evidence", "folded": True}
 
 
 def _kind(flows: dict[str, Any]) -> str:
@@ -128,15 +128,13 @@ def _kind(flows: dict[str, Any]) -> str:
     return control(flows) if "congestion" in flows else str(flows["traffic"]["kind"])
 
 
-def _name(why: Why, link: dict[str, Any], rtts: list[str]) -> str:
-    """The link with its round trips, and the question where something is wrong or open."""
+def _name(why: Why, link: dict[str, Any]) -> str:
+    """The link, and the question where something is wrong or open."""
     line = str(link["rate"]) if isinstance(link["rate"], str) else "varying rate"
     full = (quantities(link["rate"]) or [math.inf])[0]
     by = {"policer": carried(link) if policed(link) else None, "shaper": let_through(link)}
     held = "".join(f" that a {what} holds to {rate_text(let)}" for what, let in by.items() if let and let < full)
-    trips = list(dict.fromkeys(rtts))
-    of = f"a round trip of {trips[0]}" if len(trips) == 1 else f"round trips of {listed(trips)}"
-    text = f"link of {line}{held} with {of}"
+    text = f"link of {line}{held}"
     healthy = all(said.predicate == "healthy" for said in why.diagnosis.sentences)
     return f"A {text}" if healthy else f"Why a {text} is slow"
 

@@ -220,7 +220,7 @@ def test_what_the_wire_loses_stands_beside_what_the_queue_drops() -> None:
     assert "the others for as long in all" in answer.checked or "the present setting alone" in answer.checked
     page = why_report.page(answer)
     assert "packets lost on the wire" in page
-    assert "with round trips of 10 ms and 200 ms" in page
+    assert re.search(r"Flows: .*, 10 ms\) and .*, 200 ms\)", page)
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_a_report_of_why_names_all_flows() -> None:
     tree = over({}, {"name": "one", "congestion": "bbr"}, {"name": "ten", "count": 10}, CALL).canonical
     tree["scenario"]["seed"] = 7
     page = why_report.page(why_module.why(scenario=ac.Scenario(tree), duration=3.0))
-    assert "Flows: 1 bbr (one), 10 cubic (ten) and 1 cbr (call)" in page
+    assert re.search(r"Flows: 1 bbr \(one, .*\), 10 cubic \(ten, .*\) and 1 cbr \(call, .*\)", page)
     assert "seeds from 1" in page
     assert "seed 7" not in page
 

@@ -42,12 +42,15 @@ lint: setup rust-tools ## formatting, lints and types of Rust and Python
 	$(BIN)/ruff format --quiet --check .
 	$(MAKE) --no-print-directory types
 
-SCRIPTS := benches benches/peers docs/algorithms docs/examples docs/extension docs/standards validation validation/agreement validation/causes validation/charts validation/cluster validation/l4s validation/laws validation/linux validation/ns2 validation/packetdrill validation/published validation/stacks
+SCRIPTS := benches docs/algorithms docs/examples docs/extension validation $(addprefix validation/,agreement causes charts cluster l4s linux ns2 packetdrill published)
+MORE_SCRIPTS := benches/peers docs/standards validation/stacks
+TYPED = MYPYPATH=validation/agreement:validation/l4s:validation/linux:tests:docs/algorithms $(BIN)/mypy --no-error-summary
 
-types: setup ## types of Python: the package against its core, and the scripts folder by folder
-	$(BIN)/mypy
+types: setup ## types of Python: the package against its core, and the scripts; apart from each other where they have the same names
+	$(TYPED) python/ackclock $(wildcard $(addsuffix /*.py,$(SCRIPTS)))
+	$(TYPED) $(wildcard $(addsuffix /*.py,$(MORE_SCRIPTS)))
+	$(TYPED) validation/laws/*.py
 	$(BIN)/python -m mypy.stubtest ackclock._core
-	@for folder in $(SCRIPTS); do MYPYPATH=validation/agreement:validation/l4s:validation/linux:tests:docs/algorithms $(BIN)/mypy --no-error-summary $$folder/*.py || exit 1; done
 
 check: lint ## lints, types and the quick tests: two minutes once everything is built
 	cargo test --release --quiet -p ackclock-algorithms -p ackclock-scenario

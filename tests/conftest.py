@@ -1,12 +1,14 @@
 """What the tests of the package share."""
 
 import importlib
+import io
 import math
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 
@@ -104,14 +106,27 @@ def processor_time(process: int) -> float:
 
 @pytest.fixture
 def ackclock() -> Command:
-    """Run the command line to its end."""
+    """Run the command line to its end: in this process, as starting Python and loading the package takes longer."""
+    from ackclock.present.cli import main
 
-    def run(*arguments: str | Path, blocks: int | None = None) -> subprocess.CompletedProcess[str]:
-        process = start(arguments, blocks=blocks)
-        out, err = process.communicate(timeout=HANGS)
-        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        words = [*map(str, arguments)]
+        out, err = io.StringIO(), io.StringIO()
+        with redirect_stdout(out), redirect_stderr(err):
+            try:
+                code = main(words)
+            except SystemExit as leaving:
+                code = int(leaving.code or 0)
+        return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
     return run
+
+
+def ended(arguments: Sequence[str | Path], *, blocks: int | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command line to its end in a process of its own, as `start`."""
+    process = start(arguments, blocks=blocks)
+    out, err = process.communicate(timeout=HANGS)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
 @pytest.fixture

@@ -257,21 +257,21 @@ def test_control_characters_never_reach_the_terminal(ackclock: Command, small: P
 
 def test_output_that_is_closed_or_not_read(small: Path) -> None:
     """It was two tracebacks, and exit code 1 as if the run had failed."""
-    report = small.parent / "out.html"
-    for words, redirected in (("list", ">&-"), ("list", ">&- 2>&-"), (f"run '{small}' --report '{report}'", ">&-")):
+    traces = small.parent / "out.parquet"
+    for words, redirected in (("list", ">&-"), ("list", ">&- 2>&-"), (f"run '{small}' --traces '{traces}'", ">&-")):
         command = f"'{sys.executable}' -m ackclock {words} {redirected}"
         done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), words
-    assert report.stat().st_size > 1000
-    report.unlink()
-    for words in (["schema"], ["check", str(small)], ["run", str(small), "--json", "--report", str(report)]):
+    assert traces.stat().st_size > 1000
+    traces.unlink()
+    for words in (["schema"], ["check", str(small)], ["run", str(small), "--json", "--traces", str(traces)]):
         reader, writer = os.pipe()
         os.close(reader)
         command = [sys.executable, "-m", "ackclock", *words]
         gone = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
         os.close(writer)
         assert (gone.returncode, gone.stderr) == (0, ""), words
-    assert report.stat().st_size > 1000
+    assert traces.stat().st_size > 1000
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ackclock as ac
-from conftest import HANGS, Command, interrupted, start
+from conftest import HANGS, Command, ended, interrupted, start
 
 
 def parsed(text: str) -> Any:
@@ -59,8 +59,9 @@ def test_goodput_fits_through_the_link(ackclock: Command, small: Path) -> None:
     assert 0.9 < flows["goodput_bps"] / (link["utilization"] * 10e6) <= 1460 / 1500
 
 
-def test_same_bytes_again_and_on_any_number_of_threads(ackclock: Command, small: Path) -> None:
-    runs = [ackclock("run", small, "--seeds", "4", "--json", "--threads", threads) for threads in ("1", "2", "3", "1")]
+def test_same_bytes_again_and_on_any_number_of_threads(small: Path) -> None:
+    """Processes of their own hash strings differently."""
+    runs = [ended(["run", small, "--seeds", "4", "--json", "--threads", number]) for number in ("1", "2", "3", "1")]
     assert [run.returncode for run in runs] == [0, 0, 0, 0]
     assert len({run.stdout for run in runs}) == 1
 
@@ -155,8 +156,8 @@ def test_report_file(ackclock: Command, small: Path) -> None:
 
 
 @pytest.mark.parametrize(("option", "name"), [("--traces", "out.parquet"), ("--report", "out.html")])
-def test_full_disk_leaves_nothing(ackclock: Command, small: Path, option: str, name: str) -> None:
-    done = ackclock("run", small, "--json", option, small.parent / name, blocks=8)
+def test_full_disk_leaves_nothing(small: Path, option: str, name: str) -> None:
+    done = ended(["run", small, "--json", option, small.parent / name], blocks=8)
     assert done.returncode == 1
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
@@ -164,10 +165,10 @@ def test_full_disk_leaves_nothing(ackclock: Command, small: Path, option: str, n
     assert list(small.parent.iterdir()) == [small]
 
 
-def test_failure_keeps_the_old_file(ackclock: Command, small: Path) -> None:
+def test_failure_keeps_the_old_file(small: Path) -> None:
     out = small.parent / "out.parquet"
     out.write_text("an older result")
-    assert ackclock("run", small, "--traces", out, blocks=8).returncode == 1
+    assert ended(["run", small, "--traces", out], blocks=8).returncode == 1
     assert out.read_text() == "an older result"
 
 
@@ -221,7 +222,7 @@ def test_check_prints_every_default(ackclock: Command, small: Path) -> None:
         assert line in done.stdout
     again = small.parent / "again.toml"
     again.write_text(done.stdout, encoding="utf-8")
-    assert ackclock("check", again).stdout == done.stdout
+    assert ended(["check", again]).stdout == done.stdout
     assert parsed(ackclock("check", small, "--json").stdout) == ac.load(small).canonical
 
 

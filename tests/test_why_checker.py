@@ -25,6 +25,7 @@ import printed_checker
 from ackclock._core import quantity
 from ackclock.analysis import parts as parts_of
 from ackclock.questions.home import home
+from test_answer_checkers import wrapped
 from verdict_variants import random_crossing, random_line
 
 QUESTION = home("4 Mbit/s", "2 Mbit/s", "40 ms", queue={"aqm": "drop-tail", "capacity": "70 ms"}, call=True)
@@ -239,12 +240,6 @@ def turned(column: Mapping[str, Any]) -> dict[str, Any]:
     """Each row has the cell of the next."""
     cells = list(column.values())
     return dict(zip(column, [*cells[1:], cells[0]], strict=True))
-
-
-def wrapped(place: Any, name: str, change: Callable[[Any], Any]) -> Any:
-    """A function of the product whose answers are changed."""
-    true = getattr(place, name)
-    return patch.object(place, name, lambda *given: change(true(*given)))
 
 
 def _commands() -> Any:

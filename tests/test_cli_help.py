@@ -1,5 +1,6 @@
 """Help with examples that can be run, and completion in shells."""
 
+import re
 import shlex
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ackclock.present import cli
+from ackclock.questions.provider import Mix
 from conftest import Command
 
 EXAMPLES = {command.name: command.examples for command in cli.COMMANDS}
@@ -32,6 +34,12 @@ def test_help_of_a_command_shows_its_own_examples(ackclock: Command) -> None:
     assert "ackclock stability home.toml --vary rtt=10ms..400ms" in done.stdout
     assert "ackclock why" not in done.stdout
     assert "exit codes: 0 done" in done.stdout
+
+
+def test_help_has_the_shares_of_subscribers_by_default(ackclock: Command) -> None:
+    text = " ".join(ackclock("subscribers", "--help").stdout.split())
+    for name, part in (("video", Mix.video), ("web", Mix.web), ("call", Mix.call), ("download", Mix.download)):
+        assert re.search(rf"--{name} SHARE share of the subscribers [\w ]+ \(default: {100 * part:g}%\)", text)
 
 
 def test_help_is_asked_for_as_a_command_too(capsys: pytest.CaptureFixture[str]) -> None:

@@ -195,6 +195,8 @@ def test_wrong_arguments(ackclock: Command, small: Path, arguments: list[str]) -
         (["fair", "bbr", "cubic", "--plot", "x.docx"], "must be a file such as out.svg, out.pdf or out.png"),
         (["buffer", "--rate", "5mbit", "--rtt", "40ms", "--plot", "x.docx"], "must be a file such as out.svg"),
         (["sweep", "{small}", "--vary", "rtt=20ms", "--plot", "x.docx"], "must be a file such as out.svg"),
+        (["run", "{small}", "--traces", "x.xlsx"], "x.xlsx: must be a file such as out.parquet or out.csv"),
+        (["run", "{small}", "--report", "x.pdf"], "x.pdf: must be a file such as out.html or out.htm"),
         # "invalid number value: '1e3'"
         (["run", "{small}", "--seeds", "1e3"], "must be a whole number, not 1e3"),
         (["run", "{small}", "--trace-flows", "some"], "must be a whole number, not some; or all"),

@@ -290,8 +290,8 @@ def why(
         Rate of the link, such as ``"50 Mbit/s"``, and round trip without queueing, such as ``"40 ms"``; or a scenario,
         or the name of its file, in place of the rate.
     scenario, link
-        A whole scenario instead of these, and the name of a link in it; by default the slowest that the first endless
-        flows cross.
+        A whole scenario instead of these, and the name of a link in it that is judged alone; by default all that are
+        loaded, first the slowest that the first endless flows cross.
     buffer
         Capacity of the queue: a time at the link's rate, packets or bytes. By default 100 ms, at least 4 packets;
         of a scheduler such as ``fq_codel`` or ``cake`` its own limit.

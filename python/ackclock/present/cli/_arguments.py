@@ -38,13 +38,16 @@ def set_argument(command: argparse.ArgumentParser, more: str = "") -> None:
 def traces_argument(command: argparse.ArgumentParser, what: str) -> None:
     """Take --traces."""
     command.add_argument(
-        "--traces", metavar="OUT.parquet", type=Path, help=f"write {what}; as CSV where the name ends in .csv"
+        "--traces",
+        metavar="OUT.parquet",
+        type=_file("out.parquet", "out.csv"),
+        help=f"write {what}; as CSV where the name ends in .csv",
     )
 
 
-def report_argument(command: argparse.ArgumentParser) -> None:
+def report_argument(command: argparse.ArgumentParser, what: str = "write a report with figures") -> None:
     """Take --report."""
-    command.add_argument("--report", metavar="OUT.html", type=Path, help="write a report with figures")
+    command.add_argument("--report", metavar="OUT.html", type=_file("out.html", "out.htm"), help=what)
 
 
 PICTURES: Final = ("svg", "pdf", "png")
@@ -53,13 +56,24 @@ PICTURES: Final = ("svg", "pdf", "png")
 
 def plot_argument(command: argparse.ArgumentParser, what: str) -> None:
     """Take --plot."""
-    command.add_argument("--plot", metavar="OUT.svg", type=_picture, help=f"{what}; also OUT.pdf and OUT.png")
+    command.add_argument(
+        "--plot",
+        metavar="OUT.svg",
+        type=_file(*(f"out.{kind}" for kind in PICTURES)),
+        help=f"{what}; also OUT.pdf and OUT.png",
+    )
 
 
-def _picture(text: str) -> Path:
-    path = Path(text)
-    if path.suffix and path.suffix.lower().removeprefix(".") not in PICTURES:
-        raise argparse.ArgumentTypeError(f"{text}: must be a file such as out.svg, out.pdf or out.png")
+def _file(*examples: str) -> Callable[[str], Path]:
+    """Return the type of a file to write, of a kind that its ending names; without an ending it is the first."""
+
+    def path(text: str) -> Path:
+        path = Path(text)
+        if path.suffix and path.suffix.lower() not in [Path(example).suffix for example in examples]:
+            allowed = " or ".join(filter(None, (", ".join(examples[:-1]), examples[-1])))
+            raise argparse.ArgumentTypeError(f"{text}: must be a file such as {allowed}")
+        return path
+
     return path
 
 

@@ -111,5 +111,6 @@ def _epilog(examples: Sequence[tuple[str, str, str]]) -> str:
         f"  {line.ljust(width)}  {what}" if len(line) <= width else f"  {line}\n  {' ' * width}  {what}"
         for line, what in lines
     ]
-    codes = "exit codes: 0 done, 1 the run failed (or tune found nothing), 2 the input is wrong, 130 interrupted"
+    failed = "1 the run failed (or tune found nothing, or a check of ci failed)"
+    codes = f"exit codes: 0 done, {failed}, 2 the input is wrong, 130 interrupted"
     return "\n".join(["examples:", *shown, "", codes])

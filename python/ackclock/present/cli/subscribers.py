@@ -11,7 +11,12 @@ from ._arguments import check_quantities, count, json_argument, plot_argument, s
 from ._command import Command
 from ._output import WrongInputError, output_file, print_json, print_text
 
-_SHARES = ("video", "web", "call", "download")
+_SHARES = {
+    "video": "who watch a video (default: 15%%)",
+    "web": "who open pages (default: 10%%)",
+    "call": "in a call (default: 5%%)",
+    "download": "who download without end (default: 0.5%%)",
+}
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,13 +29,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--way", choices=("download", "upload"), default="download", help="direction (default: download)"
     )
-    for name in _SHARES:
-        parser.add_argument(
-            f"--{name}",
-            metavar="SHARE",
-            type=share,
-            help=f"share of the subscribers with {name} at a moment, such as 40%%",
-        )
+    for name, who in _SHARES.items():
+        parser.add_argument(f"--{name}", metavar="SHARE", type=share, help=f"share of the subscribers {who}")
     parser.add_argument("--video-rate", metavar="RATE", default="5 Mbit/s", help="rate of a video (default: 5 Mbit/s)")
     parser.add_argument(
         "--samples", metavar="N", type=count(1), default=8, help="moments of the busy hour (default: 8)"

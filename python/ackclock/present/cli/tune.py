@@ -6,7 +6,7 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
-from ._arguments import check_quantities, count, file_variant, set_argument
+from ._arguments import check_quantities, count, file_variant, report_argument, set_argument
 from ._command import Command
 from ._output import NotFoundError, WrongInputError, output_file, print_json, print_text, progress_bar, writing_report
 
@@ -55,7 +55,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--style", choices=("linux", "rfc"), help="what the TCP endpoints do in packet runs (default: as in the file)"
     )
-    parser.add_argument("--report", metavar="OUT.html", type=Path, help="write a report with a stability chart")
+    report_argument(parser, "write a report with a stability chart")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 

@@ -21,7 +21,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         help="scenario; or --rate, or --down and --up",
     )
     set_argument(parser)
-    parser.add_argument("--link", metavar="NAME", help="which link of FILE (default: the slowest of endless flows)")
+    parser.add_argument("--link", metavar="NAME", help="judge this link of FILE alone (default: all that are loaded)")
     parser.add_argument("--rate", help="rate of the link, such as 50mbit")
     parser.add_argument("--down", metavar="RATE", help="rate towards a home, such as 100mbit, in place of --rate")
     parser.add_argument("--up", metavar="RATE", help="rate from it, such as 20mbit")

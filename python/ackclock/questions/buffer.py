@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..analysis import Interval, mean_interval, parts
-from ..core._words import finite
+from ..core._words import among, finite
 from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError, ScenarioError
@@ -374,7 +374,7 @@ def _sized(tree: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], Seque
     """Return the link and its endless flows, where one size is its buffer for all of the time."""
     entry = next((link for link in tree["link"] if link["name"] == name), None)
     if entry is None:
-        raise BufferSizeError(f"there is no link {name}; there are {', '.join(link['name'] for link in tree['link'])}")
+        raise BufferSizeError(f"there is no link {name}{among(name, [link['name'] for link in tree['link']])}")
     endless = bulk(tree, name)
     if not endless:
         raise BufferSizeError(f"no endless TCP flow crosses the link {name}: nothing asks for a buffer there")

@@ -295,8 +295,10 @@ def _checked(
         name, _, number = control.rpartition(":") if isinstance(control, str) else ("", "", "")
         if number.isdigit() and not name.endswith(".so"):
             raise FairError(f"{control}: numbers of flows are given as flows=[...], one for each control")
-    if len(controls) < 2 or len(counts) != len(controls):  # noqa: PLR2004
-        raise FairError("two congestion controls or more are needed, and a number of flows of each")
+    if len(controls) < 2:  # noqa: PLR2004
+        raise FairError("two congestion controls or more are needed, such as bbr and cubic")
+    if len(counts) != len(controls):
+        raise FairError("a number of flows is needed of each congestion control")
     numbers = all(isinstance(buffer, int | float) and 0 < buffer < math.inf for buffer in buffers)
     if not rtts or not buffers or not numbers:
         raise FairError("round trips and buffers are needed, and buffers above zero, in bandwidth-delay products")

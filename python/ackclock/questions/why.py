@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from .. import _core
-from ..core._words import called, counted, finite, listed
+from ..core._words import among, called, counted, finite, listed
 from ..core.accessors import presented
 from ..core.card import Card
 from ..core.errors import AckclockError
@@ -495,7 +495,7 @@ def _link(tree: dict[str, Any], link: str | None) -> str:
     """Return the link that is judged: the one that is asked for, if flows cross it."""
     name = link or chosen(tree)
     if all(link["name"] != name for link in tree["link"]):
-        raise WhyError(f"there is no link {name}; there are {', '.join(link['name'] for link in tree['link'])}")
+        raise WhyError(f"there is no link {name}{among(name, [link['name'] for link in tree['link']])}")
     if not any(name in flow["path"] for flow in tree["flows"]):
         raise WhyError(f"no flow crosses the link {name}")
     return name

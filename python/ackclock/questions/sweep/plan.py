@@ -39,7 +39,7 @@ def plan(scenario: Scenario, axes: Sequence[Axis], *, seeds: int = 1, latin: int
         As `sweep`.
     """
     if not axes:
-        raise SweepError("nothing is varied: give a key and its values")
+        raise SweepError("nothing is varied: give a key and its values, such as rtt=10ms..200ms:20")
     if seeds < 1:
         raise SweepError(f"seeds must be 1 or more, not {seeds}")
     if scenario._controllers or scenario._managers:

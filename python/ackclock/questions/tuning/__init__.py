@@ -126,7 +126,7 @@ def tune(
     aqm = str(aqm)
     kind = aqm.strip().replace("_", "-") if aqm.strip() != "fq_codel" else "fq_codel"
     family = _family(kind)
-    wanted = {key: "..".join(map(str, span_of(span))) for key, span in (ranges or {}).items()}
+    wanted = {key: "..".join(dict.fromkeys(map(str, span_of(span)))) for key, span in (ranges or {}).items()}
     if scenario is None:
         scenario = _plain(rate, rtt, buffer or "100 ms", flows, congestion or "cubic", wanted)
     elif any(option is not None for option in (rate, rtt, buffer, flows, congestion)):

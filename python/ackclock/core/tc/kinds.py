@@ -480,7 +480,7 @@ def _write_red(kind: str, queue: Mapping[str, Any], place: str, notes: list[str]
     unit = _core.quantity(queue["capacity"])[1] if queue["capacity"] != "unlimited" else "none"
     if kind == "red" and unit == "packets":
         whole = f"{round(number(queue['capacity']) * packet)} B"
-        notes.append(f"{place}.capacity: red counts bytes; {queue['capacity']} of {packet:g} B are {whole}")
+        notes.append(str(state("tc.red-room", place=place, packets=queue["capacity"], packet=packet, bytes=whole)))
         queue, unit = {**queue, "capacity": whole}, "size"
     if unit != ("size" if kind == "red" else "packets"):
         raise ValueError(
@@ -489,7 +489,7 @@ def _write_red(kind: str, queue: Mapping[str, Any], place: str, notes: list[str]
     low, high = (round(number(rows[key]) * packet) for key in ("min_threshold", "max_threshold"))
     exponent = round(-math.log2(float(rows["weight"])))
     if rows["weight"] != 2.0**-exponent:
-        notes.append(f"{place}.weight: {rows['weight']:.4g} is 2^-{exponent} in tc: the kernel has powers of two")
+        notes.append(str(state("tc.red-weight", place=place, weight=rows["weight"], exponent=exponent)))
     burst = burst_for(low, exponent, round(packet))
     if burst is None:
         raise ValueError(f"{place}.weight: no burst of tc gives 2^-{exponent} with a minimum of {low}")

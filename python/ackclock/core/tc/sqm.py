@@ -204,7 +204,7 @@ def configured(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Way:
-    """What is set for what an interface sends, or for what arrives at it."""
+    """One direction of an interface: the shaper and the qdisc that a script sets."""
 
     bits: float
     """Rate of the shaper, bit/s."""

@@ -15,6 +15,8 @@ STATEMENTS: Final = {
     "no-class": "{file}: {packets} have no class: they go around the queue, and are left out",
     "marked": 'packets of "{flows}" must carry the mark {mark}: nft or iptables set it',
     "not-in-sqm": "left out: {link}, which has no shaper: sqm-scripts set none without a rate",
+    "red-room": "{place}.capacity: red counts bytes; {packets} of {packet:g} B are {bytes}",
+    "red-weight": "{place}.weight: {weight:.4g} is 2^-{exponent} in tc: the kernel has powers of two",
     "sqm-bursts": "{place}: burst and quantum are those of {script}",
     "rates-above": (
         "{queue}: rates of classes, {rates:rate} together, are more than {whose} has, {above:rate}: all at once do not "

@@ -401,6 +401,26 @@ def test_runs_of_a_scenario_of_its_own_length_decide_how_flows_share() -> None:
     assert verdict.decided
 
 
+def test_no_number_of_runs_is_said_to_tell_a_value_from_its_limit_that_is_stated_alike() -> None:
+    """ "The runs lie on both sides of the limit of 1 %; about 580 runs would tell", of a loss of 1 %."""
+    (loss,) = (symptom for symptom in experiment.SYMPTOMS if symptom.key == "loss")
+    flows = [ac.flows(1, rtt="40 ms")]
+    change = [{"at": "5 s", "link": "bottleneck", "rate": "8 Mbit/s"}]  # of its own length
+    tree = ac.dumbbell(rate="9 Mbit/s", queue="drop-tail", flows=flows, duration="9 s", change=change).canonical
+    lab = Mock(link="bottleneck", length=None, budget=1, record={"present": {"scenario": tree}})
+    present = Mock(numbers=[Mock(delay_p99=0.1)] * 24, enough=True, key="present")
+    present.alone.return_value = False
+    present.length.total = 9.0
+
+    def said(mean: float) -> str:
+        evidence = Evidence("", mean, 0.001, 0.01, runs=("present",))
+        open_ = experiment._cannot_tell(lab, present, loss, evidence)
+        return experiment._joined(lab, present, [open_])[0].text
+
+    assert said(0.0094).endswith("lie on both sides of the limit of 1.0 %; about 70 runs would tell (--until-sure).")
+    assert said(0.01001).endswith("and to these digits their mean is the limit.")
+
+
 def short(duration: str, *classes: str, link: str = 'queue = { capacity = "100 packets" }') -> ac.Scenario:
     """A link of 10 Mbit/s with some classes of flows."""
     head = (

@@ -479,6 +479,8 @@ class _Open:
     needs: float
     """Length of a run that would tell, s; NaN where more seeds would."""
     evidence: Evidence
+    at_limit: bool = False
+    """Whether its mean is the limit, as far as both are stated: no number of runs is known to tell them apart."""
 
 
 def _cannot_tell(lab: Lab, present: Measured, symptom: Symptom, evidence: Evidence) -> _Open:
@@ -497,10 +499,11 @@ def _cannot_tell(lab: Lab, present: Measured, symptom: Symptom, evidence: Eviden
         reason = state("causes.halves-disagree")
     else:
         limit = symptom.show(symptom.limit(present.numbers[0]))
-        case = "may-even-out" if evidence.decided else "both-sides" if present.settled(symptom) else "swing"
+        sides = "at-limit" if symptom.show(evidence.value) == limit else "both-sides"
+        case = "may-even-out" if evidence.decided else sides if present.settled(symptom) else "swing"
         reason = state(f"causes.{case}", limit=limit)
     what = str(state(f"causes.open-{symptom.key}", limit=symptom.limit(present.numbers[0])))
-    return _Open(what, str(reason), need, evidence)
+    return _Open(what, str(reason), need, evidence, at_limit=reason.name == "causes.at-limit")
 
 
 def _joined(lab: Lab, present: Measured, questions: Sequence[_Open]) -> tuple[Sentence, ...]:
@@ -513,11 +516,13 @@ def _joined(lab: Lab, present: Measured, questions: Sequence[_Open]) -> tuple[Se
             seeds_needed(len(present.numbers), question.evidence.half, _apart(question.evidence)) for question in those
         ]
         if any(math.isinf(question.evidence.half) for question in those):
-            more = str(state("causes.other-runs"))
+            more = f"; {state('causes.other-runs')}"
         else:
-            more = seeds_in_words(max(seeds)) if math.isnan(need) else str(state("causes.needs", seconds=need))
+            more = f"; {seeds_in_words(max(seeds)) if math.isnan(need) else state('causes.needs', seconds=need)}"
         if lab.budget <= WHY.packets and lab.length is None:
             more += " (--until-sure)"
+        if those[0].at_limit:
+            more = ""
         what = listed([question.what for question in those])
         sentences.append(
             Sentence(

@@ -518,6 +518,8 @@ def _queue(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
     high = max(one[-1] for one in samples)
     slack = 2 * checkers._packet(ones[0], runs) / checkers._bits(ones[0], runs)
     stated = re.search(rf"swings between ({TIME}) and ({TIME})|holds ({TIME}) or more", text)
+    if stated and low > _interval([_wait(0.5)(run, runs) for run in ones])[0] + slack:
+        yield f"{text}: {low:.4g} s of packets are queued, and half of them wait less"
     for shown, value in zip(
         (shown for shown in (stated.groups() if stated else ()) if shown), (low, high), strict=False
     ):

@@ -743,6 +743,8 @@ def stated(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
     case = "empty-in-some" if 0 < empty < len(runs) else str(kind)
     if kind == "short":
         case = "short-or-not" if waits[0].high > SHORT * rtt else "short-but" if p99 > rtt else "short"
+    elif kind != "empty" and (standing > p50 or (kind == "swings" and FULL * p99 > peak)):
+        case = "short-or-not"  # packets do not wait in turn: all that is queued says nothing of how long one waits
     facts = {"standing": standing, "peak": peak, "wait": waits[0], "trip": trip, "most": most}
     text = str(state(f"why.{case}", **facts, empty=empty, runs=len(runs)))
     value = p50 if kind == "short" else standing

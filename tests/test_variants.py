@@ -72,10 +72,13 @@ def test_needless_acks_that_are_dropped_are_no_losses(file: Path) -> None:
     over = tree["flows"][0] | {"path": ["l"], "reverse_path": ["back"]}
     filtered = ac.Scenario(tree | {"link": [*tree["link"], back], "flows": [over]})
     labels = [{"file": "x", "set": {"v": value}} for value in "ab"]
-    table = comparison(labels, [ac.run(filtered), ac.run(filtered.with_({"link.l.rate": "1 Mbit/s"}))])
+    run = ac.run(filtered)
+    table = comparison(labels, [run, ac.run(filtered.with_({"link.l.rate": "1 Mbit/s"}))])
     assert table is not None
     assert table.loc["back: loss", "a"] != table.loc["back: loss", "b"]
     assert table.loc["back: loss", "best"] == ""
+    assert "link `back`: its loss counts the ACKs that its filter drops as needless" in str(run)
+    assert "filter" not in str(ac.run(file))
 
 
 def test_losses_of_one_run_are_no_better_than_their_count(file: Path) -> None:
@@ -211,7 +214,9 @@ def test_replications_that_are_all_the_same_say_so() -> None:
     """ "mean and half the 95 % interval" stood over means alone: of equal starts and round trips nothing is drawn."""
     equal = ac.dumbbell(rate="5 Mbit/s", queue="codel", flows=[ac.flows(2, rtt="30 ms")], duration="5 s")
     drawn = equal.with_({"flows.start": "uniform 0 s .. 1 s"})
-    assert "all runs are the same" in str(ac.replicate(equal, 3))
+    same = ac.replicate(equal, 3)
+    assert "all runs are the same" in str(same)
+    assert "all runs are the same" in same._repr_html_()
     assert "all runs are the same" not in str(ac.replicate(drawn, 3))
 
 

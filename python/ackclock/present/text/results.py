@@ -14,6 +14,7 @@ from ...core.fluid import FluidResult
 from ...core.meanfield import MeanFieldResult
 from ...core.result import Replications, Result
 from ...core.units import PLAIN, interval, number, share, time
+from ...questions.causes.shapers import filters_acks
 from ...questions.phases import same
 from ...questions.tolerances import MIN_WINDOW
 from ..tables import text_table
@@ -175,7 +176,10 @@ def run_notes(result: Result) -> list[str]:
 
 
 def _later_notes(result: Result) -> list[str]:
-    return [*presence.notes(result), *without_ecn.notes(result)]
+    tree = result._scenario
+    filters = [link["name"] for link in tree["link"] if filters_acks(link, tree)]
+    needless = [f"link `{name}`: its loss counts the ACKs that its filter drops as needless" for name in filters]
+    return [*presence.notes(result), *without_ecn.notes(result), *needless]
 
 
 def notes_of(results: Sequence[Result]) -> list[str]:
@@ -213,16 +217,19 @@ def replication_notes(results: Replications) -> list[str]:
 
 def run_html(result: Result) -> str:
     """Return a run's tables and notes for a notebook."""
-    notes = "".join(f"<li>{html.escape(note)}</li>" for note in run_notes(result))
-    tables = [table.to_html(na_rep="", escape=True, border=0) for table in run_tables(result)]
-    head = f"<p><b>{html.escape(result.name)}</b>: {_measured(result)}</p>"
-    return head + "".join(tables) + (f"<ul>{notes}</ul>" if notes else "")
+    return _html(f"<b>{html.escape(result.name)}</b>: {_measured(result)}", run_tables(result), run_notes(result))
 
 
 def replications_html(results: Replications) -> str:
-    """Return the tables of replications for a notebook; every number is in `Replications.summary`."""
-    head = f"<p><b>{html.escape(results.name)}</b>: {replicated(results)}</p>"
-    return head + "".join(table.to_html(escape=True, border=0) for table in run_tables(results))
+    """Return the tables and notes of replications for a notebook; every number is in `Replications.summary`."""
+    head = f"<b>{html.escape(results.name)}</b>: {replicated(results)}"
+    return _html(head, run_tables(results), replication_notes(results))
+
+
+def _html(head: str, tables: Iterable[pd.DataFrame], notes: Iterable[str]) -> str:
+    shown = "".join(table.to_html(na_rep="", escape=True, border=0) for table in tables)
+    items = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
+    return f"<p>{head}</p>{shown}" + (f"<ul>{items}</ul>" if items else "")
 
 
 def fluid_html(result: FluidResult) -> str:

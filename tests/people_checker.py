@@ -131,8 +131,9 @@ def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
     """
     Return where the verdict for people differs from probes that are set up again, setting by setting, seed by seed.
 
-    A call of 80 kbit/s each way, and in a run of its own a page of 2 MB after the other, on the path of the first
-    endless flows. Links of 800 Mbit/s and more, which carry both at once, are left out.
+    A call of 80 kbit/s each way, a page of 2 MB after the other, and small packets at random, a hundredth of those that
+    the links carry, each in a run of its own, on the path of the first endless flows. Links of 800 Mbit/s and more,
+    which carry all at once, are left out.
     """
     people = answer["people"]
     other = [run["scenario"] for key, run in answer["runs"].items() if key.startswith("instead: ")]
@@ -248,14 +249,17 @@ def _probes(tree: Mapping[str, Any], path: Any, heads: Mapping[str, str], seed: 
     page |= {key: user[key] for key in ("reverse_path", "style") if key in user}
     page["traffic"] = {"kind": "http", "size": "2000000 B", "think": "1 s"}
     calls = [there, {"name": "probe: call back", "path": back, **voice}] if back else [there]
+    rate = 0.01 * min(_rates(tree, [*path, *back])) * 64 / 1500
+    rare = {"packet_size": "64 B", "traffic": {"kind": "poisson", "rate": f"{rate:.9g} bit/s"}}
+    pings = [call | rare | {"name": call["name"].replace("call", "ping")} for call in calls]
 
     def beside(probes: list[dict[str, Any]]) -> Any:
         changed = copy.deepcopy(dict(tree))
         changed["scenario"] = {**changed["scenario"], **heads}
         return ac.run(ac.Scenario({**changed, "flows": [*changed["flows"], *probes]}), seed=seed)
 
-    talk, web = beside(calls), beside([page])
-    ping = sum(float(talk.classes.loc[call["name"], "one_way_s_mean"]) for call in calls) + (0 if back else base / 2)
+    talk, web, quiet = beside(calls), beside([page]), beside(pings)
+    ping = sum(float(quiet.classes.loc[own["name"], "one_way_s_mean"]) for own in pings) + (0 if back else base / 2)
     rows = talk.flows[talk.flows["class"].isin([call["name"] for call in calls])]
     goodput = float(talk.flows["goodput"][talk.flows["class"] == user["name"]].mean()) if endless else 0.0
     times = web.transfers.reset_index()
@@ -263,7 +267,7 @@ def _probes(tree: Mapping[str, Any], path: Any, heads: Mapping[str, str], seed: 
     known = times["completed"] >= 3 and times["censored"] < times["completed"]  # else half of them are not known
     load = float(times["fct_p50"]) + 2 * ping if known else math.nan
     lost = [float(part) for part in (rows["drops"] + rows["losses"]) / rows["sent"]]
-    tails = [float(talk.classes.loc[call["name"], "one_way_s_p99"]) for call in calls]
+    tails = [float(quiet.classes.loc[own["name"], "one_way_s_p99"]) for own in pings]
     ping_p99 = sum(tails) + (0 if back else base / 2)
     return {
         "ping": ping,

@@ -182,7 +182,7 @@ def _people(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
                 stated[row] += [setting["download_bps"]] if row == "download" else []
         known = setting["ping_s"] is not None and setting["half"]["ping"] < setting["ping_s"]
         stated["game"] += [setting["ping_p99_s"]] if known else []
-    names = {"game": "a game, there and back", "page": "a page of 2 MB", "download": "a download of 100 MB"}
+    names = {"game": "a game, there and back", "page": "a page of 2 MB", "download": "a transfer of 100 MB"}
     for row, values in stated.items():
         shown = re.sub(r"not known: .*?(?=  |$)", "", rows.get(names[row], ""))
         shown = re.sub(r"; the slowest of .*?(?=  |$)", _slowest(settings, faults), shown)

@@ -2,7 +2,8 @@
 Verdict for people behind a link: a call, a page, a game, a download, and the grade of a speed test.
 
 Probes that hardly load the link run beside the traffic of a scenario: a voice stream each way, and pages one after the
-other. Their packets tell what a person would get.
+other. Their packets tell what a person would get. The time of a small packet is that of rare ones, in a run of their
+own: fifty packets a second of a call take places of a queue that counts packets, and shorten its wait.
 """
 
 from __future__ import annotations
@@ -24,13 +25,17 @@ from ..experiment.runner import parallel
 from ..experiment.sequential import PEOPLE
 from .causes.scales import Length, bulk, carried, in_periods, once, pace, quantities, timed
 from .causes.sentences import interval
-from .causes.shapers import returning
+from .causes.shapers import PACKET, returning
 
 if TYPE_CHECKING:
     from ..core.result import Result
 
 VOICE: Final = {"rate": "80 kbit/s", "packet_size": "200 B"}
 """G.711 with 20 ms of speech a packet: 160 B and 40 B of RTP, UDP and IPv4 (RFC 3551, section 4.5.14)."""
+PING: Final = 64
+"""Bytes of a packet of a speed test that measures the round trip, ..."""
+RARE: Final = 0.01
+"""... and the part of the packets that a link carries that are such: they come at random."""
 PAGE: Final = 2_000_000
 """Bytes of a page: about the median of the HTTP Archive, over one new connection (HTTP/2)."""
 SET_UP: Final = 2
@@ -59,9 +64,10 @@ Measure = Literal["mos", "added", "ping", "page", "download"]
 MEASURES: Final[tuple[Measure, ...]] = ("mos", "added", "ping", "page", "download")
 """Numbers of an experience that have an interval: see `Experience`."""
 TOO_SLOW: Final = "a call each way, by which it is measured, would load so slow a link itself"
-CHANGES: Final = "beside a call each way, by which it is measured, the flows wait otherwise than without it"
+CHANGES: Final = "beside rare small packets, by which it is measured, the flows wait otherwise than without them"
 TOO_LONG: Final = "runs long enough take too many packets"
 NAMES: Final = ("probe: call there", "probe: call back", "probe: pages")
+PINGS: Final = ("probe: ping there", "probe: ping back")
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,7 @@ class Experience:
     runs: tuple[Experience, ...] = ()
     """The results of each seed, where this is their mean."""
     one_way: Mapping[str, float] = field(default_factory=dict)
-    """Median one-way delays of the endless flows over the call's links, by class, beside the call, s."""
+    """Median one-way delays of the endless flows over the pings' links, by class, beside the pings, s."""
     rate_beside: float = math.nan
     """Mean goodput of an endless flow beside the call, bit/s."""
     page_max: float = math.nan
@@ -455,7 +461,7 @@ def _length(
 
 
 def _probed(tree: Mapping[str, Any], user: Mapping[str, Any], length: Length) -> list[dict[str, Any]]:
-    """The scenario with a call, and the same with pages; with both at once where pages are light."""
+    """The scenario with a call, with pages, and with pings; with all at once where pages are light."""
     base = f"{_base(user):.9g} s"
     back = returning(user)
     keys = {"rtt": base, "count": 1, "start": "0 s"}
@@ -469,9 +475,12 @@ def _probed(tree: Mapping[str, Any], user: Mapping[str, Any], length: Length) ->
     page |= {"reverse_path": back} if back else {}
     page |= {"style": user["style"]} if "style" in user else {}
     page["traffic"] = {"kind": "http", "size": f"{PAGE} B", "think": "1 s"}
+    rate = RARE * _narrowest(tree, [*user["path"], *back]) * PING / PACKET
+    rare = {"packet_size": f"{PING} B", "traffic": {"kind": "poisson", "rate": f"{rate:.9g} bit/s"}}
+    pings = [call | rare | {"name": name} for call, name in zip(calls, PINGS, strict=False)]
     light = LIGHT * _narrowest(tree, user["path"]) > 8 * PAGE
     scenarios = []
-    for probes in [[*calls, page]] if light else [calls, [page]]:
+    for probes in [[*calls, page, *pings]] if light else [calls, [page], pings]:
         changed = copy.deepcopy(dict(tree))
         changed["flows"] = [*changed["flows"], *probes]
         for link in changed["link"]:
@@ -492,42 +501,31 @@ def _asking(queue: Mapping[str, Any], name: str) -> Iterator[dict[str, Any]]:
 
 
 def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experience:
-    voice, web = results[0], results[-1]
-    names = [str(flow["name"]) for flow in voice._scenario["flows"]]
+    voice, web, quiet = results if len(results) > 1 else 3 * list(results)
     base = _base(user)
-    calls, there, tails, least = [], [], [], []
-    raw: Any = voice._raw
-    for name in NAMES[:2]:
-        if name not in names:
-            continue
-        place = names.index(name)
-        answer = raw["classes"][place]
-        own = raw["flows"]["class"].astype(int) == place
-        sent, drops, losses = (float(raw["flows"][key][own].sum()) for key in ("sent", "drops", "losses"))
-        if not answer["measured"]:
-            if sent:  # nothing gets through
-                calls.append(call([base / 2], [1.0], 1.0))
-                there.append(math.nan)
-                tails.append(math.nan)
-            continue
-        lost = min((drops + losses) / sent, 1.0) if sent else 0.0
-        calls.append(call(answer["delay_edges"], answer["delay_counts"], lost))
-        there.append(float(answer["delay_mean"]))
-        tails.append(float(answer["delay_p99"]))
-        least.append(float(answer["delay_min"]))
-    one_way = len(there) == 1
-    extra = base / 2 if one_way else 0.0  # the way back without a queue
+    calls = []
+    for answer, sent, lost in _ways(voice, NAMES[:2]).values():
+        if answer["measured"]:
+            calls.append(call(answer["delay_edges"], answer["delay_counts"], lost))
+        elif sent:  # nothing gets through
+            calls.append(call([base / 2], [1.0], 1.0))
+    rows = _ways(quiet, PINGS) or _ways(quiet, NAMES[:2])
+    ways = [answer for answer, sent, _ in rows.values() if answer["measured"] or sent]
+    there, tails, least = ([_of(answer, f"delay_{key}") for answer in ways] for key in ("mean", "p99", "min"))
+    extra = base / 2 if len(ways) == 1 else 0.0  # the way back without a queue
+    ping = sum(there) + extra if ways else math.nan
     pages, slowest, loaded = _pages(web)
-    ping = sum(there) + extra if there else math.nan
     endless = bulk(voice._scenario, user["path"][0])
     of = [k for k, flow in enumerate(voice._scenario["flows"]) if flow in endless and flow["path"] == user["path"]]
+    raw: Any = voice._raw
     rates = [float(raw["flows"]["goodput"][raw["flows"]["class"].astype(int) == k].mean()) for k in of[:1]]
+    over = [str(flow["name"]) for link in [*user["path"], *returning(user)] for flow in bulk(quiet._scenario, link)]
     begin, end = voice.window
     return Experience(
         call=min(calls, key=lambda own: own.rating, default=None),
         ping=ping,
-        ping_base=min(base, sum(least) + extra) if least else base,
-        ping_p99=sum(tails) + extra if tails else math.nan,
+        ping_base=min(base, sum(least) + extra) if ways and math.isfinite(ping) else base,
+        ping_p99=sum(tails) + extra if ways else math.nan,
         page=pages + SET_UP * ping if loaded >= FEWEST else math.nan,
         pages=loaded,
         page_max=slowest + SET_UP * ping if loaded >= FEWEST else math.nan,
@@ -536,12 +534,26 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experienc
         seconds=end - begin,
         warm=begin,
         one_way={
-            str(flow["name"]): float(raw["classes"][names.index(str(flow["name"]))]["delay_p50"])
-            for link in [*user["path"], *returning(user)]
-            for flow in bulk(voice._scenario, link)
-            if raw["classes"][names.index(str(flow["name"]))]["measured"]
+            name: _of(answer, "delay_p50") for name, (answer, *_) in _ways(quiet, over).items() if answer["measured"]
         },
     )
+
+
+def _ways(result: Result, names: Sequence[str]) -> dict[str, tuple[Mapping[str, Any], float, float]]:
+    """Row, number of packets sent, and the part of them that is lost, of each of these classes that is there."""
+    raw: Any = result._raw
+    rows = {}
+    for place, (flow, answer) in enumerate(zip(result._scenario["flows"], raw["classes"], strict=True)):
+        own = raw["flows"]["class"].astype(int) == place
+        sent, drops, losses = (float(raw["flows"][key][own].sum()) for key in ("sent", "drops", "losses"))
+        if flow["name"] in names:
+            rows[str(flow["name"])] = (answer, sent, min((drops + losses) / sent, 1.0) if sent else 0.0)
+    return rows
+
+
+def _of(answer: Mapping[str, Any], key: str) -> float:
+    """A number of a class's packets; NaN where none of them arrives."""
+    return float(answer[key]) if answer["measured"] else math.nan
 
 
 def _pages(result: Result) -> tuple[float, float, int]:

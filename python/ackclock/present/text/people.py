@@ -42,7 +42,7 @@ def _cells(experience: Experience, no_page: str) -> dict[str, str]:
         "a call": voice,
         "a game, there and back": there,
         f"a page of {PAGE / 1e6:g} MB": _page(experience, no_page),
-        f"a download of {DOWNLOAD / 1e6:g} MB": _download(experience),
+        f"a transfer of {DOWNLOAD / 1e6:g} MB": _download(experience),
         "bufferbloat grade": f"{_grades(experience)} (+{time(experience.added)})" if experience.grade else "",
     }
 
@@ -66,7 +66,7 @@ def _page(experience: Experience, no_page: str) -> str:
 
 
 def _download(experience: Experience) -> str:
-    """The time of a download, and the rate that it has."""
+    """The time of a transfer, and the rate that it has."""
     text = _known(experience, "download", _no_download(experience))
     known = experience.half("download") < experience.download
     return f"{text} at {rate_text(experience.rate_beside)}" if known else text
@@ -79,7 +79,7 @@ def _no_way(experience: Experience) -> str:
 
 
 def _no_download(experience: Experience) -> str:
-    """Why no time of a download is stated."""
+    """Why no time of a transfer is stated."""
     if all(run.rate_beside > 0 for run in experience.runs or [experience]):
         return "the call changes its rate"
     return f"no endless flow {'gets through on' if math.isfinite(experience.rate_beside) else 'crosses'} this path"
@@ -156,7 +156,7 @@ def footnote(people: People) -> str:
     if first is None:
         return ""
     links = " and ".join(people.path) + (f" in the class of {people.within}" if people.within else "")
-    whose = f"; a download is a flow of {people.downloader} alone" if people.downloader else ""
+    whose = f"; a transfer is a flow of {people.downloader} alone" if people.downloader else ""
     source = "the call of the scenario" if people.own_call else "probes beside the traffic"
     return (
         f"For people: from {source}, over {links}, {counted(len(first.runs), 'seed')} of {time(first.seconds)} a "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -258,6 +259,21 @@ def test_what_is_queued_where_classes_take_turns_is_not_said_beside_a_shorter_wa
     assert own.standing > 1.4 * own.delay_p50
     text = stated([own], scenario.canonical, "isp", "a test")[1].text
     assert text.startswith("The median wait is ")
+
+
+def test_a_tail_that_seeds_leave_open_is_stated_with_its_interval() -> None:
+    """ "1 in 100 waits for the whole buffer of 300 ms" above a table of "p99 299 ms ± 45 ms"."""
+    tree = home(FIFO, FIFO).canonical
+    own = numbers(ac.run(home(FIFO, FIFO), trace_links=True), "modem")
+
+    def said(p50: float, *tails: float) -> str:
+        runs = [replace(own, delay_p50=p50, delay_p99=tail, standing=0.9 * p50) for tail in tails]
+        return stated(runs, tree, "modem", "a test")[1].text
+
+    assert "1 in 100 waits for the whole buffer of 300 ms" in said(0.25, 0.299, 0.3, 0.298)
+    assert "99 % wait at most 299 ms ± 45 ms" in said(0.25, 0.299, 0.281, 0.317)
+    assert said(0.005, 0.028, 0.029, 0.0285).startswith("The queue is short")  # beside 30 ms
+    assert said(0.005, 0.02, 0.029, 0.037).startswith("Half of the packets wait little")
 
 
 def test_a_class_without_a_parent_lets_its_rate_through_not_its_ceil() -> None:

@@ -723,7 +723,8 @@ def stated(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
     peak = max(own.peak for own in runs)
     most = state("why.most-wait", wait=waits[1])
     fixed = isinstance(link["rate"], str) and not later(tree, name)
-    if FULL * room < p99 < room / FULL and fixed:
+    spread = 0.0 if math.isnan(waits[1].half) else waits[1].half
+    if FULL * room < p99 - spread and p99 + spread < room / FULL and fixed:
         most = state("why.whole-buffer", room=room)
     values = {"p50_s": p50, "p99_s": p99, "standing_s": standing, "peak_s": peak}
     values |= {"rtt_s": rtt, "mean_s": mean, "buffer_s": room}
@@ -742,7 +743,7 @@ def stated(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
     trip = state("why.round-trip" if one else "why.mean-round-trip", rtt=rtt, at=" at first" if moved else "")
     case = "empty-in-some" if 0 < empty < len(runs) else str(kind)
     if kind == "short":
-        case = "short-or-not" if waits[0].high > SHORT * rtt else "short-but" if p99 > rtt else "short"
+        case = "short-or-not" if waits[0].high > SHORT * rtt else "short-but" if p99 + spread > rtt else "short"
     elif kind != "empty" and (standing > p50 or (kind == "swings" and FULL * p99 > peak)):
         case = "short-or-not"  # packets do not wait in turn: all that is queued says nothing of how long one waits
     facts = {"standing": standing, "peak": peak, "wait": waits[0], "trip": trip, "most": most}

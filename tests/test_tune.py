@@ -285,6 +285,7 @@ def test_pie_over_a_range() -> None:
     assert f"mean delays up to {longest * 1e3:.4g} ms in packet runs (demanded: 30 ms" in answer.sentence
     default = max(run.delay for run in answer.defaults["fq_codel, Linux's default"])
     assert default < max(run.delay for run in answer.runs)
+    assert "checked beside other queues at the corners alone" in text
     assert "With fq_codel, Linux's default, delays at the corners are shorter: up to " in answer.sentence
     assert f"up to {default * 1e3:.4g} ms, with this setting up to" in answer.sentence
 

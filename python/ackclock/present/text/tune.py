@@ -192,6 +192,8 @@ def checked(tuned: Tuned) -> list[str]:
         if styles:
             lines.append(f'with TCP endpoints in style "{" and ".join(styles)}" (--style has the other)')
         lines += _beside_linux(tuned)
+    if tuned.defaults and tuned.problem.axes:
+        lines.append("beside other queues at the corners alone: between them one of these may be better")
     return lines
 
 

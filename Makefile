@@ -11,7 +11,7 @@ export CARGO_TARGET_DIR := $(abspath $(TARGET))
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml)
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(RUST)
 
-.PHONY: page test-page site attack help setup run check lint types unit test test-adapters ci coverage fuzz bench bench-instructions bench-peers growth papers papers-mutation agreement conform published validate-ns2 validate-linux docs reference wheel clean rust-tools
+.PHONY: page test-page site attack help setup run check lint types mypy stubs unit test test-adapters ci coverage fuzz bench bench-instructions bench-peers growth papers papers-mutation agreement conform published validate-ns2 validate-linux docs reference wheel clean rust-tools
 
 help: ## list these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1	/p' Makefile | expand -t 12
@@ -40,16 +40,20 @@ lint: setup rust-tools ## formatting, lints and types of Rust and Python
 	cargo clippy --release --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
-	$(MAKE) --no-print-directory types
+	$(MAKE) --no-print-directory --jobs 2 types
 
 SCRIPTS := benches docs/algorithms docs/examples docs/extension validation $(addprefix validation/,agreement causes charts cluster l4s linux ns2 packetdrill published)
 MORE_SCRIPTS := benches/peers docs/standards validation/stacks
 TYPED = MYPYPATH=validation/agreement:validation/l4s:validation/linux:tests:docs/algorithms $(BIN)/mypy --no-error-summary
 
-types: setup ## types of Python: the package against its core, and the scripts; apart from each other where they have the same names
-	$(TYPED) python/ackclock $(wildcard $(addsuffix /*.py,$(SCRIPTS)))
-	$(TYPED) $(wildcard $(addsuffix /*.py,$(MORE_SCRIPTS)))
-	$(TYPED) validation/laws/*.py
+types: mypy stubs ## types of Python: package and scripts, and the core against its stubs
+
+mypy: setup  # apart where modules have the same name
+	@$(TYPED) python/ackclock $(wildcard $(addsuffix /*.py,$(SCRIPTS)))
+	@$(TYPED) $(wildcard $(addsuffix /*.py,$(MORE_SCRIPTS)))
+	@$(TYPED) validation/laws/*.py
+
+stubs: setup
 	$(BIN)/python -m mypy.stubtest ackclock._core
 
 check: lint ## lints, types and the quick tests: two minutes once everything is built

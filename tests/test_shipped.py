@@ -35,8 +35,8 @@ COMMANDS = {
     "tune": "tune FILE --aqm codel --seeds 1 --runs 1",
 }
 REFUSALS = {
-    "fluid": r"cannot be represented by the fluid model",
-    "meanfield": r"the mean-field engine cannot represent",
+    "fluid": r"cannot be represented by the fluid model: .*\. `ackclock run` simulates it",
+    "meanfield": r"the mean-field engine cannot represent .*\. `ackclock run` simulates it",
     "stability": r"changes with time|come to an end",
     "tune": r"ackclock tune: ",
 }

@@ -101,6 +101,15 @@ def _described(error: BaseException) -> tuple[str, int]:
     return f"ackclock: a bug, please report it: {type(error).__name__}: {error}", FAILED
 
 
+@contextmanager
+def naming_the_alternative() -> Iterator[None]:
+    """Let the refusal of an engine of averages say what takes the scenario."""
+    try:
+        yield
+    except ScenarioError as error:
+        raise WrongInputError(f"{error}. `ackclock run` simulates it packet by packet") from None
+
+
 def print_json(tree: object) -> None:
     """Print what `--json` asks for."""
     print(json.dumps(finite(tree), indent=2, ensure_ascii=False, allow_nan=False))

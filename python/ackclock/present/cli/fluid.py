@@ -6,7 +6,6 @@ import argparse
 from contextlib import ExitStack
 from typing import Final
 
-from ...core.errors import ScenarioError
 from ...core.files import writing
 from ._arguments import (
     check_quantities,
@@ -19,6 +18,7 @@ from ._arguments import (
 from ._command import Command
 from ._output import (
     WrongInputError,
+    naming_the_alternative,
     output_file,
     print_json,
     print_notes,
@@ -51,10 +51,9 @@ def _run(options: argparse.Namespace) -> None:
         traces = output_file(outputs, options.traces)
         report = output_file(outputs, options.report)
         try:
-            result = fluid(scenario, duration=options.duration, **chosen_equations(options))
+            with naming_the_alternative():
+                result = fluid(scenario, duration=options.duration, **chosen_equations(options))
         except ValueError as error:
-            if isinstance(error, ScenarioError):
-                raise
             raise WrongInputError(f"ackclock fluid: {error}") from None
         if traces:
             with writing(options.traces):

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from ._arguments import count, file_argument, json_argument, one_variant, report_argument, set_argument, within
 from ._command import Command
 from ._output import (
+    naming_the_alternative,
     output_file,
     print_json,
     print_notes,
@@ -76,15 +77,16 @@ def _run(options: argparse.Namespace) -> None:
                 if show:
                     show(time_left(now, end, time.monotonic() - begin), now / end)
 
-            result = meanfield(
-                scenario,
-                hazard=options.hazard,
-                closure=options.closure,
-                cells_per_packet=options.cells_per_packet or COARSE[0],
-                steps_per_rtt=options.steps_per_rtt or COARSE[1],
-                snapshot=end / (options.snapshots or SNAPSHOTS) if report and end else None,
-                progress=watch,
-            )
+            with naming_the_alternative():
+                result = meanfield(
+                    scenario,
+                    hazard=options.hazard,
+                    closure=options.closure,
+                    cells_per_packet=options.cells_per_packet or COARSE[0],
+                    steps_per_rtt=options.steps_per_rtt or COARSE[1],
+                    snapshot=end / (options.snapshots or SNAPSHOTS) if report and end else None,
+                    progress=watch,
+                )
         if report:
             from ..report import meanfield as reports
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from ...questions.buffer import Buffer
 from . import style
@@ -28,7 +27,7 @@ def utilization(buffer: Buffer, *, ax: Axes | None = None) -> Axes:
         axes.axhline(100 * buffer.target, color=style.GREY, linestyle=style.DOTTED, label="target")
         _sizes(buffer, axes)
         low = min([*used, 100 * buffer.target, *(100 * size.equations.utilization for size in both if size.equations)])
-        axes.set_ylim(max(low - 3, 0), 101)
+        axes.set_ylim(max(low - 3, 0), 100.5)
         axes.set_ylabel("utilisation (%)")
         axes.legend(loc="lower right", frameon=False)
     return axes
@@ -45,8 +44,9 @@ def delay(buffer: Buffer, *, ax: Axes | None = None) -> Axes:
         if both:
             values = [1e3 * size.equations.delay_mean for size in both if size.equations]
             axes.plot([size.packets for size in both], values, label="equations, mean", **style.SERIES[1])
-        axes.set_yscale("log" if _positive(buffer) else "linear")
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        if _positive(buffer):
+            axes.set_yscale("log")
+            style.plain_decades(axes.yaxis)
         _sizes(buffer, axes)
         axes.set_ylabel("queueing delay (ms)")
         axes.legend(loc="upper left", frameon=False)
@@ -73,7 +73,7 @@ def _positive(buffer: Buffer) -> bool:
 def _sizes(buffer: Buffer, axes: Axes) -> None:
     """The axis of sizes, with the rules of thumb."""
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    style.plain_decades(axes.xaxis)
     axes.set_xlabel("buffer (packets)")
     first, last = buffer.sizes[0].packets, buffer.sizes[-1].packets
     rules = {"rate x RTT": buffer.product} | ({"/ root of n": buffer.root} if buffer.flows > 1 else {})

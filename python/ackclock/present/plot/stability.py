@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import LogLocator, NullFormatter
 
 from ...core.series import Floats, plain_text, thin
 from . import style
@@ -324,10 +323,7 @@ def _scale(ax: Axes, axis: str, values: Floats) -> None:
     known = values[np.isfinite(values)]
     if known.size and known.min() > 0 and known.max() > _DECADES * known.min():
         (ax.set_xscale if axis == "x" else ax.set_yscale)("log")
-        this = ax.xaxis if axis == "x" else ax.yaxis
-        this.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        this.set_major_formatter("{x:g}")
-        this.set_minor_formatter(NullFormatter())
+        style.plain_decades(ax.xaxis if axis == "x" else ax.yaxis)
 
 
 def _hopf_line(ax: Axes, curve: Curve) -> tuple[Floats, Floats]:

@@ -8,7 +8,8 @@ from typing import Any, Final
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from matplotlib.axis import Axis
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 BLACK: Final = "#000000"
 GREY: Final = "#666666"
@@ -123,6 +124,13 @@ def label_right(ax: Axes, labels: Sequence[Label]) -> None:
             va="center",
             annotation_clip=False,
         )
+
+
+def plain_decades(axis: Axis) -> None:
+    """Let a logarithmic axis have ticks at 1, 2 and 5 times powers of ten, written out."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def few_ticks(ax: Axes) -> None:

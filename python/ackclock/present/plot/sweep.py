@@ -35,6 +35,7 @@ def line(sweep: Sweep, metric: str, x: str, by: str | None = None, *, ax: Axes |
                 drawn.set_xticks(range(len(middle)), [str(text) for text in middle.index])
         if across.bounds and across.bounds[3]:
             drawn.set_xscale("log")
+            style.plain_decades(drawn.xaxis)
         drawn.set_xlabel(f"{across.key}, {across.unit}" if across.unit and numeric else across.key)
         drawn.set_ylabel(sweep.label(name))
         if by is not None:

@@ -204,7 +204,7 @@ def delays(tuned: Tuned, *, ax: Axes | None = None) -> Axes:
         ax.set_ylim(-0.6, len(places) - 0.55)
         ax.invert_yaxis()
         ax.set_xscale("log")
-        ax.xaxis.set_major_formatter("{x:g}")
+        style.plain_decades(ax.xaxis)
         ax.set_xlabel("queueing delay (ms): median to 99th percentile; dashed: the demanded mean")
         ax.set_title("The same link, tuned and as Linux has it", loc="left")
         ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.02, 0.5))

@@ -28,7 +28,7 @@ def page(buffer: Buffer) -> str:
         name=f"The buffer of {rate_text(buffer.rate)} with a round trip of {time(buffer.rtt)}",
         heading="Packet simulation and mean-field equations",
         choices=f"Flows: {buffer.flows}, {', '.join(buffer.controls)}; seed {buffer.scenario.seed}",
-        sentence=buffer.headline,
+        sentence="\n".join(buffer.sentences()),
         unsafe=buffer.enough is None,
         facts={},
         tables=[_cells(words.table(buffer))],

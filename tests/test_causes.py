@@ -131,7 +131,11 @@ def test_evidence_has_a_margin() -> None:
 
 
 def test_rem_is_measured_after_its_price_has_risen() -> None:
-    """A buffer of 76 packets that 46 flows fill is full for a minute: "packets wait long, 107 ms", then 6 ms."""
+    """
+    A buffer of 76 packets that 46 flows fill is full for a minute: "packets wait long, 107 ms", then 6 ms.
+
+    In one of 20 packets the price goes on to rise: a link was used 96.0 % of such a time, and 90.5 % of longer ones.
+    """
     queue = {"aqm": "rem", "capacity": "76 packets", "reference": "6.946 packets", "frequency": "500 Hz"}
     flows = [{"name": "a", "count": 46, "path": ["link"], "rtt": "200 ms", "congestion": {"kind": "aimd"}}]
     tree: dict[str, Any] = {
@@ -142,7 +146,7 @@ def test_rem_is_measured_after_its_price_has_risen() -> None:
     length = causes.needed(ac.Scenario(tree).canonical, "link")
     assert 40 < length.adapted < 80
     assert length.warm >= length.adapted
-    assert length.measured >= length.adapted
+    assert length.measured >= 3 * length.adapted
     tree["link"][0]["queue"] = queue | {"capacity": "800 packets"}  # the fuller the buffer, the faster it rises
     assert causes.needed(ac.Scenario(tree).canonical, "link").adapted < 6
 

@@ -293,7 +293,7 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
         cycle = max(cycle, adapted)
     rising = _price(link, rate, packet, rate * (rtt - wait) / max(count, 1))
     if rising:
-        times["REM's price takes to rise"] = rising
+        times[f"{CYCLES} times what REM's price takes to rise"] = CYCLES * rising
         adapted = max(adapted, rising)
         cycle = max(cycle, rising)
     reason = max(times, key=lambda key: times[key])
@@ -336,7 +336,8 @@ def _price(link: Mapping[str, Any], rate: float, packet: float, window: float) -
     Return the time in which REM's price rises to what flows of this window need, from a full buffer, s; else 0.
 
     Each of its steps adds at most gamma alpha (capacity - reference) to the price, and drops are 1 - phi^-price
-    (Athuraliya et al. 2001): a small buffer that many flows fill stays full for a minute.
+    (Athuraliya et al. 2001): a small buffer that many flows fill stays full for a minute. Each step adds less, the
+    fewer packets are left: the price settles within several of these times.
     """
     queue = link["queue"]
     room = capacity(link, packet) * rate

@@ -304,6 +304,30 @@ def test_a_length_that_was_given_is_judged_by_the_waits_that_were_found() -> Non
     assert found.enough
 
 
+@pytest.mark.parametrize(
+    ("rate", "more", "said"),
+    [
+        (
+            "3 Mbit/s",
+            {"policer": {"rate": "2.1 Mbit/s", "burst": "30 kB"}},
+            "the 11.5 s that were measured are shorter than 100 round trips and fillings of the policer's bucket; "
+            "needs about 19 s",
+        ),
+        (
+            "1 Mbit/s",
+            {"queue": {"scheduler": "fq_codel"}},
+            "the 11.5 s that were measured are shorter than what 1000 packets take; needs about 16 s",
+        ),
+    ],
+)
+def test_what_the_measured_time_is_too_short_for_is_said(rate: str, more: dict[str, Any], said: str) -> None:
+    """15 s with 30 ms, and waits of 42 ms at most: "the run of 15 s is shorter than 100 round trips"."""
+    flows = ac.flows(3, "reno", rtt="30 ms", max_window="2 packets")
+    tree = ac.dumbbell(rate=rate, queue={"capacity": "20 packets"}, flows=flows, duration="10 s").canonical
+    tree["link"][0] |= more
+    assert said in ac.why(scenario=ac.Scenario(tree), duration="15 s").sentence
+
+
 def test_a_remedy_is_judged_by_more_than_the_longest_waits() -> None:
     """1 BBR beside 10 CUBIC flows: "FQ-CoDel would not shorten the waits" over a median of 33 and 0.68 ms."""
     both = bulk_and({"congestion": "bbr", "name": "bbr"}, "10 ms", "50 Mbit/s")

@@ -68,7 +68,7 @@ STATEMENTS: Final = {
     "mean-over": "mean over {seeds} seeds",
     "mean-over-some": "mean over {some} of {seeds} seeds",
     "measured": "{what}, {runs} of {seconds:time}",
-    "short-run": "the run of {seconds:time} is shorter than {slowest}",
+    "short-run": "the {seconds:time} that were measured are shorter than {slowest}",
     "halves-disagree": "the two halves of the run disagree",
     "may-even-out": "the shares may even out in longer runs",
     "both-sides": "the runs lie on both sides of the limit of {limit}",

@@ -485,13 +485,14 @@ class _Open:
 
 def _cannot_tell(lab: Lab, present: Measured, symptom: Symptom, evidence: Evidence) -> _Open:
     tree = lab.record[present.key]["scenario"]
-    need = needed(tree, lab.link, _longest(present)).total
+    wanted = needed(tree, lab.link, _longest(present))
+    need = wanted.total
     if once(tree) or present.alone(symptom):
         need = math.nan
     elif present.enough:
         need = max(2 * present.length.total, need)
     if not present.enough:
-        reason = state("causes.short-run", seconds=present.length.total, slowest=present.length.reason)
+        reason = state("causes.short-run", seconds=present.length.measured, slowest=wanted.reason)
     elif present.alone(symptom):
         case = "one-of-shares" if len(present.numbers) == 1 else "alone"
         reason = state(f"causes.{case}", runs=len(present.numbers))

@@ -266,9 +266,11 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
         ):
             wait = min(wait, 2 * quantities(link["queue"]["threshold"])[0] / rate)
     rtt = max((max(quantities(flow["rtt"]) or [0.1]) for flow in flows), default=0.1)
-    rtt += max(wait, _bucket(link))
+    bucket = _bucket(link)
+    rtt += max(wait, bucket)
+    trips = f"{MIN_ROUND_TRIPS} round trips" + (" and fillings of the policer's bucket" if bucket > wait else "")
     packets = MIN_MEASURED_PACKETS / (1 - _random_load(tree, link)) ** 2
-    times = {f"{MIN_ROUND_TRIPS} round trips": MIN_ROUND_TRIPS * rtt, f"{packets:.0f} packets": packets / rate}
+    times = {trips: MIN_ROUND_TRIPS * rtt, f"what {packets:.0f} packets take": packets / rate}
     cycle = adapted = 0.0
     count = sum(int(flow["count"]) for flow in flows if "congestion" in flow)
     for flow in flows:

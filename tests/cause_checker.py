@@ -192,12 +192,13 @@ def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, lin
     if key == "congestion":
         over = [flow for flow in now["flows"] if link in flow["path"] and flow["traffic"]["kind"] == "bulk"]
         (kind,) = {_called(flow) for flow in new}
-        kinds = sorted({_called(flow) for flow in over})
-        joined = "|".join(
-            mark.join(map(re.escape, order)) for mark in (" and ", " beside ") for order in (kinds, kinds[::-1])
+        every, gone = (sorted({_called(flow) for flow in there}) for there in (over, old))
+        beside, both = (
+            "|".join(mark.join(map(re.escape, order)) for order in (kinds, kinds[::-1])) if len(kinds) < 3 else ".*"
+            for mark, kinds in ((" beside ", every), (" and ", gone))
         )
         yield (
-            rf"(?:different congestion controls, )?(?:{joined if len(kinds) < 3 else '.*'})(?=$| and )",
+            rf"(?:different congestion controls, (?:{beside})|(?:{both}))(?=$| and )",
             rf"with {re.escape(kind)}(?: for all)?(?=$| and )",
         )
     elif key == "reverse_path":

@@ -858,6 +858,20 @@ def test_the_judge_of_causes_knows_the_words_of_every_change(scenario: ac.Scenar
         assert all(list(cause_checker.wrong_words(one.cause, one.done, tree, then, "l")) for one in others)
 
 
+def test_of_two_controls_the_one_that_is_exchanged_is_the_cause() -> None:
+    """ "Different congestion controls" made packets wait 168 ms, which waited 180 ms with CUBIC for all, too."""
+    tree = _link({"name": "a"}, {"name": "b", "congestion": "bbr"}).canonical
+    for symptom in ("delay", "loss", "idle"):
+        named = {}
+        for ablation in (*SPECIFIC, *GENERAL):
+            change = ablation.apply(tree, "l", symptom)
+            if change is not None and ablation.key in ("control", "mixed-controls"):
+                named[change.cause] = change.done
+                then = ac.Scenario(change.tree).canonical
+                assert list(cause_checker.wrong_words(change.cause, change.done, tree, then, "l")) == []
+        assert named == {"CUBIC": "with BBR", "BBR": "with CUBIC", "BBR and CUBIC": "with Vegas"}
+
+
 def test_the_judge_knows_every_cause() -> None:
     assert set(causes.VOCABULARY) == set(basis_checker.CAUSES)
 

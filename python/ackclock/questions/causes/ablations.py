@@ -204,7 +204,8 @@ def _mixed(place: int) -> Callable[[Tree, str, str], Change | None]:
     """All endless flows get the control of one class: of the commonest, or of another."""
 
     def apply(tree: Tree, name: str, symptom: str) -> Change | None:
-        del symptom
+        if symptom not in ("unfair", "hosts"):  # else one of them does it alone, which `_control` takes away
+            return None
         count: Counter[str] = Counter()
         for flow in bulk(tree, name):
             count[control(flow)] += int(flow["count"])
@@ -433,9 +434,10 @@ def _control(other: str) -> Callable[[Tree, str, str], Change | None]:
             return None
         changed = copy.deepcopy(tree)
         for flow in bulk(changed, name):
-            set_control(flow, other)
-            flow["pacing"] = "auto"
-        present = " and ".join(called(kind) for kind in sorted(kinds))
+            if control(flow) != other:
+                set_control(flow, other)
+                flow["pacing"] = "auto"
+        present = " and ".join(called(kind) for kind in sorted(kinds - {other}))
         return Change(changed, present, str(state("causes.with", what=called(other))))
 
     return apply

@@ -1,5 +1,6 @@
 """Flows that are there for a part of the measured time, that wait all through it, or whose control has no marks."""
 
+import math
 from typing import Any
 
 import pytest
@@ -32,6 +33,17 @@ def test_goodput_of_flows_that_leave_and_come_is_of_the_whole_time() -> None:
     assert numbers(among, "l").jain == among.classes.loc["all", "jain"]
     assert "`leaves` is there for 10 s of it with" in said
     assert "`comes` is there for 10 s of it on average, a flow with" in said
+
+
+def test_flows_that_a_change_of_their_number_ends_are_there_for_a_part() -> None:
+    """A Jain index of 0.73, "cause not found", of two flows of which one left in the middle."""
+    tree = scenario([{"name": "two", "count": 2}, {"name": "one"}]).canonical
+    ends = [{"at": "25 s", "flows": "two", "count": 0, "over": "20 s"}, {"at": "55 s", "flows": "two", "count": 1}]
+    result = ac.run(ac.Scenario(tree | {"change": ends}), trace_links=True)
+    (found,) = present_for_a_part(result)
+    assert (found.name, found.seconds, found.several) == ("two", pytest.approx((25 + 5 + 15) / 2), True)
+    assert math.isnan(numbers(result, "l").jain)
+    assert result.classes.loc["all", "jain"] == 1
 
 
 def test_flows_that_are_there_all_the_time_get_no_note() -> None:

@@ -592,34 +592,51 @@ PRESENT: Final = 0.95
 """Part of the measured time for which flows are there whose shares are compared: others compete at other times."""
 
 
+_MOST_STEPS: Final = 1000
+"""Steps of a change of a number of flows over some time at most, as the engines take it."""
+
+
 def taking_part(
     flows: Mapping[str, NDArray[Any]], tree: Mapping[str, Any], window: tuple[float, float]
 ) -> NDArray[np.bool_]:
     """
     Return which flows have a share of a link in nearly all of the measured time: fairness is a question among these.
 
-    `flows` are their columns, with the class of each, of the canonical scenario `tree`. Of a class whose number
-    changes, those have left that send nothing.
+    `flows` are their columns, with the class of each, of the canonical scenario `tree`.
     """
-    entries = tree["flows"]
-    changed = {change.get("flows") for change in tree.get("change", []) if "count" in change}
-    shrinks = np.array([entry["name"] in changed for entry in entries])
-    silent = shrinks[flows["class"].astype(np.intp)] & (flows["sent"] == 0) & (flows["goodput"] == 0)
     there = time_present(flows, tree, window) >= PRESENT * (window[1] - window[0])
-    present: NDArray[np.bool_] = ~np.isnan(flows["start"]) & there & ~silent
+    present: NDArray[np.bool_] = ~np.isnan(flows["start"]) & there
     return present
 
 
 def time_present(
     flows: Mapping[str, NDArray[Any]], tree: Mapping[str, Any], window: tuple[float, float]
 ) -> NDArray[np.float64]:
-    """Return for how much of the measured time each flow is there, from its start to the stop of its class, s."""
-    ends = np.array([stop_of(entry) for entry in tree["flows"]])
-    begin, end = window
-    started = np.maximum(np.nan_to_num(flows["start"], nan=math.inf), begin)
-    last = np.minimum(ends[flows["class"].astype(np.intp)], end)
-    there: NDArray[np.float64] = np.clip(last - started, 0.0, None)
+    """Return for how much of the measured time each flow is there: it has started, and its class wants it, s."""
+    classes = flows["class"].astype(np.intp)
+    started = np.maximum(np.nan_to_num(flows["start"], nan=math.inf), window[0])
+    there = np.zeros(len(classes))
+    for place, entry in enumerate(tree["flows"]):
+        (own,) = np.nonzero(classes == place)
+        stop = min(stop_of(entry), window[1])
+        steps = [(0.0, int(entry["count"])), *_counts(tree, str(entry["name"]), int(entry["count"]))]
+        for (at, count), end in zip(steps, [*(at for at, _ in steps[1:]), math.inf], strict=True):
+            wanted = own[:count]  # the last of a class leave first
+            there[wanted] += np.clip(min(end, stop) - np.maximum(started[wanted], at), 0.0, None)
     return there
+
+
+def _counts(tree: Mapping[str, Any], name: str, count: int) -> Iterator[tuple[float, int]]:
+    """Yield the number of flows that a class has from a time on, for each of its changes."""
+    for change in tree.get("change", []):
+        if change.get("flows") != name or "count" not in change:
+            continue
+        at, over = (float(_core.quantity(str(change.get(key, "0 s")))[0]) for key in ("at", "over"))
+        moved = abs(int(change["count"]) - count)
+        sign = 1 if change["count"] > count else -1
+        for step in range(1, moved + 1):
+            yield at + over * step / moved, count + sign * step
+        count += sign * moved
 
 
 def stop_of(flows: Mapping[str, Any]) -> float:

@@ -122,6 +122,13 @@ class Size:
     """Simulated time of each run, s."""
     equations: Averages | None
 
+    @property
+    def gap(self) -> float:
+        """By how much packets and equations differ in utilisation; 0 where one of them says nothing."""
+        if self.equations is None or math.isnan(self.utilization):
+            return 0.0
+        return round(abs(self.equations.utilization - self.utilization), 9)
+
     def decided(self, target: float) -> bool | None:
         """Whether it reaches a utilisation; None where the interval holds it, or there is no run."""
         if not abs(self.utilization - target) > self.half:
@@ -171,13 +178,10 @@ class Buffer(Card):
 
     @property
     def enough(self) -> Size | None:
-        """The smallest size that reaches the target, decidedly, with all larger ones; None where there is none."""
-        smallest = None
-        for size in reversed(self.sizes):
-            if not size.decided(self.target):
-                break
-            smallest = size
-        return smallest
+        """The smallest size above all that miss the target, decidedly, that reaches it; None where there is none."""
+        missing = [size.packets for size in self.sizes if size.decided(self.target) is False]
+        above = (size for size in self.sizes if size.packets > max(missing, default=0))
+        return next((size for size in above if size.decided(self.target)), None)
 
     @property
     def too_small(self) -> Size | None:
@@ -188,9 +192,9 @@ class Buffer(Card):
 
     @property
     def apart(self) -> Size | None:
-        """The size at which packets and equations differ most in utilisation; None without equations."""
+        """The size at which packets and equations differ most, beyond the former's interval; None without equations."""
         both = [size for size in self.sizes if size.equations is not None and math.isfinite(size.utilization)]
-        return max(both, key=_gap, default=None)
+        return max(both, key=lambda size: size.gap - size.half, default=None)
 
     @property
     def by_equations(self) -> Size | None:
@@ -254,10 +258,6 @@ class Buffer(Card):
             }
         )
         return tree
-
-
-def _gap(size: Size) -> float:
-    return abs(size.equations.utilization - size.utilization) if size.equations else 0.0
 
 
 def buffer(

@@ -148,8 +148,8 @@ def _equations(buffer: Buffer) -> str:
         return f"The equations say nothing: their queue still moves at the end of {span}."
     if worst is None or worst.equations is None:
         return f"{what}; {_part(buffer)}"
-    gap = round(abs(worst.equations.utilization - worst.utilization), 9)
-    if gap <= NEAR + worst.half:
+    if worst.gap <= NEAR + worst.half:
+        gap = max(size.gap for size in buffer.sizes)
         digits = max(0, -math.floor(math.log10(100 * gap))) if gap > 0 else 0
         points = f"{math.ceil(100 * gap * 10**digits) / 10**digits:.{digits}f}"  # up: they are not farther apart
         return f"{what}; at every size they agree with packets within {points} points of utilisation."

@@ -17,7 +17,8 @@ from .records import Place, Read, read
 
 PORT: Final = "1 Gbit/s"
 """Rate of an interface whose queue holds packets back itself."""
-IFB: Final = "ifb"
+IFB: Final = "ifb4"
+"""With the name of an interface, the device to which what arrives there is redirected."""
 TCP: Final = {
     "style": "linux", "congestion": "cubic", "packet_size": "1514 B", "header_size": "66 B", "ack_size": "66 B",
 }  # fmt: skip
@@ -110,6 +111,7 @@ def _scenario(
             Place(file, None, name).wrong(
                 "the queue has no rate of its own", None, "--rate with that of the interface, such as 100mbit"
             )
+    links = dict(sorted(links.items(), key=lambda link: not link[0].startswith(IFB)))  # what people load comes in
     flows: list[dict[str, Any]] = []
     taken: set[str] = set()
     for name, (queue, comments) in links.items():
@@ -142,9 +144,9 @@ def _scenario(
 
 def _back(name: str, links: Mapping[str, Any]) -> str | None:
     """The interface of the other way: an ifb has the name of its interface in its own."""
-    if name.startswith("ifb4"):
-        return next((link for link in links if link != name and link.endswith(name[4:])), None)
-    return next((link for link in links if link.startswith("ifb4") and name.endswith(link[4:])), None)
+    if name.startswith(IFB):
+        return next((link for link in links if link != name and link.endswith(name[len(IFB) :])), None)
+    return next((link for link in links if link.startswith(IFB) and name.endswith(link[len(IFB) :])), None)
 
 
 def _leaves(queue: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -427,9 +427,12 @@ def set_control(flow: dict[str, Any], kind: str) -> None:
         flow.pop(key, None)
 
 
-def _control(other: str) -> Callable[[Tree, str, str], Change | None]:
+def _control(place: int) -> Callable[[Tree, str, str], Change | None]:
+    """All endless flows get one of some controls: first one that others of them have."""
+
     def apply(tree: Tree, name: str, symptom: str) -> Change | None:
         kinds = {control(flow) for flow in bulk(tree, name)}
+        other = sorted(CONTROLS, key=lambda kind: kind not in kinds)[place]
         if not kinds or kinds == {other} or symptom == "unfair":
             return None
         changed = copy.deepcopy(tree)
@@ -599,7 +602,7 @@ GENERAL: Final = (
     LinkAblation("slow-start", _slow_start),
     LinkAblation("queue", _queue),
     LinkAblation("buffer", _buffer),
-    *(LinkAblation("control", _control(other)) for other in CONTROLS),
+    *(LinkAblation("control", _control(place)) for place in range(len(CONTROLS))),
     LinkAblation("flows", _flows),
 )
 """Properties that every path has, and could have otherwise. The first that removes a symptom is named first."""

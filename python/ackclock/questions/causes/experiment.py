@@ -331,6 +331,8 @@ def _verdicts(
     """Judge all symptoms that make sense; and the runs that the last of them needed."""
     verdicts: list[tuple[Symptom, Evidence | _Open]] = []
     for symptom in SYMPTOMS:
+        if symptom.key in SHARES and all(math.isnan(symptom.value(own)) for own in present.numbers):
+            continue  # no two flows are there all the time
         if applies(symptom, tree, lab.link) and not (symptom.key == "delay" and _bounded(tree, lab.link, present)):
             verdict, present = _decide(lab, tree, present, symptom, seed)
             verdicts.append((symptom, verdict))

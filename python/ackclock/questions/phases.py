@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from ..core.scenario import Scenario
 from ..core.simulate import run
 from .causes.scales import quantities
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from pandas import DataFrame
 
     from ..core.result import Result
 
@@ -62,15 +62,34 @@ def same(runs: Sequence[Result], *, link: str | None = None, flows: Sequence[str
     delays.
     """
 
-    def told(result: Result) -> list[DataFrame]:
+    def told(result: Result) -> Any:
+        raw: Any = result._raw
         if link is not None:
-            return [result.links.loc[[link]]]
-        if flows:
-            return [result.flows[result.flows["class"].isin(flows)], result.classes.loc[list(flows)]]
-        return [result.flows, result.summary]
+            return next(row for row in raw["links"] if row["name"] == link)
+        ways, transfers = raw.get("classes", []), raw.get("transfers", [])  # which older versions did not save
+        if not flows:
+            return [dict(raw["flows"]), raw["links"], ways, transfers]
+        own = [k for k, flow in enumerate(result._scenario["flows"]) if flow["name"] in flows]
+        rows = np.isin(raw["flows"]["class"], own)
+        return [
+            {key: values[rows] for key, values in raw["flows"].items()},
+            [row for k, row in enumerate(ways) if k in own],
+            [row for row in transfers if row["class"] in own],
+        ]
 
     first, *others = map(told, runs)
-    return all(own.equals(part) for other in others for own, part in zip(first, other, strict=True))
+    return all(_equal(first, other) for other in others)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two trees of numbers are the same; NaN equals NaN."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_equal(value, other[key]) for key, value in one.items())
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if isinstance(one, float | np.ndarray):
+        return np.array_equal(one, other, equal_nan=True)
+    return bool(one == other)
 
 
 def _drawn(flow: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, Any]:

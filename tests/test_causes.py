@@ -284,6 +284,23 @@ def test_delays_that_grow_with_the_time_are_compared_over_one_time() -> None:
     assert not remedy._grown(53.6, 38.8, 1.4)
 
 
+@pytest.mark.parametrize(("keys", "queue", "growing"), [
+    ({}, {"capacity": "1000 packets"}, []),
+    ({"access_rate": "1 Mbit/s"}, {"capacity": "1000 packets"}, ["a"]),
+    ({}, {"capacity": "unlimited"}, ["a", "stream"]),
+])  # fmt: skip
+def test_delays_grow_only_where_something_has_no_limit(
+    keys: dict[str, str], queue: dict[str, str], growing: list[str]
+) -> None:
+    """Behind 1000 packets the shorter runs were made again, six times as long, for each percentile of home.toml."""
+    stream = {"name": "stream", "rtt": "30 ms", "traffic": {"kind": "cbr", "rate": "2 Mbit/s"}}
+    flows = [ac.flows(4, "cubic", name="a", rtt="30 ms", **keys), stream]
+    tree = ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=flows, duration="9 s").canonical
+    assert scales.growing(tree) == growing
+    stream["traffic"] = {"kind": "cbr", "rate": "5 Mbit/s"}  # more than its share
+    assert "stream" in scales.growing(ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=flows, duration="9 s").canonical)
+
+
 def test_buffer_that_is_tried_is_named_by_the_packets_that_it_has() -> None:
     """A quarter of 44.8 ms, "a buffer of 11.2 ms", was run with 6 packets, which take 12 ms."""
     queue = {"capacity": "100 packets"}
@@ -782,7 +799,7 @@ def test_a_fairness_that_runs_of_one_length_show_counts(lasts: bool) -> None:
         )
     )
     tree = beside_bbr().canonical
-    record = {own.key: {"scenario": tree} for own in (now, late)}
+    record = {own.key: {"scenario": tree} for own in (now, late, then)}
     lab = Mock(measure=Mock(side_effect=[then, late]), record=record)
     _, balance = remedies._compared(lab, "new", tree, now, 1, {"bottleneck": 1.0})
     (even,) = (effect for effect in balance.effects if effect.key == "jain")

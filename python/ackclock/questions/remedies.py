@@ -23,7 +23,7 @@ from .causes.experiment import Lab
 from .causes.measures import Numbers
 from .causes.remedy import Balance, Preference, effects
 from .causes.scales import bits as bits_of
-from .causes.scales import bulk, carried, carries_data, first_crossed, most_flows, packet_size
+from .causes.scales import bulk, carried, carries_data, first_crossed, growing, most_flows, packet_size
 from .causes.sentences import Sentence
 from .causes.symptoms import Measured
 from .setting import Setting, averaged, bits_at, measured
@@ -466,12 +466,13 @@ def _balance(
     lab: Lab, changed: dict[str, Any], present: Measured, after: Measured, parts: Mapping[str, float]
 ) -> Balance:
     """Compare a setting with the present one, or with another, in what is of use."""
-    balance = Balance(effects(present, after, parts, first_crossed(changed, list(parts)), most_flows(changed)))
+    trees = [lab.record[key]["scenario"] for key in (present.key, after.key)]
+    grows = [name for tree in trees for name in growing(tree)]
+    balance = Balance(effects(present, after, parts, first_crossed(changed, list(parts)), most_flows(changed), grows))
     balance = _without_the_finished(balance, changed, parts, (*present.numbers, *after.numbers))
     # of ACKs alone it is no throughput: the data that they acknowledge is counted where it goes
     balance = balance.without("rate", [link for link in parts if not carries_data(changed, link)])
     # ACKs that a filter drops are no losses
-    trees = (lab.record[present.key]["scenario"], changed)
     filtered = [link for link in parts if any(shapers.filters_acks(link_of(tree, link), tree) for tree in trees)]
     return balance.without("loss", filtered)
 

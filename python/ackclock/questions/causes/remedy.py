@@ -161,6 +161,7 @@ def effects(
     parts: Mapping[str, float],
     crossed: Mapping[str, str] | None = None,
     counts: Mapping[str, int] | None = None,
+    growing: Collection[str] | None = None,
 ) -> tuple[Effect, ...]:
     """
     Compare a setting with the present one.
@@ -176,6 +177,8 @@ def effects(
         The first of them that each class of flows crosses; of those without one the numbers are the first link's.
     counts
         Flows of each class; by default one.
+    growing
+        Classes that may wait in a buffer without a limit; by default all.
     """
     found = []
     many = len(parts) > 1
@@ -204,6 +207,8 @@ def effects(
         # shares even out and boundless queues grow with time: what a run may owe to its length does not count
         longer = after.length.measured / runs.length.measured
         owes = {"jain": _owed, "one_way_p99": _grown}.get(key)
+        if key == "one_way_p99" and growing is not None and subject not in growing:
+            owes = None
         owed = owes is not None and better is not None and owes(before, now, longer)
         number = (counts or {}).get(subject, 1)
         found.append(Effect(key, subject, before, now, half, None if owed else better, evidence, number, owed))

@@ -217,6 +217,28 @@ def bulk(tree: Mapping[str, Any], link: str) -> list[dict[str, Any]]:
     return [flow for flow in tree["flows"] if flow["traffic"]["kind"] == "bulk" and link in flow["path"]]
 
 
+def growing(tree: Mapping[str, Any]) -> list[str]:
+    """
+    Return the classes of flows whose waits may grow for as long as a run lasts.
+
+    Some buffer on their way has no limit, or is an access link's, or they send more than their share without control.
+    """
+    unlimited = {str(link["name"]) for link in tree["link"] if math.isinf(room(tree, link["name"]))}
+
+    def grows(flow: Mapping[str, Any]) -> bool:
+        own = (*flow["path"], *returning(flow))
+        rate = 0.0 if "congestion" in flow else sum(quantities(flow["traffic"].get("rate", "")))
+        shares = (carried(link) / _sharing(tree, link["name"]) for link in tree["link"] if link["name"] in flow["path"])
+        return flow.get("access_rate", "unlimited") != "unlimited" or bool(unlimited & {*own}) or rate > min(shares)
+
+    return [str(flow["name"]) for flow in tree["flows"] if grows(flow)]
+
+
+def _sharing(tree: Mapping[str, Any], link: str) -> int:
+    """Return how many flows cross a link."""
+    return sum(int(flow["count"]) for flow in tree["flows"] if link in flow["path"])
+
+
 def carries_data(tree: Mapping[str, Any], link: str) -> bool:
     """Whether data of some class of flows cross a link, not ACKs alone."""
     return any(link in flow["path"] for flow in tree["flows"])

@@ -301,6 +301,18 @@ def test_delays_grow_only_where_something_has_no_limit(
     assert "stream" in scales.growing(ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=flows, duration="9 s").canonical)
 
 
+def test_a_look_holds_a_cycle_and_all_that_is_rare() -> None:
+    """A quarter of the time of BBR between two of its measurements had no wait; whole runs have 90 ms."""
+    flow = ac.flows(1, rtt="20 ms")
+    tree = ac.dumbbell(rate="5 Mbit/s", queue={"capacity": "50 packets"}, flows=flow, duration="9 s").canonical
+    lab = Lab("bottleneck")
+    need = scales.needed(tree, "bottleneck")
+    assert lab.look("a look", tree, 1).length.measured == pytest.approx(need.measured / scales.CYCLES)
+    tree["flows"][0]["congestion"] = {"kind": "bbr"}
+    need = scales.needed(ac.Scenario(tree).canonical, "bottleneck")
+    assert lab.look("BBR", tree, 1).length.measured == need.measured >= 20
+
+
 def test_buffer_that_is_tried_is_named_by_the_packets_that_it_has() -> None:
     """A quarter of 44.8 ms, "a buffer of 11.2 ms", was run with 6 packets, which take 12 ms."""
     queue = {"capacity": "100 packets"}

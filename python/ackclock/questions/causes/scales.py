@@ -70,6 +70,8 @@ class Length:
     """The slowest motion, in words."""
     adapted: float = 0.0
     """Time until an AQM that adapts its parameters periodically has adapted them, s."""
+    rare: bool = False
+    """Whether something moves once in a while, as BBR where it measures the round trip, between which nothing does."""
 
     @property
     def total(self) -> float:
@@ -325,7 +327,10 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
     starts = max((max(quantities(flow.get("start", "0 s")) or [0.0]) for flow in tree["flows"]), default=0.0)
     warm = starts + max(cycle, 0.3 * min(measured, 60.0), 20 * rtt)
     sample = min(max(min(rtt / 4, measured / SAMPLES[0]), measured / SAMPLES[1]), measured / 20)
-    return Length(warm, measured, sample, reason, adapted)
+    rare = max(
+        adapted, adapting(link)[0], *(float("probe_rtt_interval" in flow.get("congestion", {})) for flow in flows)
+    )
+    return Length(warm, measured, sample, reason, adapted, rare > 0)
 
 
 def _bucket(link: Mapping[str, Any]) -> float:

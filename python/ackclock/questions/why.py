@@ -30,7 +30,7 @@ from ..experiment.sequential import PEOPLE, WHY
 from .agreement import Trust, near
 from .causes.experiment import Diagnosis, Finding, Lab, RunCache, chosen, diagnose
 from .causes.measures import Numbers, numbers
-from .causes.remedy import Effect, Preference
+from .causes.remedy import DELAYS, Effect, Preference
 from .causes.scales import (
     bulk,
     carried,
@@ -45,7 +45,7 @@ from .causes.scales import (
 from .causes.scales import room as room_of
 from .causes.sentences import Evidence, Sentence, interval
 from .causes.shapers import filters_acks, held, let_through, returning
-from .causes.symptoms import SYMPTOMS, Measured
+from .causes.symptoms import MOVES, SYMPTOMS, Measured
 from .endpoint_style import styled
 from .following import Following, following, follows
 from .home import DOWN, doing, home
@@ -414,8 +414,17 @@ def _people(tree: dict[str, Any], main: Judged, remedies: Sequence[Remedy], seed
     present = main.diagnosis.present
     own, longer = present.length, present.factor
     before = replace(own, warm=own.warm / longer, measured=own.measured / longer)
+    if _as_at_first(main.diagnosis):  # the waits are what they were, and only shares took the time
+        own = before
     rates = _rates(tree, main.present, remedies)
     return people(trees, main.link, own, seed, _one_way(present), rates, packets, before)
+
+
+def _as_at_first(diagnosis: Diagnosis) -> bool:
+    """Whether the waits at a link were the same in its first runs as in those that decided."""
+    first, last = (diagnosis.lab.record[key]["numbers"] for key in ("present", diagnosis.present.key))
+    means = [[sum(run[key] or 0.0 for run in runs) / len(runs) for runs in (first, last)] for key in DELAYS]
+    return all(abs(now - then) <= MOVES * now for then, now in means)
 
 
 def _with_classes(main: Judged, beside: Sequence[Judged], tree: Mapping[str, Any]) -> Judged:

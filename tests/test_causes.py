@@ -776,23 +776,26 @@ def test_one_run_is_no_verdict_on_shares() -> None:
         assert experiment._evidence(runs, unfair).decided == decided
         if count > 1:  # seeds in step are off by the same, which the judge of intervals cannot see
             assert runs.of(unfair).half == pytest.approx(measures.spread(runs.numbers, "unfair").half)
+    assert [replace(present, numbers=(own,)).swings(unfair) for own in (run, sure)] == [True, False]
     effects = remedy.effects(replace(present, numbers=(sure,)), replace(present, numbers=(replace(sure, jain=0.99),)),
                              {"bottleneck": 1.0})  # fmt: skip
     assert {effect.better for effect in effects if effect.key in ("jain", "goodput")} == {None}
 
 
 def test_shares_take_three_seeds_where_only_one_run_would_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond the packets of a single run it cannot be told."""
+    """Beyond the packets of a single run it cannot be told, nor where it is no longer than a swing."""
     scenario = link()
     tree = scenario.canonical
     needs = causes.needed(tree, "bottleneck", 0.0).total * scales.pace(tree)
-    for single, seeds in ((4 * needs, 3), (0.9 * needs, 1)):
+    for single, swings, seeds in ((4 * needs, False, 3), (4 * needs, True, 1), (0.9 * needs, False, 1)):
+        monkeypatch.setattr(Measured, "swings", lambda *_, swings=swings: swings)
         monkeypatch.setattr(experiment, "WHY", dataclasses.replace(experiment.WHY, single=single))
         answer = diagnose(scenario, lab=Lab("bottleneck", budget=1.9 * needs))
         assert len(answer.present.numbers) == seeds
         said = " ".join(sentence.text for sentence in answer.sentences)
         words = "whether the flows share evenly: other seeds may share otherwise than the one run; more or longer"
-        assert (words in said) == (seeds == 1)
+        assert (words in said) == (seeds == 1 and not swings)
+        assert bool(re.search(r"evenly: [^;]*; needs about [0-9.]+ s ", said)) >= swings  # longer runs, not seeds
 
 
 @pytest.mark.parametrize("lasts", [True, False])

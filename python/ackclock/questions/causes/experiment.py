@@ -445,7 +445,8 @@ def _spared(tree: Tree, name: str) -> bool:
 def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int) -> tuple[Evidence | _Open, Measured]:
     """Judge a symptom; with more seeds, and where the answer is to be sure with longer runs, until it is decided."""
     least = symptom.seeds
-    if len(present.numbers) < least and not lab.hopeless(tree, present.factor, present.numbers, least):
+    few = len(present.numbers) < least and not present.swings(symptom)
+    if few and not lab.hopeless(tree, present.factor, present.numbers, least):
         present = lab.measure(f"present, {_seeds(least)}", tree, least, seed, present.factor, traces=True, least=least)
     answer, seeds = False, len(present.numbers)
     evidence = _evidence(present, symptom)
@@ -468,6 +469,9 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         if lab.length is not None or (not present.enough and lab.budget <= WHY.packets) or not more:
             return _cannot_tell(lab, present, symptom, evidence), present
         effort = more[0]
+        if not present.settled(symptom):  # twice as long narrows an interval by a third only
+            ahead = WHY.more(effort, moving=True)[:1]
+            effort = next((far for far in ahead if not lab.hopeless(tree, far.longer, present.numbers, least)), effort)
         how = ", ".join(
             [_times(effort.longer)] * (effort.longer > 1) + [_seeds(effort.seeds)] * (effort.seeds > WHY.seeds[0])
         )
@@ -517,13 +521,14 @@ def _cannot_tell(lab: Lab, present: Measured, symptom: Symptom, evidence: Eviden
     tree = lab.record[present.key]["scenario"]
     wanted = needed(tree, lab.link, _longest(present))
     need = wanted.total
-    if once(tree) or present.alone(symptom):
+    alone = present.alone(symptom) and not present.swings(symptom)
+    if once(tree) or alone:
         need = math.nan
     elif present.enough:
         need = max(2 * present.length.total, need)
     if not present.enough:
         reason = state("causes.short-run", seconds=present.length.measured, slowest=wanted.reason)
-    elif present.alone(symptom):
+    elif alone:
         case = "one-of-shares" if len(present.numbers) == 1 else "alone"
         reason = state(f"causes.{case}", runs=len(present.numbers))
     elif not present.steady(symptom):
@@ -546,7 +551,7 @@ def _joined(lab: Lab, present: Measured, questions: Sequence[_Open]) -> tuple[Se
         seeds = [
             seeds_needed(len(present.numbers), question.evidence.half, _apart(question.evidence)) for question in those
         ]
-        if any(math.isinf(question.evidence.half) for question in those):
+        if math.isnan(need) and any(math.isinf(question.evidence.half) for question in those):
             more = f"; {state('causes.other-runs')}"
         else:
             more = f"; {seeds_in_words(max(seeds)) if math.isnan(need) else state('causes.needs', seconds=need)}"

@@ -165,6 +165,13 @@ class Measured:
         """Whether the runs hold more than one swing of the shares that a symptom is of, or each has its own."""
         return symptom.key not in SHARES or in_time(self.numbers, symptom.key).settled
 
+    def swings(self, symptom: Symptom) -> bool:
+        """Whether runs no longer than a swing leave open on which side shares are: more seeds as short hardly tell."""
+        in_runs = in_time(self.numbers, symptom.key) if symptom.key in SHARES else None
+        values = [symptom.value(own) for own in self.numbers]
+        apart = abs(sum(values) / len(values) - self.limit(symptom))
+        return in_runs is not None and not in_runs.settled and apart <= in_runs.half
+
     def _counting(self) -> float:
         """Upper half of the 95 % interval of a Poisson count, over all packets (Byar), however alike the seeds are."""
         sent = sum(own.stream_packets for own in self.numbers)

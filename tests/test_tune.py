@@ -92,6 +92,8 @@ def test_the_kernels_average_has_32_bits() -> None:
     assert express("linux", {**RED, "weight": 2.0**-13}, 50e6, 1500).queue["weight"] == 2.0**-13
     with pytest.raises(DeviceError, match="32 bits"):
         express("linux", {**RED, "weight": 2.0**-14}, 50e6, 1500)
+    with pytest.raises(DeviceError, match="switched off"):  # "a bug": a setting of Junos, said of Linux
+        express("linux", express("junos", RED, 50e6, 1500).queue, 50e6, 1500)
     with pytest.raises(DeviceError, match="no weight does"):  # "at most 2^--1"
         express("linux", {**RED, "max_threshold": "2000000 packets"}, 50e6, 1500)
 

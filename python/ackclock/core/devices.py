@@ -353,6 +353,8 @@ def _linux_red(queue: Queue, bits: float, packet: float) -> Commands:
 
 
 def _exponent(queue: Mapping[str, Any]) -> int:
+    if queue["weight"] == "off":
+        raise DeviceError("the average cannot be switched off there")
     return round(-math.log2(number(queue, "weight")))
 
 

@@ -209,6 +209,26 @@ def test_the_headline_leads_with_a_swing_of_another_size() -> None:
     assert headline(answer, apart).startswith("Trust the packets, in which the queue is between ")
 
 
+def test_a_difference_that_the_packets_of_another_run_may_not_have_is_none() -> None:
+    """Eight Reno flows: "trust the packets, in which the mean queue is 27.56 packets, not 20.2", of four sawteeth."""
+    flow = ac.flows(8, "reno", rtt="90 ms")
+    link = ac.dumbbell(rate="70 Mbit/s", delay="30 ms", queue={"capacity": "90 packets"}, flows=flow, duration="80 s")
+    answer = ac.stability(link).answer([], budget=1)
+    large = answer.large_signal
+    assert large is not None
+    short = packet_check(answer, 100_000)
+    assert short.run.halves["mean"] > short.run.queue_mean / 4
+    assert "mean" not in [item.what for item in (*short.differences, *packet_check(answer, 600_000).differences)]
+    # of a run that is long enough for other numbers, the one that it does not tell is named
+    run = replace(short.run, enough=True, halves={"mean": 19.0})
+    assert run.differs("mean", 20.2) is None
+    assert run.differs("mean", 200.0)
+    unclear = replace(short, run=run, differences=(), undecided=(Difference("mean", 20.2, 27.56),))
+    said = "Whether they differ in the mean queue (20.2 and 27.56 packets) this run does not tell; --from both measures"
+    assert said in unclear.sentence
+    assert unclear.trust == "neither"
+
+
 def test_a_queue_that_moves_as_much_is_not_said_to_rest() -> None:
     """Five Reno flows: "packets, in which the queue does not oscillate", beside a limit cycle of a longer run."""
     flow = ac.flows(5, "reno", rtt="40 ms", start="uniform 0 s .. 1 s")
@@ -386,6 +406,10 @@ def test_equations_that_neither_rest_nor_swing_for_certain_do_not_oscillate() ->
     assert "By the equations the queue is between 58 and 60 packets; whether it oscillates cannot be told." in str(
         check.sentence
     )
+    # a busy machine: "oscillates at 24.61 packets", the equilibrium; "they differ in the swing (0 and 16.09 packets)"
+    check = packet_check(replace(answer, large_signal=None), ANY // 10)
+    assert "By the equations it oscillates. In a packet run" in check.sentence
+    assert {difference.what for difference in check.differences} <= {"oscillates"}
 
 
 def test_losses_of_a_swing_are_its_own() -> None:

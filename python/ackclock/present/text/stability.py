@@ -356,6 +356,9 @@ def packet_check(answer: PacketCheck) -> str:
         of_what = "" if any(differing.what == "oscillates" for differing in answer.differences) else f" for {these}"
         differ = listed([str(differing) for differing in answer.differences])
         return f"{text} They differ in {differ}; trust the packets{of_what}.{_left_out(answer)}"
+    if answer.undecided and not answer.differences:
+        in_what = listed([str(open_) for open_ in answer.undecided])
+        return f"{text} Whether they differ in {in_what} this run does not tell; --from both measures for longer."
     if run.enough:
         return f"{text} Nothing else differs; --from both runs until the verdict is clear."
     if not answer.differences:

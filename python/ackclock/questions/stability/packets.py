@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ...core.accessors import presented
@@ -19,6 +19,10 @@ from ..verdicts import judged
 from .comparison import Assumption, not_kept, one_queue_for_all
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ...core.result import Result
     from .answer import Answer
     from .equilibria import EquilibriumAnalysis
     from .large_signal import LargeSignal
@@ -29,6 +33,8 @@ PART: Final = 98.0
 """A queue's range is that in which it is for so much of the time, per cent."""
 
 Trust = Literal["both", "packets", "neither"]
+Numbers = Literal["mean", "deviation", "signal"]
+_MEASURES: Final[Mapping[Numbers, str]] = {"mean": "queue", "deviation": "deviation", "signal": "loss"}
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,18 @@ class PacketRun:
     timeouts: int
     lost: int
     """Packets."""
+    halves: Mapping[Numbers, float] = field(default_factory=dict)
+    """Half the 95 % interval of a number, by the parts of the run; infinite where it is no longer than a swing."""
+
+    def differs(self, what: Numbers, by_law: float) -> bool | None:
+        """Whether a number differs from that of the equations; None where another run's may differ as much."""
+        measured = {"mean": self.queue_mean, "deviation": self.queue_std, "signal": self.signal}[what]
+        half = self.halves.get(what, 0.0)
+        if not differ(_MEASURES[what], measured, by_law):
+            return False
+        ends = (max(measured - half, 0.0), measured + half)
+        surely = abs(measured - by_law) > half and all(differ(_MEASURES[what], end, by_law) for end in ends)
+        return surely or None
 
 
 @dataclass(frozen=True)
@@ -95,6 +113,8 @@ class PacketCheck:
     """Parts of the scenario that the packet run leaves out, as the equations do: "changes", "stops"."""
     beside: LargeSignal | None = None
     """The motion that lasts after a large disturbance though the equilibrium is stable: packets may be at either."""
+    undecided: tuple[Difference, ...] = ()
+    """In what the two differ by no more than another run of packets may differ from this one."""
 
     @property
     def trust(self) -> Trust:
@@ -102,7 +122,7 @@ class PacketCheck:
         queue_left_out = any(assumption.kind == "no queue" for assumption in self.assumptions)
         if not self.run.enough and not queue_left_out:  # which no longer run takes back
             return "neither"
-        if self.run.oscillates is None and not self.differences:
+        if not self.differences and (self.run.oscillates is None or self.undecided):
             return "neither"
         return "packets" if self.differences else "both"
 
@@ -127,6 +147,7 @@ class PacketCheck:
                 "trust": self.trust,
                 "agree": self.agree,
                 "differences": [str(difference) for difference in self.differences],
+                "undecided": [str(difference) for difference in self.undecided],
                 "assumptions": [str(assumption) for assumption in self.assumptions],
                 "run": asdict(self.run),
                 "equations": {
@@ -141,9 +162,13 @@ class PacketCheck:
         return tree
 
 
-def packet_run(scenario: Scenario, link: str, packets: int = MAX_PACKETS) -> PacketRun:
+def packet_run(
+    scenario: Scenario, link: str, packets: int = MAX_PACKETS, longer: float = 1.0, before: PacketRun | None = None
+) -> PacketRun:
     """
     Run a scenario for as long as a link's slowest motion asks for, within so many packets, and say what its queue does.
+
+    With `longer`, for so many times as long; whether it oscillates is then known from the run `before`.
 
     Raises
     ------
@@ -162,31 +187,64 @@ def packet_run(scenario: Scenario, link: str, packets: int = MAX_PACKETS) -> Pac
     if slow > length.measured:
         begins = (1 - float(entry["queue"]["initial"])) * slow  # the virtual capacity is on its way from there
         length = replace(length, warm=max(length.warm, begins), measured=slow, reason=reason)
-    part = min(1.0, packets / (length.total * rate))
+    part = min(longer, packets / (length.total * rate))
     built = Length(part * length.warm, part * length.measured, part * length.sample, length.reason)
     tell(str(state("stability.packet-run", link=link, seconds=built.total)))
     result = run(Scenario(timed(tree, built), origin=scenario.origin), trace_links=True)
     begin, end = result.window
     times = result.traces["time"].to_numpy()
     trace = result.traces["link_queue_packets"].sel(link=link).to_numpy()[(times >= begin) & (times <= end)]
-    answer = judged(result, link, max(packets - result.departures, 0)).oscillating
-    oscillation = answer.oscillation if answer is not None and answer.decided else None
+    oscillates, period = _oscillates(result, link, packets) if before is None else (before.oscillates, before.period)
     row: dict[Any, Any] = result.links.loc[link].to_dict()
     low, high = np.percentile(trace, [(100 - PART) / 2, (100 + PART) / 2])
     return PacketRun(
         link=link,
         seconds=end - begin,
-        enough=part == 1.0,
+        enough=part >= 1.0,
         queue_mean=float(row["queue_packets_mean"]),
         queue_std=float(row["queue_packets_std"]),
         low=float(low),
         high=float(high),
-        oscillates=answer.holds if answer is not None and answer.decided else None,
-        period=math.nan if oscillation is None else oscillation.period,
+        oscillates=oscillates,
+        period=period,
         signal=float(row["loss"] + row["marked"]),
         timeouts=int(result.flows["timeouts"].sum()),
         lost=int((result.flows["drops"] + result.flows["losses"]).sum()),
+        halves=_halves(result, link, float(row["loss"] + row["marked"])),
     )
+
+
+def _oscillates(result: Result, link: str, packets: int) -> tuple[bool | None, float]:
+    """Whether a queue oscillates, within so many packets, and the period of its motion, s."""
+    answer = judged(result, link, max(packets - result.departures, 0)).oscillating
+    if answer is None or not answer.decided:
+        return None, math.nan
+    return answer.holds, math.nan if answer.oscillation is None else answer.oscillation.period
+
+
+def _halves(result: Result, link: str, signal: float) -> dict[Numbers, float]:
+    """How well a run tells the mean queue, its deviation and the part of packets dropped or marked."""
+    import numpy as np
+
+    from ...analysis.parts import PARTS, in_time, levels
+
+    begin, end = result.window
+    traces = result.traces.sel(link=link)
+    inside = traces.isel(time=(traces["time"] >= begin) & (traces["time"] <= end))
+    signals = np.diff((inside["link_drops"] + inside["link_marks"]).to_numpy().astype(np.float64))
+    queue = inside["link_queue_packets"].to_numpy().astype(np.float64)[1:]
+    rows = np.array([queue, queue**2, signals])
+    if rows.shape[1] < PARTS:
+        return {}
+    parts = np.array([part.mean(axis=1) for part in np.array_split(rows, PARTS, axis=1)]).T
+    lost = float(signals.mean()) or 1.0
+    numbers: dict[Numbers, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+        "mean": lambda of: of[0],
+        "deviation": lambda of: np.sqrt(np.maximum(of[1] - of[0] ** 2, 0.0)),
+        "signal": lambda of: of[2] * signal / lost,
+    }
+    spreads = {what: in_time([levels(number, parts)]) for what, number in numbers.items()}
+    return {what: spread.half if spread.settled else math.inf for what, spread in spreads.items()}
 
 
 def _lasting(scenario: Scenario) -> tuple[Scenario, tuple[str, ...]]:
@@ -210,11 +268,22 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
     ScenarioError
         If the packet engine cannot represent the scenario.
     """
-    of, at = answer.of, answer.of.equilibrium
+    of = answer.of
     one_queue_for_all(of)
     link = of.equations.links[0] if of.equations.links else str(of.scenario.canonical["link"][0]["name"])
     scenario, without = _lasting(of.scenario)
-    measured = packet_run(scenario, link, packets)
+    first = packet_run(scenario, link, packets)
+    check = _beside(answer, first, without)
+    for longer in STABILITY.longer[1:]:
+        if not check.undecided or not check.run.enough:
+            break
+        check = _beside(answer, packet_run(scenario, link, packets, longer, first), without)
+    return check
+
+
+def _beside(answer: Answer, measured: PacketRun, without: tuple[str, ...]) -> PacketCheck:
+    """Put a packet run beside an answer of the equations."""
+    of, at, link = answer.of, answer.of.equilibrium, measured.link
     queue = at.state.get(f"{link}.queue", math.nan)
     # without a state of the queue round trips have no wait in it
     span, mean, std = (queue, queue), 0.0 if math.isnan(queue) else queue, 0.0 * queue
@@ -228,6 +297,9 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
     if by_law and cycle is not None:
         span = (cycle.low, cycle.high)
         mean, std = cycle.moments(f"{link}.queue")
+    followed = not by_law or cycle is not None or math.isnan(queue)
+    if not followed:  # the equilibrium is unstable, and the way from it was not computed
+        span, mean, std = (math.nan, math.nan), math.nan, math.nan
     if by_law and measured.oscillates is False and math.isnan(measured.period) and measured.queue_std > std / 2 > 0:
         measured = replace(measured, oscillates=None)  # it moves as much, if without a period that stands out
     swinging = bool(by_law)
@@ -246,12 +318,14 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
     swings = bool(by_law) and measured.oscillates is False and math.isfinite(measured.period)
     if by_law is not None and measured.oscillates is not None and by_law != measured.oscillates and not swings:
         differences.append(Difference("oscillates", by_law, measured.oscillates))
-    if differ("queue", measured.queue_mean, mean):
-        differences.append(Difference("mean", mean, measured.queue_mean))
-    if swinging and differ("deviation", measured.queue_std, std):
-        differences.append(Difference("deviation", std, measured.queue_std))
-    if measured.lost + measured.signal > 0 and differ("loss", measured.signal, signal):
-        differences.append(Difference("signal", signal, measured.signal))
+    numbers: list[tuple[Difference, Numbers]] = [(Difference("mean", mean, measured.queue_mean), "mean")]
+    if swinging:
+        numbers.append((Difference("deviation", std, measured.queue_std), "deviation"))
+    if followed and measured.lost + measured.signal > 0:
+        numbers.append((Difference("signal", signal, measured.signal), "signal"))
+    known = [(item, measured.differs(what, item.by_law)) for item, what in numbers]
+    differences += [item for item, differs in known if differs]
+    open_ = tuple(item for item, differs in known if differs is None)
     assumptions = (
         *([Assumption("no queue")] if math.isnan(queue) and differ("queue", measured.queue_mean, mean) else []),
         *_of_the_queue(of, measured, link, signal),
@@ -260,7 +334,17 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
     several = len(of.equations.links) > 1
     at_rest = 0.0 * queue if beside else std
     return PacketCheck(
-        measured, span, at_rest, signal, by_law, tuple(differences), assumptions, several, without, beside
+        measured,
+        span,
+        at_rest,
+        signal if followed else math.nan,
+        by_law,
+        tuple(differences),
+        assumptions,
+        several,
+        without,
+        beside,
+        open_,
     )
 
 

@@ -79,9 +79,12 @@ def _period(comparison: Comparison, of: str, having: Sequence[str]) -> str:
     """Say in which engines a queue swings."""
     row = comparison.values["period", of]
     swings = listed([f"{_cell('period', row[engine])} in the {engine} engine" for engine in having])
-    others = [engine for engine, lines in comparison.lines.items() if of in lines.queue and engine not in having]
+    others = [engine for engine in comparison.values["queue", of] if engine not in having]
     lacking = f"in the {listed(others)} engine{'s' * (len(others) > 1)}"
-    return f"{row_name('period', of)}: {swings}; {lacking} no regular swing reaches {SWING:.0%} of the mean queue."
+    return (
+        f"{row_name('period', of)}: {swings}; {lacking} no period stands out, or its swing is below {SWING:.0%} of the "
+        "mean queue."
+    )
 
 
 def table(comparison: Comparison) -> pd.DataFrame:

@@ -50,8 +50,7 @@ class Comparison(Card):
     def periods_missing(self) -> dict[str, tuple[str, ...]]:
         """Links whose queue swings in some engines and not in all that have it, with the engines in which it does."""
         swinging = {of: tuple(row) for (measure, of), row in self.values.items() if measure == "period"}
-        queued = {of: sum(of in lines.queue for lines in self.lines.values()) for of in swinging}
-        return {of: engines for of, engines in swinging.items() if len(engines) < queued[of]}
+        return {of: engines for of, engines in swinging.items() if not {*self.values["queue", of]} <= {*engines}}
 
     @property
     def table(self) -> pd.DataFrame:

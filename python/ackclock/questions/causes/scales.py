@@ -322,8 +322,9 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
         times[f"{CYCLES} times what REM's price takes to rise"] = CYCLES * rising
         adapted = max(adapted, rising)
         cycle = max(cycle, rising)
+    times[f"{MIN_MEASURED_S:g} s"] = MIN_MEASURED_S
     reason = max(times, key=lambda key: times[key])
-    measured = in_periods(tree, max(times[reason], MIN_MEASURED_S))
+    measured = in_periods(tree, times[reason])
     starts = max((max(quantities(flow.get("start", "0 s")) or [0.0]) for flow in tree["flows"]), default=0.0)
     warm = starts + max(cycle, 0.3 * min(measured, 60.0), 20 * rtt)
     sample = min(max(min(rtt / 4, measured / SAMPLES[0]), measured / SAMPLES[1]), measured / 20)

@@ -5,6 +5,7 @@ import math
 import random
 import re
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from ackclock.cli import main
 from ackclock.present.report import stability as report
 from ackclock.present.text.stability import equilibria_table, equilibrium_lines
 from ackclock.questions.stability.limit_cycle import idle_links
+from ackclock.questions.stability.questions import within
 from stability_checker import check_answer, equilibrium_residual, place, places, random_scenario
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
@@ -695,8 +697,14 @@ def test_what_takes_too_long_is_not_decided() -> None:
     answer = s.answer({"rtt": ("50 ms", "600 ms")}, budget=0.0)
     assert answer.limits == []
     assert "rtt upwards: not decided in 0 s (--budget)" in answer.caveats
-    # and the deadline is gone with the answer
+    # and the limit is gone with the answer
     assert s.answer({"rtt": ("50 ms", "600 ms")}, budget=None).limits
+    # "from empty queues: not decided in 10 s" of what takes 0.5 s of a processor that others used, too
+    with within(0.05):
+        time.sleep(0.06)
+        assert s.roots(2)
+    with pytest.raises(ac.AnalysisError, match="not decided"), within(0.05):
+        _ = [s.roots(2) for _ in range(1000)]
 
 
 def test_analyses_can_be_interrupted() -> None:

@@ -42,4 +42,4 @@ pub use spectrum::{
     Spectrum, count_right_of, is_stable, rightmost_roots, root_near, roots_right_of,
 };
 pub use system::{Args, Bound, DynSystem, Scalar, Settled, System};
-pub use work::{bounded, metered, spend};
+pub use work::{bounded, left, metered, spend};

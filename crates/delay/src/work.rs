@@ -72,6 +72,11 @@ pub fn bounded<T>(limit: u64, analysis: impl FnOnce() -> T) -> Result<T> {
     spend(0).map(|()| answer)
 }
 
+/// Returns the work that is left of the meter that was put on last; without one there is no limit.
+pub fn left() -> u64 {
+    METERS.with_borrow(|meters| meters.last().map_or(u64::MAX, |meter| meter.left))
+}
+
 /// Draws `units` of work from the meters of this thread, if there are any. Once it has failed, it
 /// fails until the analysis ends.
 ///
@@ -139,7 +144,8 @@ mod tests {
         let answer = metered(1000, || true, || reached = work(2000).unwrap_or(7));
         assert_eq!(answer, Err(Error::OutOfWork));
         assert_eq!(reached, 7);
-        assert_eq!(metered(1000, || true, || work(1000)), Ok(Ok(1000)));
+        let exactly = || (work(1000), left());
+        assert_eq!(metered(1000, || true, exactly), Ok((Ok(1000), 0)));
         assert_eq!(work(2000), Ok(2000), "no meter is left behind");
     }
 

@@ -69,7 +69,7 @@ mod _core {
     #[pymodule_export]
     use super::user::{PyAck, PyLink, PyPacket, PyQueue, PyReduction, PyWindow, Random};
     #[pymodule_export]
-    use super::watch::{check_interrupts, set_deadline, set_halt};
+    use super::watch::{check_interrupts, set_allowance, set_halt};
     #[pymodule_export]
     use super::{keys, reference, registry, run_scenario, schema};
 

@@ -1,11 +1,11 @@
-//! Analyses that heed Ctrl-C and a deadline. The core crates have no clock: they count work, and
-//! ask now and then.
+//! Analyses that heed Ctrl-C and an allowance of work. No clock ends them: what they find does not
+//! depend on the machine or its load.
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, Once};
 use std::time::{Duration, Instant};
 
-use ackclock_delay::metered;
+use ackclock_delay::{left, metered};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
@@ -23,7 +23,7 @@ pub(crate) fn keep(slot: &Mutex<Option<PyErr>>, error: PyErr) {
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
 
 thread_local! {
-    static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
+    static ALLOWANCE: Cell<Option<u64>> = const { Cell::new(None) };
     static HALT: RefCell<Option<Py<PyAny>>> = const { RefCell::new(None) };
 }
 
@@ -51,15 +51,11 @@ pub(crate) fn check_interrupts(py: Python<'_>) -> PyResult<()> {
     interrupts(py)
 }
 
-/// Ends analyses of this thread that are under way in so many seconds; `None` for no deadline.
-/// Returns what was left of the last one.
+/// Sets how much work the analyses of this thread may do from now on, all together; `None` for no
+/// limit. Returns what was left of the last one.
 #[pyfunction]
-pub(crate) fn set_deadline(seconds: Option<f64>) -> Option<f64> {
-    let now = Instant::now();
-    let given = seconds.map(|s| now + Duration::from_secs_f64(s.clamp(0.0, 1e9)));
-    DEADLINE
-        .replace(given)
-        .map(|end| end.saturating_duration_since(now).as_secs_f64())
+pub(crate) fn set_allowance(work: Option<u64>) -> Option<u64> {
+    ALLOWANCE.replace(work)
 }
 
 /// Loads NumPy, whose arrays carry results, and makes the first: interrupted here it is an error like
@@ -82,7 +78,7 @@ pub(crate) fn load_arrays(py: Python<'_>) -> PyResult<()> {
 /// Runs an analysis without the GIL.
 ///
 /// # Errors
-/// What a signal handler raised; `AnalysisError` "out of time" at the deadline.
+/// What a signal handler raised; `AnalysisError` "out of time" where the allowance is used up.
 pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
     analysis: impl FnOnce() -> T + Send,
@@ -90,13 +86,10 @@ pub(crate) fn interruptible<T: Send>(
     load_arrays(py)?;
     let raised = Raised::default();
     let slot = Arc::clone(&raised);
-    let deadline = DEADLINE.get();
+    let allowed = ALLOWANCE.get();
     let mut next = Instant::now() + BETWEEN_SIGNALS;
     let watch = move || {
         let now = Instant::now();
-        if deadline.is_some_and(|end| now >= end) {
-            return false;
-        }
         if now < next {
             return true;
         }
@@ -114,11 +107,13 @@ pub(crate) fn interruptible<T: Send>(
         let text = "not decided within the time allowed".to_owned();
         crate::raise(py, "AnalysisError", (text, "out of time"))
     };
-    if deadline.is_some_and(|end| Instant::now() >= end) {
+    if allowed == Some(0) {
         return Err(late());
     }
-    let answer = py.detach(|| metered(u64::MAX, watch, analysis));
-    answer.map_err(|_| {
+    let counted = || (analysis(), left());
+    let answer = py.detach(|| metered(allowed.unwrap_or(u64::MAX), watch, counted));
+    ALLOWANCE.set(allowed.map(|_| answer.as_ref().map_or(0, |(_, left)| *left)));
+    answer.map(|(found, _)| found).map_err(|_| {
         let signal = raised.lock().map_or(None, |mut slot| slot.take());
         signal.unwrap_or_else(late)
     })

@@ -33,7 +33,8 @@ def measured_arguments(parser: argparse.ArgumentParser) -> None:
         type=_seconds,
         default=10.0,
         help="seconds for each question about the equations, such as a limit; one that takes longer is left open, "
-        'with a caveat (default 10; "none": no limit)',
+        "with a caveat; work is counted, not time, so that the answer depends on no machine and on no load "
+        '(default 10; "none": no limit)',
     )
     parser.add_argument(
         "--packets",

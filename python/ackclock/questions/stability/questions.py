@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
@@ -52,6 +51,8 @@ Adaptation = Literal["moving", "frozen"]
 
 BUDGET = 10.0
 """Seconds that `Stability.answer` spends on each of its questions."""
+WORK = 6e6
+"""Work that a processor does in a second, about: evaluations of an equation."""
 FEWEST_POINTS = 40
 """Points of a diagram on each side of the present value, at least."""
 
@@ -689,13 +690,19 @@ class Stability(EquilibriumAnalysis):
 
 @contextmanager
 def within(seconds: float | None) -> Iterator[None]:
-    """Limit the time of each analysis of this thread: a longer one raises `AnalysisError` of kind "out of time"."""
-    started = time.monotonic()
-    before = _core.set_deadline(seconds)
+    """
+    Limit the analyses of this thread: longer ones raise `AnalysisError` of kind "out of time".
+
+    Work is counted, `WORK` for a second: what is found in that time depends on no machine and on no load.
+    """
+    given = None if seconds is None else math.ceil(seconds * WORK)
+    before = _core.set_allowance(given)
     try:
         yield
     finally:
-        _core.set_deadline(None if before is None else before - (time.monotonic() - started))
+        left = _core.set_allowance(before)
+        if before is not None and given is not None and left is not None:
+            _core.set_allowance(max(before - (given - left), 0))
 
 
 def attempt(what: str, question: Callable[[], _Found], *, caveats: list[str], budget: float | None) -> _Found | None:

@@ -294,7 +294,11 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
     rtt += max(wait, bucket)
     trips = f"{MIN_ROUND_TRIPS} round trips" + (" and fillings of the policer's bucket" if bucket > wait else "")
     packets = MIN_MEASURED_PACKETS / (1 - _random_load(tree, link)) ** 2
-    times = {trips: MIN_ROUND_TRIPS * rtt, f"what {packets:.0f} packets take": packets / rate}
+    times = {
+        f"{MIN_MEASURED_S:g} s": MIN_MEASURED_S,
+        trips: MIN_ROUND_TRIPS * rtt,
+        f"what {packets:.0f} packets take": packets / rate,
+    }
     cycle = adapted = 0.0
     count = sum(int(flow["count"]) for flow in flows if "congestion" in flow)
     for flow in flows:
@@ -322,7 +326,6 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
         times[f"{CYCLES} times what REM's price takes to rise"] = CYCLES * rising
         adapted = max(adapted, rising)
         cycle = max(cycle, rising)
-    times[f"{MIN_MEASURED_S:g} s"] = MIN_MEASURED_S
     reason = max(times, key=lambda key: times[key])
     measured = in_periods(tree, times[reason])
     starts = max((max(quantities(flow.get("start", "0 s")) or [0.0]) for flow in tree["flows"]), default=0.0)

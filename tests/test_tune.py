@@ -94,6 +94,7 @@ def test_the_kernels_average_has_32_bits() -> None:
         express("linux", {**RED, "weight": 2.0**-14}, 50e6, 1500)
     with pytest.raises(DeviceError, match="switched off"):  # "a bug": a setting of Junos, said of Linux
         express("linux", express("junos", RED, 50e6, 1500).queue, 50e6, 1500)
+    assert '"QW", DoubleValue(1)' in str(express("ns-3", express("junos", RED, 50e6, 1500).queue, 50e6, 1500))
     with pytest.raises(DeviceError, match="no weight does"):  # "at most 2^--1"
         express("linux", {**RED, "max_threshold": "2000000 packets"}, 50e6, 1500)
 

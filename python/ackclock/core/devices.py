@@ -472,7 +472,8 @@ def _truth(value: bool) -> str:
 
 def _ns3_red(queue: Queue, bits: float, packet: float) -> Commands:
     low, high, room = (number(queue, key) for key in ("min_threshold", "max_threshold", "capacity"))
-    p, weight, spacing = number(queue, "max_probability", 0.02), number(queue, "weight"), queue.get("spacing")
+    p, spacing = number(queue, "max_probability", 0.02), queue.get("spacing")
+    weight = 1.0 if queue["weight"] == "off" else number(queue, "weight")
     attributes = {
         "MaxSize": _text(f"{round(room)}p"),
         "MinTh": f"DoubleValue({low:.9g})",

@@ -323,7 +323,7 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
         cycle = max(cycle, adapted)
     rising = _price(link, rate, packet, rate * (rtt - wait) / max(count, 1))
     if rising:
-        times[f"{CYCLES} times what REM's price takes to rise"] = CYCLES * rising
+        times[str(state("causes.price", rises=CYCLES))] = CYCLES * rising
         adapted = max(adapted, rising)
         cycle = max(cycle, rising)
     reason = max(times, key=lambda key: times[key])

@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import ackclock as ac
 import checkers
-from cause_checker import MEASURES
+from cause_checker import MEASURES, _digits, _room
 from checkers import _Runs, _uneven
 
 CAUSES = {
@@ -53,7 +54,8 @@ def wrong(answer: dict[str, Any], known: _Runs | None = None) -> list[str]:
     faults = [*_first_cause(answer), *_runs(answer), *_calls(answer)]
     for part in [answer, *answer["beside"]]:
         runs = _Runs(part["runs"], part["link"], every)
-        faults += [*_keys(part), *_how(part, runs)]
+        faults += [*_keys(part), *_how(part, runs), *_in_words(part, answer, runs)]
+    faults += [*_alone(answer, every), *_senders_before(answer, every)]
     for shaper in answer["following"]:
         faults += _follows(answer, shaper, every)
     return faults
@@ -151,3 +153,69 @@ def _follows(answer: dict[str, Any], shaper: Mapping[str, Any], every: _Runs) ->
             value = runs.mean(place, lambda run, _, what=what, name=name: float(what(run, name)))
             if math.isfinite(value) and abs(stated - value) > checkers.CLOSE * value:
                 yield f"the shaper before {shaper['link']}: {key} of {name} is {value:.4g}, not {stated:.4g}"
+    entries = every.record[shaper["run"]]["scenario"]["link"]
+    entry = next(entry for entry in entries if entry.get("autorate", "none") != "none")
+    rates = [entry["autorate"]["min"], entry["rate"], entry["autorate"]["max"]]
+    for text, stated in zip(rates, shaper["rates_bps"], strict=True):
+        if abs(ac._core.quantity(str(text))[0] - stated) > 1:
+            yield f"the shaper before {shaper['link']} ran at {text}, not {stated:.4g} bit/s"
+
+
+def _in_words(part: Mapping[str, Any], answer: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
+    """The queues that are named are those that were run."""
+    now = runs.of(checkers._first(part))[0]
+    entry = checkers._entry(now, runs)
+    said = re.search(r"room for ([^,]+)", part["present"]["queue"])
+    room = rf"{re.escape(str(entry['queue'].get('capacity')))}|{_digits(_room(entry, now._scenario))}" if said else ""
+    if said and not re.fullmatch(room, said[1]):
+        yield f"{part['link']}: {part['present']['queue']}, in which {entry['queue']['capacity']} have room"
+    if part["other"] is None:
+        return
+    then = next(
+        entry
+        for entry in answer["runs"][checkers._instead(answer)]["scenario"]["link"]
+        if entry["name"] == part["link"]
+    )
+    held = {**then["queue"], **(then["queue"]["scheduler"] if isinstance(then["queue"].get("scheduler"), dict) else {})}
+    for key, value, unit in re.findall(r"(target|interval) ([0-9.]+) (us|ms|s)", part["other"]["queue"]):
+        if abs(float(value) * checkers._UNIT[unit] - ac._core.quantity(str(held[key]))[0]) > 1e-6:
+            yield f"{part['link']}: {part['other']['queue']}, with {key} {held[key]}"
+    for rate, unit in re.findall(r"cake bandwidth ([0-9.]+)([kMG]?bit)", part["other"]["tc"]):
+        bits = ac._core.quantity(f"{rate} {unit}/s")[0]
+        if not part["other"]["place"] and abs(bits - ac._core.quantity(str(held["bandwidth"]))[0]) > 600:
+            yield f"{part['link']}: CAKE of {rate} {unit}, {held['bandwidth']} was run"
+
+
+def _alone(answer: dict[str, Any], every: _Runs) -> Iterator[str]:
+    """What is said of the links that have commands is what their own runs have."""
+    said = re.search(
+        r"^Set at .* alone, for which there are commands: .*$", str(answer.get("printed", "")), re.MULTILINE
+    )
+    if said is None:
+        return
+    (key,) = [key for key in answer["runs"] if key.startswith("alone: ")]
+    effects = answer["alone"]["effects"]
+    now = {part["link"]: f"{part['link']}: {checkers._first(part)}" for part in answer["beside"]}
+    now = {answer["link"]: checkers._first(answer)} | now
+    flows = every.record[key]["scenario"]["flows"]
+    where = {flow["name"]: next((link for link in now if link in flow["path"]), answer["link"]) for flow in flows}
+    places = [where.get(effect["subject"], effect["subject"]) for effect in effects]
+    evidence = [{"runs": [now[place], key]} for place in places]
+    try:
+        checkers._changes(effects, {"text": said[0], "evidence": evidence, "predicate": "alone"}, every)
+    except AssertionError as error:
+        yield f"alone: {error}"
+
+
+def _senders_before(answer: Mapping[str, Any], every: _Runs) -> Iterator[str]:
+    """The way back from BBR names the controls that the senders have now."""
+    if not answer["senders"]:
+        return
+    links = set(answer["senders"]["settings"])
+    flows = every.record[checkers._first(answer)]["scenario"]["flows"]
+    over = [flow for flow in flows if flow["traffic"]["kind"] == "bulk" and links & set(flow["path"])]
+    kinds = {str(flow["congestion"].get("kind", "own")) for flow in over} - {"bbr", "bbr3", "own"}
+    for setting in answer["senders"]["settings"].values():
+        said = set(re.findall(r"[a-z][a-z0-9-]*", re.sub(r"sysctl -w [a-z0-9_.]+|#", "", setting["undo"])))
+        if missing := kinds - said:
+            yield f"senders have {', '.join(sorted(missing))} now: {setting['undo']}"

@@ -306,7 +306,9 @@ def _size(tree: Tree, entry: Tree) -> str:
     """A pattern of the size of a buffer."""
     rate = "(?: at its (?:mean|first) rate)?"
     later = "".join(f", later {re.escape(text)}" for text in _later(tree, entry["name"]))
-    return rf"(?:[0-9]+ packets \({TIME}{rate}(?: of full packets)?\)|{TIME}{rate}){later}"
+    packets = re.escape(str(entry["queue"]["capacity"]))
+    room = _digits(_room(entry, tree))
+    return rf"(?:{packets} \({room}{rate}(?: of full packets)?\)|{room}{rate}){later}"
 
 
 def _kind(queue: Tree) -> str:
@@ -407,6 +409,7 @@ def _plain(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
     if "only one of" in text or "than the one run" in text:
         yield from _alone(sentence, runs, key)
         return
+    yield from _short(text, runs, runs.of(key))
     for evidence, predicate in zip(sentence["evidence"], _asked(text), strict=True):
         _, what, limit, _ = MEASURES[predicate]
         bound, apart = limit(runs.of(key)[0], runs), abs(evidence["value"] - evidence["limit"])
@@ -434,6 +437,14 @@ def _plain(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
                 yield f"{where}: they share unevenly in runs of {sorted(lengths)} s"
         elif "both sides" in text and evidence["half"] < SURE * apart:
             yield f"{where}: the runs are on one side"
+
+
+def _short(text: str, runs: _Runs, ones: Sequence[Any]) -> Iterator[str]:
+    """A time that is shorter than so many round trips is so with the waits that were found."""
+    said = re.search(rf"the ({TIME}) that were measured are shorter than ([0-9]+) round trips(?! and)", text)
+    trip = max(float(run.flows["rtt"].max()) + float(run.links.loc[runs.link, "delay_p99"]) for run in ones)
+    if said and _seconds(*said[1].split()) > 1.01 * int(said[2]) * trip:
+        yield f"{text}: a round trip takes {trip:.4g} s at most"
 
 
 def _alone(sentence: Mapping[str, Any], runs: _Runs, key: str) -> Iterator[str]:
@@ -556,11 +567,27 @@ def _pictures(part: dict[str, Any], answer: dict[str, Any], runs: _Runs) -> Iter
         if abs(stated["peak"] - highest) > checkers.CLOSE * highest + 1e-6:
             yield f"{part['link']}, {setting}: the highest queue is {highest:.4g} s, not {stated['peak']:.4g} s"
         flows = [flow for flow in ones[0]._scenario["flows"] if part["link"] in flow["path"]]
+        yield from _spread_of_goodputs({str(flow["name"]): stated["classes"][flow["name"]] for flow in flows}, ones)
         hosts = {str(flow.get(side, "own")) for flow in flows for side in ("source", "destination")}
         if stated["jain"] is not None and hosts == {"own"}:
             jain = 1 - own.mean(key, _uneven)
             if abs(jain - stated["jain"]) > 2e-3:
                 yield f"{part['link']}, {setting}: Jain's index is {jain:.4g}, not {stated['jain']:.4g}"
+
+
+def _spread_of_goodputs(classes: Mapping[str, Any], ones: Sequence[Any]) -> Iterator[str]:
+    """Intervals of goodputs are those of the seeds, or of the time where that is wider and nothing happens once."""
+    tree = ones[0]._scenario
+    varied = [entry["rate"] for entry in tree["link"] if not isinstance(entry["rate"], str)]
+    happens = [rate for rate in varied if rate.get("repeat", "never") == "never"] + list(tree.get("change", []))
+    happens += [flow for flow in tree["flows"] if flow["traffic"]["kind"] == "transfer" or flow["stop"] != "never"]
+    if len(ones) < 2:
+        return
+    for name, row in classes.items():
+        seeds = over_seeds([float(run.flows["goodput"][run.flows["class"] == name].sum()) for run in ones])
+        half = seeds if happens else max(seeds, in_parts(ones, {name}, sum))
+        if abs(row["goodput_half"] - half) > 2e-3 * row["goodput"] + 0.03 * half:
+            yield f"goodput of {name}: ± {row['goodput_half']:.3g}, not {half:.3g}"
 
 
 def _spark(where: str, bars: str, samples: Sequence[float]) -> Iterator[str]:
@@ -598,7 +625,7 @@ def _paired(effects: Iterable[Mapping[str, Any]], sentence: Mapping[str, Any], r
         if effect["key"] == "rate":  # what a bucket holds at a window's ends is in one seed, and not in another
             slack += 4 * checkers._ends(own.of(evidence["runs"][0])[0], own)
         stated = checkers._half(effect)
-        if not half - slack <= stated <= most * (1 + checkers.CLOSE) + slack:
+        if not math.isinf(half) and not half - slack <= stated <= most * (1 + checkers.CLOSE) + slack:
             yield f"{effect['key']} of {effect['subject']}: ± {stated:.3g}, the differences have ± {half:.3g}"
     if "± " in sentence["text"]:
         yield from _shown_spread(effects, sentence["text"])
@@ -609,6 +636,36 @@ def _shown_spread(effects: Iterable[Mapping[str, Any]], text: str) -> Iterator[s
     for number, unit in re.findall(r"± ([0-9.e+-]+) (us|ms|s)\b", text):
         if not any(abs(_seconds(number, unit) - half) < 6e-3 * half for half in halves):
             yield f"{text}: ± {number} {unit} is of no change"
+
+
+def _of_parts(effects: Effects, text: str) -> Iterator[str]:
+    """What classes and people get less or more of, in per cent."""
+    pages = next((effect for (key, _), effect in effects.items() if key == "page"), None)
+    what = rf"(?:time for a page|({'|'.join(OF_CLASSES)}) {NAME})"
+    for part, less, of, name in re.findall(rf"([0-9.]+){SPREAD} % (less|more) {what}", text):
+        own = effects.get((OF_CLASSES[of], name)) if of else pages
+        apart = math.nan if own is None else (own["after"] / own["before"] - 1) * (-1 if less == "less" else 1)
+        if not abs(100 * apart - float(part)) <= 1.01 * 10.0 ** -len(part.partition(".")[2]):
+            yield f"{less} {of or 'time for a page'} {name} by {apart:.4g}"
+
+
+def _of_transfers(effects: Effects, text: str) -> Iterator[str]:
+    """The times of transfers, and how many end; times that grow are among the costs, of which two are said."""
+    for times, name in re.findall(rf"([0-9.]+) times as long for a transfer of {NAME}", text):
+        own = effects["completion", name]
+        if abs(own["after"] / own["before"] - float(times)) > 6e-3 * float(times):
+            yield f"{name} takes {own['after'] / own['before']:.4g} times as long"
+    for after, before, name in re.findall(r"([0-9.]+) % in place of ([0-9.]+) % of the transfers of (.*?) end", text):
+        own = effects["finished", name]
+        if max(abs(100 * own["after"] - float(after)), abs(100 * own["before"] - float(before))) > 0.6:
+            yield f"{own['after']:.4g} in place of {own['before']:.4g} of {name} end"
+    costs = text.rpartition("but ")[2]
+    if len(re.findall(r"goodput of|for a page|for a transfer|arrive within|the transfers of", costs)) > 1:
+        return
+    for (key, name), own in effects.items():
+        longer = key == "completion" and own["better"] is False and own["after"] > own["before"] / 0.78
+        if longer and f"for a transfer of {name}" not in costs:
+            yield f"transfers of {name} take {own['after']:.4g} s, {own['before']:.4g} s before, which is not said"
 
 
 def _recommended(answer: Mapping[str, Any], sentence: Mapping[str, Any]) -> Iterator[str]:
@@ -633,14 +690,18 @@ def _recommended(answer: Mapping[str, Any], sentence: Mapping[str, Any]) -> Iter
         yield f"{text}: it costs little, and is not recommended"
 
 
+OF_CLASSES = {"goodput of": "goodput", "time for a transfer of": "completion"}
+"""What classes get more or less of."""
+NAME = r"(.*?)(?=$|, | and |[.;])"
+"""A class, at the end of what is said of it."""
+Effects = Mapping[tuple[str, str], Mapping[str, Any]]
+
+
 def _of_classes(every: Iterable[Mapping[str, Any]], sentence: Mapping[str, Any]) -> Iterator[str]:
-    """Classes that are said to wait longer, to get less, or to get more than next to nothing, do."""
+    """Classes that are said to wait longer, to get less, or to get more than next to nothing, do; so do transfers."""
     effects = {(effect["key"], effect["subject"]): effect for effect in every}
-    for part, name in re.findall(rf"([0-9.]+){SPREAD} % less goodput of (.*?)(?=$|, | and |[.;])", sentence["text"]):
-        rate = effects["goodput", name]
-        last = 10.0 ** -len(part.partition(".")[2]) / 100
-        if abs(1 - rate["after"] / rate["before"] - float(part) / 100) > 1.01 * last:
-            yield f"{sentence['text']}: {name} gets {rate['after'] / rate['before']:.4g} of what it got"
+    yield from (f"{sentence['text']}: {fault}" for fault in _of_parts(effects, sentence["text"]))
+    yield from (f"{sentence['text']}: {fault}" for fault in _of_transfers(effects, sentence["text"]))
     tails = rf"packets of (\S+) arrive within ({TIME}) in place of ({TIME})"
     for name, after, before in re.findall(tails, sentence["text"]):
         tail = effects["one_way_p99", name]

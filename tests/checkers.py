@@ -323,8 +323,9 @@ def _uneven(run: Any, runs: _Runs) -> float:
 
 
 def _rtt(run: Any, runs: _Runs) -> float:
-    """The mean base round trip of the endless flows over the link; without any, of all."""
-    over = [entry for entry in run._scenario["flows"] if runs.link in entry["path"]]
+    """The mean base round trip of the endless flows over the link; without any, of all, else of those whose ACKs do."""
+    ways = [[entry for entry in run._scenario["flows"] if runs.link in entry[way]] for way in ("path", "reverse_path")]
+    over = ways[0] or ways[1]
     endless = {entry["name"] for entry in over if entry["traffic"]["kind"] in ("bulk", "app-limited")}
     names = endless or {entry["name"] for entry in over}
     rtts = [rtt for rtt, name in zip(run.flows["rtt"], run.flows["class"], strict=True) if name in names]

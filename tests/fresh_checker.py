@@ -35,7 +35,7 @@ EMPTY = 0.02
 def wrong(answer: dict[str, Any], known: _Runs | None = None) -> list[str]:
     """Return what is false in an answer by other seeds, other changes and the flows."""
     every = _Runs(answer["runs"], answer["link"], known)
-    faults = [*_waits_at_access(answer, every), *_of_no_use(answer, every)]
+    faults = [*_waits_at_access(answer, every), *_of_no_use(answer, every), *_over_one_time(answer, every)]
     for part in [answer, *answer["beside"]]:
         runs = _Runs(part["runs"], part["link"], every)
         faults += _one_run(runs, checkers._first(part))
@@ -192,3 +192,28 @@ def _goodput(runs: _Runs, key: str, link: str) -> float:
     over = [flow for flow in ones[0]._scenario["flows"] if link in flow["path"]]
     endless = {flow["name"] for flow in over if flow["traffic"]["kind"] in ("bulk", "app-limited")}
     return sum(float(run.flows["goodput"][run.flows["class"].isin(endless)].sum()) for run in ones) / len(ones)
+
+
+def _over_one_time(answer: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
+    """What runs of two lengths gain or lose, runs of one length do, too: shares even out, and some queues grow."""
+    both = {"FQ-CoDel": answer["effects"], "BBR": (answer["senders"] or {}).get("effects", [])}
+    for sentence in answer["sentences"]:
+        for effect, evidence in zip(both.get(sentence["subject"], []), sentence["evidence"], strict=False):
+            if effect["better"] is None or effect["key"] not in ("jain", "one_way_p99", "finished"):
+                continue
+            records = [runs.record[key] for key in evidence["runs"]]
+            begin, end = zip(*(runs.of(key)[0].window for key in evidence["runs"]), strict=True)
+            spans = [last - first for first, last in zip(begin, end, strict=True)]
+            if max(spans) < 1.1 * min(spans):
+                continue
+            head = records[spans.index(max(spans))]["scenario"]["scenario"]
+            as_long = {
+                key: {**one, "scenario": {**one["scenario"], "scenario": head}}
+                for key, one in zip("ab", records, strict=True)
+            }
+            link = effect["subject"] if effect["key"] == "jain" else runs.link
+            own = _Runs(as_long, link, runs)
+            before, after = (own.mean(key, checkers._measure(effect["key"], effect["subject"])) for key in "ab")
+            if (after - before) / (effect["after"] - effect["before"]) < LITTLE:
+                said = f"{effect['before']:.4g} to {effect['after']:.4g}"
+                yield f"{effect['key']} of {effect['subject']}: {said}, over one time {before:.4g} to {after:.4g}"

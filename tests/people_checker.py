@@ -9,6 +9,7 @@ import statistics
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from scipy import stats
 
 import ackclock as ac
@@ -39,7 +40,13 @@ RATING_APART = 2.0
 MOS_OF_RATING = 0.035
 """... beside one deviation of theirs, by the interval of the MOS: R falls faster with delays above a knee."""
 SIMPLE = {"delay": 0.3, "late": 0.05, "lost": 0.05}
-"""Up to this delay, s, the simplified E-model is within 0.25 of the whole; with larger losses seeds may differ much."""
+"""Up to this delay, s, the simplified E-model is close to the whole; with larger losses seeds may differ much."""
+SIMPLE_IS_MORE = (-0.17, 0.90)
+"""Points of R that it gives more than the whole up to that delay, whatever is lost, least and most: at its knee, ..."""
+SURE = 73.6
+"""... and R by it above which a call is not played later: that would have 72.7 at most by the whole."""
+SETTINGS = {"instead": "instead", "senders": "with BBR"}
+"""What a setting is called for people, by the beginning of the name of its runs."""
 FEWER_SEEDS, MORE_SEEDS = 3, 12
 """Other seeds, and those where few say otherwise."""
 
@@ -136,10 +143,10 @@ def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
     which carry all at once, are left out.
     """
     people = answer["people"]
-    other = [run["scenario"] for key, run in answer["runs"].items() if key.startswith("instead: ")]
+    runs = {key.partition(": ")[0]: run["scenario"] for key, run in answer["runs"].items()}
     (key,) = answer["sentences"][0]["evidence"][0]["runs"]
     now = {**scenario.canonical, "flows": answer["runs"][key]["scenario"]["flows"]}
-    trees = dict(zip(("now", "instead"), [now, *other], strict=False))
+    trees = {"now": now} | {SETTINGS[key]: tree for key, tree in runs.items() if key in SETTINGS}
     faults, pages = _wrong_path(answer, scenario) + _wrong_starts(now["flows"], scenario), {}
     for name, setting in people["settings"].items():
         if name not in trees or setting["grade"] is None or min(_rates(trees[name], people["path"])) > 8e8:
@@ -165,6 +172,11 @@ def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
         ways = [statistics.mean(part) for part in zip(*(row["lost"] for row in rows), strict=True)]
         if setting["call"] and all(abs(setting["call"]["lost"] - lost) > 0.05 for lost in ways):
             faults.append(f"{name}: a call loses {setting['call']['lost']:.3g}, of each way {ways} do not come")
+        ratings, call = [row["rating"] for row in rows], setting["call"]
+        if call and min(ratings) > SURE:
+            more = statistics.mean(ratings) - call["rating"]
+            if not SIMPLE_IS_MORE[0] <= more <= SIMPLE_IS_MORE[1]:
+                faults.append(f"{name}: a call has R = {call['rating']:.4g}, its packets about {more:.3g} more")
         span = [
             max(setting["ping_s"] - setting["ping_base_s"] + k * setting["half"]["added"], 0.0) * 1e3 for k in (-1, 1)
         ]
@@ -175,11 +187,12 @@ def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
 
 
 def _wrong_path(answer: Mapping[str, Any], scenario: Any) -> list[str]:
-    """People are on the path of the first endless flows over the judged link."""
+    """People, and their download, are on the path of the first endless flows over the judged link."""
     flows = [flow for flow in scenario.canonical["flows"] if answer["link"] in flow["path"]]
     endless = [flow for flow in flows if flow["traffic"]["kind"] == "bulk"]
-    path, said = list((endless or flows)[0]["path"]), list(answer["people"]["path"])
-    return [] if path == said else [f"people over {said}, not over {path}"]
+    user, said, of = (endless or flows)[0], list(answer["people"]["path"]), answer["people"]["download_of"]
+    faults = [] if list(user["path"]) == said else [f"people over {said}, not over {user['path']}"]
+    return faults + ([] if of in (None, user["name"]) else [f"a download of {of}, not of {user['name']}"])
 
 
 def _wrong_starts(flows: list[dict[str, Any]], scenario: Any) -> list[str]:
@@ -268,6 +281,7 @@ def _probes(tree: Mapping[str, Any], path: Any, heads: Mapping[str, str], seed: 
     load = float(times["fct_p50"]) + 2 * ping if known else math.nan
     lost = [float(part) for part in (rows["drops"] + rows["losses"]) / rows["sent"]]
     tails = [float(quiet.classes.loc[own["name"], "one_way_s_p99"]) for own in pings]
+    waits = [talk.one_way_histograms[call["name"]] for call in calls]
     ping_p99 = sum(tails) + (0 if back else base / 2)
     return {
         "ping": ping,
@@ -275,7 +289,16 @@ def _probes(tree: Mapping[str, Any], path: Any, heads: Mapping[str, str], seed: 
         "page": load,
         "download": 8e8 / goodput if goodput else math.nan,
         "lost": lost,
+        "rating": min(_best_rating(*way) for way in zip(waits, lost, strict=True)),
     }
+
+
+def _best_rating(waits: Any, lost: float) -> float:
+    """R of a call whose packets, of 20 ms of speech, are played when it serves it best, by the simplified model."""
+    edges, counts = (np.asarray(part, dtype=float) for part in waits)
+    late = 1 - np.cumsum(counts) / counts.sum()
+    plays = zip((0.02 + edges).tolist(), late.tolist(), strict=True)
+    return max((_simple_rating({"delay": delay, "late": part, "lost": lost}) for delay, part in plays), default=0.0)
 
 
 def _plain(rtt: Any) -> bool:

@@ -58,7 +58,7 @@ def wrong(answer: Mapping[str, Any]) -> list[str]:
     faults += _classes(text, answer)
     if answer["people"] and answer["people"]["settings"]:
         faults += _people(text, answer["people"]["settings"])
-    return faults + _commands(text, parts)
+    return faults + _commands(text, parts) + _following(text, answer)
 
 
 def _whose(text: str, parts: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -110,9 +110,9 @@ def _setting(text: str, part: Mapping[str, Any], name: str, setting: Mapping[str
 
 
 def _over_seeds(setting: Mapping[str, Any], key: str) -> list[float]:
-    """What stands after a wait whose interval over the seeds is more than a tenth of it."""
+    """What stands after a wait whose interval over the seeds is more than a tenth of it, and is not printed as zero."""
     value, half = setting[key], setting.get(f"{key}_half", 0.0)
-    return [] if half <= 0.1 * value else [half] if half <= value else [0.0, value + half]
+    return [] if half <= max(0.1 * value, NOTHING) else [half] if half <= value else [0.0, value + half]
 
 
 def _rows(text: str, head: str) -> dict[str, str]:
@@ -262,9 +262,33 @@ def _commands(text: str, parts: Sequence[Mapping[str, Any]]) -> list[str]:
         where = recommended["place"] or (part["link"] if len(parts) > 1 else "")
         place = rf"{',' * depends} at {re.escape(where)}" if where else ""
         block = re.search(
-            rf"^to set {what}{place} \(.*\):\n((?:  .*\n)+)to undo it:\n((?:  .*\n)+)", text, re.MULTILINE
+            rf"^to set {what}{place} \((.*)\):\n((?:  .*\n)+)to undo it:\n((?:  .*\n)+)", text, re.MULTILINE
         )
-        printed = [[line[2:] for line in lines.splitlines()] for lines in block.groups()] if block else None
+        printed = [[line[2:] for line in lines.splitlines()] for lines in block.groups()[1:]] if block else None
+        if block and ("arrive" in block[1]) != ("ingress" in recommended["tc"]):
+            faults.append(f"commands at {part['link']}, {block[1]}: {printed}")
         if printed != [recommended["tc"].splitlines(), recommended["undo"].splitlines()]:
             faults.append(f"commands at {part['link']}: {printed}")
+    return faults
+
+
+def _following(text: str, answer: Mapping[str, Any]) -> list[str]:
+    """What a shaper that follows a link gives is printed as it is, and its commands have its rates."""
+    faults = []
+    for shaper in answer["following"]:
+        said = re.search(
+            rf"^No commands for {re.escape(shaper['link'])}: (.*with one that does.*)$",
+            text,
+            re.MULTILINE | re.IGNORECASE,
+        )
+        now_last = [shaper["goodput_bps"], *shaper["others_goodput_bps"].values(), shaper["one_way_p50_s"]]
+        now_last += [shaper["one_way_p99_s"], *([shaper["lost"]] if said and "are lost" in said[1] else [])]
+        words = said[1].replace("99 % within", "") if said else ""
+        faults += _near(
+            f"a shaper before {shaper['link']}", words, [value for pair in now_last for value in pair[::-1]]
+        )
+        block = re.search(rf"^to set it before {re.escape(shaper['link'])} .*:\n((?:  .*\n)+)", text, re.MULTILINE)
+        for name, rate in zip(("min", "base", "max"), shaper["rates_bps"], strict=True):
+            if block and f"{name}_ul_shaper_rate_kbps={rate / 1e3:.0f}\n" not in block[1]:
+                faults.append(f"{name} of the shaper before {shaper['link']} is {rate / 1e3:.0f} kbit/s: {block[1]}")
     return faults

@@ -13,7 +13,15 @@ import ackclock as ac
 from ackclock.analysis import Call
 from ackclock.questions.causes.scales import Length
 from ackclock.questions.home import home
-from people_checker import wrong, wrong_beside_probes, wrong_beside_the_table
+from people_checker import (
+    SIMPLE,
+    SIMPLE_IS_MORE,
+    SURE,
+    _simple_rating,
+    wrong,
+    wrong_beside_probes,
+    wrong_beside_the_table,
+)
 
 people = importlib.import_module("ackclock.questions.people")
 voice = importlib.import_module("ackclock.analysis.voice")
@@ -118,3 +126,12 @@ def test_ratings_of_seeds_on_both_sides_of_a_knee_are_less_than_that_of_their_me
     call["mos"] = Call(**{key: call[key] for key in ("rating", "delay", "playout", "late", "lost")}).mos
     setting["half"]["mos"] = half
     assert any("of delay and loss" in fault for fault in wrong(answer, SCENARIO)) is not right
+
+
+def test_the_simplified_model_is_as_far_from_the_whole_as_the_judge_takes_it_to_be() -> None:
+    delays = [SIMPLE["delay"] * k / 3000 for k in range(3001)]
+    whole = [voice.transmission_rating(delay, 0.1) for delay in delays]
+    simple = [_simple_rating({"delay": delay, "late": 0.0, "lost": 0.1}) for delay in delays]
+    more = [own - rating for own, rating in zip(simple, whole, strict=True)]
+    assert (min(more), max(more)) == pytest.approx(SIMPLE_IS_MORE, abs=0.01)
+    assert abs(voice.transmission_rating(SIMPLE["delay"], 0.0) + SIMPLE_IS_MORE[1] - SURE) < 0.05

@@ -410,6 +410,32 @@ def _follows_less() -> Any:
     return wrapped(WHY, "_following", change)
 
 
+def _following_rates(factor: float) -> Any:
+    """Commands for other rates than the shaper's."""
+    true = TEXT["why"]._set_before
+    scaled = lambda shaper: replace(shaper, rates=tuple(factor * rate for rate in shaper.rates))  # noqa: E731
+    return patch.object(TEXT["why"], "_set_before", lambda shaper: true(scaled(shaper)))
+
+
+def _alone_as_all() -> Any:
+    def change(remedy: Any) -> Any:
+        alone = remedy and remedy.alone
+        return replace(remedy, alone=replace(alone, balance=remedy.balance)) if alone else remedy
+
+    return wrapped(WHY, "other_queue", change)
+
+
+def _calls_turned(said: Any) -> Any:
+    calls = turned({name: setting.call for name, setting in said.settings.items()})
+    settings = {name: replace(setting, call=calls[name]) for name, setting in said.settings.items()}
+    return replace(said, settings=settings)
+
+
+def _other_buffer() -> Any:
+    true = ABLATIONS._size
+    return patch.object(ABLATIONS, "_size", lambda tree, name: true(tree, {"up": "down", "down": "up"}[name]))
+
+
 def _other_wanted() -> Any:
     true = REMEDY.Balance.wanted
     return patch.object(REMEDY.Balance, "wanted", lambda balance, prefer: not true(balance, prefer))
@@ -476,6 +502,12 @@ FAULTS: dict[str, Callable[[], Any]] = {
     "evidence of longer runs": lambda: _how(r"of [0-9.]+ s$", "of 777 s"),
     "another state": lambda: wrapped(WHY, "stated", lambda said: ("short", said[1])),
     "fewer runs than there are": lambda: wrapped(WHY, "_checked", lambda text: re.sub(r"by \d+", "by 2", text)),
+    "calls of the other setting": lambda: wrapped(WHY, "people", _calls_turned),
+    "a third of the interval of a goodput": lambda: wrapped(
+        SETTING, "goodput", lambda estimate: replace(estimate, half=estimate.half / 3)
+    ),
+    "room in another unit": lambda: wrapped(WHY, "_words", lambda text: re.sub(r"(room for .*) ms", r"\1 us", text)),
+    "the interface at the other end": lambda: wrapped(TEXT["why"], "_device", lambda _: "at which the packets arrive"),
     "another first seed": lambda: wrapped(WHY, "_checked", lambda text: text.replace("seeds from 1", "seeds from 2")),
 }  # fmt: skip
 
@@ -494,6 +526,11 @@ LINES: dict[str, tuple[int, Callable[[], Any]]] = {
     "what costs a lot is recommended": (9100011, _other_wanted),
     "a third of the interval of a wait": (9100038, lambda: _narrow(WHY)),
     "a shaper that follows gives what there is": (9100011, _follows_less),
+    "rates of a shaper that follows in bytes": (
+        9100011, lambda: _following_rates(1 / 8)
+    ),
+    "the buffer of the other link": (28000017, _other_buffer),
+    "what all links gain is said of one alone": (28000017, _alone_as_all),
     "unequal shares even out": (9100011, lambda: _open(reason="the shares may even out in longer runs")),
 }  # fmt: skip
 """Faults that show where classes share a line."""
@@ -504,7 +541,9 @@ def test_faults_of_classes_are_convicted(name: str) -> None:
     seed, fault = LINES[name]
 
     def wrong() -> list[str]:
-        return of_the_link(json.loads(json.dumps(ac.why(scenario=random_line(seed)).json())))
+        result = ac.why(scenario=random_line(seed))
+        answer = json.loads(json.dumps(result.json())) | {"printed": str(result)}
+        return of_the_link(answer) + printed_checker.wrong(answer)
 
     assert not wrong()
     with fault():

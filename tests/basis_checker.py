@@ -161,7 +161,7 @@ def _follows(answer: dict[str, Any], shaper: Mapping[str, Any], every: _Runs) ->
             yield f"the shaper before {shaper['link']} ran at {text}, not {stated:.4g} bit/s"
 
 
-def _in_words(part: Mapping[str, Any], answer: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
+def _in_words(part: dict[str, Any], answer: dict[str, Any], runs: _Runs) -> Iterator[str]:
     """The queues that are named are those that were run."""
     now = runs.of(checkers._first(part))[0]
     entry = checkers._entry(now, runs)
@@ -207,7 +207,7 @@ def _alone(answer: dict[str, Any], every: _Runs) -> Iterator[str]:
         yield f"alone: {error}"
 
 
-def _senders_before(answer: Mapping[str, Any], every: _Runs) -> Iterator[str]:
+def _senders_before(answer: dict[str, Any], every: _Runs) -> Iterator[str]:
     """The way back from BBR names the controls that the senders have now."""
     if not answer["senders"]:
         return

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import stats
 
 import ackclock as ac
+from cause_checker import _rate
 
 GRADES = {"A+": (0, 5), "A": (5, 30), "B": (30, 60), "C": (60, 200), "D": (200, 400), "F": (400, 1e9)}
 """Added round trips of the grades of dslreports.com, ms."""
@@ -149,7 +150,7 @@ def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
     trees = {"now": now} | {SETTINGS[key]: tree for key, tree in runs.items() if key in SETTINGS}
     faults, pages = _wrong_path(answer, scenario) + _wrong_starts(now["flows"], scenario), {}
     for name, setting in people["settings"].items():
-        if name not in trees or setting["grade"] is None or min(_rates(trees[name], people["path"])) > 8e8:
+        if name not in trees or setting["grade"] is None or _carried(trees[name], people["path"]) > 8e8:
             continue
         end = f"{setting['warm_s'] + setting['measured_s']:.9g} s"
         heads = {"measure": f"{setting['warm_s']:.9g} s .. {end}", "duration": end}
@@ -239,11 +240,11 @@ def _open_pages(text: str, pages: Mapping[str, list[float]]) -> list[str]:
     return []
 
 
-def _rates(tree: Mapping[str, Any], names: Any) -> list[float]:
-    """The highest rates of links, bit/s."""
-    rates = [link["rate"] for link in tree["link"] if link["name"] in names]
-    texts = [[rate] if isinstance(rate, str) else [step[1] for step in rate["steps"]] for rate in rates]
-    return [max(float(ac._core.quantity(str(text))[0]) for text in steps) for steps in texts]
+def _carried(tree: Mapping[str, Any], names: Any) -> float:
+    """The least of the rates that links carry, bit/s: of varying ones the mean, or what a shaper or policer lets on."""
+    links = [link for link in tree["link"] if link["name"] in names]
+    policers = [link["policer"]["rate"] for link in links if isinstance(link.get("policer"), Mapping)]
+    return min([*map(_rate, links), *(float(ac._core.quantity(text)[0]) for text in policers)])
 
 
 def _probes(tree: Mapping[str, Any], path: Any, heads: Mapping[str, str], seed: int) -> dict[str, Any]:
@@ -262,9 +263,9 @@ def _probes(tree: Mapping[str, Any], path: Any, heads: Mapping[str, str], seed: 
     page |= {key: user[key] for key in ("reverse_path", "style") if key in user}
     page["traffic"] = {"kind": "http", "size": "2000000 B", "think": "1 s"}
     calls = [there, {"name": "probe: call back", "path": back, **voice}] if back else [there]
-    rate = 0.01 * min(_rates(tree, [*path, *back])) * 64 / 1500
+    rate = 0.01 * _carried(tree, [*path, *back]) * 64 / 1500
     rare = {"packet_size": "64 B", "traffic": {"kind": "poisson", "rate": f"{rate:.9g} bit/s"}}
-    pings = [call | rare | {"name": call["name"].replace("call", "ping")} for call in calls]
+    pings = [call | rare | {"name": str(call["name"]).replace("call", "ping")} for call in calls]
 
     def beside(probes: list[dict[str, Any]]) -> Any:
         changed = copy.deepcopy(dict(tree))

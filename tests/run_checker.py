@@ -36,6 +36,7 @@ it is said to differ from seed to seed."""
 LONGER = 4
 """Other runs measure so many times as long."""
 NUMBER = r"[0-9][0-9.,e+-]*"
+TIME = rf"{NUMBER} [mu]?s"
 TOGETHER = (
     r"The windows (are|are not|may be) synchronised(| in this run| with some seeds only): the mean correlation of two"
     rf" of .+? is (-?{NUMBER})(?:, and (-?{NUMBER}) over ([0-9]+) seeds)? \((-?{NUMBER}) to (-?{NUMBER});"
@@ -133,6 +134,16 @@ def _value(text: str) -> float:
     return float(text.rstrip(".,").replace(",", ""))
 
 
+def _si(text: str) -> float:
+    return float(ac._core.quantity(text)[0])
+
+
+def _share(what: str, said: str, value: float, slack: float = 0.0) -> list[str]:
+    """A share in per cent has one decimal, and two digits below 1 %; 100 % is said of nothing less."""
+    percent = _value(said)
+    return _near(what, percent / 100, value, slack + (0.00051 if percent >= 0.95 else 0.05 * value))
+
+
 def _near(what: str, said: float, value: float, slack: float = 0.0) -> list[str]:
     good = abs(said - value) <= ROUNDED * abs(value) + slack or (math.isnan(said) and math.isnan(value))
     return [] if good else [f"{what} is {value:.5g}, not {said:g}"]
@@ -201,7 +212,7 @@ def _mean(result: Any, match: re.Match[str]) -> list[str]:
 
 def _delay(result: Any, match: re.Match[str]) -> list[str]:
     link = _link(match.string)
-    half, most = (1e-3 * _value(group) for group in match.groups())
+    half, most = map(_si, match.groups())
     wrong = _near("the median wait", half, _percentile(result, link, 0.5), 1e-6 + 0.01 * half)
     return wrong + _near("the 99th percentile", most, _percentile(result, link, 0.99), 1e-6 + 0.01 * most)
 
@@ -211,10 +222,10 @@ def _use(result: Any, match: re.Match[str]) -> list[str]:
     row = result.links.loc[link]
     busy = float(row["bytes"]) * 8 / (_bits(result, link) * _span(result))
     edge = 12_000 / (_bits(result, link) * _span(result))
-    wrong = _near("the use of the link", _value(match[1]) / 100, busy, edge)
+    wrong = _share("the use of the link", match[1], busy, edge)
     if match[2] is not None:
         worst = min(float(second) for second in result.utilization_1s[link])
-        wrong += _near("the worst second", _value(match[2]) / 100, worst, 1e-4)
+        wrong += _share("the worst second", match[2], worst)
         wrong += [] if (match[3] is not None) == (worst < 0.95) else [f"the worst second has {worst:.4f}"]
     return wrong
 
@@ -223,10 +234,9 @@ def _lost(result: Any, match: re.Match[str]) -> list[str]:
     row = result.links.loc[_link(match.string)]
     came_or_left = max(float(row["arrivals"]), float(row["drops"]) + float(row["packets"]))
     lost = float(row["drops"]) / came_or_left
-    said = 0.0 if match[1] == "none is" else _value(match[1].partition(" %")[0]) / 100
-    wrong = _near("what is dropped", said, lost, 1e-9)
+    wrong = _share("what is dropped", match[1].partition(" %")[0].replace("none is", "0"), lost)
     marked = float(row["marks"]) / came_or_left
-    return wrong + _near("what is marked", 0.0 if match[2] is None else _value(match[2]) / 100, marked, 1e-9)
+    return wrong + _share("what is marked", match[2] or "0", marked)
 
 
 # numbers of flows
@@ -249,13 +259,13 @@ def _endless(result: Any) -> list[float]:
 
 
 def _goodput(result: Any, match: re.Match[str]) -> list[str]:
-    return _near("the goodput", 1e6 * _value(match[1]), math.fsum(result.flows["goodput"]), 1.0)
+    return _near("the goodput", _si(match[1]), math.fsum(result.flows["goodput"]), 1.0)
 
 
 def _fair(result: Any, match: re.Match[str]) -> list[str]:
     got = _endless(result)
     squares = math.fsum(rate * rate for rate in got)
-    wrong = _near("Jain's index", _value(match[1]), math.fsum(got) ** 2 / (len(got) * squares), 1e-4)
+    wrong = _near("Jain's index", _value(match[1]), math.fsum(got) ** 2 / (len(got) * squares), 5.1e-4)
     starved = sum(rate < 0.1 * math.fsum(got) / len(got) for rate in got)
     said = 0 if "none is starved" in match.string else int(_value(match[2]))
     return wrong if said == starved else [*wrong, f"{starved} flows are starved"]
@@ -336,9 +346,9 @@ def _transfers(result: Any, match: re.Match[str]) -> list[str]:
     if result.fct_histograms:
         return []  # transfers of sessions are counted in a histogram only
     wrong = [] if int(_value(match[1])) == len(done) else [f"{len(done)} transfers completed"]
-    wrong += _near("the mean time", _value(match[2]), math.fsum(done) / len(done), 1e-9)
+    wrong += _near("the mean time", _si(match[2]), math.fsum(done) / len(done), 1e-9)
     done.sort()
-    return wrong + _near("the 99th percentile", _value(match[3]), done[math.ceil(0.99 * len(done)) - 1], 1e-9)
+    return wrong + _near("the 99th percentile", _si(match[3]), done[math.ceil(0.99 * len(done)) - 1], 1e-9)
 
 
 # verdicts
@@ -427,15 +437,15 @@ def _look(queue: np.ndarray, interval: float, rtt: float) -> tuple[float, float,
 
 CHECKS: tuple[tuple[str, Callable[[Any, re.Match[str]], list[str]]], ...] = (
     (rf"mean ({NUMBER}) packets, standard deviation ({NUMBER}) \(([0-9]+) % of the mean\)", _mean),
-    (rf"Half of the packets wait at most ({NUMBER}) ms in the queue, 99 % at most ({NUMBER}) ms", _delay),
+    (rf"Half of the packets wait at most ({TIME}) in the queue, 99 % at most ({TIME})\.", _delay),
     (rf"transmits ({NUMBER}) % of the time(?:, in its worst second ({NUMBER}) %(: it is underused)?)?", _use),
     (rf"Of the arriving packets (none is|{NUMBER} % are) dropped(?: and ({NUMBER}) % marked)?", _lost),
-    (rf"gets? ({NUMBER}) Mbit/s of goodput", _goodput),
+    (rf"gets? ({NUMBER} [GMk]?bit/s) of goodput", _goodput),
     (
         rf"Jain's fairness index(?: among the [0-9,]+ endless ones(?: that are there throughout)?)? is ({NUMBER})"
         rf"(?: and ({NUMBER}) of them)?",
         _fair,
     ),
     (TOGETHER, _together),
-    (rf"({NUMBER}) transfers completed, in ({NUMBER}) s on average and within ({NUMBER}) s for 99 %", _transfers),
+    (rf"({NUMBER}) transfers completed, in ({TIME}) on average and within ({TIME}) for 99 %", _transfers),
 )

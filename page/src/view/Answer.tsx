@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { type Field, handled, type Outcome, type Trajectory } from '../engine/answers';
 import { type Laboratory, LONGEST, type Pending } from '../laboratory';
 import { get } from '../scenario/edit';
-import { digits, flowsSentence, linkSentences, megabits, milliseconds, percent, verdict } from '../words/sentences';
+import { digits, flowsSentence, linkSentences, percent, rate, time, verdict } from '../words/sentences';
 import { type Line, Plot } from './Plot';
 import { resample } from './resample';
 
@@ -246,8 +246,8 @@ function Shares({ outcome, kept }: { outcome: Outcome; kept: Laboratory['kept'] 
                 {bar(row.goodput, `goodput of ${row.name}`)}
                 {other && <div class="before">{bar(other.goodput, `goodput of ${row.name} in A`)}</div>}
               </td>
-              <td class="number">{megabits(row.goodput)}</td>
-              {kept && <td class="number">{other ? megabits(other.goodput) : '–'}</td>}
+              <td class="number">{rate(row.goodput)}</td>
+              {kept && <td class="number">{other ? rate(other.goodput) : '–'}</td>}
             </tr>
           );
         })}
@@ -260,7 +260,7 @@ function Shares({ outcome, kept }: { outcome: Outcome; kept: Laboratory['kept'] 
 function leftOut(outcome: Outcome): string | undefined {
   const all = [...outcome.flows.goodput].sort((a, b) => a - b);
   if (outcome.classes.length > 1 || all.length <= SHARES) return undefined;
-  const at = (share: number) => megabits(all[Math.round(share * (all.length - 1))] as number);
+  const at = (share: number) => rate(all[Math.round(share * (all.length - 1))] as number);
   return `${SHARES} of ${all.length} flows. All of them: least ${at(0)}, median ${at(0.5)}, most ${at(1)}.`;
 }
 
@@ -281,10 +281,10 @@ const NUMBERS: [string, Unit, (outcome: Outcome, link: number) => number][] = [
 
 const WRITE: Record<Unit, (value: number) => string> = {
   share: percent,
-  packets: (value) => digits(value),
-  time: milliseconds,
-  rate: megabits,
-  count: (value) => digits(value),
+  packets: digits,
+  time,
+  rate,
+  count: digits,
 };
 
 /** What B has more than A, with its sign; of shares in points. */

@@ -80,11 +80,11 @@ const ROWS = 30;
 
 function limitSentence(limit: Limit | null): string {
   if (!limit) return '';
-  const [now, value] = [time(limit.now), time(limit.value)];
+  const [now, value] = [time(limit.now, 4), time(limit.value, 4)];
   if (limit.unstable !== null && limit.unstable > 0) return '';
   switch (limit.kind) {
     case 'oscillation':
-      return `At a base RTT of ${value} (now ${now}) the equations begin to oscillate, with a period of ${time((2 * Math.PI) / (limit.omega ?? 1))}.`;
+      return `At a base RTT of ${value} (now ${now}) the equations begin to oscillate, with a period of ${time((2 * Math.PI) / (limit.omega ?? 1), 4)}.`;
     case 'none':
       return `Up to a base RTT of ${value} the equations stay stable.`;
     default:

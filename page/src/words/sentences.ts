@@ -10,47 +10,36 @@ export function fill(name: Name, values: Record<string, string>): string {
   return TEMPLATES[name].replace(/\{(\w+)\}/g, (_, key: string) => values[key] ?? '');
 }
 
-/** Python's format ":.Ng". */
-function general(value: number, digits: number): string {
-  if (value === 0) return '0';
-  const exponent = Number(value.toExponential(digits - 1).split('e')[1]);
-  if (exponent < -4 || exponent >= digits) {
-    const [mantissa, power] = value.toExponential(digits - 1).split('e') as [string, string];
-    const tidy = mantissa.includes('.') ? mantissa.replace(/\.?0+$/, '') : mantissa;
-    return `${tidy}e${power[0]}${power.slice(1).padStart(2, '0')}`;
-  }
-  const fixed = value.toFixed(Math.max(0, digits - 1 - exponent));
-  return fixed.includes('.') ? fixed.replace(/\.?0+$/, '') : fixed;
-}
-
-/** A number to the unit, as Python has it: halves go to the even one. */
-function grouped(value: number): string {
-  const up = Math.round(value);
-  const even = Math.abs(value % 1) === 0.5 && up % 2 !== 0 ? up - 1 : up;
-  return even.toLocaleString('en-US');
-}
-
-/** A number as the reports write it: three digits, large ones to the unit. */
+/** A number as tables and reports write it (`core/units.py`): so many digits, all of an integer or a large one. */
 export function digits(value: number, count = 3): string {
-  return Math.abs(value) >= 1000 ? grouped(value) : general(value, count);
+  return Number.isInteger(value) || Math.abs(value) >= 10 ** count ? value.toFixed(0) : short(value, count);
 }
 
-/** Per cent as the reports write them: what is missing from 100 has two digits. */
+/** A share in per cent; neither 0 % nor 100 % is said of what is not. */
 export function percent(share: number): string {
   const value = 100 * share;
-  if (Math.abs(value) < 10) return `${general(value, 3)} %`;
-  return `${value >= 99 && value < 100 ? Math.min(value, 99.99).toFixed(2) : value.toFixed(1)} %`;
+  const rest = 100 - value;
+  if (Math.abs(value) < 1e-7 || Math.abs(rest) < 1e-4) return `${value.toFixed(0)} %`;
+  if (Math.abs(value) < 0.95) return `${short(value, 2)} %`;
+  return `${rest > 0 && rest < 0.05 ? Math.min(value, 99.99).toFixed(2) : value.toFixed(1)} %`;
 }
 
-/** Below a nanosecond a wait is the rounding of the clock. */
-export const milliseconds = (seconds: number) => `${Math.abs(seconds) < 1e-9 ? '0' : digits(1e3 * seconds)} ms`;
-export const megabits = (rate: number) => `${digits(1e-6 * rate)} Mbit/s`;
+/** A time with the unit that reads well; below a nanosecond it is the rounding of the clock. */
+export function time(seconds: number, count = 3): string {
+  const size = Math.abs(seconds);
+  if (size < 1e-9) return '0 ms';
+  const [scale, unit] = size >= 1 ? [1, 's'] : size >= 1e-4 ? [1e3, 'ms'] : [1e6, 'us'];
+  return `${digits(scale * seconds, count)} ${unit}`;
+}
 
-/** A time with the unit that reads well. */
-export function time(seconds: number): string {
-  if (seconds >= 1) return `${short(seconds, 4)} s`;
-  if (seconds >= 1e-3) return `${short(1e3 * seconds, 4)} ms`;
-  return `${short(1e6 * seconds, 4)} us`;
+export function rate(bits: number): string {
+  const units: [number, string][] = [
+    [1e9, 'Gbit/s'],
+    [1e6, 'Mbit/s'],
+    [1e3, 'kbit/s'],
+  ];
+  const [scale, unit] = units.find(([least]) => Math.abs(bits) >= 0.9995 * least) ?? [1, 'bit/s'];
+  return `${digits(bits / scale)} ${unit}`;
 }
 
 /** Waiting, use and loss of a link. */
@@ -60,7 +49,7 @@ export function linkSentences(outcome: Outcome, index: number): string[] {
   const sentences: string[] = [];
   const [p50, , p99] = link.delay_percentiles;
   if (p50 !== null && p99 !== null) {
-    sentences.push(fill('waits', { p50: milliseconds(p50), p99: milliseconds(p99) }));
+    sentences.push(fill('waits', { p50: time(p50), p99: time(p99) }));
   }
   const utilization = percent(link.utilization);
   const worst = link.utilization_1s.length ? Math.min(...link.utilization_1s) : null;
@@ -87,9 +76,9 @@ export function flowsSentence(outcome: Outcome, across?: { link: string; classes
   const some = across ? rates.filter((_, flow) => across.classes.includes(klass[flow] as number)) : rates;
   const part = some.length > 0 && some.length < rates.length;
   const all = part ? some : rates;
-  const goodput = megabits(all.reduce((sum, rate) => sum + rate, 0));
+  const goodput = rate(all.reduce((sum, rate) => sum + rate, 0));
   const name = `goodput_${all.length === 1 ? 'one' : 'many'}${part ? '_across' : ''}` as Name;
-  return fill(name, { goodput, count: grouped(all.length), link: across?.link ?? '' });
+  return fill(name, { goodput, count: digits(all.length), link: across?.link ?? '' });
 }
 
 /** The verdict of the equations. */
@@ -102,12 +91,12 @@ export function verdict(stability: Stability | null, refusal: string | null): st
   const [root] = at.roots;
   if (at.unstable > 0) {
     if (!root || root[0] <= 0) return 'By its average law the queue is not stable.';
-    const growth = time(1 / root[0]);
+    const growth = time(1 / root[0], 4);
     return root[1] === 0
       ? fill('runs_away', { growth })
-      : fill('swings', { growth, period: time((2 * Math.PI) / Math.abs(root[1])) });
+      : fill('swings', { growth, period: time((2 * Math.PI) / Math.abs(root[1]), 4) });
   }
   const { gain, delay } = at.margins ?? { gain: null, delay: null };
   if (gain === null || delay === null) return fill('rests_plain', {});
-  return fill('rests', { gain: `a gain ${short(gain)} times as high`, delay: time(delay) });
+  return fill('rests', { gain: `a gain ${short(gain)} times as high`, delay: time(delay, 4) });
 }

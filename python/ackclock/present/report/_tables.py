@@ -12,11 +12,11 @@ from ...core.series import slowest_link
 from ...questions.shaped import measures
 from ._facts import facts_of_flows, queue_facts
 from ._groups import Group
-from ._words import INDEX, MEGABITS, MILLISECONDS, PACKETS, PERCENT, PLAIN, SECONDS, Unit, of, show
+from ._words import of, show
 
 Tree = dict[str, Any]
-Row = tuple[str, str, Unit]
-"""Key in the JSON, words, unit."""
+Row = tuple[str, str, str]
+"""Key in the JSON, words, kind of quantity."""
 
 
 @dataclass(frozen=True)
@@ -30,39 +30,39 @@ class Section:
 
 _MARKED, _POLICED, _ON_THE_WIRE = "packets marked", "packets dropped by the policer", "packets lost on the wire"
 _LINK: tuple[Row, ...] = (
-    ("utilization", "utilisation", PERCENT),
-    ("utilization_min_1s", "minimum 1-s utilisation", PERCENT),
-    ("loss", "packets dropped at the queue", PERCENT),
-    ("marks", _MARKED, PERCENT),
-    ("loss_policer", _POLICED, PERCENT),
-    ("loss_wire", _ON_THE_WIRE, PERCENT),
-    ("queue_packets_mean", "queue, mean", PACKETS),
-    ("queue_packets_std", "queue, standard deviation over time", PACKETS),
-    ("queue_packets_p95", "queue, 95th percentile", PACKETS),
-    ("queue_packets_max", "queue, largest", PACKETS),
-    ("delay_s_mean", "queueing delay, mean", MILLISECONDS),
-    ("delay_s_p50", "queueing delay, median", MILLISECONDS),
-    ("delay_s_p95", "queueing delay, 95th percentile", MILLISECONDS),
-    ("delay_s_p99", "queueing delay, 99th percentile", MILLISECONDS),
+    ("utilization", "utilisation", "share"),
+    ("utilization_min_1s", "minimum 1-s utilisation", "share"),
+    ("loss", "packets dropped at the queue", "share"),
+    ("marks", _MARKED, "share"),
+    ("loss_policer", _POLICED, "share"),
+    ("loss_wire", _ON_THE_WIRE, "share"),
+    ("queue_packets_mean", "queue, mean (packets)", "number"),
+    ("queue_packets_std", "queue, standard deviation over time (packets)", "number"),
+    ("queue_packets_p95", "queue, 95th percentile (packets)", "number"),
+    ("queue_packets_max", "queue, largest (packets)", "number"),
+    ("delay_s_mean", "queueing delay, mean", "time"),
+    ("delay_s_p50", "queueing delay, median", "time"),
+    ("delay_s_p95", "queueing delay, 95th percentile", "time"),
+    ("delay_s_p99", "queueing delay, 99th percentile", "time"),
 )
 _FLOWS: tuple[Row, ...] = (
-    ("count", "flows", PLAIN),
-    ("goodput_bps", "goodput, all together", MEGABITS),
-    ("jain", "Jain's fairness index", INDEX),
-    ("starved", "starved flows", PLAIN),
-    ("cwnd_mean", "congestion window, mean", PACKETS),
-    ("rtt_s_mean", "round-trip time, mean", MILLISECONDS),
-    ("one_way_s_mean", "one-way delay, mean", MILLISECONDS),
-    ("one_way_s_p50", "one-way delay, median", MILLISECONDS),
-    ("one_way_s_p95", "one-way delay, 95th percentile", MILLISECONDS),
-    ("one_way_s_p99", "one-way delay, 99th percentile", MILLISECONDS),
-    ("jitter_s", "jitter, mean", MILLISECONDS),
-    ("one_way_loss", "packets lost on the path", PERCENT),
-    ("timeouts", "retransmission timeouts", PLAIN),
-    ("completed", "transfers completed", PLAIN),
-    ("censored", "transfers not finished", PLAIN),
-    ("fct_s_mean", "completion time, mean", SECONDS),
-    ("fct_s_p99", "completion time, 99th percentile", SECONDS),
+    ("count", "flows", "number"),
+    ("goodput_bps", "goodput, all together", "rate"),
+    ("jain", "Jain's fairness index", "index"),
+    ("starved", "starved flows", "number"),
+    ("cwnd_mean", "congestion window, mean (packets)", "number"),
+    ("rtt_s_mean", "round-trip time, mean", "time"),
+    ("one_way_s_mean", "one-way delay, mean", "time"),
+    ("one_way_s_p50", "one-way delay, median", "time"),
+    ("one_way_s_p95", "one-way delay, 95th percentile", "time"),
+    ("one_way_s_p99", "one-way delay, 99th percentile", "time"),
+    ("jitter_s", "jitter, mean", "time"),
+    ("loss", "packets lost on the path", "share"),
+    ("timeouts", "retransmission timeouts", "number"),
+    ("completed", "transfers completed", "number"),
+    ("censored", "transfers not finished", "number"),
+    ("fct_s_mean", "completion time, mean", "time"),
+    ("fct_s_p99", "completion time, 99th percentile", "time"),
 )
 
 
@@ -72,11 +72,11 @@ def tables(groups: Sequence[Group]) -> list[Section]:
     sections = [_verdicts(groups)]
     for link in dict.fromkeys(name for group in trees for name in group[0]["links"]):
         rows = _rows(trees, "links", link, _LINK)
-        for label, key, unit in (
-            ("queue, period", "period", SECONDS),
-            ("queue, amplitude", "amplitude", PACKETS),
+        for label, key, kind in (
+            ("queue, period", "period", "time"),
+            ("queue, amplitude (packets)", "amplitude", "number"),
         ):
-            rows.append((label, [_oscillation(group, link, key, unit) for group in groups]))
+            rows.append((label, [_oscillation(group, link, key, kind) for group in groups]))
         sections.append(_section(f"Link {link}", rows))
     classes = [name for name in dict.fromkeys(name for group in trees for name in group[0]["flows"]) if name != "all"]
     for name in ["all", *classes] if len(classes) > 1 else classes:
@@ -120,21 +120,21 @@ def _verdict(verdicts: Sequence[Verdict | None]) -> str:
 
 
 def _rows(
-    trees: Sequence[list[dict[str, Any]]], kind: str, name: str, rows: Sequence[Row]
+    trees: Sequence[list[dict[str, Any]]], branch: str, name: str, rows: Sequence[Row]
 ) -> list[tuple[str, list[str]]]:
     return [
-        (label, [show(of(group, kind, name, key), unit) if name in group[0][kind] else "" for group in trees])
-        for key, label, unit in rows
+        (label, [show(of(group, branch, name, key), kind) if name in group[0][branch] else "" for group in trees])
+        for key, label, kind in rows
     ]
 
 
-def _oscillation(group: Group, link: str, key: str, unit: Unit) -> str:
+def _oscillation(group: Group, link: str, key: str, kind: str) -> str:
     if link not in group.first.links.index:
         return ""
     facts = [queue_facts(result, link) for result in group.results]
     oscillations = [fact.oscillation for fact in facts if fact.oscillation]
     if oscillations:
-        return show(mean_interval([getattr(oscillation, key) for oscillation in oscillations]), unit)
+        return show(mean_interval([getattr(oscillation, key) for oscillation in oscillations]), kind)
     return "none" if any(fact.oscillating is not None for fact in facts) else ""
 
 

@@ -6,7 +6,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +22,7 @@ from ...analysis import (
 )
 from ...analysis.synchronisation import Correlation
 from ...core.series import competing, traffic_kinds
-from ...core.units import time
+from ...core.units import interval, number, time
 from ...questions.shaped import measures
 from ._facts import FlowFacts, QueueFacts, facts_of_flows, links_worth_showing, queue_facts
 from ._groups import Group
@@ -75,57 +74,13 @@ def summary(group: Group) -> list[str]:
         parts = [_queue(link, queues, trees), _delay(link, trees), _use(link, queues, trees)]
         sentences.append(" ".join(part for part in parts if part))
     compared, endless = int(competing(group.first).sum()), int((traffic_kinds(group.first) == "bulk").sum())
-    among = f"{compared:,} endless ones{' that are there throughout' * (compared < endless)}"
+    among = f"{compared} endless ones{' that are there throughout' * (compared < endless)}"
     return sentences + _flows(facts_of_flows(group.results), trees, compared, among)
 
 
-@dataclass(frozen=True)
-class Unit:
-    """How numbers of a kind are written."""
-
-    suffix: str = ""
-    factor: float = 1.0
-    digits: int = 3
-    """Significant digits where there is no interval."""
-
-
-PLAIN = Unit()
-INDEX = Unit(digits=4)
-COARSE = Unit(digits=2)
-PACKETS = Unit(" packets")
-SECONDS = Unit(" s")
-MILLISECONDS = Unit(" ms", 1e3)
-MEGABITS = Unit(" Mbit/s", 1e-6)
-PERCENT = Unit(" %", 100.0)
-
-
-def show(interval: Interval, unit: Unit = PLAIN) -> str:
-    """
-    Return a mean as text; with an interval, to the two first digits of its half width.
-
-    Of an interval that reaches below 0, and of a share or an index beyond 1, the ends within these stand there.
-    """
-    if interval.count == 0:
-        return ""
-    mean, half = unit.factor * interval.mean, unit.factor * interval.half
-    if math.isnan(half) or half <= 1e-9 * abs(mean):
-        return f"{_digits(mean, unit)}{unit.suffix}"
-    places = min(6, max(0, 1 - math.floor(math.log10(half))))
-    most = unit.factor if unit in (PERCENT, INDEX) else math.inf
-    if mean >= 0 and not half <= mean <= most - half:
-        low, high = max(mean - half, 0.0), min(mean + half, most)
-        return f"{mean:,.{places}f} [{low:,.{places}f}, {high:,.{places}f}]{unit.suffix}"
-    return f"{mean:,.{places}f} ± {half:,.{places}f}{unit.suffix}"
-
-
-def _digits(value: float, unit: Unit) -> str:
-    """Return the leading digits, large numbers to the unit, and per cent near 100 so that what is missing has two."""
-    large, near_all, some = 1000, 99, 10
-    if unit is MILLISECONDS and abs(value) < 1e-6:  # noqa: PLR2004  rounding of the clock
-        return "0"
-    if unit is PERCENT and abs(value) >= some:
-        return f"{min(value, 99.99):.2f}" if near_all <= value < 100 else f"{value:.1f}"  # noqa: PLR2004  per cent
-    return f"{value:,.0f}" if abs(value) >= large else f"{value:.{unit.digits}g}"
+def show(mean: Interval, kind: str = "number") -> str:
+    """Return a mean with half its interval in the forms of `core.units`, the same as of tables on a terminal."""
+    return interval(mean.mean, mean.half, kind) if mean.count else ""
 
 
 def of(trees: Sequence[dict[str, Any]], *path: str) -> Interval:
@@ -156,7 +111,7 @@ def _queue(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, An
     if periods:
         period = mean_interval([period.period for period in periods])
         swing = mean_interval([period.amplitude for period in periods])
-        sentence += f" with a period of {show(period)} s and an amplitude of {show(swing)} packets"
+        sentence += f" with a period of {show(period, 'time')} and an amplitude of {show(swing)} packets"
     if mean.mean > 0:
         sentence += f", mean {show(mean)} packets, standard deviation {show(deviation)}"
         sentence += f" ({100 * deviation.mean / mean.mean:.0f} % of the mean)"
@@ -184,7 +139,7 @@ def _delay(link: str, trees: Sequence[dict[str, Any]]) -> str:
     middle, tail = (of(trees, "links", link, f"delay_s_{key}") for key in ("p50", "p99"))
     if tail.count == 0:
         return ""
-    return SENTENCES["waits"].format(p50=show(middle, MILLISECONDS), p99=show(tail, MILLISECONDS))
+    return SENTENCES["waits"].format(p50=show(middle, "time"), p99=show(tail, "time"))
 
 
 def _use(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, Any]]) -> str:
@@ -192,7 +147,7 @@ def _use(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, Any]
     # of a run of few seconds the whole ones may be better than all of it
     worse = worst.count > 0 and worst.mean <= use.mean
     sentence = SENTENCES["transmits_worst" if worse else "transmits"].format(
-        utilization=show(use, PERCENT), worst=show(worst, PERCENT)
+        utilization=show(use, "share"), worst=show(worst, "share")
     )
     under = sum(bool(queue.underused) for queue in queues) if worst.count else 0
     if under:
@@ -202,12 +157,12 @@ def _use(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, Any]
     policed, wire = of(trees, "links", link, "loss_policer"), of(trees, "links", link, "loss_wire")
     others = "_others" * (policed.mean > 0)
     if others:
-        sentence += " " + SENTENCES["policed"].format(policed=show(policed, PERCENT))
+        sentence += " " + SENTENCES["policed"].format(policed=show(policed, "share"))
     if loss.count:
         name = f"dropped{others}{'_none' * (not loss.mean > 0)}{'_marked' * (marked.mean > 0)}"
-        sentence += " " + SENTENCES[name].format(dropped=show(loss, PERCENT), marked=show(marked, PERCENT))
+        sentence += " " + SENTENCES[name].format(dropped=show(loss, "share"), marked=show(marked, "share"))
     if wire.mean > 0:
-        sentence += " " + SENTENCES["lost_wire"].format(lost=show(wire, PERCENT))
+        sentence += " " + SENTENCES["lost_wire"].format(lost=show(wire, "share"))
     return sentence
 
 
@@ -216,13 +171,13 @@ def _flows(facts: Sequence[FlowFacts], trees: Sequence[dict[str, Any]], compared
     goodput = of(trees, "flows", "all", "goodput_bps")
     many = every["count"] > 1
     sentence = SENTENCES["goodput_many" if many else "goodput_one"].format(
-        count=f"{every['count']:,}", goodput=show(goodput, MEGABITS)
+        count=every["count"], goodput=show(goodput, "rate")
     )
     sentence = sentence.removesuffix(".")
     jain, starved = of(trees, "flows", "all", "jain"), of(trees, "flows", "all", "starved")
     if jain.count and compared > 1:
         among_them = "" if compared == every["count"] else f" among the {among}"
-        sentence += f"; Jain's fairness index{among_them} is {show(jain, INDEX)}"
+        sentence += f"; Jain's fairness index{among_them} is {show(jain, 'index')}"
         if starved.mean == 0:
             sentence += " and none is starved"
         else:
@@ -236,17 +191,18 @@ def _flows(facts: Sequence[FlowFacts], trees: Sequence[dict[str, Any]], compared
         drops = mean_interval([cycle.drops_per_cycle for cycle in cycles])
         lost = f", drops a cycle {show(drops)}" if drops.count else ""
         sentences.append(
-            f"The window is a sawtooth: period {show(period)} s, peak {show(peak)} and mean {show(mean)} packets{lost}."
+            f"The window is a sawtooth: period {show(period, 'time')}, peak {show(peak)} and mean {show(mean)} packets"
+            f"{lost}."
         )
     completed = of(trees, "flows", "all", "completed")
     times = [of(trees, "flows", "all", f"fct_s_{key}") for key in ("mean", "p99")]
     if completed.count and times[0].count:
-        first, average, tail = show(completed), show(times[0]), show(times[1])
+        first, average, tail = show(completed), show(times[0], "time"), show(times[1], "time")
         if first == "1":
-            sentences.append(f"1 transfer completed, in {average} s.")
+            sentences.append(f"1 transfer completed, in {average}.")
         else:
             sentences.append(
-                f"{first} transfers completed, in {average} s on average and within {tail} s for 99 % of them."
+                f"{first} transfers completed, in {average} on average and within {tail} for 99 % of them."
             )
     return sentences
 
@@ -264,7 +220,7 @@ def _together(facts: Sequence[FlowFacts]) -> str:
     two = (
         f"two of the {first.own.moving} that change" if alone and first.own.moving < first.own.flows else "two of them"
     )
-    figure = show(mean_interval([record.own.value for record in known]), COARSE)
+    figure = show(mean_interval([record.own.value for record in known]))
     limit = f"above {SYNCHRONISED_CORRELATION:g} is synchronised"
     if not alone:
         sentence = _tally([_synchronised(record.verdict) for record in known], "The windows")
@@ -277,14 +233,14 @@ def _together(facts: Sequence[FlowFacts]) -> str:
         return f"{sentence} time is {figure} ({_ends(first.own)}; {limit}).{'' if first.verdict.decided else unknown}"
     words = "are synchronised with some seeds only" if first.by_seed else _synchronised(first.verdict)
     sentence = f"The windows {words}: the mean correlation of {two} in the measured time is {figure}, and"
-    sentence += f" {_digits(first.over.value, COARSE)} over {first.runs} seeds ({_ends(first.over)}; {limit})."
+    sentence += f" {number(first.over.value)} over {first.runs} seeds ({_ends(first.over)}; {limit})."
     if first.by_seed:
         return f"{sentence} It is above that in {first.above} and below in {first.below} of them."
     return sentence if first.verdict.decided else f"{sentence} Cannot tell from these: they differ too much."
 
 
 def _ends(correlation: Correlation) -> str:
-    return f"{_digits(correlation.low, COARSE)} to {_digits(correlation.high, COARSE)}"
+    return f"{number(correlation.low)} to {number(correlation.high)}"
 
 
 def _synchronised(verdict: Verdict) -> str:

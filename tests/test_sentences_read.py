@@ -62,6 +62,20 @@ def test_a_report_judges_hosts() -> None:
     assert "the hosts share unevenly: Jain's index over hosts is 0.6" in judged(over({}, nine, one))
 
 
+def test_a_report_says_which_flows_share_unevenly() -> None:
+    """ "The flows share unevenly at l: Jain's index is 0.61" over a table with 0.558: of others, too."""
+    links = [
+        {"name": name, "rate": "10 Mbit/s", "queue": {"aqm": "drop-tail", "capacity": "60 packets"}} for name in "lm"
+    ]
+    flows = [
+        {"name": f"{k}", "path": [link], "rtt": rtt}
+        for k, (link, rtt) in enumerate((("l", "5 ms"), ("l", "300 ms"), ("m", "9 ms")))
+    ]
+    head = {"duration": "6 s", "measure": "2 s .. 6 s"}
+    said = judged(ac.Scenario({"scenario": head, "link": links, "flows": flows}))
+    assert "he endless flows across l share unevenly: Jain's index is 0." in said, said
+
+
 def test_a_report_without_packets_says_so() -> None:
     """ "Half of the packets wait at most nan us, nan % are lost"."""
     gone = {"start": "0 s", "stop": "3 s", "traffic": {"kind": "cbr", "rate": "1 Mbit/s"}}

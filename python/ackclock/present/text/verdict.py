@@ -11,7 +11,7 @@ from ...core._words import listed
 from ...core.scenario import link_of
 from ...core.series import slowest_link
 from ...core.statement import state
-from ...core.units import share, time
+from ...core.units import index, share, time
 from ...questions.causes.experiment import applies
 from ...questions.causes.measures import Numbers, lost, numbers
 from ...questions.causes.scales import ENDLESS, carried, carries_data
@@ -54,7 +54,8 @@ def verdict(results: Sequence[Result]) -> Verdict | None:
             half = mean.half if math.isfinite(mean.half) else 0.0
             if mean.mean - half > limit:
                 packets = "packets" if carries_data(first._scenario, name) else "ACKs"
-                words = _words(symptom.key, mean.mean, measured[0], where * (symptom.key != "stream"), packets)
+                place = name * (len(names) > 1 and symptom.key != "stream")
+                words = _words(symptom.key, mean.mean, measured[0], place, packets)
                 problems += [words] * (words not in problems)
             elif mean.mean + half > limit:
                 open_.append(f"{state(f'causes.open-{symptom.key}', limit=limit)}{where}")
@@ -75,16 +76,17 @@ def _wider(tree: Mapping[str, Any], name: str) -> bool:
     return all(min(rates[place] for place in flow["path"]) < rates[name] for flow in over)
 
 
-def _words(key: str, value: float, first: Numbers, where: str, packets: str) -> str:
-    """A problem in words, with what the link's packets are called."""
+def _words(key: str, value: float, first: Numbers, place: str, packets: str) -> str:
+    """A problem in words, with the link where there are several, and what its packets are called."""
+    where, across = (f" at {place}", f" across {place}") if place else ("", "")
     return {
         "delay": f"bufferbloat{where}: half of the packets wait {time(value)} or more, on top of a round trip of "
         f"{time(first.rtt)}",
         "loss": f"{share(value)} of the {packets} are lost{where}",
         "stream": f"streams without congestion control lose up to {share(value)} of their packets{where}",
         "idle": f"the link stands idle {share(value)} of the time{where}",
-        "unfair": f"the flows share unevenly{where}: Jain's index is {1 - value:.2f}",
-        "hosts": f"the hosts share unevenly{where}: Jain's index over hosts is {1 - value:.2f}",
+        "unfair": f"the endless flows{across} share unevenly: Jain's index is {index(1 - value)}",
+        "hosts": f"the hosts{across} share unevenly: Jain's index over hosts is {index(1 - value)}",
     }[key]
 
 

@@ -281,12 +281,13 @@ def _probes(tree: Mapping[str, Any], path: Any, heads: Mapping[str, str], seed: 
     known = times["completed"] >= 3 and times["censored"] < times["completed"]  # else half of them are not known
     load = float(times["fct_p50"]) + 2 * ping if known else math.nan
     lost = [float(part) for part in (rows["drops"] + rows["losses"]) / rows["sent"]]
+    sent = [float(quiet.flows["sent"][quiet.flows["class"] == own["name"]].sum()) for own in pings]
     tails = [float(quiet.classes.loc[own["name"], "one_way_s_p99"]) for own in pings]
     waits = [talk.one_way_histograms[call["name"]] for call in calls]
     ping_p99 = sum(tails) + (0 if back else base / 2)
     return {
         "ping": ping,
-        "ping_p99": ping_p99,
+        "ping_p99": ping_p99 if min(sent) >= 100 else math.nan,  # "1 in 100" of fewer is not known
         "page": load,
         "download": 8e8 / goodput if goodput else math.nan,
         "lost": lost,

@@ -181,7 +181,7 @@ def _people(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
                 stated[row] += _with(value, half)
                 stated[row] += [setting["download_bps"]] if row == "download" else []
         known = setting["ping_s"] is not None and setting["half"]["ping"] < setting["ping_s"]
-        stated["game"] += [setting["ping_p99_s"]] if known else []
+        stated["game"] += [setting["ping_p99_s"]] if known and setting["ping_p99_s"] is not None else []
     names = {"game": "a game, there and back", "page": "a page of 2 MB", "download": "a transfer of 100 MB"}
     for row, values in stated.items():
         shown = re.sub(r"not known: .*?(?=  |$)", "", rows.get(names[row], ""))

@@ -37,7 +37,19 @@ def test_round_trip_of_a_game_is_that_of_both_queues(deep: Experience) -> None:
     waits = result.links["delay_mean"].sum()
     assert deep.added == pytest.approx(waits, rel=0.25)  # another seed, and packets that come at other times
     assert deep.ping == pytest.approx(0.020 + deep.added, rel=0.05)
-    assert deep.ping_p99 > deep.ping
+
+
+def test_one_in_a_hundred_is_said_of_a_hundred_packets() -> None:
+    """ "1 in 100 212 ms" of 27 packets up a line of 1 Mbit/s."""
+    tree = home("20 Mbit/s", "1 Mbit/s", "20 ms", queue=DEEP).canonical
+    now = people({"now": tree}, "down", LENGTH).settings["now"]
+    shown, other = (
+        table(People({"now": experience}, ("down",))).columns["now"]["a game, there and back"]
+        for experience in (now, replace(now, ping_p99=0.3))
+    )
+    assert "ms" in shown
+    assert "1 in 100" not in shown
+    assert other == f"{shown}, 1 in 100 300 ms"
 
 
 def test_grade_is_that_of_the_added_round_trip(deep: Experience) -> None:
@@ -84,6 +96,7 @@ def test_link_without_other_traffic_is_graded_best() -> None:
     tree["flows"] = [{**flow, "traffic": {"kind": "app-limited", "rate": "10 kbit/s"}} for flow in tree["flows"]]
     now = people({"now": tree}, "down", LENGTH).settings["now"]
     assert now.grade == "A+"
+    assert now.ping < now.ping_p99 < 1.05 * now.ping
     assert now.call is not None
     assert now.call.mos > 4.3
     assert math.isnan(now.download)  # nobody downloads without end

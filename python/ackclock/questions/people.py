@@ -1,9 +1,9 @@
 """
 Verdict for people behind a link: a call, a page, a game, a download, and the grade of a speed test.
 
-Probes that hardly load the link run beside the traffic of a scenario: a voice stream each way, and pages one after the
-other. Their packets tell what a person would get. The time of a small packet is that of rare ones, in a run of their
-own: fifty packets a second of a call take places of a queue that counts packets, and shorten its wait.
+Probes that hardly load the link run beside the traffic of a scenario: a voice stream each way, pages one after the
+other, and rare small packets. Each has a run of its own where the link is not far faster: fifty packets a second of a
+call take places of a queue that counts packets, and shorten its wait.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ PING: Final = 64
 """Bytes of a packet of a speed test that measures the round trip, ..."""
 RARE: Final = 0.01
 """... and the part of the packets that a link carries that are such: they come at random."""
+TAIL: Final = 100
+"""Packets of each way, in each run, that a 99th percentile is stated of."""
 PAGE: Final = 2_000_000
 """Bytes of a page: about the median of the HTTP Archive, over one new connection (HTTP/2)."""
 SET_UP: Final = 2
@@ -57,7 +59,7 @@ UNLIKE_S: Final = 0.005
 FEWEST: Final = 3
 """Pages that must be loaded for their time to be told."""
 LIGHT: Final = 0.02
-"""Pages that are less than this part of a link's rate load beside the call, else in a run of their own."""
+"""Pages that are less than this part of a link's rate load beside call and pings, else each has its own run."""
 CALLS_OF_A_LINK: Final = 4
 """Times the rate of a call that a link must have, so that what is measured is its own queue and not the call's."""
 Measure = Literal["mos", "added", "ping", "page", "download"]
@@ -81,7 +83,7 @@ class Experience:
     ping_base: float
     """The same without any queue, s."""
     ping_p99: float
-    """Sum of the 99th percentiles of both directions, s."""
+    """Sum of the 99th percentiles of both directions, s; NaN of fewer than `TAIL` packets."""
     page: float
     """Median time to load a page of `PAGE` bytes, name resolution and TLS included, s."""
     pages: int
@@ -361,7 +363,7 @@ def _probes(
     trees: Mapping[str, Mapping[str, Any]], user: Mapping[str, Any], length: Length, seed: int
 ) -> dict[str, list[Experience]]:
     """Results of each setting, seed by seed."""
-    tell("probes: a call and pages beside the traffic")
+    tell("probes: a call, pages and small packets beside the traffic")
     probed = {key: [Scenario(built) for built in _probed(tree, user, length)] for key, tree in trees.items()}
     jobs = [(key, index) for key in probed for index in range(seed, seed + PEOPLE.seeds[0])]
     experiences = parallel(
@@ -509,9 +511,9 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experienc
             calls.append(call(answer["delay_edges"], answer["delay_counts"], lost))
         elif sent:  # nothing gets through
             calls.append(call([base / 2], [1.0], 1.0))
-    rows = _ways(quiet, PINGS) or _ways(quiet, NAMES[:2])
-    ways = [answer for answer, sent, _ in rows.values() if answer["measured"] or sent]
-    there, tails, least = ([_of(answer, f"delay_{key}") for answer in ways] for key in ("mean", "p99", "min"))
+    ways = (_ways(quiet, PINGS) or _ways(quiet, NAMES[:2])).values()
+    there, tails, least = ([_of(answer, f"delay_{key}") for answer, *_ in ways] for key in ("mean", "p99", "min"))
+    known = all(sent >= TAIL for _, sent, _ in ways)
     extra = base / 2 if len(ways) == 1 else 0.0  # the way back without a queue
     ping = sum(there) + extra if ways else math.nan
     pages, slowest, loaded = _pages(web)
@@ -525,7 +527,7 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experienc
         call=min(calls, key=lambda own: own.rating, default=None),
         ping=ping,
         ping_base=min(base, sum(least) + extra) if ways and math.isfinite(ping) else base,
-        ping_p99=sum(tails) + extra if ways else math.nan,
+        ping_p99=sum(tails) + extra if ways and known else math.nan,
         page=pages + SET_UP * ping if loaded >= FEWEST else math.nan,
         pages=loaded,
         page_max=slowest + SET_UP * ping if loaded >= FEWEST else math.nan,

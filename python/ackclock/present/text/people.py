@@ -36,7 +36,7 @@ def _cells(experience: Experience, no_page: str) -> dict[str, str]:
     voice = "" if experience.call is None else f"{_mos(experience.call)}, {experience.call.words}"
     absent = experience.call is None and math.isnan(experience.ping)
     there = "" if absent else _known(experience, "ping", _no_way(experience))
-    if experience.half("ping") < experience.ping:
+    if experience.half("ping") < experience.ping and math.isfinite(experience.ping_p99):
         there += f", 1 in 100 {time(experience.ping_p99)}"
     return {
         "a call": voice,

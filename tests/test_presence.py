@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import ackclock as ac
+from ackclock.core.result import time_present
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.presence import begun_before, present_for_a_part, silent
 
@@ -42,6 +43,8 @@ def test_flows_that_a_change_of_their_number_ends_are_there_for_a_part() -> None
     result = ac.run(ac.Scenario(tree | {"change": ends}), trace_links=True)
     (found,) = present_for_a_part(result)
     assert (found.name, found.seconds, found.several) == ("two", pytest.approx((25 + 5 + 15) / 2), True)
+    # the last of a class leaves first
+    assert [*time_present(result._raw["flows"], result._scenario, result.window)] == pytest.approx([25 + 5, 15, 40])
     assert math.isnan(numbers(result, "l").jain)
     assert result.classes.loc["all", "jain"] == 1
 

@@ -592,10 +592,6 @@ PRESENT: Final = 0.95
 """Part of the measured time for which flows are there whose shares are compared: others compete at other times."""
 
 
-_MOST_STEPS: Final = 1000
-"""Steps of a change of a number of flows over some time at most, as the engines take it."""
-
-
 def taking_part(
     flows: Mapping[str, NDArray[Any]], tree: Mapping[str, Any], window: tuple[float, float]
 ) -> NDArray[np.bool_]:
@@ -619,24 +615,13 @@ def time_present(
     for place, entry in enumerate(tree["flows"]):
         (own,) = np.nonzero(classes == place)
         stop = min(stop_of(entry), window[1])
-        steps = [(0.0, int(entry["count"])), *_counts(tree, str(entry["name"]), int(entry["count"]))]
-        for (at, count), end in zip(steps, [*(at for at, _ in steps[1:]), math.inf], strict=True):
-            wanted = own[:count]  # the last of a class leave first
+        changes = [change for change in tree.get("change", []) if change.get("flows") == entry["name"]]
+        steps = [{"at": "0 s", **entry}, *(change for change in changes if "count" in change)]
+        begins = [float(_core.quantity(str(step["at"]))[0]) for step in steps]
+        for step, at, end in zip(steps, begins, [*begins[1:], math.inf], strict=True):
+            wanted = own[: int(step["count"])]  # the last of a class leave first
             there[wanted] += np.clip(min(end, stop) - np.maximum(started[wanted], at), 0.0, None)
     return there
-
-
-def _counts(tree: Mapping[str, Any], name: str, count: int) -> Iterator[tuple[float, int]]:
-    """Yield the number of flows that a class has from a time on, for each of its changes."""
-    for change in tree.get("change", []):
-        if change.get("flows") != name or "count" not in change:
-            continue
-        at, over = (float(_core.quantity(str(change.get(key, "0 s")))[0]) for key in ("at", "over"))
-        moved = abs(int(change["count"]) - count)
-        sign = 1 if change["count"] > count else -1
-        for step in range(1, moved + 1):
-            yield at + over * step / moved, count + sign * step
-        count += sign * moved
 
 
 def stop_of(flows: Mapping[str, Any]) -> float:

@@ -646,6 +646,17 @@ def test_limits_end_where_nothing_balances() -> None:
     assert ac.stability(scenario.with_({"flows.rtt": "69 ms"})).equilibrium.window["flows-1"] > 16
 
 
+def test_equilibria_on_both_sides_of_a_jump_of_the_senders_law_are_found() -> None:
+    """Illinois below 10 packets grows as Reno: of a limit at 290 ms only an unstable equilibrium was left at 250 ms."""
+    link = {"aqm": "threshold", "threshold": "4.315 packets", "capacity": "35 packets"}
+    flows = [ac.flows(1, "illinois", rtt="250 ms")]
+    scenario = ac.dumbbell(rate="1.02887 Mbit/s", delay="0 s", queue=link, flows=flows, duration="60 s")
+    analysis = ac.stability(scenario)
+    windows = [each.window["flows-1"] for each in analysis.equilibria()]
+    assert windows == pytest.approx([15.53, 9.027], rel=1e-3)
+    assert [place.verdict for place in places(scenario, analysis.choices)] == [False, True]
+
+
 def test_ranges_end_at_what_a_scenario_can_be() -> None:
     link = {"aqm": "red", "min_threshold": "20 packets", "max_threshold": "100 packets", "capacity": "500 packets"}
     s = ac.stability(

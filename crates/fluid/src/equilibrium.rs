@@ -41,23 +41,24 @@ impl Model {
     /// AQMs' laws that holds there.
     ///
     /// Newton's method runs with the regimes following the state, and (up to 256 combinations of
-    /// regimes) with each combination frozen. Where that finds none, it runs with the senders
-    /// frozen above and below the windows at which their laws change, and last from windows that
-    /// balance one by one instead of even shares.
+    /// regimes) with each combination frozen; then the same with the senders frozen above and below
+    /// the windows at which their laws change, as these may jump there. Where all that finds none,
+    /// it runs from windows that balance one by one instead of even shares.
     ///
     /// # Errors
     /// [`Error::NoEquilibrium`] when there is none in any regime.
     pub fn equilibria(&self) -> Result<Vec<Equilibrium>> {
         let mut near: Option<Error> = None;
-        let mut equilibria = self.in_all_regimes(Start::Even, &mut near);
-        if equilibria.is_empty() && self.choices().small_windows {
+        let mut equilibria = Vec::new();
+        self.in_all_regimes(Start::Even, &mut equilibria, &mut near);
+        if self.choices().small_windows {
             for small in [false, true] {
                 let frozen = self.frozen_small(&vec![small; self.class_count()]);
-                equilibria.extend(frozen.in_all_regimes(Start::Even, &mut near));
+                frozen.in_all_regimes(Start::Even, &mut equilibria, &mut near);
             }
         }
         if equilibria.is_empty() && self.class_count() > 1 {
-            equilibria = self.in_all_regimes(Start::Balanced, &mut near);
+            self.in_all_regimes(Start::Balanced, &mut equilibria, &mut near);
         }
         if equilibria.is_empty() {
             return Err(near.unwrap_or_else(|| Error::NoEquilibrium {
@@ -68,12 +69,16 @@ impl Model {
         Ok(equilibria)
     }
 
-    /// Returns what Newton's method finds in all regimes of the AQMs' laws.
-    fn in_all_regimes(&self, from: Start, near: &mut Option<Error>) -> Vec<Equilibrium> {
+    /// Adds what Newton's method finds in all regimes of the AQMs' laws.
+    fn in_all_regimes(
+        &self,
+        from: Start,
+        equilibria: &mut Vec<Equilibrium>,
+        near: &mut Option<Error>,
+    ) {
         let p = self.parameters();
         let counts = self.regime_counts();
-        let mut equilibria: Vec<Equilibrium> = Vec::new();
-        self.search(None, from, &p, &mut equilibria, near);
+        self.search(None, from, &p, equilibria, near);
         let combinations = counts
             .iter()
             .try_fold(1_usize, |n, c| n.checked_mul(*c))
@@ -88,9 +93,8 @@ impl Model {
                     regime
                 })
                 .collect();
-            self.search(Some(&regimes), from, &p, &mut equilibria, near);
+            self.search(Some(&regimes), from, &p, equilibria, near);
         }
-        equilibria
     }
 
     /// Adds what Newton's method finds from many starts, with the given regimes frozen or following

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import ackclock as ac
+from ackclock.cli import main
 from ackclock.core.result import time_present
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.presence import begun_before, present_for_a_part, silent
@@ -89,13 +90,16 @@ start = "uniform 0 s .. 1 ms"
     assert f"flows `rpc`: {waiting} of 8 send nothing in the 100 ms measured" in str(result)
 
 
-def test_a_control_that_lives_by_marks_says_what_it_is_without() -> None:
+def test_a_control_that_lives_by_marks_says_what_it_is_without(capsys: pytest.CaptureFixture[str]) -> None:
     """DCTCP beside Reno over a queue without marks: 53 %, and no word that both are Reno then."""
     flows = [{"name": "a", "congestion": "dctcp"}, {"name": "c"}]
     described = scenario(flows)
     said = str(ac.run(described))
     assert "flows `a`: nothing marks their packets" in said
     assert "DCTCP without ECN is Reno" in said
+    numbers_alone = "stability --rate 1gbit --rtt 3ms --congestion dctcp --aqm threshold --from equations --vary rate"
+    assert main([*numbers_alone.split(), "--budget", "0.1"]) == 0
+    assert "note: flows `flows-1`: nothing marks their packets" in capsys.readouterr().out
     assert "flows `c`" not in said
     # `--set ecn=true` is of the flows alone, and a queue that drops all the same was silent
     assert "flows `c`: nothing marks their packets although" in str(ac.run(described.with_({"ecn": True})))

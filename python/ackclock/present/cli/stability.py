@@ -136,6 +136,7 @@ def _answered(options: argparse.Namespace) -> None:
 
 def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: Sequence[Stability]) -> None:
     """Print what the equations say of one of their equilibria, and how far packets are from it if that is asked."""
+    from ..text import without_ecn
     from ..text.stability import equilibria_table, facts, headline, idle_links, limits_table
 
     with ExitStack() as outputs:
@@ -185,6 +186,7 @@ def _judged(options: argparse.Namespace, title: str, analysis: Stability, each: 
             print_notes(
                 [
                     *map(idle_links, analysis.idle),
+                    *without_ecn.notes(analysis.scenario.canonical),
                     *analysis.notes,
                     *answer.caveats,
                     f"equations: {analysis.choices.text()}",
@@ -277,7 +279,7 @@ COMMAND = Command(
         ("home.toml --vary rtt=10ms..400ms", "is the queue stable, and in which range?"),
         ("--rate 50mbit --rtt 40ms --flows 20 --aqm pie", "a link without a file"),
         ("home.toml --vary rtt --vary flows.count --report out.html", "with a chart of both"),
-        ("home.toml --from both", "equations and packets: how far apart are they, and why?"),
+        ("home.toml --from both", "equations and packets: how far apart are they?"),
         ("home.toml --from packets", "measured from packet runs: for every algorithm and scheduler"),
     ),
     _arguments,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from ...core.result import Result
+from collections.abc import Mapping
+from typing import Any
+
 from ...questions.fair import Fair
 from ...questions.without_ecn import ecn_in_vain, unmarked
 
 
-def notes(result: Result) -> list[str]:
-    """Return a note of each class of a run that has no marks: whose control lives by them, or that has ECN on."""
-    tree = result._scenario
+def notes(tree: Mapping[str, Any]) -> list[str]:
+    """Return a note of each class of a scenario that has no marks: whose control lives by them, or that has ECN on."""
     affected = {
         found.name: f"(ecn = true of flows and of a queue that can mark), and {found.control} without ECN is "
         f"{found.behaviour}"

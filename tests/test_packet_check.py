@@ -107,7 +107,7 @@ def test_the_readmes_own_example(tmp_path: Path, capsys: pytest.CaptureFixture[s
     file.write_text(blocks("toml")[0], encoding="utf-8")
     assert main(["stability", str(file)]) == 0
     shown = capsys.readouterr().out
-    assert "between 0 and 71.41 packets. In a packet run of" in shown
+    assert "between 0 and 71.41 packets. In 3 packet runs of" in shown
     assert "trust the packets" in shown
     assert "leave out here: the random fluctuations of 10 flows." in shown
     assert main(["stability", str(file), "--json"]) == 0
@@ -166,12 +166,12 @@ def test_the_headline_says_what_packets_overrule() -> None:
     answer = ac.stability(link).answer({"rtt": ("50 ms", "70 ms")}, budget=1)
     check = packet_check(answer, ANY // 10)
     assert answer.of.stable
-    run = replace(check.run, enough=True, oscillates=True)
+    run = replace(check.run, enough=True, oscillates=True, queue_mean=416.7, runs=3, halves={"mean": 40.0})
     check = replace(check, run=run, differences=(Difference("oscillates", False, True),))
     lead = "Trust the packets, in which the queue oscillates. By the equations: Stable."
     assert headline(answer, check).startswith(lead)
     quiet = replace(check, differences=(Difference("mean", 20.0, 416.7),))
-    lead = "Trust the packets, in which the mean queue is 416.7 packets, not 20. By the equations: Stable."
+    lead = "Trust the packets, in which the mean queue is 416.7 ± 40 packets, not 20. By the equations: Stable."
     assert headline(answer, quiet).startswith(lead)
     # what does not touch whether or where it moves leaves the headline as it is
     signal = replace(check, differences=(Difference("signal", 0.01, 0.02),))
@@ -227,6 +227,27 @@ def test_a_difference_that_the_packets_of_another_run_may_not_have_is_none() -> 
     said = "Whether they differ in the mean queue (20.2 and 27.56 packets) this run does not tell; --from both measures"
     assert said in unclear.sentence
     assert unclear.trust == "neither"
+
+
+def test_a_mean_that_the_seed_chooses_rests_on_several() -> None:
+    """Seven Vegas flows: "the mean queue is 39.98 packets", by one seed; 46.8 and 57.1 by others."""
+    flow = ac.flows(7, "vegas", rtt="75 ms", start="uniform 0 s .. 1 s")
+    link = ac.dumbbell(rate="34 Mbit/s", queue={"capacity": "100 ms"}, flows=flow, duration="60 s")
+    answer = ac.stability(link).answer([], budget=1)
+    check = packet_check(answer, 900_000)
+    run = check.run
+    assert run.runs == 3
+    assert max(abs(mean - run.queue_mean) for mean in (39.98, 46.8, 57.1)) < run.halves["mean"]
+    mean = f"the mean queue is {run.queue_mean:.4g} ± {run.halves['mean']:.4g} packets, not 21"
+    assert headline(answer, check).startswith(f"Trust the packets, in which {mean}.")
+    assert "takes a queue that it starts over for a part of its path" in check.sentence
+    together = ac.stability(link.with_({"flows.start": "0 s"}))
+    assert [item.kind for item in not_kept(together, 0, 0, 1.0)] == ["many flows"]
+    # of one run, that is said
+    alone = packet_check(answer, 70_000)
+    differs = (Difference("mean", 21.0, alone.run.queue_mean),)
+    said = headline(answer, replace(alone, run=replace(alone.run, enough=True), differences=differs))
+    assert said.startswith("Trust the packets: in one run of ")
 
 
 def test_a_queue_that_moves_as_much_is_not_said_to_rest() -> None:
@@ -387,7 +408,7 @@ def test_packets_may_rest_or_move_where_the_start_decides(
     assert [difference.what for difference in check.differences] == differs
     assert check.sentence.startswith(
         "By the equations the queue is at 133.3 packets; it does not oscillate after a small disturbance; after a "
-        "large one the queue oscillates between 0 and 269.5 packets. In a packet run"
+        "large one the queue oscillates between 0 and 269.5 packets. In "
     )
 
 

@@ -86,8 +86,8 @@ PEOPLE: Final = Policy(seeds=(3,), packets=2_000_000, sure=20_000_000)
 """Each run of the probes of a verdict for people, in each setting."""
 COMPARE: Final = Policy(seeds=(8, 24), longer=(1, 4), packets=100_000_000, whole=300_000_000, fewest=4)
 """Each side of an experiment of `compare`: engines may differ by little."""
-STABILITY: Final = Policy(seeds=(1,), longer=(1, 4, 16), packets=8_000_000)
-"""The run beside what the equations say of stability, with longer ones that tell how far apart the two are."""
+STABILITY: Final = Policy(seeds=(1, 3, 8), longer=(1, 4, 16), packets=8_000_000)
+"""Runs beside what the equations say of stability: more than one where the two differ, or may."""
 MEASURED: Final = Policy(seeds=(4, 32), packets=50_000_000)
 """All runs of a measured stability; their length follows from the mode that is found."""
 RUN: Final = Policy(seeds=(1, 4), longer=(2, 8), packets=GLANCE, sure=100_000_000)

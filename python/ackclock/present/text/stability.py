@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...questions.stability import Answer, Cycle, Discrepancy, LargeSignal, Limit, Stability
     from ...questions.stability.comparison import Assumption
     from ...questions.stability.equilibria import EquilibriumAnalysis
-    from ...questions.stability.packets import Difference, PacketCheck
+    from ...questions.stability.packets import Difference, PacketCheck, PacketRun
 
 STATEMENTS: Final = {
     "beyond-limit": "what follows beyond the limit: {error}",
@@ -35,6 +35,7 @@ ASSUMPTIONS = {
     "no schedules": "the senders' schedule, of which they have the average ({schedules})",
     "mean rates": "that the traffic of {flows} comes and goes (they have its mean rate)",
     "no largest window": "the largest window of {flows}, {count} packets",
+    "true base": "that a sender of {flows} takes a queue that it starts over for a part of its path",
     "many flows": "the random fluctuations of {count}",
     "large windows": "the single packets of small windows (those of {flows} have {count})",
     "no timeouts": "timeouts ({count} in {seconds})",
@@ -172,16 +173,16 @@ def headline(answer: Answer, check: PacketCheck | None = None, apart: Discrepanc
     if check is not None and check.trust == "packets":
         run, differences = check.run, {item.what: item for item in check.differences}
         of = f" of {run.link}" if check.several else ""
+        where = ", in which" if run.runs > 1 else f": in one run of {time(run.seconds)}"
         if "oscillates" in differences:
-            lead = f"in which the queue{of} {'oscillates' if run.oscillates else 'does not oscillate'}"
+            lead = f", in which the queue{of} {'oscillates' if run.oscillates else 'does not oscillate'}"
         elif "mean" in differences:
-            mean = differences["mean"]
-            lead = f"in which the mean queue{of} is {digits(mean.measured)} packets, not {digits(mean.by_law)}"
+            lead = f"{where} the mean queue{of} is {_mean(run)} packets, not {digits(differences['mean'].by_law)}"
         elif "deviation" in differences:
-            lead = f"in which the queue{of} is between {digits(run.low)} and {digits(run.high)} packets"
+            lead = f"{where} the queue{of} is between {digits(run.low)} and {digits(run.high)} packets"
     elif apart is not None and apart.agree is False:
-        lead = f'which say "{apart.measured}"'
-    return f"Trust the packets, {lead}. By the equations: {answer.sentence}" if lead else answer.sentence
+        lead = f', which say "{apart.measured}"'
+    return f"Trust the packets{lead}. By the equations: {answer.sentence}" if lead else answer.sentence
 
 
 def unsafe(answer: Answer) -> list[str]:
@@ -341,13 +342,14 @@ def cycle(moved: Cycle) -> str:
 def packet_check(answer: PacketCheck) -> str:
     """Return what the equations and a packet run say, and which to trust."""
     run = answer.run
-    mean = f" (mean {digits(run.queue_mean)}, standard deviation {digits(run.queue_std)})"
+    mean = f" (mean {_mean(run)}, standard deviation {digits(run.queue_std)})"
     of = f" of {run.link}" if answer.several else ""
     by_law = answer.oscillates_by_law if answer.beside is None else False
     text = f"By the equations {_queue(by_law, *answer.range_by_law, of=of)}"
     text += "" if answer.beside is None else f" after a small disturbance; after a large one {swing(answer.beside)}"
     text += ". "
-    text += f"In a packet run of {time(run.seconds)}{''.join(WITHOUT[what] for what in answer.without)} "
+    runs = "a packet run" if run.runs == 1 else f"{run.runs} packet runs"
+    text += f"In {runs} of {time(run.seconds)}{''.join(WITHOUT[what] for what in answer.without)} "
     text += f"{_queue(run.oscillates, run.low, run.high, mean, of=of, period=run.period)}."
     if answer.trust == "both":
         return f"{text} They agree."
@@ -358,7 +360,8 @@ def packet_check(answer: PacketCheck) -> str:
         return f"{text} They differ in {differ}; trust the packets{of_what}.{_left_out(answer)}"
     if answer.undecided and not answer.differences:
         in_what = listed([str(open_) for open_ in answer.undecided])
-        return f"{text} Whether they differ in {in_what} this run does not tell; --from both measures for longer."
+        do_not = "this run does not" if run.runs == 1 else "these runs do not"
+        return f"{text} Whether they differ in {in_what} {do_not} tell; --from both measures for longer."
     if run.enough:
         return f"{text} Nothing else differs; --from both runs until the verdict is clear."
     if not answer.differences:
@@ -368,6 +371,12 @@ def packet_check(answer: PacketCheck) -> str:
         f"{text} They differ in {differ}. This run is too short to say which to trust (the queue may still be on its "
         f"way); --from both measures for longer.{_left_out(answer)}"
     )
+
+
+def _mean(run: PacketRun) -> str:
+    """Return the mean queue, with its 95 % interval where seeds have one."""
+    half = run.halves.get("mean", math.nan)
+    return digits(run.queue_mean) + (f" ± {digits(half)}" if run.runs > 1 and math.isfinite(half) else "")
 
 
 def _left_out(answer: PacketCheck) -> str:

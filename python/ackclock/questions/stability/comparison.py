@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ... import _core
 from ...core.accessors import presented
 from ...core.errors import AnalysisError
+from ...core.simulate import list_algorithms
 from ...core.statement import state
 from ..tolerances import MIN_WINDOW
 from .equilibria import EquilibriumAnalysis
@@ -40,13 +41,14 @@ class Assumption:
         "mean rates",
         "no largest window",
         "many flows",
+        "true base",
         "large windows",
         "no timeouts",
     ]
     count: float = math.nan
     """Flows that react, packets of a window, or timeouts of a run."""
     flows: str = ""
-    """Class of the window, or of the traffic that has its mean rate."""
+    """Class of the window, of the traffic that has its mean rate, or of the control."""
     seconds: float = math.nan
     """Time in which the timeouts were counted."""
     schedules: tuple[tuple[str, str, float], ...] = ()
@@ -146,11 +148,31 @@ def not_kept(of: EquilibriumAnalysis, timeouts: int, lost: int, seconds: float) 
     flows = sum(int(entry["count"]) for entry in tree if entry["name"] in of.equilibrium.window)
     if flows < MIN_FLOWS:
         assumptions.append(Assumption("many flows", flows))
+    names = [entry["name"] for entry in tree if entry["name"] in of.equilibrium.window and _takes_for_path(entry)]
+    if flows > 1 and len({str(entry["start"]) for entry in tree}) + sum(map(_spread_out, tree)) > 1:
+        assumptions += [Assumption("true base", flows=name) for name in names]
     small = {name: window for name, window in of.equilibrium.window.items() if window < MIN_WINDOW}
     assumptions += [Assumption("large windows", window, name) for name, window in small.items()]
     if timeouts > MAX_TIMEOUTS_PER_LOSS * max(lost, 1):
         assumptions.append(Assumption("no timeouts", timeouts, seconds=seconds))
     return assumptions
+
+
+def _takes_for_path(flows: Mapping[str, Any]) -> bool:
+    """Whether a class steers by its shortest round trip, and seldom or never empties the queue to measure it."""
+    control = flows["congestion"]
+    about = next((one for one in list_algorithms()["congestion"] if one["kind"] == control["kind"]), None)
+    by_delay = about is not None and bool(about["has_fluid"]) and not about["has_mean_field"]
+    return by_delay and "probe_rtt_interval" not in control
+
+
+def _spread_out(flows: Mapping[str, Any]) -> bool:
+    """Whether the flows of a class start at random times."""
+    try:
+        _core.quantity(str(flows["start"]))
+    except ValueError:
+        return True
+    return False
 
 
 def _largest_window(flows: Mapping[str, Any]) -> float:

@@ -1,18 +1,19 @@
-"""A packet run of a few seconds beside what the equations say, and which of the two to trust."""
+"""Packet runs of a few seconds beside what the equations say, and which of the two to trust."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ...core.accessors import presented
+from ...core.intervals import mean_interval
 from ...core.scenario import Scenario, link_of
 from ...core.simulate import run
 from ...core.statement import state
 from ...experiment.progress import tell
-from ...experiment.sequential import STABILITY
+from ...experiment.sequential import STABILITY, Effort, repeat
 from ..causes.scales import Length, adapting, bits, needed, room, timed
 from ..tolerances import differ
 from ..verdicts import judged
@@ -22,13 +23,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ...analysis.parts import Levels
     from ...core.result import Result
     from .answer import Answer
     from .equilibria import EquilibriumAnalysis
     from .large_signal import LargeSignal
 
 MAX_PACKETS: Final = int(STABILITY.packets)
-"""Packets at most of the run, and of longer ones that tell whether it oscillates: a few seconds of computing."""
+"""Packets at most of the runs, and of longer ones that tell whether it oscillates: a few seconds of computing."""
 PART: Final = 98.0
 """A queue's range is that in which it is for so much of the time, per cent."""
 
@@ -39,20 +41,20 @@ _MEASURES: Final[Mapping[Numbers, str]] = {"mean": "queue", "deviation": "deviat
 
 @dataclass(frozen=True)
 class PacketRun:
-    """A link's queue in one packet run, after its warm-up."""
+    """A link's queue in a packet run, or in some with different seeds, after the warm-up."""
 
     link: str
     seconds: float
-    """Measured time."""
+    """Measured time of each."""
     enough: bool
     """Whether that is as long as the slowest motion asks for."""
     queue_mean: float
     """Mean queue, packets."""
     queue_std: float
     low: float
-    """Queue that is exceeded in 99 % of the samples, packets."""
+    """Queue that is exceeded in 99 % of the samples of each run, packets."""
     high: float
-    """Queue that is exceeded in 1 % of the samples, packets."""
+    """Queue that is exceeded in 1 % of the samples of a run at most, packets."""
     oscillates: bool | None
     """None where this run does not tell."""
     period: float
@@ -63,11 +65,21 @@ class PacketRun:
     lost: int
     """Packets."""
     halves: Mapping[Numbers, float] = field(default_factory=dict)
-    """Half the 95 % interval of a number, by the parts of the run; infinite where it is no longer than a swing."""
+    """Half the 95 % interval of a number, by seeds and parts of the time; infinite of a time no longer than a swing."""
+    levels: Mapping[Numbers, Levels] = field(default_factory=dict, repr=False)
+    """The numbers in the parts of one run's time."""
+    packets: int = 0
+    """Packets of one run."""
+    runs: int = 1
+    """How many with different seeds."""
+
+    def value(self, what: Numbers) -> float:
+        """A number by its name."""
+        return {"mean": self.queue_mean, "deviation": self.queue_std, "signal": self.signal}[what]
 
     def differs(self, what: Numbers, by_law: float) -> bool | None:
         """Whether a number differs from that of the equations; None where another run's may differ as much."""
-        measured = {"mean": self.queue_mean, "deviation": self.queue_std, "signal": self.signal}[what]
+        measured = self.value(what)
         half = self.halves.get(what, 0.0)
         if not differ(_MEASURES[what], measured, by_law):
             return False
@@ -149,7 +161,7 @@ class PacketCheck:
                 "differences": [str(difference) for difference in self.differences],
                 "undecided": [str(difference) for difference in self.undecided],
                 "assumptions": [str(assumption) for assumption in self.assumptions],
-                "run": asdict(self.run),
+                "run": {name: value for name, value in asdict(self.run).items() if name != "levels"},
                 "equations": {
                     "oscillates": self.oscillates_by_law,
                     "queue_low": self.range_by_law[0],
@@ -163,12 +175,18 @@ class PacketCheck:
 
 
 def packet_run(
-    scenario: Scenario, link: str, packets: int = MAX_PACKETS, longer: float = 1.0, before: PacketRun | None = None
+    scenario: Scenario,
+    link: str,
+    packets: int = MAX_PACKETS,
+    longer: float = 1.0,
+    before: PacketRun | None = None,
+    number: int = 0,
 ) -> PacketRun:
     """
     Run a scenario for as long as a link's slowest motion asks for, within so many packets, and say what its queue does.
 
-    With `longer`, for so many times as long; whether it oscillates is then known from the run `before`.
+    With `longer`, for so many times as long; whether it oscillates is then known from the run `before`. Runs of another
+    `number` have another seed.
 
     Raises
     ------
@@ -190,13 +208,16 @@ def packet_run(
     part = min(longer, packets / (length.total * rate))
     built = Length(part * length.warm, part * length.measured, part * length.sample, length.reason)
     tell(str(state("stability.packet-run", link=link, seconds=built.total)))
-    result = run(Scenario(timed(tree, built), origin=scenario.origin), trace_links=True)
+    seed = int(tree["scenario"]["seed"]) + number
+    result = run(Scenario(timed(tree, built), origin=scenario.origin), trace_links=True, seed=seed)
     begin, end = result.window
     times = result.traces["time"].to_numpy()
     trace = result.traces["link_queue_packets"].sel(link=link).to_numpy()[(times >= begin) & (times <= end)]
     oscillates, period = _oscillates(result, link, packets) if before is None else (before.oscillates, before.period)
     row: dict[Any, Any] = result.links.loc[link].to_dict()
     low, high = np.percentile(trace, [(100 - PART) / 2, (100 + PART) / 2])
+    signal = float(row["loss"] + row["marked"])
+    parts = _levels(result, link, signal)
     return PacketRun(
         link=link,
         seconds=end - begin,
@@ -207,11 +228,47 @@ def packet_run(
         high=float(high),
         oscillates=oscillates,
         period=period,
-        signal=float(row["loss"] + row["marked"]),
+        signal=signal,
         timeouts=int(result.flows["timeouts"].sum()),
         lost=int((result.flows["drops"] + result.flows["losses"]).sum()),
-        halves=_halves(result, link, float(row["loss"] + row["marked"])),
+        halves={what: _half([own]) for what, own in parts.items()},
+        levels=parts,
+        packets=result.departures,
     )
+
+
+def together(runs: Sequence[PacketRun]) -> PacketRun:
+    """Average runs of the same length with different seeds; the first knows whether the queue oscillates."""
+    first, *others = runs
+    if not others:
+        return first
+
+    def half(what: Numbers) -> float:
+        by_seed = mean_interval([run.value(what) for run in runs]).half
+        return max(by_seed, _half([run.levels.get(what, ()) for run in runs]))
+
+    count = len(runs)
+    return replace(
+        first,
+        queue_mean=sum(run.queue_mean for run in runs) / count,
+        queue_std=sum(run.queue_std for run in runs) / count,
+        low=min(run.low for run in runs),
+        high=max(run.high for run in runs),
+        signal=sum(run.signal for run in runs) / count,
+        timeouts=sum(run.timeouts for run in runs),
+        lost=sum(run.lost for run in runs),
+        halves={what: half(what) for what in _MEASURES},
+        levels={},
+        runs=count,
+    )
+
+
+def _half(runs: Sequence[Levels]) -> float:
+    """Half the interval of the mean of runs, by the parts of their time."""
+    from ...analysis.parts import in_time
+
+    spread = in_time(runs)
+    return spread.half if spread.settled else math.inf
 
 
 def _oscillates(result: Result, link: str, packets: int) -> tuple[bool | None, float]:
@@ -222,11 +279,11 @@ def _oscillates(result: Result, link: str, packets: int) -> tuple[bool | None, f
     return answer.holds, math.nan if answer.oscillation is None else answer.oscillation.period
 
 
-def _halves(result: Result, link: str, signal: float) -> dict[Numbers, float]:
-    """How well a run tells the mean queue, its deviation and the part of packets dropped or marked."""
+def _levels(result: Result, link: str, signal: float) -> dict[Numbers, Levels]:
+    """The mean queue, its deviation and the part of packets dropped or marked in the parts of a run's time."""
     import numpy as np
 
-    from ...analysis.parts import PARTS, in_time, levels
+    from ...analysis.parts import PARTS, levels
 
     begin, end = result.window
     traces = result.traces.sel(link=link)
@@ -243,8 +300,7 @@ def _halves(result: Result, link: str, signal: float) -> dict[Numbers, float]:
         "deviation": lambda of: np.sqrt(np.maximum(of[1] - of[0] ** 2, 0.0)),
         "signal": lambda of: of[2] * signal / lost,
     }
-    spreads = {what: in_time([levels(number, parts)]) for what, number in numbers.items()}
-    return {what: spread.half if spread.settled else math.inf for what, spread in spreads.items()}
+    return {what: levels(number, parts) for what, number in numbers.items()}
 
 
 def _lasting(scenario: Scenario) -> tuple[Scenario, tuple[str, ...]]:
@@ -259,7 +315,10 @@ def _lasting(scenario: Scenario) -> tuple[Scenario, tuple[str, ...]]:
 
 def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
     """
-    Put a packet run beside an answer of the equations, and say which to trust.
+    Put packet runs beside an answer of the equations, and say which to trust.
+
+    One run is enough where they agree. A number in which they differ rests on several seeds, where all their runs
+    together need no more than so many packets.
 
     Raises
     ------
@@ -273,12 +332,24 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
     link = of.equations.links[0] if of.equations.links else str(of.scenario.canonical["link"][0]["name"])
     scenario, without = _lasting(of.scenario)
     first = packet_run(scenario, link, packets)
-    check = _beside(answer, first, without)
-    for longer in STABILITY.longer[1:]:
-        if not check.undecided or not check.run.enough:
-            break
-        check = _beside(answer, packet_run(scenario, link, packets, longer, first), without)
-    return check
+    runs = {STABILITY.first.longer: [first]}
+
+    def trial(effort: Effort) -> PacketCheck:
+        alike = runs.setdefault(effort.longer, [])
+        while len(alike) < effort.seeds:
+            alike.append(packet_run(scenario, link, packets, effort.longer, first, len(alike)))
+        return _beside(answer, together(alike), without)
+
+    def more(now: Effort, check: PacketCheck) -> Effort | None:
+        apart = any(item.what != "oscillates" for item in check.differences)
+        if not check.run.enough or not (check.undecided or (apart and now.seeds == 1)):
+            return None
+        swings = {what for what, half in check.run.halves.items() if math.isinf(half)}
+        moving = any(item.what in swings for item in check.undecided)
+        greater = STABILITY.more(now, moving=moving)
+        return next((one for one in greater if one.seeds * one.longer * first.packets <= packets), None)
+
+    return repeat(STABILITY.first, trial, more)
 
 
 def _beside(answer: Answer, measured: PacketRun, without: tuple[str, ...]) -> PacketCheck:
@@ -329,7 +400,7 @@ def _beside(answer: Answer, measured: PacketRun, without: tuple[str, ...]) -> Pa
     assumptions = (
         *([Assumption("no queue")] if math.isnan(queue) and differ("queue", measured.queue_mean, mean) else []),
         *_of_the_queue(of, measured, link, signal),
-        *not_kept(of, measured.timeouts, measured.lost, measured.seconds),
+        *not_kept(of, measured.timeouts, measured.lost, measured.seconds * measured.runs),
     )
     several = len(of.equations.links) > 1
     at_rest = 0.0 * queue if beside else std

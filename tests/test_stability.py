@@ -619,6 +619,11 @@ def test_a_small_limit_is_not_rounded_to_zero() -> None:
     answer = replace(answer, limits=[small])
     assert "down to 0.0001" in sentence(answer)
     assert limits_table(answer)["to"].tolist() == ["0.0001"]
+    # 14 flows of a slow PI "must grow to 35.63 for the equilibrium to be stable; that holds up to 35.89"
+    flows = replace(small, parameter="flows.count", kind="oscillation", now=14.0, value=35.63, holds_to=35.89)
+    said = "The number of flows has no whole value between 35.63 and 35.89, where the equilibrium would be stable."
+    assert said in sentence(replace(answer, limits=[replace(flows, unstable_now=2)]))
+    assert said not in sentence(replace(answer, limits=[replace(flows, unstable_now=2, holds_to=36.0)]))
 
 
 def test_a_number_of_flows_falls_to_one() -> None:

@@ -246,6 +246,11 @@ def _limit(limit: Limit) -> str:
     if limit.unstable_now is None:
         return _from_the_boundary(limit, name) if limit.changes else ""
     stable = limit.unstable_now == 0
+    ends = sorted((limit.value, limit.holds_to))
+    counts = limit.parameter.rpartition(".")[2] in ("count", "flows")
+    if limit.changes and counts and math.floor(ends[1]) < ends[0]:
+        span = " and ".join(_setting(end, limit) for end in ends)
+        return f"{name} has no whole value between {span}, where the equilibrium would {'not ' * stable}be stable"
     if limit.changes:
         return _until_unstable(limit, name, now, there) if stable else _until_stable(limit, name, now, there)
     if limit.kind == "none" and stable:

@@ -311,6 +311,10 @@ def test_a_look_holds_a_cycle_and_all_that_is_rare() -> None:
     tree["flows"][0]["congestion"] = {"kind": "bbr"}
     need = scales.needed(ac.Scenario(tree).canonical, "bottleneck")
     assert lab.look("BBR", tree, 1).length.measured == need.measured >= 20
+    tree["flows"][0]["congestion"] = {"kind": "reno"}
+    assert not scales.needed(ac.Scenario(tree).canonical, "bottleneck").rare
+    tree["link"][0]["queue"] = {"aqm": "avq", "capacity": "50 packets"}
+    assert scales.needed(ac.Scenario(tree).canonical, "bottleneck").rare
 
 
 def test_buffer_that_is_tried_is_named_by_the_packets_that_it_has() -> None:
@@ -759,6 +763,51 @@ def test_a_goodput_that_swings_is_no_cost_of_another_queue() -> None:
             assert effect.better is None
 
 
+@pytest.mark.parametrize(("change", "efforts"), [
+    ([], [(3, 4), (3, 16), (8, 16), (24, 16)]),
+    ([{"at": "5 s", "link": "bottleneck", "rate": "8 Mbit/s"}], [(8, 1), (24, 1)]),
+])  # fmt: skip
+def test_a_swing_is_looked_for_in_runs_four_times_as_long(
+    monkeypatch: pytest.MonkeyPatch, change: list[dict[str, str]], efforts: list[tuple[int, int]]
+) -> None:
+    """Of a scenario that has its own length the same three seeds were run again as "2 times as long", "4 times"."""
+    flows = [ac.flows(1, name="a", rtt="40 ms"), ac.flows(1, "bbr", name="b", rtt="40 ms")]
+    tree = ac.dumbbell(rate="9 Mbit/s", queue="drop-tail", flows=flows, duration="9 s", change=change).canonical
+    (unfair,) = (symptom for symptom in SYMPTOMS if symptom.key == "unfair")
+    made: list[tuple[int, int]] = []
+
+    def runs(_name: str, _tree: object, seeds: int, _seed: int, longer: int, **_: object) -> Mock:
+        made.append((seeds, longer))
+        own = Mock(numbers=[Mock()] * seeds, factor=longer, enough=True)
+        own.settled.return_value = own.swings.return_value = False
+        return own
+
+    present = runs("", tree, 3, 1, 1)
+    made.clear()
+    lab = Mock(length=None, budget=1, link="bottleneck", measure=runs)
+    lab.hopeless.return_value = False
+    monkeypatch.setattr(experiment, "_evidence", lambda *_: Evidence("", 0.1, 0.2, 0.1))
+    monkeypatch.setattr(experiment, "_cannot_tell", lambda *_: None)
+    experiment._decide(lab, tree, present, unfair, 1)
+    assert made == efforts
+
+
+def test_half_a_buffer_that_was_looked_at_for_too_short_a_time_is_run() -> None:
+    tree = link().canonical
+    (delay,) = (symptom for symptom in SYMPTOMS if symptom.key == "delay")
+
+    def runs(wait: float, *, enough: bool) -> Mock:
+        own = Mock(delay_p99=wait, delay_p50=wait, halves={delay.key: (wait, wait)})
+        found = Mock(numbers=[own], enough=enough)
+        found.of.return_value.mean = delay.value(own)
+        return found
+
+    for seen, enough, then, follows in ((0.01, True, 0.1, True), (0.01, False, 0.1, False), (0.1, True, 0.01, True)):
+        lab = Mock(link="bottleneck", look=Mock(return_value=runs(seen, enough=enough)))
+        lab.measure.return_value = runs(then, enough=True)
+        assert experiment._dose_response(lab, tree, delay, 0.1, 1) == follows
+
+
 def test_one_run_is_no_verdict_on_shares() -> None:
     """One run of 1103 s: Jain's index .67 ± .056, and "share unevenly"; other seeds have .64 to .97."""
     present = measured(beside_bbr(), 1)
@@ -776,7 +825,8 @@ def test_one_run_is_no_verdict_on_shares() -> None:
         assert experiment._evidence(runs, unfair).decided == decided
         if count > 1:  # seeds in step are off by the same, which the judge of intervals cannot see
             assert runs.of(unfair).half == pytest.approx(measures.spread(runs.numbers, "unfair").half)
-    assert [replace(present, numbers=(own,)).swings(unfair) for own in (run, sure)] == [True, False]
+    far = replace(run, jain=1.0, parts={"unfair": tuple(0.01 * part for part in drift)})
+    assert [replace(present, numbers=(own,)).swings(unfair) for own in (run, sure, far)] == [True, False, False]
     effects = remedy.effects(replace(present, numbers=(sure,)), replace(present, numbers=(replace(sure, jain=0.99),)),
                              {"bottleneck": 1.0})  # fmt: skip
     assert {effect.better for effect in effects if effect.key in ("jain", "goodput")} == {None}
@@ -898,13 +948,15 @@ def test_the_judge_of_causes_knows_the_words_of_every_change(scenario: ac.Scenar
 
 def test_of_two_controls_the_one_that_is_exchanged_is_the_cause() -> None:
     """ "Different congestion controls" made packets wait 168 ms, which waited 180 ms with CUBIC for all, too."""
-    tree = _link({"name": "a"}, {"name": "b", "congestion": "bbr"}).canonical
+    tree = _link({"name": "a", "pacing": "window"}, {"name": "b", "congestion": "bbr"}).canonical
     for symptom in ("delay", "loss", "idle"):
         named = {}
         for ablation in (*SPECIFIC, *GENERAL):
             change = ablation.apply(tree, "l", symptom)
             if change is not None and ablation.key in ("control", "mixed-controls"):
                 named[change.cause] = change.done
+                if change.done == "with CUBIC":  # only the other is exchanged
+                    assert change.tree["flows"][0] == tree["flows"][0]
                 then = ac.Scenario(change.tree).canonical
                 assert list(cause_checker.wrong_words(change.cause, change.done, tree, then, "l")) == []
         # in this order: "BBR and CUBIC (with Vegas: 1.7 %)" lost 13 %, of which CUBIC for all leaves 1.4 %

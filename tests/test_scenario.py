@@ -183,6 +183,8 @@ def test_with_sets_a_key_where_it_is() -> None:
     scenario = ac.Scenario({"scenario": {"duration": "2 s"}, "link": links, "flows": flows})
     red, pi = scenario.with_({"queue.max_threshold": "50 packets"}).canonical["link"]
     assert (red["queue"]["max_threshold"], pi["queue"].get("max_threshold")) == ("50 packets", None)
+    both = {"queue": {"aqm": "red", "capacity": "80 packets"}, "queue.min_threshold": "9 packets"}
+    assert {link["queue"]["min_threshold"] for link in scenario.with_(both).canonical["link"]} == {"9 packets"}
 
 
 def test_with_touches_nothing_else() -> None:

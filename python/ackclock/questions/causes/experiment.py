@@ -469,7 +469,7 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         if lab.length is not None or (not present.enough and lab.budget <= WHY.packets) or not more:
             return _cannot_tell(lab, present, symptom, evidence), present
         effort = more[0]
-        if not present.settled(symptom):  # twice as long narrows an interval by a third only
+        if effort.longer > present.factor and not present.settled(symptom):  # twice as long narrows it by a third only
             ahead = WHY.more(effort, moving=True)[:1]
             effort = next((far for far in ahead if not lab.hopeless(tree, far.longer, present.numbers, least)), effort)
         how = ", ".join(

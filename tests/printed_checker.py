@@ -28,7 +28,18 @@ NEARLY_ALL = "99.99 %"
 
 
 LIMITS = (4.339, 4.024, 3.597, 3.1, 2.575)
-"""Mean opinion scores at which users begin to be otherwise satisfied: G.107, table B.1."""
+"""Mean opinion scores at which users begin to be otherwise satisfied, ..."""
+USERS = (
+    "very satisfied",
+    "satisfied",
+    "some users dissatisfied",
+    "many users dissatisfied",
+    "nearly all users dissatisfied",
+    "not recommended",
+)
+"""... and how they are above and between and below them: G.107, table B.1."""
+MOST = 4.409
+"""The score of R = 93.2, all defaults of G.107: no call has more."""
 
 
 def _mos(score: float) -> str:
@@ -38,6 +49,15 @@ def _mos(score: float) -> str:
         if not any(abs(float(text) - limit) <= 0.5 * 10**-places for limit in LIMITS):
             return text
     return f"{score:.3f}"
+
+
+def _call(setting: Mapping[str, Any]) -> tuple[str, str]:
+    """The score and the words of a call, over the interval of the score."""
+    mean, half = setting["call"]["mos"], setting["half"]["mos"]
+    low, high = max(mean - half, 1.0), min(mean + half, MOST)
+    users = [USERS[sum(score < limit for limit in LIMITS)] for score in (low, high)]
+    one = users[0] == users[1] and round(low, 1) == round(high, 1)
+    return _mos(mean) if one else f"{_mos(low)} to {_mos(high)}", " to ".join(sorted({*users}, key=users.index))
 
 
 def wrong(answer: Mapping[str, Any]) -> list[str]:
@@ -187,12 +207,8 @@ def _people(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
         shown = re.sub(r"not known: .*?(?=  |$)", "", rows.get(names[row], ""))
         shown = re.sub(r"; the slowest of .*?(?=  |$)", _slowest(settings, faults), shown)
         faults += _near(names[row], shown, values)
-    mos = [
-        f"MOS {_mos(setting['call']['mos'])}, {setting['call']['words']}"
-        for setting in settings.values()
-        if setting["call"]
-    ]
-    if re.findall(r"MOS [0-9.]+, [a-z ]*[a-z]", rows.get("a call", "")) != mos:
+    mos = [f"MOS {', '.join(_call(setting))}" for setting in settings.values() if setting["call"]]
+    if re.findall(r"MOS [0-9. to]+, [a-z ]*[a-z]", rows.get("a call", "")) != mos:
         faults.append(f"a call: {rows.get('a call')}, not {mos}")
     return faults + _said(text, settings)
 
@@ -230,9 +246,9 @@ def _said(text: str, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
             continue
         grades = " to ".join(dict.fromkeys([*setting["grades"][:1], *setting["grades"][-1:]]))
         wanted = [f"bufferbloat grade {grades}"] if setting["grade"] else []
-        wanted += (
-            [f"a call has MOS {_mos(setting['call']['mos'])} ({setting['call']['words']})"] if setting["call"] else []
-        )
+        if setting["call"]:
+            score, users = _call(setting)
+            wanted.append(f"a call has MOS {score} ({users})")
         faults += [f"{name}: {words} is not said: {part}" for words in wanted if words not in part]
         page = re.search(r"a page loads in (.*)", part)
         if (page is None) != (setting["page_s"] is None or setting["half"]["page"] >= setting["page_s"]):

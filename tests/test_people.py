@@ -324,5 +324,22 @@ def test_a_call_of_the_scenario_tells_on_a_slow_line() -> None:
 def test_one_mos_is_not_said_of_two_satisfactions() -> None:
     """ "MOS 4.3 (satisfied)" stood beside "MOS 4.3 (very satisfied)"."""
     ratings = (93.0, 90.0, 89.9, 88.0, 75.0)
-    said = [_mos(Call(rating, 0.1, 0.05, 0.0, 0.0)) for rating in ratings]
-    assert said == ["MOS 4.4", "MOS 4.339", "MOS 4.337", "MOS 4.29", "MOS 3.8"]
+    said = [_mos(Call(rating, 0.1, 0.05, 0.0, 0.0).mos) for rating in ratings]
+    assert said == ["4.4", "4.339", "4.337", "4.29", "3.8"]
+
+
+def test_a_mos_and_its_satisfaction_are_said_as_far_as_seeds_tell() -> None:
+    """ "MOS 3.8 (some users dissatisfied)" of seeds that had 3.4, 3.7 and 4.4."""
+
+    def said(*ratings: float) -> str:
+        blank = Experience(None, math.nan, 0.02, math.nan, math.nan, 0, math.nan, 9.0)
+        calls = [Call(rating, 0.1, 0.05, 0.0, 0.0) for rating in (*ratings, sum(ratings) / len(ratings))]
+        *runs, mean = (replace(blank, call=call) for call in calls)
+        people = People({"now": replace(mean, runs=tuple(runs))}, ("l",))
+        shown = table(people).columns["now"]["a call"].replace(", ", " (")
+        assert f"a call has {shown})" in sentence(people)
+        return shown
+
+    assert said(66.0, 72.0, 92.0) == "MOS 2.64 to 4.4 (nearly all users dissatisfied to very satisfied"
+    assert said(74.0, 75.0, 76.0) == "MOS 3.7 to 3.9 (some users dissatisfied"
+    assert said(75.0, 75.0, 75.1) == "MOS 3.8 (some users dissatisfied"

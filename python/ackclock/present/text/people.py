@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from ...analysis.voice import SATISFACTION, Call, mean_opinion_score
+from ...analysis.voice import SATISFACTION, mean_opinion_score, transmission_rating
 from ...core._words import counted, listed
 from ...core.units import rate_text, time, time_within
 from ...questions.people import DOWNLOAD, FEWEST, PAGE, Experience, Measure, People
@@ -33,7 +33,7 @@ def table(people: People) -> TextTable:
 
 
 def _cells(experience: Experience, no_page: str) -> dict[str, str]:
-    voice = "" if experience.call is None else f"{_mos(experience.call)}, {experience.call.words}"
+    voice = "" if experience.call is None else ", ".join(_call(experience))
     absent = experience.call is None and math.isnan(experience.ping)
     there = "" if absent else _known(experience, "ping", _no_way(experience))
     if experience.half("ping") < experience.ping and math.isfinite(experience.ping_p99):
@@ -130,13 +130,24 @@ def _shown(experience: Experience, measure: Measure) -> str:
     return f"{value:.1f}" if measure == "mos" else time(value)
 
 
-def _mos(call: Call) -> str:
-    """The MOS, with the digits that show on which side of a limit of satisfaction it lies."""
+def _call(experience: Experience) -> tuple[str, str]:
+    """The MOS and the satisfaction of users, or the two ends of what its interval reaches."""
+    half, best = experience.half("mos"), mean_opinion_score(transmission_rating(0.0, 0.0))
+    ends = [min(max(experience.mos + k * half, 1.0), best) for k in (-1, 1)]
+    limits = {mean_opinion_score(least): words for least, words in SATISFACTION}
+    words = [next((own for limit, own in limits.items() if end >= limit), "not recommended") for end in ends]
+    if words[0] == words[1] and f"{ends[0]:.1f}" == f"{ends[1]:.1f}":
+        ends = [experience.mos]
+    return f"MOS {' to '.join(map(_mos, ends))}", " to ".join(dict.fromkeys(words))
+
+
+def _mos(score: float) -> str:
+    """A MOS, with the digits that show on which side of a limit of satisfaction it lies."""
     limits = [mean_opinion_score(least) for least, _ in SATISFACTION]
     places = next(
-        (count for count in (1, 2) if all(abs(round(call.mos, count) - limit) > 0.5 / 10**count for limit in limits)), 3
+        (count for count in (1, 2) if all(abs(round(score, count) - limit) > 0.5 / 10**count for limit in limits)), 3
     )
-    return f"MOS {call.mos:.{places}f}"
+    return f"{score:.{places}f}"
 
 
 def _short(experience: Experience) -> str:
@@ -144,7 +155,8 @@ def _short(experience: Experience) -> str:
     if experience.grade:
         answer.append(f"bufferbloat grade {_grades(experience)}")
     if experience.call is not None:
-        answer.append(f"a call has {_mos(experience.call)} ({experience.call.words})")
+        score, words = _call(experience)
+        answer.append(f"a call has {score} ({words})")
     if experience.half("page") < experience.page:
         answer.append(f"a page loads in {_known(experience, 'page')}")
     return ", ".join(answer) or "nothing to report"

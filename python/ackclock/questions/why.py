@@ -123,7 +123,7 @@ class Why(Card):
     cause: str
     """
     Key of the first cause (`questions.causes.VOCABULARY`); ``"not-found"`` of a symptom without one, ``"undecided"``,
-    or ``"none"`` where nothing is wrong.
+    or ``"none"`` where no symptom was found.
     """
     present: Setting
     other: Setting | None

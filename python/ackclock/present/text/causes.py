@@ -101,11 +101,11 @@ STATEMENTS: Final = {
     "both-causes": "{head}; it takes both {causes}.",
     "all-causes": "{head}; it takes all of {causes}.",
     "healthy": (
-        "Nothing is wrong: half of the packets wait at most {wait:time}, {lost}, and the link is used {used:share} of "
-        "the time."
+        "No symptom was found: half of the packets wait at most {wait:time}, {lost}, and the link is used {used:share} "
+        "of the time."
     ),
     "healthy-but": (
-        "Nothing is wrong most of the time: half of the packets wait at most {wait:time} (1 in 100: "
+        "No symptom was found: half of the packets wait at most {wait:time} (1 in 100: "
         "{tail:time}), {lost}, and the link is used {used:share} of the time."
     ),
     "lost": "{loss:share} are lost",

@@ -290,7 +290,7 @@ class Diagnosis:
 
     @property
     def sentences(self) -> list[Sentence]:
-        """Symptoms with their causes, the undecided, or that nothing is wrong."""
+        """Symptoms with their causes, the undecided, or that none was found."""
         sentences = [sentence(finding, self.link, on_way(self.present.numbers)) for finding in self.findings]
         return [*sentences, *self.undecided] or [_healthy(self)]
 

@@ -32,6 +32,7 @@ CAUSES = {
     "unresponsive": "traffic without congestion control|the rate of .* itself",
     "short-transfers": "transfers that come and go",
     "endless-flows": "endless flows that fill",
+    "other-traffic": "the other traffic",
     "mixed-controls": "different congestion controls",
     "round-trips": "round trips from",
     "absence": "endless flows that are not there all the time",

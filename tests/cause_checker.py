@@ -120,6 +120,11 @@ def _causes(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
 
 def wrong_words(cause: str, done: str, now: Tree, then: Tree, link: str) -> Iterator[str]:
     """The words of a cause and of what was done are those of the difference of two scenarios."""
+    kept = [flow["name"] for flow in then["flows"]]
+    gone = " and ".join(flow["name"] for flow in now["flows"] if flow["name"] not in kept)
+    streams = all(flow["traffic"]["kind"] in STREAMS for flow in then["flows"])
+    if (cause, done, streams) == (f"the other traffic ({gone})", f"without {gone}", True):
+        return
     rest = {"cause": cause, "done": done}
     for pair in _changes(now, then, link):
         for side, pattern in zip(rest, pair, strict=True):

@@ -21,7 +21,7 @@ import checkers
 from ackclock.core._words import called
 from ackclock.questions import causes, remedies
 from ackclock.questions.causes import experiment, measures, remedy, scales, shapers
-from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
+from ackclock.questions.causes.ablations import GENERAL, OTHERS, SPECIFIC
 from ackclock.questions.causes.experiment import Lab, diagnose
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.causes.sentences import Evidence
@@ -81,6 +81,19 @@ def test_a_stream_alone_loses_by_its_rate() -> None:
     losses = [finding for finding in answer.findings if finding.symptom == "loss"]
     assert [cause.key for cause in losses[0].causes] == ["unresponsive"]
     assert not any("cause not found" in sentence.text for sentence in answer.sentences)
+
+
+def test_a_call_that_loses_nothing_alone_is_not_its_own_cause() -> None:
+    """ "The cause is the rate of call-in itself", of 64 kbit/s beside flows and pages that fill a queue in bytes."""
+    diagnosis = ac.why("2 Mbit/s", "200 ms", flows=6, web=True, call=True).diagnosis
+    tree = diagnosis.lab.record["present"]["scenario"]
+    change = OTHERS.apply(tree, diagnosis.link, "stream")
+    assert change is not None
+    assert change.cause == "the other traffic (flows-1 and pages)"
+    then = ac.Scenario(change.tree).canonical
+    assert list(cause_checker.wrong_words(change.cause, change.done, tree, then, diagnosis.link)) == []
+    (own,) = (finding for finding in diagnosis.findings if finding.symptom == "stream")
+    assert [cause.key for cause in own.causes] == ["short-transfers+endless-flows"]
 
 
 def test_every_cause_is_in_the_vocabulary() -> None:

@@ -23,6 +23,7 @@ STATEMENTS: Final = {
     "unresponsive": "traffic without congestion control ({names})",
     "transfers": "transfers that come and go ({names})",
     "endless": "endless flows that fill the queue ({names})",
+    "others": "the other traffic ({names})",
     "without": "without {names}",
     "own-rate": "the rate of {names} itself",
     "tenth": "with a tenth of it for {names}",

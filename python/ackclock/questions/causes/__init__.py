@@ -14,14 +14,14 @@ sentence is. `why`, `compare`, `tune`, reports and the page use these and no oth
 """
 
 from ...core._words import called
-from .ablations import GENERAL, SPECIFIC
+from .ablations import GENERAL, OTHERS, SPECIFIC
 from .experiment import Cause, Diagnosis, Finding, Lab, chosen, diagnose
 from .measures import Numbers, numbers
 from .scales import Length, needed
 from .sentences import Evidence, Sentence
 from .symptoms import SYMPTOMS
 
-VOCABULARY = tuple(dict.fromkeys(ablation.key for ablation in (*SPECIFIC, *GENERAL)))
+VOCABULARY = tuple(dict.fromkeys(ablation.key for ablation in (*SPECIFIC, OTHERS, *GENERAL)))
 """Every cause that can be named."""
 
 __all__ = [

@@ -236,6 +236,16 @@ def _cross(tree: Tree, name: str, symptom: str) -> Change | None:
     return _without(tree, there, "unresponsive")
 
 
+def _others(tree: Tree, name: str, symptom: str) -> Change | None:
+    """Leave nothing but the streams over a link."""
+    streams = [flow for flow in _over(tree, name) if flow["traffic"]["kind"] in UNRESPONSIVE]
+    there = [flow for flow in tree["flows"] if flow not in streams]
+    if symptom != "stream" or not there:
+        return None
+    stays = [change for change in tree.get("change", []) if change.get("flows") not in {flow["name"] for flow in there}]
+    return _without(tree | {"change": stays}, there, "others")
+
+
 def _short(tree: Tree, name: str, symptom: str) -> Change | None:
     del symptom
     there = [
@@ -598,6 +608,8 @@ SPECIFIC: Final = (
     LinkAblation("round-trips", _unequal),
 )
 """Properties that a healthy path does not have."""
+OTHERS: Final = LinkAblation("other-traffic", _others)
+"""All traffic beside streams: where they lose packets without it, their own rate may be the cause."""
 GENERAL: Final = (
     LinkAblation("slow-start", _slow_start),
     LinkAblation("queue", _queue),

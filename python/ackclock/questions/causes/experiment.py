@@ -23,7 +23,7 @@ from ...experiment.ablation import Ablated, Ablation, Search, Tree, Verdict, app
 from ...experiment.progress import tell
 from ...experiment.runner import parallel
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
-from .ablations import GENERAL, SPECIFIC, LinkAblation, sized
+from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, sized
 from .measures import UNRESPONSIVE, Numbers, longest_wait, lost, numbers, on_way
 from .scales import CYCLES, ENDLESS, Length, bits, bulk, carried, lasting, needed, once, pace, quantities, room, timed
 from .sentences import Evidence, Sentence
@@ -586,10 +586,14 @@ def _causes(
 ) -> tuple[tuple[Cause, ...], tuple[str, ...]]:
     """Take away one thing at a time, then two; the specific things before the general ones."""
     before = present.of(symptom).mean
-    specific, general = (_ablations(of, lab.link, symptom) for of in (SPECIFIC, GENERAL))
+    specific, others, general = (_ablations(of, lab.link, symptom) for of in (SPECIFIC, (OTHERS,), GENERAL))
     if symptom.key == "delay" and _roomy(tree, lab.link, present):
         general = [ablation for ablation in general if ablation.key != "buffer"]
-    possible = (effect for effect in applied([*specific, *general], tree) if not lab.hopeless(effect.change.tree))
+    if symptom.key == "stream" and not _lose_alone(lab, tree, symptom, seed):
+        specific = [ablation for ablation in specific if ablation.key != "unresponsive"]
+    possible = (
+        effect for effect in applied([*specific, *others, *general], tree) if not lab.hopeless(effect.change.tree)
+    )
     names = tuple(dict.fromkeys(effect.key for effect in possible))
     like = present.length if symptom.key in SHARES else None  # shares move for long: compared as late
 
@@ -603,7 +607,7 @@ def _causes(
         there = {ablation.key: ablation for ablation in ablations if ablation.apply(tree) is not None}
         return take_away(pairs(list(there.values())[:PAIRS], tree), judge, Search())
 
-    for ablations in (specific, general):
+    for ablations in (specific, others, general):
         alone = take_away(applied(ablations, tree), judge, Search(), alternatives=True)
         causes = alone.of(Verdict.REMOVES) or two(ablations).of(Verdict.REMOVES)
         if causes:
@@ -614,6 +618,15 @@ def _causes(
 def _roomy(tree: Tree, link: str, present: Measured) -> bool:
     """Whether a buffer is never half full: then half of it would do the same, and its size causes nothing."""
     return max(own.peak for own in present.numbers) < 0.5 * room(tree, link)
+
+
+def _lose_alone(lab: Lab, tree: Tree, symptom: Symptom, seed: int) -> bool:
+    """Whether streams lose packets without all other traffic: less of them fits a queue in bytes, whatever fills it."""
+    change = OTHERS.apply(tree, lab.link, symptom.key)
+    if change is None:
+        return True
+    alone = lab.measure(f"{symptom.key}: {change.done}", change.tree, 1, seed)
+    return alone.of(symptom).mean > alone.limit(symptom)
 
 
 def _ablations(of: Sequence[LinkAblation], link: str, symptom: Symptom) -> list[Ablation]:

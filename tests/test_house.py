@@ -437,6 +437,24 @@ def test_keys_that_are_read_are_declared() -> None:
     assert read - declared == set()
 
 
+def test_every_file_of_rust_tests_is_in_a_binary() -> None:
+    """Where a crate's tests are one binary Cargo no longer looks for their files: one that nobody names never runs."""
+    merged = 0
+    for crate in CRATES:
+        manifest = tomllib.loads((crate / "Cargo.toml").read_text(encoding="utf-8"))
+        if manifest["package"].get("autotests", True):
+            continue
+        tests = crate / "tests"
+        modules = re.findall(
+            r"^ *(?:pub\(crate\) )?mod (\w+);", (tests / "main.rs").read_text(encoding="utf-8"), re.MULTILINE
+        )
+        own = [test["name"] for test in manifest["test"] if "path" not in test]
+        files = [path.parent.name if path.name == "mod.rs" else path.stem for path in tests.rglob("*.rs")]
+        assert sorted(files) == sorted(["main", *modules, *own]), crate.name
+        merged += 1
+    assert merged >= 4
+
+
 # Lengths
 
 

@@ -2,15 +2,13 @@
 //! (Manjunath and Raina): Hopf points, roots, normal forms against an independent 30-digit
 //! computation from the same equations.
 
-mod common;
-
+use crate::common::{
+    ALPHA, BETA, BMIN, C, DEFAULTS, GAMMA, K, KAPPA, Law, Policy, QTH, RHO, TAU, Tcp, close,
+    close_complex, tcp, tcp_start,
+};
 use ackclock_delay::{
     ContinuationOptions, Crossing, HopfPoint, Linear, Normalisation, c64, count_right_of,
     criticality, crossings, equilibrium, hopf_curve, is_stable, rightmost_roots,
-};
-use common::{
-    ALPHA, BETA, BMIN, C, DEFAULTS, GAMMA, K, KAPPA, Law, Policy, QTH, RHO, TAU, Tcp, close,
-    close_complex, tcp, tcp_start,
 };
 
 /// The first Hopf point met by parameter `free` in a range that starts or ends stable.

@@ -1,17 +1,15 @@
 //! Periodic orbits and Floquet multipliers against exact orbits, and against an independent Fourier
 //! collocation (eight digits).
 
-mod common;
-
 use std::f64::consts::{FRAC_PI_2, TAU as TWO_PI};
 
+use crate::common::{
+    DEFAULTS, GAMMA, KAPPA, MackeyGlass, Policy, QTH, TAU, Tcp, close, system, tcp, tcp_start,
+};
 use ackclock_delay::{
     Args, ContinuationOptions, Crossing, Cycle, End, Error, HopfPoint, Normalisation, Resolution,
     Scalar, System, Tolerance, c64, criticality, crossings, cycle_at, cycle_branch, cycle_fold,
     cycle_from_hopf, cycle_with_amplitude, floquet, hopf_near, integrate, period_doubling,
-};
-use common::{
-    DEFAULTS, GAMMA, KAPPA, MackeyGlass, Policy, QTH, TAU, Tcp, close, system, tcp, tcp_start,
 };
 
 system!(

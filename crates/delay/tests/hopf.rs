@@ -1,15 +1,15 @@
 //! Hopf points, curves and normal forms of systems from the literature.
 
-mod common;
-
 use std::f64::consts::{FRAC_PI_2, PI};
 
+use crate::common::{
+    Humphries, MackeyGlass, NeuralField, Neuron, Wright, close, close_complex, system,
+};
 use ackclock_delay::{Args, Scalar};
 use ackclock_delay::{
     ContinuationOptions, Crossing, End, Error, HopfPoint, Normalisation, System, bautin_points,
     branch, c64, critical_root, criticality, crossings, fold_near, hopf_curve, hopf_near,
 };
-use common::{Humphries, MackeyGlass, NeuralField, Neuron, Wright, close, close_complex, system};
 
 /// Wright's equation loses stability at a = pi/2 + 2 k pi; Faria's normal-form coefficients (2006).
 #[test]

@@ -1,11 +1,9 @@
 //! Characteristic roots against Lambert's W and published or recomputed spectra.
 
-mod common;
-
+use crate::common::{MackeyGlass, Neuron, SmallLoss, Wright, close, close_complex};
 use ackclock_delay::{
     Linear, c64, count_right_of, equilibrium, is_stable, rightmost_roots, root_near, roots_right_of,
 };
-use common::{MackeyGlass, Neuron, SmallLoss, Wright, close, close_complex};
 
 /// x' = -x(t - 1): the branches of Lambert's W at -1.
 #[test]

@@ -1,14 +1,10 @@
 //! Time integration against exact solutions.
 
-mod common;
-#[path = "reference/fixed.rs"]
-mod fixed;
-
 use std::f64::consts::{E, FRAC_PI_2};
 
+use crate::common::{DEFAULTS, MackeyGlass, Policy, TAU, Wright, close, system, tcp, tcp_start};
+use crate::reference::fixed::{FixedStep, Method};
 use ackclock_delay::{Args, Bound, Error, EventKind, Scalar, System, Tolerance, integrate};
-use common::{DEFAULTS, MackeyGlass, Policy, TAU, Wright, close, system, tcp, tcp_start};
-use fixed::{FixedStep, Method};
 
 /// x' = -x(t - 1) with x = 1 before 0, by the method of steps: a sum of (-1)^k (t - k + 1)^k / k!.
 fn pieces(t: f64) -> f64 {

@@ -1,13 +1,11 @@
 //! Questions that cannot be answered are refused, each with its cause, never answered wrongly.
 
-mod common;
-
+use crate::common::first_hopf;
 use ackclock_delay::{
     Args, Bound, ContinuationOptions, End, Error as Failure, Linear, Scalar, System,
     count_right_of, equilibria, equilibrium, rightmost_roots, root_near,
 };
 use ackclock_fluid::{Choices, Error, Model, Outside};
-use common::first_hopf;
 
 fn model(queue: &str, congestion: &str, rtt_ms: f64, choices: Choices) -> Model {
     let text = format!(

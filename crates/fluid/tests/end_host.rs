@@ -1,11 +1,8 @@
 //! "Cx-TCP" (Budzisz et al.), section IV: equilibria, their stability, and the largest number of
 //! flows, against a 30-digit computation.
 
-#[path = "reference/end_host.rs"]
-mod end_host;
-
+use crate::reference::end_host::{EndHost, Falling, Flows, Response};
 use ackclock_delay::{Linear, Tolerance, integrate, rightmost_roots};
-use end_host::{EndHost, Falling, Flows, Response};
 
 #[track_caller]
 fn close(got: f64, want: f64, tolerance: f64) {

@@ -1,11 +1,9 @@
 //! The closed formulas of "Compound TCP with RED" (Manjunath and Raina) evaluated at our
 //! equilibria: which are right, which misprinted.
 
-mod common;
-
+use crate::common::first_hopf;
 use ackclock_delay::c64;
 use ackclock_fluid::{Choices, Model};
-use common::first_hopf;
 
 #[track_caller]
 fn close(got: f64, want: f64, tolerance: f64) {

@@ -1,16 +1,11 @@
 //! The papers' Lyapunov functions: never growing at random states and along trajectories from them,
 //! and where a printed one does grow.
 
-#[path = "reference/end_host.rs"]
-mod end_host;
-#[path = "reference/lyapunov.rs"]
-mod lyapunov;
-
+use crate::reference::end_host::{EndHost, Falling, Flows, Response};
+use crate::reference::lyapunov::{Lyapunov, aimd_over_red};
 use ackclock_algorithms::{Owner, Stream};
 use ackclock_delay::{DynSystem, Tolerance, integrate};
 use ackclock_fluid::{Choices, Decrease, Form, Model};
-use end_host::{EndHost, Falling, Flows, Response};
-use lyapunov::{Lyapunov, aimd_over_red};
 
 /// "AIMD congestion control" (Wang et al.): 1.2 Gbit/s, 100 ms, RED without averaging of slope
 /// 1e-4. The paper's q is the queue above the threshold, which is zero here: there the queue is

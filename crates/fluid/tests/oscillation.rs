@@ -1,15 +1,13 @@
 //! Oscillations by independent routes: characteristic roots, collocation and time integration agree
 //! on where they set in, how, and how large they are.
 
-mod common;
-
+use crate::common::{cycles, first_hopf};
 use ackclock_delay::{
     Cycle, HopfPoint, Resolution, Tolerance, Trajectory, cycle_with_amplitude, floquet,
 };
 use ackclock_fluid::{
     Choices, CycleEnd, CycleOptions, Equilibrium, Error, Loop, Memory, Model, Rtt,
 };
-use common::{cycles, first_hopf};
 
 #[track_caller]
 fn close(got: f64, want: f64, tolerance: f64) {

@@ -1,15 +1,13 @@
 //! Scenarios of the papers, analysed, against an independent 30-digit computation from the papers'
 //! own equations.
 
-mod common;
-
+use crate::common::{cycles, first_hopf};
 use ackclock_delay::{ContinuationOptions, EventKind, HopfPoint, Tolerance, c64};
 use ackclock_fluid::{
     ApRed, Choices, Continuation, CycleEnd, CycleOptions, Decrease, Error, Form, LimitKind, Model,
     Plant, Rtt, Status, ap_red, ap_red_gain, margins, pi_design, pi_from_samples,
     pi_largest_lambda, pi_loop, red_loop, tcp_friendly_alpha,
 };
-use common::{cycles, first_hopf};
 
 #[track_caller]
 fn close(got: f64, want: f64, tolerance: f64) {

@@ -1,12 +1,10 @@
 //! Senders whose windows follow the queueing delay: where they rest, and the characteristic
 //! equations of their papers.
 
-mod common;
-
 use std::f64::consts::TAU;
 
+use crate::common::first_hopf;
 use ackclock_fluid::{Choices, Equilibrium, Form, Model, Rtt};
-use common::first_hopf;
 
 /// Packets/s.
 const RATE: f64 = 10_000.0;

@@ -12,9 +12,7 @@ use ackclock_meanfield::{
     Outcome, QueueLaw, Unresponsive, WindowLaw,
 };
 
-mod common;
-
-use common::{RATE, bottleneck, start, users};
+use crate::common::{RATE, bottleneck, start, users};
 
 const BUFFER: f64 = 0.002 * RATE;
 

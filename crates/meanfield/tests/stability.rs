@@ -9,9 +9,7 @@ use ackclock_meanfield::{
 };
 use num_complex::Complex64;
 
-mod common;
-
-use common::{RATE, bottleneck, start, users};
+use crate::common::{RATE, bottleneck, start, users};
 
 fn example(flows: f64) -> RedLink {
     RedLink {

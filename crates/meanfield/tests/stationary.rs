@@ -1,12 +1,9 @@
 //! The stationary law against numbers computed independently with 40 digits, and against simulated
 //! users.
 
-#[path = "reference/monte_carlo.rs"]
-mod monte_carlo;
-
+use crate::reference::monte_carlo::simulate_users;
 use ackclock_algorithms::{Owner, Stream};
 use ackclock_meanfield::{Aimd, Hazard, RenoStationary, SQUARE_ROOT_LAW, Stationary, WindowLaw};
-use monte_carlo::simulate_users;
 
 #[track_caller]
 fn close(value: f64, expected: f64, tolerance: f64) {

@@ -1,10 +1,8 @@
 //! AQMs in the engine: each in the equilibrium that its source promises, with twenty Reno flows on
 //! a link of 10 Mbit/s (833 packets/s).
 
-mod common;
-
+use crate::common::outcome;
 use ackclock_packet::LinkOutcome;
-use common::outcome;
 
 /// Returns what the link has seen from 40 s to 120 s, after its queue was given as `queue`.
 fn link(queue: &str, ecn: bool) -> LinkOutcome {

@@ -1,9 +1,7 @@
 //! A shaper whose rate follows probes, before a link whose rate varies.
 
-mod common;
-
+use crate::common::{bits, outcome};
 use ackclock_packet::Outcome;
-use common::{bits, outcome};
 
 /// 30, 8 and 30 Mbit/s for 60 s each, behind a deep queue; four downloads and pings at 20 Hz go
 /// through a shaper first.

@@ -2,10 +2,9 @@
 //! with its criterion judged on the sender's variables after every event. Where the draft
 //! contradicts itself, the test says so and judges what its pseudocode does.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
+use crate::common::scenario;
 use ackclock_algorithms::aqm::{Aqm, LinkView, PacketView, QueueView, Verdict};
 use ackclock_algorithms::congestion::{
     Ack, Bbr3, Bbr3Params, Bbr3State, BbrMode, CaState, CongestionAlgorithm as _,
@@ -14,7 +13,6 @@ use ackclock_algorithms::congestion::{
 use ackclock_algorithms::registry::{AqmFactory, AqmSpec, CongestionSpec, ControllerFactory};
 use ackclock_algorithms::{Parameters as _, Stream, Time};
 use ackclock_packet::{Options, Outcome, run};
-use common::scenario;
 
 /// Event that the sender saw.
 #[derive(Clone, Copy, Debug)]

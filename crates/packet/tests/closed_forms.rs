@@ -1,15 +1,13 @@
 //! The engine against theory: sawtooth cycles, the square-root law, queues with Poisson arrivals,
 //! CUBIC's curve.
 
-mod common;
-
 use std::sync::Arc;
 
+use crate::common::{outcome, scenario};
 use ackclock_algorithms::aqm::{Aqm, LinkView, PacketView, QueueView, Verdict};
 use ackclock_algorithms::registry::{AqmFactory, AqmSpec};
 use ackclock_algorithms::{Stream, Time};
 use ackclock_packet::{FlowSelection, Options, Outcome, TraceSelection, run};
-use common::{outcome, scenario};
 
 /// Drops packets whatever the queue.
 #[derive(Clone, Copy, Debug)]

@@ -1,14 +1,12 @@
 //! Effects of the options of TCP's ends on a run as a whole.
 
-mod common;
-
 use std::sync::Arc;
 
+use crate::common::{outcome, scenario};
 use ackclock_algorithms::aqm::{Aqm, LinkView, PacketView, QueueView, Verdict};
 use ackclock_algorithms::registry::{AqmFactory, AqmSpec};
 use ackclock_algorithms::{Stream, Time};
 use ackclock_packet::{Options, Outcome, run};
-use common::{outcome, scenario};
 
 /// Drops packets whatever the queue: each with this probability, or the one of this number.
 #[derive(Clone, Copy, Debug)]

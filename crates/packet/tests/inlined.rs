@@ -1,17 +1,15 @@
 //! The engine names no algorithm, but for labelled matches that inline the commonest ones. Those
 //! give the bits of the general way beside them.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::common::{difference, scenario};
 use ackclock_algorithms::aqm::{Aqm, LinkView};
 use ackclock_algorithms::congestion::CongestionControl;
 use ackclock_algorithms::registry::{AqmFactory, AqmSpec, CongestionSpec, ControllerFactory};
 use ackclock_algorithms::registry::{aqms, congestion};
 use ackclock_packet::{FlowSelection, Options, TraceSelection, run};
-use common::{difference, scenario};
 
 /// A registered algorithm, handed in as a user's own: the engine cannot know it.
 #[derive(Debug)]

@@ -1,10 +1,8 @@
 //! Links as operators have them: schedulers isolate and share, token buckets keep their profile,
 //! wires lose and delay as they are told.
 
-mod common;
-
+use crate::common::{difference, outcome, scenario};
 use ackclock_packet::{FlowOutcome, Options, Outcome, run};
-use common::{difference, outcome, scenario};
 
 const RATE: f64 = 10e6;
 /// Transmission time of 1500 B at [`RATE`], s.
@@ -127,7 +125,11 @@ fn one_priority_is_a_single_queue() {
             &format!("queue = {{ scheduler = \"priority\", {aqm} }}"),
             &flows,
         );
-        assert_eq!(common::difference(&single, &scheduled), None, "{aqm}");
+        assert_eq!(
+            crate::common::difference(&single, &scheduled),
+            None,
+            "{aqm}"
+        );
         assert!(single.links[0].drops + single.links[0].marks > 20, "{aqm}");
     }
 }

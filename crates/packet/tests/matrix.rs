@@ -1,13 +1,11 @@
 //! Every congestion control over every queue: one flow and ten, without and with ECN. The engine
 //! checks its ledgers at the end of each run.
 //!
-//! `cargo test --release -p ackclock-packet --test matrix -- --nocapture` prints the table.
+//! `cargo test --release -p ackclock-packet --test packet matrix:: -- --nocapture` prints the table.
 #![allow(clippy::print_stdout, reason = "the table is for readers")]
 
-mod common;
-
+use crate::common::outcome;
 use ackclock_algorithms::registry::{aqms, congestion};
-use common::outcome;
 
 /// Result of a run of a cell of the matrix.
 struct Cell {

@@ -16,12 +16,10 @@
 //! 100 s): RED 8/15 and a drop-tail queue of 15 packets at round trips of 50 to 250 ms.
 #![allow(clippy::print_stdout, reason = "the table is for readers")]
 
-mod common;
-
 use std::collections::BTreeMap;
 
+use crate::common::outcome;
 use ackclock_packet::Outcome;
-use common::outcome;
 
 /// Cells that differ: `AGREEMENT.md` has the cause.
 const EXPLAINED: [(&str, &str); 1] = [("vegas_N1", "utilisation")];

@@ -1,10 +1,8 @@
 //! One-way delay, its variation and loss of each class against independent computations.
 
-mod common;
-
+use crate::common::outcome;
 use ackclock_algorithms::{Owner, Stream};
 use ackclock_packet::{ClassOutcome, Outcome};
-use common::outcome;
 
 /// A path of 20 ms one way and 1 ms of transmission (1250 B at 10 Mbit/s) for each class of flows.
 fn network(head: &str, queue: &str, classes: &[&str]) -> Outcome {
@@ -212,6 +210,6 @@ fn a_run_until_done_counts_what_has_arrived() {
         general: true,
         ..ackclock_packet::Options::default()
     };
-    let general = ackclock_packet::run(&common::scenario(text), &options).expect("it runs");
-    assert_eq!(common::difference(&run, &general), None);
+    let general = ackclock_packet::run(&crate::common::scenario(text), &options).expect("it runs");
+    assert_eq!(crate::common::difference(&run, &general), None);
 }

@@ -1,10 +1,8 @@
 //! The fast path gives the bits of the general path where their clocks differ most: answers late by
 //! seconds, segments shorter than a SYN, events after the end, packets that arrive together.
 
-mod common;
-
+use crate::common::{difference, scenario};
 use ackclock_packet::{FlowSelection, Options, Outcome, TraceSelection, run};
-use common::{difference, scenario};
 
 fn on_path(text: &str, general: bool) -> Outcome {
     let options = Options {

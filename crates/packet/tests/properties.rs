@@ -1,13 +1,11 @@
 //! Random scenarios: whatever is asked, the ledgers balance, limits hold, and the same question has
 //! the same answer.
 
-mod common;
-
 use std::fmt::Write as _;
 
+use crate::common::{difference, scenario};
 use ackclock_packet::{FlowSelection, Options, TraceSelection, run};
 use ackclock_scenario::Setting;
-use common::{difference, scenario};
 use proptest::prelude::*;
 
 /// A class of flows, as choices.

@@ -1,9 +1,7 @@
 //! Links that send in batches: rates, delays and shares against closed forms.
 
-mod common;
-
+use crate::common::outcome;
 use ackclock_packet::Outcome;
-use common::outcome;
 
 /// Floods of 1500 B through links of their own; 30 s, measured from 5 s on.
 fn floods(links: &[String], rate: &str) -> Outcome {

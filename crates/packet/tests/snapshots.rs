@@ -1,12 +1,10 @@
 //! Small networks as tables that a reader can check by eye: a change of behaviour shows as a
 //! changed line.
 
-mod common;
-
 use std::fmt::Write as _;
 
+use crate::common::outcome;
 use ackclock_packet::Outcome;
-use common::outcome;
 
 const QUEUES: [(&str, &str); 5] = [
     ("drop-tail", "{ capacity = \"40 packets\" }"),

@@ -1,9 +1,7 @@
 //! Traces taken in pieces while a run goes on.
 
-mod common;
-
+use crate::common::scenario;
 use ackclock_packet::{FlowSelection, Options, Outcome, Simulation, TraceSelection, Traces, run};
-use common::scenario;
 
 /// All samples of one kind, as they stand in the pieces.
 fn joined<T: Clone>(pieces: &[Traces], values: impl Fn(&Traces) -> &Vec<T>) -> Vec<T> {

@@ -1,12 +1,10 @@
 //! Sessions and connections that come and go, against what queueing theory and arithmetic say of
 //! them.
 
-mod common;
-
+use crate::common::{difference, outcome, scenario};
 use ackclock_packet::{
     FlowOutcome, FlowSelection, Options, Outcome, TraceSelection, TransferOutcome, run,
 };
-use common::{difference, outcome, scenario};
 
 const HEAD: &str = "[scenario]\nduration = \"200 s\"\n[[link]]\nname = \"link\"\nrate = \"10 Mbit/s\"\nqueue = { capacity = \"unlimited\" }\n";
 

@@ -1,10 +1,8 @@
 //! Queues with classes: shares against closed forms, queues of every kind at the leaves, and the
 //! same account in each class whatever happens.
 
-mod common;
-
+use crate::common::{difference, outcome, scenario};
 use ackclock_packet::{Options, Outcome, run};
-use common::{difference, outcome, scenario};
 
 /// A link of 100 Mbit/s for 10 s with this queue, and classes of flows that are UDP of the given
 /// rates, or TCP without one.

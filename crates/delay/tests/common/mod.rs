@@ -1,5 +1,5 @@
 //! The delay systems of the tests, and the comparison they share.
-#![allow(dead_code, unused_imports, unreachable_pub, missing_docs)] // each test file uses a part of this module
+#![allow(dead_code, unused_imports, unreachable_pub, missing_docs)] // a benchmark uses a part of this module
 
 use ackclock_delay::{Args, Scalar, System, c64};
 
@@ -25,7 +25,7 @@ pub fn close_complex(got: c64, want: c64, tolerance: f64) {
 macro_rules! system {
     ($(#[$doc:meta])* $name:ident, $n:expr, [$($delay:expr),*], $rhs:expr) => {
         $(#[$doc])*
-        pub struct $name;
+        pub(crate) struct $name;
         impl System for $name {
             fn dimension(&self) -> usize {
                 $n

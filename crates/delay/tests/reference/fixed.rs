@@ -1,5 +1,4 @@
 //! Time integration with a fixed step: the reference of the adaptive integration.
-#![allow(dead_code, reason = "each test file uses a part of this module")]
 
 use ackclock_delay::{Args, Bound, DynSystem, Error, Result, Settled};
 
@@ -201,21 +200,6 @@ impl<'a, D: DynSystem + ?Sized> FixedStep<'a, D> {
     /// The current state.
     pub(crate) fn state(&self) -> &[f64] {
         &self.x
-    }
-
-    /// Replaces the parameters from now on.
-    ///
-    /// # Errors
-    /// [`Error::BadDelay`] when a new delay is shorter than the step or reaches further back than
-    /// the history kept.
-    pub(crate) fn set_parameters(&mut self, p: &[f64]) -> Result<()> {
-        self.p.copy_from_slice(p);
-        self.bounds = self.system.bounds(p);
-        self.settled = self.system.settle(p);
-        if !self.system.state_dependent() {
-            self.set_lookups()?;
-        }
-        Ok(())
     }
 
     #[inline]

@@ -1,5 +1,4 @@
 //! Questions as the tests ask them.
-#![allow(dead_code, reason = "each test file uses a part of this module")]
 
 use ackclock_delay::{Cycle, HopfPoint, Resolution, cycle_from_hopf, cycle_with_amplitude};
 use ackclock_fluid::{Equilibrium, Model};

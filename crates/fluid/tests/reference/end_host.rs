@@ -3,7 +3,6 @@
 //!
 //! Budzisz et al., "Cx-TCP", equations (1) to (6): w' = (1 - p(delta) w^2 / 2) / (RTT + delta),
 //! delta' = sum w / (RTT + delta) / C - 1.
-#![allow(dead_code, reason = "each test file uses a part of this module")]
 
 use ackclock_delay::{Args, Bound, Result, Scalar, System, equilibria};
 

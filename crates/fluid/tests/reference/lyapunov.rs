@@ -1,6 +1,5 @@
 //! Lyapunov functions of the papers: energies of a state that never grow along the solutions that
 //! their theorems are about.
-#![allow(dead_code, reason = "each test file uses a part of this module")]
 
 use ackclock_delay::{Args, DynSystem};
 use ackclock_fluid::Equilibrium;

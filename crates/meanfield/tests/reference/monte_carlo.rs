@@ -1,5 +1,4 @@
 //! Independent users, simulated one by one: the reference implementation of the stationary law.
-#![allow(dead_code, reason = "each test file uses a part of this module")]
 
 use ackclock_algorithms::Stream;
 

@@ -1,5 +1,5 @@
 //! Helpers that the integration tests share.
-#![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(dead_code, reason = "the test of memory uses a part of it")]
 
 use ackclock_packet::{Options, Outcome, run};
 use ackclock_scenario::Scenario;

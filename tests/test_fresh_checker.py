@@ -84,10 +84,6 @@ FAULTS: dict[str, tuple[ac.Scenario, dict[str, Any], Callable[[], Any]]] = {
             EXPERIMENT, "GENERAL", tuple(own for own in EXPERIMENT.GENERAL if own.key != "flows")
         ),
     ),
-    "few packets of a stream tell all": (
-        link("2 Mbit/s", "60 ms", {"aqm": "red", "capacity": "60 packets"}, bulk("cubic"), call("32 kbit/s")),
-        {}, lambda: patch.object(SYMPTOMS.Measured, "_counting", lambda _: 0.0),
-    ),
     "a short queue with a long tail": (
         link("5 Mbit/s", "30 ms", {"aqm": "codel", "capacity": "100 packets"}, bulk("cubic", 4)), {}, _short,
     ),

@@ -173,7 +173,7 @@ def test_transfers_that_do_not_end_are_no_healthy_link() -> None:
     (ended,) = (effect for effect in answer.effects if effect.key == "finished")
     assert ended.before < 0.5
     assert (ended.after, ended.better) == (1.0, True)
-    assert f"Only {share(ended.before)} of the transfers of incast come to their end. Otherwise nothing" in str(answer)
+    assert f"Only {share(ended.before)} of the transfers of incast come to their end. Otherwise no" in str(answer)
     assert f"100 % in place of {share(ended.before)} of the transfers of incast end" in answer.sentence
     assert "no gain" not in answer.sentence
 

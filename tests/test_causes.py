@@ -96,6 +96,27 @@ def test_a_call_that_loses_nothing_alone_is_not_its_own_cause() -> None:
     assert [cause.key for cause in own.causes] == ["short-transfers+endless-flows"]
 
 
+def test_a_stream_beside_classes_of_a_tree_is_judged() -> None:
+    """ "There is no class of flows" of a tree whose other traffic was taken away to see whether a call loses alone."""
+    leaf = {"aqm": "drop-tail", "capacity": "5 packets"}
+    rates = {"calls": "300 kbit/s", "rest": "700 kbit/s"}
+    of = {"calls": ["call"], "rest": ["bulk"]}
+    rows = [{"name": name, "rate": rate, "flows": of[name], "queue": leaf} for name, rate in rates.items()]
+    queue = {"scheduler": {"kind": "htb"}, "default": "rest", "classes": rows}
+    cbr = {"kind": "cbr", "rate": "500 kbit/s"}
+    tree = {
+        "scenario": {"duration": "10 s"},
+        "link": [{"name": "line", "rate": "1 Mbit/s", "delay": "10 ms", "queue": queue}],
+        "flows": [
+            {"name": "bulk", "path": ["line"], "rtt": "40 ms", "congestion": "cubic"},
+            {"name": "call", "path": ["line"], "rtt": "40 ms", "packet_size": "1000 B", "traffic": cbr},
+        ],
+    }
+    (own,) = (one for one in ac.why(scenario=ac.Scenario(tree)).diagnosis.findings if one.symptom == "stream")
+    assert own.evidence.value > 0.3
+    assert own.causes
+
+
 def test_every_cause_is_in_the_vocabulary() -> None:
     assert set(planted.KINDS) <= set(causes.VOCABULARY)
     assert len(set(causes.VOCABULARY)) == len(causes.VOCABULARY)

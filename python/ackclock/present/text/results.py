@@ -179,7 +179,7 @@ def _later_notes(result: Result) -> list[str]:
     tree = result._scenario
     filters = [link["name"] for link in tree["link"] if filters_acks(link, tree)]
     needless = [f"link `{name}`: its loss counts the ACKs that its filter drops as needless" for name in filters]
-    return [*presence.notes(result), *without_ecn.notes(result._scenario), *needless]
+    return [*presence.notes(result), *without_ecn.notes(tree), *needless]
 
 
 def notes_of(results: Sequence[Result]) -> list[str]:

@@ -35,8 +35,8 @@ PART: Final = 98.0
 """A queue's range is that in which it is for so much of the time, per cent."""
 
 Trust = Literal["both", "packets", "neither"]
-Numbers = Literal["mean", "deviation", "signal"]
-_MEASURES: Final[Mapping[Numbers, str]] = {"mean": "queue", "deviation": "deviation", "signal": "loss"}
+Measure = Literal["mean", "deviation", "signal"]
+_MEASURES: Final[Mapping[Measure, str]] = {"mean": "queue", "deviation": "deviation", "signal": "loss"}
 
 
 @dataclass(frozen=True)
@@ -64,20 +64,20 @@ class PacketRun:
     timeouts: int
     lost: int
     """Packets."""
-    halves: Mapping[Numbers, float] = field(default_factory=dict)
+    halves: Mapping[Measure, float] = field(default_factory=dict)
     """Half the 95 % interval of a number, by seeds and parts of the time; infinite of a time no longer than a swing."""
-    levels: Mapping[Numbers, Levels] = field(default_factory=dict, repr=False)
+    levels: Mapping[Measure, Levels] = field(default_factory=dict, repr=False)
     """The numbers in the parts of one run's time."""
     packets: int = 0
     """Packets of one run."""
     runs: int = 1
     """How many with different seeds."""
 
-    def value(self, what: Numbers) -> float:
+    def value(self, what: Measure) -> float:
         """A number by its name."""
         return {"mean": self.queue_mean, "deviation": self.queue_std, "signal": self.signal}[what]
 
-    def differs(self, what: Numbers, by_law: float) -> bool | None:
+    def differs(self, what: Measure, by_law: float) -> bool | None:
         """Whether a number differs from that of the equations; None where another run's may differ as much."""
         measured = self.value(what)
         half = self.halves.get(what, 0.0)
@@ -243,7 +243,7 @@ def together(runs: Sequence[PacketRun]) -> PacketRun:
     if not others:
         return first
 
-    def half(what: Numbers) -> float:
+    def half(what: Measure) -> float:
         by_seed = mean_interval([run.value(what) for run in runs]).half
         return max(by_seed, _half([run.levels.get(what, ()) for run in runs]))
 
@@ -279,7 +279,7 @@ def _oscillates(result: Result, link: str, packets: int) -> tuple[bool | None, f
     return answer.holds, math.nan if answer.oscillation is None else answer.oscillation.period
 
 
-def _levels(result: Result, link: str, signal: float) -> dict[Numbers, Levels]:
+def _levels(result: Result, link: str, signal: float) -> dict[Measure, Levels]:
     """The mean queue, its deviation and the part of packets dropped or marked in the parts of a run's time."""
     import numpy as np
 
@@ -295,7 +295,7 @@ def _levels(result: Result, link: str, signal: float) -> dict[Numbers, Levels]:
         return {}
     parts = np.array([part.mean(axis=1) for part in np.array_split(rows, PARTS, axis=1)]).T
     lost = float(signals.mean()) or 1.0
-    numbers: dict[Numbers, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    numbers: dict[Measure, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
         "mean": lambda of: of[0],
         "deviation": lambda of: np.sqrt(np.maximum(of[1] - of[0] ** 2, 0.0)),
         "signal": lambda of: of[2] * signal / lost,
@@ -389,7 +389,7 @@ def _beside(answer: Answer, measured: PacketRun, without: tuple[str, ...]) -> Pa
     swings = bool(by_law) and measured.oscillates is False and math.isfinite(measured.period)
     if by_law is not None and measured.oscillates is not None and by_law != measured.oscillates and not swings:
         differences.append(Difference("oscillates", by_law, measured.oscillates))
-    numbers: list[tuple[Difference, Numbers]] = [(Difference("mean", mean, measured.queue_mean), "mean")]
+    numbers: list[tuple[Difference, Measure]] = [(Difference("mean", mean, measured.queue_mean), "mean")]
     if swinging:
         numbers.append((Difference("deviation", std, measured.queue_std), "deviation"))
     if followed and measured.lost + measured.signal > 0:

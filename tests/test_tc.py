@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from ackclock.core.tc import kinds, units
+from ackclock.core.tc import units
 from ackclock.core.tc.scenarios import export_tc, import_tc
 from ackclock.questions.causes import shapers
 from conftest import Command
@@ -530,7 +530,7 @@ def test_mistakes_have_a_place_and_what_is_allowed(text: str, answer: str) -> No
     [
         ({"scheduler": "dualpi2"}, 'link[0].queue: Linux 6.1 has no "dualpi2"; allowed: pfifo'),
         ({"aqm": "codel", "capacity": "unlimited"}, "link[0].queue.capacity: codel counts packets; found unlimited"),
-        ({"aqm": "red", "capacity": "90 kB", "weight": "auto-1s"}, '.weight: tc has no "auto-1s"; allowed: a number'),
+        ({"aqm": "red", "capacity": "90 kB", "weight": "off"}, ".weight: no burst of tc gives 2^-0"),
         (
             {"scheduler": "ets", "default": "a", "classes": [{"name": "a"}, {"name": "b", "strict": True}]},
             "in Linux strict classes come first",
@@ -556,14 +556,34 @@ def test_what_red_chooses_is_written_as_the_numbers_that_it_has() -> None:
     """RED without thresholds, or with room for packets, or with a weight that is no power of two, was refused."""
     link = {"rate": "50 Mbit/s", "delay": "10 ms", "flows": ac.flows(9, "reno", rtt="40 ms"), "duration": "4 s"}
     automatic = ac.dumbbell(queue={"aqm": "red", "capacity": "500 packets"}, **link)
-    numbers = kinds.chosen(automatic.canonical["link"][0]["queue"], 50e6, 10e-3)
+    numbers = json.loads(automatic._core.on_links())["link"][0]["queue"]
     assert "auto" not in numbers.values()
     runs = [ac.run(scenario).json()["links"] for scenario in (automatic, ac.dumbbell(queue=numbers, **link))]
     assert runs[0] == runs[1]
     exported = export_tc(automatic)
-    assert "red limit 750000 min 15625 max 46875 avpkt 1500 burst 201 " in exported.files["tc"]
+    # without its bandwidth, tc lets the average age as on a link of 10 Mbit/s
+    words = "red limit 750000 min 15625 max 46875 avpkt 1500 burst 201 probability 0.1 bandwidth 50mbit\n"
+    assert words in exported.files["tc"]
+    assert not any("ageing" in note for note in exported.notes)
     assert any("weight: 0.00024 is 2^-12 in tc" in note for note in exported.notes)
     assert any("500 packets of 1500 B are 750000 B" in note for note in exported.notes)
+
+
+def test_what_tc_is_told_of_red() -> None:
+    """A slope was written as the default probability, and a root RED, which ages, was read as one that does not."""
+    queue = {"aqm": "red", "min_threshold": "20 packets", "max_threshold": "60 packets", "slope": 0.005}
+    given = ac.dumbbell(rate=RATE, queue={**queue, "weight": 2**-9}, flows=ac.flows(1, rtt="20 ms"), duration="1 s")
+    lines = export_tc(given).files["tc"]
+    assert " probability 0.2 bandwidth 100mbit\n" in lines
+    assert import_tc([("x", lines)], rate=RATE).scenario.canonical["link"][0]["queue"]["ageing"]
+    for parent, ages in (("prio", True), ("drr", False)):  # drr keeps a list of busy classes
+        inner = lines.replace("root", "parent 1:1")
+        tree = f"tc qdisc add dev bottleneck root handle 1: {parent}\n{inner}"
+        tree += "tc class add dev bottleneck parent 1: classid 1:1 drr\n" * (parent == "drr")
+        tree += "tc filter add dev bottleneck parent 1: protocol all prio 9 matchall flowid 1:1\n"
+        read = import_tc([("x", tree)], rate=RATE).scenario
+        assert read.canonical["link"][0]["queue"]["classes"][0]["queue"]["ageing"] is ages
+        assert not any("ageing" in note for note in export_tc(read).notes)
 
 
 def test_the_shaper_of_a_link_is_the_discipline_of_that_name() -> None:
@@ -579,7 +599,14 @@ def test_the_shaper_of_a_link_is_the_discipline_of_that_name() -> None:
         tree = {"scenario": {"name": "x", "duration": "9 s"}, "link": [{**link, "queue": queue}], "flows": [flow]}
         scenario = ac.Scenario(tree)
         read = again(scenario).canonical["link"][0]["queue"]
-        assert root in export_tc(scenario).files["tc"]
+        text = export_tc(scenario).files["tc"]
+        assert root in text
+        # what arrives was never redirected to the ifb
+        assert text.startswith("ip link add ifb4eth0 type ifb\n")
+        assert (
+            " dev eth0 parent ffff: protocol all prio 1 matchall action mirred egress redirect dev ifb4eth0\n" in text
+        )
+        assert import_tc([("x", text)]).notes == ()
         (row,) = again(scenario, "sqm").canonical["link"][0]["queue"]["classes"]
         row = row.get("classes", [row])[0]
         assert row["queue"] == read["classes"][0]["queue"]
@@ -640,6 +667,10 @@ def test_simple_qos_has_three_tiers() -> None:
     assert again(one, "sqm") == one
     with pytest.raises(ValueError, match=r"link\[0\].queue: sqm-scripts have cake .* found a tree of classes"):
         export_tc(scenario, "sqm")
+    # "none, or a script with cake" were allowed alone
+    framed = import_tc([("sqm", text.replace("'none'", "'ethernet'"))])
+    assert framed.scenario == scenario
+    assert framed.notes[0].endswith("overhead 44, mpu 0: a full packet counts 1514 B here, 1558 B there")
     with pytest.raises(ac.ScenarioError, match=r"sqm:8: linklayer: simple.qos sets sizes of the link layer"):
         import_tc(
             [

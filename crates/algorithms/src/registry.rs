@@ -262,6 +262,16 @@ macro_rules! registry {
                 }
             }
 
+            /// The same with the numbers that words stand for on a link, where it has a fluid law:
+            /// see [`FluidAqm::on_link`].
+            #[must_use]
+            pub fn on_link(&self, link: &LinkView) -> Self {
+                match self {
+                    $(Self::$fluid_aqm(params) => Self::$fluid_aqm(params.on_link(link)),)*
+                    _ => self.clone(),
+                }
+            }
+
             /// Its fluid law on a link, if it has one.
             #[must_use]
             pub fn fluid(&self, link: &LinkView) -> Option<AqmLaw> {

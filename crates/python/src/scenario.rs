@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
+use ackclock_algorithms::aqm::LinkView;
 use ackclock_scenario::{End, Scenario};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -76,6 +77,20 @@ impl PyScenario {
     /// JSON with every default.
     fn json(&self) -> &str {
         self.text()
+    }
+
+    /// JSON with every default, and numbers for the words by which the AQM of a link chooses its own.
+    fn on_links(&self) -> String {
+        let mut chosen = self.inner.clone();
+        for link in &mut chosen.links {
+            let shaped = link.shaper.map_or(link.rate, |shaper| shaper.rate);
+            link.aqm = link.aqm.on_link(&LinkView {
+                rate: link.rate.min(shaped),
+                delay: link.delay.seconds(),
+                capacity_packets: f64::INFINITY,
+            });
+        }
+        ackclock_scenario::to_json(&chosen)
     }
 
     /// TOML with every default.

@@ -240,14 +240,19 @@ def through_ifb(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     Linux queues packets that it sends; those that arrive are redirected to an intermediate functional block device
     (ifb), which `lines` then set instead of DEV.
     """
-    commands = [
-        f"ip link add {IFB} type ifb",
-        f"ip link set {IFB} up",
-        "tc qdisc replace dev DEV handle ffff: ingress",
-        f"tc filter replace dev DEV parent ffff: protocol all prio 1 matchall action mirred egress redirect dev {IFB}",
-        *(line.replace("dev DEV", f"dev {IFB}") for line in lines),
-    ]
+    commands = [*redirect("DEV", IFB), *(line.replace("dev DEV", f"dev {IFB}") for line in lines)]
     return commands, ["tc qdisc del dev DEV ingress", f"ip link del {IFB}"]
+
+
+def redirect(dev: str, ifb: str) -> list[str]:
+    """Return the lines by which what arrives at an interface goes through an ifb."""
+    at = f"dev {dev} parent ffff:"
+    return [
+        f"ip link add {ifb} type ifb",
+        f"ip link set {ifb} up",
+        f"tc qdisc replace dev {dev} handle ffff: ingress",
+        f"tc filter replace {at} protocol all prio 1 matchall action mirred egress redirect dev {ifb}",
+    ]
 
 
 def weight_exponent(minimum: int, burst: int, packet: int) -> int | None:

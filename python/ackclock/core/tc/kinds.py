@@ -218,9 +218,14 @@ LEAVES: Final[Mapping[str, Leaf]] = {
 NAMES: Final = (*LEAVES, "red", "choke", "cake")
 
 
-def read_leaf(kind: str, words: Sequence[str], place: Place, notes: list[str], printed: bool = False) -> Queue:
+def read_leaf(
+    kind: str, words: Sequence[str], place: Place, notes: list[str], printed: bool = False, asked: bool = False
+) -> Queue:
     """
     Return the queue of a queueing discipline without classes; `printed` words are those of tc's output.
+
+    `asked`: whether what it is attached to asks it for packets also while it is empty, by which RED knows that it is
+    (`red_dequeue` of sch_red.c): an interface and prio do, disciplines that keep a list of busy classes do not.
 
     Raises
     ------
@@ -231,7 +236,7 @@ def read_leaf(kind: str, words: Sequence[str], place: Place, notes: list[str], p
     if kind == "cake":
         return _read_cake(words, place, notes)
     if kind in ("red", "choke"):
-        return _read_red(kind, words, place, notes if printed else None)
+        return _read_red(kind, words, place, notes if printed else None, asked)
     leaf = LEAVES[kind]
     queue: Queue = {key: dict(value) if isinstance(value, dict) else value for key, value in leaf.base.items()}
     for option in leaf.options:
@@ -304,9 +309,11 @@ FULL_PACKET: Final = 1500
 """Size of the packets by which a capacity in bytes is told to what counts packets, B."""
 
 
-def write_leaf(queue: Mapping[str, Any], place: str, notes: list[str]) -> str:
+def write_leaf(
+    queue: Mapping[str, Any], place: str, notes: list[str], rate: float = math.inf, asked: bool = False
+) -> str:
     """
-    Return the words of a canonical queue, its kind first.
+    Return the words of a canonical queue on a link of so many bit/s, its kind first; `asked` as of `read_leaf`.
 
     Raises
     ------
@@ -324,7 +331,7 @@ def write_leaf(queue: Mapping[str, Any], place: str, notes: list[str]) -> str:
     if kind == "cake":
         return _write_cake(queue, place, notes)
     if kind in ("red", "choke"):
-        return _write_red(kind, queue, place, notes)
+        return _write_red(kind, queue, place, notes, rate, asked)
     leaf = LEAVES[kind]
     unit = _core.quantity(queue["capacity"])[1] if queue["capacity"] != "unlimited" else "none"
     if unit == "size" and kind != "bfifo":
@@ -401,13 +408,13 @@ def _defaults(queue: Mapping[str, Any]) -> dict[str, Any]:
 # RED and CHOKe: their weight is a power of two, which tc finds from a burst
 
 _RED_BASE: Final = {
-    "aqm": "red", "mode": "bytes", "spacing": "drawn", "gentle": False, "ageing": False, "mark_ceiling": "never",
+    "aqm": "red", "mode": "bytes", "spacing": "drawn", "gentle": False, "mark_ceiling": "never",
 }  # fmt: skip
 _RED_WORDS: Final = {"limit", "min", "max", "avpkt", "burst", "bandwidth", "probability", "ewma", "Scell_log"}
 _RED_FLAGS: Final = {"ecn": True, "noecn": False}
 
 
-def _read_red(kind: str, words: Sequence[str], place: Place, notes: list[str] | None) -> Queue:
+def _read_red(kind: str, words: Sequence[str], place: Place, notes: list[str] | None, asked: bool) -> Queue:
     """Read RED or CHOKe; with `notes`, where tc has printed it, and may have left words out."""
     given: dict[str, str] = {}
     marks = False
@@ -454,24 +461,11 @@ def _read_red(kind: str, words: Sequence[str], place: Place, notes: list[str] | 
     return {
         **_RED_BASE, "min_threshold": f"{low / packet!r} packets", "max_threshold": f"{high / packet!r} packets",
         "max_probability": probability, "weight": 2.0**-exponent, "mean_packet": f"{packet:g} B", "ecn": marks,
-        "capacity": f"{limit:g} B",
+        "capacity": f"{limit:g} B", "ageing": asked,
     }  # fmt: skip
 
 
-def chosen(queue: Mapping[str, Any], bits: float, delay: float) -> Queue:
-    """Return a canonical queue in which RED's "auto" is the number that it stands for on a link (Floyd 2001; ns-2)."""
-    if queue.get("aqm") != "red" or queue["slope"] != "none":
-        return dict(queue)
-    second = bits / (8 * number(queue["mean_packet"]))
-    least = max(5.0, 0.5 * number(queue["target_delay"]) * second)
-    least = least if queue["min_threshold"] == "auto" else number(queue["min_threshold"])
-    memory = 10 * second * max(0.1, 3 * (delay + 1 / second))
-    automatic = {"min_threshold": f"{least!r} packets", "max_threshold": f"{3 * least!r} packets"}
-    automatic |= {"weight": -math.expm1(-1 / memory)}  # type: ignore[dict-item]
-    return {**queue, **{key: value for key, value in automatic.items() if queue[key] == "auto"}}
-
-
-def _write_red(kind: str, queue: Mapping[str, Any], place: str, notes: list[str]) -> str:
+def _write_red(kind: str, queue: Mapping[str, Any], place: str, notes: list[str], rate: float, asked: bool) -> str:
     rows = queue if kind == "red" else queue["scheduler"]
     packet = number(rows["mean_packet"]) if kind == "red" else 1.0
     for key in ("min_threshold", "max_threshold", "weight"):
@@ -495,14 +489,18 @@ def _write_red(kind: str, queue: Mapping[str, Any], place: str, notes: list[str]
         raise ValueError(f"{place}.weight: no burst of tc gives 2^-{exponent} with a minimum of {low}")
     words = [kind, "limit", f"{round(number(queue['capacity']))}", "min", f"{low}", "max", f"{high}"]
     words += ["avpkt", f"{packet:g}"] if kind == "red" else []
-    words += ["burst", f"{burst}", "probability", f"{rows['max_probability']:.9g}"]
-    if kind == "choke" and rows["bandwidth"] != "link":
-        words += ["bandwidth", units.rate_text(number(rows["bandwidth"]))]
+    top = rows["max_probability"]
+    if kind == "red" and rows["slope"] != "none":
+        top = rows["slope"] * (number(rows["max_threshold"]) - number(rows["min_threshold"]))
+    words += ["burst", f"{burst}", "probability", f"{top:.9g}"]
+    # the rate of a link at which an average ages; without it tc takes 10 Mbit/s
+    own = rate if rows.get("bandwidth", "link") == "link" else number(rows["bandwidth"])
+    words += ["bandwidth", units.rate_text(own)] if math.isfinite(own) else []
     words += ["ecn"] if rows["ecn"] else []
     if kind == "red":
         keys = ("aqm", "min_threshold", "max_threshold", "max_probability", "weight", "mean_packet", "capacity", "ecn",
                 "scheduler", "target_delay", "slope")  # fmt: skip
-        _differences(queue, _RED_BASE, {(False, key) for key in keys}, place, notes)
+        _differences(queue, {**_RED_BASE, "ageing": asked}, {(False, key) for key in keys}, place, notes)
     return " ".join(words)
 
 

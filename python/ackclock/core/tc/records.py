@@ -144,8 +144,8 @@ def _lines(text: str, file: str, records: Read) -> None:
                 break
         if words and words[0].startswith("-"):
             words = words[1:]
-        if not words:
-            continue
+        if not words or (words[:2] == ["ip", "link"] and any("ifb" in word for word in words)):
+            continue  # an ifb that is made: what its queue is, tc says
         if words[0] == "match" and records.records and records.records[-1].what == "filter":
             records.records[-1].words += ["match", *words[1:]]
         elif words[0] not in OBJECTS:

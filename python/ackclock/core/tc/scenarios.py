@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from ..devices import redirect
 from ..scenario import Scenario
 from ..statement import state
 from . import libreqos, sqm, trees, units
-from .kinds import Queue, chosen, number, write_leaf
+from .kinds import Queue, number, write_leaf
 from .records import Place, Read, read
 
 PORT: Final = "1 Gbit/s"
@@ -271,7 +272,9 @@ def export_tc(scenario: Scenario, form: str = "tc", devices: Mapping[str, str] |
         return Exported({"sqm": _sqm(tree, names, notes)}, tuple(notes))
     lines: list[str] = []
     for at, link in enumerate(tree["link"]):
-        writer = trees.Writer(_device(names[link["name"]]))
+        rate = number(link["rate"]) if isinstance(link["rate"], str) else math.inf
+        writer = trees.Writer(_device(names[link["name"]]), rate)
+        lines += _redirected(writer.dev, names.values(), notes)
         trees.write(link["queue"], writer, f"link[{at}].queue")
         if link.get("policer", "none") != "none":
             notes.append(str(state("tc.no-policer", link=link["name"])))
@@ -282,12 +285,21 @@ def export_tc(scenario: Scenario, form: str = "tc", devices: Mapping[str, str] |
     return Exported({"tc": "\n".join([*lines, ""])}, tuple(notes))
 
 
+def _redirected(dev: str, others: Collection[str], notes: list[str]) -> list[str]:
+    """Return the lines by which what arrives at an interface goes through its ifb; a note where it is not known."""
+    if not dev.startswith("ifb"):
+        return []
+    own = next((name for name in others if f"{IFB}{name}"[:15] == dev), dev.removeprefix(IFB))
+    if own == dev:
+        notes.append(str(state("tc.not-redirected", dev=dev)))
+        return []
+    return redirect(own, dev)
+
+
 def _in_disciplines(scenario: Scenario) -> dict[str, Any]:
     """Return the canonical tree; a link's shaper is the discipline of that name, and RED's own choices are numbers."""
-    tree: dict[str, Any] = scenario.canonical
+    tree: dict[str, Any] = json.loads(scenario._core.on_links())
     for link in tree["link"]:
-        if isinstance(link["rate"], str):
-            link["queue"] = chosen(link["queue"], number(link["rate"]), number(link["delay"]))
         if link["shaper"] == "none":
             continue
         kind, rates = link["shaper"]["discipline"], {key: link["shaper"][key] for key in ("rate", "burst")}

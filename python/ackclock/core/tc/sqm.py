@@ -108,7 +108,7 @@ def records(text: str, file: str) -> Read:
             if rate <= 0:
                 every.notes.append(str(state("tc.unshaped", file=file, line=section.place.line, device=name)))
                 continue
-            lines = _lines(section, way, rate, name)
+            lines = _lines(section, way, rate, name, every.notes)
             own = read("\n".join(lines), file)
             for record in own.records:
                 record.place = Place(
@@ -119,7 +119,7 @@ def records(text: str, file: str) -> Read:
     return every
 
 
-def _lines(section: Section, way: str, rate: int, dev: str) -> list[str]:
+def _lines(section: Section, way: str, rate: int, dev: str, notes: list[str]) -> list[str]:
     script, qdisc = section.get("script", "piece_of_cake.qos"), section.get("qdisc", "fq_codel")
     if script not in SCRIPTS:
         section.places.get("script", section.place).wrong("a script that is not known", script, ", ".join(SCRIPTS))
@@ -134,11 +134,15 @@ def _lines(section: Section, way: str, rate: int, dev: str) -> list[str]:
         squashed = way == "i" and section.get("squash_ingress", "1") == "1"
         tins = "besteffort" if script.startswith("piece") or squashed else "diffserv3"
         return [f"tc qdisc replace dev {dev} root cake bandwidth {rate}kbit {tins} {size} {more}"]
-    if layer != "none":
+    if layer == "ethernet":
+        if overhead or section.whole("tcMPU"):
+            facts = {"place": section.places["linklayer"].where, "device": dev, "overhead": overhead}
+            notes.append(str(state("tc.stab", **facts, mpu=section.whole("tcMPU"), size=1514, counted=1514 + overhead)))
+    elif layer != "none":
         section.places["linklayer"].wrong(
             f"{script} sets sizes of the link layer (stab), which have no counterpart",
             layer,
-            "none, or a script with cake",
+            "none, ethernet, or a script with cake",
         )
     if qdisc not in LEAVES:
         section.places["qdisc"].wrong("a qdisc that is not known here", qdisc, ", ".join((*LEAVES, "cake")))

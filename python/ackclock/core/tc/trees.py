@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -104,7 +105,7 @@ def queue_of(device: Device, notes: list[str]) -> tuple[Queue, list[str]] | None
     if not roots:
         return None
     wanted: list[str] = []
-    queue = _built(roots[-1], device, notes, wanted)
+    queue = _built(roots[-1], device, notes, wanted, asked=True)
     known = ("root", "ingress", "clsact", "ffff:fff1", *(qdisc.parent for qdisc in device.built))
     notes += [
         str(state("tc.no-parent", place=qdisc.place.where, kind=qdisc.kind, parent=qdisc.parent))
@@ -115,12 +116,12 @@ def queue_of(device: Device, notes: list[str]) -> tuple[Queue, list[str]] | None
     return queue, wanted
 
 
-def _built(qdisc: Record, device: Device, notes: list[str], wanted: list[str]) -> Queue:
+def _built(qdisc: Record, device: Device, notes: list[str], wanted: list[str], asked: bool) -> Queue:
     device.built.append(qdisc)
     if qdisc.form != qdisc.kind:
         notes.append(str(state("tc.cake-mq", place=qdisc.place.where)))
     if qdisc.form in kinds.NAMES:
-        return kinds.read_leaf(qdisc.form, qdisc.words, qdisc.place, notes, qdisc.printed)
+        return kinds.read_leaf(qdisc.form, qdisc.words, qdisc.place, notes, qdisc.printed, asked)
     if qdisc.kind not in CLASSFUL:
         known = [*kinds.NAMES, *CLASSFUL]
         hint = nearest(qdisc.kind, known)
@@ -207,7 +208,7 @@ class _Tree:
         places = (handle, self.major) if self.qdisc.kind == "tbf" else (handle,)
         own = [qdisc for qdisc in self.device.qdiscs if qdisc.parent in places]
         if own:
-            return _built(own[-1], self.device, self.notes, self.wanted)
+            return _built(own[-1], self.device, self.notes, self.wanted, self.qdisc.kind == "prio")
         return self.tails.get(handle, {"aqm": "drop-tail", "capacity": f"{kinds.LENGTH} packets"})
 
     def _add(self, handle: str, parent: str, row: dict[str, Any], name: str = "") -> None:
@@ -549,6 +550,8 @@ class Writer:
     """Lines of one interface."""
 
     dev: str
+    rate: float = math.inf
+    """The link's, bit/s."""
     lines: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     used: set[int] = field(default_factory=set)
@@ -567,9 +570,11 @@ class Writer:
         return number
 
 
-def write(queue: Mapping[str, Any], writer: Writer, place: str = "queue", parent: str = "root") -> None:
+def write(
+    queue: Mapping[str, Any], writer: Writer, place: str = "queue", parent: str = "root", asked: bool = True
+) -> None:
     """
-    Add the lines that make a canonical queue.
+    Add the lines that make a canonical queue; `asked` as of `kinds.read_leaf`.
 
     Raises
     ------
@@ -580,7 +585,7 @@ def write(queue: Mapping[str, Any], writer: Writer, place: str = "queue", parent
         _reserve(queue, writer)
     at = f"dev {writer.dev} {parent if parent == 'root' else f'parent {parent}'}"
     if "classes" not in queue:
-        writer.add(f"qdisc replace {at} {kinds.write_leaf(queue, place, writer.notes)}")
+        writer.add(f"qdisc replace {at} {kinds.write_leaf(queue, place, writer.notes, writer.rate, asked)}")
         return
     scheduler = queue["scheduler"]
     kind = str(scheduler["kind"] if isinstance(scheduler, Mapping) else scheduler)
@@ -608,7 +613,7 @@ def write(queue: Mapping[str, Any], writer: Writer, place: str = "queue", parent
     for row, _, where in flat:
         # the kernel's own leaf holds as many packets as its device: 1000 of Ethernet, 32 of ifb, 3 of ppp
         if row.get("queue") and not (kind == "tbf" and _own_bytes(row["queue"])):
-            write(row["queue"], writer, f"{where}.queue", ids[row["name"]])
+            write(row["queue"], writer, f"{where}.queue", ids[row["name"]], kind == "prio")
     if kind != "tbf":  # all packets are its class's: it takes no filters
         _write_filters(flat, ids, writer, f"{major:x}:")
 

@@ -13,6 +13,13 @@ STATEMENTS: Final = {
     "police": "{place}: left out: police, which drops packets of a filter; a link can have a policer",
     "no-policer": "left out: the policer of {link}, which drops before this queue",
     "no-class": "{file}: {packets} have no class: they go around the queue, and are left out",
+    "not-redirected": (
+        "{dev}: what arrives at an interface must be redirected to it; of --dev LINK=ifb4DEV the commands do so for DEV"
+    ),
+    "stab": (
+        "{place}: {device}: left out: overhead {overhead}, mpu {mpu}: a full packet counts {size} B here, {counted} B "
+        "there"
+    ),
     "marked": 'packets of "{flows}" must carry the mark {mark}: nft or iptables set it',
     "not-in-sqm": "left out: {link}, which has no shaper: sqm-scripts set none without a rate",
     "red-room": "{place}.capacity: red counts bytes; {packets} of {packet:g} B are {bytes}",

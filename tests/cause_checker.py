@@ -109,7 +109,7 @@ def _causes(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
         return
     now = runs.record[symptom["runs"][0]]["scenario"]
     place = begin.end()
-    said = list(re.finditer(r" \(((?:[^()]|\([^()]*\))*?): -?[0-9][^()]*\)", tail))
+    said = list(re.finditer(r" \(((?:[^()]|\([^()]*\))*?): (?:below )?-?[0-9][^()]*\)", tail))
     for cause, found in zip(causes, said, strict=True):
         words = re.sub(r"^(?:,| and) ", "", tail[place : found.start()]).removesuffix(" together")
         place = found.end()

@@ -360,13 +360,8 @@ def _symptom(what: Any, limit: Any, gone: float) -> Any:
         _spread(head, symptom, sentence)
         assert before > bound, (sentence["text"], before, bound)
         assert bool(causes) == ("cause not found" not in sentence["text"])
-        shown = re.findall(r": (-?[0-9.e+-]*[0-9]) ?(us|ms|s|%|)(?= ±| \[|\))", tail)
-        for cause, stated in zip(causes, re.findall(r": (-?[0-9][^)]*)\)", tail), strict=True):
-            _spread(stated, cause, sentence)
-        assert len(shown) == len(causes), (sentence["text"], shown)
-        for cause, (text, unit) in zip(causes, shown, strict=True):
-            value = 1 - cause["value"] if "Jain" in sentence["text"] else cause["value"]
-            _near(float(text) * {"": 1.0, "%": 0.01, **_UNIT}[unit], value, sentence, 6e-4 if unit else 6e-3)
+        for cause, stated in zip(causes, re.findall(r": ((?:below )?-?[0-9][^)]*)\)", tail), strict=True):
+            _remains(stated, cause, sentence)
         for cause in causes:
             (key,) = cause["runs"]
             after = float(np.mean(runs.values(key, what) or [math.nan]))
@@ -376,6 +371,23 @@ def _symptom(what: Any, limit: Any, gone: float) -> Any:
             assert below or after <= 0.2 * before + 1e-9, (sentence["text"], key, after, before)
 
     return checked
+
+
+def _remains(text: str, cause: dict[str, Any], sentence: dict[str, Any]) -> None:
+    """What is left without a cause: its number, or for certain less than the limit or than a fifth of what it was."""
+    found = re.match(r"(below )?(-?[0-9.e+-]*[0-9]) ?(us|ms|s|%|)(?= ±| \[|$)", text)
+    assert found is not None, (sentence["text"], text)
+    stated = float(found[2]) * {"": 1.0, "%": 0.01, **_UNIT}[found[3]]
+    if found[1]:
+        most = cause["value"] + float(cause["half"] or 0.0)
+        bound = cause["limit"] if most <= cause["limit"] else 0.2 * cause["before"]
+        assert most <= bound + 1e-9, (sentence["text"], most)
+        _near(stated, bound, sentence, 6e-4)
+        return
+    assert found[3] != "%", (sentence["text"], "of shares only the side is known for longer")
+    _spread(text, cause, sentence)
+    value = 1 - cause["value"] if "Jain" in sentence["text"] else cause["value"]
+    _near(stated, value, sentence, 6e-4 if found[3] else 6e-3)
 
 
 def _spread(text: str, evidence: dict[str, Any], sentence: dict[str, Any]) -> None:

@@ -1029,4 +1029,4 @@ def test_losses_on_the_wire_are_losses() -> None:
         {"link.bottleneck.loss": 0.03}
     )
     (lost,) = [said for said in diagnose(link).sentences if said.predicate == "loses-much"]
-    assert "; the cause is losses on the wire (without the loss of bottleneck: 0." in lost.text
+    assert "; the cause is losses on the wire (without the loss of bottleneck: below 1.0 %)" in lost.text

@@ -97,6 +97,7 @@ STATEMENTS: Final = {
     "unfair": "The flows share unevenly: Jain's index is {value}",
     "hosts": "The hosts share unevenly: Jain's index over hosts is {value}",
     "tried": " ({tried} taken away one by one)",
+    "below": "below {limit:share}",
     "not-found": "{head}; cause not found{tried}.",
     "cause": "{head}; the cause is {causes}.",
     "both-causes": "{head}; it takes both {causes}.",

@@ -716,13 +716,25 @@ def sentence(finding: Finding, link: str, way: object = "") -> Sentence:
         tried = state("causes.tried", tried=counted(len(set(finding.tried)), "thing")) if finding.tried else ""
         text = state("causes.not-found", head=head, tried=tried)
     else:
-        parts = [f"{cause.words} ({cause.done}: {_shown(cause.evidence[0], symptom)})" for cause in finding.causes]
+        parts = [f"{cause.words} ({cause.done}: {_left(cause.evidence[0], symptom)})" for cause in finding.causes]
         case = {1: "cause", 2: "both-causes"}.get(len(parts), "all-causes")
         text = state(f"causes.{case}", head=head, causes=listed(parts))
     numbers_of = {"value": finding.evidence.value, "limit": finding.evidence.limit}
     numbers_of |= {f"after {cause.key}": cause.evidence[0].value for cause in finding.causes}
     evidence = (finding.evidence, *(part for cause in finding.causes for part in cause.evidence))
     return Sentence(f"link {link}", symptom.predicate, str(text), numbers_of, evidence)
+
+
+def _left(evidence: Evidence, symptom: Symptom) -> str:
+    """
+    What is left of a symptom without a cause. Of parts of the packets or the time only what was decided is said.
+
+    With another setting flows may move together for as long as a run, and lose less, or idle less, for good.
+    """
+    if symptom.show is not share:
+        return _shown(evidence, symptom)
+    below = evidence.value + evidence.half <= evidence.limit
+    return str(state("causes.below", limit=evidence.limit if below else LITTLE * evidence.before))
 
 
 def _shown(evidence: Evidence, symptom: Symptom) -> str:

@@ -814,6 +814,32 @@ def test_a_report_leaves_out_what_its_budget_does_not_decide() -> None:
     assert "equilibria and oscillations" not in bare
 
 
+@pytest.mark.parametrize(
+    ("queue", "link", "borders"),
+    [({"aqm": "threshold"}, (20, 4, 40), True), ({"aqm": "red", "capacity": "833 packets"}, (100, 50, 20), False)],
+)
+def test_a_hopf_curve_in_a_chart_borders_its_area(
+    queue: dict[str, str], link: tuple[int, int, int], borders: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ran between two unstable areas (50 ms, not 284 ms), or in another law than the area's."""
+    rate, count, rtt = link
+    flows = ac.flows(count, "illinois", rtt=f"{rtt} ms")
+    of = ac.stability(ac.dumbbell(rate=f"{rate} Mbit/s", queue=queue, flows=flows, duration="9 s"), equilibrium=0)
+    answer = of.answer(["rtt", "rate"])
+    curves = []
+    monkeypatch.setattr(report, "_CHART", (2, 2))
+    monkeypatch.setattr(report.plots, "chart", lambda *_, curve, **__: curves.append(curve))
+    report._plane(of, answer, {"rtt": None, "rate": None}, lambda _, ask: ask())
+    [curve] = curves
+    assert (curve is not None) == borders
+    if borders:
+        [limit] = [limit for limit in answer.limits if limit.parameter == "rtt" and limit.changes]
+        there = curve.table.sort_values("rate")
+        assert np.interp(of._now(of.equations.parameter("rate")), there["rate"], there["rtt"]) == pytest.approx(
+            limit.value, rel=0.01
+        )
+
+
 def test_marks_are_not_called_losses() -> None:
     """ "Loss 21.04 %" of DCTCP over a switch that drops nothing."""
     queue = {"aqm": "pi", "capacity": "1000 packets", "ecn": True}

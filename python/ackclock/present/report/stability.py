@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SIZE = (7.6, 2.9)
-_CHART = 40
-"""Points of a chart in each direction."""
+_CHART = (40, 38)
+"""Points of a chart in each direction; as many in both would lie on a curve from corner to corner."""
 _PERIODS = 12
 """Periods of an oscillation that a close view shows."""
 
@@ -208,9 +208,13 @@ def _plane(
     drawings = []
     plane = f"{first} and {second}"
     chart = tried(f"the chart of {plane}", lambda: of.chart(first, second, across, up, points=_CHART))
-    curve = tried(f"the Hopf curve of {plane}", lambda: of.hopf_curve(first, second, across, up))
+    # other Hopf points, between two unstable equilibria, bound nothing
+    start = next((one.point for one in answer.limits if one.parameter in (first, second) and one.point), None)
+    ask = partial(of.hopf_curve, first, second, across, up, start=start)
+    curve = None if start is None else tried(f"the Hopf curve of {plane}", ask)
     if chart is not None:
-        drawings.append(_drawn("chart", partial(plots.chart, chart, curve=curve), (7.6, 3.8)))
+        bounds = curve if start is not None and of.in_these_laws(start) else None
+        drawings.append(_drawn("chart", partial(plots.chart, chart, curve=bounds), (7.6, 3.8)))
     if curve is not None:
         drawings.append(_drawn("hopf curve", partial(plots.hopf_curve, curve), (7.6, 3.4)))
     return [Section(plane, drawings)] if drawings else []

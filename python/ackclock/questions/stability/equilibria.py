@@ -178,6 +178,10 @@ class EquilibriumAnalysis:
         raw = point._regime or self.equilibrium._raw
         return self.equations.model.system(raw), raw
 
+    def in_these_laws(self, point: HopfPoint) -> bool:
+        """Whether a Hopf point lies in the regimes of the laws that hold at the equilibrium, as a chart does."""
+        return self._regime(point)[1].regimes == self.equilibrium._raw.regimes
+
     # linear questions
 
     def roots(self, count: int = 6) -> Spectrum:

@@ -537,16 +537,16 @@ def side_by_side(values: dict[tuple[str, str], dict[str, float]]) -> Comparison:
 def test_engines_of_which_one_has_a_period_do_not_agree() -> None:
     """ "The engines agree." stood under a row of the table that said "no"."""
     both = {"packet": 20.0, "fluid": 21.0}
-    assert "The engines agree." in str(side_by_side({("queue", "shared"): both}))
+    assert "The engines agree in each measure that two of them have." in str(side_by_side({("queue", "shared"): both}))
     said = str(side_by_side({("queue", "shared"): both, ("period", "shared"): {"packet": 1.07}}))
-    assert "agree." not in said
+    assert "engines agree" not in said
     assert said.endswith(
         "period of shared: 1.07 s in the packet engine; in the fluid engine no period stands out, or its swing is "
         "below 10% of the mean queue."
     )
     # DCTCP over a threshold: "in the fluid engine no regular swing", of a queue that its equations do not have
     alone = side_by_side({("queue", "shared"): {"packet": 20.0}, ("period", "shared"): {"packet": 1.07}})
-    assert "The engines agree." in str(alone)
+    assert "The engines agree in each measure that two of them have." in str(alone)
 
 
 def test_one_sentence_does_for_one_cause() -> None:
@@ -669,7 +669,7 @@ def test_engines_on_a_steady_queue() -> None:
     assert set(comparison.lines) == {"packet", "fluid", "mean-field"}
     table = comparison.table
     assert list(table.columns) == ["packet", "fluid", "mean-field", "agree"]
-    assert table.loc["utilization of shared", "agree"] == "yes"
+    assert table.loc["utilisation of shared", "agree"] == "yes"
     queue = table.loc["queue of shared"]
     assert abs(queue["fluid"] - queue["packet"]) < 0.5 * queue["packet"]
     assert comparison.stable

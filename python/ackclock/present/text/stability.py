@@ -357,7 +357,7 @@ def packet_check(answer: PacketCheck) -> str:
     text += f"In {runs} of {time(run.seconds)}{''.join(WITHOUT[what] for what in answer.without)} "
     text += f"{_queue(run.oscillates, run.low, run.high, mean, of=of, period=run.period)}."
     if answer.trust == "both":
-        return f"{text} They agree."
+        return f"{text} They agree in {listed([DIFFERENCES[what].partition(' (')[0] for what in answer.compared])}."
     if answer.trust == "packets":
         these = "that" if len(answer.differences) == 1 else "these"
         of_what = "" if any(differing.what == "oscillates" for differing in answer.differences) else f" for {these}"

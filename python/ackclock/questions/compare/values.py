@@ -21,8 +21,12 @@ UNITS: Final = {
     "period": "s",
     "window": "packets",
 }
-WORDS: Final = {"deviation": "standard deviation of the queue", "loss": "loss or marks"}
-"""Names of measures whose key does not say it."""
+WORDS: Final = {
+    "utilization": "utilisation",
+    "deviation": "standard deviation of the queue",
+    "loss": "loss or marks",
+}
+"""Names of measures that are not their keys."""
 
 
 @dataclass(frozen=True, repr=False)

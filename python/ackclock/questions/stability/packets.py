@@ -127,6 +127,8 @@ class PacketCheck:
     """The motion that lasts after a large disturbance though the equilibrium is stable: packets may be at either."""
     undecided: tuple[Difference, ...] = ()
     """In what the two differ by no more than another run of packets may differ from this one."""
+    compared: tuple[str, ...] = ()
+    """What both have, of the kinds of `Difference`."""
 
     @property
     def trust(self) -> Trust:
@@ -140,7 +142,7 @@ class PacketCheck:
 
     @property
     def agree(self) -> bool:
-        """Whether they differ in nothing."""
+        """Whether they differ in nothing that was `compared`."""
         return not self.differences
 
     @property
@@ -387,8 +389,11 @@ def _beside(answer: Answer, measured: PacketRun, without: tuple[str, ...]) -> Pa
     differences = []
     # a regular swing by less than half the mean is no oscillation by its predicate, but none that is missing either
     swings = bool(by_law) and measured.oscillates is False and math.isfinite(measured.period)
-    if by_law is not None and measured.oscillates is not None and by_law != measured.oscillates and not swings:
-        differences.append(Difference("oscillates", by_law, measured.oscillates))
+    compared: list[str] = []
+    if by_law is not None and measured.oscillates is not None and not swings:
+        compared.append("oscillates")
+        if by_law != measured.oscillates:
+            differences.append(Difference("oscillates", by_law, measured.oscillates))
     numbers: list[tuple[Difference, Measure]] = [(Difference("mean", mean, measured.queue_mean), "mean")]
     if swinging:
         numbers.append((Difference("deviation", std, measured.queue_std), "deviation"))
@@ -416,6 +421,7 @@ def _beside(answer: Answer, measured: PacketRun, without: tuple[str, ...]) -> Pa
         without,
         beside,
         open_,
+        (*compared, *(what for _, what in numbers)),
     )
 
 

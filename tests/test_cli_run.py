@@ -408,9 +408,10 @@ except KeyboardInterrupt:
 
 
 def test_the_stability_of_a_link_in_numbers(ackclock: Command) -> None:
-    """Only a file was taken, and --rtt was how the equations have round trips."""
-    link = ["--rate", "20mbit", "--rtt", "40ms", "--flows", "20", "--aqm", "pi", "--congestion", "reno"]
+    """Only a file was taken, --rtt was how the equations have round trips, and --set was refused."""
+    link = ["--rate", "20mbit", "--rtt", "40ms", "--aqm", "pi", "--congestion", "reno", "--set", "flows.count=20"]
     done = ackclock("stability", *link, "--from", "equations", "--vary", "flows", "--json")
     answer = json.loads(done.stdout)
     assert answer["scenario"] == "a link of 20mbit"
+    assert {limit["now"] for limit in answer["limits"]} == {20}
     assert "may grow to 600, the end of the range" in answer["sentence"]

@@ -208,9 +208,9 @@ def _texts(tree: Any, key: str = "") -> Iterator[tuple[str, str]]:
             yield from _texts(value, f"{key}[{place}]")
 
 
-def one_variant(options: argparse.Namespace, command: str) -> tuple[str, Scenario]:
-    """Return the changes of --set, in words, and the scenario."""
-    variants = variants_of(options.file, load_file(options.file), options.changes)
+def one_variant(options: argparse.Namespace, command: str, given: Scenario | None = None) -> tuple[str, Scenario]:
+    """Return the changes of --set, in words, and the scenario: by default that of the file."""
+    variants = variants_of(options.file, given or load_file(options.file), options.changes)
     if len(variants) > 1:
         raise WrongInputError(f"--set: {command} takes one value for each key")
     [(label, scenario)] = variants

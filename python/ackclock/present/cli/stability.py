@@ -80,15 +80,13 @@ def _asked(options: argparse.Namespace) -> tuple[str, Scenario]:
         if any(number is not None for number in numbers):
             raise WrongInputError(
                 "ackclock stability: a scenario has its own link and flows: rate, rtt, flows, congestion, aqm and "
-                "buffer do not go with it; --set changes a file"
+                "buffer do not go with it; --set changes it"
             )
         return one_variant(options, "stability")
     if options.rate is None or options.rtt is None:
         raise WrongInputError(
             "ackclock stability: give a scenario file, or --rate and --rtt, such as --rate 50mbit --rtt 40ms"
         )
-    if options.changes:
-        raise WrongInputError("ackclock stability: --set changes a scenario file")
     check_quantities(options, "stability")
     link = dumbbell(
         rate=options.rate,
@@ -98,7 +96,7 @@ def _asked(options: argparse.Namespace) -> tuple[str, Scenario]:
         measure="20 s .. 60 s",
         name=f"a link of {options.rate.strip()}",
     )
-    return link.name, link
+    return one_variant(options, "stability", link)
 
 
 def _answered(options: argparse.Namespace) -> None:

@@ -166,9 +166,12 @@ def test_windows_too_small_for_the_equations_are_named(result: ac.MeanFieldResul
     """5 packets a window and a timeout for every fifth loss, and not a word of it."""
     assert mean_field_notes(result) == result.notes
     small = copy.copy(result)
-    small._raw = {**result._raw, "classes": [{**entry, "window_mean": 6.3} for entry in result._raw["classes"]]}
-    assert "timeouts; the single packets of small windows (those of " in mean_field_notes(small)[-1]
-    assert mean_field_notes(small)[-1].endswith(" have 6.3)")
+    trips = [{"name": "web (42 ms)", "window_mean": 6.3}, {"name": "web (47 ms)", "window_mean": 6.8}]
+    small._raw = {**result._raw, "classes": [*trips, {"name": "one", "window_mean": 8.0}]}
+    assert mean_field_notes(small)[-1].endswith(
+        "timeouts; the single packets of small windows (those of web have 6.3 to 6.8); the single packets of small "
+        "windows (those of one have 8)"
+    )
 
 
 @pytest.mark.parametrize(

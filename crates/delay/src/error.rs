@@ -94,19 +94,19 @@ pub enum Error {
         to: f64,
     },
     /// The time integration needed a step below the smallest representable one.
-    #[error("step size underflow at t = {time}: the solution may be singular there")]
+    #[error("step size underflow at t = {time:.6}: the solution may be singular there")]
     StepUnderflow {
         /// Where.
         time: f64,
     },
     /// The time integration met a number that is not finite.
-    #[error("the solution is not finite at t = {time}")]
+    #[error("the solution is not finite at t = {time:.6}")]
     NotFinite {
         /// Where.
         time: f64,
     },
     /// The step budget is spent.
-    #[error("more than {steps} steps needed; reached t = {time}")]
+    #[error("more than {steps} steps needed; reached t = {time:.6}")]
     TooManySteps {
         /// The budget.
         steps: usize,
@@ -114,7 +114,7 @@ pub enum Error {
         time: f64,
     },
     /// A delay turned negative, or reached further back than the known history.
-    #[error("delay {delay} is {value} at t = {time}: {cause}")]
+    #[error("delay {delay} is {value} at t = {time:.6}: {cause}")]
     BadDelay {
         /// Index of the delay.
         delay: usize,

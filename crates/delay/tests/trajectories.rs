@@ -342,6 +342,14 @@ fn failures_are_typed() {
         integrate(&Wright, &[1.0, 0.0], &history, 0.0, 9.0, &few),
         Err(Error::TooManySteps { steps: 3, .. })
     ));
+    let late = Error::TooManySteps {
+        steps: 200_000,
+        time: 1.448_295_968_802_672_6,
+    };
+    assert_eq!(
+        late.to_string(),
+        "more than 200000 steps needed; reached t = 1.448296"
+    );
     assert!(matches!(
         FixedStep::new(&Wright, &[1.0, 0.0], &history, 0.0, 2.0, 0.0, Method::Heun),
         Err(Error::BadDelay { delay: 0, .. })

@@ -156,13 +156,16 @@ def mean_field_tables(result: MeanFieldResult) -> list[pd.DataFrame]:
 
 def mean_field_notes(result: MeanFieldResult) -> list[str]:
     """Return the notes of a mean-field run, and the classes whose windows are too small for it."""
-    windows = {str(entry["name"]): float(entry["window_mean"]) for entry in result._raw["classes"]}
-    small = [
-        ASSUMPTIONS["large windows"].format(flows=name, count=digits(window))
-        for name, window in windows.items()
-        if window < MIN_WINDOW
-    ]
-    return [*result.notes, *([LEFT_OUT.format("; ".join(["timeouts", *small]))] if small else [])]
+    small: dict[str, list[float]] = {}
+    for entry in result._raw["classes"]:
+        if entry["window_mean"] < MIN_WINDOW:
+            name = str(entry["name"]).partition(" (")[0]  # one of its round trips
+            small.setdefault(name, []).append(float(entry["window_mean"]))
+    left_out = ["timeouts"]
+    for name, windows in small.items():
+        ends = dict.fromkeys(map(digits, (min(windows), max(windows))))
+        left_out.append(ASSUMPTIONS["large windows"].format(flows=name, count=" to ".join(ends)))
+    return [*result.notes, *([LEFT_OUT.format("; ".join(left_out))] if small else [])]
 
 
 def run_text(result: Result) -> str:

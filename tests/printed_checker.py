@@ -42,13 +42,13 @@ MOST = 4.409
 """The score of R = 93.2, all defaults of G.107: no call has more."""
 
 
-def _mos(score: float) -> str:
-    """A mean opinion score with one digit, or more where the like of it stands for two categories."""
+def _mos(*scores: float) -> str:
+    """Mean opinion scores with one digit, or more where the like of one stands for two categories."""
     for places in (1, 2):
-        text = f"{score:.{places}f}"
-        if not any(abs(float(text) - limit) <= 0.5 * 10**-places for limit in LIMITS):
-            return text
-    return f"{score:.3f}"
+        texts = [f"{score:.{places}f}" for score in scores]
+        if not any(abs(float(text) - limit) <= 0.5 * 10**-places for text in texts for limit in LIMITS):
+            return " to ".join(texts)
+    return " to ".join(f"{score:.3f}" for score in scores)
 
 
 def _call(setting: Mapping[str, Any]) -> tuple[str, str]:
@@ -57,7 +57,7 @@ def _call(setting: Mapping[str, Any]) -> tuple[str, str]:
     low, high = max(mean - half, 1.0), min(mean + half, MOST)
     users = [USERS[sum(score < limit for limit in LIMITS)] for score in (low, high)]
     one = users[0] == users[1] and round(low, 1) == round(high, 1)
-    return _mos(mean) if one else f"{_mos(low)} to {_mos(high)}", " to ".join(sorted({*users}, key=users.index))
+    return _mos(mean) if one else _mos(low, high), " to ".join(sorted({*users}, key=users.index))
 
 
 def wrong(answer: Mapping[str, Any]) -> list[str]:

@@ -1,5 +1,6 @@
 """Bad input: a message with file, line, key and what is allowed; exit 2; nothing written."""
 
+import argparse
 import json
 import os
 import re
@@ -12,6 +13,8 @@ import pytest
 
 import ackclock as ac
 from ackclock.present.cli import main
+from ackclock.present.cli._arguments import check_quantities
+from ackclock.present.cli._output import WrongInputError
 from conftest import SMALL, Command
 
 RED = Path(__file__).parents[1] / "papers/compound-red/dumbbell-red.toml"
@@ -274,6 +277,15 @@ def test_output_that_is_closed_or_not_read(small: Path) -> None:
         os.close(writer)
         assert (gone.returncode, gone.stderr) == (0, ""), words
     assert traces.stat().st_size > 1000
+
+
+def test_a_buffer_in_bandwidth_delay_products_is_a_time() -> None:
+    """ "Unknown unit "bdp", found "0.5 bdp"; did you mean "bps"?"."""
+    given = argparse.Namespace(rtt="40ms", buffer="0.5 BDP", size=["1bdp", "9 packets"])
+    check_quantities(given, "why")
+    assert (given.buffer, given.size) == ("0.02 s", ["0.04 s", "9 packets"])
+    with pytest.raises(WrongInputError, match="--buffer 1bdp: must be a time, bytes, packets or, with --rtt, bdp"):
+        check_quantities(argparse.Namespace(rtt=None, buffer="1bdp"), "why")
 
 
 @pytest.mark.parametrize(

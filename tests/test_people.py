@@ -340,6 +340,6 @@ def test_a_mos_and_its_satisfaction_are_said_as_far_as_seeds_tell() -> None:
         assert f"a call has {shown})" in sentence(people)
         return shown
 
-    assert said(66.0, 72.0, 92.0) == "MOS 2.64 to 4.4 (nearly all users dissatisfied to very satisfied"
+    assert said(66.0, 72.0, 92.0) == "MOS 2.64 to 4.41 (nearly all users dissatisfied to very satisfied"
     assert said(74.0, 75.0, 76.0) == "MOS 3.7 to 3.9 (some users dissatisfied"
     assert said(75.0, 75.0, 75.1) == "MOS 3.8 (some users dissatisfied"

@@ -285,12 +285,12 @@ def test_pie_over_a_range() -> None:
     assert set(answer.defaults) == {"fq_codel, Linux's default", "the present queue"}
     # "mean delay up to 15 ms, checked" where its runs had 16.14; shorter delays of the default were not said
     longest = max(run.delay for run in [*answer.runs, answer.worst])
-    assert f"mean delays up to {longest * 1e3:.4g} ms in packet runs (demanded: 30 ms" in answer.sentence
+    assert f"mean delays up to {longest * 1e3:.3g} ms in packet runs (demanded: 30 ms" in answer.sentence
     default = max(run.delay for run in answer.defaults["fq_codel, Linux's default"])
     assert default < max(run.delay for run in answer.runs)
     assert "checked beside other queues at the corners alone" in text
     assert "With fq_codel, Linux's default, delays at the corners are shorter: up to " in answer.sentence
-    assert f"up to {default * 1e3:.4g} ms, with this setting up to" in answer.sentence
+    assert f"up to {default * 1e3:.3g} ms, with this setting up to" in answer.sentence
 
 
 def test_a_link_behind_a_policer_has_no_queue_to_tune() -> None:
@@ -518,6 +518,7 @@ def test_where_nothing_is_found_what_meets_the_target_is_named() -> None:
     assert "tc qdisc replace dev DEV root fq_codel" in text
     assert "htb rate 19000kbit" in text  # 95 % of 20 Mbit/s
     assert "threshold for" not in text
+    assert replace(answer, device="junos").instead is None  # commands of Linux were printed for it
     assert json.loads(json.dumps(answer.json()))["instead"]["apply"] == list(answer.instead.apply)
 
 
@@ -693,6 +694,9 @@ def test_where_nothing_waits_there_is_nothing_to_tune() -> None:
         queue = {"aqm": "pie", "capacity": "99 packets"}
         return Tuned("x", "pie", question, True, queue, None, runs=[mine], worst=mine, defaults={PRESENT: [theirs]})
 
+    commands = express("junos", RED, 20e6, 1500)
+    assert "set class-of-service" in str(replace(tuned(30e-6, 2e-3), commands=commands))
+    assert "class-of-service" not in str(replace(tuned(30e-6, 20e-6), commands=commands))
     said = tuned(30e-6, 20e-6).sentence
     assert said == (
         "pie at bottleneck: nothing to tune for the link as it is: hardly a packet waits, with this setting or another "
@@ -731,7 +735,7 @@ def test_of_packet_runs_alone_neither_margins_nor_bisections_are_told() -> None:
     said = [
         str(state(f"tune.{case}", part=0.9, period=0.8, where=" at flows 8")) for case in ("swings-alone", "swings")
     ]
-    assert said[0] == "in packet runs the queue swings by 90% of its mean with a period of 800 ms at flows 8"
+    assert said[0] == "in packet runs the queue swings by 90.0 % of its mean with a period of 800 ms at flows 8"
     assert said[1] == f"{said[0]}: margins say nothing of the sawtooth of single flows"
 
 

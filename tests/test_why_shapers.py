@@ -9,12 +9,14 @@ import pytest
 
 import ackclock as ac
 from ackclock.core.tc.scenarios import export_tc, import_tc
+from ackclock.present.text.why import highest
 from ackclock.questions import causes
 from ackclock.questions.causes import shapers
 from ackclock.questions.causes.ablations import by_host
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.causes.scales import bits
 from ackclock.questions.remedies import _queues
+from ackclock.questions.setting import measured
 from ackclock.questions.why import stated
 
 pytestmark = pytest.mark.usefixtures("brief_people")
@@ -255,8 +257,11 @@ def test_what_is_queued_where_classes_take_turns_is_not_said_beside_a_shorter_wa
     flows = [ac.flows(4 if name == "gold" else 1, rtt="20 ms", path=["isp"], name=name) for name in rates]
     link = {"name": "isp", "rate": "1 Gbit/s", "queue": queue}
     scenario = ac.Scenario({"scenario": {"duration": "20 s", "measure": "5 s .. 20 s"}, "link": [link], "flows": flows})
-    own = numbers(ac.run(scenario, trace_links=True), "isp")
+    result = ac.run(scenario, trace_links=True)
+    own = numbers(result, "isp")
     assert own.standing > 1.4 * own.delay_p50
+    # "peak 217 ms" stood above "p99 558 ms"
+    assert highest("isp", measured(result, "isp", 20e6, "htb"), 0.2) == "200 ms at the link's rate"
     text = stated([own], scenario.canonical, "isp", "a test")[1].text
     assert text.startswith("The median wait is ")
 

@@ -37,6 +37,9 @@ EXPONENTS: Final = 16
 DEVICES: Final = ("linux", "ns-3", "ios-xe", "junos")
 """Whose commands can be written."""
 
+FREED: Final = "tc qdisc del dev DEV root"
+"""Takes away what was set: the kernel's own queue comes back."""
+
 Queue = dict[str, Any]
 
 
@@ -347,7 +350,7 @@ def _linux_red(queue: Queue, bits: float, packet: float) -> Commands:
     return Commands(
         "linux",
         (line,),
-        ("tc qdisc replace dev DEV root fq_codel",),
+        (FREED,),
         (
             str(state("tc.red-bytes", header=ETHERNET, packet=size)),
             str(state("tc.red-average", exponent=exponent)),
@@ -389,7 +392,7 @@ def _linux_pie(queue: Queue, bits: float, packet: float) -> Commands:
     return Commands(
         "linux",
         (line,),
-        ("tc qdisc replace dev DEV root fq_codel",),
+        (FREED,),
         (
             "alpha, beta: sixteenths of 1 Hz per update (2 and 20 are RFC 8033's 0.125 and 1.25); limit: packets",
             "tupdate: whole timer ticks; a multiple of 4 ms is exact with kernels of 250 and 1000 Hz",
@@ -416,7 +419,7 @@ def _linux_codel(queue: Queue, bits: float, packet: float) -> Commands:
     return Commands(
         "linux",
         (f"tc qdisc replace dev DEV root {kind} {' '.join(words)}",),
-        (f"tc qdisc replace dev DEV root {'fq_codel' if kind == 'codel' else 'pfifo_fast'}",),
+        (FREED,),
         ("target, interval: of each packet's time in the queue; limit: packets",),
         rounded,
     )
@@ -429,7 +432,7 @@ def _linux_cake(queue: Queue, bits: float, packet: float) -> Commands:
     return Commands(
         "linux",
         (f"tc qdisc replace dev DEV root {words}",),
-        ("tc qdisc replace dev DEV root fq_codel",),
+        (FREED,),
         (
             "rtt: CoDel's interval; its target is a twentieth of that, and the time of one and a half packets at least",
             "add the link layer's word where a packet takes more than its bytes: ethernet, docsis, pppoe-ptm, "

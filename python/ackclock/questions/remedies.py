@@ -11,7 +11,7 @@ from typing import Any, Final
 from .. import _core
 from ..core._words import listed
 from ..core.accessors import presented
-from ..core.devices import SHAPED, shaped, through_ifb
+from ..core.devices import FREED, SHAPED, shaped, through_ifb
 from ..core.scenario import Scenario, link_of
 from ..core.statement import state
 from ..core.tc.trees import Writer, write
@@ -38,8 +38,6 @@ IN_LINUX: Final = (
     "illinois", "dctcp", "cdg", "bbr",
 )  # fmt: skip
 """Congestion controls that Linux has under the same names (net/ipv4/Kconfig)."""
-FREED: Final = "tc qdisc del dev DEV root"
-"""Gives an interface its default queue."""
 
 
 @dataclass(frozen=True)

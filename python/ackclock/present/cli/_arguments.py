@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
@@ -232,8 +233,8 @@ _QUANTITIES: Final = {
     "down": ("rate", "mbit", "a rate above zero such as 100mbit"),
     "up": ("rate", "mbit", "a rate above zero such as 20mbit"),
     "rtt": ("time", "ms", "a time above zero such as 40ms"),
-    "buffer": ("", "ms", "a time, bytes or packets, such as 250ms"),
-    "size": ("", "ms", "a time, bytes or packets, such as 5ms"),
+    "buffer": ("", "ms", "a time, bytes, packets or, with --rtt, bdp, such as 250ms"),
+    "size": ("", "ms", "a time, bytes, packets or, with --rtt, bdp, such as 5ms"),
     "duration": ("time", "s", "a time above zero such as 60s"),
     "target": ("time", "ms", "a time above zero such as 15ms"),
     "delay_margin": ("time", "ms", "a time above zero such as 5ms"),
@@ -245,6 +246,12 @@ _QUANTITIES: Final = {
 
 def check_quantities(options: argparse.Namespace, command: str) -> None:
     """Refuse a rate, a time or a buffer by the name of its option; a distribution is the scenario's to read."""
+    rtt = getattr(options, "rtt", None)
+    for name in ("buffer", "size"):
+        value = getattr(options, name, None)
+        if rtt and value:
+            own = [_in_round_trips(text, rtt) for text in several(value)]
+            setattr(options, name, own[0] if isinstance(value, str) else own)
     given = [(name, text) for name in _QUANTITIES for text in several(getattr(options, name, None))]
     for name, text in given:
         kind, unit, allowed = _QUANTITIES[name]
@@ -259,6 +266,16 @@ def check_quantities(options: argparse.Namespace, command: str) -> None:
             raise WrongInputError(f"ackclock {command}: {option} {text}: the unit is missing, such as {text}{unit}")
         if value < 0 or (kind and (dimension != kind or value == 0)):
             raise WrongInputError(f"ackclock {command}: {option} {text}: must be {allowed}")
+
+
+def _in_round_trips(buffer: str, rtt: str) -> str:
+    """Return a buffer in bandwidth-delay products, such as 0.5bdp, as the time for which the link sends it."""
+    products = re.fullmatch(r"([0-9]*\.?[0-9]+) *bdp", buffer.strip().lower())
+    try:
+        seconds, kind = _core.quantity(rtt.strip())
+    except ValueError:  # several, or wrong: said where it is read
+        return buffer
+    return f"{float(products[1]) * seconds:.9g} s" if products and kind == "time" else buffer
 
 
 def variants_of(path: Path, scenario: Scenario, changes: Sequence[str]) -> list[tuple[dict[str, Any], Scenario]]:

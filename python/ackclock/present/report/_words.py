@@ -130,7 +130,7 @@ def _besides(queues: Sequence[QueueFacts]) -> str:
         tried = f" Runs of {time(longest)} do not tell either."
         return answer[-1][1] + ((spread if all(queue.stable.decided for queue in queues) else tried) if longest else "")
     if longest:
-        return f"Longer runs ({time(longest)}) with several seeds show its behaviour; this one does not tell."
+        return f"Its behaviour is known from longer runs ({time(longest)}) with several seeds, not from this one."
     small = queues[0].oscillating if len(queues) == 1 else None
     return small.sentence if small is not None and not small and small.oscillation is not None else ""
 

@@ -80,6 +80,8 @@ def _texts(tuned: Tuned) -> list[tuple[str, str]]:
             out.append(("For linux, its default queue", "\n".join(tuned.instead.apply)))
             out.append(("The same behind a shaper", "\n".join(tuned.shaper)))
         return out
+    if tuned.idle:
+        return out
     if tuned.shaper:
         out.append(("Behind a shaper, where the queue forms in another device", "\n".join(tuned.shaper)))
     if tuned.commands is not None:

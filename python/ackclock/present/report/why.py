@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from ...core._words import listed
 from ...core.scenario import link_of
-from ...core.units import PLAIN, interval, rate_text, share, time
+from ...core.units import PLAIN, interval, rate_text, share
 from ...questions.causes.ablations import control
 from ...questions.causes.scales import carried, policed, quantities
 from ...questions.causes.shapers import let_through
 from .. import plot
 from ..text import people
 from ..text.templates import time_over_seeds
-from ..text.why import classes, commands, transfers
+from ..text.why import classes, commands, highest, transfers
 from .stability import Section, _drawn, _rendered, _write
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def page(why: Why) -> str:
             "queueing delay, 99th percentile",
             [time_over_seeds(setting.delay_p99, setting.delay_p99_half) for setting in settings],
         ),
-        ("highest queue", [time(max(setting.peak, setting.highest)) for setting in settings]),
+        ("highest queue", [highest(link, own, max(own.peak, own.highest)) for link, own in columns.values()]),
         ("utilisation", [share(setting.utilization) for setting in settings]),
         ("packets dropped", [share(setting.loss) for setting in settings]),
     ]

@@ -168,10 +168,10 @@ def _fewer(buffer: Buffer, said: Size) -> str:
     reach = [size for size, own in below if own.utilization >= buffer.target]
     if not reach:
         return ""
-    (last, own), also = below[-1], reach[-1]
-    if also is last:
+    last, own = below[-1]
+    if reach[-1] is last:
         return f" or fewer: with {counted(last.packets, 'packet')} their queue still moves" * (not own.settled)
-    return f", from which on every size is enough; {counted(also.packets, 'packet')} would be, but not {last.packets}"
+    return ", from which on every size is enough"
 
 
 def _moving(buffer: Buffer) -> str:

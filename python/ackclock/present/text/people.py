@@ -138,16 +138,18 @@ def _call(experience: Experience) -> tuple[str, str]:
     words = [next((own for limit, own in limits.items() if end >= limit), "not recommended") for end in ends]
     if words[0] == words[1] and f"{ends[0]:.1f}" == f"{ends[1]:.1f}":
         ends = [experience.mos]
-    return f"MOS {' to '.join(map(_mos, ends))}", " to ".join(dict.fromkeys(words))
+    return f"MOS {_mos(*ends)}", " to ".join(dict.fromkeys(words))
 
 
-def _mos(score: float) -> str:
-    """A MOS, with the digits that show on which side of a limit of satisfaction it lies."""
+def _mos(*scores: float) -> str:
+    """Mean opinion scores, with the digits that show on which side of a limit of satisfaction each lies."""
     limits = [mean_opinion_score(least) for least, _ in SATISFACTION]
-    places = next(
-        (count for count in (1, 2) if all(abs(round(score, count) - limit) > 0.5 / 10**count for limit in limits)), 3
-    )
-    return f"{score:.{places}f}"
+
+    def shows(places: int) -> bool:
+        return all(abs(round(score, places) - limit) > 0.5 / 10**places for score in scores for limit in limits)
+
+    places = next(filter(shows, (1, 2)), 3)
+    return " to ".join(f"{score:.{places}f}" for score in scores)
 
 
 def _short(experience: Experience) -> str:

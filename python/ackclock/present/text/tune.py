@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ...core._words import counted
-from ...core.units import share, time_within
+from ...core.units import share, time, time_within
 from ...questions.agreement import near
 from ...questions.tuning.answer import TOLERANCE
 from ...questions.tuning.packets import DEFAULT
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...questions.tuning.packets import Run
     from ...questions.tuning.theory import Check
 
-_SWINGS: Final = "in packet runs the queue swings by {part:.0%} of its mean with a period of {period:precise}{where}"
+_SWINGS: Final = "in packet runs the queue swings by {part:share} of its mean with a period of {period:precise}{where}"
 
 STATEMENTS: Final = {
     "packets-only": "searched by packet runs alone: {why}",
@@ -86,17 +86,17 @@ def _answer(tuned: Tuned) -> str:
             tried = f"none was tried{_too_large(tuned)}"
         return f"No setting of {tuned.kind} was found for {ranges} with {need}: {tried}.{_instead(tuned)}"
     assert tuned.worst is not None
-    demanded, longest = show("rtt", tuned.problem.need.target), show("rtt", tuned.worst.delay)
+    demanded, longest = show("rtt", tuned.problem.need.target), time(tuned.worst.delay)
     if not tuned.found:
         return (
-            f"{title}: no setting that was tried met every demand for {ranges}; the best has a mean delay of {longest} "
+            f"{title}: no setting of the search met every demand for {ranges}; the best has a mean delay of {longest} "
             f"in packet runs{at(tuned.worst.point)} (demanded: {demanded}).{_cost(tuned)}{_instead(tuned)}"
         )
     if idle := tuned.idle:
         least = min(tuned.runs, key=lambda run: run.utilization)
         return (
             f"{title}: nothing to tune for {ranges}: hardly a packet waits, with this setting or another queue: "
-            f"{show('rtt', idle.delay)} on average at most{at(idle.point)}, less than one takes to be sent. "
+            f"{time(idle.delay)} on average at most{at(idle.point)}, less than one takes to be sent. "
             f"{share(least.utilization)} of the link is used{at(least.point)}."
         )
     more = "" if tuned.worst.delay <= tuned.problem.need.target else "; a tenth more counts as met"
@@ -119,8 +119,8 @@ def _shorter(tuned: Tuned) -> str:
     """Name the queues that have shorter delays without tuning."""
     where = " at the corners" if tuned.problem.axes else ""
     return "".join(
-        f" With {name}{',' if ',' in name else ''} delays{where} are shorter: up to {show('rtt', theirs)}, "
-        f"with this setting up to {show('rtt', mine)}."
+        f" With {name}{',' if ',' in name else ''} delays{where} are shorter: up to {time(theirs)}, "
+        f"with this setting up to {time(mine)}."
         for name, (theirs, mine) in tuned.shorter.items()
     )
 
@@ -153,7 +153,7 @@ def _instead(tuned: Tuned) -> str:
     delays = [default.delay for default in tuned.defaults[DEFAULT[0]]]
     where = " at all corners" if tuned.problem.axes else ""
     return (
-        f" {DEFAULT[0]}, meets the delay{where}: {show('rtt', min(delays))} to {show('rtt', max(delays))} "
+        f" {DEFAULT[0]}, meets the delay{where}: {time(min(delays))} to {time(max(delays))} "
         f"(no margins: it has no fluid law).{_cost_of(tuned.cost_of(tuned.defaults[DEFAULT[0]]))}"
     )
 
@@ -228,7 +228,7 @@ def text(tuned: Tuned) -> str:
             f"  queue = {inline(tuned.queue)}",
             "",
         ]
-    if tuned.found:
+    if tuned.found and not tuned.idle:
         if tuned.commands is not None:
             lines += _commands(tuned.commands.device, tuned.commands.apply, tuned.commands.undo, tuned.commands.units)
         lines += _shaper(tuned)
@@ -366,13 +366,13 @@ HEAD = ("queue", "where", "mean", "p50", "p99", "used", "lost")
 def cells(labelled: tuple[str, str, Run]) -> tuple[str, ...]:
     """A row of the table of runs."""
     name, where, run = labelled
-    delay = time_within(run.delay, run.half) if run.half > SHOWN * run.delay else show("rtt", run.delay)
+    delay = time_within(run.delay, run.half) if run.half > SHOWN * run.delay else time(run.delay)
     return (
         name,
         where,
         delay,
-        show("rtt", run.p50),
-        show("rtt", run.p99),
+        time(run.p50),
+        time(run.p99),
         share(run.utilization),
         share(run.loss),
     )

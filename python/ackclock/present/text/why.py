@@ -109,7 +109,8 @@ def text(why: Why) -> str:
     for link, present, other, _ in why.every:
         for name, shown in [("now", present)] + ([("instead", other)] if other else []):
             head = f"{link}, {name}: " if many else f"{name:8}"
-            lines += [f"{head}{shown.queue}", f"  queue |{shown.spark}| peak {time(shown.peak)} in the first run"]
+            peak = highest(link, shown, shown.peak)
+            lines += [f"{head}{shown.queue}", f"  queue |{shown.spark}| peak {peak} in the first run"]
             lines += [
                 f"  delay p50 {_delay(shown.delay_p50, shown.delay_p50_half)}, "
                 f"p99 {_delay(shown.delay_p99, shown.delay_p99_half)}; "
@@ -128,6 +129,12 @@ def text(why: Why) -> str:
     lines += [*_without_commands(why), *_not_tried(why), *_short_buffers(why)]
     foot = people.footnote(why.people) if why.people else ""
     return "\n".join([*lines, why.checked, *([foot] if foot else [])])
+
+
+def highest(link: str, shown: Setting, seconds: float) -> str:
+    """Return the highest queue; packets of a class with a part of the rate wait longer than all take at the whole."""
+    classes = link_of(shown.result._scenario, link)["queue"].get("classes")
+    return time(seconds) + " at the link's rate" * bool(classes)
 
 
 def _delay(seconds: float, half: float) -> str:

@@ -359,6 +359,7 @@ class _Tuning:
             notes=self.notes,
             tried=tried,
             defaults=self._defaults(),
+            device=self.device,
         )
 
     def _compromises(self) -> list[Compromise]:
@@ -451,6 +452,7 @@ class _Tuning:
             None,
             notes=[*self.notes, *notes],
             defaults=self._defaults(),
+            device=self.device,
             alone=True,
         )
 
@@ -481,6 +483,7 @@ class _Tuning:
             searched=searched,
             worst=worst,
             notes=self.notes,
+            device=self.device,
             alone=margins is None,
         )
 

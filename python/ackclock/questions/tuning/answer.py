@@ -83,6 +83,8 @@ class Tuned(Card):
     notes: list[str] = field(default_factory=list)
     tried: int = 0
     """Settings that were looked at."""
+    device: str | None = None
+    """The device whose steps a setting has."""
     alone: bool = False
     """Whether packet runs alone decided, so that nothing is known of margins."""
 
@@ -146,9 +148,14 @@ class Tuned(Card):
 
     @property
     def instead(self) -> Commands | None:
-        """Where nothing was found: Linux's default queue, if its mean delay meets the target at all corners."""
+        """Where nothing was found for Linux: its default queue, if its mean delay meets the target at all corners."""
         runs = self.defaults.get(DEFAULT[0], [])
-        if self.found or not runs or max(run.delay for run in runs) > self.problem.need.target:
+        if (
+            self.found
+            or self.device not in ("linux", None)
+            or not runs
+            or max(run.delay for run in runs) > self.problem.need.target
+        ):
             return None
         return express("linux", DEFAULT[1], self.problem.bits, self.problem.packet)
 

@@ -124,6 +124,7 @@ def test_goodput_is_sorted_with_the_fair_share_beside_it() -> None:
     fair, starved = ax.lines[1].get_ydata()[0], ax.lines[2].get_ydata()[0]
     assert fair == pytest.approx(run.flows["goodput"].mean() / 1e6)
     assert starved == pytest.approx(analysis.STARVED_SHARE * fair)
+    assert all(tick % 1 == 0 for tick in plot.flows(result(flows=2)).get_xticks())  # "flow 1.5" of two
 
 
 def test_utilization_names_the_lowest_second() -> None:

@@ -103,6 +103,7 @@ def test_charts_hold_what_the_figures_draw() -> None:
     assert stairs["y"][:-1] == pytest.approx([100 * value for value in run.utilization_1s["bottleneck"]], rel=1e-5)
     assert queue["x"]["label"].startswith("time (s)")  # the words before the comma make them one group
     assert use["x"]["label"] == "time (s)"
+    assert [key.partition(":")[0] for key, (chart,) in charts.items() if chart["x"]["whole"]] == ["Goodput"]
     assert [line["name"] for line in named(charts, "Goodput")][:3] == [
         "Compound & friends",
         "fair share",

@@ -14,6 +14,7 @@ import checkers
 from ackclock.core.statement import state
 from ackclock.core.units import rate_text, time
 from ackclock.experiment.ablation import pairs
+from ackclock.present.report.why import page
 from ackclock.questions.agreement import near
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
 from ackclock.questions.causes.experiment import _bounded, chosen
@@ -280,6 +281,10 @@ def test_a_class_has_the_numbers_of_the_runs_that_judged_its_link() -> None:
     loss = next(sentence for sentence in up.sentences if sentence.predicate == "stream-loses")
     assert answer.present.classes["call-out"].loss == pytest.approx(loss.numbers["value"], rel=1e-9)
     assert answer.present.classes["downloads"] != up.present.classes["downloads"]
+    # a report that judges both links named the flows of one
+    named = page(answer).partition("Flows: ")[2].partition("</p>")[0]
+    assert all(f"({name}, 30 ms)" in named for name in answer.present.classes), named
+    assert "figures show the first run" in named
 
 
 def test_a_class_that_is_starved_now_is_not_denied() -> None:

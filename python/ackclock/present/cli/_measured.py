@@ -71,8 +71,8 @@ def run_measured(options: argparse.Namespace, title: str, scenario: Scenario, wh
     from ...questions.measured.ensemble import MOST_RUNS
 
     if options.report:
-        reason = f" ({why})" if why else ""
-        raise WrongInputError(f"ackclock stability: --report needs equations{reason}; use --json for what is measured")
+        reason = f"{why}\n" if why else ""
+        raise WrongInputError(f"{reason}ackclock stability: a report shows equations; without --report, packets answer")
     chosen = budget_of_packets(options)
     if why and not options.json:
         print(f"{why}\nMeasured from packet runs instead (--from equations allows equations only).\n")

@@ -133,6 +133,13 @@ def plain_decades(axis: Axis) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
+class Whole(MaxNLocator):
+    """Few ticks, at whole numbers, for things that are counted."""
+
+    def __init__(self) -> None:
+        super().__init__(7, steps=[1, 2, 5, 10], integer=True)
+
+
 def few_ticks(ax: Axes) -> None:
     """Let the axes have few ticks, at round numbers."""
     ax.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))

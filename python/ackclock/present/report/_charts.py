@@ -22,6 +22,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle, StepPatch
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, PercentFormatter
 
+from ..plot.style import Whole
+
 MAX_POINTS: Final = 20_000
 """Points of a figure at most; one with more stays a picture."""
 
@@ -79,7 +81,12 @@ def _chart(axes: Axes) -> Tree | None:
     if low > high or span[0] > span[1]:
         return None
     return {
-        "x": {"label": axes.get_xlabel() or _below(axes), "log": axes.get_xscale() == "log", "span": _round(span)},
+        "x": {
+            "label": axes.get_xlabel() or _below(axes),
+            "log": axes.get_xscale() == "log",
+            "whole": isinstance(axes.xaxis.get_major_locator(), Whole),
+            "span": _round(span),
+        },
         "y": {
             "label": axes.get_ylabel() + (" (%)" if percent else ""),
             "log": axes.get_yscale() == "log",

@@ -68,7 +68,7 @@ def panels(groups: Sequence[Group]) -> list[Panel]:
             _panel(f"Utilisation{name}", "Second by second.", groups, link, _utilization),
             _panel(f"Queueing delay{name}", "Cumulative distribution over the packets.", groups, link, _delay, "x"),
         ]
-    panels.append(_panel("Goodput", "Each flow, in order of its goodput.", groups, links[0], _flows))
+    panels.append(_panel("Goodput", "Each flow, those of a class in order of their goodput.", groups, links[0], _flows))
     return [panel for panel in panels if panel is not None]
 
 

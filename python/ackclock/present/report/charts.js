@@ -100,7 +100,7 @@
       ...(of.log ? { splits: (_, __, min, max) => decades(min, max), filter: (_, splits) => splits } : {}),
       label: of.label, labelSize: 20, labelFont: "12px system-ui, sans-serif", font: "11px system-ui, sans-serif",
       stroke: "#1a1a1a", grid: { stroke: "#dddddd", width: 1 }, ticks: { stroke: "#888888", width: 1 },
-      values: (_, ticks) => ticks.map((tick) => (tick == null ? "" : number(tick))),
+      values: (_, ticks) => ticks.map((tick) => (tick == null || (of.whole && tick % 1) ? "" : number(tick))),
     });
     const u = new uPlot({
       width: Math.max(place.clientWidth, 240), height: 250, title: "",

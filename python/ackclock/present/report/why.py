@@ -80,16 +80,15 @@ def page(why: Why) -> str:
         tables.append(_table("Classes of flows", classes(why)) | {"look": "many"})
     if times := transfers(why):
         tables.append(_table("Transfers", times))
-    name = why.diagnosis.link
     tree = why.scenario.canonical
-    entry = link_of(tree, name)
-    over = [flow for flow in tree["flows"] if name in flow["path"]]
+    entry = link_of(tree, why.diagnosis.link)
+    over = [flow for flow in tree["flows"] if any(link in flow["path"] for link, *_ in links)]
     shown = [f"{flow['count']} {_kind(flow)} ({flow['name']}, {flow['rtt']})" for flow in over]
     return _rendered(
         title="Why a link is slow",
         name=_name(why, entry),
         heading="Packet simulation",
-        choices=f"Flows: {listed(shown)}",
+        choices=f"Flows: {listed(shown)}; figures show the first run of each setting",
         sentence="\n".join([*why.lines, *([people.sentence(why.people)] if why.people else [])]),
         unsafe=bool(why.diagnosis.findings) or any(part.diagnosis.findings for part in why.beside),
         facts={},

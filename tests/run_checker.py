@@ -226,7 +226,6 @@ def _use(result: Any, match: re.Match[str]) -> list[str]:
     if match[2] is not None:
         worst = min(float(second) for second in result.utilization_1s[link])
         wrong += _share("the worst second", match[2], worst)
-        wrong += [] if (match[3] is not None) == (worst < 0.95) else [f"the worst second has {worst:.4f}"]
     return wrong
 
 
@@ -438,7 +437,7 @@ def _look(queue: np.ndarray, interval: float, rtt: float) -> tuple[float, float,
 CHECKS: tuple[tuple[str, Callable[[Any, re.Match[str]], list[str]]], ...] = (
     (rf"mean ({NUMBER}) packets, standard deviation ({NUMBER}) \(([0-9]+) % of the mean\)", _mean),
     (rf"Half of the packets wait at most ({TIME}) in the queue, 99 % at most ({TIME})\.", _delay),
-    (rf"transmits ({NUMBER}) % of the time(?:, in its worst second ({NUMBER}) %(: it is underused)?)?", _use),
+    (rf"transmits ({NUMBER}) % of the time(?:, in its worst second ({NUMBER}) %)?", _use),
     (rf"Of the arriving packets (none is|{NUMBER} % are) dropped(?: and ({NUMBER}) % marked)?", _lost),
     (rf"gets? ({NUMBER} [GMk]?bit/s) of goodput", _goodput),
     (

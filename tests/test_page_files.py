@@ -9,7 +9,6 @@ import os
 import threading
 import zlib
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -161,8 +160,7 @@ def sentences(case: dict[str, Any]) -> str:
             }
         },
     }
-    queues: Any = [SimpleNamespace(underused=False)]
-    parts = [_words._delay("l", [tree]), _words._use("l", queues, [tree]), *_words._flows([], [tree], 1, "flows")]
+    parts = [_words._delay("l", [tree]), _words._use("l", [tree]), *_words._flows([], [tree], 1, "flows")]
     return " ".join(part for part in parts if part)
 
 

@@ -222,6 +222,25 @@ def test_a_code_point_before_another_match_is_noted() -> None:
     assert after.notes == ()
 
 
+def test_all_that_a_router_prints_is_read() -> None:
+    """25 notes of statistics, and an error for the interface that nobody asked about."""
+    lines = (
+        "qdisc mq 0: dev eth0 root \n"
+        "qdisc fq_codel 0: dev eth0 parent :1 limit 10240p flows 1024 quantum 1514 target 5ms interval 100ms ecn \n"
+        " Sent 12 bytes 9 pkt (dropped 0, overlimits 0 requeues 0) \n"
+        "  new_flows_len 0 old_flows_len 0\n"
+        "qdisc cake 8005: dev eth1 root refcnt 9 bandwidth 20Mbit diffserv4 nonat nowash rtt 100ms noatm overhead 22 \n"
+        " memory used: 352Kb of 4Mb\n"
+        "                   Bulk  Best Effort        Video        Voice\n"
+        "  pk_delay          0us        1.2ms          0us         15us\n"
+    )
+    made = import_tc([("router", lines)])
+    assert [link["name"] for link in made.scenario.canonical["link"]] == ["eth1"]
+    assert made.notes == ("left out: eth0, whose queue has no rate of its own: --rate gives it one",)
+    with pytest.raises(ac.ScenarioError, match="mq has no counterpart"):
+        import_tc([("router", lines)], rate="1 Gbit/s")
+
+
 def test_cake_mq_is_cake_with_a_note() -> None:
     """CAKE on each queue of a device, one rate for all."""
     first, second = (

@@ -149,16 +149,16 @@ def _lines(text: str, file: str, records: Read) -> None:
         if words[0] == "match" and records.records and records.records[-1].what == "filter":
             records.records[-1].words += ["match", *words[1:]]
         elif words[0] not in OBJECTS:
-            if code[:1].isspace() and words[0] in _STATISTICS:
+            if code[:1].isspace() and records.records and _counted(records.records[-1]):
                 continue
             records.notes.append(f"{file}:{number}: left out: {line.strip()}")
         else:
             _line(words, place, comment, records)
 
 
-_STATISTICS: Final = frozenset(
-    ("Sent", "rate", "backlog", "maxpacket", "new_flows", "lended:", "tokens:", "direct_packets_stat")
-)
+def _counted(record: Record) -> bool:
+    """Whether tc prints its statistics behind a record, in lines that begin with a blank."""
+    return record.printed and record.what != "filter"
 
 
 def _uncommented(line: str) -> tuple[str, dict[str, str]]:

@@ -18,6 +18,8 @@ from .records import Place, Read, read
 
 PORT: Final = "1 Gbit/s"
 """Rate of an interface whose queue holds packets back itself."""
+SHAPERS: Final = ("htb", "hfsc", "tbf")
+"""Disciplines with classes that hold packets back."""
 IFB: Final = "ifb4"
 """With the name of an interface, the device to which what arrives there is redirected."""
 TCP: Final = {
@@ -73,7 +75,12 @@ def import_tc(
         records.notes += own.notes
     notes += records.notes
     links: dict[str, tuple[Queue, list[str]]] = {}
-    for device in trees.devices(records.records):
+    devices = trees.devices(records.records)
+    shaping = [device for device in devices if (root := trees.root_of(device)) and root.form in ("cake", *SHAPERS)]
+    for device in devices:
+        if rate is None and shaping and device not in shaping:
+            notes += [str(state("tc.without-rate", device=device.name))] if trees.root_of(device) else []
+            continue
         queue = trees.queue_of(device, notes)
         if queue is not None:
             links[device.name or "link"] = queue

@@ -88,6 +88,16 @@ def _having(owners: Mapping[str, Sequence[str]], record: Record) -> str:
     return names[0] if names else ""
 
 
+def root_of(device: Device) -> Record | None:
+    """Return the qdisc at the root of an interface; None of one without a queue."""
+    roots = [
+        qdisc
+        for qdisc in device.qdiscs
+        if qdisc.parent == "root" and qdisc.kind not in ("noqueue", "ingress", "clsact")
+    ]
+    return roots[-1] if roots else None
+
+
 def queue_of(device: Device, notes: list[str]) -> tuple[Queue, list[str]] | None:
     """
     Return the queue at the root of an interface, and the names of packets that its filters ask for; None without one.
@@ -97,15 +107,10 @@ def queue_of(device: Device, notes: list[str]) -> tuple[Queue, list[str]] | None
     ScenarioError
         At what has no counterpart.
     """
-    roots = [
-        qdisc
-        for qdisc in device.qdiscs
-        if qdisc.parent == "root" and qdisc.kind not in ("noqueue", "ingress", "clsact")
-    ]
-    if not roots:
+    if (root := root_of(device)) is None:
         return None
     wanted: list[str] = []
-    queue = _built(roots[-1], device, notes, wanted, asked=True)
+    queue = _built(root, device, notes, wanted, asked=True)
     known = ("root", "ingress", "clsact", "ffff:fff1", *(qdisc.parent for qdisc in device.built))
     notes += [
         str(state("tc.no-parent", place=qdisc.place.where, kind=qdisc.kind, parent=qdisc.parent))
@@ -125,7 +130,11 @@ def _built(qdisc: Record, device: Device, notes: list[str], wanted: list[str], a
     if qdisc.kind not in CLASSFUL:
         known = [*kinds.NAMES, *CLASSFUL]
         hint = nearest(qdisc.kind, known)
-        more = {"netem": " (a link has delay, jitter and loss of its own)", "mq": " (import one of its queues)"}
+        more = {
+            "netem": " (a link has delay, jitter and loss of its own)",
+            "mq": " (import one of its queues)",
+            "dualpi2": ' in the words of tc (a queue has scheduler = "dualpi2")',
+        }
         qdisc.place.wrong(
             f"{qdisc.kind} has no counterpart{more.get(qdisc.kind, '')}", qdisc.kind, ", ".join(known), hint
         )

@@ -71,7 +71,7 @@ def summary(group: Group) -> list[str]:
     sentences = []
     for link in links_worth_showing(group.results):
         queues = [queue_facts(result, link) for result in group.results]
-        parts = [_queue(link, queues, trees), _delay(link, trees), _use(link, queues, trees)]
+        parts = [_queue(link, queues, trees), _delay(link, trees), _use(link, trees)]
         sentences.append(" ".join(part for part in parts if part))
     compared, endless = int(competing(group.first).sum()), int((traffic_kinds(group.first) == "bulk").sum())
     among = f"{compared} endless ones{' that are there throughout' * (compared < endless)}"
@@ -142,17 +142,13 @@ def _delay(link: str, trees: Sequence[dict[str, Any]]) -> str:
     return SENTENCES["waits"].format(p50=show(middle, "time"), p99=show(tail, "time"))
 
 
-def _use(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, Any]]) -> str:
+def _use(link: str, trees: Sequence[dict[str, Any]]) -> str:
     use, worst = (of(trees, "links", link, f"utilization{key}") for key in ("", "_min_1s"))
     # of a run of few seconds the whole ones may be better than all of it
     worse = worst.count > 0 and worst.mean <= use.mean
     sentence = SENTENCES["transmits_worst" if worse else "transmits"].format(
         utilization=show(use, "share"), worst=show(worst, "share")
     )
-    under = sum(bool(queue.underused) for queue in queues) if worst.count else 0
-    if under:
-        some = f" in {under} of {len(queues)} runs" if 1 < len(queues) != under else ""
-        sentence = f"{sentence.removesuffix('.')}: it is underused at times{some}."
     loss, marked = of(trees, "links", link, "loss"), of(trees, "links", link, "marks")
     policed, wire = of(trees, "links", link, "loss_policer"), of(trees, "links", link, "loss_wire")
     others = "_others" * (policed.mean > 0)

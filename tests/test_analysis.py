@@ -241,7 +241,7 @@ def test_ripple_is_no_oscillation_and_the_sentence_says_why() -> None:
     verdict = analysis.is_oscillating(100 + 10 * np.sin(2 * np.pi * t / 3), 0.05)
     assert not verdict
     assert verdict.value == pytest.approx(0.1, rel=0.02)
-    assert "only 10% of the mean" in verdict.sentence
+    assert "only 10 % of the mean" in verdict.sentence
 
 
 # Sawtooth
@@ -294,7 +294,7 @@ def test_a_queue_that_oscillates_is_not_stable_however_little_it_deviates() -> N
     oscillating = analysis.is_oscillating(100 + 60 * np.sin(2 * np.pi * t / 3), 0.05)
     verdict = analysis.is_stable(100.0, 42.0, oscillating)
     assert not verdict
-    assert "it oscillates, and deviates by 42% of its mean" in verdict.sentence
+    assert "it oscillates, and deviates by 42 % of its mean" in verdict.sentence
     assert analysis.is_stable(100.0, 42.0)
 
 
@@ -318,7 +318,7 @@ def test_one_bad_second_makes_a_link_underused() -> None:
     open_ = analysis.is_underused([1.0, 0.92, 1.0], grain=0.06)  # 15 or 16 packets a second, of 16 that are sent
     assert not open_.decided
     assert not open_
-    assert "one packet more or less is 6.0%." in open_.sentence
+    assert "one packet more or less is 6.0 %." in open_.sentence
     assert analysis.is_underused([1.0, 0.88, 1.0], grain=0.06)
 
 
@@ -341,12 +341,12 @@ def test_a_ripple_is_less_than_a_per_cent() -> None:
     """ "The queue has a period of 0.48 s, but its amplitude is only 0% of the mean"."""
     t = np.arange(0, 60, 0.05)
     verdict = analysis.is_oscillating(100 + 0.2 * np.sin(2 * np.pi * t / 3), 0.05)
-    assert "but its amplitude is less than 1% of the mean (oscillating: at least 50%)" in verdict.sentence
+    assert "but its amplitude is less than 1 % of the mean (oscillating: at least 50 %)" in verdict.sentence
     larger = analysis.is_oscillating(100 + 20 * np.sin(2 * np.pi * t / 3), 0.05)
-    assert "but its amplitude is only 20% of the mean" in larger.sentence
+    assert "but its amplitude is only 20 % of the mean" in larger.sentence
 
 
 def test_a_stable_queue_says_up_to_where_it_is_one() -> None:
     """ "The queue is stable: it deviates by 60% of its mean", and nothing of how far a stable one may."""
     said = analysis.is_stable(10.0, 6.0).sentence
-    assert said == "The queue is stable: it deviates by 60% of its mean (stable: at most 71%)."
+    assert said == "The queue is stable: it deviates by 60 % of its mean (stable: at most 71 %)."

@@ -77,6 +77,9 @@ def test_needless_acks_that_are_dropped_are_no_losses(file: Path) -> None:
     assert table is not None
     assert table.loc["back: loss", "a"] != table.loc["back: loss", "b"]
     assert table.loc["back: loss", "best"] == ""
+    # the variant whose ACKs take most of their link was called the best
+    assert table.loc["back: utilisation", "a"] != table.loc["back: utilisation", "b"]
+    assert table.loc["back: utilisation", "best"] == ""
     assert "link `back`: its loss counts the ACKs that its filter drops as needless" in str(run)
     assert "filter" not in str(ac.run(file))
 

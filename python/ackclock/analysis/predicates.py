@@ -80,7 +80,7 @@ def is_oscillating(
     >>> import numpy as np
     >>> t = np.arange(0, 60, 0.05)
     >>> is_oscillating(80 + 60 * np.sin(2 * np.pi * t / 3), 0.05).sentence
-    'The queue oscillates with a period of 3 s and an amplitude of 75% of its mean.'
+    'The queue oscillates with a period of 3 s and an amplitude of 75 % of its mean.'
     >>> is_oscillating(80 + 60 * np.sin(2 * np.pi * t[:120] / 3), 0.05).sentence
     'Cannot tell from this run whether the queue oscillates: it shows too few of its slowest swings; needs about 33 s.'
     """
@@ -197,7 +197,7 @@ def is_starved(goodput: ArrayLike, fair: float | None = None) -> Verdict:
     goodput over it.
 
     >>> is_starved([10.0, 12.0, 0.5, 9.0]).sentence
-    '1 of 4 flows is starved: it gets less than 10% of the fair share.'
+    '1 of 4 flows is starved: it gets less than 10 % of the fair share.'
     """
     x = series(goodput, "goodput")
     share = float(x.mean()) if fair is None and x.size else float("nan") if fair is None else fair

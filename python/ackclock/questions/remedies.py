@@ -246,7 +246,7 @@ def _words(queue: Mapping[str, Any], link: Mapping[str, Any], part: float) -> st
         keys = ("isolation", "ack_filter")
         own = (value for key, value in queue["scheduler"].items() if key in keys)
         words = "CAKE, " + ", ".join(value for value in own if value != "no-ack-filter")
-        words += f", at {part:.0%}" if part < 1 else ""
+        words += f", at {100 * part:.0f} %" if part < 1 else ""
         return words
     words = f"FQ-CoDel, target {queue['target']}, interval {queue['interval']}"
     if part < 1:

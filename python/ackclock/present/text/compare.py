@@ -82,8 +82,8 @@ def _period(comparison: Comparison, of: str, having: Sequence[str]) -> str:
     others = [engine for engine in comparison.values["queue", of] if engine not in having]
     lacking = f"in the {listed(others)} engine{'s' * (len(others) > 1)}"
     return (
-        f"{row_name('period', of)}: {swings}; {lacking} no period stands out, or its swing is below {SWING:.0%} of the "
-        "mean queue."
+        f"{row_name('period', of)}: {swings}; {lacking} no period stands out, or its swing is below "
+        f"{100 * SWING:.0f} % of the mean queue."
     )
 
 

@@ -41,7 +41,7 @@ def _over_seeds(mean: Interval) -> str:
 
 def little(part: float) -> str:
     """Return a small share in whole per cent: 0 % is not said of what is not."""
-    return f"only {part:.0%}" if part > 0.005 else "less than 1%"  # noqa: PLR2004  half a per cent
+    return f"only {100 * part:.0f} %" if part > 0.005 else "less than 1 %"  # noqa: PLR2004  half a per cent
 
 
 FORMS: Final[Mapping[str, Callable[[Any], str]]] = {
@@ -62,7 +62,7 @@ class _People(Formatter):
     def format_field(self, value: object, format_spec: str) -> str:
         """Format one fact; a form of `FORMS` takes a number, or a mean with its interval."""
         form = FORMS.get(format_spec)
-        return format(value, format_spec) if form is None else form(value)
+        return format(value, format_spec).replace("%", " %") if form is None else form(value)
 
 
 _FORMATTER = _People()

@@ -12,6 +12,7 @@ import pandas as pd
 from ...core._words import written
 from ...core.result import Replications, Result
 from ...core.units import interval
+from ...questions.causes.scales import carries_data
 from ...questions.causes.shapers import filters_acks
 from ...questions.phases import same
 from ...questions.shaped import measures, shaped
@@ -47,7 +48,7 @@ def comparison(labels: Sequence[Mapping[str, Any]], results: Sequence[Result | R
     Return variants beside one another; None where they have no measure in common.
 
     None is the best where the seeds of one make no difference, whose intervals tell nothing; nor by losses where a
-    filter drops needless ACKs.
+    filter drops needless ACKs, nor by the use of links that carry ACKs alone.
 
     Parameters
     ----------
@@ -63,6 +64,8 @@ def comparison(labels: Sequence[Mapping[str, Any]], results: Sequence[Result | R
     )
     alike = any(isinstance(result, Replications) and len(result) > 1 and same(list(result)) for result in results)
     filtered = {link["name"] for tree in map(_scenario, results) for link in tree["link"] if filters_acks(link, tree)}
+    acks = {link["name"] for tree in map(_scenario, results) for link in tree["link"]
+            if not carries_data(tree, link["name"])}  # fmt: skip
     rows = {}
     for branch, key, words, more, kind in _MEASURES:
         title = "queue loss" if key == "loss" and elsewhere else words
@@ -79,7 +82,7 @@ def comparison(labels: Sequence[Mapping[str, Any]], results: Sequence[Result | R
                 best = _best(estimates, names, more, chance)
                 if best and cells.count(cells[names.index(best)]) > 1:
                     best = ""  # nobody would see by what
-                if alike or ((branch, key) == ("links", "loss") and of in filtered):
+                if alike or (branch == "links" and of in {"loss": filtered, "utilization": acks}.get(key, ())):
                     best = ""
                 rows[f"{of}: {title}"] = dict(zip(names, cells, strict=True)) | {"best": best}
     if not rows:

@@ -736,6 +736,7 @@ def test_of_packet_runs_alone_neither_margins_nor_bisections_are_told() -> None:
         str(state(f"tune.{case}", part=0.9, period=0.8, where=" at flows 8")) for case in ("swings-alone", "swings")
     ]
     assert said[0] == "in packet runs the queue swings by 90.0 % of its mean with a period of 800 ms at flows 8"
+    assert str(state("remedies.shaped", queue="pfifo, 9 %", part=0.95)) == "pfifo, 9 %, behind a shaper at 95 %"
     assert said[1] == f"{said[0]}: margins say nothing of the sawtooth of single flows"
 
 

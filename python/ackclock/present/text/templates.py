@@ -62,7 +62,10 @@ class _People(Formatter):
     def format_field(self, value: object, format_spec: str) -> str:
         """Format one fact; a form of `FORMS` takes a number, or a mean with its interval."""
         form = FORMS.get(format_spec)
-        return format(value, format_spec).replace("%", " %") if form is None else form(value)
+        if form is not None:
+            return form(value)
+        shown = format(value, format_spec)
+        return shown.replace("%", " %") if format_spec.endswith("%") else shown
 
 
 _FORMATTER = _People()

@@ -184,6 +184,32 @@ def test_filters_of_one_qdisc_are_printed_without_its_name() -> None:
         import_tc([("qdisc", qdiscs), ("class", classes), ("filter", filters.replace("2:1", "3:1"))])
 
 
+def test_filters_as_tc_prints_them() -> None:
+    """ "A filter without flowid; found chain 0" of the headings of `tc filter show` (6.1 on Linux 6.18, and with -s)."""
+    begin = "tc qdisc add dev eth0 root handle 1: htb\n" + "".join(
+        f"tc class add dev eth0 parent 1: classid 1:1{k} htb rate 1mbit\n" for k in range(3)
+    )
+    printed = (
+        "filter protocol ip pref 1 u32 chain 0 \n"
+        "filter protocol ip pref 1 u32 chain 0 fh 800: ht divisor 1 \n"
+        "filter protocol ip pref 1 u32 chain 0 fh 800::800 order 2048 key ht 800 bkt 0 *flowid 1:10 not_in_hw  (rule hit 0 success 0)\n"
+        "  match 00b80000/00fc0000 at 0 (success 0 ) \n"
+        "filter protocol ip pref 2 fw chain 0 \n"
+        "filter protocol ip pref 2 fw chain 0 handle 0x6 classid 1:11 \n"
+        "filter protocol all pref 9 matchall chain 0 \n"
+        "filter protocol all pref 9 matchall chain 0 handle 0x1 flowid 1:12 \n"
+        "  not_in_hw (rule hit 0)\n"
+    )
+    commands = (
+        "tc filter add dev eth0 parent 1: protocol ip prio 1 u32 match ip dsfield 0xb8 0xfc flowid 1:10\n"
+        "tc filter add dev eth0 parent 1: protocol ip prio 2 handle 6 fw flowid 1:11\n"
+        "tc filter add dev eth0 parent 1: protocol all prio 9 matchall flowid 1:12\n"
+    )
+    first, second = (import_tc([("x", begin + filters)]) for filters in (commands, printed))
+    assert first.scenario == second.scenario
+    assert [note.partition(": ")[2] for note in first.notes] == [note.partition(": ")[2] for note in second.notes]
+
+
 def test_filters_of_commands_and_of_output_have_one_name() -> None:
     """Addresses, ports and protocols, as Linux 6.1 prints them."""
     begin = "tc qdisc add dev eth0 root handle 1: htb\ntc class add dev eth0 parent 1: classid 1:1 htb rate 1mbit\n"

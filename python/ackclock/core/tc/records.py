@@ -135,6 +135,8 @@ def _lines(text: str, file: str, records: Read) -> None:
     for number, line in _joined(text):
         place = Place(file, number)
         code, comment = _uncommented(line)
+        if re.match(r"\s*(filter|match|not_in_hw)\b", code):
+            code = _HITS.sub("", code)
         try:
             words = shlex.split(code)
         except ValueError:
@@ -148,12 +150,20 @@ def _lines(text: str, file: str, records: Read) -> None:
             continue  # an ifb that is made: what its queue is, tc says
         if words[0] == "match" and records.records and records.records[-1].what == "filter":
             records.records[-1].words += ["match", *words[1:]]
+        elif words == ["not_in_hw"]:
+            continue
         elif words[0] not in OBJECTS:
             if code[:1].isspace() and records.records and _counted(records.records[-1]):
                 continue
             records.notes.append(f"{file}:{number}: left out: {line.strip()}")
         else:
             _line(words, place, comment, records)
+
+
+_HITS: Final = re.compile(r"\((rule hit|success) [^)]*\)")
+"""How often a filter was asked and answered, in what tc prints."""
+_HEADING: Final = re.compile(r"(chain \d+ ?)?(fh \S+ ht divisor \d+)?")
+"""What tc prints before the filters of a priority, and of a table of u32."""
 
 
 def _counted(record: Record) -> bool:
@@ -188,8 +198,8 @@ def _line(words: list[str], place: Place, comment: dict[str, str], records: Read
         return
     if not record.kind:
         place.wrong(f"the {what} has no kind", " ".join(words))
-    if what == "filter" and not command and not record.words:
-        return  # the heading of a priority
+    if what == "filter" and not command and _HEADING.fullmatch(" ".join(record.words)):
+        return
     records.records.append(record)
 
 

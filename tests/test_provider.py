@@ -36,6 +36,12 @@ def test_calls_take_what_they_send() -> None:
     assert {row["traffic"] for row in each} == {"cbr"}
 
 
+def test_subscribers_below_a_node_are_not_said_to_be_at_it() -> None:
+    """ "Full in 0 %" of a site, beside downloads of 1.12 Mbit/s through its access point, to which all were added."""
+    answer = subscribers(*FILES, "Site", 3, mix=Mix(0, 0, 1.0, 0), samples=1, duration=1)
+    assert "copies of those there are, 3 at AP: --node says whether such a node is full." in str(answer)
+
+
 def test_the_others_do_the_same_beside_more_subscribers() -> None:
     """What happens to a node is then the work of those who are added: it was full less often with 60 more."""
     node = libreqos.Node("AP", (300e6, 60e6))

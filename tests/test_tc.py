@@ -799,8 +799,9 @@ def test_commands(ackclock: Command, tmp_path: Path) -> None:
     (tmp_path / "home.toml").write_text(done.stdout, encoding="utf-8")
     done = ackclock("export", "tc", tmp_path / "home.toml", "--dev", "eth0=wan")
     assert done.stdout.startswith("tc qdisc replace dev wan root cake bandwidth 20mbit diffserv3 triple-isolate nat ")
-    done = ackclock("export", "tc", tmp_path / "home.toml", "--dev", "eth1=wan")
-    assert (done.returncode, done.stderr) == (2, "--dev eth1=wan: LINK=DEV, with a link of the scenario: eth0\n")
+    for word in ("eth1=wan", "eth0=wan,a=b"):  # the queue of an interface "wan,a=b" was set
+        done = ackclock("export", "tc", tmp_path / "home.toml", "--dev", word)
+        assert (done.returncode, done.stderr) == (2, f"--dev {word}: LINK=DEV, each by a --dev; links: eth0\n")
     done = ackclock("export", "libreqos", tmp_path / "home.toml")
     assert done.returncode == 2
     assert "LibreQoS has the links download and upload" in done.stderr

@@ -15,8 +15,9 @@ does something by chance, by the shares of `Mix`; samples are independent seeds.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core._words import finite
@@ -142,6 +143,8 @@ class Subscribers(Card):
     length: float
     """Length of a sample, s."""
     mix: Mix
+    below: Mapping[str, int] = field(default_factory=dict)
+    """Further subscribers of nodes below it."""
 
     @property
     def hours(self) -> dict[str, Hour]:
@@ -322,7 +325,8 @@ def subscribers(
     seeds = range(seed, seed + samples)
     now = _hour(entry, own, number, mix, seeds, seconds)
     after = _hour(entry, [*own, *added], number, mix, seeds, seconds) if added else now
-    return Subscribers(node, more, way, entry.rates[number], now, after, samples, seconds, mix)
+    below = Counter(circuit.parent for circuit in added if circuit.parent != node)
+    return Subscribers(node, more, way, entry.rates[number], now, after, samples, seconds, mix, below)
 
 
 def _hour(

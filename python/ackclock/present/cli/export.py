@@ -37,8 +37,8 @@ def _run(options: argparse.Namespace) -> None:
     devices = {}
     for word in options.dev:
         link, sign, device = word.partition("=")
-        if not sign or link not in names:
-            raise WrongInputError(f"--dev {word}: LINK=DEV, with a link of the scenario: {', '.join(names)}")
+        if not sign or link not in names or "=" in device:
+            raise WrongInputError(f"--dev {word}: LINK=DEV, each by a --dev; links: {', '.join(names)}")
         devices[link] = device
     try:
         exported = export_tc(scenario, options.form, devices)

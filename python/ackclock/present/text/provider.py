@@ -8,7 +8,7 @@ from typing import Final
 import pandas as pd
 
 from ... import _core
-from ...core._words import counted
+from ...core._words import counted, listed
 from ...core.units import rate_text, share, share_between, time
 from ...questions.provider import Subscribers
 from ..tables import text_table
@@ -55,7 +55,17 @@ def text(subscribers: Subscribers) -> str:
         f"{said}"
         f"{subscribers.way.capitalize()}, {rate_text(subscribers.rate)}; {subscribers.samples} samples of the busy "
         f"hour, {subscribers.length:g} s each{brackets}. At a moment {doing}. Nodes "
-        f"above {subscribers.node} are taken as free."
+        f"above {subscribers.node} are taken as free.{_below(subscribers)}"
+    )
+
+
+def _below(subscribers: Subscribers) -> str:
+    """Where further subscribers are that are not at the node itself: what is full there may be another node."""
+    at = listed([f"{count} at {name}" for name, count in subscribers.below.items()])
+    return (
+        f" Further subscribers are copies of those there are, {at}: --node says whether such a node is full."
+        if at
+        else ""
     )
 
 

@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import ackclock as ac
+from ackclock.present.report._groups import grouped
+from ackclock.present.report._page import _notes
 from ackclock.present.text.aftermath import note
 from ackclock.questions.aftermath import aftermath
 
@@ -12,10 +14,13 @@ CAMPUS = Path(__file__).parents[1] / "scenarios" / "campus.toml"
 
 def test_goodput_above_the_rate_is_explained() -> None:
     """The shipped campus: 1029 Mbit/s over 1 Gbit/s, without a word."""
-    (result,) = aftermath(ac.run(ac.load(CAMPUS)))
+    run = ac.run(ac.load(CAMPUS))
+    (result,) = aftermath(run)
     assert result.goodput > 1.001e9
     assert not result.behind
     assert "transfers gets 1.031 Gbit/s over a rate of 1 Gbit/s" in note(result)
+    assert note(result) in _notes(grouped([run])[0])  # only the terminal said it, no report and no `print`
+    assert note(result) in str(run)
 
 
 def test_a_run_that_carries_what_it_delivers_says_nothing() -> None:

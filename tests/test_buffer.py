@@ -242,16 +242,20 @@ def test_behind_a_policer_no_buffer_matters() -> None:
 
 
 def test_command(ackclock: Command, tmp_path: Path) -> None:
-    words = ["--rate", "10mbit", "--rtt", "40ms", "--flows", "2", "--size", "5ms", "--size", "60kB", "--seeds", "2"]
-    done = ackclock("buffer", *words, "--plot", tmp_path / "b.svg", "--report", tmp_path / "b.html", "--json")
+    words = ["--rate", "10mbit", "--rtt", "40ms", "--flows", "2", "--size", "5ms", "--size", "20ms", "--size", "60kB"]
+    done = ackclock(
+        "buffer", *words, "--plot", tmp_path / "b.svg", "--report", tmp_path / "b.html", "--json", "--seeds", "2"
+    )
     assert done.returncode == 0, done.stderr
     tree: dict[str, Any] = json.loads(done.stdout)
-    assert [size["packets"] for size in tree["sizes"]] == [4, 40]
+    assert [size["packets"] for size in tree["sizes"]] == [4, 17, 40]
     assert tree["rules"]["rate_rtt_packets"] == pytest.approx(10e6 * 0.04 / 12_000)
     drawn = (tmp_path / "b.svg").read_text(encoding="utf-8")
     assert "<svg" in drawn
     assert "\N{MULTIPLICATION SIGN}" not in drawn  # 2 times a power of ten, in letters over one another
-    assert tree["sentences"][0] in (tmp_path / "b.html").read_text(encoding="utf-8")
+    page = (tmp_path / "b.html").read_text(encoding="utf-8")
+    assert tree["sentences"][0] in page
+    assert all(f"&quot;name&quot;:&quot;{name}&quot;" in page for name in ("packets", "rate x RTT"))
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 from matplotlib import pyplot as plt
+from matplotlib.lines import Line2D
 
 import ackclock
 from ackclock import plot, report
 from ackclock.present.report._charts import charts
-from ackclock.present.report._groups import differences, grouped, settings
+from ackclock.present.report._groups import _labels, differences, grouped, settings
 from ackclock.present.report._tables import tables
 from ackclock.present.report._template import prose, scenario_toml
 from ackclock.present.report._words import summary
@@ -136,6 +137,9 @@ def test_an_upright_line_of_a_chart_keeps_its_ends() -> None:
     axes.plot([2, 2], [0.5, 1.5])
     ((chart,),) = Charts(str(charts(figure, "margin"))).found.values()
     assert [(line["at"], line["y"]) for line in chart["upright"]] == [(2, [0.5, 1.5])]
+    # of a diagram whose legend explained its marks, the chart named one line
+    axes.legend(handles=[Line2D([], [], label="from empty queues")])
+    assert charts(figure, "margin") == ""
     plt.close("all")
 
 
@@ -296,6 +300,8 @@ def test_groups_are_named_by_what_differs_where_names_do_not() -> None:
     assert [len(group.results) for group in groups] == [2, 2]
     assert len({group.label for group in groups}) == 2
     tree = '{"scenario": {"name": "x"}, "flows": [{"name": "f", "rtt": "%s"}]}'
+    kinds = [json.dumps({"scenario": {}, "flows": [{"congestion": {"kind": kind}}]}) for kind in ("reno", "cubic")]
+    assert _labels(["x", "x"], differences(kinds)) == ["congestion reno", "congestion cubic"]  # "kind reno"
     assert differences([tree % "10 ms", tree % "200 ms"]) == {"flows.f.rtt": ["10 ms", "200 ms"]}
 
 

@@ -380,8 +380,6 @@ def _print(options: argparse.Namespace, labels: list[dict[str, Any]], results: S
 def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) -> list[str]:
     """Print the tables and notes of a variant; return the notes."""
     from ...core.result import Result
-    from ...questions.aftermath import aftermath
-    from ..text.aftermath import note
     from ..text.results import replicated, replication_notes, run_notes, run_tables
 
     title = result.name
@@ -390,7 +388,7 @@ def _print_summary(result: Result | Replications, changes: Mapping[str, Any]) ->
     if isinstance(result, Result):
         begin, end = result.window
         print_title(f"{title}: seed {result.seed}, measured from {begin:g} s to {end:g} s")
-        notes = [*run_notes(result), *map(note, aftermath(result))]
+        notes = run_notes(result)
     else:
         print_title(f"{title}: {replicated(result)}")
         notes = replication_notes(result)

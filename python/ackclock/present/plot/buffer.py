@@ -18,8 +18,10 @@ def utilization(buffer: Buffer, *, ax: Axes | None = None) -> Axes:
         ran = [size for size in buffer.sizes if size.seeds]
         sizes = [size.packets for size in ran]
         used = [100 * size.utilization for size in ran]
-        half = [100 * size.half for size in ran]
-        axes.errorbar(sizes, used, yerr=half, color=style.BLUE, marker="o", capsize=2, label="packets")
+        below = [100 * size.half for size in ran]
+        above = [min(half, 100 - mean) for half, mean in zip(below, used, strict=True)]  # no interval leaves 100 %
+        axes.plot(sizes, used, label="packets", **style.SERIES[0])
+        axes.errorbar(sizes, used, yerr=[below, above], fmt="none", color=style.BLUE)
         both = [size for size in buffer.sizes if size.equations is not None]
         if both:
             values = [100 * size.equations.utilization for size in both if size.equations]
@@ -79,6 +81,6 @@ def _sizes(buffer: Buffer, axes: Axes) -> None:
     rules = {"rate x RTT": buffer.product} | ({"/ root of n": buffer.root} if buffer.flows > 1 else {})
     for name, at in rules.items():
         if first <= at <= last:
-            axes.axvline(at, color=style.GREY, linewidth=0.7)
+            axes.axvline(at, color=style.GREY, linewidth=0.7).set_gid(name)
             axes.annotate(name, (at, 1), (2, 1), xycoords=("data", "axes fraction"), textcoords="offset points",
-                          color=style.GREY, fontsize="small", va="bottom")  # fmt: skip
+                          color=style.GREY, va="bottom")  # fmt: skip

@@ -54,7 +54,7 @@ def cases(evaluation: Evaluation, answer: Answer, quantity: str, *, ax: Axes | N
                     axes.hlines(factor * limit, case - 0.45, case + 0.45, color=style.BLACK, linewidth=1.2, label=first)
                     bounded = True
         names_of_cases = [name.replace(", ", ",\n") for name in of]
-        small = 6.5 if max(name.count("\n") for name in names_of_cases) > 1 else None
+        small = 8 if max(name.count("\n") for name in names_of_cases) > 1 else None
         axes.set_xticks(range(len(of)), names_of_cases, fontsize=small)
         axes.set_xlim(-0.6, len(of) - 0.4)
         every = [factor * interval(values[name]).mean for values in of.values() for name in names if values.get(name)]

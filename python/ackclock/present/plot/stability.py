@@ -224,7 +224,6 @@ def hopf_curve(curve: Curve, *, ax: Axes | None = None) -> Axes:
                 textcoords="offset points",
                 ha="right" if right else "left",
                 va="bottom" if high else "top",
-                fontsize="small",
                 color=style.GREY,
             )
         ax.set_xlabel(_axis_label(curve.parameters[0], curve.units[0]))

@@ -200,7 +200,7 @@ def delays(tuned: Tuned, *, ax: Axes | None = None) -> Axes:
         ax.axvline(1e3 * tuned.problem.need.target, color=style.NAVY, linestyle=style.DASHED, linewidth=0.9)
         ax.set_yticks([])
         for place, text in enumerate(places):
-            ax.text(0.01, place - 0.36, text, transform=ax.get_yaxis_transform(), va="center", fontsize="small")
+            ax.text(0.01, place - 0.36, text, transform=ax.get_yaxis_transform(), va="center")
         ax.set_ylim(-0.6, len(places) - 0.55)
         ax.invert_yaxis()
         ax.set_xscale("log")

@@ -53,7 +53,7 @@ def library() -> Markup:
 
 def _chart(axes: Axes) -> Tree | None:
     """The lines of axes as data, or None where they hold something that is no line over an ascending axis."""
-    if axes.images or _has_words(axes):
+    if axes.images or _has_words(axes) or _explained(axes):
         return None
     if not all(isinstance(collection, LineCollection) for collection in axes.collections):
         return None
@@ -111,6 +111,13 @@ def _has_words(axes: Axes) -> bool:
     return isinstance(form, FixedFormatter) or (isinstance(form, FuncFormatter) and isinstance(at, FixedLocator))
 
 
+def _explained(axes: Axes) -> bool:
+    """Whether a legend explains more than the names of lines, such as what a mark stands for."""
+    legend = axes.get_legend()
+    names = {str(artist.get_label()) for artist in [*axes.lines, *axes.patches]}
+    return legend is not None and not {text.get_text() for text in legend.get_texts()} <= names
+
+
 def _below(axes: Axes) -> str:
     """The label of the lowest of axes that share theirs."""
     shared = axes.get_shared_x_axes().get_siblings(axes)
@@ -123,7 +130,7 @@ def _line(axes: Axes, line: Line2D, span: tuple[float, float], times: float) -> 
     if line.get_transform() == axes.get_yaxis_transform():  # a level across the figure
         return look | {"x": _round(span), "y": _round(times * y), "points": False}
     if line.get_transform() == axes.get_xaxis_transform():
-        return look | {"at": float(x[0])}
+        return look | {"at": float(x[0]), "name": line.get_gid() or ""}
     if x.size > 1 and x[0] == x[-1]:  # a margin: upright, from here to there
         return look | {"at": float(x[0]), "y": _round(times * y)}
     if line.get_transform() != axes.transData or not np.all(np.diff(x[np.isfinite(x)]) >= 0):

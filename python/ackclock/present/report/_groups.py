@@ -59,13 +59,18 @@ def _labels(names: list[str], differ: dict[str, list[str]]) -> list[str]:
         return names
     answer = [key for key in differ if not key.startswith("scenario.")]
     if 0 < len(answer) <= _NAMED:
-        labels = [", ".join(f"{key.rpartition('.')[2]} {differ[key][k]}" for key in answer) for k in range(len(names))]
+        labels = [", ".join(f"{_last(key)} {differ[key][k]}" for key in answer) for k in range(len(names))]
         if len(set(labels)) == len(labels):
             return labels
     for key in answer:  # the first setting that tells all apart, such as the AQM, which brings parameters of its own
         if len(set(differ[key])) == len(names):
-            return [f"{key.rpartition('.')[2]} {value}" for value in differ[key]]
+            return [f"{_last(key)} {value}" for value in differ[key]]
     return [f"{name} ({k})" for k, name in enumerate(names, 1)]
+
+
+def _last(path: str) -> str:
+    """Return what a setting is called; the kind of something by that: "congestion"."""
+    return path.removesuffix(".kind").rpartition(".")[2]
 
 
 def differences(scenarios: Sequence[str]) -> dict[str, list[str]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...core.files import whole_file
 from ...core.result import Result
-from ..text.results import notes_of
+from ..text.results import notes_of, run_notes
 from ..text.verdict import verdict
 from ._figures import panels
 from ._groups import Group, differences, grouped
@@ -62,5 +62,5 @@ def _flat(results: Result | Iterable[Result | Replications]) -> list[Result]:
 
 
 def _notes(group: Group) -> list[str]:
-    """Return the notes of all runs, each once."""
-    return notes_of(group.results)
+    """Return the notes of all runs, each once, as the terminal has them."""
+    return run_notes(group.first) if len(group.results) == 1 else notes_of(group.results)

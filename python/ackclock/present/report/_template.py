@@ -45,6 +45,7 @@ def render(template: str, **values: Any) -> str:
     )
     environment.filters["toml"] = scenario_toml
     environment.filters["anchor"] = anchor
+    environment.filters["joined"] = joined
     environment.filters["laboratory"] = laboratory
     environment.filters["prose"] = prose
     environment.filters["unbroken"] = unbroken
@@ -86,6 +87,11 @@ def prose(text: object) -> Markup:
 def unbroken(cell: object) -> Markup:
     """Return the class of a table's cell that holds a number with its unit, which stay on one line; else nothing."""
     return Markup(' class="number"') if NUMBER.fullmatch(str(cell)) else Markup("")
+
+
+def joined(cell: object) -> str:
+    """Return a cell in which each number stays on one line with its unit."""
+    return re.sub(r"(?<=\d) (?=%|[munkMG]?(?:s|bit/s)\b)", "\u00a0", str(cell))
 
 
 def anchor(heading: str) -> str:

@@ -65,6 +65,10 @@
       ctx.moveTo(x, from);
       ctx.lineTo(x, to);
       ctx.stroke();
+      ctx.fillStyle = "#555555";
+      ctx.textAlign = "left";
+      ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
+      ctx.fillText(one.name, x + 4 * devicePixelRatio, top + height - 5 * devicePixelRatio);
     }
     ctx.setLineDash([]);
     ctx.strokeStyle = chart.series.length ? chart.series[0].color : "#000";

@@ -193,7 +193,7 @@ def _parameters(
             "clamped equations lead from empty queues."
         )
         if diagram.end:
-            caption += f" Equilibria in the same laws end: {diagram.end}."
+            caption += f" Where they end: {diagram.end}."
         sections.append(Section(f"{name}: equilibria and oscillations", [drawing], caption))
     if len(ranges) > 1:
         sections += _plane(of, answer, dict(list(ranges.items())[:2]), tried)

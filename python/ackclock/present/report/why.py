@@ -42,7 +42,7 @@ def page(why: Why) -> str:
         if instead:
             columns[f"{place}instead"] = (link, instead)
     for what, setting in commands(why):
-        texts += [(f"Set {what}", setting.tc), ("Take it back", setting.undo)]
+        texts.append((f"Set {what}", f"{setting.tc}\n\n# to undo it:\n{setting.undo}"))
     settings = [entry for _, entry in columns.values()]
     rows: list[tuple[str, list[str]]] = [
         ("queue", [setting.queue for setting in settings]),

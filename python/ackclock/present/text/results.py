@@ -14,11 +14,12 @@ from ...core.fluid import FluidResult
 from ...core.meanfield import MeanFieldResult
 from ...core.result import Replications, Result
 from ...core.units import PLAIN, interval, number, share, time
+from ...questions.aftermath import aftermath as found_aftermath
 from ...questions.causes.shapers import filters_acks
 from ...questions.phases import same
 from ...questions.tolerances import MIN_WINDOW
 from ..tables import text_table
-from . import presence, shaped, without_ecn
+from . import aftermath, presence, shaped, without_ecn
 from .stability import ASSUMPTIONS, LEFT_OUT
 from .sweep import ALIKE
 
@@ -175,7 +176,8 @@ def run_text(result: Result) -> str:
 
 def run_notes(result: Result) -> list[str]:
     """Return the notes of a run, which rate the utilisation behind a shaper is of, and which time goodputs are of."""
-    return [*result.notes, *shaped.notes([result]), *_later_notes(result)]
+    late = map(aftermath.note, found_aftermath(result))
+    return [*result.notes, *shaped.notes([result]), *_later_notes(result), *late]
 
 
 def _later_notes(result: Result) -> list[str]:

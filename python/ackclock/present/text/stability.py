@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 STATEMENTS: Final = {
     "beyond-limit": "what follows beyond the limit: {error}",
     "cycles-unknown": "cycles beside the stable equilibrium: {error}",
-    "no-cycles": "no cycles from {parameter} = {value:.4g}: {error}",
+    "no-cycles": "no cycles could be followed from {parameter} = {values}",
     "no-disturbance": "no large disturbance at {parameter} = {value}: {error}",
     "out-of-time": "{what}: not decided in {budget:g} s (--budget)",
     "packet-run": "{link}: a packet run of {seconds:time}",

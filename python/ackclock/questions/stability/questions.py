@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from ... import _core
-from ...core._words import counted, quantity
+from ...core._words import counted, listed, quantity
 from ...core.accessors import presented
 from ...core.delay import Branch, Criticality, Curve, HopfPoint, Parameter, analyses
 from ...core.delay import Cycle as DelayCycle
@@ -513,6 +513,7 @@ class Stability(EquilibriumAnalysis):
         first, last = (float(table[parameter].iloc[k]) for k in (0, -1))
         hopf_points = self.crossings(parameter, (first, last)) if first < last else []
         branches: list[Branch] = []
+        lost: list[str] = []
         for point in hopf_points:
             if any(_on(branch, point, parameter) for branch in branches):
                 continue  # another branch ends here
@@ -522,10 +523,11 @@ class Stability(EquilibriumAnalysis):
             except AnalysisError as error:
                 if error.kind == "out of time":
                     raise
-                value = point.parameters[parameter]
-                ends.append(str(state("stability.no-cycles", parameter=parameter, value=value, error=str(error))))
+                lost.append(quantity(point.parameters[parameter], free.unit))
                 continue
             branches.append(branch)
+        if lost:
+            ends.append(str(state("stability.no-cycles", parameter=parameter, values=listed(lost))))
         table["unstable"] = table["unstable"].astype(np.int64)
         values = between(first, last, large - 1) if large > 1 and first < last else []
         place = self.equations.state_index(component)

@@ -286,7 +286,7 @@ def test_a_buffer_in_bandwidth_delay_products_is_a_time() -> None:
     given = argparse.Namespace(rtt="40ms", buffer="0.5 BDP", size=["1bdp", "9 packets"])
     check_quantities(given, "why")
     assert (given.buffer, given.size) == ("0.02 s", ["0.04 s", "9 packets"])
-    with pytest.raises(WrongInputError, match="--buffer 1bdp: must be a time, bytes, packets or, with --rtt, bdp"):
+    with pytest.raises(WrongInputError, match="--buffer 1bdp: must be a time, bytes, packets or, with one --rtt, bdp"):
         check_quantities(argparse.Namespace(rtt=None, buffer="1bdp"), "why")
 
 

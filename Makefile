@@ -24,6 +24,7 @@ $(VENV)/.ready: $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	test -x $(BIN)/maturin || $(BIN)/python -m pip install --quiet --upgrade pip 'maturin>=1.9.4,<2'
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --extras dev
+	@$(BIN)/python -m compileall -q python/ackclock  # an editable install leaves that to the first import
 	@touch $@
 
 run: setup ## run Compound over RED at round trips of 10 and 200 ms: summary here, report in out/report.html
@@ -164,12 +165,14 @@ $(WASM): $(SOURCES)
 	@rustup target list --installed 2>/dev/null | grep -q wasm32-unknown-unknown || rustup target add wasm32-unknown-unknown || \
 		{ echo "Rust's target wasm32-unknown-unknown is missing: rustup target add wasm32-unknown-unknown"; exit 1; }
 	RUSTFLAGS='-C target-feature=+simd128' cargo rustc --profile wasm --target wasm32-unknown-unknown --package ackclock-web --lib --crate-type cdylib
+	@$(BIN)/python -m compileall -q python/ackclock  # an editable install leaves that to the first import
 	@touch $@
 
 # `npm ci` refuses a lock that lacks optional packages of other platforms
 page/node_modules/.package-lock.json: page/package.json page/package-lock.json
 	@command -v npm >/dev/null || { echo "the page needs Node 20.19 or later: https://nodejs.org"; exit 1; }
 	cd page && npm install --no-fund --no-audit --loglevel=error
+	@$(BIN)/python -m compileall -q python/ackclock  # an editable install leaves that to the first import
 	@touch $@
 
 BROWSER ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)

@@ -156,6 +156,14 @@ def test_a_run_is_as_long_as_its_slowest_part(
     assert length.sample <= 0.3 / 4 + length.measured / 1000
 
 
+@pytest.mark.parametrize(("lost", "half", "runs_on"), [(0.9e-3, 0.9e-3, False), (1.2e-3, 0.9e-3, True)])
+def test_a_loss_about_what_a_stream_bears_takes_no_more_runs(lost: float, half: float, runs_on: bool) -> None:
+    """24 runs of a home told that its call loses less than 0.1 %."""
+    evidence = causes.Evidence("a share", lost, half, 1e-3)
+    of_streams = [symptom.key for symptom in SYMPTOMS if experiment._slight(symptom, evidence)]
+    assert of_streams == ([] if runs_on else ["stream"])
+
+
 def test_evidence_has_a_margin() -> None:
     decided = causes.Evidence("a share", 0.10, 0.02, 0.05)
     assert decided.decided

@@ -54,6 +54,8 @@ SHORT: Final = (1.2, 1.5)
 A run is done again if it should be more than so many times as long; the second where both take more packets than one
 setting may.
 """
+SLIGHT: Final = 2.0
+"""Whether a stream loses more than its limit takes many runs to tell, and is left open below so many times that."""
 FAR: Final = 2.0
 """A change that leaves this many times as much as an ablation may leave is not run again, ..."""
 LOOK: Final = 1 / CYCLES
@@ -358,7 +360,7 @@ def _verdicts(
 ) -> tuple[list[tuple[Symptom, Evidence | _Open]], Measured]:
     """Judge all symptoms that make sense; and the runs that the last of them needed."""
     verdicts: list[tuple[Symptom, Evidence | _Open]] = []
-    for symptom in SYMPTOMS:
+    for symptom in sorted(SYMPTOMS, key=lambda symptom: symptom.key == "stream"):  # in the longer runs of shares
         if symptom.key in SHARES and all(math.isnan(symptom.value(own)) for own in present.numbers):
             continue  # no two flows are there all the time
         if applies(symptom, tree, lab.link) and not (symptom.key == "delay" and _bounded(tree, lab.link, present)):
@@ -403,6 +405,8 @@ def _again(lab: Lab, present: Measured, symptom: Symptom, verdict: Evidence) -> 
     last = _evidence(present, symptom)
     if last.decided and (last.value > last.limit) == (verdict.value > verdict.limit):
         return last
+    if max(last.value, verdict.value) <= verdict.limit:
+        return verdict  # nothing is said of it
     return replace(_cannot_tell(lab, present, symptom, last), reason="runs of different lengths disagree")
 
 
@@ -463,7 +467,7 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         # shares of flows that are alike even out with time: more seeds of a short run would not tell
         moving = evidence.decided or (alike and symptom.key == "unfair") or not present.settled(symptom)
         moving = moving and not fixed
-        more = WHY.more(Effort(seeds, present.factor), moving=moving)
+        more = [] if _slight(symptom, evidence) else WHY.more(Effort(seeds, present.factor), moving=moving)
         if fixed:
             more = [effort for effort in more if effort.longer == present.factor]
         if lab.length is not None or (not present.enough and lab.budget <= WHY.packets) or not more:
@@ -482,6 +486,11 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         if lab.budget <= WHY.packets and not again.enough:
             return _cannot_tell(lab, present, symptom, evidence), present
         present = again
+
+
+def _slight(symptom: Symptom, evidence: Evidence) -> bool:
+    """Whether a stream loses so little more than it bears, if any, that no more runs are made to decide it."""
+    return symptom.key == "stream" and evidence.value + evidence.half <= SLIGHT * evidence.limit
 
 
 def _alike(tree: Tree, name: str) -> bool:

@@ -140,21 +140,24 @@ def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
     Return where the verdict for people differs from probes that are set up again, setting by setting, seed by seed.
 
     A call of 80 kbit/s each way, a page of 2 MB after the other, and small packets at random, a hundredth of those that
-    the links carry, each in a run of its own, on the path of the first endless flows. Links of 800 Mbit/s and more,
-    which carry all at once, are left out.
+    the links carry, each in a run of its own, on the path of the first endless flows; where a call of the scenario
+    tells, and its pages, these. Links of 800 Mbit/s and more, which carry all at once, are left out.
     """
     people = answer["people"]
     runs = {key.partition(": ")[0]: run["scenario"] for key, run in answer["runs"].items()}
     (key,) = answer["sentences"][0]["evidence"][0]["runs"]
     now = {**scenario.canonical, "flows": answer["runs"][key]["scenario"]["flows"]}
     trees = {"now": now} | {SETTINGS[key]: tree for key, tree in runs.items() if key in SETTINGS}
-    faults, pages = _wrong_path(answer, scenario) + _wrong_starts(now["flows"], scenario), {}
+    faults = _wrong_path(answer, scenario) + _wrong_starts(now["flows"], scenario) + _wrong_own(people, scenario)
+    pages = {}
     for name, setting in people["settings"].items():
         if name not in trees or setting["grade"] is None or _carried(trees[name], people["path"]) > 8e8:
             continue
-        end = f"{setting['warm_s'] + setting['measured_s']:.9g} s"
-        heads = {"measure": f"{setting['warm_s']:.9g} s .. {end}", "duration": end}
-        rows = [_probes(trees[name], people["path"], heads, seed) for seed in range(1, 1 + setting["seeds"])]
+        heads = [_heads(setting[f"{of}warm_s"], setting[f"{of}measured_s"]) for of in ("", "page_")]
+        rows = [
+            _probes(trees[name], people["path"], heads, seed, people["own"], together=people["together"])
+            for seed in range(1, 1 + setting["seeds"])
+        ]
         pages[name] = [row["page"] for row in rows]
         for measure in ("ping", "ping_p99", "page", "download"):
             values, stated = [row[measure] for row in rows], setting[f"{measure}_s"]
@@ -185,6 +188,32 @@ def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
         if setting["grades"] != reached:
             faults.append(f"{name}: grades {setting['grades']} for {span[0]:.4g} to {span[1]:.4g} ms more")
     return faults + _open_pages(str(answer.get("printed", "")), pages)
+
+
+def _heads(warm: float, measured: float) -> dict[str, str]:
+    end = f"{warm + measured:.9g} s"
+    return {"measure": f"{warm:.9g} s .. {end}", "duration": end}
+
+
+def _wrong_own(people: Mapping[str, Any], scenario: Any) -> list[str]:
+    """A call that is the scenario's own is about one of G.711 on the path of the people, and pages are of 2 MB."""
+    flows = {flow["name"]: flow for flow in scenario.canonical["flows"]}
+    faults = []
+    for probe, name in people["own"].items():
+        flow, traffic = flows[name], flows[name]["traffic"]
+        if probe == "probe: pages":
+            right = traffic["kind"] == "http" and ac._core.quantity(traffic["size"])[0] == 2e6
+        else:
+            rate, size = ac._core.quantity(traffic["rate"])[0], ac._core.quantity(flow["packet_size"])[0]
+            right = traffic["kind"] == "cbr" and 6e4 <= rate <= 1e5 and 150 <= size <= 250
+        there = list(flow["path"]) == list(people["path"])
+        if not right or flow["count"] != 1 or there != (probe != "probe: call back"):
+            faults.append(f"{name} is no {probe}")
+    for link in scenario.canonical["link"] if people["together"] else []:
+        places = "packets" in str(link["queue"].get("capacity")) or link["queue"]["aqm"] != "drop-tail"
+        if link["name"] in people["path"] and _carried(scenario.canonical, [link["name"]]) < (6e7 if places else 8e6):
+            faults.append(f"the small packets come beside a call that fills {link['name']}")
+    return faults
 
 
 def _wrong_path(answer: Mapping[str, Any], scenario: Any) -> list[str]:
@@ -247,8 +276,21 @@ def _carried(tree: Mapping[str, Any], names: Any) -> float:
     return min([*map(_rate, links), *(float(ac._core.quantity(text)[0]) for text in policers)])
 
 
-def _probes(tree: Mapping[str, Any], path: Any, heads: Mapping[str, str], seed: int) -> dict[str, Any]:
-    """Times of a packet there and back, a page and a download, s, and the parts of each way of a call that are lost."""
+def _probes(
+    tree: Mapping[str, Any],
+    path: Any,
+    heads: list[dict[str, str]],
+    seed: int,
+    own: Mapping[str, str],
+    *,
+    together: bool = False,
+) -> dict[str, Any]:
+    """
+    Times of a packet there and back, a page and a download, s, and the parts of each way of a call that are lost.
+
+    With the times of the runs of calls, and of pages; `own` classes of the scenario are in place of probes. The small
+    packets may come beside the call, `together`.
+    """
     over = [flow for flow in tree["flows"] if list(flow["path"]) == list(path)]
     endless = [flow for flow in over if flow["traffic"]["kind"] == "bulk"]
     user = (endless or over)[0]
@@ -267,23 +309,33 @@ def _probes(tree: Mapping[str, Any], path: Any, heads: Mapping[str, str], seed: 
     rare = {"packet_size": "64 B", "traffic": {"kind": "poisson", "rate": f"{rate:.9g} bit/s"}}
     pings = [call | rare | {"name": str(call["name"]).replace("call", "ping")} for call in calls]
 
-    def beside(probes: list[dict[str, Any]]) -> Any:
+    def beside(probes: list[dict[str, Any]], times: dict[str, str]) -> Any:
         changed = copy.deepcopy(dict(tree))
-        changed["scenario"] = {**changed["scenario"], **heads}
+        changed["scenario"] = {**changed["scenario"], **times}
         return ac.run(ac.Scenario({**changed, "flows": [*changed["flows"], *probes]}), seed=seed)
 
-    talk, web, quiet = beside(calls), beside([page]), beside(pings)
-    ping = sum(float(quiet.classes.loc[own["name"], "one_way_s_mean"]) for own in pings) + (0 if back else base / 2)
-    rows = talk.flows[talk.flows["class"].isin([call["name"] for call in calls])]
+    if own:
+        talk = quiet = beside([], heads[0])
+        web = beside([] if "probe: pages" in own else [page], heads[1])
+    elif together:
+        talk = quiet = beside([*calls, *pings], heads[0])
+        web = beside([page], heads[1])
+    else:
+        talk, quiet, web = beside(calls, heads[0]), beside(pings, heads[0]), beside([page], heads[1])
+    of_calls = [own.get(str(call["name"]), str(call["name"])) for call in calls]
+    of_pings = of_calls if own else [str(call["name"]) for call in pings]
+    ping = sum(float(quiet.classes.loc[name, "one_way_s_mean"]) for name in of_pings) + (0 if back else base / 2)
+    rows = talk.flows[talk.flows["class"].isin(of_calls)]
     goodput = float(talk.flows["goodput"][talk.flows["class"] == user["name"]].mean()) if endless else 0.0
     times = web.transfers.reset_index()
-    (times,) = [row for _, row in times[times["sizes"] == "all"].iterrows() if row["class"] == "probe: pages"]
+    loaded = own.get("probe: pages", "probe: pages")
+    (times,) = [row for _, row in times[times["sizes"] == "all"].iterrows() if row["class"] == loaded]
     known = times["completed"] >= 3 and times["censored"] < times["completed"]  # else half of them are not known
     load = float(times["fct_p50"]) + 2 * ping if known else math.nan
     lost = [float(part) for part in (rows["drops"] + rows["losses"]) / rows["sent"]]
-    sent = [float(quiet.flows["sent"][quiet.flows["class"] == own["name"]].sum()) for own in pings]
-    tails = [float(quiet.classes.loc[own["name"], "one_way_s_p99"]) for own in pings]
-    waits = [talk.one_way_histograms[call["name"]] for call in calls]
+    sent = [float(quiet.flows["sent"][quiet.flows["class"] == name].sum()) for name in of_pings]
+    tails = [float(quiet.classes.loc[name, "one_way_s_p99"]) for name in of_pings]
+    waits = [talk.one_way_histograms[name] for name in of_calls]
     ping_p99 = sum(tails) + (0 if back else base / 2)
     return {
         "ping": ping,

@@ -16,7 +16,7 @@ from ackclock.present.cli import main
 from ackclock.present.text.people import _mos, footnote, sentence, table
 from ackclock.questions.causes.scales import Length, timed
 from ackclock.questions.home import home
-from ackclock.questions.people import GRADES, PAGE, Experience, People, people
+from ackclock.questions.people import GRADES, PAGE, Experience, People, own_call, people
 from ackclock.questions.why import WhyError
 
 LENGTH = Length(5.0, 20.0, 0.05, "a test")
@@ -311,7 +311,8 @@ def test_a_call_of_the_scenario_tells_on_a_slow_line() -> None:
     """ "Cannot tell; a call would load so slow a link itself", of a question about a call on a line of 64 kbit/s."""
     slow = ac.why("64 kbit/s", "40 ms", call=True)
     assert slow.people is not None
-    assert slow.people.own_call
+    assert slow.people.slow
+    assert set(slow.people.own.values()) == {"call-in"}
     assert slow.people.settings["now"].mos < 2.6  # the line has not the rate of the call
     assert "a call has MOS" in str(slow)
     assert "not known: on so slow a link it would be most of the traffic" in str(slow)
@@ -319,6 +320,36 @@ def test_a_call_of_the_scenario_tells_on_a_slow_line() -> None:
     alone = ac.why("64 kbit/s", "40 ms").people
     assert alone is not None
     assert not alone.settings
+
+
+def test_a_call_and_pages_of_the_scenario_tell_without_probes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second call and other pages were added to those of the question, and their quality was stated."""
+    tree = home("20 Mbit/s", "5 Mbit/s", "20 ms", queue=DEEP, call=True, web=True).canonical
+    length = replace(LENGTH, measured=35.0)
+    answer = people({"now": tree}, "down", length)
+    assert set(answer.own.values()) == {"call-in", "call-out", "pages"}
+    first = answer.settings["now"].runs[0]
+    result = ac.run(ac.Scenario(timed(tree, replace(length, measured=first.seconds))), seed=1)
+    assert first.ping == pytest.approx(result.classes.loc[["call-in", "call-out"], "one_way_s_mean"].sum())
+    times = result.transfers.reset_index()
+    (median,) = times[(times["class"] == "pages") & (times["sizes"] == "all")]["fct_p50"]
+    assert first.page == pytest.approx(median + 2 * first.ping)
+    assert "from the call and the pages of the scenario" in footnote(answer)
+    tells = own_call(tree, "down")
+    assert tells is not None
+    assert tells(result) == first
+    monkeypatch.setattr("ackclock.questions.people.run", None)  # runs that are there are not made again
+    assert people({"now": tree}, "down", length, made={"now": answer.settings["now"].runs}).settings == answer.settings
+
+
+def test_a_stream_unlike_a_call_or_in_a_class_of_its_own_is_no_call() -> None:
+    tree = home("20 Mbit/s", "5 Mbit/s", "20 ms", queue=DEEP, call=True).canonical
+    assert own_call(tree, "down") is not None
+    for key, value in (("count", 2), ("dscp", "ef"), ("packet_size", "900 B"), ("rtt", "80 ms"), ("start", "9 s")):
+        flows = [flow | {key: value} if flow["name"] == "call-out" else flow for flow in tree["flows"]]
+        assert own_call(ac.Scenario(tree | {"flows": flows}).canonical, "down") is None, key
+    slow = home("20 Mbit/s", "1 Mbit/s", "20 ms", queue=DEEP, call=True).canonical
+    assert own_call(slow, "down") is None  # its packets take a millisecond longer than a ping's
 
 
 def test_one_mos_is_not_said_of_two_satisfactions() -> None:

@@ -73,8 +73,8 @@ def _stale(patch: pytest.MonkeyPatch) -> None:
     """Every setting's people are those of the first."""
     true, first = people._probed, []
 
-    def probed(*given: Any) -> Any:
-        first.append(true(*given))
+    def probed(*given: Any, **named: Any) -> Any:
+        first.append(true(*given, **named))
         return first[0]
 
     patch.setattr(people, "_probed", probed)

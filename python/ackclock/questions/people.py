@@ -1,18 +1,19 @@
 """
 Verdict for people behind a link: a call, a page, a game, a download, and the grade of a speed test.
 
-Probes that hardly load the link run beside the traffic of a scenario: a voice stream each way, pages one after the
-other, and rare small packets. Each has a run of its own where the link is not far faster: fifty packets a second of a
-call take places of a queue that counts packets, and shorten its wait.
+Where the scenario has a call, what that gets is told from its own runs, and so are its pages. What it lacks are probes
+that hardly load the link: a voice stream each way, pages one after the other, and rare small packets. Pages have a run
+of their own where the link is not far faster, and so has a call: its fifty packets a second take places of a queue that
+counts packets, and shorten its wait.
 """
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from ..analysis import Call, call
 from ..core.contained import ENDPOINT
@@ -29,6 +30,8 @@ from .causes.shapers import PACKET, returning
 
 if TYPE_CHECKING:
     from ..core.result import Result
+
+_Told = TypeVar("_Told")
 
 VOICE: Final = {"rate": "80 kbit/s", "packet_size": "200 B"}
 """G.711 with 20 ms of speech a packet: 160 B and 40 B of RTP, UDP and IPv4 (RFC 3551, section 4.5.14)."""
@@ -60,6 +63,10 @@ FEWEST: Final = 3
 """Pages that must be loaded for their time to be told."""
 LIGHT: Final = 0.02
 """Pages that are less than this part of a link's rate load beside call and pings, else each has its own run."""
+ALIKE: Final = 0.25
+"""A stream is a call if its rate and the size of its packets differ by no more than this part from `VOICE`'s."""
+LARGER_S: Final = 0.001
+"""Its packets tell the delay of a ping where they take no longer than this more than that to send there and back, s."""
 CALLS_OF_A_LINK: Final = 4
 """Times the rate of a call that a link must have, so that what is measured is its own queue and not the call's."""
 Measure = Literal["mos", "added", "ping", "page", "download"]
@@ -102,6 +109,10 @@ class Experience:
     """Time of the slowest page, s."""
     warm: float = 0.0
     """When the measured time of each run begins, s."""
+    page_seconds: float = 0.0
+    """Measured time of each run that pages are from, s."""
+    page_warm: float = 0.0
+    """When that begins, s."""
 
     @property
     def added(self) -> float:
@@ -163,6 +174,8 @@ class Experience:
             "seeds": len(self.runs),
             "measured_s": self.seconds,
             "warm_s": self.warm,
+            "page_measured_s": self.page_seconds,
+            "page_warm_s": self.page_warm,
         }
 
 
@@ -198,8 +211,12 @@ class People:
     """Whether the runs are shorter than pages and slow motions want, for the packets that they take."""
     own_time: bool = False
     """Whether the runs are as long as the scenario itself, in which something happens once."""
-    own_call: bool = False
-    """Whether the call is the scenario's own, on a link that probes would load."""
+    own: Mapping[str, str] = field(default_factory=dict)
+    """Classes of the scenario that are the call, each way, and the pages: by the names of their probes."""
+    together: bool = False
+    """Whether the small packets came beside the call of the probes, which hardly takes anything from a queue."""
+    slow: bool = False
+    """Whether probes would load the link themselves, so that there are no pages."""
     default: Default | None = None
     """Class of a queue that takes the probes' packets, as no other asks for them."""
 
@@ -208,6 +225,8 @@ class People:
         return {
             "path": list(self.path),
             "download_of": self.downloader or None,
+            "own": dict(self.own),
+            "together": self.together,
             "settings": {key: setting.json() for key, setting in self.settings.items()},
             "reason": self.reason,
         }
@@ -222,6 +241,7 @@ def people(
     rates: Mapping[str, Mapping[str, float]] | None = None,
     packets: float = PEOPLE.packets,
     shorter: Length | None = None,
+    made: Mapping[str, Sequence[Experience]] | None = None,
 ) -> People:
     """
     Measure what people notice who share a link with the flows of a scenario.
@@ -248,14 +268,15 @@ def people(
     shorter
         Length that is tried where runs of the first one take more packets; what flows wait beside the probes must then
         be the same.
+    made
+        What `own_call` tells of runs of each setting, with the same seeds; without them such runs are made.
     """
     first = next(iter(trees.values()))
     user = _user(first, link)
     path = tuple(user["path"])
     reason = _unfit(first, user)
-    if reason == TOO_SLOW and (own := _own_call(first, user)):
-        return People(_of_call(trees, user, own, length, seed), path, own_time=once(first), own_call=True)
-    if reason:
+    own = {} if reason not in ("", TOO_SLOW) else _own(first, user)
+    if reason and (reason != TOO_SLOW or not own):
         return People({}, path, reason)
     chosen = _length(first, user, length, packets)
     if chosen is None and shorter is not None:
@@ -264,27 +285,32 @@ def people(
     if chosen is None or wanted is None:
         return People({}, path, TOO_LONG, limited=True)
     limited = chosen.measured < wanted.measured
+    together = not own and _light_call(first, [*path, *returning(user)])
     try:
-        ways = {str(flow["name"]): _base(flow) / 2 for flow in first["flows"]}
-        added = {name: delay - ways[name] for name, delay in (one_way or {}).items()}
-        answer = _probes(trees, user, chosen, seed)
-        alone = {key: own[str(user["name"])] for key, own in (rates or {}).items() if str(user["name"]) in own}
-        unlike = _unlike(answer, added, ways)
-        if chosen.measured < length.measured and (unlike or _other_rates(answer, alone)):
-            longer = _length(first, user, length, packets, longest=math.inf)
-            if shorter is not None and (longer is None or longer.measured < length.measured):
-                longest = replace(length, warm=shorter.warm)
-                longer = _length(first, user, longest, packets, longest=math.inf)
-            if longer is not None and longer.measured > chosen.measured:
-                answer = _probes(trees, user, longer, seed)
-                unlike = _unlike(answer, added, ways)
-                chosen = longer
-        if unlike:
-            cut = chosen.measured < length.measured
-            return People({}, path, TOO_LONG if cut else CHANGES, limited=cut)
+        if own:
+            answer, own = _of_own(trees, user, own, made or {}, chosen, seed)
+            alone = {}
+        else:
+            ways = {str(flow["name"]): _base(flow) / 2 for flow in first["flows"]}
+            added = {name: delay - ways[name] for name, delay in (one_way or {}).items()}
+            answer = _probes(trees, user, chosen, seed, together=together)
+            alone = {key: rate[str(user["name"])] for key, rate in (rates or {}).items() if str(user["name"]) in rate}
+            unlike = _unlike(answer, added, ways)
+            if chosen.measured < length.measured and (unlike or _other_rates(answer, alone)):
+                longer = _length(first, user, length, packets, longest=math.inf)
+                if shorter is not None and (longer is None or longer.measured < length.measured):
+                    longest = replace(length, warm=shorter.warm)
+                    longer = _length(first, user, longest, packets, longest=math.inf)
+                if longer is not None and longer.measured > chosen.measured:
+                    answer = _probes(trees, user, longer, seed, together=together)
+                    unlike = _unlike(answer, added, ways)
+                    chosen = longer
+            if unlike:
+                cut = chosen.measured < length.measured
+                return People({}, path, TOO_LONG if cut else CHANGES, limited=cut)
     except AckclockError as error:
         return People({}, path, str(state("people.no-probes", error=str(error).splitlines()[0])))
-    settings = {key: _mean(own) for key, own in answer.items()}
+    settings = {key: _mean(runs) for key, runs in answer.items()}
     for key in _other_rates(answer, alone):
         runs = tuple(replace(experience, download=math.nan) for experience in settings[key].runs)
         settings[key] = replace(settings[key], download=math.nan, runs=runs)
@@ -298,40 +324,102 @@ def people(
         within=name if shared else "",
         limited=limited,
         own_time=once(first),
+        own=own,
+        together=together,
+        slow=reason == TOO_SLOW,
         default=_default(first, [*path, *returning(user)]),
     )
 
 
-def _own_call(tree: Mapping[str, Any], user: Mapping[str, Any]) -> dict[str, str]:
-    """Return the classes that are a call on the user's path, each with the name of its probe; none without one."""
+def own_call(tree: Mapping[str, Any], link: str) -> Callable[[Result], Experience] | None:
+    """Return what tells the quality of a scenario's own call, and of its pages, from a run; None without a call."""
+    user = _user(tree, link)
+    own = _own(tree, user)
+    return (lambda result: _experience(user, [result], own)) if own else None
+
+
+def _own(tree: Mapping[str, Any], user: Mapping[str, Any]) -> dict[str, str]:
+    """
+    Return the classes that are a call and pages on the user's path, by the names of their probes; none without a call.
+
+    Nothing treats them otherwise than the probes, and on faster links a call's packets take no longer than a ping's.
+    """
+    ways = [list(user["path"]), returning(user)]
     asked = any(entry.get("flows") for link in tree["link"] for entry in _classes(link["queue"]))
-    calls = {}
-    for name, path in zip(NAMES, (list(user["path"]), returning(user)), strict=False):
-        for flow in tree["flows"]:
-            kind = {"rate": flow["traffic"].get("rate"), "packet_size": flow["packet_size"]}
-            alike = flow["traffic"]["kind"] == "cbr" and all(
-                quantities(kind[key]) == quantities(VOICE[key]) for key in VOICE
-            )
-            if alike and int(flow["count"]) == 1 and path and list(flow["path"]) == path:
-                calls[str(flow["name"])] = name
-    changed = any(change.get("flows") in calls for change in tree.get("change", []))
-    return {} if asked or changed or NAMES[0] not in calls.values() else calls
+    changed = {change.get("flows") for change in tree.get("change", [])}
+    alike = ("rtt", "dscp", "priority", "access_rate", "nat", "tunnel", "source", "destination")
+    own: dict[str, str] = {}
+    for flow in tree["flows"]:
+        usual = all(flow[key] == user[key] for key in alike) and int(flow["count"]) == 1 and flow["stop"] == "never"
+        if not usual or flow["name"] in changed or flow["start"] != "0 s":
+            continue
+        traffic, path = flow["traffic"], list(flow["path"])
+        if traffic["kind"] == "cbr" and path in ways and _like_voice(flow):
+            own.setdefault(NAMES[ways.index(path)], str(flow["name"]))
+        elif traffic["kind"] == "http" and path == ways[0] and returning(flow) == ways[1]:
+            ours = (quantities(traffic["size"]), traffic["persistent"], flow["congestion"], flow["style"])
+            if ours == ([PAGE], False, user.get("congestion"), user.get("style")):
+                own.setdefault(NAMES[2], str(flow["name"]))
+    calls = NAMES[:2] if ways[1] else NAMES[:1]
+    return {} if asked or not own.keys() >= set(calls) or not _as_small(tree, ways, own) else own
 
 
-def _of_call(
-    trees: Mapping[str, Mapping[str, Any]], user: Mapping[str, Any], own: Mapping[str, str], length: Length, seed: int
-) -> dict[str, Experience]:
-    """Measure what a call of the scenario has, without probes."""
+def _like_voice(flow: Mapping[str, Any]) -> bool:
+    """Whether a stream has about the rate and the packets of a call."""
+    pairs = ((flow["traffic"]["rate"], VOICE["rate"]), (flow["packet_size"], VOICE["packet_size"]))
+    numbers = [(quantities(own), quantities(voice)[0]) for own, voice in pairs]
+    return all(len(own) == 1 and abs(own[0] - voice) <= ALIKE * voice for own, voice in numbers)
 
-    def experience(job: tuple[str, int]) -> Experience:
-        tree = copy.deepcopy(dict(trees[job[0]]))
-        for flow in tree["flows"]:
-            flow["name"] = own.get(flow["name"], flow["name"])
-        return _experience(user, [run(Scenario(timed(tree, length)), seed=job[1])])
 
-    jobs = [(key, index) for key in trees for index in range(seed, seed + PEOPLE.seeds[0])]
-    found = list(zip(jobs, parallel(experience, jobs, imports=()), strict=True))
-    return {key: _mean([item for job, item in found if job[0] == key]) for key in trees}
+def _as_small(tree: Mapping[str, Any], ways: Sequence[Sequence[str]], own: Mapping[str, str]) -> bool:
+    """Whether a call's packets take hardly longer to send than a ping's, or probes would load a link themselves."""
+    sizes = {str(flow["name"]): quantities(flow["packet_size"])[0] for flow in tree["flows"]}
+    more = 0.0
+    for name, path in zip(NAMES, ways, strict=False):
+        for link in (link for link in tree["link"] if link["name"] in path):
+            more += 8 * (sizes[own[name]] - PING) / carried(link)
+    narrow = _narrowest(tree, [link for path in ways for link in path])
+    return more <= LARGER_S or narrow < CALLS_OF_A_LINK * quantities(VOICE["rate"])[0]
+
+
+def _of_own(
+    trees: Mapping[str, Mapping[str, Any]],
+    user: Mapping[str, Any],
+    own: Mapping[str, str],
+    made: Mapping[str, Sequence[Experience]],
+    length: Length,
+    seed: int,
+) -> tuple[dict[str, list[Experience]], dict[str, str]]:
+    """
+    Tell what a call of the scenario and its pages have: by setting, seed by seed, and the classes that told it.
+
+    Where the scenario has no such pages, or too few were loaded, they are probes in runs of `length`.
+    """
+    count, built = PEOPLE.seeds[0], dict(trees)
+    jobs = [(key, seed + index) for key in trees for index in range(count)]
+
+    def in_runs(tell_of: Callable[[Result], _Told]) -> dict[str, list[_Told]]:
+        scenarios = {key: Scenario(tree) for key, tree in built.items()}
+        told = parallel(lambda job: tell_of(run(scenarios[job[0]], seed=job[1])), jobs, imports=())
+        return {key: told[count * place : count * (place + 1)] for place, key in enumerate(trees)}
+
+    seeds = min(len(made.get(key, ())) for key in trees)
+    if seeds < count:
+        built = {key: timed(tree, length) for key, tree in trees.items()}
+        answer = in_runs(lambda result: _experience(user, [result], own))
+    else:
+        answer = {key: list(made[key][:seeds]) for key in trees}
+    loaded = min(sum(experience.pages for experience in runs) for runs in answer.values())
+    known = all(math.isfinite(experience.page) for runs in answer.values() for experience in runs)
+    if (known and loaded >= WANTED) or _unfit(next(iter(trees.values())), user):
+        return answer, dict(own)
+    tell("probes: pages beside the traffic")
+    built = {key: _probed(tree, user, length, own)[0] for key, tree in trees.items()}
+    pages = in_runs(_pages)
+    return (
+        {key: [_with_pages(*pair) for pair in zip(runs, pages[key], strict=False)] for key, runs in answer.items()},
+        {probe: name for probe, name in own.items() if probe != NAMES[2]},
+    )
 
 
 def _default(tree: Mapping[str, Any], path: Sequence[str]) -> Default | None:
@@ -360,11 +448,12 @@ def _classes(queue: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _probes(
-    trees: Mapping[str, Mapping[str, Any]], user: Mapping[str, Any], length: Length, seed: int
+    trees: Mapping[str, Mapping[str, Any]], user: Mapping[str, Any], length: Length, seed: int, *, together: bool
 ) -> dict[str, list[Experience]]:
-    """Results of each setting, seed by seed."""
+    """Results of each setting, seed by seed; of pings beside the call if `together`."""
     tell("probes: a call, pages and small packets beside the traffic")
-    probed = {key: [Scenario(built) for built in _probed(tree, user, length)] for key, tree in trees.items()}
+    scenarios = {key: _probed(tree, user, length, together=together) for key, tree in trees.items()}
+    probed = {key: [Scenario(tree) for tree in built] for key, built in scenarios.items()}
     jobs = [(key, index) for key in probed for index in range(seed, seed + PEOPLE.seeds[0])]
     experiences = parallel(
         lambda job: _experience(user, [run(tree, seed=job[1]) for tree in probed[job[0]]]), jobs, imports=()
@@ -407,8 +496,9 @@ def _mean(runs: Sequence[Experience]) -> Experience:
     if len(calls) == len(runs):
         numbers = ("rating", "delay", "playout", "late", "lost")
         answer = Call(**{name: average([getattr(own, name) for own in calls]) for name in numbers})
-    times = ("ping", "ping_base", "ping_p99", "page", "download", "seconds", "warm", "rate_beside")
-    means: dict[str, Any] = {name: average([getattr(experience, name) for experience in runs]) for name in times}
+    times = ("ping", "ping_base", "ping_p99", "page", "download", "seconds", "warm", "page_seconds", "page_warm")
+    names = (*times, "rate_beside")
+    means: dict[str, Any] = {name: average([getattr(experience, name) for experience in runs]) for name in names}
     pages = sum(experience.pages for experience in runs)
     return Experience(
         call=answer,
@@ -462,8 +552,19 @@ def _length(
     return Length(length.warm, min(measured, most), length.sample, length.reason)
 
 
-def _probed(tree: Mapping[str, Any], user: Mapping[str, Any], length: Length) -> list[dict[str, Any]]:
-    """The scenario with a call, with pages, and with pings; with all at once where pages are light."""
+def _probed(
+    tree: Mapping[str, Any],
+    user: Mapping[str, Any],
+    length: Length,
+    own: Collection[str] = (),
+    *,
+    together: bool = False,
+) -> list[dict[str, Any]]:
+    """
+    The scenario with a call, with pages, and with pings; at once what is light, or call and pings `together`.
+
+    With pages alone where the scenario has an `own` call.
+    """
     base = f"{_base(user):.9g} s"
     back = returning(user)
     keys = {"rtt": base, "count": 1, "start": "0 s"}
@@ -480,9 +581,15 @@ def _probed(tree: Mapping[str, Any], user: Mapping[str, Any], length: Length) ->
     rate = RARE * _narrowest(tree, [*user["path"], *back]) * PING / PACKET
     rare = {"packet_size": f"{PING} B", "traffic": {"kind": "poisson", "rate": f"{rate:.9g} bit/s"}}
     pings = [call | rare | {"name": name} for call, name in zip(calls, PINGS, strict=False)]
-    light = LIGHT * _narrowest(tree, user["path"]) > 8 * PAGE
+    sets: list[list[dict[str, Any]]] = [calls, [page], pings]
+    if own:
+        sets = [[page]]
+    elif LIGHT * _narrowest(tree, user["path"]) > 8 * PAGE:
+        sets = [[*calls, page, *pings]]
+    elif together:
+        sets = [[*calls, *pings], [page]]
     scenarios = []
-    for probes in [[*calls, page, *pings]] if light else [calls, [page], pings]:
+    for probes in sets:
         changed = copy.deepcopy(dict(tree))
         changed["flows"] = [*changed["flows"], *probes]
         for link in changed["link"]:
@@ -490,6 +597,18 @@ def _probed(tree: Mapping[str, Any], user: Mapping[str, Any], length: Length) ->
                 entry["flows"] = [*entry["flows"], *(str(probe["name"]) for probe in probes)]
         scenarios.append(timed(changed, length))
     return scenarios
+
+
+def _light_call(tree: Mapping[str, Any], names: Sequence[str]) -> bool:
+    """Whether a call takes less than `RARE` of what each queue counts: of the bytes, or of the places of packets."""
+    rate, size = (quantities(VOICE[key])[0] for key in ("rate", "packet_size"))
+    for link in (link for link in tree["link"] if link["name"] in names):
+        queue = link["queue"]
+        plain = queue.get("aqm") == "drop-tail" and queue.get("scheduler", "none") == "none"
+        by_size = plain and not str(queue.get("capacity", "unlimited")).endswith(" packets")
+        if rate * (1 if by_size else PACKET / size) > RARE * carried(link):
+            return False
+    return True
 
 
 def _asking(queue: Mapping[str, Any], name: str) -> Iterator[dict[str, Any]]:
@@ -502,35 +621,39 @@ def _asking(queue: Mapping[str, Any], name: str) -> Iterator[dict[str, Any]]:
                 yield from _asking(inner, name)
 
 
-def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experience:
-    voice, web, quiet = results if len(results) > 1 else 3 * list(results)
+def _experience(user: Mapping[str, Any], results: Sequence[Result], own: Mapping[str, str] | None = None) -> Experience:
+    """
+    Quality in runs with a call, with pages, and with pings, or with `own` classes for these.
+
+    Two runs: the first with call and pings; one has all.
+    """
+    voice, web, quiet = results[0], results[min(1, len(results) - 1)], results[2 * (len(results) // 3)]
+    names = [(own or {}).get(name, name) for name in NAMES]
     base = _base(user)
     calls = []
-    for answer, sent, lost in _ways(voice, NAMES[:2]).values():
+    for answer, sent, lost in _ways(voice, names[:2]).values():
         if answer["measured"]:
             calls.append(call(answer["delay_edges"], answer["delay_counts"], lost))
         elif sent:  # nothing gets through
             calls.append(call([base / 2], [1.0], 1.0))
-    ways = (_ways(quiet, PINGS) or _ways(quiet, NAMES[:2])).values()
+    ways = _ways(quiet, names[:2] if own else PINGS).values()
     there, tails, least = ([_of(answer, f"delay_{key}") for answer, *_ in ways] for key in ("mean", "p99", "min"))
     known = all(sent >= TAIL for _, sent, _ in ways)
     extra = base / 2 if len(ways) == 1 else 0.0  # the way back without a queue
     ping = sum(there) + extra if ways else math.nan
-    pages, slowest, loaded = _pages(web)
     endless = bulk(voice._scenario, user["path"][0])
     of = [k for k, flow in enumerate(voice._scenario["flows"]) if flow in endless and flow["path"] == user["path"]]
     raw: Any = voice._raw
     rates = [float(raw["flows"]["goodput"][raw["flows"]["class"].astype(int) == k].mean()) for k in of[:1]]
     over = [str(flow["name"]) for link in [*user["path"], *returning(user)] for flow in bulk(quiet._scenario, link)]
     begin, end = voice.window
-    return Experience(
+    experience = Experience(
         call=min(calls, key=lambda own: own.rating, default=None),
         ping=ping,
         ping_base=min(base, sum(least) + extra) if ways and math.isfinite(ping) else base,
         ping_p99=sum(tails) + extra if ways and known else math.nan,
-        page=pages + SET_UP * ping if loaded >= FEWEST else math.nan,
-        pages=loaded,
-        page_max=slowest + SET_UP * ping if loaded >= FEWEST else math.nan,
+        page=math.nan,
+        pages=0,
         download=8 * DOWNLOAD / rates[0] if rates and rates[0] > 0 else math.nan,
         rate_beside=rates[0] if rates else math.nan,
         seconds=end - begin,
@@ -539,6 +662,7 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result]) -> Experienc
             name: _of(answer, "delay_p50") for name, (answer, *_) in _ways(quiet, over).items() if answer["measured"]
         },
     )
+    return _with_pages(experience, _pages(web, names[2]))
 
 
 def _ways(result: Result, names: Sequence[str]) -> dict[str, tuple[Mapping[str, Any], float, float]]:
@@ -558,18 +682,37 @@ def _of(answer: Mapping[str, Any], key: str) -> float:
     return float(answer[key]) if answer["measured"] else math.nan
 
 
-def _pages(result: Result) -> tuple[float, float, int]:
-    """Median and longest time of the pages, s, and their number; NaN where half of them were not loaded in time."""
+@dataclass(frozen=True)
+class _Pages:
+    """Pages of one run."""
+
+    median: float
+    """s; NaN where half of them were not loaded in time."""
+    slowest: float
+    loaded: int
+    window: tuple[float, float]
+
+
+def _pages(result: Result, name: str = NAMES[2]) -> _Pages:
     raw: Any = result._raw
     names = [str(flow["name"]) for flow in result._scenario["flows"]]
-    if NAMES[2] not in names:
-        return math.nan, math.nan, 0
-    rows = [
-        transfer
-        for transfer in raw["transfers"]
-        if transfer["class"] == names.index(NAMES[2]) and math.isinf(transfer["size_to"])
-    ]
+    place = names.index(name) if name in names else None
+    rows = [row for row in raw["transfers"] if row["class"] == place and math.isinf(row["size_to"])]
     row = next((row for row in rows if row["size_from"] == 0), None)
     if row is None or not row["completed"] or row["censored"] >= row["completed"]:
-        return math.nan, math.nan, 0
-    return float(row["fct_p50"]), float(row["fct_max"]), int(row["completed"])
+        return _Pages(math.nan, math.nan, 0, result.window)
+    return _Pages(float(row["fct_p50"]), float(row["fct_max"]), int(row["completed"]), result.window)
+
+
+def _with_pages(experience: Experience, pages: _Pages) -> Experience:
+    """Add the time of pages to what is known of the round trip."""
+    known = pages.loaded >= FEWEST
+    begin, end = pages.window
+    return replace(
+        experience,
+        page=pages.median + SET_UP * experience.ping if known else math.nan,
+        pages=pages.loaded,
+        page_max=pages.slowest + SET_UP * experience.ping if known else math.nan,
+        page_seconds=end - begin,
+        page_warm=begin,
+    )

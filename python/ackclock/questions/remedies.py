@@ -51,6 +51,8 @@ class Remedy:
     settings: Mapping[str, Setting]
     """Results by link."""
     balance: Balance
+    runs: str = ""
+    """Name of the runs in the `Lab`."""
     title: str = ""
     """Its title in sentences, where that is not the name."""
     alone: Remedy | None = None
@@ -123,13 +125,13 @@ def other_queue(
             words = str(state("remedies.as-now", queue=cake or "FQ-CoDel", links=listed(list(queues))))
             settings[name] = replace(_averaged_at(lab, changed, name, after, seed, words), kept=True)
     title = str(state("remedies.no-classes", queue=cake or "FQ-CoDel")) if gone else cake
-    remedy = Remedy("FQ-CoDel", changed, settings, balance, title)
+    remedy = Remedy("FQ-CoDel", changed, settings, balance, after.key, title)
     bare = [name for name in rtts if name not in queues or not settings[name].tc]
     part = _tried(lab, tree, rtts, bare, present, seed, "alone") if {*bare} & queues.keys() else None
     if part is None:
         return remedy
     own = {name: settings[name] for name in part.queues}
-    return replace(remedy, alone=Remedy("FQ-CoDel", part.changed, own, part.balance, title))
+    return replace(remedy, alone=Remedy("FQ-CoDel", part.changed, own, part.balance, part.after.key, title))
 
 
 @dataclass(frozen=True)
@@ -382,7 +384,7 @@ def _other_shaper(
         other = _in_tc(_averaged_at(lab, changed, name, after, seed, words), changed, first)
         settings[name] = replace(_over(other, tree, first), place=first)
     title = state("remedies.shaper-set", links=listed(list(dict.fromkeys(firsts.values()))), part=shapers.KEPT)
-    return Remedy("FQ-CoDel", changed, settings, balance, str(title))
+    return Remedy("FQ-CoDel", changed, settings, balance, after.key, str(title))
 
 
 def other_senders(
@@ -420,7 +422,7 @@ def other_senders(
             tc="modprobe tcp_bbr  # on each sender\nsysctl -w net.ipv4.tcp_congestion_control=bbr",
             undo=_present_controls(sorted(own)),
         )
-    return Remedy("BBR", changed, settings, balance)
+    return Remedy("BBR", changed, settings, balance, after.key)
 
 
 def _present_controls(kinds: Sequence[str]) -> str:

@@ -49,7 +49,7 @@ from .causes.symptoms import MOVES, SYMPTOMS, Measured
 from .endpoint_style import styled
 from .following import Following, following, follows
 from .home import DOWN, doing, home
-from .people import People, people
+from .people import People, own_call, people
 from .phases import drawn
 from .remedies import Remedy, other_queue, other_senders
 from .setting import PACKET, Setting, averaged, bits_at, measured
@@ -347,13 +347,13 @@ def why(
     also = () if link is not None else tuple(crossed[:MAX_OTHER_LINKS])
     length = None if duration is None else seconds_of("duration", duration, WhyError)
     options: dict[str, Any] = {"budget": WHY.sure if until_sure else WHY.packets, "length": length, "cache": RunCache()}
-    lab = Lab(name, also=also, **options)
+    lab = Lab(name, also=also, keep=own_call(tree, name), **options)
     answer = diagnose(scenario, name, lab=lab, seed=seed)
     main = _judged(answer, tree, name, seed)
     other_links = list(_others(scenario, answer.present, also, options, seed))
     judged = [_with_classes(main, other_links, tree), *other_links]
     remedies = _remedies(lab, tree, judged, seed, (DOWN,) if down is not None else (), own_senders=own_senders)
-    served = _people(tree, main, remedies, seed, PEOPLE.sure if until_sure else PEOPLE.packets)
+    served = _people(lab, tree, main, remedies, seed, PEOPLE.sure if until_sure else PEOPLE.packets)
     remedies = [_with_page(remedy, served) for remedy in remedies]
     main, *rest = judged = _advised(judged, remedies, prefer)
     of_remedies = [remedy.sentence(remedy.balance.wanted(prefer), prefer) for remedy in remedies]
@@ -408,7 +408,9 @@ def _following(lab: Lab, tree: dict[str, Any], judged: Sequence[Judged], seed: i
                 yield shaper
 
 
-def _people(tree: dict[str, Any], main: Judged, remedies: Sequence[Remedy], seed: int, packets: float) -> People:
+def _people(
+    lab: Lab, tree: dict[str, Any], main: Judged, remedies: Sequence[Remedy], seed: int, packets: float
+) -> People:
     """The verdict for people, now and with the remedies."""
     trees = {"now": tree} | {SETTING_NAMES[remedy.name]: remedy.tree for remedy in remedies}
     present = main.diagnosis.present
@@ -417,7 +419,8 @@ def _people(tree: dict[str, Any], main: Judged, remedies: Sequence[Remedy], seed
     if _as_at_first(main.diagnosis):  # the waits are what they were, and only shares took the time
         own = before
     rates = _rates(tree, main.present, remedies)
-    return people(trees, main.link, own, seed, _one_way(present), rates, packets, before)
+    made = {"now": lab.kept(present.key)} | {SETTING_NAMES[remedy.name]: lab.kept(remedy.runs) for remedy in remedies}
+    return people(trees, main.link, own, seed, _one_way(present), rates, packets, before, made)
 
 
 def _as_at_first(diagnosis: Diagnosis) -> bool:

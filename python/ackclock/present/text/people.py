@@ -8,7 +8,7 @@ from typing import Final
 from ...analysis.voice import SATISFACTION, mean_opinion_score, transmission_rating
 from ...core._words import counted, listed
 from ...core.units import rate_text, time, time_within
-from ...questions.people import DOWNLOAD, FEWEST, PAGE, Experience, Measure, People
+from ...questions.people import DOWNLOAD, FEWEST, NAMES, PAGE, Experience, Measure, People
 from ..tables import TextTable
 
 STATEMENTS: Final = {"no-probes": "the probes cannot run here: {error}"}
@@ -27,7 +27,7 @@ def table(people: People) -> TextTable:
     """Return what people notice, one column per setting."""
     whose = "the scenario's " if people.own_time else ""
     no_page = f"fewer than {FEWEST} loaded in {whose}{{}}{MORE if people.limited else ''}"
-    if people.own_call:
+    if people.slow:
         no_page = "on so slow a link it would be most of the traffic"
     return TextTable("for people", {name: _cells(setting, no_page) for name, setting in people.settings.items()})
 
@@ -59,7 +59,7 @@ def _known(experience: Experience, measure: Measure, why_not: str = "") -> str:
 
 def _page(experience: Experience, no_page: str) -> str:
     """The median time of a page, and the longest where that is far longer, or why none loaded in the time."""
-    text = _known(experience, "page", no_page.format(time(experience.seconds)))
+    text = _known(experience, "page", no_page.format(time(experience.page_seconds)))
     if experience.half("page") < experience.page < experience.page_max / FAR_LONGER:
         text += f"; the slowest of {experience.pages} {time(experience.page_max)}"
     return text
@@ -171,8 +171,15 @@ def footnote(people: People) -> str:
         return ""
     links = " and ".join(people.path) + (f" in the class of {people.within}" if people.within else "")
     whose = f"; a transfer is a flow of {people.downloader} alone" if people.downloader else ""
-    source = "the call of the scenario" if people.own_call else "probes beside the traffic"
+    times = {name: time(setting.seconds) for name, setting in people.settings.items()}
+    alike = len({*times.values()}) == 1
+    lengths = f"{time(first.seconds)} a setting" if alike else listed([f"{own} {name}" for name, own in times.items()])
+    source = "probes beside the traffic"
+    if people.own:
+        source = f"the call{' and the pages' if NAMES[2] in people.own else ''} of the scenario"
+        if NAMES[2] not in people.own and not people.slow:
+            whose += f"; pages are probes beside the traffic, for {time(first.page_seconds)} a setting"
     return (
-        f"For people: from {source}, over {links}, {counted(len(first.runs), 'seed')} of {time(first.seconds)} a "
-        f"setting{whose}; ± is the 95 % interval of the mean."
+        f"For people: from {source}, over {links}, {counted(len(first.runs), 'seed')} of {lengths}{whose}; "
+        "± is the 95 % interval of the mean."
     )

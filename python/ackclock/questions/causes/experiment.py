@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -70,6 +70,8 @@ class RunCache:
     """By the links that were looked at."""
     results: dict[tuple[str, int], Result] = field(default_factory=dict)
     """Whole results of the settings whose traces are shown."""
+    kept: dict[tuple[str, int], Any] = field(default_factory=dict)
+    """Findings of `Lab.keep`."""
 
 
 @dataclass
@@ -89,6 +91,8 @@ class Lab:
     """Runs that are done already; those who judge other links of the same scenario may share it."""
     simulated: int = 0
     """Number of runs."""
+    keep: Callable[[Result], Any] | None = None
+    """Asked of every run; `kept` returns the answers."""
     known: Length | None = None
     """Length of runs of the present setting that are in the cache: taken where it is no shorter than what is needed."""
 
@@ -233,6 +237,8 @@ class Lab:
             result = run(scenario, seed=seed, trace_links=True, parts=0 if changes else PARTS)
             if traces and seed == first:
                 self.cache.results[text, seed] = result
+            if self.keep is not None:
+                self.cache.kept[text, seed] = self.keep(result)
             answer = {name: numbers(result, name) for name in links}
             return (
                 {name: replace(link_numbers, halves={}) for name, link_numbers in answer.items()} if changes else answer
@@ -244,6 +250,12 @@ class Lab:
         for seed, by_link in zip(missing, done, strict=True):
             cached[text, seed] = cached.get((text, seed), {}) | by_link
         return {name: [cached[text, seed][name] for seed in wanted] for name in links}
+
+    def kept(self, key: str) -> list[Any]:
+        """Return what `keep` found in the runs of a setting."""
+        text = json.dumps(Scenario(self.record[key]["scenario"]).canonical)
+        there = ((text, seed) for seed in self.record[key]["seeds"])
+        return [self.cache.kept[run] for run in there if run in self.cache.kept]
 
     def result(self, tree: Tree, length: Length, seed: int) -> Result:
         """Return a whole run with its traces of links, the one that was measured where it is still there."""

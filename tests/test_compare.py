@@ -549,6 +549,21 @@ def test_engines_of_which_one_has_a_period_do_not_agree() -> None:
     assert "The engines agree in each measure that two of them have." in str(alone)
 
 
+def test_engines_that_differ_by_chance_agree() -> None:
+    """A hundred Reno flows over RED: "no" in the table, and "by chance", as other seeds agree, in the sentence."""
+    windows = {"packet": 14.9, "fluid": 17.2}
+    chance = Tried("chance", "", "", 15.63, 0.6, 17.2, 8)
+    comparison = side_by_side({("window", "reno"): windows})
+    comparison.disagreements.append(
+        Disagreement("window", "reno", "fluid", 14.9, 17.2, Explanation("chance", tried=(chance,)))
+    )
+    assert list(comparison.table["agree"]) == ["in other runs"]
+    assert comparison.headline.endswith("0 of 1 measures differ")
+    said = str(comparison)
+    assert "The engines agree" in said
+    assert "by chance or by its length: 17.2 and 15.63 ± 0.60 packets in 8 other runs" in said
+
+
 def test_one_sentence_does_for_one_cause() -> None:
     """ "Cause not found (...)" three times one below the other, and each sentence again for the mean-field engine."""
     now = Tried("chance", "", "", 20.0, 1.0, 40.0, 8)

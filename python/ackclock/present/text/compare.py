@@ -61,10 +61,10 @@ def refusals(comparison: Comparison) -> list[str]:
 
 
 def sentences(comparison: Comparison) -> list[str]:
-    """Return each disagreement in a sentence, those with one cause together; or that there is none."""
-    if len(comparison.lines) > 1 and comparison.agree:
-        return ["The engines agree in each measure that two of them have."]
-    said = [_period(comparison, of, having) for of, having in comparison.periods_missing.items()]
+    """Return each disagreement in a sentence, those with one cause together; where there is none, that."""
+    agree = len(comparison.lines) > 1 and comparison.agree
+    said = ["The engines agree in each measure that two of them have."] if agree else []
+    said += [_period(comparison, of, having) for of, having in comparison.periods_missing.items()]
     groups = groupby(comparison.disagreements, lambda item: (_whose(item), cause(item.measure, item.explanation)))
     return said + [_sentence(list(group), why) for (_, why), group in groups]
 

@@ -57,19 +57,23 @@ class Comparison(Card):
         """One row per measure, a column an engine, and whether they agree with the packet engine."""
         import pandas as pd
 
-        apart = {(disagreement.measure, disagreement.of) for disagreement in self.disagreements}
+        causes: dict[tuple[str, str], set[str]] = {}
+        for disagreement in self.disagreements:
+            causes.setdefault((disagreement.measure, disagreement.of), set()).add(disagreement.explanation.key)
         engines = [engine for engine in ENGINES if engine in self.lines]
         rows = {
             row_name(measure, of): {engine: value.get(engine, float("nan")) for engine in engines}
-            | {"agree": self._agree(measure, of, value, apart)}
+            | {"agree": self._agree(measure, of, value, causes.get((measure, of), set()))}
             for (measure, of), value in self.values.items()
         }
         return pd.DataFrame(rows).T
 
-    def _agree(self, measure: str, of: str, by_engine: dict[str, float], apart: set[tuple[str, str]]) -> str:
+    def _agree(self, measure: str, of: str, by_engine: dict[str, float], causes: set[str]) -> str:
         if measure == "period" and of in self.periods_missing:
             return "no"  # one oscillates, another does not
-        return "-" if len(by_engine) == 1 else "no" if (measure, of) in apart else "yes"
+        if len(by_engine) == 1:
+            return "-"
+        return "in other runs" if causes == {"chance"} else "no" if causes else "yes"
 
     @property
     def units(self) -> dict[str, str]:

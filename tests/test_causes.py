@@ -96,6 +96,21 @@ def test_a_call_that_loses_nothing_alone_is_not_its_own_cause() -> None:
     assert [cause.key for cause in own.causes] == ["short-transfers+endless-flows"]
 
 
+@pytest.mark.parametrize(("shares", "alone"), [((0.0012, 0.0004), False), ((0.0008, 0.0016), True)])
+def test_whether_a_stream_loses_alone_is_decided_by_seeds(
+    monkeypatch: pytest.MonkeyPatch, shares: tuple[float, float], alone: bool
+) -> None:
+    """One run whose interval holds the limit of 0.1 % decided it by its mean."""
+    (stream,) = (symptom for symptom in experiment.SYMPTOMS if symptom.key == "stream")
+    flows = [ac.flows(1, rtt="40 ms"), ac.flows(1, rtt="40 ms", traffic={"kind": "cbr", "rate": "64 kbit/s"})]
+    tree = ac.dumbbell(rate="9 Mbit/s", queue="drop-tail", flows=flows, duration="9 s").canonical
+    lab = Mock(link="bottleneck", measure=lambda _key, _tree, seeds, _seed: seeds)
+    lab.hopeless.return_value = False
+    found = {1: Evidence("", shares[0], 0.0009, 0.001), 3: Evidence("", shares[1], 0.0003, 0.001)}
+    monkeypatch.setattr(experiment, "_evidence", lambda seeds, _: found[seeds])
+    assert experiment._lose_alone(lab, tree, stream, 1) is alone
+
+
 def test_a_stream_beside_classes_of_a_tree_is_judged() -> None:
     """ "There is no class of flows" of a tree whose other traffic was taken away to see whether a call loses alone."""
     leaf = {"aqm": "drop-tail", "capacity": "5 packets"}

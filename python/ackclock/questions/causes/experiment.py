@@ -642,15 +642,27 @@ def _roomy(tree: Tree, link: str, present: Measured) -> bool:
 
 
 def _lose_alone(lab: Lab, tree: Tree, symptom: Symptom, seed: int) -> bool:
-    """Whether streams lose packets without all other traffic: less of them fits a queue in bytes, whatever fills it."""
+    """
+    Whether streams lose packets without all other traffic, decidedly.
+
+    Less of them fits a queue in bytes, whatever fills it.
+    """
     change = OTHERS.apply(tree, lab.link, symptom.key)
     if change is None or lab.hopeless(change.tree):
         return True
+
+    def measured(effort: Effort) -> Measured:
+        return lab.measure(f"{symptom.key}: {change.done}", change.tree, effort.seeds, seed)
+
+    def more(effort: Effort, alone: Measured) -> Effort | None:
+        decided = _evidence(alone, symptom).decided
+        return None if decided else next((own for own in WHY.more(effort, moving=False) if own.longer == 1), None)
+
     try:
-        alone = lab.measure(f"{symptom.key}: {change.done}", change.tree, 1, seed)
+        evidence = _evidence(repeat(Effort(1), measured, more), symptom)
     except ScenarioError:
         return True  # the queue has classes for traffic that it would not have
-    return alone.of(symptom).mean > alone.limit(symptom)
+    return evidence.decided and evidence.value > evidence.limit
 
 
 def _ablations(of: Sequence[LinkAblation], link: str, symptom: Symptom) -> list[Ablation]:

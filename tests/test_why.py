@@ -108,6 +108,7 @@ def test_every_loaded_link_is_judged_and_the_remedy_is_for_all() -> None:
     only = ac.why(scenario=quarter, link="uplink", duration=40.0)
     assert only.beside == ()
     assert "Only uplink was asked for; downlink stays as in the file." in only.checked
+    assert "The file's measure, 30 s .. 60 s, is not used." in only.checked
 
 
 def test_what_was_before_is_the_mean_of_all_present_runs() -> None:

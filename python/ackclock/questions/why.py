@@ -70,6 +70,8 @@ MAX_OTHER_LINKS: Final = 8
 BUSY: Final = 0.5
 """A link with endless flows that transmits for longer than this part of the time is judged."""
 
+WHOLE: Final = "whole run"
+"""What a scenario measures by default."""
 DEFAULT_BUFFER: Final = "100 ms"
 """Capacity of a queue by default."""
 DEFAULT_PACKETS: Final = 4
@@ -327,6 +329,7 @@ def why(
     rate, scenario = rate_or_scenario(rate, scenario)
     scenario = None if scenario is None else scenario_of(scenario)
     there = {"call": call, "game": game, "web": web}
+    window = WHOLE if scenario is None else str(scenario.canonical["scenario"]["measure"])
     if scenario is None:
         queue = _queue(aqm or "drop-tail", buffer, rate)
         kind = (congestion or "cubic").strip().lower()
@@ -362,6 +365,8 @@ def why(
     advises = proposed and (prefer is None or any(part.recommended for part in judged))
     shapers = tuple(_following(lab, tree, judged, seed)) if advises else ()
     rests_on = f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}{_starts(asked, scenario)}"
+    if window != WHOLE and not once(tree):
+        rests_on += str(state("why.own-window", window=window))
     trust = near(tree, name)
     return Why(
         sentences=tuple(sentences),

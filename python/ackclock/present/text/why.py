@@ -39,6 +39,7 @@ STATEMENTS: Final = {
     "stays": " Only {link} was asked for; {others} stays as in the file.",
     "stay": " Only {link} was asked for; {others} stay as in the file.",
     "starts": " So that seeds differ, some flows start up to a round trip later than given, at random.",
+    "own-window": " The file's measure, {window}, is not used.",
     "not-judged": " Not judged: {links} further links.",
     "shaped": "{kind}, which lets {rate:rate} through",
     "shaped-above": "{kind}, whose {rate:rate} are more than the line's {line:rate}",

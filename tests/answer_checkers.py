@@ -65,6 +65,12 @@ def wrong_fair(answer: dict[str, Any], text: str, style: str, seed: int = 31) ->
     return faults
 
 
+def _stated(text: str) -> tuple[float, float]:
+    """Return a quantity, and half its interval where it has one."""
+    value, *ends = quantity(text)
+    return value, (ends[0] if "±" in text else max(ends, default=value) - value)
+
+
 def wrong_buffer(text: str, scenario: Any, target: float, seed: int = 31) -> list[str]:
     """Return what is false of a buffer's sizes: the table, the size that is enough, its price, and the two rules."""
     tree = scenario.canonical
@@ -77,11 +83,10 @@ def wrong_buffer(text: str, scenario: Any, target: float, seed: int = 31) -> lis
     table = text.partition("\nbuffer ")[2].partition("\n\n")[0]
     rows = re.findall(r"^(\d+) packets +(.*)$", table, re.MULTILINE)
     for packets, row in rows:
-        seconds, used, *rest = quantity(re.sub(r"(\d+ \w+)  +[0-9.]+  +", r"\1  ", row, count=1))
-        half = rest.pop(0) if "±" in row else 0.0
-        if "[" in row:  # what an interval beyond 100 % leaves of it
-            half = used - rest.pop(0)
-            rest.pop(0)
+        cells = re.split(r"  +", row.strip())
+        (seconds, *_), (used, *ends) = quantity(cells[0]), quantity(cells[2])
+        half = ends[0] if "±" in cells[2] else used - ends[0] if ends else 0.0  # or what is left of it below 100 %
+        rest, doubts = zip(*(_stated(cell) for cell in cells[3:6]), strict=True)
         changed = scenario.with_(
             {
                 "link.bottleneck.queue.capacity": f"{packets} packets",
@@ -94,8 +99,8 @@ def wrong_buffer(text: str, scenario: Any, target: float, seed: int = 31) -> lis
             faults.append(f"{packets} packets take {int(packets) * 12_000 / rate:.4g} s, not {seconds:.4g}")
         if abs(used - own["utilization"]) > half + USED_APART:
             faults.append(f"{packets} packets: used {used:.4g}, {own['utilization']:.4g} in another run")
-        for stated, key in zip(rest, ("delay_mean", "delay_p99"), strict=False):
-            if abs(stated - own[key]) > WAIT_APART * own[key] + 12_000 / rate:
+        for stated, doubt, key in zip(rest, doubts, ("delay_mean", "delay_p99"), strict=False):
+            if abs(stated - own[key]) > max(doubt, WAIT_APART * own[key] + 12_000 / rate):
                 faults.append(f"{packets} packets: {key} {stated:.4g} s, {own[key]:.4g} in another run")
         enough = None if used - half <= target else enough or (packets, rest)
     said = re.search(r"(?:A buffer of|with) (\d+) packets .*? (?:is enough|it is)", text)

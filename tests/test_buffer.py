@@ -3,6 +3,7 @@
 import importlib
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,6 +31,9 @@ def test_one_reno_flow_needs_the_bandwidth_delay_product(reno: Buffer) -> None:
     assert reno.too_small is not None
     assert 0.7 * reno.product < reno.enough.packets < 1.15 * reno.product  # 99 %: a window may fall a little lower
     assert reno.too_small.packets < reno.enough.packets
+    # in parts of its time a run with a sawtooth waits, and loses, now more and now less
+    assert 0.01 * reno.enough.delay_mean < reno.enough.delay_mean_half < reno.enough.delay_mean
+    assert re.search(r"the mean wait is [0-9.]+ ms ± .* and 0[0-9.]* % (± [0-9.]+ %|\[.*\]) are dropped", reno.headline)
 
 
 def test_utilisation_below_it_is_that_of_the_sawtooth(reno: Buffer) -> None:
@@ -408,18 +412,23 @@ def test_seeds_that_end_the_runs_have_the_interval_by_which_they_do(monkeypatch:
 def test_pauses_in_step_widen_the_interval() -> None:
     """Four BBR flows measure the round trip together: three seeds agree, on 22 s with three pauses."""
     lab = importlib.import_module("ackclock.questions.buffer")._Lab({}, "l", 1e6, 1500, 0.1, 0.99, 3, 1e6, 1e6)
-    pauses = np.array([0.8 if second % 10 == 0 else 1.0 for second in range(22)])
-    runs = [
-        SimpleNamespace(
-            json=lambda used=used: {"links": {"l": {"utilization": used}}}, utilization_1s={"l": pauses + used - 1}
-        )
-        for used in (0.9999, 1.0, 1.0001)
-    ]
-    assert lab._used(runs).half > 0.01
-    free = np.random.default_rng(1).normal(1.0, 0.05, (3, 22))
-    for run, own in zip(runs, free, strict=True):
-        run.utilization_1s = {"l": own}
-    assert lab._used(runs).half > 0.005  # that of the seeds, which agree by chance, is 0.00025
+    times = np.linspace(0, 22, 881)
+
+    def half(*busy: np.ndarray) -> float:
+        runs = [
+            SimpleNamespace(
+                json=lambda used=used: {"links": {"l": {"utilization": used}}},
+                _raw={"links": [{"name": "l"}], "traces": {"time": times, "link_utilization": [own]}},
+                window=(0.0, 22.0),
+            )
+            for used, own in zip((0.9999, 1.0, 1.0001), busy, strict=True)
+        ]
+        return float(lab._mean(runs, "utilization").half)
+
+    assert half(*[np.where(times % 10 < 1, 0.8, 1.0)] * 3) > 0.01
+    assert (
+        half(*np.random.default_rng(1).normal(1.0, 0.3, (3, 881))) > 0.005
+    )  # that of the seeds, which agree by chance, is 0.00025
 
 
 def test_a_path_without_room_for_a_packet_has_several_sizes() -> None:

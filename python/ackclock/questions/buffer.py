@@ -64,6 +64,8 @@ PARTS: Final = 4
 """Parts of the measured time in which the equations' queue is averaged."""
 SETTLED: Final = 0.1
 """A queue whose mean rises, or falls, by less than this part from the first of them to the last has settled."""
+TRACED: Final = {"utilization": "link_utilization", "delay_s_mean": "link_queue_bytes", "loss": "link_drops"}
+"""Traces from whose parts of the time it follows how well a number is known; these are in proportion to it."""
 MIN_FLOWS_FOR_AVERAGES: Final = 30
 """Flows from which on an average over them is expected to hold."""
 
@@ -121,6 +123,12 @@ class Size:
     length: float
     """Simulated time of each run, s."""
     equations: Averages | None
+    delay_mean_half: float = 0.0
+    """Half the width of the 95 % interval of `delay_mean`, ..."""
+    delay_p99_half: float = 0.0
+    """... of `delay_p99`, over the seeds alone, so that it is 0 of one run ..."""
+    loss_half: float = 0.0
+    """... and of `loss`."""
 
     @property
     def gap(self) -> float:
@@ -457,7 +465,7 @@ class _Lab:
         scenario = Scenario(timed(changed, length))
         first, short = int(changed["scenario"]["seed"]), length
         runs: list[Result] = []
-        interval, fixed = Interval(math.nan, 0.0, 0), False
+        wide, fixed = 1.0, False
         efforts = self._efforts(short, pace, fixed=own is not None)
         for effort in efforts:
             if effort.longer * short.measured > length.measured:
@@ -465,40 +473,38 @@ class _Lab:
                 scenario = Scenario(timed(changed, length))
             tell(f"{self.link}, {packets} packets: {effort.seeds} runs of {time(length.total)}")
             tasks = [(scenario, seed) for seed in range(first + len(runs), first + effort.seeds)]
-            runs += parallel(lambda task: run(task[0], seed=task[1]), tasks)
-            interval = self._used(runs)
+            runs += parallel(lambda task: run(task[0], seed=task[1], trace_links=True), tasks)
+            interval, wide = self._mean(runs, "utilization"), 1.0
             if fixed := len(runs) > 1 and same(runs, link=self.link):
                 break
-            early = replace(interval, half=EARLY * interval.half)
-            if effort is not efforts[-1] and abs(early.mean - self.target) > early.half:
-                interval = early
+            if effort is not efforts[-1] and abs(interval.mean - self.target) > EARLY * interval.half:
+                wide = EARLY
                 break
         if own and fixed:
-            runs = runs[:1]  # of a time that the scenario gives: its pieces tell more than the same run again
-            interval = self._used(runs)
+            runs = runs[:1]  # of a time that the scenario gives: its parts tell more than the same run again
         elif fixed:
-            # nothing is drawn at random, so that seeds tell nothing: one run as long as all of them, and its pieces
+            # nothing is drawn at random, so that seeds tell nothing: one run as long as all of them, and its parts
             length = replace(length, warm=len(runs) * length.warm, measured=len(runs) * length.measured)
             tell(f"{self.link}, {packets} packets: a run of {time(length.total)}")
-            runs = [run(Scenario(timed(changed, length)), seed=first)]
-            interval = self._used(runs)
-
-        def average(key: str) -> float:
-            values = [float(result.json()["links"][self.link][key]) for result in runs]
-            return sum(values) / len(values) if values else math.nan
-
+            runs = [run(Scenario(timed(changed, length)), seed=first, trace_links=True)]
+        used, wait, longest, loss = (
+            self._mean(runs, key, wide) for key in ("utilization", "delay_s_mean", "delay_s_p99", "loss")
+        )
         return Size(
             packets=packets,
             seconds=packets * 8 * self.packet / self.speed,
             bdp=packets * 8 * self.packet / (self.speed * self.rtt),
-            utilization=interval.mean,
-            half=interval.half,
-            delay_mean=average("delay_s_mean"),
-            delay_p99=average("delay_s_p99"),
-            loss=average("loss"),
+            utilization=used.mean,
+            half=used.half,
+            delay_mean=wait.mean,
+            delay_p99=longest.mean,
+            loss=loss.mean,
             seeds=len(runs),
             length=length.total,
             equations=self._averages(Scenario(timed(changed, short)), short),
+            delay_mean_half=wait.half,
+            delay_p99_half=longest.half,
+            loss_half=loss.half,
         )
 
     def _efforts(self, length: Length, pace: float, *, fixed: bool) -> list[Effort]:
@@ -534,17 +540,18 @@ class _Lab:
             flow["count"] = round(int(flow["count"]) / divisor)
         tell(str(state("buffer.part", link=self.link, divisor=divisor)))
         length = needed(changed, self.link)
-        used = self._used([run(Scenario(timed(changed, length)), seed=int(changed["scenario"]["seed"]))])
+        alone = run(Scenario(timed(changed, length)), seed=int(changed["scenario"]["seed"]), trace_links=True)
+        used = self._mean([alone], "utilization")
         return Part(divisor, size.packets, used.mean, used.half, size.equations.utilization)
 
-    def _used(self, runs: Sequence[Result]) -> Interval:
-        """The utilisation, with its interval over the seeds, or over the time of runs that tell more by that."""
-        used = mean_interval([result.json()["links"][self.link]["utilization"] for result in runs])
-        pieces = [result.utilization_1s[self.link] for result in runs]
-        half = parts.in_time([parts.levels(_itself, _joined(own)) for own in pieces]).half
-        if len(runs) == 1 and len(pieces[0]) < 2 * parts.FEWEST_PARTS:
-            half = mean_interval(pieces[0]).half
-        return replace(used, half=float(np.nanmax([used.half, half, 0.0])))
+    def _mean(self, runs: Sequence[Result], key: str, wide: float = 1.0) -> Interval:
+        """A mean with its interval over the seeds, or over the time of runs that tell more by that, `wide` times."""
+        own = mean_interval([float(result.json()["links"][self.link][key]) for result in runs])
+        half = 0.0
+        if key in TRACED:
+            times = [_in_parts(result, self.link, key, own.mean) for result in runs]
+            half = parts.in_time([parts.levels(_itself, rates) for rates in times]).half
+        return replace(own, half=wide * float(np.nanmax([own.half, half, 0.0])))
 
     def _averages(self, scenario: Scenario, length: Length) -> Averages | None:
         if self.reason:
@@ -567,14 +574,16 @@ def _itself(rates: NDArray[np.float64]) -> NDArray[np.float64]:
     return own
 
 
-def _joined(pieces: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the utilisation of each second as that of equal parts of the time, a power of two; of few, none."""
-    if len(pieces) < 2 * parts.FEWEST_PARTS:
-        return np.empty((1, 0))
-    count = min(parts.PARTS, 2 ** int(math.log2(len(pieces))))
-    so_far = np.interp(np.linspace(0, len(pieces), count + 1), np.arange(len(pieces) + 1), np.cumsum([0.0, *pieces]))
-    means: NDArray[np.float64] = np.diff(so_far)[np.newaxis] * count / len(pieces)
-    return means
+def _in_parts(result: Result, link: str, key: str, mean: float) -> NDArray[np.float64]:
+    """Return a number of a link in equal parts of the measured time by its trace, scaled to have a mean."""
+    raw: Any = result._raw
+    traces, place = raw["traces"], [own["name"] for own in raw["links"]].index(link)
+    times, so_far = traces["time"], np.asarray(traces[TRACED[key]][place], dtype=np.float64)
+    if key != "loss":  # of which it is the sum
+        so_far = np.cumsum(so_far * np.diff(times, prepend=times[0]))
+    pieces = np.diff(np.interp(np.linspace(*result.window, parts.PARTS + 1), times, so_far))
+    total = float(pieces.sum())
+    return pieces[np.newaxis] * (mean * parts.PARTS / total if total > 0 else 0.0)
 
 
 def _longer(length: Length, factor: float) -> Length:

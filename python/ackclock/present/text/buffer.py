@@ -9,12 +9,14 @@ from typing import Final
 import pandas as pd
 
 from ...core._words import called, counted, listed
-from ...core.units import rate_text, share, share_within, time
+from ...core.units import rate_text, share, share_within, time, time_within
 from ...questions.buffer import MIN_FLOWS_FOR_AVERAGES, Buffer, Size
 from ..tables import text_table
 
 NEAR = 0.01
 """Utilisations of packets and equations that differ by less agree."""
+NARROW: Final = 0.01
+"""An interval narrower than this part of a wait is not stated."""
 
 STATEMENTS: Final = {
     "mean-field": "{link}: mean-field equations over {seconds:time}",
@@ -45,9 +47,9 @@ def table(buffer: Buffer) -> pd.DataFrame:
             "time": time(size.seconds),
             "BDP": f"{size.bdp:.2g}",
             "utilisation": _used(size),
-            "mean wait": _known(size.delay_mean),
-            "99 % wait at most": _known(size.delay_p99),
-            "dropped": "" if math.isnan(size.loss) else share(size.loss),
+            "mean wait": _known(size.delay_mean, size.delay_mean_half),
+            "99 % wait at most": _known(size.delay_p99, size.delay_p99_half),
+            "dropped": "" if math.isnan(size.loss) else _within(size.loss, size.loss_half),
         }
         if not buffer.reason and size.equations is not None:
             rows[counted(size.packets, "packet")] |= {
@@ -66,12 +68,14 @@ def _used(size: Size) -> str:
 
 
 def _within(used: float, half: float) -> str:
-    """Return a utilisation with its interval, where it has one."""
+    """Return a share with its interval, where it has one."""
     return share(used) if share(half) == share(0.0) else share_within(used, half)
 
 
-def _known(seconds: float) -> str:
-    return "" if math.isnan(seconds) else time(seconds)
+def _known(seconds: float, half: float) -> str:
+    if math.isnan(seconds):
+        return ""
+    return time_within(seconds, half) if half > NARROW * seconds else time(seconds)
 
 
 def _products(bdp: float) -> str:
@@ -128,8 +132,9 @@ def _price(buffer: Buffer) -> list[str]:
     rules = f"The rule of rate times round trip says {product} packet{'s' * (product != '1')}{root}."
     if enough is None:
         return [rules]
-    price = f"With it the mean wait is {time(enough.delay_mean)}, 99 % wait at most {time(enough.delay_p99)}"
-    return [f"{price}, and {share(enough.loss)} are dropped. {rules}"]
+    wait = _known(enough.delay_mean, enough.delay_mean_half)
+    price = f"With it the mean wait is {wait}, 99 % wait at most {_known(enough.delay_p99, enough.delay_p99_half)}"
+    return [f"{price}, and {_within(enough.loss, enough.loss_half)} are dropped. {rules}"]
 
 
 def _whole(packets: float) -> str:

@@ -587,7 +587,7 @@ impl Sender {
         config: &Config,
     ) {
         if !blocks.is_empty() {
-            let own = (ack.sack != NONE).then_some((ack.sack, ack.sack + 1));
+            let own = (ack.sack != NONE).then(|| (ack.sack, ack.sack + 1));
             self.take_sack_blocks(now, own, blocks, (linux, top), summary, config);
         } else if ack.sack != NONE && ack.sack >= self.una {
             if linux {

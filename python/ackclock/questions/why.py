@@ -71,7 +71,7 @@ BUSY: Final = 0.5
 """A link with endless flows that transmits for longer than this part of the time is judged."""
 
 WHOLE: Final = "whole run"
-"""What a scenario measures by default."""
+"""The measured time of a scenario by default."""
 DEFAULT_BUFFER: Final = "100 ms"
 """Capacity of a queue by default."""
 DEFAULT_PACKETS: Final = 4
@@ -329,7 +329,6 @@ def why(
     rate, scenario = rate_or_scenario(rate, scenario)
     scenario = None if scenario is None else scenario_of(scenario)
     there = {"call": call, "game": game, "web": web}
-    window = WHOLE if scenario is None else str(scenario.canonical["scenario"]["measure"])
     if scenario is None:
         queue = _queue(aqm or "drop-tail", buffer, rate)
         kind = (congestion or "cubic").strip().lower()
@@ -364,9 +363,7 @@ def why(
     proposed = any(said.subject == "FQ-CoDel" and said.predicate == "costs" for said in sentences)
     advises = proposed and (prefer is None or any(part.recommended for part in judged))
     shapers = tuple(_following(lab, tree, judged, seed)) if advises else ()
-    rests_on = f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}{_starts(asked, scenario)}"
-    if window != WHOLE and not once(tree):
-        rests_on += str(state("why.own-window", window=window))
+    rests_on = f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}{_times(asked, scenario, rate or down)}"
     trust = near(tree, name)
     return Why(
         sentences=tuple(sentences),
@@ -642,9 +639,12 @@ def _left_out(link: str | None, crossed: Sequence[str], also: Sequence[str]) -> 
     return str(state("why.not-judged", links=len(left)))
 
 
-def _starts(asked: Scenario, scenario: Scenario) -> str:
-    """Say that starts are drawn at random, and others than the scenario has."""
-    return "" if scenario is asked else str(state("why.starts"))
+def _times(asked: Scenario, scenario: Scenario, rate: object) -> str:
+    """Say which times are not those of the scenario: starts drawn at random, what it measures where it is a file."""
+    window = asked.canonical["scenario"]["measure"]
+    own = rate is None and window != WHOLE and not once(asked.canonical)
+    starts = "" if scenario is asked else str(state("why.starts"))
+    return starts + str(state("why.own-window", window=window)) * own
 
 
 def _small(text: str) -> str:

@@ -760,7 +760,7 @@ def sentence(finding: Finding, link: str, way: object = "") -> Sentence:
 
 def _left(evidence: Evidence, symptom: Symptom) -> str:
     """
-    What is left of a symptom without a cause. Of parts of the packets or the time only what was decided is said.
+    Say how much of a symptom is left without a cause: of parts of the packets or the time only what was decided.
 
     With another setting flows may move together for as long as a run, and lose less, or idle less, for good.
     """

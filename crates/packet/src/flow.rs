@@ -419,7 +419,7 @@ impl Flow {
         let mut reported = SackBlocks::default();
         if let Some(cold) = &self.cold {
             let twice = ack.flags.has(Flags::SENT_TWICE);
-            let duplicate = twice.then_some((ack.sack, ack.sack + 1));
+            let duplicate = twice.then(|| (ack.sack, ack.sack + 1));
             let report = cold.reports.of(ack.blocks);
             let blocks = report
                 .into_iter()

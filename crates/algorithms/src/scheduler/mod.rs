@@ -293,6 +293,17 @@ forwarded! { $ forward_scheduler #[inline(always)];
         /// The time asked for by [`Scheduler::next_timer`] has come.
         fn on_timer(&mut self, _now: Time, _backlog: &[Backlog]) {}
 
+        /// Whether [`Scheduler::on_timer`] has just had all waiting packets moved. They are taken out,
+        /// sub-queue by sub-queue, and each then joins the one that [`Scheduler::place`] gives it.
+        fn moves(&mut self) -> bool {
+            false
+        }
+
+        /// The sub-queue of a packet of a flow that moves; `backlog` does not count it.
+        fn place(&mut self, _flow: u32, _backlog: &[Backlog]) -> usize {
+            0
+        }
+
         /// Inner state for traces.
         fn observe(&self) -> Observation {
             Observation::default()

@@ -10,11 +10,12 @@
 //! probability that grows with the packets since the last drop. With `headdrop` packets go from the
 //! head of the sub-queue in place of those that arrive.
 //!
-//! After `perturb` the hash function changes. Packets that wait stay where they are (Linux moves
-//! them), so that a flow's packets may overtake each other once. Of packets with ECN the arriving
-//! one is marked, with `headdrop` too (in Linux then the first).
+//! After `perturb` the hash function changes, and packets that wait move to their new sub-queues,
+//! each old one's after the other's, so that those of a flow stay in order. None is dropped if there
+//! are more than `depth` or `flows` then (in Linux the rest is). Of packets with ECN the arriving one
+//! is marked, with `headdrop` too (in Linux then the first).
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use super::{Backlog, Hash, Label, Scheduler, SchedulerAlgorithm, SchedulerView, Victim};
 use crate::aqm::{PacketView, Verdict};
@@ -88,6 +89,8 @@ impl SchedulerAlgorithm for SfqParams {
             changes: 0,
             now: Time::ZERO,
             too_deep: None,
+            identities: HashMap::new(),
+            moves: false,
             next_perturbation: match self.perturb {
                 NumberOr::Number(time) => Some(Time::from_seconds(time)),
                 NumberOr::Word(_) => None,
@@ -121,10 +124,23 @@ pub struct Sfq {
     now: Time,
     /// A sub-queue whose first packet gives way to the one that has just joined.
     too_deep: Option<usize>,
+    /// The identity of each flow since all was last empty at a change of the hash function, if it changes.
+    identities: HashMap<u32, u32>,
+    /// Whether it has just changed.
+    moves: bool,
     next_perturbation: Option<Time>,
 }
 
 impl Sfq {
+    /// The sub-queue of a flow whose header is hashed from `identity`.
+    fn queue(&mut self, flow: u32, identity: u32) -> usize {
+        let queue = self.hash.queue(flow, identity);
+        if queue == self.slots.len() {
+            self.slots.push(Slot::default());
+        }
+        queue
+    }
+
     fn touch(&mut self, queue: usize) {
         self.changes += 1;
         self.slots[queue].changed = self.changes;
@@ -180,11 +196,10 @@ impl Scheduler for Sfq {
     }
 
     fn classify(&mut self, packet: &PacketView, label: &Label) -> usize {
-        let queue = self.hash.queue(packet.flow, label.identity);
-        if queue == self.slots.len() {
-            self.slots.push(Slot::default());
+        if self.next_perturbation.is_some() {
+            self.identities.insert(packet.flow, label.identity);
         }
-        queue
+        self.queue(packet.flow, label.identity)
     }
 
     fn judges(&self) -> bool {
@@ -293,13 +308,34 @@ impl Scheduler for Sfq {
         self.next_perturbation
     }
 
-    fn on_timer(&mut self, now: Time, _backlog: &[Backlog]) {
-        if let (NumberOr::Number(time), Some(salt)) = (self.params.perturb, self.hash.salt) {
-            self.hash.salt = Some(crate::random::mix(salt));
-            self.next_perturbation = Some(now + Time(Time::from_seconds(time).0.max(1)));
-        } else {
+    fn on_timer(&mut self, now: Time, backlog: &[Backlog]) {
+        let (NumberOr::Number(time), Some(salt)) = (self.params.perturb, self.hash.salt) else {
             self.next_perturbation = None;
+            return;
+        };
+        self.hash.salt = Some(crate::random::mix(salt));
+        self.next_perturbation = Some(now + Time(Time::from_seconds(time).0.max(1)));
+        self.moves = backlog.iter().any(|state| state.packets > 0);
+        if !self.moves {
+            self.identities.clear();
         }
+        self.row.clear();
+        for slot in &mut self.slots {
+            (slot.standing, slot.average, slot.since) = (false, 0.0, -1);
+        }
+    }
+
+    fn moves(&mut self) -> bool {
+        std::mem::take(&mut self.moves)
+    }
+
+    fn place(&mut self, flow: u32, backlog: &[Backlog]) -> usize {
+        let identity = self.identities.get(&flow).copied().unwrap_or_default();
+        let queue = self.queue(flow, identity);
+        let bytes = backlog.get(queue).map_or(0, |state| state.bytes);
+        let slot = &mut self.slots[queue];
+        slot.average += self.params.weight * (bytes as f64 - slot.average);
+        queue
     }
 }
 

@@ -476,6 +476,9 @@ impl Scheduled {
             .is_some_and(|time| time.0 <= now)
         {
             self.scheduler.on_timer(Time(now), &self.backlog);
+            if self.scheduler.moves() {
+                self.move_all();
+            }
         }
         if let Some(resting) = &mut self.resting
             && resting.next_timer().is_some_and(|time| time.0 <= now)
@@ -503,6 +506,23 @@ impl Scheduled {
             !state.asleep
         });
         self.ticking = ticking;
+    }
+
+    /// Every packet that waits goes to its sub-queue anew.
+    #[cold]
+    #[inline(never)]
+    fn move_all(&mut self) {
+        let mut moving = Vec::with_capacity(self.packets);
+        for (queue, backlog) in self.queues.iter_mut().zip(&mut self.backlog) {
+            moving.extend(std::iter::from_fn(|| queue.waiting.pop_front()));
+            *backlog = Backlog::default();
+        }
+        (self.packets, self.bytes) = (0, 0);
+        for (arrival, packet) in moving {
+            let queue = self.scheduler.place(packet.flow, &self.backlog);
+            self.grow(queue + 1);
+            self.push(queue, arrival, &packet);
+        }
     }
 
     pub(crate) fn on_link_change(&mut self, now: u64, rate: f64, rate_at: impl Fn(u64) -> f64) {
@@ -635,6 +655,72 @@ mod tests {
             }
         }
         (verdicts, most)
+    }
+
+    /// Packets that arrive after SFQ's hash function has changed stand behind those of their flow.
+    #[test]
+    fn what_waits_moves_with_its_flow() {
+        let text = "[scenario]\nduration = \"1 s\"\n[[link]]\nname = \"link\"\nrate = \"10 Mbit/s\"\n\
+                    queue = { scheduler = { kind = \"sfq\", perturb = \"1 s\" } }\n\
+                    [[flows]]\npath = [\"link\"]\nrtt = \"10 ms\"\n";
+        let scenario = ackclock_scenario::parse(text, "test").expect("the scenario is right");
+        let (rate, flows) = (10e6, 1);
+        let view = SchedulerView {
+            flows,
+            salt: 1,
+            rate,
+        };
+        let scheduler = scenario.links[0]
+            .scheduler
+            .expect("there is one")
+            .build(&view);
+        let link = LinkView {
+            rate,
+            delay: 0.0,
+            capacity_packets: 127.0,
+        };
+        let mut queues = Scheduled::new(scheduler, scenario.links[0].aqm.clone(), link);
+        let packet_view = |flow: u64| PacketView {
+            size: 1500,
+            flow: flow as u32,
+            ecn_capable: false,
+            scalable: false,
+            syn: false,
+            priority: 0,
+        };
+        let place = |queues: &mut Scheduled, flow: u64| {
+            let label = Label {
+                identity: flow as u32 + 100,
+                ..Label::default()
+            };
+            queues.classify(0, &packet_view(flow), &label)
+        };
+        for seq in 0..60 {
+            let flow = seq % 20;
+            let packet = Packet::new(Place::of_number(flow as usize), seq, 0, 1500, Flags(0));
+            let queue = place(&mut queues, flow);
+            queues.push(queue, seq, &packet);
+        }
+        let before: Vec<usize> = (0..20).map(|flow| place(&mut queues, flow)).collect();
+        let due = queues.next_timer().expect("the hash function changes");
+        queues.on_timer(due, rate, true, &mut Stream::new(1, Owner::Queue, 0));
+        let after: Vec<usize> = (0..20).map(|flow| place(&mut queues, flow)).collect();
+        assert_ne!(before, after);
+        for (flow, &queue) in after.iter().enumerate() {
+            let own = queues.queues[queue].waiting.iter();
+            let own = own.filter(|(_, packet)| packet.flow as usize == flow);
+            let seqs: Vec<u64> = own.map(|(_, packet)| packet.seq).collect();
+            assert_eq!(seqs, [flow as u64, flow as u64 + 20, flow as u64 + 40]);
+        }
+        assert_eq!((queues.packets(), queues.bytes), (60, 60 * 1500));
+        let mut left = 0;
+        let random = &mut Stream::new(1, Owner::Queue, 0);
+        let any = |packet: &Packet| packet_view(u64::from(packet.flow));
+        while let Some(taken) = queues.take(due, rate, true, any, random, &mut None) {
+            queues.sends(&taken, due);
+            left += 1;
+        }
+        assert_eq!((left, queues.packets()), (60, 0));
     }
 
     /// Timers of empty sub-queues may run late: nobody sees it, and 4000 sub-queues cost what those

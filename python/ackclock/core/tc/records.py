@@ -161,9 +161,9 @@ def _lines(text: str, file: str, records: Read) -> None:
 
 
 _HITS: Final = re.compile(r"\((rule hit|success) [^)]*\)")
-"""How often a filter was asked and answered, in what tc prints."""
+"""Counts of a filter: it was asked, and it matched."""
 _HEADING: Final = re.compile(r"(chain \d+ ?)?(fh \S+ ht divisor \d+)?")
-"""What tc prints before the filters of a priority, and of a table of u32."""
+"""Line before the filters of a priority, or of a table of u32."""
 
 
 def _counted(record: Record) -> bool:

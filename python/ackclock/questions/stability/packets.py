@@ -128,7 +128,7 @@ class PacketCheck:
     undecided: tuple[Difference, ...] = ()
     """In what the two differ by no more than another run of packets may differ from this one."""
     compared: tuple[str, ...] = ()
-    """What both have, of the kinds of `Difference`."""
+    """Parts that both have, of the kinds of `Difference`."""
 
     @property
     def trust(self) -> Trust:

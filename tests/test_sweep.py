@@ -15,6 +15,7 @@ import ackclock as ac
 from ackclock import SweepError
 from ackclock.present.cli import main
 from ackclock.present.cli.sweep import _usual
+from ackclock.present.report.sweep import page
 from ackclock.questions.sweep import Store, axis, changed, plan
 from conftest import SMALL, Command
 
@@ -456,6 +457,8 @@ def test_seeds_that_make_no_difference_are_named(tmp_path: Path) -> None:
     for scenario, seeds, said in ((equal, 2, True), (equal, 1, False), (drawn, 2, False)):
         done = ac.sweep(scenario, {"rtt": ["10 ms", "20 ms"]}, store=tmp_path, seeds=seeds)
         assert any("seeds make no difference" in note for note in done.notes) == said
+    varied = ac.sweep(drawn, {"seed": [1, 2]}, store=tmp_path)
+    assert "Seeds as varied." in page(varied, drawn, [], ["seed"])  # "Seed 1." over a table with seeds 1 and 2
 
 
 def test_json_has_varied_values_in_si_units(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,11 +45,13 @@ def page(done: Sweep, scenario: Scenario, metrics: Sequence[str], against: Seque
     means = f", means over {len(seeds)} seeds; bands are 95 % intervals" if len(seeds) > 1 else ""
     runs, combinations = counted(len(done.points), "run"), counted(len(summary), "combination")
     varied = counted(len(done.axes), "key")
+    seeded = any(axis.key.rpartition(".")[2] == "seed" for axis in done.axes)
+    listed = f"{'Seeds' if len(seeds) > 1 else 'Seed'} {', '.join(map(str, seeds))}"
     return _rendered(
         title=f"{scenario.name}: sweep",
         name=scenario.name,
         heading="Sweep of the packet engine",
-        choices=f"{'Seeds' if len(seeds) > 1 else 'Seed'} {', '.join(map(str, seeds))}",
+        choices="Seeds as varied" if seeded else listed,
         sentence=f"{runs} at {combinations} of {varied}{means}.",
         unsafe=False,
         facts={},

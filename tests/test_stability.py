@@ -636,13 +636,13 @@ def test_a_number_of_flows_falls_to_one() -> None:
 
 def test_limits_end_where_nothing_balances() -> None:
     # Scalable's growth falls from 1/16 to 1/100 at 16 packets: its windows stay there from 68.2 to
-    # 68.4 ms. Newton's method took that for an equilibrium, and some ways passed over it to a limit
-    # at 156 ms
+    # 68.4 ms, and are stable again at 70 ms, of which "nothing balances beyond" was said. Newton's
+    # method took that for an equilibrium, and some ways passed over it to a limit at 156 ms
     scenario = random_scenario(1042)
     s = ac.stability(scenario)
     _, up = s.limits("rtt", tipping=False)
     assert (up.kind, up.value) == ("end", pytest.approx(0.0682473, rel=1e-5))
-    assert "passes 16 packets, where its sender's law changes, and nothing balances beyond" in up.reason
+    assert "passes 16 packets, where its sender's law changes, and nothing balances just beyond" in up.reason
     for value in (0.0683, 0.0759, 0.1553):
         end, state, _ = s.continuation("rtt", value).points[-1]
         place(scenario, s.choices, "rtt", end, state)  # asserts that it balances

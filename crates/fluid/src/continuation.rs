@@ -272,7 +272,7 @@ impl<'a> Continuation<'a> {
             beyond => {
                 let nothing = beyond.is_none() && why.ends_with(LAW_CHANGES);
                 let more = if nothing {
-                    ", and nothing balances beyond"
+                    ", and nothing balances just beyond"
                 } else {
                     ""
                 };

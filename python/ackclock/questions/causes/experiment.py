@@ -25,9 +25,9 @@ from ...experiment.runner import parallel
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
 from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, sized
 from .measures import UNRESPONSIVE, Numbers, longest_wait, lost, numbers, on_way
-from .scales import CYCLES, ENDLESS, Length, bits, bulk, carried, lasting, needed, once, pace, quantities, room, timed
+from .scales import CYCLES, ENDLESS, Length, alike, bulk, carried, lasting, needed, once, pace, room, spared, timed
 from .sentences import Evidence, Sentence
-from .shapers import RIGHT, before, filters_acks, fixed, held, hosts
+from .shapers import filters_acks, fixed, held, hosts
 from .symptoms import SHARES, STREAM_LOSS, SYMPTOMS, Measured, Symptom, wait_limit
 
 if TYPE_CHECKING:
@@ -434,7 +434,7 @@ def applies(symptom: Symptom, tree: Tree, name: str) -> bool:
     """Whether a symptom makes sense here: only endless flows are to fill a link and to share it evenly."""
     endless = [flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] in ENDLESS]
     if symptom.key == "idle":
-        return bool(endless) and not _spared(tree, name)
+        return bool(endless) and not spared(tree, name)
     if symptom.key == "loss" and filters_acks(link_of(tree, name), tree):
         return False
     if symptom.key == "hosts":
@@ -446,18 +446,6 @@ def applies(symptom: Symptom, tree: Tree, name: str) -> bool:
     return symptom.key != "unfair" or sum(int(flow["count"]) for flow in bulk(tree, name)) > 1
 
 
-def _spared(tree: Tree, name: str) -> bool:
-    """Whether a link is not to be full: a shaper that is set right stands before it, or a slower link behind it."""
-    links = {link["name"]: link for link in tree["link"]}
-    shaper = before(tree, name)
-    if shaper is not None and RIGHT[0] <= bits(links[shaper]) / bits(links[name]) <= RIGHT[1]:
-        return True
-    after = [flow["path"][flow["path"].index(name) + 1 :] for flow in bulk(tree, name)]
-    return held(links[name]) is not None and any(
-        bits(links[place]) < bits(links[name]) for path in after for place in path
-    )
-
-
 def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int) -> tuple[Evidence | _Open, Measured]:
     """Judge a symptom; with more seeds, and where the answer is to be sure with longer runs, until it is decided."""
     least = symptom.seeds
@@ -466,18 +454,18 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         present = lab.measure(f"present, {_seeds(least)}", tree, least, seed, present.factor, traces=True, least=least)
     answer, seeds = False, len(present.numbers)
     evidence = _evidence(present, symptom)
-    alike = _alike(tree, lab.link)
+    same = alike(tree, lab.link)
     fixed = once(tree)  # a scenario that changes with time has its own length: what its runs say of it holds
     while True:
         before, evidence = evidence, _evidence(present, symptom)
         decided_before, answer = answer, evidence.decided and present.enough and present.steady(symptom)
         open_ = symptom.key == "unfair" and evidence.value > evidence.limit and not fixed
-        if answer and not (open_ and (alike or evidence.value < EVENNESS_FACTOR * evidence.limit)):
+        if answer and not (open_ and (same or evidence.value < EVENNESS_FACTOR * evidence.limit)):
             return evidence, present
-        if answer and decided_before and not (alike and open_ and evidence.value < CONVERGED * before.value):
+        if answer and decided_before and not (same and open_ and evidence.value < CONVERGED * before.value):
             return evidence, present
         # shares of flows that are alike even out with time: more seeds of a short run would not tell
-        moving = evidence.decided or (alike and symptom.key == "unfair") or not present.settled(symptom)
+        moving = evidence.decided or (same and symptom.key == "unfair") or not present.settled(symptom)
         moving = moving and not fixed
         more = [] if _slight(symptom, evidence) else WHY.more(Effort(seeds, present.factor), moving=moving)
         if fixed:
@@ -503,13 +491,6 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
 def _slight(symptom: Symptom, evidence: Evidence) -> bool:
     """Whether a stream loses so little more than it bears, if any, that no more runs are made to decide it."""
     return symptom.key == "stream" and evidence.value + evidence.half <= SLIGHT * evidence.limit
-
-
-def _alike(tree: Tree, name: str) -> bool:
-    """Whether the endless flows over a link differ in nothing, so that they would share evenly in the end."""
-    return len(
-        {(str(flow["congestion"]), str(flow["path"]), str(flow["rtt"])) for flow in bulk(tree, name)}
-    ) == 1 and all(len(quantities(flow["rtt"])) == 1 for flow in bulk(tree, name))
 
 
 def _evidence(measured: Measured, symptom: Symptom, before: float = math.nan) -> Evidence:

@@ -182,7 +182,7 @@ def test_a_run_that_does_not_tell_is_continued_until_it_does() -> None:
     assert sure.measured > own.measured
     assert judged(result, "link") is sure  # it is not asked again
     texts = summary(Group("link", (result,)))
-    assert "Longer runs (" in texts[0]
+    assert "longer runs (" in texts[0]
     assert check_run(result, texts) == []
 
 

@@ -50,7 +50,7 @@ def test_axes_of_a_sweep_keep_the_labels_that_fit_their_units() -> None:
 @pytest.mark.filterwarnings("default")  # those of Jupyter are not ours
 def test_why_does_the_queue_oscillate() -> None:
     said = executed("why-does-the-queue-oscillate.ipynb")
-    assert "The queue has no regular period." in said
+    assert "The queue has no regular period of up to 2.56 s." in said
     assert re.search(r"The queue oscillates with a period of \d", said)
     # the text below it may say no more than this
     assert "Cannot tell from this run whether the flows are synchronised" in said

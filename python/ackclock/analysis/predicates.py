@@ -103,7 +103,8 @@ def is_oscillating(
         finding = state(f"predicates.oscillating-{case}", why=why, needs=needs)
         return Verdict(False, value, limit, finding, False, math.inf if hopeless else needs, period, short)
     if period is None:
-        return Verdict(False, value, limit, state("predicates.no-period"))
+        case = "still" if math.isnan(measured.searched) else "no-period"
+        return Verdict(False, value, limit, state(f"predicates.{case}", longest=measured.searched))
     case = "oscillating" if measured.oscillates else "small"
     finding = state(f"predicates.{case}", period=period.period, amplitude=value, limit=limit)
     return Verdict(bool(measured.oscillates), value, limit, finding, oscillation=period)

@@ -82,6 +82,8 @@ class Regularity:
     """Why the trace does not decide; None where it does."""
     longer: float
     """So many times the length would tell; NaN where length is not what is missing."""
+    searched: float = math.nan
+    """Longest period that was looked for, s; NaN where nothing moves."""
 
 
 def regularity(x: Floats, interval: float, rtt: float | None = None, confidence: float = CONFIDENCE) -> Regularity:
@@ -118,10 +120,11 @@ def _judged(y: Floats, step: float, confidence: float) -> Regularity:
     zero = _first_zero(r)
     unresolved = MIN_ZEROS * zero / z.size
     lag = _peak(r, zero)
+    searched = step * _longest(r, zero)
     if lag is None:
         if unresolved > 1:
             return Regularity(None, 0.0, None, state("predicates.few-swings"), unresolved)
-        return Regularity(False, 0.0, None, None, math.nan)
+        return Regularity(False, 0.0, None, None, math.nan, searched)
     width = lag // SMOOTHING_PART
     if width > 1:
         z = _smooth(residual, width)
@@ -140,7 +143,7 @@ def _judged(y: Floats, step: float, confidence: float) -> Regularity:
     if regular and large:
         return Regularity(True, amplitude.value, period, None, math.nan)
     if large is False or (regular is False and unresolved <= 1):
-        return Regularity(False, more, oscillation, None, math.nan)
+        return Regularity(False, more, oscillation, None, math.nan, searched)
     if regular is False:
         return Regularity(None, more, oscillation, state("predicates.few-swings"), unresolved)
     if math.isinf(coherence.half):
@@ -203,9 +206,14 @@ def drift(x: Floats, confidence: float = CONFIDENCE) -> float:
     return abs(slope) * pieces / mean if abs(slope) > student_quantile(pieces - 2, confidence) * error else 0.0
 
 
+def _longest(r: Floats, zero: int) -> int:
+    """Longest lag at which a period is looked for."""
+    return min(r.size // 3, LAGS_IN_ZEROS * zero)
+
+
 def _peak(r: Floats, zero: int) -> int | None:
     """Lag of the highest peak beyond the first zero, within a fixed multiple of it."""
-    lags = np.arange(max(zero, 4), min(r.size // 3, LAGS_IN_ZEROS * zero))
+    lags = np.arange(max(zero, 4), _longest(r, zero))
     peaks = lags[(r[lags] > r[lags - 1]) & (r[lags] >= r[lags + 1]) & (r[lags] > 0)]
     return int(peaks[np.argmax(r[peaks])]) if peaks.size else None
 

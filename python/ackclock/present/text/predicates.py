@@ -16,7 +16,8 @@ _NO_OTHER: Final = "no run with another seed confirms it; needs about {needs:at_
 STATEMENTS: Final = {
     "empty": "The queue is always empty.",
     "nearly-empty": "The queue is empty most of the time: it holds {mean:.2g} packets on average.",
-    "no-period": "The queue has no regular period.",
+    "still": "The queue has no regular period.",
+    "no-period": "The queue has no regular period of up to {longest:time}.",
     "oscillating": (
         "The queue oscillates with a period of {period:.3g} s and an amplitude of {amplitude:.0%} of its mean."
     ),

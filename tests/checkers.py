@@ -495,7 +495,9 @@ def _cannot(sentence: dict[str, Any], runs: _Runs) -> None:
         assert "needs about" in sentence["text"]
         assert sentence["numbers"]["needs_s"] > sentence["numbers"]["length_s"]
     (key,) = sentence["evidence"][0]["runs"]
-    reasons = ("halves", "both sides", "even out", "different lengths", "swing", *alone)
+    if "contains the limit" in sentence["text"]:
+        assert any(abs(part["value"] - part["limit"]) <= 1.001 * part["half"] for part in sentence["evidence"])
+    reasons = ("halves", "contains the limit", "even out", "different lengths", "swing", *alone)
     assert not runs.record[key]["enough"] or any(reason in sentence["text"] for reason in reasons)
 
 

@@ -749,7 +749,9 @@ def test_report(ackclock: Command, tmp_path: Path) -> None:
     text = report.read_text(encoding="utf-8")
     evidence = text[text.index('<table class="evidence"') : text.index("</table>", text.index('class="evidence"'))]
     assert not re.search(r"[0-9]e[-+][0-9]", evidence)  # "1.6e-11" s
-    assert " ms</td>" in evidence  # "0.2727" of "delays in s, all else as shares", a goodput of 12690803 among them
+    assert (
+        "\N{NO-BREAK SPACE}ms</td>" in evidence
+    )  # "0.2727" of "delays in s, all else as shares", a goodput of 12690803 among them
     assert "<p>FQ-CoDel instead: " in text  # a line a link and a remedy, not one paragraph
     assert "The queue does not drain" in text
     assert "Evidence for each sentence" in text

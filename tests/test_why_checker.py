@@ -97,7 +97,7 @@ def test_product_is_acquitted() -> None:
 )
 def test_number_of_runs_that_would_tell(text: str, half: float, right: bool) -> None:
     evidence = {"how": "packets lost", "value": 0.1804, "half": half, "limit": 0.2, "runs": ["present"]}
-    sentence = {"text": f"the runs lie on both sides of the limit; {text}", "numbers": {"needs_s": None}}
+    sentence = {"text": f"the 95 % interval of the runs contains the limit; {text}", "numbers": {"needs_s": None}}
     runs = checkers._Runs({"present": {"seeds": list(range(24)), "enough": True}}, "down")
     with nullcontext() if right else pytest.raises(AssertionError):
         checkers._cannot(sentence | {"evidence": [evidence]}, runs)
@@ -494,7 +494,7 @@ FAULTS: dict[str, Callable[[], Any]] = {
     "the halves disagree": lambda: _open(reason="the two halves of the run disagree"),
     "runs of different lengths disagree": lambda: _open(reason="runs of different lengths disagree"),
     "runs longer than what they are to need": lambda: _open(reason="the run is short", needs=1.0),
-    "cannot tell, by the limit": lambda: _open(reason="the runs lie on both sides of the limit"),
+    "cannot tell, by the limit": lambda: _open(reason="the 95 % interval of the runs contains the limit"),
     "a call that is decided is left open": _open_call,
     "the first cause is another": lambda: wrapped(WHY, "_first_cause", lambda _: "jitter"),
     "causes by other keys": lambda: _causes_of(lambda ones: [replace(one, key="jitter") for one in ones]),

@@ -73,8 +73,10 @@ STATEMENTS: Final = {
     "short-run": "the {seconds:time} that were measured are shorter than {slowest}",
     "halves-disagree": "the two halves of the run disagree",
     "may-even-out": "the shares may even out in longer runs",
-    "both-sides": "the runs lie on both sides of the limit of {limit}",
-    "at-limit": "the runs lie on both sides of the limit of {limit}, and to these digits their mean is the limit",
+    "both-sides": "the 95 % interval of the runs contains the limit of {limit}",
+    "at-limit": (
+        "the 95 % interval of the runs contains the limit of {limit}, and to these digits their mean is the limit"
+    ),
     "swing": "a swing of the shares takes as long as a run",
     "alone": "only one of {runs} runs tells",
     "one-of-shares": "other seeds may share otherwise than the one run",

@@ -55,7 +55,7 @@ A run is done again if it should be more than so many times as long; the second 
 setting may.
 """
 SLIGHT: Final = 2.0
-"""Whether a stream loses more than its limit takes many runs to tell, and is left open below so many times that."""
+"""Whether a stream loses more than it bears may take many runs to tell, and is left open below so many times that."""
 FAR: Final = 2.0
 """A change that leaves this many times as much as an ablation may leave is not run again, ..."""
 LOOK: Final = 1 / CYCLES
@@ -467,9 +467,12 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         # shares of flows that are alike even out with time: more seeds of a short run would not tell
         moving = evidence.decided or (same and symptom.key == "unfair") or not present.settled(symptom)
         moving = moving and not fixed
-        more = [] if _slight(symptom, evidence) else WHY.more(Effort(seeds, present.factor), moving=moving)
+        now = Effort(seeds, present.factor)
+        more = WHY.more(now, moving=moving)
         if fixed:
             more = [effort for effort in more if effort.longer == present.factor]
+        if more and _slight(symptom, evidence, now, more[0]):
+            more = []
         if lab.length is not None or (not present.enough and lab.budget <= WHY.packets) or not more:
             return _cannot_tell(lab, present, symptom, evidence), present
         effort = more[0]
@@ -488,9 +491,11 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         present = again
 
 
-def _slight(symptom: Symptom, evidence: Evidence) -> bool:
-    """Whether a stream loses so little more than it bears, if any, that no more runs are made to decide it."""
-    return symptom.key == "stream" and evidence.value + evidence.half <= SLIGHT * evidence.limit
+def _slight(symptom: Symptom, evidence: Evidence, now: Effort, more: Effort) -> bool:
+    """Whether a stream loses little more than it bears, if any, and the next runs would hardly decide it."""
+    narrower = evidence.half * math.sqrt(now.seeds * now.longer / (more.seeds * more.longer))
+    little = evidence.value + evidence.half <= SLIGHT * evidence.limit
+    return symptom.key == "stream" and little and narrower > _apart(evidence)
 
 
 def _evidence(measured: Measured, symptom: Symptom, before: float = math.nan) -> Evidence:

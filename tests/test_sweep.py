@@ -459,6 +459,7 @@ def test_seeds_that_make_no_difference_are_named(tmp_path: Path) -> None:
         assert any("seeds make no difference" in note for note in done.notes) == said
     varied = ac.sweep(drawn, {"seed": [1, 2]}, store=tmp_path)
     assert "Seeds as varied." in page(varied, drawn, [], ["seed"])  # "Seed 1." over a table with seeds 1 and 2
+    assert varied.table["links.bottleneck.loss"].nunique() == 2  # each point ran with the base seed
 
 
 def test_json_has_varied_values_in_si_units(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,7 +61,7 @@ def plan(scenario: Scenario, axes: Sequence[Axis], *, seeds: int = 1, latin: int
     for combination in combinations:
         values = tuple((axis.key, value) for axis, value in zip(axes, combination, strict=True))
         variant = changed(scenario, dict(values))
-        every = range(scenario.seed, scenario.seed + seeds)
+        every = range(variant.seed, variant.seed + seeds)
         points.extend(Point(values, seed, variant, key) for seed, key in zip(every, _keys(variant, every), strict=True))
     return points
 

@@ -156,6 +156,8 @@ def test_plot(base: ac.Scenario, tmp_path: Path) -> None:
     for name in ("links.bottleneck.utilization", "links.bottleneck.loss"):
         ends = done.plot(name, "queue.aqm").collections[0].get_paths()[0].vertices[:, 1]
         assert 0 <= min(ends) <= max(ends) <= 100
+    done.table["links.bottleneck.utilization"] = 1.0  # "104 %" stood on the axis
+    assert done.plot("utilization", "rtt").get_ylim()[1] < 101
     plt.close("all")
 
 

@@ -38,6 +38,10 @@ def line(sweep: Sweep, metric: str, x: str, by: str | None = None, *, ax: Axes |
             style.plain_decades(drawn.xaxis)
         drawn.set_xlabel(f"{across.key}, {across.unit}" if across.unit and numeric else across.key)
         drawn.set_ylabel(sweep.label(name))
+        bottom, top = drawn.get_ylim()
+        most = sweep.most(name)
+        if top > most:
+            drawn.set_ylim(bottom, most + 0.02 * (most - bottom))  # so that a line at the most is seen whole
         if by is not None:
             drawn.legend(title=by)
     return drawn

@@ -12,9 +12,9 @@ from ackclock.analysis.regularity import drift
 from ackclock.analysis.synchronisation import correlated_windows
 from ackclock.core.statement import state
 from ackclock.experiment.sequential import GLANCE
-from ackclock.present.report._facts import flow_facts, queue_facts
+from ackclock.present.report._facts import facts_of_flows, flow_facts, queue_facts
 from ackclock.present.report._groups import Group
-from ackclock.present.report._words import summary
+from ackclock.present.report._words import _together, summary
 from ackclock.questions.synchronisation import synchronisation
 from ackclock.questions.verdicts import judged
 from run_checker import check_run, longer, random_scenario
@@ -353,6 +353,18 @@ def test_windows_that_hardly_move_are_neither_synchronised_nor_not() -> None:
     (text,) = (sentence for sentence in summary(Group("link", (result,))) if "synchronised" in sentence)
     assert text.startswith("The windows may be synchronised in this run: the mean correlation of two of the 2 that ")
     assert "Cannot tell from this run" in text
+
+
+def test_runs_with_other_seeds_are_judged_by_their_mean() -> None:
+    """ "The windows may be synchronised in all 3 runs: the mean correlation is -0.65 ± 0.12" (above 0.5 is)."""
+    scenario = ac.load(SCENARIOS / "bbr-and-cubic.toml").with_(
+        {"scenario.duration": "30 s", "scenario.measure": "10 s .. 30 s"}
+    )
+    runs = tuple(ac.replicate(scenario, 4, trace_links=True, trace_flows="all"))
+    for count, said in ((3, "Cannot tell from these 3 runs whether the windows are "), (4, "The windows are not ")):
+        text = _together(facts_of_flows(runs[:count]))
+        assert text.startswith(f"{said}synchronised: the mean correlation of two of them in the measured time is -")
+        assert text.endswith(" It takes 4 seeds at least.") == (count == 3)
 
 
 YEAH = """

@@ -24,6 +24,8 @@ from ..experiment.sequential import SYNCHRONISATION
 from .phases import same
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..core.result import Result
 
 SIDES: Final = 2
@@ -95,11 +97,30 @@ def _over_seeds(result: Result, of_run: Synchronisation, packets: float) -> Sync
         others = replicate(Scenario(result._scenario), runs - 1, seed=result.seed + 1, trace_flows=flows)
     except ScenarioError:
         return of_run  # such as an algorithm written in Python, which the scenario's text does not hold
-    if same([result, *others], flows=list(dict.fromkeys(result.flows["class"].loc[flows]))):
+    if _alike([result, *others]):
         return of_run  # seeds tell no more than one where nothing is drawn at random
     each = [of_run.own, *(correlated_windows(measured_windows(other)) for other in others)]
+    return _by_mean(of_run, each)
+
+
+def over_seeds(results: Sequence[Result], each: Sequence[Synchronisation | None]) -> list[Synchronisation | None]:
+    """Judge each of several runs of a scenario by all of them; by itself where they are too few, or one run."""
+    known = [one for one in each if one is not None]
+    if len(known) < len(each) or len(each) < SYNCHRONISATION.seeds[0] or _alike(results):
+        return list(each)
+    return [_by_mean(one, [other.own for other in known]) for one in known]
+
+
+def _alike(results: Sequence[Result]) -> bool:
+    """Whether the flows that are traced meet nothing random."""
+    flows = [int(flow) for flow in results[0].traces["flow"].to_numpy()]
+    return same(results, flows=list(dict.fromkeys(results[0].flows["class"].loc[flows])))
+
+
+def _by_mean(of_run: Synchronisation, each: Sequence[Correlation]) -> Synchronisation:
+    """Judge by the mean over the seeds, where enough of them have a correlation."""
     over = mean_interval([interval.value for interval in each], CONFIDENCE)
-    if over.count < fewest:
+    if over.count < SYNCHRONISATION.seeds[0]:
         return of_run
     mean = replace(of_run.own, value=over.mean, low=max(over.low, -1.0), high=min(over.high, 1.0))
     limit = SYNCHRONISED_CORRELATION
@@ -107,4 +128,4 @@ def _over_seeds(result: Result, of_run: Synchronisation, packets: float) -> Sync
     return Synchronisation(of_run.own, mean, over.count, above, below)
 
 
-__all__ = ["Synchronisation", "synchronisation"]
+__all__ = ["Synchronisation", "over_seeds", "synchronisation"]

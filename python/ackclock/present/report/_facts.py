@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +14,7 @@ from ...analysis import Oscillation, Sawtooth, Verdict
 from ...core.series import competing, measured_windows, sample_times
 from ...experiment.sequential import GLANCE
 from ...questions.shaped import underused
-from ...questions.synchronisation import Synchronisation, synchronisation
+from ...questions.synchronisation import Synchronisation, over_seeds, synchronisation
 from ...questions.verdicts import judged
 
 if TYPE_CHECKING:
@@ -119,8 +119,10 @@ def flow_facts(result: Result, packets: float = GLANCE) -> FlowFacts:
 
 
 def facts_of_flows(results: Sequence[Result]) -> list[FlowFacts]:
-    """Judge the endless flows of each run; several runs are not asked for more seeds."""
-    return [flow_facts(result, GLANCE if len(results) == 1 else 0) for result in results]
+    """Judge the endless flows of each run; several runs are the seeds that one alone is asked for."""
+    facts = [flow_facts(result, GLANCE if len(results) == 1 else 0) for result in results]
+    together = over_seeds(results, [fact.synchronised for fact in facts])
+    return [replace(fact, synchronised=one) for fact, one in zip(facts, together, strict=True)]
 
 
 def _inside(result: Result) -> NDArray[np.bool_]:

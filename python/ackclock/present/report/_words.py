@@ -23,6 +23,7 @@ from ...analysis import (
 from ...analysis.synchronisation import Correlation
 from ...core.series import competing, traffic_kinds
 from ...core.units import interval, number, time
+from ...experiment.sequential import SYNCHRONISATION
 from ...questions.shaped import measures
 from ._facts import FlowFacts, QueueFacts, facts_of_flows, links_worth_showing, queue_facts
 from ._groups import Group
@@ -218,9 +219,13 @@ def _together(facts: Sequence[FlowFacts]) -> str:
     )
     figure = show(mean_interval([record.own.value for record in known]))
     limit = f"above {SYNCHRONISED_CORRELATION:g} is synchronised"
-    if not alone:
-        sentence = _tally([_synchronised(record.verdict) for record in known], "The windows")
-        return f"{sentence}: the mean correlation of {two} in the measured time is {figure} ({limit})."
+    if not alone and first.runs == 1:
+        decided, enough = all(record.verdict.decided for record in known), SYNCHRONISATION.seeds[0]
+        sentence = f"Cannot tell from these {len(known)} runs whether the windows are synchronised"
+        if decided:
+            sentence = _tally([_synchronised(record.verdict) for record in known], "The windows")
+        more = "" if decided or len(known) >= enough else f" It takes {enough} seeds at least."
+        return f"{sentence}: the mean correlation of {two} in the measured time is {figure} ({limit}).{more}"
     if first.runs == 1:
         sentence = (
             f"The windows {_synchronised(first.verdict)} in this run: the mean correlation of {two} in the measured"
@@ -228,7 +233,8 @@ def _together(facts: Sequence[FlowFacts]) -> str:
         unknown = " Cannot tell from this run: its windows show too few of their swings."
         return f"{sentence} time is {figure} ({_ends(first.own)}; {limit}).{'' if first.verdict.decided else unknown}"
     words = "are synchronised with some seeds only" if first.by_seed else _synchronised(first.verdict)
-    sentence = f"The windows {words}: the mean correlation of {two} in the measured time is {figure}, and"
+    sentence = f"The windows {words}: the mean correlation of {two} in the measured time is"
+    sentence += f" {figure}, and" * alone
     sentence += f" {number(first.over.value)} over {first.runs} seeds ({_ends(first.over)}; {limit})."
     if first.by_seed:
         return f"{sentence} It is above that in {first.above} and below in {first.below} of them."

@@ -253,6 +253,16 @@ def test_report_without_densities() -> None:
         bare.plot_density()
 
 
+def test_a_law_without_losses_does_not_stretch_the_scale() -> None:
+    """ "Stationary at a loss of 0.0000%; 100.00% at the largest": 30 packets on a scale up to the largest window."""
+    short = {"scenario.duration": "0.2 s", "scenario.measure": "0.15 s .. 0.2 s", "link.queue.capacity": "9000 packets"}
+    quiet = ac.meanfield(ac.loads(MANY_FLOWS).with_(short), snapshot=0.01)
+    assert quiet.stationary["users"].atom == 1
+    drawn = quiet.plot_stationary()
+    assert drawn.get_xlim()[1] < 50 < quiet.stationary["users"].max_window
+    assert len(drawn.lines) == 1
+
+
 def test_the_stationary_law_knows_of_losses_on_the_wire() -> None:
     """It was that of the queue's losses alone: a window of 1250 packets, "at the largest 100 %", beside 18.5."""
     text = """

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from ...core.series import Floats, plain_text, thin
+from ...core.units import share
 from . import style
 from .style import Label
 
@@ -135,12 +136,14 @@ def stationary(result: MeanFieldResult, which: str | None = None, *, ax: Axes | 
     law = result.stationary.get(name)
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
         measured = mean_density(result, name)
+        if measured is not None and law is not None and law.atom > 1 - SHARE_BEYOND_SCALE:
+            law = None  # without losses all are at the largest window: no density, and a scale of which nothing is used
         if measured is not None:
             window, values, atom = measured
-            text = f"mean over the window; {atom:.2%} at the largest"
+            text = f"mean over the window; {share(atom)} at the largest"
             ax.plot(window, values, color=style.BLUE, linewidth=1.4, label=text)
         if law is not None:
-            text = f"stationary at a loss of {law.loss:.4%}; {law.atom:.2%} at the largest"
+            text = f"stationary at a loss of {share(law.loss)}; {share(law.atom)} at the largest"
             ax.plot(law.window, law.density, color=style.VERMILION, linewidth=1.4, linestyle=style.DASHED, label=text)
         end = law.max_window if law is not None else measured[0][-1] if measured is not None else 1.0
         rare = law is None or law.atom <= SHARE_BEYOND_SCALE

@@ -13,7 +13,6 @@ from ...experiment.ablation import JOINT
 from ...experiment.sequential import seeds_in_words, seeds_needed
 from ...questions.compare import Comparison
 from ...questions.compare.ablations import ABLATIONS
-from ...questions.compare.engines import SWING
 from ...questions.compare.evidence import Disagreement, Explanation, Tried, moving
 from ...questions.compare.values import UNITS, row_name
 from ..tables import text_table
@@ -80,10 +79,9 @@ def _period(comparison: Comparison, of: str, having: Sequence[str]) -> str:
     row = comparison.values["period", of]
     swings = listed([f"{_cell('period', row[engine])} in the {engine} engine" for engine in having])
     others = [engine for engine in comparison.values["queue", of] if engine not in having]
-    lacking = f"in the {listed(others)} engine{'s' * (len(others) > 1)}"
     return (
-        f"{row_name('period', of)}: {swings}; {lacking} no period stands out, or its swing is below "
-        f"{100 * SWING:.0f} % of the mean queue."
+        f"{row_name('period', of)}: {swings}; none was found in the measured time in the {listed(others)} "
+        f"engine{'s' * (len(others) > 1)}."
     )
 
 

@@ -195,9 +195,9 @@ def test_numbers_of_flows_in_the_names_say_what_python_takes() -> None:
 
 
 def test_one_place_of_three_controls_is_said_plainly() -> None:
-    """ "Of 1 place, BBR gets more than its part (33%) in 1 and less in 0"."""
+    """ "Of 1 place, BBR gets more than its part (33 %) in 1 and less in 0"."""
     said = ac.fair("bbr", "cubic", "reno", rtt=("20 ms",), buffer=(0.5,), seeds=3).sentence.text
-    assert said.startswith("BBR gets more than its part (33%); CUBIC gets less than its part (33%); ")
+    assert said.startswith("BBR gets more than its part (33 %); CUBIC gets less than its part (33 %); ")
 
 
 def test_an_interval_of_a_share_stays_within_nothing_and_all(ackclock: Command) -> None:
@@ -219,24 +219,25 @@ def test_the_interval_of_a_share_holds_its_mean_about_as_often_as_it_says() -> N
 
 
 def test_one_seed_decides_nothing() -> None:
-    """ "Reno gets more than its part (75%) in 1 of 1 places" of "1 seeds"."""
+    """ "Reno gets more than its part (75 %) in 1 of 1 places" of "1 seeds"."""
     place = Place(0.01, 0.5, 4, (1.0, 0.0), ((1.0, 1.0), (0.0, 0.0)), 10.0, 1)
     one = Fair(("reno", "cubic"), "1 Mbit/s", (3, 1), "linux", (place,), 1)
     assert one.beyond(0) == ([], [])
     assert place.open(one.parts)
     assert one.sentence.text == (
-        "It is not decided whether Reno gets its part (75%); that takes more seeds (--until-sure)."
+        "It is not decided whether Reno gets its part (75 %); that takes more seeds (--until-sure)."
     )
     assert 'style "linux", 1 seed\n' in str(one)
     several = replace(one, places=(replace(place, seeds=3),), seeds=3)
-    assert several.sentence.text == "Reno gets more than its part (75%)."
+    assert several.sentence.text == "Reno gets more than its part (75 %)."
     sides = replace(one, controls=("reno", "cubic", "vegas"), counts=(2, 1, 1))
     shares = replace(place, shares=(0.5, 0.2, 0.3), bounds=((0.3, 0.7), (0.1, 0.2), (0.1, 0.4)), seeds=3)
     assert replace(sides, places=(shares,)).sentence.text.startswith(
-        "CUBIC gets less than its part (25%); it is not decided whether Reno and Vegas get their parts (50% and 25%); "
+        "CUBIC gets less than its part (25 %); it is not decided whether Reno and Vegas get their parts (50 % and "
+        "25 %); "
     )
     even = replace(place, seeds=3, shares=(0.75, 0.25), bounds=((0.74, 0.76), (0.24, 0.26)))
-    assert replace(several, places=(even,)).sentence.text == "Reno gets its part (75%)."
+    assert replace(several, places=(even,)).sentence.text == "Reno gets its part (75 %)."
 
 
 def test_one_round_trip_is_the_same_as_a_list_of_it() -> None:

@@ -143,7 +143,7 @@ def test_the_part_of_one_among_hundreds_is_not_zero() -> None:
     """ "BBR gets more than its part (0%)"."""
     assert fair._part(1 / 301) == "0.33 %"
     assert fair._part(300 / 301) == "99.7 %"
-    assert fair._part(0.5) == "50%"
+    assert fair._part(0.5) == "50 %"
 
 
 def test_an_idle_node_has_no_waits() -> None:

@@ -284,7 +284,7 @@ def time_left(done: float, end: float, elapsed: float) -> str:
     """Return how far a run of `end` simulated seconds has come, and what is left of it in real ones."""
     share = done / end
     left = f", {elapsed * (1 - share) / share:.0f} s left" if share > 0 else ""
-    return f"{short_number(done)} s of {short_number(end)} s ({share:.0%}){left}"
+    return f"{short_number(done)} s of {short_number(end)} s ({100 * share:.0f} %){left}"
 
 
 def short_number(value: float) -> str:

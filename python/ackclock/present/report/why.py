@@ -112,7 +112,7 @@ def _evidence(why: Why) -> dict[str, Any]:
             plain = PLAIN[part.kind]
             limit = "" if math.isnan(part.limit) else plain(part.limit)
             before = "" if math.isnan(part.before) else plain(part.before)
-            margin = "" if math.isnan(part.margin) else f"{part.margin:+.0%}"
+            margin = "" if math.isnan(part.margin) else f"{100 * part.margin:+.0f} %"
             value = interval(part.value, part.half, part.kind)
             rows.append(
                 (f"{number}. {sentence.predicate}", [", ".join(part.runs), part.how, before, value, limit, margin])

@@ -93,7 +93,7 @@ def _half(place: Place, which: int, even: float) -> float:
 
 def _part(even: float) -> str:
     """Return the share of a side if every flow got the same: whole per cent, or where that is 0 or 100 what it is."""
-    return f"{even:.0%}" if 0 < round(100 * even) < 100 else share(even)  # noqa: PLR2004  per cent
+    return f"{100 * even:.0f} %" if 0 < round(100 * even) < 100 else share(even)  # noqa: PLR2004  per cent
 
 
 def _there(fair: Fair, sides: Sequence[int]) -> str:

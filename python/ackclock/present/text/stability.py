@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from ...core._words import counted, digits, listed, quantity
-from ...core.units import time
+from ...core.units import interval, time
 from ...questions.tolerances import TOLERANCES
 from ...questions.tolerances import differ as far_apart
 
@@ -381,7 +381,7 @@ def packet_check(answer: PacketCheck) -> str:
 def _mean(run: PacketRun) -> str:
     """Return the mean queue, with its 95 % interval where seeds have one."""
     half = run.halves.get("mean", math.nan)
-    return digits(run.queue_mean) + (f" ± {digits(half)}" if run.runs > 1 and math.isfinite(half) else "")
+    return interval(run.queue_mean, half, "number") if run.runs > 1 and 0 < half < math.inf else digits(run.queue_mean)
 
 
 def _left_out(answer: PacketCheck) -> str:
@@ -435,7 +435,7 @@ def discrepancy(result: Discrepancy) -> list[str]:
         verdicts = f'{apart}the equations say {said}, the packets "{result.measured}"'
     numbers = []
     for name, (by_law, number) in result.numbers.items():
-        far = f" ({by_law / number - 1:+.0%})" if number else ""
+        far = f" ({100 * (by_law / number - 1):+.0f} %)" if number else ""
         numbers.append(f"{name}: {by_law:.3g} by the equations, {number:.3g} measured{far}")
     left_out = [LEFT_OUT.format(assumption) for assumption in result.assumptions]
     return [verdicts, *numbers, *_trusted(result), *left_out]

@@ -174,12 +174,16 @@ def test_the_headline_says_what_packets_overrule() -> None:
     quiet = replace(check, differences=(Difference("mean", 20.0, 416.7),))
     lead = "Trust the packets, in which the mean queue is 416.7 ± 6.8 packets, not 20. By the equations: Stable."
     assert headline(answer, quiet).startswith(lead)
-    # what does not touch whether or where it moves leaves the headline as it is
+    # what does not touch whether or where it moves does not lead
     signal = replace(check, differences=(Difference("signal", 0.01, 0.02),))
-    assert headline(answer, signal) == headline(answer) == answer.sentence
+    # fifteen Reno flows over BLUE: a bare "Stable." beside packets of which it "cannot be told": they do oscillate
+    open_ = replace(check, run=replace(run, oscillates=None), differences=())
+    agreed = replace(open_, run=replace(run, oscillates=False))
+    alone = f"By the equations: {answer.sentence}"
+    assert {headline(answer, each) for each in (signal, open_, agreed, None)} == {alone}
     both = Discrepancy("stable", "oscillates", {}, [])
     assert headline(answer, None, both).startswith('Trust the packets, which say "oscillates". By the equations:')
-    assert headline(answer, None, Discrepancy("stable", "stable", {}, [])) == answer.sentence
+    assert headline(answer, None, Discrepancy("stable", "stable", {}, [])) == alone
     assert "Trust the packets, in which the queue oscillates" in page(
         answer.of, answer, said=headline(answer, check), budget=0.1
     )

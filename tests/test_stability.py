@@ -425,7 +425,7 @@ def test_a_link_that_never_fills_is_left_out(
         assert main(["stability", str(file), "--from", "equations", "--vary", "flows.count=6..30"]) == 0
         sentences.append(capsys.readouterr().out)
     first, alone = sentences
-    assert first.startswith("Two: Stable.")
+    assert first.startswith("Two: By the equations: Stable.")
     assert "link `idle`: it never fills by the equations" in first
     assert first.splitlines()[0] == alone.splitlines()[0]
     in_python = ac.stability(tmp_path / "both.toml")

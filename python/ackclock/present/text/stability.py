@@ -168,7 +168,11 @@ def sentence(answer: Answer) -> str:
 
 
 def headline(answer: Answer, check: PacketCheck | None = None, apart: Discrepancy | None = None) -> str:
-    """Return the answer, led by what packets say where these, not the equations, are to be trusted."""
+    """
+    Return the answer of the equations, led by what packets say where these are to be trusted instead.
+
+    Even where packets agree, they were run at the present setting: the limits are the equations' alone.
+    """
     lead = ""
     if check is not None and check.trust == "packets":
         run, differences = check.run, {item.what: item for item in check.differences}
@@ -182,7 +186,7 @@ def headline(answer: Answer, check: PacketCheck | None = None, apart: Discrepanc
             lead = f"{where} the queue{of} is between {digits(run.low)} and {digits(run.high)} packets"
     elif apart is not None and apart.agree is False:
         lead = f', which say "{apart.measured}"'
-    return f"Trust the packets{lead}. By the equations: {answer.sentence}" if lead else answer.sentence
+    return f"{f'Trust the packets{lead}. ' if lead else ''}By the equations: {answer.sentence}"
 
 
 def unsafe(answer: Answer) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.present.report import meanfield as report
-from ackclock.present.text.results import mean_field_notes
+from ackclock.present.text.results import mean_field_notes, mean_field_tables
 from conftest import Command, interrupted
 
 MANY_FLOWS = """\
@@ -261,6 +261,10 @@ def test_a_law_without_losses_does_not_stretch_the_scale() -> None:
     drawn = quiet.plot_stationary()
     assert drawn.get_xlim()[1] < 50 < quiet.stationary["users"].max_window
     assert len(drawn.lines) == 1
+    # "734.7 ± 1.7" where ± is an interval elsewhere, and two columns "at the largest"
+    columns = [name.strip() for table in mean_field_tables(quiet) for name in table]
+    assert "standard deviation" in columns
+    assert len(columns) == len(set(columns))
 
 
 def test_the_stationary_law_knows_of_losses_on_the_wire() -> None:

@@ -130,7 +130,8 @@ def mean_field_tables(result: MeanFieldResult) -> list[pd.DataFrame]:
             "utilisation": share(raw["utilization"]),
             "loss": share(raw["loss"]),
             "marked": share(raw["marks"]),
-            "queue (packets)": interval(raw["queue_packets_mean"], raw["queue_packets_std"], "number"),
+            "queue (packets)": number(raw["queue_packets_mean"]),
+            "standard deviation": number(raw["queue_packets_std"]),
             "from .. to": f"{number(raw['queue_packets_min'])} .. {number(raw['queue_packets_max'])}",
             "delay": time(raw["delay_s_mean"]),
             "full": share(raw["full"]),
@@ -149,7 +150,7 @@ def mean_field_tables(result: MeanFieldResult) -> list[pd.DataFrame]:
                 "at the largest": share(entry["atom"]),
                 "packets/s per flow": number(entry["throughput_pps"]),
                 "stationary window": number(law.mean) if law else "",
-                "at the largest ": share(law.atom) if law else "",
+                "stationary at the largest": share(law.atom) if law else "",
             }
         )
     return [link, pd.DataFrame(rows, index=pd.Index(result.classes, name="flows"))]

@@ -17,6 +17,11 @@
 //! This is what Linux 6.1 does. A backoff comes down over a round trip in style "linux", at once in
 //! the others. The sender then pauses, and what it sends after the pause finds the queue drained: the
 //! round trip of the backoff ends before the first ACK of that, or its fall would never be seen.
+//!
+//! Linux times the newest segment that an ACK covers, a time stamp (RFC 7323) the oldest, with what
+//! the receiver waited for the next. In style "rfc" small windows therefore see delays rise and may
+//! stay small: two flows over 18 Mbit/s and 55 ms use 17 to 22 % of the link in five seeds of six,
+//! 97 % with an ACK for each segment; 95 % in style "linux".
 
 use super::{
     Ack, CongestionAlgorithm, CongestionControl, DelayedAcks, MIN_SSTHRESH, Needs, Reduction,

@@ -1,5 +1,6 @@
 """The predicates on real runs: what is known of these systems must come out."""
 
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -9,13 +10,13 @@ import pytest
 import ackclock as ac
 from ackclock import Result, analysis, report
 from ackclock.analysis.regularity import drift
-from ackclock.analysis.synchronisation import correlated_windows
+from ackclock.analysis.synchronisation import Correlation, correlated_windows
 from ackclock.core.statement import state
 from ackclock.experiment.sequential import GLANCE
 from ackclock.present.report._facts import facts_of_flows, flow_facts, queue_facts
 from ackclock.present.report._groups import Group
 from ackclock.present.report._words import _together, summary
-from ackclock.questions.synchronisation import synchronisation
+from ackclock.questions.synchronisation import Synchronisation, synchronisation
 from ackclock.questions.verdicts import judged
 from run_checker import check_run, longer, random_scenario
 from verdict_variants import VARIANTS, Variant, answers, contradictions, made, random_link
@@ -365,6 +366,11 @@ def test_runs_with_other_seeds_are_judged_by_their_mean() -> None:
         text = _together(facts_of_flows(runs[:count]))
         assert text.startswith(f"{said}synchronised: the mean correlation of two of them in the measured time is -")
         assert text.endswith(" It takes 4 seeds at least.") == (count == 3)
+    facts = facts_of_flows(runs[:3])
+    for values, said in (((-0.2, 0.1, 0.3), "is 0.07 ± "), ((0.1, 0.1, 0.1), "is 0.1 (above 0.5 is synchronised).")):
+        own = [Correlation(value, -1.0, 1.0, 2, 2) for value in values]
+        each = [replace(fact, synchronised=Synchronisation(one, one, 1)) for fact, one in zip(facts, own, strict=True)]
+        assert said in _together(each)  # "0.07 [0, 0.71]"; no number of seeds tells where nothing is random
 
 
 YEAH = """

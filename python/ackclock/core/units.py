@@ -152,9 +152,9 @@ def interval(value: float, half: float, kind: str) -> str:
     """
     Return a value with half its interval and one unit: "27.3 ± 1.2 ms".
 
-    `kind` is "time", "share", "rate", "number" or "index"; an interval of zero, NaN or without end, as of a single run,
-    is left out. Of one that reaches below 0, and of a share or an index beyond 1, the ends within these stand there:
-    "99.96 [97.8, 100] %"; none where they are printed alike.
+    `kind` is "time", "share", "rate", "number", "signed" or "index"; an interval of zero, NaN or without end, as of a
+    single run, is left out. Of one that reaches below 0 where nothing is, and of a share or an index beyond 1, the ends
+    within these stand there: "99.96 [97.8, 100] %"; none where they are printed alike.
     """
     if not 0 < half < math.inf:
         return PLAIN[kind](value)
@@ -176,7 +176,7 @@ def interval(value: float, half: float, kind: str) -> str:
     shown, wide = _within(value * scale, half * scale)
     if not float(wide):
         return PLAIN[kind](value)
-    if 0 <= value < half:
+    if 0 <= value < half and kind != "signed":
         return f"{shown} [0, {_as_exact((value + half) * scale, wide)}]{unit}"
     return f"{shown} ± {wide}{unit}"
 
@@ -186,6 +186,7 @@ PLAIN: Final[Mapping[str, Callable[[float], str]]] = {
     "share": share,
     "rate": rate_text,
     "number": number,
+    "signed": number,
     "index": index,
 }
 """The form of a value without an interval, by its kind."""

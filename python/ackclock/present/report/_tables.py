@@ -104,10 +104,11 @@ def _verdicts(groups: Sequence[Group]) -> Section:
             rows.setdefault(name, []).append(list(verdicts))
     slowest = list(dict.fromkeys(slowest_link(group.first) for group in groups))
     heading = f"Verdicts, link {slowest[0]}" if len(slowest) == 1 else "Verdicts on the slowest link"
-    return _section(heading, [(name, list(map(_verdict, row))) for name, row in rows.items()])
+    kinds = {name: "signed" if "correlation" in name else "number" for name in rows}
+    return _section(heading, [(name, [_verdict(each, kinds[name]) for each in row]) for name, row in rows.items()])
 
 
-def _verdict(verdicts: Sequence[Verdict | None]) -> str:
+def _verdict(verdicts: Sequence[Verdict | None], kind: str) -> str:
     known = [verdict for verdict in verdicts if verdict is not None and not math.isnan(verdict.value)]
     if not known:
         return ""
@@ -115,7 +116,7 @@ def _verdict(verdicts: Sequence[Verdict | None]) -> str:
     answer = "yes" if holds == len(known) else "no" if holds == 0 else f"in {holds} of {len(known)} runs"
     if open_:
         answer = "not decided" if open_ == len(known) else f"{answer}, not decided in {open_} of {len(known)}"
-    value = show(mean_interval([verdict.value for verdict in known]))
+    value = show(mean_interval([verdict.value for verdict in known]), kind)
     return f"{answer}: {value}, limit {known[0].threshold:.3g}"
 
 

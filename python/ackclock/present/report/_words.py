@@ -217,14 +217,16 @@ def _together(facts: Sequence[FlowFacts]) -> str:
     two = (
         f"two of the {first.own.moving} that change" if alone and first.own.moving < first.own.flows else "two of them"
     )
-    figure = show(mean_interval([record.own.value for record in known]))
+    mean = mean_interval([record.own.value for record in known])
+    figure = show(mean, "signed")
     limit = f"above {SYNCHRONISED_CORRELATION:g} is synchronised"
     if not alone and first.runs == 1:
         decided, enough = all(record.verdict.decided for record in known), SYNCHRONISATION.seeds[0]
         sentence = f"Cannot tell from these {len(known)} runs whether the windows are synchronised"
         if decided:
             sentence = _tally([_synchronised(record.verdict) for record in known], "The windows")
-        more = "" if decided or len(known) >= enough else f" It takes {enough} seeds at least."
+        differ = mean.half > 0  # seeds where nothing is random tell no more
+        more = f" It takes {enough} seeds at least." if differ and not decided and len(known) < enough else ""
         return f"{sentence}: the mean correlation of {two} in the measured time is {figure} ({limit}).{more}"
     if first.runs == 1:
         sentence = (

@@ -440,8 +440,8 @@ def _plain(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
                 lengths |= {runs.record[other]["length_s"]} if value - half > bound else set()
             if len(lengths) > 1 or evidence["value"] - evidence["half"] > 2 * bound:
                 yield f"{where}: they share unevenly in runs of {sorted(lengths)} s"
-        elif "both sides" in text and evidence["half"] < SURE * apart:
-            yield f"{where}: the runs are on one side"
+        elif "contains the limit" in text and evidence["half"] < SURE * apart:
+            yield f"{where}: the interval is on one side"
 
 
 def _short(text: str, runs: _Runs, ones: Sequence[Any]) -> Iterator[str]:

@@ -19,11 +19,11 @@ from ..core.units import rate_text
 from ..experiment.sequential import WHY
 from .causes import shapers
 from .causes.ablations import control, lacking, set_control, with_queue
-from .causes.experiment import Lab
+from .causes.experiment import SETTLED, Lab
 from .causes.measures import Numbers
 from .causes.remedy import Balance, Preference, effects
 from .causes.scales import bits as bits_of
-from .causes.scales import bulk, carried, carries_data, first_crossed, growing, most_flows, packet_size
+from .causes.scales import bulk, carried, carries_data, first_crossed, growing, most_flows, once, packet_size
 from .causes.sentences import Sentence
 from .causes.symptoms import Measured
 from .setting import Setting, averaged, bits_at, measured
@@ -442,16 +442,27 @@ def _compared(
     """
     Run another setting with more seeds, as many as the present one has, until its effects are decided.
 
-    Where a change may be one of the runs' lengths, the shorter ones are made again, as long as the rest.
+    What is stated and still moves, after its start, is measured for longer. Where a change may be one of the runs'
+    lengths, the shorter ones are made again, as long as the rest.
     """
     pauses = any(flow["traffic"]["kind"] not in LASTING for flow in changed["flows"])
     like = present.length if pauses else None
     least = min(len(present.numbers), WHY.seeds[0])  # no fewer, where shares took more than one run
+
+    def compared(seeds: int, longer: float) -> tuple[Measured, Balance]:
+        number = min(seeds, len(present.numbers))
+        after = lab.measure(key, changed, number, seed, longer, traces=True, like=like, least=least)
+        return after, _balance(lab, changed, present, after, parts)
+
     for seeds in WHY.seeds:
-        after = lab.measure(key, changed, min(seeds, len(present.numbers)), seed, traces=True, like=like, least=least)
-        balance = _balance(lab, changed, present, after, parts)
+        after, balance = compared(seeds, 1.0)
         if seeds >= len(present.numbers) or all(effect.decided for effect in balance.effects):
             break
+    settles = like is None and lab.length is None and not once(changed)
+    for longer in (factor for factor in WHY.longer if settles and 1 < factor <= SETTLED):
+        if not balance.moving(after) or lab.hopeless(changed, longer, after.numbers, least):
+            break
+        after, balance = compared(seeds, longer)
     if any(effect.owed for effect in balance.effects):
         pair, number = [present, after], min(len(present.numbers), len(after.numbers))
         which = int(after.length.measured < present.length.measured)

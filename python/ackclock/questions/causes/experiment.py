@@ -403,7 +403,7 @@ def _longer(
     if lab.length is not None or once(tree) or not present.enough:
         return None
     beyond = (symptom for symptom, answer in verdicts if isinstance(answer, Evidence) and answer.value > answer.limit)
-    if not any(present.moves(symptom) for symptom in beyond):
+    if not any(present.moves(symptom.key, present.of(symptom).mean) for symptom in beyond):
         return None
     more = WHY.more(Effort(WHY.seeds[-1], present.factor), moving=True)
     possible = (effort for effort in more if not lab.hopeless(tree, effort.longer, present.numbers))

@@ -141,6 +141,8 @@ _MEASURES: Final[Mapping[Key, str]] = {
     "jain": "Jain's index of the endless flows",
 }
 """Measures of a link that are compared, by their names among its numbers."""
+_HALVES: Final[Mapping[Key, str]] = {"delay_p50": "delay", "loss": "loss", "rate": "idle"}
+"""Those of which both halves of the time are known, each with its symptom."""
 OF_LINKS: Final[tuple[Key, ...]] = (*_MEASURES, "rate")
 
 
@@ -309,6 +311,14 @@ class Balance:
         better = [effect for effect in self.effects if effect.better]
         at_links = any(effect.key in DELAYS for effect in better)
         return tuple(effect for effect in better if effect.key != "one_way_p99" or not at_links)
+
+    def moving(self, after: Measured) -> bool:
+        """Whether a gain or a cost, at the end of the runs `after`, still becomes less or more."""
+        return any(
+            replace(after, numbers=_of(after, effect.subject)).moves(_HALVES[effect.key], effect.change)
+            for effect in self.effects
+            if effect.key in _HALVES and effect.better is not None
+        )
 
     @property
     def costs(self) -> tuple[Effect, ...]:

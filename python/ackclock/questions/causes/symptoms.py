@@ -202,13 +202,13 @@ class Measured:
         ahead = second + AHEAD * moved.mean if drifts else second
         return (first > limit) == (second > limit) == (ahead > limit)
 
-    def moves(self, symptom: Symptom) -> bool:
+    def moves(self, key: str, number: float) -> bool:
         """
-        Whether the number differs by more than a tenth of itself between the halves of the time, decidedly.
+        Whether a symptom's measure changes by more than a tenth of `number` between the halves of the time, decidedly.
 
         Where all seeds are the same run, as nothing in the scenario is random, they decide nothing.
         """
-        halves = [own.halves[symptom.key] for own in self.numbers if symptom.key in own.halves]
+        halves = [own.halves[key] for own in self.numbers if key in own.halves]
         changes = [after - before for before, after in halves]
         moved = interval(changes)
-        return len(set(changes)) > 1 and abs(moved.mean) > max(moved.half, MOVES * abs(self.of(symptom).mean))
+        return len(set(changes)) > 1 and abs(moved.mean) > max(moved.half, MOVES * abs(number))

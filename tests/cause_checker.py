@@ -354,7 +354,7 @@ def _digits(seconds: float) -> str:
 
 
 def _dropped(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
-    """Every change that was run with several seeds and takes the symptom away decidedly is named."""
+    """Every change that takes the symptom away decidedly with several seeds is named, or holds one that is."""
     name, what, limit, gone = MEASURES[sentence["predicate"]]
     symptom, *causes = sentence["evidence"]
     named = {key for cause in causes for key in cause["runs"]}
@@ -362,7 +362,7 @@ def _dropped(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
     for key, record in runs.record.items():
         if not key.startswith(f"{name}: ") or key in named or len(record["seeds"]) < 2 or not record["enough"]:
             continue
-        if key.endswith("half the buffer") or _excused(key, before, runs):
+        if key.endswith("half the buffer") or _excused(key, before, runs) or _holds(key, named, runs):
             continue
         value, half = _interval([what(run, runs) for run in runs.of(key)])
         if what is _uneven:
@@ -386,6 +386,14 @@ def _most_lost(runs: _Runs, key: str) -> float:
         packets = float(run.flows["sent"][run.flows["class"] == worst].sum())
         sent, lost = sent + packets, lost + packets * losses[worst]
     return float(stats.chi2.ppf(0.975, 2 * (round(lost) + 1))) / 2 / sent if sent else math.inf
+
+
+def _holds(key: str, named: Iterable[str], runs: _Runs) -> bool:
+    """Whether a change takes away the flows that a named one does, and others: a stream left alone shows no cause."""
+    then, *named_then = (runs.record[each]["scenario"] for each in (key, *named))
+    return any(
+        then["link"] == cause["link"] and all(flow in cause["flows"] for flow in then["flows"]) for cause in named_then
+    )
 
 
 def _excused(key: str, before: float, runs: _Runs) -> bool:

@@ -136,6 +136,24 @@ def test_few_losses_of_few_packets_of_a_stream_decide_little(runs: int, most: fl
     assert cause_checker._most_lost(known, "stream: with a tenth of it") == pytest.approx(most, rel=0.02)
 
 
+@pytest.mark.parametrize(("kept", "right"), [(["call"], True), (["call", "a"], False)])
+def test_a_cause_is_not_named_again_with_what_else_is_taken_away(kept: list[str], right: bool) -> None:
+    """Without a alone the call loses nothing, nor without all others; without b it is a cause of its own."""
+    flows = {name: {"name": name, "path": ["up"], "traffic": {"kind": "cbr"}} for name in ("call", "a", "b")}
+    left = {"now": ["call", "a", "b"], "stream: without a": ["call", "b"], "stream: without b": kept}
+    record = {
+        key: {"scenario": {"flows": [flows[name] for name in names], "link": []}, "seeds": [1, 2, 3], "enough": True}
+        for key, names in left.items()
+    }
+    rows = pd.DataFrame({"class": list(flows), "sent": 10_000, "drops": 0, "losses": 0})
+    run = Mock(_scenario={"flows": list(flows.values())}, flows=rows)
+    run.classes = pd.DataFrame({"received": 10_000}, index=list(flows))
+    evidence = [{"value": 0.05, "runs": ["now"]}, {"runs": ["stream: without a"]}]
+    sentence = {"predicate": "stream-loses", "text": "Streams lose; the cause is a", "evidence": evidence}
+    runs = Mock(record=record, link="up", of=lambda _: [run] * 3)
+    assert bool(list(cause_checker._dropped(sentence, runs))) is not right
+
+
 @pytest.mark.parametrize(("half", "right"), [(0.0035, True), (0.001, False), (0.0095, False)])
 def test_packets_at_the_ends_of_each_run_widen_an_interval(half: float, right: bool) -> None:
     """A packet is 0.1 % of these runs."""

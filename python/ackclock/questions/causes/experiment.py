@@ -28,7 +28,7 @@ from .measures import UNRESPONSIVE, Numbers, longest_wait, lost, numbers, on_way
 from .scales import CYCLES, ENDLESS, Length, alike, bulk, carried, lasting, needed, once, pace, room, spared, timed
 from .sentences import Evidence, Sentence
 from .shapers import filters_acks, fixed, held, hosts
-from .symptoms import SHARES, STREAM_LOSS, SYMPTOMS, Measured, Symptom, wait_limit
+from .symptoms import AHEAD, SHARES, STREAM_LOSS, SYMPTOMS, Measured, Symptom, wait_limit
 
 if TYPE_CHECKING:
     from ...core.result import Result
@@ -666,9 +666,10 @@ def _try(lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: in
 
     def more(effort: Effort, after: Measured) -> Effort | None:
         evidence = _evidence(after, symptom, before)
-        if evidence.decided or evidence.value > evidence.limit or not after.enough:
+        grows = removes(evidence, symptom) and not removes(_ahead(evidence, after, symptom), symptom)
+        if not after.enough or not (grows or (not evidence.decided and evidence.value <= evidence.limit)):
             return None
-        if not after.settled(symptom):
+        if grows or not after.settled(symptom):
             return next(iter(WHY.more(effort, moving=True)), None)
         return next(iter(WHY.more(effort, moving=False)), None) if effort.seeds < WHY.seeds[-1] else None
 
@@ -683,9 +684,14 @@ def _try(lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: in
     except ScenarioError:
         return None  # what is left cannot be: the thing cannot be taken away here
     evidence = _evidence(after, symptom, before)
-    if not after.enough or not removes(evidence, symptom):
+    if not after.enough or not removes(_ahead(evidence, after, symptom), symptom):
         return None
     return Cause(candidate.key, f"{words} together" if candidate.joint else words, done, (evidence,))
+
+
+def _ahead(evidence: Evidence, after: Measured, symptom: Symptom) -> Evidence:
+    """Return what a number that still grows will be, by the halves of the time: a queue may take long to set itself."""
+    return replace(evidence, value=evidence.value + AHEAD * max(after.drift(symptom), 0.0))
 
 
 def _far(first: Measured, symptom: Symptom, before: float) -> bool:

@@ -187,20 +187,30 @@ class Measured:
         """
         Whether both halves of the measured time agree on a symptom, on average over the seeds, and would go on to.
 
-        A number that changed significantly from one half to the other, or in the same direction in every seed, must
-        stay on its side after twice that change: three seeds that drift at different speeds are seldom significant.
+        A number that drifts must stay on its side after twice that change.
         """
-        halves = [own.halves[symptom.key] for own in self.numbers if symptom.key in own.halves]
+        halves = self._halves(symptom.key)
         if not halves:
             return True
         limit = self.limit(symptom)
         first, second = (sum(half[k] for half in halves) / len(halves) for k in (0, 1))
-        changes = [after - before for before, after in halves]
+        ahead = second + AHEAD * self.drift(symptom)
+        return (first > limit) == (second > limit) == (ahead > limit)
+
+    def drift(self, symptom: Symptom) -> float:
+        """
+        Return how much a number changed from one half of the time to the other, on average over the seeds.
+
+        0 unless the change is significant, or has the same direction in every seed: three seeds that drift at different
+        speeds are seldom significant.
+        """
+        changes = [after - before for before, after in self._halves(symptom.key)]
         moved = interval(changes)
         one_way = all(change > 0 for change in changes) or all(change < 0 for change in changes)
-        drifts = moved.count > 1 and (one_way or abs(moved.mean) > moved.half)
-        ahead = second + AHEAD * moved.mean if drifts else second
-        return (first > limit) == (second > limit) == (ahead > limit)
+        return moved.mean if moved.count > 1 and (one_way or abs(moved.mean) > moved.half) else 0.0
+
+    def _halves(self, key: str) -> list[tuple[float, float]]:
+        return [own.halves[key] for own in self.numbers if key in own.halves]
 
     def moves(self, key: str, number: float) -> bool:
         """
@@ -208,7 +218,6 @@ class Measured:
 
         Where all seeds are the same run, as nothing in the scenario is random, they decide nothing.
         """
-        halves = [own.halves[key] for own in self.numbers if key in own.halves]
-        changes = [after - before for before, after in halves]
+        changes = [after - before for before, after in self._halves(key)]
         moved = interval(changes)
         return len(set(changes)) > 1 and abs(moved.mean) > max(moved.half, MOVES * abs(number))

@@ -563,8 +563,10 @@ def _probed(
     """
     The scenario with a call, with pages, and with pings; at once what is light, or call and pings `together`.
 
-    With pages alone where the scenario has an `own` call.
+    With pages alone where the scenario has an `own` call. Like downloads, pages come from the user's senders, with the
+    congestion control that these have in this scenario.
     """
+    (user,) = (flow for flow in tree["flows"] if flow["name"] == user["name"])
     base = f"{_base(user):.9g} s"
     back = returning(user)
     keys = {"rtt": base, "count": 1, "start": "0 s"}

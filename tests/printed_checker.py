@@ -171,14 +171,10 @@ def _classes(text: str, answer: Mapping[str, Any]) -> list[str]:
         stated = []
         for setting in settings:
             value, half = setting[name]["goodput"], setting[name]["goodput_half"]
-            stated += [value, half] if half > 0.01 * value else [value]
+            end = half if half <= value else value + half
+            stated += [value, end] if half > 0.01 * value else [value]
         stated += [setting[name][key] for key in ("loss", "one_way_p99") for setting in settings]
-        cells = re.sub(r"([0-9.]+) ± ([0-9.]+) ([kMG]?bit/s)", r"\1 \3  \2 \3", rows[name])
-        cells = re.sub(
-            r"([0-9.]+) \[0, ([0-9.]+)\] ([kMG]?bit/s)",
-            lambda cell: f"{cell[1]} {cell[3]}  {float(cell[2]) - float(cell[1]):.9g} {cell[3]}",
-            cells,
-        )
+        cells = re.sub(r"([0-9.]+) (?:± |\[0, )([0-9.]+)\]? ([kMG]?bit/s)", r"\1 \3  \2 \3", rows[name])
         faults += _near(f"class {name}", cells, [number for number in stated if number is not None])
     return faults
 

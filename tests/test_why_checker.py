@@ -116,6 +116,15 @@ def test_nearly_all_is_not_printed_as_all(text: str, number: float, right: bool)
     assert bool(printed_checker._near("used", text, [number])) is not right
 
 
+@pytest.mark.parametrize(("end", "right"), [(212, True), (213, False)])
+def test_ends_of_intervals_are_read_as_they_are_printed(end: int, right: bool) -> None:
+    """90 is 89.58, and 212 is 212.40: their difference is another than 122.82."""
+    row = {"goodput": 89584.3, "goodput_half": 122820.1, "loss": None, "one_way_p99": None, "completion": None}
+    text = f"class  flows  goodput now\na      3      90 [0, {end}] kbit/s\nb      3      90 [0, {end}] kbit/s\n"
+    faults = printed_checker._classes(text, {"present": {"classes": {"a": row, "b": row}}, "other": None})
+    assert bool(faults) is not right
+
+
 def test_losses_of_a_stream_that_seeds_do_not_decide_are_not_those_of_the_link() -> None:
     text = "22.6 ms less median delay and 0.8 % in place of 2.3 % lost"
     checkers._named("stream_loss", 0.0056, 0.0, text, 0.0116, {"text": text})

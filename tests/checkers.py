@@ -615,15 +615,23 @@ def _remedy(answer: dict[str, Any], sentence: dict[str, Any], runs: _Runs) -> No
     before, after = (runs.record[key] for key in (now, instead))
     shorter = min(len(before["seeds"]), len(after["seeds"]))
     assert before["seeds"][:shorter] == after["seeds"][:shorter], (sentence["text"], before["seeds"], after["seeds"])
-    judged = [part for part in [answer, *answer.get("beside", [])] if part["other"] is not None]
-    queues = {link["name"]: [link["queue"], link.get("shaper")] for link in before["scenario"]["link"]}
-    for link in after["scenario"]["link"]:
-        if link["name"] in {part["link"] for part in judged}:
-            assert [link["queue"], link.get("shaper")] != queues[link["name"]], f"{link['name']} keeps its queue"
+    _replaced(answer, before["scenario"], after["scenario"])
     _of_people(answer, sentence)
     _preferred(answer, text)
     _of_what_ends(sentence, runs)
     _changes(answer["effects"], sentence, runs)
+
+
+def _replaced(answer: dict[str, Any], now: Mapping[str, Any], then: Mapping[str, Any]) -> None:
+    """Every judged link with another setting has another queue, unless that is "as now"."""
+    queues = [
+        {link["name"]: [link["queue"], link.get("shaper")] for link in scenario["link"]} for scenario in (now, then)
+    ]
+    for part in [answer, *answer.get("beside", [])]:
+        if part["other"] is not None:
+            stays = part["other"]["queue"].startswith("as now; ")
+            same = queues[0][part["link"]] == queues[1][part["link"]]
+            assert same == stays, f"{part['link']} {'keeps' if same else 'does not keep'} its queue"
 
 
 def _changes(effects: list[dict[str, Any]], sentence: dict[str, Any], runs: _Runs) -> None:

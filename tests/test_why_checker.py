@@ -116,6 +116,18 @@ def test_nearly_all_is_not_printed_as_all(text: str, number: float, right: bool)
     assert bool(printed_checker._near("used", text, [number])) is not right
 
 
+@pytest.mark.parametrize(
+    ("words", "queue", "right"),
+    [("FQ-CoDel", "fq_codel", True), ("FQ-CoDel", "codel", False), ("as now; FQ-CoDel at down", "codel", True),
+     ("as now; FQ-CoDel at down", "fq_codel", False)],
+)  # fmt: skip
+def test_queues_that_stay_are_those_that_are_said_to(words: str, queue: str, right: bool) -> None:
+    """ "The queue at up stays: another there would bring nothing beside the one at down", and "up keeps its queue"."""
+    now, then = ({"link": [{"name": "up", "queue": {"aqm": kind}}]} for kind in ("codel", queue))
+    with nullcontext() if right else pytest.raises(AssertionError):
+        checkers._replaced({"link": "up", "other": {"queue": words}}, now, then)
+
+
 @pytest.mark.parametrize(("end", "right"), [(212, True), (213, False)])
 def test_ends_of_intervals_are_read_as_they_are_printed(end: int, right: bool) -> None:
     """90 is 89.58, and 212 is 212.40: their difference is another than 122.82."""

@@ -712,7 +712,7 @@ def _of_people(answer: dict[str, Any], sentence: dict[str, Any]) -> None:
                 assert times is None or abs(float(times[1]) - factor) < 6e-3 * factor, (text, before, after)
         elif effect["key"] == "goodput" and before > 0:
             what, factor = f"less goodput of {effect['subject']}", before / after if after else math.inf
-            stated = re.search(rf"([0-9.]+){SPREAD} % {re.escape(what)}", text)
+            stated = re.search(rf"([0-9.]+){SPREAD} % {re.escape(what)}(?!\w)", text)
             least = 1 / max(0.89 - max(link, 0.0), 1e-9)
         elif effect["key"] == "one_way_p99" and before > 0 and after - before > 0.0022 and "arrive within" in text:
             what, factor, least, stated = f"packets of {effect['subject']} arrive", after / before, 1 / 0.78, None
@@ -731,7 +731,8 @@ def _of_people(answer: dict[str, Any], sentence: dict[str, Any]) -> None:
             r"less goodput of|more time for a|as long for a|arrive within|the transfers of", text.partition("; but ")[2]
         )
         less_known = len(said) >= 2
-        assert what in text or less_known or sentence["predicate"] == "does-not-help", (text, what, costs[what])
+        known = re.search(rf"{re.escape(what)}(?!\w)", text) or less_known
+        assert known or sentence["predicate"] == "does-not-help", (text, what, costs[what])
 
 
 def _price(before: float, after: float, link: str, sentence: dict[str, Any], ends: float) -> None:

@@ -58,7 +58,7 @@ def wrong_fair(answer: dict[str, Any], text: str, style: str, seed: int = 31) ->
         product = ac._core.quantity(answer["rate"])[0] * place["rtt_s"] / 12_000
         if abs(place["buffer_packets"] - max(place["buffer_bdp"] * product, 4)) > 0.51:
             faults.append(f"{place['buffer_packets']} packets are not {place['buffer_bdp']} x {product:.4g}")
-    said = re.search(r"than its part \((\d+)%\) in (\d+) of (\d+) places, .* in (\d+); in (\d+) it is", text)
+    said = re.search(r"than its part \((\d+) %\) in (\d+) of (\d+) places, .* in (\d+); in (\d+) it is", text)
     left = len(cells) - sum(beyond)
     if said is None or [*map(int, said.groups())] != [round(100 * even), beyond[0], len(cells), beyond[1], left]:
         faults.append(f"{said and said[0]!r}: part {even:.3g}, more and less in {beyond} of {len(cells)}")

@@ -21,7 +21,7 @@ import checkers
 from ackclock.core._words import called
 from ackclock.experiment.sequential import Effort
 from ackclock.questions import causes, remedies
-from ackclock.questions.causes import experiment, measures, remedy, scales, shapers
+from ackclock.questions.causes import experiment, measures, remedy, scales, shapers, symptoms
 from ackclock.questions.causes.ablations import GENERAL, OTHERS, SPECIFIC
 from ackclock.questions.causes.experiment import Lab, diagnose
 from ackclock.questions.causes.measures import numbers
@@ -180,7 +180,7 @@ def test_a_loss_about_what_a_stream_bears_takes_no_runs_that_hardly_tell(
 ) -> None:
     """24 runs of a home told that its call loses less than 0.1 %; 8 tell where it loses nothing."""
     evidence = causes.Evidence("a share", lost, half, 1e-3)
-    of_streams = [symptom.key for symptom in SYMPTOMS if experiment._slight(symptom, evidence, Effort(3), Effort(8))]
+    of_streams = [symptom.key for symptom in SYMPTOMS if symptoms.slight(symptom, evidence, Effort(3), Effort(8))]
     assert of_streams == ([] if runs_on else ["stream"])
 
 

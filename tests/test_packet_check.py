@@ -243,7 +243,7 @@ def test_a_mean_that_the_seed_chooses_rests_on_several() -> None:
     run = check.run
     assert run.runs == 3
     assert max(abs(mean - run.queue_mean) for mean in (39.98, 46.8, 57.1)) < run.halves["mean"]
-    mean = f"the mean queue is {run.queue_mean:.4g} ± {run.halves['mean']:.4g} packets, not 21"
+    mean = f"the mean queue is {run.queue_mean:.0f} ± {run.halves['mean']:.0f} packets, not 21"
     assert headline(answer, check).startswith(f"Trust the packets, in which {mean}.")
     assert "takes a queue that it starts over for a part of its path" in check.sentence
     together = ac.stability(link.with_({"flows.start": "0 s"}))

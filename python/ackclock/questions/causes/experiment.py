@@ -28,7 +28,7 @@ from .measures import UNRESPONSIVE, Numbers, longest_wait, lost, numbers, on_way
 from .scales import CYCLES, ENDLESS, Length, alike, bulk, carried, lasting, needed, once, pace, room, spared, timed
 from .sentences import Evidence, Sentence
 from .shapers import filters_acks, fixed, held, hosts
-from .symptoms import AHEAD, SHARES, STREAM_LOSS, SYMPTOMS, Measured, Symptom, wait_limit
+from .symptoms import AHEAD, SHARES, STREAM_LOSS, SYMPTOMS, Measured, Symptom, slight, wait_limit
 
 if TYPE_CHECKING:
     from ...core.result import Result
@@ -54,8 +54,6 @@ SHORT: Final = (1.2, 1.5)
 A run is done again if it should be more than so many times as long; the second where both take more packets than one
 setting may.
 """
-SLIGHT: Final = 2.0
-"""Whether a stream loses more than it bears may take many runs to tell, and is left open below so many times that."""
 FAR: Final = 2.0
 """A change that leaves this many times as much as an ablation may leave is not run again, ..."""
 LOOK: Final = 1 / CYCLES
@@ -471,7 +469,7 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         more = WHY.more(now, moving=moving)
         if fixed:
             more = [effort for effort in more if effort.longer == present.factor]
-        if more and _slight(symptom, evidence, now, more[0]):
+        if more and slight(symptom, evidence, now, more[0]):
             more = []
         if lab.length is not None or (not present.enough and lab.budget <= WHY.packets) or not more:
             return _cannot_tell(lab, present, symptom, evidence), present
@@ -489,13 +487,6 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         if lab.budget <= WHY.packets and not again.enough:
             return _cannot_tell(lab, present, symptom, evidence), present
         present = again
-
-
-def _slight(symptom: Symptom, evidence: Evidence, now: Effort, more: Effort) -> bool:
-    """Whether a stream loses little more than it bears, if any, and the next runs would hardly decide it."""
-    narrower = evidence.half * math.sqrt(now.seeds * now.longer / (more.seeds * more.longer))
-    little = evidence.value + evidence.half <= SLIGHT * evidence.limit
-    return symptom.key == "stream" and little and narrower > _apart(evidence)
 
 
 def _evidence(measured: Measured, symptom: Symptom, before: float = math.nan) -> Evidence:

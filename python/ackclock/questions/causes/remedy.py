@@ -142,7 +142,7 @@ _MEASURES: Final[Mapping[Key, str]] = {
 }
 """Measures of a link that are compared, by their names among its numbers."""
 _HALVES: Final[Mapping[Key, str]] = {"delay_p50": "delay", "loss": "loss", "rate": "idle"}
-"""Those of which both halves of the time are known, each with its symptom."""
+"""Measures of which both halves of the time are known, each with its symptom."""
 OF_LINKS: Final[tuple[Key, ...]] = (*_MEASURES, "rate")
 
 

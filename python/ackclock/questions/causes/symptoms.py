@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from ...core.units import share, time
-from ...experiment.sequential import WHY
+from ...experiment.sequential import WHY, Effort
 from .measures import HOSTS, UNFAIR, Numbers
 from .measures import spread as in_time
 from .scales import Length
-from .sentences import interval
+from .sentences import Evidence, interval
 
 if TYPE_CHECKING:
     from ...analysis import Interval
@@ -24,6 +24,8 @@ AHEAD: Final = 2.0
 STREAM_LOSS: Final = 1e-3
 """Loss that a stream without congestion control bears: the objective of classes 0 and 1 of ITU-T Y.1541."""
 
+SLIGHT: Final = 2.0
+"""Whether a stream loses more than it bears may take many runs to tell, and is left open below so many times that."""
 FEW_PACKETS: Final = 4
 """A buffer is not cut below this."""
 
@@ -117,6 +119,13 @@ SYMPTOMS: Final = (
 
 SHARES: Final = (UNFAIR, HOSTS)
 """Symptoms that are known from parts of the runs' time."""
+
+
+def slight(symptom: Symptom, evidence: Evidence, now: Effort, more: Effort) -> bool:
+    """Whether a stream loses little more than it bears, if any, and the next runs would hardly decide it."""
+    narrower = evidence.half * math.sqrt(now.seeds * now.longer / (more.seeds * more.longer))
+    little = evidence.value + evidence.half <= SLIGHT * evidence.limit
+    return symptom.key == "stream" and little and narrower > abs(evidence.value - evidence.limit)
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,10 @@ from ...core.scenario import link_of
 from ...core.series import slowest_link
 from ...core.statement import state
 from ...core.units import index, share, time
-from ...questions.causes.experiment import applies
 from ...questions.causes.measures import Numbers, lost, numbers
 from ...questions.causes.scales import ENDLESS, carried, carries_data
 from ...questions.causes.sentences import interval
-from ...questions.causes.symptoms import SYMPTOMS
+from ...questions.causes.symptoms import SYMPTOMS, applies
 
 if TYPE_CHECKING:
     from ...core.result import Result

@@ -24,11 +24,11 @@ from ...experiment.progress import tell
 from ...experiment.runner import parallel
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
 from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, sized
-from .measures import UNRESPONSIVE, Numbers, longest_wait, lost, numbers, on_way
-from .scales import CYCLES, ENDLESS, Length, alike, bulk, carried, lasting, needed, once, pace, room, spared, timed
+from .measures import Numbers, longest_wait, lost, numbers, on_way
+from .scales import CYCLES, Length, alike, carried, lasting, needed, once, pace, room, timed
 from .sentences import Evidence, Sentence
-from .shapers import filters_acks, fixed, held, hosts
-from .symptoms import AHEAD, SHARES, STREAM_LOSS, SYMPTOMS, Measured, Symptom, slight, wait_limit
+from .shapers import filters_acks, fixed, held
+from .symptoms import AHEAD, SHARES, STREAM_LOSS, SYMPTOMS, Measured, Symptom, applies, slight, wait_limit
 
 if TYPE_CHECKING:
     from ...core.result import Result
@@ -426,22 +426,6 @@ def chosen(tree: Tree) -> str:
     endless = (flow["path"] for flow in tree["flows"] if flow["traffic"]["kind"] == "bulk")
     crossed: list[str] = next(endless, list(links)[:1])
     return min(crossed, key=lambda name: held(links[name]) or carried(links[name]))
-
-
-def applies(symptom: Symptom, tree: Tree, name: str) -> bool:
-    """Whether a symptom makes sense here: only endless flows are to fill a link and to share it evenly."""
-    endless = [flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] in ENDLESS]
-    if symptom.key == "idle":
-        return bool(endless) and not spared(tree, name)
-    if symptom.key == "loss" and filters_acks(link_of(tree, name), tree):
-        return False
-    if symptom.key == "hosts":
-        return hosts(tree, name) is not None
-    if symptom.key == "stream":
-        return any(flow["traffic"]["kind"] in UNRESPONSIVE for flow in tree["flows"] if name in flow["path"])
-    if symptom.key == "unfair" and hosts(tree, name) is not None:
-        return False
-    return symptom.key != "unfair" or sum(int(flow["count"]) for flow in bulk(tree, name)) > 1
 
 
 def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int) -> tuple[Evidence | _Open, Measured]:

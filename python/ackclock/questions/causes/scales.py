@@ -17,7 +17,7 @@ from ... import _core
 from ...core._words import called, listed
 from ...core.scenario import link_of
 from ...core.statement import state
-from .shapers import RIGHT, before, held, remembered, returning
+from .shapers import held, remembered, returning
 
 MIN_MEASURED_PACKETS: Final = 1000
 """Packets at least that a measured time must hold."""
@@ -415,18 +415,6 @@ def _cycle(flow: Mapping[str, Any], rate: float, rtt: float, packet: float) -> t
         back = 1.3 * (window * (1 - beta) / float(control.get("c", 0.4))) ** (1 / 3)
         return min(back, friendly), "returns to CUBIC's last maximum"
     return reno, "sawtooth cycles"
-
-
-def spared(tree: Mapping[str, Any], name: str) -> bool:
-    """Whether a link is not to be full: a shaper that is set right stands before it, or a slower link behind it."""
-    links = {link["name"]: link for link in tree["link"]}
-    shaper = before(tree, name)
-    if shaper is not None and RIGHT[0] <= bits(links[shaper]) / bits(links[name]) <= RIGHT[1]:
-        return True
-    after = [flow["path"][flow["path"].index(name) + 1 :] for flow in bulk(tree, name)]
-    return held(links[name]) is not None and any(
-        bits(links[place]) < bits(links[name]) for path in after for place in path
-    )
 
 
 def alike(tree: Mapping[str, Any], name: str) -> bool:

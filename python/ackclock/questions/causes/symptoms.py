@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from ...core.scenario import link_of
 from ...core.units import share, time
 from ...experiment.sequential import WHY, Effort
-from .measures import HOSTS, UNFAIR, Numbers
+from .measures import HOSTS, UNFAIR, UNRESPONSIVE, Numbers
 from .measures import spread as in_time
-from .scales import Length
+from .scales import ENDLESS, Length, bits, bulk
 from .sentences import Evidence, interval
+from .shapers import RIGHT, before, filters_acks, held, hosts
 
 if TYPE_CHECKING:
     from ...analysis import Interval
@@ -119,6 +121,34 @@ SYMPTOMS: Final = (
 
 SHARES: Final = (UNFAIR, HOSTS)
 """Symptoms that are known from parts of the runs' time."""
+
+
+def applies(symptom: Symptom, tree: Mapping[str, Any], name: str) -> bool:
+    """Whether a symptom makes sense here: only endless flows are to fill a link and to share it evenly."""
+    endless = [flow for flow in tree["flows"] if name in flow["path"] and flow["traffic"]["kind"] in ENDLESS]
+    if symptom.key == "idle":
+        return bool(endless) and not _spared(tree, name)
+    if symptom.key == "loss" and filters_acks(link_of(tree, name), tree):
+        return False
+    if symptom.key == "hosts":
+        return hosts(tree, name) is not None
+    if symptom.key == "stream":
+        return any(flow["traffic"]["kind"] in UNRESPONSIVE for flow in tree["flows"] if name in flow["path"])
+    if symptom.key == "unfair" and hosts(tree, name) is not None:
+        return False
+    return symptom.key != "unfair" or sum(int(flow["count"]) for flow in bulk(tree, name)) > 1
+
+
+def _spared(tree: Mapping[str, Any], name: str) -> bool:
+    """Whether a link is not to be full: a shaper that is set right stands before it, or a slower link behind it."""
+    links = {link["name"]: link for link in tree["link"]}
+    shaper = before(tree, name)
+    if shaper is not None and RIGHT[0] <= bits(links[shaper]) / bits(links[name]) <= RIGHT[1]:
+        return True
+    after = [flow["path"][flow["path"].index(name) + 1 :] for flow in bulk(tree, name)]
+    return held(links[name]) is not None and any(
+        bits(links[place]) < bits(links[name]) for path in after for place in path
+    )
 
 
 def slight(symptom: Symptom, evidence: Evidence, now: Effort, more: Effort) -> bool:

@@ -275,8 +275,8 @@ def people(
     user = _user(first, link)
     path = tuple(user["path"])
     reason = _unfit(first, user)
-    own = {} if reason not in ("", TOO_SLOW) else _own(first, user)
-    if reason and (reason != TOO_SLOW or not own):
+    own = _own(first, user) if reason in ("", TOO_SLOW) else {}
+    if reason and not own:
         return People({}, path, reason)
     chosen = _length(first, user, length, packets)
     if chosen is None and shorter is not None:
@@ -286,25 +286,19 @@ def people(
         return People({}, path, TOO_LONG, limited=True)
     limited = chosen.measured < wanted.measured
     together = not own and _light_call(first, [*path, *returning(user)])
+    name = str(user["name"])
+    alone = {} if own else {key: rate[name] for key, rate in (rates or {}).items() if name in rate}
     try:
         if own:
             answer, own = _of_own(trees, user, own, made or {}, chosen, seed)
-            alone = {}
         else:
-            ways = {str(flow["name"]): _base(flow) / 2 for flow in first["flows"]}
-            added = {name: delay - ways[name] for name, delay in (one_way or {}).items()}
-            answer = _probes(trees, user, chosen, seed, together=together)
-            alone = {key: rate[str(user["name"])] for key, rate in (rates or {}).items() if str(user["name"]) in rate}
-            unlike = _unlike(answer, added, ways)
-            if chosen.measured < length.measured and (unlike or _other_rates(answer, alone)):
-                longer = _length(first, user, length, packets, longest=math.inf)
-                if shorter is not None and (longer is None or longer.measured < length.measured):
-                    longest = replace(length, warm=shorter.warm)
-                    longer = _length(first, user, longest, packets, longest=math.inf)
-                if longer is not None and longer.measured > chosen.measured:
-                    answer = _probes(trees, user, longer, seed, together=together)
-                    unlike = _unlike(answer, added, ways)
-                    chosen = longer
+            lengths = [chosen, *_longer(first, user, chosen, length, shorter, packets)]
+            unlike = False
+            for chosen in lengths:
+                answer = _probes(trees, user, chosen, seed, together=together)
+                unlike = _unlike(first, answer, one_way or {})
+                if not unlike and not _other_rates(answer, alone):
+                    break
             if unlike:
                 cut = chosen.measured < length.measured
                 return People({}, path, TOO_LONG if cut else CHANGES, limited=cut)
@@ -314,7 +308,6 @@ def people(
     for key in _other_rates(answer, alone):
         runs = tuple(replace(experience, download=math.nan) for experience in settings[key].runs)
         settings[key] = replace(settings[key], download=math.nan, runs=runs)
-    name = str(user["name"])
     shared = any(True for link in first["link"] for _ in _asking(link["queue"], name))
     endless = {str(flow["name"]) for link in path for flow in bulk(first, link)}
     return People(
@@ -395,18 +388,10 @@ def _of_own(
 
     Where the scenario has no such pages, or too few were loaded, they are probes in runs of `length`.
     """
-    count, built = PEOPLE.seeds[0], dict(trees)
-    jobs = [(key, seed + index) for key in trees for index in range(count)]
-
-    def in_runs(tell_of: Callable[[Result], _Told]) -> dict[str, list[_Told]]:
-        scenarios = {key: Scenario(tree) for key, tree in built.items()}
-        told = parallel(lambda job: tell_of(run(scenarios[job[0]], seed=job[1])), jobs, imports=())
-        return {key: told[count * place : count * (place + 1)] for place, key in enumerate(trees)}
-
     seeds = min(len(made.get(key, ())) for key in trees)
-    if seeds < count:
-        built = {key: timed(tree, length) for key, tree in trees.items()}
-        answer = in_runs(lambda result: _experience(user, [result], own))
+    if seeds < PEOPLE.seeds[0]:
+        again = {key: [timed(tree, length)] for key, tree in trees.items()}
+        answer = _in_runs(again, seed, lambda results: _experience(user, results, own))
     else:
         answer = {key: list(made[key][:seeds]) for key in trees}
     loaded = min(sum(experience.pages for experience in runs) for runs in answer.values())
@@ -414,12 +399,27 @@ def _of_own(
     if (known and loaded >= WANTED) or _unfit(next(iter(trees.values())), user):
         return answer, dict(own)
     tell("probes: pages beside the traffic")
-    built = {key: _probed(tree, user, length, own)[0] for key, tree in trees.items()}
-    pages = in_runs(_pages)
+    probed = {key: _probed(tree, user, length, own) for key, tree in trees.items()}
+    pages = _in_runs(probed, seed, lambda results: _pages(results[0]))
     return (
         {key: [_with_pages(*pair) for pair in zip(runs, pages[key], strict=False)] for key, runs in answer.items()},
         {probe: name for probe, name in own.items() if probe != NAMES[2]},
     )
+
+
+def _in_runs(
+    built: Mapping[str, Sequence[Mapping[str, Any]]], seed: int, tell_of: Callable[[list[Result]], _Told]
+) -> dict[str, list[_Told]]:
+    """Return what is told of the runs of each setting, one of each of its scenarios, seed by seed."""
+    scenarios = {key: [Scenario(dict(tree)) for tree in trees] for key, trees in built.items()}
+    jobs = [(key, seed + index) for key in built for index in range(PEOPLE.seeds[0])]
+    told = parallel(
+        lambda job: tell_of([run(scenario, seed=job[1]) for scenario in scenarios[job[0]]]), jobs, imports=()
+    )
+    answer: dict[str, list[_Told]] = {key: [] for key in built}
+    for (key, _), of_runs in zip(jobs, told, strict=True):
+        answer[key].append(of_runs)
+    return answer
 
 
 def _default(tree: Mapping[str, Any], path: Sequence[str]) -> Default | None:
@@ -452,20 +452,31 @@ def _probes(
 ) -> dict[str, list[Experience]]:
     """Results of each setting, seed by seed; of pings beside the call if `together`."""
     tell("probes: a call, pages and small packets beside the traffic")
-    scenarios = {key: _probed(tree, user, length, together=together) for key, tree in trees.items()}
-    probed = {key: [Scenario(tree) for tree in built] for key, built in scenarios.items()}
-    jobs = [(key, index) for key in probed for index in range(seed, seed + PEOPLE.seeds[0])]
-    experiences = parallel(
-        lambda job: _experience(user, [run(tree, seed=job[1]) for tree in probed[job[0]]]), jobs, imports=()
-    )
-    answer: dict[str, list[Experience]] = {}
-    for (key, _), experience in zip(jobs, experiences, strict=True):
-        answer.setdefault(key, []).append(experience)
-    return answer
+    probed = {key: _probed(tree, user, length, together=together) for key, tree in trees.items()}
+    return _in_runs(probed, seed, lambda results: _experience(user, results))
 
 
-def _unlike(answer: Mapping[str, Sequence[Experience]], added: Mapping[str, float], ways: Mapping[str, float]) -> bool:
+def _longer(
+    tree: Mapping[str, Any],
+    user: Mapping[str, Any],
+    chosen: Length,
+    length: Length,
+    shorter: Length | None,
+    packets: float,
+) -> list[Length]:
+    """Lengths that are tried where probes in runs shorter than `length` see flows wait, or share, otherwise."""
+    if chosen.measured >= length.measured:
+        return []
+    longer = _length(tree, user, length, packets, longest=math.inf)
+    if shorter is not None and (longer is None or longer.measured < length.measured):
+        longer = _length(tree, user, replace(length, warm=shorter.warm), packets, longest=math.inf)
+    return [longer] if longer is not None and longer.measured > chosen.measured else []
+
+
+def _unlike(tree: Mapping[str, Any], answer: Mapping[str, Sequence[Experience]], one_way: Mapping[str, float]) -> bool:
     """Whether a class of the first setting's flows waits otherwise than without the probes."""
+    ways = {str(flow["name"]): _base(flow) / 2 for flow in tree["flows"]}
+    added = {name: delay - ways[name] for name, delay in one_way.items()}
     runs = next(iter(answer.values()))
     for name in runs[0].one_way.keys() & added.keys():
         observed = sum(experience.one_way.get(name, math.nan) for experience in runs) / len(runs) - ways[name]

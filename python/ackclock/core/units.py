@@ -110,6 +110,11 @@ def share(part: float) -> str:
     return f"{percent:.1f} %"
 
 
+def percent(part: float, sign: str = "") -> str:
+    """Return a limit or a setting in whole per cent, such as "10 %"; with "+" as `sign` a change: "+2 %"."""
+    return f"{100 * part:{sign}.0f} %"
+
+
 def share_within(part: float, half: float) -> str:
     """
     Return a share with half its interval: "2.1 % ± 0.4 %".

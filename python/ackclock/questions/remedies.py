@@ -15,7 +15,7 @@ from ..core.devices import FREED, SHAPED, shaped, through_ifb
 from ..core.scenario import Scenario, link_of
 from ..core.statement import state
 from ..core.tc.trees import Writer, write
-from ..core.units import rate_text
+from ..core.units import percent, rate_text
 from ..experiment.sequential import WHY
 from .causes import shapers
 from .causes.ablations import control, lacking, set_control, with_queue
@@ -248,7 +248,7 @@ def _words(queue: Mapping[str, Any], link: Mapping[str, Any], part: float) -> st
         keys = ("isolation", "ack_filter")
         own = (value for key, value in queue["scheduler"].items() if key in keys)
         words = "CAKE, " + ", ".join(value for value in own if value != "no-ack-filter")
-        words += f", at {100 * part:.0f} %" if part < 1 else ""
+        words += f", at {percent(part)}" if part < 1 else ""
         return words
     words = f"FQ-CoDel, target {queue['target']}, interval {queue['interval']}"
     if part < 1:

@@ -19,6 +19,7 @@ from ...core import _starting
 from ...core._words import finite
 from ...core.errors import AckclockError, Interrupted, RunError, ScenarioError
 from ...core.files import whole_file, writing
+from ...core.units import percent
 from ..tables import blocks, text_table
 
 if TYPE_CHECKING:
@@ -284,7 +285,7 @@ def time_left(done: float, end: float, elapsed: float) -> str:
     """Return how far a run of `end` simulated seconds has come, and what is left of it in real ones."""
     share = done / end
     left = f", {elapsed * (1 - share) / share:.0f} s left" if share > 0 else ""
-    return f"{short_number(done)} s of {short_number(end)} s ({100 * share:.0f} %){left}"
+    return f"{short_number(done)} s of {short_number(end)} s ({percent(share)}){left}"
 
 
 def short_number(value: float) -> str:

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...core._words import listed
+from ...core.units import percent
 from ...questions.fair import Fair
 from . import style
 
@@ -21,7 +22,7 @@ def share_map(fair: Fair, *, which: int = 0, ax: Axes | None = None) -> Axes:
         image = axes.imshow(table.to_numpy(), vmin=0, vmax=1, cmap="RdBu", aspect="auto", origin="lower")
         for row, values in enumerate(table.to_numpy()):
             for column, value in enumerate(values):
-                text = "?" if math.isnan(value) else f"{100 * value:.0f} %"
+                text = "?" if math.isnan(value) else percent(value)
                 strong = not math.isnan(value) and abs(value - 0.5) > 0.3  # noqa: PLR2004  on dark colours
                 axes.text(column, row, text, ha="center", va="center", color="white" if strong else "black")
         axes.grid(visible=False)

@@ -21,7 +21,7 @@ from ...core.series import (
     thin,
     traffic_kinds,
 )
-from ...core.units import share, time
+from ...core.units import percent, share, time
 from ...questions.shaped import by_second
 from . import style
 from .style import Label
@@ -163,7 +163,7 @@ def flows(result: Result, *, limits: Span | None = None, ax: Axes | None = None)
             fair = float(endless["goodput"].mean()) / 1e6
             for level, text in (
                 (fair, "fair share"),
-                (STARVED_SHARE * fair, f"starved below {100 * STARVED_SHARE:.0f} %"),
+                (STARVED_SHARE * fair, f"starved below {percent(STARVED_SHARE)}"),
             ):
                 ax.axhline(level, color=style.GREY, linewidth=1.0, linestyle=style.DOTTED)
                 labels.append(Label(level, text, style.GREY, "···"))
@@ -195,7 +195,7 @@ def utilization(result: Result, link: str | None = None, *, limits: Span | None 
         ax.set_xlabel("time (s)")
         ax.set_ylabel("utilisation")
         ax.set_title(f"Utilisation of {plain_text(link)} in each second", loc="left")
-        limit = f"underused below {100 * UNDERUSED_UTILIZATION:.0f} %"
+        limit = f"underused below {percent(UNDERUSED_UTILIZATION)}"
         labels = [Label(UNDERUSED_UTILIZATION, limit, style.GREY, "···")]
         if use.size:
             labels.append(Label(float(use.mean()), f"lowest {share(lowest)}", style.BLUE))

@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ...core.series import Floats, plain_text, thin
+from ...core.units import percent
 from . import style
 from .style import Label
 
@@ -287,7 +288,7 @@ def phase_portrait(result: PhasePortrait, *, ax: Axes | None = None) -> Axes:
             x = np.asarray(state.sel(name=result.x).to_numpy(), dtype=np.float64)
             y = np.asarray(state.sel(name=result.y).to_numpy(), dtype=np.float64)
             look = _look(k)
-            ax.plot(x, y, linewidth=0.9, label=f"from {100 * disturbance:+.0f} %", **look)
+            ax.plot(x, y, linewidth=0.9, label=f"from {percent(disturbance, '+')}", **look)
             ax.plot(x[0], y[0], marker="o", markersize=4, color=look["color"])
         at = result.equilibrium.state
         ax.plot(at[result.x], at[result.y], marker="x", markersize=7, color=style.BLACK, linestyle="none", zorder=5)

@@ -22,7 +22,7 @@ from ...analysis import (
 )
 from ...analysis.synchronisation import Correlation
 from ...core.series import competing, traffic_kinds
-from ...core.units import interval, number, time
+from ...core.units import interval, number, percent, time
 from ...experiment.sequential import SYNCHRONISATION
 from ...questions.shaped import measures
 from ._facts import FlowFacts, QueueFacts, facts_of_flows, links_worth_showing, queue_facts
@@ -44,14 +44,13 @@ WORDS = (
     (
         "oscillating",
         f"The queue has a regular period (autocorrelation one period apart at least {OSCILLATION_COHERENCE:g}) and an "
-        f"amplitude of at least {100 * OSCILLATION_AMPLITUDE:.0f} % of its mean, both with their intervals of 98 %.",
+        f"amplitude of at least {percent(OSCILLATION_AMPLITUDE)} of its mean, both with their intervals of 98 %.",
     ),
     (
         "stable",
-        "The queue does not oscillate, and its standard deviation is at most "
-        f"{100 * STABLE_DEVIATION:.0f} % of its mean.",
+        f"The queue does not oscillate, and its standard deviation is at most {percent(STABLE_DEVIATION)} of its mean.",
     ),
-    ("underused", f"In some second of the window the utilisation is below {100 * UNDERUSED_UTILIZATION:.0f} %."),
+    ("underused", f"In some second of the window the utilisation is below {percent(UNDERUSED_UTILIZATION)}."),
     (
         "synchronised",
         f"The mean correlation of two windows in the measured time is above {SYNCHRONISED_CORRELATION:g}, "
@@ -59,7 +58,7 @@ WORDS = (
     ),
     (
         "starved",
-        f"An endless flow with less than {100 * STARVED_SHARE:.0f} % of the mean goodput of all endless flows.",
+        f"An endless flow with less than {percent(STARVED_SHARE)} of the mean goodput of all endless flows.",
     ),
     ("Jain's fairness index", "1 if all endless flows have the same goodput, 1/n if one of n flows has all."),
 )
@@ -115,7 +114,7 @@ def _queue(link: str, queues: Sequence[QueueFacts], trees: Sequence[dict[str, An
         sentence += f" with a period of {show(period, 'time')} and an amplitude of {show(swing)} packets"
     if mean.mean > 0:
         sentence += f", mean {show(mean)} packets, standard deviation {show(deviation)}"
-        sentence += f" ({100 * deviation.mean / mean.mean:.0f} % of the mean)"
+        sentence += f" ({percent(deviation.mean / mean.mean)} of the mean)"
     if all(queue.oscillating is None for queue in queues):
         sentence += ". Whether it oscillates is not known: it was not traced"
     return f"{sentence}. {_besides(queues)}".rstrip()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core._words import listed
 from ...core.scenario import link_of
-from ...core.units import PLAIN, interval, rate_text, share
+from ...core.units import PLAIN, interval, percent, rate_text, share
 from ...questions.causes.ablations import control
 from ...questions.causes.scales import carried, policed, quantities
 from ...questions.causes.shapers import let_through
@@ -112,7 +112,7 @@ def _evidence(why: Why) -> dict[str, Any]:
             plain = PLAIN[part.kind]
             limit = "" if math.isnan(part.limit) else plain(part.limit)
             before = "" if math.isnan(part.before) else plain(part.before)
-            margin = "" if math.isnan(part.margin) else f"{100 * part.margin:+.0f} %"
+            margin = "" if math.isnan(part.margin) else percent(part.margin, "+")
             value = interval(part.value, part.half, part.kind)
             rows.append(
                 (f"{number}. {sentence.predicate}", [", ".join(part.runs), part.how, before, value, limit, margin])

@@ -9,9 +9,10 @@ from typing import Final
 import pandas as pd
 
 from ...core._words import called, counted, listed
-from ...core.units import rate_text, share, share_within, time, time_within
+from ...core.units import rate_text, share, share_within, time
 from ...questions.buffer import MIN_FLOWS_FOR_AVERAGES, Buffer, Size
 from ..tables import text_table
+from .templates import time_over_seeds
 
 NEAR = 0.01
 """Utilisations of packets and equations that differ by less agree."""
@@ -75,7 +76,7 @@ def _within(used: float, half: float) -> str:
 def _known(seconds: float, half: float) -> str:
     if math.isnan(seconds):
         return ""
-    return time_within(seconds, half) if half > NARROW * seconds else time(seconds)
+    return time_over_seeds(seconds, half, NARROW)
 
 
 def _products(bdp: float) -> str:

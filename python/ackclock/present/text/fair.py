@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ... import _core
 from ...core._words import counted, listed
-from ...core.units import rate_text, share, share_between, time
+from ...core.units import percent, rate_text, share, share_between, time
 from ...experiment.sequential import FAIR
 from ...questions.causes.sentences import Evidence, Sentence
 from ...questions.fair import MIN_BUFFER_PACKETS, Fair, Place
@@ -93,7 +93,7 @@ def _half(place: Place, which: int, even: float) -> float:
 
 def _part(even: float) -> str:
     """Return the share of a side if every flow got the same: whole per cent, or where that is 0 or 100 what it is."""
-    return f"{100 * even:.0f} %" if 0 < round(100 * even) < 100 else share(even)  # noqa: PLR2004  per cent
+    return percent(even) if 0 < round(100 * even) < 100 else share(even)  # noqa: PLR2004  per cent
 
 
 def _there(fair: Fair, sides: Sequence[int]) -> str:

@@ -7,9 +7,10 @@ from typing import Final
 
 from ...analysis.voice import SATISFACTION, mean_opinion_score, transmission_rating
 from ...core._words import counted, listed
-from ...core.units import rate_text, time, time_within
+from ...core.units import rate_text, time
 from ...questions.people import DOWNLOAD, FEWEST, NAMES, PAGE, Experience, Measure, People
 from ..tables import TextTable
+from .templates import time_over_seeds
 
 STATEMENTS: Final = {"no-probes": "the probes cannot run here: {error}"}
 
@@ -54,7 +55,7 @@ def _known(experience: Experience, measure: Measure, why_not: str = "") -> str:
         return f"not known: {why_not}"
     if half >= value:
         return f"not known: {counted(len(experience.runs), 'seed')} differ by more than their mean"
-    return time_within(value, half) if half > EXACT * value else time(value)
+    return time_over_seeds(value, half, EXACT)
 
 
 def _page(experience: Experience, no_page: str) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 
 from ...core._words import listed
 from ...core.devices import SHAPED
-from ...core.units import interval, number, rate_text, share, time
+from ...core.units import interval, number, percent, rate_text, share, time
 from ...questions.causes.remedy import OF_LINKS, OF_PEOPLE, Balance, Effect, Preference
 from ...questions.causes.sentences import Sentence
 from ...questions.remedies import Remedy
@@ -97,7 +97,7 @@ def _cost(effect: Effect, many: bool, behind: bool) -> str:
     """The throughput that is paid."""
     lost = -effect.change / effect.before
     of = f"the rate{' of ' + effect.subject if many else ''}"
-    shaper = f" ({100 * (1 - SHAPED):.0f} % of it for the shaper)" if behind and lost >= 1 - SHAPED else ""
+    shaper = f" ({percent(1 - SHAPED)} of it for the shaper)" if behind and lost >= 1 - SHAPED else ""
     return f"{_part(effect)} of {of}{shaper}"
 
 

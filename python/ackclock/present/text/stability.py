@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from ...core._words import counted, digits, listed, quantity
-from ...core.units import interval, time
+from ...core.units import interval, percent, time
 from ...questions.tolerances import TOLERANCES
 from ...questions.tolerances import differ as far_apart
 
@@ -439,7 +439,7 @@ def discrepancy(result: Discrepancy) -> list[str]:
         verdicts = f'{apart}the equations say {said}, the packets "{result.measured}"'
     numbers = []
     for name, (by_law, number) in result.numbers.items():
-        far = f" ({100 * (by_law / number - 1):+.0f} %)" if number else ""
+        far = f" ({percent(by_law / number - 1, '+')})" if number else ""
         numbers.append(f"{name}: {by_law:.3g} by the equations, {number:.3g} measured{far}")
     left_out = [LEFT_OUT.format(assumption) for assumption in result.assumptions]
     return [verdicts, *numbers, *_trusted(result), *left_out]

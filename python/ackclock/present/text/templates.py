@@ -8,7 +8,7 @@ from importlib import import_module
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Final
 
-from ...core.units import number, precise_time, rate_text, share, time, time_within
+from ...core.units import number, percent, precise_time, rate_text, share, time, time_within
 
 if TYPE_CHECKING:
     from ...core.intervals import Interval
@@ -30,9 +30,9 @@ SPREAD: Final = 0.1
 """Half an interval that is more than this part of its mean is stated."""
 
 
-def time_over_seeds(mean: float, half: float) -> str:
-    """Return a mean time, with half its interval where the seeds differ much."""
-    return time_within(mean, half) if half > SPREAD * mean else time(mean)
+def time_over_seeds(mean: float, half: float, spread: float = SPREAD) -> str:
+    """Return a mean time, with half its interval where the seeds differ by more than a part of it."""
+    return time_within(mean, half) if half > spread * mean else time(mean)
 
 
 def _over_seeds(mean: Interval) -> str:
@@ -41,7 +41,7 @@ def _over_seeds(mean: Interval) -> str:
 
 def little(part: float) -> str:
     """Return a small share in whole per cent: 0 % is not said of what is not."""
-    return f"only {100 * part:.0f} %" if part > 0.005 else "less than 1 %"  # noqa: PLR2004  half a per cent
+    return f"only {percent(part)}" if part > 0.005 else "less than 1 %"  # noqa: PLR2004  half a per cent
 
 
 FORMS: Final[Mapping[str, Callable[[Any], str]]] = {

@@ -14,6 +14,7 @@ from ...questions.tuning.answer import TOLERANCE
 from ...questions.tuning.packets import DEFAULT
 from ...questions.tuning.packets import scenario as placed
 from ...questions.tuning.problem import at, ranges_in_words, show, words
+from .templates import time_over_seeds
 
 if TYPE_CHECKING:
     from ...core.devices import Commands
@@ -366,7 +367,7 @@ HEAD = ("queue", "where", "mean", "p50", "p99", "used", "lost")
 def cells(labelled: tuple[str, str, Run]) -> tuple[str, ...]:
     """A row of the table of runs."""
     name, where, run = labelled
-    delay = time_within(run.delay, run.half) if run.half > SHOWN * run.delay else time(run.delay)
+    delay = time_over_seeds(run.delay, run.half, SHOWN)
     return (
         name,
         where,

@@ -349,10 +349,8 @@ def _own(tree: Mapping[str, Any], user: Mapping[str, Any]) -> dict[str, str]:
         traffic, path = flow["traffic"], list(flow["path"])
         if traffic["kind"] == "cbr" and path in ways and _like_voice(flow):
             own.setdefault(NAMES[ways.index(path)], str(flow["name"]))
-        elif traffic["kind"] == "http" and path == ways[0] and returning(flow) == ways[1]:
-            ours = (quantities(traffic["size"]), traffic["persistent"], flow["congestion"], flow["style"])
-            if ours == ([PAGE], False, user.get("congestion"), user.get("style")):
-                own.setdefault(NAMES[2], str(flow["name"]))
+        elif traffic["kind"] == "http" and [path, returning(flow)] == ways and _like_page(traffic):
+            own.setdefault(NAMES[2], str(flow["name"]))
     calls = NAMES[:2] if ways[1] else NAMES[:1]
     return {} if asked or not own.keys() >= set(calls) or not _as_small(tree, ways, own) else own
 
@@ -362,6 +360,11 @@ def _like_voice(flow: Mapping[str, Any]) -> bool:
     pairs = ((flow["traffic"]["rate"], VOICE["rate"]), (flow["packet_size"], VOICE["packet_size"]))
     numbers = [(quantities(own), quantities(voice)[0]) for own, voice in pairs]
     return all(len(own) == 1 and abs(own[0] - voice) <= ALIKE * voice for own, voice in numbers)
+
+
+def _like_page(traffic: Mapping[str, Any]) -> bool:
+    """Whether web traffic loads pages as large as `PAGE`, each over a new connection."""
+    return quantities(traffic["size"]) == [PAGE] and not traffic["persistent"]
 
 
 def _as_small(tree: Mapping[str, Any], ways: Sequence[Sequence[str]], own: Mapping[str, str]) -> bool:

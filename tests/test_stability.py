@@ -814,6 +814,18 @@ def test_a_report_leaves_out_what_its_budget_does_not_decide() -> None:
     assert "equilibria and oscillations" not in bare
 
 
+@pytest.mark.parametrize("queue", [{"aqm": "threshold"}, {"aqm": "red", "capacity": "833 packets"}])
+def test_a_report_draws_no_queue_of_laws_that_have_none(queue: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two empty axes, "Queue", stood above the windows."""
+    of = ac.stability(ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=ac.flows(4, rtt="60 ms"), duration="9 s"))
+    drawn = []
+    monkeypatch.setattr(report, "_drawn", lambda name, draw: drawn.append((name, bool(draw().lines))))
+    report._over_time(of.trajectory("5 s"), 1.0, "Over time")
+    first = "window" if queue["aqm"] == "threshold" else "queue"
+    rest = ["probability"] if first == "window" else ["window", "probability"]
+    assert drawn == [(name, True) for name in (first, f"{first} close", *rest)]
+
+
 @pytest.mark.parametrize(
     ("queue", "link", "borders"),
     [({"aqm": "threshold"}, (20, 4, 40), True), ({"aqm": "red", "capacity": "833 packets"}, (100, 50, 20), False)],

@@ -269,7 +269,7 @@ def people(
         Length that is tried where runs of the first one take more packets; what flows wait beside the probes must then
         be the same.
     made
-        What `own_call` tells of runs of each setting, with the same seeds; without them such runs are made.
+        What `own_call` measured in runs of each setting, with the same seeds; without them such runs are made.
     """
     first = next(iter(trees.values()))
     user = _user(first, link)
@@ -325,7 +325,7 @@ def people(
 
 
 def own_call(tree: Mapping[str, Any], link: str) -> Callable[[Result], Experience] | None:
-    """Return what tells the quality of a scenario's own call, and of its pages, from a run; None without a call."""
+    """Return a function that measures a scenario's own call, and its pages, in a run; None without a call."""
     user = _user(tree, link)
     own = _own(tree, user)
     return (lambda result: _experience(user, [result], own)) if own else None

@@ -144,15 +144,16 @@ def _drawn(name: str, draw: Callable[..., object], size: tuple[float, float] = _
 
 
 def _over_time(run: FluidResult, period: float, title: str) -> Section:
-    drawings = [_drawn("queue", partial(plots.queues, run))]
+    draws = {"queue": plots.queues, "window": plots.windows, "probability": plots.probabilities}
+    if run.traces["queue"].isnull().all():  # laws of the present rate have none
+        del draws["queue"]
+    (first, draw), *rest = draws.items()
+    drawings = [_drawn(first, partial(draw, run))]
     span = None
     if math.isfinite(period):
         span = (max(0.0, run.end - _PERIODS * period), run.end)
-        drawings.append(_drawn("queue close", partial(plots.queues, run, span=span)))
-    drawings += [
-        _drawn("window", partial(plots.windows, run, span=span)),
-        _drawn("probability", partial(plots.probabilities, run, span=span)),
-    ]
+        drawings.append(_drawn(f"{first} close", partial(draw, run, span=span)))
+    drawings += [_drawn(name, partial(draw, run, span=span)) for name, draw in rest]
     return Section(title, drawings, "" if run.choices.clamped else "In the smooth laws of the equilibrium.")
 
 

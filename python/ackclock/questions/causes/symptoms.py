@@ -27,7 +27,7 @@ STREAM_LOSS: Final = 1e-3
 """Loss that a stream without congestion control bears: the objective of classes 0 and 1 of ITU-T Y.1541."""
 
 SLIGHT: Final = 2.0
-"""Whether a stream loses more than it bears may take many runs to tell, and is left open below so many times that."""
+"""Up to so many times what a stream bears its loss is left open where the next runs would hardly decide it."""
 FEW_PACKETS: Final = 4
 """A buffer is not cut below this."""
 

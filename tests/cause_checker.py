@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import math
 import re
+import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -618,7 +619,11 @@ def _spark(where: str, bars: str, samples: Sequence[float]) -> Iterator[str]:
 
 
 def _paired(effects: Iterable[Mapping[str, Any]], sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
-    """The interval of a change is that of its differences, seed by seed; of goodputs that of time, if wider."""
+    """
+    The interval of a change is that of its differences, seed by seed; where one setting has more seeds, of the means.
+
+    Of goodputs it is that of time, if wider.
+    """
     for effect, evidence in zip(effects, sentence["evidence"], strict=True):
         if effect["key"] in ("page", "jain"):
             continue
@@ -629,9 +634,9 @@ def _paired(effects: Iterable[Mapping[str, Any]], sentence: Mapping[str, Any], r
             what = lambda run, own, key=effect["key"]: float(run.links.loc[own.link, key])  # noqa: E731
         now, then = ([what(run, own) for run in own.of(key)] for key in evidence["runs"])
         factor = 1 / checkers._bits(own.of(evidence["runs"][0])[0], own) if effect["key"] == "rate" else 1.0
-        apart = [factor * (after - before) for before, after in zip(now, then, strict=False)]
-        half = most = _interval(apart)[1] if len(apart) > 1 else math.inf if effect["key"] == "goodput" else 0.0
-        if effect["key"] == "goodput" and len(apart) > 1:
+        seeds = min(len(now), len(then))
+        half = most = factor * _apart(now, then) if seeds > 1 else math.inf if effect["key"] == "goodput" else 0.0
+        if effect["key"] == "goodput" and seeds > 1:
             sides = (in_parts(own.of(key), {effect["subject"]}, sum) for key in evidence["runs"])
             most = max(half, math.hypot(*sides))
         slack = 0.03 * half + 2e-3 * factor * max(map(abs, [*now, *then])) + 1e-6
@@ -642,6 +647,19 @@ def _paired(effects: Iterable[Mapping[str, Any]], sentence: Mapping[str, Any], r
             yield f"{effect['key']} of {effect['subject']}: ± {stated:.3g}, the differences have ± {half:.3g}"
     if "± " in sentence["text"]:
         yield from _shown_spread(effects, sentence["text"])
+
+
+def _apart(now: Sequence[float], then: Sequence[float]) -> float:
+    """Half the 95 % interval of a difference; of unequal numbers of seeds Welch's, with whole degrees of freedom."""
+    if len(now) == len(then):
+        return over_seeds([after - before for before, after in zip(now, then, strict=True)])
+    parts = [statistics.variance(values) / len(values) for values in (now, then)]
+    if not sum(parts):
+        return 0.0
+    freedom = sum(parts) ** 2 / sum(
+        part**2 / (len(values) - 1) for part, values in zip(parts, (now, then), strict=True)
+    )
+    return float(stats.t.ppf(0.975, math.floor(freedom))) * math.sqrt(sum(parts))
 
 
 def _shown_spread(effects: Iterable[Mapping[str, Any]], text: str) -> Iterator[str]:

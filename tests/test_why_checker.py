@@ -423,8 +423,8 @@ def _half_a_pair(causes: Any) -> Any:
         yield replace(cause, words=words, done=done)
 
 
-def _narrow(place: Any) -> Any:
-    return wrapped(place, "interval", lambda estimate: replace(estimate, half=estimate.half / 3))
+def _narrow(place: Any, name: str = "interval") -> Any:
+    return wrapped(place, name, lambda estimate: replace(estimate, half=estimate.half / 3))
 
 
 def _other_class() -> Any:
@@ -542,7 +542,7 @@ FAULTS: dict[str, Callable[[], Any]] = {
     "a picture from its end to its beginning": lambda: wrapped(
         WHY, "averaged", lambda setting: replace(setting, spark=setting.spark[::-1])
     ),
-    "a third of the interval of a change": lambda: _narrow(REMEDY),
+    "a third of the interval of a change": lambda: _narrow(REMEDY, "difference_interval"),
     "the halves disagree": lambda: _open(reason="the two halves of the run disagree"),
     "runs of different lengths disagree": lambda: _open(reason="runs of different lengths disagree"),
     "runs longer than what they are to need": lambda: _open(reason="the run is short", needs=1.0),

@@ -1,6 +1,7 @@
 """Means with confidence intervals."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -50,6 +51,33 @@ def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
     error = x.std(ddof=1) / np.sqrt(x.size)
     quantile = student_quantile(x.size - 1, confidence)
     return Interval(float(x.mean()), float(quantile * error), x.size)
+
+
+def difference_interval(before: Sequence[float], after: Sequence[float], confidence: float = 0.95) -> Interval:
+    """
+    Return the interval of how much the mean of ``after`` is above that of ``before``.
+
+    As many of both are pairs, such as runs with the same seeds; else the two are taken as independent (Welch,
+    Biometrika 34, 1947). The count is that of the fewer.
+
+    >>> difference_interval([1.0, 2.0, 3.0], [2.0, 3.0, 4.0])
+    Interval(mean=1.0, half=0.0, count=3)
+    >>> interval = difference_interval([1.0, 2.0, 3.0, 2.0, 1.0, 3.0], [3.0, 3.0, 3.0])
+    >>> (interval.mean, round(interval.half, 2), interval.count)
+    (1.0, 0.94, 3)
+    """
+    if len(before) == len(after):
+        return mean_interval(np.subtract(after, before), confidence)
+    old, new = (mean_interval(values, confidence) for values in (before, after))
+    squares = [
+        0.0 if not own.half > 0 else (own.half / student_quantile(own.count - 1, confidence)) ** 2 for own in (old, new)
+    ]
+    mean, count = new.mean - old.mean, min(old.count, new.count)
+    if count < _BATCHES or not sum(squares) > 0:
+        return Interval(mean, math.nan if count < _BATCHES else 0.0, count)
+    weights = [square**2 / (own.count - 1) for square, own in zip(squares, (old, new), strict=True)]
+    freedom = int(sum(squares) ** 2 / sum(weights))
+    return Interval(mean, student_quantile(freedom, confidence) * math.sqrt(sum(squares)), count)
 
 
 def share_bounds(estimate: Interval) -> tuple[float, float]:

@@ -1,5 +1,5 @@
 """
-Effects of another setting on everything that a user may want, as data; intervals are of paired differences.
+Effects of another setting on everything that a user may want, as data, with the intervals of differences.
 
 A gain or a cost counts where the seeds decide it and it is large enough to matter; a cost in throughput counts by its
 mean alone. Whether the setting is recommended, and every sentence on it, follows from the list of effects and from
@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
+from ...core.intervals import difference_interval
 from ...core.statement import state
 from .measures import GOODPUT, UNFAIR, Numbers, spread
 from .sentences import Evidence, interval
@@ -83,7 +84,7 @@ class Effect:
     after: float
     half: float
     """
-    Half the 95 % interval of the paired difference; of shares no less than parts of the runs' time leave open. Of a
+    Half the 95 % interval of the difference; of shares no less than parts of the runs' time leave open. Of a
     single seed that of shares is infinite, and all else 0.
     """
     better: bool | None
@@ -171,8 +172,8 @@ def effects(
     Parameters
     ----------
     present, after
-        Runs with the same first seeds; the means are over all that each has. Of a link that was judged by other runs
-        (`Measured.judged`) the present numbers are theirs.
+        Runs with the same first seeds: as many are pairs; else the means are over all that each has. Of a link that was
+        judged by other runs (`Measured.judged`) the present numbers are theirs.
     parts
         The links that are compared, the judged one first, each with the new rate as a part of the old.
     crossed
@@ -193,7 +194,7 @@ def effects(
         if not (old and new and all(map(math.isfinite, (*old, *new)))):
             return
         before, now = (sum(values) / len(values) for values in (old, new))
-        apart = interval([b - a for a, b in zip(old, new, strict=False)])  # of the seeds that both have
+        apart = difference_interval(old, new)
         half = max(in_time, 0.0 if math.isnan(apart.half) else apart.half)
         if key in ("jain", "goodput") and apart.count == 1:
             half = math.inf  # with other seeds the shares may be others

@@ -195,6 +195,18 @@ def test_cake_by_host_holds_a_rate_where_the_queue_forms_elsewhere() -> None:
     assert _queues(ac.Scenario(own).canonical, {"l": 0.03})[2] == {"l": 1.0}
 
 
+@pytest.mark.parametrize(
+    ("rate", "incoming", "part"),
+    [("1 Gbit/s", False, 1), ("1 Gbit/s", True, 0.95), ("10 Gbit/s", False, 1), ("2 Gbit/s", False, 0.95)],
+)
+def test_only_a_port_that_the_user_s_router_sends_into_needs_no_shaper(rate: str, incoming: bool, part: float) -> None:
+    """Of 1 Gbit/s towards a home the lines set FQ-CoDel alone at an ifb, in which nothing ever waits."""
+    flow = ac.flows(1, rtt="10 ms", path=["line"])
+    tree = ac.Scenario({"scenario": {"duration": "5 s"}, "link": [{"name": "line", "rate": rate}], "flows": [flow]})
+    *_, parts = _queues(tree.canonical, {"line": 0.01}, ["line"] if incoming else [])
+    assert parts == {"line": part}
+
+
 def test_cake_by_host_keeps_all_else_of_the_present_cake() -> None:
     """It lost its tins, the overhead of DOCSIS and two per cent of its bandwidth, of which the answer said nothing."""
     present = cake(18, tins="besteffort", isolation="flows", link="docsis", link_header="0 B")

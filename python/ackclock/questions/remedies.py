@@ -28,8 +28,8 @@ from .causes.sentences import Sentence
 from .causes.symptoms import Measured
 from .setting import Setting, averaged, bits_at, measured
 
-PORT: Final = 1e9
-"""From this rate on nobody shapes in software: the queue of the port itself is set, bit/s."""
+PORTS: Final = (1e9, 2.5e9, 5e9, 10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9, 800e9)
+"""Rates of Ethernet ports whose links are taken for the port itself, in which their queue forms, bit/s."""
 BBR: Final = ("bbr", "bbr3")
 LASTING: Final = ("bulk", "app-limited", "cbr", "poisson")
 """Traffic without pauses; of other traffic runs of different lengths hold different parts."""
@@ -97,12 +97,12 @@ def other_queue(
     behind = [name for name in rtts if shapers.before(tree, name) is not None]
     if behind:
         return _other_shaper(lab, tree, list(rtts), present, seed, behind)
-    tried = _tried(lab, tree, rtts, (), present, seed)
+    tried = _tried(lab, tree, rtts, (), present, seed, incoming)
     if tried is None:
         return None
     judged = list(tried.queues)
     for name in judged:
-        tried = _needed(lab, tree, rtts, name, present, seed, tried)
+        tried = _needed(lab, tree, rtts, name, present, seed, tried, incoming)
     changed, queues, parts, after, balance = tried.changed, tried.queues, tried.parts, tried.after, tried.balance
     cake = _title(queues.values())
     gone = [name for name, queue in queues.items() if _classes_go(link_of(tree, name), queue)]
@@ -118,7 +118,8 @@ def other_queue(
             settings[name] = _over(_in_tc(other, changed, name), tree, name)
             continue
         if shapers.shapeable(link_of(tree, name), tree):
-            other = _with_commands(other, carried(link_of(tree, name)), queue, name in incoming)
+            rate = carried(link_of(tree, name))
+            other = _with_commands(other, rate, queue, shapes=parts[name] < 1, incoming=name in incoming)
         settings[name] = other if name in incoming else _over(other, tree, name)
     for name in judged:
         if name not in queues:
@@ -127,7 +128,7 @@ def other_queue(
     title = str(state("remedies.no-classes", queue=cake or "FQ-CoDel")) if gone else cake
     remedy = Remedy("FQ-CoDel", changed, settings, balance, after.key, title)
     bare = [name for name in rtts if name not in queues or not settings[name].tc]
-    part = _tried(lab, tree, rtts, bare, present, seed, "alone") if {*bare} & queues.keys() else None
+    part = _tried(lab, tree, rtts, bare, present, seed, incoming, "alone") if {*bare} & queues.keys() else None
     if part is None:
         return remedy
     own = {name: settings[name] for name in part.queues}
@@ -152,10 +153,11 @@ def _tried(
     left: Collection[str],
     present: Measured,
     seed: int,
+    incoming: Collection[str],
     how: str = "instead",
 ) -> _Tried | None:
     """Run other queues at the judged links but those that are left as they are; None where no link lacks one."""
-    changed, queues, own = _queues(tree, {name: rtt for name, rtt in rtts.items() if name not in left})
+    changed, queues, own = _queues(tree, {name: rtt for name, rtt in rtts.items() if name not in left}, incoming)
     if not queues:
         return None
     parts = {name: own.get(name, 1.0) for name in rtts}
@@ -176,6 +178,7 @@ def _needed(
     present: Measured,
     seed: int,
     tried: _Tried,
+    incoming: Collection[str],
 ) -> _Tried:
     """
     Return the other queues that were tried, without that of link `name` if it brings nothing beside the others.
@@ -185,12 +188,12 @@ def _needed(
     if len(tried.queues) < 2:  # noqa: PLR2004  links
         return tried
     left = [place for place in rtts if place not in tried.queues or place == name]
-    changed, queues, own = _queues(tree, {place: rtt for place, rtt in rtts.items() if place not in left})
+    changed, queues, own = _queues(tree, {place: rtt for place, rtt in rtts.items() if place not in left}, incoming)
     parts = {place: tried.parts[place] / own.get(place, 1.0) for place in rtts}
     first = lab.measure(_key("fewer", queues, left), changed, 1, seed, like=tried.after.length)
     if _balance(lab, tried.changed, first, tried.after, parts).gains:
         return tried
-    fewer = _tried(lab, tree, rtts, left, present, seed)
+    fewer = _tried(lab, tree, rtts, left, present, seed, incoming)
     if fewer is None:
         return tried
     brought = _balance(lab, tried.changed, fewer.after, tried.after, parts)
@@ -201,7 +204,7 @@ def _needed(
 
 
 def _queues(
-    tree: dict[str, Any], rtts: Mapping[str, float]
+    tree: dict[str, Any], rtts: Mapping[str, float], incoming: Collection[str] = ()
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]], dict[str, float]]:
     """Return the scenario with other queues, the queue of each link that lacks one, and new rates as parts of old."""
     changed = copy.deepcopy(tree)
@@ -210,10 +213,11 @@ def _queues(
     for name, rtt in rtts.items():
         link = link_of(changed, name)
         parts[name] = 1.0
+        before = (name in incoming or not _port(link)) and shapers.shapeable(link, tree)
         if (fair := lacking(tree, name)) is not None:
             queues[name] = fair
             rate = carried(link)
-            if _elsewhere(link, fair) and rate < PORT and shapers.shapeable(link, tree):
+            if _elsewhere(link, fair) and before:
                 queues[name] = {**fair, "scheduler": {**fair["scheduler"], "bandwidth": _below(rate)}}
                 parts[name] = SHAPED
         elif shapers.managed(link["queue"]):
@@ -228,11 +232,16 @@ def _queues(
         whole, rate = bits_of(link), carried(link)
         changed = with_queue(changed, name, queues[name])
         link = link_of(changed, name)
-        if "target" in queues[name] and rate < PORT and shapers.shapeable(link, tree):
+        if "target" in queues[name] and before:
             link["rate"] = f"{SHAPED * rate:.12g} bit/s"
             link["policer"] = link["shaper"] = "none"  # which have nothing to drop or to hold then
             parts[name] = SHAPED * rate / whole
     return changed, queues, parts
+
+
+def _port(link: Mapping[str, Any]) -> bool:
+    """Whether a link is taken for an Ethernet port: its queue forms in the device that sends into it."""
+    return isinstance(link["rate"], str) and _core.quantity(link["rate"])[0] == carried(link) in PORTS
 
 
 def _classes_go(link: Mapping[str, Any], queue: Mapping[str, Any]) -> bool:
@@ -513,14 +522,14 @@ def _rounded(seconds: float) -> str:
     return f"{math.ceil(seconds * 1e5 - 1e-9) / 100:g}"
 
 
-def _with_commands(setting: Setting, bits: float, queue: dict[str, Any], incoming: bool) -> Setting:
-    """Add the commands that make it: a shaper a little below the link's rate, so that the queue forms before it."""
+def _with_commands(setting: Setting, bits: float, queue: dict[str, Any], *, shapes: bool, incoming: bool) -> Setting:
+    """Add the commands that make it; behind a shaper a little below the link's rate, the queue forms before it."""
     target, interval = (queue[key].replace(" ", "") for key in ("target", "interval"))
     inner = f"fq_codel target {target} interval {interval} quantum 1514"
-    if bits >= PORT:
-        lines, undo = [f"tc qdisc replace dev DEV root {inner}"], [FREED]
-    else:
+    if shapes:
         lines, undo = shaped(bits, rate_text(bits, 9), inner), [FREED]
+    else:
+        lines, undo = [f"tc qdisc replace dev DEV root {inner}  # {state('remedies.port', rate=bits)}"], [FREED]
     if incoming:
         lines, undo = through_ifb(lines)
     return replace(setting, tc="\n".join(lines), undo="\n".join(undo))

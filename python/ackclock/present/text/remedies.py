@@ -36,6 +36,7 @@ STATEMENTS: Final = {
     "own-control": "  # or {others}: what the sender had",
     "not-in-linux": "what senders had that Linux does not have: {controls}",
     "shaped": "{queue}, behind a shaper at {part:.0%}",
+    "port": "no shaper: DEV itself sends at {rate:rate}",
     "own-aqm": "if DEV itself has this queue now",
     "shaped-again": "{queue}, behind a shaper at {part:.0%} of the present one",
     "shaped-policer": "{queue}, behind a shaper at {part:.0%} of the policer",

@@ -75,6 +75,23 @@ def test_what_an_answer_of_a_policed_link_leaves_to_the_reader() -> None:
     assert "depends on what you prefer: --prefer delay or --prefer rate." in answer.sentence
 
 
+@pytest.mark.parametrize(
+    ("key", "cause", "value"), [("loss", "wire-loss", "2 %"), ("rate", "elsewhere", "5 Mbit/s"), ("loss", "", "0 %")]
+)
+@pytest.mark.usefixtures("brief_people")
+def test_what_is_taken_away_does_not_come_back_with_a_change(key: str, cause: str, value: str) -> None:
+    """A satellite's losses at each handover, or a link that is slow later, were never found as the cause."""
+    links = [{"name": name, "rate": "20 Mbit/s", "loss": "0 %"} for name in ("link", "other")]
+    flows = [ac.flows(1, "cubic", rtt="50 ms", path=["link", "other"])]
+    changes = [{"at": "15 s", "link": "other", key: value}, {"at": "15 s", "link": "other", "delay": "9 ms"}]
+    tree = {"scenario": {"duration": "60 s", "measure": "10 s .. 60 s"}, "link": links, "flows": flows}
+    answer = ac.why(scenario=ac.Scenario({**tree, "change": changes}), link="link")
+    found = [
+        cause.key for finding in answer.diagnosis.findings if finding.symptom == "idle" for cause in finding.causes
+    ]
+    assert found == [cause] * bool(cause)
+
+
 def test_the_rate_of_a_slow_link_has_its_own_unit() -> None:
     """ "95 % of 0.064 Mbit/s: queue here" stood beside a rate of 61kbit."""
     answer = ac.why(rate="64 kbit/s", rtt="100 ms", buffer="20 packets")

@@ -9,8 +9,9 @@ has: its buffer, its AQM, its senders' control, their number.
 from __future__ import annotations
 
 import copy
+import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -74,6 +75,7 @@ def _wire(key: str, words: str) -> Callable[[Tree, str, str], Change | None]:
         for link in changed["link"]:
             if link["name"] in crossed:
                 link[key] = "none"
+        _keep(changed, crossed, key)
         return Change(
             changed,
             words,
@@ -81,6 +83,12 @@ def _wire(key: str, words: str) -> Callable[[Tree, str, str], Change | None]:
         )
 
     return apply
+
+
+def _keep(tree: Tree, links: Collection[str], key: str) -> None:
+    """Let some links keep a key's value: take away, in place, the changes that would set it later."""
+    changes = tree.get("change", [])
+    changes[:] = [change for change in changes if change.get("link") not in links or key not in change]
 
 
 def _access(tree: Tree, name: str, symptom: str) -> Change | None:
@@ -126,6 +134,11 @@ def _medium(tree: Tree, name: str, symptom: str) -> Change | None:
     return _said(changed, "medium", "own-medium", links=_names(others))
 
 
+def _later_rates(tree: Tree, name: str) -> list[float]:
+    """Return the rates to which changes set a link, bit/s, and infinity."""
+    return [math.inf, *(rate for text in later(tree, name, "rate") for rate in quantities(text))]
+
+
 def _elsewhere(most: int | None) -> Callable[[Tree, str, str], Change | None]:
     """Let other links that the endless flows cross be so fast that they hold nothing back: so many, the slowest."""
 
@@ -137,12 +150,13 @@ def _elsewhere(most: int | None) -> Callable[[Tree, str, str], Change | None]:
         there = [link for link in changed["link"] if link["name"] in crossed and isinstance(link["rate"], str)]
         if not there or (most is None and len(there) == 1):  # which is taken away alone
             return None
-        there = sorted(there, key=carried)[:most]
+        there = sorted(there, key=lambda link: min(carried(link), *_later_rates(tree, link["name"])))[:most]
         times = SLOWER
         while times * carried(there[0]) < 2 * carried(link_of(tree, name)):  # an equal link would be a bottleneck, too
             times *= SLOWER
         for link in there:
             link["rate"] = f"{times * _core.quantity(link['rate'])[0]:.12g} bit/s"
+        _keep(changed, [link["name"] for link in there], "rate")
         return _said(changed, "elsewhere", "fast-elsewhere", links=_names(there), times=times)
 
     return apply

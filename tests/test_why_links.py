@@ -75,6 +75,19 @@ def test_what_an_answer_of_a_policed_link_leaves_to_the_reader() -> None:
     assert "depends on what you prefer: --prefer delay or --prefer rate." in answer.sentence
 
 
+@pytest.mark.usefixtures("brief_people")
+def test_losses_on_the_wire_end_a_cycle_long_before_the_link_is_full() -> None:
+    """ "72 s are shorter than 3 sawtooth cycles", of 140 s without a loss: a flow lost a packet each second."""
+    link = {"name": "link", "rate": "1 Gbit/s", "loss": "0.5 %"}
+    flow = ac.flows(4, "reno", rtt="100 ms", path=["link"])
+    tree = {"scenario": {"duration": "60 s"}, "link": [link], "flows": [flow]}
+    assert needed(ac.Scenario(tree).canonical, "link", 0.0).measured == pytest.approx(10, rel=0.01)  # 100 round trips
+    answer = ac.why(scenario=ac.Scenario(tree))
+    assert "the cause is Reno (with BBR: below 5.0 %)" in answer.sentence
+    # without them a run takes too many packets
+    assert "; not tried, as it takes too many packets (--until-sure): without the loss of link." in answer.sentence
+
+
 @pytest.mark.parametrize(
     ("key", "cause", "value"), [("loss", "wire-loss", "2 %"), ("rate", "elsewhere", "5 Mbit/s"), ("loss", "", "0 %")]
 )

@@ -209,6 +209,11 @@ class Lab:
             return wanted, True, least
         return cut(self.budget / (wanted.total * rate)), False, 1
 
+    @property
+    def extensible(self) -> bool:
+        """Whether runs may be longer if that is wished."""
+        return self.budget <= WHY.packets and self.length is None
+
     def hopeless(self, tree: Tree, factor: float = 1.0, seen: Sequence[Numbers] = (), least: int = 1) -> bool:
         """Return True if `least` runs that are long enough are too many packets, with waits as seen, or without any."""
         try:
@@ -284,6 +289,8 @@ class Finding:
     """Causes in the path and its traffic first; each alone removes the symptom."""
     tried: tuple[str, ...]
     """Keys of everything that was taken away."""
+    untried: tuple[str, ...] = ()
+    """What was not taken away from the path or its traffic, as that takes too many packets, where no such cause is."""
 
 
 @dataclass(frozen=True)
@@ -303,7 +310,8 @@ class Diagnosis:
     @property
     def sentences(self) -> list[Sentence]:
         """Symptoms with their causes, the undecided, or that none was found."""
-        sentences = [sentence(finding, self.link, on_way(self.present.numbers)) for finding in self.findings]
+        way = on_way(self.present.numbers)
+        sentences = [sentence(finding, self.link, way, more=self.lab.extensible) for finding in self.findings]
         return [*sentences, *self.undecided] or [_healthy(self)]
 
 
@@ -351,8 +359,7 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
             undecided.append(last)
             open_.add(symptom.key)
         elif last.value > last.limit:
-            causes, tried = _causes(lab, tree, present, symptom, seed)
-            findings.append(Finding(symptom.key, last, causes, tried))
+            findings.append(Finding(symptom.key, last, *_causes(lab, tree, present, symptom, seed)))
     findings.sort(key=lambda finding: -finding.evidence.value / finding.evidence.limit)
     return Diagnosis(name, present, tuple(findings), _joined(lab, present, undecided), lab, frozenset(open_))
 
@@ -537,7 +544,7 @@ def _joined(lab: Lab, present: Measured, questions: Sequence[_Open]) -> tuple[Se
             more = f"; {state('causes.other-runs')}"
         else:
             more = f"; {seeds_in_words(max(seeds)) if math.isnan(need) else state('causes.needs', seconds=need)}"
-        if lab.budget <= WHY.packets and lab.length is None:
+        if lab.extensible:
             more += " (--until-sure)"
         if those[0].at_limit:
             more = ""
@@ -565,7 +572,7 @@ def _longest(present: Measured) -> float:
 
 def _causes(
     lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
-) -> tuple[tuple[Cause, ...], tuple[str, ...]]:
+) -> tuple[tuple[Cause, ...], tuple[str, ...], tuple[str, ...]]:
     """Take away one thing at a time, then two; the specific things before the general ones."""
     before = present.of(symptom).mean
     specific, others, general = (_ablations(of, lab.link, symptom) for of in (SPECIFIC, (OTHERS,), GENERAL))
@@ -573,10 +580,11 @@ def _causes(
         general = [ablation for ablation in general if ablation.key != "buffer"]
     if symptom.key == "stream" and not _lose_alone(lab, tree, symptom, seed):
         specific = [ablation for ablation in specific if ablation.key != "unresponsive"]
-    possible = (
-        effect for effect in applied([*specific, *others, *general], tree) if not lab.hopeless(effect.change.tree)
-    )
-    names = tuple(dict.fromkeys(effect.key for effect in possible))
+    beyond = [effect for effect in applied(specific, tree) if lab.hopeless(effect.change.tree)]
+    rest = (effect for effect in applied([*others, *general], tree) if not lab.hopeless(effect.change.tree))
+    possible = [effect for effect in applied(specific, tree) if effect not in beyond]
+    names = tuple(dict.fromkeys(effect.key for effect in (*possible, *rest)))
+    untried = tuple(effect.change.done for effect in beyond)
     like = present.length if symptom.key in SHARES else None  # shares move for long: compared as late
 
     def judge(candidate: Ablated) -> tuple[Verdict, Cause | None] | None:
@@ -593,8 +601,10 @@ def _causes(
         alone = take_away(applied(ablations, tree), judge, Search(), alternatives=True)
         causes = alone.of(Verdict.REMOVES) or two(ablations).of(Verdict.REMOVES)
         if causes:
-            return tuple(cause for cause in causes if cause is not None), names
-    return tuple(cause for cause in two([*specific, *general]).of(Verdict.REMOVES) if cause is not None), names
+            left = () if ablations is specific else untried
+            return tuple(cause for cause in causes if cause is not None), names, left
+    causes = two([*specific, *general]).of(Verdict.REMOVES)
+    return tuple(cause for cause in causes if cause is not None), names, untried
 
 
 def _roomy(tree: Tree, link: str, present: Measured) -> bool:
@@ -707,8 +717,8 @@ def _dose_response(lab: Lab, tree: Tree, symptom: Symptom, before: float, seed: 
     return lab.measure("delay: half the buffer", half, first=seed).of(symptom).mean < DOSE * before
 
 
-def sentence(finding: Finding, link: str, way: object = "") -> Sentence:
-    """Put a finding into words; `way` is that of a stream over other links."""
+def sentence(finding: Finding, link: str, way: object = "", *, more: bool = False) -> Sentence:
+    """Put a finding into words; `way` is that of a stream over other links, `more` whether longer runs may be had."""
     symptom = next(symptom for symptom in SYMPTOMS if symptom.key == finding.symptom)
     value = _shown(finding.evidence, symptom)
     head = state(f"causes.{symptom.key}", value=value, bears=STREAM_LOSS, way=way)
@@ -719,6 +729,8 @@ def sentence(finding: Finding, link: str, way: object = "") -> Sentence:
         parts = [f"{cause.words} ({cause.done}: {_left(cause.evidence[0], symptom)})" for cause in finding.causes]
         case = {1: "cause", 2: "both-causes"}.get(len(parts), "all-causes")
         text = state(f"causes.{case}", head=head, causes=listed(parts))
+    if finding.untried:
+        text = state("causes.untried", rest=str(text)[:-1], done=listed(finding.untried), more=" (--until-sure)" * more)
     numbers_of = {"value": finding.evidence.value, "limit": finding.evidence.limit}
     numbers_of |= {f"after {cause.key}": cause.evidence[0].value for cause in finding.causes}
     evidence = (finding.evidence, *(part for cause in finding.causes for part in cause.evidence))

@@ -304,7 +304,7 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
     for flow in flows:
         if "congestion" not in flow:
             continue
-        own, why = _cycle(flow, rate / max(count, 1), rtt, packet)
+        own, why = min(_cycle(flow, rate / max(count, 1), rtt, packet), _until_lost(tree, flow, rtt))
         cycle = max(cycle, own)
         if own:
             times[f"{CYCLES} {why}"] = max(times.get(f"{CYCLES} {why}", 0.0), CYCLES * own)
@@ -394,6 +394,14 @@ def adapting(link: Mapping[str, Any]) -> tuple[float, str]:
         return 0.0, ""
     pace = float(queue["alpha"]) * (1 - float(queue["gamma"]))
     return (1 / pace if pace > 0 else 0.0), "what AVQ's virtual capacity takes to follow"
+
+
+def _until_lost(tree: Mapping[str, Any], flow: Mapping[str, Any], rtt: float) -> tuple[float, str]:
+    """Return the time until the wires on a flow's path lose a packet at random, if it is as slow as Reno; else inf."""
+    laws = [link.get("loss") for link in tree["link"] if link["name"] in flow["path"]]
+    random = [law["probability"] for law in laws if isinstance(law, Mapping) and law["kind"] == "random"]
+    lost = 1 - math.prod(1 - float(share) for share in random)
+    return (rtt / math.sqrt(RENO * lost) if lost else math.inf), "sawtooth cycles"
 
 
 def _cycle(flow: Mapping[str, Any], rate: float, rtt: float, packet: float) -> tuple[float, str]:

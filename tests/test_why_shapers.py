@@ -93,6 +93,18 @@ def test_sqm_at_85_per_cent_leaves_a_part_of_the_link() -> None:
     assert waits(scenario)["modem"][1] == pytest.approx(0.85, abs=0.01)
 
 
+@pytest.mark.usefixtures("brief_people")
+def test_a_link_that_a_shaper_leaves_idle_is_judged_unasked() -> None:
+    """ "No symptom was found" of a router at 40 % of its modem's rate: links that were not busy were left out."""
+    link = {"name": "port", "rate": "1 Gbit/s"}
+    tree = home(sqm(0.4 * RATE), FIFO).canonical
+    flows = [{**flow, "path": ["router", "modem", "port"]} for flow in tree["flows"]]
+    why = ac.why(scenario=ac.Scenario({**tree, "link": [*tree["link"], link], "flows": flows}))
+    assert [name for name, *_ in why.every] == ["router", "modem"]  # not the port behind, which could carry no more
+    assert "modem: " in why.sentence
+    assert "the cause is the shaper at router, which lets" in why.sentence
+
+
 def test_cells_that_cake_does_not_count() -> None:
     """1500 B and 44 are 33 cells of 53 B: 95 % of the rate are 110 % of what the line carries (tc-cake(8))."""
     scenario = home(cake(0.95 * RATE), CELLS, own=True)

@@ -44,7 +44,7 @@ from .causes.scales import (
 )
 from .causes.scales import room as room_of
 from .causes.sentences import Evidence, Sentence, interval
-from .causes.shapers import filters_acks, held, let_through, returning
+from .causes.shapers import RIGHT, before, filters_acks, fixed, held, let_through, returning
 from .causes.symptoms import MOVES, SYMPTOMS, Measured
 from .endpoint_style import styled
 from .following import Following, following, follows
@@ -607,13 +607,27 @@ def _crosses(tree: Mapping[str, Any], name: str) -> bool:
 
 
 def _loaded(present: Measured, tree: Mapping[str, Any], name: str) -> bool:
-    """Whether a link beside the judged one is worth a judgement: it is busy with endless flows, or a symptom shows."""
+    """
+    Whether a link beside the judged one is worth a judgement.
+
+    It is busy with endless flows, or a shaper keeps it from that, or a symptom shows.
+    """
     part, *_ = runs = present.beside[name]
     if any(not run.packets or math.isnan(run.delay_p50) for run in runs):
         return False
-    busy = bool(bulk(tree, name)) and part.utilization > BUSY
+    busy = bool(bulk(tree, name)) and (part.utilization > BUSY or _spared(tree, name))
     symptoms = (own.value(part) > own.limit(part) for own in SYMPTOMS if own.key not in ("idle", "unfair"))
     return busy or any(symptoms)
+
+
+def _spared(tree: Mapping[str, Any], name: str) -> bool:
+    """Whether a shaper before a link leaves much of its rate, though it is the slowest of those behind the shaper."""
+    first, link = before(tree, name), link_of(tree, name)
+    if first is None or not fixed(link, tree):
+        return False
+    behind = {place for flow in bulk(tree, name) for place in flow["path"]} - {first}
+    slowest = min(carried(link_of(tree, place)) for place in behind)
+    return carried(link) == slowest and carried(link_of(tree, first)) < RIGHT[0] * slowest
 
 
 def _judged(diagnosis: Diagnosis, tree: dict[str, Any], name: str, seed: int) -> Judged:

@@ -209,7 +209,7 @@ def test_both_ways_of_a_home_have_their_lines() -> None:
 
 
 def test_port_of_a_fast_router_is_set_without_a_shaper() -> None:
-    answer = ac.why("1.2 Gbit/s", "2 ms", buffer="2 ms")
+    answer = ac.why("1 Gbit/s", "2 ms", buffer="2 ms")
     assert answer.other is not None
     assert answer.other.tc.startswith("tc qdisc replace dev DEV root fq_codel")
     assert "htb" not in answer.other.tc

@@ -296,7 +296,8 @@ def turned(column: Mapping[str, Any]) -> dict[str, Any]:
 
 def _commands() -> Any:
     true = REMEDIES._with_commands
-    return patch.object(REMEDIES, "_with_commands", lambda setting, bits, *rest: true(setting, 2 * bits, *rest))
+    twice = lambda setting, bits, queue, **own: true(setting, 2 * bits, queue, **own)  # noqa: E731
+    return patch.object(REMEDIES, "_with_commands", twice)
 
 
 def _column() -> Any:

@@ -290,7 +290,7 @@ class Finding:
     tried: tuple[str, ...]
     """Keys of everything that was taken away."""
     untried: tuple[str, ...] = ()
-    """What was not taken away from the path or its traffic, as that takes too many packets, where no such cause is."""
+    """Things of the path that were not taken away, which takes too many packets; none where another is the cause."""
 
 
 @dataclass(frozen=True)

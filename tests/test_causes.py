@@ -500,6 +500,29 @@ def test_runs_of_a_scenario_of_its_own_length_decide_how_flows_share() -> None:
     assert verdict.decided
 
 
+def test_shares_that_are_uneven_in_runs_of_two_lengths_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ "The shares may even out in longer runs", of runs that losses had made 16 times as long as the first."""
+    flows = [ac.flows(1, rtt="58 ms", congestion=name, name=name) for name in ("highspeed", "fast")]
+    tree = ac.dumbbell(rate="12 Mbit/s", queue="pie", flows=flows, duration="60 s").canonical
+    (unfair,) = (symptom for symptom in SYMPTOMS if symptom.key == "unfair")
+
+    def of(key: str, factor: float, mean: float, half: float = 0.015) -> Mock:
+        present = Mock(numbers=[None] * 24, enough=True, factor=factor, key=key)
+        present.of.return_value = Mock(mean=mean, half=half, count=24)
+        present.length.measured = 8 * factor
+        present.limit.return_value = 0.2
+        present.steady.return_value = True
+        return present
+
+    monkeypatch.setattr(experiment, "_cannot_tell", lambda *_: "open")
+    long = of("present, 16 times as long", 16.0, 0.26)
+    for before, told in ((of("present", 1.0, 0.25), True), (of("present", 1.0, 0.25, 0.06), False),
+                         (of("present", 1.0, 0.1), False), (of("present, more seeds", 16.0, 0.25), False)):  # fmt: skip
+        lab = Mock(link="bottleneck", length=None, budget=1e6, presents=[before, long])
+        verdict, _ = experiment._decide(lab, tree, long, unfair, 1)
+        assert isinstance(verdict, Evidence) == told
+
+
 def test_no_number_of_runs_is_said_to_tell_a_value_from_its_limit_that_is_stated_alike() -> None:
     """ "The runs lie on both sides of the limit of 1 %; about 580 runs would tell", of a loss of 1 %."""
     (loss,) = (symptom for symptom in experiment.SYMPTOMS if symptom.key == "loss")

@@ -91,6 +91,8 @@ class Lab:
     """Number of runs."""
     keep: Callable[[Result], Any] | None = None
     """Asked of every run; `kept` returns the answers."""
+    presents: list[Measured] = field(default_factory=list)
+    """All runs of the present setting."""
     known: Length | None = None
     """Length of runs of the present setting that are in the cache: taken where it is no shorter than what is needed."""
 
@@ -163,7 +165,9 @@ class Lab:
             "numbers": [finite(asdict(replace(link_numbers, parts={}))) for link_numbers in own],
         }
         others = {name: tuple(by_link[name]) for name in self.also}
-        return Measured(key, tuple(own), length, enough, factor, others)
+        measured = Measured(key, tuple(own), length, enough, factor, others)
+        self.presents += [measured] * key.startswith("present")
+        return measured
 
     def look(self, key: str, tree: Tree, seed: int) -> Measured:
         """Run a setting once for a part of the time that it needs; for all where that is given, or moves are rare."""
@@ -441,17 +445,17 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
     few = len(present.numbers) < least and not present.swings(symptom)
     if few and not lab.hopeless(tree, present.factor, present.numbers, least):
         present = lab.measure(f"present, {_seeds(least)}", tree, least, seed, present.factor, traces=True, least=least)
-    answer, seeds = False, len(present.numbers)
-    evidence = _evidence(present, symptom)
+    seeds = len(present.numbers)
     same = alike(tree, lab.link)
     fixed = once(tree)  # a scenario that changes with time has its own length: what its runs say of it holds
     while True:
-        before, evidence = evidence, _evidence(present, symptom)
-        decided_before, answer = answer, evidence.decided and present.enough and present.steady(symptom)
+        evidence = _evidence(present, symptom)
+        answer = evidence.decided and present.enough and present.steady(symptom)
         open_ = symptom.key == "unfair" and evidence.value > evidence.limit and not fixed
         if answer and not (open_ and (same or evidence.value < EVENNESS_FACTOR * evidence.limit)):
             return evidence, present
-        if answer and decided_before and not (same and open_ and evidence.value < CONVERGED * before.value):
+        shorter = _beyond_in_shorter(lab, present, symptom) if answer else []
+        if shorter and not (same and evidence.value < CONVERGED * shorter[-1]):
             return evidence, present
         # shares of flows that are alike even out with time: more seeds of a short run would not tell
         moving = evidence.decided or (same and symptom.key == "unfair") or not present.settled(symptom)
@@ -478,6 +482,13 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         if lab.budget <= WHY.packets and not again.enough:
             return _cannot_tell(lab, present, symptom, evidence), present
         present = again
+
+
+def _beyond_in_shorter(lab: Lab, present: Measured, symptom: Symptom) -> list[float]:
+    """Return how much of a symptom shorter runs of the present setting have decidedly, the shortest first."""
+    shorter = [runs for runs in lab.presents if runs.factor < present.factor and runs.enough]
+    decided = (_evidence(runs, symptom) for runs in sorted(shorter, key=lambda runs: runs.factor))
+    return [evidence.value for evidence in decided if evidence.decided and evidence.value > evidence.limit]
 
 
 def _evidence(measured: Measured, symptom: Symptom, before: float = math.nan) -> Evidence:

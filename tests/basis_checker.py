@@ -39,6 +39,7 @@ CAUSES = {
     "slow-start": "slow start, which overshoots",
     "queue": "with its present settings",
     "buffer": "the buffer of",
+    "delayed-acks": "delayed ACKs",
     "flows": r"\d (?:flows|transfers|sessions)|a single",
     "control": (
         "(?i)tcp|cubic|reno|bbr|vegas|compound|illinois|scalable|westwood|dctcp|yeah|veno|"

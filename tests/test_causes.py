@@ -343,7 +343,8 @@ def test_delays_that_grow_with_the_time_are_compared_over_one_time() -> None:
     assert remedy._grown(53.6, 38.8, 65 / 90)
     assert not remedy._grown(53.6, 38.8, 1.0)
     assert not remedy._grown(0.2, 0.01, 65 / 90)
-    assert not remedy._grown(53.6, 38.8, 1.4)
+    assert remedy._grown(0.016, 3.3, 33 / 109)  # of the start, as runs of 109 s with the other setting show
+    assert not remedy._grown(0.016, 3.3, 109 / 33)
 
 
 @pytest.mark.parametrize(("keys", "queue", "growing"), [
@@ -1110,3 +1111,14 @@ def test_losses_on_the_wire_are_losses() -> None:
     )
     (lost,) = [said for said in diagnose(link).sentences if said.predicate == "loses-much"]
     assert "; the cause is losses on the wire (without the loss of bottleneck: below 1.0 %)" in lost.text
+
+
+def test_delayed_acks_are_a_cause_of_an_idle_link() -> None:
+    """Two flows of CDG use 0.97 of a link whose packets are all acknowledged, and a fifth of it otherwise."""
+    flows = [ac.flows(2, "cdg", rtt="55 ms", start="uniform 0 s .. 1 s")]
+    scenario = ac.dumbbell(rate="18 Mbit/s", queue={"capacity": "100 ms"}, flows=flows, duration="9 s")
+    (idle,) = (finding for finding in diagnose(scenario).findings if finding.symptom == "idle")
+    assert idle.causes[0].key == "delayed-acks"
+    assert (idle.causes[0].words, idle.causes[0].done) == ("delayed ACKs", "with an ACK for each packet")
+    assert idle.causes[0].evidence[0].value < 0.05 < idle.evidence.value
+    assert {cause.key for cause in idle.causes} > {"control"}  # BBR needs no ACK for each packet

@@ -38,6 +38,8 @@ STATEMENTS: Final = {
     "drop-tail": "with a drop-tail buffer of {room:time}",
     "slow-start": "slow start, which overshoots",
     "early-end": "with a slow-start threshold of {packets} packets, the bandwidth-delay product",
+    "delayed-acks": "delayed ACKs",
+    "each-acked": "with an ACK for each packet",
     "with": "with {what}",
     "many-bulk": "{flows} flows at once",
     "many-transfers": "{flows} transfers",

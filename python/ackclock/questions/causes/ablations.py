@@ -444,6 +444,17 @@ def _at_its_rate(tree: Tree, name: str, queue: Mapping[str, Any]) -> Tree | None
     return changed
 
 
+def _delayed_acks(tree: Tree, name: str, symptom: str) -> Change | None:
+    """Acknowledge each packet: what a delayed ACK waited for is part of the round trip that senders see."""
+    changed = copy.deepcopy(tree)
+    there = [flow for flow in bulk(changed, name) if flow.get("delayed_ack")]
+    if symptom != "idle" or not there:
+        return None
+    for flow in there:
+        flow["delayed_ack"] = False
+    return _said(changed, "delayed-acks", "each-acked")
+
+
 def set_control(flow: dict[str, Any], kind: str) -> None:
     """Give the flows of a canonical class another congestion control, with what goes with it in their style."""
     flow["congestion"] = {"kind": kind}
@@ -628,6 +639,7 @@ GENERAL: Final = (
     LinkAblation("slow-start", _slow_start),
     LinkAblation("queue", _queue),
     LinkAblation("buffer", _buffer),
+    LinkAblation("delayed-acks", _delayed_acks),
     *(LinkAblation("control", _control(place)) for place in range(len(CONTROLS))),
     LinkAblation("flows", _flows),
 )

@@ -212,6 +212,8 @@ def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, lin
         yield rf"the ACK path over {re.escape(' and '.join(links))}(?=$| and )", "with an uncongested ACK path"
     elif key == "ack_size":
         yield rf"the ACKs of {names}, which want {RATE}", "with ACKs of a tenth of their size"
+    elif key == "delayed_ack":
+        yield "delayed ACKs", "with an ACK for each packet"
     elif key == "rtt":
         yield f"round trips from {TIME} to {TIME}", f"with round trips of {TIME} each"
     elif key == "tunnel":
@@ -523,10 +525,11 @@ def _queue(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
     text = sentence["text"]
     (key,) = sentence["evidence"][0]["runs"]
     ones = runs.of(key)
-    for phrase, part in (("median wait is", 0.5), ("wait at most", 0.99)):
+    # histograms are too coarse for intervals of few seeds
+    for phrase, column in (("median wait is", "delay_p50"), ("wait at most", "delay_p99")):
         width = r" ± ([0-9.e+-]+) (us|ms|s)| \[0 (?:us|ms|s), ([0-9.e+-]+) (us|ms|s)\]"
         stated = re.search(rf"{phrase} ([0-9.e+-]+) (us|ms|s)(?:{width})?", text)
-        value, half = _interval([_wait(part)(run, runs) for run in ones])
+        value, half = _interval([float(run.links.loc[runs.link, column]) for run in ones])
         if stated is None or len(ones) < 2:
             continue
         if stated[5] is not None:

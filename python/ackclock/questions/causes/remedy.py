@@ -277,9 +277,10 @@ def _grown(before: float, after: float, longer: float) -> bool:
     Whether a delay may have changed by the runs' lengths; the second is `longer` times as long as the first.
 
     In a boundless buffer it grows like the window at most, with T^3 of CUBIC without losses (RFC 9438, section 4.2).
+    In shorter runs it may be of a queue that the start left behind.
     """
     factor = longer if after > before else 1 / longer
-    return factor > ALIKE and max(before, after) <= min(before, after) * factor**3
+    return factor * ALIKE < 1 or (factor > ALIKE and max(before, after) <= min(before, after) * factor**3)
 
 
 def _of(measured: Measured, link: str) -> tuple[Numbers, ...]:

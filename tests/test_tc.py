@@ -15,6 +15,7 @@ import pytest
 import ackclock as ac
 from ackclock.core.tc import units
 from ackclock.core.tc.scenarios import export_tc, import_tc
+from ackclock.present.text.results import run_text
 from ackclock.questions.causes import shapers
 from conftest import Command
 
@@ -612,6 +613,20 @@ def test_what_red_chooses_is_written_as_the_numbers_that_it_has() -> None:
     assert not any("ageing" in note for note in exported.notes)
     assert any("weight: 0.00024 is 2^-12 in tc" in note for note in exported.notes)
     assert any("500 packets of 1500 B are 750000 B" in note for note in exported.notes)
+
+
+def test_choke_without_room_for_its_thresholds_is_said_and_not_written() -> None:
+    """ "max" is larger than "limit": tc refuses CHOKe's default of 250 packets behind a limit of 120."""
+    for room, reached in (("120 packets", False), ("250 packets", True)):
+        queue = {"scheduler": "choke", "capacity": room}
+        scenario = ac.dumbbell(rate=RATE, queue=queue, flows=ac.flows(1, rtt="20 ms"), duration="1 s")
+        note = f"its queue has room for {room} and never reaches a max_threshold of 250 packets"
+        assert (note in run_text(ac.run(scenario))) != reached
+        if reached:
+            assert "choke limit 250 min 83 max 250" in export_tc(scenario).files["tc"]
+        else:
+            with pytest.raises(ValueError, match="no more than the limit, 120 packets; found 250"):
+                export_tc(scenario)
 
 
 def test_what_tc_is_told_of_red() -> None:

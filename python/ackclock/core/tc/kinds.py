@@ -481,6 +481,8 @@ def _write_red(kind: str, queue: Mapping[str, Any], place: str, notes: list[str]
             f"{place}.capacity: {kind} counts {'bytes' if kind == 'red' else 'packets'}; found {queue['capacity']}"
         )
     low, high = (round(number(rows[key]) * packet) for key in ("min_threshold", "max_threshold"))
+    if kind == "choke" and high > number(queue["capacity"]):  # q_choke.c of iproute2
+        raise ValueError(f"{place}.max_threshold: tc takes no more than the limit, {queue['capacity']}; found {high}")
     exponent = round(-math.log2(float(rows["weight"])))
     if rows["weight"] != 2.0**-exponent:
         notes.append(str(state("tc.red-weight", place=place, weight=rows["weight"], exponent=exponent)))

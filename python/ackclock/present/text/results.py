@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 import pandas as pd
 
@@ -15,6 +15,7 @@ from ...core.meanfield import MeanFieldResult
 from ...core.result import Replications, Result
 from ...core.units import PLAIN, interval, number, share, time
 from ...questions.aftermath import aftermath as found_aftermath
+from ...questions.causes.scales import quantities
 from ...questions.causes.shapers import filters_acks
 from ...questions.phases import same
 from ...questions.tolerances import MIN_WINDOW
@@ -185,7 +186,21 @@ def _later_notes(result: Result) -> list[str]:
     tree = result._scenario
     filters = [link["name"] for link in tree["link"] if filters_acks(link, tree)]
     needless = [f"link `{name}`: its loss counts the ACKs that its filter drops as needless" for name in filters]
-    return [*presence.notes(result), *without_ecn.notes(tree), *needless]
+    return [*presence.notes(result), *without_ecn.notes(tree), *needless, *_out_of_reach(tree)]
+
+
+def _out_of_reach(tree: Mapping[str, Any]) -> Iterator[str]:
+    """Name the thresholds in packets that a queue in packets has no room for."""
+    for link in tree["link"]:
+        queue, scheduler = link["queue"], link["queue"].get("scheduler", "none")
+        rows = {**queue, **scheduler} if isinstance(scheduler, Mapping) and scheduler["kind"] == "choke" else queue
+        room = str(rows.get("capacity", ""))
+        if not room.endswith("packets") or rows.get("mode", "packets") != "packets":
+            continue
+        for key in ("min_threshold", "max_threshold", "threshold"):
+            most = str(rows.get(key, ""))
+            if most.endswith("packets") and quantities(most) > quantities(room):
+                yield f"link `{link['name']}`: its queue has room for {room} and never reaches a {key} of {most}"
 
 
 def notes_of(results: Sequence[Result]) -> list[str]:

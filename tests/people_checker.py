@@ -217,10 +217,14 @@ def _wrong_own(people: Mapping[str, Any], scenario: Any) -> list[str]:
 
 
 def _wrong_path(answer: Mapping[str, Any], scenario: Any) -> list[str]:
-    """People, and their download, are on the path of the first endless flows over the judged link."""
+    """People, and their download, are on the path of the first endless flows over the judged link, or back."""
     flows = [flow for flow in scenario.canonical["flows"] if answer["link"] in flow["path"]]
     endless = [flow for flow in flows if flow["traffic"]["kind"] == "bulk"]
     user, said, of = (endless or flows)[0], list(answer["people"]["path"]), answer["people"]["download_of"]
+    for flow in scenario.canonical["flows"]:
+        ways = [flow["path"], flow.get("reverse_path")]
+        if flow["traffic"]["kind"] == "bulk" and ways == [user.get("reverse_path"), user["path"]]:
+            user = max(user, flow, key=lambda one: _carried(scenario.canonical, one["path"]))
     faults = [] if list(user["path"]) == said else [f"people over {said}, not over {user['path']}"]
     return faults + ([] if of in (None, user["name"]) else [f"a download of {of}, not of {user['name']}"])
 
@@ -249,6 +253,8 @@ def _another_rate(answer: Mapping[str, Any], scenario: Any, name: str, values: l
     over = [flow for flow in scenario.canonical["flows"] if list(flow["path"]) == list(answer["people"]["path"])]
     user = next(flow for flow in over if flow["traffic"]["kind"] == "bulk")
     judged = {part["link"]: part for part in [answer, *answer["beside"]]}
+    if user["path"][0] not in judged:
+        return False
     setting = judged[user["path"][0]]["present" if name == "now" else "other"]
     expected = 8e8 * int(user["count"]) / setting["classes"][user["name"]]["goodput"]
     return not 1 / DOWNLOAD_LIKE < statistics.mean(values) / expected < DOWNLOAD_LIKE

@@ -721,6 +721,7 @@ def test_a_scenario(ackclock: Command) -> None:
     assert done.returncode == 0, done.stderr
     tree = json.loads(done.stdout)
     assert tree["cause"] == "ack-path"
+    assert tree["people"]["path"] == ["down"]  # pages do not come over the upload
     assert checkers.check(tree) >= 2
 
 

@@ -251,7 +251,8 @@ def people(
     trees
         Canonical scenarios with the same links and flows, by the names of their settings.
     link
-        The link; pages and downloads come over the path of the first endless flows that cross it.
+        The link; pages and downloads come over the path of the first endless flows that cross it, or of those the other
+        way where that is faster.
     length
         Time that the first of the scenarios needs.
     seed
@@ -524,10 +525,13 @@ def _mean(runs: Sequence[Experience]) -> Experience:
 
 
 def _user(tree: Mapping[str, Any], link: str) -> Mapping[str, Any]:
-    """The class of flows whose path the people are on."""
+    """The class of flows whose path the people are on: of the two ways of a line, pages come over the faster."""
     over = [flow for flow in tree["flows"] if link in flow["path"]]
     flow: Mapping[str, Any] = next(iter([*bulk(tree, link), *over]))
-    return flow
+    ways = [returning(flow), list(flow["path"])]
+    if not ways[0] or _narrowest(tree, ways[0]) <= _narrowest(tree, ways[1]):
+        return flow
+    return next((one for one in bulk(tree, ways[0][0]) if [list(one["path"]), returning(one)] == ways), flow)
 
 
 def _base(user: Mapping[str, Any]) -> float:

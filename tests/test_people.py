@@ -82,6 +82,7 @@ def test_a_call_of_which_one_way_is_cut_off_is_no_call() -> None:
     assert experience.grade == ""
     cells = table(People({"now": experience}, ("down",))).columns["now"]
     assert cells["a game, there and back"] == "not known: nothing gets through in 3 of 3 runs"
+    assert cells["bufferbloat grade"] == cells["a game, there and back"]  # of which it is the grade
 
 
 def test_long_round_trips_are_measured_for_long() -> None:

@@ -37,6 +37,7 @@ def _cells(experience: Experience, no_page: str) -> dict[str, str]:
     voice = "" if experience.call is None else ", ".join(_call(experience))
     absent = experience.call is None and math.isnan(experience.ping)
     there = "" if absent else _known(experience, "ping", _no_way(experience))
+    grade = f"{_grades(experience)} (+{time(experience.added)})" if experience.grade else ""
     if experience.half("ping") < experience.ping and math.isfinite(experience.ping_p99):
         there += f", 1 in 100 {time(experience.ping_p99)}"
     return {
@@ -44,7 +45,7 @@ def _cells(experience: Experience, no_page: str) -> dict[str, str]:
         "a game, there and back": there,
         f"a page of {PAGE / 1e6:g} MB": _page(experience, no_page),
         f"a transfer of {DOWNLOAD / 1e6:g} MB": _download(experience),
-        "bufferbloat grade": f"{_grades(experience)} (+{time(experience.added)})" if experience.grade else "",
+        "bufferbloat grade": grade or there,
     }
 
 

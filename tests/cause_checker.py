@@ -200,8 +200,9 @@ def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, lin
         (kind,) = {_called(flow) for flow in new}
         every, gone = (sorted({_called(flow) for flow in there}) for there in (over, old))
         beside, both = (
-            "|".join(mark.join(map(re.escape, order)) for order in (kinds, kinds[::-1])) if len(kinds) < 3 else ".*"
+            rf"(?:{any_of})(?:{mark}(?:{any_of})){{{len(kinds) - 1}}}"
             for mark, kinds in ((" beside ", every), (" and ", gone))
+            for any_of in ["|".join(map(re.escape, kinds))]
         )
         yield (
             rf"(?:different congestion controls, (?:{beside})|(?:{both}))(?=$| and )",

@@ -1078,6 +1078,25 @@ def test_of_two_controls_the_one_that_is_exchanged_is_the_cause() -> None:
         assert [*named.items()] == [("CUBIC", "with BBR"), ("BBR", "with CUBIC"), ("BBR and CUBIC", "with Vegas")]
 
 
+def test_the_judge_tells_many_flows_from_their_controls() -> None:
+    """Of three controls and "7 flows at once" together the second was called false: the controls were anything."""
+    classes = [
+        {"name": kind, "count": 10, "congestion": kind, "start": f"{k} s"}
+        for k, kind in enumerate(("cubic", "reno", "yeah"))
+    ]
+    tree = _link(*classes).canonical
+    (flows,) = (one for one in GENERAL if one.key == "flows")
+    for control in (one for one in GENERAL if one.key == "control"):
+        first = control.apply(tree, "l", "loss")
+        second = first and flows.apply(first.tree, "l", "loss")
+        assert first is not None
+        assert second is not None
+        then = ac.Scenario(second.tree).canonical
+        words = [f"{getattr(first, what)} and {getattr(second, what)}" for what in ("cause", "done")]
+        assert list(cause_checker.wrong_words(*words, tree, then, "l")) == []
+        assert list(cause_checker.wrong_words("Vegas" + words[0], words[1], tree, then, "l"))
+
+
 def test_the_judge_knows_every_cause() -> None:
     assert set(causes.VOCABULARY) == set(basis_checker.CAUSES)
 

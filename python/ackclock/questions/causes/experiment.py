@@ -548,9 +548,8 @@ def _joined(lab: Lab, present: Measured, questions: Sequence[_Open]) -> tuple[Se
     for reason in dict.fromkeys(question.reason for question in questions):
         those = [question for question in questions if question.reason == reason]
         need = max(question.needs for question in those)
-        seeds = [
-            seeds_needed(len(present.numbers), question.evidence.half, _apart(question.evidence)) for question in those
-        ]
+        apart = [(own.half, abs(own.value - own.limit)) for own in (question.evidence for question in those)]
+        seeds = [seeds_needed(len(present.numbers), half, distance) for half, distance in apart]
         if math.isnan(need) and any(math.isinf(question.evidence.half) for question in those):
             more = f"; {state('causes.other-runs')}"
         else:
@@ -570,11 +569,6 @@ def _joined(lab: Lab, present: Measured, questions: Sequence[_Open]) -> tuple[Se
             )
         )
     return tuple(sentences)
-
-
-def _apart(evidence: Evidence) -> float:
-    """How far a mean is from its limit."""
-    return abs(evidence.value - evidence.limit)
 
 
 def _longest(present: Measured) -> float:

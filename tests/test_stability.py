@@ -264,6 +264,15 @@ def test_several_equilibria_are_all_judged(capsys: pytest.CaptureFixture[str], t
     assert tree["equilibria"][1]["rightmost_root"]["im"] == 0
 
 
+def test_equilibria_keep_to_the_bounds_of_what_is_adapted() -> None:
+    """Illinois over Adaptive RED: also with a maximum probability of 0 and of 5e10, beside 0.01 to 0.5."""
+    flows = ac.flows(100, "illinois", rtt="20 ms")
+    queue = {"aqm": "adaptive-red", "capacity": "100 ms"}
+    found = ac.stability(ac.dumbbell(rate="300 Mbit/s", queue=queue, flows=flows, duration="9 s")).equilibria()
+    tops = [at.state["bottleneck.maximum probability"] for at in found]
+    assert tops == pytest.approx([0.134, 0.5], rel=1e-3)
+
+
 @pytest.mark.parametrize("flows", [10, 30, 50, 59])
 def test_the_model_of_figure_2_is_in_the_scenario(flows: int) -> None:
     """Budzisz et al., (5) and figure 2: 25 Mbit/s, 100 ms: an equilibrium on each side of 20 ms up to 59 flows."""

@@ -522,6 +522,11 @@ fluid_law! {
                 None
             }
 
+            /// Whether its adapted parameters in `state` lie within the bounds of their adaptation.
+            fn within_bounds(_params, _input: &AqmInput<S>, _state: &[S]) -> bool {
+                true
+            }
+
             /// The names of the regimes of its probability, in the order of [`FluidAqm::regime`].
             fn regimes(params) -> &'static [&'static str];
 

@@ -155,6 +155,16 @@ impl<T: OverRed> FluidAqm for T {
         })
     }
 
+    /// To rounding, at which the search stops.
+    fn within_bounds<S: Scalar>(params: &Self::Over<S>, input: &AqmInput<S>, state: &[S]) -> bool {
+        let red = T::now(params, input);
+        let (Some(moves), Some(top)) = (T::moves(params, &red, input, state), state.last()) else {
+            return true;
+        };
+        let (low, high) = (moves.bounds.0.re(), moves.bounds.1.re());
+        (low * (1.0 - BOUND_ROUNDING)..=high * (1.0 + BOUND_ROUNDING)).contains(&top.re())
+    }
+
     fn regimes<S: Scalar>(params: &Self::Over<S>) -> &'static [&'static str] {
         RedParams::regimes(T::red(params))
     }
@@ -194,6 +204,9 @@ fn averages<T: OverRed, S: Scalar>(state: &[S]) -> (&[S], Option<&S>) {
 fn number<S: Scalar>(value: NumberOr<S>) -> S {
     value.or_else(|_| S::from_f64(f64::NAN))
 }
+
+/// Relative.
+const BOUND_ROUNDING: f64 = 1e-9;
 
 const AVERAGED: &[&str] = &["average queue (packets)", "maximum probability"];
 const PLAIN: &[&str] = &["maximum probability"];

@@ -384,7 +384,7 @@ impl Model {
 
     /// Whether what a state says can be: nobody without a window (an idle class rests, in equations
     /// that grow with acknowledgements), queues not negative, probabilities between zero and one,
-    /// coupled queues without overload.
+    /// adapted parameters within their bounds, coupled queues without overload.
     #[must_use]
     pub fn sensible(&self, x: &[f64], p: &[f64]) -> bool {
         let (links, _) = self.probabilities(x, p);
@@ -394,7 +394,21 @@ impl Model {
                     .is_none_or(|q| x[q] >= 0.0 && x[q] <= l.limit * (1.0 + 1e-12))
             })
             && links.iter().all(|v| (0.0..=1.0).contains(v))
+            && self.within_bounds(x, p)
             && self.overwhelmed(x, p).is_none()
+    }
+
+    /// Whether what AQMs adapt lies within the bounds of its adaptation.
+    fn within_bounds(&self, x: &[f64], p: &[f64]) -> bool {
+        let Some(prepared) = self.prepare::<f64>(p) else {
+            return true;
+        };
+        let mut net = Network::new();
+        self.network(&prepared, x, p, &mut net);
+        (0..self.links.len()).all(|l| {
+            let input = self.input(&prepared, &net, l, x, p);
+            prepared.aqm[l].within_bounds(&input, self.aqm_state(l, x))
+        })
     }
 
     /// A link whose coupled queues a state drives out of what its equations know, and why.

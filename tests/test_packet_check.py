@@ -12,7 +12,7 @@ import pytest
 import ackclock as ac
 from ackclock.cli import main
 from ackclock.present.report.stability import page
-from ackclock.present.text.stability import headline
+from ackclock.present.text.stability import equilibria_table, headline
 from ackclock.questions.stability import packets as packets_of_stability
 from ackclock.questions.stability.comparison import Discrepancy, discrepancy, not_kept
 from ackclock.questions.stability.packets import Difference, PacketCheck, PacketRun, packet_check, packet_run
@@ -142,22 +142,43 @@ def test_what_equations_and_a_measurement_differ_in_is_said_to_be_the_packets() 
 
 
 def test_a_law_without_a_queue_names_the_queue_of_the_packets() -> None:
-    """A port of a data centre: at rest without a queue by the equations, at 60 packets in the run: only marks said."""
+    """ "They differ in the mean queue (0 and 60 packets)", of equations that have none: they are not compared in it."""
     queue = {"aqm": "threshold", "threshold": "65 packets", "ecn": True, "capacity": "1000 packets"}
     flows = ac.flows(4, "dctcp", rtt="100 us")
     port = ac.dumbbell(rate="10 Gbit/s", queue=queue, flows=flows, duration="100 ms")
     check = packet_check(ac.stability(port).answer([], budget=1.0), packets=100_000)
-    (mean,) = [differing for differing in check.differences if differing.what == "mean"]
-    run = ac.run(port.with_({"scenario.measure": "20 ms .. 100 ms"}), seed=3).links.loc["bottleneck"]
-    assert (mean.by_law, mean.measured) == (0, pytest.approx(run["queue_packets_mean"], rel=0.1))
+    assert not {"mean", "deviation"} & {*check.compared, *(item.what for item in check.differences)}
+    assert "(they have no queue). In a" in check.sentence
     assert [item.kind for item in check.assumptions].count("no queue") == 1
-    # of 25 Gbit/s nothing was said but that windows oscillate: the run was shorter than a verdict on that asks for
-    assert replace(check, run=replace(check.run, enough=False)).trust == "packets"
     # one that marks sooner has a queue that is as short as none
     short = port.with_({"link.bottleneck.queue.threshold": "1 packets"})
     check = packet_check(ac.stability(short).answer([], budget=1.0), packets=100_000)
-    assert "mean" not in [differing.what for differing in check.differences]
+    assert "no queue" not in [item.kind for item in check.assumptions]
     assert replace(check, run=replace(check.run, enough=False)).trust == "neither"
+
+
+def test_packets_are_not_compared_with_a_neutral_equilibrium() -> None:
+    """BLUE: "Stable", a root of -7e-8 per s and a delay margin of 1083701 s; packets between 0 and 830 "agree"."""
+    flows = ac.flows(20, "reno", rtt="40 ms")
+    queue = {"aqm": "blue", "capacity": "100 ms"}
+    answer = ac.stability(ac.dumbbell(rate="100 Mbit/s", queue=queue, flows=flows, duration="9 s")).answer(
+        {"rtt": ("30 ms", "50 ms")}, budget=1
+    )
+    assert abs(answer.of.rightmost) < 1 / 3600
+    assert answer.sentence == "Neutral: a small disturbance takes more than an hour to fade."
+    assert (answer.margins, answer.of.stable, answer.json()["neutral"]) == (None, False, True)
+    assert equilibria_table([answer.of])["verdict"].item() == "neutral"
+    check = packet_check(answer, ANY // 10)
+    assert (check.compared, check.differences, check.trust) == ((), (), "neither")
+    assert check.sentence.endswith("The equations say nothing that this could be compared with.")
+
+
+def test_a_swing_whose_way_was_not_computed_is_not_said_to_agree() -> None:
+    """ "They agree in the mean queue", of an unstable equilibrium from which nothing was followed."""
+    answer = as_in_the_paper(1e-4, rtt="90 ms").answer([], budget=1)
+    check = packet_check(replace(answer, large_signal=None), ANY // 10)
+    assert answer.of.unstable_roots
+    assert set(check.compared) <= {"oscillates"}
 
 
 def test_the_headline_says_what_packets_overrule() -> None:

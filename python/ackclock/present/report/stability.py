@@ -88,7 +88,7 @@ def page(
         heading="Stability",
         choices=_sentence(of.choices.text()),
         sentence=said or answer.sentence,
-        unsafe=bool(answer.unsafe or of.unstable_roots),
+        unsafe=bool(answer.unsafe) or not of.stable,
         facts=facts(answer),
         tables=[_cells(limits_table(answer)) | {"look": "words"}] if answer.limits else [],
         notes=list(dict.fromkeys(notes)),

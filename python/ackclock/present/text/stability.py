@@ -61,10 +61,17 @@ PARAMETERS = {
 
 def equilibrium_text(of: Stability) -> str:
     """Return whether the equilibrium is stable, and its values."""
-    verdict = {True: "stable", False: "unstable"}.get(bool(of.stable)) if of.unstable_roots is not None else None
-    lines = [f"{of.name}: {verdict or 'cannot tell whether it is stable'}; .answer() has the limits of its parameters"]
+    verdict = _word(of).replace("tell", "tell whether it is stable")
+    lines = [f"{of.name}: {verdict}; .answer() has the limits of its parameters"]
     lines += (f"{name}: {text}" for name, text in equilibrium_lines(of).items())
     return "\n".join([*lines, *(f"note: {idle_links(name)}" for name in of.idle)])
+
+
+def _word(of: EquilibriumAnalysis) -> str:
+    """Return the verdict in a word or two."""
+    if of.neutral:
+        return "neutral"
+    return "stable" if of.stable else "unstable" if of.unstable_roots else "cannot tell"
 
 
 def equilibrium_lines(of: EquilibriumAnalysis) -> dict[str, str]:
@@ -127,7 +134,7 @@ def equilibria_table(each: Sequence[Stability]) -> pd.DataFrame:
                 "window": " ".join(map(digits, at.window.values())),
                 "RTT": " ".join(quantity(value, "s") for value in at.rtt.values()),
                 "loss": " ".join(map(_percent, at.loss.values())),
-                "verdict": "stable" if analysis.stable else "unstable" if analysis.unstable_roots else "cannot tell",
+                "verdict": _word(analysis),
                 "rightmost root (1/s)": shown,
             }
         )
@@ -160,7 +167,9 @@ def _percent(value: float) -> str:
 
 def sentence(answer: Answer) -> str:
     """Return the answer: the verdict, how far each parameter may move, and whether margins alone suffice."""
-    parts = [_verdict(answer), *filter(None, map(_limit, answer.limits))]
+    # a neutral equilibrium is not stable as far as to an end of a range
+    limits = [limit for limit in answer.limits if limit.changes or not answer.of.neutral]
+    parts = [_verdict(answer), *filter(None, map(_limit, limits))]
     if answer.unsafe:
         parts.append(f"Margins alone are unsafe here: {'; '.join(answer.unsafe)}")
     # the name of a key, such as l.rate, keeps its case
@@ -228,6 +237,8 @@ def _verdict(answer: Answer) -> str:
             period = quantity(math.tau / abs(pair.imag), "s")
             return f"On the boundary of stability: a pair of roots lies on the imaginary axis (period {period})"
         return "Cannot tell: a characteristic root lies at zero"
+    if answer.of.neutral:
+        return _neutral(answer.of.rightmost, run)
     text = "Stable" if roots == 0 else "Unstable"
     if roots == 0 and answer.of.schedules:
         text += f" but for the schedule of the senders ({schedules(answer.of.schedules)})"
@@ -237,6 +248,11 @@ def _verdict(answer: Answer) -> str:
         if math.isfinite(run.period):
             text += f" with a period of {quantity(run.period, 's')}"
     return text
+
+
+def _neutral(root: complex, run: LargeSignal | None) -> str:
+    text = f"Neutral: a small disturbance takes more than an hour to {'fade' if root.real < 0 else 'grow'}"
+    return f"{text}; after a large disturbance {run.swing}" if run is not None and run.settles is False else text
 
 
 def _setting(value: float, limit: Limit) -> str:
@@ -355,11 +371,14 @@ def packet_check(answer: PacketCheck) -> str:
     of = f" of {run.link}" if answer.several else ""
     by_law = answer.oscillates_by_law if answer.beside is None else False
     text = f"By the equations {_queue(by_law, *answer.range_by_law, of=of)}"
+    text += " (they have no queue)" if answer.no_queue else ""
     text += "" if answer.beside is None else f" after a small disturbance; after a large one {swing(answer.beside)}"
     text += ". "
     runs = "a packet run" if run.runs == 1 else f"{run.runs} packet runs"
     text += f"In {runs} of {time(run.seconds)}{''.join(WITHOUT[what] for what in answer.without)} "
     text += f"{_queue(run.oscillates, run.low, run.high, mean, of=of, period=run.period)}."
+    if not answer.compared:
+        return f"{text} The equations say nothing that this could be compared with."
     if answer.trust == "both":
         return f"{text} They agree in {listed([DIFFERENCES[what].partition(' (')[0] for what in answer.compared])}."
     if answer.trust == "packets":

@@ -59,6 +59,7 @@ class Answer:
                 "choices": asdict(self.of.choices),
                 "sentence": self.sentence,
                 "stable": self.of.stable,
+                "neutral": self.of.neutral,
                 "unstable_roots": self.of.unstable_roots,
                 "margins_alone_safe": not self.unsafe,
                 "unsafe": self.unsafe,

@@ -104,15 +104,15 @@ def discrepancy(analysis: EquilibriumAnalysis, measured: MeasuredStability) -> D
         If the equations have the queue of one flow where each has its own.
     """
     one_queue_for_all(analysis)
-    roots = analysis.unstable_roots
+    roots = None if analysis.neutral else analysis.unstable_roots
     by_law = "cannot tell" if roots is None else "does not oscillate" if roots == 0 else "oscillates"
     at, root = analysis.equilibrium, analysis.certified
     numbers = {}
-    lasts = roots is not None and analysis.large_signal.settles is False
+    lasts = analysis.unstable_roots is not None and analysis.large_signal.settles is False
     beside = roots == 0 and lasts
     moves = lasts and (not beside or measured.verdict == "oscillates")
     queue = at.state.get(f"{measured.link}.queue")
-    if queue is not None:
+    if queue is not None and (moves or not analysis.neutral):
         mean, _ = analysis.large_signal.moments(f"{measured.link}.queue") if moves else (float(queue), 0.0)
         numbers["queue (packets)"] = (mean, measured.queue_mean)
     period = analysis.large_signal.period if moves else math.nan

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 REACH = 30.0
 """A parameter without a range runs from a thirtieth of its value to thirty times that."""
+NEUTRAL = 3600.0
+"""An equilibrium that small disturbances neither leave nor approach within so long is neutral, s."""
 _UNCERTIFIED = ("not certified", "root on the line", "no eigenvalues")
 """Kinds of errors that leave the rightmost root unknown, and the rest of an answer as it is."""
 
@@ -222,8 +224,15 @@ class EquilibriumAnalysis:
 
     @property
     def stable(self) -> bool:
-        """Whether the equilibrium is stable against small disturbances: no root right of or on the imaginary axis."""
-        return self.unstable_roots == 0
+        """Whether it is stable against small disturbances: all roots left of the axis, and it is not neutral."""
+        return self.unstable_roots == 0 and not self.neutral
+
+    @property
+    def neutral(self) -> bool:
+        """Whether a real root lies so near to zero that disturbances take over an hour to grow or fade e-fold."""
+        if self.unstable_roots is None or (root := self.certified) is None:
+            return False
+        return not root.imag and abs(root.real) * NEUTRAL < 1
 
     def margins(self, of: str | None = None) -> Margins:
         """

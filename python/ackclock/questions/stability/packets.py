@@ -129,12 +129,13 @@ class PacketCheck:
     """In what the two differ by no more than another run of packets may differ from this one."""
     compared: tuple[str, ...] = ()
     """Parts that both have, of the kinds of `Difference`."""
+    no_queue: bool = False
+    """Whether the equations have no queue."""
 
     @property
     def trust(self) -> Trust:
         """Which of the two to trust."""
-        queue_left_out = any(assumption.kind == "no queue" for assumption in self.assumptions)
-        if not self.run.enough and not queue_left_out:  # which no longer run takes back
+        if not self.run.enough or not self.compared:
             return "neither"
         if not self.differences and (self.run.oscillates is None or self.undecided):
             return "neither"
@@ -358,34 +359,34 @@ def _beside(answer: Answer, measured: PacketRun, without: tuple[str, ...]) -> Pa
     """Put a packet run beside an answer of the equations."""
     of, at, link = answer.of, answer.of.equilibrium, measured.link
     queue = at.state.get(f"{link}.queue", math.nan)
-    # without a state of the queue round trips have no wait in it
-    span, mean, std = (queue, queue), 0.0 if math.isnan(queue) else queue, 0.0 * queue
-    roots, large = of.unstable_roots, answer.large_signal
+    span, mean, std = (queue, queue), queue, 0.0 * queue
+    roots, large = None if of.neutral else of.unstable_roots, answer.large_signal
     by_law: bool | None = None if roots is None else roots > 0
     if by_law and large is not None and large.settles is None and large.queued:
         by_law, span = None, (large.low, large.high)  # it does not rest, and its run does not tell that it oscillates
     moves = large is not None and large.settles is False
     beside = large if by_law is False and moves else None
-    cycle = large if large is not None and moves and large.queued else None
+    no_queue = math.isnan(queue)
+    cycle = large if large is not None and moves and not no_queue else None
     if by_law and cycle is not None:
         span = (cycle.low, cycle.high)
         mean, std = cycle.moments(f"{link}.queue")
-    followed = not by_law or cycle is not None or math.isnan(queue)
-    if not followed:  # the equilibrium is unstable, and the way from it was not computed
+    followed = (not by_law or moves) and not of.neutral
+    if not followed:  # the equilibrium is neutral, or unstable and the way from it was not computed
         span, mean, std = (math.nan, math.nan), math.nan, math.nan
     if by_law and measured.oscillates is False and math.isnan(measured.period) and measured.queue_std > std / 2 > 0:
         measured = replace(measured, oscillates=None)  # it moves as much, if without a period that stands out
     swinging = bool(by_law)
     if beside is not None:
         by_law = None
-        if beside.queued:
+        if not no_queue:
             motion = beside.moments(f"{link}.queue")
             nearer = measured.queue_std > motion[1] / 2
             swinging = nearer if measured.oscillates is None else measured.oscillates
             mean, std = motion if swinging else (mean, std)
-    signal = at.probability.get(link, math.nan)
-    if swinging and cycle is not None:
-        signal = cycle.lost(link)
+    signal = at.probability.get(link, math.nan) if followed else math.nan
+    if swinging and large is not None and moves:
+        signal = large.lost(link)
     differences = []
     # a regular swing by less than half the mean is no oscillation by its predicate, but none that is missing either
     swings = bool(by_law) and measured.oscillates is False and math.isfinite(measured.period)
@@ -397,13 +398,14 @@ def _beside(answer: Answer, measured: PacketRun, without: tuple[str, ...]) -> Pa
     numbers: list[tuple[Difference, Measure]] = [(Difference("mean", mean, measured.queue_mean), "mean")]
     if swinging:
         numbers.append((Difference("deviation", std, measured.queue_std), "deviation"))
-    if followed and measured.lost + measured.signal > 0:
+    if measured.lost + measured.signal > 0:
         numbers.append((Difference("signal", signal, measured.signal), "signal"))
+    numbers = [(item, what) for item, what in numbers if math.isfinite(item.by_law)]
     known = [(item, measured.differs(what, item.by_law)) for item, what in numbers]
     differences += [item for item, differs in known if differs]
     open_ = tuple(item for item, differs in known if differs is None)
     assumptions = (
-        *([Assumption("no queue")] if math.isnan(queue) and differ("queue", measured.queue_mean, mean) else []),
+        *([Assumption("no queue")] if no_queue and differ("queue", measured.queue_mean, 0.0) else []),
         *_of_the_queue(of, measured, link, signal),
         *not_kept(of, measured.timeouts, measured.lost, measured.seconds * measured.runs),
     )
@@ -413,7 +415,7 @@ def _beside(answer: Answer, measured: PacketRun, without: tuple[str, ...]) -> Pa
         measured,
         span,
         at_rest,
-        signal if followed else math.nan,
+        signal,
         by_law,
         tuple(differences),
         assumptions,
@@ -422,6 +424,7 @@ def _beside(answer: Answer, measured: PacketRun, without: tuple[str, ...]) -> Pa
         beside,
         open_,
         (*compared, *(what for _, what in numbers)),
+        no_queue,
     )
 
 

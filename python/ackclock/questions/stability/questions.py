@@ -656,7 +656,7 @@ class Stability(EquilibriumAnalysis):
             caveats = self.equations.model.outside(self.equilibrium._raw)
 
         tried = partial(attempt, caveats=caveats, budget=budget)
-        margins = tried("margins", self.margins)
+        margins = None if self.neutral else tried("margins", self.margins)
         disturbed = tried("from empty queues", lambda: self.large_signal)
         limits = []
         for name, span in spans.items():
@@ -681,6 +681,7 @@ class Stability(EquilibriumAnalysis):
                 said = {None: "on the boundary of stability, a root on the imaginary axis", 0: "stable"}.get(
                     roots, f"unstable, {counted(roots or 0, 'root')} with a positive real part"
                 )
+                said = "neutral" if self.neutral else said
         except AnalysisError as error:
             said = str(error)
         return f"<Stability of {self.name!r}: {said}>"

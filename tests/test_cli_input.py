@@ -206,8 +206,6 @@ def test_wrong_arguments(ackclock: Command, small: Path, arguments: list[str]) -
         (["fluid", "{small}", "--duration", "5"], "--duration 5: the unit is missing, such as 5s"),
         (["why", "--rate", "5mbit", "--rtt", "40ms", "--duration", "5"], "--duration 5: the unit is missing"),
         (["stability", "--rate", "5mbit"], "give a scenario file, or --rate and --rtt"),
-        # "--report needs equations; use --json for what is measured"
-        (["stability", "{small}", "--from", "packets", "--report", "x.html"], "without --report, packets answer"),
         (["stability", "--rate", "5", "--rtt", "40ms"], "--rate 5: the unit is missing, such as 5mbit"),
         (["tune", "{small}", "--target", "5"], "--target 5: the unit is missing, such as 5ms"),
         (["tune", "{small}", "--gain-margin", "nan"], "gain_margin: nan is not a finite number"),

@@ -16,6 +16,7 @@ import ackclock as ac
 from ackclock import Hysteresis
 from ackclock.analysis.bands import bands
 from ackclock.analysis.modes import Estimate, FluctuationMode, fluctuation_mode
+from ackclock.cli import main
 from ackclock.core.keys import places
 from ackclock.core.statement import state
 from ackclock.experiment.progress import listening
@@ -445,3 +446,17 @@ def test_a_range_has_one_unit() -> None:
     assert ends(link, "count", (2, 8)) == (2.0, 8.0, "", True)
     with pytest.raises(ac.SweepError, match="units of one kind"):
         ends(link, "rtt", "10ms..20mbit")
+
+
+def test_what_packets_measure_has_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """ "A report shows equations": it was refused where the equations have no answer."""
+    report = tmp_path / "out.html"
+    link = ["stability", "--rate", "5mbit", "--rtt", "30ms", "--flows", "3", "--congestion", "reno"]
+    assert main([*link, "--aqm", "fq-codel", "--packets", "1e5", "--report", str(report)]) == 0
+    shown, text = capsys.readouterr().out, report.read_text(encoding="utf-8")
+    assert f"written: {report}" in shown
+    assert "<svg" in text
+    assert "The equations do not tell" in text
+    red = ["--aqm", "red", "--from", "packets", "--vary", "rtt=20ms..40ms", "--packets", "1e5"]
+    assert main([*link, *red, "--report", str(report)]) == 0
+    assert "20 ms" in report.read_text(encoding="utf-8")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import math
+from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import AnalysisError
 from ...core.units import time
-from ._output import WrongInputError, print_json
+from ._output import WrongInputError, output_file, print_json, print_written, writing_report
 
 if TYPE_CHECKING:
     from ...core.scenario import Scenario
+    from ...questions.measured import MeasuredStability
 
 _HOW_TO_VARY = "one KEY=FROM..TO with numbers, such as rtt=10ms..80ms"
 
@@ -67,12 +70,16 @@ def budget_of_packets(options: argparse.Namespace) -> dict[str, Any]:
 
 def run_measured(options: argparse.Namespace, title: str, scenario: Scenario, why: str | None = None) -> None:
     """Measure and print; `why` says why the equations do not answer, where they were asked first."""
-    from ...questions.measured import measured_stability
-    from ...questions.measured.ensemble import MOST_RUNS
+    with ExitStack() as outputs:
+        _measured(options, title, scenario, why, output_file(outputs, options.report))
+    print_written(options)
 
-    if options.report:
-        reason = f"{why}\n" if why else ""
-        raise WrongInputError(f"{reason}ackclock stability: a report shows equations; without --report, packets answer")
+
+def _measured(
+    options: argparse.Namespace, title: str, scenario: Scenario, why: str | None, report: Path | None
+) -> None:
+    from ...questions.measured import measured_stability
+
     chosen = budget_of_packets(options)
     if why and not options.json:
         print(f"{why}\nMeasured from packet runs instead (--from equations allows equations only).\n")
@@ -81,26 +88,40 @@ def run_measured(options: argparse.Namespace, title: str, scenario: Scenario, wh
         # whoever asked for packets is told how to ask for a limit; otherwise the verdict comes first
         span = _span(scenario, options.vary) if options.vary and (why is None or _has_span(options.vary)) else None
         if span is not None:
-            _limit(options, title, scenario, span, answer)
+            _limit(options, title, scenario, span, answer, report)
             return
         judged = measured_stability(scenario, **chosen)
     except AnalysisError as error:
         raise WrongInputError(f"ackclock stability --from packets: {error}") from None
+    lines = _how(options, judged)
+    if report:
+        from ..report import measured
+
+        with writing_report(options):
+            measured.write(report, scenario, judged, "\n".join([*answer.values(), judged.sentence, *lines]))
     if options.json:
         print_json(judged.json() | answer)
         return
     print(f"{title}: {judged.sentence}\n")
-    print(
+    print("\n".join(lines))
+    if options.vary:
+        print(f"A limit is measured between two values: {_HOW_TO_VARY}.")
+
+
+def _how(options: argparse.Namespace, judged: MeasuredStability) -> list[str]:
+    """From which runs the verdict is, and why there are no more of them."""
+    from ...questions.measured.ensemble import MOST_RUNS
+
+    lines = [
         f"Measured in {judged.runs} packet runs of {time(judged.seconds)} each with different seeds, the first "
         f"third left out ({judged.packets / 1e6:.3g} M packets). Mean queue {judged.queue_mean:.3g} packets, "
         f"standard deviation {judged.queue_std:.3g}."
-    )
+    ]
     if judged.verdict == "cannot tell" and judged.runs >= MOST_RUNS and 2 * judged.packets < options.packets:
-        print(f"It stopped after {judged.runs} runs, the most of one length; more --packets change nothing.")
+        lines.append(f"It stopped after {judged.runs} runs, the most of one length; more --packets change nothing.")
     elif judged.verdict == "cannot tell" and 2 * judged.packets >= options.packets:
-        print(f"It stopped near --packets {options.packets:.0f}; --packets {10 * options.packets:.0f} goes on.")
-    if options.vary:
-        print(f"A limit is measured between two values: {_HOW_TO_VARY}.")
+        lines.append(f"It stopped near --packets {options.packets:.0f}; --packets {10 * options.packets:.0f} goes on.")
+    return lines
 
 
 def _limit(
@@ -109,9 +130,10 @@ def _limit(
     scenario: Scenario,
     span: tuple[str, str, str],
     more: dict[str, Any],
+    report: Path | None,
 ) -> None:
     """Measure the limit between two values and print it; that there is none between them is an answer, too."""
-    from ...questions.measured import MeasuredStability, measured_limit
+    from ...questions.measured import measured_limit
 
     key, ends, unit = span
     points: dict[float, MeasuredStability] = {}
@@ -123,12 +145,18 @@ def _limit(
         answer, tree = f"{error}.", {"points": [{"value": v, **entry.json()} for v, entry in sorted(points.items())]}
     else:
         answer, tree = str(limit), limit.json()
+    shown = {f"{value:.4g} {unit}".strip(): point for value, point in sorted(points.items())}
+    if report:
+        from ..report import measured
+
+        with writing_report(options):
+            measured.write_limit(report, scenario, "\n".join([*more.values(), answer]), shown)
     if options.json:
         print_json({"sentence": answer} | tree | more)
         return
     print(f"{title}: {answer}\n")
-    for value, point in sorted(points.items()):
-        print(f"{f'{value:.4g} {unit}'.strip():>12}  {point.verdict}: {point.reason}")
+    for value, point in shown.items():
+        print(f"{value:>12}  {point.verdict}: {point.reason}")
 
 
 def _has_span(vary: list[str]) -> bool:

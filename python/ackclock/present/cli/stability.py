@@ -121,7 +121,7 @@ def _answered(options: argparse.Namespace) -> None:
         run_measured(options, title, scenario, f"There are no equations: {error}")
         return
     except AnalysisError as error:
-        if options.source != "auto" or options.report:
+        if options.source != "auto":
             raise
         run_measured(options, title, scenario, f"The equations do not tell: {error}")
         return
@@ -214,7 +214,7 @@ def _plain(analysis: Stability) -> dict[str, Any]:
     from ...core.engine_result import plain
 
     root = analysis.certified
-    verdict = {"stable": analysis.stable, "unstable_roots": analysis.unstable_roots}
+    verdict = {"stable": analysis.stable, "neutral": analysis.neutral, "unstable_roots": analysis.unstable_roots}
     rightmost = None if root is None else {"re": root.real, "im": abs(root.imag)}
     tree: dict[str, Any] = plain({**analysis.equilibrium.tree(), **verdict, "rightmost_root": rightmost})
     return tree

@@ -209,6 +209,10 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     tree = json.loads(capsys.readouterr().out)
     assert tree["engine"] == "fluid"
     assert tree["window_s"] == [2.5, 5.0]
+    # a longer run showed the same numbers as the file's own
+    longer = ["fluid", str(SCENARIOS / "compound-red.toml"), "--duration", "600 s", "--json"]
+    assert main(longer) == 0
+    assert json.loads(capsys.readouterr().out)["window_s"] == [300.0, 600.0]
 
 
 def test_wrong_input_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:

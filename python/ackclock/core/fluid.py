@@ -522,12 +522,17 @@ class FluidResult(EngineResult):
 
     @property
     def window(self) -> tuple[float, float]:
-        """Start and end of what the summary is of, s: the measurement window, or the last half of a shorter run."""
+        """
+        Start and end of what the summary is of, s: the measurement window, or the last half of a run of another length.
+
+        A run that was made longer than its scenario is made to see what comes later.
+        """
         measure = str(self._scenario["scenario"].get("measure") or "")
         first, _, last = measure.partition("..")
         if last:
             start, end = (_core.quantity(part.strip())[0] for part in (first, last))
-            if end <= self.end * (1 + 1e-12):
+            own = str(self._scenario["scenario"]["duration"])
+            if own == "until done" or math.isclose(_core.quantity(own)[0], self.end):
                 return start, end
         return 0.5 * self.end, self.end
 

@@ -74,11 +74,12 @@ def precise_time(seconds: float) -> str:
     return time(seconds, 4)
 
 
-def time_within(seconds: float, half: float) -> str:
+def time_within(seconds: float, half: float, least: float = 0.0) -> str:
     """
     Return a time with half its interval, both in the unit of the time: "2.13 s ± 0.87 s".
 
-    Of an interval that reaches below 0 its ends from there on: "1.6 ms [0 ms, 6.2 ms]".
+    Of an interval that reaches below `least`, which such a time is never, its ends from there on: "1.6 ms [0 ms, 6.2
+    ms]".
     """
     if math.isinf(half):
         return time(seconds)
@@ -86,8 +87,9 @@ def time_within(seconds: float, half: float) -> str:
     if not unit:
         return "0 ms"
     value, wide = _within(seconds * scale, half * scale)
-    if 0 <= seconds < half:
-        return f"{value} {unit} [0 {unit}, {_as_exact((seconds + half) * scale, wide)} {unit}]"
+    if seconds - half < least <= seconds:
+        low = _as_exact(least * scale, wide) if least else "0"
+        return f"{value} {unit} [{low} {unit}, {_as_exact((seconds + half) * scale, wide)} {unit}]"
     return f"{value} {unit} ± {wide} {unit}"
 
 

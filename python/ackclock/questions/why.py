@@ -752,7 +752,7 @@ def stated(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
     mean = average("delay_mean")
     mean = mean if math.isfinite(mean) else 0.0
     peak = max(own.peak for own in runs)
-    most = state("why.most-wait", wait=waits[1])
+    most = state("why.most-wait", waits=(waits[0], waits[1]))
     fixed = isinstance(link["rate"], str) and not later(tree, name)
     spread = 0.0 if math.isnan(waits[1].half) else waits[1].half
     if FULL * room < p99 - spread and p99 + spread < room / FULL and fixed:

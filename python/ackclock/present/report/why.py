@@ -52,7 +52,10 @@ def page(why: Why) -> str:
         ),
         (
             "queueing delay, 99th percentile",
-            [time_over_seeds(setting.delay_p99, setting.delay_p99_half) for setting in settings],
+            [
+                time_over_seeds(setting.delay_p99, setting.delay_p99_half, least=setting.delay_p50)
+                for setting in settings
+            ],
         ),
         ("highest queue", [highest(link, own, max(own.peak, own.highest)) for link, own in columns.values()]),
         ("utilisation", [share(setting.utilization) for setting in settings]),

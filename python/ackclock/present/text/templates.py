@@ -30,13 +30,19 @@ SPREAD: Final = 0.1
 """Half an interval that is more than this part of its mean is stated."""
 
 
-def time_over_seeds(mean: float, half: float, spread: float = SPREAD) -> str:
-    """Return a mean time, with half its interval where the seeds differ by more than a part of it."""
-    return time_within(mean, half) if half > spread * mean else time(mean)
+def time_over_seeds(mean: float, half: float, spread: float = SPREAD, least: float = 0.0) -> str:
+    """Return a mean time, with its interval from `least` on where the seeds differ by more than a part of it."""
+    return time_within(mean, half, least) if half > spread * mean else time(mean)
 
 
 def _over_seeds(mean: Interval) -> str:
     return time_over_seeds(mean.mean, mean.half)
+
+
+def _beyond_median(waits: tuple[Interval, Interval]) -> str:
+    """Return a percentile that is no less than the median beside it."""
+    median, most = waits
+    return time_over_seeds(most.mean, most.half, least=median.mean)
 
 
 def little(part: float) -> str:
@@ -47,6 +53,7 @@ def little(part: float) -> str:
 FORMS: Final[Mapping[str, Callable[[Any], str]]] = {
     "time": time,
     "over_seeds": _over_seeds,
+    "beyond_median": _beyond_median,
     "precise": precise_time,
     "share": share,
     "rate": rate_text,

@@ -43,7 +43,7 @@ STATEMENTS: Final = {
     "not-judged": " Not judged: {links} further links.",
     "shaped": "{kind}, which lets {rate:rate} through",
     "shaped-above": "{kind}, whose {rate:rate} are more than the line's {line:rate}",
-    "most-wait": "99 % wait at most {wait:over_seeds}",
+    "most-wait": "99 % wait at most {waits:beyond_median}",
     "whole-buffer": "1 in 100 waits for the whole buffer of {room:time}",
     "empty": "No packet crosses the link in the measured time.",
     "empty-in-some": "In {empty} of {runs} runs no packet crosses the link in the measured time.",
@@ -114,7 +114,7 @@ def text(why: Why) -> str:
             lines += [f"{head}{shown.queue}", f"  queue |{shown.spark}| peak {peak} in the first run"]
             lines += [
                 f"  delay p50 {_delay(shown.delay_p50, shown.delay_p50_half)}, "
-                f"p99 {_delay(shown.delay_p99, shown.delay_p99_half)}; "
+                f"p99 {_delay(shown.delay_p99, shown.delay_p99_half, shown.delay_p50)}; "
                 f"utilisation {share(shown.utilization)}; {_loss(shown)}",
                 "",
             ]
@@ -138,9 +138,9 @@ def highest(link: str, shown: Setting, seconds: float) -> str:
     return time(seconds) + " at the link's rate" * bool(classes)
 
 
-def _delay(seconds: float, half: float) -> str:
+def _delay(seconds: float, half: float, least: float = 0.0) -> str:
     """A mean delay, with its interval where seeds differ much; unknown where nothing crosses the link in some run."""
-    return time_over_seeds(seconds, half) if math.isfinite(seconds) else "unknown"
+    return time_over_seeds(seconds, half, least=least) if math.isfinite(seconds) else "unknown"
 
 
 def _loss(setting: Setting) -> str:

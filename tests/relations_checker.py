@@ -206,17 +206,27 @@ def differences(one: Any, other: Any, slack: float, path: str = "") -> Iterator[
     """Where two trees differ."""
     if isinstance(one, dict) and isinstance(other, dict):
         for key in sorted(one.keys() | other.keys()):
-            if key == "spare" or key.startswith(("links.spare", "flows.spare")):
+            if key == "spare" or key.startswith(("links.spare", "flows.spare")) or key.endswith(" spare"):
                 continue
             if key not in one or key not in other:
                 yield f"{path}.{key} has only the {'first' if key in one else 'second'}"
             else:
                 yield from differences(one[key], other[key], slack, f"{path}.{key}")
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for place, pair in enumerate(zip(one, other, strict=True)):
+    elif isinstance(one, list) and isinstance(other, list) and len(_kept(one)) == len(_kept(other)):
+        for place, pair in enumerate(zip(_kept(one), _kept(other), strict=True)):
             yield from differences(*pair, slack, f"{path}[{place}]")
     elif not _equal(one, other, slack):
         yield f"{path} is {str(one)[:200]}, and {str(other)[:200]}"
+
+
+def _kept(entries: list[Any]) -> list[Any]:
+    """Entries of a list but those about the bystander alone."""
+
+    def is_its_own(entry: Any) -> bool:
+        fields = entry if isinstance(entry, dict) else {}
+        return fields.get("subject") == "spare" or " of spare," in str(fields.get("how", ""))
+
+    return [entry for entry in entries if not is_its_own(entry)]
 
 
 def _equal(one: Any, other: Any, slack: float) -> bool:

@@ -138,3 +138,15 @@ def test_planted_faults_break_a_relation(name: str) -> None:
             planted.enter_context(fault)
         _, faults = related(relation, seed)
     assert faults
+
+
+def test_effects_on_the_bystander_alone_are_left_out() -> None:
+    """`why` also says what its queue does to the class that only the second question has: no other number changes."""
+    effects = [{"subject": "link", "before": 0.036}]
+    more = [*effects, {"subject": "spare", "before": 0.006}]
+    evidence = [{"how": "median wait, mean over 8 seeds"}]
+    others = [*evidence, {"how": "goodput of spare, mean over 8 seeds"}]
+    one = {"effects": effects, "evidence": evidence, "numbers": {}}
+    other = {"effects": more, "evidence": others, "numbers": {"goodput spare": 1.0}}
+    assert list(differences(one, other, 0.0)) == []
+    assert list(differences(one, other | {"effects": [{"subject": "link", "before": 0.04}]}, 0.0)) != []

@@ -305,7 +305,8 @@ def test_summary_does_not_depend_on_the_length_of_the_run() -> None:
         duration="60 s",
         measure="20 s .. 60 s",
     )
-    short, long = (ac.fluid(swinging, duration=duration).summary for duration in ("60 s", "20 min"))
+    lengths = (swinging.with_({"scenario.duration": duration}) for duration in ("60 s", "20 min"))
+    short, long = (ac.fluid(scenario).summary for scenario in lengths)
     assert np.allclose(short, long, rtol=1e-3)
     assert short.loc["links.bottleneck.queue", "largest"] == pytest.approx(71.4, rel=1e-3)
 

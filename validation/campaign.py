@@ -2,7 +2,7 @@
 Put what a command says of random scenarios beside its checker, and count.
 
 ``python validation/campaign.py KIND COUNT [FIRST SEED] [--store FILE] [--packets N]`` asks one kind of question of so
-many random scenarios: ``run`` (its report), ``why``, ``stability``, ``compare``, ``tune``, ``verdicts`` (whether
+many random scenarios: ``run`` (its report), ``why``, ``covering`` (``why`` of links that cross every two features), ``stability``, ``compare``, ``tune``, ``verdicts`` (whether
 variants that are the same system get the same answer; runs that do not tell are continued for up to N packets), or
 ``relations`` (whether the answers to two questions are bound as they have to be). With a store it resumes after being
 killed.
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import compare_sentences
+import covering_sentences
 import relations
 import run_sentences
 import stability_sentences
@@ -64,6 +65,7 @@ class Kind(Protocol):
 KINDS: dict[str, Kind] = {
     "run": run_sentences,
     "why": why_sentences,
+    "covering": covering_sentences,
     "stability": stability_sentences,
     "compare": compare_sentences,
     "tune": tune_sentences,

@@ -59,7 +59,9 @@ def _fresh(runs: _Runs, tree: Mapping[str, Any], predicate: str, seeds: range) -
 def _longer(tree: Mapping[str, Any], link: str, stream: bool) -> dict[str, Any]:
     ends = any(flow["traffic"]["kind"] == "transfer" for flow in tree["flows"])
     window = [text.strip() for text in str(tree["scenario"]["measure"]).split("..")]
-    if tree.get("change") or ends or len(window) < 2:
+    rates = [entry["rate"] for entry in tree["link"]]
+    steps = any(not isinstance(rate, str) and rate.get("repeat", "never") == "never" for rate in rates)
+    if tree.get("change") or ends or steps or len(window) < 2:
         return dict(tree)
     begin, end = (float(ac._core.quantity(text)[0]) for text in window)
     measured = LONGER * (end - begin)

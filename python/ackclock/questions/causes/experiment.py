@@ -25,7 +25,7 @@ from ...experiment.runner import parallel
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
 from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, sized
 from .measures import Numbers, longest_wait, lost, numbers, on_way
-from .scales import CYCLES, Length, alike, carried, lasting, needed, once, pace, room, timed
+from .scales import CYCLES, Length, alike, carried, lasting, needed, once, pace, policed, room, timed
 from .sentences import Evidence, Sentence
 from .shapers import filters_acks, fixed, held
 from .symptoms import AHEAD, SHARES, STREAM_LOSS, SYMPTOMS, Measured, Symptom, applies, slight, wait_limit
@@ -441,7 +441,8 @@ def chosen(tree: Tree) -> str:
 
 def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int) -> tuple[Evidence | _Open, Measured]:
     """Judge a symptom; with more seeds, and where the answer is to be sure with longer runs, until it is decided."""
-    least = symptom.seeds
+    # before a policer flows lock into one of several patterns by their seed
+    least = WHY.seeds[1] if policed(link_of(tree, lab.link)) else symptom.seeds
     few = len(present.numbers) < least and not present.swings(symptom)
     if few and not lab.hopeless(tree, present.factor, present.numbers, least):
         present = lab.measure(f"present, {_seeds(least)}", tree, least, seed, present.factor, traces=True, least=least)
@@ -475,7 +476,7 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         how = ", ".join(
             [_times(effort.longer)] * (effort.longer > 1) + [_seeds(effort.seeds)] * (effort.seeds > WHY.seeds[0])
         )
-        seeds = effort.seeds
+        seeds = max(effort.seeds, least)
         if lab.budget <= WHY.packets and lab.hopeless(tree, effort.longer, present.numbers, least):
             return _cannot_tell(lab, present, symptom, evidence), present
         again = lab.measure(f"present, {how}", tree, seeds, seed, effort.longer, traces=True, least=least)

@@ -74,8 +74,9 @@ def taken(tree: Mapping[str, Any], name: str, packets: float, octets: float) -> 
     Given how many packets of how many bytes were sent. It is counted between the smallest and the largest that cross
     the link: cells make those between them differ by one at most.
     """
-    kind, cake = scheduler(link_of(tree, name))
-    if kind != "cake" or cake["bandwidth"] == "unlimited" or not packets:
+    link = link_of(tree, name)
+    kind, cake = scheduler(link)
+    if kind != "cake" or cake["bandwidth"] == "unlimited" or let_through(link) != held(link) or not packets:
         return 1.0
     sizes = [_number(flow["packet_size"]) for flow in tree["flows"] if name in flow["path"]]
     sizes += [_number(flow["ack_size"]) for flow in tree["flows"] if "ack_size" in flow and name in returning(flow)]

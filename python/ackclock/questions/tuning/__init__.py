@@ -35,6 +35,8 @@ from .theory import Check, Coexistence, Place, Theory, check, coexisting, left_o
 
 __all__ = ["Compromise", "Need", "Other", "TuneError", "Tuned", "tune"]
 
+TOGETHER: Final = 50
+"""Settings looked at together where one that meets the demands is enough."""
 TRIES: Final = 4
 """Searches with a smaller target, where packets wait longer than the equations say."""
 LESS: Final = 0.9
@@ -302,17 +304,19 @@ class _Tuning:
                 return queue, margins, tips
         return None
 
-    def _corners(self, goal: Problem, points: Iterable[dict[str, float]] | None = None) -> list[tuple[float, Queue]]:
-        """
-        Settings that meet the demands at all corners, with the speed of the slowest corner.
-
-        The corners are looked at in the order of `points`, by default their own.
-        """
+    def _corners(self, goal: Problem) -> list[tuple[float, Queue]]:
+        """Settings that meet the demands at all corners, with the speed of the slowest corner."""
         self.nearest: tuple[float, Place | None] = (-math.inf, None)
         left = list(rounded(self.family, goal, goal.need.target, self.device))
         self.tried += len(left)
+        return self._meeting(goal, left, goal.corners())
+
+    def _meeting(
+        self, goal: Problem, left: list[Queue], points: Iterable[dict[str, float]]
+    ) -> list[tuple[float, Queue]]:
+        """Return the settings that meet the demands at all points, with the speed of the slowest point."""
         slowest = [math.inf] * len(left)
-        for point in points or goal.corners():  # those that fail at a corner need not be looked at elsewhere
+        for point in points:  # those that fail at a corner need not be looked at elsewhere
             places = self._screened(goal, left, point)
             kept = []
             for queue, place, speed in zip(left, places, slowest, strict=True):
@@ -397,7 +401,9 @@ class _Tuning:
         """Whether there is a setting for all corners; those known best come first and leave less to look at."""
         points = sorted(goal.corners(), key=lambda point: -len(self.places.get(_key(point), {})))
         try:
-            return bool(self._corners(goal, points))
+            queues = list(rounded(self.family, goal, goal.need.target, self.device))
+            parts = (queues[start : start + TOGETHER] for start in range(0, len(queues), TOGETHER))
+            return any(self._meeting(goal, part, points) for part in parts)
         except DeviceError:  # of a demand that nobody made
             return False
 

@@ -318,8 +318,32 @@ def _idle(run: Any, runs: _Runs) -> float:
     return 1 - float(run.links.loc[runs.link, "utilization"])  # a share of the time: bytes do not tell it
 
 
+LATE = 0.05
+"""Flows that are there for all but this part of the measured time have a share."""
+
+
 def _uneven(run: Any, runs: _Runs) -> float:
-    return uneven(run.flows["goodput"][run.flows["class"].isin(_greedy(run, runs.link))])
+    goodputs = []
+    for name in _greedy(run, runs.link):
+        rows = run.flows[run.flows["class"] == name].iloc[: _always(run, name)]
+        goodputs += list(rows["goodput"][rows["start"] <= run.window[0] + LATE * (run.window[1] - run.window[0])])
+    return uneven(goodputs) if len(goodputs) > 1 else math.nan
+
+
+def _always(run: Any, name: str) -> int:
+    """So many flows of a class are there in nearly all of the measured time; the last of a class leave first."""
+    (flow,) = (entry for entry in run._scenario["flows"] if entry["name"] == name)
+    begin, end = run.window
+    late = end - LATE * (end - begin)
+    stop = str(flow.get("stop", "never"))
+    if stop != "never" and float(ac._core.quantity(stop)[0]) < late:
+        return 0
+    counts = [int(flow["count"])]
+    for change in run._scenario.get("change", []):
+        at = float(ac._core.quantity(str(change["at"]))[0])
+        if change.get("flows") == name and "count" in change and at < late:
+            counts = [*counts, int(change["count"])] if at > begin else [int(change["count"])]
+    return min(counts)
 
 
 def _rtt(run: Any, runs: _Runs) -> float:

@@ -204,7 +204,7 @@ def test_packets_at_the_ends_of_each_run_widen_an_interval(half: float, right: b
 @pytest.fixture(scope="module")
 def shares() -> tuple[checkers._Runs, float]:
     """Three runs of two flows, and half the interval of what they share."""
-    flows = [ac.flows(1, kind, name=kind, rtt="20 ms", start="uniform 0 s .. 1 s") for kind in ("cubic", "reno")]
+    flows = [ac.flows(1, kind, name=kind, rtt="20 ms", start="uniform 0 s .. 0.4 s") for kind in ("cubic", "reno")]
     link = ac.dumbbell(rate="4 Mbit/s", queue={"capacity": "20 packets"}, flows=flows, duration="9 s")
     runs = checkers._Runs({"present": {"scenario": dict(link.canonical), "seeds": [1, 2, 3]}}, "bottleneck")
     seeds = interval_checker.over_seeds(runs.values("present", checkers._uneven))

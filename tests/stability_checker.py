@@ -319,6 +319,10 @@ def check_answer(answer: Any, draw: random.Random, *, runs: bool = True, looks: 
     of = answer.of
     wrong = []
     if of.unstable_roots is not None:
+        verdict = "Neutral" if of.neutral else "Stable" if of.stable else "Unstable"
+        if answer.sentence.split()[0].rstrip(".:;") != verdict:
+            wrong.append(f"{answer.sentence!r}: {verdict}")
+    if of.unstable_roots is not None and not of.neutral:
         here = [place.verdict for place in places(of.scenario, of.choices)]
         if of.stable not in here and None not in here:
             wrong.append(f"{'Stable' if of.stable else 'Unstable'}, but the equilibrium is not")

@@ -9,7 +9,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.core.tc.scenarios import export_tc, import_tc
-from ackclock.present.text.why import highest
+from ackclock.present.text.why import classes, highest
 from ackclock.questions import causes
 from ackclock.questions.causes import shapers
 from ackclock.questions.causes.ablations import by_host
@@ -93,7 +93,6 @@ def test_sqm_at_85_per_cent_leaves_a_part_of_the_link() -> None:
     assert waits(scenario)["modem"][1] == pytest.approx(0.85, abs=0.01)
 
 
-@pytest.mark.usefixtures("brief_people")
 def test_a_link_that_a_shaper_leaves_idle_is_judged_unasked() -> None:
     """ "No symptom was found" of a router at 40 % of its modem's rate: links that were not busy were left out."""
     link = {"name": "port", "rate": "1 Gbit/s"}
@@ -103,6 +102,7 @@ def test_a_link_that_a_shaper_leaves_idle_is_judged_unasked() -> None:
     assert [name for name, *_ in why.every] == ["router", "modem"]  # not the port behind, which could carry no more
     assert "modem: " in why.sentence
     assert "the cause is the shaper at router, which lets" in why.sentence
+    assert list(classes(why).columns)[:3] == ["flows", "goodput now", "goodput instead"]  # of the modem's setting
 
 
 def test_cells_that_cake_does_not_count() -> None:

@@ -270,7 +270,7 @@ def _device(setting: Setting) -> str:
 def classes(why: Why) -> TextTable:
     """Return what the classes of flows get, now and instead."""
     counts = {str(flow["name"]): int(flow["count"]) for flow in why.scenario.canonical["flows"]}
-    settings = {"now": why.present} | ({"instead": why.other} if why.other else {})
+    settings = _settings(why)
 
     def column(show: Callable[[ClassNumbers], str], of: Setting) -> dict[str, str]:
         return {name: show(of.classes[name]) for name in why.present.classes}
@@ -290,9 +290,15 @@ def classes(why: Why) -> TextTable:
     )
 
 
+def _settings(why: Why) -> dict[str, Setting]:
+    """The present setting, and the other of the first judged link that has one: its runs are those of all."""
+    other = next((own for *_, own, _ in why.every if own is not None), None)
+    return {"now": why.present} | ({"instead": other} if other else {})
+
+
 def transfers(why: Why) -> TextTable | None:
     """Return the median completion times of the classes with transfers, now and instead; None without any."""
-    settings = {"now": why.present.classes} | ({"instead": why.other.classes} if why.other else {})
+    settings = {key: own.classes for key, own in _settings(why).items()}
     names = [name for name, row in why.present.classes.items() if math.isfinite(row.completion)]
     times = {key: {name: _known(of[name].completion, time) for name in names} for key, of in settings.items()}
     return TextTable("median transfer", times) if names else None

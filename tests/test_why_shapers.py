@@ -207,6 +207,17 @@ def test_cake_by_host_holds_a_rate_where_the_queue_forms_elsewhere() -> None:
     assert _queues(ac.Scenario(own).canonical, {"l": 0.03})[2] == {"l": 1.0}
 
 
+def test_cake_at_what_arrives_goes_through_an_ifb() -> None:
+    """Lines of both ways set a root of DEV: that of the way down would have held the way up to 950 kbit/s."""
+    why = ac.why(down="1 Mbit/s", up="100 Mbit/s", rtt="20 ms")
+    lines = {name: other.tc for name, _, other, _ in why.every if other is not None}
+    assert lines["down"].endswith(
+        "tc qdisc replace dev ifb4wan root cake bandwidth 950kbit diffserv3 triple-isolate nowash egress ack-filter "
+        "rtt 100ms raw"
+    )
+    assert "ifb" not in lines["up"]
+
+
 @pytest.mark.parametrize(
     ("rate", "incoming", "part"),
     [("1 Gbit/s", False, 1), ("1 Gbit/s", True, 0.95), ("10 Gbit/s", False, 1), ("2 Gbit/s", False, 0.95)],

@@ -115,12 +115,13 @@ def other_queue(
         words = _words(queue, link_of(tree, name), parts[name])
         other = replace(_averaged_at(lab, changed, name, after, seed, words, parts[name]), filters_acks=name in spared)
         if "target" not in queue:
-            settings[name] = _over(_in_tc(other, changed, name), tree, name)
+            other = _in_tc(other, changed, name)
+            settings[name] = _incoming(other) if name in incoming else _over(other, tree, name)
             continue
         if shapers.shapeable(link_of(tree, name), tree):
             rate = carried(link_of(tree, name))
-            other = _with_commands(other, rate, queue, shapes=parts[name] < 1, incoming=name in incoming)
-        settings[name] = other if name in incoming else _over(other, tree, name)
+            other = _with_commands(other, rate, queue, shapes=parts[name] < 1)
+        settings[name] = _incoming(other) if name in incoming else _over(other, tree, name)
     for name in judged:
         if name not in queues:
             words = str(state("remedies.as-now", queue=cake or "FQ-CoDel", links=listed(list(queues))))
@@ -522,14 +523,18 @@ def _rounded(seconds: float) -> str:
     return f"{math.ceil(seconds * 1e5 - 1e-9) / 100:g}"
 
 
-def _with_commands(setting: Setting, bits: float, queue: dict[str, Any], *, shapes: bool, incoming: bool) -> Setting:
+def _with_commands(setting: Setting, bits: float, queue: dict[str, Any], *, shapes: bool) -> Setting:
     """Add the commands that make it; behind a shaper a little below the link's rate, the queue forms before it."""
     target, interval = (queue[key].replace(" ", "") for key in ("target", "interval"))
     inner = f"fq_codel target {target} interval {interval} quantum 1514"
-    if shapes:
-        lines, undo = shaped(bits, rate_text(bits, 9), inner), [FREED]
-    else:
-        lines, undo = [f"tc qdisc replace dev DEV root {inner}  # {state('remedies.port', rate=bits)}"], [FREED]
-    if incoming:
-        lines, undo = through_ifb(lines)
+    plain = [f"tc qdisc replace dev DEV root {inner}  # {state('remedies.port', rate=bits)}"]
+    lines = shaped(bits, rate_text(bits, 9), inner) if shapes else plain
+    return replace(setting, tc="\n".join(lines), undo=FREED)
+
+
+def _incoming(setting: Setting) -> Setting:
+    """Return a setting whose commands queue what arrives at DEV, which redirects it."""
+    if not setting.tc:
+        return setting
+    lines, undo = through_ifb(setting.tc.split("\n"))
     return replace(setting, tc="\n".join(lines), undo="\n".join(undo))

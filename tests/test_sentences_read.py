@@ -465,8 +465,8 @@ def test_a_slow_link_is_in_its_own_unit() -> None:
     nobody: Any = None
     setting = Setting("FQ-CoDel", "", "", 0.0, 0.0, 1.0, 0.0, "", 0.0, nobody)
     queue = {"target": "5 ms", "interval": "100 ms"}
-    assert "95 % of 64 kbit/s" in _with_commands(setting, 64e3, queue, False).tc
-    assert "95 % of 123.4567 Mbit/s" in _with_commands(setting, 123.4567e6, queue, False).tc
+    assert "95 % of 64 kbit/s" in _with_commands(setting, 64e3, queue, shapes=True).tc
+    assert "95 % of 123.4567 Mbit/s" in _with_commands(setting, 123.4567e6, queue, shapes=True).tc
 
 
 def test_controls_have_their_own_names() -> None:

@@ -152,8 +152,8 @@ def test_transfers_take_as_long_now_and_instead_as_is_said() -> None:
     now, instead = runs("now", 2.0, 2.1), runs("instead", 0.5, 0.6)
     (effect,) = (entry for entry in effects(now, instead, {"link": 1.0}) if entry.key == "completion")
     assert (effect.subject, effect.before, effect.after, effect.better) == ("files", 2.05, 0.55, True)
-    settings = (SimpleNamespace(classes=setting.numbers[0].classes) for setting in (now, instead))
-    answer: Any = SimpleNamespace(**dict(zip(("present", "other"), settings, strict=True)))
+    present, other = (SimpleNamespace(classes=setting.numbers[0].classes) for setting in (now, instead))
+    answer: Any = SimpleNamespace(present=present, every=[("link", present, other, None)])
     table = transfers(answer)
     assert table is not None
     assert table.columns == {"now": {"files": "2 s"}, "instead": {"files": "500 ms"}}

@@ -42,22 +42,13 @@ MOST = 4.409
 """The score of R = 93.2, all defaults of G.107: no call has more."""
 
 
-def _mos(*scores: float) -> str:
-    """Mean opinion scores with one digit, or more where the like of one stands for two categories."""
-    for places in (1, 2):
-        texts = [f"{score:.{places}f}" for score in scores]
-        if not any(abs(float(text) - limit) <= 0.5 * 10**-places for text in texts for limit in LIMITS):
-            return " to ".join(texts)
-    return " to ".join(f"{score:.3f}" for score in scores)
-
-
 def _call(setting: Mapping[str, Any]) -> tuple[str, str]:
     """The score and the words of a call, over the interval of the score."""
     mean, half = setting["call"]["mos"], setting["half"]["mos"]
     low, high = max(mean - half, 1.0), min(mean + half, MOST)
     users = [USERS[sum(score < limit for limit in LIMITS)] for score in (low, high)]
-    one = users[0] == users[1] and round(low, 1) == round(high, 1)
-    return _mos(mean) if one else _mos(low, high), " to ".join(sorted({*users}, key=users.index))
+    scores = [f"{score:.1f}" for score in (low, high)]
+    return " to ".join(sorted({*scores})), " to ".join(sorted({*users}, key=users.index))
 
 
 def wrong(answer: Mapping[str, Any]) -> list[str]:

@@ -158,12 +158,12 @@ def test_a_bound_beside_others_is_paired_by_seed() -> None:
 
 def test_intervals_of_shares_end_where_shares_do() -> None:
     """ "60 ± 103%" of the packets."""
-    assert show((0.1, 0.9, 0.8), "%") == "60 [0, 100]%"
-    assert show((0.1, 0.9, 0.8), "% of a rate") == "60 [0, 168]%"
+    assert show((0.1, 0.9, 0.8), "%") == "60 [0, 100] %"
+    assert show((0.1, 0.9, 0.8), "% of a rate") == "60 [0, 168] %"
     assert show((0.1, 0.9, 0.8), "s") == "0.6 ± 1.1 s"
-    assert show((0.50, 0.51, 0.52), "%") == "51.0 ± 2.5%"
-    assert show((0.99, 0.999, 1.0), "%") == "99.6 [98.3, 100.0]%"
-    assert show((1.0, 1.0), "%") == "100%"
+    assert show((0.50, 0.51, 0.52), "%") == "51.0 ± 2.5 %"
+    assert show((0.99, 0.999, 1.0), "%") == "99.6 [98.3, 100.0] %"
+    assert show((1.0, 1.0), "%") == "100 %"
     assert show((0.99, 0.999, 1.0), "index") == "0.996 [0.983, 1.000]"
 
 

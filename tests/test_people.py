@@ -13,7 +13,7 @@ from ackclock.analysis.voice import Call
 from ackclock.core.devices import IFB
 from ackclock.core.units import time
 from ackclock.present.cli import main
-from ackclock.present.text.people import _mos, footnote, sentence, table
+from ackclock.present.text.people import footnote, sentence, table
 from ackclock.questions.causes.scales import Length, timed
 from ackclock.questions.home import home
 from ackclock.questions.people import GRADES, PAGE, Experience, People, own_call, people
@@ -354,13 +354,6 @@ def test_a_stream_unlike_a_call_or_in_a_class_of_its_own_is_no_call() -> None:
     assert own_call(slow, "down") is None  # its packets take a millisecond longer than a ping's
 
 
-def test_one_mos_is_not_said_of_two_satisfactions() -> None:
-    """ "MOS 4.3 (satisfied)" stood beside "MOS 4.3 (very satisfied)"."""
-    ratings = (93.0, 90.0, 89.9, 88.0, 75.0)
-    said = [_mos(Call(rating, 0.1, 0.05, 0.0, 0.0).mos) for rating in ratings]
-    assert said == ["4.4", "4.339", "4.337", "4.29", "3.8"]
-
-
 def test_a_mos_and_its_satisfaction_are_said_as_far_as_seeds_tell() -> None:
     """ "MOS 3.8 (some users dissatisfied)" of seeds that had 3.4, 3.7 and 4.4."""
 
@@ -373,6 +366,7 @@ def test_a_mos_and_its_satisfaction_are_said_as_far_as_seeds_tell() -> None:
         assert f"a call has {shown})" in sentence(people)
         return shown
 
-    assert said(66.0, 72.0, 92.0) == "MOS 2.64 to 4.41 (nearly all users dissatisfied to very satisfied"
+    assert said(66.0, 72.0, 92.0) == "MOS 2.6 to 4.4 (nearly all users dissatisfied to very satisfied"
     assert said(74.0, 75.0, 76.0) == "MOS 3.7 to 3.9 (some users dissatisfied"
+    assert said(90.1, 90.0, 89.9) == "MOS 4.3 (satisfied to very satisfied"
     assert said(75.0, 75.0, 75.1) == "MOS 3.8 (some users dissatisfied"

@@ -138,20 +138,8 @@ def _call(experience: Experience) -> tuple[str, str]:
     ends = [min(max(experience.mos + k * half, 1.0), best) for k in (-1, 1)]
     limits = {mean_opinion_score(least): words for least, words in SATISFACTION}
     words = [next((own for limit, own in limits.items() if end >= limit), "not recommended") for end in ends]
-    if words[0] == words[1] and f"{ends[0]:.1f}" == f"{ends[1]:.1f}":
-        ends = [experience.mos]
-    return f"MOS {_mos(*ends)}", " to ".join(dict.fromkeys(words))
-
-
-def _mos(*scores: float) -> str:
-    """Mean opinion scores, with the digits that show on which side of a limit of satisfaction each lies."""
-    limits = [mean_opinion_score(least) for least, _ in SATISFACTION]
-
-    def shows(places: int) -> bool:
-        return all(abs(round(score, places) - limit) > 0.5 / 10**places for score in scores for limit in limits)
-
-    places = next(filter(shows, (1, 2)), 3)
-    return " to ".join(f"{score:.{places}f}" for score in scores)
+    scores = [f"{score:.1f}" for score in ends]
+    return f"MOS {' to '.join(dict.fromkeys(scores))}", " to ".join(dict.fromkeys(words))
 
 
 def _short(experience: Experience) -> str:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ...core.intervals import Interval
 
 UNITS: Mapping[str, tuple[str, float]] = {
-    "%": ("%", 100.0),
-    "% of a rate": ("%", 100.0),
+    "%": (" %", 100.0),
+    "% of a rate": (" %", 100.0),
     "ms": (" ms", 1e3),
     "s": (" s", 1.0),
     "": ("", 1.0),

@@ -528,19 +528,21 @@ def _queue(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
     ones = runs.of(key)
     # histograms are too coarse for intervals of few seeds
     for phrase, column in (("median wait is", "delay_p50"), ("wait at most", "delay_p99")):
-        width = r" ± ([0-9.e+-]+) (us|ms|s)| \[0 (?:us|ms|s), ([0-9.e+-]+) (us|ms|s)\]"
+        width = r" ± ([0-9.e+-]+) (us|ms|s)| \[([0-9.e+-]+) (us|ms|s), ([0-9.e+-]+) (us|ms|s)\]"
         stated = re.search(rf"{phrase} ([0-9.e+-]+) (us|ms|s)(?:{width})?", text)
         value, half = _interval([float(run.links.loc[runs.link, column]) for run in ones])
         if stated is None or len(ones) < 2:
             continue
+        most = max(half, 1.1 * checkers.over_time(ones, runs, column))
         if stated[5] is not None:
-            if not half > 0.98 * value or abs(_seconds(stated[5], stated[6]) - value - half) > 0.06 * half:
+            low, high = (_seconds(stated[k], stated[k + 1]) for k in (5, 7))
+            if not most > 0.98 * (value - low) or not 0.94 * half < high - value < 1.06 * most:
                 yield f"{text}: [{value - half:.3g} s, {value + half:.3g} s]"
             continue
-        if stated[3] is None and half > 0.11 * value:
+        if stated[3] is None and half > 0.012 * value:
             yield f"{text}: ± {half:.3g} s is not said"
-        if stated[3] is not None and not 0.94 * half - 1e-6 < _seconds(stated[3], stated[4]) < 1.06 * half + 1e-6:
-            yield f"{text}: ± {half:.3g} s"
+        if stated[3] is not None and not 0.94 * half - 1e-6 < _seconds(stated[3], stated[4]) < 1.06 * most + 1e-6:
+            yield f"{text}: ± {half:.3g} s, {most:.3g} s at most"
     if checkers._entry(ones[0], runs).get("service", "none") != "none":
         return
     samples = [sorted(_sampled(run, runs)) for run in ones]
@@ -643,6 +645,9 @@ def _paired(effects: Iterable[Mapping[str, Any]], sentence: Mapping[str, Any], r
         if effect["key"] == "goodput" and seeds > 1:
             sides = (in_parts(own.of(key), {effect["subject"]}, sum) for key in evidence["runs"])
             most = max(half, math.hypot(*sides))
+        elif effect["key"] in ("delay_p50", "delay_p99", "loss", "rate"):
+            sides = (checkers.over_time(own.of(key), own, effect["key"]) for key in evidence["runs"])
+            most = max(half, 1.1 * math.hypot(*sides))
         slack = 0.03 * half + 2e-3 * factor * max(map(abs, [*now, *then])) + 1e-6
         if effect["key"] == "rate":  # what a bucket holds at a window's ends is in one seed, and not in another
             slack += 4 * checkers._ends(own.of(evidence["runs"][0])[0], own)

@@ -19,7 +19,7 @@ from scipy import stats
 
 import ackclock as ac
 import wire_checker
-from interval_checker import ended, in_parts, over_seeds, uneven
+from interval_checker import ended, in_parts, in_pieces, over_seeds, uneven
 
 CLOSE = 0.02
 """Numbers count as equal up to this part: texts have three digits, traces are sampled."""
@@ -461,8 +461,26 @@ def _interval(evidence: dict[str, Any], runs: _Runs, key: str, what: Any, senten
         most = max(half, in_parts(runs.of(key), _greedy(runs.of(key)[0], runs.link), uneven))
     if "stream" in sentence["predicate"]:
         most = math.inf  # packets are counted, too
+    elif what is not _uneven:
+        keys = {_idle: "rate", _lost: "loss", _lost_in_all: "loss"}
+        most = max(half, 1.1 * over_time(runs.of(key), runs, keys.get(what, "delay_p50")))
     assert half * (1 - CLOSE) - slack <= stated <= most * (1 + CLOSE) + slack, (sentence["text"], stated, half, most)
     return stated
+
+
+def over_time(ones: list[Any], runs: _Runs, key: str) -> float:
+    """Half the interval of a wait, a loss or the time in use over the time of the runs, from their samples."""
+    if key in ("delay_p50", "delay_p99"):
+        part = 50 if key == "delay_p50" else 99
+        return in_pieces([_sampled(run, runs) for run in ones], lambda piece: float(np.percentile(piece, part)))
+    rows = []
+    for run in ones:
+        begin, end = run.window
+        name = "link_utilization" if key == "rate" else "link_drops"
+        trace = run.traces[name].sel(link=runs.link, time=slice(begin, end)).values.astype(float)
+        lost = _lost(run, runs) * (trace.size - 1) / max(trace[-1] - trace[0], 1.0)
+        rows.append(trace if key == "rate" else lost * np.diff(trace))
+    return in_pieces(rows, lambda piece: float(np.mean(piece)))
 
 
 def _wait_limit(run: Any, runs: _Runs) -> float:
@@ -548,7 +566,8 @@ def _healthy(sentence: dict[str, Any], runs: _Runs) -> None:
     for evidence in sentence["evidence"]:
         (limit,) = [value for word, value in limits.items() if word in evidence["how"]]
         _near(evidence["limit"], limit, sentence, 1e-6)
-    said = re.findall(r"([0-9.e+-]*[0-9]) ?(us|ms|s|%)(?= |,)", sentence["text"])
+    shown = re.sub(r" ± [0-9.]+ (us|ms|s|%)| \[[^]]*\]|\(1 in 100: [^)]*\)", "", sentence["text"])
+    said = re.findall(r"([0-9.e+-]*[0-9]) ?(us|ms|s|%)(?= |,)", shown)
     on_wire = [_wire_lost] * (runs.mean(key, _wire_lost) > 0)
     stated = (_wait(0.5), _lost, *on_wire, lambda entry, runs: 1 - _idle(entry, runs))
     for (text, unit), what in zip(said, stated, strict=True):
@@ -689,7 +708,7 @@ def _preferred(answer: dict[str, Any], text: str) -> None:
     said = re.search(r"Preferring (delay|rate), (it is|the present queue is|neither is) better", text)
     if said is None:
         return
-    keys = ("delay_p50", "delay_p99") if said[1] == "delay" else ("rate",)
+    keys = ("delay_p50", "delay_p99", "one_way_p99") if said[1] == "delay" else ("rate",)
     apart = [effect["after"] - effect["before"] for effect in answer["effects"] if effect["key"] in keys]
     gains = [-value if said[1] == "delay" else value for value in apart]
     if said[2] == "it is":

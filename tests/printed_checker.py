@@ -115,15 +115,31 @@ def _setting(text: str, part: Mapping[str, Any], name: str, setting: Mapping[str
     keys = ("delay_p50", "delay_p99", "utilization", "loss")
     for key, shown in zip(keys, match.groups(), strict=True):
         if setting[key] is not None:
-            wire = [setting["wire_loss"]] if key == "loss" and setting["wire_loss"] else []
-            faults += _near(f"{head}: {key}", shown, [setting[key], *wire, *_over_seeds(setting, key)])
+            all_of = [key, "wire_loss"] if key == "loss" and setting["wire_loss"] else [key]
+            stated = [number for own in all_of for number in (setting[own], *_over_seeds(setting, own))]
+            faults += _near(f"{head}: {key}", shown, stated)
     return faults
 
 
 def _over_seeds(setting: Mapping[str, Any], key: str) -> list[float]:
-    """What stands after a wait whose interval over the seeds is more than a tenth of it, and is not printed as zero."""
+    """
+    What stands after a number whose interval over the seeds is wide, and is not printed as zero.
+
+    Of a wait it is wide from a hundredth of it on, of a share from 0.1 % on, or a twentieth of a small one.
+    """
     value, half = setting[key], setting.get(f"{key}_half", 0.0)
-    return [] if half <= max(0.1 * value, NOTHING) else [half] if half <= value else [0.0, value + half]
+    if key.startswith("delay"):  # a percentile is no less than the median
+        least = min(setting["delay_p50"], value) if key == "delay_p99" else 0.0
+        ends = [half] if value - half >= least else [least, value + half]
+        return [] if half <= max(0.01 * value, NOTHING) else ends
+    inside = half <= value and half <= 1 - value
+    return (
+        []
+        if half <= min(1e-3, 0.05 * value)
+        else [half]
+        if inside
+        else [max(value - half, 0.0), min(value + half, 1.0)]
+    )
 
 
 def _rows(text: str, head: str) -> dict[str, str]:

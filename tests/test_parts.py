@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ackclock.analysis import parts
+from ackclock.analysis.oscillation import recurrence
 from ackclock.core.fairness import jain_index
 from ackclock.core.intervals import mean_interval
 
@@ -89,3 +90,15 @@ def test_a_rate_that_never_changes_is_known() -> None:
     drift = parts.in_time([of(np.arange(64.0))] * 3)
     assert not drift.settled
     assert drift.half > 64
+
+
+def test_a_series_repeats_itself_after_its_cycle() -> None:
+    """Few cycles of a sawtooth and many, with noise; none in what forgets itself, quickly or slowly, or never moves."""
+    for cycles in (1.6, 2.2, 3.3, 7.7, 20.3):
+        at = cycles * np.arange(1000) / 1000
+        saw = at % 1 + 0.02 * np.random.default_rng(1).standard_normal(1000)
+        times = cycles * recurrence(saw) / 1000
+        assert times == pytest.approx(max(round(times), 1), rel=5e-3)
+    for memory in (0.0, 0.9, 0.99, 0.997):
+        assert all(math.isnan(recurrence(noise(k, 1000, memory))) for k in range(20))
+    assert math.isnan(recurrence(np.full(1000, 3.0)))

@@ -3,7 +3,16 @@
 import pytest
 
 from ackclock import _core
-from ackclock.core.units import interval, rate_text, share, share_within, time, time_within
+from ackclock.core.units import (
+    interval,
+    rate_text,
+    share,
+    share_over_seeds,
+    share_within,
+    time,
+    time_over_seeds,
+    time_within,
+)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +48,18 @@ def test_time(seconds: float, text: str) -> None:
 )
 def test_nothing_rounds_to_none_or_all(part: float, text: str) -> None:
     assert share(part) == text
+
+
+def test_intervals_of_means_stand_where_digits_would_be_false() -> None:
+    assert time_over_seeds(0.0157, 0.0001) == "15.7 ms"
+    assert time_over_seeds(0.0157, 0.001) == "15.7 ms ± 1.0 ms"
+    assert share_over_seeds(0.932, 0.0009) == "93.2 %"
+    assert share_over_seeds(0.932, 0.004) == "93.2 % ± 0.4 %"
+    assert share_over_seeds(0.9996, 0.002) == "99.96 % [99.8 %, 100 %]"
+    assert share_over_seeds(0.0002, 0.000009) == "0.02 %"
+    assert share_over_seeds(0.0002, 0.00002) == "0.0200 % ± 0.0020 %"
+    assert share_over_seeds(0.0, 0.0) == "0 %"
+    assert share_over_seeds(0.3, float("inf")) == "30.0 %"
 
 
 def test_intervals_leave_the_digits_that_are_known() -> None:

@@ -592,5 +592,6 @@ def test_traffic_with_pauses_is_compared_over_the_same_length() -> None:
     }
     for flows, alike in (([bulk], False), ([bulk, pauses], True)):
         link = ac.dumbbell(rate="5 Mbit/s", queue={"capacity": "600 ms"}, flows=flows, duration="9 s")
-        runs = ac.why(scenario=link).diagnosis.lab.record
-        assert (runs["instead: FQ-CoDel"]["length_s"] == runs["present"]["length_s"]) == alike
+        found = ac.why(scenario=link).diagnosis
+        runs = found.lab.record
+        assert (runs["instead: FQ-CoDel"]["length_s"] == runs[found.present.key]["length_s"]) == alike

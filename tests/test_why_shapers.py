@@ -307,7 +307,7 @@ def test_a_tail_that_seeds_leave_open_is_stated_with_its_interval() -> None:
     own = numbers(ac.run(home(FIFO, FIFO), trace_links=True), "modem")
 
     def said(p50: float, *tails: float) -> str:
-        runs = [replace(own, delay_p50=p50, delay_p99=tail, standing=0.9 * p50) for tail in tails]
+        runs = [replace(own, delay_p50=p50, delay_p99=tail, standing=0.9 * p50, in_time={}) for tail in tails]
         return stated(runs, tree, "modem", "a test")[1].text
 
     assert "1 in 100 waits for the whole buffer of 300 ms" in said(0.25, 0.299, 0.3, 0.298)

@@ -24,6 +24,7 @@ import cause_checker
 import fresh_checker
 import people_checker
 import printed_checker
+import window_checker
 from ackclock.errors import AnalysisError
 from checkers import _idle, _Runs, _uneven, check
 from run_checker import random_scenario
@@ -67,7 +68,7 @@ def false(answer: dict[str, Any], scenario: Any) -> list[str]:
         wrong += people_checker.wrong(answer["people"], scenario, warm=began(answer))
         wrong += people_checker.wrong_beside_the_table(answer, scenario)
         wrong += people_checker.wrong_beside_probes(answer, scenario)
-    wrong += printed_checker.wrong(answer)
+    wrong += printed_checker.wrong(answer) + window_checker.wrong(answer)
     if len(scenario.canonical["link"]) > 1 or any(
         flow["traffic"]["kind"] == "transfer" for flow in scenario.canonical["flows"]
     ):

@@ -12,13 +12,14 @@ stand in :mod:`ackclock.analysis.thresholds`.
 from ..core.fairness import jain_index, starved_flows
 from ..core.intervals import Interval, batch_means, mean_interval
 from .delay import Distribution, distribution
-from .oscillation import Oscillation, Sawtooth, find_oscillation, sawtooth
+from .oscillation import Oscillation, Sawtooth, find_oscillation, recurrence, sawtooth
 from .predicates import Verdict, is_oscillating, is_stable, is_starved, is_synchronised, is_underused
 from .synchronisation import loss_synchronisation, window_correlation
 from .thresholds import (
     OSCILLATION_AMPLITUDE,
     OSCILLATION_COHERENCE,
     OSCILLATION_SIGNIFICANCE,
+    RECURRENCE_COHERENCE,
     STABLE_DEVIATION,
     STARVED_SHARE,
     SYNCHRONISED_CORRELATION,
@@ -30,6 +31,7 @@ __all__ = [
     "OSCILLATION_AMPLITUDE",
     "OSCILLATION_COHERENCE",
     "OSCILLATION_SIGNIFICANCE",
+    "RECURRENCE_COHERENCE",
     "STABLE_DEVIATION",
     "STARVED_SHARE",
     "SYNCHRONISED_CORRELATION",
@@ -53,6 +55,7 @@ __all__ = [
     "loss_synchronisation",
     "mean_interval",
     "mean_opinion_score",
+    "recurrence",
     "satisfaction",
     "sawtooth",
     "starved_flows",

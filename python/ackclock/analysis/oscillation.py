@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core._arrays import Floats, series
-from .thresholds import OSCILLATION_COHERENCE, OSCILLATION_SIGNIFICANCE
+from .thresholds import OSCILLATION_COHERENCE, OSCILLATION_SIGNIFICANCE, RECURRENCE_COHERENCE
 
 _CYCLES = 3
 """A period is looked for up to a third of the trace: fewer cycles than that say nothing of a period."""
@@ -15,6 +15,10 @@ _SAMPLES = 4
 """Samples of the shortest period that can be seen."""
 _TROUGHS = 2
 """Troughs that bound a cycle."""
+_UNLIKE = 0.5
+"""Correlation below which a series has become unlike itself."""
+_AS_GOOD = 0.03
+"""Recurrences whose correlations differ by less are as good."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,41 @@ def find_oscillation(
     if p_value > significance or height < coherence:
         return None
     return Oscillation(interval * position, _amplitude(x, lag), height, p_value)
+
+
+def recurrence(values: ArrayLike, coherence: float = RECURRENCE_COHERENCE) -> float:
+    """Return the lag, in values, at which a series repeats itself: one flow's cycles over a queue; NaN where none does.
+
+    It is looked for from where the series has become unlike itself, up to two thirds of it: a third comes again. Each
+    lag compares the two parts of the series that overlap; the first of several that are as good counts.
+
+    >>> import numpy as np
+    >>> round(recurrence(np.arange(1000) % 270))
+    270
+    >>> recurrence(np.random.default_rng(1).standard_normal(1000))
+    nan
+    """
+    x = series(values, "values")
+    level = x - x.mean()
+    if x.size < _TROUGHS * _SAMPLES or level.std() <= 1e-9 * max(1.0, float(np.abs(x).max())):
+        return math.nan
+    lags = np.arange(2 * x.size // 3 + 1)
+    energy = np.concatenate([[0.0], np.cumsum(level**2)])
+    overlap = np.sqrt(energy[x.size - lags] * (energy[-1] - energy[lags])) / energy[-1]
+    r = _autocorrelation(x)[lags] / np.maximum(overlap, 1e-12)
+    unlike = np.flatnonzero(r < _UNLIKE)
+    peaks = lags[1:-1][(r[1:-1] > r[:-2]) & (r[1:-1] >= r[2:]) & (lags[1:-1] > unlike[:1].sum())]
+    peaks = peaks[r[peaks] >= coherence] if unlike.size else peaks[:0]
+    if not peaks.size:
+        return math.nan
+    peak = int(peaks[r[peaks] >= r[peaks].max() - _AS_GOOD][0])
+    position = _refine(r, peak)
+    for times in range(2, int(lags[-1] / position) + 1):  # a whole number of cycles tells the length of one
+        near = np.arange(round((times - 0.1) * position), min(round((times + 0.1) * position) + 1, lags[-1]))
+        if not near.size:
+            break
+        position = _refine(r, int(near[np.argmax(r[near])])) / times
+    return position
 
 
 def _best_peak(r: Floats) -> tuple[int, float, float, float] | None:

@@ -95,7 +95,7 @@ def independent(values: NDArray[np.float64]) -> bool:
     return bool(likeness(values) <= ONE_SIDED * math.sqrt((count - 2) / (count**2 - 1)))
 
 
-def _half(values: NDArray[np.float64]) -> float:
+def half(values: NDArray[np.float64]) -> float:
     """Half the interval of a mean, widened as far as a first-order autoregression with this likeness asks for."""
     alike = max(likeness(values), 0.0)
     return mean_interval(values).half * math.sqrt((1 + alike) / (1 - alike))
@@ -111,5 +111,4 @@ def in_time(runs: Sequence[Levels]) -> Spread:
     if not runs or not runs[0]:
         return Spread()
     means = [np.mean([run[level] for run in runs], axis=0) for level in range(len(runs[0]))]
-    half = max(_half(mean) for mean in means)
-    return Spread(half, settled=independent(means[TESTED]))
+    return Spread(max(map(half, means)), settled=independent(means[TESTED]))

@@ -16,6 +16,9 @@ OSCILLATION_SIGNIFICANCE: Final = 0.01
 OSCILLATION_COHERENCE: Final = 0.4
 """Least autocorrelation one period apart of a period that is believed; purely random queues rarely reach it."""
 
+RECURRENCE_COHERENCE: Final = 0.9
+"""Least correlation of a queue with itself a cycle later: then a run of whole cycles tells its numbers."""
+
 SYNCHRONISED_CORRELATION: Final = 0.5
 """Mean pairwise correlation of window traces above which flows are synchronised."""
 

@@ -10,6 +10,12 @@ from .. import _core
 
 NOTHING: Final = 1e-9
 """Times below this are the rounding of picoseconds, s."""
+SPREAD: Final = 0.01
+"""Half an interval that is more than this part of its mean is stated."""
+LAST_DIGIT: Final = 1e-3
+"""Half an interval of a share that is more than this, ..."""
+SMALL_SPREAD: Final = 0.05
+"""... or than this part of its mean, is stated: shares below 1 % have two digits."""
 DIGITS: Final = 5
 """Digits of a value beside its interval at most."""
 
@@ -119,14 +125,27 @@ def percent(part: float, sign: str = "") -> str:
 
 def share_within(part: float, half: float) -> str:
     """
-    Return a share with half its interval: "2.1 % ± 0.4 %".
+    Return a share with half its interval: "2.1 % ± 0.4 %", "6.833 % ± 0.078 %".
 
     Where the interval reaches beyond 0 or 1, what it leaves of that range: "99.96 % [97.8 %, 100 %]".
     """
     low, high = part - half, part + half
     if low >= 0 and high <= 1:
-        return f"{share(part)} ± {share(half)}"
+        value, wide = share(part), share(half)
+        if len(value.partition(".")[2]) < len(wide.partition(".")[2]):
+            value, wide = (f"{text} %" for text in _within(100 * part, 100 * half))
+        return f"{value} ± {wide}"
     return f"{share(part)} [{share(max(low, 0.0))}, {share(min(high, 1.0))}]"
+
+
+def time_over_seeds(mean: float, half: float, spread: float = SPREAD, least: float = 0.0) -> str:
+    """Return a mean time, with its interval from `least` on where half of that is more than a part of it."""
+    return time_within(mean, half, least) if half > spread * mean else time(mean)
+
+
+def share_over_seeds(mean: float, half: float) -> str:
+    """Return a mean share, with half its interval where that is more than 0.1 %, or a part of a small one."""
+    return share_within(mean, half) if min(LAST_DIGIT, SMALL_SPREAD * mean) < half < math.inf else share(mean)
 
 
 def rate_text(bits: float, digits: int = 3) -> str:

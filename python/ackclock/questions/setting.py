@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.scenario import link_of
-from .causes.measures import ClassNumbers, Numbers, goodput, numbers, queued
+from .causes.measures import ClassNumbers, Numbers, goodput, known, numbers, queued
 from .causes.scales import bits as bits_of
 from .causes.sentences import interval
 
@@ -61,6 +61,9 @@ class Setting:
     delay_p50_half: float = 0.0
     """Half the 95 % interval of the median over the seeds, s."""
     delay_p99_half: float = 0.0
+    utilization_half: float = 0.0
+    loss_half: float = 0.0
+    wire_loss_half: float = 0.0
     kept: bool = False
     """Whether it is the present queue, which stays: another would bring nothing beside those of other links."""
 
@@ -103,8 +106,7 @@ def averaged(setting: Setting, ones: Sequence[Numbers], part: float = 1.0) -> Se
         return float(sum(getattr(run, key) for run in ones) / len(ones))
 
     def half(key: str) -> float:
-        wide = interval([getattr(run, key) for run in ones]).half
-        return wide if math.isfinite(wide) else 0.0
+        return known(ones, key).half if key != "wire_loss" else interval([run.wire_loss for run in ones]).half
 
     return replace(
         setting,
@@ -113,8 +115,11 @@ def averaged(setting: Setting, ones: Sequence[Numbers], part: float = 1.0) -> Se
         delay_p50_half=half("delay_p50"),
         delay_p99_half=half("delay_p99"),
         utilization=part * mean("utilization"),
+        utilization_half=part * half("utilization"),
         loss=mean("loss"),
+        loss_half=half("loss"),
         wire_loss=mean("wire_loss"),
+        wire_loss_half=half("wire_loss"),
         classes=_mean_classes(ones),
         jain=mean("jain"),
         highest=setting.peak * max((run.peak / ones[0].peak for run in ones if ones[0].peak > 0), default=1.0),

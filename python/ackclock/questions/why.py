@@ -29,7 +29,7 @@ from ..core.units import seconds_of, time
 from ..experiment.sequential import PEOPLE, WHY
 from .agreement import Trust, near
 from .causes.experiment import Diagnosis, Finding, Lab, RunCache, chosen, diagnose
-from .causes.measures import Numbers, numbers
+from .causes.measures import Numbers, known, numbers
 from .causes.remedy import DELAYS, Effect, Preference
 from .causes.scales import (
     bulk,
@@ -43,7 +43,7 @@ from .causes.scales import (
     quantities,
 )
 from .causes.scales import room as room_of
-from .causes.sentences import Evidence, Sentence, interval
+from .causes.sentences import Evidence, Sentence
 from .causes.shapers import RIGHT, before, filters_acks, fixed, held, let_through, returning
 from .causes.symptoms import MOVES, SYMPTOMS, Measured
 from .endpoint_style import styled
@@ -244,8 +244,11 @@ def _setting(setting: Setting) -> dict[str, Any]:
         "delay_p99",
         "delay_p99_half",
         "utilization",
+        "utilization_half",
         "loss",
+        "loss_half",
         "wire_loss",
+        "wire_loss_half",
         "spark",
         "peak",
     )
@@ -746,7 +749,7 @@ def stated(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
 
     link = link_of(tree, name)
     room = room_of(tree, name)
-    waits = [interval([getattr(own, of) for own in runs]) for of in ("delay_p50", "delay_p99")]
+    waits = [known(runs, of) for of in ("delay_p50", "delay_p99")]
     p50, p99 = (wait.mean for wait in waits)
     rtt, standing = (average(of) for of in ("rtt", "standing"))
     mean = average("delay_mean")

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from ...core._words import listed
 from ...core.scenario import link_of
-from ...core.units import PLAIN, interval, percent, rate_text, share
+from ...core.units import PLAIN, interval, percent, rate_text, share_over_seeds, time_over_seeds
 from ...questions.causes.ablations import control
 from ...questions.causes.scales import carried, policed, quantities
 from ...questions.causes.shapers import let_through
 from .. import plot
 from ..text import people
-from ..text.templates import time_over_seeds
 from ..text.why import classes, commands, highest, transfers
 from .stability import Section, _drawn, _rendered, _write
 
@@ -58,11 +57,12 @@ def page(why: Why) -> str:
             ],
         ),
         ("highest queue", [highest(link, own, max(own.peak, own.highest)) for link, own in columns.values()]),
-        ("utilisation", [share(setting.utilization) for setting in settings]),
-        ("packets dropped", [share(setting.loss) for setting in settings]),
+        ("utilisation", [share_over_seeds(setting.utilization, setting.utilization_half) for setting in settings]),
+        ("packets dropped", [share_over_seeds(setting.loss, setting.loss_half) for setting in settings]),
     ]
     if any(setting.wire_loss > 0 for setting in settings):
-        rows.append(("packets lost on the wire", [share(setting.wire_loss) for setting in settings]))
+        on_wire = [share_over_seeds(setting.wire_loss, setting.wire_loss_half) for setting in settings]
+        rows.append(("packets lost on the wire", on_wire))
     if any(math.isfinite(setting.jain) for setting in settings):
         rows.append(
             ("Jain's index", [f"{setting.jain:.2f}" if math.isfinite(setting.jain) else "" for setting in settings])

@@ -9,15 +9,12 @@ from typing import Final
 import pandas as pd
 
 from ...core._words import called, counted, listed
-from ...core.units import rate_text, share, share_within, time
+from ...core.units import rate_text, share, share_within, time, time_over_seeds
 from ...questions.buffer import MIN_FLOWS_FOR_AVERAGES, Buffer, Size
 from ..tables import text_table
-from .templates import time_over_seeds
 
 NEAR = 0.01
 """Utilisations of packets and equations that differ by less agree."""
-NARROW: Final = 0.01
-"""An interval narrower than this part of a wait is not stated."""
 
 STATEMENTS: Final = {
     "mean-field": "{link}: mean-field equations over {seconds:time}",
@@ -76,7 +73,7 @@ def _within(used: float, half: float) -> str:
 def _known(seconds: float, half: float) -> str:
     if math.isnan(seconds):
         return ""
-    return time_over_seeds(seconds, half, NARROW)
+    return time_over_seeds(seconds, half)
 
 
 def _products(bdp: float) -> str:

@@ -108,14 +108,14 @@ STATEMENTS: Final = {
     "both-causes": "{head}; it takes both {causes}.",
     "all-causes": "{head}; it takes all of {causes}.",
     "healthy": (
-        "No symptom was found: half of the packets wait at most {wait:time}, {lost}, and the link is used {used:share} "
-        "of the time."
+        "No symptom was found: half of the packets wait at most {wait:over_seeds}, {lost}, and the link is used "
+        "{used:share_over_seeds} of the time."
     ),
     "healthy-but": (
-        "No symptom was found: half of the packets wait at most {wait:time} (1 in 100: "
-        "{tail:time}), {lost}, and the link is used {used:share} of the time."
+        "No symptom was found: half of the packets wait at most {wait:over_seeds} (1 in 100: "
+        "{tail:over_seeds}), {lost}, and the link is used {used:share_over_seeds} of the time."
     ),
-    "lost": "{loss:share} are lost",
-    "wire-lost": "{loss:share} are lost in the queue and {wire:share} on the wire",
-    "acks-dropped": "{loss:share}, mostly needless ACKs, are dropped",
+    "lost": "{loss:share_over_seeds} are lost",
+    "wire-lost": "{loss:share_over_seeds} are lost in the queue and {wire:share_over_seeds} on the wire",
+    "acks-dropped": "{loss:share_over_seeds}, mostly needless ACKs, are dropped",
 }

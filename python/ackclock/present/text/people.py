@@ -7,15 +7,11 @@ from typing import Final
 
 from ...analysis.voice import SATISFACTION, mean_opinion_score, transmission_rating
 from ...core._words import counted, listed
-from ...core.units import rate_text, time
+from ...core.units import SPREAD, rate_text, time, time_over_seeds
 from ...questions.people import DOWNLOAD, FEWEST, NAMES, PAGE, Experience, Measure, People
 from ..tables import TextTable
-from .templates import time_over_seeds
 
 STATEMENTS: Final = {"no-probes": "the probes cannot run here: {error}"}
-
-EXACT = 0.01
-"""An interval that is narrower than this share of its value is not stated."""
 
 FAR_LONGER = 2.0
 """The slowest page is stated where it takes more than so many times the median."""
@@ -56,7 +52,7 @@ def _known(experience: Experience, measure: Measure, why_not: str = "") -> str:
         return f"not known: {why_not}"
     if half >= value:
         return f"not known: {counted(len(experience.runs), 'seed')} differ by more than their mean"
-    return time_over_seeds(value, half, EXACT)
+    return time_over_seeds(value, half)
 
 
 def _page(experience: Experience, no_page: str) -> str:
@@ -123,7 +119,7 @@ def _open(now: Experience, other: Experience, measure: Measure) -> bool:
     before, after = (float(getattr(setting, measure)) for setting in (now, other))
     if not math.isfinite(before + after) or now.differs(other, measure):
         return False
-    alike = abs(after - before) < EXACT * before
+    alike = abs(after - before) < SPREAD * before
     return not alike and _shown(now, measure) != _shown(other, measure)
 
 

@@ -8,7 +8,16 @@ from importlib import import_module
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Final
 
-from ...core.units import number, percent, precise_time, rate_text, share, time, time_within
+from ...core.units import (
+    number,
+    percent,
+    precise_time,
+    rate_text,
+    share,
+    share_over_seeds,
+    time,
+    time_over_seeds,
+)
 
 if TYPE_CHECKING:
     from ...core.intervals import Interval
@@ -26,15 +35,6 @@ def spacing(seconds: float) -> str:
     return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
 
 
-SPREAD: Final = 0.1
-"""Half an interval that is more than this part of its mean is stated."""
-
-
-def time_over_seeds(mean: float, half: float, spread: float = SPREAD, least: float = 0.0) -> str:
-    """Return a mean time, with its interval from `least` on where the seeds differ by more than a part of it."""
-    return time_within(mean, half, least) if half > spread * mean else time(mean)
-
-
 def _over_seeds(mean: Interval) -> str:
     return time_over_seeds(mean.mean, mean.half)
 
@@ -43,6 +43,10 @@ def _beyond_median(waits: tuple[Interval, Interval]) -> str:
     """Return a percentile that is no less than the median beside it."""
     median, most = waits
     return time_over_seeds(most.mean, most.half, least=median.mean)
+
+
+def _share_over_seeds(mean: Interval) -> str:
+    return share_over_seeds(mean.mean, mean.half)
 
 
 def little(part: float) -> str:
@@ -54,6 +58,7 @@ FORMS: Final[Mapping[str, Callable[[Any], str]]] = {
     "time": time,
     "over_seeds": _over_seeds,
     "beyond_median": _beyond_median,
+    "share_over_seeds": _share_over_seeds,
     "precise": precise_time,
     "share": share,
     "rate": rate_text,

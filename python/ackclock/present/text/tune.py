@@ -8,13 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ...core._words import counted
-from ...core.units import share, time, time_within
+from ...core.units import share, time, time_over_seeds, time_within
 from ...questions.agreement import near
 from ...questions.tuning.answer import TOLERANCE
 from ...questions.tuning.packets import DEFAULT
 from ...questions.tuning.packets import scenario as placed
 from ...questions.tuning.problem import at, ranges_in_words, show, words
-from .templates import time_over_seeds
 
 if TYPE_CHECKING:
     from ...core.devices import Commands

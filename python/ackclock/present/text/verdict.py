@@ -95,7 +95,7 @@ def _capital(text: str) -> str:
 
 def _healthy(measured: Sequence[Numbers], name: str, tree: Mapping[str, Any]) -> str:
     wait, loss, wire, used = (
-        sum(getattr(link_numbers, key) for link_numbers in measured) / len(measured)
+        interval([getattr(link_numbers, key) for link_numbers in measured])
         for key in ("delay_p50", "loss", "wire_loss", "utilization")
     )
     return str(state("causes.healthy", wait=wait, lost=lost(link_of(tree, name), tree, loss, wire), used=used))

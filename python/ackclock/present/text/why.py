@@ -9,7 +9,7 @@ from typing import Final
 from ...core._words import listed
 from ...core.scenario import link_of
 from ...core.statement import state
-from ...core.units import interval, share, time
+from ...core.units import interval, share, share_over_seeds, time, time_over_seeds
 from ...questions.causes.measures import ClassNumbers
 from ...questions.causes.remedy import MIN_LOSS_GAIN
 from ...questions.causes.shapers import lumps_flows, managed, shapeable
@@ -18,7 +18,6 @@ from ...questions.setting import Setting
 from ...questions.why import Why
 from ..tables import TextTable, text_table
 from . import people, remedies
-from .templates import time_over_seeds
 
 STATED: Final = 0.01
 """Intervals of goodputs wider than this part of them are stated."""
@@ -115,7 +114,7 @@ def text(why: Why) -> str:
             lines += [
                 f"  delay p50 {_delay(shown.delay_p50, shown.delay_p50_half)}, "
                 f"p99 {_delay(shown.delay_p99, shown.delay_p99_half, shown.delay_p50)}; "
-                f"utilisation {share(shown.utilization)}; {_loss(shown)}",
+                f"utilisation {share_over_seeds(shown.utilization, shown.utilization_half)}; {_loss(shown)}",
                 "",
             ]
     if len(why.present.classes) > 1:
@@ -145,8 +144,10 @@ def _delay(seconds: float, half: float, least: float = 0.0) -> str:
 
 def _loss(setting: Setting) -> str:
     """The packets that a queue drops: a loss, or mostly ACKs that later ones make needless."""
-    lost = f"{'dropped, mostly needless ACKs,' if setting.filters_acks else 'loss'} {share(setting.loss)}"
-    return f"{lost} in the queue, {share(setting.wire_loss)} on the wire" if setting.wire_loss > 0 else lost
+    what = "dropped, mostly needless ACKs," if setting.filters_acks else "loss"
+    lost = f"{what} {share_over_seeds(setting.loss, setting.loss_half)}"
+    wire = share_over_seeds(setting.wire_loss, setting.wire_loss_half)
+    return f"{lost} in the queue, {wire} on the wire" if setting.wire_loss > 0 else lost
 
 
 def commands(why: Why) -> list[tuple[str, Setting]]:

@@ -24,9 +24,9 @@ from ...experiment.progress import tell
 from ...experiment.runner import parallel
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
 from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, sized
-from .measures import Numbers, longest_wait, lost, numbers, on_way
-from .scales import CYCLES, Length, alike, carried, lasting, needed, once, pace, policed, room, timed
-from .sentences import Evidence, Sentence
+from .measures import Numbers, known, longest_wait, lost, numbers, on_way
+from .scales import CYCLES, Length, alike, carried, in_cycles, lasting, needed, once, pace, policed, room, timed
+from .sentences import Evidence, Sentence, interval
 from .shapers import filters_acks, fixed, held
 from .symptoms import AHEAD, SHARES, STREAM_LOSS, SYMPTOMS, Measured, Symptom, applies, slight, wait_limit
 
@@ -120,7 +120,7 @@ class Lab:
         least = min(least, seeds)
         length, enough, count = self._length(tree, needed(tree, self.link), seeds, factor, known, least)
         tell(f"{self.link}, {key}: {count} runs of {time(length.total)}")
-        by_link = self._runs(tree, length, count, first, traces)
+        length, by_link = self._whole_cycles(tree, length, count, first, traces, enough=enough)
         part = 0.0
         while part < 1:
             need = needed(tree, self.link, longest_wait(by_link[self.link], tree, self.link))
@@ -137,8 +137,8 @@ class Lab:
             if not affords and not (short and longer.total > length.total):
                 enough = suffices or (enough and (whole or factor * need.measured <= most))
                 break
-            length, enough, count = longer, whole, again
-            by_link = self._runs(tree, length, count, first, traces)
+            enough, count = whole, again
+            length, by_link = self._whole_cycles(tree, longer, count, first, traces, enough=enough)
         if once(tree) and lasting(tree, length) is None:  # it has ended with its transfers
             begin, end = by_link[self.link][0].window
             length = replace(length, warm=begin, measured=end - begin)
@@ -162,7 +162,7 @@ class Lab:
             "seeds": list(range(first, first + len(own))),
             "length_s": length.total,
             "enough": enough,
-            "numbers": [finite(asdict(replace(link_numbers, parts={}))) for link_numbers in own],
+            "numbers": [finite(asdict(replace(link_numbers, parts={}, in_time={}))) for link_numbers in own],
         }
         others = {name: tuple(by_link[name]) for name in self.also}
         measured = Measured(key, tuple(own), length, enough, factor, others)
@@ -227,18 +227,26 @@ class Lab:
         length = needed(tree, self.link, longest_wait(seen, tree, self.link))
         return not self._length(tree, length, least, factor, None, least)[1]
 
+    def _whole_cycles(
+        self, tree: Tree, length: Length, seeds: int, first: int, traces: bool, *, enough: bool
+    ) -> tuple[Length, dict[str, list[Numbers]]]:
+        """Run a setting for whole cycles of the link's queue, as the first run has them, where the budget has them."""
+        if enough and self.length is None and not once(tree):
+            whole = in_cycles(length, self._runs(tree, length, 1, first, traces)[self.link][0].cycle)
+            length = whole if whole.total * seeds * pace(tree) <= self.budget else length
+        return length, self._runs(tree, length, seeds, first, traces)
+
     def _runs(self, tree: Tree, length: Length, seeds: int, first: int, traces: bool) -> dict[str, list[Numbers]]:
         """Return the numbers of each seed, by link."""
         from ...analysis.parts import PARTS
 
-        scenario = Scenario(timed(tree, length))
-        links = (self.link, *self.also)
+        scenario, links = Scenario(timed(tree, length)), (self.link, *self.also)
         text = json.dumps(scenario.canonical)
         wanted = range(first, first + seeds)
         cached = self.cache.numbers
         missing = [seed for seed in wanted if not cached.get((text, seed), {}).keys() >= set(links)]
-
-        changes = once(tree)  # parts and halves of the time differ by what does
+        changes = once(tree)
+        unlike: dict[str, Any] = {"halves": {}, "in_time": {}} if changes else {}  # which differ by what does
 
         def of_links(seed: int) -> dict[str, Numbers]:
             result = run(scenario, seed=seed, trace_links=True, parts=0 if changes else PARTS)
@@ -246,10 +254,7 @@ class Lab:
                 self.cache.results[text, seed] = result
             if self.keep is not None:
                 self.cache.kept[text, seed] = self.keep(result)
-            answer = {name: numbers(result, name) for name in links}
-            return (
-                {name: replace(link_numbers, halves={}) for name, link_numbers in answer.items()} if changes else answer
-            )
+            return {name: replace(numbers(result, name), **unlike) for name in links}
 
         done = parallel(of_links, missing, imports=()) if missing else []
         self.computed += sum(by_link[self.link].computed for by_link in done)
@@ -460,7 +465,7 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
             return evidence, present
         # shares of flows that are alike even out with time: more seeds of a short run would not tell
         moving = evidence.decided or (same and symptom.key == "unfair") or not present.settled(symptom)
-        moving = moving and not fixed
+        moving = (moving or present.in_step(symptom)) and not fixed
         now = Effort(seeds, present.factor)
         more = WHY.more(now, moving=moving)
         if fixed:
@@ -660,7 +665,7 @@ def _try(lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: in
         grows = removes(evidence, symptom) and not removes(_ahead(evidence, after, symptom), symptom)
         if not after.enough or not (grows or (not evidence.decided and evidence.value <= evidence.limit)):
             return None
-        if grows or not after.settled(symptom):
+        if grows or not after.settled(symptom) or after.in_step(symptom):
             return next(iter(WHY.more(effort, moving=True)), None)
         return next(iter(WHY.more(effort, moving=False)), None) if effort.seeds < WHY.seeds[-1] else None
 
@@ -758,7 +763,7 @@ def _left(evidence: Evidence, symptom: Symptom) -> str:
 def _shown(evidence: Evidence, symptom: Symptom) -> str:
     """A value, with its interval where that is wider than a hundredth of it and is not shown as zero."""
     text, half = symptom.show(evidence.value), symptom.show(evidence.half)
-    if symptom.key in ("unfair", "hosts") or not evidence.half > 0.01 * abs(evidence.value) or half == symptom.show(0):
+    if symptom.key in SHARES or not evidence.half > 0.01 * abs(evidence.value) or half == symptom.show(0):
         return text
     return (share_within if symptom.show is share else time_within)(evidence.value, evidence.half)
 
@@ -779,11 +784,10 @@ def _healthy(diagnosis: Diagnosis) -> Sentence:
     link = link_of(tree, diagnosis.link)
     stated = [symptom for symptom in SYMPTOMS if not (symptom.key == "loss" and filters_acks(link, tree))]
     judged = [_evidence(present, symptom) for symptom in stated if not math.isnan(present.of(symptom).mean)]
-    keys = ("delay_p50", "loss", "utilization", "wire_loss", "delay_p99")
-    sums = (sum(getattr(own, key) for own in present.numbers) for key in keys)
-    wait, loss, used, wire, tail = (total / len(present.numbers) for total in sums)
+    wait, loss, used, tail = (known(present.numbers, key) for key in ("delay_p50", "loss", "utilization", "delay_p99"))
+    wire = interval([own.wire_loss for own in present.numbers])
     facts = {"wait": wait, "tail": tail, "lost": lost(link, tree, loss, wire), "used": used}
-    text = str(state("causes.healthy-but" if tail > present.limit(SYMPTOMS[0]) else "causes.healthy", **facts))
+    text = str(state("causes.healthy-but" if tail.mean > present.limit(SYMPTOMS[0]) else "causes.healthy", **facts))
     for name, ended in _unfinished(diagnosis):
         sentence = text[0].lower() + text[1:]
         text = str(state("causes.unfinished", ended=ended, name=name, sentence=sentence))
@@ -791,6 +795,6 @@ def _healthy(diagnosis: Diagnosis) -> Sentence:
         f"link {diagnosis.link}",
         "healthy",
         str(text),
-        {"delay_p50_s": wait, "loss": loss, "wire_loss": wire, "utilization": used},
+        {"delay_p50_s": wait.mean, "loss": loss.mean, "wire_loss": wire.mean, "utilization": used.mean},
         judged,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,6 +36,16 @@ GOODPUT: Final = "goodput "
 
 LATE: Final = 3.0
 """A transfer that takes so many times as long as those that end does not end."""
+NEARLY_WHOLE: Final = 0.1
+"""Cycles that may be missing from, or beyond, a whole number of them."""
+FEW_PARTS: Final = 8
+"""Parts of the time in which numbers are told where there are no cycles."""
+FEWEST_PARTS: Final = 2
+"""Parts of whole cycles at least, ..."""
+MOST_PARTS: Final = 16
+"""... and at most."""
+FEWEST_SAMPLES: Final = 8
+"""Samples of a part at least."""
 ALIKE: Final = 0.005
 """Round trips that differ by less than this part are shown as one."""
 
@@ -119,6 +130,10 @@ class Numbers:
     """Fairness index of the goodputs of hosts with endless flows over the link; NaN where they are not named."""
     one_rtt: bool = True
     """Whether these flows have all the same base round trip."""
+    cycle: float = math.nan
+    """Time after which the queue does the same again, s; NaN where it does not."""
+    in_time: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """Delays, utilisation and loss, by their names here, in parts of the time: of whole cycles where there are some."""
     parts: Mapping[str, Levels] = field(default_factory=dict)
     """
     Values in parts of the time, from which `analysis.parts` tells how well shares are known: of `UNFAIR`, `HOSTS` and
@@ -136,6 +151,7 @@ def numbers(result: Result, name: str) -> Numbers:
     import numpy as np
 
     from ...analysis import jain_index
+    from ...analysis.oscillation import recurrence
 
     raw: dict[str, Any] = result._raw  # type: ignore[assignment]
     tree = result._scenario
@@ -147,6 +163,8 @@ def numbers(result: Result, name: str) -> Numbers:
     inside = (times >= begin) & (times <= end)
     waits = queued(result, name, rate)
     dropped = np.asarray(raw["traces"]["link_drops"][place], dtype=np.float64)[inside]
+    used = np.asarray(raw["traces"]["link_utilization"][place], dtype=np.float64)[inside]
+    again = recurrence(waits) if waits.size else math.nan
     classes = raw["flows"]["class"].astype(int)
     over = [k for k, flow in enumerate(tree["flows"]) if name in flow["path"]]
     endless = [k for k in over if tree["flows"][k]["traffic"]["kind"] in ("bulk", "app-limited")]
@@ -202,6 +220,8 @@ def numbers(result: Result, name: str) -> Numbers:
         classes=named,
         wire_loss=wire,
         jain_hosts=jain_hosts,
+        cycle=again * (end - begin) / max(waits.size, 1),
+        in_time=_in_time(waits, dropped, used, loss, waits.size / again),
         parts=_parts(result, sharing, by_host),
     )
 
@@ -236,6 +256,58 @@ def _halves(
     if half:
         halves["idle"] = (1 - part * float(np.mean(seconds[:half])), 1 - part * float(np.mean(seconds[half:])))
     return halves
+
+
+def _in_time(
+    waits: NDArray[np.float64],
+    dropped: NDArray[np.float64],
+    used: NDArray[np.float64],
+    loss: float,
+    cycles: float,
+) -> dict[str, NDArray[np.float64]]:
+    """Return `Numbers.in_time` from samples; of so many `cycles`, NaN where there are none."""
+    import numpy as np
+
+    whole = round(cycles) if math.isfinite(cycles) and abs(cycles - round(cycles)) < NEARLY_WHOLE else 0
+    count = min(whole, MOST_PARTS) if whole >= FEWEST_PARTS else FEW_PARTS
+    if waits.size < FEWEST_SAMPLES * count:
+        return {}
+    at = np.linspace(0, whole, count + 1).round() / whole if whole >= FEWEST_PARTS else np.linspace(0, 1, count + 1)
+    edges = (at * (waits.size - 1)).round().astype(int)
+    pieces = [slice(first, last) for first, last in itertools.pairwise(edges)]
+    drops = np.diff(dropped[edges]) / np.diff(edges)
+    mean = float(dropped[-1] - dropped[0]) / (waits.size - 1)
+    quantiles = np.array([np.percentile(waits[piece], (50, 99)) for piece in pieces])
+    return {
+        "delay_p50": quantiles[:, 0],
+        "delay_p99": quantiles[:, 1],
+        "utilization": np.array([used[piece].mean() for piece in pieces]),
+        "loss": loss * drops / mean if mean else drops,
+    }
+
+
+def known(runs: Sequence[Numbers], key: str) -> Interval:
+    """
+    Average a delay, the utilisation or the loss, with the wider of its intervals: over seeds, and over their time.
+
+    Few flows move in step whatever their seed, and seeds then agree on what the next cycle has otherwise.
+    """
+    estimate = interval([getattr(run, key) for run in runs])
+    return replace(estimate, half=max(0.0 if math.isnan(estimate.half) else estimate.half, over_time(runs, key)))
+
+
+def over_time(runs: Sequence[Numbers], key: str) -> float:
+    """Return half the interval of a number in `Numbers.in_time` over the time of some runs; 0 where it is not known."""
+    import numpy as np
+
+    from ...analysis.parts import half
+
+    rows = [run.in_time[key] for run in runs if key in run.in_time]
+    if not rows:
+        return 0.0
+    if len({row.size for row in rows}) > 1:
+        return float(np.mean([half(row) for row in rows]))
+    return half(np.mean(rows, axis=0))
 
 
 def _parts(result: Result, sharing: NDArray[np.bool_], by_host: NDArray[np.float64] | None) -> dict[str, Levels]:
@@ -443,9 +515,10 @@ def on_way(runs: Sequence[Numbers]) -> Statement | str:
     return state("causes.on-way", links=listed(path)) if len(path) > 1 else ""
 
 
-def lost(link: Mapping[str, Any], tree: Mapping[str, Any], loss: float, wire: float) -> Statement:
+def lost(link: Mapping[str, Any], tree: Mapping[str, Any], loss: Interval, wire: Interval) -> Statement:
     """Return which part of the packets a link's queue drops, and which its wire loses where that loses any."""
-    case = "wire-lost" if wire > 0 else "acks-dropped" if filters_acks(link, tree) and loss > 0 else "lost"
+    dropped = filters_acks(link, tree) and loss.mean > 0
+    case = "wire-lost" if wire.mean > 0 else "acks-dropped" if dropped else "lost"
     return state(f"causes.{case}", loss=loss, wire=wire)
 
 

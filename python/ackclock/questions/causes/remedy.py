@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from ...core.intervals import difference_interval
 from ...core.statement import state
-from .measures import GOODPUT, UNFAIR, Numbers, spread
+from .measures import GOODPUT, UNFAIR, Numbers, over_time, spread
 from .sentences import Evidence, interval
 from .symptoms import Measured
 
@@ -226,10 +226,10 @@ def effects(
                 key,
                 link,
                 how + place,
-                apart_in_time(old, new, UNFAIR) if key == "jain" else 0.0,
+                apart_in_time(old, new, UNFAIR) if key == "jain" else _apart_over_time(old, new, key),
             )
         pair([run.throughput for run in old], [part * run.throughput for run in new], "rate", link,
-             str(state("causes.throughput", place=place)))  # fmt: skip
+             str(state("causes.throughput", place=place)), _apart_over_time(old, new, "utilization", part))  # fmt: skip
         if found and found[-1].key == "rate" and found[-1].better and not _of_use(old, new):
             found[-1] = replace(found[-1], better=None)
     for name in present.numbers[0].classes:
@@ -252,6 +252,11 @@ def effects(
 def apart_in_time(old: Sequence[Numbers], new: Sequence[Numbers], key: str) -> float:
     """Return half the interval of a difference between runs, from parts of their time alone."""
     return math.hypot(spread(old, key).half, spread(new, key).half)
+
+
+def _apart_over_time(old: Sequence[Numbers], new: Sequence[Numbers], key: str, part: float = 1.0) -> float:
+    """Return half the interval of a difference of delays, losses or utilisations over the time of the runs alone."""
+    return math.hypot(over_time(old, key), part * over_time(new, key))
 
 
 def _of_use(old: Sequence[Numbers], new: Sequence[Numbers]) -> bool:

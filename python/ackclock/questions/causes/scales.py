@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ... import _core
@@ -25,6 +25,8 @@ MIN_ROUND_TRIPS: Final = 100
 """Round trips that a measured time must hold."""
 CYCLES: Final = 3
 """Sawtooth cycles that a measured time must hold."""
+NEARLY: Final = 1.2
+"""Whole cycles are enough where a measured time is to be no more than so many times as long."""
 PROBES: Final = 2.2
 """Intervals between measurements of the round trip that a measured time must hold."""
 SWING: Final = 2
@@ -146,6 +148,19 @@ def in_periods(tree: Mapping[str, Any], seconds: float) -> float:
     periods = [period for _, (_, period) in _schedules(tree) if 2 * period <= seconds]
     longest = max(periods, default=0.0)
     return longest * math.ceil(seconds / longest - 1e-9) if longest else seconds
+
+
+def in_cycles(length: Length, cycle: float) -> Length:
+    """
+    Return a length that is measured for whole cycles of a queue, an even number so that its halves have as many each.
+
+    What a part of a cycle adds hangs on where it lies in one; seeds of few flows move in step, and do not show that.
+    """
+    if math.isnan(cycle):
+        return length
+    pairs = length.measured / (2 * cycle)
+    fewer = math.floor(pairs)
+    return replace(length, measured=2 * cycle * (fewer if pairs <= NEARLY * fewer else fewer + 1))
 
 
 def changed(tree: Mapping[str, Any], end: float = math.inf) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...core.scenario import link_of
 from ...core.units import share, time
 from ...experiment.sequential import WHY, Effort
-from .measures import HOSTS, UNFAIR, UNRESPONSIVE, Numbers
+from .measures import HOSTS, UNFAIR, UNRESPONSIVE, Numbers, over_time
 from .measures import spread as in_time
 from .scales import ENDLESS, Length, bits, bulk
 from .sentences import Evidence, interval
@@ -119,6 +119,8 @@ SYMPTOMS: Final = (
 )
 
 
+IN_TIME: Final = {"delay": "delay_p50", "loss": "loss", "idle": "utilization"}
+"""Measures of symptoms in `Numbers.in_time`."""
 SHARES: Final = (UNFAIR, HOSTS)
 """Symptoms that are known from parts of the runs' time."""
 
@@ -189,7 +191,7 @@ class Measured:
             return replace(estimate, half=max(estimate.half, self._counting()))
         if symptom.key in SHARES:
             return replace(estimate, half=max(estimate.half, in_time(self.numbers, symptom.key).half))
-        return estimate
+        return replace(estimate, half=max(estimate.half, over_time(self.numbers, IN_TIME[symptom.key])))
 
     def alone(self, symptom: Symptom) -> bool:
         """
@@ -203,6 +205,12 @@ class Measured:
     def settled(self, symptom: Symptom) -> bool:
         """Whether the runs hold more than one swing of the shares that a symptom is of, or each has its own."""
         return symptom.key not in SHARES or in_time(self.numbers, symptom.key).settled
+
+    def in_step(self, symptom: Symptom) -> bool:
+        """Whether seeds agree more than the time of their runs does: then longer runs tell, and more seeds do not."""
+        key = IN_TIME.get(symptom.key)
+        seeds = interval([symptom.value(own) for own in self.numbers]).half
+        return key is not None and over_time(self.numbers, key) > seeds
 
     def swings(self, symptom: Symptom) -> bool:
         """Whether runs no longer than a swing leave open on which side shares are: more seeds as short hardly tell."""

@@ -259,7 +259,7 @@ def test_command(ackclock: Command, tmp_path: Path) -> None:
     assert "\N{MULTIPLICATION SIGN}" not in drawn  # 2 times a power of ten, in letters over one another
     page = (tmp_path / "b.html").read_text(encoding="utf-8")
     assert tree["sentences"][0] in page
-    assert all(f"&quot;name&quot;:&quot;{name}&quot;" in page for name in ("packets", "rate x RTT"))
+    assert all(f"&quot;name&quot;:&quot;{name}&quot;" in page for name in ("packets", "BDP"))
 
 
 @pytest.mark.parametrize(

@@ -107,8 +107,8 @@ def test_charts_hold_what_the_figures_draw() -> None:
     assert [key.partition(":")[0] for key, (chart,) in charts.items() if chart["x"]["whole"]] == ["Goodput"]
     assert [line["name"] for line in named(charts, "Goodput")][:3] == [
         "Compound & friends",
-        "fair share",
-        "starved below 10 %",
+        "mean of the endless",
+        "starved: below 10 %",
     ]
     assert [line["name"][:3] for line in named(charts, "Queueing delay")] == ["", "p50", "p95", "p99"]
 

@@ -78,7 +78,7 @@ def _sizes(buffer: Buffer, axes: Axes) -> None:
     style.plain_decades(axes.xaxis)
     axes.set_xlabel("buffer (packets)")
     first, last = buffer.sizes[0].packets, buffer.sizes[-1].packets
-    rules = {"rate x RTT": buffer.product} | ({"/ root of n": buffer.root} if buffer.flows > 1 else {})
+    rules = {"BDP": buffer.product} | ({"BDP / root of n": buffer.root} if buffer.flows > 1 else {})
     for name, at in rules.items():
         if first <= at <= last:
             axes.axvline(at, color=style.GREY, linewidth=0.7).set_gid(name)

@@ -104,19 +104,23 @@ def windows(
 ) -> Axes:
     """Draw congestion windows over time and the mean of all traced ones.
 
-    ``flows`` are numbers of flows, by default three of the traced ones. ``span`` is the time to show, by default the
-    measurement window. ``limits`` are those of the windows' axis.
+    ``flows`` are numbers of flows, by default three of the traced ones that have a window, as calls over UDP have none.
+    ``span`` is the time to show, by default the measurement window. ``limits`` are those of the windows' axis.
     """
     traced = [int(number) for number in result.traces["flow"].to_numpy()]
     if not traced or result.traces.sizes["time"] == 0:
         raise ValueError("no flow was traced: run with traces of flows")
+    every = np.asarray(result.traces["flow_cwnd"].to_numpy(), dtype=np.float64)
+    windowed = [number for number, values in zip(traced, every, strict=True) if np.isfinite(values).any()]
+    if not windowed:
+        raise ValueError("no traced flow has a congestion window")
     if flows is None:
-        flows = [traced[k] for k in sorted({round(k) for k in np.linspace(0, len(traced) - 1, _FEW)})]
+        flows = [windowed[k] for k in sorted({round(k) for k in np.linspace(0, len(windowed) - 1, _FEW)})]
     if missing := [number for number in flows if number not in traced]:
         raise ValueError(f"flow {missing[0]} was not traced; traced are {_listing(traced)}")
     time = sample_times(result)
     show = _shown(time, result.window if span is None else span)
-    cwnd = np.asarray(result.traces["flow_cwnd"].to_numpy(), dtype=np.float64)[:, show]
+    cwnd = every[:, show]
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
         labels = []
         for k, number in enumerate(flows):
@@ -124,13 +128,13 @@ def windows(
             color = style.JAGGED[k % len(style.JAGGED)]
             ax.plot(*thin(time[show], values), color=color, linewidth=1.0)
             labels.append(Label(_last(values), f"flow {number}", color))
-        if len(traced) > 1:
+        if len(windowed) > 1:
             known = np.isfinite(cwnd)
             count = known.sum(axis=0)
             total = np.where(known, cwnd, 0.0).sum(axis=0)
             mean = np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
             ax.plot(*thin(time[show], mean), color=style.BLACK, linewidth=2.6, zorder=1.5)
-            labels.append(Label(_last(mean), f"mean of {len(traced)}", style.BLACK, "\u2501"))
+            labels.append(Label(_last(mean), f"mean of {len(windowed)}", style.BLACK, "\u2501"))
         ax.set_ylim(*(limits or (0, 1.05 * float(cwnd[np.isfinite(cwnd)].max(initial=1.0)))))
         _time_axis(ax, result, time[show])
         ax.set_ylabel("window (packets)")
@@ -140,16 +144,17 @@ def windows(
 
 
 def flows(result: Result, *, limits: Span | None = None, ax: Axes | None = None) -> Axes:
-    """Draw the goodput of every flow, sorted within its class, with the fair share and the limit of starvation.
+    """Draw the goodput of every flow, sorted within its class, with the mean of the endless ones and what starves.
 
-    The fair share is the mean over the endless TCP flows. Transfers have no lasting goodput and are left out.
+    Transfers have no lasting goodput and are left out.
     """
     kind = traffic_kinds(result)
     lasting = result.flows[~np.isin(kind, ("transfer", "http", "poisson-arrivals", "packmime"))]
     endless = result.flows[competing(result)]
     with style.drawing(ax) as ax:  # noqa: PLR1704  the same axes
         position, highest, labels = 0, 0.0, []
-        for k, (name, group) in enumerate(lasting.groupby("class", sort=False, observed=True)):
+        classes = lasting.groupby("class", sort=False, observed=True)
+        for k, (name, group) in enumerate(classes):
             goodput = np.sort(np.asarray(group["goodput"], dtype=np.float64)) / 1e6
             look = dict(style.SERIES[k % len(style.SERIES)])
             if len(lasting) > _POINTS:
@@ -162,8 +167,8 @@ def flows(result: Result, *, limits: Span | None = None, ax: Axes | None = None)
         if len(endless) > 1:
             fair = float(endless["goodput"].mean()) / 1e6
             for level, text in (
-                (fair, "fair share"),
-                (STARVED_SHARE * fair, f"starved below {percent(STARVED_SHARE)}"),
+                (fair, "mean of the endless"),
+                (STARVED_SHARE * fair, f"starved: below {percent(STARVED_SHARE)}"),
             ):
                 ax.axhline(level, color=style.GREY, linewidth=1.0, linestyle=style.DOTTED)
                 labels.append(Label(level, text, style.GREY, "···"))
@@ -171,7 +176,7 @@ def flows(result: Result, *, limits: Span | None = None, ax: Axes | None = None)
         ax.set_xlim(0.5, max(position, 1) + 0.5)
         style.few_ticks(ax)
         ax.xaxis.set_major_locator(style.Whole())
-        ax.set_xlabel("flow (slowest first)")
+        ax.set_xlabel("flow (slowest first)" if len(classes) == 1 else "flow (slowest of its class first)")
         ax.set_ylabel("goodput (Mbit/s)")
         ax.set_title("Goodput of the flows", loc="left")
         style.label_right(ax, labels)

@@ -267,7 +267,7 @@ def bifurcation_diagram(result: BifurcationDiagram, *, ax: Axes | None = None) -
         bottom, top = ax.get_ylim()
         ax.set_ylim(max(bottom, -0.05 * top), top)
         ax.set_xlabel(_axis_label(result.parameter, result.unit))
-        ax.set_ylabel(plain_text(f"{result.component} (packets)"))
+        ax.set_ylabel(_state_label(result.component))
         ax.set_title("Equilibria and oscillations", loc="left")
         point_key = Line2D(
             [], [], marker="o", color=style.BLACK, markerfacecolor="white", linestyle="none", label="Hopf point"
@@ -292,8 +292,8 @@ def phase_portrait(result: PhasePortrait, *, ax: Axes | None = None) -> Axes:
             ax.plot(x[0], y[0], marker="o", markersize=4, color=look["color"])
         at = result.equilibrium.state
         ax.plot(at[result.x], at[result.y], marker="x", markersize=7, color=style.BLACK, linestyle="none", zorder=5)
-        ax.set_xlabel(plain_text(f"{result.x} (packets)"))
-        ax.set_ylabel(plain_text(f"{result.y} (packets)"))
+        ax.set_xlabel(_state_label(result.x))
+        ax.set_ylabel(_state_label(result.y))
         ax.set_title("From several disturbances of the equilibrium (cross)", loc="left")
         ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.01, 0.5))
         return ax
@@ -317,6 +317,11 @@ def _factor(unit: str) -> tuple[float, str]:
 def _axis_label(name: str, unit: str) -> str:
     _, shown = _factor(unit)
     return plain_text(f"{name} ({shown})" if shown else name)
+
+
+def _state_label(state: str) -> str:
+    """A state's name with its unit: windows and queues are packets, whatever is before the word."""
+    return plain_text(f"{state} (packets)" if state.endswith(("window", "queue")) else state)
 
 
 def _scale(ax: Axes, axis: str, values: Floats) -> None:

@@ -8,9 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from .. import plot
 from ..plot import style, variants
@@ -28,6 +30,9 @@ _SIZE = (6.0, 2.6)
 
 _LEFT, _RIGHT, _BOTTOM, _TOP = 0.8, 1.75, 0.5, 0.3
 """Margins (inches), the same for all, so that times lie under one another; the right one has room for labels."""
+
+_PAD = 0.05
+"""Room around words that reach out of a figure (inches)."""
 
 _LEAST = 0.95
 """Pixels on the screen of a point of a figure, at least: words of 9 points stay readable."""
@@ -121,13 +126,23 @@ def _svg(figure: Figure, prefix: str, label: str) -> Markup:
     figure.patch.set_alpha(0)  # the page is the paper, light or dark
     for axes in figure.axes:
         axes.patch.set_alpha(0)
-    figure.savefig(out, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+    whole = _whole(figure)
+    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    figure.savefig(out, format="svg", bbox_inches=whole, metadata=nothing)
     text = out.getvalue()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], count=1, flags=re.DOTALL)
     text = re.sub(r'\bid="', f'id="{prefix}', text)
     text = re.sub(r'(xlink:href="#|url\(#)', rf"\1{prefix}", text)
-    least = f"--least: {_LEAST * 72 * figure.get_figwidth():.0f}px"
+    least = f"--least: {_LEAST * 72 * whole.width:.0f}px"
     return Markup(text.replace("<svg ", Markup('<svg role="img" aria-label="{}" style="{}" ').format(label, least), 1))
+
+
+def _whole(figure: Figure) -> Bbox:
+    """Return the figure's area (inches), grown where words, such as those of a legend, reach out of it."""
+    size = Bbox.from_bounds(0, 0, *figure.get_size_inches())
+    drawn = figure.get_tightbbox()
+    outside = drawn.x0 < 0 or drawn.y0 < 0 or drawn.x1 > size.x1 or drawn.y1 > size.y1
+    return Bbox.union([size, drawn.padded(_PAD)]) if outside else size
 
 
 def _figure_of(figure: Figure, prefix: str, label: str) -> Markup:
@@ -146,7 +161,7 @@ def _close_up(group: Group, link: str, ax: Axes, limits: Span | None, *, length:
 
 
 def _windows(group: Group, _link: str, ax: Axes, limits: Span | None, *, length: float) -> Axes | None:
-    if group.first.traces.sizes["flow"] == 0 or group.first.traces.sizes["time"] == 0:
+    if not np.isfinite(group.first.traces["flow_cwnd"].to_numpy()).any():
         return None
     return plot.windows(group.first, span=_last(group, length), limits=limits, ax=ax)
 

@@ -69,6 +69,10 @@ def page(tuned: Tuned) -> str:
     )
 
 
+def _for(device: str) -> str:
+    return "For Linux" if device == "linux" else f"For {device}"
+
+
 def _texts(tuned: Tuned) -> list[tuple[str, str]]:
     """Commands by device, with their way back."""
     out = []
@@ -77,7 +81,7 @@ def _texts(tuned: Tuned) -> list[tuple[str, str]]:
         out.append((name, f"queue = {_text.inline(tuned.queue)}"))
     if not tuned.found:
         if tuned.instead is not None:
-            out.append(("For linux, its default queue", "\n".join(tuned.instead.apply)))
+            out.append(("For Linux, its default queue", "\n".join(tuned.instead.apply)))
             out.append(("The same behind a shaper", "\n".join(tuned.shaper)))
         return out
     if tuned.idle:
@@ -85,7 +89,7 @@ def _texts(tuned: Tuned) -> list[tuple[str, str]]:
     if tuned.shaper:
         out.append(("Behind a shaper, where the queue forms in another device", "\n".join(tuned.shaper)))
     if tuned.commands is not None:
-        out.append((f"For {tuned.commands.device}", _text.commands(tuned.commands)))
+        out.append((_for(tuned.commands.device), _text.commands(tuned.commands)))
     for device, other in tuned.others.items():
-        out.append((f"For {device}", "\n".join(_text.other(device, other)).strip()))
+        out.append((_for(device), "\n".join(_text.other(device, other)).strip()))
     return out

@@ -539,7 +539,7 @@ def _queue(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
             if not most > 0.98 * (value - low) or not 0.94 * half < high - value < 1.06 * most:
                 yield f"{text}: [{value - half:.3g} s, {value + half:.3g} s]"
             continue
-        if stated[3] is None and half > 0.012 * value:
+        if stated[3] is None and half > 0.012 * value + 4e-9:
             yield f"{text}: ± {half:.3g} s is not said"
         if stated[3] is not None and not 0.94 * half - 1e-6 < _seconds(stated[3], stated[4]) < 1.06 * most + 1e-6:
             yield f"{text}: ± {half:.3g} s, {most:.3g} s at most"

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 from ..core.scenario import link_of
 from .causes.measures import ClassNumbers, Numbers, goodput, known, numbers, queued
 from .causes.scales import bits as bits_of
-from .causes.sentences import interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,7 +105,7 @@ def averaged(setting: Setting, ones: Sequence[Numbers], part: float = 1.0) -> Se
         return float(sum(getattr(run, key) for run in ones) / len(ones))
 
     def half(key: str) -> float:
-        return known(ones, key).half if key != "wire_loss" else interval([run.wire_loss for run in ones]).half
+        return known(ones, key).half
 
     return replace(
         setting,

@@ -26,7 +26,7 @@ from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_
 from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, sized
 from .measures import Numbers, known, longest_wait, lost, numbers, on_way
 from .scales import CYCLES, Length, alike, carried, in_cycles, lasting, needed, once, pace, policed, room, timed
-from .sentences import Evidence, Sentence, interval
+from .sentences import Evidence, Sentence
 from .shapers import filters_acks, fixed, held
 from .symptoms import AHEAD, SHARES, STREAM_LOSS, SYMPTOMS, Measured, Symptom, applies, slight, wait_limit
 
@@ -120,7 +120,7 @@ class Lab:
         least = min(least, seeds)
         length, enough, count = self._length(tree, needed(tree, self.link), seeds, factor, known, least)
         tell(f"{self.link}, {key}: {count} runs of {time(length.total)}")
-        length, by_link = self._whole_cycles(tree, length, count, first, traces, enough=enough)
+        length, by_link = self._whole_cycles(tree, length, count, first, traces, free=enough and length != known)
         part = 0.0
         while part < 1:
             need = needed(tree, self.link, longest_wait(by_link[self.link], tree, self.link))
@@ -131,14 +131,13 @@ class Lab:
             # delays are shorter than was feared
             suffices = whole and count >= least and length.measured >= 0.99 * factor * need.measured
             affords = whole and not enough and not suffices
-            both = (length.total * count + longer.total * again) * pace(tree)
-            most = SHORT[both > self.budget] * length.measured
+            most = SHORT[(length.total * count + longer.total * again) * pace(tree) > self.budget] * length.measured
             short = longer.measured > most
             if not affords and not (short and longer.total > length.total):
                 enough = suffices or (enough and (whole or factor * need.measured <= most))
                 break
             enough, count = whole, again
-            length, by_link = self._whole_cycles(tree, longer, count, first, traces, enough=enough)
+            length, by_link = self._whole_cycles(tree, longer, count, first, traces, free=enough and longer != known)
         if once(tree) and lasting(tree, length) is None:  # it has ended with its transfers
             begin, end = by_link[self.link][0].window
             length = replace(length, warm=begin, measured=end - begin)
@@ -228,10 +227,10 @@ class Lab:
         return not self._length(tree, length, least, factor, None, least)[1]
 
     def _whole_cycles(
-        self, tree: Tree, length: Length, seeds: int, first: int, traces: bool, *, enough: bool
+        self, tree: Tree, length: Length, seeds: int, first: int, traces: bool, *, free: bool
     ) -> tuple[Length, dict[str, list[Numbers]]]:
-        """Run a setting for whole cycles of the link's queue, as the first run has them, where the budget has them."""
-        if enough and self.length is None and not once(tree):
+        """Run a setting for whole cycles of the link's queue, as its first run has them, if it is `free` to."""
+        if free and self.length is None and not once(tree):
             whole = in_cycles(length, self._runs(tree, length, 1, first, traces)[self.link][0].cycle)
             length = whole if whole.total * seeds * pace(tree) <= self.budget else length
         return length, self._runs(tree, length, seeds, first, traces)
@@ -240,13 +239,14 @@ class Lab:
         """Return the numbers of each seed, by link."""
         from ...analysis.parts import PARTS
 
-        scenario, links = Scenario(timed(tree, length)), (self.link, *self.also)
+        scenario = Scenario(timed(tree, length))
+        links = (self.link, *self.also)
         text = json.dumps(scenario.canonical)
         wanted = range(first, first + seeds)
         cached = self.cache.numbers
         missing = [seed for seed in wanted if not cached.get((text, seed), {}).keys() >= set(links)]
-        changes = once(tree)
-        unlike: dict[str, Any] = {"halves": {}, "in_time": {}} if changes else {}  # which differ by what does
+
+        changes = once(tree)  # parts and halves of the time differ by what does
 
         def of_links(seed: int) -> dict[str, Numbers]:
             result = run(scenario, seed=seed, trace_links=True, parts=0 if changes else PARTS)
@@ -254,7 +254,7 @@ class Lab:
                 self.cache.results[text, seed] = result
             if self.keep is not None:
                 self.cache.kept[text, seed] = self.keep(result)
-            return {name: replace(numbers(result, name), **unlike) for name in links}
+            return {name: numbers(result, name, in_parts=not changes) for name in links}
 
         done = parallel(of_links, missing, imports=()) if missing else []
         self.computed += sum(by_link[self.link].computed for by_link in done)
@@ -784,8 +784,8 @@ def _healthy(diagnosis: Diagnosis) -> Sentence:
     link = link_of(tree, diagnosis.link)
     stated = [symptom for symptom in SYMPTOMS if not (symptom.key == "loss" and filters_acks(link, tree))]
     judged = [_evidence(present, symptom) for symptom in stated if not math.isnan(present.of(symptom).mean)]
-    wait, loss, used, tail = (known(present.numbers, key) for key in ("delay_p50", "loss", "utilization", "delay_p99"))
-    wire = interval([own.wire_loss for own in present.numbers])
+    keys = ("delay_p50", "loss", "utilization", "wire_loss", "delay_p99")
+    wait, loss, used, wire, tail = (known(present.numbers, key) for key in keys)
     facts = {"wait": wait, "tail": tail, "lost": lost(link, tree, loss, wire), "used": used}
     text = str(state("causes.healthy-but" if tail.mean > present.limit(SYMPTOMS[0]) else "causes.healthy", **facts))
     for name, ended in _unfinished(diagnosis):

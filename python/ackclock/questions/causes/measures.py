@@ -146,8 +146,8 @@ class Numbers:
         return _in_all(self.loss, self.wire_loss)
 
 
-def numbers(result: Result, name: str) -> Numbers:
-    """Return what `result`, which traced its links, says of the link `name`."""
+def numbers(result: Result, name: str, *, in_parts: bool = True) -> Numbers:
+    """Return what `result`, which traced its links, says of the link `name`, also in halves and parts of its time."""
     import numpy as np
 
     from ...analysis import jain_index
@@ -211,7 +211,7 @@ def numbers(result: Result, name: str) -> Numbers:
         rtt=float(np.mean(rtts)) if trips else 0.1,
         one_rtt=not trips or bool(np.ptp(rtts) < ALIKE * np.max(rtts)),
         transmission=8 * packet_size(tree, name) / rate,
-        halves=_halves(link, waits, dropped, loss, wire, part),
+        halves=_halves(link, waits, dropped, loss, wire, part) if in_parts else {},
         computed=int(result.departures),
         window=(float(begin), float(end)),
         stream_loss=math.nan if stream is None else stream.loss * loses,
@@ -221,7 +221,7 @@ def numbers(result: Result, name: str) -> Numbers:
         wire_loss=wire,
         jain_hosts=jain_hosts,
         cycle=again * (end - begin) / max(waits.size, 1),
-        in_time=_in_time(waits, dropped, used, loss, waits.size / again),
+        in_time=_in_time(waits, dropped, used, loss, waits.size / again) if in_parts else {},
         parts=_parts(result, sharing, by_host),
     )
 
@@ -288,7 +288,7 @@ def _in_time(
 
 def known(runs: Sequence[Numbers], key: str) -> Interval:
     """
-    Average a delay, the utilisation or the loss, with the wider of its intervals: over seeds, and over their time.
+    Average a number, of delays, utilisation and loss with the wider of its intervals: over seeds, and over their time.
 
     Few flows move in step whatever their seed, and seeds then agree on what the next cycle has otherwise.
     """

@@ -69,6 +69,8 @@ MANY = {
 """What many flows are called, by their kinds of traffic."""
 FQ_CODEL = "10240 packets"
 """Room of FQ-CoDel by default."""
+OVER_TIME = {"delay": "delay_p50", "loss": "loss", "idle": "rate"}
+"""What is known from the time of the runs, too, by the names of changes."""
 SURE = 0.9
 """What is removed is removed decidedly where even so much of the limit would do."""
 TIME = r"[0-9.e+-]+ (?:us|ms|s)\b"
@@ -371,6 +373,8 @@ def _dropped(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
         value, half = _interval([what(run, runs) for run in runs.of(key)])
         if what is _uneven:
             half = max(half, in_parts(runs.of(key), checkers._greedy(runs.of(key)[0], runs.link), uneven))
+        elif name in OVER_TIME:
+            half = max(half, 1.1 * checkers.over_time(runs.of(key), runs, OVER_TIME[name]))
         most, bound = value + half, SURE * limit(runs.of(key)[0], runs)
         if name == "stream":  # however alike the seeds, few losses of few packets decide little
             most = max(most, _most_lost(runs, key))

@@ -303,6 +303,8 @@ def test_groups_are_named_by_what_differs_where_names_do_not() -> None:
     kinds = [json.dumps({"scenario": {}, "flows": [{"congestion": {"kind": kind}}]}) for kind in ("reno", "cubic")]
     assert _labels(["x", "x"], differences(kinds)) == ["congestion reno", "congestion cubic"]  # "kind reno"
     assert differences([tree % "10 ms", tree % "200 ms"]) == {"flows.f.rtt": ["10 ms", "200 ms"]}
+    classes = {"flows.a.rtt": ["10 ms", "200 ms"], "flows.b.rtt": ["10 ms", "200 ms"]}
+    assert _labels(["x", "x"], classes) == ["rtt 10 ms", "rtt 200 ms"]  # "rtt 10 ms, rtt 10 ms"
 
 
 def test_settings_are_listed_by_path() -> None:

@@ -59,7 +59,8 @@ def _labels(names: list[str], differ: dict[str, list[str]]) -> list[str]:
         return names
     answer = [key for key in differ if not key.startswith("scenario.")]
     if 0 < len(answer) <= _NAMED:
-        labels = [", ".join(f"{_last(key)} {differ[key][k]}" for key in answer) for k in range(len(names))]
+        each = [dict.fromkeys(f"{_last(key)} {differ[key][k]}" for key in answer) for k in range(len(names))]
+        labels = [", ".join(of_one) for of_one in each]  # several classes with the same new value are said once
         if len(set(labels)) == len(labels):
             return labels
     for key in answer:  # the first setting that tells all apart, such as the AQM, which brings parameters of its own

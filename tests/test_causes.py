@@ -711,6 +711,18 @@ def test_slow_start_is_a_cause_of_losses_of_transfers() -> None:
     assert (change.cause, change.done) == ("40 transfers", "with 4 of them")
 
 
+def test_a_tail_in_shorter_runs_may_be_of_their_start() -> None:
+    """ "11 ms more at the 99th percentile" of FQ-CoDel in 18 s, beside runs of 250 s: over one time 1.5 ms more."""
+    evidence = Evidence("a test", 0.05)
+    tail = remedy.Effect("one_way_p99", "a", 0.039, 0.05, 0.001, False, evidence)
+    runs = [
+        Measured("any", (), scales.Length(1.0, seconds, 0.01, "any"), enough=True, factor=1.0) for seconds in (250, 18)
+    ]
+    assert remedy.Balance((tail,)).of_start(*runs)
+    assert not remedy.Balance((tail,)).of_start(runs[0], runs[0])
+    assert not remedy.Balance((replace(tail, better=True),)).of_start(*runs)
+
+
 def test_a_queue_that_delays_transfers_has_that_price() -> None:
     """FQ-CoDel was recommended over a table in which the median transfer takes twice as long."""
     evidence = Evidence("a test", 0.0, kind="time")

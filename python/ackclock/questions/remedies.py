@@ -470,7 +470,8 @@ def _compared(
             break
     settles = like is None and lab.length is None and not once(changed)
     for longer in (factor for factor in WHY.longer if settles and 1 < factor <= SETTLED):
-        if not balance.moving(after) or lab.hopeless(changed, longer, after.numbers, least):
+        unsettled = balance.moving(after) or balance.of_start(present, after)
+        if not unsettled or lab.hopeless(changed, longer, after.numbers, least):
             break
         after, balance = compared(seeds, longer)
     if any(effect.owed for effect in balance.effects):

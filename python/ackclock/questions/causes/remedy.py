@@ -327,6 +327,12 @@ class Balance:
             if effect.key in _HALVES and effect.better is not None
         )
 
+    def of_start(self, present: Measured, after: Measured) -> bool:
+        """Whether a longer tail may be one that the start left behind in runs `after`, which are shorter."""
+        shorter = after.length.measured * ALIKE < present.length.measured
+        tails = ("delay_p99", "one_way_p99", "stream_loss")
+        return shorter and any(effect.better is False and effect.key in tails for effect in self.effects)
+
     @property
     def costs(self) -> tuple[Effect, ...]:
         """

@@ -214,6 +214,28 @@ def test_rem_is_measured_after_its_price_has_risen() -> None:
     assert causes.needed(ac.Scenario(tree).canonical, "link").adapted < 6
 
 
+def test_pi_is_measured_after_its_probability_has_risen() -> None:
+    """Ten Westwood flows in 57 packets: "the queue stands, median wait 51.5 ms" of 19 s; after ten minutes 3.7 ms."""
+    link = ac.dumbbell(
+        rate="9.8 Mbit/s",
+        queue={"aqm": "pi", "capacity": "57 packets"},
+        flows=ac.flows(10, "westwood", rtt="71 ms"),
+        duration="60 s",
+    )
+    length = causes.needed(link.canonical, "bottleneck")
+    assert 300 < length.adapted < 1000
+    assert length.warm >= length.adapted
+
+
+@pytest.mark.parametrize(("kind", "least", "most"), [("scalable", 1, 3), ("highspeed", 6, 9), ("htcp", 7, 12)])
+def test_controls_that_grow_faster_have_shorter_cycles(kind: str, least: float, most: float) -> None:
+    """ "Shorter than 3 sawtooth cycles; needs 1300 s": Scalable had 41 cycles in 72 s, the others 10."""
+    flow = ac.flows(2, kind, rtt="100 ms")
+    link = ac.dumbbell(rate="1 Gbit/s", queue={"capacity": "20 ms"}, flows=flow, duration="9 s").canonical
+    rate = 1e9 / 12000 / 2
+    assert least < scales._cycle(link["flows"][0], rate, 0.12, 1500)[0] < most
+
+
 def test_no_run_is_done_twice_and_each_record_is_what_its_runs_say(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[tuple[str, int]] = []
 

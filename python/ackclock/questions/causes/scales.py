@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -49,6 +49,15 @@ BY_DELAY: Final = ("vegas", "fast", "ledbat", "pert", "cx")
 BY_MARKS: Final = ("dctcp", "prague")
 """Controls that reduce a window by half the share of marks: by sqrt(W / 2) packets in so many round trips (Alizadeh et
 al. 2010, section 3.3)."""
+FASTER: Final[Mapping[str, Callable[[float, float], float]]] = {
+    # Kelly 2003, section 3: a = 0.01, b = 1/8
+    "scalable": lambda _, rtt: rtt * math.log(8 / 7) / math.log(1.01),
+    # RFC 3649, section 5: b w / a(w) round trips, with b = 0.1
+    "highspeed": lambda window, rtt: rtt * window**0.2 * 1.9 / 0.156,
+    # Leith and Shorten 2004: alpha = 1 + 10 (t - 1 s) + ((t - 1 s) / 2)^2, of which two terms alone reach half a window
+    "htcp": lambda window, rtt: 1 + math.sqrt(window * rtt / 10),
+}
+"""Time between two reductions of a window (packets) by controls that grow faster than Reno, s, at most."""
 MANAGED: Final = 0.1
 """Wait that is expected at most where an AQM or the senders keep the queue short, s; runs that find more are longer."""
 
@@ -338,9 +347,9 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
         cycle = max(cycle, adapted)
     rising = _price(link, rate, packet, rate * (rtt - wait) / max(count, 1))
     if rising:
-        times[str(state("causes.price", rises=CYCLES))] = CYCLES * rising
-        adapted = max(adapted, rising)
-        cycle = max(cycle, rising)
+        what = {"rem": "REM's price", "pi": "PI's probability"}[link["queue"]["aqm"]]
+        times[str(state("causes.price", rises=CYCLES, what=what))] = CYCLES * rising
+        adapted, cycle = max(adapted, rising), max(cycle, rising)
     reason = max(times, key=lambda key: times[key])
     measured = in_periods(tree, times[reason])
     starts = max((max(quantities(flow.get("start", "0 s")) or [0.0]) for flow in tree["flows"]), default=0.0)
@@ -381,20 +390,25 @@ def _random_load(tree: Mapping[str, Any], link: Mapping[str, Any]) -> float:
 
 def _price(link: Mapping[str, Any], rate: float, packet: float, window: float) -> float:
     """
-    Return the time in which REM's price rises to what flows of this window need, from a full buffer, s; else 0.
+    Return the time in which REM's price, or PI's probability, rises to what flows of this window need, s; else 0.
 
-    Each of its steps adds at most gamma alpha (capacity - reference) to the price, and drops are 1 - phi^-price
-    (Athuraliya et al. 2001): a small buffer that many flows fill stays full for a minute. Each step adds less, the
-    fewer packets are left: the price settles within several of these times.
+    From a full buffer: each step adds at most gamma alpha (capacity - reference) to REM's price, and drops are
+    1 - phi^-price (Athuraliya et al. 2001); (a - b) (capacity - reference) to PI's probability (Hollot et al. 2001): a
+    small buffer that many flows fill stays full for minutes. Each step adds less, the fewer packets are left: they
+    settle within several of these times.
     """
     queue = link["queue"]
     room = capacity(link, packet) * rate
-    if queue.get("aqm") != "rem" or math.isinf(room):
+    if queue.get("aqm") not in ("rem", "pi") or math.isinf(room):
         return 0.0
     loss = min(RENO / max(window, 1.0) ** 2, MAX_LOSS)
-    step = float(queue["gamma"]) * float(queue["alpha"]) * (room - quantities(queue["reference"])[0])
-    pace = step * quantities(queue["frequency"])[0] * math.log(float(queue["phi"]))
-    return -math.log1p(-loss) / pace if pace > 0 else 0.0
+    above = (room - quantities(queue["reference"])[0]) * quantities(queue["frequency"])[0]
+    if queue["aqm"] == "pi":
+        most, pace = loss, (float(queue["a"]) - float(queue["b"])) * above
+    else:
+        pace = float(queue["gamma"]) * float(queue["alpha"]) * above * math.log(float(queue["phi"]))
+        most = -math.log1p(-loss)
+    return most / pace if pace > 0 else 0.0
 
 
 def adapting(link: Mapping[str, Any]) -> tuple[float, str]:
@@ -432,6 +446,8 @@ def _cycle(flow: Mapping[str, Any], rate: float, rtt: float, packet: float) -> t
         return math.sqrt(window / 2) * rtt, "sawtooth cycles"
     if kind == "fast" or "probe_rtt_interval" in control:
         return 0.0, "round trips"  # they move by factors, within some round trips
+    if kind in FASTER:
+        return min(reno, FASTER[kind](window, rtt)), "sawtooth cycles"
     if kind == "cubic":
         beta = float(control.get("beta", 0.7))
         friendly = window * (1 - beta) * rtt * (1 + beta) / (3 * (1 - beta))

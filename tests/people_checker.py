@@ -32,7 +32,7 @@ NEAR = 0.008
 """... or this much, s."""
 DOWNLOAD_APART = 1.6
 """Factor between the time of a download beside the probes and at the rate in the table, at most, ..."""
-DOWNLOAD_LIKE = 1.3
+DOWNLOAD_LIKE = 1.1
 """... and at least where no time is stated for it."""
 SAME = 1e-3
 """Part by which numbers of the same probes may differ."""

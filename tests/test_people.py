@@ -172,13 +172,13 @@ def test_download_at_another_rate_than_without_the_call_has_no_time() -> None:
     (user,) = (str(flow_class["name"]) for flow_class in tree["flows"] if flow_class["path"] == ["down"])
     plain = people({"now": tree}, "down", LENGTH).settings["now"]
     rate = plain.rate_beside
-    same = people({"now": tree}, "down", LENGTH, rates={"now": {user: 1.2 * rate}}).settings["now"]
+    same = people({"now": tree}, "down", LENGTH, rates={"now": {user: 1.05 * rate}}).settings["now"]
     assert same.download == plain.download == pytest.approx(8e8 / rate, rel=0.01)
     apart = people({"now": tree}, "down", LENGTH, rates={"now": {user: rate / 2}})
     assert math.isnan(apart.settings["now"].download)
     assert apart.settings["now"].page == plain.page
     cell = table(apart).columns["now"]["a transfer of 100 MB"]
-    assert cell == "not known: the call changes its rate"
+    assert cell == "not known: beside the probes a flow has another rate"
     still = replace(apart.settings["now"], runs=(replace(plain, rate_beside=0.0), plain))
     shown = table(People({"now": still}, ("down",))).columns["now"]["a transfer of 100 MB"]
     assert shown == "not known: no endless flow gets through on this path"

@@ -55,8 +55,10 @@ ROUNDS: Final = 100
 """... or so many round trips do: fewer are a part of a cycle of a window."""
 WANTED: Final = 10
 """Pages that are to be loaded, where the packets allow it."""
+OTHER_RATE: Final = 0.1
+"""A rate of a flow that differs beside the probes by more than this part from without them is another."""
 UNLIKE: Final = 0.3
-"""A median wait, or a rate, that differs beside the probes by more than this part from without them is another ..."""
+"""A median wait that differs by more than this part is another ..."""
 UNLIKE_S: Final = 0.005
 """... if the wait differs by this at least, s."""
 FEWEST: Final = 3
@@ -495,7 +497,7 @@ def _other_rates(answer: Mapping[str, Sequence[Experience]], alone: Mapping[str,
     for key in answer.keys() & alone.keys():
         with_probes = interval([experience.rate_beside for experience in answer[key]])
         half = with_probes.half if math.isfinite(with_probes.half) else 0.0
-        if abs(with_probes.mean - alone[key]) > max(UNLIKE * max(with_probes.mean, alone[key]), half):
+        if abs(with_probes.mean - alone[key]) > max(OTHER_RATE * max(with_probes.mean, alone[key]), half):
             keys.append(key)
     return keys
 

@@ -79,7 +79,7 @@ def _no_way(experience: Experience) -> str:
 def _no_download(experience: Experience) -> str:
     """Why no time of a transfer is stated."""
     if all(run.rate_beside > 0 for run in experience.runs or [experience]):
-        return "the call changes its rate"
+        return "beside the probes a flow has another rate"
     return f"no endless flow {'gets through on' if math.isfinite(experience.rate_beside) else 'crosses'} this path"
 
 

@@ -25,6 +25,8 @@ CLOSE = 0.03
 """Part of a number, of the idle time for a utilisation, that neither an interval nor the last digit must cover."""
 INTERVALS = 3.0
 """So many times its interval a number may be off: there are many in an answer, over three seeds."""
+NONE_SEEN = 3.0
+"""Of so many packets that are lost on average a run has none in one case of 20."""
 FEWEST = 1e-5
 """A loss below this is a matter of single packets."""
 MOST_PACKETS = 1.5e7
@@ -77,6 +79,8 @@ def _setting(
             half = interval_checker.over_seeds(values)
             most = INTERVALS * setting[f"{key}_half"] + half + _last(key, value)
             most += CLOSE * (1 - mean if key == "utilization" else mean)
+            if key == "loss":  # of which so few packets may show none
+                most += NONE_SEEN / sum(own["packets"] for own in record["numbers"])
             if abs(value - mean) > most and not (key == "loss" and max(value, mean) < FEWEST):
                 faults.append(
                     f"{head}: {key} is {value:.4g} ± {setting[f'{key}_half']:.2g}, "
@@ -91,7 +95,7 @@ def _setting(
 def _last(key: str, value: float) -> float:
     """One of the last digit that is printed: three of a time, two of a loss below 1 %, tenths of a per cent above."""
     if not value > 0:
-        return 0.0
+        return 1e-9  # what is below is printed as zero
     digits = 2 if key.startswith("delay") else 1
     own = 10.0 ** (math.floor(math.log10(value)) - digits)
     return own if key.startswith("delay") or value < 0.0095 else 1e-3

@@ -54,8 +54,6 @@ FASTER: Final[Mapping[str, Callable[[float, float], float]]] = {
     "scalable": lambda _, rtt: rtt * math.log(8 / 7) / math.log(1.01),
     # RFC 3649, section 5: b w / a(w) round trips, with b = 0.1
     "highspeed": lambda window, rtt: rtt * window**0.2 * 1.9 / 0.156,
-    # Leith and Shorten 2004: alpha = 1 + 10 (t - 1 s) + ((t - 1 s) / 2)^2, of which two terms alone reach half a window
-    "htcp": lambda window, rtt: 1 + math.sqrt(window * rtt / 10),
 }
 """Time between two reductions of a window (packets) by controls that grow faster than Reno, s, at most."""
 MANAGED: Final = 0.1

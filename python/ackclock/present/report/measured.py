@@ -11,6 +11,7 @@ import pandas as pd
 
 from ...core._words import digits, quantity
 from ...core.simulate import run
+from ...questions.measured.ensemble import lasting
 from ..plot import figures
 from .stability import _PERIODS, Section, _cells, _drawn, _rendered, _write
 
@@ -56,11 +57,10 @@ def _page(path: str | os.PathLike[str], scenario: Scenario, said: str, **more: o
 
 
 def _queue(scenario: Scenario, judged: MeasuredStability) -> Section:
-    end = judged.seconds
-    times = {"scenario.duration": f"{end} s", "scenario.measure": f"{end / 3} s .. {end} s"}
-    one = run(scenario.with_(times), trace_links=True)
+    one = run(lasting(scenario, judged.seconds), trace_links=True)
     drawings = [_drawn("queue", partial(figures.queue, one, judged.link))]
-    if math.isfinite(judged.period) and end > _PERIODS * judged.period:
+    if math.isfinite(judged.period) and judged.seconds > _PERIODS * judged.period:
+        end = one.window[1]
         span = (end - _PERIODS * judged.period, end)
         drawings.append(_drawn("queue close", partial(figures.queue, one, judged.link, span=span)))
     return Section("The queue in one run", drawings)

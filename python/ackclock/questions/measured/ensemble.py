@@ -177,6 +177,21 @@ def _narrow(judged: MeasuredStability, tolerance: float) -> bool:
     return judged.verdict == "oscillates" or judged.mode is None or judged.mode.decay.relative <= tolerance
 
 
+def begun(scenario: Scenario) -> float:
+    """Return when every class has begun, s."""
+    return float(max(min(quantities(entry.get("start", "0 s")) or [0.0]) for entry in scenario.canonical["flows"]))
+
+
+def lasting(scenario: Scenario, seconds: float, sample: float | None = None) -> Scenario:
+    """Return a scenario for so long from when every class has begun, of which the first third is not measured."""
+    begin = begun(scenario)
+    end = f"{begin + seconds:.9g} s"
+    times = {"duration": end, "measure": f"{begin + seconds * WARM_UP_SHARE:.9g} s .. {end}"}
+    if sample is not None:
+        times["sample"] = f"{sample:.9g} s"
+    return scenario.with_({f"scenario.{key}": value for key, value in times.items()})
+
+
 class Ensemble:
     """Runs of one scenario with the seeds after each other, sampled alike."""
 
@@ -200,7 +215,7 @@ class Ensemble:
         self.rtt = 0.0
         self.cost = 0.0
         self.traces: NDArray[np.float64] = np.empty((0, 0))
-        self.begin = max(min(quantities(entry.get("start", "0 s")) or [0.0]) for entry in scenario.canonical["flows"])
+        self.begin = begun(scenario)
         """Every class has begun then, s: what runs before that is not the scenario that was asked about."""
         self.alike = False
         """Whether all runs are the same at the link."""
@@ -423,13 +438,7 @@ class Ensemble:
         return mean if abs(mean) > max(bound, 0.1 * self.traces.std()) else None
 
     def _results(self, seconds: float, sample: float, runs: int, seed: int) -> list[Result]:
-        scenario = self.scenario.with_(
-            {
-                "scenario.duration": f"{self.begin + seconds:.9g} s",
-                "scenario.measure": f"{self.begin + seconds * WARM_UP_SHARE:.9g} s .. {self.begin + seconds:.9g} s",
-                "scenario.sample": f"{sample:.9g} s",
-            }
-        )
+        scenario = lasting(self.scenario, seconds, sample)
         done = replicate(scenario, runs, seed=seed, threads=self.threads, trace_links=True)
         self.packets += sum(result.departures for result in done)
         transfers = [flow["name"] for flow in scenario.canonical["flows"] if flow["traffic"]["kind"] == "transfer"]

@@ -59,7 +59,7 @@ STATEMENTS: Final = {
     "by-host": "with CAKE and {isolation}",
     "probes": "two of the {interval:g} s after which {control} measures the round trip",
     "beside-probes": "{swings} swings of two times the {interval:g} s after which {control} measures the round trip",
-    "price": "{rises} times what {what} takes to rise",
+    "rise": "{rises} times what {what} takes to rise",
     "throughput": "throughput over the link's present rate{place}",
     "time-of-a-page": "time of a page beside the traffic, mean over {seeds} seeds",
     "one-way-delay": "99th percentile of the one-way delay of {name}",

@@ -343,10 +343,9 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
         times[f"{CYCLES} of the {every:g} s after which AP-RED sets itself"] = CYCLES * every
         adapted = ADAPTED * every
         cycle = max(cycle, adapted)
-    rising = _price(link, rate, packet, rate * (rtt - wait) / max(count, 1))
+    rising, what = _rise(link, rate, packet, rate * (rtt - wait) / max(count, 1))
     if rising:
-        what = {"rem": "REM's price", "pi": "PI's probability"}[link["queue"]["aqm"]]
-        times[str(state("causes.price", rises=CYCLES, what=what))] = CYCLES * rising
+        times[str(state("causes.rise", rises=CYCLES, what=what))] = CYCLES * rising
         adapted, cycle = max(adapted, rising), max(cycle, rising)
     reason = max(times, key=lambda key: times[key])
     measured = in_periods(tree, times[reason])
@@ -386,9 +385,9 @@ def _random_load(tree: Mapping[str, Any], link: Mapping[str, Any]) -> float:
     return load if load < 1 else 0.0
 
 
-def _price(link: Mapping[str, Any], rate: float, packet: float, window: float) -> float:
+def _rise(link: Mapping[str, Any], rate: float, packet: float, window: float) -> tuple[float, str]:
     """
-    Return the time in which REM's price, or PI's probability, rises to what flows of this window need, s; else 0.
+    Return the time in which an AQM's slow state rises to what flows of this window need, s, and its name; else 0.
 
     From a full buffer: each step adds at most gamma alpha (capacity - reference) to REM's price, and drops are
     1 - phi^-price (Athuraliya et al. 2001); (a - b) (capacity - reference) to PI's probability (Hollot et al. 2001): a
@@ -398,15 +397,15 @@ def _price(link: Mapping[str, Any], rate: float, packet: float, window: float) -
     queue = link["queue"]
     room = capacity(link, packet) * rate
     if queue.get("aqm") not in ("rem", "pi") or math.isinf(room):
-        return 0.0
+        return 0.0, ""
     loss = min(RENO / max(window, 1.0) ** 2, MAX_LOSS)
     above = (room - quantities(queue["reference"])[0]) * quantities(queue["frequency"])[0]
     if queue["aqm"] == "pi":
-        most, pace = loss, (float(queue["a"]) - float(queue["b"])) * above
-    else:
+        name, level, pace = "PI's probability", loss, (float(queue["a"]) - float(queue["b"])) * above
+    else:  # in logarithms of what is not dropped
+        name, level = "REM's price", -math.log1p(-loss)
         pace = float(queue["gamma"]) * float(queue["alpha"]) * above * math.log(float(queue["phi"]))
-        most = -math.log1p(-loss)
-    return most / pace if pace > 0 else 0.0
+    return (level / pace if pace > 0 else 0.0), name
 
 
 def adapting(link: Mapping[str, Any]) -> tuple[float, str]:

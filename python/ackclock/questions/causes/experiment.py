@@ -591,11 +591,10 @@ def _causes(
         general = [ablation for ablation in general if ablation.key != "buffer"]
     if symptom.key == "stream" and not _lose_alone(lab, tree, symptom, seed):
         specific = [ablation for ablation in specific if ablation.key != "unresponsive"]
-    beyond = [effect for effect in applied(specific, tree) if lab.hopeless(effect.change.tree)]
-    rest = (effect for effect in applied([*others, *general], tree) if not lab.hopeless(effect.change.tree))
-    possible = [effect for effect in applied(specific, tree) if effect not in beyond]
-    names = tuple(dict.fromkeys(effect.key for effect in (*possible, *rest)))
-    untried = tuple(effect.change.done for effect in beyond)
+    every = [(effect, lab.hopeless(effect.change.tree)) for effect in applied([*specific, *others, *general], tree)]
+    names = tuple(dict.fromkeys(effect.key for effect, beyond in every if not beyond))
+    of_path = {ablation.key for ablation in specific}
+    untried = tuple(effect.change.done for effect, beyond in every if beyond and effect.key in of_path)
     like = present.length if symptom.key in SHARES else None  # shares move for long: compared as late
 
     def judge(candidate: Ablated) -> tuple[Verdict, Cause | None] | None:

@@ -637,7 +637,7 @@ def test_what_the_wire_loses_is_not_counted_as_lost_at_the_queue() -> None:
     assert 0.0003 < said.numbers["wire_loss"] < 0.0008
     stated = re.search(r"queue and ([0-9.]+) %(?: ± [0-9.]+ %)? on the wire", said.text)
     assert stated is not None
-    assert float(stated[1]) == pytest.approx(100 * said.numbers["wire_loss"], rel=0.05)
+    assert float(stated[1]) == pytest.approx(100 * said.numbers["wire_loss"], rel=0.011)  # two digits
 
 
 def planted_link(**keys: object) -> ac.Scenario:

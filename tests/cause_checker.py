@@ -374,7 +374,7 @@ def _dropped(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
         if what is _uneven:
             half = max(half, in_parts(runs.of(key), checkers._greedy(runs.of(key)[0], runs.link), uneven))
         elif name in OVER_TIME:
-            half = max(half, 1.1 * checkers.over_time(runs.of(key), runs, OVER_TIME[name]))
+            half = max(half, checkers.over_time(runs.of(key), runs, OVER_TIME[name]))
         most, bound = value + half, SURE * limit(runs.of(key)[0], runs)
         if name == "stream":  # however alike the seeds, few losses of few packets decide little
             most = max(most, _most_lost(runs, key))
@@ -537,7 +537,7 @@ def _queue(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
         value, half = _interval([float(run.links.loc[runs.link, column]) for run in ones])
         if stated is None or len(ones) < 2:
             continue
-        most = max(half, 1.1 * checkers.over_time(ones, runs, column))
+        most = max(half, checkers.over_time(ones, runs, column))
         if stated[5] is not None:
             low, high = (_seconds(stated[k], stated[k + 1]) for k in (5, 7))
             if not most > 0.98 * (value - low) or not 0.94 * half < high - value < 1.06 * most:
@@ -651,7 +651,7 @@ def _paired(effects: Iterable[Mapping[str, Any]], sentence: Mapping[str, Any], r
             most = max(half, math.hypot(*sides))
         elif effect["key"] in ("delay_p50", "delay_p99", "loss", "rate"):
             sides = (checkers.over_time(own.of(key), own, effect["key"]) for key in evidence["runs"])
-            most = max(half, 1.1 * math.hypot(*sides))
+            most = max(half, math.hypot(*sides))
         slack = 0.03 * half + 2e-3 * factor * max(map(abs, [*now, *then])) + 1e-6
         if effect["key"] == "rate":  # what a bucket holds at a window's ends is in one seed, and not in another
             slack += 4 * checkers._ends(own.of(evidence["runs"][0])[0], own)

@@ -463,7 +463,7 @@ def _interval(evidence: dict[str, Any], runs: _Runs, key: str, what: Any, senten
         most = math.inf  # packets are counted, too
     elif what is not _uneven:
         keys = {_idle: "rate", _lost: "loss", _lost_in_all: "loss"}
-        most = max(half, 1.1 * over_time(runs.of(key), runs, keys.get(what, "delay_p50")))
+        most = max(half, over_time(runs.of(key), runs, keys.get(what, "delay_p50")))
     assert half * (1 - CLOSE) - slack <= stated <= most * (1 + CLOSE) + slack, (sentence["text"], stated, half, most)
     return stated
 

@@ -207,7 +207,7 @@ class Measured:
         return symptom.key not in SHARES or in_time(self.numbers, symptom.key).settled
 
     def in_step(self, symptom: Symptom) -> bool:
-        """Whether seeds agree more than the time of their runs does: then longer runs tell, and more seeds do not."""
+        """Whether a measure varies more within the runs than between seeds: then longer runs tell, not more seeds."""
         key = IN_TIME.get(symptom.key)
         seeds = interval([symptom.value(own) for own in self.numbers]).half
         return key is not None and over_time(self.numbers, key) > seeds

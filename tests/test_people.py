@@ -110,6 +110,32 @@ def test_too_many_packets_are_not_run() -> None:
     assert "cannot tell" in sentence(answer)
 
 
+def test_the_start_of_other_senders_is_no_number_for_people() -> None:
+    """BBR's first 30 s, in which each flow takes the others' queue for its round trip: 41 ms more, no gain at all."""
+    answer = ac.why("50 Mbit/s", "30 ms", buffer="60 ms", flows=4, congestion="reno", own_senders=True)
+    assert answer.people is not None
+    assert answer.senders is not None
+    bbr = ac.Scenario(dict(answer.senders.tree)).with_(
+        {"scenario.duration": "120 s", "scenario.measure": "40 s .. 120 s", "scenario.seed": 9}
+    )
+    wait = float(ac.run(bbr).links["delay_mean"].iloc[0])
+    served = answer.people.settings["with BBR"]
+    assert served.warm > 30
+    assert served.added == pytest.approx(wait, rel=0.05)
+    assert answer.senders.settings["bottleneck"].delay_p50 == pytest.approx(wait, rel=0.1)
+    assert any(gain.key == "delay_p50" for gain in answer.senders.balance.gains)
+
+
+def test_a_setting_whose_start_takes_too_many_packets_is_left_out() -> None:
+    tree = home("20 Mbit/s", "5 Mbit/s", "20 ms", queue=DEEP).canonical
+    needs = {"now": LENGTH, "with BBR": replace(LENGTH, warm=2000.0)}
+    answer = people(dict.fromkeys(("now", "with BBR"), tree), "down", LENGTH, needs=needs)
+    assert list(answer.settings) == ["now"]
+    assert answer.settings["now"].warm == LENGTH.warm
+    assert "; with BBR cannot be told, as runs long enough take too many packets (--until-sure)." in sentence(answer)
+    assert answer.json()["left"] == ["with BBR"]
+
+
 def test_pages_that_packets_leave_out_name_the_option_that_goes_on() -> None:
     tree = home("2 Gbit/s", "200 Mbit/s", "20 ms", queue=DEEP).canonical
     few = people({"now": tree}, "down", LENGTH, packets=1_300_000)

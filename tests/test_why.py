@@ -294,6 +294,17 @@ def test_a_fast_link_of_many_flows_gets_one_run_that_is_long_enough() -> None:
     assert Lab("bottleneck")._length(many, length, 3, 2.0, None)[1:] == (False, 1)
 
 
+@pytest.mark.parametrize(("flows", "buffer", "warm"), [(1, "60 ms", 11), (4, "60 ms", 31), (4, "20 ms", 11)])
+def test_flows_that_measure_the_round_trip_begin_for_as_long_as_they_take_each_others_queue(
+    flows: int, buffer: str, warm: float
+) -> None:
+    """Four flows of BBR at 50 Mbit/s hold 60 ms for 20 to 30 s, and 34 ms from then on."""
+    of = ac.flows(flows, "bbr", rtt="30 ms")
+    tree = ac.dumbbell(rate="50 Mbit/s", queue={"capacity": buffer}, flows=of, duration="10 s").canonical
+    assert scales.needed(tree, "bottleneck").warm == pytest.approx(warm)
+    assert scales.needed(tree, "bottleneck", 0.02).warm == pytest.approx(warm)  # whatever they wait afterwards
+
+
 def test_a_length_that_was_given_is_judged_by_the_waits_that_were_found() -> None:
     """15 s over DualPI2: "the run of 15 s is shorter than 100 round trips; needs about 9 s"."""
     tree = ac.dumbbell(

@@ -221,6 +221,8 @@ class People:
     """Whether probes would load the link themselves, so that there are no pages."""
     default: Default | None = None
     """Class of a queue that takes the probes' packets, as no other asks for them."""
+    left: tuple[str, ...] = ()
+    """Settings of which nothing is told, as runs long enough take too many packets."""
 
     def json(self) -> dict[str, Any]:
         """Plain values."""
@@ -231,6 +233,7 @@ class People:
             "together": self.together,
             "settings": {key: setting.json() for key, setting in self.settings.items()},
             "reason": self.reason,
+            "left": list(self.left),
         }
 
 
@@ -244,6 +247,7 @@ def people(
     packets: float = PEOPLE.packets,
     shorter: Length | None = None,
     made: Mapping[str, Sequence[Experience]] | None = None,
+    needs: Mapping[str, Length] | None = None,
 ) -> People:
     """
     Measure what people notice who share a link with the flows of a scenario.
@@ -273,6 +277,9 @@ def people(
         be the same.
     made
         What `own_call` measured in runs of each setting, with the same seeds; without them such runs are made.
+    needs
+        Time that settings need at least: their own start may last longer. One for which packets do not last is left
+        out; by default all are run as the first one.
     """
     first = next(iter(trees.values()))
     user = _user(first, link)
@@ -291,14 +298,21 @@ def people(
     together = not own and _light_call(first, [*path, *returning(user)])
     name = str(user["name"])
     alone = {} if own else {key: rate[name] for key, rate in (rates or {}).items() if name in rate}
+
+    def fitted(chosen: Length) -> dict[str, Length]:
+        own = {key: _as_needed(tree, chosen, (needs or {}).get(key), packets) for key, tree in trees.items()}
+        return {key: length for key, length in own.items() if length is not None}
+
     try:
         if own:
-            answer, own = _of_own(trees, user, own, made or {}, chosen, seed)
+            times = fitted(chosen)
+            answer, own = _of_own(trees, user, own, made or {}, times, seed)
         else:
             lengths = [chosen, *_longer(first, user, chosen, length, shorter, packets)]
             unlike = False
             for chosen in lengths:
-                answer = _probes(trees, user, chosen, seed, together=together)
+                times = fitted(chosen)
+                answer = _probes(trees, user, times, seed, together=together)
                 unlike = _unlike(first, answer, one_way or {})
                 if not unlike and not _other_rates(answer, alone):
                     break
@@ -308,6 +322,7 @@ def people(
     except AckclockError as error:
         return People({}, path, str(state("people.no-probes", error=str(error).splitlines()[0])))
     settings = {key: _mean(runs) for key, runs in answer.items()}
+    left = tuple(key for key in trees if key not in settings)
     for key in _other_rates(answer, alone):
         runs = tuple(replace(experience, download=math.nan) for experience in settings[key].runs)
         settings[key] = replace(settings[key], download=math.nan, runs=runs)
@@ -318,7 +333,8 @@ def people(
         path,
         downloader=name if name in endless and len(endless) > 1 else "",
         within=name if shared else "",
-        limited=limited,
+        limited=limited or bool(left),
+        left=left,
         own_time=once(first),
         own=own,
         together=together,
@@ -386,17 +402,18 @@ def _of_own(
     user: Mapping[str, Any],
     own: Mapping[str, str],
     made: Mapping[str, Sequence[Experience]],
-    length: Length,
+    lengths: Mapping[str, Length],
     seed: int,
 ) -> tuple[dict[str, list[Experience]], dict[str, str]]:
     """
     Tell what a call of the scenario and its pages have: by setting, seed by seed, and the classes that told it.
 
-    Where the scenario has no such pages, or too few were loaded, they are probes in runs of `length`.
+    Where the scenario has no such pages, or too few were loaded, they are probes in runs of the setting's length,
+    if it has one.
     """
     seeds = min(len(made.get(key, ())) for key in trees)
     if seeds < PEOPLE.seeds[0]:
-        again = {key: [timed(tree, length)] for key, tree in trees.items()}
+        again = {key: [timed(trees[key], length)] for key, length in lengths.items()}
         answer = _in_runs(again, seed, lambda results: _experience(user, results, own))
     else:
         answer = {key: list(made[key][:seeds]) for key in trees}
@@ -405,12 +422,13 @@ def _of_own(
     if (known and loaded >= WANTED) or _unfit(next(iter(trees.values())), user):
         return answer, dict(own)
     tell("probes: pages beside the traffic")
-    probed = {key: _probed(tree, user, length, own) for key, tree in trees.items()}
+    probed = {key: _probed(trees[key], user, length, own) for key, length in lengths.items()}
     pages = _in_runs(probed, seed, lambda results: _pages(results[0]))
-    return (
-        {key: [_with_pages(*pair) for pair in zip(runs, pages[key], strict=False)] for key, runs in answer.items()},
-        {probe: name for probe, name in own.items() if probe != NAMES[2]},
-    )
+    with_pages = {
+        key: [_with_pages(*pair) for pair in zip(runs, pages[key], strict=False)] if key in pages else runs
+        for key, runs in answer.items()
+    }
+    return with_pages, {probe: name for probe, name in own.items() if probe != NAMES[2]}
 
 
 def _in_runs(
@@ -454,11 +472,16 @@ def _classes(queue: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _probes(
-    trees: Mapping[str, Mapping[str, Any]], user: Mapping[str, Any], length: Length, seed: int, *, together: bool
+    trees: Mapping[str, Mapping[str, Any]],
+    user: Mapping[str, Any],
+    lengths: Mapping[str, Length],
+    seed: int,
+    *,
+    together: bool,
 ) -> dict[str, list[Experience]]:
     """Results of each setting, seed by seed; of pings beside the call if `together`."""
     tell("probes: a call, pages and small packets beside the traffic")
-    probed = {key: _probed(tree, user, length, together=together) for key, tree in trees.items()}
+    probed = {key: _probed(trees[key], user, length, together=together) for key, length in lengths.items()}
     return _in_runs(probed, seed, lambda results: _experience(user, results))
 
 
@@ -570,6 +593,16 @@ def _length(
     if most < min(length.measured, 1.0):
         return None
     return Length(length.warm, min(measured, most), length.sample, length.reason)
+
+
+def _as_needed(tree: Mapping[str, Any], length: Length, need: Length | None, packets: float) -> Length | None:
+    """Return a length that is no shorter than a setting needs, if packets last; None where they end in its start."""
+    if need is None or once(tree):
+        return length
+    warm = max(length.warm, need.warm)
+    wanted = in_periods(tree, max(length.measured, min(need.measured, LONGEST)))
+    most = packets / pace(tree) - warm
+    return None if most < min(wanted, 1.0) else replace(length, warm=warm, measured=min(wanted, most))
 
 
 def _probed(

@@ -20,10 +20,21 @@ from ..experiment.sequential import WHY
 from .causes import shapers
 from .causes.ablations import control, lacking, set_control, with_queue
 from .causes.experiment import SETTLED, Lab
-from .causes.measures import Numbers
+from .causes.measures import Numbers, longest_wait
 from .causes.remedy import Balance, Preference, effects
+from .causes.scales import (
+    Length,
+    bulk,
+    carried,
+    carries_data,
+    first_crossed,
+    growing,
+    most_flows,
+    needed,
+    once,
+    packet_size,
+)
 from .causes.scales import bits as bits_of
-from .causes.scales import bulk, carried, carries_data, first_crossed, growing, most_flows, once, packet_size
 from .causes.sentences import Sentence
 from .causes.symptoms import Measured
 from .setting import Setting, averaged, bits_at, measured
@@ -53,6 +64,8 @@ class Remedy:
     balance: Balance
     runs: str = ""
     """Name of the runs in the `Lab`."""
+    needs: Length | None = None
+    """Time that runs of it must last."""
     title: str = ""
     """Its title in sentences, where that is not the name."""
     alone: Remedy | None = None
@@ -127,13 +140,13 @@ def other_queue(
             words = str(state("remedies.as-now", queue=cake or "FQ-CoDel", links=listed(list(queues))))
             settings[name] = replace(_averaged_at(lab, changed, name, after, seed, words), kept=True)
     title = str(state("remedies.no-classes", queue=cake or "FQ-CoDel")) if gone else cake
-    remedy = Remedy("FQ-CoDel", changed, settings, balance, after.key, title)
+    remedy = Remedy("FQ-CoDel", changed, settings, balance, after.key, _needs(lab, changed, after), title)
     bare = [name for name in rtts if name not in queues or not settings[name].tc]
     part = _tried(lab, tree, rtts, bare, present, seed, incoming, "alone") if {*bare} & queues.keys() else None
     if part is None:
         return remedy
     own = {name: settings[name] for name in part.queues}
-    return replace(remedy, alone=Remedy("FQ-CoDel", part.changed, own, part.balance, part.after.key, title))
+    return replace(remedy, alone=Remedy("FQ-CoDel", part.changed, own, part.balance, part.after.key, title=title))
 
 
 @dataclass(frozen=True)
@@ -394,7 +407,7 @@ def _other_shaper(
         other = _in_tc(_averaged_at(lab, changed, name, after, seed, words), changed, first)
         settings[name] = replace(_over(other, tree, first), place=first)
     title = state("remedies.shaper-set", links=listed(list(dict.fromkeys(firsts.values()))), part=shapers.KEPT)
-    return Remedy("FQ-CoDel", changed, settings, balance, after.key, str(title))
+    return Remedy("FQ-CoDel", changed, settings, balance, after.key, _needs(lab, changed, after), str(title))
 
 
 def other_senders(
@@ -432,7 +445,13 @@ def other_senders(
             tc="modprobe tcp_bbr  # on each sender\nsysctl -w net.ipv4.tcp_congestion_control=bbr",
             undo=_present_controls(sorted(own)),
         )
-    return Remedy("BBR", changed, settings, balance, after.key)
+    return Remedy("BBR", changed, settings, balance, after.key, _needs(lab, changed, after))
+
+
+def _needs(lab: Lab, tree: dict[str, Any], after: Measured) -> Length:
+    """Return the time that runs of another setting must last, by the waits that were found in some."""
+    own = Scenario(tree).canonical
+    return needed(own, lab.link, longest_wait(after.numbers, own, lab.link))
 
 
 def _present_controls(kinds: Sequence[str]) -> str:

@@ -425,7 +425,8 @@ def _people(
         own = before
     rates = _rates(tree, main.present, remedies)
     made = {"now": lab.kept(present.key)} | {SETTING_NAMES[remedy.name]: lab.kept(remedy.runs) for remedy in remedies}
-    return people(trees, main.link, own, seed, _one_way(present), rates, packets, before, made)
+    needs = {SETTING_NAMES[remedy.name]: remedy.needs for remedy in remedies if remedy.needs is not None}
+    return people(trees, main.link, own, seed, _one_way(present), rates, packets, before, made, needs)
 
 
 def _as_at_first(diagnosis: Diagnosis) -> bool:

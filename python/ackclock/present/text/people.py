@@ -8,7 +8,7 @@ from typing import Final
 from ...analysis.voice import SATISFACTION, mean_opinion_score, transmission_rating
 from ...core._words import counted, listed
 from ...core.units import SPREAD, rate_text, time, time_over_seeds
-from ...questions.people import DOWNLOAD, FEWEST, NAMES, PAGE, Experience, Measure, People
+from ...questions.people import DOWNLOAD, FEWEST, NAMES, PAGE, TOO_LONG, Experience, Measure, People
 from ..tables import TextTable
 
 STATEMENTS: Final = {"no-probes": "the probes cannot run here: {error}"}
@@ -93,6 +93,7 @@ def sentence(people: People) -> str:
     if not people.settings:
         return f"For people: cannot tell; {people.reason}{MORE if people.limited else ''}."
     parts = [f"{name} {_short(setting)}" for name, setting in people.settings.items()]
+    parts += [f"{name} cannot be told, as {TOO_LONG}{MORE}" for name in people.left]
     now, *others = people.settings.items()
     measures: dict[Measure, str] = {"mos": "a call is better", "page": "a page loads sooner"}
     names = {

@@ -29,6 +29,11 @@ NEARLY: Final = 1.2
 """Whole cycles are enough where a measured time is to be no more than so many times as long."""
 PROBES: Final = 2.2
 """Intervals between measurements of the round trip that a measured time must hold."""
+JOINT_START: Final = 3
+"""
+Intervals between measurements of the round trip until several flows measure it at once, over a buffer longer than it:
+before that each finds the queue of the others, and they hold it.
+"""
 SWING: Final = 2
 """
 Intervals between measurements of the round trip that a swing of the shares takes beside other controls: one in which
@@ -300,18 +305,9 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
     flows = bulk(tree, name) or [flow for flow in tree["flows"] if name in flow["path"]]
     packet = max((max(quantities(flow["packet_size"]) or [1500.0]) for flow in flows), default=1500.0)
     rate = carried(link) / (8 * packet)
-    if wait is None:
-        wait = capacity(link, packet)
-        managed = link["queue"].get("aqm") != "drop-tail" or link["queue"].get("scheduler", "none") != "none"
-        by_delay = all(str(flow["congestion"]["kind"]) in BY_DELAY for flow in flows if "congestion" in flow)
-        wait = min(wait, MANAGED if managed or by_delay else 10.0)
-        if (
-            link["queue"].get("aqm") == "threshold"
-            and link["queue"].get("ecn", False)
-            and all(flow.get("ecn", False) for flow in flows)
-        ):
-            wait = min(wait, 2 * quantities(link["queue"]["threshold"])[0] / rate)
-    rtt = max((max(quantities(flow["rtt"]) or [0.1]) for flow in flows), default=0.1)
+    most = _expected_wait(link, flows, packet, rate)
+    wait = most if wait is None else wait
+    base = rtt = max((max(quantities(flow["rtt"]) or [0.1]) for flow in flows), default=0.1)
     bucket = _bucket(link)
     rtt += max(wait, bucket)
     trips = f"{MIN_ROUND_TRIPS} round trips" + (" and fillings of the policer's bucket" if bucket > wait else "")
@@ -332,12 +328,14 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
             times[f"{CYCLES} {why}"] = max(times.get(f"{CYCLES} {why}", 0.0), CYCLES * own)
         probe = quantities(flow["congestion"].get("probe_rtt_interval", ""))
         if probe:
-            cycle = max(cycle, probe[0] + 1.0)
+            jointly = JOINT_START if most > base and count > 1 else 1
             control = called(flow["congestion"]["kind"])
             times[str(state("causes.probes", interval=probe[0], control=control))] = PROBES * probe[0]
             if any("congestion" in other and "probe_rtt_interval" not in other["congestion"] for other in flows):
                 swings = state("causes.beside-probes", swings=CYCLES, interval=probe[0], control=control)
                 times[str(swings)] = CYCLES * SWING * probe[0]
+                jointly = 1  # the others hold the queue for good
+            cycle = max(cycle, jointly * probe[0] + 1.0)
     if link["queue"].get("aqm") == "ap-red":
         every = quantities(link["queue"]["interval"])[0]
         times[f"{CYCLES} of the {every:g} s after which AP-RED sets itself"] = CYCLES * every
@@ -356,6 +354,17 @@ def needed(tree: Mapping[str, Any], name: str, wait: float | None = None) -> Len
         adapted, adapting(link)[0], *(float("probe_rtt_interval" in flow.get("congestion", {})) for flow in flows)
     )
     return Length(warm, measured, sample, reason, adapted, rare > 0)
+
+
+def _expected_wait(link: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], packet: float, rate: float) -> float:
+    """Return the longest wait that the buffer, its AQM and the controls make expect, s; `rate` in packets a second."""
+    queue = link["queue"]
+    managed = queue.get("aqm") != "drop-tail" or queue.get("scheduler", "none") != "none"
+    by_delay = all(str(flow["congestion"]["kind"]) in BY_DELAY for flow in flows if "congestion" in flow)
+    wait = min(capacity(link, packet), MANAGED if managed or by_delay else 10.0)
+    if queue.get("aqm") == "threshold" and queue.get("ecn", False) and all(flow.get("ecn", False) for flow in flows):
+        wait = min(wait, 2 * quantities(queue["threshold"])[0] / rate)
+    return wait
 
 
 def _bucket(link: Mapping[str, Any]) -> float:

@@ -23,8 +23,10 @@ from ackclock.core._words import called
 from ackclock.experiment.sequential import Effort
 from ackclock.questions import causes, remedies
 from ackclock.questions.causes import experiment, measures, remedy, scales, shapers, symptoms
+from ackclock.questions.causes import lab as laboratory
 from ackclock.questions.causes.ablations import GENERAL, OTHERS, SPECIFIC
-from ackclock.questions.causes.experiment import Lab, diagnose
+from ackclock.questions.causes.experiment import diagnose
+from ackclock.questions.causes.lab import Lab
 from ackclock.questions.causes.measures import numbers
 from ackclock.questions.causes.sentences import Evidence, interval
 from ackclock.questions.causes.symptoms import SYMPTOMS, Measured
@@ -259,7 +261,7 @@ def test_no_run_is_done_twice_and_each_record_is_what_its_runs_say(monkeypatch: 
         done.append((json.dumps(scenario.canonical), seed))
         return ac.run(scenario, seed=seed, trace_links=trace_links, parts=parts)
 
-    monkeypatch.setattr(experiment, "run", counted)
+    monkeypatch.setattr(laboratory, "run", counted)
     flows = [ac.flows(1, name, rtt="40 ms", start="uniform 0 s .. 1 s", name=name) for name in ("reno", "cubic")]
     scenario = ac.dumbbell(
         rate="3 Mbit/s", queue={"aqm": "drop-tail", "capacity": "400 ms"}, flows=flows, duration="9 s"
@@ -787,7 +789,7 @@ def test_no_run_is_begun_that_cannot_be_long_enough(monkeypatch: pytest.MonkeyPa
     )
     bbr = scenario.with_({"congestion": "bbr"}).canonical
     needs = causes.needed(bbr, "bottleneck", 0.0).total * scales.pace(bbr)
-    monkeypatch.setattr(experiment, "WHY", dataclasses.replace(experiment.WHY, single=needs / 2))
+    monkeypatch.setattr(laboratory, "WHY", dataclasses.replace(laboratory.WHY, single=needs / 2))
     lab = Lab("bottleneck", budget=0.9 * needs)
     assert lab.hopeless(bbr)
     assert not lab.hopeless(scenario.canonical)
@@ -805,7 +807,7 @@ def test_a_dear_run_is_not_done_again_to_be_a_little_longer(
     """10 Gbit/s with 2000 flows over FQ-CoDel: a run of 80 round trips was done again for 99."""
     queue = {"aqm": "drop-tail", "capacity": "60 ms"}
     tree = ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=ac.flows(20, "reno", rtt="40 ms"), duration="9 s").canonical
-    monkeypatch.setattr(experiment, "longest_wait", lambda *_: wait)
+    monkeypatch.setattr(laboratory, "longest_wait", lambda *_: wait)
     done: list[float] = []
     runs = Lab._runs
 
@@ -829,8 +831,8 @@ def test_a_run_that_cannot_become_as_long_as_its_waits_ask_for_is_too_short(
     queue = {"aqm": "drop-tail", "capacity": "60 ms"}
     tree = ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=ac.flows(20, "reno", rtt="40 ms"), duration="9 s").canonical
     needs = causes.needed(tree, "bottleneck").total * scales.pace(tree)
-    monkeypatch.setattr(experiment, "longest_wait", lambda *_: wait)
-    monkeypatch.setattr(experiment, "WHY", dataclasses.replace(experiment.WHY, single=1.01 * needs))
+    monkeypatch.setattr(laboratory, "longest_wait", lambda *_: wait)
+    monkeypatch.setattr(laboratory, "WHY", dataclasses.replace(laboratory.WHY, single=1.01 * needs))
     assert Lab("bottleneck", budget=1.01 * needs).measure("present", tree, 1).enough == enough
 
 
@@ -839,7 +841,7 @@ def test_waits_of_the_start_ask_for_no_run_of_hours(monkeypatch: pytest.MonkeyPa
     flows = ac.flows(2, "hybla", rtt="100 ms", start="uniform 0 s .. 60 s")
     tree = ac.dumbbell(rate="2 Mbit/s", queue="codel", flows=flows, duration="9 s")
     waits = iter([11.0, 0.2, 0.2])
-    monkeypatch.setattr(experiment, "longest_wait", lambda *_: next(waits))
+    monkeypatch.setattr(laboratory, "longest_wait", lambda *_: next(waits))
     found = Lab("bottleneck").measure("instead", tree.canonical)
     first = scales.needed(tree.canonical, "bottleneck")
     assert found.length.measured == pytest.approx(4 * first.measured)
@@ -974,7 +976,23 @@ def test_change_after_which_a_symptom_grows_is_run_for_longer(
     lab.look = lambda *_: replace(measure("", {}, 1, 1), enough=False)
     candidate = Mock(change=({}, "HighSpeed TCP", "with Vegas"), key="control", joint=False)
     found = experiment._try(lab, candidate, loss, 0.018, 1, None)
-    assert (found is not None, made[1:]) == (cause, lengths)
+    assert (found[1] is not None, made[1:]) == (cause, lengths)
+
+
+def test_a_change_whose_runs_are_too_short_to_tell_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """200 Mbit/s, 100 ms, a buffer of 10 ms: a larger one was run, for less than it needs, and "the cause is Reno"."""
+    flow = ac.flows(1, "reno", rtt="150 ms")
+    scenario = ac.dumbbell(rate="5 Mbit/s", queue={"capacity": "5 ms"}, flows=flow, duration="9 s")
+    for packets, said in ((30_000, True), (200_000, False)):
+        monkeypatch.setattr(laboratory, "WHY", dataclasses.replace(laboratory.WHY, single=packets))
+        answer = diagnose(scenario, lab=Lab("bottleneck", budget=packets))
+        (finding,) = answer.findings
+        assert finding.symptom == "idle"
+        assert "control" in {cause.key for cause in finding.causes}
+        assert ("buffer" in {cause.key for cause in finding.causes}) == (not said)
+        assert ("buffer" in finding.tried) == (not said)
+        assert finding.untried == ("with a buffer of 226 ms",) * said
+        assert ("; longer runs would tell what is left with a buffer of 2" in answer.sentences[0].text) == said
 
 
 def test_one_run_is_no_verdict_on_shares() -> None:
@@ -1008,7 +1026,7 @@ def test_shares_take_three_seeds_where_only_one_run_would_be_made(monkeypatch: p
     needs = causes.needed(tree, "bottleneck", 0.0).total * scales.pace(tree)
     for single, swings, seeds in ((4 * needs, False, 3), (4 * needs, True, 1), (0.9 * needs, False, 1)):
         monkeypatch.setattr(Measured, "swings", lambda *_, swings=swings: swings)
-        monkeypatch.setattr(experiment, "WHY", dataclasses.replace(experiment.WHY, single=single))
+        monkeypatch.setattr(laboratory, "WHY", dataclasses.replace(laboratory.WHY, single=single))
         answer = diagnose(scenario, lab=Lab("bottleneck", budget=1.9 * needs))
         assert len(answer.present.numbers) == seeds
         said = " ".join(sentence.text for sentence in answer.sentences)

@@ -25,7 +25,8 @@ from ackclock.present.text import remedies
 from ackclock.present.text.why import transfers
 from ackclock.questions.causes import scales
 from ackclock.questions.causes.ablations import GENERAL, set_control
-from ackclock.questions.causes.experiment import SETTLED, Lab, diagnose
+from ackclock.questions.causes.experiment import SETTLED, diagnose
+from ackclock.questions.causes.lab import Lab
 from ackclock.questions.causes.measures import ClassNumbers, numbers
 from ackclock.questions.causes.remedy import Balance, Effect, Key, effects
 from ackclock.questions.causes.sentences import Evidence, interval

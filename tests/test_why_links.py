@@ -85,7 +85,7 @@ def test_losses_on_the_wire_end_a_cycle_long_before_the_link_is_full() -> None:
     answer = ac.why(scenario=ac.Scenario(tree))
     assert "the cause is Reno (with BBR: below 5.0 %)" in answer.sentence
     # without them a run takes too many packets
-    assert "; not tried, as it takes too many packets (--until-sure): without the loss of link." in answer.sentence
+    assert "; longer runs would tell what is left without the loss of link (--until-sure)." in answer.sentence
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..core.errors import AckclockError
 from ..core.scenario import link_of
-from .causes.experiment import Lab
+from .causes.lab import Lab
 from .causes.measures import UNRESPONSIVE
 from .causes.remedy import GAIN, LOSSES, PRICE
 from .causes.scales import bulk, quantities

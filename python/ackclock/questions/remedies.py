@@ -19,7 +19,8 @@ from ..core.units import percent, rate_text
 from ..experiment.sequential import WHY
 from .causes import shapers
 from .causes.ablations import control, lacking, set_control, with_queue
-from .causes.experiment import SETTLED, Lab
+from .causes.experiment import SETTLED
+from .causes.lab import Lab
 from .causes.measures import Numbers, longest_wait
 from .causes.remedy import Balance, Preference, effects
 from .causes.scales import (

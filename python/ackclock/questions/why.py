@@ -28,7 +28,8 @@ from ..core.statement import state
 from ..core.units import seconds_of, time
 from ..experiment.sequential import PEOPLE, WHY
 from .agreement import Trust, near
-from .causes.experiment import Diagnosis, Finding, Lab, RunCache, chosen, diagnose
+from .causes.experiment import Diagnosis, Finding, chosen, diagnose
+from .causes.lab import Lab, RunCache
 from .causes.measures import Numbers, known, numbers
 from .causes.remedy import DELAYS, Effect, Preference
 from .causes.scales import (

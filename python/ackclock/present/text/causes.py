@@ -102,7 +102,7 @@ STATEMENTS: Final = {
     "hosts": "The hosts share unevenly: Jain's index over hosts is {value}",
     "tried": " ({tried} taken away one by one)",
     "below": "below {limit:share}",
-    "untried": "{rest}; not tried, as it takes too many packets{more}: {done}.",
+    "untried": "{rest}; longer runs would tell what is left {done}{more}.",
     "not-found": "{head}; cause not found{tried}.",
     "cause": "{head}; the cause is {causes}.",
     "both-causes": "{head}; it takes both {causes}.",

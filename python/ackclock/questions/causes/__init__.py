@@ -9,13 +9,14 @@ Causes found by experiment, and sentences that carry their evidence.
     >>> [(finding.symptom, finding.causes[0].key) for finding in diagnosis.findings]
     [('delay', 'buffer')]
 
-`ablations` holds the vocabulary, `experiment` the method, `scales` how long a run must be, `sentences` what a
-sentence is. `why`, `compare`, `tune`, reports and the page use these and no others.
+`ablations` holds the vocabulary, `experiment` the method, `lab` its runs, `scales` how long they must be, `sentences`
+what a sentence is. `why`, `compare`, `tune`, reports and the page use these and no others.
 """
 
 from ...core._words import called
 from .ablations import GENERAL, OTHERS, SPECIFIC
-from .experiment import Cause, Diagnosis, Finding, Lab, chosen, diagnose
+from .experiment import Cause, Diagnosis, Finding, chosen, diagnose
+from .lab import Lab
 from .measures import Numbers, numbers
 from .scales import Length, needed
 from .sentences import Evidence, Sentence

@@ -7,31 +7,25 @@ the cause is "not found". All runs use the same seeds, so that differences are p
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
-from ...core._words import counted, finite, listed
+from ...core._words import counted, listed
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, link_of
-from ...core.simulate import run
 from ...core.statement import state
-from ...core.units import share, share_within, time, time_within
-from ...experiment.ablation import Ablated, Ablation, Search, Tree, Verdict, applied, pairs, take_away
-from ...experiment.progress import tell
-from ...experiment.runner import parallel
+from ...core.units import share, share_within, time_within
+from ...experiment.ablation import JOINT, Ablated, Ablation, Search, Tree, Verdict, applied, pairs, take_away
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
 from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, sized
-from .measures import Numbers, known, longest_wait, lost, numbers, on_way
-from .scales import CYCLES, Length, alike, carried, in_cycles, lasting, needed, once, pace, policed, room, timed
+from .lab import Lab
+from .measures import known, lost, on_way
+from .scales import Length, alike, carried, needed, once, policed, room
 from .sentences import Evidence, Sentence
 from .shapers import filters_acks, fixed, held
 from .symptoms import AHEAD, SHARES, STREAM_LOSS, SYMPTOMS, Measured, Symptom, applies, slight, wait_limit
-
-if TYPE_CHECKING:
-    from ...core.result import Result
 
 DOSE: Final = 0.8
 """Half of a buffer that is a cause brings the symptom to less than this part of what it was."""
@@ -43,237 +37,12 @@ EVENNESS_FACTOR: Final = 2.0
 """Flows that share less evenly than this many times the limit are not asked whether they do over longer runs."""
 CONVERGED: Final = 0.8
 """Identical flows still converge if their unevenness falls below this part of itself in a run twice as long."""
-STEP: Final = 4.0
-"""Runs become so many times as long at most at once: the longest waits that ask for it may be of their start."""
 MOST_END: Final = 0.5
 """Where fewer than this part of the transfers of a class come to their end, that is said."""
 PAIRS: Final = 6
 """Things of which pairs are tried."""
-SHORT: Final = (1.2, 1.5)
-"""
-A run is done again if it should be more than so many times as long; the second where both take more packets than one
-setting may.
-"""
 FAR: Final = 2.0
-"""A change that leaves this many times as much as an ablation may leave is not run again, ..."""
-LOOK: Final = 1 / CYCLES
-"""... nor for longer where it does in this part of the time that it needs, a cycle, after the whole warm-up."""
-
-
-@dataclass
-class RunCache:
-    """Every run of an answer, done once: by its scenario and seed."""
-
-    numbers: dict[tuple[str, int], dict[str, Numbers]] = field(default_factory=dict)
-    """By the links that were looked at."""
-    results: dict[tuple[str, int], Result] = field(default_factory=dict)
-    """Whole results of the settings whose traces are shown."""
-    kept: dict[tuple[str, int], Any] = field(default_factory=dict)
-    """Findings of `Lab.keep`."""
-
-
-@dataclass
-class Lab:
-    """Runs settings once each, and keeps what they said."""
-
-    link: str
-    budget: float = WHY.packets
-    length: float | None = None
-    """Simulated time that the user gave, s."""
-    record: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Settings and results of every run, by key: for `--json`, and for whoever checks a sentence."""
-    computed: int = 0
-    also: tuple[str, ...] = ()
-    """Other links of which every run is to tell the numbers."""
-    cache: RunCache = field(default_factory=RunCache)
-    """Runs that are done already; those who judge other links of the same scenario may share it."""
-    simulated: int = 0
-    """Number of runs."""
-    keep: Callable[[Result], Any] | None = None
-    """Asked of every run; `kept` returns the answers."""
-    presents: list[Measured] = field(default_factory=list)
-    """All runs of the present setting."""
-    known: Length | None = None
-    """Length of runs of the present setting that are in the cache: taken where it is no shorter than what is needed."""
-
-    def measure(
-        self,
-        key: str,
-        tree: Tree,
-        seeds: int = WHY.seeds[0],
-        first: int = 1,
-        factor: float = 1.0,
-        *,
-        traces: bool = False,
-        like: Length | None = None,
-        least: int = 1,
-    ) -> Measured:
-        """
-        Run a setting as long as it needs, or `like` another, within the budget; with `traces` its first run is kept.
-
-        At `least` so many runs are made, where one may take more packets than the budget has.
-
-        Where the first runs find longer delays than the buffer's size made expect, they are done again for longer.
-        """
-        tree = Scenario(tree).canonical  # with the defaults of what was changed, by which its length is told
-        known = self.known if key.startswith("present") else like
-        least = min(least, seeds)
-        length, enough, count = self._length(tree, needed(tree, self.link), seeds, factor, known, least)
-        tell(f"{self.link}, {key}: {count} runs of {time(length.total)}")
-        length, by_link = self._whole_cycles(tree, length, count, first, traces, free=enough and length != known)
-        part = 0.0
-        while part < 1:
-            need = needed(tree, self.link, longest_wait(by_link[self.link], tree, self.link))
-            part = min(STEP * length.measured / (factor * need.measured), 1.0)
-            warm = max(part * need.warm, min(length.warm / factor, need.warm))
-            step = replace(need, warm=warm, measured=part * need.measured, sample=part * need.sample)
-            longer, whole, again = self._length(tree, step, seeds, factor, known, least)
-            # delays are shorter than was feared
-            suffices = whole and count >= least and length.measured >= 0.99 * factor * need.measured
-            affords = whole and not enough and not suffices
-            most = SHORT[(length.total * count + longer.total * again) * pace(tree) > self.budget] * length.measured
-            short = longer.measured > most
-            if not affords and not (short and longer.total > length.total):
-                enough = suffices or (enough and (whole or factor * need.measured <= most))
-                break
-            enough, count = whole, again
-            length, by_link = self._whole_cycles(tree, longer, count, first, traces, free=enough and longer != known)
-        if once(tree) and lasting(tree, length) is None:  # it has ended with its transfers
-            begin, end = by_link[self.link][0].window
-            length = replace(length, warm=begin, measured=end - begin)
-        return self._recorded(key, tree, by_link, length, first, enough=enough, factor=factor)
-
-    def _recorded(
-        self,
-        key: str,
-        tree: Tree,
-        by_link: dict[str, list[Numbers]],
-        length: Length,
-        first: int,
-        *,
-        enough: bool,
-        factor: float = 1.0,
-    ) -> Measured:
-        own = by_link[self.link]
-        self.record[key] = {
-            "scenario": timed(tree, length),
-            "link": self.link,
-            "seeds": list(range(first, first + len(own))),
-            "length_s": length.total,
-            "enough": enough,
-            "numbers": [finite(asdict(replace(link_numbers, parts={}, in_time={}))) for link_numbers in own],
-        }
-        others = {name: tuple(by_link[name]) for name in self.also}
-        measured = Measured(key, tuple(own), length, enough, factor, others)
-        self.presents += [measured] * key.startswith("present")
-        return measured
-
-    def look(self, key: str, tree: Tree, seed: int) -> Measured:
-        """Run a setting once for a part of the time that it needs; for all where that is given, or moves are rare."""
-        tree = Scenario(tree).canonical
-        need = needed(tree, self.link)
-        part = 1.0 if need.rare else LOOK
-        length, *_ = self._length(tree, replace(need, measured=part * need.measured), 1, 1.0, None)
-        tell(f"{self.link}, {key}: a look of {time(length.total)}")
-        by_link = self._runs(tree, length, 1, seed, traces=False)
-        seen = needed(tree, self.link, longest_wait(by_link[self.link], tree, self.link))
-        enough = part * seen.measured <= SHORT[0] * length.measured
-        return self._recorded(key, tree, by_link, length, seed, enough=enough)
-
-    def _length(
-        self, tree: Tree, length: Length, seeds: int, factor: float, known: Length | None, least: int = 1
-    ) -> tuple[Length, bool, int]:
-        """
-        Fit a length into the budget: with fewer seeds first, then shorter; and say whether it is enough.
-
-        As many as `least` runs as long as they have to be may take more, up to the policy's `single` each. A scenario
-        with changes over time has its own length, and is run with a few seeds whatever they take.
-        """
-        wanted = Length(length.warm * factor, length.measured * factor, length.sample, length.reason)
-
-        def cut(part: float) -> Length:
-            return Length(wanted.warm * part, wanted.measured * part, wanted.sample * part, length.reason)
-
-        own = lasting(tree, length) if once(tree) else None
-        if own is not None:
-            affordable = self.budget / (own.total * pace(tree))
-            return own, True, min(seeds, max(int(affordable), WHY.fewest))
-        if self.length is not None:
-            if self.length < wanted.total:
-                return cut(self.length / wanted.total), False, seeds
-            return Length(wanted.warm, self.length - wanted.warm, wanted.sample, length.reason), True, seeds
-        rate = pace(tree)
-        if known and known.warm >= wanted.warm and known.measured >= wanted.measured:
-            wanted = known
-        for count in range(seeds, least - 1, -1):
-            if wanted.total * rate * count <= self.budget:
-                return wanted, True, count
-        if factor == 1 and wanted.total * rate <= WHY.single:
-            return wanted, True, least
-        return cut(self.budget / (wanted.total * rate)), False, 1
-
-    @property
-    def extensible(self) -> bool:
-        """Whether runs may be longer if that is wished."""
-        return self.budget <= WHY.packets and self.length is None
-
-    def hopeless(self, tree: Tree, factor: float = 1.0, seen: Sequence[Numbers] = (), least: int = 1) -> bool:
-        """Return True if `least` runs that are long enough are too many packets, with waits as seen, or without any."""
-        try:
-            tree = Scenario(tree).canonical
-        except ScenarioError:
-            return False  # which a run says, too
-        length = needed(tree, self.link, longest_wait(seen, tree, self.link))
-        return not self._length(tree, length, least, factor, None, least)[1]
-
-    def _whole_cycles(
-        self, tree: Tree, length: Length, seeds: int, first: int, traces: bool, *, free: bool
-    ) -> tuple[Length, dict[str, list[Numbers]]]:
-        """Run a setting for whole cycles of the link's queue, as its first run has them, if it is `free` to."""
-        if free and self.length is None and not once(tree):
-            whole = in_cycles(length, self._runs(tree, length, 1, first, traces)[self.link][0].cycle)
-            length = whole if whole.total * seeds * pace(tree) <= self.budget else length
-        return length, self._runs(tree, length, seeds, first, traces)
-
-    def _runs(self, tree: Tree, length: Length, seeds: int, first: int, traces: bool) -> dict[str, list[Numbers]]:
-        """Return the numbers of each seed, by link."""
-        from ...analysis.parts import PARTS
-
-        scenario = Scenario(timed(tree, length))
-        links = (self.link, *self.also)
-        text = json.dumps(scenario.canonical)
-        wanted = range(first, first + seeds)
-        cached = self.cache.numbers
-        missing = [seed for seed in wanted if not cached.get((text, seed), {}).keys() >= set(links)]
-
-        changes = once(tree)  # parts and halves of the time differ by what does
-
-        def of_links(seed: int) -> dict[str, Numbers]:
-            result = run(scenario, seed=seed, trace_links=True, parts=0 if changes else PARTS)
-            if traces and seed == first:
-                self.cache.results[text, seed] = result
-            if self.keep is not None:
-                self.cache.kept[text, seed] = self.keep(result)
-            return {name: numbers(result, name, in_parts=not changes) for name in links}
-
-        done = parallel(of_links, missing, imports=()) if missing else []
-        self.computed += sum(by_link[self.link].computed for by_link in done)
-        self.simulated += len(done)
-        for seed, by_link in zip(missing, done, strict=True):
-            cached[text, seed] = cached.get((text, seed), {}) | by_link
-        return {name: [cached[text, seed][name] for seed in wanted] for name in links}
-
-    def kept(self, key: str) -> list[Any]:
-        """Return what `keep` found in the runs of a setting."""
-        text = json.dumps(Scenario(self.record[key]["scenario"]).canonical)
-        there = ((text, seed) for seed in self.record[key]["seeds"])
-        return [self.cache.kept[run] for run in there if run in self.cache.kept]
-
-    def result(self, tree: Tree, length: Length, seed: int) -> Result:
-        """Return a whole run with its traces of links, the one that was measured where it is still there."""
-        scenario = Scenario(timed(tree, length))
-        kept = self.cache.results.get((json.dumps(scenario.canonical), seed))
-        return run(scenario, seed=seed, trace_links=True) if kept is None else kept
+"""A change that leaves this many times as much as an ablation may leave is not run again."""
 
 
 @dataclass(frozen=True)
@@ -299,7 +68,9 @@ class Finding:
     tried: tuple[str, ...]
     """Keys of everything that was taken away."""
     untried: tuple[str, ...] = ()
-    """Things of the path that were not taken away, which takes too many packets; none where another is the cause."""
+    """
+    Changes of which no run is long enough to tell what they leave; none of the path's where another of it is the cause.
+    """
 
 
 @dataclass(frozen=True)
@@ -594,14 +365,27 @@ def _causes(
     every = [(effect, lab.hopeless(effect.change.tree)) for effect in applied([*specific, *others, *general], tree)]
     names = tuple(dict.fromkeys(effect.key for effect, beyond in every if not beyond))
     of_path = {ablation.key for ablation in specific}
-    untried = tuple(effect.change.done for effect, beyond in every if beyond and effect.key in of_path)
+    short = {effect.change.done: effect.key for effect, beyond in every if beyond and effect.key in of_path}
+    told = set()
     like = present.length if symptom.key in SHARES else None  # shares move for long: compared as late
 
     def judge(candidate: Ablated) -> tuple[Verdict, Cause | None] | None:
-        cause = _try(lab, candidate, symptom, before, seed, like)
+        verdict, cause = _try(lab, candidate, symptom, before, seed, like)
         if cause is not None and cause.key == "buffer" and not _dose_response(lab, tree, symptom, before, seed):
-            cause = None
-        return (Verdict.KEEPS if cause is None else Verdict.REMOVES), cause
+            return Verdict.KEEPS, None
+        if verdict is not Verdict.UNDECIDED:
+            told.add(candidate.key)
+        elif not (candidate.joint and {*short.values()} & {*candidate.key.split(JOINT)}):
+            short[candidate.change.done] = candidate.key
+        return verdict, cause
+
+    def answer(
+        found: Sequence[Cause | None], *, of_path: bool = False
+    ) -> tuple[tuple[Cause, ...], tuple[str, ...], tuple[str, ...]]:
+        there = tuple(cause for cause in found if cause is not None)
+        keys = {cause.key for cause in there}
+        left = () if of_path else tuple(done for done, key in short.items() if key not in keys)
+        return there, tuple(key for key in names if key in told or key not in short.values()), left
 
     def two(ablations: Sequence[Ablation]) -> Search[Cause | None]:
         there = {ablation.key: ablation for ablation in ablations if ablation.apply(tree) is not None}
@@ -611,10 +395,8 @@ def _causes(
         alone = take_away(applied(ablations, tree), judge, Search(), alternatives=True)
         causes = alone.of(Verdict.REMOVES) or two(ablations).of(Verdict.REMOVES)
         if causes:
-            left = () if ablations is specific else untried
-            return tuple(cause for cause in causes if cause is not None), names, left
-    causes = two([*specific, *general]).of(Verdict.REMOVES)
-    return tuple(cause for cause in causes if cause is not None), names, untried
+            return answer(causes, of_path=ablations is specific)
+    return answer(two([*specific, *general]).of(Verdict.REMOVES))
 
 
 def _roomy(tree: Tree, link: str, present: Measured) -> bool:
@@ -652,7 +434,10 @@ def _ablations(of: Sequence[LinkAblation], link: str, symptom: Symptom) -> list[
     ]
 
 
-def _try(lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: int, like: Length | None) -> Cause | None:
+def _try(
+    lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: int, like: Length | None
+) -> tuple[Verdict, Cause | None]:
+    """Say whether a change removes a symptom, as its cause; `UNDECIDED` where no run is long enough to tell."""
     changed, words, done = candidate.change
     name = f"{symptom.key}: {done}"
 
@@ -670,18 +455,20 @@ def _try(lab: Lab, candidate: Ablated, symptom: Symptom, before: float, seed: in
 
     try:
         if lab.hopeless(changed):
-            return None
+            return Verdict.UNDECIDED, None
         if symptom.key not in (*SHARES, "stream") and _far(lab.look(name, changed, seed), symptom, before):
-            return None
+            return Verdict.KEEPS, None
         if _far(lab.measure(name, changed, 1, seed, like=like), symptom, before):
-            return None
+            return Verdict.KEEPS, None
         after = repeat(WHY.first, measured, more)
     except ScenarioError:
-        return None  # what is left cannot be: the thing cannot be taken away here
+        return Verdict.KEEPS, None  # what is left cannot be: the thing cannot be taken away here
     evidence = _evidence(after, symptom, before)
-    if not after.enough or not removes(_ahead(evidence, after, symptom), symptom):
-        return None
-    return Cause(candidate.key, f"{words} together" if candidate.joint else words, done, (evidence,))
+    if not after.enough:
+        return (Verdict.KEEPS if _far(after, symptom, before, 1.0) else Verdict.UNDECIDED), None
+    if not removes(_ahead(evidence, after, symptom), symptom):
+        return Verdict.KEEPS, None
+    return Verdict.REMOVES, Cause(candidate.key, f"{words} together" if candidate.joint else words, done, (evidence,))
 
 
 def _ahead(evidence: Evidence, after: Measured, symptom: Symptom) -> Evidence:
@@ -689,9 +476,9 @@ def _ahead(evidence: Evidence, after: Measured, symptom: Symptom) -> Evidence:
     return replace(evidence, value=evidence.value + AHEAD * max(after.drift(symptom), 0.0))
 
 
-def _far(first: Measured, symptom: Symptom, before: float) -> bool:
+def _far(first: Measured, symptom: Symptom, before: float, times: float = FAR) -> bool:
     """Return True if one run, and each half of it, leaves so much of a symptom that more seeds would not help."""
-    left = FAR * max(first.limit(symptom), LITTLE * before)
+    left = times * max(first.limit(symptom), LITTLE * before)
     return all(value > left for value in _with_halves(first, symptom))
 
 

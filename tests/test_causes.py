@@ -1235,3 +1235,15 @@ def test_cake_counts_headers_only_where_it_holds_packets_back(behind: bool) -> N
     shaper = {"rate": "5 Mbit/s", "burst": "20 kB"}
     tree["link"][0] |= {"queue": {"scheduler": cake}} | ({"shaper": shaper} if behind else {})
     assert (shapers.taken(ac.Scenario(tree).canonical, "l", 100, 80_000) == 1.0) == behind
+
+
+def test_the_interval_of_a_symptom_in_one_run_is_that_of_the_table() -> None:
+    """One run at 10 Gbit/s: the sentence had how far the halves lie apart, and the table beside it another interval."""
+    present = measured(link(), 1)
+    (run,) = present.numbers
+    assert run.in_time
+    for key, of in symptoms.IN_TIME.items():
+        (symptom,) = (symptom for symptom in SYMPTOMS if symptom.key == key)
+        for halves in ({}, {key: (0.0, 1.0)}, {key: (math.nan, math.nan)}):
+            own = replace(run, wire_loss=0.0, halves=halves)
+            assert replace(present, numbers=(own,)).of(symptom).half == measures.known([own], of).half

@@ -335,8 +335,7 @@ def test_an_option_that_was_given_is_not_advised() -> None:
 def test_chance_is_said_where_a_remedy_gains_nothing_for_certain() -> None:
     """ "No gain that counts: 99 % wait at most 60 ms, now 100 ms" of three seeds that differ by as much."""
     evidence = Evidence("", 0.06, kind="time")
-    for half, open_ in ((0.05, True), (0.0, False)):
-        after = 0.06 if open_ else 0.099
+    for after, half, open_ in ((0.06, 0.05, True), (0.099, 0.0, False), (0.099, 0.01, False), (0.09, 0.03, True)):
         balance = Balance((Effect("delay_p99", "l", 0.1, after, half, None, evidence),))
         said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, balance), wanted=False, prefer=None)
         assert said.text.endswith(f"no gain {'for certain' if open_ else 'that counts'}.")

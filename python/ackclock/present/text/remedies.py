@@ -52,8 +52,7 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
     numbers_of = {f"{effect.key} {effect.subject}": effect.change for effect in balance.effects}
     evidence = [effect.evidence for effect in balance.effects]
     if not gains:
-        gain = "no gain for certain" if balance.promising else "no gain that counts"
-        text = f"{what} instead{where} would bring these flows {gain}"
+        text = f"{what} instead{where} would bring these flows {_no_gain(balance)}"
         text += f", but {costs}" if costs else ""
         return Sentence(name, "does-not-help", text + ".", numbers_of, evidence)
     text = f"{what} instead{where}: {weighed}."
@@ -71,8 +70,12 @@ def alone(remedy: Remedy) -> str:
     """Return what the commands of a setting bring, where there are none for some of its links."""
     gains, costs, weighed = _weighed(remedy)
     if not gains:
-        weighed = "no gain that counts" + (f"; but {costs}" if costs else "")
+        weighed = _no_gain(remedy.balance) + (f"; but {costs}" if costs else "")
     return f"Set at {listed(list(remedy.settings))} alone, for which there are commands: {weighed}."
+
+
+def _no_gain(balance: Balance) -> str:
+    return "no gain for certain" if balance.promising else "no gain that counts"
 
 
 def _many(balance: Balance) -> bool:

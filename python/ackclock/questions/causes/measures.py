@@ -292,7 +292,11 @@ def known(runs: Sequence[Numbers], key: str) -> Interval:
 
     Few flows move in step whatever their seed, and seeds then agree on what the next cycle has otherwise.
     """
-    estimate = interval([getattr(run, key) for run in runs])
+    return with_time(interval([getattr(run, key) for run in runs]), runs, key)
+
+
+def with_time(estimate: Interval, runs: Sequence[Numbers], key: str) -> Interval:
+    """Return a mean over seeds with the wider of its interval and that of `key` over the time of the runs."""
     return replace(estimate, half=max(0.0 if math.isnan(estimate.half) else estimate.half, over_time(runs, key)))
 
 

@@ -115,8 +115,12 @@ class Effect:
 
     @property
     def promising(self) -> bool:
-        """True if it would be a gain, but is not decided."""
-        return not self.decided and bool(_better(self.key, self.before, self.after, 0.0))
+        """True if it may be a gain, as far as its interval reaches, but is none for certain."""
+        if self.better is not None or self.owed or not math.isfinite(self.half):
+            return False
+        up = self.key in ("jain", "rate", "finished")
+        best = self.after + self.half if up else max(self.after - self.half, 0.0)
+        return bool(_better(self.key, self.before, best, 0.0))
 
     def json(self) -> dict[str, Any]:
         """Plain values."""

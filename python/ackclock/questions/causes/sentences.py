@@ -88,15 +88,11 @@ class Sentence:
         }
 
 
-def interval(values: Sequence[float], spread: float = math.nan) -> Interval:
-    """
-    Average values over seeds with a 95 % interval.
-
-    Of a single run the interval is `spread`, how far its two halves lie from the whole.
-    """
+def interval(values: Sequence[float]) -> Interval:
+    """Average values over seeds with a 95 % interval; that of a single run, which tells nothing of others, is 0."""
     from ...analysis import Interval, mean_interval
 
     estimate = mean_interval(list(values))
     if estimate.count == 1:
-        return Interval(estimate.mean, 0.0 if math.isnan(spread) else spread, 1)
+        return Interval(estimate.mean, 0.0, 1)
     return estimate

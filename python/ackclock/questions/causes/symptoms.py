@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...core.scenario import link_of
 from ...core.units import share, time
 from ...experiment.sequential import WHY, Effort
-from .measures import HOSTS, UNFAIR, UNRESPONSIVE, Numbers, over_time
+from .measures import HOSTS, UNFAIR, UNRESPONSIVE, Numbers, over_time, with_time
 from .measures import spread as in_time
 from .scales import ENDLESS, Length, bits, bulk
 from .sentences import Evidence, interval
@@ -179,19 +179,14 @@ class Measured:
 
     def of(self, symptom: Symptom) -> Interval:
         """Average the symptom's number, with its interval; a run that is alone with it tells nothing of the others."""
-        values = [symptom.value(own) for own in self.numbers]
-        spread = math.nan
-        halves = self.numbers[0].halves.get(symptom.key)
-        if len(values) == 1 and halves is not None:
-            spread = max(abs(half - values[0]) for half in halves)
-        estimate = interval(values, spread)
+        estimate = interval([symptom.value(own) for own in self.numbers])
         if self.alone(symptom):
             return replace(estimate, half=math.inf)
         if symptom.key == "stream":
             return replace(estimate, half=max(estimate.half, self._counting()))
         if symptom.key in SHARES:
             return replace(estimate, half=max(estimate.half, in_time(self.numbers, symptom.key).half))
-        return replace(estimate, half=max(estimate.half, over_time(self.numbers, IN_TIME[symptom.key])))
+        return with_time(estimate, self.numbers, IN_TIME[symptom.key])
 
     def alone(self, symptom: Symptom) -> bool:
         """

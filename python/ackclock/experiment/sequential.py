@@ -46,6 +46,8 @@ class Policy:
     Packets of one run that is as long as it has to be, where so many of a few seeds exceed `packets`; of each of a few
     where shares of flows are asked for, which another seed may settle elsewhere.
     """
+    cheap: float = 0.0
+    """Packets of all runs of a setting whose numbers are stated that are made whether or not these need them."""
     whole: float = math.inf
     """Packets of all runs of a question whose experiments are many."""
     part: float = 0.0
@@ -76,7 +78,13 @@ GLANCE: Final = 4_000_000
 """Packets that a report may simulate to decide what its own run leaves open: some two seconds of work."""
 
 WHY: Final = Policy(
-    seeds=(3, 8, 24), longer=(1, 2, 4, 8, 16), packets=8_000_000, single=20_000_000, sure=200_000_000, fewest=3
+    seeds=(3, 8, 24),
+    longer=(1, 2, 4, 8, 16),
+    packets=8_000_000,
+    single=20_000_000,
+    sure=200_000_000,
+    fewest=3,
+    cheap=1_000_000,
 )
 """
 Each setting of `why`: few seeds, since most symptoms are far from their limits; longer runs begin with few again, as

@@ -17,9 +17,8 @@ from ..core.statement import state
 from ..core.tc.trees import Writer, write
 from ..core.units import percent, rate_text
 from ..experiment.sequential import WHY
-from .causes import shapers
+from .causes import settling, shapers
 from .causes.ablations import control, lacking, set_control, with_queue
-from .causes.experiment import SETTLED
 from .causes.lab import Lab
 from .causes.measures import Numbers, longest_wait
 from .causes.remedy import Balance, Preference, effects
@@ -32,7 +31,6 @@ from .causes.scales import (
     growing,
     most_flows,
     needed,
-    once,
     packet_size,
 )
 from .causes.scales import bits as bits_of
@@ -488,12 +486,18 @@ def _compared(
         after, balance = compared(seeds, 1.0)
         if seeds >= len(present.numbers) or all(effect.decided for effect in balance.effects):
             break
-    settles = like is None and lab.length is None and not once(changed)
-    for longer in (factor for factor in WHY.longer if settles and 1 < factor <= SETTLED):
+    while like is None:
         unsettled = balance.moving(after) or balance.of_start(present, after)
-        if not unsettled or lab.hopeless(changed, longer, after.numbers, least):
+        unsettled = unsettled or settling.moving(after, [after.beside[link] for link in parts if link in after.beside])
+        longer = settling.longer(lab, after, unsettled=unsettled)
+        if longer is None:
             break
-        after, balance = compared(seeds, longer)
+        shorter = lab.record[key]
+        last = compared(seeds, longer)
+        if not last[0].enough:
+            lab.record[key] = shorter
+            break
+        after, balance = last
     if any(effect.owed for effect in balance.effects):
         pair, number = [present, after], min(len(present.numbers), len(after.numbers))
         which = int(after.length.measured < present.length.measured)

@@ -19,6 +19,7 @@ from ...core.statement import state
 from ...core.units import share, share_within, time_within
 from ...experiment.ablation import JOINT, Ablated, Ablation, Search, Tree, Verdict, applied, pairs, take_away
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
+from . import settling
 from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, sized
 from .lab import Lab
 from .measures import known, lost, on_way
@@ -31,8 +32,6 @@ DOSE: Final = 0.8
 """Half of a buffer that is a cause brings the symptom to less than this part of what it was."""
 LITTLE: Final = 0.2
 """Largest share of a symptom that is left where its cause is gone, though it may still be above its limit."""
-SETTLED: Final = 4.0
-"""So many times as long at most, for that."""
 EVENNESS_FACTOR: Final = 2.0
 """Flows that share less evenly than this many times the limit are not asked whether they do over longer runs."""
 CONVERGED: Final = 0.8
@@ -123,9 +122,9 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
     present = lab.measure("present", tree, first=seed, traces=True)
     _check_crossed(lab, present)
     verdicts, present = _verdicts(lab, tree, present, seed)
-    while longer := _longer(lab, tree, present, verdicts):
-        words = f"{_times(longer.longer)}, {_seeds(len(present.numbers))}"
-        again = lab.measure(f"present, {words}", tree, len(present.numbers), seed, longer.longer, traces=True)
+    while longer := settling.longer(lab, present, unsettled=settling.moving(present)):
+        words = f"{_times(longer)}, {_seeds(len(present.numbers))}"
+        again = lab.measure(f"present, {words}", tree, len(present.numbers), seed, longer, traces=True)
         if not again.enough:
             break
         verdicts, present = _verdicts(lab, tree, again, seed)
@@ -179,20 +178,6 @@ def _times(longer: float) -> str:
 
 def _seeds(seeds: int) -> str:
     return str(state("causes.seeds", seeds=seeds))
-
-
-def _longer(
-    lab: Lab, tree: Tree, present: Measured, verdicts: Sequence[tuple[Symptom, Evidence | _Open]]
-) -> Effort | None:
-    """Return what runs on where a symptom is there, but still becomes less or more: the aftermath of the start."""
-    if lab.length is not None or once(tree) or not present.enough:
-        return None
-    beyond = (symptom for symptom, answer in verdicts if isinstance(answer, Evidence) and answer.value > answer.limit)
-    if not any(present.moves(symptom.key, present.of(symptom).mean) for symptom in beyond):
-        return None
-    more = WHY.more(Effort(WHY.seeds[-1], present.factor), moving=True)
-    possible = (effort for effort in more if not lab.hopeless(tree, effort.longer, present.numbers))
-    return next((effort for effort in possible if effort.longer <= SETTLED), None)
 
 
 def _again(lab: Lab, present: Measured, symptom: Symptom, verdict: Evidence) -> Evidence | _Open:

@@ -246,7 +246,8 @@ def _halves(
     half = len(seconds) // 2
     halves = {}
     if middle:
-        halves["delay"] = (float(np.median(waits[:middle])), float(np.median(waits[middle:])))
+        for key, percent in (("delay", 50), ("tail", 99)):
+            halves[key] = (float(np.percentile(waits[:middle], percent)), float(np.percentile(waits[middle:], percent)))
         first, both = (float(dropped[place] - dropped[0]) for place in (middle, -1))
         if both and not link["policed"]:
             halves["loss"] = (

@@ -254,12 +254,14 @@ class Measured:
     def _halves(self, key: str) -> list[tuple[float, float]]:
         return [own.halves[key] for own in self.numbers if key in own.halves]
 
-    def moves(self, key: str, number: float) -> bool:
+    def moves(self, key: str, number: float, least: float = 0.0) -> bool:
         """
-        Whether a symptom's measure changes by more than a tenth of `number` between the halves of the time, decidedly.
+        Whether a measure changes by more than a tenth of `number` between the halves of the time, decidedly.
+
+        Changes of no more than `least` do not count.
 
         Where all seeds are the same run, as nothing in the scenario is random, they decide nothing.
         """
         changes = [after - before for before, after in self._halves(key)]
         moved = interval(changes)
-        return len(set(changes)) > 1 and abs(moved.mean) > max(moved.half, MOVES * abs(number))
+        return len(set(changes)) > 1 and abs(moved.mean) > max(moved.half, MOVES * abs(number), least)

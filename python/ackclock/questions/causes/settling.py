@@ -1,0 +1,78 @@
+"""
+How much longer a setting is measured than it needs: while its numbers move, and where that takes next to nothing.
+
+What a run must hold is known beforehand only of what has a period (`scales`). AQMs that adapt themselves, drop
+states that follow a flow which ignores drops, and the aftermath of a start take their own time, which runs show.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from ...experiment.sequential import WHY
+from .scales import once, pace, room
+from .shapers import returning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from .lab import Lab
+    from .measures import Numbers
+    from .symptoms import Measured
+
+LEAST_LOSS: Final = 1e-4
+"""A loss that moves by less does not count as moving, ..."""
+LEAST_IDLE: Final = 2e-3
+"""... nor do idle times; delays by less than the time of a packet do not."""
+
+
+def moving(measured: Measured, links: Iterable[tuple[Numbers, ...]] = ()) -> bool:
+    """Whether a number that is stated of a link, or of others, changes between the halves of the time, decidedly."""
+    return any(_moving(replace(measured, numbers=numbers)) for numbers in (measured.numbers, *links))
+
+
+def _moving(measured: Measured) -> bool:
+    runs = measured.numbers
+
+    def mean(values: Iterable[float]) -> float:
+        return sum(values) / len(runs)
+
+    packet = runs[0].transmission
+    stated = {
+        "delay": (mean(own.delay_p50 for own in runs), packet),
+        "tail": (mean(own.delay_p99 for own in runs), packet),
+        "loss": (mean(own.lost_in_all for own in runs), LEAST_LOSS),
+        "idle": (mean(1 - own.utilization for own in runs), LEAST_IDLE),
+    }
+    return any(measured.moves(key, value, least) for key, (value, least) in stated.items())
+
+
+def longer(lab: Lab, measured: Measured, *, unsettled: bool) -> float | None:
+    """
+    Return how many times as long as needed a setting is measured next; None where it has been for long enough.
+
+    While it is `unsettled`, for twice as long as the budget allows; else for as long as costs next to nothing. What
+    happens once, or grows without end, is another thing later on.
+    """
+    tree = lab.record[measured.key]["scenario"]
+    if lab.length is not None or once(tree) or _boundless(tree) or not measured.enough:
+        return None
+    further = [factor for factor in WHY.longer if factor > measured.factor]
+    packets = len(measured.numbers) * measured.length.total / measured.factor * pace(tree)
+    cheap = [factor for factor in further if factor * packets <= WHY.cheap]
+    if cheap:
+        return cheap[-1]
+    least = min(len(measured.numbers), WHY.seeds[0])
+    if further and unsettled and not lab.hopeless(tree, further[0], measured.numbers, least):
+        return further[0]
+    return None
+
+
+def _boundless(tree: Mapping[str, Any]) -> bool:
+    """Whether some buffer on the way of a flow has no limit, its access link's included: waits grow there for ever."""
+    crossed = {name for flow in tree["flows"] for name in [*flow["path"], *returning(flow)]}
+    access = ((flow.get("access_rate"), flow.get("access_buffer")) for flow in tree["flows"])
+    own = any(rate not in (None, "unlimited") and buffer == "unlimited" for rate, buffer in access)
+    return own or any(math.isinf(room(tree, str(link["name"]))) for link in tree["link"] if link["name"] in crossed)

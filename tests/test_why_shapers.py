@@ -385,3 +385,16 @@ def test_what_commands_for_one_of_two_links_bring_is_stated() -> None:
     assert waits["up"] < 0.1 * now["up"]
     assert waits["down"] > now["down"]
     assert "Set at up alone, for which there are commands: " in str(found)
+
+
+def test_a_line_that_falls_below_its_shaper_counts_with_its_own_rate() -> None:
+    link = {"name": "line", "rate": "20 Mbit/s", "queue": {"capacity": "100 packets"}, "shaper": {"rate": "16 Mbit/s"}}
+    tree = {
+        "scenario": {"name": "falls", "duration": "20 s", "measure": "10 s .. 20 s"},
+        "link": [link],
+        "flows": [{"name": "up", "path": ["line"], "rtt": "20 ms", "congestion": "cubic"}],
+        "change": [{"at": "5 s", "link": "line", "rate": "4 Mbit/s"}],
+    }
+    own = numbers(ac.run(ac.Scenario(tree), trace_links=True), "line")
+    assert own.peak == pytest.approx(100 * 12_000 / 4e6, rel=0.05)  # a full buffer at 4 Mbit/s
+    assert own.peak >= own.delay_p99

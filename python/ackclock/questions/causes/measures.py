@@ -14,7 +14,7 @@ from ...core.scenario import link_of
 from ...core.statement import state
 from .scales import bits, bulk, packet_size, quantities, steps
 from .sentences import interval
-from .shapers import counted_rate, filters_acks, held, hosts, returning, taken
+from .shapers import counted_rate, filters_acks, held, hosts, let_through, returning, taken
 
 if TYPE_CHECKING:
     import numpy as np
@@ -403,14 +403,12 @@ def _rates(tree: Mapping[str, Any], name: str) -> tuple[NDArray[Any], NDArray[An
     """
     Return the steps of a link's rate: their beginnings, s, their rates, bit/s, and their period, s; else infinity.
 
-    None where it does not vary, or a shaper behind the queue holds it.
+    None where it does not vary. A shaper, behind the queue or in it, holds what is above its own.
     """
     import numpy as np
 
     entry = link_of(tree, name)
     changes = [change for change in tree.get("change", []) if change.get("link") == name and "rate" in change]
-    if entry.get("shaper", "none") != "none":
-        return None
     if isinstance(entry["rate"], Mapping):
         pairs, period = steps(entry["rate"])
     elif changes:
@@ -419,7 +417,7 @@ def _rates(tree: Mapping[str, Any], name: str) -> tuple[NDArray[Any], NDArray[An
     else:
         return None
     begins, bps = (np.array(column) for column in zip(*pairs, strict=True))
-    return begins, np.minimum(bps, held(entry) or math.inf), period
+    return begins, np.minimum(bps, let_through(entry) or math.inf), period
 
 
 def _present_rates(tree: Mapping[str, Any], name: str, times: Any, rate: float) -> Any:

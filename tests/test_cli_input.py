@@ -352,6 +352,21 @@ def test_a_class_that_lacks_a_method_is_named_as_it_was_given(ackclock: Command,
     done = ackclock("fair", f"{own}:Mine", "cubic", "--rtt", "20ms", "--buffer", "1")
     assert f"ackclock fair: {own}: class Mine: is neither a congestion control" in done.stderr
     assert "Mine has no method enqueue" in ackclock("run", path, "--set", f"queue={own}:Mine").stderr
+    link = ("--rate", "10mbit", "--rtt", "20ms", "--congestion", f"{own}:Mine")
+    for command in ("why", "buffer", "stability"):
+        said = ackclock(command, *link).stderr
+        assert f"ackclock {command}: --congestion {own}:Mine: Mine has no method on_ack" in said
+
+
+def test_a_link_in_numbers_takes_a_congestion_control_of_your_own(ackclock: Command) -> None:
+    """ "there is no congestion control "mine.py:mine"", with the 26 of the catalogue and no word of FILE.py:Class."""
+    own = f"{Path(__file__).parents[1] / 'docs' / 'examples' / 'never_slows_down.py'}:NeverSlowsDown"
+    link = ("--rate", "10mbit", "--rtt", "20ms", "--congestion", own)
+    done = ackclock("why", *link, "--duration", "3s", "--json")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["present"]["loss"] > 0.2  # it ignores them
+    assert ackclock("stability", *link, "--from", "equations").stderr.count("knows no law of python:NeverSlowsDown")
 
 
 @pytest.mark.parametrize(

@@ -275,7 +275,7 @@ def buffer(
     scenario: ScenarioLike | None = None,
     link: str | None = None,
     flows: int | None = None,
-    congestion: str | None = None,
+    congestion: Any = None,
     style: str | None = None,
     target: str | float = 0.99,
     size: str | Sequence[str] = (),
@@ -408,14 +408,14 @@ def _carried(tree: Mapping[str, Any], name: str) -> float:
     return 8 * float(row["bytes"]) / busy
 
 
-def _described(rate: object, rtt: str | None, count: int, congestion: str, style: str) -> Scenario:
+def _described(rate: object, rtt: str | None, count: int, congestion: Any, style: str) -> Scenario:
     if not isinstance(rate, str) or rtt is None:
         raise BufferSizeError("a rate and a round trip are needed, such as 10gbit and 50ms, or a scenario")
-    kind = congestion.strip().lower()
+    control = congestion.strip().lower() if isinstance(congestion, str) else congestion
     return dumbbell(
         rate=rate,
         queue={"aqm": "drop-tail", "capacity": "100 packets"},
-        flows=flows(count, kind, rtt=rtt, start="uniform 0 s .. 1 s", style=style),
+        flows=flows(count, control, rtt=rtt, start="uniform 0 s .. 1 s", style=style),
         duration="10 s",
         name="buffer",
     )

@@ -39,7 +39,7 @@ def home(
     *,
     queue: dict[str, Any],
     count: int = 1,
-    congestion: str = "cubic",
+    congestion: Any = "cubic",
     seed: int = 1,
     call: bool = False,
     game: bool = False,

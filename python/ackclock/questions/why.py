@@ -270,7 +270,7 @@ def why(
     link: str | None = None,
     buffer: str | None = None,
     flows: int | None = None,
-    congestion: str | None = None,
+    congestion: Any = None,
     aqm: str | None = None,
     seed: int = 1,
     prefer: Preference | None = None,
@@ -302,7 +302,7 @@ def why(
         Capacity of the queue: a time at the link's rate, packets or bytes. By default 100 ms, at least 4 packets;
         of a scheduler such as ``fq_codel`` or ``cake`` its own limit.
     flows, congestion
-        Number of endless flows, by default 1, and their congestion control, by default CUBIC.
+        Number of endless flows, by default 1, and their congestion control, by default CUBIC: as `ackclock.flows`.
     aqm
         The present queue: an AQM, or ``fq_codel``; by default drop-tail.
     seed
@@ -335,8 +335,8 @@ def why(
     there = {"call": call, "game": game, "web": web}
     if scenario is None:
         queue = _queue(aqm or "drop-tail", buffer, rate)
-        kind = (congestion or "cubic").strip().lower()
-        endless = {"count": 1 if flows is None else flows, "congestion": kind, "seed": seed}
+        control = congestion.strip().lower() if isinstance(congestion, str) else congestion
+        endless = {"count": 1 if flows is None else flows, "congestion": control or "cubic", "seed": seed}
         scenario = _described(rate, down, up, rtt, queue, endless, there)
     elif any(option is not None for option in (down, up, rtt, buffer, flows, congestion, aqm)) or any(there.values()):
         raise WhyError(
@@ -697,7 +697,7 @@ def _named(aqm: str) -> dict[str, Any]:
 
 
 def _scenario(
-    rate: str, rtt: str, queue: dict[str, Any], *, count: int, congestion: str, seed: int, there: dict[str, bool]
+    rate: str, rtt: str, queue: dict[str, Any], *, count: int, congestion: Any, seed: int, there: dict[str, bool]
 ) -> Scenario:
     return dumbbell(
         rate=rate,

@@ -291,7 +291,7 @@ def variants_of(path: Path, scenario: Scenario, changes: Sequence[str]) -> list[
     for combination in product(*values.values()):
         chosen = dict(zip(values, combination, strict=True))
         try:
-            named = {key: _own_algorithm(key, value) for key, value in chosen.items()}
+            named = {key: _own_algorithm(key, value, f"--set {key}={value}") for key, value in chosen.items()}
             variants.append(({"file": str(path), "set": chosen}, changed(scenario, named)))
         except SweepError as error:
             raise WrongInputError(str(error).replace("--vary", "--set", 1)) from None
@@ -307,7 +307,12 @@ def assignments(changes: Sequence[str], example: str) -> Iterator[tuple[str, Any
         yield key.strip(), _value(text.strip())
 
 
-def _own_algorithm(key: str, value: Any) -> Any:
+def own_control(options: argparse.Namespace, command: str) -> Any:
+    """Return what --congestion names: a name, or the congestion control of FILE.py:Class or FILE.so:OPTIONS."""
+    return _own_algorithm("congestion", options.congestion, f"ackclock {command}: --congestion {options.congestion}")
+
+
+def _own_algorithm(key: str, value: Any, given: str) -> Any:
     """Read FILE.py:Class or FILE.so:OPTIONS where an algorithm is named; leave any other value as it is."""
     if not (isinstance(value, str) and key.rpartition(".")[2] in ("congestion", "aqm", "queue")):
         return value
@@ -320,13 +325,11 @@ def _own_algorithm(key: str, value: Any) -> Any:
     try:
         made = from_file(Path(path), wanted)[0] if own else subject(value, {}, "rfc").algorithm
     except EvaluateError as error:
-        raise WrongInputError(f"--set {key}={value}: {error}") from None
+        raise WrongInputError(f"{given}: {error}") from None
     needed = ("on_ack", "on_congestion") if key.endswith("congestion") else ("enqueue",)
     lacking = [method for method in needed if isinstance(made, type) and not callable(getattr(made, method, None))]
     if lacking:
-        raise WrongInputError(
-            f"--set {key}={value}: {wanted} has no method {lacking[0]}{nearest(lacking[0], list(vars(made)))}"
-        )
+        raise WrongInputError(f"{given}: {wanted} has no method {lacking[0]}{nearest(lacking[0], list(vars(made)))}")
     return made
 
 

@@ -13,6 +13,7 @@ from ._arguments import (
     count,
     file_variant,
     json_argument,
+    own_control,
     plot_argument,
     report_argument,
     set_argument,
@@ -29,7 +30,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rate", help="rate of the link, such as 10gbit")
     parser.add_argument("--rtt", help='round trips without queueing, such as 50ms or "uniform 20 ms .. 80 ms"')
     parser.add_argument("--flows", metavar="N", type=count(1), help="endless flows (default: 1)")
-    parser.add_argument("--congestion", metavar="NAME", help="their congestion control (default: cubic)")
+    parser.add_argument(
+        "--congestion", metavar="NAME", help="their congestion control, or your own as FILE.py:Class (default: cubic)"
+    )
     parser.add_argument(
         "--style",
         choices=("linux", "rfc"),
@@ -82,7 +85,7 @@ def _run(options: argparse.Namespace) -> None:
                 scenario=scenario,
                 link=options.link,
                 flows=options.flows,
-                congestion=options.congestion,
+                congestion=own_control(options, "buffer"),
                 style=options.style,
                 target=options.target,
                 size=options.size,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import dumbbell, flows
 from ...experiment.progress import listening
-from ._arguments import check_quantities, chosen_equations, count, equation_arguments, one_variant
+from ._arguments import check_quantities, chosen_equations, count, equation_arguments, one_variant, own_control
 from ._command import Command
 from ._measured import budget_of_packets, measured_arguments, run_measured
 from ._output import (
@@ -91,7 +91,12 @@ def _asked(options: argparse.Namespace) -> tuple[str, Scenario]:
     link = dumbbell(
         rate=options.rate,
         queue={"aqm": options.aqm or "drop-tail", "capacity": options.buffer or "100 ms"},
-        flows=flows(options.flows or 1, options.congestion or "cubic", rtt=options.rtt, start="uniform 0 s .. 1 s"),
+        flows=flows(
+            options.flows or 1,
+            own_control(options, "stability") or "cubic",
+            rtt=options.rtt,
+            start="uniform 0 s .. 1 s",
+        ),
         duration="60 s",
         measure="20 s .. 60 s",
         name=f"a link of {options.rate.strip()}",

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from ...experiment.progress import listening
-from ._arguments import check_quantities, count, file_variant, json_argument, report_argument, set_argument
+from ._arguments import check_quantities, count, file_variant, json_argument, own_control, report_argument, set_argument
 from ._command import Command
 from ._output import WrongInputError, output_file, print_json, print_text, print_written, progress_bar, writing_report
 
@@ -32,7 +32,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "of fq_codel, cake and other schedulers their own)",
     )
     parser.add_argument("--flows", metavar="N", type=count(1), help="endless flows (default: 1)")
-    parser.add_argument("--congestion", metavar="NAME", help="their congestion control (default: cubic)")
+    parser.add_argument(
+        "--congestion", metavar="NAME", help="their congestion control, or your own as FILE.py:Class (default: cubic)"
+    )
     parser.add_argument("--call", action="store_true", help="there is also a voice call")
     parser.add_argument("--game", action="store_true", help="there is also a game over the network")
     parser.add_argument("--web", action="store_true", help="there is also somebody who opens pages")
@@ -85,7 +87,7 @@ def _run(options: argparse.Namespace) -> None:
                 link=options.link,
                 buffer=options.buffer,
                 flows=options.flows,
-                congestion=options.congestion,
+                congestion=own_control(options, "why"),
                 aqm=options.aqm,
                 seed=options.seed,
                 prefer=options.prefer,

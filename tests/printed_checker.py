@@ -47,8 +47,15 @@ def _call(setting: Mapping[str, Any]) -> tuple[str, str]:
     mean, half = setting["call"]["mos"], setting["half"]["mos"]
     low, high = max(mean - half, 1.0), min(mean + half, MOST)
     users = [USERS[sum(score < limit for limit in LIMITS)] for score in (low, high)]
-    scores = [f"{score:.1f}" for score in (low, high)]
+    decimals = next((digits for digits in (1, 2, 3) if not (_at_limit(low, digits) or _at_limit(high, digits))), 4)
+    scores = [f"{score:.{decimals}f}" for score in (low, high)]
     return " to ".join(sorted({*scores})), " to ".join(sorted({*users}, key=users.index))
+
+
+def _at_limit(score: float, digits: int) -> bool:
+    """Whether a score with so many decimals stands for scores on both sides of a limit."""
+    half = 0.5 * 10**-digits
+    return any(round(score, digits) - half < limit <= round(score, digits) + half for limit in LIMITS)
 
 
 def wrong(answer: Mapping[str, Any]) -> list[str]:

@@ -16,6 +16,9 @@ STATEMENTS: Final = {"no-probes": "the probes cannot run here: {error}"}
 FAR_LONGER = 2.0
 """The slowest page is stated where it takes more than so many times the median."""
 
+MOST_DECIMALS: Final = 4
+"""Decimals of a mean opinion score next to a limit of satisfaction."""
+
 MORE = " (--until-sure)"
 """The option that goes on where packets were the limit."""
 
@@ -133,10 +136,24 @@ def _call(experience: Experience) -> tuple[str, str]:
     """The MOS and the satisfaction of users, or the two ends of what its interval reaches."""
     half, best = experience.half("mos"), mean_opinion_score(transmission_rating(0.0, 0.0))
     ends = [min(max(experience.mos + k * half, 1.0), best) for k in (-1, 1)]
-    limits = {mean_opinion_score(least): words for least, words in SATISFACTION}
-    words = [next((own for limit, own in limits.items() if end >= limit), "not recommended") for end in ends]
-    scores = [f"{score:.1f}" for score in ends]
+    words = [_satisfaction(end) for end in ends]
+    decimals = max(_decimals(end) for end in ends)
+    scores = [f"{score:.{decimals}f}" for score in ends]
     return f"MOS {' to '.join(dict.fromkeys(scores))}", " to ".join(dict.fromkeys(words))
+
+
+def _satisfaction(score: float) -> str:
+    limits = {mean_opinion_score(least): words for least, words in SATISFACTION}
+    return next((words for limit, words in limits.items() if score >= limit), "not recommended")
+
+
+def _decimals(score: float) -> int:
+    """Return how many decimals of a score tell the satisfaction of users: one, unless a limit rounds to the same."""
+    for decimals in range(1, MOST_DECIMALS):
+        shown, half = round(score, decimals), 0.5 * 10**-decimals
+        if _satisfaction(shown - half) == _satisfaction(shown + half):
+            return decimals
+    return MOST_DECIMALS
 
 
 def _short(experience: Experience) -> str:

@@ -595,3 +595,14 @@ def test_traffic_with_pauses_is_compared_over_the_same_length() -> None:
         found = ac.why(scenario=link).diagnosis
         runs = found.lab.record
         assert (runs["instead: FQ-CoDel"]["length_s"] == runs[found.present.key]["length_s"]) == alike
+
+
+def test_flows_that_live_by_marks_and_have_none_are_named_once() -> None:
+    """DCTCP over a queue of thresholds whose `ecn` is off: nothing said that it is Reno then."""
+    said = "DCTCP without ECN is Reno"
+    asked = {"congestion": "dctcp", "aqm": "threshold", "duration": "2s"}
+    assert str(ac.why("100mbit", "20ms", **asked)).count(said) == 1  # type: ignore[arg-type]
+    queue = {"aqm": "threshold", "threshold": "65 packets", "capacity": "200 packets", "ecn": True}
+    marked = ac.flows(1, "dctcp", rtt="20 ms", ecn=True)
+    link = ac.dumbbell(rate="100 Mbit/s", queue=queue, flows=marked, duration="2 s")
+    assert said not in str(ac.why(link, duration="2s"))

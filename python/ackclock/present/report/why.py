@@ -15,7 +15,7 @@ from ...questions.causes.scales import carried, policed, quantities
 from ...questions.causes.shapers import let_through
 from .. import plot
 from ..text import people
-from ..text.why import classes, commands, highest, transfers
+from ..text.why import classes, commands, highest, notes, transfers
 from .stability import Section, _drawn, _rendered, _write
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def page(why: Why) -> str:
         facts={},
         tables=[*tables, _evidence(why)],
         texts=texts,
-        notes=[why.checked, *([people.footnote(why.people)] if why.people else [])],
+        notes=notes(why),
         sections=sections,
         scenario_json=why.scenario.to_json(),
     )

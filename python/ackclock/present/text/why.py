@@ -17,7 +17,7 @@ from ...questions.following import Following
 from ...questions.setting import Setting
 from ...questions.why import Why
 from ..tables import TextTable, text_table
-from . import people, remedies
+from . import people, remedies, without_ecn
 
 STATED: Final = 0.01
 """Intervals of goodputs wider than this part of them are stated."""
@@ -127,8 +127,13 @@ def text(why: Why) -> str:
         lines += [f"to set {head}:", *(f"  {line}" for line in setting.tc.splitlines())]
         lines += ["to undo it:", *(f"  {line}" for line in setting.undo.splitlines()), ""]
     lines += [*_without_commands(why), *_not_tried(why), *_short_buffers(why)]
+    return "\n".join([*lines, *notes(why)])
+
+
+def notes(why: Why) -> list[str]:
+    """Return what the answer rests on, after flows that live by marks and have none."""
     foot = people.footnote(why.people) if why.people else ""
-    return "\n".join([*lines, why.checked, *([foot] if foot else [])])
+    return [*without_ecn.notes(why.scenario.canonical), why.checked, *([foot] if foot else [])]
 
 
 def highest(link: str, shown: Setting, seconds: float) -> str:

@@ -238,7 +238,9 @@ def test_a_code_point_before_another_match_is_noted() -> None:
     begin = "filter add dev eth0 parent 1: protocol ip prio"
     voice, web = "u32 match ip dsfield 0xb8 0xfc flowid 1:1", "u32 match ip dport 443 0xffff flowid 1:2"
     before, after = (
-        import_tc([("x", "\n".join(f"tc {line}" for line in [*lines, f"{begin} 1 {first}", f"{begin} 2 {last}"]))])
+        import_tc(
+            [("x", "\n".join(f"tc {line}" for line in [*lines, f"{begin} 1 {first}", f"{begin} 2 {last}"]))], rate=RATE
+        )
         for first, last in ((voice, web), (web, voice))
     )
     assert before.scenario.canonical == after.scenario.canonical
@@ -263,7 +265,10 @@ def test_all_that_a_router_prints_is_read() -> None:
     )
     made = import_tc([("router", lines)])
     assert [link["name"] for link in made.scenario.canonical["link"]] == ["eth1"]
-    assert made.notes == ("left out: eth0, whose queue has no rate of its own: --rate gives it one",)
+    assert made.notes == (
+        "left out: eth0, whose queue has no rate of its own: --rate gives it one",
+        "without --rate, eth1 has an interface of 1 Gbit/s",
+    )
     with pytest.raises(ac.ScenarioError, match="mq has no counterpart"):
         import_tc([("router", lines)], rate="1 Gbit/s")
 
@@ -271,13 +276,14 @@ def test_all_that_a_router_prints_is_read() -> None:
 def test_cake_mq_is_cake_with_a_note() -> None:
     """CAKE on each queue of a device, one rate for all."""
     first, second = (
-        import_tc([("x", f"tc qdisc add dev eth0 root {kind} bandwidth 1gbit diffserv4")])
+        import_tc([("x", f"tc qdisc add dev eth0 root {kind} bandwidth 1gbit diffserv4")], rate="1 Gbit/s")
         for kind in ("cake", "cake_mq")
     )
     assert first.scenario == second.scenario
     assert (first.notes, len(second.notes)) == ((), 1)
     assert "each busy one has an equal part of the rate" in second.notes[0]
-    marked = import_tc([("x", "tc qdisc add dev eth0 root cake bandwidth 1gbit diffserv4 fwmark 0xf")])
+    line = "tc qdisc add dev eth0 root cake bandwidth 1gbit diffserv4 fwmark 0xf"
+    marked = import_tc([("x", line)], rate="1 Gbit/s")
     assert marked.scenario == first.scenario
     assert "the code point chooses the tin" in marked.notes[0]
 
@@ -293,7 +299,7 @@ def test_a_list_of_classes_that_ends_at_an_sfb() -> None:
     with pytest.raises(ac.ScenarioError, match=r"there are no classes; found 9:.*parent 9: prints, too"):
         import_tc([("q", qdiscs), ("c", classes)])
     inner = "class htb 9:1 root prio 3 rate 1Mbit ceil 1Mbit\n"
-    assert import_tc([("q", qdiscs), ("c", classes), ("d", inner)]).notes == ()
+    assert import_tc([("q", qdiscs), ("c", classes), ("d", inner)], rate=RATE).notes == ()
 
 
 def test_what_tc_does_not_print_of_red_is_a_note() -> None:
@@ -555,6 +561,11 @@ def test_names_of_a_scenario_survive_tc() -> None:
         ("tc qdisc add dev eth0 root pfifo", "x: eth0: the queue has no rate of its own; allowed: --rate"),
         ("", "x: there is no queue at the root of an interface"),
         (
+            "tc qdisc add dev eth0 handle ffff: ingress\n"
+            "tc filter add dev eth0 parent ffff: matchall action police rate 10mbit burst 100k conform-exceed drop",
+            "x:2: a policer alone has no queue; in a scenario a link has it: policer = { rate, burst }; found police",
+        ),
+        (
             "tc qdisc add dev eth0 root handle 1: htb\ntc class add dev eth0 parent 1: classid 1:1 htb rate 1mbit",
             "x: no packets have a class with a queue",
         ),
@@ -629,6 +640,25 @@ def test_choke_without_room_for_its_thresholds_is_said_and_not_written() -> None
                 export_tc(scenario)
 
 
+@pytest.mark.parametrize("word", ["adaptive", "adaptative"])
+def test_adaptive_of_red_is_adaptive_red(word: str) -> None:
+    """ "red: adaptive has no counterpart", beside an Adaptive RED with all that the kernel's has."""
+    line = "tc qdisc replace dev eth0 root red limit 400000 min 30000 max 90000 avpkt 1000 burst 45 probability 0.02"
+    plain, made = (import_tc([("x", f"{line} {more}")], rate=RATE) for more in ("", word))
+    queue = made.scenario.canonical["link"][0]["queue"]
+    own = {"aqm": "adaptive-red", "target_delay": "5 ms", "interval": "500 ms", "increment": 0.01, "decrease": 0.9,
+           "highest": 0.5, "lowest": 0.01}  # fmt: skip
+    assert queue == plain.scenario.canonical["link"][0]["queue"] | own
+    exported = export_tc(made.scenario)
+    assert exported.files["tc"].endswith(" adaptive\n")
+    assert exported.notes == ()
+    assert import_tc([("x", exported.files["tc"])], rate=RATE).scenario.canonical["link"][0]["queue"] == queue
+    slower = ac.Scenario(
+        made.scenario.canonical | {"link": [{"name": "eth0", "rate": RATE, "queue": queue | {"interval": "1 s"}}]}
+    )
+    assert export_tc(slower).notes == ("link[0].queue.interval: 1 s here, 0.5 s in Linux, which tc does not change",)
+
+
 def test_what_tc_is_told_of_red() -> None:
     """A slope was written as the default probability, and a root RED, which ages, was read as one that does not."""
     queue = {"aqm": "red", "min_threshold": "20 packets", "max_threshold": "60 packets", "slope": 0.005}
@@ -666,7 +696,7 @@ def test_the_shaper_of_a_link_is_the_discipline_of_that_name() -> None:
         assert (
             " dev eth0 parent ffff: protocol all prio 1 matchall action mirred egress redirect dev ifb4eth0\n" in text
         )
-        assert import_tc([("x", text)]).notes == ()
+        assert import_tc([("x", text)], rate="50 Mbit/s").notes == ()
         (row,) = again(scenario, "sqm").canonical["link"][0]["queue"]["classes"]
         row = row.get("classes", [row])[0]
         assert row["queue"] == read["classes"][0]["queue"]
@@ -853,7 +883,7 @@ def test_a_tbf_has_one_class_whatever_its_handle(parent: str) -> None:
         "tc qdisc replace dev eth0 root handle 1: tbf rate 20mbit burst 10kb limit 250kb\n"
         f"tc qdisc replace dev eth0 parent {parent} pie limit 500 target 10ms\n"
     )
-    made = import_tc([("home", lines)])
+    made = import_tc([("home", lines)], rate="1 Gbit/s")
     [inner] = made.scenario.canonical["link"][0]["queue"]["classes"]
     assert (inner["queue"]["aqm"], inner["queue"]["capacity"]) == ("pie", "500 packets")
     assert made.notes == ()

@@ -302,7 +302,7 @@ def kind_of(queue: Mapping[str, Any]) -> str:
     aqm = str(queue["aqm"])
     if aqm == "drop-tail":
         return "bfifo" if _core.quantity(queue["capacity"])[1] == "size" else "pfifo"
-    return aqm if aqm in (*LEAVES, "red") else ""
+    return aqm if aqm in LEAVES else "red" if aqm in (_RED_BASE["aqm"], _ADAPTIVE["aqm"]) else ""
 
 
 FULL_PACKET: Final = 1500
@@ -410,14 +410,19 @@ def _defaults(queue: Mapping[str, Any]) -> dict[str, Any]:
 _RED_BASE: Final = {
     "aqm": "red", "mode": "bytes", "spacing": "drawn", "gentle": False, "mark_ceiling": "never",
 }  # fmt: skip
+_ADAPTIVE: Final = {
+    "aqm": "adaptive-red", "interval": "0.5 s", "increment": 0.01, "decrease": 0.9, "highest": 0.5, "lowest": 0.01,
+}  # fmt: skip
+"""Keys of `adaptive`: red_adaptative_algo of the kernel's red.h, and sch_red.c."""
 _RED_WORDS: Final = {"limit", "min", "max", "avpkt", "burst", "bandwidth", "probability", "ewma", "Scell_log"}
 _RED_FLAGS: Final = {"ecn": True, "noecn": False}
 
 
 def _read_red(kind: str, words: Sequence[str], place: Place, notes: list[str] | None, asked: bool) -> Queue:
     """Read RED or CHOKe; with `notes`, where tc has printed it, and may have left words out."""
+    adaptive = ("adaptive", "adaptative") if kind == "red" else ()
     given: dict[str, str] = {}
-    marks = False
+    marks, adapts = False, False
     at = 0
     while at < len(words):
         word = words[at]
@@ -427,8 +432,11 @@ def _read_red(kind: str, words: Sequence[str], place: Place, notes: list[str] | 
         elif word in _RED_FLAGS:
             marks = _RED_FLAGS[word]
             at += 1
+        elif word in adaptive:
+            adapts = True
+            at += 1
         else:
-            known = sorted(_RED_WORDS - {"Scell_log"} | set(_RED_FLAGS))
+            known = sorted(_RED_WORDS - {"Scell_log"} | set(_RED_FLAGS) | set(adaptive[:1]))
             place.wrong(f"{word} has no counterpart", word, ", ".join(known), nearest(word, known))
     hidden = ("ewma", "probability", *(["bandwidth"] if kind == "choke" else []))
     if notes is not None and (lost := [word for word in hidden if word not in given]):
@@ -459,7 +467,8 @@ def _read_red(kind: str, words: Sequence[str], place: Place, notes: list[str] | 
             rows["bandwidth"] = _value(RATE, ("bandwidth", given["bandwidth"]), 0, place)
         return {"scheduler": rows, "capacity": f"{limit:g} packets"}
     return {
-        **_RED_BASE, "min_threshold": f"{low / packet!r} packets", "max_threshold": f"{high / packet!r} packets",
+        **_RED_BASE, **(_ADAPTIVE if adapts else {}),
+        "min_threshold": f"{low / packet!r} packets", "max_threshold": f"{high / packet!r} packets",
         "max_probability": probability, "weight": 2.0**-exponent, "mean_packet": f"{packet:g} B", "ecn": marks,
         "capacity": f"{limit:g} B", "ageing": asked,
     }  # fmt: skip
@@ -500,9 +509,11 @@ def _write_red(kind: str, queue: Mapping[str, Any], place: str, notes: list[str]
     words += ["bandwidth", units.rate_text(own)] if math.isfinite(own) else []
     words += ["ecn"] if rows["ecn"] else []
     if kind == "red":
+        base = {**_RED_BASE, **(_ADAPTIVE if queue["aqm"] == _ADAPTIVE["aqm"] else {}), "ageing": asked}
+        words += ["adaptive"] if base["aqm"] == _ADAPTIVE["aqm"] else []
         keys = ("aqm", "min_threshold", "max_threshold", "max_probability", "weight", "mean_packet", "capacity", "ecn",
                 "scheduler", "target_delay", "slope")  # fmt: skip
-        _differences(queue, {**_RED_BASE, "ageing": asked}, {(False, key) for key in keys}, place, notes)
+        _differences(queue, base, {(False, key) for key in keys}, place, notes)
     return " ".join(words)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from .._words import listed
 from ..devices import redirect
 from ..scenario import Scenario
 from ..statement import state
@@ -85,9 +86,18 @@ def import_tc(
         if queue is not None:
             links[device.name or "link"] = queue
     if not links:
+        policed = [entry.place for device in devices for entry in device.filters if "police" in entry.words]
+        if policed:
+            policed[0].wrong(
+                "a policer alone has no queue; in a scenario a link has it: policer = { rate, burst }",
+                "police",
+                "a queue at the root of the interface beside it",
+            )
         Place(files[0][0] if files else "tc", None).wrong(
             "there is no queue at the root of an interface", None, "what tc qdisc show prints, or commands"
         )
+    if rate is None:
+        notes.append(str(state("tc.assumed-rate", links=listed(list(links)), rate=PORT)))
     return Imported(_scenario(links, files[0][0], rate, rtt, congestion, notes), tuple(notes))
 
 

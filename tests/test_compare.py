@@ -18,7 +18,7 @@ from ackclock import Comparison
 from ackclock.core.statement import state
 from ackclock.experiment.ablation import Ablated
 from ackclock.experiment.sequential import COMPARE, Effort
-from ackclock.present.text.compare import cause
+from ackclock.present.text.compare import cause, table
 from ackclock.questions.compare import _stability
 from ackclock.questions.compare.ablations import ABLATIONS
 from ackclock.questions.compare.engines import Run, _read_fluid, _shorter, add_packet
@@ -949,3 +949,16 @@ def test_periods_do_not_depend_on_the_length_of_the_run(seconds: int, monkeypatc
     assert len(drawn) == 6
     assert all(np.size(times) < 5000 and np.ptp(times) == pytest.approx(20 * 1.161, rel=0.02) for times in drawn)
     assert figure.axes[-1].get_xlabel() == "time (s), the last 20 swings that are measured"
+
+
+def test_a_measure_agrees_within_a_margin_that_is_printed() -> None:
+    """ "agree: yes" of 0.31 and 0.34 % left open whether that is near."""
+    scenario = ac.dumbbell(rate="20 Mbit/s", flows=ac.flows(1, "cubic", rtt="20 ms"), duration="2 s")
+    packet = {"utilization": 0.9996, "loss": 0.0031, "queue": 33.4, "deviation": 12.1, "period": 1.07}
+    of = {key: {"packet": value, "fluid": 1.1 * value} for key, value in packet.items()}
+    lines = {"packet": {}, "fluid": {}}
+    values = {(key, "l"): row for key, row in of.items()} | {("window", "x (9 ms)"): {"fluid": 24.0}}
+    shown = table(Comparison(scenario, values=values, lines=lines))  # type: ignore[arg-type]
+    assert list(shown["agree"]) == [
+        "yes, ± 3.0 %", "yes, ± 0.093 %", "yes, ± 6.68", "yes, ± 5", "yes, ± 214 ms", "-",
+    ]  # fmt: skip

@@ -62,6 +62,9 @@ def test_the_best_is_named_only_where_it_is_decided(file: Path) -> None:
     fixed = comparison(labels, [many, other])
     assert fixed is not None
     assert set(fixed["best"]) == {""}
+    # an empty column without a word
+    assert "nothing random reaches 1 and 2: all seeds are one run there" in note(fixed, [many, other])[0]
+    assert note(alike, [result, result]) == []
 
 
 def test_needless_acks_that_are_dropped_are_no_losses(file: Path) -> None:

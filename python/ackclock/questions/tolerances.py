@@ -17,7 +17,12 @@ TOLERANCES: Final = {
 """Measures agree if they differ by no more than the first number, or by the second as a part of the packet engine's."""
 
 
+def margin(measure: str, packet: float) -> float:
+    """Return how far from the packets' a value may lie, by `TOLERANCES`."""
+    absolute, relative = TOLERANCES[measure]
+    return max(absolute, relative * abs(packet))
+
+
 def differ(measure: str, packet: float, other: float) -> bool:
     """Return whether a value lies farther from the packets' than `TOLERANCES` allows."""
-    absolute, relative = TOLERANCES[measure]
-    return abs(other - packet) > max(absolute, relative * abs(packet))
+    return abs(other - packet) > margin(measure, packet)

@@ -15,6 +15,7 @@ from ...questions.compare import Comparison
 from ...questions.compare.ablations import ABLATIONS
 from ...questions.compare.evidence import Disagreement, Explanation, Tried, moving
 from ...questions.compare.values import UNITS, row_name
+from ...questions.tolerances import margin
 from ..tables import text_table
 from .stability import idle_links
 
@@ -86,14 +87,17 @@ def _period(comparison: Comparison, of: str, having: Sequence[str]) -> str:
 
 
 def table(comparison: Comparison) -> pd.DataFrame:
-    """Return one row per measure, a column an engine, as texts, and whether they agree where there are several."""
+    """Return one row per measure, a column an engine, as texts, and whether they agree, within what, if several."""
     import pandas as pd
 
     rows = []
-    for (measure, _), (_, row) in zip(comparison.values, comparison.table.iterrows(), strict=True):
-        rows.append(
-            {column: value if isinstance(value, str) else _cell(measure, value) for column, value in row.items()}
-        )
+    for (measure, of), (_, row) in zip(comparison.values, comparison.table.iterrows(), strict=True):
+        cells = {column: value if isinstance(value, str) else _cell(measure, value) for column, value in row.items()}
+        values = comparison.values[measure, of]
+        if len(values) > 1 and "packet" in values:
+            allowed = margin(measure, values["packet"])
+            cells["agree"] += f", ± {_cell(measure, allowed)}"
+        rows.append(cells)
     names = [f"{row_name(*key)}{_in_packets(key[0])}" for key in comparison.values]
     frame = pd.DataFrame(rows, index=pd.Index(names, name="measure"))
     return frame if len(comparison.lines) > 1 else frame.drop(columns="agree", errors="ignore")

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 import pandas as pd
 
-from ...core._words import written
+from ...core._words import listed, written
 from ...core.result import Replications, Result
+from ...core.statement import state
 from ...core.units import interval
 from ...questions.causes.scales import carries_data
 from ...questions.causes.shapers import filters_acks
@@ -22,6 +23,12 @@ DECIDED: Final = (
     "one run, and --seeds 10 shows what is chance"
 )
 DECIDED_BY_SEEDS: Final = "best: its 95 % interval lies apart from all others"
+STATEMENTS: Final = {
+    "alike": (
+        "best: named nowhere, as nothing random reaches {names}: all seeds are one run there; "
+        '--set flows.start="uniform 0 s .. 1 s" makes them differ'
+    ),
+}
 _ALIKE: Final = 0.02
 _ELSEWHERE: Final = ("loss_policer", "loss_wire")
 """Losses outside of queues."""
@@ -62,7 +69,7 @@ def comparison(labels: Sequence[Mapping[str, Any]], results: Sequence[Result | R
     elsewhere = any(
         row[key][0] > 0 for tree in trees for row in tree["links"].values() for key in _ELSEWHERE if key in row
     )
-    alike = any(isinstance(result, Replications) and len(result) > 1 and same(list(result)) for result in results)
+    alike = any(map(_alike, results))
     filtered = {link["name"] for tree in map(_scenario, results) for link in tree["link"] if filters_acks(link, tree)}
     acks = {link["name"] for tree in map(_scenario, results) for link in tree["link"]
             if not carries_data(tree, link["name"])}  # fmt: skip
@@ -93,7 +100,10 @@ def comparison(labels: Sequence[Mapping[str, Any]], results: Sequence[Result | R
 
 
 def note(table: pd.DataFrame, results: Sequence[Result | Replications]) -> list[str]:
-    """Return what the last column of `comparison` rests on; nothing where it names none."""
+    """Return what the last column of `comparison` rests on, or why seeds tell nothing; none where it is empty."""
+    names = [name for name in table.columns if name != "best"]
+    if alike := [name for name, result in zip(names, results, strict=True) if _alike(result)]:
+        return [str(state("variants.alike", names=listed(alike)))]
     if not any(table["best"]):
         return []
     drawn = any(half > 0 for result in results for rows in _means(result).values() for row in rows.values()
@@ -113,6 +123,11 @@ def names_of(labels: Sequence[Mapping[str, Any]]) -> list[str]:
                  else f"{key.rpartition('.')[2]}={written(settings.get(key))}" for key in keys]  # fmt: skip
         names.append(", ".join([*([label["file"]] if files else []), *parts]))
     return [name if names.count(name) == 1 else f"{name} ({place + 1})" for place, name in enumerate(names)]
+
+
+def _alike(result: Result | Replications) -> bool:
+    """Whether there are several seeds, and all give one and the same run."""
+    return isinstance(result, Replications) and len(result) > 1 and same(list(result))
 
 
 def _scenario(result: Result | Replications) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -319,6 +320,15 @@ def test_what_happens_once_is_no_state_to_measure() -> None:
     ):
         with pytest.raises(ac.AnalysisError, match=f"changes with time .{said}"):
             Ensemble(scenario, None, 1)
+    # "measure the scenario before and after the change instead", and not how
+    change = {"at": "2 s", "link": "bottleneck", "rate": "2 Mbit/s"}
+    for scenario, keys, kept in (
+        (ac.Scenario(link.canonical | {"change": [change]}), "--set change=[]", {"change": []}),
+        (link.with_({"flows.stop": "2 s"}), "--set flows.stop=never", {"flows.stop": "never"}),
+    ):
+        with pytest.raises(ac.AnalysisError, match=re.escape(f"instead ({keys}: without it)")):
+            Ensemble(scenario, None, 1)
+        Ensemble(changed(scenario, kept), None, 1)
     Ensemble(link.with_({"link.bottleneck.rate": {**steps, "repeat": "4 s"}}), None, 1)
     # nor is such a run continued, in which the last step would last for ever
     run = ac.run(stepped, trace_links=True)

@@ -285,7 +285,7 @@ def test_pie_over_a_range() -> None:
     assert set(answer.defaults) == {"fq_codel, Linux's default", "the present queue"}
     # "mean delay up to 15 ms, checked" where its runs had 16.14; shorter delays of the default were not said
     longest = max(run.delay for run in [*answer.runs, answer.worst])
-    assert f"mean delays up to {longest * 1e3:.3g} ms in packet runs (demanded: 30 ms" in answer.sentence
+    assert f"mean delays up to {longest * 1e3:.4g} ms in packet runs (demanded: 30 ms" in answer.sentence
     default = max(run.delay for run in answer.defaults["fq_codel, Linux's default"])
     assert default < max(run.delay for run in answer.runs)
     assert "checked beside other queues at the corners alone" in text
@@ -785,3 +785,14 @@ def test_no_run_is_done_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = ac.tune(slow, {"rtt": "40ms..60ms"}, aqm="codel", target="20 ms", seeds=2, runs=0)
     assert answer.worst is not None
     assert len(done) == len(set(done))
+
+
+def test_a_mean_delay_has_the_digits_of_what_is_demanded() -> None:
+    """ "Mean delays up to 10 ms" of runs with 10.02, and a demand of 17.03 that 17.04 fail."""
+    slow = ac.dumbbell(rate="2 Mbit/s", queue="drop-tail", flows=ac.flows(4, "reno", rtt="40 ms"), duration="9 s")
+    answer = ac.tune(slow, {"rtt": "40ms..60ms"}, aqm="codel", target="20 ms", seeds=2, runs=0)
+    run = replace(answer.runs[0], delay=0.01002, half=0.0001)
+    problem = replace(answer.problem, need=replace(answer.problem.need, target=0.01))
+    said = replace(answer, problem=problem, found=True, runs=[run], worst=run, defaults={})
+    assert "mean delays up to 10.02 ms in packet runs (demanded: 10 ms; a tenth more counts as met)" in said.sentence
+    assert re.search(r"tuned +rtt 60 ms +10\.02 ms ", str(said))

@@ -19,6 +19,7 @@ from .card import Brief
 from .engine_result import EngineResult, flatten, plain
 from .errors import Diagnostic, ScenarioError
 from .scenario import ScenarioLike, scenario_of
+from .units import share
 
 if TYPE_CHECKING:
     import numpy as np
@@ -318,7 +319,7 @@ class MeanFieldResult(EngineResult):
 
     def __repr__(self) -> str:
         link = self._raw["link"]
-        return f"<MeanFieldResult of {self.name!r}: {link['utilization']:.4f} of {self.link!r} used>"
+        return f"<MeanFieldResult of {self.name!r}: {self.link} {share(link['utilization'])} used>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

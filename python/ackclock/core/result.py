@@ -24,6 +24,7 @@ from .engine_result import EngineResult, flatten, plain, plain_tree
 from .errors import AckclockError
 from .fairness import STARVED_SHARE, jain_index, starved_flows
 from .traces import raw_traces, trace_table
+from .units import share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -494,7 +495,7 @@ class Result(EngineResult):
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        used = ", ".join(f"{name} {row.utilization:.1%} used" for name, row in self.links.iterrows())
+        used = ", ".join(f"{name} {share(row.utilization)} used" for name, row in self.links.iterrows())
         return f"<Result {self.name!r}, seed {self.seed}: {used}>"
 
     @presented

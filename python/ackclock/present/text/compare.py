@@ -22,7 +22,7 @@ from .stability import idle_links
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = 100
+COLUMNS = 110
 """Width of the table, characters: so that the engines stand beside each other."""
 LEAST_PACKETS = 0.001
 """A number of packets below this is the rounding of a solver."""

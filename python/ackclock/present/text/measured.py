@@ -68,8 +68,13 @@ STATEMENTS: Final = {
     "steps": "the rate of {link} has steps that do not repeat",
     "ends": (
         "the transfers of {flows} come to an end, so the queue has no stationary state to be measured; "
-        "--set flows.{flows}.traffic=bulk measures the queue of endless ones"
+        '--set "flows.{flows}.traffic=bulk" measures the queue of endless ones'
     ),
+    "changes": (
+        "the scenario changes with time ({what}), so its queue has no stationary state to be measured; measure the "
+        "scenario before and after the change instead{instead}"
+    ),
+    "without": " ({keys}: without it)",
     "progress": "{runs} packet runs of {seconds:time}; {millions:number} M packets so far",
 }
 

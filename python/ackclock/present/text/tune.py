@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ...core._words import counted
-from ...core.units import share, time, time_over_seeds, time_within
+from ...core.units import precise_time, share, time, time_within
 from ...questions.agreement import near
 from ...questions.tuning.answer import TOLERANCE
 from ...questions.tuning.packets import DEFAULT
@@ -86,7 +86,7 @@ def _answer(tuned: Tuned) -> str:
             tried = f"none was tried{_too_large(tuned)}"
         return f"No setting of {tuned.kind} was found for {ranges} with {need}: {tried}.{_instead(tuned)}"
     assert tuned.worst is not None
-    demanded, longest = show("rtt", tuned.problem.need.target), time(tuned.worst.delay)
+    demanded, longest = show("rtt", tuned.problem.need.target), precise_time(tuned.worst.delay)
     if not tuned.found:
         return (
             f"{title}: no setting of the search met every demand for {ranges}; the best has a mean delay of {longest} "
@@ -119,8 +119,8 @@ def _shorter(tuned: Tuned) -> str:
     """Name the queues that have shorter delays without tuning."""
     where = " at the corners" if tuned.problem.axes else ""
     return "".join(
-        f" With {name}{',' if ',' in name else ''} delays{where} are shorter: up to {time(theirs)}, "
-        f"with this setting up to {time(mine)}."
+        f" With {name}{',' if ',' in name else ''} delays{where} are shorter: up to {precise_time(theirs)}, "
+        f"with this setting up to {precise_time(mine)}."
         for name, (theirs, mine) in tuned.shorter.items()
     )
 
@@ -366,7 +366,7 @@ HEAD = ("queue", "where", "mean", "p50", "p99", "used", "lost")
 def cells(labelled: tuple[str, str, Run]) -> tuple[str, ...]:
     """A row of the table of runs."""
     name, where, run = labelled
-    delay = time_over_seeds(run.delay, run.half, SHOWN)
+    delay = time_within(run.delay, run.half) if run.half > SHOWN * run.delay else precise_time(run.delay)
     return (
         name,
         where,

@@ -18,6 +18,7 @@ from ...analysis.modes import (
     FluctuationMode,
     fluctuation_mode,
 )
+from ...core._words import listed
 from ...core.errors import AnalysisError
 from ...core.intervals import student_quantile
 from ...core.scenario import Scenario, ScenarioLike, link_of, scenario_of
@@ -197,11 +198,15 @@ class Ensemble:
 
     def __init__(self, scenario: Scenario, link: str | None, threads: int | None) -> None:
         if what := changed(scenario.canonical):
-            raise AnalysisError(
-                f"the scenario changes with time ({what}), so its queue has no stationary state to be measured; "
-                "measure the scenario before and after the change instead",
-                "changes with time",
-            )
+            without = {
+                "--set change=[]": bool(scenario.canonical.get("change")),
+                "--set flows.stop=never": any(
+                    flow.get("stop", "never") != "never" for flow in scenario.canonical["flows"]
+                ),
+            }
+            keys = listed([key for key, happens in without.items() if happens])
+            instead = state("measured.without", keys=keys) if keys else ""
+            raise AnalysisError(str(state("measured.changes", what=what, instead=instead)), "changes with time")
         names = [entry["name"] for entry in scenario.canonical["link"]]
         if link is not None and link not in names:
             raise AnalysisError(f'there is no link "{link}"; the links are {", ".join(names)}', "no such link")

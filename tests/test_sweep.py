@@ -149,6 +149,9 @@ def test_plot(base: ac.Scenario, tmp_path: Path) -> None:
 
     done = ac.sweep(base, GRID, seeds=2, store=tmp_path / "store")
     ax = done.plot("delay_s_mean", "rtt", "queue.aqm")
+    legend = ax.get_legend()
+    assert legend is not None
+    assert legend.get_window_extent().x0 > ax.get_window_extent().x1  # it hid the ends of the lines
     assert [line.get_label() for line in ax.lines] == ["red", "drop-tail"]
     assert list(ax.lines[0].get_xdata()) == [20.0, 40.0]
     assert ax.get_xlabel() == "rtt, ms"

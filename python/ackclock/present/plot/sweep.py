@@ -43,7 +43,7 @@ def line(sweep: Sweep, metric: str, x: str, by: str | None = None, *, ax: Axes |
         if top > most:
             drawn.set_ylim(bottom, most + 0.02 * (most - bottom))  # so that a line at the most is seen whole
         if by is not None:
-            drawn.legend(title=by)
+            drawn.legend(title=by, frameon=False, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return drawn
 
 

@@ -1,15 +1,18 @@
 """Who gets what of a link that two congestion controls share."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 
 import ackclock as ac
 from ackclock.analysis.parts import PARTS
 from ackclock.core.intervals import mean_interval, share_bounds
+from ackclock.present.plot.fair import share_map, write
 from ackclock.questions.causes import needed
 from ackclock.questions.fair import Fair, Place, _in_parts, _shares, fair
 from conftest import Command
@@ -269,3 +272,21 @@ def test_parts_of_a_share_are_of_the_control_that_has_it() -> None:
     for which, name in enumerate("abc"):
         values = _in_parts(result, which, 3)[0]
         assert values.mean() == pytest.approx(got[name] / got["all"], abs=0.01)
+
+
+def test_the_map_is_white_where_shares_are_even() -> None:
+    """Half the link for one BBR flow beside ten of CUBIC, five times its part, had the colour of too little."""
+    place = Place(0.04, 1.0, 67, (0.42, 0.58), ((0.4, 0.44), (0.56, 0.6)), 40.0, 3)
+    answer = Fair(("BBR", "CUBIC"), 20e6, (1, 10), "linux", (place,), 3)
+    (image,) = share_map(answer).images
+    assert image.norm(1 / 11) == pytest.approx(0.5)
+    assert image.norm(0.42) > 0.5
+    plt.close("all")
+
+
+def test_maps_of_three_stand_below_one_another(tmp_path: Path) -> None:
+    """Beside one another they were wider than a screen."""
+    place = Place(0.04, 1.0, 67, (0.5, 0.3, 0.2), ((0.4, 0.6), (0.2, 0.4), (0.1, 0.3)), 40.0, 3)
+    write(Fair(("BBR", "CUBIC", "Reno"), 20e6, (1, 1, 1), "linux", (place,), 3), tmp_path / "map.svg")
+    width, height = re.findall(r'(?:width|height)="([0-9.]+)pt"', (tmp_path / "map.svg").read_text(encoding="utf-8"))
+    assert float(width) <= 470 < float(height)

@@ -412,6 +412,6 @@ def test_the_stability_of_a_link_in_numbers(ackclock: Command) -> None:
     link = ["--rate", "20mbit", "--rtt", "40ms", "--aqm", "pi", "--congestion", "reno", "--set", "flows.count=20"]
     done = ackclock("stability", *link, "--from", "equations", "--vary", "flows", "--json")
     answer = json.loads(done.stdout)
-    assert answer["scenario"] == "a link of 20mbit"
+    assert answer["scenario"] == "a link of 20 Mbit/s"  # not as typed
     assert {limit["now"] for limit in answer["limits"]} == {20}
     assert "may grow to 600, the end of the range" in answer["sentence"]

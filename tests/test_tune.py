@@ -442,6 +442,7 @@ def test_command_and_report(ackclock: Command, tmp_path: Path) -> None:
     assert "fq_codel" in tree["commands"]["apply"][0]
     page = report.read_text(encoding="utf-8")
     assert "<svg" in page
+    assert "<h1>a link of 20 Mbit/s</h1>" in page  # not as typed
     assert tree["commands"]["apply"][0] in page
 
 

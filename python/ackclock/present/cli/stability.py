@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import dumbbell, flows
+from ...core.units import rate_text, read_quantity
 from ...experiment.progress import listening
 from ._arguments import check_quantities, chosen_equations, count, equation_arguments, one_variant, own_control
 from ._command import Command
@@ -99,7 +100,7 @@ def _asked(options: argparse.Namespace) -> tuple[str, Scenario]:
         ),
         duration="60 s",
         measure="20 s .. 60 s",
-        name=f"a link of {options.rate.strip()}",
+        name=f"a link of {rate_text(read_quantity('--rate', options.rate, WrongInputError)[0])}",
     )
     return one_variant(options, "stability", link)
 

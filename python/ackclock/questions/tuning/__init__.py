@@ -23,7 +23,7 @@ from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, ScenarioLike, dumbbell, flows, link_of, scenario_of
 from ...core.simulate import list_algorithms
 from ...core.statement import Statement, state
-from ...core.units import Span, read_quantity, span_of
+from ...core.units import Span, rate_text, read_quantity, span_of
 from ...experiment.sequential import TUNE
 from ..causes.shapers import held
 from ..endpoint_style import styled
@@ -207,7 +207,7 @@ def _plain(
         queue={"aqm": "drop-tail", "capacity": buffer},
         flows=flows(count, congestion, rtt=rtt),
         duration="20 s",
-        name=f"a link of {rate.strip()}",
+        name=f"a link of {rate_text(read_quantity('rate', rate, TuneError)[0])}",
     )
 
 

@@ -82,5 +82,6 @@ def _sizes(buffer: Buffer, axes: Axes) -> None:
     for name, at in rules.items():
         if first <= at <= last:
             axes.axvline(at, color=style.GREY, linewidth=0.7).set_gid(name)
-            axes.annotate(name, (at, 1), (2, 1), xycoords=("data", "axes fraction"), textcoords="offset points",
-                          color=style.GREY, va="bottom")  # fmt: skip
+            side, away = ("right", -2) if at < buffer.product else ("left", 2)  # of few flows they stand close together
+            axes.annotate(name, (at, 1), (away, 1), xycoords=("data", "axes fraction"), textcoords="offset points",
+                          color=style.GREY, ha=side, va="bottom")  # fmt: skip

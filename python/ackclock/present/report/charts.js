@@ -66,9 +66,11 @@
       ctx.lineTo(x, to);
       ctx.stroke();
       ctx.fillStyle = "#555555";
-      ctx.textAlign = "left";
       ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
-      ctx.fillText(one.name, x + 4 * devicePixelRatio, top + height - 5 * devicePixelRatio);
+      const room = ctx.measureText(one.name).width + 8 * devicePixelRatio;
+      const tight = chart.upright.some((other) => other.at > one.at && u.valToPos(other.at, "x", true) - x < room);
+      ctx.textAlign = tight ? "right" : "left";
+      ctx.fillText(one.name, x + (tight ? -4 : 4) * devicePixelRatio, top + height - 5 * devicePixelRatio);
     }
     ctx.setLineDash([]);
     ctx.strokeStyle = chart.series.length ? chart.series[0].color : "#000";

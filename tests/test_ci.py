@@ -227,6 +227,7 @@ def test_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert summary.count("| ❌ |") == failed
     page = names["report"].read_text(encoding="utf-8")
     assert "<svg" in page
+    assert 'href="#h' in page  # thirty headings, and no way to one of them
     assert 'data-charts="' not in page, "a figure whose axis has names has no scale to zoom"
     assert len(list((folder / "failed").glob("*.sqlog"))) == failed
     file.write_text('subject = "mine.py:Slow"\nonly = ["C.1"]\n[accept]\n"C.1" = "on purpose"', encoding="utf-8")

@@ -72,8 +72,16 @@ def test_a_report_needs_nothing_from_elsewhere() -> None:
     assert all(link.startswith("#") for link in checker.links)
     assert {link[1:] for link in checker.links} <= set(checker.ids)
     assert len(checker.ids) == len(set(checker.ids))
-    assert checker.tags.count("script") == 2  # uPlot, and what calls it
+    assert checker.tags.count("script") == 3  # for the keyboard, uPlot, and what calls it
     assert "src" not in checker.attributes
+
+
+def test_what_scrolls_takes_the_keyboards_focus() -> None:
+    """Tables that are wider than a narrow page could be read with a mouse only."""
+    page = report.page(result(), "Title")
+    scrolls = re.findall(r"([^{}\n]+) { [^{}]*overflow-[xy]: auto", page)
+    (watched,) = re.findall(r'querySelectorAll\("([^"]+)"\)\.forEach\(\(e\) => scrolls', page)
+    assert {name.strip() for name in scrolls} == set(watched.split(", "))
 
 
 class Charts(HTMLParser):

@@ -31,7 +31,7 @@ def page(buffer: Buffer) -> str:
         sentence="\n".join(buffer.sentences()),
         unsafe=buffer.enough is None,
         facts={},
-        tables=[_cells(words.table(buffer))],
+        tables=[_cells(words.table(buffer)) | {"look": "many"}],
         notes=[],
         sections=[Section("Against the size", drawings, "Bars are 95 % intervals.")],
         scenario_json=buffer.scenario.to_json(),

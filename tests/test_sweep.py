@@ -178,6 +178,15 @@ def test_figures_of_one_key_and_of_two(base: ac.Scenario, tmp_path: Path) -> Non
     assert shown is not None
     point = done.table[(done.table["rtt"] == 30.0) & (done.table["count"] == 4)]
     assert shown.reshape(4, 4)[3, 1] == 100 * point["links.bottleneck.utilization"].item()
+
+
+def test_a_logarithmic_side_of_a_heat_map_has_plain_numbers(base: ac.Scenario, tmp_path: Path) -> None:
+    """A buffer of 54 packets stood somewhere between 10^1 and 10^2."""
+    varied = {"rtt": "20 ms..50 ms:4", "queue.capacity": "20 packets..400 packets:4log"}
+    done = ac.sweep(base, varied, store=tmp_path / "store")
+    up = done.figure(["utilization"], ["rtt", "queue.capacity"]).axes[0].yaxis
+    assert up.get_scale() == "log"
+    assert up.get_major_formatter()(200.0) == "200"
     scattered = ac.sweep(base, {"rtt": "20 ms..50 ms", "count": "1..4"}, latin=5, store=tmp_path / "store")
     assert len(scattered.figure(["utilization"], ["rtt", "count"]).axes[0].collections[0].get_offsets()) == 5
     for wrong in ([], ["rtt", "rtt"], ["rtt", "count", "rtt"], ["rate"]):

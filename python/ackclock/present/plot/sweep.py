@@ -71,6 +71,7 @@ def heat(sweep: Sweep, metric: str, x: str, y: str, *, ax: Axes | None = None) -
                 set_ticks(range(len(labels)), labels)
             elif axis.bounds and axis.bounds[3]:
                 set_scale("log")
+                style.plain_decades(drawn.xaxis if axis is across else drawn.yaxis)
             set_label(f"{axis.key}, {axis.unit}" if axis.unit and not labels else axis.key)
     return drawn
 

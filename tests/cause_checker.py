@@ -601,15 +601,11 @@ def _pictures(part: dict[str, Any], answer: dict[str, Any], runs: _Runs) -> Iter
 
 def _spread_of_goodputs(classes: Mapping[str, Any], ones: Sequence[Any]) -> Iterator[str]:
     """Intervals of goodputs are those of the seeds, or of the time where that is wider and nothing happens once."""
-    tree = ones[0]._scenario
-    varied = [entry["rate"] for entry in tree["link"] if not isinstance(entry["rate"], str)]
-    happens = [rate for rate in varied if rate.get("repeat", "never") == "never"] + list(tree.get("change", []))
-    happens += [flow for flow in tree["flows"] if flow["traffic"]["kind"] == "transfer" or flow["stop"] != "never"]
     if len(ones) < 2:
         return
     for name, row in classes.items():
         seeds = over_seeds([float(run.flows["goodput"][run.flows["class"] == name].sum()) for run in ones])
-        half = seeds if happens else max(seeds, in_parts(ones, {name}, sum))
+        half = seeds if checkers.once(ones[0]._scenario) else max(seeds, in_parts(ones, {name}, sum))
         if abs(row["goodput_half"] - half) > 2e-3 * row["goodput"] + 0.03 * half:
             yield f"goodput of {name}: ± {row['goodput_half']:.3g}, not {half:.3g}"
 

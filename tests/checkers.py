@@ -142,7 +142,9 @@ def _unsaid(part: dict[str, Any], runs: _Runs) -> None:
     for predicate, (what, limit, words) in judged.items():
         if predicate not in said and words not in open_:
             mean = runs.mean(key, what)
-            assert not mean > limit * (1 + CLOSE), f"{part['link']}: {predicate} is not said: {mean:.4g} > {limit:.4g}"
+            assert not mean > limit * (1 + CLOSE) + _at_ends(what, run, runs), (
+                f"{part['link']}: {predicate} is not said: {mean:.4g} > {limit:.4g}"
+            )
 
 
 def _directions(answer: dict[str, Any], runs: _Runs) -> None:
@@ -196,6 +198,10 @@ def _rests(answer: dict[str, Any], every: _Runs) -> None:
         _near(float(stated) * _UNIT[unit], value, {"text": answer["checked"]}, 6e-3 * value)
 
 
+MANAGED = ("fq_codel", "fq_pie", "cake")
+"""Queues with a queue for each flow under an AQM: no other is tried."""
+
+
 def _offered(part: dict[str, Any], answer: dict[str, Any]) -> None:
     """Where another setting is tried, it is tried at every judged link that has another queue."""
     if answer["other"] is None and not any(part["other"] for part in answer.get("beside", [])):
@@ -205,7 +211,7 @@ def _offered(part: dict[str, Any], answer: dict[str, Any]) -> None:
     )
     scheduler = entry["queue"].get("scheduler", "none")
     kind = scheduler["kind"] if isinstance(scheduler, dict) else scheduler
-    assert part["other"] is not None or kind == "fq_codel", f"{part['link']} has no other setting"
+    assert part["other"] is not None or kind in MANAGED, f"{part['link']} has no other setting"
 
 
 @lru_cache(maxsize=64)
@@ -235,6 +241,13 @@ class _Runs:
     def values(self, key: str, what: Any) -> list[float]:
         """A number of each run that has it: where nothing crosses the link, there is no share."""
         return [value for value in (what(run, self) for run in self.of(key)) if not math.isnan(value)]
+
+
+def once(tree: Mapping[str, Any]) -> bool:
+    """Whether something happens once in a scenario, so that a later time of it is another one."""
+    rates = [entry["rate"] for entry in tree["link"] if not isinstance(entry["rate"], str)]
+    ends = any(flow["traffic"]["kind"] == "transfer" or flow.get("stop", "never") != "never" for flow in tree["flows"])
+    return bool(tree.get("change")) or ends or any(rate.get("repeat", "never") == "never" for rate in rates)
 
 
 def _entry(run: Any, runs: _Runs) -> dict[str, Any]:
@@ -267,24 +280,15 @@ def _packet(run: Any, runs: _Runs) -> float:
     return 8 * max((float(ac._core.quantity(str(size))[0]) for size in sizes), default=1500.0)
 
 
-def _rate_at(rate: dict[str, Any], at: float) -> float:
-    """The step of a varying rate that is at work at a time."""
-    at = at if (again := rate.get("repeat", "never")) == "never" else at % ac._core.quantity(again)[0]
-    begun = [step for step in rate["steps"] if ac._core.quantity(str(step[0]))[0] <= at]
-    return float(ac._core.quantity(str(begun[-1][1]))[0])
-
-
 def _sampled(run: Any, runs: _Runs) -> list[float]:
     """The queue's samples in the measured time, each as a wait at the rate of its moment."""
     begin, end = run.window
-    rate = _entry(run, runs)["rate"]
+    rate = wire_checker.over_time(run._scenario, runs.link)
     trace = run.traces["link_queue_bytes"].sel(link=runs.link)
     samples = [(float(at), float(value)) for at, value in zip(run.traces["time"].values, trace.values, strict=True)]
     inside = [(at, value) for at, value in samples if begin <= at <= end]
     mean = _bits(run, runs)
-    if isinstance(rate, str):
-        return [value * 8 / mean for _, value in inside]
-    return [value * 8 / (_rate_at(rate, at) or mean) for at, value in inside]
+    return [value * 8 / ((rate(at) if rate else 0.0) or mean) for at, value in inside]
 
 
 def _wait(part: float) -> Any:
@@ -310,12 +314,11 @@ def _lost(run: Any, runs: _Runs) -> float:
 
 def _idle(run: Any, runs: _Runs) -> float:
     begin, end = run.window
-    rate = _entry(run, runs)["rate"]
     if wire_checker.is_framed(_entry(run, runs)["queue"]):
         return max(1 - wire_checker.taken(run, runs.link), 0.0)
-    if isinstance(rate, str):
-        return 1 - float(run.links.loc[runs.link, "bytes"]) * 8 / (_bits(run, runs) * float(end - begin))
-    return 1 - float(run.links.loc[runs.link, "utilization"])  # a share of the time: bytes do not tell it
+    if wire_checker.over_time(run._scenario, runs.link) is not None:
+        return 1 - float(run.links.loc[runs.link, "utilization"])  # a share of the time: bytes do not tell it
+    return 1 - float(run.links.loc[runs.link, "bytes"]) * 8 / (_bits(run, runs) * float(end - begin))
 
 
 LATE = 0.05
@@ -373,26 +376,30 @@ def _symptom(what: Any, limit: Any, gone: float) -> Any:
     def checked(sentence: dict[str, Any], runs: _Runs) -> None:
         symptom, *causes = sentence["evidence"]
         (key,) = symptom["runs"]
-        bound = limit(runs.of(key)[0], runs)
+        bound, ends = limit(runs.of(key)[0], runs), _at_ends(what, runs.of(key)[0], runs)
         before = float(np.mean(runs.values(key, what) or [math.nan]))
-        _near(symptom["value"], before, sentence)
+        _near(symptom["value"], before, sentence, 1e-3 + ends)
         _near(symptom["limit"], bound, sentence, 1e-6)
         half = _interval(symptom, runs, key, what, sentence)
-        assert before - half > bound * (1 - CLOSE), (sentence["text"], before, half, bound)  # decided, not by chance
-        _near(_first_number(sentence["text"]), 1 - before if "Jain" in sentence["text"] else before, sentence, 6e-3)
+        decided = before + ends - half > bound * (1 - CLOSE)  # not by chance
+        assert decided, (sentence["text"], before, half, bound)
+        shown = 1 - before if "Jain" in sentence["text"] else before
+        _near(_first_number(sentence["text"]), shown, sentence, 6e-3 + ends)
         head, _, tail = sentence["text"].partition("; ")
         _spread(head, symptom, sentence)
-        assert before > bound, (sentence["text"], before, bound)
+        assert before + ends > bound, (sentence["text"], before, bound)
         assert bool(causes) == ("cause not found" not in sentence["text"])
         for cause, stated in zip(causes, re.findall(r": ((?:below )?-?[0-9][^)]*)\)", tail), strict=True):
             _remains(stated, cause, sentence)
         for cause in causes:
             (key,) = cause["runs"]
             after = float(np.mean(runs.values(key, what) or [math.nan]))
-            _near(cause["value"], after, sentence)
+            ends = _at_ends(what, runs.of(key)[0], runs)
+            _near(cause["value"], after, sentence, 1e-3 + ends)
             _interval(cause, runs, key, what, sentence)
-            below = after <= limit(runs.of(key)[0], runs) + 1e-9 and after <= gone * before + 1e-9
-            assert below or after <= 0.2 * before + 1e-9, (sentence["text"], key, after, before)
+            least = after - ends - 1e-9
+            below = least <= limit(runs.of(key)[0], runs) and least <= gone * before
+            assert below or least <= 0.2 * before, (sentence["text"], key, after, before)
 
     return checked
 
@@ -436,6 +443,11 @@ def _ends(run: Any, runs: _Runs) -> float:
     shaper = _entry(run, runs).get("shaper", "none")
     bucket = 8 * ac._core.quantity(str(shaper["burst"]))[0] if isinstance(shaper, dict) else 0.0
     return float((_packet(run, runs) + bucket) / _bits(run, runs) / (run.window[1] - run.window[0]))
+
+
+def _at_ends(what: Any, run: Any, runs: _Runs) -> float:
+    """What a bucket that is full at one end of the window alone adds to an idle time that is told by bytes."""
+    return _ends(run, runs) if what is _idle else 0.0
 
 
 def _greedy(run: Any, link: str) -> set[str]:
@@ -569,9 +581,9 @@ def _healthy(sentence: dict[str, Any], runs: _Runs) -> None:
     shown = re.sub(r" ± [0-9.]+ (us|ms|s|%)| \[[^]]*\]|\(1 in 100: [^)]*\)", "", sentence["text"])
     said = re.findall(r"([0-9.e+-]*[0-9]) ?(us|ms|s|%)(?= |,)", shown)
     on_wire = [_wire_lost] * (runs.mean(key, _wire_lost) > 0)
-    stated = (_wait(0.5), _lost, *on_wire, lambda entry, runs: 1 - _idle(entry, runs))
-    for (text, unit), what in zip(said, stated, strict=True):
-        _near(float(text) * {"%": 0.01, **_UNIT}[unit], runs.mean(key, what), sentence, 6e-4)
+    for (text, unit), what in zip(said, (_wait(0.5), _lost, *on_wire, _idle), strict=True):
+        value = 1 - runs.mean(key, what) if what is _idle else runs.mean(key, what)
+        _near(float(text) * {"%": 0.01, **_UNIT}[unit], value, sentence, 6e-4 + _at_ends(what, run, runs))
 
 
 def _filters_acks(run: Any, runs: _Runs) -> bool:
@@ -608,11 +620,11 @@ def _stream_loss(run: Any, runs: _Runs) -> float:
 def _sent(run: Any, runs: _Runs) -> float:
     """Share of the time used, as bits per second of the link's rate; of a rate that varies the share of its bytes."""
     begin, end = run.window
-    rate = _entry(run, runs)["rate"]
-    if not isinstance(rate, str):
+    rate = wire_checker.over_time(run._scenario, runs.link)
+    if rate is not None:
         looks = [begin + (k + 0.5) / 1000 * (end - begin) for k in range(1000)]
-        mean = sum(_rate_at(rate, at) for at in looks) / len(looks)
-        return float(run.links.loc[runs.link, "bytes"]) * 8 / float(end - begin) / mean * _bits(run, runs)
+        part = _bits(run, runs) / (sum(map(rate, looks)) / len(looks))
+        return float(run.links.loc[runs.link, "bytes"]) * 8 / float(end - begin) * part
     return (1 - _idle(run, runs)) * _bits(run, runs)
 
 
@@ -690,10 +702,10 @@ def _changes(effects: list[dict[str, Any]], sentence: dict[str, Any], runs: _Run
         before, after = (own.mean(key, _measure(effect["key"], effect["subject"])) for key in (now, instead))
         if effect["key"] == "rate":
             before, after = before / _bits(own.of(now)[0], own), after / _bits(own.of(now)[0], own)
-        _near(effect["before"], before, sentence)
-        _near(effect["after"], after, sentence)
+        ends = _ends(own.of(now)[0], own) if before and effect["key"] == "rate" else 0.0
+        _near(effect["before"], before, sentence, 1e-3 + ends)
+        _near(effect["after"], after, sentence, 1e-3 + ends)
         if effect["key"] == "rate":
-            ends = _ends(own.of(now)[0], own) if before else 0.0
             _price(before, after, effect["subject"] if len(links) > 1 else "", sentence, ends)
         if not of_class:
             _named(effect["key"], before, after, _passages(text, effect["subject"], links), _half(effect), sentence)

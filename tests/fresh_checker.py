@@ -57,11 +57,8 @@ def _fresh(runs: _Runs, tree: Mapping[str, Any], predicate: str, seeds: range) -
 
 
 def _longer(tree: Mapping[str, Any], link: str, stream: bool) -> dict[str, Any]:
-    ends = any(flow["traffic"]["kind"] == "transfer" for flow in tree["flows"])
     window = [text.strip() for text in str(tree["scenario"]["measure"]).split("..")]
-    rates = [entry["rate"] for entry in tree["link"]]
-    steps = any(not isinstance(rate, str) and rate.get("repeat", "never") == "never" for rate in rates)
-    if tree.get("change") or ends or steps or len(window) < 2:
+    if checkers.once(tree) or len(window) < 2:
         return dict(tree)
     begin, end = (float(ac._core.quantity(text)[0]) for text in window)
     measured = LONGER * (end - begin)
@@ -197,7 +194,11 @@ def _goodput(runs: _Runs, key: str, link: str) -> float:
 
 
 def _over_one_time(answer: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
-    """What runs of two lengths gain or lose, runs of one length do, too: shares even out, and some queues grow."""
+    """
+    What runs of two lengths gain or lose, runs of one length do, too: shares even out, and some queues grow.
+
+    A scenario in which something happens once has one time.
+    """
     both = {"FQ-CoDel": answer["effects"], "BBR": (answer["senders"] or {}).get("effects", [])}
     for sentence in answer["sentences"]:
         for effect, evidence in zip(both.get(sentence["subject"], []), sentence["evidence"], strict=False):
@@ -208,7 +209,8 @@ def _over_one_time(answer: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
             spans = [last - first for first, last in zip(begin, end, strict=True)]
             if max(spans) < 1.1 * min(spans):
                 continue
-            head = records[spans.index(max(spans))]["scenario"]["scenario"]
+            fixed = [one["scenario"] for one in records if checkers.once(one["scenario"])]
+            head = (fixed or [records[spans.index(max(spans))]["scenario"]])[0]["scenario"]
             as_long = {
                 key: {**one, "scenario": {**one["scenario"], "scenario": head}}
                 for key, one in zip("ab", records, strict=True)

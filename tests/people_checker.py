@@ -115,6 +115,8 @@ def wrong_beside_the_table(answer: Mapping[str, Any], scenario: Any) -> list[str
     )
     back = [] if user is None or user.get("reverse_path", "none") == "none" else user["reverse_path"]
     judged = {part["link"]: part for part in [answer, *answer["beside"]]}
+    (first,) = answer["sentences"][0]["evidence"][0]["runs"]
+    began, ended = _window(answer["runs"][first])
     faults = []
     for name, key in (("now", "present"), ("instead", "other")):
         setting = people["settings"].get(name)
@@ -127,12 +129,29 @@ def wrong_beside_the_table(answer: Mapping[str, Any], scenario: Any) -> list[str
         added = setting["ping_s"] - setting["ping_base_s"]
         if added > APART * most + NEAR + setting["half"]["ping"]:
             faults.append(f"{name}: a game's packets wait {added:.4g} s more, 99 % of all at most {most:.4g} s")
-        goodput = settings[0]["classes"][user["name"]]["goodput"] / int(user["count"])
+        goodput = settings[0]["classes"][user["name"]]["goodput"] / _there(user, tree, began, ended)
         expected = 8e8 / goodput if goodput else 0.0
         time, half = setting["download_s"], setting["half"]["download"]
         if time and not (expected / DOWNLOAD_APART < time + half and time - half < DOWNLOAD_APART * expected):
             faults.append(f"{name}: 100 MB in {setting['download_s']:.4g} s at {goodput:.4g} bit/s")
     return faults
+
+
+def _window(record: Mapping[str, Any]) -> tuple[float, float]:
+    """The measured time of a run, s; until it ends with its transfers, infinity."""
+    begin, end = str(record["scenario"]["scenario"]["measure"]).split("..")
+    until = end.strip()
+    return ac._core.quantity(begin.strip())[0], ac._core.quantity(until)[0] if until[0].isdigit() else math.inf
+
+
+def _there(flow: Mapping[str, Any], tree: Mapping[str, Any], begin: float, end: float) -> float:
+    """The flows of a class that are there on average over a time in which their number may change, at once."""
+    changes = [change for change in tree.get("change", []) if change.get("flows") == flow["name"] and "count" in change]
+    count, at, flow_seconds = int(flow["count"]), begin, 0.0
+    for change in sorted(changes, key=lambda change: ac._core.quantity(str(change["at"]))[0]):
+        until = min(max(ac._core.quantity(str(change["at"]))[0], begin), end)
+        count, at, flow_seconds = int(change["count"]), until, flow_seconds + count * (until - at)
+    return (flow_seconds + count * (end - at)) / (end - begin) if math.isfinite(end) else count
 
 
 def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:

@@ -167,7 +167,8 @@ def _rows(text: str, head: str) -> dict[str, str]:
 def _classes(text: str, answer: Mapping[str, Any]) -> list[str]:
     """What classes of flows get: flows, goodputs, losses, and 99th percentiles of the one-way delay."""
     now = answer["present"]["classes"]
-    settings = [answer[key]["classes"] for key in ("present", "other") if answer[key] is not None]
+    others = [part["other"]["classes"] for part in [answer, *answer["beside"]] if part["other"] is not None]
+    settings = [now, *others[:1]]
     rows = _rows(text, "median transfer")
     faults = [
         fault

@@ -110,3 +110,15 @@ def test_a_healthy_link_is_acquitted() -> None:
     assert any(sentence["predicate"] == "healthy" for sentence in answer["sentences"])
     assert checkers.check(answer)
     assert fresh_checker.wrong(answer) == []
+
+
+def test_what_changes_once_is_compared_over_its_own_time() -> None:
+    """A buffer that shrinks at 6 s was judged by its time from 7 s on, as FQ-CoDel was measured."""
+    flows = (bulk("cubic", 2), call("100 kbit/s"))
+    tree = link("10 Mbit/s", "100 ms", {"aqm": "drop-tail", "capacity": "400 ms"}, *flows).canonical
+    change = {"at": "6 s", "link": "link", "queue": {"capacity": "15 packets"}}
+    scenario = ac.Scenario({**tree, "scenario": {**tree["scenario"], "duration": "10 s", "measure": "3 s .. 10 s"},
+                            "change": [change]})  # fmt: skip
+    answer = json.loads(json.dumps(ac.why(scenario=scenario).json()))
+    assert any(effect["key"] == "one_way_p99" and effect["better"] for effect in answer["effects"])
+    assert fresh_checker.wrong(answer) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,7 @@ from people_checker import (
     SIMPLE_IS_MORE,
     SURE,
     _simple_rating,
+    _there,
     wrong,
     wrong_beside_probes,
     wrong_beside_the_table,
@@ -145,3 +147,13 @@ def test_the_simplified_model_is_as_far_from_the_whole_as_the_judge_takes_it_to_
     more = [own - rating for own, rating in zip(simple, whole, strict=True)]
     assert (min(more), max(more)) == pytest.approx(SIMPLE_IS_MORE, abs=0.01)
     assert abs(voice.transmission_rating(SIMPLE["delay"], 0.0) + SIMPLE_IS_MORE[1] - SURE) < 0.05
+
+
+def test_flows_that_come_later_are_there_for_a_part_of_the_time() -> None:
+    """What one flow, and four from 12 s on, get together was taken for the first one's."""
+    change = {"at": "12 s", "flows": "a", "count": 4}
+    tree = {"change": [change, {"at": "3 s", "flows": "b", "count": 9}, {"at": "9 s", "link": "x", "rate": "1 Mbit/s"}]}
+    flow = {"name": "a", "count": 1}
+    assert _there(flow, tree, 6.0, 24.0) == 3.0
+    assert _there(flow, tree, 15.0, 24.0) == 4.0
+    assert _there(flow, {}, 6.0, math.inf) == 1.0

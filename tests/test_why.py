@@ -36,7 +36,7 @@ from ackclock.questions.remedies import Remedy, other_queue
 from ackclock.questions.setting import averaged, measured
 from ackclock.questions.why import stated
 from conftest import Command
-from verdict_variants import Variant, made, random_crossing, random_line, random_link
+from verdict_variants import Variant, made, random_corner, random_crossing, random_line, random_link
 
 pytestmark = pytest.mark.usefixtures("brief_people")
 
@@ -1020,3 +1020,17 @@ def test_a_wait_of_which_seeds_differ_has_its_interval_in_the_table() -> None:
     assert setting.delay_p99_half == pytest.approx(interval([0.02, 0.14, 0.2]).half)
     answer = ac.why(link)
     assert "delay p50 10 ms, p99 120 ms [10 ms, 348 ms]; utilisation" in str(replace(answer, present=setting))
+
+
+def test_runs_made_again_for_two_settings_are_kept_apart() -> None:
+    """Of FQ-CoDel 6.8 s were stated, with runs for evidence that were made again for BBR and have 16.4 s."""
+    scenario, options = random_corner(29501128)
+    answer = ac.why(scenario=scenario, **options)
+    runs = answer.json()["runs"]
+    both = {"FQ-CoDel": answer.effects, "BBR": answer.senders.balance.effects if answer.senders else ()}
+    for sentence in (sentence for sentence in answer.sentences if sentence.subject in both):
+        for effect, evidence in zip(both[sentence.subject], sentence.evidence, strict=True):
+            if effect.key == "one_way_p99":
+                now, _ = ([own["classes"][effect.subject][effect.key] for own in runs[key]["numbers"]]
+                          for key in evidence.runs)  # fmt: skip
+                assert effect.before == pytest.approx(sum(now) / len(now))

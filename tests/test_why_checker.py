@@ -22,9 +22,11 @@ import checkers
 import interval_checker
 import people_checker
 import printed_checker
+import wire_checker
 from ackclock._core import quantity
 from ackclock.analysis import parts as parts_of
 from ackclock.questions.home import home
+from covering import covering
 from test_answer_checkers import wrapped
 from verdict_variants import random_crossing, random_line
 
@@ -634,3 +636,35 @@ def test_faults_of_crossings_are_convicted(name: str) -> None:
     assert not wrong()
     with fault():
         assert wrong()
+
+
+RIGHT: dict[str, tuple[Callable[[int], Any], int]] = {
+    "a bucket is empty at first and full in the end": (random_crossing, 29501050),
+    "the rate changes once": (covering, 30000046),
+    "the second link alone has another queue, the first FQ-PIE": (covering, 30000054),
+}
+"""Answers that are right and were convicted."""
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_answers_are_acquitted(name: str) -> None:
+    question, seed = RIGHT[name]
+    scenario, options = question(seed)
+    result = ac.why(scenario=scenario, **options)
+    answer = json.loads(json.dumps(result.json())) | {"printed": str(result)}
+    assert of_the_link(answer) + printed_checker.wrong(answer) == []
+
+
+def test_the_rate_of_a_link_at_a_time_is_that_of_the_slower_of_line_and_shaper() -> None:
+    """A queue before a shaper, at a line that became slower than this, was taken for half as long as it was."""
+    shaper = {"rate": "7 Mbit/s", "burst": "20 kB"}
+    tree: dict[str, Any] = {"link": [{"name": "link", "rate": "10 Mbit/s", "queue": {}, "shaper": shaper}]}
+    assert wire_checker.over_time(tree, "link") is None
+    changed = {**tree, "change": [{"at": "12 s", "link": "link", "rate": "4 Mbit/s"}]}
+    rate = wire_checker.over_time(changed, "link")
+    assert rate is not None
+    assert [rate(at) for at in (0.0, 11.0, 13.0)] == [7e6, 7e6, 4e6]
+    tree["link"][0] |= {"rate": {"steps": [["0 s", "9 Mbit/s"], ["1 s", "3 Mbit/s"]], "repeat": "2 s"}}
+    rate = wire_checker.over_time(tree, "link")
+    assert rate is not None
+    assert [rate(at) for at in (0.5, 1.5, 2.5)] == [7e6, 3e6, 7e6]

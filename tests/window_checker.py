@@ -56,12 +56,9 @@ def wrong(answer: Mapping[str, Any]) -> list[str]:
 def _lasts(record: Mapping[str, Any]) -> bool:
     """Whether runs are long enough by what they say, nothing in them happens once, and longer ones are affordable."""
     tree = record["scenario"]
-    once = tree.get("change") or any(
-        flow["traffic"]["kind"] == "transfer" or flow.get("stop", "never") != "never" for flow in tree["flows"]
-    )
     varies = any(not isinstance(link["rate"], str) for link in tree["link"])
     packets = max(own["computed"] for own in record["numbers"]) * LONGER * len(SEEDS)
-    return bool(record["enough"]) and not once and not varies and packets < MOST_PACKETS
+    return bool(record["enough"]) and not checkers.once(tree) and not varies and packets < MOST_PACKETS
 
 
 def _setting(

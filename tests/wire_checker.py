@@ -1,9 +1,9 @@
-"""What packets take of the rate at which a queue lets them out, for the judges of `ackclock why`."""
+"""The rate of a link at any time, and what packets take of it, for the judges of `ackclock why`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import ackclock as ac
@@ -20,6 +20,31 @@ def held(queue: Mapping[str, Any]) -> list[str]:
         return []
     bits = ac._core.quantity(str(scheduler[key]))[0]
     return [f"{bits * FULL / on_wire(queue, FULL):.12g} bit/s"]
+
+
+def over_time(tree: Mapping[str, Any], link: str) -> Callable[[float], float] | None:
+    """The rate of a link by the time, s, or of a slower shaper, bit/s; None where the scenario leaves it as it is."""
+    entry = next(entry for entry in tree["link"] if entry["name"] == link)
+    rate, shaper = entry["rate"], entry.get("shaper", "none")
+    changes = [change for change in tree.get("change", []) if change.get("link") == link and "rate" in change]
+    if isinstance(rate, str) and not changes:
+        return None
+    rows = rate["steps"] if isinstance(rate, Mapping) else [["0 s", rate]]
+    rows = [*rows, *([change["at"], change["rate"]] for change in changes)]
+    steps = sorted((_number(at), _number(bits)) for at, bits in rows)
+    again = rate.get("repeat", "never") if isinstance(rate, Mapping) else "never"
+    most = [_number(text) for text in held(entry["queue"])]
+    most += [_number(shaper["rate"])] if isinstance(shaper, Mapping) else []
+
+    def at_time(at: float) -> float:
+        at = at if again == "never" else at % _number(again)
+        return min([*most, [bits for begin, bits in steps if begin <= at][-1]])
+
+    return at_time
+
+
+def _number(text: Any) -> float:
+    return float(ac._core.quantity(str(text))[0])
 
 
 def on_wire(queue: Mapping[str, Any], size: float) -> float:

@@ -26,7 +26,7 @@ import people_checker
 import printed_checker
 import window_checker
 from ackclock.errors import AnalysisError
-from checkers import _idle, _Runs, _uneven, check
+from checkers import _idle, _Runs, _uneven, check, once
 from run_checker import random_scenario
 from verdict_variants import Variant, made, random_corner, random_crossing, random_line, random_link
 
@@ -69,10 +69,8 @@ def false(answer: dict[str, Any], scenario: Any) -> list[str]:
         wrong += people_checker.wrong_beside_the_table(answer, scenario)
         wrong += people_checker.wrong_beside_probes(answer, scenario)
     wrong += printed_checker.wrong(answer) + window_checker.wrong(answer)
-    if len(scenario.canonical["link"]) > 1 or any(
-        flow["traffic"]["kind"] == "transfer" for flow in scenario.canonical["flows"]
-    ):
-        return wrong  # the judged links are not known beforehand
+    if len(scenario.canonical["link"]) > 1 or once(scenario.canonical):
+        return wrong  # the judged links are not known beforehand; of another time it is another scenario
     # starts that are the same in all seeds are drawn
     flows = answer["runs"][answer["sentences"][0]["evidence"][0]["runs"][0]]["scenario"]["flows"]
     scenario = ac.Scenario({**scenario.canonical, "flows": flows})

@@ -14,6 +14,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from scipy import stats
 
 import ackclock as ac
@@ -370,16 +371,22 @@ def _dropped(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
             continue
         if key.endswith("half the buffer") or _excused(key, before, runs) or _holds(key, named, runs):
             continue
-        value, half = _interval([what(run, runs) for run in runs.of(key)])
-        if what is _uneven:
-            half = max(half, in_parts(runs.of(key), checkers._greedy(runs.of(key)[0], runs.link), uneven))
-        elif name in OVER_TIME:
-            half = max(half, checkers.over_time(runs.of(key), runs, OVER_TIME[name]))
+        value, half = _known(runs, key, name, what)
         most, bound = value + half, SURE * limit(runs.of(key)[0], runs)
         if name == "stream":  # however alike the seeds, few losses of few packets decide little
             most = max(most, _most_lost(runs, key))
         if (most < bound and value < SURE * gone * before) or most < SURE * 0.2 * before:
             yield f"{sentence['text']}: {key} leaves {value:.4g} ± {half:.2g}, which is not said"
+
+
+def _known(runs: _Runs, key: str, name: str, what: Any) -> tuple[float, float]:
+    """The mean of some runs, and half its interval: that of the seeds, or of the time where this is wider."""
+    value, half = _interval([what(run, runs) for run in runs.of(key)])
+    if what is _uneven:
+        half = max(half, in_parts(runs.of(key), checkers._greedy(runs.of(key)[0], runs.link), uneven))
+    elif name in OVER_TIME:
+        half = max(half, checkers.over_time(runs.of(key), runs, OVER_TIME[name]))
+    return value, half
 
 
 def _most_lost(runs: _Runs, key: str) -> float:
@@ -432,7 +439,7 @@ def _plain(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
         return
     yield from _short(text, runs, runs.of(key))
     for evidence, predicate in zip(sentence["evidence"], _asked(text), strict=True):
-        _, what, limit, _ = MEASURES[predicate]
+        name, what, limit, _ = MEASURES[predicate]
         bound, apart = limit(runs.of(key)[0], runs), abs(evidence["value"] - evidence["limit"])
         where = f"{text} ({predicate}: {evidence['value']:.4g} ± {evidence['half']:.2g}, limit {bound:.4g})"
         if "halves" in text:
@@ -442,7 +449,7 @@ def _plain(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
         elif "different lengths" in text:
             sides = set()
             for other in (name for name in runs.record if name.startswith("present")):
-                value, half = _interval([what(run, runs) for run in runs.of(other)])
+                value, half = _known(runs, other, name, what)
                 decided = math.isfinite(half) and abs(value - bound) > half
                 sides.add((value > bound) if decided else None)
             if len(sides) == 1 and None not in sides:
@@ -452,7 +459,7 @@ def _plain(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
         elif "even out" in text and not _alike(runs, key):
             lengths = set()
             for other in (name for name in runs.record if name.startswith("present")):
-                value, half = _interval([what(run, runs) for run in runs.of(other)])
+                value, half = _known(runs, other, name, what)
                 lengths |= {runs.record[other]["length_s"]} if value - half > bound else set()
             if len(lengths) > 1 or evidence["value"] - evidence["half"] > 2 * bound:
                 yield f"{where}: they share unevenly in runs of {sorted(lengths)} s"
@@ -549,9 +556,9 @@ def _queue(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
             yield f"{text}: ± {half:.3g} s, {most:.3g} s at most"
     if checkers._entry(ones[0], runs).get("service", "none") != "none":
         return
-    samples = [sorted(_sampled(run, runs)) for run in ones]
-    low = sum(one[int(0.02 * (len(one) - 1))] for one in samples) / len(samples)
-    high = max(one[-1] for one in samples)
+    samples = [_sampled(run, runs) for run in ones]
+    low = sum(float(np.percentile(one, 2)) for one in samples) / len(samples)
+    high = max(map(max, samples))
     slack = 2 * checkers._packet(ones[0], runs) / checkers._bits(ones[0], runs)
     stated = re.search(rf"swings between ({TIME}) and ({TIME})|holds ({TIME}) or more", text)
     if stated and low > _interval([_wait(0.5)(run, runs) for run in ones])[0] + slack:

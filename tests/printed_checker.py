@@ -167,7 +167,7 @@ def _rows(text: str, head: str) -> dict[str, str]:
 def _classes(text: str, answer: Mapping[str, Any]) -> list[str]:
     """What classes of flows get: flows, goodputs, losses, and 99th percentiles of the one-way delay."""
     now = answer["present"]["classes"]
-    others = [part["other"]["classes"] for part in [answer, *answer["beside"]] if part["other"] is not None]
+    others = [part["other"]["classes"] for part in [answer, *answer.get("beside", [])] if part["other"] is not None]
     settings = [now, *others[:1]]
     rows = _rows(text, "median transfer")
     faults = [

@@ -641,6 +641,7 @@ def test_faults_of_crossings_are_convicted(name: str) -> None:
 RIGHT: dict[str, tuple[Callable[[int], Any], int]] = {
     "a bucket is empty at first and full in the end": (random_crossing, 29501050),
     "the rate changes once": (covering, 30000046),
+    "the lowest samples rise steeply": (lambda seed: (random_line(seed), {}), 29500143),
     "the second link alone has another queue, the first FQ-PIE": (covering, 30000054),
 }
 """Answers that are right and were convicted."""
@@ -668,3 +669,19 @@ def test_the_rate_of_a_link_at_a_time_is_that_of_the_slower_of_line_and_shaper()
     rate = wire_checker.over_time(tree, "link")
     assert rate is not None
     assert [rate(at) for at in (0.5, 1.5, 2.5)] == [7e6, 3e6, 7e6]
+
+
+@pytest.mark.parametrize(("in_time", "right"), [(0.11, True), (0.05, False)])
+def test_shorter_runs_are_decided_by_the_wider_of_their_intervals(in_time: float, right: bool) -> None:
+    """Shares of two lengths of runs were taken for decided by their seeds, which had half of what their time had."""
+    text = "Cannot tell from this run whether the flows share evenly: the shares may even out in longer runs"
+    evidence = {"value": 0.27, "half": 0.057, "limit": 0.2, "runs": ["present, longer"]}
+    record = {"present": {"length_s": 28.0}, "present, longer": {"length_s": 457.0}}
+    runs = Mock(record=record, link="link", of=lambda key: [key])
+    own: dict[str, Any] = {"_short": lambda *_: (), "_alike": lambda *_: False, "_interval": lambda _: (0.26, 0.056)}
+    own |= {"in_parts": lambda ones, *_: in_time if ones == ["present"] else 0.05}
+    own |= {"_uneven": Mock(return_value=0.26)}
+    measures = {"shares-unevenly": ("unfair", own["_uneven"], lambda *_: 0.2, 0.5)}
+    with patch.multiple(cause_checker, MEASURES=measures, **own), patch.object(checkers, "_greedy"):
+        faults = list(cause_checker._plain({"text": text, "evidence": [evidence]}, runs))
+    assert bool(faults) is not right

@@ -502,7 +502,7 @@ def _compared(
         pair, number = [present, after], min(len(present.numbers), len(after.numbers))
         which = int(after.length.measured < present.length.measured)
         tree = changed if which else lab.record[present.key]["scenario"]
-        again = f"as long as {pair[1 - which].key}: {pair[which].key}"
+        again = f"as long: {pair[which].key}; {pair[1 - which].key}"
         pair[which] = lab.measure(again, tree, number, seed, like=pair[1 - which].length, least=least)
         balance = balance.confirmed(_balance(lab, changed, pair[0], pair[1], parts).effects)
     return after, balance

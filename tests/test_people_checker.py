@@ -6,6 +6,7 @@ import importlib
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from people_checker import (
     SIMPLE,
     SIMPLE_IS_MORE,
     SURE,
+    _another_rate,
     _simple_rating,
     _there,
     wrong,
@@ -157,3 +159,21 @@ def test_flows_that_come_later_are_there_for_a_part_of_the_time() -> None:
     assert _there(flow, tree, 6.0, 24.0) == 3.0
     assert _there(flow, tree, 15.0, 24.0) == 4.0
     assert _there(flow, {}, 6.0, math.inf) == 1.0
+
+
+@pytest.mark.parametrize(("time", "right"), [(400.0, False), (200.0, True)])
+def test_what_flows_get_instead_is_told_by_its_runs(time: float, right: bool) -> None:
+    """Where another link alone has another queue, the judge found no rates for that setting and gave up."""
+    flow = {"name": "a", "count": 1, "path": ["link"], "traffic": {"kind": "bulk"}}
+    runs = {"instead: FQ-CoDel": {"numbers": [{"classes": {"a": {"goodput": rate}}} for rate in (1.5e6, 2.5e6)]}}
+    present = {"classes": {"a": {"goodput": 4e6}}}
+    answer = {
+        "link": "link",
+        "people": {"path": ["link"]},
+        "present": present,
+        "other": None,
+        "beside": [],
+        "runs": runs,
+    }
+    assert _another_rate(answer, SimpleNamespace(canonical={"flows": [flow]}), "instead", [time]) is right
+    assert _another_rate(answer, SimpleNamespace(canonical={"flows": [flow]}), "now", [time]) is not right

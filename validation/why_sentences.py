@@ -26,7 +26,7 @@ import people_checker
 import printed_checker
 import window_checker
 from ackclock.errors import AnalysisError
-from checkers import _idle, _Runs, _uneven, check, once
+from checkers import _bits, _idle, _Runs, _uneven, check, once
 from run_checker import random_scenario
 from verdict_variants import Variant, made, random_corner, random_crossing, random_line, random_link
 
@@ -50,7 +50,7 @@ def measured(scenario: Any, seeds: range = SEEDS) -> dict[str, tuple[float, floa
     factor = float(stats.t.ppf(0.975, len(runs) - 1)) / math.sqrt(len(runs))
     # what some run does not have, as nothing gets through, is not a number, and contradicts nothing
     estimates = {key: (float(np.mean(ones)), factor * float(np.std(ones, ddof=1))) for key, ones in columns.items()}
-    rate = float(ac._core.quantity(str(scenario.canonical["link"][0]["rate"]))[0])
+    rate = _bits(runs[0], _Runs({}, "link"))
     return estimates | {"rtt": (float(runs[0].flows["rtt"].mean()), 0.0), "rate": (rate, 0.0)}
 
 

@@ -685,3 +685,16 @@ def test_shorter_runs_are_decided_by_the_wider_of_their_intervals(in_time: float
     with patch.multiple(cause_checker, MEASURES=measures, **own), patch.object(checkers, "_greedy"):
         faults = list(cause_checker._plain({"text": text, "evidence": [evidence]}, runs))
     assert bool(faults) is not right
+
+
+def test_a_window_is_no_part_of_a_congestion_control() -> None:
+    """ "The receivers' window of 4 packets and different congestion controls": the first was said not to be done."""
+    common = {"path": ["link"], "traffic": {"kind": "bulk"}, "start": "0 s", "count": 1}
+    first = {**common, "name": "first", "congestion": {"kind": "prague"}, "max_window": "4 packets", "style": "linux"}
+    second = {**common, "name": "second", "congestion": {"kind": "bbr"}, "max_window": "unlimited"}
+    changed = {**first, "congestion": {"kind": "bbr"}, "max_window": "unlimited"}
+    now, then = ({"link": [], "flows": [flow, second]} for flow in (first, changed))
+    controls, done = "different congestion controls, Prague beside BBR", "with BBR for all"
+    both = f"the receivers' window of 4 packets and {controls}", f"with an unlimited receive window and {done}"
+    assert not list(cause_checker.wrong_words(*both, now, then, "link"))
+    assert list(cause_checker.wrong_words(controls, done, now, then, "link"))

@@ -289,7 +289,11 @@ def _cannot_tell(lab: Lab, present: Measured, symptom: Symptom, evidence: Eviden
     elif present.enough:
         need = max(2 * present.length.total, need)
     if not present.enough:
-        reason = state("causes.short-run", seconds=present.length.measured, slowest=wanted.reason)
+        own = present.length
+        if own.measured < wanted.measured:
+            reason = state("causes.short-run", seconds=own.measured, slowest=wanted.reason)
+        else:
+            reason = state("causes.short-in-all", seconds=own.total, warm=wanted.warm, slowest=wanted.reason)
     elif alone:
         case = "one-of-shares" if len(present.numbers) == 1 else "alone"
         reason = state(f"causes.{case}", runs=len(present.numbers))

@@ -410,3 +410,25 @@ def test_a_mos_has_as_many_decimals_as_tell_the_satisfaction() -> None:
         89.97: ("MOS 4.338", "satisfied"),
         90.2: ("MOS 4.344", "very satisfied"),
     }
+
+
+def test_a_wires_jitter_is_no_wait_in_a_queue() -> None:
+    """A wire that adds 0 to 50 ms by itself had grade C for what FQ-CoDel left of a queue, grade A."""
+    tree = home("20 Mbit/s", "5 Mbit/s", "20 ms", queue={"scheduler": "fq_codel"}).canonical
+    still = people({"now": tree}, "down", LENGTH).settings["now"]
+    varying = {"delay": "uniform 0 ms .. 50 ms", "reorder": True}
+    links = [{**link, "jitter": varying} if link["name"] == "down" else link for link in tree["link"]]
+    now = people({"now": ac.Scenario({**tree, "link": links}).canonical}, "down", LENGTH).settings["now"]
+    assert now.ping_base == pytest.approx(still.ping_base + 0.025, rel=0.1)
+    assert now.added < 0.01
+
+
+def test_a_transfer_has_the_rate_of_a_flow_while_it_is_there() -> None:
+    """A flow of 1, and from the middle on of 4, had the mean over those that were not there yet."""
+    change = [{"at": "20 s", "flows": "a", "count": 4}]
+    scenario = ac.dumbbell(
+        rate="20 Mbit/s", queue=DEEP, flows=[ac.flows(1, name="a", rtt="20 ms")], duration="40 s", measure="5 s .. 35 s"
+    )
+    tree = ac.Scenario({**scenario.canonical, "change": change}).canonical
+    now = people({"now": tree}, "bottleneck", Length(5.0, 30.0, 0.05, "a test")).settings["now"]
+    assert now.rate_beside == pytest.approx(20e6 * 30 / (15 + 4 * 15), rel=0.15)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from ..analysis import Call, call
 from ..core.contained import ENDPOINT
 from ..core.errors import AckclockError
+from ..core.result import time_present
 from ..core.scenario import Scenario
 from ..core.simulate import run
 from ..core.statement import state
@@ -564,6 +565,16 @@ def _base(user: Mapping[str, Any]) -> float:
     return sum(values) / len(values)
 
 
+def _by_wires(tree: Mapping[str, Any], names: Collection[str]) -> float:
+    """Return the mean delay that some links' wires add to a packet by themselves, without a queue, s."""
+    mean = 0.0
+    for link in tree["link"]:
+        if link["name"] in names and isinstance(link.get("jitter"), Mapping):
+            kind, values = str(link["jitter"]["delay"]).split()[0], quantities(link["jitter"]["delay"])
+            mean += values[0] if kind == "normal" else sum(values) / len(values)
+    return mean
+
+
 def _unfit(tree: Mapping[str, Any], user: Mapping[str, Any]) -> str:
     """Why probes would not tell what people get, or nothing."""
     if _base(user) <= 0:
@@ -684,6 +695,8 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result], own: Mapping
     """
     voice, web, quiet = results[0], results[min(1, len(results) - 1)], results[2 * (len(results) // 3)]
     names = [(own or {}).get(name, name) for name in NAMES]
+    import numpy as np
+
     base = _base(user)
     calls = []
     for answer, sent, lost in _ways(voice, names[:2]).values():
@@ -699,13 +712,17 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result], own: Mapping
     endless = bulk(voice._scenario, user["path"][0])
     of = [k for k, flow in enumerate(voice._scenario["flows"]) if flow in endless and flow["path"] == user["path"]]
     raw: Any = voice._raw
-    rates = [float(raw["flows"]["goodput"][raw["flows"]["class"].astype(int) == k].mean()) for k in of[:1]]
-    over = [str(flow["name"]) for link in [*user["path"], *returning(user)] for flow in bulk(quiet._scenario, link)]
     begin, end = voice.window
+    there_for = time_present(raw["flows"], voice._scenario, (begin, end))  # some come later
+    classes = raw["flows"]["class"].astype(int)
+    bits = raw["flows"]["goodput"] * (end - begin)
+    rates = [float(np.divide(bits[classes == k].sum(), there_for[classes == k].sum())) for k in of[:1]]
+    over = [str(flow["name"]) for link in [*user["path"], *returning(user)] for flow in bulk(quiet._scenario, link)]
     experience = Experience(
         call=min(calls, key=lambda own: own.rating, default=None),
         ping=ping,
-        ping_base=min(base, sum(least) + extra) if ways and math.isfinite(ping) else base,
+        ping_base=(min(base, sum(least) + extra) if ways and math.isfinite(ping) else base)
+        + _by_wires(voice._scenario, [*user["path"], *returning(user)]),
         ping_p99=sum(tails) + extra if ways and known else math.nan,
         page=math.nan,
         pages=0,

@@ -490,13 +490,13 @@ def _one_way(present: Measured) -> dict[str, float]:
 
 
 def _rates(tree: dict[str, Any], present: Setting, remedies: Sequence[Remedy]) -> dict[str, dict[str, float]]:
-    """Mean goodputs of a flow of each class, bit/s, by setting."""
+    """Mean goodputs of a flow of each class, bit/s, by setting; of none whose number of flows changes."""
     settings = {"now": present} | {
         SETTING_NAMES[remedy.name]: setting for remedy in remedies for setting in list(remedy.settings.values())[:1]
     }
-    counts = most_flows(tree)
+    counts, changes = most_flows(tree), {change.get("flows") for change in tree.get("change", []) if "count" in change}
     return {
-        key: {name: own.goodput / counts[name] for name, own in setting.classes.items()}
+        key: {name: own.goodput / counts[name] for name, own in setting.classes.items() if name not in changes}
         for key, setting in settings.items()
     }
 

@@ -41,7 +41,9 @@ def module(name: str) -> ModuleType:
 EXPERIMENT, PEOPLE, REMEDIES, WHY, SETTING = (
     module(f"questions.{name}") for name in ("causes.experiment", "people", "remedies", "why", "setting")
 )
-ABLATIONS, MEASURES, REMEDY = (module(f"questions.causes.{name}") for name in ("ablations", "measures", "remedy"))
+ABLATIONS, LAB, MEASURES, REMEDY = (
+    module(f"questions.causes.{name}") for name in ("ablations", "lab", "measures", "remedy")
+)
 TEXT = {name: module(f"present.text.{name}") for name in ("people", "remedies", "why")}
 
 
@@ -57,7 +59,7 @@ def runs_once() -> Iterator[None]:
         return known[key]
 
     with pytest.MonkeyPatch.context() as context:
-        for place in (EXPERIMENT, PEOPLE, ac):
+        for place in (LAB, PEOPLE, ac):
             context.setattr(place, "run", run)
         yield
 

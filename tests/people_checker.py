@@ -83,9 +83,15 @@ def wrong(answer: Mapping[str, Any], scenario: Any, seed: int = 77, warm: float 
         if call["playout"] < 0.9 * setting["ping_base_s"] / 2:
             faults.append(f"{name}: packets are played before they can arrive")
         rtts = [ac._core.quantity(str(flow["rtt"]))[0] for flow in scenario.canonical["flows"] if _plain(flow["rtt"])]
-        if rtts and not 0.99 * min(rtts) <= setting["ping_base_s"] <= 1.01 * max(rtts):
+        if rtts and not 0.99 * min(rtts) <= setting["ping_base_s"] <= 1.01 * max(rtts) + _jitter(scenario.canonical):
             faults.append(f"{name}: a round trip of {setting['ping_base_s']:.4g} s without queues")
     return faults + _beside(answer, scenario, seed, warm)
+
+
+def _jitter(tree: Mapping[str, Any]) -> float:
+    """The largest delays that wires add to a packet by themselves, s, one of each link."""
+    laws = [str(link["jitter"]["delay"]) for link in tree["link"] if isinstance(link.get("jitter"), Mapping)]
+    return sum(max(ac._core.quantity(text)[0] for text in re.findall(r"[0-9.e+-]+ [mu]?s", law)) for law in laws)
 
 
 def _simple_rating(call: Mapping[str, Any]) -> float:
@@ -277,7 +283,8 @@ def _another_rate(answer: Mapping[str, Any], scenario: Any, name: str, values: l
     for key, record in answer["runs"].items():
         if SETTINGS.get(key.partition(": ")[0]) == name:
             goodput = statistics.mean(own["classes"][user["name"]]["goodput"] for own in record["numbers"])
-    expected = 8e8 * int(user["count"]) / goodput
+    there = _there(user, scenario.canonical, *_window({"scenario": scenario.canonical}))
+    expected = 8e8 * there / goodput
     return not 1 / DOWNLOAD_LIKE < statistics.mean(values) / expected < DOWNLOAD_LIKE
 
 
@@ -353,7 +360,8 @@ def _probes(
     of_pings = of_calls if own else [str(call["name"]) for call in pings]
     ping = sum(float(quiet.classes.loc[name, "one_way_s_mean"]) for name in of_pings) + (0 if back else base / 2)
     rows = talk.flows[talk.flows["class"].isin(of_calls)]
-    goodput = float(talk.flows["goodput"][talk.flows["class"] == user["name"]].mean()) if endless else 0.0
+    of_all = float(talk.flows["goodput"][talk.flows["class"] == user["name"]].sum()) if endless else 0.0
+    goodput = of_all / _there(user, tree, *talk.window)
     times = web.transfers.reset_index()
     loaded = own.get("probe: pages", "probe: pages")
     (times,) = [row for _, row in times[times["sizes"] == "all"].iterrows() if row["class"] == loaded]

@@ -20,6 +20,7 @@ from people_checker import (
     SIMPLE_IS_MORE,
     SURE,
     _another_rate,
+    _jitter,
     _simple_rating,
     _there,
     wrong,
@@ -165,6 +166,7 @@ def test_flows_that_come_later_are_there_for_a_part_of_the_time() -> None:
 def test_what_flows_get_instead_is_told_by_its_runs(time: float, right: bool) -> None:
     """Where another link alone has another queue, the judge found no rates for that setting and gave up."""
     flow = {"name": "a", "count": 1, "path": ["link"], "traffic": {"kind": "bulk"}}
+    tree = {"scenario": {"measure": "6 s .. 24 s"}, "flows": [flow]}
     runs = {"instead: FQ-CoDel": {"numbers": [{"classes": {"a": {"goodput": rate}}} for rate in (1.5e6, 2.5e6)]}}
     present = {"classes": {"a": {"goodput": 4e6}}}
     answer = {
@@ -175,5 +177,10 @@ def test_what_flows_get_instead_is_told_by_its_runs(time: float, right: bool) ->
         "beside": [],
         "runs": runs,
     }
-    assert _another_rate(answer, SimpleNamespace(canonical={"flows": [flow]}), "instead", [time]) is right
-    assert _another_rate(answer, SimpleNamespace(canonical={"flows": [flow]}), "now", [time]) is not right
+    assert _another_rate(answer, SimpleNamespace(canonical=tree), "instead", [time]) is right
+    assert _another_rate(answer, SimpleNamespace(canonical=tree), "now", [time]) is not right
+
+
+def test_wires_that_vary_by_themselves_lengthen_a_round_trip_without_queues() -> None:
+    """A round trip of 273 ms beside one of 248 ms: the jitter of a link adds 25 ms to it on average."""
+    assert _jitter({"link": [{"jitter": {"delay": "uniform 0 s .. 49.6 ms"}}, {"jitter": "none"}, {}]}) == 0.0496

@@ -14,7 +14,7 @@ from ackclock.analysis.parts import PARTS
 from ackclock.core.intervals import mean_interval, share_bounds
 from ackclock.present.plot.fair import share_map, write
 from ackclock.questions.causes import needed
-from ackclock.questions.fair import Fair, Place, _in_parts, _shares, fair
+from ackclock.questions.fair import WHOLE, Fair, Place, _budgets, _in_parts, _shares, fair
 from conftest import Command
 
 
@@ -289,3 +289,12 @@ def test_maps_of_three_stand_below_one_another(tmp_path: Path) -> None:
     write(Fair(("BBR", "CUBIC", "Reno"), "20 Mbit/s", (1, 1, 1), "linux", (place,), 3), tmp_path / "map.svg")
     width, height = re.findall(r'(?:width|height)="([0-9.]+)pt"', (tmp_path / "map.svg").read_text(encoding="utf-8"))
     assert float(width) <= 470 < float(height)
+
+
+def test_what_a_fast_link_leaves_goes_to_the_places_that_need_least() -> None:
+    """At 1 Gbit/s every place of a map was "too short": its part of all packets held no measurement of BBR's."""
+    part = WHOLE / 30 / 3
+    budgets = _budgets([5 * part * (1 + place) for place in range(30)], 3)
+    told = [place for place in range(30) if budgets[place] >= 5 * part * (1 + place)]
+    assert told == [0, 1, 2]  # 5 + 10 + 15 parts of 30
+    assert _budgets([0.5 * part] * 30, 3) == [part] * 30

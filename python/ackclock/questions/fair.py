@@ -30,7 +30,7 @@ from ..core.simulate import run
 from ..core.units import read_quantity, several, time
 from ..experiment.runner import parallel
 from ..experiment.sequential import FAIR
-from .causes.scales import needed, timed
+from .causes.scales import Length, needed, timed
 from .causes.sentences import Sentence, interval
 from .evaluate.subject import Entry, EvaluateError, subject
 from .without_ecn import WithoutEcn, without_ecn
@@ -47,8 +47,8 @@ BUFFERS: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """In bandwidth-delay products."""
 BUDGET: Final = FAIR.packets
 """Packets of a run at most; where a place needs more, its share is not told."""
-WHOLE: Final = 60_000_000
-"""Packets of a whole map: where it has few places, each may take its part."""
+WHOLE: Final = 100_000_000
+"""Packets of a whole map: each place may take its part, and more where it needs no more than others leave."""
 MIN_BUFFER_PACKETS: Final = 4
 """Packets of a buffer at least."""
 EVEN_WITHIN: Final = 0.05
@@ -252,7 +252,7 @@ def fair(
     seeds
         Runs of each combination.
     until_sure
-        Simulate up to 40 million packets a run instead of 600 000 or of a part of 60 million for the whole map,
+        Simulate up to 40 million packets a run instead of 600 000 or of a part of 100 million for the whole map,
         and up to 24 seeds instead of fewer, before a combination is left undecided.
     progress
         Called with the number of combinations done and of all.
@@ -274,14 +274,14 @@ def fair(
     for side in sides:
         if side.kind != "sender":
             raise FairError(f"{side.name} is a queue; this compares congestion controls")
-    budget = FAIR.sure if until_sure else max(BUDGET, WHOLE / (len(rtts) * len(buffers) * seeds))
+    asked = [_asked(sides, rate, trip, room, counts) for trip in rtts for room in buffers]
+    budgets = [FAIR.sure] * len(asked) if until_sure else _budgets([place.needs for place in asked], seeds)
+    often = [seeds, *(more for more in FAIR.seeds if until_sure and more > seeds)]
     places: list[Place] = []
-    for trip in rtts:
-        for room in buffers:
-            often = [seeds, *(more for more in FAIR.seeds if until_sure and more > seeds)]
-            places.append(_place(sides, rate, trip, room, counts, often, budget))
-            if progress:
-                progress(len(places), len(rtts) * len(buffers))
+    for place, budget in zip(asked, budgets, strict=True):
+        places.append(_answered(place, counts, often, budget))
+        if progress:
+            progress(len(places), len(asked))
     unmarked = without_ecn({side.name: side.algorithm for side in sides})
     names = tuple(side.name for side in sides)
     return Fair(names, rate, counts, style, tuple(places), seeds, tuple(unmarked), until_sure)
@@ -310,15 +310,41 @@ def _checked(
             raise FairError(f"{text} is not a {kind} above zero")
 
 
-def _place(
-    sides: Sequence[Entry],
-    rate: str,
-    rtt: str,
-    buffer: float,
-    counts: Sequence[int],
-    often: Sequence[int],
-    budget: float,
-) -> Place:
+@dataclass(frozen=True)
+class _Asked:
+    """A place before it is measured."""
+
+    empty: Place
+    """Without shares."""
+    orders: tuple[Scenario, Scenario]
+    """The flows of either side first: of two packets that come together the first one's wins."""
+    names: list[str]
+    length: Length
+    speed: float
+    """Packets of the link in a second."""
+
+    @property
+    def needs(self) -> float:
+        """Packets of a run that is long enough."""
+        return self.length.total * self.speed
+
+
+def _budgets(needs: Sequence[float], seeds: int) -> list[float]:
+    """
+    Return how many packets a run of each place may take: its part of the whole, or what it needs.
+
+    Where parts are too short for the slowest motion, on a fast link, the places that need least are told.
+    """
+    budgets = [max(BUDGET, WHOLE / (len(needs) * seeds))] * len(needs)
+    left = WHOLE / seeds
+    for place in sorted(range(len(needs)), key=lambda place: needs[place]):
+        left -= needs[place]
+        if left >= 0:
+            budgets[place] = max(budgets[place], needs[place])
+    return budgets
+
+
+def _asked(sides: Sequence[Entry], rate: str, rtt: str, buffer: float, counts: Sequence[int]) -> _Asked:
     seconds = _core.quantity(rtt)[0]
     speed = _core.quantity(rate)[0] / 12_000
     packets = max(round(buffer * speed * seconds), MIN_BUFFER_PACKETS)
@@ -330,25 +356,28 @@ def _place(
     ]
     queue = {"aqm": "drop-tail", "capacity": f"{packets} packets"}
     orders = [dumbbell(rate=rate, queue=queue, flows=own, duration="10 s") for own in (classes, classes[::-1])]
-    scenario = orders[0]
-    length = needed(scenario.canonical, "bottleneck")
-    if length.total * speed > budget:
-        unknown = (math.nan,) * len(sides)
-        return Place(seconds, buffer, packets, unknown, ((math.nan, math.nan),) * len(sides), length.total, 0, raised)
+    length = needed(orders[0].canonical, "bottleneck")
+    unknown = (math.nan,) * len(sides)
+    none = Place(seconds, buffer, packets, unknown, ((math.nan, math.nan),) * len(sides), length.total, 0, raised)
+    return _Asked(none, (orders[0], orders[1]), names, length, speed)
+
+
+def _answered(asked: _Asked, counts: Sequence[int], often: Sequence[int], budget: float) -> Place:
+    place, length, scenario = asked.empty, asked.length, asked.orders[0]
     even = [count / sum(counts) for count in counts]
     for factor in FAIR.longer:
         longer = replace(length, warm=factor * length.warm, measured=factor * length.measured)
-        if longer.total * speed > budget:
+        if longer.total * asked.speed > budget:
             break
         head = timed(scenario.canonical, longer)["scenario"]  # of the scenario itself, which may hold a user's class
         times = {f"scenario.{key}": head[key] for key in ("duration", "measure", "sample")}
-        changed = [order.with_(times) for order in orders]
+        changed = [order.with_(times) for order in asked.orders]
         answer: list[list[tuple[float, Levels]]] = []
         for seeds in often:
-            answer += parallel(partial(_shares, changed, names), range(len(answer) + 1, seeds + 1))
+            answer += parallel(partial(_shares, changed, asked.names), range(len(answer) + 1, seeds + 1))
             means, settled = zip(*map(_joined, zip(*answer, strict=True)), strict=True)
             shares, bounds = tuple(mean.mean for mean in means), tuple(map(share_bounds, means))
-            place = Place(seconds, buffer, packets, shares, bounds, longer.total, len(answer), raised)
+            place = replace(place, shares=shares, bounds=bounds, length=longer.total, seeds=len(answer))
             if not place.open(even) or not all(settled):
                 break
         if all(settled):

@@ -1056,7 +1056,7 @@ def test_a_fairness_that_runs_of_one_length_show_counts(lasts: bool) -> None:
     _, balance = remedies._compared(lab, "new", tree, now, 1, {"bottleneck": 1.0})
     (even,) = (effect for effect in balance.effects if effect.key == "jain")
     assert (even.better, even.before, even.after) == (True if lasts else None, pytest.approx(0.7), pytest.approx(0.98))
-    assert lab.measure.call_args.args[0] == "as long: present"
+    assert lab.measure.call_args.args[0] == "as long: present; new"
     assert lab.measure.call_args.kwargs["like"] is length
 
 

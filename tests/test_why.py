@@ -925,7 +925,8 @@ class TestPlanted:
         symptoms = importlib.import_module("ackclock.questions.causes.symptoms")
         true = symptoms.interval
         monkeypatch.setattr(symptoms, "interval", lambda *given: replace(true(*given), half=0.0))
-        monkeypatch.setattr(symptoms, "over_time", lambda *_: 0.0)
+        for module in (symptoms, importlib.import_module("ackclock.questions.causes.measures")):
+            monkeypatch.setattr(module, "over_time", lambda *_: 0.0)
         result = ac.why(rate="10 Mbit/s", rtt="30 ms", buffer="200 ms", flows=2, congestion="reno")
         with pytest.raises(AssertionError):
             checkers.check(json.loads(json.dumps(result.json())))
@@ -1034,3 +1035,15 @@ def test_runs_made_again_for_two_settings_are_kept_apart() -> None:
                 now, _ = ([own["classes"][effect.subject][effect.key] for own in runs[key]["numbers"]]
                           for key in evidence.runs)  # fmt: skip
                 assert effect.before == pytest.approx(sum(now) / len(now))
+
+
+def test_every_setting_is_measured_over_the_time_in_which_something_happens() -> None:
+    """FQ-CoDel in place of a queue whose room changes was measured over 46 s .. 184 s beside 6 s .. 24 s of now."""
+    flows = [ac.flows(3, "cubic", rtt="280 ms", start="uniform 0 s .. 1 s")]
+    queue = {"aqm": "drop-tail", "capacity": "20 packets"}
+    times = {"duration": "24 s", "measure": "6 s .. 24 s"}
+    base = ac.dumbbell(rate="10 Mbit/s", queue=queue, flows=flows, **times).canonical
+    later = [{"at": "12 s", "link": "bottleneck", "queue": {"capacity": "15 packets"}}]
+    record = answer_of(ac.Scenario({**base, "change": later})).diagnosis.lab.record
+    assert len(record) > 2
+    assert {row["scenario"]["scenario"]["measure"] for row in record.values()} == {times["measure"]}

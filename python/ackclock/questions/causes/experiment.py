@@ -119,6 +119,7 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
     tree = scenario.canonical
     name = link or chosen(tree)
     lab = lab or Lab(name)
+    lab.own_time = once(tree)
     present = lab.measure("present", tree, first=seed, traces=True)
     _check_crossed(lab, present)
     verdicts, present = _verdicts(lab, tree, present, seed)

@@ -67,6 +67,8 @@ class Lab:
     """Asked of every run; `kept` returns the answers."""
     presents: list[Measured] = field(default_factory=list)
     """All runs of the present setting."""
+    own_time: bool = False
+    """Whether something happens once in the present setting: all others are measured over the same time, too."""
     known: Length | None = None
     """Length of runs of the present setting that are in the cache: taken where it is no shorter than what is needed."""
 
@@ -112,7 +114,7 @@ class Lab:
                 break
             enough, count = whole, again
             length, by_link = self._whole_cycles(tree, longer, count, first, traces, free=enough and longer != known)
-        if once(tree) and lasting(tree, length) is None:  # it has ended with its transfers
+        if self.once(tree) and lasting(tree, length) is None:  # it has ended with its transfers
             begin, end = by_link[self.link][0].window
             length = replace(length, warm=begin, measured=end - begin)
         return self._recorded(key, tree, by_link, length, first, enough=enough, factor=factor)
@@ -168,7 +170,7 @@ class Lab:
         def cut(part: float) -> Length:
             return Length(wanted.warm * part, wanted.measured * part, wanted.sample * part, length.reason)
 
-        own = lasting(tree, length) if once(tree) else None
+        own = lasting(tree, length) if self.once(tree) else None
         if own is not None:
             affordable = self.budget / (own.total * pace(tree))
             return own, True, min(seeds, max(int(affordable), WHY.fewest))
@@ -185,6 +187,10 @@ class Lab:
         if factor == 1 and wanted.total * rate <= WHY.single:
             return wanted, True, least
         return cut(self.budget / (wanted.total * rate)), False, 1
+
+    def once(self, tree: Tree) -> bool:
+        """Whether a setting keeps the time of its scenario: something happens once in it, or in the present one."""
+        return self.own_time or once(tree)
 
     @property
     def extensible(self) -> bool:
@@ -204,7 +210,7 @@ class Lab:
         self, tree: Tree, length: Length, seeds: int, first: int, traces: bool, *, free: bool
     ) -> tuple[Length, dict[str, list[Numbers]]]:
         """Run a setting for whole cycles of the link's queue, as its first run has them, if it is `free` to."""
-        if free and self.length is None and not once(tree):
+        if free and self.length is None and not self.once(tree):
             whole = in_cycles(length, self._runs(tree, length, 1, first, traces)[self.link][0].cycle)
             length = whole if whole.total * seeds * pace(tree) <= self.budget else length
         return length, self._runs(tree, length, seeds, first, traces)
@@ -220,7 +226,7 @@ class Lab:
         cached = self.cache.numbers
         missing = [seed for seed in wanted if not cached.get((text, seed), {}).keys() >= set(links)]
 
-        changes = once(tree)  # parts and halves of the time differ by what does
+        changes = self.once(tree)  # parts and halves of the time differ by what does
 
         def of_links(seed: int) -> dict[str, Numbers]:
             result = run(scenario, seed=seed, trace_links=True, parts=0 if changes else PARTS)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ...experiment.sequential import WHY
-from .scales import once, pace, room
+from .scales import pace, room
 from .shapers import returning
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def longer(lab: Lab, measured: Measured, *, unsettled: bool) -> float | None:
     happens once, or grows without end, is another thing later on.
     """
     tree = lab.record[measured.key]["scenario"]
-    if lab.length is not None or once(tree) or _boundless(tree) or not measured.enough:
+    if lab.length is not None or lab.once(tree) or _boundless(tree) or not measured.enough:
         return None
     further = [factor for factor in WHY.longer if factor > measured.factor]
     packets = len(measured.numbers) * measured.length.total / measured.factor * pace(tree)

@@ -156,7 +156,7 @@ def _changes(now: Tree, then: Tree, link: str) -> Iterator[Words]:
     for name in flows.keys() & others.keys():
         keys = {key for key in flows[name].keys() | others[name] if flows[name].get(key) != others[name].get(key)}
         if "congestion" in keys:
-            keys &= {"congestion", *WITH_CONTROL, *UNLIMITED}
+            keys &= {"congestion", "initial_ssthresh", *WITH_CONTROL, *UNLIMITED}
         keys -= {"count", "start", "stop"} if name in absent else set()
         if "reverse_path" in keys:
             keys -= {"ack_size"} if "ack_size" not in others[name] else set()

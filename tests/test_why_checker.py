@@ -700,3 +700,5 @@ def test_a_window_is_no_part_of_a_congestion_control() -> None:
     both = f"the receivers' window of 4 packets and {controls}", f"with an unlimited receive window and {done}"
     assert not list(cause_checker.wrong_words(*both, now, then, "link"))
     assert list(cause_checker.wrong_words(controls, done, now, then, "link"))
+    then["flows"][0]["initial_ssthresh"] = "92 packets"
+    assert list(cause_checker.wrong_words(*both, now, then, "link"))  # nothing of slow start

@@ -21,6 +21,7 @@ def test_goodput_above_the_rate_is_explained() -> None:
     assert "transfers gets 1.031 Gbit/s over a rate of 1 Gbit/s" in note(result)
     assert note(result) in _notes(grouped([run])[0])  # only the terminal said it, no report and no `print`
     assert note(result) in str(run)
+    assert note(result).endswith("Jain's index is 0.10 in the first quarter of that time and 0.46 in the last")
 
 
 def test_a_run_that_carries_what_it_delivers_says_nothing() -> None:

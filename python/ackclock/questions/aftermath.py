@@ -6,12 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from .. import _core
+from ..core.contained import ENDPOINT
+from ..core.fairness import jain_index
+from ..core.scenario import Scenario
+from ..core.simulate import run
+from ..experiment.sequential import GLANCE
 
 if TYPE_CHECKING:
     from ..core.result import Result
 
 EXCESS: Final = 1e-3
 """Goodput above a link's rate by this part of it was not carried in the measured time."""
+QUARTERS: Final = 4
+EVENER: Final = 0.05
+"""Jain's index moves if it does by this at least."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,8 @@ class Aftermath:
     """Sum over the classes, bit/s."""
     behind: bool
     """Whether more arrives at the receivers, too: it waited in queues behind the link."""
+    jain: tuple[float, float] | None = None
+    """Jain's index of the endless flows in the first and the last quarter of the measured time, if it moves."""
 
 
 def aftermath(result: Result) -> list[Aftermath]:
@@ -46,7 +56,9 @@ def aftermath(result: Result) -> list[Aftermath]:
         goodput = float(result.flows["goodput"][result.flows["class"].isin(classes)].sum())
         if goodput > (1 + EXCESS) * rate:
             behind = _arrived(result, classes) > (1 + EXCESS) * rate
-            answers.append(Aftermath(entry["name"], rate, classes, result.window[0], goodput, behind))
+            answers.append(
+                Aftermath(entry["name"], rate, classes, result.window[0], goodput, behind, _jain(result, entry["name"]))
+            )
     return answers
 
 
@@ -64,3 +76,15 @@ def _arrived(result: Result, classes: tuple[str, ...]) -> float:
         payload = _core.quantity(entry["packet_size"])[0] - _core.quantity(entry["header_size"])[0]
         whole += 8 * payload * float(rows["received"].sum()) / (end - begin)
     return whole
+
+
+def _jain(result: Result, link: str) -> tuple[float, float] | None:
+    """Run the same again in parts of its time, where that is a glance; see `Aftermath.jain`."""
+    flows = result._scenario["flows"]
+    if result.departures > GLANCE or any(flow.get("congestion", {}).get("kind") == ENDPOINT for flow in flows):
+        return None
+    parts = run(Scenario(result._scenario), seed=result.seed, parts=QUARTERS).goodput_parts
+    names = [flow["name"] for flow in flows if link in flow["path"] and flow["traffic"]["kind"] == "bulk"]
+    rates = parts[result.flows["class"].isin(names).to_numpy()]
+    first, last = (float(jain_index(rates[:, part])) for part in (0, -1))
+    return (first, last) if abs(first - last) >= EVENER else None

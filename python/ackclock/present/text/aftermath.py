@@ -14,10 +14,16 @@ AT_RECEIVERS: Final = "segments wait at the receivers for retransmissions of oth
 
 def note(aftermath: Aftermath) -> str:
     """Return why more is delivered than the link carries."""
+    shares = ""
+    if aftermath.jain is not None:
+        first, last = aftermath.jain
+        shares = (
+            f". Shares still move: Jain's index is {first:.2f} in the first quarter of it and {last:.2f} in the last"
+        )
     return (
         f"link `{aftermath.link}`: {listed(list(aftermath.classes))} get{'s' * (len(aftermath.classes) == 1)} "
         f"{_exact(aftermath.goodput)} over a rate of {rate_text(aftermath.rate)}. When the measured time begins, at "
-        f"{aftermath.begin:g} s, {BEHIND if aftermath.behind else AT_RECEIVERS} that are delivered in it"
+        f"{aftermath.begin:g} s, {BEHIND if aftermath.behind else AT_RECEIVERS} that are delivered in it{shares}"
     )
 
 

@@ -441,7 +441,8 @@ def _plain(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
     for evidence, predicate in zip(sentence["evidence"], _asked(text), strict=True):
         name, what, limit, _ = MEASURES[predicate]
         bound, apart = limit(runs.of(key)[0], runs), abs(evidence["value"] - evidence["limit"])
-        where = f"{text} ({predicate}: {evidence['value']:.4g} ± {evidence['half']:.2g}, limit {bound:.4g})"
+        half = math.inf if evidence["half"] is None else evidence["half"]
+        where = f"{text} ({predicate}: {evidence['value']:.4g} ± {half:.2g}, limit {bound:.4g})"
         if "halves" in text:
             sides = {value > bound for value in _halves(predicate, what, key, runs, bound)}
             if len(sides) == 1:

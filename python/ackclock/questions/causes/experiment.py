@@ -190,7 +190,8 @@ def _again(lab: Lab, present: Measured, symptom: Symptom, verdict: Evidence) -> 
         return last
     if max(last.value, verdict.value) <= verdict.limit:
         return verdict  # nothing is said of it
-    return replace(_cannot_tell(lab, present, symptom, last), reason="runs of different lengths disagree")
+    open_ = _cannot_tell(lab, present, symptom, last)
+    return replace(open_, reason="runs of different lengths disagree", at_limit=False)
 
 
 def chosen(tree: Tree) -> str:

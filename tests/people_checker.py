@@ -188,8 +188,10 @@ def wrong_beside_probes(answer: Mapping[str, Any], scenario: Any) -> list[str]:
             values, stated = [row[measure] for row in rows], setting[f"{measure}_s"]
             if measure == "download" and stated is None and _another_rate(answer, scenario, name, values):
                 continue
-            if stated is None or any(map(math.isnan, values)):
-                if stated is not None or (measure == "download" and not all(map(math.isnan, values))):
+            if stated is None or math.isnan(stated) or any(map(math.isnan, values)):
+                if (stated is not None and not math.isnan(stated)) or (
+                    measure == "download" and not all(map(math.isnan, values))
+                ):
                     faults.append(f"{name}: {measure} of {stated}, probes have {values}")
                 continue
             mean = statistics.mean(values)
@@ -372,9 +374,13 @@ def _probes(
     tails = [float(quiet.classes.loc[name, "one_way_s_p99"]) for name in of_pings]
     waits = [talk.one_way_histograms[name] for name in of_calls]
     ping_p99 = sum(tails) + (0 if back else base / 2)
+    quickest = [float(quiet.one_way_histograms[name][0][0]) for name in of_pings]
+    alone = sum(quickest) + max(tail - own for tail, own in zip(tails, quickest, strict=True))
+    alone += 0 if back else base / 2
     return {
         "ping": ping,
-        "ping_p99": ping_p99 if min(sent) >= 100 else math.nan,  # "1 in 100" of fewer is not known
+        # "1 in 100" of fewer is not known, nor where both ways wait, whose longest waits may never meet
+        "ping_p99": ping_p99 if min(sent) >= 100 and ping_p99 <= 1.1 * alone else math.nan,
         "page": load,
         "download": 8e8 / goodput if goodput else math.nan,
         "lost": lost,

@@ -42,6 +42,8 @@ RARE: Final = 0.01
 """... and the part of the packets that a link carries that are such: they come at random."""
 TAIL: Final = 100
 """Packets of each way, in each run, that a 99th percentile is stated of."""
+TOGETHER: Final = 0.1
+"""A 99th percentile of both ways may be less than the sum of theirs by this part to be stated."""
 PAGE: Final = 2_000_000
 """Bytes of a page: about the median of the HTTP Archive, over one new connection (HTTP/2)."""
 SET_UP: Final = 2
@@ -93,7 +95,10 @@ class Experience:
     ping_base: float
     """The same without any queue, s."""
     ping_p99: float
-    """Sum of the 99th percentiles of both directions, s; NaN of fewer than `TAIL` packets."""
+    """
+    Sum of the 99th percentiles of both directions, s; NaN of fewer than `TAIL` packets, and where both ways wait: how
+    often the longest waits of both come together is not known.
+    """
     page: float
     """Median time to load a page of `PAGE` bytes, name resolution and TLS included, s."""
     pages: int
@@ -707,6 +712,9 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result], own: Mapping
     ways = _ways(quiet, names[:2] if own else PINGS).values()
     there, tails, least = ([_of(answer, f"delay_{key}") for answer, *_ in ways] for key in ("mean", "p99", "min"))
     known = all(sent >= TAIL for _, sent, _ in ways)
+    # of one way's longest waits with none on the other
+    one = max((tail + sum(least) - own for tail, own in zip(tails, least, strict=True)), default=math.nan)
+    known = known and sum(tails) <= (1 + TOGETHER) * one
     extra = base / 2 if len(ways) == 1 else 0.0  # the way back without a queue
     ping = sum(there) + extra if ways else math.nan
     endless = bulk(voice._scenario, user["path"][0])

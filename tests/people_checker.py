@@ -339,7 +339,7 @@ def _probes(
     page = {"name": "probe: pages", "path": list(path), **common}
     page["congestion"] = user.get("congestion", {"kind": "cubic"})
     page |= {key: user[key] for key in ("reverse_path", "style") if key in user}
-    page["traffic"] = {"kind": "http", "size": "2000000 B", "think": "1 s"}
+    page["traffic"] = {"kind": "http", "size": "2000000 B", "think": "10 s"}
     calls = [there, {"name": "probe: call back", "path": back, **voice}] if back else [there]
     rate = 0.01 * _carried(tree, [*path, *back]) * 64 / 1500
     rare = {"packet_size": "64 B", "traffic": {"kind": "poisson", "rate": f"{rate:.9g} bit/s"}}

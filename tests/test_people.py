@@ -182,7 +182,7 @@ def test_a_part_of_a_slow_cycle_gives_no_verdict() -> None:
     names = [str(flow["name"]) for flow in tree["flows"]]
     result = ac.run(ac.Scenario(timed(tree, length)), seed=3)
     waits = {name: float(result.classes.loc[name, "one_way_s_p50"]) for name in names}
-    assert people({"now": tree}, "down", length, one_way=waits).settings["now"].seconds == pytest.approx(40.0)
+    assert people({"now": tree}, "down", length, one_way=waits).settings["now"].seconds == pytest.approx(74.4)  # pages
     answer = people({"now": tree}, "down", length, one_way={name: 2 * wait for name, wait in waits.items()})
     assert not answer.settings
     endless = replace(length, measured=3000.0)
@@ -442,3 +442,21 @@ def test_a_transfer_has_the_rate_of_a_flow_while_it_is_there() -> None:
     tree = ac.Scenario({**scenario.canonical, "change": change}).canonical
     now = people({"now": tree}, "bottleneck", Length(5.0, 30.0, 0.05, "a test")).settings["now"]
     assert now.rate_beside == pytest.approx(20e6 * 30 / (15 + 4 * 15), rel=0.15)
+
+
+def test_a_page_finds_the_queue_that_flows_fill_between_pages() -> None:
+    """
+    "2.17 s, with FQ-CoDel 2.78 s", of pages a second apart: CUBIC had not grown back since the last one.
+
+    Of somebody who reads for 30 s the next page takes 5.4 s.
+    """
+    tree = ac.why(rate="20mbit", rtt="30ms", buffer="100ms", flows=2).scenario.canonical
+    now = people({"now": tree}, "bottleneck", Length(20.0, 60.0, 0.05, "a test")).settings["now"]
+    page = {"name": "pages", "path": ["bottleneck"], "rtt": "30 ms", "congestion": "cubic"}
+    page["traffic"] = {"kind": "http", "size": f"{PAGE} B", "think": "30 s"}
+    head = {**tree["scenario"], "duration": "1200 s", "measure": "30 s .. 1200 s"}
+    seldom = ac.run(ac.Scenario({**tree, "scenario": head, "flows": [*tree["flows"], page]}), seed=5).transfers
+    rows = seldom.reset_index()
+    (median,) = rows[(rows["class"] == "pages") & (rows["sizes"] == "all")]["fct_p50"]
+    assert now.page > 3.0
+    assert abs(now.page - median - 2 * now.ping) < now.half("page") + 1.5

@@ -25,7 +25,7 @@ from ..core.statement import state
 from ..experiment.progress import tell
 from ..experiment.runner import parallel
 from ..experiment.sequential import PEOPLE
-from .causes.scales import Length, bulk, carried, in_periods, once, pace, quantities, timed
+from .causes.scales import Length, bulk, by_wires, carried, in_periods, once, pace, quantities, timed
 from .causes.sentences import interval
 from .causes.shapers import PACKET, returning
 
@@ -46,6 +46,8 @@ TOGETHER: Final = 0.1
 """A 99th percentile of both ways may be less than the sum of theirs by this part to be stated."""
 PAGE: Final = 2_000_000
 """Bytes of a page: about the median of the HTTP Archive, over one new connection (HTTP/2)."""
+READS: Final = 10.0
+"""Time between pages, s: sooner ones find queues that the windows have not filled again after the page before."""
 SET_UP: Final = 2
 """Round trips before that connection, or before its first request: name resolution, TLS 1.3."""
 DOWNLOAD: Final = 100_000_000
@@ -57,7 +59,9 @@ LONGEST: Final = 40.0
 ROUNDS: Final = 100
 """... or so many round trips do: fewer are a part of a cycle of a window."""
 WANTED: Final = 10
-"""Pages that are to be loaded, where the packets allow it."""
+"""Pages of a scenario's own that tell their time in all runs together, ..."""
+LOADS: Final = 6
+"""... and of the probes that are to be loaded in each, where the packets allow it."""
 OTHER_RATE: Final = 0.1
 """A rate of a flow that differs beside the probes by more than this part from without them is another."""
 UNLIKE: Final = 0.3
@@ -570,16 +574,6 @@ def _base(user: Mapping[str, Any]) -> float:
     return sum(values) / len(values)
 
 
-def _by_wires(tree: Mapping[str, Any], names: Collection[str]) -> float:
-    """Return the mean delay that some links' wires add to a packet by themselves, without a queue, s."""
-    mean = 0.0
-    for link in tree["link"]:
-        if link["name"] in names and isinstance(link.get("jitter"), Mapping):
-            kind, values = str(link["jitter"]["delay"]).split()[0], quantities(link["jitter"]["delay"])
-            mean += values[0] if kind == "normal" else sum(values) / len(values)
-    return mean
-
-
 def _unfit(tree: Mapping[str, Any], user: Mapping[str, Any]) -> str:
     """Why probes would not tell what people get, or nothing."""
     if _base(user) <= 0:
@@ -604,7 +598,7 @@ def _length(
     sharing = 1 + sum(int(flow["count"]) for flow in tree["flows"] if "congestion" in flow)
     page = 8 * PAGE * sharing / rate
     longest = max(longest, ROUNDS * _base(user))
-    measured = in_periods(tree, max(min(length.measured, longest), WANTED * (page + 1)))
+    measured = in_periods(tree, max(min(length.measured, longest), LOADS * (page + READS)))
     most = most_packets / pace(tree) - length.warm
     if most < min(length.measured, 1.0):
         return None
@@ -648,7 +642,7 @@ def _probed(
     page: dict[str, Any] = {**keys, "name": NAMES[2], "path": list(user["path"]), "congestion": congestion}
     page |= {"reverse_path": back} if back else {}
     page |= {"style": user["style"]} if "style" in user else {}
-    page["traffic"] = {"kind": "http", "size": f"{PAGE} B", "think": "1 s"}
+    page["traffic"] = {"kind": "http", "size": f"{PAGE} B", "think": f"{READS:g} s"}
     rate = RARE * _narrowest(tree, [*user["path"], *back]) * PING / PACKET
     rare = {"packet_size": f"{PING} B", "traffic": {"kind": "poisson", "rate": f"{rate:.9g} bit/s"}}
     pings = [call | rare | {"name": name} for call, name in zip(calls, PINGS, strict=False)]
@@ -730,7 +724,7 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result], own: Mapping
         call=min(calls, key=lambda own: own.rating, default=None),
         ping=ping,
         ping_base=(min(base, sum(least) + extra) if ways and math.isfinite(ping) else base)
-        + _by_wires(voice._scenario, [*user["path"], *returning(user)]),
+        + by_wires(voice._scenario, [*user["path"], *returning(user)]),
         ping_p99=sum(tails) + extra if ways and known else math.nan,
         page=math.nan,
         pages=0,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -239,6 +239,16 @@ def later(tree: Mapping[str, Any], link: str, *keys: str) -> list[str]:
     changes = [change for change in tree.get("change", []) if change.get("link") == link]
     values = [{**change.get("queue", {}), **change} for change in changes]
     return [str(own[key]) for own in values for key in wanted if key in own]
+
+
+def by_wires(tree: Mapping[str, Any], names: Collection[str]) -> float:
+    """Return the mean delay that some links' wires add to a packet by themselves, without a queue, s."""
+    mean = 0.0
+    for link in tree["link"]:
+        if link["name"] in names and isinstance(link.get("jitter"), Mapping):
+            kind, values = str(link["jitter"]["delay"]).split()[0], quantities(link["jitter"]["delay"])
+            mean += values[0] if kind == "normal" else sum(values) / len(values)
+    return mean
 
 
 def bulk(tree: Mapping[str, Any], link: str) -> list[dict[str, Any]]:

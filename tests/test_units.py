@@ -73,6 +73,7 @@ def test_intervals_leave_the_digits_that_are_known() -> None:
     assert interval(9.0, 38.1, "number") == "9 [0, 47]"
     assert interval(1.6e-3, 4.57e-3, "time") == "1.6 [0, 6.2] ms"
     assert time_within(1.6e-3, 4.57e-3) == "1.6 ms [0 ms, 6.2 ms]"
+    assert time_within(0.24e-3, 118e-3) == "0.2 ms [0 ms, 118 ms]"  # "0 ms [0 ms, 118 ms]"
     assert time_within(61e-3, 79e-3, least=20e-3) == "61 ms [20 ms, 140 ms]"  # the median beside it is 20 ms
     assert time_within(61e-3, 79e-3, least=0.13e-3) == "61 ms [0.1 ms, 140 ms]"  # which is not zero
     assert time_within(12e-3, 13e-3, least=1.6e-11) == "12 ms [0 ms, 25 ms]"  # which no wait is

@@ -93,9 +93,11 @@ def time_within(seconds: float, half: float, least: float = 0.0) -> str:
     if not unit:
         return "0 ms"
     value, wide = _within(seconds * scale, half * scale)
+    if not float(value) and abs(seconds) >= NOTHING:
+        value = f"{seconds * scale:.1g}"  # zero is said of zero only
     if seconds - half < least <= seconds:
         low = _as_exact(least * scale, wide)
-        low = low if float(low) else f"{least * scale if least >= NOTHING else 0:.1g}"  # zero is said of zero only
+        low = low if float(low) else f"{least * scale if least >= NOTHING else 0:.1g}"
         return f"{value} {unit} [{low} {unit}, {_as_exact((seconds + half) * scale, wide)} {unit}]"
     return f"{value} {unit} ± {wide} {unit}"
 

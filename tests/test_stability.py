@@ -887,3 +887,11 @@ def test_a_queue_that_slides_along_a_law_is_given_up_in_time(monkeypatch: pytest
     monkeypatch.setattr("ackclock.questions.stability.limit_cycle.STEPS", 20_000)
     with pytest.raises(ac.AnalysisError, match="more than 20000 steps needed"):
         _ = ac.stability(link).moving
+
+
+def test_what_an_aqm_adapts_ends_at_its_bound_not_at_a_window_of_nothing() -> None:
+    """Windows of 24.5 packets that grow with the round trip: "up to 53.54 ms; there a window falls to nothing"."""
+    queue = {"aqm": "auto-tuning-red", "capacity": "100 ms"}
+    link = ac.dumbbell(rate="100 Mbit/s", queue=queue, flows=ac.flows(20, "reno", rtt="50 ms"), duration="10 s")
+    said = str(ac.stability(link))
+    assert "nothing" not in said

@@ -332,10 +332,12 @@ impl<'a> Continuation<'a> {
         }
         if !self.model.sensible(&x, &p) {
             let passed = self.model.outside(&here, &x, &p);
-            return Err(passed.first().map_or_else(
-                || "a window falls to nothing".to_owned(),
-                ToString::to_string,
-            ));
+            let adapted = self.model.adapts_beyond(&x, &p);
+            return Err(match (passed.first(), adapted) {
+                (Some(outside), _) => outside.to_string(),
+                (None, Some(link)) => format!("what the AQM of {link} adapts reaches its bound"),
+                (None, None) => "a window falls to nothing".to_owned(),
+            });
         }
         Ok(ContinuationPoint {
             value,

@@ -394,21 +394,22 @@ impl Model {
                     .is_none_or(|q| x[q] >= 0.0 && x[q] <= l.limit * (1.0 + 1e-12))
             })
             && links.iter().all(|v| (0.0..=1.0).contains(v))
-            && self.within_bounds(x, p)
+            && self.adapts_beyond(x, p).is_none()
             && self.overwhelmed(x, p).is_none()
     }
 
-    /// Whether what AQMs adapt lies within the bounds of its adaptation.
-    fn within_bounds(&self, x: &[f64], p: &[f64]) -> bool {
-        let Some(prepared) = self.prepare::<f64>(p) else {
-            return true;
-        };
+    /// The first link whose AQM would adapt something beyond the bounds of its adaptation.
+    pub(crate) fn adapts_beyond(&self, x: &[f64], p: &[f64]) -> Option<&str> {
+        let prepared = self.prepare::<f64>(p)?;
         let mut net = Network::new();
         self.network(&prepared, x, p, &mut net);
-        (0..self.links.len()).all(|l| {
-            let input = self.input(&prepared, &net, l, x, p);
-            prepared.aqm[l].within_bounds(&input, self.aqm_state(l, x))
-        })
+        let beyond = |l: &usize| {
+            let input = self.input(&prepared, &net, *l, x, p);
+            !prepared.aqm[*l].within_bounds(&input, self.aqm_state(*l, x))
+        };
+        (0..self.links.len())
+            .find(beyond)
+            .map(|l| self.link_name(l))
     }
 
     /// A link whose coupled queues a state drives out of what its equations know, and why.

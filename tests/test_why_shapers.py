@@ -398,3 +398,14 @@ def test_a_line_that_falls_below_its_shaper_counts_with_its_own_rate() -> None:
     own = numbers(ac.run(ac.Scenario(tree), trace_links=True), "line")
     assert own.peak == pytest.approx(100 * 12_000 / 4e6, rel=0.05)  # a full buffer at 4 Mbit/s
     assert own.peak >= own.delay_p99
+
+
+def test_last_segments_of_pages_take_no_more_of_a_shaper_than_they_are() -> None:
+    """A CAKE that counts no headers was "used 100 %", of packets of 1488 B on average, and stood idle for 0.6 %."""
+    scheduler = {"kind": "cake", "bandwidth": "3.6 Mbit/s", "link_header": "0 B"}
+    link = {"name": "line", "rate": "4 Mbit/s", "queue": {"scheduler": scheduler}}
+    bulk = {"name": "bulk", "path": ["line"], "rtt": "20 ms"}
+    pages = {**bulk, "name": "pages", "traffic": {"kind": "http", "size": "2 kB", "think": "0.1 s"}}
+    head = {"name": "pages", "duration": "20 s"}
+    tree = ac.Scenario({"scenario": head, "link": [link], "flows": [bulk, pages]}).canonical
+    assert shapers.taken(tree, "line", 1000, 1000 * 1488) == pytest.approx(1.0)

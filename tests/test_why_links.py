@@ -606,3 +606,10 @@ def test_flows_that_live_by_marks_and_have_none_are_named_once() -> None:
     marked = ac.flows(1, "dctcp", rtt="20 ms", ecn=True)
     link = ac.dumbbell(rate="100 Mbit/s", queue=queue, flows=marked, duration="2 s")
     assert said not in str(ac.why(link, duration="2s"))
+
+
+def test_a_control_that_remembers_its_start_for_longer_than_runs_last_is_said_to() -> None:
+    """LEDBAT's queue is 101 ms for ten minutes, and then fills the buffer of 120 ms: the answer was that of six."""
+    link = {"rate": "12 Mbit/s", "rtt": "35 ms", "buffer": "120 ms", "flows": 2}
+    assert "LEDBAT takes the shortest round trip of the last 600 s" in ac.why(congestion="ledbat", **link).checked
+    assert "shortest round trip" not in ac.why(congestion="vegas", **link).checked

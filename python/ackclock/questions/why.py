@@ -42,6 +42,7 @@ from .causes.scales import (
     once,
     policed,
     quantities,
+    remembering,
 )
 from .causes.scales import room as room_of
 from .causes.sentences import Evidence, Sentence
@@ -367,7 +368,8 @@ def why(
     proposed = any(said.subject == "FQ-CoDel" and said.predicate == "costs" for said in sentences)
     advises = proposed and (prefer is None or any(part.recommended for part in judged))
     shapers = tuple(_following(lab, tree, judged, seed)) if advises else ()
-    rests_on = f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}{_times(asked, scenario, rate or down)}"
+    times = _times(asked, scenario, rate or down, answer.present)
+    rests_on = f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}{times}"
     trust = near(tree, name)
     return Why(
         sentences=tuple(sentences),
@@ -658,12 +660,14 @@ def _left_out(link: str | None, crossed: Sequence[str], also: Sequence[str]) -> 
     return str(state("why.not-judged", links=len(left)))
 
 
-def _times(asked: Scenario, scenario: Scenario, rate: object) -> str:
-    """Say which times are not those of the scenario: starts drawn at random, what it measures where it is a file."""
+def _times(asked: Scenario, scenario: Scenario, rate: object, present: Measured) -> str:
+    """Say which times are not those of the scenario, its starts and what it measures, and what comes later only."""
     window = asked.canonical["scenario"]["measure"]
     own = rate is None and window != WHOLE and not once(asked.canonical)
     starts = "" if scenario is asked else str(state("why.starts"))
-    return starts + str(state("why.own-window", window=window)) * own
+    later = remembering(scenario.canonical, present.length.total).items()
+    forgets = "".join(str(state("why.forgets", control=control, time=time)) for control, time in later)
+    return starts + str(state("why.own-window", window=window)) * own + forgets
 
 
 def _small(text: str) -> str:

@@ -37,6 +37,10 @@ STATEMENTS: Final = {
     "measured": "In the {seconds:time} that were measured: {sentence}",
     "stays": " Only {link} was asked for; {others} stays as in the file.",
     "stay": " Only {link} was asked for; {others} stay as in the file.",
+    "forgets": (
+        " {control} takes the shortest round trip of the last {time:time} for the one without queues: what it does "
+        "once that of its start is forgotten is not in these runs."
+    ),
     "starts": " So that seeds differ, some flows start up to a round trip later than given, at random.",
     "own-window": " The file's measure, {window}, is not used.",
     "not-judged": " Not judged: {links} further links.",

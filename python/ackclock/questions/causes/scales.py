@@ -472,6 +472,13 @@ def _cycle(flow: Mapping[str, Any], rate: float, rtt: float, packet: float) -> t
     return reno, "sawtooth cycles"
 
 
+def remembering(tree: Mapping[str, Any], seconds: float) -> dict[str, float]:
+    """Return the controls that remember their round trips for longer than a time, each with for how long, s."""
+    own = (flow["congestion"] for flow in tree["flows"] if "base_history" in flow.get("congestion", {}))
+    times = {called(control["kind"]): quantities(control["base_history"])[0] for control in own}
+    return {control: time for control, time in times.items() if time > seconds}
+
+
 def alike(tree: Mapping[str, Any], name: str) -> bool:
     """Whether the endless flows over a link differ in nothing, so that they would share evenly in the end."""
     return len(

@@ -368,8 +368,7 @@ def why(
     proposed = any(said.subject == "FQ-CoDel" and said.predicate == "costs" for said in sentences)
     advises = proposed and (prefer is None or any(part.recommended for part in judged))
     shapers = tuple(_following(lab, tree, judged, seed)) if advises else ()
-    times = _times(asked, scenario, rate or down, answer.present)
-    rests_on = f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}{times}"
+    rests_on = f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}{_times(asked, scenario, rate or down)}"
     trust = near(tree, name)
     return Why(
         sentences=tuple(sentences),
@@ -523,7 +522,7 @@ def _link(tree: dict[str, Any], link: str | None) -> str:
 
 
 def _checked(judged: Sequence[Judged], tree: dict[str, Any], seed: int) -> str:
-    """Say how many runs of what length an answer rests on."""
+    """Say how many runs of what length an answer rests on, and which controls remember their start for longer."""
     labs = [part.diagnosis.lab for part in judged]
     settings = {json.dumps(entry["scenario"]) for lab in labs for entry in lab.record.values()}
     length = judged[0].diagnosis.present.length
@@ -541,7 +540,8 @@ def _checked(judged: Sequence[Judged], tree: dict[str, Any], seed: int) -> str:
         lengths=state(f"why.length-{case}", present=present),
         seed=seed,
     )
-    return str(checked)
+    later = remembering(tree, length.total).items()
+    return f"{checked}{''.join(str(state('why.forgets', control=control, time=time)) for control, time in later)}"
 
 
 def _queue(aqm: str, buffer: str | None, rate: str | None) -> dict[str, Any]:
@@ -660,14 +660,12 @@ def _left_out(link: str | None, crossed: Sequence[str], also: Sequence[str]) -> 
     return str(state("why.not-judged", links=len(left)))
 
 
-def _times(asked: Scenario, scenario: Scenario, rate: object, present: Measured) -> str:
-    """Say which times are not those of the scenario, its starts and what it measures, and what comes later only."""
+def _times(asked: Scenario, scenario: Scenario, rate: object) -> str:
+    """Say which times are not those of the scenario: starts drawn at random, what it measures where it is a file."""
     window = asked.canonical["scenario"]["measure"]
     own = rate is None and window != WHOLE and not once(asked.canonical)
     starts = "" if scenario is asked else str(state("why.starts"))
-    later = remembering(scenario.canonical, present.length.total).items()
-    forgets = "".join(str(state("why.forgets", control=control, time=time)) for control, time in later)
-    return starts + str(state("why.own-window", window=window)) * own + forgets
+    return starts + str(state("why.own-window", window=window)) * own
 
 
 def _small(text: str) -> str:

@@ -62,7 +62,7 @@ def reworded(name: str, words: str, other: str) -> Any:
 QUESTIONS: dict[str, Callable[[], list[str]]] = {"fair": fair, "buffer": buffer, "stability": stability}
 FAULTS: dict[str, tuple[str, Callable[[], Any]]] = {
     "a share of the other side": (
-        "fair", lambda: wrapped(FAIR, "_place", lambda place: replace(place, shares=place.shares[::-1]))
+        "fair", lambda: wrapped(FAIR, "_answered", lambda place: replace(place, shares=place.shares[::-1]))
     ),
     "a part that ignores the counts": (
         "fair", lambda: patch.object(FAIR.Fair, "parts", PropertyMock(return_value=(0.5, 0.5)))

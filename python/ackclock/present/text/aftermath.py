@@ -17,9 +17,7 @@ def note(aftermath: Aftermath) -> str:
     shares = ""
     if aftermath.jain is not None:
         first, last = aftermath.jain
-        shares = (
-            f". Shares still move: Jain's index is {first:.2f} in the first quarter of it and {last:.2f} in the last"
-        )
+        shares = f". Jain's index is {first:.2f} in the first quarter of that time and {last:.2f} in the last"
     return (
         f"link `{aftermath.link}`: {listed(list(aftermath.classes))} get{'s' * (len(aftermath.classes) == 1)} "
         f"{_exact(aftermath.goodput)} over a rate of {rate_text(aftermath.rate)}. When the measured time begins, at "

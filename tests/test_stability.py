@@ -893,5 +893,6 @@ def test_what_an_aqm_adapts_ends_at_its_bound_not_at_a_window_of_nothing() -> No
     """Windows of 24.5 packets that grow with the round trip: "up to 53.54 ms; there a window falls to nothing"."""
     queue = {"aqm": "auto-tuning-red", "capacity": "100 ms"}
     link = ac.dumbbell(rate="100 Mbit/s", queue=queue, flows=ac.flows(20, "reno", rtt="50 ms"), duration="10 s")
-    said = str(ac.stability(link))
+    said = str(ac.stability(link).answer())
+    assert "there what the AQM of bottleneck adapts reaches its bound" in said
     assert "nothing" not in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from .. import _core
@@ -11,8 +12,12 @@ from ..core.fairness import jain_index
 from ..core.scenario import Scenario
 from ..core.simulate import run
 from ..experiment.sequential import GLANCE
+from .causes.scales import bulk
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..core.result import Result
 
 EXCESS: Final = 1e-3
@@ -79,12 +84,19 @@ def _arrived(result: Result, classes: tuple[str, ...]) -> float:
 
 
 def _jain(result: Result, link: str) -> tuple[float, float] | None:
-    """Run the same again in parts of its time, where that is a glance; see `Aftermath.jain`."""
+    """Return `Aftermath.jain` where it takes a glance."""
+    parts = _quarters(result)
+    if parts is None:
+        return None
+    rates = parts[result.flows["class"].isin([flow["name"] for flow in bulk(result._scenario, link)]).to_numpy()]
+    first, last = (float(jain_index(rates[:, part])) for part in (0, -1))
+    return (first, last) if abs(first - last) >= EVENER else None
+
+
+@lru_cache(maxsize=1)  # each link asks, and each page that shows the result
+def _quarters(result: Result) -> NDArray[np.float64] | None:
+    """Goodputs of the same run in quarters of its time; None where that is no glance."""
     flows = result._scenario["flows"]
     if result.departures > GLANCE or any(flow.get("congestion", {}).get("kind") == ENDPOINT for flow in flows):
         return None
-    parts = run(Scenario(result._scenario), seed=result.seed, parts=QUARTERS).goodput_parts
-    names = [flow["name"] for flow in flows if link in flow["path"] and flow["traffic"]["kind"] == "bulk"]
-    rates = parts[result.flows["class"].isin(names).to_numpy()]
-    first, last = (float(jain_index(rates[:, part])) for part in (0, -1))
-    return (first, last) if abs(first - last) >= EVENER else None
+    return run(Scenario(result._scenario), seed=result.seed, parts=QUARTERS).goodput_parts

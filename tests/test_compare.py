@@ -15,6 +15,7 @@ import pytest
 import ackclock as ac
 import compare_checker
 from ackclock import Comparison
+from ackclock.core.errors import AnalysisError
 from ackclock.core.statement import state
 from ackclock.experiment.ablation import Ablated
 from ackclock.experiment.sequential import COMPARE, Effort
@@ -962,3 +963,16 @@ def test_a_measure_agrees_within_a_margin_that_is_printed() -> None:
     assert list(shown["agree"]) == [
         "yes, ± 3.0 %", "yes, ± 0.093 %", "yes, ± 6.68", "yes, ± 5", "yes, ± 214 ms", "-",
     ]  # fmt: skip
+
+
+def test_an_engine_that_takes_too_long_is_left_out_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ "The fluid engine cannot take it: not decided within the time allowed", of a file that it answers in 2 s."""
+
+    def late(*_: object) -> None:
+        raise AnalysisError("not decided within the time allowed", "out of time")
+
+    monkeypatch.setitem(importlib.import_module("ackclock.questions.compare").EQUATIONS, "fluid", (late, late))
+    link = ac.dumbbell(rate="10 Mbit/s", queue={"capacity": "50 ms"}, flows=ac.flows(2, rtt="20 ms"), duration="5 s")
+    said = str(ac.compare(link))
+    assert "the fluid engine is left out, as it takes longer than is allowed here (`ackclock fluid`)" in said
+    assert "the fluid engine cannot take it" not in said

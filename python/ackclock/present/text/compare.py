@@ -26,8 +26,6 @@ COLUMNS = 110
 """Width of the table, characters: so that the engines stand beside each other."""
 LEAST_PACKETS = 0.001
 """A number of packets below this is the rounding of a solver."""
-LATE: Final = "not decided within the time allowed"
-"""Why an engine has no answer that another command may have: the core's words."""
 STATED = 0.01
 """An interval that is narrower than this share of its value is not stated."""
 
@@ -58,7 +56,7 @@ def refusals(comparison: Comparison) -> list[str]:
     for engine, given in comparison.refused.items():
         reason = given.removeprefix(f"{comparison.scenario.origin}: ")
         reason = reason.removeprefix(f"the {engine} engine cannot represent ")
-        if reason == LATE:
+        if engine in comparison.late:
             said.append(
                 f"the {engine} engine is left out, as it takes longer than is allowed here (`ackclock {engine}`)"
             )

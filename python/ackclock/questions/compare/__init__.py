@@ -83,6 +83,8 @@ def compare(
             raise
         except AckclockError as error:
             comparison.refused[engine] = str(error)
+            if isinstance(error, AnalysisError) and error.kind == "out of time":
+                comparison.late.add(engine)
     if "fluid" in comparison.lines:
         say("stability")
         try:

@@ -26,7 +26,9 @@ class Comparison(Card):
     """By measure and link or class, by engine."""
     lines: dict[str, Lines] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
-    """Engines that cannot represent the scenario, with their reason."""
+    """Engines without an answer, mostly as they cannot represent the scenario, with their reason."""
+    late: set[str] = field(default_factory=set)
+    """Engines of these whose answer takes longer than is allowed here."""
     stable: str = ""
     """The stability engine's answer, in a sentence."""
     idle: tuple[str, ...] = ()

@@ -18,7 +18,7 @@ from ..core.accessors import presented
 from ..core.scenario import link_of
 from .causes.ablations import control
 from .causes.scales import bits, bulk, once, quantities
-from .causes.shapers import returning
+from .causes.shapers import crossed
 
 KERNEL: Final = "6.1.192"
 """Release of Linux of the cells."""
@@ -205,8 +205,8 @@ def _other_times(queue: Mapping[str, Any], kind: str) -> bool:
 def _elsewhere(tree: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], link: str) -> bool:
     """Whether some of a link's flows cross a queue of another, which is not so fast that nothing waits there."""
     rate = bits(link_of(tree, link))
-    crossed = {name for flow in flows for name in [*flow["path"], *returning(flow)] if name != link}
-    return any(bits(link_of(tree, name)) < FAST * rate for name in crossed)
+    others = crossed(flows) - {link}
+    return any(bits(link_of(tree, name)) < FAST * rate for name in others)
 
 
 def _queue(queue: Mapping[str, Any]) -> str:

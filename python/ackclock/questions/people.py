@@ -694,8 +694,6 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result], own: Mapping
     """
     voice, web, quiet = results[0], results[min(1, len(results) - 1)], results[2 * (len(results) // 3)]
     names = [(own or {}).get(name, name) for name in NAMES]
-    import numpy as np
-
     base = _base(user)
     calls = []
     for answer, sent, lost in _ways(voice, names[:2]).values():
@@ -718,7 +716,7 @@ def _experience(user: Mapping[str, Any], results: Sequence[Result], own: Mapping
     there_for = time_present(raw["flows"], voice._scenario, (begin, end))  # some come later
     classes = raw["flows"]["class"].astype(int)
     bits = raw["flows"]["goodput"] * (end - begin)
-    rates = [float(np.divide(bits[classes == k].sum(), there_for[classes == k].sum())) for k in of[:1]]
+    rates = [float(bits[classes == k].sum() / there_for[classes == k].sum()) for k in of[:1]]
     over = [str(flow["name"]) for link in [*user["path"], *returning(user)] for flow in bulk(quiet._scenario, link)]
     experience = Experience(
         call=min(calls, key=lambda own: own.rating, default=None),

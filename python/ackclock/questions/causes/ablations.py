@@ -67,7 +67,7 @@ def _wire(key: str, words: str) -> Callable[[Tree, str, str], Change | None]:
     def apply(tree: Tree, name: str, symptom: str) -> Change | None:
         if symptom == "delay" and key != "policer":
             return None
-        crossed = {place for flow in _over(tree, name) for place in [*flow["path"], *shapers.returning(flow)]}
+        crossed = shapers.crossed(_over(tree, name))
         there = [link for link in tree["link"] if link["name"] in crossed and link.get(key, "none") != "none"]
         if not there:
             return None

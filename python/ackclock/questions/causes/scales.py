@@ -17,7 +17,7 @@ from ... import _core
 from ...core._words import called, listed
 from ...core.scenario import link_of
 from ...core.statement import state
-from .shapers import held, remembered, returning
+from .shapers import crossed, held, remembered, returning
 
 MIN_MEASURED_PACKETS: Final = 1000
 """Packets at least that a measured time must hold."""
@@ -132,9 +132,9 @@ def policed(link: Mapping[str, Any]) -> bool:
 
 def pace(tree: Mapping[str, Any]) -> float:
     """Return the packets that a scenario's links carry in a second at most, of the size that TCP's have there."""
-    crossed = {name for flow in tree["flows"] for name in [*flow["path"], *returning(flow)]}
+    busy = crossed(tree["flows"])
     adaptive = {"flows": [flow for flow in tree["flows"] if "congestion" in flow]}
-    there = (link for link in tree["link"] if link["name"] in crossed)
+    there = (link for link in tree["link"] if link["name"] in busy)
     return sum(carried(link) / (8 * packet_size(adaptive, link["name"])) for link in there)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...experiment.sequential import WHY
 from .scales import pace, room
-from .shapers import returning
+from .shapers import crossed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -72,7 +72,6 @@ def longer(lab: Lab, measured: Measured, *, unsettled: bool) -> float | None:
 
 def _boundless(tree: Mapping[str, Any]) -> bool:
     """Whether some buffer on the way of a flow has no limit, its access link's included: waits grow there for ever."""
-    crossed = {name for flow in tree["flows"] for name in [*flow["path"], *returning(flow)]}
     access = ((flow.get("access_rate"), flow.get("access_buffer")) for flow in tree["flows"])
     own = any(rate not in (None, "unlimited") and buffer == "unlimited" for rate, buffer in access)
-    return own or any(math.isinf(room(tree, str(link["name"]))) for link in tree["link"] if link["name"] in crossed)
+    return own or any(math.isinf(room(tree, link)) for link in crossed(tree["flows"]))

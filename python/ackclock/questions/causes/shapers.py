@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ... import _core
@@ -205,6 +205,11 @@ def returning(flow: Mapping[str, Any]) -> list[str]:
     """Return the links that the ACKs of a class cross."""
     path = flow.get("reverse_path") or []
     return [] if path == "none" else list(path)
+
+
+def crossed(flows: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the links that packets of some classes cross, or their ACKs."""
+    return {link for flow in flows for link in [*flow["path"], *returning(flow)]}
 
 
 def acknowledged(tree: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:

@@ -22,7 +22,7 @@ import checkers
 from ackclock.core._words import called
 from ackclock.experiment.sequential import Effort
 from ackclock.questions import causes, remedies
-from ackclock.questions.causes import experiment, measures, remedy, scales, shapers, symptoms
+from ackclock.questions.causes import experiment, measures, remedy, scales, settling, shapers, symptoms
 from ackclock.questions.causes import lab as laboratory
 from ackclock.questions.causes.ablations import GENERAL, OTHERS, SPECIFIC
 from ackclock.questions.causes.experiment import diagnose
@@ -1254,3 +1254,52 @@ def test_a_run_that_only_its_warm_up_makes_too_short_is_called_that() -> None:
     answer = ac.why(rate="50mbit", rtt="100ms", aqm="codel", flows=40, duration="18.4 s")
     (open_,) = answer.diagnosis.undecided
     assert "the 18.4 s of a run are shorter than" in open_.text
+
+
+def lasting_for(rate: str, capacity: str = "50 ms", **keys: Any) -> tuple[Lab, Measured]:
+    """A setting that was measured for 10 s by three seeds, and its lab."""
+    tree = ac.dumbbell(
+        rate=rate, queue={"capacity": capacity}, flows=ac.flows(2, rtt="20 ms"), duration="9 s"
+    ).canonical
+    lab = Lab("bottleneck", **keys)
+    lab.record["present"] = {"scenario": tree}
+    length = scales.Length(2.0, 8.0, 0.01, "a test")
+    return lab, Measured("present", (Mock(delay_p50=0.01, delay_p99=0.02, classes={}),) * 3, length, True, 1.0)
+
+
+def test_a_setting_is_measured_for_as_long_as_next_to_nothing_allows() -> None:
+    assert settling.longer(*lasting_for("1 Mbit/s"), unsettled=False) == 16  # 3 x 160 s of 83 packets/s
+    assert settling.longer(*lasting_for("40 Mbit/s"), unsettled=False) == 8  # 3 x 80 s of 3333
+    assert settling.longer(*lasting_for("300 Mbit/s"), unsettled=False) is None
+
+
+def test_a_setting_that_moves_is_measured_for_longer_while_packets_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab, measured = lasting_for("300 Mbit/s")
+    monkeypatch.setattr(Lab, "hopeless", lambda *_: False)
+    assert settling.longer(lab, measured, unsettled=True) == 2
+    assert settling.longer(lab, replace(measured, factor=16.0), unsettled=True) is None
+    monkeypatch.setattr(Lab, "hopeless", lambda *_: True)
+    assert settling.longer(lab, measured, unsettled=True) is None
+
+
+def test_what_has_a_time_of_its_own_or_no_end_is_measured_no_longer() -> None:
+    assert settling.longer(*lasting_for("1 Mbit/s", length=10.0), unsettled=True) is None
+    assert settling.longer(*lasting_for("1 Mbit/s", own_time=True), unsettled=True) is None
+    assert settling.longer(*lasting_for("1 Mbit/s", capacity="unlimited"), unsettled=True) is None
+
+
+@pytest.mark.parametrize("key", ["delay", "tail", "loss", "idle"])
+def test_each_number_that_is_stated_may_move(key: str) -> None:
+    def run(later: float, seed: int) -> Mock:
+        halves = dict.fromkeys(("delay", "tail", "loss", "idle"), (0.1, 0.1 + 0.001 * seed))
+        halves[key] = (0.1, later + 0.001 * seed)
+        own = {"delay_p50": 0.1, "delay_p99": 0.1, "lost_in_all": 0.1, "utilization": 0.9, "transmission": 1e-3}
+        return Mock(halves=halves, **own)
+
+    for later, moves in ((0.15, True), (0.104, False)):
+        runs = tuple(run(later, seed) for seed in range(3))
+        measured = Measured("present", runs, scales.Length(2.0, 8.0, 0.01, "a test"), True, 1.0)
+        assert settling.moving(measured) is moves
+        still = replace(measured, numbers=tuple(run(0.1, seed) for seed in range(3)))
+        assert not settling.moving(still)
+        assert settling.moving(still, [runs]) is moves

@@ -409,3 +409,8 @@ def test_last_segments_of_pages_take_no_more_of_a_shaper_than_they_are() -> None
     head = {"name": "pages", "duration": "20 s"}
     tree = ac.Scenario({"scenario": head, "link": [link], "flows": [bulk, pages]}).canonical
     assert shapers.taken(tree, "line", 1000, 1000 * 1488) == pytest.approx(1.0)
+
+
+def test_acks_cross_links_as_data_do() -> None:
+    flows = [{"path": ["down"], "reverse_path": ["up"]}, {"path": ["line"], "reverse_path": "none"}]
+    assert shapers.crossed(flows) == {"down", "up", "line"}

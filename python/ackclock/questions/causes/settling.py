@@ -53,8 +53,8 @@ def longer(lab: Lab, measured: Measured, *, unsettled: bool) -> float | None:
     """
     Return how many times as long as needed a setting is measured next; None where it has been for long enough.
 
-    It is for as long as costs next to nothing, then for the next longer time while it is `unsettled` and the budget
-    allows it. What happens once, or grows without end, is another thing later on.
+    First it is measured for as long as costs next to nothing; then, while it is `unsettled`, for the next longer time
+    that the budget allows. What happens once, or grows without end, is another thing later on.
     """
     tree = lab.record[measured.key]["scenario"]
     if lab.length is not None or lab.once(tree) or _boundless(tree) or not measured.enough:

@@ -79,7 +79,8 @@ def taken(tree: Mapping[str, Any], name: str, packets: float, octets: float) -> 
     if kind != "cake" or cake["bandwidth"] == "unlimited" or let_through(link) != held(link) or not packets:
         return 1.0
     sizes = [_number(flow["packet_size"]) for flow in tree["flows"] if name in flow["path"]]
-    sizes += [_number(flow["header_size"]) for flow in tree["flows"] if "congestion" in flow and name in flow["path"]]
+    ending = [flow for flow in tree["flows"] if "congestion" in flow and flow["traffic"]["kind"] != "bulk"]
+    sizes += [_number(flow["header_size"]) for flow in ending if name in flow["path"]]  # at least, of a last segment
     sizes += [_number(flow["ack_size"]) for flow in tree["flows"] if "ack_size" in flow and name in returning(flow)]
     least, most, mean = min(sizes), max(sizes), octets / packets
     large = min(max((mean - least) / (most - least), 0.0), 1.0) if most > least else 1.0

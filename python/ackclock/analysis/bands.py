@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core._arrays import Floats, table
+from ..core.intervals import mean_interval
 from .modes import (
     BAND_FACTOR,
     BLOCK_PERIODS,
@@ -27,6 +28,8 @@ from .modes import (
     amplitude_ratio,
 )
 
+LEAST_SHARE: Final = 0.1
+"""A band with less of the variance decides nothing; a mode in such a band is not the dominant one."""
 LEAST_PERIODS: Final = 8
 """A trace that holds fewer periods says nothing of them."""
 
@@ -41,6 +44,8 @@ class Band:
     """Share of the variance, 0..1. Neighbouring bands overlap by half."""
     amplitude_ratio: Estimate
     """<A^4> / <A^2>^2 of the envelope A: 1 for a limit cycle, 2 for noise. NaN where there are too few periods."""
+    half: float = 0.0
+    """Half the 95 % interval of the period, over the halves of all traces, s."""
 
     @property
     def is_cycle(self) -> bool | None:
@@ -78,6 +83,7 @@ def bands(traces: ArrayLike, interval: float, *, shortest: float = 0.0) -> tuple
     whole = float(power.sum())
     if whole <= 0:
         return [], 0.0
+    in_halves = np.abs(np.fft.rfft(x[:, : n - n % 2].reshape(2 * runs, -1), axis=1)) ** 2
     highest = min(n // 2, int(n * interval / max(shortest, 2 * interval)))
     found_bands = []
     centre = LEAST_PERIODS * BAND_FACTOR
@@ -88,9 +94,18 @@ def bands(traces: ArrayLike, interval: float, *, shortest: float = 0.0) -> tuple
         if share > 0:
             cycles = float(inside @ np.arange(low, high + 1)) / float(inside.sum())
             ratio = _ratio(spectrum[:, low : high + 1], cycles, runs)
-            found_bands.append(Band(n * interval / cycles, share, ratio))
+            periods = _periods(in_halves, low, high, n * interval)
+            found_bands.append(Band(n * interval / cycles, share, ratio, mean_interval(periods).half))
         centre *= BAND_FACTOR
     return found_bands, float(power[:LEAST_PERIODS].sum()) / whole
+
+
+def _periods(power: Floats, low: int, high: int, seconds: float) -> Floats:
+    """Return the mean period of a band, given in cycles of a whole trace, in each half of the traces."""
+    inside = power[:, math.ceil(low / 2) : high // 2 + 1]
+    cycles = 2 * np.arange(math.ceil(low / 2), high // 2 + 1)
+    periods: Floats = seconds * inside.sum(1) / np.maximum(inside @ cycles, 1e-300)
+    return periods
 
 
 def _ratio(spectrum: np.ndarray, cycles: float, runs: int) -> Estimate:

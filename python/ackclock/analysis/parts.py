@@ -69,6 +69,16 @@ def levels(statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]], rate
     return tuple(values)
 
 
+def moments(samples: NDArray[np.float64]) -> tuple[Levels, Levels]:
+    """Return the mean of samples over time and their standard deviation, by part; empty of fewer than `PARTS`."""
+    if samples.size < PARTS:
+        return (), ()
+    rows = np.array([samples, samples**2])
+    parts = np.array([part.mean(axis=1) for part in np.array_split(rows, PARTS, axis=1)]).T
+    spread = levels(lambda of: np.sqrt(np.maximum(of[1] - of[0] ** 2, 0.0)), parts)
+    return levels(lambda of: of[0], parts), spread
+
+
 def likeness(values: NDArray[np.float64]) -> float:
     """
     Return the correlation of neighbours, by von Neumann's ratio; of values that are all equal, 0.

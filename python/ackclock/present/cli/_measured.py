@@ -114,8 +114,7 @@ def _how(options: argparse.Namespace, judged: MeasuredStability) -> list[str]:
 
     lines = [
         f"Measured in {judged.runs} packet runs of {time(judged.seconds)} each with different seeds, the first "
-        f"third left out ({judged.packets / 1e6:.3g} M packets). Mean queue {judged.queue_mean:.3g} packets, "
-        f"standard deviation {judged.queue_std:.3g}."
+        f"third left out ({judged.packets / 1e6:.3g} M packets). {judged.queue}"
     ]
     if judged.verdict == "cannot tell" and judged.runs >= MOST_RUNS and 2 * judged.packets < options.packets:
         lines.append(f"It stopped after {judged.runs} runs, the most of one length; more --packets change nothing.")

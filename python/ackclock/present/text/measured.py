@@ -16,17 +16,19 @@ STATEMENTS: Final = {
     "moves": (
         "its mean still moves, by {packets:+.3g} packets from the first half to the second. Longer runs would tell."
     ),
-    "limit-cycle": "a limit cycle of period {period:.3g} s and amplitude {amplitude:.3g} packets, {ratio}.",
+    "limit-cycle": (
+        "a limit cycle of period {period:seconds_within} and amplitude {amplitude:number_within} packets, {ratio}."
+    ),
     "slower-than-runs": (
         "{share:.0%} of its variance is slower than runs of {seconds:time} tell. Longer runs would tell."
     ),
     "noisy-cycle": (
-        "its motion of period {period:.3g} s, {share:.0%} of the variance, is a cycle that noise distorts, or noise "
-        "that is not linear, {ratio}."
+        "its motion of period {period:seconds_within}, {share:.0%} of the variance, is a cycle that noise distorts, or "
+        "noise that is not linear, {ratio}."
     ),
     "cycle-or-noise": (
-        "its motion of period {period:.3g} s, {share:.0%} of the variance, may be a limit cycle or noise, {ratio}. "
-        "Longer runs would tell."
+        "its motion of period {period:seconds_within}, {share:.0%} of the variance, may be a limit cycle or noise, "
+        "{ratio}. Longer runs would tell."
     ),
     "steady": (
         "it holds {mean:.3g} packets with a standard deviation of {deviation:.2g}, and no periodic motion of it "
@@ -40,20 +42,23 @@ STATEMENTS: Final = {
     "one-ratio": "an amplitude ratio of {value:.2f}",
     "ratios": "amplitude ratios of {low:.2f} to {high:.2f}",
     "decay-unknown": (
-        "the decay rate of its mode of period {period:.3g} s is known to no better than {low:.2g} to {high:.2g} per "
-        "second. Longer runs would tell."
+        "how fast its mode of period {period:seconds_within} decays is not known, nor whether it does. Longer runs "
+        "would tell."
     ),
     "damped-mode": (
-        "noise drives a damped mode of period {period:.3g} s that decays at {decay:.3g} ({low:.3g} to {high:.3g}) per "
-        "second, {ratio}."
+        "noise drives a damped mode of period {period:seconds_within} that decays at {decay:.3g} ({low:.3g} to "
+        "{high:.3g}) per second, {ratio}."
     ),
     "intermittent": "its fluctuations come and go, {ratio}. Longer runs would tell.",
     "between": (
-        "its motion of period {period:.3g} s lies between a limit cycle and noise-driven fluctuations, {ratio}: a "
-        "cycle that noise distorts, or fluctuations too large for a linear mode."
+        "its motion of period {period:seconds_within} lies between a limit cycle and noise-driven fluctuations, "
+        "{ratio}: a cycle that noise distorts, or fluctuations too large for a linear mode."
     ),
     "undecided": "{ratio} does not decide between a limit cycle and noise. More runs would tell.",
     "amplitude-ratio": "amplitude ratio {value:.2f} ({low:.2f} to {high:.2f}; a cycle has 1, noise 2)",
+    "ratio-unknown": "its amplitude ratio is not known (a cycle has 1, noise 2)",
+    "queue": "Mean queue {mean:number_within} packets, standard deviation {deviation:number_within}.",
+    "queue-moves": "The mean queue is not known: it still moves.",
     "driven": (
         "its motion of period {period:.3g} s has that of the packets of {flows}, which come at a constant rate and "
         "move it. Whether it would move without them, runs without {flows} tell."

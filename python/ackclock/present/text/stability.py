@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, Literal
 
 from ...core._words import counted, digits, listed, quantity
 from ...core.units import interval, percent, time
@@ -48,6 +48,12 @@ DIFFERENCES = {
     "signal": "the share of lost or marked packets ({by_law} and {measured})",
 }
 WITHOUT = {"changes": " without the changes", "stops": " in which no flows stop"}
+MOVING = "longer runs would tell, as it still moves"
+SWINGING = "longer runs would tell, as it swings for as long as these"
+SMALL = {
+    True: "it swings regularly, by less than half its mean",
+    False: "it swings by less than half its mean; these runs do not tell whether in a cycle or by noise",
+}
 VERDICTS = {True: "it oscillates", False: "it does not oscillate", None: "whether it oscillates cannot be told"}
 PARAMETERS = {
     "rtt": "the RTT",
@@ -192,7 +198,7 @@ def headline(answer: Answer, check: PacketCheck | None = None, apart: Discrepanc
         elif "mean" in differences:
             lead = f"{where} the mean queue{of} is {_mean(run)} packets, not {digits(differences['mean'].by_law)}"
         elif "deviation" in differences:
-            lead = f"{where} the queue{of} is between {digits(run.low)} and {digits(run.high)} packets"
+            lead = f"{where} the queue{of} is between {_end(run.low)} and {_end(run.high)} packets"
     elif apart is not None and apart.agree is False:
         lead = f', which say "{apart.measured}"'
     return f"{f'Trust the packets{lead}. ' if lead else ''}By the equations: {answer.sentence}"
@@ -367,7 +373,7 @@ def cycle(moved: Cycle) -> str:
 def packet_check(answer: PacketCheck) -> str:
     """Return what the equations and a packet run say, and which to trust."""
     run = answer.run
-    mean = f" (mean {_mean(run)}, standard deviation {digits(run.queue_std)})"
+    mean = f" ({_measured(run)})"
     of = f" of {run.link}" if answer.several else ""
     by_law = answer.oscillates_by_law if answer.beside is None else False
     text = f"By the equations {_queue(by_law, *answer.range_by_law, of=of)}"
@@ -376,7 +382,7 @@ def packet_check(answer: PacketCheck) -> str:
     text += ". "
     runs = "a packet run" if run.runs == 1 else f"{run.runs} packet runs"
     text += f"In {runs} of {time(run.seconds)}{''.join(WITHOUT[what] for what in answer.without)} "
-    text += f"{_queue(run.oscillates, run.low, run.high, mean, of=of, period=run.period)}."
+    text += f"{_queue(run.oscillates, run.low, run.high, mean, _end, of=of, small=_small(run))}."
     if not answer.compared:
         return f"{text} The equations say nothing that this could be compared with."
     if answer.trust == "both":
@@ -402,9 +408,29 @@ def packet_check(answer: PacketCheck) -> str:
 
 
 def _mean(run: PacketRun) -> str:
-    """Return the mean queue, with its 95 % interval where seeds have one."""
-    half = run.halves.get("mean", math.nan)
-    return interval(run.queue_mean, half, "number") if run.runs > 1 and 0 < half < math.inf else digits(run.queue_mean)
+    """Return the mean queue, with its 95 % interval."""
+    return _number(run, "mean")
+
+
+def _number(run: PacketRun, what: Literal["mean", "deviation"]) -> str:
+    """Return a number of packets, with its 95 % interval from a hundredth of it on."""
+    value, half = run.value(what), run.halves.get(what, math.nan)
+    return interval(value, half, "number") if value / 100 < half < math.inf else digits(value)
+
+
+def _end(packets: float) -> str:
+    """Return an end of a range that runs with different seeds have on average, in whole packets."""
+    return f"{packets:.0f}"
+
+
+def _measured(run: PacketRun) -> str:
+    """Return the mean queue and its standard deviation; of a number that these runs do not tell, that."""
+    names: dict[Literal["mean", "deviation"], str] = {"mean": "mean", "deviation": "standard deviation"}
+    known = [f"{name} {_number(run, what)}" for what, name in names.items() if run.known(what)]
+    unknown = [name for what, name in names.items() if not run.known(what)]
+    if unknown:
+        known.append(f"{listed(unknown)} not known: {MOVING if set(run.moving) & set(names) else SWINGING}")
+    return ", ".join(known)
 
 
 def _left_out(answer: PacketCheck) -> str:
@@ -413,19 +439,31 @@ def _left_out(answer: PacketCheck) -> str:
     return f" {left_out[0].upper()}{left_out[1:]}." if answer.assumptions else ""
 
 
+def _small(run: PacketRun) -> str:
+    """Return what a motion is that has a period, but is too small for an oscillation; empty where noise drives it."""
+    if run.oscillates is not False or math.isnan(run.period) or run.regular is False:
+        return ""
+    return SMALL[bool(run.regular)]
+
+
 def _queue(
-    oscillates: bool | None, low: float, high: float, mean: str = "", *, of: str = "", period: float = math.nan
+    oscillates: bool | None,
+    low: float,
+    high: float,
+    mean: str = "",
+    end: Callable[[float], str] = digits,
+    *,
+    of: str = "",
+    small: str = "",
 ) -> str:
     """Return where a queue is, and whether it oscillates there."""
-    verdict = VERDICTS[oscillates]
-    if oscillates is False and math.isfinite(period):
-        verdict = "it swings regularly, by less than half its mean"
+    verdict = small or VERDICTS[oscillates]
     if math.isnan(low):
         return verdict
     if high - low < 1:
         where = f"at {digits(0.5 * (low + high))} packets{mean}"
     else:
-        where = f"between {digits(low)} and {digits(high)} packets{mean}"
+        where = f"between {end(low)} and {end(high)} packets{mean}"
     return f"the queue{of} oscillates {where}" if oscillates else f"the queue{of} is {where}; {verdict}"
 
 

@@ -9,6 +9,7 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any, Final
 
 from ...core.units import (
+    interval,
     number,
     percent,
     precise_time,
@@ -49,17 +50,32 @@ def _share_over_seeds(mean: Interval) -> str:
     return share_over_seeds(mean.mean, mean.half)
 
 
+def _seconds_within(mean: Interval) -> str:
+    """Return a time in s, with half its interval from a hundredth of it on."""
+    return f"{_number_within(mean)} s"
+
+
+def _number_within(mean: Interval) -> str:
+    """Return a number, with half its interval from a hundredth of it on."""
+    shown = interval(mean.mean, mean.half, "number")
+    return shown if HARDLY * abs(mean.mean) < mean.half < math.inf else f"{mean.mean:.3g}"
+
+
 def little(part: float) -> str:
     """Return a small share in whole per cent: 0 % is not said of what is not."""
     return f"only {percent(part)}" if part > 0.005 else "less than 1 %"  # noqa: PLR2004  half a per cent
 
 
+HARDLY: Final = 0.01
+"""An interval of less than this part of a number is not stated beside it."""
 FORMS: Final[Mapping[str, Callable[[Any], str]]] = {
     "time": time,
     "over_seeds": _over_seeds,
     "beyond_median": _beyond_median,
     "share_over_seeds": _share_over_seeds,
     "precise": precise_time,
+    "seconds_within": _seconds_within,
+    "number_within": _number_within,
     "share": share,
     "rate": rate_text,
     "number": number,

@@ -16,8 +16,9 @@ from .scales import pace, room
 from .shapers import crossed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
+    from ...experiment.sequential import Policy
     from .lab import Lab
     from .measures import Numbers
     from .symptoms import Measured
@@ -59,15 +60,26 @@ def longer(lab: Lab, measured: Measured, *, unsettled: bool) -> float | None:
     tree = lab.record[measured.key]["scenario"]
     if lab.length is not None or lab.once(tree) or _boundless(tree) or not measured.enough:
         return None
-    further = [factor for factor in WHY.longer if factor > measured.factor]
     packets = len(measured.numbers) * measured.length.total / measured.factor * pace(tree)
-    cheap = [factor for factor in further if factor * packets <= WHY.cheap]
+    least = min(len(measured.numbers), WHY.seeds[0])
+
+    def affords(factor: float) -> bool:
+        return not lab.hopeless(tree, factor, measured.numbers, least)
+
+    return further(WHY, measured.factor, packets, affords if unsettled else lambda _: False)
+
+
+def further(policy: Policy, now: float, packets: float, affords: Callable[[float], bool]) -> float | None:
+    """
+    Return how many times as long as at first runs are made next, after `now` times; None for no longer.
+
+    All of them take so many `packets` at the first length. First that costs next to nothing, then what is afforded.
+    """
+    longer = [factor for factor in policy.longer if factor > now]
+    cheap = [factor for factor in longer if factor * packets <= policy.cheap]
     if cheap:
         return cheap[-1]
-    least = min(len(measured.numbers), WHY.seeds[0])
-    if further and unsettled and not lab.hopeless(tree, further[0], measured.numbers, least):
-        return further[0]
-    return None
+    return longer[0] if longer and affords(longer[0]) else None
 
 
 def _boundless(tree: Mapping[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -262,6 +262,10 @@ class Measured:
 
         Where all seeds are the same run, as nothing in the scenario is random, they decide nothing.
         """
-        changes = [after - before for before, after in self._halves(key)]
-        moved = interval(changes)
-        return len(set(changes)) > 1 and abs(moved.mean) > max(moved.half, MOVES * abs(number), least)
+        return moved([after - before for before, after in self._halves(key)], number, least)
+
+
+def moved(changes: Sequence[float], number: float, least: float = 0.0) -> bool:
+    """Whether a number changes by more than a tenth and `least` between the halves of runs, decidedly."""
+    mean = interval(changes)
+    return len(set(changes)) > 1 and abs(mean.mean) > max(mean.half, MOVES * abs(number), least)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from ...analysis.bands import Band, bands
+from ...analysis.bands import LEAST_SHARE, Band, bands
 from ...analysis.modes import (
     CYCLE_RATIO,
     INTERMITTENT_RATIO,
@@ -18,15 +18,17 @@ from ...analysis.modes import (
     FluctuationMode,
     fluctuation_mode,
 )
+from ...analysis.parts import in_time, moments
 from ...core._words import listed
 from ...core.errors import AnalysisError
-from ...core.intervals import student_quantile
+from ...core.intervals import Interval, mean_interval, student_quantile
 from ...core.scenario import Scenario, ScenarioLike, link_of, scenario_of
 from ...core.simulate import replicate
 from ...core.statement import Statement, state
 from ...experiment.progress import tell
 from ...experiment.sequential import MEASURED, seeds_needed
 from ..causes.scales import changed, quantities
+from ..causes.settling import further
 from ..phases import drawn, same
 
 if TYPE_CHECKING:
@@ -64,8 +66,10 @@ HARMONICS: Final = 3
 """Parts of that distance which a queue that they move shows."""
 MAX_INTERVAL_RATIO: Final = 10.0
 """Ratio of the ends of the decay rate's interval beyond which nothing is known of the mode."""
-LEAST_SHARE: Final = 0.1
-"""A band with less of the variance decides nothing; a mode in such a band is not the dominant one."""
+PERIOD_TOLERANCE: Final = 0.05
+"""Half the 95 % interval of a cycle's period, relative to it, at which more runs are not worth their time."""
+UNKNOWN_RATIO: Final = 0.5
+"""Half the interval of an amplitude ratio, relative to it, from which on it says nothing."""
 MAX_SLOW_SHARE: Final = 0.15
 """Part of the variance that may be slower than the runs can tell."""
 RIPPLE_SHARE: Final = 0.1
@@ -87,6 +91,7 @@ class MeasuredStability:
     queue_mean: float
     """Packets, over all runs."""
     queue_std: float
+    """Standard deviation over the time of a run, packets, on average."""
     runs: int
     seconds: float
     """Length of each run from when every class has begun, s; the first third is left out."""
@@ -97,11 +102,21 @@ class MeasuredStability:
     without either."""
     alike: bool = False
     """Whether all runs are the same, as nothing is drawn at random: intervals over them are too narrow."""
+    halves: Mapping[str, float] = field(default_factory=dict)
+    """Half the 95 % interval of "mean" and "deviation" of the queue (packets), and of "period" (s): the wider of those
+    over the runs and over their time; infinite for a mean that still moves."""
 
     @property
     def period(self) -> float:
         """Period of the limit cycle or of what may be one, otherwise of the mode, s; NaN without any."""
         return self.cycle if self.mode is None or math.isfinite(self.cycle) else self.mode.period
+
+    @property
+    def queue(self) -> Statement:
+        """Mean and standard deviation of the queue, with their intervals."""
+        values = {"mean": self.queue_mean, "deviation": self.queue_std}
+        known = {key: Interval(value, self.halves.get(key, 0.0), self.runs) for key, value in values.items()}
+        return state("measured.queue" if known["mean"].half < math.inf else "measured.queue-moves", **known)
 
     @property
     def reason(self) -> str:
@@ -175,7 +190,9 @@ def measured_stability(
 
 
 def _narrow(judged: MeasuredStability, tolerance: float) -> bool:
-    return judged.verdict == "oscillates" or judged.mode is None or judged.mode.decay.relative <= tolerance
+    if judged.verdict == "oscillates":
+        return judged.halves.get("period", 0.0) <= PERIOD_TOLERANCE * judged.period
+    return judged.mode is None or judged.mode.decay.relative <= tolerance
 
 
 def begun(scenario: Scenario) -> float:
@@ -237,6 +254,10 @@ class Ensemble:
         shortest = float(rtts.min()) if rtts.size else 0.1
         self.seconds = max(PILOT_SECONDS, PILOT_ROUND_TRIPS * self.rtt)
         self.sample = max(shortest / SAMPLES_PER_RTT, self.seconds / MOST_SAMPLES)
+        cost = look.departures / look.end
+        again = further(MEASURED, 1.0, FIRST_RUNS * self.seconds * cost, lambda _: False) or 1.0
+        # not so long that the samples, of which there are only so many, would be too far apart
+        self.seconds = max(self.seconds, min(again * self.seconds, MOST_SAMPLES * self.sample))
         self.more(FIRST_RUNS)
         return self.judge()
 
@@ -272,6 +293,8 @@ class Ensemble:
             wanted = slow / (1 - WARM_UP_SHARE)
         elif judged.queue_mean >= EMPTY_QUEUE_PACKETS:
             wanted = 3 * self.seconds
+        if math.isinf(judged.halves["mean"]):
+            wanted = max(wanted, 3 * self.seconds)
         wanted = max(wanted, PERIODS_OF_A_RUN * self.slow / (1 - WARM_UP_SHARE))
         left = budget - self.packets
         if wanted > 1.5 * self.seconds:
@@ -308,20 +331,36 @@ class Ensemble:
                     [band for band in every_band if _amplitude(band, deviation) >= packet], slower, deviation
                 )
                 mode = self._dominant(mode, observed, packet)
-        verdict, finding = self._verdict(mode, mean, observed)
+        halves = self._halves()
+        verdict, finding = self._verdict(mode, mean, observed, halves["deviation"])
+        period = {"oscillates": observed.cycle, "cannot tell": observed.open}.get(verdict)
+        known = _period_of(mode, period)
+        if known is not None:
+            halves["period"] = known.half
         return MeasuredStability(
             link=str(self.link),
             verdict=verdict,
             finding=finding,
             mode=mode,
             queue_mean=mean,
-            queue_std=deviation,
+            queue_std=float(self.traces.std(1).mean()),
             runs=self.runs,
             seconds=self.seconds,
             packets=self.packets,
             cycle=self._cycle_period(verdict, mode, observed),
             alike=self.runs > 1 and self.alike,
+            halves=halves,
         )
+
+    def _halves(self) -> dict[str, float]:
+        """Half the intervals of the mean queue and its deviation: the wider of those over the runs and over time."""
+        by_run = {"mean": self.traces.mean(1), "deviation": self.traces.std(1)}
+        by_time = zip(*map(moments, self.traces), strict=True)
+        halves = {
+            key: max(mean_interval(by_run[key]).half, in_time(parts).half)
+            for key, parts in zip(by_run, by_time, strict=True)
+        }
+        return halves if self._drift() is None else halves | {"mean": math.inf}
 
     @staticmethod
     def _cycle_period(verdict: Verdict, mode: FluctuationMode | None, observed: _Bands) -> float:
@@ -377,7 +416,9 @@ class Ensemble:
             return judged
         return replace(judged, finding=state("measured.wide-interval", finding=judged.finding, tolerance=tolerance))
 
-    def _verdict(self, mode: FluctuationMode | None, mean: float, observed: _Bands) -> tuple[Verdict, Statement]:
+    def _verdict(
+        self, mode: FluctuationMode | None, mean: float, observed: _Bands, half: float
+    ) -> tuple[Verdict, Statement]:
         self.slow = 0.0
         if mean < EMPTY_QUEUE_PACKETS:
             return "does not oscillate", state("measured.empty", mean=mean)
@@ -385,10 +426,12 @@ class Ensemble:
         if moved is not None:
             return "cannot tell", state("measured.moves", packets=moved)
         if mode is not None and mode.is_cycle:
-            return "oscillates", _cycle(mode.period, mode.amplitude, mode.amplitude_ratio)
+            amplitude = Interval(mode.amplitude, half * mode.amplitude / observed.deviation, self.runs)
+            return "oscillates", _cycle(_period(mode), amplitude, mode.amplitude_ratio)
         if observed.cycle is not None:
-            amplitude = _amplitude(observed.cycle, observed.deviation)
-            return "oscillates", _cycle(observed.cycle.period, amplitude, observed.cycle.amplitude_ratio)
+            scale = _amplitude(observed.cycle, 1.0)
+            amplitude = Interval(scale * observed.deviation, scale * half, self.runs)
+            return "oscillates", _cycle(_period(observed.cycle), amplitude, observed.cycle.amplitude_ratio)
         if observed.slower >= MAX_SLOW_SHARE:
             self.slow = 3 * self.seconds * (1 - WARM_UP_SHARE) / PERIODS_OF_A_RUN
             return "cannot tell", state("measured.slower-than-runs", share=observed.slower, seconds=self.seconds)
@@ -405,7 +448,7 @@ class Ensemble:
         if not between:
             self.slow = band.period
         case = "noisy-cycle" if between else "cycle-or-noise"
-        return "cannot tell", state(f"measured.{case}", period=band.period, share=band.share, ratio=_spread(ratio))
+        return "cannot tell", state(f"measured.{case}", period=_period(band), share=band.share, ratio=_spread(ratio))
 
     def _of_noise(self, mode: FluctuationMode | None, observed: _Bands) -> tuple[Verdict, Statement]:
         """Return the verdict where no band holds a cycle."""
@@ -418,11 +461,11 @@ class Ensemble:
             if len(values) > 1:
                 ratios = state("measured.ratios", low=min(values), high=max(values))
             return "does not oscillate", state("measured.no-period", period=strong[0].period, ratios=ratios)
-        period, decay = mode.period, mode.decay
+        period, decay = _period(mode), mode.decay
         ratio = mode.amplitude_ratio
         spread = _spread(ratio)
         if mode.is_cycle is False and decay.high > MAX_INTERVAL_RATIO * decay.low:
-            return "cannot tell", state("measured.decay-unknown", period=period, low=decay.low, high=decay.high)
+            return "cannot tell", state("measured.decay-unknown", period=period)
         if mode.is_cycle is False:
             return "does not oscillate", state(
                 "measured.damped-mode", period=period, decay=decay.value, low=decay.low, high=decay.high, ratio=spread
@@ -487,11 +530,26 @@ def _amplitude(band: Band, deviation: float) -> float:
     return math.sqrt(2 * band.share) * deviation
 
 
-def _cycle(period: float, amplitude: float, ratio: Estimate) -> Statement:
+def _period(motion: Band | FluctuationMode) -> Interval:
+    """Return the period of a motion with its interval, s."""
+    if isinstance(motion, Band):
+        return Interval(motion.period, motion.half, 0)
+    return Interval(motion.period, motion.period * motion.frequency.relative, motion.blocks)
+
+
+def _period_of(mode: FluctuationMode | None, band: Band | None) -> Interval | None:
+    """Return the period that is stated, with its interval: a cycle's, of the mode or else the band, or the mode's."""
+    motion = mode if band is None or (mode is not None and mode.is_cycle) else band
+    return None if motion is None else _period(motion)
+
+
+def _cycle(period: Interval, amplitude: Interval, ratio: Estimate) -> Statement:
     return state("measured.limit-cycle", period=period, amplitude=amplitude, ratio=_spread(ratio))
 
 
 def _spread(ratio: Estimate) -> Statement:
+    if not ratio.relative <= UNKNOWN_RATIO:
+        return state("measured.ratio-unknown")
     return state("measured.amplitude-ratio", value=ratio.value, low=ratio.low, high=ratio.high)
 
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ...core.accessors import presented
 from ...core.intervals import mean_interval
 from ...core.scenario import Scenario, link_of
+from ...core.series import link_trace, sample_times
 from ...core.simulate import run
 from ...core.statement import state
 from ...experiment.progress import tell
+from ...experiment.runner import parallel
 from ...experiment.sequential import STABILITY, Effort, repeat
 from ..causes.scales import Length, adapting, bits, needed, room, timed
-from ..tolerances import differ
+from ..causes.settling import LEAST_LOSS, further
+from ..causes.symptoms import MOVES, moved
+from ..tolerances import differ, margin
 from ..verdicts import judged
 from .comparison import Assumption, not_kept, one_queue_for_all
 
@@ -37,6 +41,8 @@ PART: Final = 98.0
 Trust = Literal["both", "packets", "neither"]
 Measure = Literal["mean", "deviation", "signal"]
 _MEASURES: Final[Mapping[Measure, str]] = {"mean": "queue", "deviation": "deviation", "signal": "loss"}
+_LEAST: Final[Mapping[Measure, float]] = {"mean": 1.0, "deviation": 1.0, "signal": LEAST_LOSS}
+"""Changes of no more than this do not count as moving."""
 
 
 @dataclass(frozen=True)
@@ -58,31 +64,49 @@ class PacketRun:
     oscillates: bool | None
     """None where this run does not tell."""
     period: float
-    """Period of a regular motion, s; NaN without one. One of less than half the mean queue is no oscillation."""
+    """Period of a motion that stands out, s; NaN without one. One of less than half the mean is no oscillation."""
     signal: float
     """Part of the packets that the link drops or marks."""
     timeouts: int
     lost: int
     """Packets."""
     halves: Mapping[Measure, float] = field(default_factory=dict)
-    """Half the 95 % interval of a number, by seeds and parts of the time; infinite of a time no longer than a swing."""
-    levels: Mapping[Measure, Levels] = field(default_factory=dict, repr=False)
-    """The numbers in the parts of one run's time."""
+    """Half the 95 % interval of a number, the wider of those over seeds and over parts of the time."""
+    regular: bool | None = None
+    """Whether that motion is a cycle; False for one that noise drives, None where these runs do not tell."""
+    moving: tuple[Measure, ...] = ()
+    """Numbers that changed from the first half of the time to the second, decidedly: they are on their way."""
+    swinging: tuple[Measure, ...] = ()
+    """Numbers of which even eighths of the time depend on each other: it may be no longer than a swing of theirs."""
+    in_step: tuple[Measure, ...] = ()
+    """Numbers whose interval over the time is the wider: longer runs narrow it, more seeds do not."""
     packets: int = 0
     """Packets of one run."""
     runs: int = 1
     """How many with different seeds."""
+    levels: Mapping[Measure, Levels] = field(default_factory=dict, repr=False)
+    """The numbers in the parts of one run's time."""
+    changes: Mapping[Measure, float] = field(default_factory=dict, repr=False)
+    """By how much they changed from the first half of one run's time to the second."""
+    results: tuple[Result, ...] = field(default=(), repr=False, compare=False)
 
     def value(self, what: Measure) -> float:
         """A number by its name."""
         return {"mean": self.queue_mean, "deviation": self.queue_std, "signal": self.signal}[what]
 
+    def known(self, what: Measure) -> bool:
+        """Whether a number is that of the link, within its interval, not that of the time that was looked at."""
+        wide = self.halves.get(what, 0.0) > MOVES * self.value(what)
+        return what not in self.moving and not (wide and what in self.swinging)
+
     def differs(self, what: Measure, by_law: float) -> bool | None:
-        """Whether a number differs from that of the equations; None where another run's may differ as much."""
+        """Whether a number differs from that of the equations; None where another run's may, or may not."""
         measured = self.value(what)
+        if not self.known(what):
+            return None
         half = self.halves.get(what, 0.0)
         if not differ(_MEASURES[what], measured, by_law):
-            return False
+            return None if half > margin(_MEASURES[what], measured) else False
         ends = (max(measured - half, 0.0), measured + half)
         surely = abs(measured - by_law) > half and all(differ(_MEASURES[what], end, by_law) for end in ends)
         return surely or None
@@ -164,7 +188,7 @@ class PacketCheck:
                 "differences": [str(difference) for difference in self.differences],
                 "undecided": [str(difference) for difference in self.undecided],
                 "assumptions": [str(assumption) for assumption in self.assumptions],
-                "run": {name: value for name, value in asdict(self.run).items() if name != "levels"},
+                "run": {own.name: getattr(self.run, own.name) for own in fields(self.run) if own.repr},
                 "equations": {
                     "oscillates": self.oscillates_by_law,
                     "queue_low": self.range_by_law[0],
@@ -178,18 +202,12 @@ class PacketCheck:
 
 
 def packet_run(
-    scenario: Scenario,
-    link: str,
-    packets: int = MAX_PACKETS,
-    longer: float = 1.0,
-    before: PacketRun | None = None,
-    number: int = 0,
+    scenario: Scenario, link: str, packets: int = MAX_PACKETS, longer: float = 1.0, number: int = 0
 ) -> PacketRun:
     """
     Run a scenario for as long as a link's slowest motion asks for, within so many packets, and say what its queue does.
 
-    With `longer`, for so many times as long; whether it oscillates is then known from the run `before`. Runs of another
-    `number` have another seed.
+    With `longer`, for so many times as long. Runs of another `number` have another seed.
 
     Raises
     ------
@@ -198,25 +216,18 @@ def packet_run(
     """
     import numpy as np
 
+    from ...analysis.parts import in_time
+
     tree = scenario.canonical
-    length = needed(tree, link)
-    rate = sum(
-        bits(link) / 12_000 for link in tree["link"] if any(link["name"] in flow["path"] for flow in tree["flows"])
-    )
-    entry = link_of(tree, link)
-    slow, reason = adapting(entry)
-    if slow > length.measured:
-        begins = (1 - float(entry["queue"]["initial"])) * slow  # the virtual capacity is on its way from there
-        length = replace(length, warm=max(length.warm, begins), measured=slow, reason=reason)
-    part = min(longer, packets / (length.total * rate))
-    built = Length(part * length.warm, part * length.measured, part * length.sample, length.reason)
+    length, expected = _needed(tree, link)
+    part = min(longer, packets / expected)
+    built = Length(part * length.warm, part * length.measured, min(part, 1.0) * length.sample, length.reason)
     tell(str(state("stability.packet-run", link=link, seconds=built.total)))
     seed = int(tree["scenario"]["seed"]) + number
     result = run(Scenario(timed(tree, built), origin=scenario.origin), trace_links=True, seed=seed)
     begin, end = result.window
-    times = result.traces["time"].to_numpy()
-    trace = result.traces["link_queue_packets"].sel(link=link).to_numpy()[(times >= begin) & (times <= end)]
-    oscillates, period = _oscillates(result, link, packets) if before is None else (before.oscillates, before.period)
+    trace = _queue(result, link)
+    oscillates, period = _oscillates(result, link)
     row: dict[Any, Any] = result.links.loc[link].to_dict()
     low, high = np.percentile(trace, [(100 - PART) / 2, (100 + PART) / 2])
     signal = float(row["loss"] + row["marked"])
@@ -234,76 +245,143 @@ def packet_run(
         signal=signal,
         timeouts=int(result.flows["timeouts"].sum()),
         lost=int((result.flows["drops"] + result.flows["losses"]).sum()),
-        halves={what: _half([own]) for what, own in parts.items()},
+        halves={what: in_time([own]).half for what, own in parts.items()},
+        swinging=tuple(what for what, own in parts.items() if not in_time([own]).settled),
         levels=parts,
+        changes={what: float(np.diff(_in_two(own))[0]) for what, own in parts.items()},
+        moving=tuple(what for what, own in parts.items() if _moves_in_one(own, what)),
         packets=result.departures,
+        results=(result,),
     )
+
+
+def _needed(tree: Mapping[str, Any], link: str) -> tuple[Length, float]:
+    """Return how long a run must be to say what a link's queue does, and how many packets it takes, about."""
+    length = needed(tree, link)
+    entry = link_of(tree, link)
+    slow, reason = adapting(entry)
+    if slow > length.measured:
+        begins = (1 - float(entry["queue"]["initial"])) * slow  # the virtual capacity is on its way from there
+        length = replace(length, warm=max(length.warm, begins), measured=slow, reason=reason)
+    crossed = [one for one in tree["link"] if any(one["name"] in flow["path"] for flow in tree["flows"])]
+    return length, length.total * sum(bits(one) / 12_000 for one in crossed)
 
 
 def together(runs: Sequence[PacketRun]) -> PacketRun:
     """Average runs of the same length with different seeds; the first knows whether the queue oscillates."""
+    from ...analysis.parts import in_time
+
     first, *others = runs
     if not others:
         return first
+    over_time = {what: in_time([run.levels.get(what, ()) for run in runs]) for what in _MEASURES}
 
-    def half(what: Measure) -> float:
-        by_seed = mean_interval([run.value(what) for run in runs]).half
-        return max(by_seed, _half([run.levels.get(what, ()) for run in runs]))
+    by_seed = {what: mean_interval([run.value(what) for run in runs]).half for what in _MEASURES}
 
-    count = len(runs)
+    def moves(what: Measure) -> bool:
+        changes = [run.changes[what] for run in runs if what in run.changes]
+        return bool(changes) and moved(changes, mean(lambda run: run.value(what)), _LEAST[what])
+
+    def mean(number: Callable[[PacketRun], float]) -> float:
+        return sum(map(number, runs)) / len(runs)
+
     return replace(
         first,
-        queue_mean=sum(run.queue_mean for run in runs) / count,
-        queue_std=sum(run.queue_std for run in runs) / count,
-        low=min(run.low for run in runs),
-        high=max(run.high for run in runs),
-        signal=sum(run.signal for run in runs) / count,
+        queue_mean=mean(lambda run: run.queue_mean),
+        queue_std=mean(lambda run: run.queue_std),
+        low=mean(lambda run: run.low),
+        high=mean(lambda run: run.high),
+        signal=mean(lambda run: run.signal),
         timeouts=sum(run.timeouts for run in runs),
         lost=sum(run.lost for run in runs),
-        halves={what: half(what) for what in _MEASURES},
+        halves={what: max(by_seed[what], over_time[what].half) for what in _MEASURES},
+        in_step=tuple(what for what in _MEASURES if over_time[what].half > by_seed[what]),
+        moving=tuple(what for what in _MEASURES if moves(what)),
+        swinging=tuple(what for what in _MEASURES if not over_time[what].settled),
         levels={},
-        runs=count,
+        changes={},
+        results=tuple(result for run in runs for result in run.results),
+        runs=len(runs),
     )
 
 
-def _half(runs: Sequence[Levels]) -> float:
-    """Half the interval of the mean of runs, by the parts of their time."""
-    from ...analysis.parts import in_time
-
-    spread = in_time(runs)
-    return spread.half if spread.settled else math.inf
+def _in_two(parts: Levels) -> NDArray[np.float64]:
+    """Return a number in the first half of the time and in the second."""
+    finest: NDArray[np.float64] = parts[0].reshape(2, -1).mean(axis=1)
+    return finest
 
 
-def _oscillates(result: Result, link: str, packets: int) -> tuple[bool | None, float]:
-    """Whether a queue oscillates, within so many packets, and the period of its motion, s."""
-    answer = judged(result, link, max(packets - result.departures, 0)).oscillating
+def _moves_in_one(parts: Levels, what: Measure) -> bool:
+    """Whether a number changes between the halves of one run by more than its parts do."""
+    from ...analysis.parts import FEWEST_PARTS, half
+
+    before, after = _in_two(parts)
+    pairs = [level.reshape(2, -1) for level in parts if level.size >= 2 * FEWEST_PARTS]
+    error = max(math.hypot(*map(half, pair)) for pair in pairs)
+    number = abs(before + after) / 2
+    return bool(abs(after - before) > max(error, MOVES * number, _LEAST[what]))
+
+
+def _oscillates(result: Result, link: str, packets: float = 0) -> tuple[bool | None, float]:
+    """Whether a queue oscillates, within so many packets more, and the period of its motion, s."""
+    answer = judged(result, link, packets).oscillating
     if answer is None or not answer.decided:
         return None, math.nan
     return answer.holds, math.nan if answer.oscillation is None else answer.oscillation.period
+
+
+def _verdict(runs: PacketRun, packets: int) -> PacketRun:
+    """
+    Say whether the queue of some runs oscillates, for which so many packets may be added, and whether it is a cycle.
+
+    A motion that noise drives through a damped mode has a period, too, but its amplitude comes and goes: it is no
+    oscillation, however large it is (`analysis.bands`).
+    """
+    import numpy as np
+
+    from ...analysis.bands import LEAST_SHARE, bands
+
+    if not runs.results:
+        return runs
+    oscillates, period = _oscillates(runs.results[0], runs.link, packets)
+    others = {_oscillates(result, runs.link)[0] for result in runs.results[1:]} - {None}
+    if others - {oscillates} or not runs.known("mean"):
+        oscillates = None
+    if math.isnan(period):
+        return replace(runs, oscillates=oscillates, period=period)
+    first = runs.results[0]
+    traces = [_queue(result, runs.link) for result in runs.results]
+    size = min(map(len, traces))
+    every_band, _ = bands(np.array([trace[:size] for trace in traces]), float(first.traces.attrs["interval"]))
+    cycles = [band.is_cycle for band in every_band if band.share >= LEAST_SHARE]
+    regular = True if any(cycles) else None if None in cycles or not cycles else False
+    oscillates = False if regular is False else oscillates
+    return replace(runs, oscillates=oscillates, period=period, regular=regular)
+
+
+def _queue(result: Result, link: str) -> NDArray[np.float64]:
+    """The samples of a link's queue after the warm-up, packets."""
+    begin, end = result.window
+    times = sample_times(result)
+    return link_trace(result, link, "queue_packets")[(times >= begin) & (times <= end)]
 
 
 def _levels(result: Result, link: str, signal: float) -> dict[Measure, Levels]:
     """The mean queue, its deviation and the part of packets dropped or marked in the parts of a run's time."""
     import numpy as np
 
-    from ...analysis.parts import PARTS, levels
+    from ...analysis.parts import PARTS, levels, moments
 
     begin, end = result.window
-    traces = result.traces.sel(link=link)
-    inside = traces.isel(time=(traces["time"] >= begin) & (traces["time"] <= end))
-    signals = np.diff((inside["link_drops"] + inside["link_marks"]).to_numpy().astype(np.float64))
-    queue = inside["link_queue_packets"].to_numpy().astype(np.float64)[1:]
-    rows = np.array([queue, queue**2, signals])
-    if rows.shape[1] < PARTS:
+    times = sample_times(result)
+    counted = link_trace(result, link, "drops") + link_trace(result, link, "marks")
+    signals = np.diff(counted[(times >= begin) & (times <= end)])
+    if signals.size < PARTS:
         return {}
-    parts = np.array([part.mean(axis=1) for part in np.array_split(rows, PARTS, axis=1)]).T
+    mean, deviation = moments(_queue(result, link)[1:])
+    parts = np.array([[part.mean() for part in np.array_split(signals, PARTS)]])
     lost = float(signals.mean()) or 1.0
-    numbers: dict[Measure, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
-        "mean": lambda of: of[0],
-        "deviation": lambda of: np.sqrt(np.maximum(of[1] - of[0] ** 2, 0.0)),
-        "signal": lambda of: of[2] * signal / lost,
-    }
-    return {what: levels(number, parts) for what, number in numbers.items()}
+    return {"mean": mean, "deviation": deviation, "signal": levels(lambda of: of[0] * signal / lost, parts)}
 
 
 def _lasting(scenario: Scenario) -> tuple[Scenario, tuple[str, ...]]:
@@ -320,8 +398,8 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
     """
     Put packet runs beside an answer of the equations, and say which to trust.
 
-    One run is enough where they agree. A number in which they differ rests on several seeds, where all their runs
-    together need no more than so many packets.
+    The runs are made longer while a number that is stated moves, or they are no longer than its swing, and more where
+    the two may differ, as long as all of them together need no more than so many packets.
 
     Raises
     ------
@@ -334,25 +412,39 @@ def packet_check(answer: Answer, packets: int = MAX_PACKETS) -> PacketCheck:
     one_queue_for_all(of)
     link = of.equations.links[0] if of.equations.links else str(of.scenario.canonical["link"][0]["name"])
     scenario, without = _lasting(of.scenario)
-    first = packet_run(scenario, link, packets)
-    runs = {STABILITY.first.longer: [first]}
+    _, each = _needed(scenario.canonical, link)
+    seeds = STABILITY.seeds[0] if STABILITY.seeds[0] * each <= packets else 1
+    most = packets
+    longer = STABILITY.first.longer
+    if each > packets >= MAX_PACKETS:  # one run that is as long as it has to be may take more; then all of it at once
+        most = int(STABILITY.single)
+        longer = max(most / each, longer)
+    runs: dict[float, list[PacketRun]] = {}
 
-    def trial(effort: Effort) -> PacketCheck:
+    def trial(effort: Effort) -> PacketRun:
         alike = runs.setdefault(effort.longer, [])
-        while len(alike) < effort.seeds:
-            alike.append(packet_run(scenario, link, packets, effort.longer, first, len(alike)))
-        return _beside(answer, together(alike), without)
+        missing = range(len(alike), effort.seeds)
+        alike += parallel(lambda number: packet_run(scenario, link, most, effort.longer, number), missing)
+        return together(alike)
 
-    def more(now: Effort, check: PacketCheck) -> Effort | None:
-        apart = any(item.what != "oscillates" for item in check.differences)
-        if not check.run.enough or not (check.undecided or (apart and now.seeds == 1)):
+    def more(now: Effort, measured: PacketRun) -> Effort | None:
+        if not measured.enough:
             return None
-        swings = {what for what, half in check.run.halves.items() if math.isinf(half)}
-        moving = any(item.what in swings for item in check.undecided)
-        greater = STABILITY.more(now, moving=moving)
-        return next((one for one in greater if one.seeds * one.longer * first.packets <= packets), None)
+        once = now.seeds * each
+        open_ = _beside(answer, measured, without).undecided
+        unsettled = bool(measured.moving or measured.swinging) or any(own.what in measured.in_step for own in open_)
+        if now.seeds == 1:  # another length is as much as all others together: the longest one at once
+            long = [factor for factor in STABILITY.longer if factor * once <= most]
+            return Effort(1, long[-1]) if (unsettled or open_) and long and long[-1] > now.longer else None
+        longer = further(STABILITY, now.longer, once, lambda factor: unsettled and factor * once <= packets)
+        if longer:
+            return Effort(now.seeds, longer)
+        often = STABILITY.seeds[-1]
+        more_seeds = open_ and now.seeds < often and often * now.longer * each <= packets
+        return Effort(often, now.longer) if more_seeds else None
 
-    return repeat(STABILITY.first, trial, more)
+    measured = repeat(Effort(seeds, longer), trial, more)
+    return _beside(answer, _verdict(measured, packets), without)
 
 
 def _beside(answer: Answer, measured: PacketRun, without: tuple[str, ...]) -> PacketCheck:
@@ -374,7 +466,7 @@ def _beside(answer: Answer, measured: PacketRun, without: tuple[str, ...]) -> Pa
     followed = (not by_law or moves) and not of.neutral
     if not followed:  # the equilibrium is neutral, or unstable and the way from it was not computed
         span, mean, std = (math.nan, math.nan), math.nan, math.nan
-    if by_law and measured.oscillates is False and math.isnan(measured.period) and measured.queue_std > std / 2 > 0:
+    if by_law and measured.oscillates is False and not measured.regular and measured.queue_std > std / 2 > 0:
         measured = replace(measured, oscillates=None)  # it moves as much, if without a period that stands out
     swinging = bool(by_law)
     if beside is not None:
@@ -389,7 +481,7 @@ def _beside(answer: Answer, measured: PacketRun, without: tuple[str, ...]) -> Pa
         signal = large.lost(link)
     differences = []
     # a regular swing by less than half the mean is no oscillation by its predicate, but none that is missing either
-    swings = bool(by_law) and measured.oscillates is False and math.isfinite(measured.period)
+    swings = bool(by_law) and measured.oscillates is False and bool(measured.regular)
     compared: list[str] = []
     if by_law is not None and measured.oscillates is not None and not swings:
         compared.append("oscillates")

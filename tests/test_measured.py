@@ -482,6 +482,10 @@ def test_numbers_of_an_ensemble_have_their_intervals() -> None:
     still.runs, still.seconds, still.sample, still.rtt = 4, 100.0, 0.1, 0.08
     still.traces = np.array([[10.0], [40.0], [20.0], [30.0]]) + np.random.default_rng(1).normal(size=(4, 900))
     assert still.judge().queue_std == pytest.approx(1.0, rel=0.1)
+    # in step: runs agree with each other on what the next part of the time has otherwise
+    together = np.repeat(np.random.default_rng(2).normal(20.0, 5.0, size=(1, 90)), 10, axis=1)
+    still.traces = np.repeat(together, 4, axis=0) + 0.01 * still.traces
+    assert still.judge().halves["mean"] > 0.5
     assert 0 < measured.halves["period"] < 0.06 * measured.period
     assert measured.json()["halves"]["mean"] == measured.halves["mean"]
     rough = replace(measured, queue_mean=50.0, queue_std=20.0, halves={"mean": 4.0, "deviation": 0.01})

@@ -375,7 +375,7 @@ def test_the_queue_of_one_flow_is_not_that_of_all() -> None:
         packet_check(answer, 1000)
     with pytest.raises(ac.AnalysisError, match="have the queue of one flow of 20"):
         discrepancy(answer.of, SimpleNamespace(link="bottleneck"))  # type: ignore[arg-type]  # of any measurement
-    moving = replace(answer, large_signal=SimpleNamespace(settles=False, swing="the queue oscillates", period=math.nan))  # type: ignore[arg-type]
+    moving = replace(answer, large_signal=SimpleNamespace(settles=False, swing="the queue oscillates", period=math.nan))
     if not answer.of.stable:
         assert moving.sentence.startswith("Unstable: each flow's queue oscillates")
 
@@ -511,7 +511,7 @@ def test_numbers_of_short_runs_are_measured_until_they_stand_still() -> None:
         run = run_of(aqm)
         assert run.runs >= 3
         for what, truth in (("mean", mean), ("deviation", deviation)):
-            assert abs(run.value(what) - truth) <= max(run.halves[what], truth / 100) or not run.known(what)  # type: ignore[arg-type]
+            assert abs(run.value(what) - truth) <= max(run.halves[what], truth / 100) or not run.known(what)
         assert run.known("mean"), aqm
         assert abs(run.queue_mean / mean - 1) < 0.1, aqm
 

@@ -309,15 +309,22 @@ def other(device: str, form: Other) -> list[str]:
     elif form.theory is None:
         word = "  rounded otherwise, and not checked on its own"
     else:
-        verdict = "meets" if form.meets else "DOES NOT MEET"
-        word = (
-            f"  rounded otherwise; checked by the stability engine alone, on the same grid: {verdict} the demands "
-            f"(gain {_db(form.theory.gain.gain)}, phase {_degrees(form.theory.phase.phase)}, longest mean delay "
-            f"{show('rtt', form.theory.wait.wait)})"
-            if form.theory.places
-            else "  rounded otherwise, and the stability engine finds no equilibrium"
-        )
+        word = f"  rounded otherwise{_otherwise(form.theory, meets=form.meets)}"
     return [*head, word, ""]
+
+
+def _otherwise(theory: Check, *, meets: bool) -> str:
+    """Return what the stability engine says of a setting that is rounded otherwise: margins only of a stable one."""
+    if not theory.places:
+        return ", and the stability engine finds no equilibrium"
+    verdict = "meets" if meets else "DOES NOT MEET"
+    unstable = next((place for place in theory.places if not place.stable), None)
+    found = f"gain {_db(theory.gain.gain)}, phase {_degrees(theory.phase.phase)}"
+    found = found if unstable is None else f"unstable{at(unstable.point)}"
+    return (
+        f"; checked by the stability engine alone, on the same grid: {verdict} the demands ({found}, longest mean "
+        f"delay {show('rtt', theory.wait.wait)})"
+    )
 
 
 def _margins(check: Check) -> list[str]:
@@ -400,13 +407,10 @@ def _missing(tuned: Tuned) -> list[str]:
     lines = []
     near = tuned.nearest
     if near is not None:
-        verdict = "stable" if near.stable else "unstable"
-        lines += [
-            f"the nearest setting is {verdict}{at(near.point)}: gain {_db(near.gain)}, phase "
-            f"{_degrees(near.phase)}, "
-            f"delay margin {_time(near.delay)}, mean delay {show('rtt', near.wait)}",
-            "",
-        ]
+        said = f"the nearest setting is {'stable' if near.stable else 'unstable'}{at(near.point)}: "
+        if near.stable:  # an unstable loop has no margins
+            said += f"gain {_db(near.gain)}, phase {_degrees(near.phase)}, delay margin {_time(near.delay)}, "
+        lines += [f"{said}mean delay {show('rtt', near.wait)}", ""]
     if tuned.compromises:
         how = "each alone; found by bisection at the corners of the range"
         lines += [f"what to give up ({how if tuned.queue is None else 'by its packet runs'}):"]

@@ -160,11 +160,15 @@ def _sentence(scenario: Any, disagreement: dict[str, Any], lab: dict[str, tuple[
     if (
         disagreement["measure"] not in TOLERANCES
         or disagreement["engine"] != "fluid"
-        or disagreement["cause"] == "cannot-tell"
+        or (disagreement["cause"] == "cannot-tell" and not disagreement["one_of"])
     ):
         return wrong  # periods and mean fields have no second opinion here
     before = _tried(scenario, disagreement, "chance", lab)
-    return wrong if before is None else wrong + _cause(scenario, disagreement, lab, before)
+    if before is None:
+        return wrong
+    for key in disagreement["one_of"] or [disagreement["cause"]]:  # of several each is to close it
+        wrong += _cause(scenario, disagreement | {"cause": key}, lab, before)
+    return wrong
 
 
 def _cause(
@@ -330,9 +334,9 @@ def _linux_spacing(tree: Tree) -> bool:
     return changed
 
 
-def _four(text: str) -> str:
+def _times(text: str, times: int) -> str:
     number, unit = text.split()
-    return f"{4 * float(number):.12g} {unit}"
+    return f"{times * float(number):.12g} {unit}"
 
 
 PER_PACKET = {
@@ -356,8 +360,8 @@ def _even(tree: Tree) -> bool:
     return bool(there)
 
 
-def _grown(flows: bool) -> Callable[[Tree], bool]:
-    """Four times the link, with four times as many flows or as large windows."""
+def _grown(flows: bool, times: int = 4) -> Callable[[Tree], bool]:
+    """So many times the link, with as many times the flows or as large windows."""
 
     def apply(tree: Tree) -> bool:
         kinds = {flow["traffic"]["kind"] for flow in tree["flows"]}
@@ -368,20 +372,20 @@ def _grown(flows: bool) -> Callable[[Tree], bool]:
                 return False
             if not flows and link.get("loss", "none") != "none":
                 return False
-            link["rate"] = _four(link["rate"])
+            link["rate"] = _times(link["rate"], times)
             for key, value in link["queue"].items():
                 if isinstance(value, str) and re.fullmatch(r"[0-9.e+-]+ (packets?|[kM]?B)", value):
-                    link["queue"][key] = value if key in ("mean_packet", "max_packet") else _four(value)
+                    link["queue"][key] = value if key in ("mean_packet", "max_packet") else _times(value, times)
                 elif key in PER_PACKET.get(link["queue"]["aqm"], ()) and isinstance(value, float):
-                    link["queue"][key] = value / 4
+                    link["queue"][key] = value / times
         for flow in tree["flows"]:
             if flows:
-                flow["count"] *= 4
+                flow["count"] *= times
             elif flow["traffic"]["kind"] != "bulk":
-                flow["traffic"]["rate"] = _four(flow["traffic"]["rate"])
+                flow["traffic"]["rate"] = _times(flow["traffic"]["rate"], times)
             for key in () if flows else ("access_rate", "max_window", "receive_buffer", "access_buffer"):
                 if flow.get(key, "unlimited") != "unlimited" and isinstance(flow[key], str):
-                    flow[key] = _four(flow[key])
+                    flow[key] = _times(flow[key], times)
         return True
 
     return apply
@@ -399,5 +403,6 @@ REMOVED: dict[str, Callable[[Tree], bool]] = {
     "empty-queue": _linux_spacing,
     "small-windows": _grown(flows=False),
     "flows": _grown(flows=True),
+    "more-flows": _grown(flows=True, times=16),
 }
 """What is taken away, by the vocabulary; each says whether it was there."""

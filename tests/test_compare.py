@@ -31,6 +31,7 @@ from ackclock.questions.compare.evidence import (
     begins_to_swing,
     by_chance,
     fluctuations,
+    swings_more,
 )
 from ackclock.questions.compare.experiments import Experiments, _brief, _Packets, cause_words, longer
 from ackclock.questions.compare.values import Lines
@@ -89,7 +90,7 @@ def check(disagreement: Any) -> None:
         assert "cause not found" in disagreement.sentence
         return
     if disagreement.explanation.key == "cannot-tell":
-        why = "(about \\d+ runs would tell|more than 1000 runs would be needed|M packets|varies by as much)"
+        why = "(about \\d+ runs would tell|more than 1000 runs would be needed|M packets|varies by as much|told apart)"
         assert re.search(rf"cannot tell .*{why}", disagreement.sentence)
         return
     last = next(part for part in tried if part.key == disagreement.explanation.key)
@@ -411,9 +412,75 @@ def test_an_experiment_that_takes_minutes_is_named_and_not_run(monkeypatch: pyte
     monkeypatch.setattr(experiments, "_tried", tried)
     answer = experiments.of("queue", "shared", "fluid")
     assert answer.key == "cannot-tell"
-    said = r"not tried, as it would take up to \d+ M packets: .*; with windows 4 times as large; with 4 times as many"
+    said = r"not tried, as it would take up to \d+ M packets: .*; with 4 times as many flows; with windows 4 times"
     assert re.search(said, cause("queue", answer))
     assert trials == ["chance"]
+
+
+def _judged(packets: dict[str, tuple[float, ...]], monkeypatch: pytest.MonkeyPatch, measure: str = "queue") -> Any:
+    """The explanation where packets say 60 and the equations 100, and in experiments what is given."""
+    values: dict[tuple[str, str], dict[str, float]] = {(measure, "shared"): {"packet": 60.0, "fluid": 100.0}}
+    experiments = Experiments(Comparison(ac.loads(MANY_FLOWS), values=values))
+
+    def tried(ablated: Ablated, *_: object) -> Tried:
+        packet, other, *queues = packets.get(ablated.key, packets.get("else", (60.0, 100.0)))
+        each = Tried(ablated.key, ablated.change.cause, ablated.change.done, packet, 0.5, other, 8)
+        return replace(each, queue=queues[0], other_queue=queues[1]) if queues else each
+
+    monkeypatch.setattr(experiments, "_tried", tried)
+    return experiments.of(measure, "shared", "fluid")
+
+
+def test_what_experiments_do_not_separate_is_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ "The cause is the size of the windows", the first that was tried: more flows had closed it as well."""
+    both = {"flows": (390.0, 400.0), "small-windows": (380.0, 400.0)}
+    answer = _judged(both, monkeypatch)
+    assert (answer.key, [trial.key for trial in answer.one_of]) == ("cannot-tell", ["flows", "small-windows"])
+    assert cause("queue", answer) == (
+        "cannot tell the cause: each of these closes it, so that they cannot be told apart: the number of flows, 40 "
+        "(with 4 times as many flows: 400 and 390 packets); small windows (with windows 4 times as large: 400 and 380 "
+        "packets)"
+    )
+    part = _judged(
+        {"flows": (300.0, 400.0), "more-flows": (1200.0, 1600.0), "small-windows": (300.0, 400.0)}, monkeypatch
+    )
+    assert (part.key, part.part, len(part.one_of)) == ("cannot-tell", True, 2)
+    assert "a part of the difference goes without each of these" in cause("queue", part)
+    one = _judged(both | {"small-windows": (250.0, 400.0)}, monkeypatch)
+    assert (one.key, one.one_of) == ("flows", ())
+
+
+def test_more_flows_are_tried_where_some_are_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve Reno flows over RED: four times as many leave three quarters of it, 16 times as many a seventh."""
+    answer = _judged({"flows": (280.0, 400.0), "more-flows": (1500.0, 1600.0)}, monkeypatch)
+    assert answer.key == "more-flows"
+    assert "the cause is the number of flows, 40 (with 16 times as many flows: 1600 and 1500" in cause("queue", answer)
+    # none are tried where the first have closed it, or have made nothing better
+    assert "more-flows" not in {trial.key for trial in _judged({"flows": (390.0, 400.0)}, monkeypatch).tried}
+    assert "more-flows" not in {trial.key for trial in _judged({"flows": (240.0, 400.0)}, monkeypatch).tried}
+    # the same link once more
+    few, more = (next(a for a in ABLATIONS if a.key == key) for key in ("flows", "more-flows"))
+    tree = ac.loads(MANY_FLOWS).canonical
+    twice = few.change(ac.Scenario(few.change(tree)).canonical)
+    assert ac.Scenario(more.change(tree)).canonical == ac.Scenario(twice).canonical
+    assert more.after == "flows"
+
+
+def test_a_queue_that_swings_more_in_both_engines_is_not_a_cause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    Ten CUBIC flows over RED, with 26 and 14 packets of 31 and 33: larger windows make both swing more.
+
+    Of their mean queues the engines are then still as far apart.
+    """
+    now = (14.0, 25.7, 33.3, 30.7)
+    larger, more = (61.9, 70.3, 97.9, 70.3), (82.1, 103.2, 130.2, 123.0)
+    packets = {"else": now, "small-windows": larger, "flows": more}
+    answer = _judged(packets, monkeypatch, "deviation")
+    assert answer.key == "flows", cause("deviation", answer)
+    before, windows = (Tried("", "", "", p, 0.1, e, 8, q, other_queue=o) for p, e, q, o in (now, larger))
+    assert swings_more(windows, before)
+    assert not swings_more(replace(windows, packet=12.0), before), "a queue that swings less than before"
+    assert not swings_more(replace(windows, queue=63.0), before), "as large a part of it in both engines"
 
 
 def test_windows_of_hundreds_of_packets_are_not_called_small() -> None:
@@ -523,9 +590,7 @@ def test_without_a_cause_it_says_so() -> None:
         if (disagreement.measure, disagreement.engine) == ("loss", "fluid")
     ]
     assert disagreement.explanation.key == "not-found"
-    said = (
-        r"cause not found \(tried in vain: with an ACK for each packet; with windows 4 times .*; two of these at once"
-    )
+    said = r"cause not found \(tried in vain: with an ACK for each packet; with 4 times .*; two of these at once"
     assert re.search(said, disagreement.sentence), disagreement.sentence
 
 

@@ -158,6 +158,10 @@ def cause(measure: str, explanation: Explanation) -> str:
             if tried or explanation.unaffordable or explanation.key == "not-found"
             else _open(measure, now)
         )
+    if explanation.one_of:
+        each = "; ".join(f"{trial.cause} ({trial.done}: {_values(measure, trial)})" for trial in explanation.one_of)
+        what = "a part of the difference goes without each of these" if explanation.part else "each of these closes it"
+        return f"cannot tell the cause: {what}, so that they cannot be told apart: {each}"
     named = explanation.named
     values = f"{named.done}{'' if explanation.key == 'cannot-tell' else ':'} {_values(measure, named)}"
     if explanation.key == "cannot-tell":

@@ -32,8 +32,9 @@ def compare(
     An engine that cannot represent it says why. Where a measure differs by more than `TOLERANCES` from the packet
     engine, the cause is sought by experiment: first with other seeds, then in both engines with one thing at a time
     removed that the equations may leave out (`questions.compare.ablations`). An ablation that closes the difference
-    names its cause. One that leaves at most seven tenths of it names a part of the cause. If the seeds spread by as
-    much as an ablation changes, the answer is "cannot tell"; if no ablation changes enough, "cause not found".
+    names its cause. One that leaves at most seven tenths of it names a part of the cause. If several do so, or the
+    seeds spread by as much as an ablation changes, the answer is "cannot tell"; if no ablation changes enough, "cause
+    not found". Where more flows lessen a difference and do not close it, more still are tried.
 
     Parameters
     ----------

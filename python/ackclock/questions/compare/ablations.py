@@ -20,6 +20,8 @@ from ..causes.scales import quantities
 
 FACTOR: Final = 4
 """How many times as large windows, or as many flows, are tried."""
+MORE_FLOWS: Final = FACTOR**2
+"""How many times as many flows are tried where fewer lessen a difference and do not close it."""
 _RED: Final = ("red", "adaptive-red", "auto-tuning-red", "ap-red", "st-red", "wred")
 GAINS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("drop-tail", "threshold", "codel", "pie", "pi2", "blue", "avq"), ()),
@@ -48,6 +50,8 @@ class EngineAblation:
     """Maps a canonical scenario; None where the thing is not there."""
     idle: bool = False
     """Whether it acts where links are idle at times only, and is not tried on others."""
+    after: str = ""
+    """Another one of the same thing, after which it is tried where that lessens a difference and does not close it."""
 
     def of(self, cause: str) -> Ablation:
         """Return the ablation, with its cause in the words that fit a scenario."""
@@ -164,12 +168,13 @@ def _has_windows(tree: Tree) -> bool:
     return "bulk" in kinds and kinds <= {"bulk", *_OFFERED} and lossless
 
 
-def scaled(flows: bool) -> Callable[[Tree], Tree | None]:
+def scaled(flows: bool, times: int = FACTOR) -> Callable[[Tree], Tree | None]:
     """
-    The same link `FACTOR` times as large, with as many more flows, or with windows as much larger.
+    The same link so many times as large, with as many more flows, or with windows as much larger.
 
     Its load stays the same: what is sent at a rate grows with it, and where something cannot grow there is no such
-    scenario.
+    scenario. With more flows the equations say the same as before, of larger queues: they have averages of windows that
+    are as large as they were. With larger windows they may say something else.
     """
 
     def apply(tree: Tree) -> Tree | None:
@@ -184,40 +189,45 @@ def scaled(flows: bool) -> Callable[[Tree], Tree | None]:
             gains = GAINS.get(link["queue"]["aqm"])
             if gains is None or link.get("policer", "none") != "none":
                 return None
-            link["rate"] = _times(link["rate"])
+            link["rate"] = _times(link["rate"], times)
             if isinstance(link.get("shaper"), Mapping):
                 return None
-            link["queue"] = {key: _grown(key, value, gains) for key, value in link["queue"].items()}
+            link["queue"] = {key: _grown(key, value, gains, times) for key, value in link["queue"].items()}
         for flow in changed["flows"]:
             if flows:
-                flow["count"] = FACTOR * int(flow["count"])
+                flow["count"] = times * int(flow["count"])
                 continue
             if flow["traffic"]["kind"] in _OFFERED:
-                flow["traffic"]["rate"] = _times(flow["traffic"]["rate"])
+                flow["traffic"]["rate"] = _times(flow["traffic"]["rate"], times)
             for key in ("access_rate", "max_window", "receive_buffer", "access_buffer"):
                 if isinstance(flow.get(key), str) and flow[key] != "unlimited":
-                    flow[key] = _times(flow[key])
+                    flow[key] = _times(flow[key], times)
         return changed
 
     return apply
 
 
-def _times(text: str) -> str:
-    """A quantity `FACTOR` times as large."""
+def _times(text: str, times: int) -> str:
+    """A quantity so many times as large."""
     number, unit = text.split(maxsplit=1)
-    return f"{FACTOR * float(number):.12g} {unit}"
+    return f"{times * float(number):.12g} {unit}"
 
 
-def _grown(key: str, value: Any, gains: Sequence[str]) -> Any:
-    """A parameter of a queue in a link `FACTOR` times as large: sizes grow, weights and gains per packet shrink."""
+def _grown(key: str, value: Any, gains: Sequence[str], times: int) -> Any:
+    """A parameter of a queue in a link so many times as large: sizes grow, weights and gains per packet shrink."""
     if key in ("mean_packet", "max_packet"):
         return value
     if isinstance(value, str) and value[:1].isdigit():
         _, kind = _core.quantity(value)
-        return value if kind in ("time", "frequency") else _times(value)
+        return value if kind in ("time", "frequency") else _times(value, times)
     if key in gains and isinstance(value, int | float) and not isinstance(value, bool):
-        return value / FACTOR
+        return value / times
     return value
+
+
+def _more_flows(key: str, times: int, after: str = "") -> EngineAblation:
+    change = scaled(flows=True, times=times)
+    return EngineAblation(key, "the small number of flows", f"with {times} times as many flows", change, after=after)
 
 
 ABLATIONS: Final = (
@@ -251,7 +261,8 @@ ABLATIONS: Final = (
         _spares_nothing,
         idle=True,
     ),
+    _more_flows("flows", FACTOR),
+    _more_flows("more-flows", MORE_FLOWS, after="flows"),
     EngineAblation("small-windows", "small windows", f"with windows {FACTOR} times as large", scaled(flows=False)),
-    EngineAblation("flows", "the small number of flows", f"with {FACTOR} times as many flows", scaled(flows=True)),
 )
 """In the order in which they are named."""

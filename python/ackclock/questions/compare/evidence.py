@@ -52,6 +52,8 @@ class Tried:
     """Half the 95 % interval of the packets' mean over parts of the time: seeds may all do the same."""
     seconds: float = math.nan
     """Measured time, s, where it is longer than at first."""
+    other_queue: float = math.nan
+    """Mean queue of the equations where the measure is its standard deviation, packets."""
 
     @property
     def spread(self) -> float:
@@ -118,6 +120,8 @@ class Explanation:
     """The evidence: first with nothing taken away, then each experiment."""
     named: Tried | None = None
     """The experiment that shows the cause, a part of it, or what may be the cause."""
+    others: tuple[Tried, ...] = ()
+    """Experiments that close as much of it with something else, so that none of these things is the cause for sure."""
     fluctuations: tuple[float, float] | None = None
     """
     Standard deviation of the packets' queue as a part of its mean, with many and with few flows, where the cause, or a
@@ -130,6 +134,11 @@ class Explanation:
     """
     solved_by: str = ""
     """Engine that the experiments were made with, in place of one that says the same."""
+
+    @property
+    def one_of(self) -> tuple[Tried, ...]:
+        """The experiments that close it with different things, which they cannot tell apart; empty where one does."""
+        return () if self.named is None or not self.others else (self.named, *self.others)
 
 
 @dataclass(frozen=True)
@@ -160,6 +169,7 @@ class Disagreement:
             "other": self.other,
             "cause": self.explanation.key,
             "part": self.explanation.part,
+            "one_of": [trial.key for trial in self.explanation.one_of],
             "evidence": [tried.json() for tried in self.explanation.tried],
             "sentence": self.sentence,
         }
@@ -234,6 +244,19 @@ def begins_to_swing(trial: Tried, before: Tried) -> bool:
     if math.isnan(trial.queue) or before.other > PART * before.packet:
         return False
     return trial.other / trial.queue > PART * before.packet / before.queue
+
+
+def swings_more(trial: Tried, before: Tried) -> bool:
+    """
+    Return whether a queue only moves more in both engines than it did in either, so that they seem less far apart.
+
+    Of the mean queue of each engine they are then nearly as far apart as before: larger windows make a queue less
+    stable, and what the packets lack, or have alone, is small beside a violent oscillation.
+    """
+    if math.isnan(trial.queue) or min(trial.packet, trial.other) <= max(before.packet, before.other):
+        return False
+    now, then = (abs(each.other / each.other_queue - each.packet / each.queue) for each in (trial, before))
+    return now > MAX_SHARE_LEFT * then
 
 
 def changes(measure: str, trial: Tried, before: Tried) -> bool:

@@ -30,6 +30,7 @@ from .evidence import (
     changes,
     fluctuations,
     moving,
+    swings_more,
     whole,
 )
 
@@ -37,7 +38,7 @@ TRACED: FlowTraces = 50
 """Flows of each class whose windows are averaged in the picture."""
 SMALL: Final = 20.0
 """Windows of more packets are not called small."""
-LINK_TWICE: Final = "small-windows+flows"
+LINK_TWICE: Final = "flows+small-windows"
 """A link is made larger in one way only."""
 PACKET: Final = 12_000
 """bit."""
@@ -98,6 +99,7 @@ class Experiments:
         self._present = Ablated("chance", Change(self._base, "chance", "with other seeds"))
         tried = [ablation for ablation in ABLATIONS if not (ablation.idle and _busy(comparison))]
         self._idle = {trial.key for trial in tried if trial.idle}
+        self._after = {trial.key: trial.after for trial in tried if trial.after}
         self._ablations = {trial.key: trial.of(cause_words(comparison, trial)) for trial in tried}
         self._ablated = applied(self._ablations.values(), self._base)
         self._packets: dict[tuple[str, float], list[_Packets]] = {}
@@ -159,21 +161,39 @@ class Experiments:
         )
 
     def _cause(self, measure: str, of: str, engine: str, now: Tried, size: float) -> Explanation:
-        """Take away one thing at a time from a difference that other seeds have too, then two."""
+        """
+        Take away one thing at a time from a difference that other seeds have too, then two.
+
+        All single things are taken away, also after one of them has closed it: several may.
+        """
         costs = {ablation.key: self._cost(ablation, _FEWEST) for ablation in self._ablated}
         large = {key: cost for key, cost in costs.items() if cost > COMPARE.packets}
         small = [ablation for ablation in self._ablated if ablation.key not in large]
 
-        def judge(candidate: Ablated) -> tuple[Verdict, _Pair] | None:
-            pair = self._with_effort(candidate, measure, of, engine, longer=not math.isnan(now.seconds))
-            return None if pair is None else (_verdict(measure, candidate.key, pair, size), pair)
+        judged: dict[str, tuple[Verdict, _Pair]] = {}
 
-        search: Search[_Pair] = take_away(small, judge, Search())
+        def judge(candidate: Ablated) -> tuple[Verdict, _Pair] | None:
+            if candidate.key in self._after:
+                verdict, few = judged.get(self._after[candidate.key], (Verdict.REMOVES, None))
+                if verdict is Verdict.REMOVES or few is None or (few.apart / few.now.apart) ** 2 > MAX_SHARE_LEFT:
+                    return None  # closed, or four times as many once more would leave too much
+                if fluctuations(few.ablated, few.now, part=True):
+                    return None  # it is known by how they shrink
+            pair = self._with_effort(candidate, measure, of, engine, longer=not math.isnan(now.seconds))
+            if pair is None:
+                return None
+            judged[candidate.key] = _verdict(measure, candidate.key, pair, size), pair
+            return judged[candidate.key]
+
+        search: Search[_Pair] = take_away(small, judge, Search(), alternatives=True)
         if search.open:
-            single = [self._ablations[ablation.key] for ablation in small if ablation.key not in self._idle]
+            single = [
+                self._ablations[ablation.key] for ablation in small if ablation.key not in (*self._idle, *self._after)
+            ]
             joint = (pair for pair in pairs(single, self._base) if pair.key != LINK_TWICE)
             take_away((ablation for ablation in joint if self._cost(ablation) <= COMPARE.packets), judge, search)
-        return _explanation(search, now, large | self._refused)
+        wanted = {key: cost for key, cost in large.items() if key not in self._after}
+        return _explanation(search, now, wanted | self._refused, self._after)
 
     def _with_effort(self, ablated: Ablated, measure: str, of: str, engine: str, *, longer: bool) -> _Pair | None:
         """
@@ -237,9 +257,11 @@ class Experiments:
         if measure == "loss":
             arrived = sum(seed.arrived[of] for seed in self._packets[place])
             half = max(half, 2 * math.sqrt(packets.mean * arrived + 2) / max(arrived, 1.0))  # of few losses
-        queue = math.nan
+        queue, other_queue = math.nan, math.nan
         if measure == "deviation":
             queue = mean_interval([seed.values["queue", of]["packet"] for seed in self._packets[place]]).mean
+            queues = [equation.values["queue", of][engine] for equation in self._equations[*place, engine]]
+            other_queue = sum(queues) / len(queues)
         return Tried(
             ablated.key,
             ablated.change.cause,
@@ -252,6 +274,7 @@ class Experiments:
             moves,
             self._drift(place, measure, of),
             seconds=_measured(scenario) if effort.longer > 1 else math.nan,
+            other_queue=other_queue,
         )
 
     def _may(self, place: tuple[str, float], engine: str, effort: Effort) -> bool:
@@ -310,7 +333,7 @@ def cause_words(comparison: Comparison, ablation: EngineAblation) -> str:
         if windows:
             case = "small-windows" if min(windows) <= SMALL else "window-size"
             return str(state(f"compare.{case}", packets=min(windows)))
-    if ablation.key == "flows":
+    if "flows" in (ablation.key, ablation.after):
         flows = sum(int(flow["count"]) for flow in comparison.scenario.canonical["flows"])
         return str(state("compare.flows", flows=flows))
     return ablation.cause
@@ -330,28 +353,39 @@ def _verdict(measure: str, key: str, pair: _Pair, size: float) -> Verdict:
         return Verdict.REMOVES
     if key == "flows" and fluctuations(without, now, part=True):
         return Verdict.PART
-    if not _possible(without, now) or begins_to_swing(without, now):
+    if not _possible(without, now) or _hidden(without, now):
         return Verdict.KEEPS
     if _undecided(measure, without, now):
         return Verdict.UNDECIDED
     return Verdict.REMOVES if whole(measure, without, now) else Verdict.PART
 
 
-def _explanation(search: Search[_Pair], now: Tried, unaffordable: Mapping[str, float]) -> Explanation:
-    """Return what the experiments show: a cause, else a part of it, else what may be one, else none."""
+def _explanation(
+    search: Search[_Pair], now: Tried, unaffordable: Mapping[str, float], after: Mapping[str, str]
+) -> Explanation:
+    """
+    Return what the experiments show: a cause, else a part of it, else what may be one, else none.
+
+    Where several things close it, or a part of it, which is the cause cannot be told, unless one of them does so by the
+    law of random fluctuations. `after` are experiments that take the place of others with the same thing.
+    """
     for withdrawn in search.of(Verdict.WITHDRAWN):
         return Explanation("chance", tried=(withdrawn.now,))
-    tried = [pair.ablated for _, pair in search.trials]
-    for pair in search.of(Verdict.REMOVES):
-        random = fluctuations(pair.ablated, pair.now) if pair.ablated.key == "flows" else None
-        return Explanation(pair.ablated.key, tried=(pair.now, *tried), named=pair.ablated, fluctuations=random)
-    for verdict in (Verdict.PART, Verdict.UNDECIDED):
-        if likely := min(search.of(verdict), key=lambda pair: pair.apart, default=None):
-            part = verdict is Verdict.PART
-            key = likely.ablated.key if part else "cannot-tell"
-            random = fluctuations(likely.ablated, likely.now, part=True) if key == "flows" else None
-            named = likely.ablated
-            return Explanation(key, part=part, tried=(likely.now, *tried), named=named, fluctuations=random)
+    tried = tuple(pair.ablated for _, pair in search.trials)
+    replaced = {after[trial.key] for trial in tried if trial.key in after}
+    for verdict in (Verdict.REMOVES, Verdict.PART):
+        part = verdict is Verdict.PART
+        pairs = [pair for pair in search.of(verdict) if pair.ablated.key not in replaced]
+        for pair in pairs:
+            random = fluctuations(pair.ablated, pair.now, part=part) if pair.ablated.key == "flows" else None
+            if random is not None or len(pairs) == 1:
+                return Explanation(pair.ablated.key, part, (pair.now, *tried), named=pair.ablated, fluctuations=random)
+        if pairs:
+            first, *rest = sorted(pairs, key=lambda pair: pair.apart)
+            others = tuple(pair.ablated for pair in rest)
+            return Explanation("cannot-tell", part, (first.now, *tried), named=first.ablated, others=others)
+    if likely := min(search.of(Verdict.UNDECIDED), key=lambda pair: pair.apart, default=None):
+        return Explanation("cannot-tell", tried=(likely.now, *tried), named=likely.ablated)
     left = {key: cost for key, cost in unaffordable.items() if key not in {trial.key for trial in tried}}
     return Explanation("cannot-tell" if left else "not-found", tried=(now, *tried), unaffordable=left)
 
@@ -359,6 +393,11 @@ def _explanation(search: Search[_Pair], now: Tried, unaffordable: Mapping[str, f
 def _possible(trial: Tried, now: Tried) -> bool:
     """Whether an experiment closes a part of a difference, or may close half of it for all that the seeds show."""
     return trial.apart < MAX_SHARE_LEFT * now.apart or trial.may_leave(PART, now)
+
+
+def _hidden(trial: Tried, now: Tried) -> bool:
+    """Whether an experiment makes the queue oscillate, or more so, which hides the difference and does not close it."""
+    return begins_to_swing(trial, now) or swings_more(trial, now)
 
 
 def _busy(comparison: Comparison) -> bool:
@@ -371,7 +410,7 @@ def _busy(comparison: Comparison) -> bool:
 
 def _undecided(measure: str, trial: Tried, now: Tried) -> bool:
     """Whether an experiment may close a difference, or a part of it, and does not do so for certain."""
-    if not _possible(trial, now) or begins_to_swing(trial, now):
+    if not _possible(trial, now) or _hidden(trial, now):
         return False
     return not changes(measure, trial, now) or trial.apart >= MAX_SHARE_LEFT * now.apart
 

@@ -95,7 +95,7 @@ def test_many_flows_over_drop_tail() -> None:
     assert answer.run.halves["mean"] > abs(answer.run.queue_mean - 337.5)
     assert answer.run.halves["deviation"] > abs(answer.run.queue_std - 64.7)
     apart = replace(answer, differences=(Difference("deviation", 3 * answer.run.queue_std, answer.run.queue_std),))
-    assert "trust the packets for that. What the equations leave out here: " in apart.sentence
+    assert "trust the packets for that. What the equations leave out here (effect not tested): " in apart.sentence
     assert "that packets are lost one by one when the buffer overflows" in apart.sentence
 
 
@@ -116,7 +116,7 @@ def test_the_readmes_own_example(tmp_path: Path, capsys: pytest.CaptureFixture[s
     shown = capsys.readouterr().out
     assert "between 0 and 71.41 packets. In 3 packet runs of" in shown
     assert "trust the packets" in shown
-    assert "leave out here: the random fluctuations of 10 flows." in shown
+    assert "leave out here (effect not tested): the random fluctuations of 10 flows." in shown
     assert main(["stability", str(file), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)["packets"]
     assert answer["trust"] == "packets"
@@ -575,6 +575,7 @@ def test_one_run_of_many_packets_is_as_long_as_it_has_to_be(monkeypatch: pytest.
     assert (packets, number) == (24_000_000, 0)
     assert 1 < longer < 3
     assert check.trust == "packets"
-    assert "trust the packets for that. What the equations leave out here: that packets are lost one by one" in (
-        check.sentence.replace("these", "that")
+    said = (
+        "trust the packets for that. What the equations leave out here (effect not tested): that packets are lost one"
     )
+    assert said in check.sentence.replace("these", "that")

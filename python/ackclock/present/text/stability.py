@@ -40,7 +40,7 @@ ASSUMPTIONS = {
     "large windows": "the single packets of small windows (those of {flows} have {count})",
     "no timeouts": "timeouts ({count} in {seconds})",
 }
-LEFT_OUT = "what the equations leave out here: {}"
+LEFT_OUT = "what the equations leave out here (effect not tested): {}"
 DIFFERENCES = {
     "oscillates": "whether it oscillates",
     "mean": "the mean queue ({by_law} and {measured} packets)",

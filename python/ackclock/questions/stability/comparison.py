@@ -90,8 +90,8 @@ class Discrepancy:
     def json(self) -> dict[str, Any]:
         """Return it as plain values."""
         numbers = {name: {"equations": a, "measured": b} for name, (a, b) in self.numbers.items()}
-        causes = [str(assumption) for assumption in self.assumptions]
-        return {"agree": self.agree, "verdicts": self.sentences[0], "numbers": numbers, "causes": causes}
+        left_out = [str(assumption) for assumption in self.assumptions]
+        return {"agree": self.agree, "verdicts": self.sentences[0], "numbers": numbers, "left_out": left_out}
 
 
 def discrepancy(analysis: EquilibriumAnalysis, measured: MeasuredStability) -> Discrepancy:

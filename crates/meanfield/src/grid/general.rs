@@ -22,10 +22,14 @@ struct Cells {
     count: usize,
     offset: f64,
     atom: f64,
+    /// Above this cell all are empty.
+    filled: usize,
+    /// The least that this may be: flows below the law's floor jump up to it.
+    least: usize,
 }
 
 impl Cells {
-    fn new(count: usize, width: f64) -> Self {
+    fn new(count: usize, width: f64, least: usize) -> Self {
         // padded, so that loops over pairs and neighbours need no end cases
         Self {
             mass: vec![0.0; count + 4],
@@ -33,7 +37,14 @@ impl Cells {
             count,
             offset: 0.0,
             atom: 0.0,
+            filled: least,
+            least,
         }
+    }
+
+    #[inline]
+    fn fill(&mut self, cell: usize) {
+        self.filled = self.filled.max(cell).min(self.count);
     }
 
     /// Moves the cells up. Returns whether their contents were renumbered.
@@ -51,9 +62,14 @@ impl Cells {
                 return renumbered;
             }
             self.atom += *top;
-            self.mass.copy_within(0..self.count, 1);
+            self.mass
+                .copy_within(0..(self.filled + 1).min(self.count), 1);
             self.mass[0] = 0.0;
-            self.mass.iter_mut().for_each(flush);
+            self.fill(self.filled + 1);
+            self.mass[..=self.filled].iter_mut().for_each(flush);
+            while self.filled > self.least && self.mass[self.filled] == 0.0 {
+                self.filled -= 1;
+            }
             self.offset = 0.0;
             distance -= room;
             renumbered = true;
@@ -142,10 +158,11 @@ impl General {
         let width = 1.0 / (cells_per_packet * fastest);
         let (count, width) = span(law, w_max, width)?;
         let table = tabulate(law, w_max, count, width / CELL_NODES as f64);
-        let phases = (0..CELL_PHASES)
+        let phases: Arc<[Phase]> = (0..CELL_PHASES)
             .map(|phase| Phase::new(law, &table, count, phase, w_max))
             .collect();
-        let cells = Cells::new(count, width);
+        let least = phases.iter().map(Phase::lifted).max().unwrap_or(1);
+        let cells = Cells::new(count, width, least);
         let length = cells.mass.len();
         let scratch = vec![0.0; length];
         Ok(Self {
@@ -163,26 +180,37 @@ impl General {
 
     pub(super) fn advance(&mut self, step: Step) {
         if step.losses == 0.0 {
-            self.drift(step.rounds);
-            self.hold_back(step);
+            if self.drift(step.rounds) | self.hold_back(step) {
+                self.sum();
+            }
             return;
         }
         self.drift(0.5 * step.rounds);
         self.hold_back(step);
         let largest = match self.hazard {
-            Hazard::PerPacket => step.losses * self.w_max,
+            Hazard::PerPacket => step.losses * smaller(self.w_max, step.limit),
             Hazard::PerLossEvent => step.rounds,
         };
         let stages = libm::ceil(largest / LARGEST_HAZARD).max(1.0);
         let phase = &self.phases[self.phase];
-        for (rate, &window) in self.rate.iter_mut().zip(&phase.window) {
-            *rate = match self.hazard {
-                Hazard::PerPacket => step.losses * smaller(window, step.limit),
+        let hazard = self.hazard;
+        let rate = |window: f64| {
+            let sent = smaller(window, step.limit);
+            match hazard {
+                Hazard::PerPacket => step.losses * sent / stages,
                 Hazard::PerLossEvent => {
-                    let sent = smaller(window, step.limit);
-                    step.rounds * self.hazard.rate(step.losses / step.rounds, sent)
+                    step.rounds * hazard.rate(step.losses / step.rounds, sent) / stages
                 }
-            } / stages;
+            }
+        };
+        let top = self.cells.count + 1;
+        if self.cells.atom > 0.0 {
+            self.cells.fill(phase.cell[top] as usize + 1);
+            self.rate[top] = rate(phase.window[top]);
+        }
+        let filled = self.cells.filled;
+        for (to, &window) in self.rate[..=filled].iter_mut().zip(&phase.window) {
+            *to = rate(window);
         }
         self.rate[0] = 0.0;
         for _ in 0..stages as u32 {
@@ -192,27 +220,27 @@ impl General {
         self.sum();
     }
 
-    fn drift(&mut self, rounds: f64) {
+    /// Returns whether the sums are those of another phase.
+    fn drift(&mut self, rounds: f64) -> bool {
         let renumbered = self.cells.drift(rounds);
         let phase = ((self.cells.offset / self.cells.width * CELL_PHASES as f64) as usize)
             .min(CELL_PHASES - 1);
-        if renumbered || phase != self.phase {
-            self.phase = phase;
-            self.sum();
-        }
+        let moved = renumbered || phase != self.phase;
+        self.phase = phase;
+        moved
     }
 
     /// Windows beyond the limit have grown by a whole round trip's growth, but so many packets were
     /// not acknowledged: takes back the part 1 - limit / w of it, by moving mass to the cell below.
-    /// First order in the width of cells.
-    fn hold_back(&mut self, step: Step) {
+    /// First order in the width of cells. Returns whether it did so.
+    fn hold_back(&mut self, step: Step) -> bool {
         if step.limit >= self.w_max {
-            return;
+            return false;
         }
         let phase = &self.phases[self.phase];
         let count = self.cells.count;
         let first = phase.window[..=count].partition_point(|w| *w <= step.limit);
-        for j in first.max(1)..=count {
+        for j in first.max(1)..=self.cells.filled {
             let w = phase.window[j];
             // the top cell's speed is halved in the table
             let speed = phase.speed[j] * if j == count { 2.0 } else { 1.0 };
@@ -221,29 +249,31 @@ impl General {
             self.cells.mass[j] -= out;
             self.cells.mass[j - 1] += out;
         }
-        self.sum();
+        true
     }
 
     fn jump(&mut self) {
-        let count = self.cells.count;
         // the atom takes the place beyond the top cell
-        self.cells.mass[count + 1] = self.cells.atom;
+        let (filled, top) = (self.cells.filled, self.cells.count + 1);
+        self.cells.mass[top] = self.cells.atom;
         let phase = &self.phases[self.phase];
-        phase.spread(&self.cells.mass, &self.rate, &mut self.change);
-        for ((middle, mass), change) in self
-            .middle
+        phase.spread(&self.cells.mass, &self.rate, filled, &mut self.change);
+        let half = |mass: f64, change: f64| mass + 0.5 * change;
+        for ((middle, mass), change) in self.middle[..=filled]
             .iter_mut()
             .zip(&self.cells.mass)
             .zip(&self.change)
         {
-            *middle = mass + 0.5 * change;
+            *middle = half(*mass, *change);
         }
-        phase.spread(&self.middle, &self.rate, &mut self.change);
-        for (mass, change) in self.cells.mass.iter_mut().zip(&self.change) {
+        self.middle[top] = half(self.cells.atom, self.change[top]);
+        phase.spread(&self.middle, &self.rate, filled, &mut self.change);
+        for (mass, change) in self.cells.mass[..=filled].iter_mut().zip(&self.change) {
             *mass += change;
         }
-        self.cells.atom = self.cells.mass[count + 1];
-        self.cells.mass[count + 1] = 0.0;
+        self.cells.mass[top] += self.change[top];
+        self.cells.atom = self.cells.mass[top];
+        self.cells.mass[top] = 0.0;
     }
 
     pub(super) fn add(&mut self, window: f64, mass: f64) {
@@ -254,6 +284,7 @@ impl General {
             let (cell, share) = place(&self.windows_now()[..=count], window);
             self.cells.mass[cell] += mass * (1.0 - share);
             self.cells.mass[cell + 1] += mass * share;
+            self.cells.fill(cell + 1);
         }
         self.sum();
     }
@@ -275,7 +306,7 @@ impl General {
     fn sum(&mut self) {
         let phase = &self.phases[self.phase];
         let mut sums = [0.0; 3];
-        for (j, mass) in self.cells.mass[..=self.cells.count].iter().enumerate() {
+        for (j, mass) in self.cells.mass[..=self.cells.filled].iter().enumerate() {
             sums[0] += mass * phase.window[j];
             sums[1] += mass * phase.speed[j];
             sums[2] += mass * phase.bend[j];
@@ -292,7 +323,7 @@ impl General {
     pub(super) fn packets_within(&self, limit: f64) -> f64 {
         let phase = &self.phases[self.phase];
         let x = self.excess();
-        let cells: f64 = self.cells.mass[..=self.cells.count]
+        let cells: f64 = self.cells.mass[..=self.cells.filled]
             .iter()
             .enumerate()
             .map(|(j, mass)| {
@@ -459,22 +490,39 @@ impl Phase {
         }
     }
 
-    /// Change of each cell by the decreases out of `mass` at `rate`.
-    fn spread(&self, mass: &[f64], rate: &[f64], change: &mut [f64]) {
-        change.fill(0.0);
-        for (j, ((cell, share), (mass, rate))) in self
-            .cell
+    /// The highest cell to which flows of lower ones jump.
+    fn lifted(&self) -> usize {
+        let above = |(j, cell): (usize, &u32)| (*cell as usize >= j).then_some(*cell as usize + 1);
+        self.cell
+            .iter()
+            .enumerate()
+            .filter_map(above)
+            .max()
+            .unwrap_or(1)
+    }
+
+    /// Change of each cell up to `filled`, and of the atom, by the decreases out of `mass` at `rate`.
+    fn spread(&self, mass: &[f64], rate: &[f64], filled: usize, change: &mut [f64]) {
+        let top = self.window.len() - 1;
+        change[..=filled].fill(0.0);
+        change[top] = 0.0;
+        let mut jump = |j: usize, cell: u32, share: f64, out: f64| {
+            let up = out * share;
+            let cell = cell as usize;
+            change[j] -= out;
+            change[cell] += out - up;
+            change[cell + 1] += up;
+        };
+        for (j, ((cell, share), (mass, rate))) in self.cell[..=filled]
             .iter()
             .zip(&self.share)
             .zip(mass.iter().zip(rate))
             .enumerate()
         {
-            let out = mass * rate;
-            let up = out * share;
-            let cell = *cell as usize;
-            change[j] -= out;
-            change[cell] += out - up;
-            change[cell + 1] += up;
+            jump(j, *cell, *share, mass * rate);
+        }
+        if mass[top] != 0.0 {
+            jump(top, self.cell[top], self.share[top], mass[top] * rate[top]);
         }
     }
 }

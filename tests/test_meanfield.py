@@ -1,6 +1,7 @@
 """The mean-field engine from Python and from the command line."""
 
 import copy
+import itertools
 import json
 import math
 import re
@@ -242,6 +243,11 @@ def test_report(ackclock: Command, many: Path, tmp_path: Path) -> None:
     frames = json.loads(match[1])
     assert len(frames) in (20, 21)
     assert frames[-1]["d"].startswith("M0 ")
+    ticks = [float(text) for text in re.findall(r'text-anchor="middle">([0-9.]+)</text>', text)]
+    assert len(ticks) >= 3
+    assert ticks[0] == 0
+    assert len({round(b - a, 9) for a, b in itertools.pairwise(ticks)}) == 1
+    assert float(f"{ticks[1]:.1g}") == ticks[1], "round numbers: 10, not 9.31"
     # nothing from elsewhere, but for a link to the laboratory of this machine
     assert not re.search(r'(src|href)="(https?:)?//(?!127\.0\.0\.1:)', text)
 

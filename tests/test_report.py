@@ -362,3 +362,20 @@ def test_losses_beside_the_queue_are_said() -> None:
         # "1,031 Mbit/s" and "0.576 %" of a run of which the terminal says "1.03 Gbit/s" and "0.58 %"
         written = {value for section in tables([group]) for _, values in section.rows for value in values}
         assert {str(cell) for table in run_tables(run) for cell in table.to_numpy().ravel()} - {"0 %"} <= written
+
+
+def test_verdicts_on_different_links_name_them() -> None:
+    """Where variants differ in a rate, "the slowest link" was another one in each, and not named."""
+    flows = ackclock.flows(1, rtt="40 ms")
+    two = ackclock.parking_lot(hops=2, rate="10 Mbit/s", delay="5 ms", through=flows, cross=flows, duration="6 s")
+    groups = grouped(
+        [ackclock.run(two.with_({f"link.hop-{hop}.rate": "2 Mbit/s"}), trace_links=True) for hop in (1, 2)]
+    )
+    first = tables(groups)[0]
+    assert first.heading == "Verdicts, where packets wait longest"
+    waits = [str(group.first.links["delay_mean"].astype(float).idxmax()) for group in groups]
+    assert sorted(waits) == ["hop-1", "hop-2"]
+    assert first.rows[0] == ("link", waits)
+    alone = tables(groups[:1])[0]
+    assert alone.heading == f"Verdicts, link {waits[0]}"
+    assert "link" not in dict(alone.rows)

@@ -154,7 +154,7 @@ def test_plot(base: ac.Scenario, tmp_path: Path) -> None:
     assert legend.get_window_extent().x0 > ax.get_window_extent().x1  # it hid the ends of the lines
     assert [line.get_label() for line in ax.lines] == ["red", "drop-tail"]
     assert list(ax.lines[0].get_xdata()) == [20.0, 40.0]
-    assert ax.get_xlabel() == "rtt, ms"
+    assert ax.get_xlabel() == "rtt (ms)"
     assert done.plot("delay_s_mean", "queue.aqm").get_xlabel() == "queue.aqm"
     for name in ("links.bottleneck.utilization", "links.bottleneck.loss"):
         ends = done.plot(name, "queue.aqm").collections[0].get_paths()[0].vertices[:, 1]
@@ -170,7 +170,7 @@ def test_figures_of_one_key_and_of_two(base: ac.Scenario, tmp_path: Path) -> Non
     assert [len(ax.lines) for ax in lines.axes] == [1, 1]
     heat = done.figure(["utilization"], ["rtt", "count"])
     ax, bar = heat.axes
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("rtt, ms", "count")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("rtt (ms)", "count")
     assert bar.get_ylabel() == "utilisation, %"
     # each cell is its point: rows up, columns across
     [image] = ax.collections
@@ -484,4 +484,14 @@ def test_json_has_varied_values_in_si_units(tmp_path: Path, capsys: pytest.Captu
     assert main(["sweep", str(file), *words, "--store", str(tmp_path / "store"), "--json"]) == 0
     points = json.loads(capsys.readouterr().out)["points"]
     assert [(point["vary.rtt"], point["rtt"]) for point in points] == [("20ms", 0.02), ("30ms", 0.03)]
-    assert {(point["queue.aqm"], point["link.bottleneck.rate"]) for point in points} == {(None, 9e6)}
+    # what is no number was null
+    assert {(point["queue.aqm"], point["link.bottleneck.rate"]) for point in points} == {("codel", 9e6)}
+
+
+def test_a_report_lists_varied_values_as_its_table_does(tmp_path: Path) -> None:
+    """ "53.3333333 ms" stood above a table with 53.33 ms."""
+    scenario = ac.loads(SHORT)
+    done = ac.sweep(scenario, {"rtt": "20 ms..120 ms:4"}, store=tmp_path)
+    text = page(done, scenario, [], ["rtt"])
+    assert "rtt: 20 ms, 53.33 ms, 86.67 ms, 120 ms" in text
+    assert done.table["vary.rtt"][1] == "53.3333333 ms", "what was run"

@@ -36,7 +36,7 @@ def line(sweep: Sweep, metric: str, x: str, by: str | None = None, *, ax: Axes |
         if across.bounds and across.bounds[3]:
             drawn.set_xscale("log")
             style.plain_decades(drawn.xaxis)
-        drawn.set_xlabel(f"{across.key}, {across.unit}" if across.unit and numeric else across.key)
+        drawn.set_xlabel(f"{across.key} ({across.unit})" if across.unit and numeric else across.key)
         drawn.set_ylabel(sweep.label(name))
         bottom, top = drawn.get_ylim()
         most = sweep.most(name)
@@ -72,7 +72,7 @@ def heat(sweep: Sweep, metric: str, x: str, y: str, *, ax: Axes | None = None) -
             elif axis.bounds and axis.bounds[3]:
                 set_scale("log")
                 style.plain_decades(drawn.xaxis if axis is across else drawn.yaxis)
-            set_label(f"{axis.key}, {axis.unit}" if axis.unit and not labels else axis.key)
+            set_label(f"{axis.key} ({axis.unit})" if axis.unit and not labels else axis.key)
     return drawn
 
 

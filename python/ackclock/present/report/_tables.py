@@ -102,10 +102,12 @@ def _verdicts(groups: Sequence[Group]) -> Section:
             ("starved flows (smallest share over fair share)", [flow.starved for flow in flows]),
         ):
             rows.setdefault(name, []).append(list(verdicts))
-    slowest = list(dict.fromkeys(slowest_link(group.first) for group in groups))
-    heading = f"Verdicts, link {slowest[0]}" if len(slowest) == 1 else "Verdicts on the slowest link"
+    slowest = [slowest_link(group.first) for group in groups]
+    one = len(set(slowest)) == 1
+    heading = f"Verdicts, link {slowest[0]}" if one else "Verdicts, where packets wait longest"
     kinds = {name: "signed" if "correlation" in name else "number" for name in rows}
-    return _section(heading, [(name, [_verdict(each, kinds[name]) for each in row]) for name, row in rows.items()])
+    said = [(name, [_verdict(each, kinds[name]) for each in row]) for name, row in rows.items()]
+    return _section(heading, said if one else [("link", slowest), *said])
 
 
 def _verdict(verdicts: Sequence[Verdict | None], kind: str) -> str:

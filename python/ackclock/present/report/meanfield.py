@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from ...core.files import whole_file
 from ...core.meanfield import MeanFieldResult
@@ -116,9 +117,14 @@ def _animation(result: MeanFieldResult, name: str) -> dict[str, Any]:
         "frames": Markup(json.dumps(frames, separators=(",", ":"))),
         "first": frames[0],
         "law": known_law,
-        "ticks": [(round(_WIDTH * k / 4, 1), f"{reach * k / 4:.3g}") for k in range(5)],
+        "ticks": [(round(_WIDTH * tick / reach, 1), f"{tick:g}") for tick in _ticks(reach)],
         "top": f"{top:.3g}",
     }
+
+
+def _ticks(reach: float) -> list[float]:
+    """Round numbers of packets from zero to the end of the axis."""
+    return [float(tick) for tick in MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(0.0, reach) if 0 <= tick <= reach]
 
 
 def _path(windows: Any, density: Any, reach: float, top: float) -> str:

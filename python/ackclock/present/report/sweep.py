@@ -6,14 +6,15 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from ...core._words import counted
+from ...questions.sweep.table import short_values
 from ..tables import as_text
 from ._figures import _figure_of
 from .stability import Section, _cells, _rendered, _write
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ...core.scenario import Scenario
     from ...questions.sweep import Sweep
 
@@ -37,7 +38,7 @@ def page(done: Sweep, scenario: Scenario, metrics: Sequence[str], against: Seque
     notes = list(done.notes)
     notes += [f"The first {_ROWS} of {len(shown)} rows; the others are in the store."] if len(shown) > _ROWS else []
     shown = shown.head(_ROWS)
-    keys = [f"{axis.key}: {_values(list(map(str, dict.fromkeys(axis.values))))}" for axis in done.axes]
+    keys = [f"{axis.key}: {_values(list(short_values(pd.Series(list(map(str, axis.values))))))}" for axis in done.axes]
     drawings = [
         _figure_of(done.figure([name], against), f"metric-{k}-", f"{done.metric(name)} against {' and '.join(against)}")
         for k, name in enumerate(metrics)

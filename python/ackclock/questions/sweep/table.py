@@ -133,10 +133,15 @@ def _called(key: str) -> set[str]:
     return {words, f"{quantity} {statistic}", words.removeprefix("mean "), bare}
 
 
-def _short(values: pd.Series[str]) -> pd.Series[str]:
+def short_values(values: pd.Series[str]) -> pd.Series[str]:
     """Values in four digits where that tells them apart: "4.333 mbit" in place of "4.33333333 mbit"."""
     short = values.str.replace(_LONG, lambda match: f"{float(match[0]):.4g}", regex=True)
     return short if short.nunique() == values.nunique() else values
+
+
+def _in_si(value: str) -> float | str:
+    number = si_number(value)
+    return value if math.isnan(number) else number
 
 
 class Sweep(Card):
@@ -234,15 +239,19 @@ class Sweep(Card):
             texts[title] = ["" if pd.isna(value) else PLAIN[kind](value) for value in values]
         table = pd.DataFrame(texts, index=means.index).reset_index().astype(str)
         for axis in self.axes:
-            table[axis.key] = _short(table[axis.key])
+            table[axis.key] = short_values(table[axis.key])
         table.index = pd.Index([str(number) for number in range(1, len(table) + 1)])
         return table
 
     @property
     def in_si(self) -> pd.DataFrame:
-        """`table` with the varied values in SI units, as the metrics are, in place of those that they were given in."""
+        """
+        `table` with the varied values in SI units, as the metrics are, in place of those that they were given in.
+
+        What is no number, such as the name of an algorithm, stays as it was given.
+        """
         texts = {axis.key: self.table[f"vary.{axis.key}"] for axis in self.axes}
-        return self.table.assign(**{key: [si_number(value) for value in values] for key, values in texts.items()})
+        return self.table.assign(**{key: [_in_si(value) for value in values] for key, values in texts.items()})
 
     def factor(self, metric: str) -> float:
         """Return what a metric is multiplied by to be in the unit of its `label`."""

@@ -361,18 +361,26 @@ def _digits(seconds: float) -> str:
 
 
 def _dropped(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
-    """Every change that takes the symptom away decidedly with several seeds is named, or holds one that is."""
+    """
+    Every change that takes the symptom away decidedly is named, or holds one that is.
+
+    One run decides where it, and each half of it, leaves less than half of what a cause may leave.
+    """
     name, what, limit, gone = MEASURES[sentence["predicate"]]
     symptom, *causes = sentence["evidence"]
     named = {key for cause in causes for key in cause["runs"]}
     before = symptom["value"]
     for key, record in runs.record.items():
-        if not key.startswith(f"{name}: ") or key in named or len(record["seeds"]) < 2 or not record["enough"]:
+        if not key.startswith(f"{name}: ") or key in named or not record["enough"]:
             continue
         if key.endswith("half the buffer") or _excused(key, before, runs) or _holds(key, named, runs):
             continue
         value, half = _known(runs, key, name, what)
         most, bound = value + half, SURE * limit(runs.of(key)[0], runs)
+        if len(record["seeds"]) == 1:
+            if name not in OVER_TIME:
+                continue
+            most = 2 * max(value, *_halves(sentence["predicate"], what, key, runs, bound))
         if name == "stream":  # however alike the seeds, few losses of few packets decide little
             most = max(most, _most_lost(runs, key))
         if (most < bound and value < SURE * gone * before) or most < SURE * 0.2 * before:

@@ -343,12 +343,8 @@ def _limit(key: str, factor: float) -> Any:
 
 
 def _cause() -> Any:
-    true = EXPERIMENT._shown
-    return patch.object(
-        EXPERIMENT,
-        "_shown",
-        lambda evidence, of: true(replace(evidence, value=evidence.before) if evidence.before > 0 else evidence, of),
-    )
+    true = EXPERIMENT._left
+    return patch.object(EXPERIMENT, "_left", lambda left, of: true(replace(left, limit=left.before), of))
 
 
 def _classes(**changed: Callable[[Any], float]) -> Any:

@@ -84,7 +84,7 @@ WHY: Final = Policy(
     single=20_000_000,
     sure=200_000_000,
     fewest=3,
-    cheap=1_000_000,
+    cheap=1_500_000,
 )
 """
 Each setting of `why`: few seeds, since most symptoms are far from their limits; longer runs begin with few again, as

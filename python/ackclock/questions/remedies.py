@@ -478,22 +478,21 @@ def _compared(
     least = min(len(present.numbers), WHY.seeds[0])  # no fewer, where shares took more than one run
 
     def compared(seeds: int, longer: float) -> tuple[Measured, Balance]:
-        number = min(seeds, len(present.numbers))
-        after = lab.measure(key, changed, number, seed, longer, traces=True, like=like, least=least)
+        after = lab.measure(key, changed, seeds, seed, longer, traces=True, like=like, least=least)
         return after, _balance(lab, changed, present, after, parts)
 
     for seeds in WHY.seeds:
-        after, balance = compared(seeds, 1.0)
+        after, balance = compared(min(seeds, len(present.numbers)), 1.0)
         if seeds >= len(present.numbers) or all(effect.decided for effect in balance.effects):
             break
     while like is None:
         unsettled = balance.moving(after) or balance.of_start(present, after)
         unsettled = unsettled or settling.moving(after, [after.beside[link] for link in parts if link in after.beside])
-        longer = settling.longer(lab, after, unsettled=unsettled)
-        if longer is None:
+        effort = settling.longer(lab, after, unsettled=unsettled)
+        if effort is None:
             break
         shorter = lab.record[key]
-        last = compared(seeds, longer)
+        last = compared(effort.seeds, effort.longer)
         if not last[0].enough:
             lab.record[key] = shorter
             break

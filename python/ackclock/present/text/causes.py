@@ -102,7 +102,7 @@ STATEMENTS: Final = {
     "unfair": "The flows share unevenly: Jain's index is {value}",
     "hosts": "The hosts share unevenly: Jain's index over hosts is {value}",
     "tried": " ({tried} taken away one by one)",
-    "below": "below {limit:share}",
+    "below": "below {limit}",
     "untried": "{rest}; longer runs would tell what is left {done}{more}.",
     "not-found": "{head}; cause not found{tried}.",
     "cause": "{head}; the cause is {causes}.",

@@ -123,9 +123,9 @@ def diagnose(scenario: Scenario, link: str | None = None, *, lab: Lab | None = N
     present = lab.measure("present", tree, first=seed, traces=True)
     _check_crossed(lab, present)
     verdicts, present = _verdicts(lab, tree, present, seed)
-    while longer := settling.longer(lab, present, unsettled=settling.moving(present)):
-        words = f"{_times(longer)}, {_seeds(len(present.numbers))}"
-        again = lab.measure(f"present, {words}", tree, len(present.numbers), seed, longer, traces=True)
+    while effort := settling.longer(lab, present, unsettled=settling.moving(present)):
+        how = _in_words(effort)
+        again = lab.measure(f"present, {how}", tree, effort.seeds, seed, effort.longer, traces=True)
         if not again.enough:
             break
         verdicts, present = _verdicts(lab, tree, again, seed)
@@ -175,6 +175,11 @@ def _bounded(tree: Tree, link: str, present: Measured) -> bool:
 
 def _times(longer: float) -> str:
     return str(state("causes.times-as-long", times=longer))
+
+
+def _in_words(effort: Effort) -> str:
+    longer, often = effort.longer > 1, effort.seeds > WHY.seeds[0]
+    return ", ".join([_times(effort.longer)] * longer + [_seeds(effort.seeds)] * often)
 
 
 def _seeds(seeds: int) -> str:
@@ -236,9 +241,7 @@ def _decide(lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
         if effort.longer > present.factor and not present.settled(symptom):  # twice as long narrows it by a third only
             ahead = WHY.more(effort, moving=True)[:1]
             effort = next((far for far in ahead if not lab.hopeless(tree, far.longer, present.numbers, least)), effort)
-        how = ", ".join(
-            [_times(effort.longer)] * (effort.longer > 1) + [_seeds(effort.seeds)] * (effort.seeds > WHY.seeds[0])
-        )
+        how = _in_words(effort)
         seeds = max(effort.seeds, least)
         if lab.budget <= WHY.packets and lab.hopeless(tree, effort.longer, present.numbers, least):
             return _cannot_tell(lab, present, symptom, evidence), present
@@ -449,9 +452,10 @@ def _try(
             return Verdict.UNDECIDED, None
         if symptom.key not in (*SHARES, "stream") and _far(lab.look(name, changed, seed), symptom, before):
             return Verdict.KEEPS, None
-        if _far(lab.measure(name, changed, 1, seed, like=like), symptom, before):
+        one = lab.measure(name, changed, 1, seed, like=like)
+        if _far(one, symptom, before):
             return Verdict.KEEPS, None
-        after = repeat(WHY.first, measured, more)
+        after = one if _gone(one, symptom, before) else repeat(WHY.first, measured, more)
     except ScenarioError:
         return Verdict.KEEPS, None  # what is left cannot be: the thing cannot be taken away here
     evidence = _evidence(after, symptom, before)
@@ -471,6 +475,13 @@ def _far(first: Measured, symptom: Symptom, before: float, times: float = FAR) -
     """Return True if one run, and each half of it, leaves so much of a symptom that more seeds would not help."""
     left = times * max(first.limit(symptom), LITTLE * before)
     return all(value > left for value in _with_halves(first, symptom))
+
+
+def _gone(first: Measured, symptom: Symptom, before: float) -> bool:
+    """Return True if one run, and each half of it, leaves so little of a symptom that more seeds would not help."""
+    most = max(first.limit(symptom), LITTLE * before) / FAR
+    shared = symptom.key in (*SHARES, "stream")  # which other seeds may settle otherwise
+    return not shared and first.enough and all(value < most for value in _with_halves(first, symptom))
 
 
 def _with_halves(first: Measured, symptom: Symptom) -> tuple[float, ...]:
@@ -527,14 +538,14 @@ def sentence(finding: Finding, link: str, way: object = "", *, more: bool = Fals
 
 def _left(evidence: Evidence, symptom: Symptom) -> str:
     """
-    Say how much of a symptom is left without a cause: of parts of the packets or the time only what was decided.
+    Say how much of a symptom is left without a cause: of waits and of parts of packets or time only what was decided.
 
-    With another setting flows may move together for as long as a run, and lose less, or idle less, for good.
+    With another setting flows may move together for as long as a run, and wait, lose or idle otherwise for good.
     """
-    if symptom.show is not share:
+    if symptom.key in SHARES:
         return _shown(evidence, symptom)
     below = evidence.value + evidence.half <= evidence.limit
-    return str(state("causes.below", limit=evidence.limit if below else LITTLE * evidence.before))
+    return str(state("causes.below", limit=symptom.show(evidence.limit if below else LITTLE * evidence.before)))
 
 
 def _shown(evidence: Evidence, symptom: Symptom) -> str:

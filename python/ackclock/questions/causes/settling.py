@@ -11,7 +11,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ...experiment.sequential import WHY
+from ...experiment.sequential import WHY, Effort
 from .scales import pace, room
 from .shapers import crossed
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from .measures import Numbers
     from .symptoms import Measured
 
+STATED: Final = 5
+"""Seeds at least of settings whose numbers are stated, where they cost next to nothing."""
 LEAST_LOSS: Final = 1e-4
 """A loss that moves by less does not count as moving, ..."""
 LEAST_IDLE: Final = 2e-3
@@ -50,23 +52,32 @@ def _moving(measured: Measured) -> bool:
     return any(measured.moves(key, value, least) for key, (value, least) in stated.items())
 
 
-def longer(lab: Lab, measured: Measured, *, unsettled: bool) -> float | None:
+def longer(lab: Lab, measured: Measured, *, unsettled: bool) -> Effort | None:
     """
-    Return how many times as long as needed a setting is measured next; None where it has been for long enough.
+    Return how often, and how many times as long as needed, a setting is measured next; None where it has been enough.
 
-    First it is measured for as long as costs next to nothing; then, while it is `unsettled`, for the next longer time
-    that the budget allows. What happens once, or grows without end, is another thing later on.
+    First it is measured for as long, and with as many seeds, as cost next to nothing: a few seeds agree by chance.
+    Then, while it is `unsettled`, for the next longer time that the budget allows. What happens once, or grows without
+    end, is another thing later on.
     """
     tree = lab.record[measured.key]["scenario"]
     if lab.length is not None or lab.once(tree) or _boundless(tree) or not measured.enough:
         return None
-    packets = len(measured.numbers) * measured.length.total / measured.factor * pace(tree)
-    least = min(len(measured.numbers), WHY.seeds[0])
+    now = Effort(len(measured.numbers), measured.factor)
+    packets = measured.length.total / now.longer * pace(tree)
+    cheap = [factor for factor in WHY.longer if factor >= now.longer and STATED * factor * packets <= WHY.cheap]
+    if cheap:
+        often = int(WHY.cheap / (cheap[-1] * packets))
+        effort = Effort(min(often, max(now.seeds, WHY.seeds[1])), cheap[-1])
+        if effort.longer > now.longer or effort.seeds > now.seeds:
+            return effort
+    least = min(now.seeds, WHY.seeds[0])
 
     def affords(factor: float) -> bool:
-        return not lab.hopeless(tree, factor, measured.numbers, least)
+        return unsettled and not lab.hopeless(tree, factor, measured.numbers, least)
 
-    return further(WHY, measured.factor, packets, affords if unsettled else lambda _: False)
+    factor = further(WHY, now.longer, now.seeds * packets, affords)
+    return Effort(now.seeds, factor) if factor else None
 
 
 def further(policy: Policy, now: float, packets: float, affords: Callable[[float], bool]) -> float | None:

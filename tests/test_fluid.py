@@ -332,7 +332,8 @@ def test_time_that_stands_still_is_an_error() -> None:
     """Ten CUBIC flows over CoDel: the queue's laws switch to and fro at 1.9 s, and no answer came in 20 minutes."""
     queue = {"aqm": "codel", "capacity": "167 packets"}
     link = ac.dumbbell(rate="20 Mbit/s", queue=queue, flows=ac.flows(10, "cubic", rtt="40 ms"), duration="10 s")
-    with pytest.raises(ac.AnalysisError, match=re.escape("step size underflow at t = 1.907")):
+    said = "the equations cannot be followed beyond t = 1.907"  # "step size underflow", a solver's words
+    with pytest.raises(ac.AnalysisError, match=re.escape(said)):
         ac.fluid(link, duration="2 s", steps=20_000)
 
 

@@ -94,7 +94,9 @@ pub enum Error {
         to: f64,
     },
     /// The time integration needed a step below the smallest representable one.
-    #[error("step size underflow at t = {time:.6}: the solution may be singular there")]
+    #[error(
+        "the equations cannot be followed beyond t = {time:.4}: no step is short enough for how fast they change there"
+    )]
     StepUnderflow {
         /// Where.
         time: f64,

@@ -60,7 +60,11 @@ impl fmt::Display for Outside {
                 write!(f, "the probability of {link} is not between 0 and 1")
             }
             Self::Queue { link, bound } => {
-                write!(f, "the queue of {link} passes its bound {bound} packets")
+                write!(
+                    f,
+                    "the queue of {link} passes its bound of {} packets",
+                    (bound * 1e2).round() / 1e2
+                )
             }
             Self::Window { class } => write!(f, "the window of {class} falls below one packet"),
             Self::SmallWindow { class, below } => write!(
@@ -137,5 +141,21 @@ impl Model {
             }
         }
         left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_has_no_more_digits_than_tell() {
+        let passed = |bound| {
+            let link = "l".to_owned();
+            Outside::Queue { link, bound }.to_string()
+        };
+        let said = "the queue of l passes its bound of 83.33 packets"; // 83.33333333333333
+        assert_eq!(passed(250.0 / 3.0), said);
+        assert!(passed(0.0).ends_with("of 0 packets"));
     }
 }

@@ -120,6 +120,30 @@ def _causes(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
         then = runs.record[cause["runs"][0]]["scenario"]
         for fault in wrong_words(words, found[1], now, then, runs.link):
             yield f"{sentence['text']}: {fault}"
+        for link in _left_empty(runs, symptom["runs"][0], cause["runs"][0], now):
+            yield f"{sentence['text']}: {found[1]} endless flows hardly send over {link}"
+
+
+def _left_empty(runs: _Runs, before: str, after: str, now: Tree) -> Iterator[str]:
+    """The link, and those that its endless flows' ACKs cross, over which such flows carry less than half as before."""
+    endless = [flow for flow in now["flows"] if flow["traffic"]["kind"] == "bulk"]
+    back = [place for flow in endless if runs.link in flow["path"] for place in _back(flow)]
+    for link in dict.fromkeys([runs.link, *back]):
+        names = [flow["name"] for flow in endless if link in flow["path"]]
+        there = {str(flow["name"]) for flow in runs.record[after]["scenario"]["flows"]}
+        of = [name for name in names if name in there]
+        rates = [
+            statistics.fmean(float(run.flows["goodput"][run.flows["class"].isin(of)].sum()) for run in runs.of(key))
+            for key in (before, after)
+        ]
+        if rates[1] < 0.49 * rates[0]:
+            yield link
+
+
+def _back(flow: Tree) -> list[str]:
+    """The links that the ACKs of a class cross."""
+    path = flow.get("reverse_path", "none")
+    return [] if path == "none" else list(path)
 
 
 def wrong_words(cause: str, done: str, now: Tree, then: Tree, link: str) -> Iterator[str]:
@@ -212,8 +236,7 @@ def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, lin
             rf"with {re.escape(kind)}(?: for all)?(?=$| and )",
         )
     elif key == "reverse_path":
-        links = dict.fromkeys(place for flow in old for place in flow[key])
-        yield rf"the ACK path over {re.escape(' and '.join(links))}(?=$| and )", "with an uncongested ACK path"
+        yield _of_acks(old, now)
     elif key == "ack_size":
         yield rf"the ACKs of {names}, which want {RATE}", "with ACKs of a tenth of their size"
     elif key == "delayed_ack":
@@ -238,6 +261,15 @@ def _of_flows(key: str, old: Sequence[Tree], new: Sequence[Tree], now: Tree, lin
         yield "slow start, which overshoots", f"with a slow-start threshold of {packets}, the bandwidth-delay product"
     elif key not in ("start", "initial_receive_buffer", "read_size", "pacing"):
         yield f"(?!){key}", f"(?!){key}"
+
+
+def _of_acks(old: Sequence[Tree], now: Tree) -> Words:
+    links = dict.fromkeys(place for flow in old for place in flow["reverse_path"])
+    taken = rf"the ACK path over {re.escape(' and '.join(links))}(?=$| and )"
+    endless = [flow for flow in now["flows"] if flow["traffic"]["kind"] == "bulk"]
+    if any(place in links for flow in endless for place in flow["path"]):
+        taken += "|^(?!.*the ACK path)"  # it is cleared beside another change: waits there keep flows from the link
+    return taken, "with an uncongested ACK path"
 
 
 def _number(old: Sequence[Tree], new: Sequence[Tree], now: Tree, link: str) -> Words:
@@ -383,6 +415,10 @@ def _dropped(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
             most = 2 * max(value, *_halves(sentence["predicate"], what, key, runs, bound))
         if name == "stream":  # however alike the seeds, few losses of few packets decide little
             most = max(most, _most_lost(runs, key))
+        if re.search(rf"that it ends [^;]*{re.escape(key.partition(': ')[2])}", sentence["text"]):
+            if not list(_left_empty(runs, symptom["runs"][0], key, runs.record[symptom["runs"][0]]["scenario"])):
+                yield f"{sentence['text']}: endless flows do send with {key}"
+            continue
         if (most < bound and value < SURE * gone * before) or most < SURE * 0.2 * before:
             yield f"{sentence['text']}: {key} leaves {value:.4g} ± {half:.2g}, which is not said"
 
@@ -613,6 +649,9 @@ def _pictures(part: dict[str, Any], answer: dict[str, Any], runs: _Runs) -> Iter
             jain = 1 - own.mean(key, _uneven)
             if abs(jain - stated["jain"]) > 2e-3:
                 yield f"{part['link']}, {setting}: Jain's index is {jain:.4g}, not {stated['jain']:.4g}"
+            half = over_seeds([_uneven(run, own) for run in ones]) if len(ones) > 1 else math.inf
+            if not (stated["jain_half"] is None if math.isinf(half) else stated["jain_half"] > 0.97 * half - 1e-4):
+                yield f"{part['link']}, {setting}: Jain's index ± {stated['jain_half']}, by the seeds {half:.4g}"
 
 
 def _spread_of_goodputs(classes: Mapping[str, Any], ones: Sequence[Any]) -> Iterator[str]:
@@ -624,6 +663,9 @@ def _spread_of_goodputs(classes: Mapping[str, Any], ones: Sequence[Any]) -> Iter
         half = seeds if checkers.once(ones[0]._scenario) else max(seeds, in_parts(ones, {name}, sum))
         if abs(row["goodput_half"] - half) > 2e-3 * row["goodput"] + 0.03 * half:
             yield f"goodput of {name}: ± {row['goodput_half']:.3g}, not {half:.3g}"
+        tails = [float(run.classes.loc[name, "one_way_s_p99"]) for run in ones]
+        if all(map(math.isfinite, tails)) and abs(row["one_way_p99_half"] - over_seeds(tails)) > 2e-3 * max(tails):
+            yield f"one-way p99 of {name}: ± {row['one_way_p99_half']:.3g}, not {over_seeds(tails):.3g}"
 
 
 def _spark(where: str, bars: str, samples: Sequence[float]) -> Iterator[str]:
@@ -657,7 +699,7 @@ def _paired(effects: Iterable[Mapping[str, Any]], sentence: Mapping[str, Any], r
         now, then = ([what(run, own) for run in own.of(key)] for key in evidence["runs"])
         factor = 1 / checkers._bits(own.of(evidence["runs"][0])[0], own) if effect["key"] == "rate" else 1.0
         seeds = min(len(now), len(then))
-        half = most = factor * _apart(now, then) if seeds > 1 else math.inf if effect["key"] == "goodput" else 0.0
+        half = most = factor * _apart(now, then) if seeds > 1 else math.inf if of_class else 0.0
         if effect["key"] == "goodput" and seeds > 1:
             sides = (in_parts(own.of(key), {effect["subject"]}, sum) for key in evidence["runs"])
             most = max(half, math.hypot(*sides))

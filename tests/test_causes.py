@@ -68,6 +68,39 @@ def test_acks_that_cross_no_link_are_not_tried() -> None:
     assert all("ack-path" not in finding.tried for finding in answer.findings)
 
 
+@pytest.fixture(scope="module")
+def both_ways() -> ac.Why:
+    """One download and one upload of CUBIC, each of whose ACKs wait behind the other's data."""
+    return ac.why(down="20 Mbit/s", up="2 Mbit/s", rtt="20 ms")
+
+
+def test_a_wait_that_ends_as_the_flows_leave_has_no_cause_by_that(both_ways: ac.Why) -> None:
+    """ "With a buffer of 4.8 ms: 0 ms", "with Vegas: 0 ms": 8 % and 2 % of the link were used then."""
+    assert cause_checker.wrong(both_ways.json()) == []
+    down = both_ways.diagnosis
+    (finding,) = (finding for finding in down.findings if finding.symptom == "delay")
+    assert [cause.key for cause in finding.causes] == ["buffer", "control"]
+    now = [own.goodput for own in down.present.numbers]
+    for cause in finding.causes:
+        assert cause.done.endswith(" and with an uncongested ACK path")
+        then = [own["goodput"] for own in down.lab.record[cause.evidence[0].runs[0]]["numbers"]]
+        assert sum(then) / len(then) > 0.9 * sum(now) / len(now)
+
+
+def test_a_change_that_empties_the_link_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the clear way back the waits end as the download hardly sends, which is said; it is no cause."""
+    monkeypatch.setattr(experiment, "with_clear_way_back", lambda ablation, *_: ablation)
+    monkeypatch.setattr(experiment, "clear_way_back", lambda *_: None)
+    answer = ac.why(down="20 Mbit/s", up="2 Mbit/s", rtt="20 ms")
+    (finding,) = (finding for finding in answer.diagnosis.findings if finding.symptom == "delay")
+    assert not {"buffer", "control"} & {cause.key for cause in finding.causes if "4.8 ms" in cause.done}
+    assert "with a buffer of 4.8 ms" in finding.emptied
+    (said,) = (own.text for own in answer.diagnosis.sentences if own.predicate == "waits-long")
+    assert "that it ends with a buffer of 4.8 ms" in said
+    assert said.endswith("proves nothing, as the flows hardly send then.")
+    assert cause_checker.wrong(answer.json()) == []
+
+
 def test_where_it_takes_two_both_are_named() -> None:
     """Windows and access links each limit the flows: without one of them the other still does."""
     answer = causes.diagnose(link(max_window="12 packets", access_rate="4 Mbit/s"))

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from ... import _core
 from ...core._words import called, listed
-from ...core.scenario import link_of
+from ...core.scenario import Scenario, link_of
 from ...core.statement import state
 from ...core.units import time
 from ...experiment.ablation import Ablation, Change, Tree
@@ -174,6 +174,35 @@ def _acks(tree: Tree, name: str, symptom: str) -> Change | None:
         return None
     named = " and ".join(dict.fromkeys(links))
     return _said(changed, "ack-path", "free-ack-path", links=named)
+
+
+def contested(tree: Tree, name: str) -> list[str]:
+    """Return the links where the ACKs of the endless flows over a link wait behind the data of endless flows."""
+    back = dict.fromkeys(place for flow in bulk(tree, name) for place in shapers.returning(flow))
+    return [place for place in back if place != name and bulk(tree, place)]
+
+
+def clear_way_back(tree: Tree, name: str, symptom: str) -> Change | None:
+    """
+    Give flows whose packets wait ACKs that do not, where these are `contested`; None elsewhere.
+
+    With other windows flows would hardly send any more, as their ACKs still wait behind the others' data: their waits
+    would end by that, which says nothing of what made them wait.
+    """
+    return _acks(tree, name, "idle") if symptom == "delay" and contested(tree, name) else None
+
+
+def with_clear_way_back(ablation: Ablation, name: str, symptom: str) -> Ablation:
+    """Return an ablation that also gives contested flows a clear way back."""
+
+    def apply(tree: Tree) -> Change | None:
+        own, clear = ablation.apply(tree), clear_way_back(tree, name, symptom)
+        if own is None or clear is None:
+            return own
+        both = ablation.apply(Scenario(clear.tree).canonical)
+        return both and Change(both.tree, own.cause, f"{both.done} and {clear.done}")
+
+    return Ablation(ablation.key, apply)
 
 
 def _many_acks(tree: Tree, name: str, symptom: str) -> Change | None:

@@ -20,10 +20,10 @@ from ...core.units import share, share_within, time_within
 from ...experiment.ablation import JOINT, Ablated, Ablation, Search, Tree, Verdict, applied, pairs, take_away
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
 from . import settling
-from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, sized
+from .ablations import GENERAL, OTHERS, SPECIFIC, LinkAblation, clear_way_back, contested, sized, with_clear_way_back
 from .lab import Lab
 from .measures import known, lost, on_way
-from .scales import Length, alike, carried, needed, once, policed, room
+from .scales import Length, alike, bulk, carried, needed, once, policed, room
 from .sentences import Evidence, Sentence
 from .shapers import filters_acks, fixed, held
 from .symptoms import AHEAD, SHARES, STREAM_LOSS, SYMPTOMS, Measured, Symptom, applies, slight, wait_limit
@@ -40,6 +40,8 @@ MOST_END: Final = 0.5
 """Where fewer than this part of the transfers of a class come to their end, that is said."""
 PAIRS: Final = 6
 """Things of which pairs are tried."""
+CARRIED: Final = 0.5
+"""Endless flows that carry less than this part of what they did over a link, or over their way back, leave it."""
 FAR: Final = 2.0
 """A change that leaves this many times as much as an ablation may leave is not run again."""
 
@@ -70,6 +72,8 @@ class Finding:
     """
     Changes of which no run is long enough to tell what they leave; none of the path's where another of it is the cause.
     """
+    emptied: tuple[str, ...] = ()
+    """Changes that end the symptom as the flows leave the link, or the way of their ACKs: they prove nothing."""
 
 
 @dataclass(frozen=True)
@@ -348,7 +352,7 @@ def _longest(present: Measured) -> float:
 
 def _causes(
     lab: Lab, tree: Tree, present: Measured, symptom: Symptom, seed: int
-) -> tuple[tuple[Cause, ...], tuple[str, ...], tuple[str, ...]]:
+) -> tuple[tuple[Cause, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Take away one thing at a time, then two; the specific things before the general ones."""
     before = present.of(symptom).mean
     specific, others, general = (_ablations(of, lab.link, symptom) for of in (SPECIFIC, (OTHERS,), GENERAL))
@@ -356,15 +360,21 @@ def _causes(
         general = [ablation for ablation in general if ablation.key != "buffer"]
     if symptom.key == "stream" and not _lose_alone(lab, tree, symptom, seed):
         specific = [ablation for ablation in specific if ablation.key != "unresponsive"]
+    clear = clear_way_back(tree, lab.link, symptom.key)
+    general = [with_clear_way_back(ablation, lab.link, symptom.key) for ablation in general]
     every = [(effect, lab.hopeless(effect.change.tree)) for effect in applied([*specific, *others, *general], tree)]
     names = tuple(dict.fromkeys(effect.key for effect, beyond in every if not beyond))
     of_path = {ablation.key for ablation in specific}
     short = {effect.change.done: effect.key for effect, beyond in every if beyond and effect.key in of_path}
-    told = set()
+    told, emptied = set(), []
     like = present.length if symptom.key in SHARES else None  # shares move for long: compared as late
 
     def judge(candidate: Ablated) -> tuple[Verdict, Cause | None] | None:
         verdict, cause = _try(lab, candidate, symptom, before, seed, like)
+        if cause is not None and _emptied(lab, tree, present, cause):
+            emptied.append(cause.done)
+            told.add(candidate.key)
+            return Verdict.KEEPS, None
         if cause is not None and cause.key == "buffer" and not _dose_response(lab, tree, symptom, before, seed):
             return Verdict.KEEPS, None
         if verdict is not Verdict.UNDECIDED:
@@ -375,22 +385,41 @@ def _causes(
 
     def answer(
         found: Sequence[Cause | None], *, of_path: bool = False
-    ) -> tuple[tuple[Cause, ...], tuple[str, ...], tuple[str, ...]]:
+    ) -> tuple[tuple[Cause, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         there = tuple(cause for cause in found if cause is not None)
         keys = {cause.key for cause in there}
         left = () if of_path else tuple(done for done, key in short.items() if key not in keys)
-        return there, tuple(key for key in names if key in told or key not in short.values()), left
+        tried = tuple(key for key in names if key in told or key not in short.values())
+        return there, tried, left, tuple(dict.fromkeys(emptied))
 
     def two(ablations: Sequence[Ablation]) -> Search[Cause | None]:
         there = {ablation.key: ablation for ablation in ablations if ablation.apply(tree) is not None}
         return take_away(pairs(list(there.values())[:PAIRS], tree), judge, Search())
 
     for ablations in (specific, others, general):
+        if ablations is general and clear is not None:
+            judged = judge(Ablated("ack-path", clear))
+            if judged and judged[0] is Verdict.REMOVES:
+                return answer([judged[1]], of_path=True)
         alone = take_away(applied(ablations, tree), judge, Search(), alternatives=True)
         causes = alone.of(Verdict.REMOVES) or two(ablations).of(Verdict.REMOVES)
         if causes:
             return answer(causes, of_path=ablations is specific)
     return answer(two([*specific, *general]).of(Verdict.REMOVES))
+
+
+def _emptied(lab: Lab, tree: Tree, present: Measured, cause: Cause) -> bool:
+    """Whether a change ends a symptom as the endless flows that were there leave the link, or the way of their ACKs."""
+    (key,) = cause.evidence[0].runs
+    runs = lab.record[key]["numbers"]
+    for link in (lab.link, *contested(tree, lab.link)):
+        names = [str(flow["name"]) for flow in bulk(tree, link)]
+        there = [name for name in names if name in runs[0]["classes"]]
+        now = sum(run.classes[name].goodput for run in present.numbers for name in there) / len(present.numbers)
+        then = sum(run["classes"][name]["goodput"] or 0.0 for run in runs for name in there) / len(runs)
+        if then < CARRIED * now:
+            return True
+    return False
 
 
 def _roomy(tree: Tree, link: str, present: Measured) -> bool:
@@ -509,6 +538,9 @@ def _dose_response(lab: Lab, tree: Tree, symptom: Symptom, before: float, seed: 
     whole = room(tree, lab.link)
     if math.isinf(whole):
         return True
+    if (clear := clear_way_back(tree, lab.link, symptom.key)) is not None:
+        tree = clear.tree
+        before = lab.look(f"delay: {clear.done}", tree, seed).of(symptom).mean
     half = sized(tree, lab.link, 0.5 * whole)
     look = lab.look("delay: half the buffer", half, seed)
     if look.enough and all(value < DOSE * before for value in _with_halves(look, symptom)):
@@ -530,6 +562,8 @@ def sentence(finding: Finding, link: str, way: object = "", *, more: bool = Fals
         text = state(f"causes.{case}", head=head, causes=listed(parts))
     if finding.untried:
         text = state("causes.untried", rest=str(text)[:-1], done=listed(finding.untried), more=" (--until-sure)" * more)
+    if finding.emptied:
+        text = state("causes.emptied", rest=str(text)[:-1], done=listed(finding.emptied))
     numbers_of = {"value": finding.evidence.value, "limit": finding.evidence.limit}
     numbers_of |= {f"after {cause.key}": cause.evidence[0].value for cause in finding.causes}
     evidence = (finding.evidence, *(part for cause in finding.causes for part in cause.evidence))

@@ -421,10 +421,22 @@ def _remains(text: str, cause: dict[str, Any], sentence: dict[str, Any]) -> None
     _near(stated, value, sentence, 6e-4 if found[3] else 6e-3)
 
 
+def _spread_of_index(text: str, value: float, half: float, sentence: dict[str, Any]) -> None:
+    around = re.search(r"[0-9.]+ ± ([0-9.]+)", text)
+    ends = re.search(r"[0-9.]+ \[([0-9.]+), ([0-9.]+)\]", text)
+    assert bool(around or ends) == (half >= 0.005), (sentence["text"], value, half)
+    if around is not None:
+        _near(float(around[1]), half, sentence, 6e-3)
+    elif ends is not None:
+        for end, stated in ((max(value - half, 0.0), ends[1]), (min(value + half, 1.0), ends[2])):
+            _near(float(stated), end, sentence, 6e-3)
+
+
 def _spread(text: str, evidence: dict[str, Any], sentence: dict[str, Any]) -> None:
-    """An interval wider than a hundredth of its value is stated, and is the one that was measured; not of Jain's."""
+    """An interval wider than a hundredth of its value is stated, and is the one that was measured."""
     value, half = evidence["value"], float(evidence["half"] or 0.0)
     if "Jain" in evidence["how"]:
+        _spread_of_index(text, 1 - value, half, sentence)
         return
     around = re.search(r"± ([0-9.e+-]*[0-9]) (us|ms|s|%)", text)
     ends = re.search(r"\[([0-9.e+-]*[0-9]) (us|ms|s|%), ([0-9.e+-]*[0-9]) (?:us|ms|s|%)\]", text)
@@ -830,7 +842,7 @@ def _named(key: str, before: float, after: float, text: str, half: float, senten
             assert not 0.82 * before < after < before / 0.82, (sentence["text"], key, before, after)
             assert decided, (sentence["text"], key, apart, half)
     if key == "jain":
-        said = re.search(r"a (more|less) even share \(Jain's index ([0-9.]+) to ([0-9.]+)\)", text)
+        said = re.search(r"a (more|less) even share \(Jain's index ([0-9.]+) to ([0-9.]+)(?:, [^()]*)?\)", text)
         if said is None:
             assert abs(apart) < 0.055 or half > 0.9 * abs(apart), (sentence["text"], before, after)
         else:
@@ -838,6 +850,11 @@ def _named(key: str, before: float, after: float, text: str, half: float, senten
             assert decided, (sentence["text"], key, apart, half)
             _near(float(said[2]), before, sentence, 6e-3)
             _near(float(said[3]), after, sentence, 6e-3)
+            wide = re.search(rf"to {said[3]}, ([0-9.]+) ± ([0-9.]+) {said[1].replace('even', '')}", text)
+            assert bool(wide) == (half > 0.2 * abs(apart)), (sentence["text"], apart, half)
+            if wide is not None:
+                _near(float(wide[1]), abs(apart), sentence, 6e-3)
+                _near(float(wide[2]), half, sentence, 6e-3)
     if key in ("loss", "stream_loss"):
         own = r"lost of a stream" if key == "stream_loss" else r"lost(?! of a stream)"
         said = re.search(rf"([0-9.]+) % in place of ([0-9.]+) % {own}", text)

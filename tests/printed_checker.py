@@ -188,7 +188,10 @@ def _classes(text: str, answer: Mapping[str, Any]) -> list[str]:
             value, half = setting[name]["goodput"], setting[name]["goodput_half"]
             end = half if half <= value else value + half
             stated += [value, end] if half > 0.01 * value else [value]
-        stated += [setting[name][key] for key in ("loss", "one_way_p99") for setting in settings]
+        stated += [setting[name]["loss"] for setting in settings]
+        for setting in settings:  # of a single run no tail is printed
+            value, half = setting[name]["one_way_p99"], setting[name].get("one_way_p99_half")
+            stated += [] if value is None or half is None else _with(value, half) if half > 0.01 * value else [value]
         cells = re.sub(r"([0-9.]+) (?:± |\[0, )([0-9.]+)\]? ([kMG]?bit/s)", r"\1 \3  \2 \3", rows[name])
         faults += _near(f"class {name}", cells, [number for number in stated if number is not None])
     return faults

@@ -21,6 +21,7 @@ from ackclock.present.report._groups import grouped
 from ackclock.present.report._words import summary
 from ackclock.present.text import fair, presence, provider, remedies, variants
 from ackclock.present.text.verdict import verdict
+from ackclock.present.text.why import classes
 from ackclock.questions import measured as measured_module
 from ackclock.questions import why as why_module
 from ackclock.questions.agreement import near
@@ -166,8 +167,8 @@ def test_an_idle_node_has_no_waits() -> None:
 def test_a_flow_beside_a_call_is_not_alone() -> None:
     """ "A single flow, alone on the link" beside a call."""
     (few,) = (ablation for ablation in GENERAL if ablation.key == "flows")
-    for classes, words in (([{}], "a single flow, alone on the link"), ([{}, CALL], "a single endless flow")):
-        change = few.apply(over({}, *classes).canonical, "l", "idle")
+    for there, words in (([{}], "a single flow, alone on the link"), ([{}, CALL], "a single endless flow")):
+        change = few.apply(over({}, *there).canonical, "l", "idle")
         assert change is not None
         assert change.cause == words
 
@@ -511,3 +512,37 @@ def test_flags_are_written_as_in_a_scenario() -> None:
     assert variants.names_of(labels) == ["true", "false"]
     both = [{"file": "x.toml", "set": {"link.l.queue.ecn": on, "flows.rtt": f"{on + 1} ms"}} for on in (True, False)]
     assert variants.names_of(both) == ["ecn=true, rtt=2 ms", "ecn=false, rtt=1 ms"]
+
+
+@pytest.mark.parametrize(("half", "said"), [(0.31, ", 0.42 ± 0.31 more"), (0.03, "")])
+def test_a_share_that_seeds_hardly_know_has_its_interval(half: float, said: str) -> None:
+    """ "Jain's index 0.48 to 0.90" of three seeds, of which others have 0.70 ± 0.55."""
+    share = Effect("jain", "l", 0.48, 0.90, half, True, Evidence("", 0.9, kind="index"))
+    text = remedies.sentence(Remedy("FQ-CoDel", {}, {}, Balance((share,))), wanted=True, prefer=None).text
+    assert text == f"FQ-CoDel instead: a more even share (Jain's index 0.48 to 0.90{said})."
+    tail = Effect("one_way_p99", "call", 0.54, 0.12, half, True, Evidence("", 0.12, kind="time"))
+    text = remedies.sentence(Remedy("FQ-CoDel", {}, {}, Balance((tail,))), wanted=True, prefer=None).text
+    apart = ", 420 ms ± 310 ms less" if said else ""
+    assert text == f"FQ-CoDel instead: 99 % of the packets of call arrive within 120 ms in place of 540 ms{apart}."
+
+
+def test_shares_and_one_way_tails_are_of_several_seeds() -> None:
+    """The share of one run stood as that of the link, and so did the 99th percentile of a class."""
+    why = ac.why("10 Mbit/s", "20 ms", flows=2, congestion="scalable", call=True)
+    (share,) = [own.text for own in why.sentences if own.predicate == "shares-unevenly"] or [""]
+    setting = why.present
+    assert 0.005 < setting.jain_half < math.inf
+    assert (
+        not share
+        or f"± {setting.jain_half:.2f}" in share
+        or f", {min(setting.jain + setting.jain_half, 1):.2f}]" in share
+    )
+    assert set(setting.one_way_p99_half) == set(setting.classes)
+    one = replace(setting, jain_half=math.inf, one_way_p99_half=dict.fromkeys(setting.classes, math.inf))
+    assert why_report._jain(one) == ""
+    alone = classes(replace(why, present=one))
+    place = list(alone.columns).index("one-way p99 now")
+    assert all(cells[place] == "" for _, cells in alone.rows)
+    assert all(cells[place] != "" for _, cells in classes(why).rows)
+    (evidence,) = (effect.half for effect in why.effects if effect.key == "one_way_p99" and effect.subject == "call-in")
+    assert math.isfinite(evidence)

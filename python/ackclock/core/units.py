@@ -10,6 +10,8 @@ from .. import _core
 
 NOTHING: Final = 1e-9
 """Times below this are the rounding of picoseconds, s."""
+_LAST_OF_INDEX: Final = 0.005
+"""Half an interval of an index that is stated: half its last digit."""
 SPREAD: Final = 0.01
 """Half an interval that is more than this part of its mean is stated."""
 LAST_DIGIT: Final = 1e-3
@@ -165,6 +167,15 @@ def number(value: float) -> str:
 def index(value: float) -> str:
     """Return an index between 0 and 1, such as Jain's, for people."""
     return f"{value:.3f}"
+
+
+def index_within(value: float, half: float) -> str:
+    """Return an index between 0 and 1 with two digits, and with its interval where that is wider: "0.48 ± 0.21"."""
+    plain = f"{value:.2f}"
+    if not _LAST_OF_INDEX <= half < math.inf:
+        return plain
+    low, high = max(value - half, 0.0), min(value + half, 1.0)
+    return f"{plain} ± {half:.2f}" if half <= value <= 1 - half else f"{plain} [{low:.2f}, {high:.2f}]"
 
 
 def share_between(part: float, low: float, high: float) -> str:

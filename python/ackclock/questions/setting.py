@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.scenario import link_of
-from .causes.measures import ClassNumbers, Numbers, goodput, known, numbers, queued
+from .causes.measures import UNFAIR, ClassNumbers, Numbers, goodput, known, numbers, queued, spread
 from .causes.scales import bits as bits_of
+from .causes.sentences import interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,6 +64,10 @@ class Setting:
     utilization_half: float = 0.0
     loss_half: float = 0.0
     wire_loss_half: float = 0.0
+    jain_half: float = math.inf
+    """Half the interval of Jain's index, over seeds and time; infinite of a single run: others may share otherwise."""
+    one_way_p99_half: Mapping[str, float] = field(default_factory=dict)
+    """Half the interval of each class's 99th percentile over the seeds, s; infinite of a single run."""
     kept: bool = False
     """Whether it is the present queue, which stays: another would bring nothing beside those of other links."""
 
@@ -121,8 +126,20 @@ def averaged(setting: Setting, ones: Sequence[Numbers], part: float = 1.0) -> Se
         wire_loss_half=half("wire_loss"),
         classes=_mean_classes(ones),
         jain=mean("jain"),
+        jain_half=_over_seeds([own.jain for own in ones], spread(ones, UNFAIR).half),
+        one_way_p99_half={
+            name: _over_seeds([own.classes[name].one_way_p99 for own in ones]) for name in ones[0].classes
+        },
         highest=setting.peak * max((run.peak / ones[0].peak for run in ones if ones[0].peak > 0), default=1.0),
     )
+
+
+def _over_seeds(values: Sequence[float], in_time: float = 0.0) -> float:
+    """Half the interval of a mean over seeds, or `in_time` where that is wider; infinite of a single one."""
+    estimate = interval(values)
+    if estimate.count <= 1:
+        return math.inf
+    return max(estimate.half, 0.0 if math.isnan(in_time) else in_time)
 
 
 def _mean_classes(ones: Sequence[Numbers]) -> dict[str, ClassNumbers]:

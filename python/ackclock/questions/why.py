@@ -255,12 +255,13 @@ def _setting(setting: Setting) -> dict[str, Any]:
         "peak",
     )
     plain = {name: getattr(setting, name) for name in names}
-    plain["jain"] = setting.jain if math.isfinite(setting.jain) else None
+    plain |= {"jain": setting.jain, "jain_half": setting.jain_half}
     plain["classes"] = {
-        name: {key: value if math.isfinite(value) else None for key, value in asdict(of).items()}
+        name: {**asdict(of), "one_way_p99_half": setting.one_way_p99_half.get(name, math.inf)}
         for name, of in setting.classes.items()
     }
-    return plain
+    values: dict[str, Any] = finite(plain)
+    return values
 
 
 def why(
@@ -440,10 +441,12 @@ def _as_at_first(diagnosis: Diagnosis) -> bool:
 
 def _with_classes(main: Judged, beside: Sequence[Judged], tree: Mapping[str, Any]) -> Judged:
     """Take each class of flows from the runs of the first judged link that it crosses: sentences are from these."""
-    by_link = {part.link: part.present.classes for part in [main, *beside]}
+    by_link = {part.link: part.present for part in [main, *beside]}
     crossed = first_crossed(tree, list(by_link))
-    rows = {name: by_link[crossed.get(name, main.link)][name] for name in main.present.classes}
-    return replace(main, present=replace(main.present, classes=rows))
+    of = {name: by_link[crossed.get(name, main.link)] for name in main.present.classes}
+    rows = {name: setting.classes[name] for name, setting in of.items()}
+    tails = {name: setting.one_way_p99_half.get(name, math.inf) for name, setting in of.items()}
+    return replace(main, present=replace(main.present, classes=rows, one_way_p99_half=tails))
 
 
 def _at_access(tree: dict[str, Any], main: Judged) -> Iterator[Sentence]:

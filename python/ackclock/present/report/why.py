@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core._words import listed
 from ...core.scenario import link_of
-from ...core.units import PLAIN, interval, percent, rate_text, share_over_seeds, time_over_seeds
+from ...core.units import PLAIN, index_within, interval, percent, rate_text, share_over_seeds, time_over_seeds
 from ...questions.causes.ablations import control
 from ...questions.causes.scales import carried, policed, quantities
 from ...questions.causes.shapers import let_through
@@ -64,9 +64,7 @@ def page(why: Why) -> str:
         on_wire = [share_over_seeds(setting.wire_loss, setting.wire_loss_half) for setting in settings]
         rows.append(("packets lost on the wire", on_wire))
     if any(math.isfinite(setting.jain) for setting in settings):
-        rows.append(
-            ("Jain's index", [f"{setting.jain:.2f}" if math.isfinite(setting.jain) else "" for setting in settings])
-        )
+        rows.append(("Jain's index", [_jain(setting) for setting in settings]))
     top = 1.05 * max(_highest(entry, link) for link, entry in columns.values())
     reach = 1.2e3 * max(setting.delay_p99 for setting in settings)
     sections = []
@@ -101,6 +99,12 @@ def page(why: Why) -> str:
         sections=sections,
         scenario_json=why.scenario.to_json(),
     )
+
+
+def _jain(setting: Setting) -> str:
+    """Jain's index with its interval; nothing of a single run, which does not tell how other seeds share."""
+    known = math.isfinite(setting.jain) and math.isfinite(setting.jain_half)
+    return index_within(setting.jain, setting.jain_half) if known else ""
 
 
 def _table(heading: str, of: TextTable) -> dict[str, Any]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ...core._words import listed
 from ...core.devices import SHAPED
-from ...core.units import interval, number, percent, rate_text, share, time
+from ...core.units import index_within, interval, number, percent, rate_text, share, time
 from ...questions.causes.remedy import OF_LINKS, OF_PEOPLE, Balance, Effect, Preference
 from ...questions.causes.sentences import Sentence
 from ...questions.remedies import Remedy
@@ -136,12 +136,12 @@ def _effect(effect: Effect) -> str:
         return f"{share(effect.after)} in place of {share(effect.before)} of the transfers of {effect.subject} end"
     if effect.key == "one_way_p99":
         within = f"{time(effect.after)} in place of {time(effect.before)}"
-        return f"99 % of the packets of {effect.subject} arrive within {within}"
+        return f"99 % of the packets of {effect.subject} arrive within {within}{_apart(effect, time)}"
     if effect.key == "goodput":
         return f"{_part(effect)} {less} goodput of {effect.subject}"
     if effect.key == "jain":
         even = "a more" if effect.change > 0 else "a less"
-        return f"{even} even share (Jain's index {effect.before:.2f} to {effect.after:.2f})"
+        return f"{even} even share (Jain's index {effect.before:.2f} to {effect.after:.2f}{_apart(effect, _index)})"
     what = "lost" if effect.key == "loss" else "lost of a stream without congestion control"
     return f"{share(effect.after)} in place of {share(effect.before)} {what}"
 
@@ -151,6 +151,17 @@ def _freed(balance: Balance) -> str:
     return listed(
         [f"{of.subject} gets {rate_text(of.after)} in place of {rate_text(of.before)}" for of in balance.freed]
     )
+
+
+def _index(value: float) -> str:
+    return index_within(value, 0.0)
+
+
+def _apart(effect: Effect, show: Callable[[float], str]) -> str:
+    """A change with its interval, where that is wide."""
+    if not effect.half > WIDE * abs(effect.change):
+        return ""
+    return f", {show(abs(effect.change))} ± {show(effect.half)} {'less' if effect.change < 0 else 'more'}"
 
 
 def _spread(effect: Effect) -> str:

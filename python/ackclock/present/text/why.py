@@ -294,10 +294,16 @@ def classes(why: Why) -> TextTable:
             for key, of in settings.items()
         }
         | {
-            f"one-way p99 {key}": column(lambda class_numbers: _known(class_numbers.one_way_p99, time), of)
+            f"one-way p99 {key}": {name: _tail(of, name) for name in why.present.classes}
             for key, of in settings.items()
         },
     )
+
+
+def _tail(of: Setting, name: str) -> str:
+    """The 99th percentile of a class's one-way delay, with its interval; nothing of a single run."""
+    value, half = of.classes[name].one_way_p99, of.one_way_p99_half.get(name, math.inf)
+    return time_over_seeds(value, half) if math.isfinite(value) and math.isfinite(half) else ""
 
 
 def _settings(why: Why) -> dict[str, Setting]:

@@ -16,7 +16,7 @@ from ...core._words import counted, listed
 from ...core.errors import AnalysisError, ScenarioError
 from ...core.scenario import Scenario, link_of
 from ...core.statement import state
-from ...core.units import share, share_within, time_within
+from ...core.units import index_within, share, share_within, time_within
 from ...experiment.ablation import JOINT, Ablated, Ablation, Search, Tree, Verdict, applied, pairs, take_away
 from ...experiment.sequential import WHY, Effort, repeat, seeds_in_words, seeds_needed
 from . import settling
@@ -584,8 +584,10 @@ def _left(evidence: Evidence, symptom: Symptom) -> str:
 
 def _shown(evidence: Evidence, symptom: Symptom) -> str:
     """A value, with its interval where that is wider than a hundredth of it and is not shown as zero."""
+    if symptom.key in SHARES:
+        return index_within(1 - evidence.value, evidence.half)
     text, half = symptom.show(evidence.value), symptom.show(evidence.half)
-    if symptom.key in SHARES or not evidence.half > 0.01 * abs(evidence.value) or half == symptom.show(0):
+    if not evidence.half > 0.01 * abs(evidence.value) or half == symptom.show(0):
         return text
     return (share_within if symptom.show is share else time_within)(evidence.value, evidence.half)
 

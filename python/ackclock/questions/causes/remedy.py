@@ -85,7 +85,7 @@ class Effect:
     half: float
     """
     Half the 95 % interval of the difference; of shares no less than parts of the runs' time leave open. Of a
-    single seed that of shares is infinite, and all else 0.
+    single seed that of shares and of one-way delays is infinite, and all else 0.
     """
     better: bool | None
     """
@@ -200,8 +200,8 @@ def effects(
         before, now = (sum(values) / len(values) for values in (old, new))
         apart = difference_interval(old, new)
         half = max(in_time, 0.0 if math.isnan(apart.half) else apart.half)
-        if key in ("jain", "goodput") and apart.count == 1:
-            half = math.inf  # with other seeds the shares may be others
+        if key in ("jain", "goodput", "one_way_p99") and apart.count == 1:
+            half = math.inf  # with other seeds the shares may be others, and so may what a class waits in all
         evidence = Evidence(
             f"{how}, {state('causes.one-run' if len(new) == 1 else 'causes.mean-over', seeds=len(new))}",
             now,

@@ -27,7 +27,7 @@ from ackclock.questions import why as why_module
 from ackclock.questions.agreement import near
 from ackclock.questions.buffer import Buffer, Size
 from ackclock.questions.causes.ablations import GENERAL, SPECIFIC
-from ackclock.questions.causes.measures import numbers
+from ackclock.questions.causes.measures import ClassNumbers, numbers
 from ackclock.questions.causes.remedy import Balance, Effect
 from ackclock.questions.causes.scales import needed
 from ackclock.questions.causes.scales import room as room_of
@@ -36,7 +36,7 @@ from ackclock.questions.fair import Fair, Place
 from ackclock.questions.measured.ensemble import MOST_RUNS, Ensemble, MeasuredStability
 from ackclock.questions.presence import Silent
 from ackclock.questions.provider import Hour, Mix, Subscribers
-from ackclock.questions.remedies import Remedy, _present_controls, _with_commands
+from ackclock.questions.remedies import Remedy, _present_controls, _with_commands, senders_kept
 from ackclock.questions.setting import Setting
 
 TWO_LINKS = {"a": "1 Mbit/s", "b": "9 Mbit/s"}
@@ -546,3 +546,81 @@ def test_shares_and_one_way_tails_are_of_several_seeds() -> None:
     assert all(cells[place] != "" for _, cells in classes(why).rows)
     (evidence,) = (effect.half for effect in why.effects if effect.key == "one_way_p99" and effect.subject == "call-in")
     assert math.isfinite(evidence)
+
+
+def test_a_tail_that_stays_stands_beside_a_median_that_falls() -> None:
+    """FQ-CoDel was advised over DualPI2 by its median; that 1 packet in 100 still waits for 66 ms was unsaid."""
+    evidence = Evidence("", 0.002, kind="time")
+    wait = Effect("delay_p50", "l", 0.0137, 0.002, 0.001, True, evidence)
+    tail = Effect("delay_p99", "l", 0.0595, 0.066, 0.009, None, evidence)
+    said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, Balance((wait, tail))), wanted=True, prefer=None).text
+    assert said == "FQ-CoDel instead: 11.7 ms less median delay (not at the 99th percentile: 66 ms)."
+    falls = replace(tail, after=0.02, better=True)
+    said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, Balance((wait, falls))), wanted=True, prefer=None).text
+    assert "not at" not in said
+
+
+def test_what_a_class_loses_in_one_run_is_said_as_such() -> None:
+    """Uploads went from 17 to 12.2 Mbit/s in the one run that packets allowed, and nothing was said of it."""
+    evidence = Evidence("", 0.002, kind="time")
+    wait = Effect("delay_p50", "l", 0.037, 0.001, 0.001, True, evidence)
+    uploads = Effect("goodput", "uploads", 17e6, 12.2e6, math.inf, None, evidence)
+    said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, Balance((wait, uploads))), wanted=True, prefer=None).text
+    assert said == (
+        "FQ-CoDel instead: 36 ms less median delay. "
+        "Its one run has 28.2 % less goodput of uploads, which other seeds may not have."
+    )
+    little = replace(uploads, after=16e6)
+    said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, Balance((wait, little))), wanted=True, prefer=None).text
+    assert said.endswith("delay.")
+
+
+def test_data_that_lose_more_than_a_link_with_acks_are_named() -> None:
+    """ "0.34 % in place of 0 % lost" of a link most of whose packets are ACKs: uploads lose 3.5 %."""
+    evidence = Evidence("", 0.0034)
+    loss = Effect("loss", "up", 0.0, 0.0034, 0.0, False, evidence)
+    wait = Effect("delay_p50", "up", 0.037, 0.001, 0.001, True, evidence)
+    classes = {"uploads": ClassNumbers(12e6, 1, 0.035, 0.1, 0.2), "downloads": ClassNumbers(1e8, 1, 0.05, 0.1, 0.2)}
+    setting: Any = SimpleNamespace(classes=classes, loss=0.0034, kept=False, queue="")
+    tree = {"flows": [{"name": "uploads", "path": ["up"]}, {"name": "downloads", "path": ["down"]}]}
+    remedy = Remedy("FQ-CoDel", tree, {"up": setting}, Balance((wait, loss)))
+    said = remedies.sentence(remedy, wanted=True, prefer=None).text
+    assert said.endswith("; but 0.34 % in place of 0 % lost (3.5 % of uploads).")
+    classes["uploads"] = replace(classes["uploads"], loss=0.005)
+    assert remedies.sentence(remedy, wanted=True, prefer=None).text.endswith("0 % lost.")
+
+
+def test_preferences_are_named_where_they_decide() -> None:
+    """ "Which is better depends on what you prefer" without "--prefer", though one of them would have decided."""
+    evidence = Evidence("", 0.002, kind="time")
+    wait = Effect("delay_p50", "l", 0.037, 0.001, 0.001, True, evidence)
+    loss = Effect("loss", "l", 0.0, 0.03, 0.001, False, evidence)
+    both = Balance((wait, loss, Effect("rate", "l", 0.5, 0.6, 0.01, True, evidence)))
+    said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, both), wanted=False, prefer=None).text
+    assert [both.wanted(one) for one in ("delay", "rate", None)] == [True, True, False]
+    assert said.endswith("Which is better depends on what you prefer: --prefer delay or --prefer rate.")
+    page = Effect("page", "l", 2.0, 1.0, 0.1, True, evidence)
+    neither = Balance((page, loss))
+    said = remedies.sentence(Remedy("FQ-CoDel", {}, {}, neither), wanted=False, prefer=None).text
+    assert said.endswith("depends on what you prefer, and is no matter of delay or rate (--prefer).")
+
+
+def test_a_wait_of_few_packets_is_named() -> None:
+    """404 ms at 100 kbit/s stood as the wait of a queue that does not drain, without a word on its packets."""
+    why = ac.why("100 kbit/s", "40 ms")
+    first = why.sentences[0].text
+    assert first.endswith(" full packets, each of which takes 120 ms to send, and so it is not called long.")
+    assert float(re.search(r"time of ([0-9.]+) full", first)[1]) == pytest.approx(
+        why.present.delay_p50 / 0.12, rel=0.01
+    )  # type: ignore[index]
+    assert "full packets" not in ac.why("10 Mbit/s", "40 ms").sentences[0].text
+
+
+def test_senders_that_have_bbr_are_said_to_stay() -> None:
+    """`--own-senders` said nothing where the senders have BBR already."""
+    said = "No other congestion control was tried: these senders have BBR already.\n"
+    assert ac.why("5 Mbit/s", "20 ms", congestion="bbr", own_senders=True).checked.startswith(said)
+    tree = over({}, {"name": "a", "congestion": "cubic"}).canonical
+    assert senders_kept(tree, ["l"]) == ""
+    tree["flows"] = []
+    assert senders_kept(tree, ["l"]).endswith("no endless flow crosses the link.\n")

@@ -447,6 +447,13 @@ def other_senders(
     return Remedy("BBR", changed, settings, balance, after.key, _needs(lab, changed, after))
 
 
+def senders_kept(tree: Mapping[str, Any], links: Sequence[str]) -> str:
+    """Return why senders that may be changed were not tried with another control, a line; empty where they were."""
+    kinds = {control(flow) for link in links for flow in bulk(tree, link)}
+    case = "" if kinds - {*BBR} else "bbr-already" if kinds else "no-endless"
+    return f"{state(f'why.{case}')}\n" if case else ""
+
+
 def _needs(lab: Lab, tree: dict[str, Any], after: Measured) -> Length:
     """Return the time that runs of another setting must last, by the waits that were found in some."""
     own = Scenario(tree).canonical

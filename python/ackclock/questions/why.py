@@ -46,14 +46,15 @@ from .causes.scales import (
 )
 from .causes.scales import room as room_of
 from .causes.sentences import Evidence, Sentence
-from .causes.shapers import RIGHT, before, filters_acks, fixed, held, let_through, returning
-from .causes.symptoms import MOVES, SYMPTOMS, Measured
+from .causes.shapers import RIGHT, before, filters_acks, fixed, held, let_through
+from .causes.shapers import crossed as reached
+from .causes.symptoms import MOVES, SYMPTOMS, Measured, of_few_packets
 from .endpoint_style import styled
 from .following import Following, following, follows
 from .home import DOWN, doing, home
 from .people import People, own_call, people
 from .phases import drawn
-from .remedies import Remedy, other_queue, other_senders
+from .remedies import Remedy, other_queue, other_senders, senders_kept
 from .setting import PACKET, Setting, averaged, bits_at, measured
 
 if TYPE_CHECKING:
@@ -260,8 +261,7 @@ def _setting(setting: Setting) -> dict[str, Any]:
         name: {**asdict(of), "one_way_p99_half": setting.one_way_p99_half.get(name, math.inf)}
         for name, of in setting.classes.items()
     }
-    values: dict[str, Any] = finite(plain)
-    return values
+    return dict(finite(plain))
 
 
 def why(
@@ -351,7 +351,7 @@ def why(
     name = _link(asked.canonical, link)
     scenario = drawn(asked)
     tree = scenario.canonical
-    crossed = [link["name"] for link in tree["link"] if link["name"] != name and _crosses(tree, link["name"])]
+    crossed = [link["name"] for link in tree["link"] if link["name"] in reached(tree["flows"]) - {name}]
     also = () if link is not None else tuple(crossed[:MAX_OTHER_LINKS])
     length = None if duration is None else seconds_of("duration", duration, WhyError)
     options: dict[str, Any] = {"budget": WHY.sure if until_sure else WHY.packets, "length": length, "cache": RunCache()}
@@ -369,7 +369,10 @@ def why(
     proposed = any(said.subject == "FQ-CoDel" and said.predicate == "costs" for said in sentences)
     advises = proposed and (prefer is None or any(part.recommended for part in judged))
     shapers = tuple(_following(lab, tree, judged, seed)) if advises else ()
-    rests_on = f"{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}{_times(asked, scenario, rate or down)}"
+    kept = senders_kept(tree, [part.link for part in judged]) if own_senders and answer.present.enough else ""
+    rests_on = (
+        f"{kept}{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}{_times(asked, scenario, rate or down)}"
+    )
     trust = near(tree, name)
     return Why(
         sentences=tuple(sentences),
@@ -612,10 +615,6 @@ def _advised(judged: Sequence[Judged], remedies: Sequence[Remedy], prefer: Prefe
     return list(judged)
 
 
-def _crosses(tree: Mapping[str, Any], name: str) -> bool:
-    return any(name in [*flow["path"], *returning(flow)] for flow in tree["flows"])
-
-
 def _loaded(present: Measured, tree: Mapping[str, Any], name: str) -> bool:
     """
     Whether a link beside the judged one is worth a judgement.
@@ -789,6 +788,8 @@ def stated(runs: Sequence[Numbers], tree: Mapping[str, Any], name: str, key: str
         case = "short-or-not"  # packets do not wait in turn: all that is queued says nothing of how long one waits
     facts = {"standing": standing, "peak": peak, "wait": waits[0], "trip": trip, "most": most}
     text = str(state(f"why.{case}", **facts, empty=empty, runs=len(runs)))
+    if fixed and of_few_packets(runs[0], p50):
+        text += str(state("why.few-packets", packet=runs[0].transmission, wait=p50 / runs[0].transmission))
     value = p50 if kind == "short" else standing
     seeds = state("causes.one-run" if len(runs) == 1 else "causes.mean-over", seeds=len(runs))
     how = str(state("why.how-short" if kind == "short" else "why.how-standing", runs=seeds))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from ...core._words import listed
 from ...core.devices import SHAPED
 from ...core.units import index_within, interval, number, percent, rate_text, share, time
-from ...questions.causes.remedy import OF_LINKS, OF_PEOPLE, Balance, Effect, Preference
+from ...questions.causes.remedy import LOSSES, MIN_DELAY_GAIN_S, OF_LINKS, OF_PEOPLE, Balance, Effect, Preference
 from ...questions.causes.sentences import Sentence
 from ...questions.remedies import Remedy
 
@@ -23,6 +24,8 @@ ALIKE: Final = "neither is better by more than chance"
 """Where no measure that is preferred differs."""
 TIMES: Final = ("page", "completion")
 """Effects on the time that a transfer takes, or the page of a probe."""
+MUCH_MORE: Final = 2.0
+"""A class that loses so many times what its link loses, whose packets are ACKs too, is named beside."""
 WIDE: Final = 0.2
 """The interval of a change is stated where half of it is more than this part of the change."""
 
@@ -54,16 +57,23 @@ def sentence(remedy: Remedy, wanted: bool, prefer: Preference | None) -> Sentenc
     if not gains:
         text = f"{what} instead{where} would bring these flows {_no_gain(balance)}"
         text += f", but {costs}" if costs else ""
-        return Sentence(name, "does-not-help", text + ".", numbers_of, evidence)
-    text = f"{what} instead{where}: {weighed}."
+        return Sentence(name, "does-not-help", f"{text}.{_of_one_run(balance)}", numbers_of, evidence)
+    text = f"{what} instead{where}: {weighed}.{_of_one_run(balance)}"
     if prefer is not None:
         better = "it is better" if wanted else "the present queue is better" if balance.worse(prefer) else ALIKE
         text += f" Preferring {prefer}, {better}."
     elif not wanted:
-        decides = balance.wanted("delay") != balance.wanted("rate")
+        preferences: tuple[Preference, ...] = ("delay", "rate")
+        decides = any(balance.wanted(one) or balance.worse(one) for one in preferences)
         text += " Which is better depends on what you prefer"
-        text += ": --prefer delay or --prefer rate." if decides else "."
+        text += ": --prefer delay or --prefer rate." if decides else ", and is no matter of delay or rate (--prefer)."
     return Sentence(name, "costs", text, numbers_of, evidence)
+
+
+def _of_one_run(balance: Balance) -> str:
+    """The goodputs that classes lose in a single run, which does not tell how they share with other seeds."""
+    lost = [f"{_part(replace(effect, half=0.0))} less goodput of {effect.subject}" for effect in balance.of_one_run]
+    return f" Its one run has {listed(lost)}, which other seeds may not have." if lost else ""
 
 
 def alone(remedy: Remedy) -> str:
@@ -89,12 +99,30 @@ def _weighed(remedy: Remedy) -> tuple[str, str, str]:
     of_links = [gain for gain in balance.gains if gain.key not in OF_PEOPLE or gain.key == "finished"]
     if of_links and any(cost.key in TIMES for cost in balance.costs):  # beside the one that is longer, those shorter
         of_links += [gain for gain in balance.gains if gain.key in TIMES]
-    gains = _by_link(of_links or balance.gains, many) or _freed(balance)
-    costs = _by_link(_greatest(balance.costs), many)
+    gains = _by_link(of_links or balance.gains, many, _tails(balance)) or _freed(balance)
+    costs = _by_link(_greatest(balance.costs), many, {("loss", link): _whose(remedy, link) for link in remedy.settings})
     shaped_links = {link for link, setting in remedy.settings.items() if "behind a shaper" in setting.queue}
     paid = [_cost(cost, many, cost.subject in shaped_links) for cost in balance.costs if cost.key == "rate"]
     weighed = gains + (f", for {listed(paid)}" if paid else "") + (f"; but {costs}" if costs else "")
     return gains, costs, weighed
+
+
+def _tails(balance: Balance) -> dict[tuple[str, str], str]:
+    """The 99th percentiles that do not fall, beside median waits that do."""
+    tails = [effect for effect in balance.effects if effect.key == "delay_p99" and effect.better is None]
+    long = [tail for tail in tails if tail.after >= MIN_DELAY_GAIN_S]
+    return {("delay_p50", tail.subject): f" (not at the 99th percentile: {time(tail.after)})" for tail in long}
+
+
+def _whose(remedy: Remedy, link: str) -> str:
+    """The data that lose much more than all packets of a link, ACKs included, lose there."""
+    setting = remedy.settings[link]
+    over = [str(flow["name"]) for flow in remedy.tree["flows"] if link in flow["path"]]
+    losses = {name: setting.classes[name].loss for name in over if name in setting.classes}
+    worst = max(losses, key=lambda name: losses[name], default="")
+    if not worst or not losses[worst] > max(MUCH_MORE * setting.loss, LOSSES):
+        return ""
+    return f" ({share(losses[worst])} of {worst})"
 
 
 def _cost(effect: Effect, many: bool, behind: bool) -> str:
@@ -181,19 +209,23 @@ def _greatest(costs: Sequence[Effect]) -> list[Effect]:
     return [cost for cost in costs if cost.key not in ("rate", *OF_PEOPLE)] + of_people[:MOST_COSTS]
 
 
-def _by_link(effects: Sequence[Effect], many: bool) -> str:
+def _by_link(effects: Sequence[Effect], many: bool, beside: Mapping[tuple[str, str], str]) -> str:
     """
-    Changes in words, link by link, then those of classes and of a page.
+    Changes in words, each with what is said `beside` it, link by link, then those of classes and of a page.
 
     A loss of streams that is the same as the link's is not stated twice.
     """
     losses = {_loss(effect) for effect in effects if effect.key == "loss"}
     effects = [effect for effect in effects if effect.key != "stream_loss" or _loss(effect) not in losses]
+
+    def said(effect: Effect) -> str:
+        return _effect(effect) + beside.get((effect.key, effect.subject), "")
+
     if not many:
-        return listed([_effect(own) for own in effects])
+        return listed([said(own) for own in effects])
     of_links = [effect for effect in effects if effect.key not in OF_PEOPLE]
     links = dict.fromkeys(own.subject for own in of_links)
-    parts = [(link, [_effect(own) for own in of_links if own.subject == link]) for link in links]
+    parts = [(link, [said(own) for own in of_links if own.subject == link]) for link in links]
     rest = listed([_effect(own) for own in effects if own.key in OF_PEOPLE])
     words = "; ".join(f"at {link} {listed(words)}" for link, words in parts)
     return "; and ".join(filter(None, (words, rest)))

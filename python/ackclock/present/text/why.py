@@ -46,6 +46,12 @@ STATEMENTS: Final = {
     "not-judged": " Not judged: {links} further links.",
     "shaped": "{kind}, which lets {rate:rate} through",
     "shaped-above": "{kind}, whose {rate:rate} are more than the line's {line:rate}",
+    "bbr-already": "No other congestion control was tried: these senders have BBR already.",
+    "no-endless": "No other congestion control was tried: no endless flow crosses the link.",
+    "few-packets": (
+        " That is the time of {wait:number} full packets, each of which takes {packet:time} to send, "
+        "and so it is not called long."
+    ),
     "most-wait": "99 % wait at most {waits:beyond_median}",
     "whole-buffer": "1 in 100 waits for the whole buffer of {room:time}",
     "empty": "No packet crosses the link in the measured time.",

@@ -349,6 +349,12 @@ class Balance:
         worse = (effect for effect in worse if effect.key != "one_way_p99" or tails)
         return tuple(effect for effect in worse if effect.key != "goodput" or self._beyond(effect) >= LESS)
 
+    @property
+    def of_one_run(self) -> tuple[Effect, ...]:
+        """Return the goodputs that classes lose in single runs, which would be costs if other seeds had them, too."""
+        rates = (own for own in self.effects if own.key == "goodput" and math.isinf(own.half) and own.change < 0)
+        return tuple(rate for rate in rates if self._beyond(rate) >= LESS)
+
     def _beyond(self, rate: Effect) -> float:
         """Return the part of its goodput that a class loses, less the largest that a link does."""
         of_links = (effect for effect in self.effects if effect.key == "rate" and effect.change < 0)

@@ -58,7 +58,16 @@ def wait_limit(link_numbers: Numbers) -> float:
     Nor less than a full buffer of `FEW_PACKETS`, which is not cut any more, so that no cause could be found; half a
     packet more tells it from one of the next size.
     """
-    return max(link_numbers.rtt / 2, 0.01, (FEW_PACKETS + 0.5) * link_numbers.transmission)
+    return max(_long(link_numbers), (FEW_PACKETS + 0.5) * link_numbers.transmission)
+
+
+def _long(link_numbers: Numbers) -> float:
+    return max(link_numbers.rtt / 2, 0.01)
+
+
+def of_few_packets(link_numbers: Numbers, wait: float) -> bool:
+    """Whether a median wait, s, would be called long if it were not that of so few packets."""
+    return _long(link_numbers) < wait <= wait_limit(link_numbers)
 
 
 SYMPTOMS: Final = (

@@ -626,6 +626,15 @@ def test_what_red_chooses_is_written_as_the_numbers_that_it_has() -> None:
     assert any("500 packets of 1500 B are 750000 B" in note for note in exported.notes)
 
 
+def test_an_average_that_ages_otherwise_is_said() -> None:
+    """RED's bandwidth, at which the average of an empty queue ages, was dropped without a word."""
+    line = "tc qdisc add dev eth0 root red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 bandwidth {}"
+    (note,) = import_tc([("x", line.format("20mbit"))], rate="100 Mbit/s").notes
+    assert "red: bandwidth 20mbit is left out" in note
+    assert note.endswith("the rate of the link, 100 Mbit/s")
+    assert import_tc([("x", line.format("100mbit"))], rate="100 Mbit/s").notes == ()
+
+
 def test_choke_without_room_for_its_thresholds_is_said_and_not_written() -> None:
     """ "max" is larger than "limit": tc refuses CHOKe's default of 250 packets behind a limit of 120."""
     for room, reached in (("120 packets", False), ("250 packets", True)):

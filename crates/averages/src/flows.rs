@@ -2,6 +2,7 @@
 
 use ackclock_algorithms::Value;
 use ackclock_algorithms::fluid::Path;
+use ackclock_algorithms::meta::Meta;
 use ackclock_algorithms::registry::TcpLaw;
 use ackclock_scenario::{Capacity, FlowClass, Scenario, Traffic};
 
@@ -130,7 +131,10 @@ impl Sender {
         };
         let mut notes = Vec::new();
         let mut note = |text: &str| notes.push(format!("{}: {text}", what()));
-        if let Some(text) = congestion.meta().and_then(|meta| meta.approximation) {
+        // a law of marks is that of another control where packets cannot carry any
+        let other = |meta: &Meta| meta.without_ecn.is_some() && !flows.tcp.ecn;
+        let meta = congestion.meta().filter(|meta| !other(meta));
+        if let Some(text) = meta.and_then(|meta| meta.approximation) {
             note(text);
         }
         if flows.tcp.delayed_ack {

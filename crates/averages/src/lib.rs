@@ -140,6 +140,20 @@ mod tests {
         assert_eq!(reno_region(&law("\"reno\"")), None);
     }
 
+    /// "As a window with an estimate alpha beside it" stood beside "DCTCP without ECN is Reno".
+    #[test]
+    fn a_law_of_marks_is_noted_where_there_are_marks() {
+        let notes = |ecn: bool| {
+            let text = format!("{TCP}congestion = \"dctcp\"\necn = {ecn}\n");
+            match Flows::new(&scenario(&text), 0, 1500).unwrap() {
+                Flows::Sender(sender) => sender.notes.join("\n"),
+                Flows::Source(_) => panic!("not a sender"),
+            }
+        };
+        assert!(notes(true).contains("estimate alpha"));
+        assert!(!notes(false).contains("estimate alpha"));
+    }
+
     #[test]
     fn refusals_name_what_and_why() {
         let small = TCP.replace("\"users\"", "\"small\"") + "packet_size = \"500 B\"\n";

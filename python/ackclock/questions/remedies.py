@@ -477,7 +477,8 @@ def _compared(
     """
     Run another setting with more seeds, as many as the present one has, until its effects are decided.
 
-    What is stated and still moves, after its start, is measured for longer. Where a change may be one of the runs'
+    What is stated and still moves, after its start, is measured for longer, and more throughput of several flows with
+    more seeds. Where a change may be one of the runs'
     lengths, the shorter ones are made again, as long as the rest.
     """
     pauses = any(flow["traffic"]["kind"] not in LASTING for flow in changed["flows"])
@@ -504,6 +505,10 @@ def _compared(
             lab.record[key] = shorter
             break
         after, balance = last
+    if len(after.numbers) < WHY.seeds[1] and _may_lock(changed, balance):
+        more = lab.measure(key, changed, WHY.seeds[1], seed, after.factor, traces=True, like=like, least=least)
+        if len(more.numbers) > len(after.numbers):
+            after, balance = more, _balance(lab, changed, present, more, parts)
     if any(effect.owed for effect in balance.effects):
         pair, number = [present, after], min(len(present.numbers), len(after.numbers))
         which = int(after.length.measured < present.length.measured)
@@ -512,6 +517,17 @@ def _compared(
         pair[which] = lab.measure(again, tree, number, seed, like=pair[1 - which].length, least=least)
         balance = balance.confirmed(_balance(lab, changed, pair[0], pair[1], parts).effects)
     return after, balance
+
+
+def _may_lock(changed: Mapping[str, Any], balance: Balance) -> bool:
+    """
+    Whether a link that several endless flows share is said to carry more.
+
+    They may lock by their seed into a pattern that carries more or less, for as long as they last: few seeds may have
+    one by chance.
+    """
+    more = (effect.subject for effect in balance.effects if effect.key == "rate" and effect.better)
+    return any(sum(int(flow["count"]) for flow in bulk(changed, link)) > 1 for link in more)
 
 
 def _balance(

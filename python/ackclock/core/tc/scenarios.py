@@ -14,8 +14,8 @@ from ..devices import redirect
 from ..scenario import Scenario
 from ..statement import state
 from . import libreqos, sqm, trees, units
-from .kinds import Queue, number, write_leaf
-from .records import Place, Read, read
+from .kinds import RATE, Queue, number, write_leaf
+from .records import Place, Read, Record, read
 
 PORT: Final = "1 Gbit/s"
 """Rate of an interface whose queue holds packets back itself."""
@@ -85,6 +85,7 @@ def import_tc(
         queue = trees.queue_of(device, notes)
         if queue is not None:
             links[device.name or "link"] = queue
+            notes += _other_ageing(trees.root_of(device), rate)
     if not links:
         policed = [entry.place for device in devices for entry in device.filters if "police" in entry.words]
         if policed:
@@ -99,6 +100,15 @@ def import_tc(
     if rate is None:
         notes.append(str(state("tc.assumed-rate", links=listed(list(links)), rate=PORT)))
     return Imported(_scenario(links, files[0][0], rate, rtt, congestion, notes), tuple(notes))
+
+
+def _other_ageing(root: Record | None, rate: str | None) -> list[str]:
+    """A note where RED's average of an empty queue ages as on a link of another rate than the interface's."""
+    words = list(root.words) if root and root.form == "red" else []
+    given = words[words.index("bandwidth") + 1] if "bandwidth" in words[:-1] else None
+    if root is None or given is None or rate is None or number(RATE.read(given)) == number(rate):
+        return []
+    return [str(state("tc.red-bandwidth", place=root.place.where, given=given, rate=number(rate)))]
 
 
 def _is_network(text: str) -> bool:

@@ -25,6 +25,10 @@ STATEMENTS: Final = {
     "marked": 'packets of "{flows}" must carry the mark {mark}: nft or iptables set it',
     "not-in-sqm": "left out: {link}, which has no shaper: sqm-scripts set none without a rate",
     "red-room": "{place}.capacity: red counts bytes; {packets} of {packet:g} B are {bytes}",
+    "red-bandwidth": (
+        "{place}: red: bandwidth {given} is left out: here the average of an empty queue ages at the rate of the link, "
+        "{rate:rate}"
+    ),
     "red-weight": "{place}.weight: {weight:.4g} is 2^-{exponent} in tc: the kernel has powers of two",
     "sqm-bursts": "{place}: burst and quantum are those of {script}",
     "rates-above": (

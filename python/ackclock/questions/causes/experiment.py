@@ -366,13 +366,13 @@ def _causes(
     names = tuple(dict.fromkeys(effect.key for effect, beyond in every if not beyond))
     of_path = {ablation.key for ablation in specific}
     short = {effect.change.done: effect.key for effect, beyond in every if beyond and effect.key in of_path}
-    told, emptied = set(), []
+    told, emptied = set(), list[str]()
     like = present.length if symptom.key in SHARES else None  # shares move for long: compared as late
 
     def judge(candidate: Ablated) -> tuple[Verdict, Cause | None] | None:
         verdict, cause = _try(lab, candidate, symptom, before, seed, like)
         if cause is not None and _emptied(lab, tree, present, cause):
-            emptied.append(cause.done)
+            emptied.extend([cause.done] * (not candidate.joint))
             told.add(candidate.key)
             return Verdict.KEEPS, None
         if cause is not None and cause.key == "buffer" and not _dose_response(lab, tree, symptom, before, seed):

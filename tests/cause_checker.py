@@ -125,7 +125,7 @@ def _causes(sentence: Mapping[str, Any], runs: _Runs) -> Iterator[str]:
 
 
 def _left_empty(runs: _Runs, before: str, after: str, now: Tree) -> Iterator[str]:
-    """The link, and those that its endless flows' ACKs cross, over which such flows carry less than half as before."""
+    """The link, and those that its endless flows' ACKs cross, over which such flows carry little of what they did."""
     endless = [flow for flow in now["flows"] if flow["traffic"]["kind"] == "bulk"]
     back = [place for flow in endless if runs.link in flow["path"] for place in _back(flow)]
     for link in dict.fromkeys([runs.link, *back]):
@@ -136,7 +136,7 @@ def _left_empty(runs: _Runs, before: str, after: str, now: Tree) -> Iterator[str
             statistics.fmean(float(run.flows["goodput"][run.flows["class"].isin(of)].sum()) for run in runs.of(key))
             for key in (before, after)
         ]
-        if rates[1] < 0.49 * rates[0]:
+        if rates[1] < (0.49 if link == runs.link else 0.24) * rates[0]:
             yield link
 
 

@@ -368,11 +368,8 @@ def why(
     sentences = [*main.sentences, *_at_access(tree, main), *of_remedies]
     proposed = any(said.subject == "FQ-CoDel" and said.predicate == "costs" for said in sentences)
     advises = proposed and (prefer is None or any(part.recommended for part in judged))
-    shapers = tuple(_following(lab, tree, judged, seed)) if advises else ()
-    kept = senders_kept(tree, [part.link for part in judged]) if own_senders and answer.present.enough else ""
-    rests_on = (
-        f"{kept}{_checked(judged, tree, seed)}{_left_out(link, crossed, also)}{_times(asked, scenario, rate or down)}"
-    )
+    checked = _checked(judged, tree, seed, own_senders=own_senders)
+    rests_on = f"{checked}{_left_out(link, crossed, also)}{_times(asked, scenario, rate or down)}"
     trust = near(tree, name)
     return Why(
         sentences=tuple(sentences),
@@ -391,7 +388,7 @@ def why(
         scenario=asked,
         prefer=prefer,
         alone=next((remedy.alone for remedy in remedies if remedy.alone), None),
-        following=shapers,
+        following=tuple(_following(lab, tree, judged, seed)) if advises else (),
     )
 
 
@@ -527,7 +524,7 @@ def _link(tree: dict[str, Any], link: str | None) -> str:
     return name
 
 
-def _checked(judged: Sequence[Judged], tree: dict[str, Any], seed: int) -> str:
+def _checked(judged: Sequence[Judged], tree: dict[str, Any], seed: int, *, own_senders: bool) -> str:
     """Say how many runs of what length an answer rests on, and which controls remember their start for longer."""
     labs = [part.diagnosis.lab for part in judged]
     settings = {json.dumps(entry["scenario"]) for lab in labs for entry in lab.record.values()}
@@ -547,7 +544,10 @@ def _checked(judged: Sequence[Judged], tree: dict[str, Any], seed: int) -> str:
         seed=seed,
     )
     later = remembering(tree, length.total).items()
-    return f"{checked}{''.join(str(state('why.forgets', control=control, time=time)) for control, time in later)}"
+    kept = (
+        senders_kept(tree, [part.link for part in judged]) if own_senders and judged[0].diagnosis.present.enough else ""
+    )
+    return f"{kept}{checked}{''.join(str(state('why.forgets', control=control, time=time)) for control, time in later)}"
 
 
 def _queue(aqm: str, buffer: str | None, rate: str | None) -> dict[str, Any]:
@@ -646,7 +646,9 @@ def _judged(diagnosis: Diagnosis, tree: dict[str, Any], name: str, seed: int) ->
     kind, first = stated(diagnosis.present.numbers, tree, name, diagnosis.present.key)
     if not diagnosis.present.enough:
         seconds = diagnosis.present.length.measured
-        first = replace(first, text=str(state("why.measured", seconds=seconds, sentence=_small(first.text))))
+        first = replace(
+            first, text=str(state("why.measured", seconds=seconds, sentence=first.text[0].lower() + first.text[1:]))
+        )
     setting = replace(
         averaged(setting, diagnosis.present.numbers), filters_acks=filters_acks(link_of(tree, name), tree)
     )
@@ -668,10 +670,6 @@ def _times(asked: Scenario, scenario: Scenario, rate: object) -> str:
     own = rate is None and window != WHOLE and not once(asked.canonical)
     starts = "" if scenario is asked else str(state("why.starts"))
     return starts + str(state("why.own-window", window=window)) * own
-
-
-def _small(text: str) -> str:
-    return text[0].lower() + text[1:]
 
 
 def _first_cause(findings: tuple[Finding, ...], undecided: tuple[Sentence, ...]) -> str:

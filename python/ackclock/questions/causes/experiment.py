@@ -41,7 +41,9 @@ MOST_END: Final = 0.5
 PAIRS: Final = 6
 """Things of which pairs are tried."""
 CARRIED: Final = 0.5
-"""Endless flows that carry less than this part of what they did over a link, or over their way back, leave it."""
+"""Endless flows that carry less than this part of what they did over a link leave it, ..."""
+CARRIED_BACK: Final = 0.25
+"""... and those over the way of their ACKs, which get less where the flows of the link get more."""
 FAR: Final = 2.0
 """A change that leaves this many times as much as an ablation may leave is not run again."""
 
@@ -412,12 +414,12 @@ def _emptied(lab: Lab, tree: Tree, present: Measured, cause: Cause) -> bool:
     """Whether a change ends a symptom as the endless flows that were there leave the link, or the way of their ACKs."""
     (key,) = cause.evidence[0].runs
     runs = lab.record[key]["numbers"]
-    for link in (lab.link, *contested(tree, lab.link)):
+    for link, part in ((lab.link, CARRIED), *((back, CARRIED_BACK) for back in contested(tree, lab.link))):
         names = [str(flow["name"]) for flow in bulk(tree, link)]
         there = [name for name in names if name in runs[0]["classes"]]
         now = sum(run.classes[name].goodput for run in present.numbers for name in there) / len(present.numbers)
         then = sum(run["classes"][name]["goodput"] or 0.0 for run in runs for name in there) / len(runs)
-        if then < CARRIED * now:
+        if then < part * now:
             return True
     return False
 
